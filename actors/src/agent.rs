@@ -1,0 +1,71 @@
+//! The agent object of the contract, typed and complete: every default is filled in when a stored document is read.
+
+mod config;
+mod platform;
+mod problem;
+mod tools;
+
+pub use config::*;
+pub use platform::*;
+pub use problem::*;
+pub use tools::*;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Which calls an agent takes part in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// It dials.
+    #[default]
+    Outbound,
+    /// It is called.
+    Inbound,
+    /// Both.
+    Both,
+}
+
+/// A number that reaches an agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AgentPhoneNumber {
+    /// Carrier.
+    pub provider: String,
+    /// E.164.
+    pub number: String,
+    /// For people.
+    pub label: String,
+}
+
+/// `workflow`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Workflow {
+    /// Map of id to edge.
+    pub edges: Map<String, Value>,
+    /// Map of id to node.
+    pub nodes: Map<String, Value>,
+    /// Whether subagents may call each other in a circle.
+    pub prevent_subagent_loops: bool,
+}
+
+/// The part of an agent that clients write. Serialises with every default filled in.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Agent {
+    /// Display name.
+    pub name: String,
+    /// Which calls it takes part in.
+    pub direction: Direction,
+    /// For organising agents.
+    pub tags: Vec<String>,
+    /// How it talks.
+    pub conversation_config: ConversationConfig,
+    /// What happens around its calls.
+    pub platform_settings: PlatformSettings,
+    /// Its numbers.
+    pub phone_numbers: Vec<AgentPhoneNumber>,
+    /// Its workflow.
+    pub workflow: Workflow,
+}

@@ -1,0 +1,289 @@
+//! `conversationConfig`: prompt, voice, turn-taking and limits of a conversation.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::BuiltInTools;
+
+/// `conversationConfig`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ConversationConfig {
+    /// Who the agent is.
+    pub agent: AgentSection,
+    /// Speech to text.
+    pub asr: AsrSection,
+    /// Turn-taking.
+    pub turn: TurnSection,
+    /// Text to speech.
+    pub tts: TtsSection,
+    /// Limits.
+    pub conversation: ConversationSection,
+    /// Map of language code to `{ "overrides": … }`.
+    pub language_presets: Map<String, Value>,
+}
+
+/// `agent`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AgentSection {
+    /// Instructions, model, tools.
+    pub prompt: PromptSection,
+    /// Spoken first; unset or blank: the agent waits for the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub greeting_message: Option<String>,
+    /// Language code.
+    pub primary_language: String,
+    /// Hindi with English words.
+    pub hinglish_mode: bool,
+    /// Values of `{{placeholders}}`: strings, numbers, booleans.
+    pub dynamic_variables: Map<String, Value>,
+    /// The greeting is protected from barge-in.
+    pub disable_first_message_interruptions: bool,
+}
+
+impl Default for AgentSection {
+    fn default() -> Self {
+        Self {
+            prompt: PromptSection::default(),
+            greeting_message: None,
+            primary_language: "en".into(),
+            hinglish_mode: false,
+            dynamic_variables: Map::new(),
+            disable_first_message_interruptions: false,
+        }
+    }
+}
+
+/// The model an agent uses that names none: the embedded dialogue manager.
+pub const DEFAULT_LLM: &str = "interviewer";
+
+/// The voice an agent uses that names none: the embedded one.
+pub const DEFAULT_VOICE: &str = "babble:default";
+
+/// `agent.prompt`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PromptSection {
+    /// Instructions.
+    pub prompt: String,
+    /// `provider/model`, or `interviewer`.
+    pub llm: String,
+    /// 0 to 2.
+    pub temperature: f64,
+    /// HTTP tools.
+    pub tool_ids: Vec<String>,
+    /// The six tools every agent has.
+    pub built_in_tools: BuiltInTools,
+    /// Ids of documents and groups.
+    pub knowledge_base: Vec<String>,
+    /// Leaves the default personality out.
+    pub ignore_default_personality: bool,
+    /// IANA name.
+    pub timezone: String,
+}
+
+impl Default for PromptSection {
+    fn default() -> Self {
+        Self {
+            prompt: String::new(),
+            llm: DEFAULT_LLM.into(),
+            temperature: 0.0,
+            tool_ids: Vec::new(),
+            built_in_tools: BuiltInTools::default(),
+            knowledge_base: Vec::new(),
+            ignore_default_personality: false,
+            timezone: "UTC".into(),
+        }
+    }
+}
+
+/// `asr`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AsrSection {
+    /// Format asked of the recogniser.
+    pub user_input_audio_format: String,
+    /// Terms to favour.
+    pub keywords: Vec<String>,
+}
+
+impl Default for AsrSection {
+    fn default() -> Self {
+        Self {
+            user_input_audio_format: "pcm_16000".into(),
+            keywords: Vec::new(),
+        }
+    }
+}
+
+/// `turn`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TurnSection {
+    /// Seconds of silence until the agent speaks up; -1 never.
+    pub turn_timeout: f64,
+    /// Seconds of silence until the call ends; -1 never.
+    pub silence_end_call_timeout: f64,
+    /// How long a pause ends the user's turn.
+    pub turn_eagerness: TurnEagerness,
+    /// Whether spelling gets more time.
+    pub spelling_patience: SpellingPatience,
+}
+
+impl Default for TurnSection {
+    fn default() -> Self {
+        Self {
+            turn_timeout: 7.0,
+            silence_end_call_timeout: -1.0,
+            turn_eagerness: TurnEagerness::Normal,
+            spelling_patience: SpellingPatience::Auto,
+        }
+    }
+}
+
+/// `turnEagerness`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TurnEagerness {
+    /// Long pauses are part of the turn.
+    Patient,
+    /// In between.
+    Normal,
+    /// Answers fast.
+    Eager,
+}
+
+/// `spellingPatience`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SpellingPatience {
+    /// Waits longer while digits or letters are being spelled.
+    Auto,
+    /// Does not.
+    Off,
+}
+
+/// One of `tts.supportedVoices`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SupportedVoice {
+    /// For people and the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// `provider:voice`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub voice_id: Option<String>,
+    /// Language code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+    /// 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stability: Option<f64>,
+    /// 0.5 to 2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub speed: Option<f64>,
+    /// 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub similarity_boost: Option<f64>,
+}
+
+/// One of `tts.suggestedAudioTags`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AudioTag {
+    /// The tag.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tag: Option<String>,
+    /// When it fits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+}
+
+/// `tts`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TtsSection {
+    /// `provider:voice`, or a bare voice of the default provider.
+    pub voice_id: String,
+    /// Voices the model may switch to.
+    pub supported_voices: Vec<SupportedVoice>,
+    /// Audio tags may be used.
+    pub expressive_mode: bool,
+    /// Tags to use.
+    pub suggested_audio_tags: Vec<AudioTag>,
+    /// Format asked of the synthesiser.
+    pub agent_output_audio_format: String,
+    /// 0 to 4.
+    pub optimize_streaming_latency: i64,
+    /// 0 to 1.
+    pub stability: f64,
+    /// 0.5 to 2.
+    pub speed: f64,
+    /// 0 to 1.
+    pub similarity_boost: f64,
+}
+
+impl Default for TtsSection {
+    fn default() -> Self {
+        Self {
+            voice_id: DEFAULT_VOICE.into(),
+            supported_voices: Vec::new(),
+            expressive_mode: false,
+            suggested_audio_tags: Vec::new(),
+            agent_output_audio_format: "pcm_16000".into(),
+            optimize_streaming_latency: 3,
+            stability: 0.5,
+            speed: 1.0,
+            similarity_boost: 0.8,
+        }
+    }
+}
+
+/// `conversation`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ConversationSection {
+    /// 1 to 14400 seconds from the answer.
+    pub max_duration_seconds: i64,
+}
+
+impl Default for ConversationSection {
+    fn default() -> Self {
+        Self {
+            max_duration_seconds: 300,
+        }
+    }
+}
+
+/// What an entity's value must look like.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EntityKind {
+    /// Any text.
+    #[default]
+    String,
+    /// A number.
+    Number,
+    /// A whole number.
+    Integer,
+    /// Yes or no.
+    Boolean,
+}
+
+/// One of `dataCollection.entities`, as far as the service reads it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Entity {
+    /// `type`.
+    #[serde(rename = "type")]
+    pub kind: EntityKind,
+    /// What it means; makes the question.
+    pub description: String,
+    /// Allowed values; any when empty.
+    #[serde(rename = "enum")]
+    pub allowed: Vec<Value>,
+}
+
+/// Entities with their names, in the client's order.
+pub type Entities = Vec<(String, Entity)>;

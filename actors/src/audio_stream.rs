@@ -1,0 +1,8 @@
+//! The ears and the mouth of a call: decoding, voice activity, turns, speech-to-text, text-to-speech, playout and
+//! recording. A frame of audio never leaves it; a turn event always does.
+
+mod actor;
+mod message;
+
+pub use actor::*;
+pub use message::*;

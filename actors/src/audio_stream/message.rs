@@ -1,0 +1,139 @@
+//! Commands to an audio stream, and the facts it reports.
+
+use ractor::RpcReplyPort;
+use serde::Serialize;
+
+use crate::ports::{
+    synthesizer::{SpeechError, SpeechPiece},
+    transcriber::TranscriptEvent,
+};
+
+/// One speech of the agent: a greeting, a reply. Counts up in a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+pub struct SpeechId(pub u64);
+
+/// Messages to an audio stream.
+pub enum StreamMessage {
+    /// Speak a piece of text. Pieces of one speech play in order without a gap; a new speech drops an unfinished one.
+    Say {
+        /// Which speech it belongs to.
+        speech: SpeechId,
+        /// The words; may be empty with `last`.
+        text: String,
+        /// Nothing more of this speech follows.
+        last: bool,
+        /// Barge-in does not stop it.
+        protected: bool,
+    },
+    /// Drop everything not yet played.
+    StopSpeaking,
+    /// Whether speech of the user now interrupts playout at all (false during the first 1.5 s after the answer).
+    AllowBargeIn(bool),
+    /// Send what is left, then close the media socket and stop.
+    Close,
+    /// Items wait in the inbound queue.
+    InboundWaits,
+    /// A piece of synthesised speech, own.
+    Synthesized {
+        /// Generation of the synthesis.
+        generation: u64,
+        /// The piece; none is the end of this text.
+        piece: Option<Result<SpeechPiece, SpeechError>>,
+    },
+    /// The recogniser heard something, own.
+    Transcript(TranscriptEvent),
+    /// The session's next deadline has come, own.
+    Deadline {
+        /// Which setting of the timer.
+        generation: u64,
+    },
+    /// How the stream stands.
+    Inspect(RpcReplyPort<StreamSnapshot>),
+    /// Panics, for tests of supervision.
+    #[cfg(feature = "testkit")]
+    Sabotage,
+}
+
+/// Facts an audio stream reports to its call. Times are milliseconds since the stream opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StreamEvent {
+    /// The user began to speak.
+    SpeechStarted {
+        /// When.
+        at_ms: u64,
+    },
+    /// The words so far of the user's turn.
+    Interim {
+        /// The words.
+        text: String,
+    },
+    /// The user's turn is over.
+    UtteranceEnded {
+        /// Its words; empty when there was voice but no word was understood.
+        text: String,
+        /// Part of it was not understood.
+        damaged: bool,
+        /// When it began.
+        started_ms: u64,
+        /// When its last voiced frame was heard.
+        ended_ms: u64,
+    },
+    /// Audio of a speech began to play.
+    SpeakingStarted {
+        /// Which.
+        speech: SpeechId,
+        /// When.
+        at_ms: u64,
+    },
+    /// The user interrupted a speech; the rest of it is dropped.
+    BargedIn {
+        /// Which.
+        speech: SpeechId,
+        /// The words whose audio was played.
+        heard: String,
+        /// When playout was stopped.
+        at_ms: u64,
+    },
+    /// A speech was played to its end (or dropped by `StopSpeaking`).
+    SpeakingEnded {
+        /// Which.
+        speech: SpeechId,
+        /// The words whose audio was played.
+        heard: String,
+        /// When.
+        at_ms: u64,
+    },
+    /// A speech could not be synthesised; nothing more of it plays.
+    SpeechFailed {
+        /// Which.
+        speech: SpeechId,
+        /// Why.
+        error: SpeechError,
+    },
+    /// A single steady tone ended, as an answering machine's beep.
+    BeepEnded {
+        /// When.
+        at_ms: u64,
+    },
+    /// A key was pressed.
+    Digit(char),
+    /// The recogniser failed for good.
+    DeafnessBegan(SpeechError),
+    /// The media socket is closed.
+    MediaClosed {
+        /// The carrier said goodbye first.
+        clean: bool,
+    },
+}
+
+/// An audio stream at one moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StreamSnapshot {
+    /// Frames received.
+    pub frames_in: u64,
+    /// Frames dropped because the stream was behind.
+    pub frames_dropped: u64,
+    /// Milliseconds of audio sent and not yet played.
+    pub ahead_ms: u64,
+}

@@ -1,0 +1,163 @@
+//! What a call is given, what it is told, and what it shows.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use ractor::{ActorRef, RpcReplyPort};
+use serde::Serialize;
+
+use crate::{
+    agent::Agent,
+    audio_stream::StreamEvent,
+    id::AgentId,
+    phone_number::PhoneNumber,
+    ports::{
+        carrier::{CallProgress, CarrierCallId, DialError},
+        language_model::{LanguageError, ReplyEvent},
+        media_leg::MediaLeg,
+        store::{ClaimedAttempt, Permit, StoreError},
+    },
+    switchboard::DoorRefusal,
+};
+
+/// Everything a call needs to know about itself.
+#[derive(Clone)]
+pub struct CallPlan {
+    /// The claimed attempt.
+    pub attempt: ClaimedAttempt,
+    /// The agent's id.
+    pub agent_id: AgentId,
+    /// The agent.
+    pub agent: Arc<Agent>,
+    /// Values of the placeholders.
+    pub variables: Arc<BTreeMap<String, String>>,
+    /// Caller ID.
+    pub caller_id: Option<PhoneNumber>,
+    /// How long it may ring.
+    pub ring_timeout: Duration,
+}
+
+/// Messages to a call. Results of its own tasks carry the generation they belong to; stale ones are dropped.
+pub enum CallMessage {
+    /// End the call: before the answer it is cancelled, after it hung up.
+    HangUp,
+    /// The carrier reports on the leg.
+    Progress {
+        /// Proof from the callback's address.
+        proof: String,
+        /// The fact.
+        progress: CallProgress,
+        /// Whether it was taken.
+        reply: RpcReplyPort<Result<(), DoorRefusal>>,
+    },
+    /// The carrier opened the media socket.
+    Media {
+        /// Proof from the socket's address.
+        proof: String,
+        /// The socket.
+        leg: MediaLeg,
+        /// Whether it was taken.
+        reply: RpcReplyPort<Result<(), DoorRefusal>>,
+    },
+    /// A fact from the audio stream.
+    Stream(StreamEvent),
+    /// The audio stream is gone (sent to itself from a supervision event).
+    StreamGone {
+        /// The panic's or error's text, if it crashed.
+        crash: Option<String>,
+    },
+    /// The permit was given or refused, own.
+    Permitted(Result<Permit, StoreError>),
+    /// The carrier answered the dial, own.
+    Dialed(Result<CarrierCallId, DialError>),
+    /// Something of a reply, own.
+    Reply {
+        /// Which reply.
+        generation: u64,
+        /// The piece; none is the end.
+        event: Option<Result<ReplyEvent, LanguageError>>,
+    },
+    /// A timer fired, own.
+    Timer {
+        /// Which setting of the timer.
+        generation: u64,
+        /// Which timer.
+        timer: CallTimer,
+    },
+    /// The outcome is on disk (or was refused), own.
+    Finished(Result<(), StoreError>),
+    /// How the call stands.
+    Inspect(RpcReplyPort<CallSnapshot>),
+    /// Panics, or makes the audio stream panic, for tests of supervision.
+    #[cfg(feature = "testkit")]
+    Sabotage {
+        /// The stream instead of the call.
+        stream: bool,
+    },
+}
+
+/// A call's timers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CallTimer {
+    /// It has rung long enough.
+    Ring,
+    /// Answered, but no media socket came.
+    MediaWait,
+    /// The callee has said nothing since picking up: greet.
+    PickUp,
+    /// The user has been silent for `turnTimeout`.
+    Turn,
+    /// The user has been silent for `silenceEndCallTimeout`.
+    Silence,
+    /// `maxDurationSeconds` is near: say the closing sentence.
+    MaxDuration,
+    /// The closing sentence had its time.
+    Closing,
+    /// The machine's beep did not come.
+    Beep,
+}
+
+/// Where a call stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CallPhase {
+    /// Waits for the permit.
+    Scheduled,
+    /// The carrier was asked.
+    Dialing,
+    /// It rings.
+    Ringing,
+    /// Answered; the pick-up rule runs.
+    Answered,
+    /// The greeting plays.
+    Greeting,
+    /// The user has the turn.
+    Listening,
+    /// A reply is being made.
+    Thinking,
+    /// The agent speaks.
+    Speaking,
+    /// A machine answered; its greeting or the message runs.
+    Voicemail,
+    /// The last words play.
+    Closing,
+    /// Over.
+    Ended,
+}
+
+/// A call at one moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CallSnapshot {
+    /// Where it stands.
+    pub phase: CallPhase,
+    /// Turns so far.
+    pub turns: usize,
+}
+
+/// Whom a call tells.
+#[derive(Clone)]
+pub struct CallParents {
+    /// The line pool.
+    pub lines: ActorRef<crate::lines::LinesMessage>,
+    /// The journal.
+    pub journal: ActorRef<crate::journal::JournalMessage>,
+}

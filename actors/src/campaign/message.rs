@@ -1,0 +1,81 @@
+//! Messages to a campaign.
+
+use ractor::RpcReplyPort;
+use serde::Serialize;
+
+use crate::{
+    campaigns::{CampaignCommand, CommandError},
+    id::AttemptId,
+    ports::store::{AgentRow, CampaignRow, CampaignStatus, ClaimedAttempt, Outcome, Remaining, StoreError},
+};
+
+/// Messages to a campaign. Results of its own tasks carry the generation they belong to; stale ones are dropped.
+pub enum CampaignMessage {
+    /// A user's command.
+    Command {
+        /// What to do.
+        command: CampaignCommand,
+        /// Answered after the commit.
+        reply: RpcReplyPort<Result<CampaignRow, CommandError>>,
+    },
+    /// Lines granted lines; those not used are given back.
+    LinesGranted(usize),
+    /// A call of this campaign is over.
+    CallEnded {
+        /// Which.
+        attempt: AttemptId,
+        /// How; none when the permit was refused and nothing was dialed.
+        outcome: Option<Outcome>,
+    },
+    /// The calls of this campaign that live already (after a restart).
+    Attached(Vec<AttemptId>),
+    /// Look again for something to do (a timer).
+    Tick,
+    /// Place no new call; the node is going down.
+    Drain,
+    /// The agent was read, own.
+    AgentRead {
+        /// Generation.
+        generation: u64,
+        /// The agent.
+        agent: Result<AgentRow, StoreError>,
+    },
+    /// Claims arrived, own.
+    Claimed {
+        /// Generation.
+        generation: u64,
+        /// How many lines were set aside for them.
+        lines: usize,
+        /// The attempts.
+        attempts: Result<Vec<ClaimedAttempt>, StoreError>,
+    },
+    /// A guarded state change was committed or refused, own.
+    StateChanged {
+        /// Generation.
+        generation: u64,
+        /// The row afterwards.
+        row: Result<CampaignRow, StoreError>,
+    },
+    /// What is left to do was counted, own.
+    Counted {
+        /// Generation.
+        generation: u64,
+        /// The count.
+        remaining: Result<Remaining, StoreError>,
+    },
+    /// How the campaign stands.
+    Inspect(RpcReplyPort<CampaignSnapshot>),
+    /// Panics, for tests of supervision.
+    #[cfg(feature = "testkit")]
+    Sabotage,
+}
+
+/// A campaign actor at one moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CampaignSnapshot {
+    /// State.
+    pub status: CampaignStatus,
+    /// Calls it has running.
+    pub live_calls: usize,
+}

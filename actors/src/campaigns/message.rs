@@ -1,0 +1,85 @@
+//! Messages to the campaign supervisor.
+
+use ractor::RpcReplyPort;
+
+use crate::{
+    id::{AccountId, CampaignId},
+    ports::store::{CampaignRow, CampaignStatus},
+};
+
+/// A user's command for a campaign.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CampaignCommand {
+    /// Dial now.
+    Launch,
+    /// Place no new call until launched again.
+    Pause,
+    /// Place no new call and cancel what waits.
+    Stop {
+        /// Also hang up the calls in progress.
+        hang_up: bool,
+    },
+}
+
+/// Why a command was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CommandError {
+    /// No such campaign in this account.
+    #[error("campaign not found")]
+    NotFound,
+    /// Not possible in the present state.
+    #[error("campaign is {}", .0.as_str())]
+    InvalidTransition(CampaignStatus),
+    /// Every contact has been dialed.
+    #[error("no contact is left to dial")]
+    NothingToDial,
+    /// What it needs is missing: the setting or thing, and what to do.
+    #[error("{0}")]
+    NotConfigured(String),
+    /// The node takes no new work, or its database is away: try again.
+    #[error("unavailable: {0}")]
+    Unavailable(String),
+}
+
+/// Messages to the campaign supervisor.
+pub enum CampaignsMessage {
+    /// A user's command.
+    Command {
+        /// Owner.
+        account: AccountId,
+        /// Campaign.
+        campaign: CampaignId,
+        /// What to do.
+        command: CampaignCommand,
+        /// Answered after the commit.
+        reply: RpcReplyPort<Result<CampaignRow, CommandError>>,
+    },
+    /// Take up every active campaign of the store (at start).
+    Resume,
+    /// Stop dialing everywhere; refuse commands that dial.
+    Drain,
+    /// A child is gone (sent to itself from a supervision event).
+    ChildGone {
+        /// Which.
+        campaign: CampaignId,
+        /// It panicked; restart it from the store.
+        crashed: bool,
+    },
+    /// Result of a read from the store, own.
+    Loaded(Box<LoadedCampaign>),
+    /// How many campaign actors there are.
+    Inspect(RpcReplyPort<usize>),
+    /// Makes a campaign's actor panic, for tests of supervision.
+    #[cfg(feature = "testkit")]
+    Sabotage(CampaignId),
+}
+
+/// A campaign read from the store, and the command that waited for it.
+pub struct LoadedCampaign {
+    /// Which.
+    pub campaign: CampaignId,
+    /// The row, or why there is none.
+    pub row: Result<CampaignRow, CommandError>,
+    /// The command that made us read it.
+    pub command: Option<(CampaignCommand, RpcReplyPort<Result<CampaignRow, CommandError>>)>,
+}

@@ -1,0 +1,112 @@
+//! The secret of one dial permit, and the proofs derived from it for the carrier's addresses.
+
+use std::fmt::Write as _;
+
+use hmac::{Hmac, Mac};
+use rand::RngCore;
+use sha2::Sha256;
+
+/// What a proof is for; a proof for one purpose is none for the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// A status callback's address.
+    Status,
+    /// A media socket's address.
+    Media,
+}
+
+impl Purpose {
+    fn label(self) -> &'static [u8] {
+        match self {
+            Self::Status => b"status",
+            Self::Media => b"media",
+        }
+    }
+}
+
+/// 256 random bits, new with every permit, kept as lower-case hex. Never leaves the store and the call: addresses
+/// carry an HMAC-SHA256 of their purpose under it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct DialToken(String);
+
+impl std::fmt::Debug for DialToken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("DialToken(…)")
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes
+        .iter()
+        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+}
+
+impl DialToken {
+    /// A new one from the thread's cryptographic generator.
+    pub fn random() -> Self {
+        let mut bytes = [0; 32];
+        rand::rng().fill_bytes(&mut bytes);
+        Self(hex(&bytes))
+    }
+
+    /// The stored form.
+    pub fn from_stored(text: String) -> Self {
+        Self(text)
+    }
+
+    /// The form for the store.
+    pub fn as_stored(&self) -> &str {
+        &self.0
+    }
+
+    fn mac(&self, purpose: Purpose) -> Option<Hmac<Sha256>> {
+        let mut mac = Hmac::<Sha256>::new_from_slice(self.0.as_bytes()).ok()?;
+        mac.update(purpose.label());
+        Some(mac)
+    }
+
+    /// The proof that goes into an address: 64 hex digits.
+    pub fn proof(&self, purpose: Purpose) -> String {
+        self.mac(purpose)
+            .map(|mac| hex(&mac.finalize().into_bytes()))
+            .unwrap_or_default()
+    }
+
+    /// Whether `proof` is this token's for `purpose`; takes the same time for every wrong one.
+    pub fn verify(&self, purpose: Purpose, proof: &str) -> bool {
+        let bytes: Option<Vec<u8>> = proof
+            .as_bytes()
+            .chunks(2)
+            .map(|pair| {
+                std::str::from_utf8(pair)
+                    .ok()
+                    .and_then(|p| u8::from_str_radix(p, 16).ok())
+            })
+            .collect();
+        match (self.mac(purpose), bytes) {
+            (Some(mac), Some(bytes)) => mac.verify_slice(&bytes).is_ok(),
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proof_holds_for_its_token_and_purpose_only() {
+        let token = DialToken::random();
+        let proof = token.proof(Purpose::Media);
+        assert_eq!(proof.len(), 64);
+        assert!(token.verify(Purpose::Media, &proof));
+        assert!(!token.verify(Purpose::Status, &proof));
+        assert!(!DialToken::random().verify(Purpose::Media, &proof));
+        for bad in ["", "zz", "é", &proof[..63], &format!("{proof}00")] {
+            assert!(!token.verify(Purpose::Media, bad), "{bad}");
+        }
+    }
+}

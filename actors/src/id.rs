@@ -1,0 +1,101 @@
+//! Identifiers: one newtype over UUIDv7 for each thing that has one, so that they cannot be confused.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+/// A text that is not a lower-case, hyphenated UUID.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a lower-case hyphenated UUID")]
+pub struct InvalidId(pub String);
+
+fn parse_canonical(text: &str) -> Result<Uuid, InvalidId> {
+    // `Uuid` also reads braces, URNs, bare hex and capitals; one thing gets one spelling.
+    match Uuid::try_parse(text) {
+        Ok(id) if id.as_hyphenated().to_string() == text => Ok(id),
+        _ => Err(InvalidId(text.to_owned())),
+    }
+}
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(Uuid);
+
+        impl $name {
+            /// A new identifier, later in order than those made before it.
+            #[expect(clippy::new_without_default, reason = "two calls never give the same value")]
+            pub fn new() -> Self {
+                Self(Uuid::now_v7())
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.as_hyphenated().fmt(f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = InvalidId;
+
+            fn from_str(text: &str) -> Result<Self, InvalidId> {
+                parse_canonical(text).map(Self)
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = InvalidId;
+
+            fn try_from(text: String) -> Result<Self, InvalidId> {
+                text.parse()
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> String {
+                id.to_string()
+            }
+        }
+    )*};
+}
+
+ids! {
+    /// An account: the owner of everything else.
+    AccountId;
+    /// An agent.
+    AgentId;
+    /// A campaign.
+    CampaignId;
+    /// A saved contact.
+    ContactId;
+    /// An attempt: one dial of one contact. REST calls it a conversation.
+    AttemptId;
+    /// One start of the process: a new one with every start, so that an old owner can be told from a new one.
+    NodeId;
+    /// A row of the outbox: a durable job.
+    JobId;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_canonical_spelling_is_an_id() {
+        let id = AgentId::new();
+        assert_eq!(id.to_string().parse::<AgentId>(), Ok(id));
+        for bad in [
+            "",
+            "x",
+            &id.to_string().to_uppercase(),
+            &format!("{{{id}}}"),
+            &id.to_string().replace('-', ""),
+        ] {
+            assert!(bad.parse::<AgentId>().is_err(), "{bad}");
+        }
+    }
+}

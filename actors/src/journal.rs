@@ -1,0 +1,6 @@
+//! Writes facts in order and in batches, flushed within 200 ms and bounded in bytes, and feeds live progress.
+//! Decisions never pass through it.
+
+mod message;
+
+pub use message::*;

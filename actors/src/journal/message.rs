@@ -1,0 +1,38 @@
+//! Messages to the journal, and what it shows to those who watch.
+
+use ractor::RpcReplyPort;
+
+use crate::{
+    id::{AttemptId, CampaignId},
+    ports::store::{Fact, StoreError},
+};
+
+/// Messages to the journal.
+pub enum JournalMessage {
+    /// Keep a fact.
+    Record {
+        /// Its call.
+        attempt: AttemptId,
+        /// The call's campaign.
+        campaign: CampaignId,
+        /// The fact.
+        fact: Fact,
+    },
+    /// Answer once everything recorded before is on disk.
+    Flush(RpcReplyPort<()>),
+    /// The batch's time is up, own.
+    Tick,
+    /// A batch was written, own.
+    Written(Result<(), StoreError>),
+}
+
+/// A fact as it happens, for live views. May be missed by a slow reader; the store has it all.
+#[derive(Debug, Clone)]
+pub struct LiveFact {
+    /// Its call.
+    pub attempt: AttemptId,
+    /// The call's campaign.
+    pub campaign: CampaignId,
+    /// The fact.
+    pub fact: Fact,
+}

@@ -1,0 +1,113 @@
+//! Phone numbers in E.164, and the one rule by which text becomes one.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A phone number in E.164: `+`, then 7 to 15 ASCII digits, the first not 0.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct PhoneNumber(String);
+
+/// A text that is not a phone number.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a phone number: write + and 7 to 15 digits, such as +15551234567")]
+pub struct InvalidPhoneNumber(pub String);
+
+impl PhoneNumber {
+    /// Normalises and checks: white space, hyphens and dashes, `.`, `(`, `)` and `/` are removed, a leading `00`
+    /// becomes `+`; any other character is an error, not something to drop.
+    pub fn parse(text: &str) -> Result<Self, InvalidPhoneNumber> {
+        let invalid = || InvalidPhoneNumber(text.to_owned());
+        let mut number: String = text.chars().filter(|c| !is_filler(*c)).collect();
+        if let Some(rest) = number.strip_prefix("00") {
+            number = format!("+{rest}");
+        }
+        let digits = number.strip_prefix('+').ok_or_else(invalid)?;
+        let sound =
+            (7..=15).contains(&digits.len()) && !digits.starts_with('0') && digits.bytes().all(|b| b.is_ascii_digit());
+        if sound { Ok(Self(number)) } else { Err(invalid()) }
+    }
+
+    /// The number with its `+`.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// All but the last two digits hidden, for logs.
+    pub fn masked(&self) -> String {
+        let shown = self.0.len() - 2;
+        format!("+{}{}", "*".repeat(shown - 1), &self.0[shown..])
+    }
+}
+
+fn is_filler(c: char) -> bool {
+    c.is_whitespace()
+        || matches!(c, '-' | '.' | '(' | ')' | '/')
+        // Hyphens, dashes and the minus sign that spreadsheets and word processors put in.
+        || matches!(c, '\u{ad}' | '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}' | '\u{ff0d}')
+}
+
+impl fmt::Display for PhoneNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl TryFrom<String> for PhoneNumber {
+    type Error = InvalidPhoneNumber;
+
+    fn try_from(text: String) -> Result<Self, InvalidPhoneNumber> {
+        Self::parse(&text)
+    }
+}
+
+impl From<PhoneNumber> for String {
+    fn from(number: PhoneNumber) -> Self {
+        number.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn punctuation_is_removed_and_a_leading_00_becomes_plus() {
+        for text in [
+            "+1 (555) 123-4567",
+            "0015551234567",
+            "+1.555.123/4567",
+            "+1\u{a0}555\u{2011}123\u{2013}4567",
+        ] {
+            assert_eq!(PhoneNumber::parse(text).unwrap().as_str(), "+15551234567", "{text}");
+        }
+    }
+
+    #[test]
+    fn anything_else_is_an_error() {
+        for text in [
+            "",
+            "+",
+            "15551234567",
+            "+123456",
+            "+1234567890123456",
+            "+0123456789",
+            "+1555123456x",
+            "++15551234567",
+            "+1555+1234567",
+            "+1555,1234567",
+            "+1555#1234",
+            "+١٢٣٤٥٦٧٨",
+            "00",
+            "000123456789",
+        ] {
+            assert!(PhoneNumber::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_masked_number_shows_its_last_two_digits() {
+        assert_eq!(PhoneNumber::parse("+15551234567").unwrap().masked(), "+*********67");
+    }
+}

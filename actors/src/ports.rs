@@ -1,0 +1,32 @@
+//! The ports: traits for everything outside the domain, with their data and errors. Adapters live in the root package.
+
+pub mod carrier;
+pub mod language_model;
+pub mod media_leg;
+pub mod recordings;
+pub mod store;
+pub mod synthesizer;
+pub mod transcriber;
+
+use std::sync::Arc;
+
+use crate::time::Clock;
+
+/// Everything a node needs from outside, handed down the tree.
+#[derive(Clone)]
+pub struct Ports {
+    /// The database.
+    pub store: Arc<dyn store::Store>,
+    /// The carrier that places calls.
+    pub carrier: Arc<dyn carrier::Carrier>,
+    /// Speech to text.
+    pub transcriber: Arc<dyn transcriber::Transcriber>,
+    /// Text to speech.
+    pub synthesizer: Arc<dyn synthesizer::Synthesizer>,
+    /// What the agent says next.
+    pub language_model: Arc<dyn language_model::LanguageModel>,
+    /// Where recordings are kept.
+    pub recordings: Arc<dyn recordings::Recordings>,
+    /// The wall clock.
+    pub clock: Arc<dyn Clock>,
+}

@@ -1,0 +1,131 @@
+//! The carrier: who places calls on the telephone network, hangs them up, and can say which it knows.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use crate::{id::AttemptId, phone_number::PhoneNumber, time::Timestamp};
+
+/// The carrier's own name for a call leg.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CarrierCallId(pub String);
+
+/// One request to place a call. Sent at most once for each permit.
+#[derive(Debug, Clone)]
+pub struct DialRequest {
+    /// The attempt; part of the addresses the carrier calls back.
+    pub attempt: AttemptId,
+    /// Caller ID; none where the carrier has a default.
+    pub from: Option<PhoneNumber>,
+    /// Who is called.
+    pub to: PhoneNumber,
+    /// How long it may ring.
+    pub ring_timeout: Duration,
+    /// Proves that a status callback belongs to this permit; goes into the callback's address.
+    pub status_token: String,
+    /// Proves that a media socket belongs to this permit; goes into the stream's address.
+    pub media_token: String,
+    /// The contact's fields. Real carriers ignore them; the simulated exchange reads `persona`.
+    pub hints: BTreeMap<String, String>,
+}
+
+/// Why a dial failed, sorted by what the dialer may do next.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DialError {
+    /// The carrier refused this number: certainly not dialed, and never will be.
+    #[error("invalid number: {0}")]
+    InvalidNumber(String),
+    /// The carrier refused the request: certainly not dialed.
+    #[error("refused: {0}")]
+    Rejected(String),
+    /// Too many requests or no line: certainly not dialed, try later.
+    #[error("carrier is busy")]
+    Busy {
+        /// The carrier's own wish for a pause, if it named one.
+        retry_after: Option<Duration>,
+    },
+    /// The carrier refuses the whole account: certainly not dialed, nothing else will be either.
+    #[error("account refused: {0}")]
+    AccountRefused(String),
+    /// No byte of the request was written: certainly not dialed.
+    #[error("carrier unreachable: {0}")]
+    Unreachable(String),
+    /// Anything after a byte was written: nobody knows whether it rings. Never sent again.
+    #[error("outcome unknown: {0}")]
+    Unknown(String),
+}
+
+/// A carrier request other than dialing that failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CarrierError {
+    /// The carrier does not know the call (any more).
+    #[error("call not found")]
+    NotFound,
+    /// Not reachable or not well; may be tried again.
+    #[error("carrier unavailable: {0}")]
+    Unavailable(String),
+    /// An answer that is not in the carrier's own format.
+    #[error("carrier spoke out of turn: {0}")]
+    Protocol(String),
+}
+
+/// How a leg ended, in the carrier's eyes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum EndCause {
+    /// It was answered and hung up by either side.
+    Completed,
+    /// Busy.
+    Busy,
+    /// Nobody answered within the ring timeout.
+    NoAnswer,
+    /// The callee declined.
+    Rejected,
+    /// No such number.
+    InvalidNumber,
+    /// We hung up before the answer.
+    Canceled,
+    /// The network failed; the carrier's words.
+    Failed(String),
+}
+
+/// A fact about a leg, from a status callback or a listing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CallProgress {
+    /// It rings.
+    Ringing,
+    /// It was answered.
+    Answered,
+    /// It is over.
+    Ended(EndCause),
+}
+
+/// A call as the carrier lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedCall {
+    /// The carrier's id.
+    pub call: CarrierCallId,
+    /// The attempt it was placed for, where the carrier keeps our mark on a call.
+    pub attempt: Option<AttemptId>,
+    /// Who was called.
+    pub to: String,
+    /// Whether it still rings or talks.
+    pub live: bool,
+}
+
+/// A carrier account.
+#[async_trait]
+pub trait Carrier: Send + Sync {
+    /// The name in settings, routes and rows: `simulated`, `twilio` …
+    fn name(&self) -> &'static str;
+
+    /// Places one call. No retry and no redirect inside; connect 3 s, 10 s in all.
+    async fn dial(&self, request: &DialRequest) -> Result<CarrierCallId, DialError>;
+
+    /// Ends a leg, ringing or answered. A leg already over is `NotFound`.
+    async fn hang_up(&self, call: &CarrierCallId) -> Result<(), CarrierError>;
+
+    /// Calls placed to `to` since `since`, for settling an unknown fate.
+    async fn find_calls(&self, to: &PhoneNumber, since: Timestamp) -> Result<Vec<ListedCall>, CarrierError>;
+}

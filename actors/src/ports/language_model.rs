@@ -1,0 +1,94 @@
+//! The language model: what the agent says and does next.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use futures_util::stream::BoxStream;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::agent::Agent;
+
+/// Who spoke.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Speaker {
+    /// Ringback's agent.
+    Agent,
+    /// The person at the other end.
+    User,
+}
+
+/// One entry of a call's history, oldest first. Holds what was *heard*, not what was generated.
+#[derive(Debug, Clone, PartialEq)]
+pub enum HistoryItem {
+    /// Words that were spoken.
+    Said {
+        /// By whom.
+        speaker: Speaker,
+        /// The words; for the agent those whose audio was played.
+        text: String,
+        /// The agent was cut short here by the user.
+        interrupted: bool,
+        /// Part of the user's speech was not understood.
+        damaged: bool,
+    },
+    /// A tool the model called, with its result.
+    Tool {
+        /// The tool's name.
+        name: String,
+        /// Its arguments.
+        arguments: Value,
+        /// What it answered.
+        result: Value,
+    },
+    /// The user has been silent for `turnTimeout` and the agent speaks up by itself.
+    Silence,
+}
+
+/// What is asked of the model.
+#[derive(Debug, Clone)]
+pub struct ReplyRequest {
+    /// The agent, complete with defaults; its texts still hold `{{placeholders}}`.
+    pub agent: Arc<Agent>,
+    /// Values of the placeholders.
+    pub variables: Arc<BTreeMap<String, String>>,
+    /// The call so far.
+    pub history: Vec<HistoryItem>,
+}
+
+/// What the model streams.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ReplyEvent {
+    /// More words to speak.
+    Text(String),
+    /// A tool call. `collect` (`{ "entity", "value" }`) and the built-in tools (`endCall` …) are known to the call.
+    Tool {
+        /// The tool's name.
+        name: String,
+        /// Its arguments.
+        arguments: Value,
+    },
+}
+
+/// A reply that failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LanguageError {
+    /// The provider refuses it and will again.
+    #[error("refused by the language model: {0}")]
+    Rejected(String),
+    /// The provider is busy.
+    #[error("language model is busy")]
+    Busy,
+    /// Not reachable or not well.
+    #[error("language model unavailable: {0}")]
+    Unavailable(String),
+    /// Not in the provider's own format.
+    #[error("language model spoke out of turn: {0}")]
+    Protocol(String),
+}
+
+/// A language model.
+pub trait LanguageModel: Send + Sync {
+    /// Answers. The stream's end is the end of the reply; dropping it cancels the rest.
+    fn reply(&self, request: ReplyRequest) -> BoxStream<'static, Result<ReplyEvent, LanguageError>>;
+}

@@ -1,0 +1,172 @@
+//! A call's audio as a carrier's socket carries it: a bounded queue in, a bounded channel out.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use media::format::LineFormat;
+use tokio::sync::mpsc;
+
+/// Frames that may wait for the audio stream: 2 s at 20 ms. Media rides on TCP, so a stall delivers a second at once.
+pub const INBOUND_FRAMES: usize = 100;
+
+/// What a carrier's stream can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LegAbilities {
+    /// It buffers audio sent ahead of time and plays it in order.
+    pub buffers: bool,
+    /// It returns a mark when the audio before it has been played.
+    pub marks: bool,
+    /// It can drop what it has buffered.
+    pub clear: bool,
+}
+
+/// What arrives from the carrier, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InboundItem {
+    /// Audio in the line's encoding.
+    Audio(Vec<u8>),
+    /// A mark sent earlier came back.
+    Mark(String),
+    /// A key was pressed.
+    Digit(char),
+    /// The socket is closed; nothing follows.
+    Closed {
+        /// The carrier said goodbye first (a `stop` message); otherwise the connection just died.
+        clean: bool,
+    },
+}
+
+/// What is sent to the carrier, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OutboundItem {
+    /// Audio in the line's encoding, any length.
+    Audio(Vec<u8>),
+    /// Ask to be told when everything before this has been played.
+    Mark(String),
+    /// Drop what is not yet played.
+    Clear,
+    /// Close the socket.
+    Close,
+}
+
+/// Called when items wait; runs on the socket's task and must not block.
+pub type Waker = Box<dyn Fn() + Send + Sync>;
+
+#[derive(Default)]
+struct Queue {
+    items: VecDeque<InboundItem>,
+    audio: usize,
+    dropped: u64,
+    announced: bool,
+    waker: Option<Waker>,
+}
+
+/// The bounded queue between the socket's reader and the audio stream. Beyond [`INBOUND_FRAMES`] frames the oldest
+/// audio is dropped and counted; marks, digits and the end are never dropped.
+#[derive(Default)]
+pub struct InboundQueue(Mutex<Queue>);
+
+impl InboundQueue {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        // A panic cannot leave the queue half-changed, so a poisoned lock is as good as a sound one.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds an item and wakes the reader if it was not woken since it last emptied the queue.
+    pub fn push(&self, item: InboundItem) {
+        let mut queue = self.lock();
+        if matches!(item, InboundItem::Audio(_)) {
+            if queue.audio == INBOUND_FRAMES
+                && let Some(oldest) = queue.items.iter().position(|i| matches!(i, InboundItem::Audio(_)))
+            {
+                queue.items.remove(oldest);
+                queue.audio -= 1;
+                queue.dropped += 1;
+            }
+            queue.audio += 1;
+        }
+        queue.items.push_back(item);
+        Self::announce(&mut queue);
+    }
+
+    /// Sets who is woken. Items that already wait wake it at once.
+    pub fn set_waker(&self, waker: Waker) {
+        let mut queue = self.lock();
+        queue.waker = Some(waker);
+        queue.announced = false;
+        if !queue.items.is_empty() {
+            Self::announce(&mut queue);
+        }
+    }
+
+    /// Moves everything that waits into `into`, and returns how many frames were dropped since the last call.
+    pub fn drain(&self, into: &mut Vec<InboundItem>) -> u64 {
+        let mut queue = self.lock();
+        queue.announced = false;
+        queue.audio = 0;
+        into.extend(queue.items.drain(..));
+        std::mem::take(&mut queue.dropped)
+    }
+
+    fn announce(queue: &mut Queue) {
+        if !queue.announced
+            && let Some(waker) = &queue.waker
+        {
+            waker();
+            queue.announced = true;
+        }
+    }
+}
+
+/// One call's audio connection, handed from the socket's task to the call.
+pub struct MediaLeg {
+    /// Encoding and rate of the line.
+    pub format: LineFormat,
+    /// What the carrier's stream can do.
+    pub abilities: LegAbilities,
+    /// Audio and marks from the carrier.
+    pub inbound: Arc<InboundQueue>,
+    /// Audio and marks to the carrier; a full channel means the socket is stuck.
+    pub outbound: mpsc::Sender<OutboundItem>,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn the_oldest_audio_is_dropped_and_counted_and_nothing_else() {
+        let queue = InboundQueue::default();
+        queue.push(InboundItem::Mark("m".into()));
+        for n in 0..=INBOUND_FRAMES {
+            queue.push(InboundItem::Audio(vec![u8::try_from(n).unwrap()]));
+        }
+        queue.push(InboundItem::Closed { clean: true });
+        let mut items = Vec::new();
+        assert_eq!(queue.drain(&mut items), 1);
+        assert_eq!(items.len(), INBOUND_FRAMES + 2);
+        assert_eq!(items[0], InboundItem::Mark("m".into()));
+        assert_eq!(items[1], InboundItem::Audio(vec![1]));
+        assert_eq!(queue.drain(&mut items), 0);
+    }
+
+    #[test]
+    fn the_reader_is_woken_once_for_each_time_it_empties_the_queue() {
+        let woken = Arc::new(AtomicUsize::new(0));
+        let queue = InboundQueue::default();
+        queue.push(InboundItem::Digit('1'));
+        let count = woken.clone();
+        queue.set_waker(Box::new(move || {
+            count.fetch_add(1, Ordering::Relaxed);
+        }));
+        queue.push(InboundItem::Digit('2'));
+        assert_eq!(woken.load(Ordering::Relaxed), 1);
+        queue.drain(&mut Vec::new());
+        queue.push(InboundItem::Digit('3'));
+        assert_eq!(woken.load(Ordering::Relaxed), 2);
+    }
+}

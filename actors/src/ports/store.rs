@@ -1,0 +1,45 @@
+//! The store: every row of the service behind one port, split by subject.
+//!
+//! Decisions (claim, permit, outcome, state change) are acknowledged: when a method returns, the row is on disk.
+//! The store has its own clock; callers never pass the present time.
+
+mod attempts;
+mod campaigns;
+mod directory;
+mod records;
+
+pub use attempts::*;
+pub use campaigns::*;
+pub use directory::*;
+pub use records::*;
+
+/// Why a store operation failed, sorted by what the caller may do next.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// No such row, or it belongs to another account.
+    #[error("not found")]
+    NotFound,
+    /// A value that must be unique exists already: its name (`email`, `phoneNumber` …).
+    #[error("{0} exists already")]
+    Exists(&'static str),
+    /// The row changed since it was read: read again.
+    #[error("changed meanwhile")]
+    Stale,
+    /// Owner or epoch are no longer ours: forget the attempt.
+    #[error("claim is no longer ours")]
+    Fenced,
+    /// The database is away or overloaded: may be tried again.
+    #[error("database unavailable: {0}")]
+    Unavailable(String),
+    /// A stored value that cannot be read back: a bug.
+    #[error("stored value is damaged: {0}")]
+    Damaged(String),
+}
+
+/// What every method returns.
+pub type StoreResult<T> = Result<T, StoreError>;
+
+/// The whole store.
+pub trait Store: DirectoryStore + CampaignStore + AttemptStore + RecordStore {}
+
+impl<T: DirectoryStore + CampaignStore + AttemptStore + RecordStore> Store for T {}

@@ -1,0 +1,260 @@
+//! Attempts: claim, permit, fencing and outcome. An attempt is dialed at most once and no contact is lost.
+//!
+//! `queued → claimed → dialing → dialed → answered → final`, with `unknown` beside: a dial whose fate nobody knows.
+//! Every write that follows a claim is guarded by owner and epoch; the store offers no unguarded one.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+
+use super::{CampaignContact, StoreResult};
+use crate::{
+    dial_token::DialToken,
+    id::{AccountId, AgentId, AttemptId, CampaignId, NodeId},
+    phone_number::PhoneNumber,
+    ports::carrier::CarrierCallId,
+    time::Timestamp,
+};
+
+/// Proof of a claim: who holds the attempt, and since which change of owner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Claim {
+    /// The attempt.
+    pub attempt: AttemptId,
+    /// The process that holds it.
+    pub owner: NodeId,
+    /// +1 on each change of owner and on each return to the queue.
+    pub epoch: i64,
+}
+
+/// An attempt's stored state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AttemptState {
+    /// Waits for its due time.
+    Queued,
+    /// Held by a node, nothing sent.
+    Claimed,
+    /// The permit is on disk: the one request may have been sent.
+    Dialing,
+    /// The carrier gave it an id.
+    Dialed,
+    /// Somebody, or something, answered.
+    Answered,
+    /// Nobody knows whether it was dialed. Never sent again.
+    Unknown,
+    /// Over.
+    Final,
+}
+
+impl AttemptState {
+    /// The spelling in rows.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Claimed => "claimed",
+            Self::Dialing => "dialing",
+            Self::Dialed => "dialed",
+            Self::Answered => "answered",
+            Self::Unknown => "unknown",
+            Self::Final => "final",
+        }
+    }
+
+    /// Reads the spelling in rows.
+    pub fn parse(text: &str) -> Option<Self> {
+        [
+            Self::Queued,
+            Self::Claimed,
+            Self::Dialing,
+            Self::Dialed,
+            Self::Answered,
+            Self::Unknown,
+            Self::Final,
+        ]
+        .into_iter()
+        .find(|s| s.as_str() == text)
+    }
+}
+
+/// A claimed attempt with all that is needed to dial it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClaimedAttempt {
+    /// The proof.
+    pub claim: Claim,
+    /// Owner of the campaign.
+    pub account: AccountId,
+    /// The campaign.
+    pub campaign: CampaignId,
+    /// Who dials.
+    pub agent: AgentId,
+    /// Index of the contact in the campaign.
+    pub contact_index: i64,
+    /// Counts from 1 per contact.
+    pub attempt_no: i64,
+    /// Who is dialed.
+    pub contact: CampaignContact,
+}
+
+/// What the permit needs to know beside the claim.
+#[derive(Debug, Clone)]
+pub struct PermitRequest {
+    /// The carrier that will be asked.
+    pub carrier: String,
+    /// The caller ID.
+    pub caller_id: Option<PhoneNumber>,
+    /// Prefixes that are not dialed (`stateRestrictedNumbers`, when enabled).
+    pub restricted_prefixes: Vec<String>,
+}
+
+/// The answer to a permit request. Everything but `Granted` means: do not send.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Permit {
+    /// On disk as `dialing`. Send within 5 s of asking, once.
+    Granted {
+        /// New with every permit.
+        token: DialToken,
+    },
+    /// The campaign no longer runs. The attempt is queued again, or gone if it was the contact's first.
+    CampaignNotRunning,
+    /// The number is on the do-not-call list: final, `cancelled`, `do-not-call`.
+    DoNotCall,
+    /// The number begins with a restricted prefix: final, `cancelled`, `restricted`.
+    Restricted,
+    /// Another open attempt of the account dials this number now. The attempt is queued again, due in 30 s.
+    NumberBusy,
+}
+
+/// A conversation's `status`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ConversationStatus {
+    /// Answered and over.
+    Completed,
+    /// From dialing to the end.
+    InProgress,
+    /// Ended before it was answered, by us.
+    Cancelled,
+    /// Not reached, or broken.
+    Failed,
+    /// Waits for its time.
+    Scheduled,
+}
+
+impl ConversationStatus {
+    /// All of them, in the contract's order.
+    pub const ALL: [Self; 5] = [
+        Self::Completed,
+        Self::InProgress,
+        Self::Cancelled,
+        Self::Failed,
+        Self::Scheduled,
+    ];
+
+    /// The contract's spelling.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::InProgress => "in_progress",
+            Self::Cancelled => "cancelled",
+            Self::Failed => "failed",
+            Self::Scheduled => "scheduled",
+        }
+    }
+
+    /// Reads the contract's spelling.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|s| s.as_str() == text)
+    }
+}
+
+/// How an attempt ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// `Completed`, `Failed` or `Cancelled`.
+    pub status: ConversationStatus,
+    /// `busy`, `no-answer`, `rejected`, `invalid-number`, `carrier-error: …`, `media-lost`, `agent-error: …`,
+    /// `restricted`, `do-not-call`.
+    pub error: Option<String>,
+    /// A machine answered.
+    pub voicemail: bool,
+    /// The call was handed on.
+    pub transferred: bool,
+    /// What the agent collected, entity to value.
+    pub collected: BTreeMap<String, String>,
+}
+
+/// What is left to do in a campaign.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Remaining {
+    /// Contacts never dialed, and queued attempts that are due.
+    pub due: i64,
+    /// Queued attempts that are due later.
+    pub later: i64,
+    /// When the first of those is due.
+    pub next_due: Option<Timestamp>,
+    /// Attempts claimed or in a call, anywhere.
+    pub open: i64,
+}
+
+/// An attempt a dead process left behind, now ours.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Orphan {
+    /// The proof, with this process as its owner.
+    pub claim: Claim,
+    /// Its campaign.
+    pub campaign: CampaignId,
+    /// `Dialing`, `Dialed`, `Answered` or `Unknown`; claimed ones were queued again.
+    pub state: AttemptState,
+    /// Who was called.
+    pub phone_number: PhoneNumber,
+    /// The carrier it was sent to.
+    pub carrier: String,
+    /// The carrier's id, if it arrived.
+    pub carrier_call: Option<CarrierCallId>,
+    /// When the permit was given.
+    pub dialing_at: Timestamp,
+}
+
+/// Attempts.
+#[async_trait]
+pub trait AttemptStore: Send + Sync {
+    /// Registers this process. On SQLite every earlier one is dead from now on.
+    async fn register_node(&self, node: NodeId) -> StoreResult<()>;
+
+    /// Sign of life, every 3 s. `Fenced` when this process was declared dead.
+    async fn heartbeat(&self, node: NodeId) -> StoreResult<()>;
+
+    /// Takes over what dead processes held: claimed attempts are queued again (epoch + 1), those that may have been
+    /// dialed become this node's.
+    async fn take_orphans(&self, node: NodeId) -> StoreResult<Vec<Orphan>>;
+
+    /// Claims at most `limit` attempts of a running campaign: due retries first, then contacts never dialed, in
+    /// order (their first attempt's row is made here). Empty when the campaign does not run.
+    async fn claim(&self, node: NodeId, campaign: CampaignId, limit: i64) -> StoreResult<Vec<ClaimedAttempt>>;
+
+    /// Gives claims back unsent: queued again with epoch + 1, or gone if it was the contact's first attempt.
+    async fn release(&self, claims: &[Claim]) -> StoreResult<()>;
+
+    /// All checks and the step to `dialing` in one transaction, on disk when it returns. `Fenced`.
+    async fn permit(&self, claim: Claim, request: PermitRequest) -> StoreResult<Permit>;
+
+    /// The permit was not used: certainly nothing was sent. Queued again after `delay_ms`, epoch + 1. `Fenced`.
+    async fn not_sent(&self, claim: Claim, delay_ms: i64) -> StoreResult<()>;
+
+    /// The carrier gave the call an id. `Fenced`, `Exists("call")`.
+    async fn dialed(&self, claim: Claim, call: &CarrierCallId) -> StoreResult<()>;
+
+    /// It was answered. `Fenced`.
+    async fn answered(&self, claim: Claim) -> StoreResult<()>;
+
+    /// The dial's fate is not known; it will be settled. `Fenced`.
+    async fn unknown(&self, claim: Claim) -> StoreResult<()>;
+
+    /// The outcome, in one transaction: final state, the contact's state, the analysis job. `Fenced`.
+    async fn finish(&self, claim: Claim, outcome: Outcome) -> StoreResult<()>;
+
+    /// What is left to do in a campaign.
+    async fn remaining(&self, campaign: CampaignId) -> StoreResult<Remaining>;
+
+    /// The dial token and owner of an open attempt, to check a callback that no live call takes. `NotFound`.
+    async fn dial_token(&self, attempt: AttemptId) -> StoreResult<DialToken>;
+}

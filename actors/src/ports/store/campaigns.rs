@@ -1,0 +1,249 @@
+//! Campaigns, their contacts, their import and their state.
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{Account, StoreResult};
+use crate::{
+    id::{AccountId, AgentId, CampaignId, ContactId},
+    phone_number::PhoneNumber,
+    time::Timestamp,
+};
+
+/// A campaign's `status`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CampaignStatus {
+    /// Made, never dialed.
+    Draft,
+    /// Its time is still to come.
+    Waiting,
+    /// Dialing.
+    Running,
+    /// Paused, by the user or by the end of its window.
+    Paused,
+    /// Stopped by the user.
+    Stopped,
+    /// Every contact has its final outcome.
+    Completed,
+    /// It cannot go on.
+    Failed,
+    /// It should be dialing and cannot for the moment.
+    Delayed,
+}
+
+impl CampaignStatus {
+    /// All of them, in the contract's order.
+    pub const ALL: [Self; 8] = [
+        Self::Draft,
+        Self::Waiting,
+        Self::Running,
+        Self::Paused,
+        Self::Stopped,
+        Self::Completed,
+        Self::Failed,
+        Self::Delayed,
+    ];
+
+    /// The contract's spelling.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Draft => "draft",
+            Self::Waiting => "waiting",
+            Self::Running => "running",
+            Self::Paused => "paused",
+            Self::Stopped => "stopped",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Delayed => "delayed",
+        }
+    }
+
+    /// Reads the contract's spelling.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|s| s.as_str() == text)
+    }
+}
+
+/// `followUp`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FollowUp {
+    /// Whether follow-ups are made.
+    pub enabled: bool,
+    /// How many.
+    pub attempts: u32,
+    /// Minutes before each.
+    pub intervals_minutes: Vec<u32>,
+}
+
+/// A campaign's schedule as the client gave it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ScheduleText {
+    /// `startTime`.
+    pub start_time: Option<String>,
+    /// `endTime`.
+    pub end_time: Option<String>,
+    /// `timezone`.
+    pub timezone: Option<String>,
+}
+
+/// A campaign to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewCampaign {
+    /// Name.
+    pub name: String,
+    /// Who dials; must belong to the account (checked by the caller).
+    pub agent: AgentId,
+    /// Schedule texts, kept as given.
+    pub schedule: ScheduleText,
+    /// Follow-ups.
+    pub follow_up: FollowUp,
+    /// At most so many calls at once; none for as many as there are lines.
+    pub max_concurrent_calls: Option<u32>,
+}
+
+/// A campaign's row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CampaignRow {
+    /// Its id.
+    pub id: CampaignId,
+    /// Its owner.
+    pub account: AccountId,
+    /// Name.
+    pub name: String,
+    /// Who dials.
+    pub agent: AgentId,
+    /// State.
+    pub status: CampaignStatus,
+    /// +1 with each change of state; guards the next one.
+    pub version: i64,
+    /// `active`.
+    pub active: bool,
+    /// `scheduled`.
+    pub scheduled: bool,
+    /// Schedule texts.
+    pub schedule: ScheduleText,
+    /// When dialing next begins.
+    pub next_run_at: Option<Timestamp>,
+    /// Follow-ups.
+    pub follow_up: FollowUp,
+    /// Calls at once.
+    pub max_concurrent_calls: Option<u32>,
+    /// How many contacts.
+    pub contact_count: i64,
+    /// Index of the first contact not yet dialed; the count when all were. Derived.
+    pub start_index: i64,
+    /// Why it is `failed` or `delayed`.
+    pub reason: Option<String>,
+    /// Made; unique in the account.
+    pub created_at: Timestamp,
+    /// Last changed.
+    pub updated_at: Timestamp,
+}
+
+/// One contact of a campaign.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CampaignContact {
+    /// E.164.
+    pub phone_number: PhoneNumber,
+    /// The saved contact with this number, if there is one (filled in by the store).
+    pub contact: Option<ContactId>,
+    /// Name.
+    pub name: Option<String>,
+    /// E-mail.
+    pub email: Option<String>,
+    /// Every other field; dynamic variables.
+    pub extra: Map<String, Value>,
+}
+
+/// `progress`: how the contacts of a campaign stand.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Progress {
+    /// Not yet dialed, or a further attempt lies ahead.
+    pub pending: i64,
+    /// Being called now.
+    pub in_progress: i64,
+    /// Final: answered, voicemail included.
+    pub completed: i64,
+    /// Final: not reached.
+    pub failed: i64,
+    /// Final: never dialed and never will be.
+    pub cancelled: i64,
+    /// How many of the completed were voicemail.
+    pub voicemail: i64,
+}
+
+/// Filters of the campaigns list.
+#[derive(Debug, Clone, Default)]
+pub struct CampaignFilter {
+    /// Name contains, any case.
+    pub name: Option<String>,
+    /// State.
+    pub status: Option<CampaignStatus>,
+    /// `active`.
+    pub active: Option<bool>,
+    /// Only those made before this instant (the cursor).
+    pub before: Option<Timestamp>,
+}
+
+/// A guarded change of state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StateChange {
+    /// The new state.
+    pub status: CampaignStatus,
+    /// The new `active`.
+    pub active: bool,
+    /// The new `scheduled`.
+    pub scheduled: bool,
+    /// The new `nextRunAt`.
+    pub next_run_at: Option<Timestamp>,
+    /// Why, for `failed` and `delayed`.
+    pub reason: Option<String>,
+    /// Cancel attempts that wait (a stop): their contacts end `cancelled` if they were dialed before, else go back
+    /// to `pending` without a conversation.
+    pub cancel_waiting: bool,
+}
+
+/// Campaigns.
+#[async_trait]
+pub trait CampaignStore: Send + Sync {
+    /// Starts an import: a campaign no reader sees yet.
+    async fn begin_import(&self, account: AccountId, new: NewCampaign) -> StoreResult<CampaignId>;
+
+    /// Appends contacts behind those already there, at most 2,000 at a time, in a transaction of its own.
+    async fn append_contacts(&self, import: CampaignId, contacts: &[CampaignContact]) -> StoreResult<()>;
+
+    /// Makes the campaign visible as a draft, in one small commit.
+    async fn finish_import(&self, import: CampaignId) -> StoreResult<CampaignRow>;
+
+    /// Removes an import that was given up. One that is gone already is no error.
+    async fn abandon_import(&self, import: CampaignId) -> StoreResult<()>;
+
+    /// Removes what imports of earlier starts left behind; returns how many.
+    async fn sweep_imports(&self) -> StoreResult<u64>;
+
+    /// One campaign. `NotFound`.
+    async fn campaign(&self, account: AccountId, id: CampaignId) -> StoreResult<CampaignRow>;
+
+    /// Its contacts from index `from`, at most `limit`.
+    async fn campaign_contacts(&self, id: CampaignId, from: i64, limit: i64) -> StoreResult<Vec<CampaignContact>>;
+
+    /// How its contacts stand.
+    async fn progress(&self, id: CampaignId) -> StoreResult<Progress>;
+
+    /// The account's campaigns, newest first, at most `limit`.
+    async fn campaigns(&self, account: AccountId, filter: CampaignFilter, limit: i64) -> StoreResult<Vec<CampaignRow>>;
+
+    /// One guarded UPDATE of the state. `NotFound`, `Stale`.
+    async fn change_state(&self, id: CampaignId, version: i64, change: StateChange) -> StoreResult<CampaignRow>;
+
+    /// Every campaign of every account that a node must take up at its start: waiting, running, delayed, and active
+    /// paused ones.
+    async fn active_campaigns(&self) -> StoreResult<Vec<CampaignRow>>;
+
+    /// The owner of a campaign, for rows that name their maker.
+    async fn account(&self, id: AccountId) -> StoreResult<Account>;
+}

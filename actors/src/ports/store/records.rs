@@ -1,0 +1,205 @@
+//! What calls leave behind: facts in order, conversations as readers see them, and durable jobs.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use super::{ConversationStatus, StoreResult};
+use crate::{
+    id::{AccountId, AgentId, AttemptId, CampaignId, JobId},
+    phone_number::PhoneNumber,
+    ports::language_model::Speaker,
+    time::Timestamp,
+};
+
+/// One turn of a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnFact {
+    /// Counts from 0 in the call.
+    pub seq: i64,
+    /// Who spoke.
+    pub speaker: Speaker,
+    /// What was said; of the agent only what was played.
+    pub text: String,
+    /// Milliseconds into the call (from the answer) when it began.
+    pub started_ms: i64,
+    /// … and ended.
+    pub ended_ms: i64,
+    /// The agent was cut short.
+    pub interrupted: bool,
+    /// Part of the user's speech was not understood.
+    pub damaged: bool,
+}
+
+/// Something that happened in a call, for figures and for finding faults.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EventFact {
+    /// Its name in snake case, such as `barge_in`.
+    pub name: String,
+    /// Milliseconds into the call.
+    pub at_ms: i64,
+    /// Figures as JSON text; no transcript and no number.
+    pub detail: String,
+}
+
+/// A fact of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fact {
+    /// A turn.
+    Turn(TurnFact),
+    /// An event.
+    Event(EventFact),
+}
+
+/// A sentiment score with its label.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TurnSentiment {
+    /// The turn's words.
+    pub text: String,
+    /// `positive`, `neutral` or `negative`.
+    pub sentiment_label: String,
+    /// `agent` or `user`.
+    pub speaker: Speaker,
+    /// -1 to 1.
+    pub sentiment_score: f64,
+}
+
+/// `sentiment`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sentiment {
+    /// -1 to 1.
+    pub sentiment_score: f64,
+    /// Turn by turn.
+    pub sentiment_by_turn: Vec<TurnSentiment>,
+    /// `positive`, `neutral` or `negative`.
+    pub sentiment_overall: String,
+}
+
+/// One of `keyMoments`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyMoment {
+    /// The words.
+    pub text: String,
+    /// What kind of moment.
+    pub label: String,
+    /// Who spoke.
+    pub speaker: Speaker,
+    /// `mm:ss` into the call.
+    pub timestamp: String,
+}
+
+/// What the analysis after a call found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Analysis {
+    /// A few sentences.
+    pub summary: String,
+    /// Mood.
+    pub sentiment: Sentiment,
+    /// Moments worth finding again.
+    pub key_moments: Vec<KeyMoment>,
+}
+
+/// A conversation as readers see it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConversationRow {
+    /// The attempt.
+    pub id: AttemptId,
+    /// Owner.
+    pub account: AccountId,
+    /// Campaign, if it belongs to one.
+    pub campaign: Option<CampaignId>,
+    /// Agent.
+    pub agent: AgentId,
+    /// The agent's name.
+    pub agent_name: String,
+    /// Status.
+    pub status: ConversationStatus,
+    /// When it was dialed; before that, when it is due.
+    pub started_at: Timestamp,
+    /// When it was answered.
+    pub answered_at: Option<Timestamp>,
+    /// When it ended.
+    pub ended_at: Option<Timestamp>,
+    /// Who was called.
+    pub contact_number: PhoneNumber,
+    /// Caller ID.
+    pub caller_number: Option<PhoneNumber>,
+    /// Carrier.
+    pub carrier: Option<String>,
+    /// Why it failed.
+    pub error: Option<String>,
+    /// A machine answered.
+    pub voicemail: bool,
+    /// Handed on.
+    pub transferred: bool,
+    /// Entity to value.
+    pub collected: BTreeMap<String, String>,
+    /// None until the analysis is done.
+    pub analysis: Option<Analysis>,
+    /// When the row was made.
+    pub created_at: Timestamp,
+}
+
+/// Filters of the conversations list.
+#[derive(Debug, Clone, Default)]
+pub struct ConversationFilter {
+    /// Agent.
+    pub agent: Option<AgentId>,
+    /// Campaign.
+    pub campaign: Option<CampaignId>,
+    /// Status.
+    pub status: Option<ConversationStatus>,
+    /// Started before, exclusive.
+    pub started_before: Option<Timestamp>,
+    /// Started after, exclusive.
+    pub started_after: Option<Timestamp>,
+    /// Whole seconds from the answer, at least.
+    pub min_duration: Option<i64>,
+    /// Behind this row of the order (newest first by start, then id): the cursor.
+    pub after: Option<(Timestamp, AttemptId)>,
+}
+
+/// A durable job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    /// Its id.
+    pub id: JobId,
+    /// What it is about.
+    pub attempt: AttemptId,
+    /// How often it was tried before.
+    pub tries: i64,
+}
+
+/// Facts, conversations, jobs.
+#[async_trait]
+pub trait RecordStore: Send + Sync {
+    /// Appends facts in order. A turn that is there already is not written twice.
+    async fn append_facts(&self, facts: &[(AttemptId, Fact)]) -> StoreResult<()>;
+
+    /// One conversation. `NotFound`.
+    async fn conversation(&self, account: AccountId, id: AttemptId) -> StoreResult<ConversationRow>;
+
+    /// The account's conversations, newest first, at most `limit`; analysis left out but for the summary.
+    async fn conversations(
+        &self,
+        account: AccountId,
+        filter: ConversationFilter,
+        limit: i64,
+    ) -> StoreResult<Vec<ConversationRow>>;
+
+    /// The turns of a call in order.
+    async fn turns(&self, id: AttemptId) -> StoreResult<Vec<TurnFact>>;
+
+    /// Analysis jobs that are due, at most `limit`, leased for 60 s.
+    async fn due_analyses(&self, limit: i64) -> StoreResult<Vec<Job>>;
+
+    /// Keeps the analysis and ends its job, in one transaction.
+    async fn save_analysis(&self, job: &Job, analysis: Analysis) -> StoreResult<()>;
+
+    /// Puts a job off after a failed try.
+    async fn retry_job(&self, job: &Job, delay_ms: i64) -> StoreResult<()>;
+
+    /// A cheap round trip: whether the database answers.
+    async fn ping(&self) -> StoreResult<()>;
+}

@@ -1,0 +1,65 @@
+//! What the outside may ask of a node.
+
+use ractor::RpcReplyPort;
+
+use crate::{
+    campaigns::{CampaignCommand, CommandError},
+    id::{AccountId, AttemptId, CampaignId},
+    node::NodeSnapshot,
+    ports::{carrier::CallProgress, media_leg::MediaLeg, store::CampaignRow},
+};
+
+/// Why a callback or a media socket was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum DoorRefusal {
+    /// No live call of this node has this attempt.
+    #[error("no such call here")]
+    UnknownCall,
+    /// The proof in the address is not of the call's present permit.
+    #[error("proof does not match")]
+    BadProof,
+    /// The call has a media socket already, or is over.
+    #[error("call takes no media now")]
+    NotNow,
+}
+
+/// Messages to the switchboard.
+pub enum SwitchboardMessage {
+    /// A user's command for a campaign; answered after its commit.
+    Command {
+        /// Owner.
+        account: AccountId,
+        /// Campaign.
+        campaign: CampaignId,
+        /// What to do.
+        command: CampaignCommand,
+        /// The campaign as it is afterwards.
+        reply: RpcReplyPort<Result<CampaignRow, CommandError>>,
+    },
+    /// A carrier reports on a leg.
+    Progress {
+        /// The attempt named in the callback's address.
+        attempt: AttemptId,
+        /// The proof named there (`Purpose::Status`).
+        proof: String,
+        /// The fact.
+        progress: CallProgress,
+        /// Whether a live call took it.
+        reply: RpcReplyPort<Result<(), DoorRefusal>>,
+    },
+    /// A carrier opened a media socket.
+    Media {
+        /// The attempt named in the socket's address.
+        attempt: AttemptId,
+        /// The proof named there (`Purpose::Media`).
+        proof: String,
+        /// The socket.
+        leg: MediaLeg,
+        /// Whether the call took it.
+        reply: RpcReplyPort<Result<(), DoorRefusal>>,
+    },
+    /// No new work from now on: commands that dial are refused, campaigns stop dialing.
+    Drain,
+    /// How the node stands.
+    Inspect(RpcReplyPort<NodeSnapshot>),
+}

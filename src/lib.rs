@@ -1,0 +1,17 @@
+//! Ringback: a self-hosted service for AI voice agents that place and receive phone calls.
+//!
+//! Doors and adapters: all that touches network or disk. The domain lives in `actors`, the audio in `media`.
+
+pub mod app;
+pub mod bench;
+pub mod carriers;
+pub mod cli;
+pub mod config;
+pub mod demo;
+pub mod exchange;
+pub mod recordings;
+pub mod rest;
+pub mod server;
+pub mod speech;
+pub mod storage;
+pub mod telemetry;

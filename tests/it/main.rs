@@ -1,0 +1,1 @@
+//! Behaviour through the public doors; one file per behaviour.
