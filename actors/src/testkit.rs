@@ -1,1 +1,6 @@
-//! Not written yet.
+//! Fake ports and scripted callers, for tests of this crate and of the root.
+
+pub mod fake_carrier;
+pub mod fake_language;
+pub mod fake_ports;
+pub mod fake_speech;

@@ -1,0 +1,154 @@
+//! A carrier that records what it is asked, answers by script, and can call back or open media with the right proof.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use media::format::LineFormat;
+use ractor::ActorRef;
+use tokio::sync::mpsc;
+
+use crate::{
+    call::CallMessage,
+    phone_number::PhoneNumber,
+    ports::{
+        carrier::{CallProgress, Carrier, CarrierCallId, CarrierError, DialError, DialRequest, ListedCall},
+        media_leg::{InboundQueue, LegAbilities, MediaLeg, OutboundItem},
+    },
+    switchboard::DoorRefusal,
+    time::Timestamp,
+};
+
+/// How the carrier answers one dial.
+#[derive(Debug, Clone)]
+pub struct ScriptedDial {
+    /// How long the answer takes.
+    pub after: Duration,
+    /// The answer; none is the next free call id.
+    pub result: Option<DialError>,
+}
+
+#[derive(Default)]
+struct Seen {
+    dials: Vec<DialRequest>,
+    hang_ups: Vec<CarrierCallId>,
+    script: VecDeque<ScriptedDial>,
+    hang_up_script: VecDeque<CarrierError>,
+    listing: Vec<ListedCall>,
+}
+
+/// The fake. Dials not in the script succeed at once with ids `fake-1`, `fake-2` …
+#[derive(Default)]
+pub struct FakeCarrier(Mutex<Seen>);
+
+/// Both ends of a fake media socket: what the call is given, and what the test holds.
+pub struct FakeSocket {
+    /// Audio and marks towards the call.
+    pub inbound: Arc<InboundQueue>,
+    /// Audio and marks from the call.
+    pub outbound: mpsc::Receiver<OutboundItem>,
+}
+
+/// A media leg of 8 kHz mu-law with every ability, and its far end.
+pub fn media_leg() -> (MediaLeg, FakeSocket) {
+    let (sender, outbound) = mpsc::channel(1024);
+    let inbound = Arc::new(InboundQueue::default());
+    let leg = MediaLeg {
+        format: LineFormat::MULAW_8000,
+        abilities: LegAbilities {
+            buffers: true,
+            marks: true,
+            clear: true,
+        },
+        inbound: inbound.clone(),
+        outbound: sender,
+    };
+    (leg, FakeSocket { inbound, outbound })
+}
+
+impl FakeCarrier {
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next dial not yet scripted is answered so.
+    pub fn script_dial(&self, after: Duration, result: Option<DialError>) {
+        self.seen().script.push_back(ScriptedDial { after, result });
+    }
+
+    /// The next hang-up not yet scripted fails so.
+    pub fn script_hang_up_failure(&self, error: CarrierError) {
+        self.seen().hang_up_script.push_back(error);
+    }
+
+    /// What `find_calls` lists from now on.
+    pub fn set_listing(&self, listing: Vec<ListedCall>) {
+        self.seen().listing = listing;
+    }
+
+    /// Every dial request so far.
+    pub fn dials(&self) -> Vec<DialRequest> {
+        self.seen().dials.clone()
+    }
+
+    /// Every leg that was asked to hang up, repetitions included.
+    pub fn hang_ups(&self) -> Vec<CarrierCallId> {
+        self.seen().hang_ups.clone()
+    }
+
+    /// Calls back about the last dial with its own proof. None when the call is gone.
+    pub async fn call_back(
+        &self,
+        call: &ActorRef<CallMessage>,
+        progress: CallProgress,
+    ) -> Option<Result<(), DoorRefusal>> {
+        let proof = self.seen().dials.last()?.status_token.clone();
+        ractor::call!(call, |reply| CallMessage::Progress { proof, progress, reply }).ok()
+    }
+
+    /// Opens the media socket of the last dial with its own proof. None when the call is gone.
+    pub async fn open_media(&self, call: &ActorRef<CallMessage>) -> Option<Result<FakeSocket, DoorRefusal>> {
+        let proof = self.seen().dials.last()?.media_token.clone();
+        let (leg, socket) = media_leg();
+        let taken = ractor::call!(call, |reply| CallMessage::Media { proof, leg, reply }).ok()?;
+        Some(taken.map(|()| socket))
+    }
+}
+
+#[async_trait]
+impl Carrier for FakeCarrier {
+    fn name(&self) -> &'static str {
+        "fake"
+    }
+
+    async fn dial(&self, request: &DialRequest) -> Result<CarrierCallId, DialError> {
+        let (number, scripted) = {
+            let mut seen = self.seen();
+            seen.dials.push(request.clone());
+            (seen.dials.len(), seen.script.pop_front())
+        };
+        let id = CarrierCallId(format!("fake-{number}"));
+        let Some(scripted) = scripted else { return Ok(id) };
+        tokio::time::sleep(scripted.after).await;
+        scripted.result.map_or(Ok(id), Err)
+    }
+
+    async fn hang_up(&self, call: &CarrierCallId) -> Result<(), CarrierError> {
+        let mut seen = self.seen();
+        seen.hang_ups.push(call.clone());
+        seen.hang_up_script.pop_front().map_or(Ok(()), Err)
+    }
+
+    async fn find_calls(&self, to: &PhoneNumber, _since: Timestamp) -> Result<Vec<ListedCall>, CarrierError> {
+        Ok(self
+            .seen()
+            .listing
+            .iter()
+            .filter(|call| call.to == to.as_str())
+            .cloned()
+            .collect())
+    }
+}
