@@ -1,1 +1,201 @@
-//! Not written yet.
+//! `{{variable}}` in the texts of an agent: which there are, and what they become.
+//!
+//! Values are inserted as they are: a value that holds braces is never read again as a template.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::agent::{Agent, BuiltInTools};
+
+/// A piece of a template.
+enum Piece<'a> {
+    Text(&'a str),
+    Variable(&'a str),
+}
+
+/// The names in a text, in order of first use, each once.
+pub fn placeholders(text: &str) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    pieces(text)
+        .into_iter()
+        .filter_map(|piece| match piece {
+            Piece::Variable(name) if seen.insert(name) => Some(name.to_owned()),
+            Piece::Variable(_) | Piece::Text(_) => None,
+        })
+        .collect()
+}
+
+/// The text with its placeholders filled in. One without a value (or with a blank one) becomes nothing, and the
+/// gap around it closes: no doubled space, no space before a comma.
+pub fn render(text: &str, variables: &BTreeMap<String, String>) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut gap = false;
+    for piece in pieces(text) {
+        match piece {
+            Piece::Text(text) if gap => {
+                push_after_gap(&mut out, text);
+                gap = false;
+            }
+            Piece::Text(text) => out.push_str(text),
+            Piece::Variable(name) => match variables.get(name).filter(|value| !value.trim().is_empty()) {
+                Some(value) => {
+                    out.push_str(value);
+                    gap = false;
+                }
+                None => gap = true,
+            },
+        }
+    }
+    if gap {
+        out.truncate(out.trim_end_matches(' ').len());
+    }
+    out
+}
+
+/// Every name that the spoken and instructing texts of an agent use, in order of first use, each once.
+pub fn agent_placeholders(agent: &Agent) -> Vec<String> {
+    let section = &agent.conversation_config.agent;
+    let mut texts = vec![section.prompt.prompt.as_str()];
+    texts.extend(section.greeting_message.as_deref());
+    texts.extend(tool_texts(&section.prompt.built_in_tools));
+    let mut seen = BTreeSet::new();
+    texts
+        .into_iter()
+        .flat_map(placeholders)
+        .filter(|name| seen.insert(name.clone()))
+        .collect()
+}
+
+fn tool_texts(tools: &BuiltInTools) -> impl Iterator<Item = &str> {
+    let descriptions = [
+        &tools.end_call.description,
+        &tools.language_detection.description,
+        &tools.skip_turn.description,
+        &tools.transfer_to_agent.tool.description,
+        &tools.transfer_to_number.tool.description,
+        &tools.voicemail_detection.tool.description,
+        &tools.voicemail_detection.voicemail_message,
+    ];
+    let to_agents = tools.transfer_to_agent.transfers.iter();
+    let to_numbers = tools.transfer_to_number.transfers.iter();
+    descriptions
+        .into_iter()
+        .chain(to_agents.flat_map(|transfer| [&transfer.condition, &transfer.transfer_message]))
+        .chain(to_numbers.map(|transfer| &transfer.condition))
+        .filter_map(|text| text.as_deref())
+}
+
+/// Closes the gap an empty variable left between `out` and `text`.
+fn push_after_gap(out: &mut String, text: &str) {
+    let open = out.is_empty() || out.ends_with([' ', '\n']);
+    if open && text.starts_with(' ') {
+        out.push_str(&text[1..]);
+    } else {
+        if text.starts_with([',', '.', '!', '?', ';', ':']) {
+            out.truncate(out.trim_end_matches(' ').len());
+        }
+        out.push_str(text);
+    }
+}
+
+/// Splits a text at its placeholders; braces that do not make one are text.
+fn pieces(text: &str) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let (mut rest, mut from) = (text, 0);
+    while let Some(at) = rest[from..].find("{{").map(|at| at + from) {
+        let inside = &rest[at + 2..];
+        let end = inside.find(['{', '}']).filter(|end| inside[*end..].starts_with("}}"));
+        let name = end.map(|end| inside[..end].trim()).filter(|name| !name.is_empty());
+        let (Some(end), Some(name)) = (end, name) else {
+            from = at + 1;
+            continue;
+        };
+        if at > 0 {
+            pieces.push(Piece::Text(&rest[..at]));
+        }
+        pieces.push(Piece::Variable(name));
+        rest = &inside[end + 2..];
+        from = 0;
+    }
+    if !rest.is_empty() {
+        pieces.push(Piece::Text(rest));
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn filled(text: &str) -> String {
+        let variables = [("name", "Ada"), ("trick", "{{name}}"), ("blank", " ")];
+        let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        render(text, &BTreeMap::from(variables))
+    }
+
+    #[test]
+    fn a_variable_becomes_its_value() {
+        assert_eq!(filled("Hello {{name}}, {{ name }}!"), "Hello Ada, Ada!");
+    }
+
+    #[test]
+    fn a_variable_without_a_value_closes_its_gap() {
+        for (text, spoken) in [
+            ("Hello {{x}} there", "Hello there"),
+            ("Hello {{x}}, there", "Hello, there"),
+            ("{{x}} hello {{blank}}", "hello"),
+            ("{{x}}{{y}}", ""),
+            ("a {{x}} {{y}} b", "a b"),
+            ("a{{x}}b", "ab"),
+        ] {
+            assert_eq!(filled(text), spoken, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_value_is_never_read_as_a_template() {
+        assert_eq!(filled("{{trick}}"), "{{name}}");
+    }
+
+    #[test]
+    fn braces_that_make_no_placeholder_are_text() {
+        for text in ["{{", "{name}", "{{name}", "{{}}", "{{ }}", "}}{{", "{{a{b}}"] {
+            assert_eq!(filled(text), text);
+        }
+        assert_eq!(filled("{{{name}}}"), "{Ada}");
+    }
+
+    #[test]
+    fn names_come_once_in_order() {
+        assert_eq!(placeholders("{{b}} {{ a }} {{b}} {{"), ["b", "a"]);
+    }
+
+    #[test]
+    fn every_text_of_an_agent_is_searched() {
+        let mut agent = Agent::default();
+        let section = &mut agent.conversation_config.agent;
+        section.prompt.prompt = "{{one}}".into();
+        section.greeting_message = Some("{{two}} {{one}}".into());
+        let tools = &mut section.prompt.built_in_tools;
+        tools.end_call.description = Some("{{three}}".into());
+        tools.voicemail_detection.voicemail_message = Some("{{four}}".into());
+        tools.transfer_to_agent.transfers = vec![crate::agent::AgentTransfer {
+            transfer_message: Some("{{five}}".into()),
+            ..Default::default()
+        }];
+        assert_eq!(agent_placeholders(&agent), ["one", "two", "three", "four", "five"]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_renders_and_leaves_no_placeholder_of_its_own(text in "[a{} ,é]{0,40}") {
+            prop_assert!(placeholders(&render(&text, &BTreeMap::new())).len() <= text.matches("{{").count());
+        }
+
+        #[test]
+        fn a_text_without_braces_stays_as_it_is(text in "[^{}]{0,40}") {
+            prop_assert_eq!(render(&text, &BTreeMap::new()), text);
+        }
+    }
+}
