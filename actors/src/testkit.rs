@@ -1,6 +1,3 @@
-//! Fake ports and scripted callers, for tests of this crate and of the root.
+//! Fakes and suites for tests of this crate and of the root.
 
-pub mod fake_carrier;
-pub mod fake_language;
-pub mod fake_ports;
-pub mod fake_speech;
+pub mod memory_store;

@@ -100,6 +100,21 @@ pub struct Analysis {
     pub key_moments: Vec<KeyMoment>,
 }
 
+impl Analysis {
+    /// What a list shows of an analysis: its summary, and nothing in the other fields.
+    pub fn of_summary(summary: String) -> Self {
+        Self {
+            summary,
+            sentiment: Sentiment {
+                sentiment_score: 0.0,
+                sentiment_by_turn: Vec::new(),
+                sentiment_overall: "neutral".to_owned(),
+            },
+            key_moments: Vec::new(),
+        }
+    }
+}
+
 /// A conversation as readers see it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConversationRow {

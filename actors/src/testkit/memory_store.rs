@@ -1,0 +1,68 @@
+//! The whole store in memory, behind one lock: no I/O and no other thread, so that it works under a paused clock.
+
+mod attempts;
+mod campaigns;
+mod directory;
+mod records;
+mod tables;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tables::Tables;
+
+use crate::{
+    id::AttemptId,
+    ports::store::{AttemptState, EventFact, StoreError, StoreResult},
+    time::{Clock, Timestamp},
+};
+
+/// A store that forgets everything when it is dropped.
+#[derive(Debug)]
+pub struct MemoryStore {
+    clock: Arc<dyn Clock>,
+    tables: Mutex<Tables>,
+    failure: Mutex<Option<StoreError>>,
+}
+
+impl MemoryStore {
+    /// An empty store whose time is `clock`'s.
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self {
+            clock,
+            tables: Mutex::default(),
+            failure: Mutex::default(),
+        }
+    }
+
+    /// Makes every call from now on fail with this error and change nothing; `None` ends that.
+    pub fn fail_with(&self, error: Option<StoreError>) {
+        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = error;
+    }
+
+    /// The events of a call in the order they were appended.
+    pub fn events(&self, attempt: AttemptId) -> Vec<EventFact> {
+        let tables = self.locked();
+        let own = tables.events.iter().filter(|(id, _)| *id == attempt);
+        own.map(|(_, event)| event.clone()).collect()
+    }
+
+    /// An attempt's stored state; none if it has no row.
+    pub fn attempt_state(&self, attempt: AttemptId) -> Option<AttemptState> {
+        self.locked().attempts.get(&attempt).map(|entry| entry.state)
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Tables> {
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn open(&self) -> StoreResult<MutexGuard<'_, Tables>> {
+        match &*self.failure.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(error) => Err(error.clone()),
+            None => Ok(self.locked()),
+        }
+    }
+
+    fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+}

@@ -1,0 +1,366 @@
+//! Attempts in memory: claim, permit, fencing and outcome.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use super::{
+    MemoryStore,
+    tables::{AttemptEntry, ContactState, JobEntry, Tables},
+};
+use crate::{
+    dial_token::DialToken,
+    id::{AttemptId, CampaignId, JobId, NodeId},
+    ports::{
+        carrier::CarrierCallId,
+        store::{
+            AttemptState, AttemptStore, Claim, ClaimedAttempt, ConversationStatus, Orphan, Outcome, Permit,
+            PermitRequest, Remaining, StoreError, StoreResult,
+        },
+    },
+    time::Timestamp,
+};
+
+/// How long an attempt waits whose number is being called by another one.
+const NUMBER_BUSY_DELAY: Duration = Duration::from_secs(30);
+
+impl Tables {
+    fn unfinished_of(&self, campaign: CampaignId) -> impl Iterator<Item = &AttemptEntry> {
+        let attempts = self.unfinished.iter().filter_map(|id| self.attempts.get(id));
+        attempts.filter(move |entry| entry.campaign == campaign)
+    }
+
+    fn due(&self, campaign: CampaignId, now: Timestamp) -> Vec<AttemptId> {
+        let mut due: Vec<(Timestamp, AttemptId)> = self
+            .unfinished_of(campaign)
+            .filter(|entry| entry.state == AttemptState::Queued && entry.due_at <= now)
+            .map(|entry| (entry.due_at, entry.id))
+            .collect();
+        due.sort_unstable();
+        due.into_iter().map(|(_, id)| id).collect()
+    }
+
+    /// The first attempt of a contact that has none, as a queued row to be claimed at once.
+    fn first_attempt(&mut self, campaign: CampaignId, index: usize, now: Timestamp) -> Option<AttemptId> {
+        let entry = self.campaigns.get_mut(&campaign)?;
+        let attempt = AttemptEntry {
+            id: AttemptId::new(),
+            account: entry.row.account,
+            campaign,
+            agent: entry.row.agent,
+            contact_index: index,
+            attempt_no: 1,
+            phone_number: entry.contacts.get(index)?.contact.phone_number.clone(),
+            state: AttemptState::Queued,
+            owner: None,
+            epoch: 0,
+            due_at: now,
+            dialing_at: None,
+            answered_at: None,
+            ended_at: None,
+            dial_token: None,
+            carrier: None,
+            caller_id: None,
+            carrier_call: None,
+            status: None,
+            error: None,
+            voicemail: false,
+            transferred: false,
+            collected: Default::default(),
+            analysis: None,
+            created_at: now,
+        };
+        let id = attempt.id;
+        entry.untried.remove(&index);
+        self.unfinished.insert(id);
+        self.attempts.insert(id, attempt);
+        Some(id)
+    }
+
+    fn take(&mut self, id: AttemptId, node: NodeId) -> Option<ClaimedAttempt> {
+        let entry = self.attempts.get_mut(&id)?;
+        entry.state = AttemptState::Claimed;
+        entry.owner = Some(node);
+        entry.epoch += 1;
+        let (campaign, index) = (entry.campaign, entry.contact_index);
+        let mut claimed = ClaimedAttempt {
+            claim: Claim {
+                attempt: id,
+                owner: node,
+                epoch: entry.epoch,
+            },
+            account: entry.account,
+            campaign,
+            agent: entry.agent,
+            contact_index: index as i64,
+            attempt_no: entry.attempt_no,
+            contact: self.campaigns.get(&campaign)?.contacts.get(index)?.contact.clone(),
+        };
+        claimed.contact = self.with_saved(claimed.account, &claimed.contact);
+        self.set_contact_state(campaign, index, ContactState::InProgress);
+        Some(claimed)
+    }
+
+    fn orphan(&mut self, id: AttemptId, node: NodeId) -> Option<Orphan> {
+        let entry = self.attempts.get_mut(&id)?;
+        entry.owner = Some(node);
+        entry.epoch += 1;
+        Some(Orphan {
+            claim: Claim {
+                attempt: id,
+                owner: node,
+                epoch: entry.epoch,
+            },
+            campaign: entry.campaign,
+            state: entry.state,
+            phone_number: entry.phone_number.clone(),
+            carrier: entry.carrier.clone()?,
+            carrier_call: entry.carrier_call.clone(),
+            dialing_at: entry.dialing_at?,
+        })
+    }
+
+    /// Why a claimed attempt may not be sent, if it may not.
+    fn refusal(&self, entry: &AttemptEntry, request: &PermitRequest) -> Option<Permit> {
+        let number = &entry.phone_number;
+        let mut open = self.unfinished.iter().filter_map(|id| self.attempts.get(id));
+        let prefixes = &mut request.restricted_prefixes.iter();
+        if !self.is_running(entry.campaign) {
+            Some(Permit::CampaignNotRunning)
+        } else if self.do_not_call.contains(&(entry.account, number.clone())) {
+            Some(Permit::DoNotCall)
+        } else if prefixes.any(|prefix| number.as_str().starts_with(prefix.as_str())) {
+            Some(Permit::Restricted)
+        } else if open.any(|other| {
+            other.is_sent() && other.id != entry.id && other.account == entry.account && other.phone_number == *number
+        }) {
+            Some(Permit::NumberBusy)
+        } else {
+            None
+        }
+    }
+
+    fn refuse(&mut self, id: AttemptId, refusal: &Permit, now: Timestamp) {
+        match refusal {
+            Permit::Granted { .. } => {}
+            Permit::CampaignNotRunning => self.give_back(id),
+            Permit::DoNotCall => self.cancel(id, Some("do-not-call"), now),
+            Permit::Restricted => self.cancel(id, Some("restricted"), now),
+            Permit::NumberBusy => self.requeue(id, Some(now.plus(NUMBER_BUSY_DELAY))),
+        }
+    }
+}
+
+fn contact_state(status: ConversationStatus) -> StoreResult<ContactState> {
+    match status {
+        ConversationStatus::Completed => Ok(ContactState::Completed),
+        ConversationStatus::Failed => Ok(ContactState::Failed),
+        ConversationStatus::Cancelled => Ok(ContactState::Cancelled),
+        ConversationStatus::InProgress | ConversationStatus::Scheduled => {
+            Err(StoreError::Damaged(format!("an outcome cannot be {}", status.as_str())))
+        }
+    }
+}
+
+#[async_trait]
+impl AttemptStore for MemoryStore {
+    async fn register_node(&self, node: NodeId) -> StoreResult<()> {
+        let mut tables = self.open()?;
+        tables.nodes.values_mut().for_each(|lives| *lives = false);
+        tables.nodes.insert(node, true);
+        Ok(())
+    }
+
+    async fn heartbeat(&self, node: NodeId) -> StoreResult<()> {
+        match self.open()?.nodes.get(&node) {
+            Some(true) => Ok(()),
+            Some(false) | None => Err(StoreError::Fenced),
+        }
+    }
+
+    async fn take_orphans(&self, node: NodeId) -> StoreResult<Vec<Orphan>> {
+        let mut tables = self.open()?;
+        let lives = |owner: NodeId| owner == node || tables.nodes.get(&owner) == Some(&true);
+        let attempts = tables.unfinished.iter().filter_map(|id| tables.attempts.get(id));
+        let left: Vec<(AttemptId, bool)> = attempts
+            .filter(|entry| entry.owner.is_some_and(|owner| !lives(owner)))
+            .map(|entry| (entry.id, entry.is_sent()))
+            .collect();
+        let mut orphans = Vec::new();
+        for (id, sent) in left {
+            if sent {
+                orphans.extend(tables.orphan(id, node));
+            } else {
+                tables.give_back(id);
+            }
+        }
+        Ok(orphans)
+    }
+
+    async fn claim(&self, node: NodeId, campaign: CampaignId, limit: i64) -> StoreResult<Vec<ClaimedAttempt>> {
+        let mut tables = self.open()?;
+        if !tables.is_running(campaign) {
+            return Ok(Vec::new());
+        }
+        let now = self.now();
+        let limit = usize::try_from(limit).unwrap_or(0);
+        let mut ids = tables.due(campaign, now);
+        ids.truncate(limit);
+        let room = limit - ids.len();
+        let untried = tables.visible(campaign)?.untried.iter().take(room);
+        for index in untried.copied().collect::<Vec<_>>() {
+            ids.extend(tables.first_attempt(campaign, index, now));
+        }
+        Ok(ids.into_iter().filter_map(|id| tables.take(id, node)).collect())
+    }
+
+    async fn release(&self, claims: &[Claim]) -> StoreResult<()> {
+        let mut tables = self.open()?;
+        for claim in claims {
+            if tables
+                .held(*claim)
+                .is_ok_and(|entry| entry.state == AttemptState::Claimed)
+            {
+                tables.give_back(claim.attempt);
+            }
+        }
+        Ok(())
+    }
+
+    async fn permit(&self, claim: Claim, request: PermitRequest) -> StoreResult<Permit> {
+        let mut tables = self.open()?;
+        let now = self.now();
+        if tables.held(claim)?.state != AttemptState::Claimed {
+            return Err(StoreError::Fenced);
+        }
+        let entry = tables.attempts.get(&claim.attempt).ok_or(StoreError::Fenced)?;
+        if let Some(refusal) = tables.refusal(entry, &request) {
+            tables.refuse(claim.attempt, &refusal, now);
+            return Ok(refusal);
+        }
+        let token = DialToken::random();
+        let entry = tables.held(claim)?;
+        entry.state = AttemptState::Dialing;
+        entry.dialing_at = Some(now);
+        entry.dial_token = Some(token.clone());
+        entry.carrier = Some(request.carrier);
+        entry.caller_id = request.caller_id;
+        Ok(Permit::Granted { token })
+    }
+
+    async fn not_sent(&self, claim: Claim, delay_ms: i64) -> StoreResult<()> {
+        let mut tables = self.open()?;
+        match tables.held(claim)?.state {
+            AttemptState::Claimed | AttemptState::Dialing => {}
+            _ => return Err(StoreError::Fenced),
+        }
+        let due_at = Timestamp(self.now().0 + delay_ms * 1_000);
+        tables.requeue(claim.attempt, Some(due_at));
+        Ok(())
+    }
+
+    async fn dialed(&self, claim: Claim, call: &CarrierCallId) -> StoreResult<()> {
+        let mut tables = self.open()?;
+        let entry = tables.held(claim)?;
+        if !entry.is_sent() {
+            return Err(StoreError::Fenced);
+        }
+        let key = (entry.carrier.clone().unwrap_or_default(), call.clone());
+        let another = entry.carrier_call.as_ref().is_some_and(|known| known != call);
+        let holder = tables.carrier_calls.get(&key);
+        if another || holder.is_some_and(|holder| *holder != claim.attempt) {
+            return Err(StoreError::Exists("call"));
+        }
+        tables.carrier_calls.insert(key, claim.attempt);
+        let entry = tables.held(claim)?;
+        entry.carrier_call = Some(call.clone());
+        if entry.state != AttemptState::Answered {
+            entry.state = AttemptState::Dialed;
+        }
+        Ok(())
+    }
+
+    async fn answered(&self, claim: Claim) -> StoreResult<()> {
+        let mut tables = self.open()?;
+        let entry = tables.held(claim)?;
+        if !entry.is_sent() {
+            return Err(StoreError::Fenced);
+        }
+        entry.state = AttemptState::Answered;
+        entry.answered_at = entry.answered_at.or(Some(self.now()));
+        Ok(())
+    }
+
+    async fn unknown(&self, claim: Claim) -> StoreResult<()> {
+        let mut tables = self.open()?;
+        let entry = tables.held(claim)?;
+        match entry.state {
+            AttemptState::Dialing => entry.state = AttemptState::Unknown,
+            // A callback was faster: its fate is known after all.
+            AttemptState::Unknown | AttemptState::Dialed | AttemptState::Answered => {}
+            AttemptState::Queued | AttemptState::Claimed | AttemptState::Final => return Err(StoreError::Fenced),
+        }
+        Ok(())
+    }
+
+    async fn finish(&self, claim: Claim, outcome: Outcome) -> StoreResult<()> {
+        let mut tables = self.open()?;
+        let now = self.now();
+        let state = contact_state(outcome.status)?;
+        let entry = tables.held(claim)?;
+        entry.state = AttemptState::Final;
+        entry.status = Some(outcome.status);
+        entry.error = outcome.error;
+        entry.voicemail = outcome.voicemail;
+        entry.transferred = outcome.transferred;
+        entry.collected = outcome.collected;
+        entry.ended_at = Some(now);
+        let (campaign, index, answered) = (entry.campaign, entry.contact_index, entry.answered_at.is_some());
+        tables.unfinished.remove(&claim.attempt);
+        if let Some(contact) = tables.contact_mut(campaign, index) {
+            contact.state = state;
+            contact.voicemail = outcome.voicemail;
+        }
+        if answered {
+            let job = JobEntry {
+                attempt: claim.attempt,
+                due_at: now,
+                tries: 0,
+            };
+            tables.jobs.insert(JobId::new(), job);
+        }
+        Ok(())
+    }
+
+    async fn remaining(&self, campaign: CampaignId) -> StoreResult<Remaining> {
+        let tables = self.open()?;
+        let now = self.now();
+        let mut remaining = Remaining {
+            due: tables.visible(campaign)?.untried.len() as i64,
+            ..Remaining::default()
+        };
+        for entry in tables.unfinished_of(campaign) {
+            if entry.state != AttemptState::Queued {
+                remaining.open += 1;
+            } else if entry.due_at <= now {
+                remaining.due += 1;
+            } else {
+                remaining.later += 1;
+                let earlier = remaining.next_due.is_none_or(|next| entry.due_at < next);
+                remaining.next_due = if earlier {
+                    Some(entry.due_at)
+                } else {
+                    remaining.next_due
+                };
+            }
+        }
+        Ok(remaining)
+    }
+
+    async fn dial_token(&self, attempt: AttemptId) -> StoreResult<DialToken> {
+        let tables = self.open()?;
+        let entry = tables.attempts.get(&attempt).filter(|entry| entry.is_sent());
+        let token = entry.and_then(|entry| entry.dial_token.clone());
+        token.ok_or(StoreError::NotFound)
+    }
+}

@@ -1,0 +1,243 @@
+//! Campaigns in memory.
+
+use async_trait::async_trait;
+
+use super::{
+    MemoryStore,
+    tables::{CampaignEntry, ContactEntry, ContactState, Tables},
+};
+use crate::{
+    id::{AccountId, AttemptId, CampaignId},
+    ports::store::{
+        Account, AttemptState, CampaignContact, CampaignFilter, CampaignRow, CampaignStatus, CampaignStore,
+        NewCampaign, Progress, StateChange, StoreError, StoreResult,
+    },
+    time::Timestamp,
+};
+
+impl CampaignEntry {
+    fn read(&self) -> CampaignRow {
+        let count = self.contacts.len();
+        CampaignRow {
+            contact_count: count as i64,
+            start_index: self.untried.first().map_or(count, |first| *first) as i64,
+            ..self.row.clone()
+        }
+    }
+}
+
+impl Tables {
+    /// The first instant from `from` on at which the account made no other campaign.
+    fn free_instant(&self, account: AccountId, except: CampaignId, from: Timestamp) -> Timestamp {
+        let taken = |at: Timestamp| {
+            let mut others = self.campaigns.values().map(|entry| &entry.row);
+            others.any(|row| row.account == account && row.id != except && row.created_at == at)
+        };
+        let mut at = from;
+        while taken(at) {
+            at = Timestamp(at.0 + 1);
+        }
+        at
+    }
+
+    fn cancel_waiting(&mut self, campaign: CampaignId, now: Timestamp) {
+        let attempts = self.unfinished.iter().filter_map(|id| self.attempts.get(id));
+        let waiting: Vec<(AttemptId, i64)> = attempts
+            .filter(|entry| entry.campaign == campaign && entry.state == AttemptState::Queued)
+            .map(|entry| (entry.id, entry.attempt_no))
+            .collect();
+        for (id, attempt_no) in waiting {
+            if attempt_no == 1 {
+                self.forget(id);
+            } else {
+                self.cancel(id, None, now);
+            }
+        }
+    }
+}
+
+fn new_row(account: AccountId, new: NewCampaign, now: Timestamp) -> CampaignRow {
+    CampaignRow {
+        id: CampaignId::new(),
+        account,
+        name: new.name,
+        agent: new.agent,
+        status: CampaignStatus::Draft,
+        version: 1,
+        active: false,
+        scheduled: false,
+        schedule: new.schedule,
+        next_run_at: None,
+        follow_up: new.follow_up,
+        max_concurrent_calls: new.max_concurrent_calls,
+        contact_count: 0,
+        start_index: 0,
+        reason: None,
+        created_at: now,
+        updated_at: now,
+    }
+}
+
+fn passes(filter: &CampaignFilter, row: &CampaignRow) -> bool {
+    let name = filter.name.as_ref().map(|name| name.to_lowercase());
+    name.is_none_or(|name| row.name.to_lowercase().contains(&name))
+        && filter.status.is_none_or(|status| row.status == status)
+        && filter.active.is_none_or(|active| row.active == active)
+        && filter.before.is_none_or(|before| row.created_at < before)
+}
+
+#[async_trait]
+impl CampaignStore for MemoryStore {
+    async fn begin_import(&self, account: AccountId, new: NewCampaign) -> StoreResult<CampaignId> {
+        let mut tables = self.open()?;
+        tables.require_account(account)?;
+        tables.agents.get(&new.agent).ok_or(StoreError::NotFound)?;
+        let mut row = new_row(account, new, self.now());
+        row.created_at = tables.free_instant(account, row.id, row.created_at);
+        let id = row.id;
+        let entry = CampaignEntry {
+            row,
+            importing: true,
+            contacts: Vec::new(),
+            untried: Default::default(),
+        };
+        tables.campaigns.insert(id, entry);
+        Ok(id)
+    }
+
+    async fn append_contacts(&self, import: CampaignId, contacts: &[CampaignContact]) -> StoreResult<()> {
+        let mut tables = self.open()?;
+        let entry = tables.campaigns.get_mut(&import).filter(|entry| entry.importing);
+        let entry = entry.ok_or(StoreError::NotFound)?;
+        for contact in contacts {
+            entry.untried.insert(entry.contacts.len());
+            entry.contacts.push(ContactEntry {
+                contact: contact.clone(),
+                state: ContactState::Pending,
+                voicemail: false,
+            });
+        }
+        Ok(())
+    }
+
+    async fn finish_import(&self, import: CampaignId) -> StoreResult<CampaignRow> {
+        let mut tables = self.open()?;
+        let entry = tables.campaigns.get(&import).filter(|entry| entry.importing);
+        let account = entry.ok_or(StoreError::NotFound)?.row.account;
+        let created_at = tables.free_instant(account, import, self.now());
+        let entry = tables.campaigns.get_mut(&import).ok_or(StoreError::NotFound)?;
+        entry.importing = false;
+        entry.row.created_at = created_at;
+        entry.row.updated_at = created_at;
+        Ok(entry.read())
+    }
+
+    async fn abandon_import(&self, import: CampaignId) -> StoreResult<()> {
+        let mut tables = self.open()?;
+        if tables.campaigns.get(&import).is_some_and(|entry| entry.importing) {
+            tables.campaigns.remove(&import);
+        }
+        Ok(())
+    }
+
+    async fn sweep_imports(&self) -> StoreResult<u64> {
+        let mut tables = self.open()?;
+        let before = tables.campaigns.len();
+        tables.campaigns.retain(|_, entry| !entry.importing);
+        Ok((before - tables.campaigns.len()) as u64)
+    }
+
+    async fn campaign(&self, account: AccountId, id: CampaignId) -> StoreResult<CampaignRow> {
+        let tables = self.open()?;
+        let row = tables.visible(id)?.read();
+        if row.account == account {
+            Ok(row)
+        } else {
+            Err(StoreError::NotFound)
+        }
+    }
+
+    async fn campaign_contacts(&self, id: CampaignId, from: i64, limit: i64) -> StoreResult<Vec<CampaignContact>> {
+        let tables = self.open()?;
+        let entry = tables.visible(id)?;
+        let from = usize::try_from(from).unwrap_or(0);
+        let limit = usize::try_from(limit).unwrap_or(0);
+        let wanted = entry.contacts.iter().skip(from).take(limit);
+        Ok(wanted
+            .map(|contact| tables.with_saved(entry.row.account, &contact.contact))
+            .collect())
+    }
+
+    async fn progress(&self, id: CampaignId) -> StoreResult<Progress> {
+        let tables = self.open()?;
+        let mut progress = Progress::default();
+        for contact in &tables.visible(id)?.contacts {
+            match contact.state {
+                ContactState::Pending => progress.pending += 1,
+                ContactState::InProgress => progress.in_progress += 1,
+                ContactState::Completed => progress.completed += 1,
+                ContactState::Failed => progress.failed += 1,
+                ContactState::Cancelled => progress.cancelled += 1,
+            }
+            if contact.state == ContactState::Completed && contact.voicemail {
+                progress.voicemail += 1;
+            }
+        }
+        Ok(progress)
+    }
+
+    async fn campaigns(&self, account: AccountId, filter: CampaignFilter, limit: i64) -> StoreResult<Vec<CampaignRow>> {
+        let tables = self.open()?;
+        let visible = tables.campaigns.values().filter(|entry| !entry.importing);
+        let mut rows: Vec<CampaignRow> = visible
+            .filter(|entry| entry.row.account == account && passes(&filter, &entry.row))
+            .map(CampaignEntry::read)
+            .collect();
+        rows.sort_by_key(|row| std::cmp::Reverse(row.created_at));
+        rows.truncate(usize::try_from(limit).unwrap_or(0));
+        Ok(rows)
+    }
+
+    async fn change_state(&self, id: CampaignId, version: i64, change: StateChange) -> StoreResult<CampaignRow> {
+        let mut tables = self.open()?;
+        if tables.visible(id)?.row.version != version {
+            return Err(StoreError::Stale);
+        }
+        let now = self.now();
+        if change.cancel_waiting {
+            tables.cancel_waiting(id, now);
+        }
+        let entry = tables.campaigns.get_mut(&id).ok_or(StoreError::NotFound)?;
+        let row = &mut entry.row;
+        row.status = change.status;
+        row.active = change.active;
+        row.scheduled = change.scheduled;
+        row.next_run_at = change.next_run_at;
+        row.reason = change.reason;
+        row.version += 1;
+        row.updated_at = now;
+        Ok(entry.read())
+    }
+
+    async fn active_campaigns(&self) -> StoreResult<Vec<CampaignRow>> {
+        let tables = self.open()?;
+        let taken_up = |row: &CampaignRow| match row.status {
+            CampaignStatus::Waiting | CampaignStatus::Running | CampaignStatus::Delayed => true,
+            CampaignStatus::Paused => row.active,
+            CampaignStatus::Draft | CampaignStatus::Stopped | CampaignStatus::Completed | CampaignStatus::Failed => {
+                false
+            }
+        };
+        let visible = tables.campaigns.values().filter(|entry| !entry.importing);
+        let mut rows: Vec<CampaignRow> = visible
+            .filter(|entry| taken_up(&entry.row))
+            .map(CampaignEntry::read)
+            .collect();
+        rows.sort_by_key(|row| (row.created_at, row.id));
+        Ok(rows)
+    }
+
+    async fn account(&self, id: AccountId) -> StoreResult<Account> {
+        self.open()?.accounts.get(&id).cloned().ok_or(StoreError::NotFound)
+    }
+}

@@ -1,0 +1,223 @@
+//! The rows of the memory store and the moves that several operations share.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use crate::{
+    dial_token::DialToken,
+    id::{AccountId, AgentId, AttemptId, CampaignId, ContactId, JobId, NodeId},
+    phone_number::PhoneNumber,
+    ports::{
+        carrier::CarrierCallId,
+        store::{
+            Account, AgentRow, Analysis, AttemptState, CampaignContact, CampaignRow, CampaignStatus, Claim, ContactRow,
+            ConversationStatus, EventFact, StoreError, StoreResult, StoredApiKey, TurnFact,
+        },
+    },
+    time::Timestamp,
+};
+
+#[derive(Default)]
+pub(super) struct Tables {
+    pub(super) accounts: HashMap<AccountId, Account>,
+    pub(super) keys: Vec<(AccountId, StoredApiKey)>,
+    pub(super) agents: HashMap<AgentId, AgentRow>,
+    pub(super) contacts: HashMap<ContactId, ContactRow>,
+    pub(super) do_not_call: HashSet<(AccountId, PhoneNumber)>,
+    pub(super) campaigns: HashMap<CampaignId, CampaignEntry>,
+    pub(super) attempts: BTreeMap<AttemptId, AttemptEntry>,
+    /// The attempts that are not final: what claims, permits and takeovers look through.
+    pub(super) unfinished: BTreeSet<AttemptId>,
+    pub(super) carrier_calls: HashMap<(String, CarrierCallId), AttemptId>,
+    /// Node to whether it lives.
+    pub(super) nodes: HashMap<NodeId, bool>,
+    pub(super) turns: BTreeMap<(AttemptId, i64), TurnFact>,
+    pub(super) events: Vec<(AttemptId, EventFact)>,
+    pub(super) jobs: BTreeMap<JobId, JobEntry>,
+}
+
+impl std::fmt::Debug for Tables {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tables")
+            .field("campaigns", &self.campaigns.len())
+            .field("attempts", &self.attempts.len())
+            .finish_non_exhaustive()
+    }
+}
+
+pub(super) struct CampaignEntry {
+    pub(super) row: CampaignRow,
+    pub(super) importing: bool,
+    pub(super) contacts: Vec<ContactEntry>,
+    /// Indexes of contacts without an attempt.
+    pub(super) untried: BTreeSet<usize>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ContactState {
+    Pending,
+    InProgress,
+    Completed,
+    Failed,
+    Cancelled,
+}
+
+pub(super) struct ContactEntry {
+    pub(super) contact: CampaignContact,
+    pub(super) state: ContactState,
+    pub(super) voicemail: bool,
+}
+
+pub(super) struct AttemptEntry {
+    pub(super) id: AttemptId,
+    pub(super) account: AccountId,
+    pub(super) campaign: CampaignId,
+    pub(super) agent: AgentId,
+    pub(super) contact_index: usize,
+    pub(super) attempt_no: i64,
+    pub(super) phone_number: PhoneNumber,
+    pub(super) state: AttemptState,
+    pub(super) owner: Option<NodeId>,
+    pub(super) epoch: i64,
+    pub(super) due_at: Timestamp,
+    pub(super) dialing_at: Option<Timestamp>,
+    pub(super) answered_at: Option<Timestamp>,
+    pub(super) ended_at: Option<Timestamp>,
+    pub(super) dial_token: Option<DialToken>,
+    pub(super) carrier: Option<String>,
+    pub(super) caller_id: Option<PhoneNumber>,
+    pub(super) carrier_call: Option<CarrierCallId>,
+    /// Of a final attempt.
+    pub(super) status: Option<ConversationStatus>,
+    pub(super) error: Option<String>,
+    pub(super) voicemail: bool,
+    pub(super) transferred: bool,
+    pub(super) collected: BTreeMap<String, String>,
+    pub(super) analysis: Option<Analysis>,
+    pub(super) created_at: Timestamp,
+}
+
+impl AttemptEntry {
+    /// The permit was given and the attempt is not over: its number is taken.
+    pub(super) fn is_sent(&self) -> bool {
+        match self.state {
+            AttemptState::Dialing | AttemptState::Dialed | AttemptState::Answered | AttemptState::Unknown => true,
+            AttemptState::Queued | AttemptState::Claimed | AttemptState::Final => false,
+        }
+    }
+
+    pub(super) fn conversation_status(&self) -> ConversationStatus {
+        match self.state {
+            AttemptState::Queued | AttemptState::Claimed => ConversationStatus::Scheduled,
+            AttemptState::Dialing | AttemptState::Dialed | AttemptState::Answered | AttemptState::Unknown => {
+                ConversationStatus::InProgress
+            }
+            AttemptState::Final => self.status.unwrap_or(ConversationStatus::Failed),
+        }
+    }
+
+    pub(super) fn started_at(&self) -> Timestamp {
+        self.dialing_at.unwrap_or(self.due_at)
+    }
+}
+
+pub(super) struct JobEntry {
+    pub(super) attempt: AttemptId,
+    pub(super) due_at: Timestamp,
+    pub(super) tries: i64,
+}
+
+impl Tables {
+    pub(super) fn require_account(&self, id: AccountId) -> StoreResult<()> {
+        self.accounts.get(&id).map(|_| ()).ok_or(StoreError::NotFound)
+    }
+
+    /// A campaign that readers see.
+    pub(super) fn visible(&self, id: CampaignId) -> StoreResult<&CampaignEntry> {
+        let entry = self.campaigns.get(&id).filter(|entry| !entry.importing);
+        entry.ok_or(StoreError::NotFound)
+    }
+
+    pub(super) fn is_running(&self, id: CampaignId) -> bool {
+        self.visible(id)
+            .is_ok_and(|entry| entry.row.status == CampaignStatus::Running)
+    }
+
+    /// The attempt behind a claim that still holds and is not over.
+    pub(super) fn held(&mut self, claim: Claim) -> StoreResult<&mut AttemptEntry> {
+        let entry = self.attempts.get_mut(&claim.attempt).ok_or(StoreError::Fenced)?;
+        let ours = entry.owner == Some(claim.owner) && entry.epoch == claim.epoch && entry.state != AttemptState::Final;
+        if ours { Ok(entry) } else { Err(StoreError::Fenced) }
+    }
+
+    pub(super) fn contact_mut(&mut self, campaign: CampaignId, index: usize) -> Option<&mut ContactEntry> {
+        self.campaigns.get_mut(&campaign)?.contacts.get_mut(index)
+    }
+
+    pub(super) fn set_contact_state(&mut self, campaign: CampaignId, index: usize, state: ContactState) {
+        if let Some(contact) = self.contact_mut(campaign, index) {
+            contact.state = state;
+        }
+    }
+
+    /// The campaign's contact with the saved contact of its number.
+    pub(super) fn with_saved(&self, account: AccountId, contact: &CampaignContact) -> CampaignContact {
+        let saved = self
+            .contacts
+            .values()
+            .find(|row| row.account == account && row.phone_number == contact.phone_number);
+        CampaignContact {
+            contact: saved.map(|row| row.id),
+            ..contact.clone()
+        }
+    }
+
+    /// A claim given back unsent: a contact's first attempt goes, a later one is queued again.
+    pub(super) fn give_back(&mut self, id: AttemptId) {
+        match self.attempts.get(&id).map(|entry| entry.attempt_no) {
+            Some(1) => self.forget(id),
+            Some(_) => self.requeue(id, None),
+            None => {}
+        }
+    }
+
+    /// Removes an attempt that was never sent; its contact is as it was before.
+    pub(super) fn forget(&mut self, id: AttemptId) {
+        self.unfinished.remove(&id);
+        let Some(entry) = self.attempts.remove(&id) else { return };
+        self.set_contact_state(entry.campaign, entry.contact_index, ContactState::Pending);
+        if let Some(campaign) = self.campaigns.get_mut(&entry.campaign) {
+            campaign.untried.insert(entry.contact_index);
+        }
+    }
+
+    /// Back to the queue under the next epoch; due at `due_at`, or when it was before.
+    pub(super) fn requeue(&mut self, id: AttemptId, due_at: Option<Timestamp>) {
+        let Some(entry) = self.attempts.get_mut(&id) else {
+            return;
+        };
+        entry.state = AttemptState::Queued;
+        entry.owner = None;
+        entry.epoch += 1;
+        entry.due_at = due_at.unwrap_or(entry.due_at);
+        entry.dialing_at = None;
+        entry.dial_token = None;
+        entry.carrier = None;
+        entry.caller_id = None;
+        let (campaign, index) = (entry.campaign, entry.contact_index);
+        self.set_contact_state(campaign, index, ContactState::Pending);
+    }
+
+    /// Ends an attempt that was never sent, and its contact with it.
+    pub(super) fn cancel(&mut self, id: AttemptId, error: Option<&str>, now: Timestamp) {
+        let Some(entry) = self.attempts.get_mut(&id) else {
+            return;
+        };
+        entry.state = AttemptState::Final;
+        entry.status = Some(ConversationStatus::Cancelled);
+        entry.error = error.map(str::to_owned);
+        entry.ended_at = Some(now);
+        let (campaign, index) = (entry.campaign, entry.contact_index);
+        self.unfinished.remove(&id);
+        self.set_contact_state(campaign, index, ContactState::Cancelled);
+    }
+}
