@@ -1,1 +1,3 @@
-//! Not written yet.
+//! The doors through which carriers come in: status callbacks and media sockets.
+
+pub mod twilio;

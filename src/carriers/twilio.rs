@@ -1,0 +1,3 @@
+//! Twilio's formats. The simulated exchange streams audio in the same one.
+
+pub mod stream;

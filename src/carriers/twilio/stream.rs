@@ -1,0 +1,418 @@
+//! Twilio's media stream: JSON text over a WebSocket, audio as base64 of 8 kHz mu-law, numbers as strings. Pure.
+//!
+//! Source: <https://www.twilio.com/docs/voice/media-streams/websocket-messages>
+
+use std::borrow::Cow;
+
+use actors::ports::media_leg::{InboundItem, LegAbilities};
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use media::format::LineFormat;
+use serde::{Deserialize, Serialize};
+
+/// Encoding and rate of every stream of this format.
+pub const FORMAT: LineFormat = LineFormat::MULAW_8000;
+
+/// What the far end of a stream can do.
+pub const ABILITIES: LegAbilities = LegAbilities {
+    buffers: true,
+    marks: true,
+    clear: true,
+};
+
+/// Most bytes of audio in one outgoing message: 2 s, which stays below half of the 64 KiB a message may have.
+pub const MAX_AUDIO_BYTES: usize = 16_000;
+
+/// Longest name of a stream or of a mark.
+const MAX_NAME_BYTES: usize = 128;
+
+/// A message from the carrier.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// The first message of a socket; says nothing.
+    Connected,
+    /// Says which call this is.
+    Start(Start),
+    /// Audio of the caller, a mark that came back, or a key.
+    Item(InboundItem),
+    /// The carrier ends the stream.
+    Stop,
+    /// A kind of message, or a track of audio, that is not for us.
+    Ignored,
+}
+
+/// The `start` message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Start {
+    /// Names the stream in everything sent back.
+    pub stream: String,
+    /// The carrier's name for the call leg.
+    pub call: String,
+}
+
+/// A message that is not in the format.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StreamError {
+    /// Not the JSON object that the event wants.
+    #[error("malformed message: {0}")]
+    Malformed(String),
+    /// A known event without the object named after it.
+    #[error("`{0}` message without its `{0}` object")]
+    Incomplete(&'static str),
+    /// Audio that is not base64.
+    #[error("payload is not base64: {0}")]
+    Payload(#[from] base64::DecodeError),
+    /// Another line format than the one of this carrier.
+    #[error("stream is {encoding} at {rate} Hz with {channels} channels; only audio/x-mulaw at 8000 Hz mono is taken")]
+    Format {
+        /// The encoding it named.
+        encoding: String,
+        /// The rate it named.
+        rate: String,
+        /// The channels it named.
+        channels: String,
+    },
+    /// A key that no telephone has.
+    #[error("`{0}` is not a key: 0 to 9, *, # and A to D are")]
+    Digit(String),
+    /// A name that is empty or too long.
+    #[error("`{field}` has {length} bytes; 1 to {MAX_NAME_BYTES} are taken")]
+    Name {
+        /// Which name.
+        field: &'static str,
+        /// Its length.
+        length: usize,
+    },
+}
+
+/// One pass over the text; the payload of a `media` message is borrowed from it, so the frequent case allocates
+/// nothing but the audio itself.
+#[derive(Deserialize)]
+struct Message<'a> {
+    #[serde(borrow)]
+    event: Cow<'a, str>,
+    #[serde(borrow)]
+    media: Option<MediaBody<'a>>,
+    #[serde(borrow)]
+    mark: Option<MarkBody<'a>>,
+    #[serde(borrow)]
+    dtmf: Option<DigitBody<'a>>,
+    start: Option<StartBody>,
+}
+
+#[derive(Deserialize)]
+struct MediaBody<'a> {
+    #[serde(borrow, default)]
+    track: Cow<'a, str>,
+    #[serde(borrow)]
+    payload: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+struct MarkBody<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+struct DigitBody<'a> {
+    #[serde(borrow)]
+    digit: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct StartBody {
+    stream_sid: String,
+    call_sid: String,
+    media_format: FormatBody,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct FormatBody {
+    encoding: String,
+    sample_rate: Number,
+    channels: Number,
+}
+
+/// The documents show numbers, the wire has had strings: both are taken.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Number {
+    Text(String),
+    Plain(u32),
+}
+
+impl std::fmt::Display for Number {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(text),
+            Self::Plain(number) => number.fmt(f),
+        }
+    }
+}
+
+/// Reads one text message. An unknown event is [`Event::Ignored`], whatever else the message holds.
+pub fn parse(text: &str) -> Result<Event, StreamError> {
+    let message: Message<'_> = match serde_json::from_str(text) {
+        Ok(message) => message,
+        Err(error) => return ignored_or(text, &error),
+    };
+    match message.event.as_ref() {
+        "media" => media_event(message.media.ok_or(StreamError::Incomplete("media"))?),
+        "mark" => {
+            let name = message.mark.ok_or(StreamError::Incomplete("mark"))?.name;
+            named("mark.name", &name)?;
+            Ok(Event::Item(InboundItem::Mark(name.into_owned())))
+        }
+        "dtmf" => digit_event(&message.dtmf.ok_or(StreamError::Incomplete("dtmf"))?.digit),
+        "start" => start_event(message.start.ok_or(StreamError::Incomplete("start"))?),
+        "connected" => Ok(Event::Connected),
+        "stop" => Ok(Event::Stop),
+        _ => Ok(Event::Ignored),
+    }
+}
+
+/// A message that does not fit the known shapes is still only ignored when its event is unknown.
+fn ignored_or(text: &str, error: &serde_json::Error) -> Result<Event, StreamError> {
+    #[derive(Deserialize)]
+    struct EventOnly<'a> {
+        #[serde(borrow)]
+        event: Cow<'a, str>,
+    }
+    match serde_json::from_str::<EventOnly<'_>>(text) {
+        Ok(only) if !matches!(&*only.event, "media" | "mark" | "dtmf" | "start" | "connected" | "stop") => {
+            Ok(Event::Ignored)
+        }
+        _ => Err(StreamError::Malformed(error.to_string())),
+    }
+}
+
+fn media_event(media: MediaBody<'_>) -> Result<Event, StreamError> {
+    if !matches!(&*media.track, "" | "inbound") {
+        return Ok(Event::Ignored);
+    }
+    let audio = BASE64.decode(media.payload.as_bytes())?;
+    Ok(if audio.is_empty() {
+        Event::Ignored
+    } else {
+        Event::Item(InboundItem::Audio(audio))
+    })
+}
+
+fn digit_event(digit: &str) -> Result<Event, StreamError> {
+    let mut characters = digit.chars();
+    match (characters.next(), characters.next()) {
+        (Some(key), None) if matches!(key, '0'..='9' | '*' | '#' | 'A'..='D') => {
+            Ok(Event::Item(InboundItem::Digit(key)))
+        }
+        _ => Err(StreamError::Digit(digit.chars().take(8).collect())),
+    }
+}
+
+fn start_event(start: StartBody) -> Result<Event, StreamError> {
+    let format = start.media_format;
+    let (rate, channels) = (format.sample_rate.to_string(), format.channels.to_string());
+    if format.encoding != "audio/x-mulaw" || rate != "8000" || channels != "1" {
+        return Err(StreamError::Format {
+            encoding: format.encoding,
+            rate,
+            channels,
+        });
+    }
+    named("start.streamSid", &start.stream_sid)?;
+    named("start.callSid", &start.call_sid)?;
+    Ok(Event::Start(Start {
+        stream: start.stream_sid,
+        call: start.call_sid,
+    }))
+}
+
+fn named(field: &'static str, name: &str) -> Result<(), StreamError> {
+    if (1..=MAX_NAME_BYTES).contains(&name.len()) {
+        Ok(())
+    } else {
+        Err(StreamError::Name {
+            field,
+            length: name.len(),
+        })
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Outgoing<'a> {
+    event: &'static str,
+    stream_sid: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    media: Option<OutgoingMedia>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mark: Option<OutgoingMark<'a>>,
+}
+
+#[derive(Serialize)]
+struct OutgoingMedia {
+    payload: String,
+}
+
+#[derive(Serialize)]
+struct OutgoingMark<'a> {
+    name: &'a str,
+}
+
+fn write(message: &Outgoing<'_>) -> String {
+    // Strings and options only: such a value always has a JSON form.
+    serde_json::to_string(message).unwrap_or_default()
+}
+
+/// Audio to play after what was sent before; at most [`MAX_AUDIO_BYTES`] of mu-law.
+pub fn media(stream: &str, audio: &[u8]) -> String {
+    write(&Outgoing {
+        event: "media",
+        stream_sid: stream,
+        media: Some(OutgoingMedia {
+            payload: BASE64.encode(audio),
+        }),
+        mark: None,
+    })
+}
+
+/// Asks for `name` to come back once everything sent before it has been played.
+pub fn mark(stream: &str, name: &str) -> String {
+    write(&Outgoing {
+        event: "mark",
+        stream_sid: stream,
+        media: None,
+        mark: Some(OutgoingMark { name }),
+    })
+}
+
+/// Drops what is not yet played; marks not yet returned come back at once.
+pub fn clear(stream: &str) -> String {
+    write(&Outgoing {
+        event: "clear",
+        stream_sid: stream,
+        media: None,
+        mark: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const START: &str = r#"{"event":"start","sequenceNumber":"1","streamSid":"MZ1","start":{"accountSid":"AC1","streamSid":"MZ1","callSid":"CA1","tracks":["inbound"],"mediaFormat":{"encoding":"audio/x-mulaw","sampleRate":8000,"channels":1},"customParameters":{"conversationId":"x"}}}"#;
+
+    #[test]
+    fn every_message_of_a_stream_is_read() {
+        let audio = |bytes: &[u8]| Event::Item(InboundItem::Audio(bytes.to_vec()));
+        for (text, event) in [
+            (r#"{"event":"connected","protocol":"Call","version":"1.0.0"}"#, Event::Connected),
+            (
+                START,
+                Event::Start(Start {
+                    stream: "MZ1".into(),
+                    call: "CA1".into(),
+                }),
+            ),
+            (
+                r#"{"event":"media","sequenceNumber":"3","streamSid":"MZ1","media":{"track":"inbound","chunk":"1","timestamp":"5","payload":"f/+A"}}"#,
+                audio(&[0x7f, 0xff, 0x80]),
+            ),
+            // An encoder may escape the slash, and order the keys as it likes.
+            (r#"{"media":{"payload":"f\/+A"},"event":"media"}"#, audio(&[0x7f, 0xff, 0x80])),
+            (r#"{"event":"media","media":{"track":"outbound","payload":"f/+A"}}"#, Event::Ignored),
+            (r#"{"event":"media","media":{"track":"inbound","payload":""}}"#, Event::Ignored),
+            (
+                r##"{"event":"dtmf","sequenceNumber":"5","streamSid":"MZ1","dtmf":{"track":"inbound_track","digit":"#"}}"##,
+                Event::Item(InboundItem::Digit('#')),
+            ),
+            (
+                r#"{"event":"mark","sequenceNumber":"4","streamSid":"MZ1","mark":{"name":"u7"}}"#,
+                Event::Item(InboundItem::Mark("u7".into())),
+            ),
+            (
+                r#"{"event":"stop","sequenceNumber":"9","streamSid":"MZ1","stop":{"accountSid":"AC1","callSid":"CA1"}}"#,
+                Event::Stop,
+            ),
+            (r#"{"event":"weather","media":7,"start":"soon"}"#, Event::Ignored),
+        ] {
+            assert_eq!(parse(text), Ok(event), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_start_with_numbers_as_strings_is_read() {
+        let text = START.replace(":8000", r#":"8000""#).replace(r#""channels":1"#, r#""channels":"1""#);
+        assert!(matches!(parse(&text), Ok(Event::Start(_))));
+    }
+
+    #[test]
+    fn a_corrupted_message_is_an_error_that_names_its_fault() {
+        for (text, named) in [
+            ("", "malformed"),
+            ("[]", "malformed"),
+            ("7", "malformed"),
+            (r#"{"event":7}"#, "malformed"),
+            (r#"{"media":{}}"#, "malformed"),
+            (&START[..START.len() - 1], "malformed"),
+            (&START.replace("callSid", "calSid"), "callSid"),
+            (&START.replace("x-mulaw", "x-L16"), "audio/x-L16"),
+            (&START.replace("8000", "16000"), "16000 Hz"),
+            (&START.replace(r#""channels":1"#, r#""channels":2"#), "2 channels"),
+            (&START.replace("CA1", ""), "start.callSid"),
+            (&START.replace("MZ1", &"M".repeat(129)), "129 bytes"),
+            (r#"{"event":"start"}"#, "without its `start`"),
+            (r#"{"event":"media"}"#, "without its `media`"),
+            (r#"{"event":"media","media":{"track":"inbound"}}"#, "payload"),
+            (r#"{"event":"media","media":{"payload":"f/+"}}"#, "base64"),
+            (r#"{"event":"media","media":{"payload":"f/+é"}}"#, "base64"),
+            (r#"{"event":"dtmf","dtmf":{"digit":"12"}}"#, "`12`"),
+            (r#"{"event":"dtmf","dtmf":{"digit":"E"}}"#, "`E`"),
+            (r#"{"event":"dtmf","dtmf":{"digit":""}}"#, "is not a key"),
+            (r#"{"event":"mark","mark":{}}"#, "name"),
+            (r#"{"event":"mark","mark":{"name":""}}"#, "mark.name"),
+        ] {
+            let error = parse(text).unwrap_err().to_string();
+            assert!(error.contains(named), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_is_sent_has_twilio_s_own_form() {
+        assert_eq!(
+            media("MZ1", &[0x7f, 0xff, 0x80]),
+            r#"{"event":"media","streamSid":"MZ1","media":{"payload":"f/+A"}}"#
+        );
+        assert_eq!(mark("MZ1", "u7"), r#"{"event":"mark","streamSid":"MZ1","mark":{"name":"u7"}}"#);
+        assert_eq!(clear("MZ1"), r#"{"event":"clear","streamSid":"MZ1"}"#);
+    }
+
+    #[test]
+    fn a_stream_name_cannot_break_out_of_its_string() {
+        let sent = clear(r#"MZ","event":"x"#);
+        let value: serde_json::Value = serde_json::from_str(&sent).unwrap();
+        assert_eq!(value["event"], "clear");
+    }
+
+    proptest! {
+        #[test]
+        fn any_audio_sent_is_read_back(audio in proptest::collection::vec(any::<u8>(), 1..2_000)) {
+            prop_assert_eq!(parse(&media("MZ1", &audio)), Ok(Event::Item(InboundItem::Audio(audio))));
+        }
+
+        #[test]
+        fn any_mark_sent_is_read_back(name in "\\PC{1,30}") {
+            prop_assert_eq!(parse(&mark("MZ1", &name)), Ok(Event::Item(InboundItem::Mark(name))));
+        }
+
+        #[test]
+        fn no_text_makes_the_reader_panic(text in "\\PC{0,200}", at in 0..START.len(), with in any::<char>()) {
+            let _ = parse(&text);
+            let damaged: String = START.chars().enumerate().map(|(i, c)| if i == at { with } else { c }).collect();
+            let _ = parse(&damaged);
+        }
+    }
+}
