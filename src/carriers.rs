@@ -1,3 +1,126 @@
-//! The doors through which carriers come in: status callbacks and media sockets.
+//! The doors through which carriers come in: status callbacks and media sockets. Both addresses carry an attempt and
+//! a proof of its dial permit, so a door needs no key of its own.
 
+mod media_socket;
+pub mod simulated;
 pub mod twilio;
+
+use std::{sync::Arc, time::Duration};
+
+use actors::{
+    id::AttemptId,
+    switchboard::{DoorRefusal, SwitchboardMessage},
+};
+use axum::{
+    Json, Router,
+    body::Bytes,
+    extract::{
+        DefaultBodyLimit, Path, State,
+        ws::{WebSocketUpgrade, rejection::WebSocketUpgradeRejection},
+    },
+    http::StatusCode,
+    response::{IntoResponse, Response},
+    routing::{get, post},
+};
+use ractor::{ActorRef, rpc::CallResult};
+use serde_json::json;
+use tokio::sync::Semaphore;
+
+use self::simulated::callback;
+
+/// Largest status callback.
+const MAX_CALLBACK_BYTES: usize = 16 * 1024;
+/// Media sockets that may wait to be taken by their call at the same time. A real carrier's wait for milliseconds.
+const WAITING_SOCKETS: usize = 512;
+/// How long the switchboard may take to answer.
+const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+
+/// What the doors need.
+#[derive(Clone)]
+pub struct CarrierDoor {
+    switchboard: ActorRef<SwitchboardMessage>,
+    waiting: Arc<Semaphore>,
+}
+
+impl CarrierDoor {
+    /// Doors that lead to `switchboard`.
+    pub fn new(switchboard: ActorRef<SwitchboardMessage>) -> Self {
+        Self {
+            switchboard,
+            waiting: Arc::new(Semaphore::new(WAITING_SOCKETS)),
+        }
+    }
+}
+
+/// The routes below `/carriers`.
+pub fn router(door: CarrierDoor) -> Router {
+    Router::new()
+        .route("/carriers/simulated/status/{attempt}/{proof}", post(simulated_status))
+        .route("/carriers/simulated/media/{token}", get(media))
+        .layer(DefaultBodyLimit::max(MAX_CALLBACK_BYTES))
+        .with_state(door)
+}
+
+fn refusal(status: StatusCode, code: &str, message: &str) -> Response {
+    let error = json!({ "code": code, "message": message, "status": status.as_u16() });
+    (status, Json(json!({ "success": false, "error": error }))).into_response()
+}
+
+/// A callback that is late, repeated or for a call that is over is answered like one that was taken: the carrier has
+/// done its part and shall not send it again.
+async fn simulated_status(
+    State(door): State<CarrierDoor>,
+    Path((attempt, proof)): Path<(String, String)>,
+    body: Bytes,
+) -> Response {
+    let Ok(attempt) = attempt.parse::<AttemptId>() else {
+        return refusal(StatusCode::NOT_FOUND, "not_found", "the address names no attempt");
+    };
+    let progress = match callback::parse(&body) {
+        Ok(progress) => progress,
+        Err(error) => return refusal(StatusCode::BAD_REQUEST, "invalid_body", &error.to_string()),
+    };
+    let message = |reply| SwitchboardMessage::Progress {
+        attempt,
+        proof,
+        progress,
+        reply,
+    };
+    match door.switchboard.call(message, Some(ANSWER_WITHIN)).await {
+        Ok(CallResult::Success(Ok(()) | Err(DoorRefusal::UnknownCall | DoorRefusal::NotNow))) => {
+            StatusCode::NO_CONTENT.into_response()
+        }
+        Ok(CallResult::Success(Err(DoorRefusal::BadProof))) => refusal(
+            StatusCode::FORBIDDEN,
+            "bad_proof",
+            "the proof in the address does not match",
+        ),
+        Ok(CallResult::Timeout | CallResult::SenderError) | Err(_) => refusal(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "unavailable",
+            "the node cannot take callbacks now; send it again",
+        ),
+    }
+}
+
+async fn media(
+    State(door): State<CarrierDoor>,
+    Path(token): Path<String>,
+    socket: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Response {
+    let Some(claim) = media_socket::Claim::parse(&token) else {
+        return refusal(StatusCode::NOT_FOUND, "not_found", "the address names no call");
+    };
+    let socket = match socket {
+        Ok(socket) => socket,
+        Err(rejection) => return refusal(rejection.status(), "not_a_websocket", &rejection.body_text()),
+    };
+    let Ok(permit) = door.waiting.clone().try_acquire_owned() else {
+        return refusal(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "unavailable",
+            "too many media sockets wait for their call",
+        );
+    };
+    media_socket::upgrade(socket, door.switchboard, claim, permit)
+}

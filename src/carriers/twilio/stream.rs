@@ -309,7 +309,10 @@ mod tests {
     fn every_message_of_a_stream_is_read() {
         let audio = |bytes: &[u8]| Event::Item(InboundItem::Audio(bytes.to_vec()));
         for (text, event) in [
-            (r#"{"event":"connected","protocol":"Call","version":"1.0.0"}"#, Event::Connected),
+            (
+                r#"{"event":"connected","protocol":"Call","version":"1.0.0"}"#,
+                Event::Connected,
+            ),
             (
                 START,
                 Event::Start(Start {
@@ -322,9 +325,18 @@ mod tests {
                 audio(&[0x7f, 0xff, 0x80]),
             ),
             // An encoder may escape the slash, and order the keys as it likes.
-            (r#"{"media":{"payload":"f\/+A"},"event":"media"}"#, audio(&[0x7f, 0xff, 0x80])),
-            (r#"{"event":"media","media":{"track":"outbound","payload":"f/+A"}}"#, Event::Ignored),
-            (r#"{"event":"media","media":{"track":"inbound","payload":""}}"#, Event::Ignored),
+            (
+                r#"{"media":{"payload":"f\/+A"},"event":"media"}"#,
+                audio(&[0x7f, 0xff, 0x80]),
+            ),
+            (
+                r#"{"event":"media","media":{"track":"outbound","payload":"f/+A"}}"#,
+                Event::Ignored,
+            ),
+            (
+                r#"{"event":"media","media":{"track":"inbound","payload":""}}"#,
+                Event::Ignored,
+            ),
             (
                 r##"{"event":"dtmf","sequenceNumber":"5","streamSid":"MZ1","dtmf":{"track":"inbound_track","digit":"#"}}"##,
                 Event::Item(InboundItem::Digit('#')),
@@ -345,7 +357,9 @@ mod tests {
 
     #[test]
     fn a_start_with_numbers_as_strings_is_read() {
-        let text = START.replace(":8000", r#":"8000""#).replace(r#""channels":1"#, r#""channels":"1""#);
+        let text = START
+            .replace(":8000", r#":"8000""#)
+            .replace(r#""channels":1"#, r#""channels":"1""#);
         assert!(matches!(parse(&text), Ok(Event::Start(_))));
     }
 
@@ -386,7 +400,10 @@ mod tests {
             media("MZ1", &[0x7f, 0xff, 0x80]),
             r#"{"event":"media","streamSid":"MZ1","media":{"payload":"f/+A"}}"#
         );
-        assert_eq!(mark("MZ1", "u7"), r#"{"event":"mark","streamSid":"MZ1","mark":{"name":"u7"}}"#);
+        assert_eq!(
+            mark("MZ1", "u7"),
+            r#"{"event":"mark","streamSid":"MZ1","mark":{"name":"u7"}}"#
+        );
         assert_eq!(clear("MZ1"), r#"{"event":"clear","streamSid":"MZ1"}"#);
     }
 

@@ -1,0 +1,126 @@
+//! How much a media socket may send: audio hardly faster than it is spoken, other messages at a telephone's pace.
+
+use actors::ports::media_leg::InboundItem;
+use tokio::time::Instant;
+
+use crate::carriers::twilio::stream;
+
+/// Audio may be this far ahead of the time since the start of the stream, in milliseconds.
+const AHEAD_MS: u64 = 10_000;
+/// Messages that carry no audio: this many at once …
+const BURST: u64 = 500;
+/// … and this many a second beyond. Marks come back at most every 200 ms, but all at once at a clear.
+const PER_SECOND: u64 = 50;
+/// Messages of any kind: an audio message of less than 20 ms is no carrier's.
+const ANY_BURST: u64 = 2_000;
+const ANY_PER_SECOND: u64 = 200;
+
+/// A peer that sends more than a telephone call can.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Excess {
+    /// More audio than time has passed.
+    #[error("audio more than {} s ahead of real time", AHEAD_MS / 1000)]
+    Ahead,
+    /// Too many messages.
+    #[error("too many messages")]
+    Flood,
+}
+
+/// What a socket has sent so far.
+#[derive(Debug)]
+pub(super) struct Allowance {
+    since: Instant,
+    audio_bytes: u64,
+    others: u64,
+    all: u64,
+}
+
+impl Allowance {
+    pub(super) fn new(now: Instant) -> Self {
+        Self {
+            since: now,
+            audio_bytes: 0,
+            others: 0,
+            all: 0,
+        }
+    }
+
+    /// Counts an item.
+    pub(super) fn admit(&mut self, item: &InboundItem, now: Instant) -> Result<(), Excess> {
+        let InboundItem::Audio(audio) = item else {
+            return self.admit_other(now);
+        };
+        self.count(now)?;
+        self.audio_bytes += audio.len() as u64;
+        let bytes_per_ms = stream::FORMAT.bytes_for_ms(1) as u64;
+        if self.audio_bytes / bytes_per_ms > self.elapsed_ms(now) + AHEAD_MS {
+            return Err(Excess::Ahead);
+        }
+        Ok(())
+    }
+
+    /// Counts a message without audio.
+    pub(super) fn admit_other(&mut self, now: Instant) -> Result<(), Excess> {
+        self.count(now)?;
+        self.others += 1;
+        if self.others > BURST + self.elapsed_ms(now) * PER_SECOND / 1000 {
+            return Err(Excess::Flood);
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, now: Instant) -> Result<(), Excess> {
+        self.all += 1;
+        if self.all > ANY_BURST + self.elapsed_ms(now) * ANY_PER_SECOND / 1000 {
+            return Err(Excess::Flood);
+        }
+        Ok(())
+    }
+
+    fn elapsed_ms(&self, now: Instant) -> u64 {
+        u64::try_from(now.duration_since(self.since).as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn audio(ms: u32) -> InboundItem {
+        InboundItem::Audio(vec![0xff; stream::FORMAT.bytes_for_ms(ms)])
+    }
+
+    #[test]
+    fn a_stall_of_ten_seconds_may_be_caught_up_at_once() {
+        let since = Instant::now();
+        let mut allowance = Allowance::new(since);
+        for _ in 0..500 {
+            assert_eq!(allowance.admit(&audio(20), since), Ok(()));
+        }
+        assert_eq!(allowance.admit(&audio(20), since), Err(Excess::Ahead));
+        assert_eq!(allowance.admit(&audio(20), since + Duration::from_secs(1)), Ok(()));
+    }
+
+    #[test]
+    fn audio_at_its_own_pace_is_taken_for_ever() {
+        let since = Instant::now();
+        let mut allowance = Allowance::new(since);
+        for frame in 0..200_000 {
+            let now = since + Duration::from_millis(frame * 20);
+            assert_eq!(allowance.admit(&audio(20), now), Ok(()), "{frame}");
+        }
+    }
+
+    #[test]
+    fn a_flood_of_marks_or_of_crumbs_of_audio_is_refused() {
+        let since = Instant::now();
+        let mut marks = Allowance::new(since);
+        let taken = (0..10_000).take_while(|_| marks.admit(&InboundItem::Mark("m".into()), since).is_ok());
+        assert_eq!(taken.count(), 500);
+        let mut crumbs = Allowance::new(since);
+        let taken = (0..10_000).take_while(|_| crumbs.admit(&InboundItem::Audio(vec![0xff]), since).is_ok());
+        assert_eq!(taken.count(), 2_000);
+    }
+}

@@ -1,0 +1,117 @@
+//! The exchange's status callback: a JSON object with `callId`, `status`, `sequence` and, at the end, `cause`. Pure.
+
+use actors::ports::carrier::{CallProgress, EndCause};
+use serde::Deserialize;
+
+/// A body that is no status callback.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CallbackError {
+    /// Not the JSON object it should be.
+    #[error("malformed status callback: {0}")]
+    Malformed(String),
+    /// The end of a call without how it ended.
+    #[error("status `ended` without `cause`")]
+    NoCause,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Callback {
+    status: Status,
+    cause: Option<Cause>,
+    #[serde(default)]
+    reason: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Status {
+    Ringing,
+    Answered,
+    Ended,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Cause {
+    Completed,
+    Busy,
+    NoAnswer,
+    Rejected,
+    InvalidNumber,
+    Canceled,
+    Failed,
+}
+
+/// Reads a callback's body.
+pub fn parse(body: &[u8]) -> Result<CallProgress, CallbackError> {
+    let callback: Callback =
+        serde_json::from_slice(body).map_err(|error| CallbackError::Malformed(error.to_string()))?;
+    match callback.status {
+        Status::Ringing => Ok(CallProgress::Ringing),
+        Status::Answered => Ok(CallProgress::Answered),
+        Status::Ended => {
+            let cause = callback.cause.ok_or(CallbackError::NoCause)?;
+            Ok(CallProgress::Ended(end_cause(&cause, &callback.reason)))
+        }
+    }
+}
+
+fn end_cause(cause: &Cause, reason: &str) -> EndCause {
+    match cause {
+        Cause::Completed => EndCause::Completed,
+        Cause::Busy => EndCause::Busy,
+        Cause::NoAnswer => EndCause::NoAnswer,
+        Cause::Rejected => EndCause::Rejected,
+        Cause::InvalidNumber => EndCause::InvalidNumber,
+        Cause::Canceled => EndCause::Canceled,
+        // The text ends up in a contact's outcome.
+        Cause::Failed => EndCause::Failed(reason.chars().take(200).collect()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_status_is_read() {
+        for (body, progress) in [
+            (
+                r#"{"callId":"CA1","status":"ringing","sequence":0}"#,
+                CallProgress::Ringing,
+            ),
+            (
+                r#"{"callId":"CA1","status":"answered","sequence":1}"#,
+                CallProgress::Answered,
+            ),
+            (
+                r#"{"callId":"CA1","status":"ended","cause":"no-answer","sequence":2}"#,
+                CallProgress::Ended(EndCause::NoAnswer),
+            ),
+            (
+                r#"{"callId":"CA1","status":"ended","cause":"failed","reason":"congestion","sequence":2}"#,
+                CallProgress::Ended(EndCause::Failed("congestion".into())),
+            ),
+        ] {
+            assert_eq!(parse(body.as_bytes()), Ok(progress), "{body}");
+        }
+    }
+
+    #[test]
+    fn a_damaged_callback_is_an_error() {
+        for body in [
+            "",
+            "null",
+            r#"{"callId":"CA1"}"#,
+            r#"{"status":"melting"}"#,
+            r#"{"status":"ended","cause":"boredom"}"#,
+        ] {
+            assert!(
+                matches!(parse(body.as_bytes()), Err(CallbackError::Malformed(_))),
+                "{body}"
+            );
+        }
+        assert_eq!(parse(br#"{"status":"ended"}"#), Err(CallbackError::NoCause));
+    }
+}
