@@ -1,11 +1,17 @@
 //! The agent object of the contract, typed and complete: every default is filled in when a stored document is read.
 
 mod config;
+mod document;
+mod figure;
 mod platform;
 mod problem;
+mod rules;
+mod shape;
+mod table;
 mod tools;
 
 pub use config::*;
+pub use document::*;
 pub use platform::*;
 pub use problem::*;
 pub use tools::*;
@@ -31,11 +37,13 @@ pub enum Direction {
 #[serde(rename_all = "camelCase", default)]
 pub struct AgentPhoneNumber {
     /// Carrier.
-    pub provider: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
     /// E.164.
     pub number: String,
     /// For people.
-    pub label: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
 }
 
 /// `workflow`.

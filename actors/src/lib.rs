@@ -10,6 +10,7 @@ pub mod call;
 pub mod campaign;
 pub mod campaigns;
 pub mod dial_token;
+pub mod email;
 pub mod id;
 pub mod interviewer;
 pub mod journal;

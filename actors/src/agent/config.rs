@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::BuiltInTools;
+use super::{BuiltInTools, figure};
 
 /// `conversationConfig`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -70,6 +70,7 @@ pub struct PromptSection {
     /// `provider/model`, or `interviewer`.
     pub llm: String,
     /// 0 to 2.
+    #[serde(serialize_with = "figure::serialize")]
     pub temperature: f64,
     /// HTTP tools.
     pub tool_ids: Vec<String>,
@@ -122,8 +123,10 @@ impl Default for AsrSection {
 #[serde(rename_all = "camelCase", default)]
 pub struct TurnSection {
     /// Seconds of silence until the agent speaks up; -1 never.
+    #[serde(serialize_with = "figure::serialize")]
     pub turn_timeout: f64,
     /// Seconds of silence until the call ends; -1 never.
+    #[serde(serialize_with = "figure::serialize")]
     pub silence_end_call_timeout: f64,
     /// How long a pause ends the user's turn.
     pub turn_eagerness: TurnEagerness,
@@ -178,13 +181,13 @@ pub struct SupportedVoice {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
     /// 0 to 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "figure::serialize_some")]
     pub stability: Option<f64>,
     /// 0.5 to 2.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "figure::serialize_some")]
     pub speed: Option<f64>,
     /// 0 to 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "figure::serialize_some")]
     pub similarity_boost: Option<f64>,
 }
 
@@ -217,10 +220,13 @@ pub struct TtsSection {
     /// 0 to 4.
     pub optimize_streaming_latency: i64,
     /// 0 to 1.
+    #[serde(serialize_with = "figure::serialize")]
     pub stability: f64,
     /// 0.5 to 2.
+    #[serde(serialize_with = "figure::serialize")]
     pub speed: f64,
     /// 0 to 1.
+    #[serde(serialize_with = "figure::serialize")]
     pub similarity_boost: f64,
 }
 
@@ -283,6 +289,20 @@ pub struct Entity {
     /// Allowed values; any when empty.
     #[serde(rename = "enum")]
     pub allowed: Vec<Value>,
+}
+
+impl Entity {
+    /// Reads one of the free-form entities; a part that cannot be read counts as not given.
+    pub fn read(given: &Value) -> Self {
+        let kind = given.get("type").and_then(|kind| EntityKind::deserialize(kind).ok());
+        let description = given.get("description").and_then(Value::as_str);
+        let allowed = given.get("enum").and_then(Value::as_array);
+        Self {
+            kind: kind.unwrap_or_default(),
+            description: description.unwrap_or_default().to_owned(),
+            allowed: allowed.cloned().unwrap_or_default(),
+        }
+    }
 }
 
 /// Entities with their names, in the client's order.

@@ -77,16 +77,11 @@ pub struct DataCollection {
 }
 
 impl DataCollection {
-    /// The entities as the service reads them; one that cannot be read is a text without a description.
+    /// The entities as the service reads them; what cannot be read (the map is free-form) counts as not given.
     pub fn typed(&self) -> Entities {
-        self.entities
-            .iter()
-            .map(|(name, entity)| {
-                (
-                    name.clone(),
-                    serde_json::from_value::<Entity>(entity.clone()).unwrap_or_default(),
-                )
-            })
+        let entities = self.entities.iter();
+        entities
+            .map(|(name, entity)| (name.clone(), Entity::read(entity)))
             .collect()
     }
 }

@@ -1,0 +1,172 @@
+//! The stored document of an agent: what a client set, and nothing else. Checked on its way in, merged by patches,
+//! completed with the defaults on its way out.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use super::{
+    Agent, Problem,
+    shape::{Mode, Walk, join, shown},
+    table::AGENT,
+};
+
+/// A path and the id that stands there.
+pub type Reference = (String, String);
+
+/// Checks the body of a create. Returns the sparse document to store: fields set to `null` are left out.
+///
+/// # Errors
+/// Every problem of the body.
+pub fn validate_create(body: &Value) -> Result<Map<String, Value>, Vec<Problem>> {
+    let (document, problems) = checked(body);
+    if problems.is_empty() {
+        Ok(document)
+    } else {
+        Err(problems)
+    }
+}
+
+/// Applies a merge patch (RFC 7396) to a stored document. `null` puts a field back to its default; the merged
+/// document obeys the same rules as a new one.
+///
+/// # Errors
+/// Every problem of the patch, and of the document it would lead to.
+pub fn merge_patch(stored: &Map<String, Value>, patch: &Value) -> Result<Map<String, Value>, Vec<Problem>> {
+    let (_, mut problems) = Walk::check(patch, &AGENT, Mode::Patch);
+    if !patch.is_object() {
+        return Err(problems);
+    }
+    let mut merged = Value::Object(stored.clone());
+    merge(&mut merged, patch);
+    let (document, found) = checked(&merged);
+    for problem in found {
+        if !problems.iter().any(|known| known.path == problem.path) {
+            problems.push(problem);
+        }
+    }
+    if problems.is_empty() {
+        Ok(document)
+    } else {
+        Err(problems)
+    }
+}
+
+/// The stored document with every default filled in.
+///
+/// # Errors
+/// The document was not made by [`validate_create`] or [`merge_patch`].
+pub fn complete(stored: &Map<String, Value>) -> Result<Agent, serde_json::Error> {
+    serde_json::from_value(Value::Object(stored.clone()))
+}
+
+/// Agents that the document hands calls to, for the check that they exist.
+pub fn referenced_agents(stored: &Map<String, Value>) -> Vec<Reference> {
+    let path = "conversationConfig.agent.prompt.builtInTools.transferToAgent.transfers";
+    let transfers = at(stored, path).and_then(Value::as_array);
+    let ids = transfers
+        .into_iter()
+        .flatten()
+        .enumerate()
+        .filter_map(|(index, transfer)| {
+            let id = transfer.get("agentId")?.as_str()?;
+            Some((format!("{path}[{index}].agentId"), id.to_owned()))
+        });
+    ids.collect()
+}
+
+/// Documents and groups of documents that the document names, for the check that they exist.
+pub fn referenced_documents(stored: &Map<String, Value>) -> Vec<Reference> {
+    ids(stored, "conversationConfig.agent.prompt.knowledgeBase")
+}
+
+/// HTTP tools that the document names, for the check that they exist.
+pub fn referenced_tools(stored: &Map<String, Value>) -> Vec<Reference> {
+    ids(stored, "conversationConfig.agent.prompt.toolIds")
+}
+
+fn checked(body: &Value) -> (Map<String, Value>, Vec<Problem>) {
+    let (stored, mut problems) = Walk::check(body, &AGENT, Mode::Whole);
+    let document = match stored {
+        Some(Value::Object(document)) => document,
+        Some(_) | None => Map::new(),
+    };
+    problems.extend(dangling_edges(&document));
+    problems.extend(repeated_numbers(&document));
+    (document, problems)
+}
+
+/// Edges whose ends are not nodes.
+fn dangling_edges(document: &Map<String, Value>) -> Vec<Problem> {
+    let nodes = at(document, "workflow.nodes").and_then(Value::as_object);
+    let edges = at(document, "workflow.edges").and_then(Value::as_object);
+    let mut problems = Vec::new();
+    for (id, edge) in edges.into_iter().flatten() {
+        for end in ["source", "target"] {
+            let Some(node @ Value::String(name)) = edge.get(end) else {
+                continue;
+            };
+            if !nodes.is_some_and(|nodes| nodes.contains_key(name)) {
+                let path = join(&join("workflow.edges", id), end);
+                let message = format!("{} is not a node; add it to workflow.nodes", shown(node));
+                problems.push(Problem::new(path, "not_found", message));
+            }
+        }
+    }
+    problems
+}
+
+/// A number stands once among an agent's own.
+fn repeated_numbers(document: &Map<String, Value>) -> Vec<Problem> {
+    let numbers = document.get("phoneNumbers").and_then(Value::as_array);
+    let mut seen = BTreeSet::new();
+    let mut problems = Vec::new();
+    for (index, entry) in numbers.into_iter().flatten().enumerate() {
+        let Some(number) = entry.get("number") else { continue };
+        if !seen.insert(number.as_str()) {
+            let path = format!("phoneNumbers[{index}].number");
+            problems.push(Problem::new(
+                path,
+                "invalid",
+                format!("{} is in the list already", shown(number)),
+            ));
+        }
+    }
+    problems
+}
+
+fn ids(stored: &Map<String, Value>, path: &str) -> Vec<Reference> {
+    let ids = at(stored, path).and_then(Value::as_array);
+    let ids = ids.into_iter().flatten().enumerate();
+    ids.filter_map(|(index, id)| Some((format!("{path}[{index}]"), id.as_str()?.to_owned())))
+        .collect()
+}
+
+fn at<'a>(document: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
+    let mut names = path.split('.');
+    let first = document.get(names.next()?)?;
+    names.try_fold(first, |value, name| value.get(name))
+}
+
+/// RFC 7396, section 2. Not the `json-patch` crate's: that one fills the place of a removed key with the last key,
+/// and the order of the entities is the order of the questions.
+fn merge(target: &mut Value, patch: &Value) {
+    let Value::Object(patch) = patch else {
+        target.clone_from(patch);
+        return;
+    };
+    if !target.is_object() {
+        *target = Value::Object(Map::new());
+    }
+    let Value::Object(target) = target else { return };
+    for (name, value) in patch {
+        if value.is_null() {
+            target.shift_remove(name);
+        } else {
+            merge(target.entry(name.clone()).or_insert(Value::Null), value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

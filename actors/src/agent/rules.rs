@@ -1,0 +1,121 @@
+//! Rules for texts of an agent: each gives the normal form to store, or says what is wrong.
+
+use chrono_tz::Tz;
+use serde_json::Value;
+use url::Url;
+
+use super::shape::shown;
+use crate::{email, phone_number::PhoneNumber};
+
+fn quoted(text: &str) -> String {
+    shown(&Value::from(text))
+}
+
+/// Any text, blank included.
+pub(super) fn any(text: &str) -> Result<String, String> {
+    Ok(text.to_owned())
+}
+
+/// Any text but a blank one.
+pub(super) fn not_blank(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() {
+        Err("must not be blank; leave it out (or set it to null) to take the default".into())
+    } else {
+        Ok(text.to_owned())
+    }
+}
+
+/// An IANA time zone.
+pub(super) fn timezone(text: &str) -> Result<String, String> {
+    match text.parse::<Tz>() {
+        Ok(_) => Ok(text.to_owned()),
+        Err(_) => Err(format!(
+            "{} is not an IANA time zone name, such as \"Europe/Berlin\"",
+            quoted(text)
+        )),
+    }
+}
+
+/// A language code such as `en` or `pt-BR`.
+pub(super) fn language(text: &str) -> Result<String, String> {
+    let mut parts = text.split('-');
+    let first = parts.next().unwrap_or_default();
+    let sound = (2..=8).contains(&first.len())
+        && first.bytes().all(|byte| byte.is_ascii_alphabetic())
+        && parts.all(|part| (1..=8).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric()));
+    if sound {
+        Ok(text.to_owned())
+    } else {
+        Err(format!(
+            "{} is not a language code, such as \"en\" or \"pt-BR\"",
+            quoted(text)
+        ))
+    }
+}
+
+/// A phone number, normalised to E.164.
+pub(super) fn phone_number(text: &str) -> Result<String, String> {
+    PhoneNumber::parse(text).map(String::from).map_err(|_| {
+        format!(
+            "{} is not a phone number: write + and 7 to 15 digits, such as \"+15551234567\"",
+            quoted(text)
+        )
+    })
+}
+
+/// The beginning of phone numbers: `+` and 1 to 15 digits.
+pub(super) fn prefix(text: &str) -> Result<String, String> {
+    let plain: String = text
+        .chars()
+        .filter(|c| !matches!(c, ' ' | '-' | '(' | ')' | '.'))
+        .collect();
+    let digits = plain.strip_prefix('+').unwrap_or_default();
+    let sound = (1..=15).contains(&digits.len())
+        && !digits.starts_with('0')
+        && digits.bytes().all(|byte| byte.is_ascii_digit());
+    if sound {
+        Ok(plain)
+    } else {
+        Err(format!(
+            "{} is not the beginning of a phone number: write + and 1 to 15 digits, such as \"+1212\"",
+            quoted(text)
+        ))
+    }
+}
+
+/// An `http` or `https` address.
+pub(super) fn web_address(text: &str) -> Result<String, String> {
+    match Url::parse(text.trim()) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(text.trim().to_owned()),
+        Ok(_) | Err(_) => Err(format!(
+            "{} is not a web address: it must begin with https:// or http:// and name a host",
+            quoted(text)
+        )),
+    }
+}
+
+/// A SIP address.
+pub(super) fn sip_uri(text: &str) -> Result<String, String> {
+    let rest = text.strip_prefix("sip:").or_else(|| text.strip_prefix("sips:"));
+    match rest {
+        Some(rest) if !rest.is_empty() && !rest.contains(|c: char| c.is_whitespace() || c.is_control()) => {
+            Ok(text.to_owned())
+        }
+        Some(_) | None => Err(format!(
+            "{} is not a SIP address, such as \"sip:desk@example.com\"",
+            quoted(text)
+        )),
+    }
+}
+
+/// An e-mail address.
+pub(super) fn email_address(text: &str) -> Result<String, String> {
+    if email::is_valid(text) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!(
+            "{} is not an e-mail address, such as \"ada@example.com\"",
+            quoted(text)
+        ))
+    }
+}

@@ -1,0 +1,368 @@
+//! Shapes that JSON must have, and the one walk that checks a value against its shape.
+//!
+//! The walk lists every problem, and returns the value as it is to be stored: unset (`null`) fields left out,
+//! numbers and phone numbers in their normal form.
+
+use serde_json::{Map, Number, Value};
+
+use super::Problem;
+
+/// A rule for a text: the normal form, or what is wrong in words.
+pub(super) type Rule = fn(&str) -> Result<String, String>;
+
+/// Most problems listed for one request; keeps the answer small when a body is nothing but mistakes.
+const MAX_PROBLEMS: usize = 1000;
+/// Characters of a refused value that a message repeats.
+const SHOWN_CHARS: usize = 60;
+/// Similarity from which on a field's name is offered as the likely one.
+const LIKELY: f64 = 0.84;
+
+/// What a value must look like.
+pub(super) enum Shape {
+    /// Text of at most `max` characters that obeys the rule.
+    Text { max: usize, rule: Rule },
+    /// One of a few texts.
+    OneOf(&'static [&'static str]),
+    /// `true` or `false`.
+    Flag,
+    /// A number in a range; where `never` is set, also -1.
+    Number { min: f64, max: f64, never: bool },
+    /// A whole number in a range.
+    Integer { min: i64, max: i64 },
+    /// A list of at most `max` items.
+    List { max: usize, item: &'static Shape },
+    /// A typed section: other fields are refused.
+    Section(&'static [Field]),
+    /// A free-form object: kept as it is given, only the named fields are checked.
+    Open(&'static [Field]),
+    /// A free-form map of names to values of one shape.
+    Map(&'static Shape),
+    /// A string, a number or a boolean.
+    Scalar,
+    /// Whatever is given.
+    Any,
+}
+
+/// A field of a section.
+pub(super) struct Field {
+    /// Its name in the contract.
+    pub name: &'static str,
+    /// What it must look like.
+    pub shape: Shape,
+    /// Whether it must be set. A section is required when something in it is.
+    pub required: bool,
+}
+
+/// A field that may be left out.
+pub(super) const fn optional(name: &'static str, shape: Shape) -> Field {
+    Field {
+        name,
+        shape,
+        required: false,
+    }
+}
+
+/// A field that must be set.
+pub(super) const fn required(name: &'static str, shape: Shape) -> Field {
+    Field {
+        name,
+        shape,
+        required: true,
+    }
+}
+
+/// What is being checked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// A whole document: required fields must be there.
+    Whole,
+    /// A merge patch: `null` removes, anything may be left out. A list in it is whole, as it replaces the old one.
+    Patch,
+}
+
+/// Walks a value beside its shape.
+pub(super) struct Walk {
+    mode: Mode,
+    problems: Vec<Problem>,
+}
+
+impl Walk {
+    /// Checks a whole value: its stored form, and everything that is wrong with it.
+    pub(super) fn check(value: &Value, shape: &Shape, mode: Mode) -> (Option<Value>, Vec<Problem>) {
+        let mut walk = Self {
+            mode,
+            problems: Vec::new(),
+        };
+        let stored = walk.value(value, shape, "");
+        (stored, walk.problems)
+    }
+
+    fn report(&mut self, path: &str, code: &'static str, message: impl Into<String>) {
+        if self.problems.len() < MAX_PROBLEMS {
+            self.problems.push(Problem::new(path, code, message));
+        }
+    }
+
+    fn wrong_type(&mut self, path: &str, expected: &str, value: &Value) {
+        let message = format!("must be {expected}, not {}", shown(value));
+        self.report(path, "wrong_type", message);
+    }
+
+    fn value(&mut self, value: &Value, shape: &Shape, path: &str) -> Option<Value> {
+        match shape {
+            Shape::Text { max, rule } => self.text(value, *max, *rule, path),
+            Shape::OneOf(allowed) => self.one_of(value, allowed, path),
+            Shape::Flag => match value {
+                Value::Bool(_) => Some(value.clone()),
+                other => self.refuse(path, "true or false", other),
+            },
+            Shape::Number { min, max, never } => self.number(value, *min..=*max, *never, path),
+            Shape::Integer { min, max } => self.integer(value, *min..=*max, path),
+            Shape::List { max, item } => self.list(value, *max, item, path),
+            Shape::Section(fields) => self.section(value, fields, path),
+            Shape::Open(fields) => self.open(value, fields, path),
+            Shape::Map(item) => self.map(value, item, path),
+            Shape::Scalar => match value {
+                Value::String(_) | Value::Number(_) | Value::Bool(_) => Some(value.clone()),
+                other => self.refuse(path, "a string, a number or a boolean", other),
+            },
+            Shape::Any => Some(value.clone()),
+        }
+    }
+
+    fn refuse(&mut self, path: &str, expected: &str, value: &Value) -> Option<Value> {
+        self.wrong_type(path, expected, value);
+        None
+    }
+
+    fn text(&mut self, value: &Value, max: usize, rule: Rule, path: &str) -> Option<Value> {
+        let Value::String(text) = value else {
+            return self.refuse(path, "a string", value);
+        };
+        let length = text.chars().count();
+        if length > max {
+            let message = format!("has {length} characters; at most {max} are allowed");
+            self.report(path, "too_long", message);
+            return None;
+        }
+        match rule(text) {
+            Ok(normal) => Some(Value::String(normal)),
+            Err(message) => {
+                self.report(path, "invalid", message);
+                None
+            }
+        }
+    }
+
+    fn one_of(&mut self, value: &Value, allowed: &[&str], path: &str) -> Option<Value> {
+        let Value::String(text) = value else {
+            return self.refuse(path, "a string", value);
+        };
+        if allowed.contains(&text.as_str()) {
+            return Some(value.clone());
+        }
+        let message = format!("{} is not one of {}", shown(value), listed(allowed));
+        self.report(path, "not_allowed", message);
+        None
+    }
+
+    fn number(
+        &mut self,
+        value: &Value,
+        range: std::ops::RangeInclusive<f64>,
+        never: bool,
+        path: &str,
+    ) -> Option<Value> {
+        let Some(number) = value.as_f64() else {
+            return self.refuse(path, "a number", value);
+        };
+        #[expect(
+            clippy::float_cmp,
+            reason = "-1 is exact in binary, and a sentinel rather than a quantity"
+        )]
+        let is_never = never && number == -1.0;
+        if is_never || range.contains(&number) {
+            return Some(value.clone());
+        }
+        let (min, max) = range.into_inner();
+        let or_never = if never { ", or -1 for never" } else { "" };
+        let message = format!("{} is out of range: {min} to {max}{or_never}", shown(value));
+        self.report(path, "out_of_range", message);
+        None
+    }
+
+    fn integer(&mut self, value: &Value, range: std::ops::RangeInclusive<i64>, path: &str) -> Option<Value> {
+        let whole = match value {
+            Value::Number(number) => whole(number),
+            _ => None,
+        };
+        let Some(whole) = whole else {
+            return self.refuse(path, "a whole number", value);
+        };
+        if (i128::from(*range.start())..=i128::from(*range.end())).contains(&whole) {
+            return i64::try_from(whole).ok().map(Value::from);
+        }
+        let message = format!("{} is out of range: {} to {}", shown(value), range.start(), range.end());
+        self.report(path, "out_of_range", message);
+        None
+    }
+
+    fn list(&mut self, value: &Value, max: usize, item: &Shape, path: &str) -> Option<Value> {
+        let Value::Array(items) = value else {
+            return self.refuse(path, "a list", value);
+        };
+        if items.len() > max {
+            let message = format!("has {} items; at most {max} are allowed", items.len());
+            self.report(path, "too_long", message);
+            return None;
+        }
+        let outer = std::mem::replace(&mut self.mode, Mode::Whole);
+        let checked = items.iter().enumerate();
+        let checked = checked.filter_map(|(index, value)| self.value(value, item, &format!("{path}[{index}]")));
+        let stored = Value::Array(checked.collect());
+        self.mode = outer;
+        Some(stored)
+    }
+
+    fn section(&mut self, value: &Value, fields: &[Field], path: &str) -> Option<Value> {
+        let Value::Object(object) = value else {
+            return self.refuse(path, "an object", value);
+        };
+        let mut stored = Map::new();
+        for (name, value) in object {
+            let at = join(path, name);
+            let Some(field) = fields.iter().find(|field| field.name == name) else {
+                let message = unknown(name, fields);
+                self.report(&at, "unknown_field", message);
+                continue;
+            };
+            if !value.is_null()
+                && let Some(value) = self.value(value, &field.shape, &at)
+            {
+                stored.insert(name.clone(), value);
+            }
+        }
+        for field in fields.iter().filter(|field| field.required) {
+            self.required(object, field, path);
+        }
+        Some(Value::Object(stored))
+    }
+
+    /// Reports what a required field lacks: itself, or what is required inside a section left out.
+    fn required(&mut self, object: &Map<String, Value>, field: &Field, path: &str) {
+        let at = join(path, field.name);
+        match (object.get(field.name), &field.shape) {
+            (None, _) if self.mode == Mode::Patch => {}
+            (None | Some(Value::Null), Shape::Section(fields)) => {
+                // What a patch takes away is missing from then on.
+                let outer = std::mem::replace(&mut self.mode, Mode::Whole);
+                self.section(&Value::Object(Map::new()), fields, &at);
+                self.mode = outer;
+            }
+            (None | Some(Value::Null), _) => self.report(&at, "required", "is required and has no default"),
+            (Some(Value::String(text)), Shape::Text { .. }) if text.trim().is_empty() => {
+                self.report(&at, "required", "is required and must not be blank");
+            }
+            (Some(_), _) => {}
+        }
+    }
+
+    fn open(&mut self, value: &Value, fields: &[Field], path: &str) -> Option<Value> {
+        let Value::Object(object) = value else {
+            return self.refuse(path, "an object", value);
+        };
+        let mut stored = object.clone();
+        for field in fields {
+            let Some(value) = object.get(field.name).filter(|value| !value.is_null()) else {
+                if field.required && self.mode == Mode::Whole {
+                    self.report(&join(path, field.name), "required", "is required and has no default");
+                }
+                continue;
+            };
+            if let Some(value) = self.value(value, &field.shape, &join(path, field.name)) {
+                stored.insert(field.name.to_owned(), value);
+            }
+        }
+        Some(Value::Object(stored))
+    }
+
+    fn map(&mut self, value: &Value, item: &Shape, path: &str) -> Option<Value> {
+        let Value::Object(object) = value else {
+            return self.refuse(path, "an object", value);
+        };
+        let mut stored = Map::new();
+        for (name, value) in object {
+            if value.is_null() && self.mode == Mode::Patch {
+                continue;
+            }
+            if let Some(value) = self.value(value, item, &join(path, name)) {
+                stored.insert(name.clone(), value);
+            }
+        }
+        Some(Value::Object(stored))
+    }
+}
+
+/// `path.name`, or the name alone at the top.
+pub(super) fn join(path: &str, name: &str) -> String {
+    if path.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{path}.{name}")
+    }
+}
+
+/// A value as a message repeats it: its JSON, cut short; of a list or an object only that it is one.
+pub(super) fn shown(value: &Value) -> String {
+    match value {
+        Value::Array(_) => "a list".into(),
+        Value::Object(_) => "an object".into(),
+        other => {
+            let text = other.to_string();
+            match text.char_indices().nth(SHOWN_CHARS) {
+                Some((end, _)) => format!("{}…", &text[..end]),
+                None => text,
+            }
+        }
+    }
+}
+
+/// The number, if it is whole; `3.0` is.
+fn whole(number: &Number) -> Option<i128> {
+    let exact = number
+        .as_i64()
+        .map(i128::from)
+        .or_else(|| number.as_u64().map(i128::from));
+    exact.or_else(|| {
+        let float = number.as_f64().filter(|float| float.fract() == 0.0)?;
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "a whole float; one beyond i128 saturates, out of any range"
+        )]
+        Some(float as i128)
+    })
+}
+
+fn listed(allowed: &[&str]) -> String {
+    allowed
+        .iter()
+        .map(|text| format!("\"{text}\""))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+fn unknown(name: &str, fields: &[Field]) -> String {
+    let plain = |name: &str| name.replace(['_', '-', ' '], "").to_lowercase();
+    let likely = fields
+        .iter()
+        .map(|field| (strsim::jaro_winkler(&plain(name), &plain(field.name)), field.name))
+        .filter(|(likeness, _)| *likeness >= LIKELY)
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    match likely {
+        Some((_, likely)) => format!("unknown field; did you mean \"{likely}\"?"),
+        None => {
+            let known: Vec<&str> = fields.iter().map(|field| field.name).collect();
+            format!("unknown field; the fields here are {}", listed(&known))
+        }
+    }
+}

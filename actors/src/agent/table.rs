@@ -1,0 +1,269 @@
+//! The agent object of the contract as a table: type, range and allowed values of every path.
+
+use super::{
+    rules,
+    shape::{Field, Rule, Shape, optional, required},
+};
+
+/// Names, labels and identifiers.
+const NAME_CHARS: usize = 200;
+/// Sentences: greeting, messages, descriptions, conditions.
+const SENTENCE_CHARS: usize = 10_000;
+/// Instructions.
+const PROMPT_CHARS: usize = 500_000;
+/// Addresses.
+const URL_CHARS: usize = 2048;
+/// Items of a list.
+const LIST_ITEMS: usize = 1000;
+
+const FORMATS: Shape = Shape::OneOf(&[
+    "pcm_8000",
+    "pcm_16000",
+    "pcm_22050",
+    "pcm_24000",
+    "pcm_44100",
+    "pcm_48000",
+    "ulaw_8000",
+]);
+const UNIT: Shape = number(0.0, 1.0);
+const SPEED: Shape = number(0.5, 2.0);
+const NAME: Shape = text(NAME_CHARS, rules::not_blank);
+const LABEL: Shape = text(NAME_CHARS, rules::any);
+const SENTENCE: Shape = text(SENTENCE_CHARS, rules::any);
+const PHONE: Shape = text(64, rules::phone_number);
+const NAMES: Shape = list(&NAME);
+const EMAILS: Shape = list(&text(crate::email::MAX_CHARS, rules::email_address));
+
+/// What clients write of an agent.
+pub(super) const AGENT: Shape = Shape::Section(&[
+    required("name", text(NAME_CHARS, rules::any)),
+    optional("direction", Shape::OneOf(&["outbound", "inbound", "both"])),
+    optional("tags", NAMES),
+    required("conversationConfig", Shape::Section(CONVERSATION_CONFIG)),
+    optional("platformSettings", Shape::Section(PLATFORM_SETTINGS)),
+    optional("phoneNumbers", list(&Shape::Section(PHONE_NUMBER))),
+    optional("workflow", Shape::Section(WORKFLOW)),
+]);
+
+const PHONE_NUMBER: &[Field] = &[
+    optional("provider", LABEL),
+    required("number", PHONE),
+    optional("label", LABEL),
+];
+
+const WORKFLOW: &[Field] = &[
+    optional("edges", Shape::Map(&Shape::Open(EDGE))),
+    optional("nodes", Shape::Map(&Shape::Any)),
+    optional("preventSubagentLoops", Shape::Flag),
+];
+
+const EDGE: &[Field] = &[required("source", LABEL), required("target", LABEL)];
+
+const CONVERSATION_CONFIG: &[Field] = &[
+    required("agent", Shape::Section(AGENT_SECTION)),
+    optional("asr", Shape::Section(ASR)),
+    optional("turn", Shape::Section(TURN)),
+    optional("tts", Shape::Section(TTS)),
+    optional(
+        "conversation",
+        Shape::Section(&[optional("maxDurationSeconds", integer(1, 14_400))]),
+    ),
+    optional(
+        "languagePresets",
+        Shape::Map(&Shape::Open(&[optional("overrides", Shape::Open(&[]))])),
+    ),
+];
+
+const AGENT_SECTION: &[Field] = &[
+    required("prompt", Shape::Section(PROMPT)),
+    optional("greetingMessage", SENTENCE),
+    optional("primaryLanguage", text(35, rules::language)),
+    optional("hinglishMode", Shape::Flag),
+    optional("dynamicVariables", Shape::Map(&Shape::Scalar)),
+    optional("disableFirstMessageInterruptions", Shape::Flag),
+];
+
+const PROMPT: &[Field] = &[
+    required("prompt", text(PROMPT_CHARS, rules::any)),
+    optional("llm", NAME),
+    optional("temperature", number(0.0, 2.0)),
+    optional("toolIds", NAMES),
+    optional("builtInTools", Shape::Section(BUILT_IN_TOOLS)),
+    optional("knowledgeBase", NAMES),
+    optional("ignoreDefaultPersonality", Shape::Flag),
+    optional("timezone", text(64, rules::timezone)),
+];
+
+const BUILT_IN_TOOLS: &[Field] = &[
+    optional("endCall", Shape::Section(&[ENABLED, DESCRIPTION, PROTECTED])),
+    optional("languageDetection", Shape::Section(&[ENABLED, DESCRIPTION, PROTECTED])),
+    optional("skipTurn", Shape::Section(&[ENABLED, DESCRIPTION, PROTECTED])),
+    optional(
+        "transferToAgent",
+        Shape::Section(&[
+            ENABLED,
+            DESCRIPTION,
+            PROTECTED,
+            optional("transfers", list(&Shape::Section(AGENT_TRANSFER))),
+        ]),
+    ),
+    optional(
+        "transferToNumber",
+        Shape::Section(&[
+            ENABLED,
+            DESCRIPTION,
+            PROTECTED,
+            optional("transferRuleIds", NAMES),
+            optional("transfers", list(&Shape::Section(NUMBER_TRANSFER))),
+        ]),
+    ),
+    optional(
+        "voicemailDetection",
+        Shape::Section(&[ENABLED, DESCRIPTION, PROTECTED, optional("voicemailMessage", SENTENCE)]),
+    ),
+];
+
+const ENABLED: Field = optional("enabled", Shape::Flag);
+const DESCRIPTION: Field = optional("description", SENTENCE);
+const PROTECTED: Field = optional("disableInterruption", Shape::Flag);
+
+const AGENT_TRANSFER: &[Field] = &[
+    optional("agentId", NAME),
+    optional("condition", SENTENCE),
+    optional("delayMs", integer(0, 600_000)),
+    optional("transferMessage", SENTENCE),
+    optional("enableTransferredAgentFirstMessage", Shape::Flag),
+];
+
+const NUMBER_TRANSFER: &[Field] = &[
+    optional("transferType", Shape::OneOf(&["blind", "conference", "sip_refer"])),
+    optional("condition", SENTENCE),
+    optional(
+        "transferDestination",
+        Shape::Section(&[
+            optional("type", Shape::OneOf(&["phone", "sip_uri"])),
+            optional("phoneNumber", PHONE),
+            optional("sipUri", text(URL_CHARS, rules::sip_uri)),
+        ]),
+    ),
+];
+
+const ASR: &[Field] = &[optional("userInputAudioFormat", FORMATS), optional("keywords", NAMES)];
+
+const TURN: &[Field] = &[
+    optional("turnTimeout", number_or_never(1.0, 30.0)),
+    optional("silenceEndCallTimeout", number_or_never(1.0, 3600.0)),
+    optional("turnEagerness", Shape::OneOf(&["patient", "normal", "eager"])),
+    optional("spellingPatience", Shape::OneOf(&["auto", "off"])),
+];
+
+const TTS: &[Field] = &[
+    optional("voiceId", NAME),
+    optional(
+        "supportedVoices",
+        list(&Shape::Section(&[
+            optional("label", LABEL),
+            optional("voiceId", NAME),
+            optional("language", LABEL),
+            optional("stability", UNIT),
+            optional("speed", SPEED),
+            optional("similarityBoost", UNIT),
+        ])),
+    ),
+    optional("expressiveMode", Shape::Flag),
+    optional(
+        "suggestedAudioTags",
+        list(&Shape::Section(&[
+            optional("tag", LABEL),
+            optional("description", SENTENCE),
+        ])),
+    ),
+    optional("agentOutputAudioFormat", FORMATS),
+    optional("optimizeStreamingLatency", integer(0, 4)),
+    optional("stability", UNIT),
+    optional("speed", SPEED),
+    optional("similarityBoost", UNIT),
+];
+
+const PLATFORM_SETTINGS: &[Field] = &[
+    optional("callActions", Shape::Section(CALL_ACTIONS)),
+    optional("widget", Shape::Open(&[])),
+    optional(
+        "dataCollection",
+        Shape::Section(&[
+            optional("entities", Shape::Map(&Shape::Open(ENTITY))),
+            optional("storeData", Shape::Flag),
+        ]),
+    ),
+    optional(
+        "callRetry",
+        Shape::Section(&[
+            optional("retryCount", integer(0, 10)),
+            optional("retryDelay", integer(0, 10_080)),
+        ]),
+    ),
+    optional("summaryLanguage", text(NAME_CHARS, rules::any)),
+    optional("privacy", Shape::Section(&[optional("recordVoice", Shape::Flag)])),
+    optional("telephony", Shape::Section(TELEPHONY)),
+];
+
+const ENTITY: &[Field] = &[optional(
+    "type",
+    Shape::OneOf(&["string", "number", "integer", "boolean"]),
+)];
+
+const CALL_ACTIONS: &[Field] = &[
+    optional("smartOptOut", Shape::Flag),
+    optional("issueTracking", Shape::Flag),
+    optional("postCallWebhook", text(URL_CHARS, rules::web_address)),
+    optional(
+        "postCallEmail",
+        Shape::Section(&[
+            optional("enabled", Shape::Flag),
+            optional("emailConfiguration", Shape::Open(EMAIL_CONFIGURATION)),
+        ]),
+    ),
+    optional(
+        "scheduleOnCalendar",
+        Shape::Section(&[
+            optional("enabled", Shape::Flag),
+            optional("provider", LABEL),
+            optional("eventsIds", NAMES),
+        ]),
+    ),
+];
+
+const EMAIL_CONFIGURATION: &[Field] = &[
+    optional("to", EMAILS),
+    optional("cc", EMAILS),
+    optional("subject", SENTENCE),
+    optional("includeTranscript", Shape::Flag),
+];
+
+const TELEPHONY: &[Field] = &[
+    optional("numberRotationEnabled", Shape::Flag),
+    optional("rotationNumbers", list(&PHONE)),
+    optional("callsPerNumber", integer(1, 1_000_000)),
+    optional("stateRestrictionEnabled", Shape::Flag),
+    optional("stateRestrictedNumbers", list(&text(64, rules::prefix))),
+];
+
+const fn text(max: usize, rule: Rule) -> Shape {
+    Shape::Text { max, rule }
+}
+
+const fn number(min: f64, max: f64) -> Shape {
+    Shape::Number { min, max, never: false }
+}
+
+const fn number_or_never(min: f64, max: f64) -> Shape {
+    Shape::Number { min, max, never: true }
+}
+
+const fn integer(min: i64, max: i64) -> Shape {
+    Shape::Integer { min, max }
+}
+
+const fn list(item: &'static Shape) -> Shape {
+    Shape::List { max: LIST_ITEMS, item }
+}
