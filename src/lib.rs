@@ -2,6 +2,7 @@
 //!
 //! Doors and adapters: all that touches network or disk. The domain lives in `actors`, the audio in `media`.
 
+pub mod api_key;
 pub mod app;
 pub mod bench;
 pub mod carriers;

@@ -1,1 +1,177 @@
-//! Not written yet.
+//! The accept loop: HTTP/1 with the limits that keep a slow or greedy client from harming the others.
+//!
+//! Everything that waits waits on tokio's clock, nothing runs on other threads: it also serves under a paused clock.
+
+mod body;
+mod census;
+
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+
+use axum::{Router, body::Body, extract::ConnectInfo};
+use hyper::{Request, body::Incoming, header, server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::{OwnedSemaphorePermit, Semaphore, watch},
+    task::JoinSet,
+};
+use tower::ServiceExt;
+
+pub use body::BodyStalled;
+use body::GuardedBody;
+use census::{Census, Seat};
+
+/// What a client may use up.
+#[derive(Debug, Clone)]
+pub struct ServerLimits {
+    /// From the opening of a connection, or the end of the last response on it, to the end of the next request's
+    /// headers; so also how long a connection may idle.
+    pub header_timeout: Duration,
+    /// Between two pieces of a request's body.
+    pub body_idle_timeout: Duration,
+    /// Bytes of a request's first line and headers.
+    pub header_bytes: usize,
+    /// Header lines of a request.
+    pub header_count: usize,
+    /// Open connections in all; beyond it new ones wait in the kernel's queue. Sockets that were upgraded no longer
+    /// count: whoever upgrades them bounds them.
+    pub connections: usize,
+    /// Open connections of one address; beyond it new ones are closed at once.
+    pub connections_per_address: usize,
+    /// Loopback addresses have no limit of their own: a proxy in front and the simulated exchange live there.
+    pub loopback_is_exempt: bool,
+    /// How long requests in progress may take after the shutdown began.
+    pub shutdown_grace: Duration,
+}
+
+impl Default for ServerLimits {
+    fn default() -> Self {
+        Self {
+            header_timeout: Duration::from_secs(10),
+            body_idle_timeout: Duration::from_secs(10),
+            header_bytes: 32 * 1024,
+            header_count: 64,
+            connections: 4096,
+            connections_per_address: 256,
+            loopback_is_exempt: true,
+            shutdown_grace: Duration::from_secs(10),
+        }
+    }
+}
+
+/// Serves `router` until `shutdown` resolves; then takes no new connection, lets requests in progress end within the
+/// grace time, and returns. Handlers find the peer's address in `ConnectInfo<SocketAddr>`.
+pub async fn serve(listener: TcpListener, router: Router, limits: ServerLimits, shutdown: impl Future<Output = ()>) {
+    let limits = Arc::new(limits);
+    let room = Arc::new(Semaphore::new(limits.connections));
+    let census = Arc::new(Census::new(&limits));
+    let (closing, watcher) = watch::channel(false);
+    let mut connections = JoinSet::new();
+    tokio::pin!(shutdown);
+    loop {
+        while connections.try_join_next().is_some() {}
+        let (stream, peer, permit) = tokio::select! {
+            () = &mut shutdown => break,
+            next = next_connection(&listener, &room) => next,
+        };
+        let Some(seat) = census.admit(peer.ip()) else {
+            tracing::warn!(address = %peer.ip(), "connection refused: too many from this address");
+            continue;
+        };
+        let connection = Connection {
+            peer,
+            limits: Arc::clone(&limits),
+            closing: watcher.clone(),
+            _room: permit,
+            _seat: seat,
+        };
+        connections.spawn(connection.run(stream, router.clone()));
+    }
+    drop(listener);
+    closing.send_replace(true);
+    let all_done = async { while connections.join_next().await.is_some() {} };
+    if tokio::time::timeout(limits.shutdown_grace, all_done).await.is_err() {
+        tracing::warn!(open = connections.len(), "connections cut at the end of the grace time");
+    }
+}
+
+/// Waits for room, then for a client. Errors of `accept` are of one connection, or pass (no file handle left).
+async fn next_connection(
+    listener: &TcpListener,
+    room: &Arc<Semaphore>,
+) -> (TcpStream, SocketAddr, Option<OwnedSemaphorePermit>) {
+    // The semaphore is never closed, so there always is a permit.
+    let permit = Arc::clone(room).acquire_owned().await.ok();
+    loop {
+        match listener.accept().await {
+            Ok((stream, peer)) => return (stream, peer, permit),
+            Err(error) if is_of_one_connection(&error) => {}
+            Err(error) => {
+                tracing::error!(%error, "cannot accept connections");
+                tokio::time::sleep(Duration::from_millis(200)).await;
+            }
+        }
+    }
+}
+
+fn is_of_one_connection(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionRefused
+    )
+}
+
+/// One connection, and what it holds until it ends.
+struct Connection {
+    peer: SocketAddr,
+    limits: Arc<ServerLimits>,
+    closing: watch::Receiver<bool>,
+    _room: Option<OwnedSemaphorePermit>,
+    _seat: Seat,
+}
+
+impl Connection {
+    async fn run(mut self, stream: TcpStream, router: Router) {
+        // Answers are small and whole; waiting to fill packets only delays them.
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "TCP_NODELAY not set");
+        }
+        let peer = self.peer;
+        let idle = self.limits.body_idle_timeout;
+        let service = service_fn(move |request: Request<Incoming>| {
+            let router = router.clone();
+            async move { router.oneshot(prepare(request, peer, idle)).await }
+        });
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new())
+            .header_read_timeout(self.limits.header_timeout)
+            .max_header_size(self.limits.header_bytes)
+            .max_headers(self.limits.header_count);
+        let serving = http.serve_connection(TokioIo::new(stream), service).with_upgrades();
+        tokio::pin!(serving);
+        let result = tokio::select! {
+            result = serving.as_mut() => result,
+            () = closed(&mut self.closing) => {
+                serving.as_mut().graceful_shutdown();
+                serving.await
+            }
+        };
+        if let Err(error) = result {
+            tracing::debug!(%error, "connection ended early");
+        }
+    }
+}
+
+/// Resolves when the shutdown begins.
+async fn closed(closing: &mut watch::Receiver<bool>) {
+    // An error means that `serve` itself is gone.
+    let _ = closing.wait_for(|closing| *closing).await;
+}
+
+fn prepare(request: Request<Incoming>, peer: SocketAddr, idle: Duration) -> Request<Body> {
+    // A client that waits for `100 Continue` sends nothing to drain, and must not be told to begin.
+    let drain = !request.headers().contains_key(header::EXPECT);
+    let mut request = request.map(|body| Body::new(GuardedBody::new(body, idle, drain)));
+    request.extensions_mut().insert(ConnectInfo(peer));
+    request
+}

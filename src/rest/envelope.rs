@@ -1,0 +1,196 @@
+//! The envelope around every answer, and the layer that writes it: also around the framework's own refusals and panics.
+
+use std::panic::AssertUnwindSafe;
+
+use axum::{
+    body::Body,
+    extract::{MatchedPath, Request},
+    http::{HeaderValue, StatusCode, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use futures_util::FutureExt;
+use serde::Serialize;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::{
+    error::{ApiError, ErrorBody},
+    request_id::{self, RequestId},
+};
+
+/// `pagination`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Pagination {
+    /// Items asked for.
+    pub page_size: i64,
+    /// Whether there are more.
+    pub has_more: bool,
+    /// Where the next page begins; left out on the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+/// A success.
+#[derive(Debug, Clone)]
+pub struct Reply {
+    status: StatusCode,
+    data: Value,
+    pagination: Option<Pagination>,
+    warning: Option<String>,
+}
+
+impl Reply {
+    /// 200 with `data`.
+    pub fn ok(data: Value) -> Self {
+        Self {
+            status: StatusCode::OK,
+            data,
+            pagination: None,
+            warning: None,
+        }
+    }
+
+    /// 201 with `data`.
+    pub fn created(data: Value) -> Self {
+        Self {
+            status: StatusCode::CREATED,
+            ..Self::ok(data)
+        }
+    }
+
+    /// 200 with a page of a list.
+    pub fn page(items: Vec<Value>, pagination: Pagination) -> Self {
+        Self {
+            pagination: Some(pagination),
+            ..Self::ok(Value::Array(items))
+        }
+    }
+
+    /// With a warning, if there is something to say.
+    #[must_use]
+    pub fn warning(self, warning: Option<String>) -> Self {
+        Self { warning, ..self }
+    }
+}
+
+impl IntoResponse for Reply {
+    fn into_response(self) -> Response {
+        let mut response = self.status.into_response();
+        response.extensions_mut().insert(Payload::Success(self));
+        response
+    }
+}
+
+/// What the layer puts into the envelope.
+#[derive(Debug, Clone)]
+pub(super) enum Payload {
+    Success(Reply),
+    Failure(ErrorBody),
+}
+
+/// Marks a response whose body is in the envelope already, such as one that is streamed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Enveloped;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Envelope<'a> {
+    success: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a ErrorBody>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pagination: Option<&'a Pagination>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warning: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_id: Option<&'a str>,
+}
+
+/// The outermost layer: request id, panics, envelope, and one line in the log. The query never enters the log.
+pub async fn layer(mut request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let id = RequestId::of(request.headers());
+    let shown = shows_request_id(request.uri().path());
+    let route = request
+        .extensions()
+        .get::<MatchedPath>()
+        .map_or_else(|| "(none)".to_owned(), |path| path.as_str().to_owned());
+    let method = request.method().clone();
+    request.extensions_mut().insert(id.clone());
+    let outcome = AssertUnwindSafe(next.run(request)).catch_unwind().await;
+    let response = outcome.unwrap_or_else(|_| {
+        tracing::error!(%method, route, request_id = id.as_str(), "a handler panicked");
+        ApiError::Internal.into_response()
+    });
+    let mut response = enveloped(response, shown.then_some(&id));
+    if let Some(value) = id.to_header() {
+        response.headers_mut().insert(request_id::HEADER, value);
+    }
+    tracing::info!(
+        %method,
+        route,
+        status = response.status().as_u16(),
+        elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+        request_id = id.as_str(),
+        "request"
+    );
+    response
+}
+
+/// Campaign and contact operations show the request's id in their bodies.
+fn shows_request_id(path: &str) -> bool {
+    ["/public/v1/campaigns", "/public/v1/contacts"].iter().any(|prefix| {
+        path.strip_prefix(prefix)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    })
+}
+
+fn enveloped(mut response: Response, id: Option<&RequestId>) -> Response {
+    if let Some(payload) = response.extensions_mut().remove::<Payload>() {
+        return written(response, &payload, id);
+    }
+    let status = response.status();
+    let refused = status.is_client_error() || status.is_server_error();
+    if !refused || response.extensions().get::<Enveloped>().is_some() {
+        return response;
+    }
+    let mut replacement = ApiError::of_status(status).into_response();
+    if let Some(allow) = response.headers().get(header::ALLOW) {
+        replacement.headers_mut().insert(header::ALLOW, allow.clone());
+    }
+    enveloped(replacement, id)
+}
+
+fn written(response: Response, payload: &Payload, id: Option<&RequestId>) -> Response {
+    let request_id = id.map(RequestId::as_str);
+    let envelope = match payload {
+        Payload::Success(reply) => Envelope {
+            success: true,
+            data: Some(&reply.data),
+            error: None,
+            pagination: reply.pagination.as_ref(),
+            warning: reply.warning.as_deref(),
+            request_id,
+        },
+        Payload::Failure(error) => Envelope {
+            success: false,
+            data: None,
+            error: Some(error),
+            pagination: None,
+            warning: None,
+            request_id,
+        },
+    };
+    // Values and texts only: serialising them cannot fail.
+    let body = serde_json::to_vec(&envelope).unwrap_or_default();
+    let (mut parts, _) = response.into_parts();
+    parts
+        .headers
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    parts.headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
+    Response::from_parts(parts, Body::from(body))
+}

@@ -1,0 +1,254 @@
+//! Everything a request can fail with, and the one place that knows its HTTP status and code.
+
+use actors::{agent::Problem, campaigns::CommandError, ports::store::StoreError};
+use axum::{
+    http::{HeaderName, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::envelope::Payload;
+
+/// Seconds after which a client may try again what was unavailable.
+const RETRY_AFTER_S: u32 = 2;
+
+/// Why a request failed. The texts are read by clients.
+#[derive(Debug, Clone)]
+pub enum ApiError {
+    /// Fields or parameters are wrong; all of them are listed.
+    Invalid(Vec<Problem>),
+    /// Rows of an uploaded file are wrong, and perhaps fields beside it.
+    InvalidRows {
+        /// The form's fields.
+        problems: Vec<Problem>,
+        /// The row report.
+        report: Value,
+    },
+    /// The request as a whole cannot be read.
+    Malformed(String),
+    /// No key, or none that is known.
+    Unauthorized(&'static str),
+    /// No such path, thing, or it belongs to another account.
+    NotFound(String),
+    /// The path has no such method.
+    MethodNotAllowed,
+    /// Not possible as things stand.
+    Conflict(Conflict, String),
+    /// Too many bytes or rows.
+    PayloadTooLarge(String),
+    /// Not the content type this path takes.
+    UnsupportedMediaType(String),
+    /// Something behind the API is away: try again.
+    Unavailable(String),
+    /// A bug. What happened is in the log, not in the answer.
+    Internal,
+}
+
+/// The codes of the 409 family.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Conflict {
+    /// The number is a saved contact already.
+    ContactExists,
+    /// The campaign's state forbids it.
+    InvalidTransition,
+    /// Every contact has been dialed.
+    NothingToDial,
+    /// A setting is missing.
+    NotConfigured,
+    /// Somebody else changed it at the same time.
+    Changed,
+}
+
+impl Conflict {
+    fn code(self) -> &'static str {
+        match self {
+            Self::ContactExists => "contact_exists",
+            Self::InvalidTransition => "invalid_transition",
+            Self::NothingToDial => "nothing_to_dial",
+            Self::NotConfigured => "not_configured",
+            Self::Changed => "conflict",
+        }
+    }
+}
+
+/// `error` of the envelope.
+#[derive(Debug, Clone, Serialize)]
+pub struct ErrorBody {
+    code: &'static str,
+    message: String,
+    status: u16,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    fields: Vec<Problem>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    details: Option<Value>,
+}
+
+impl ApiError {
+    /// One wrong field.
+    pub fn field(path: impl Into<String>, code: &'static str, message: impl Into<String>) -> Self {
+        Self::Invalid(vec![Problem::new(path, code, message)])
+    }
+
+    /// No `thing` with this id, as far as this account can see.
+    pub fn no_such(thing: &str) -> Self {
+        Self::NotFound(format!("there is no such {thing} in this account"))
+    }
+
+    /// What a refusal made by the framework, known by its status, means.
+    pub fn of_status(status: StatusCode) -> Self {
+        match status {
+            StatusCode::NOT_FOUND => Self::NotFound("there is nothing at this path".into()),
+            StatusCode::METHOD_NOT_ALLOWED => Self::MethodNotAllowed,
+            StatusCode::PAYLOAD_TOO_LARGE => Self::PayloadTooLarge("the body is too large".into()),
+            StatusCode::UNSUPPORTED_MEDIA_TYPE => Self::UnsupportedMediaType("this content type is not taken".into()),
+            StatusCode::SERVICE_UNAVAILABLE => Self::Unavailable("the service is busy".into()),
+            other if other.is_client_error() => Self::Malformed("the request cannot be read".into()),
+            _ => Self::Internal,
+        }
+    }
+
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::Invalid(_) | Self::InvalidRows { .. } | Self::Malformed(_) => StatusCode::BAD_REQUEST,
+            Self::Unauthorized(_) => StatusCode::UNAUTHORIZED,
+            Self::NotFound(_) => StatusCode::NOT_FOUND,
+            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::Conflict(..) => StatusCode::CONFLICT,
+            Self::PayloadTooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::UnsupportedMediaType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Invalid(_) | Self::InvalidRows { .. } | Self::Malformed(_) => "invalid_request",
+            Self::Unauthorized(_) => "unauthorized",
+            Self::NotFound(_) => "not_found",
+            Self::MethodNotAllowed => "method_not_allowed",
+            Self::Conflict(kind, _) => kind.code(),
+            Self::PayloadTooLarge(_) => "payload_too_large",
+            Self::UnsupportedMediaType(_) => "unsupported_media_type",
+            Self::Unavailable(_) => "unavailable",
+            Self::Internal => "internal",
+        }
+    }
+
+    fn message(&self) -> String {
+        match self {
+            Self::Invalid(problems) | Self::InvalidRows { problems, .. } => match problems.as_slice() {
+                [] => "the request is invalid".into(),
+                [one] => format!("`{}`: {}", one.path, one.message),
+                [first, rest @ ..] => format!("`{}`: {} (and {} more)", first.path, first.message, rest.len()),
+            },
+            Self::Unauthorized(text) => (*text).into(),
+            Self::MethodNotAllowed => "this path does not take this method; see the Allow header".into(),
+            Self::Internal => "something went wrong inside; the request id finds it in the log".into(),
+            Self::Malformed(text)
+            | Self::NotFound(text)
+            | Self::Conflict(_, text)
+            | Self::PayloadTooLarge(text)
+            | Self::UnsupportedMediaType(text)
+            | Self::Unavailable(text) => text.clone(),
+        }
+    }
+
+    fn header(&self) -> Option<(HeaderName, HeaderValue)> {
+        match self {
+            Self::Unauthorized(_) => Some((header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
+            Self::Unavailable(_) => Some((header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_S))),
+            _ => None,
+        }
+    }
+
+    fn into_body(self) -> ErrorBody {
+        let (code, message, status) = (self.code(), self.message(), self.status().as_u16());
+        let (fields, details) = match self {
+            Self::Invalid(problems) => (problems, None),
+            Self::InvalidRows { problems, report } => (problems, Some(report)),
+            _ => (Vec::new(), None),
+        };
+        ErrorBody {
+            code,
+            message,
+            status,
+            fields,
+            details,
+        }
+    }
+}
+
+impl IntoResponse for ApiError {
+    /// A response without a body yet: the envelope's layer writes it, since it knows the request's id.
+    fn into_response(self) -> Response {
+        let mut response = self.status().into_response();
+        if let Some((name, value)) = self.header() {
+            response.headers_mut().insert(name, value);
+        }
+        response.extensions_mut().insert(Payload::Failure(self.into_body()));
+        response
+    }
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::NotFound => Self::no_such("thing"),
+            StoreError::Exists("phoneNumber") => Self::Conflict(
+                Conflict::ContactExists,
+                "a contact with this phone number is saved already".into(),
+            ),
+            StoreError::Exists(what) => Self::Conflict(Conflict::Changed, format!("this {what} exists already")),
+            StoreError::Stale | StoreError::Fenced => Self::Conflict(
+                Conflict::Changed,
+                "it was changed by another request at the same time; read it again".into(),
+            ),
+            StoreError::Unavailable(reason) => {
+                tracing::warn!(%reason, "database unavailable");
+                Self::Unavailable("the database is not available; try again".into())
+            }
+            StoreError::Damaged(what) => {
+                tracing::error!(%what, "a stored value is damaged");
+                Self::Internal
+            }
+        }
+    }
+}
+
+impl From<CommandError> for ApiError {
+    fn from(error: CommandError) -> Self {
+        let text = error.to_string();
+        match error {
+            CommandError::NotFound => Self::no_such("campaign"),
+            CommandError::InvalidTransition(_) => {
+                Self::Conflict(Conflict::InvalidTransition, format!("not possible now: {text}"))
+            }
+            CommandError::NothingToDial => Self::Conflict(Conflict::NothingToDial, text),
+            CommandError::NotConfigured(_) => Self::Conflict(Conflict::NotConfigured, text),
+            CommandError::Unavailable(reason) => {
+                tracing::warn!(%reason, "command refused for now");
+                Self::Unavailable("the service takes no commands at the moment; try again".into())
+            }
+        }
+    }
+}
+
+/// What handlers return.
+pub type ApiResult<T> = Result<T, ApiError>;
+
+/// Names the thing that was not found.
+pub trait OrNoSuch<T> {
+    /// `NotFound` becomes a 404 that names `thing`; every other error its usual answer.
+    fn or_no_such(self, thing: &str) -> ApiResult<T>;
+}
+
+impl<T> OrNoSuch<T> for Result<T, StoreError> {
+    fn or_no_such(self, thing: &str) -> ApiResult<T> {
+        self.map_err(|error| match error {
+            StoreError::NotFound => ApiError::no_such(thing),
+            other => other.into(),
+        })
+    }
+}

@@ -1,0 +1,26 @@
+//! An id in a path. A malformed one names nothing: it is a 404 like one that is unknown.
+
+use std::str::FromStr;
+
+use axum::{
+    extract::{FromRequestParts, Path},
+    http::request::Parts,
+};
+
+use super::error::{ApiError, ApiResult};
+
+/// The one id in a path.
+#[derive(Debug, Clone, Copy)]
+pub struct PathId<T>(pub T);
+
+impl<S: Sync + Send, T: FromStr> FromRequestParts<S> for PathId<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> ApiResult<Self> {
+        let text = Path::<String>::from_request_parts(parts, state).await;
+        text.ok()
+            .and_then(|Path(text)| text.parse().ok())
+            .map(Self)
+            .ok_or_else(|| ApiError::NotFound("there is nothing with this id".into()))
+    }
+}

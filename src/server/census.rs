@@ -1,0 +1,90 @@
+//! How many connections each address has open.
+
+use std::{
+    collections::HashMap,
+    net::IpAddr,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use super::ServerLimits;
+
+type Counts = Arc<Mutex<HashMap<IpAddr, usize>>>;
+
+/// Counts connections by address.
+pub(super) struct Census {
+    counts: Counts,
+    limit: usize,
+    loopback_is_exempt: bool,
+}
+
+/// One counted connection; gives its place back when dropped.
+pub(super) struct Seat {
+    counted: Option<(Counts, IpAddr)>,
+}
+
+impl Census {
+    pub(super) fn new(limits: &ServerLimits) -> Self {
+        Self {
+            counts: Arc::default(),
+            limit: limits.connections_per_address,
+            loopback_is_exempt: limits.loopback_is_exempt,
+        }
+    }
+
+    /// A place for one more connection of `address`, unless it has its share.
+    pub(super) fn admit(&self, address: IpAddr) -> Option<Seat> {
+        let address = address.to_canonical();
+        if self.loopback_is_exempt && address.is_loopback() {
+            return Some(Seat { counted: None });
+        }
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.entry(address).or_insert(0);
+        if *count >= self.limit {
+            return None;
+        }
+        *count += 1;
+        Some(Seat {
+            counted: Some((Arc::clone(&self.counts), address)),
+        })
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let Some((counts, address)) = self.counted.take() else {
+            return;
+        };
+        let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = counts.get_mut(&address) {
+            *count -= 1;
+            if *count == 0 {
+                counts.remove(&address);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_its_share_and_gets_it_back() {
+        let census = Census::new(&ServerLimits {
+            connections_per_address: 2,
+            ..ServerLimits::default()
+        });
+        let (a, b): (IpAddr, IpAddr) = ("192.0.2.1".parse().unwrap(), "192.0.2.2".parse().unwrap());
+        let first = census.admit(a).unwrap();
+        let _second = census.admit(a).unwrap();
+        assert!(census.admit(a).is_none());
+        assert!(census.admit("::ffff:192.0.2.1".parse().unwrap()).is_none());
+        let _other = census.admit(b).unwrap();
+        drop(first);
+        assert!(census.admit(a).is_some());
+        assert_eq!(census.counts.lock().unwrap().len(), 2);
+        for _ in 0..10 {
+            assert!(census.admit("127.0.0.1".parse().unwrap()).is_some());
+        }
+    }
+}
