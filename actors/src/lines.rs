@@ -1,5 +1,16 @@
 //! Supervises every call of the node, counts free lines, and keeps the map from call to carrier leg.
 
+mod actor;
+mod calls;
+mod held_claims;
 mod message;
+mod registry;
+mod settle;
+mod state;
 
+pub use actor::*;
+pub use held_claims::*;
 pub use message::*;
+pub use registry::*;
+pub use settle::*;
+pub use state::LinePool;

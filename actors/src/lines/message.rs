@@ -3,7 +3,6 @@
 use ractor::{ActorRef, RpcReplyPort};
 use serde::Serialize;
 
-use super::super::switchboard::DoorRefusal;
 use crate::{
     call::CallPlan,
     campaign::CampaignMessage,
@@ -13,6 +12,7 @@ use crate::{
         media_leg::MediaLeg,
         store::Outcome,
     },
+    switchboard::DoorRefusal,
 };
 
 /// Messages to the line pool.
@@ -27,8 +27,15 @@ pub enum LinesMessage {
         /// Where grants go.
         requester: ActorRef<CampaignMessage>,
     },
-    /// Lines granted but not needed.
-    ReturnLines(usize),
+    /// Lines granted but not needed. They name their campaign, so that a grant is never given back twice.
+    ReturnLines {
+        /// Who had them.
+        campaign: CampaignId,
+        /// How many.
+        lines: usize,
+    },
+    /// A campaign's actor is gone: its wish and its unused grants are taken back.
+    Withdraw(CampaignId),
     /// Place a call on a granted line.
     Dial(Box<CallPlan>),
     /// The carrier gave a call's leg an id, told by the call: it is hung up if the call dies.
@@ -87,8 +94,8 @@ pub enum LinesMessage {
     CrashSettled {
         /// Which.
         attempt: AttemptId,
-        /// What was written.
-        outcome: Outcome,
+        /// What was written; none when the attempt was no longer ours.
+        outcome: Option<Outcome>,
     },
     /// The dialing rate allows more grants (a timer).
     Tick,
@@ -97,6 +104,8 @@ pub enum LinesMessage {
         /// Milliseconds.
         grace_ms: u64,
     },
+    /// The grace time of a drain is over, own.
+    GraceOver,
     /// Figures.
     Inspect(RpcReplyPort<LinesSnapshot>),
     /// Makes a call or its audio stream panic, for tests of supervision.

@@ -1,0 +1,207 @@
+//! The line pool: grants lines at the dialing rate, starts calls, settles those that crash.
+
+use std::{collections::HashMap, time::Duration};
+
+use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
+use tokio::time::Instant;
+
+use super::{CallRegistry, LinePool, LinesMessage, LinesSnapshot};
+use crate::{
+    call::CallMessage,
+    campaign::CampaignMessage,
+    id::{AttemptId, CampaignId, NodeId},
+    journal::JournalMessage,
+    node::{Sibling, TaskGuard},
+    ports::Ports,
+};
+
+/// What the line pool is started with.
+pub struct LinesArguments {
+    /// This process.
+    pub node: NodeId,
+    /// The outside.
+    pub ports: Ports,
+    /// Lines in all.
+    pub lines: usize,
+    /// Dials per second, 0 for no limit.
+    pub calls_per_second: f64,
+    /// Where calls send their facts.
+    pub journal: Sibling<JournalMessage>,
+    /// Outlives a crash of this actor; calls found in it are settled.
+    pub registry: CallRegistry,
+}
+
+/// The line pool.
+pub struct LinesActor;
+
+/// Its state.
+pub struct LinesState {
+    pub(super) node: NodeId,
+    pub(super) ports: Ports,
+    pub(super) journal: Sibling<JournalMessage>,
+    pub(super) registry: CallRegistry,
+    pub(super) pool: LinePool,
+    /// Where each campaign is told of its grants and its calls' ends.
+    pub(super) requesters: HashMap<CampaignId, ActorRef<CampaignMessage>>,
+    /// The calls' actors; one that crashed is in the pool and no longer here.
+    pub(super) calls: HashMap<AttemptId, ActorRef<CallMessage>>,
+    pub(super) by_actor: HashMap<ActorId, AttemptId>,
+    timer: Option<TaskGuard>,
+    grace: Option<TaskGuard>,
+}
+
+impl Actor for LinesActor {
+    type Msg = LinesMessage;
+    type State = LinesState;
+    type Arguments = LinesArguments;
+
+    async fn pre_start(
+        &self,
+        me: ActorRef<LinesMessage>,
+        arguments: LinesArguments,
+    ) -> Result<LinesState, ActorProcessingErr> {
+        let mut pool = LinePool::new(arguments.lines, arguments.calls_per_second);
+        for (attempt, campaign) in arguments.registry.all() {
+            pool.adopt(attempt, campaign);
+            let crash = Some("line pool crashed".to_owned());
+            me.cast(LinesMessage::ChildGone { attempt, crash })?;
+        }
+        Ok(LinesState {
+            node: arguments.node,
+            ports: arguments.ports,
+            journal: arguments.journal,
+            registry: arguments.registry,
+            pool,
+            requesters: HashMap::new(),
+            calls: HashMap::new(),
+            by_actor: HashMap::new(),
+            timer: None,
+            grace: None,
+        })
+    }
+
+    async fn handle(
+        &self,
+        me: ActorRef<LinesMessage>,
+        message: LinesMessage,
+        state: &mut LinesState,
+    ) -> Result<(), ActorProcessingErr> {
+        match message {
+            LinesMessage::RequestLines {
+                campaign,
+                want,
+                requester,
+            } => {
+                state.requesters.insert(campaign, requester);
+                state.pool.wish(campaign, want);
+            }
+            LinesMessage::ReturnLines { campaign, lines } => state.pool.give_back(campaign, lines),
+            LinesMessage::Withdraw(campaign) => {
+                state.pool.reclaim(campaign);
+                state.requesters.remove(&campaign);
+            }
+            LinesMessage::Dial(plan) => state.dial(&me, *plan).await,
+            LinesMessage::LegKnown { attempt, leg } => state.registry.leg_known(attempt, &leg),
+            LinesMessage::CallEnded { attempt, outcome } | LinesMessage::CrashSettled { attempt, outcome } => {
+                state.ended(attempt, outcome);
+            }
+            LinesMessage::Progress {
+                attempt,
+                proof,
+                progress,
+                reply,
+            } => state.forward(attempt, CallMessage::Progress { proof, progress, reply }),
+            LinesMessage::Media {
+                attempt,
+                proof,
+                leg,
+                reply,
+            } => state.forward(attempt, CallMessage::Media { proof, leg, reply }),
+            LinesMessage::Attach { campaign, requester } => state.attach(campaign, requester),
+            LinesMessage::HangUpCampaign(campaign) => state.hang_up(|c| c == campaign),
+            LinesMessage::ChildGone { attempt, crash } => state.child_gone(&me, attempt, crash),
+            LinesMessage::Tick => state.timer = None,
+            LinesMessage::Drain { grace_ms } => state.drain(&me, Duration::from_millis(grace_ms)),
+            LinesMessage::GraceOver => state.hang_up(|_| true),
+            LinesMessage::Inspect(reply) => {
+                let _ = reply.send(state.snapshot());
+            }
+            #[cfg(feature = "testkit")]
+            LinesMessage::Sabotage { attempt, stream } => state.forward(attempt, CallMessage::Sabotage { stream }),
+        }
+        state.grant(&me);
+        Ok(())
+    }
+
+    async fn handle_supervisor_evt(
+        &self,
+        me: ActorRef<LinesMessage>,
+        event: SupervisionEvent,
+        state: &mut LinesState,
+    ) -> Result<(), ActorProcessingErr> {
+        let (actor, crash) = match event {
+            SupervisionEvent::ActorTerminated(actor, _, _) => (actor, None),
+            SupervisionEvent::ActorFailed(actor, error) => (actor, Some(error.to_string())),
+            _ => return Ok(()),
+        };
+        // The event overtakes the child's last words; what it means is decided behind them.
+        if let Some(attempt) = state.by_actor.remove(&actor.get_id()) {
+            me.cast(LinesMessage::ChildGone { attempt, crash })?;
+        }
+        Ok(())
+    }
+}
+
+impl LinesState {
+    /// Gives out what may be given out now, and wakes up when the rate allows more.
+    fn grant(&mut self, me: &ActorRef<LinesMessage>) {
+        loop {
+            let grants = self.pool.grant(Instant::now());
+            let mut refused = false;
+            for (campaign, lines) in grants {
+                let told = self
+                    .requesters
+                    .get(&campaign)
+                    .is_some_and(|r| r.cast(CampaignMessage::LinesGranted(lines)).is_ok());
+                if !told {
+                    self.pool.reclaim(campaign);
+                    refused = true;
+                }
+            }
+            if !refused {
+                break;
+            }
+        }
+        if let (None, Some(at)) = (&self.timer, self.pool.next_slot()) {
+            let me = me.clone();
+            self.timer = Some(TaskGuard::spawn(async move {
+                tokio::time::sleep_until(at).await;
+                let _ = me.cast(LinesMessage::Tick);
+            }));
+        }
+    }
+
+    fn attach(&mut self, campaign: CampaignId, requester: ActorRef<CampaignMessage>) {
+        self.pool.reclaim(campaign);
+        let live = self.pool.calls_of(campaign);
+        let _ = requester.cast(CampaignMessage::Attached(live));
+        self.requesters.insert(campaign, requester);
+    }
+
+    fn drain(&mut self, me: &ActorRef<LinesMessage>, grace: Duration) {
+        self.pool.drain();
+        let me = me.clone();
+        self.grace = Some(TaskGuard::spawn(async move {
+            tokio::time::sleep(grace).await;
+            let _ = me.cast(LinesMessage::GraceOver);
+        }));
+    }
+
+    fn snapshot(&self) -> LinesSnapshot {
+        LinesSnapshot {
+            lines: self.pool.lines(),
+            granted: self.pool.granted(),
+            calls: self.pool.calls(),
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The line pool's side of a call's life: start, routing, end and crash.
+
+use ractor::{Actor, ActorRef};
+use tokio::time::Instant;
+
+use super::{HeldClaims, LinesMessage, LinesState, LostCall, settle};
+use crate::{
+    call::{CallActor, CallArguments, CallMessage, CallParents, CallPlan},
+    campaign::CampaignMessage,
+    id::{AttemptId, CampaignId},
+    node::undelivered,
+    ports::store::Outcome,
+    switchboard::DoorRefusal,
+};
+
+/// The outcome of a call whose actor panicked.
+pub const CALL_CRASHED: &str = "agent-error: call crashed";
+
+impl LinesState {
+    /// Starts a call on a line of its campaign. Without a line the claim goes back: nothing was dialed.
+    pub(super) async fn dial(&mut self, me: &ActorRef<LinesMessage>, plan: CallPlan) {
+        let attempt = plan.attempt.claim.attempt;
+        let campaign = plan.attempt.campaign;
+        let journal = match self.journal.get() {
+            Some(journal) if self.pool.start(attempt, campaign, Instant::now()) => journal,
+            _ => {
+                drop(HeldClaims::new(vec![plan.attempt], self.ports.store.clone()));
+                self.tell(campaign, attempt, None);
+                return;
+            }
+        };
+        self.registry.insert(
+            campaign,
+            LostCall {
+                claim: plan.attempt.claim,
+                to: plan.attempt.contact.phone_number.clone(),
+                carrier: self.ports.carrier.name().to_owned(),
+                leg: None,
+                since: self.ports.clock.now(),
+                error: CALL_CRASHED.to_owned(),
+            },
+        );
+        let arguments = CallArguments {
+            plan,
+            ports: self.ports.clone(),
+            parents: CallParents {
+                lines: me.clone(),
+                journal,
+            },
+            node: self.node,
+        };
+        match Actor::spawn_linked(None, CallActor, arguments, me.get_cell()).await {
+            Ok((call, _)) => {
+                self.by_actor.insert(call.get_id(), attempt);
+                self.calls.insert(attempt, call);
+            }
+            Err(error) => self.child_gone(me, attempt, Some(error.to_string())),
+        }
+    }
+
+    /// Passes a message on to a call, or refuses it in the call's name.
+    pub(super) fn forward(&self, attempt: AttemptId, message: CallMessage) {
+        let lost = match self.calls.get(&attempt) {
+            Some(call) => call.cast(message).err().and_then(undelivered),
+            None => Some(message),
+        };
+        match lost {
+            Some(CallMessage::Progress { reply, .. } | CallMessage::Media { reply, .. }) => {
+                let _ = reply.send(Err(DoorRefusal::UnknownCall));
+            }
+            _ => {}
+        }
+    }
+
+    /// A call is over with its outcome on disk: its line is free. Said again, it changes nothing.
+    pub(super) fn ended(&mut self, attempt: AttemptId, outcome: Option<Outcome>) {
+        self.calls.remove(&attempt);
+        self.registry.remove(attempt);
+        if let Some(campaign) = self.pool.end(attempt) {
+            self.tell(campaign, attempt, outcome);
+        }
+    }
+
+    fn tell(&self, campaign: CampaignId, attempt: AttemptId, outcome: Option<Outcome>) {
+        if let Some(requester) = self.requesters.get(&campaign) {
+            let _ = requester.cast(CampaignMessage::CallEnded { attempt, outcome });
+        }
+    }
+
+    /// A call's actor is gone. If it has not said how it ended, its leg is hung up and its outcome written here; the
+    /// line stays taken until then.
+    pub(super) fn child_gone(&mut self, me: &ActorRef<LinesMessage>, attempt: AttemptId, crash: Option<String>) {
+        self.calls.remove(&attempt);
+        let Some(lost) = self.registry.get(attempt) else {
+            return;
+        };
+        let crash = crash.unwrap_or_else(|| "it stopped without an outcome".to_owned());
+        tracing::error!(%attempt, crash, "call crashed");
+        let (me, ports) = (me.clone(), self.ports.clone());
+        // Not bound to this actor: a leg must be hung up even if the pool goes down meanwhile.
+        tokio::spawn(async move {
+            let outcome = settle(&ports, lost).await;
+            let _ = me.cast(LinesMessage::CrashSettled { attempt, outcome });
+        });
+    }
+
+    /// Asks the calls of some campaigns to end.
+    pub(super) fn hang_up(&self, of: impl Fn(CampaignId) -> bool) {
+        for attempt in self.pool.calls() {
+            if self.pool.campaign_of(attempt).is_some_and(&of)
+                && let Some(call) = self.calls.get(&attempt)
+            {
+                let _ = call.cast(CallMessage::HangUp);
+            }
+        }
+    }
+}

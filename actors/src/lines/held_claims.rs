@@ -1,0 +1,72 @@
+//! Claims on their way from the store to a call. Whatever becomes of the actor that holds them, those not handed on
+//! are given back: a claim nobody dials would be a lost contact.
+
+use std::{collections::VecDeque, sync::Arc, time::Duration};
+
+use crate::{
+    node::Backoff,
+    ports::store::{Claim, ClaimedAttempt, Store, StoreError},
+};
+
+/// Claimed attempts; what is left when it is dropped goes back to the queue.
+pub struct HeldClaims {
+    attempts: VecDeque<ClaimedAttempt>,
+    store: Arc<dyn Store>,
+}
+
+impl HeldClaims {
+    /// Takes charge of claims.
+    pub fn new(attempts: Vec<ClaimedAttempt>, store: Arc<dyn Store>) -> Self {
+        Self {
+            attempts: attempts.into(),
+            store,
+        }
+    }
+
+    /// How many are held.
+    pub fn len(&self) -> usize {
+        self.attempts.len()
+    }
+
+    /// Whether none is held.
+    pub fn is_empty(&self) -> bool {
+        self.attempts.is_empty()
+    }
+
+    /// Hands the next one on.
+    pub fn take(&mut self) -> Option<ClaimedAttempt> {
+        self.attempts.pop_front()
+    }
+
+    /// Takes one back that could not be handed on.
+    pub fn put_back(&mut self, attempt: ClaimedAttempt) {
+        self.attempts.push_back(attempt);
+    }
+}
+
+impl Drop for HeldClaims {
+    fn drop(&mut self) {
+        let claims: Vec<Claim> = self.attempts.drain(..).map(|a| a.claim).collect();
+        // Without a runtime the process is ending; the next start takes the claims over.
+        if let (false, Ok(runtime)) = (claims.is_empty(), tokio::runtime::Handle::try_current()) {
+            runtime.spawn(release(Arc::clone(&self.store), claims));
+        }
+    }
+}
+
+async fn release(store: Arc<dyn Store>, claims: Vec<Claim>) {
+    let mut backoff = Backoff::new(Duration::from_millis(200), Duration::from_secs(10));
+    loop {
+        match store.release(&claims).await {
+            Ok(()) | Err(StoreError::Fenced | StoreError::NotFound | StoreError::Stale) => return,
+            Err(StoreError::Unavailable(error)) => {
+                tracing::warn!(claims = claims.len(), %error, "claims could not be released, trying again");
+                tokio::time::sleep(backoff.failed()).await;
+            }
+            Err(error) => {
+                tracing::error!(claims = claims.len(), %error, "claims could not be released");
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! What must be known of the live calls if the line pool itself crashes: kept outside the actor, by the node.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use super::LostCall;
+use crate::{
+    id::{AttemptId, CampaignId},
+    ports::carrier::CarrierCallId,
+};
+
+/// The live calls of a node, each as it would have to be settled. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct CallRegistry(Arc<Mutex<HashMap<AttemptId, (CampaignId, LostCall)>>>);
+
+impl CallRegistry {
+    fn with<T>(&self, work: impl FnOnce(&mut HashMap<AttemptId, (CampaignId, LostCall)>) -> T) -> T {
+        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// A call begins.
+    pub fn insert(&self, campaign: CampaignId, call: LostCall) {
+        self.with(|calls| calls.insert(call.claim.attempt, (campaign, call)));
+    }
+
+    /// Its leg got an id.
+    pub fn leg_known(&self, attempt: AttemptId, leg: &CarrierCallId) {
+        self.with(|calls| {
+            if let Some((_, call)) = calls.get_mut(&attempt) {
+                call.leg = Some(leg.clone());
+            }
+        });
+    }
+
+    /// It is over.
+    pub fn remove(&self, attempt: AttemptId) {
+        self.with(|calls| calls.remove(&attempt));
+    }
+
+    /// One call.
+    pub fn get(&self, attempt: AttemptId) -> Option<LostCall> {
+        self.with(|calls| calls.get(&attempt).map(|(_, call)| call.clone()))
+    }
+
+    /// All of them with their campaigns.
+    pub fn all(&self) -> Vec<(AttemptId, CampaignId)> {
+        self.with(|calls| {
+            calls
+                .iter()
+                .map(|(attempt, (campaign, _))| (*attempt, *campaign))
+                .collect()
+        })
+    }
+}

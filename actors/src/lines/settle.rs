@@ -1,0 +1,137 @@
+//! Settles an attempt whose call is no more: its leg is hung up, its outcome written. Used for calls that crashed and
+//! for what a dead process left behind. An attempt that may have been dialed is never dialed again.
+
+use std::time::Duration;
+
+use crate::{
+    id::AttemptId,
+    node::Backoff,
+    phone_number::PhoneNumber,
+    ports::{
+        Ports,
+        carrier::{CarrierCallId, CarrierError},
+        store::{Claim, ConversationStatus, Outcome, StoreError},
+    },
+    time::Timestamp,
+};
+
+/// The outcome of a dial whose fate nobody knows.
+pub const UNKNOWN_FATE: &str = "carrier-error: outcome unknown";
+
+/// How long after an empty listing the carrier is asked once more: a request may have been under way.
+const SECOND_LOOK: Duration = Duration::from_secs(30);
+
+/// A leg that cannot be hung up for so many tries (about two minutes) is given up; the carrier ends it by its own
+/// limits, and the attempt must not stay open for ever.
+const HANG_UP_TRIES: u32 = 16;
+
+/// An attempt without a call.
+#[derive(Debug, Clone)]
+pub struct LostCall {
+    /// Proof that it is ours.
+    pub claim: Claim,
+    /// Who was called.
+    pub to: PhoneNumber,
+    /// The carrier that was asked.
+    pub carrier: String,
+    /// The carrier's id, if it is known.
+    pub leg: Option<CarrierCallId>,
+    /// It was not dialed before this instant.
+    pub since: Timestamp,
+    /// Why it failed, when there was a leg.
+    pub error: String,
+}
+
+fn patience() -> Backoff {
+    Backoff::new(Duration::from_millis(200), Duration::from_secs(10))
+}
+
+/// Brings a lost call to its end, however long the carrier and the store take, and says what was written; none when
+/// the attempt was no longer ours.
+pub async fn settle(ports: &Ports, lost: LostCall) -> Option<Outcome> {
+    let error = if lost.carrier != ports.carrier.name() {
+        tracing::error!(attempt = %lost.claim.attempt, carrier = %lost.carrier, "carrier is no longer configured");
+        UNKNOWN_FATE.to_owned()
+    } else if let Some(leg) = &lost.leg {
+        hang_up(ports, lost.claim.attempt, leg).await;
+        lost.error
+    } else {
+        match end_what_was_dialed(ports, lost.claim.attempt, &lost.to, lost.since).await {
+            true => lost.error,
+            false => UNKNOWN_FATE.to_owned(),
+        }
+    };
+    let outcome = Outcome {
+        status: ConversationStatus::Failed,
+        error: Some(error),
+        voicemail: false,
+        transferred: false,
+        collected: std::collections::BTreeMap::new(),
+    };
+    finish(ports, lost.claim, &outcome).await.then_some(outcome)
+}
+
+/// Hangs up the live calls the carrier has of an attempt; whether there was one.
+async fn end_what_was_dialed(ports: &Ports, attempt: AttemptId, to: &PhoneNumber, since: Timestamp) -> bool {
+    for look in 0..2 {
+        if look > 0 {
+            tokio::time::sleep(SECOND_LOOK).await;
+        }
+        let since = Timestamp(since.0.saturating_sub(2_000_000));
+        let mut backoff = patience();
+        let listed = loop {
+            match ports.carrier.find_calls(to, since).await {
+                Ok(calls) => break calls,
+                Err(CarrierError::NotFound) => break Vec::new(),
+                Err(error @ (CarrierError::Unavailable(_) | CarrierError::Protocol(_))) => {
+                    tracing::warn!(%attempt, %error, "listing calls failed, trying again");
+                    tokio::time::sleep(backoff.failed()).await;
+                }
+            }
+        };
+        let ours: Vec<_> = listed.into_iter().filter(|c| c.attempt == Some(attempt)).collect();
+        let live: Vec<_> = ours.iter().filter(|c| c.live).collect();
+        for call in &live {
+            hang_up(ports, attempt, &call.call).await;
+        }
+        if !ours.is_empty() {
+            return !live.is_empty();
+        }
+    }
+    false
+}
+
+async fn hang_up(ports: &Ports, attempt: AttemptId, leg: &CarrierCallId) {
+    let mut backoff = patience();
+    loop {
+        match ports.carrier.hang_up(leg).await {
+            Ok(()) | Err(CarrierError::NotFound) => return,
+            Err(error) if backoff.failures() >= HANG_UP_TRIES => {
+                tracing::error!(%attempt, %error, "leg could not be hung up, giving up");
+                return;
+            }
+            Err(error) => {
+                tracing::warn!(%attempt, %error, "hanging up failed, trying again");
+                tokio::time::sleep(backoff.failed()).await;
+            }
+        }
+    }
+}
+
+async fn finish(ports: &Ports, claim: Claim, outcome: &Outcome) -> bool {
+    let mut backoff = patience();
+    loop {
+        match ports.store.finish(claim, outcome.clone()).await {
+            Ok(()) => return true,
+            Err(StoreError::Unavailable(error)) => {
+                tracing::warn!(attempt = %claim.attempt, %error, "outcome could not be written, trying again");
+                tokio::time::sleep(backoff.failed()).await;
+            }
+            Err(StoreError::Fenced) => return false,
+            Err(error) => {
+                tracing::error!(attempt = %claim.attempt, %error, "outcome was refused");
+                return false;
+            }
+        }
+    }
+}

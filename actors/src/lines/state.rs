@@ -1,0 +1,228 @@
+//! The accounting of lines: who holds a grant, who waits for one, and which calls live. Free of I/O.
+//!
+//! A line is free, granted to a campaign, or held by a live call. Grants are bound to their campaign, so that those
+//! of a campaign that died flow back.
+
+use std::{
+    collections::{BTreeMap, HashMap, VecDeque},
+    time::Duration,
+};
+
+use tokio::time::Instant;
+
+use crate::id::{AttemptId, CampaignId};
+
+/// How much longer than a second the carrier's second is taken to be. A call asks for its permit and then opens a
+/// connection, so the requests of two seconds can come closer at the carrier's door than they left here.
+const JITTER: Duration = Duration::from_millis(50);
+
+/// Dials per second: at most `limit` starts within any `window`. Idle time is not banked.
+#[derive(Debug, Clone)]
+struct Rate {
+    limit: usize,
+    window: Duration,
+    starts: VecDeque<Instant>,
+}
+
+impl Rate {
+    /// None for 0 or less: no limit. Fractions above one are cut off; below one, one call in `1/n` seconds.
+    fn per_second(calls: f64) -> Option<Self> {
+        if !calls.is_finite() || calls <= 0.0 {
+            return None;
+        }
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a positive finite count, saturating"
+        )]
+        let limit = (calls.floor() as usize).max(1);
+        let window = Duration::try_from_secs_f64((1.0 / calls).max(1.0)).unwrap_or(Duration::MAX);
+        Some(Self {
+            limit,
+            window: window.saturating_add(JITTER),
+            starts: VecDeque::new(),
+        })
+    }
+
+    fn forget(&mut self, now: Instant) {
+        while self
+            .starts
+            .front()
+            .is_some_and(|at| now.duration_since(*at) >= self.window)
+        {
+            self.starts.pop_front();
+        }
+    }
+
+    fn next_slot(&self) -> Option<Instant> {
+        self.starts.front().and_then(|at| at.checked_add(self.window))
+    }
+}
+
+/// The lines of a node.
+#[derive(Debug, Clone)]
+pub struct LinePool {
+    lines: usize,
+    rate: Option<Rate>,
+    granted: BTreeMap<CampaignId, usize>,
+    /// Campaigns in the order of their turn; the next to be served is in front.
+    wishes: VecDeque<(CampaignId, usize)>,
+    live: HashMap<AttemptId, CampaignId>,
+    draining: bool,
+}
+
+impl LinePool {
+    /// All lines free; at most `calls_per_second` starts in a second, 0 for no limit.
+    pub fn new(lines: usize, calls_per_second: f64) -> Self {
+        Self {
+            lines,
+            rate: Rate::per_second(calls_per_second),
+            granted: BTreeMap::new(),
+            wishes: VecDeque::new(),
+            live: HashMap::new(),
+            draining: false,
+        }
+    }
+
+    /// Lines in all.
+    pub fn lines(&self) -> usize {
+        self.lines
+    }
+
+    /// Lines granted and not yet used.
+    pub fn granted(&self) -> usize {
+        self.granted.values().sum()
+    }
+
+    /// Live calls.
+    pub fn live(&self) -> usize {
+        self.live.len()
+    }
+
+    /// Nothing is granted any more.
+    pub fn drain(&mut self) {
+        self.draining = true;
+        self.wishes.clear();
+    }
+
+    /// Whether nothing is granted any more.
+    pub fn draining(&self) -> bool {
+        self.draining
+    }
+
+    /// Replaces a campaign's wish; a campaign that waits already keeps its turn.
+    pub fn wish(&mut self, campaign: CampaignId, want: usize) {
+        if want == 0 || self.draining {
+            self.wishes.retain(|(c, _)| *c != campaign);
+        } else if let Some(wish) = self.wishes.iter_mut().find(|(c, _)| *c == campaign) {
+            wish.1 = want;
+        } else {
+            self.wishes.push_back((campaign, want));
+        }
+    }
+
+    /// Takes the campaign's wish and its unused grants back.
+    pub fn reclaim(&mut self, campaign: CampaignId) {
+        self.wish(campaign, 0);
+        self.granted.remove(&campaign);
+    }
+
+    /// Grants that are not needed; more than the campaign holds are not counted.
+    pub fn give_back(&mut self, campaign: CampaignId, lines: usize) {
+        if let Some(held) = self.granted.get_mut(&campaign) {
+            *held = held.saturating_sub(lines);
+            if *held == 0 {
+                self.granted.remove(&campaign);
+            }
+        }
+    }
+
+    fn allowance(&mut self, now: Instant) -> usize {
+        let granted = self.granted();
+        let free = self.lines.saturating_sub(self.live.len() + granted);
+        match &mut self.rate {
+            None => free,
+            Some(rate) => {
+                rate.forget(now);
+                // A grant holds its place in the second, so that a dial never has to wait.
+                free.min(rate.limit.saturating_sub(rate.starts.len() + granted))
+            }
+        }
+    }
+
+    /// Grants what may be granted now, one line to each campaign in turn.
+    pub fn grant(&mut self, now: Instant) -> BTreeMap<CampaignId, usize> {
+        let mut grants = BTreeMap::new();
+        let mut allowance = if self.draining { 0 } else { self.allowance(now) };
+        while allowance > 0 {
+            let Some((campaign, want)) = self.wishes.pop_front() else {
+                break;
+            };
+            allowance -= 1;
+            *grants.entry(campaign).or_insert(0) += 1;
+            *self.granted.entry(campaign).or_insert(0) += 1;
+            if want > 1 {
+                self.wishes.push_back((campaign, want - 1));
+            }
+        }
+        grants
+    }
+
+    /// When the dialing rate allows more, if a wish waits for that and not for a line.
+    pub fn next_slot(&self) -> Option<Instant> {
+        let rate = self.rate.as_ref()?;
+        let line_free = self.live.len() + self.granted() < self.lines;
+        (line_free && !self.wishes.is_empty())
+            .then(|| rate.next_slot())
+            .flatten()
+    }
+
+    /// A call begins on a line granted to its campaign, or, when the grant was reclaimed meanwhile, on a free one.
+    /// False when there is none, when the rate forbids it, when nothing is dialed any more, or when the call lives
+    /// already.
+    pub fn start(&mut self, attempt: AttemptId, campaign: CampaignId, now: Instant) -> bool {
+        if self.draining || self.live.contains_key(&attempt) {
+            return false;
+        }
+        if self.granted.contains_key(&campaign) {
+            self.give_back(campaign, 1);
+        } else if self.allowance(now) == 0 {
+            return false;
+        }
+        self.live.insert(attempt, campaign);
+        if let Some(rate) = &mut self.rate {
+            rate.starts.push_back(now);
+        }
+        true
+    }
+
+    /// A call that lives already, whatever the lines: it was found, not started.
+    pub fn adopt(&mut self, attempt: AttemptId, campaign: CampaignId) {
+        self.live.insert(attempt, campaign);
+    }
+
+    /// The live calls.
+    pub fn calls(&self) -> Vec<AttemptId> {
+        self.live.keys().copied().collect()
+    }
+
+    /// The live calls of one campaign.
+    pub fn calls_of(&self, campaign: CampaignId) -> Vec<AttemptId> {
+        let of = |(attempt, c): (&AttemptId, &CampaignId)| (*c == campaign).then_some(*attempt);
+        self.live.iter().filter_map(of).collect()
+    }
+
+    /// A live call's campaign.
+    pub fn campaign_of(&self, attempt: AttemptId) -> Option<CampaignId> {
+        self.live.get(&attempt).copied()
+    }
+
+    /// A call is over; its campaign, the first time it is said.
+    pub fn end(&mut self, attempt: AttemptId) -> Option<CampaignId> {
+        self.live.remove(&attempt)
+    }
+}
+
+#[cfg(test)]
+#[path = "state_tests.rs"]
+mod tests;
