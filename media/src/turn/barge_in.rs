@@ -1,0 +1,157 @@
+//! Barge-in in two steps: user speech during playout first pauses it, then either makes it a barge-in or lets it go
+//! on. A backchannel, a cough or noise costs the agent a short pause only.
+
+use super::words;
+
+/// Speech that pauses playout.
+pub const FIRST_STEP_MS: u64 = 160;
+
+/// The same for the rest of a speech that was paused in vain.
+pub const WARY_FIRST_STEP_MS: u64 = 300;
+
+/// Speech that makes it a barge-in without words.
+pub const SPEECH_MS: u64 = 600;
+
+/// The same while the words so far could be a backchannel.
+pub const BACKCHANNEL_SPEECH_MS: u64 = 900;
+
+/// Recognised words, no backchannel, that make it a barge-in.
+pub const TELLING_WORDS: usize = 2;
+
+/// Silence that ends a piece of speech; playout then goes on.
+pub const QUIET_MS: u64 = 200;
+
+/// How long one telling word keeps playout paused: the end of the turn decides earlier as a rule.
+const WORD_HOLD_MS: u64 = 1_500;
+
+/// What is known at one moment of a playout.
+#[derive(Debug, Clone, Copy)]
+pub struct Observation<'a> {
+    /// Now.
+    pub at_ms: u64,
+    /// While there is voice: since when.
+    pub onset_ms: Option<u64>,
+    /// The end of the last voiced block.
+    pub last_voiced_ms: u64,
+    /// The words so far of the user's turn.
+    pub words: &'a str,
+}
+
+/// What playout is to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Stop at once and keep the rest.
+    Pause,
+    /// The user has taken the turn: drop the rest.
+    BargeIn,
+    /// It was nothing: go on from the word where it was cut.
+    Resume,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Quiet,
+    Speech { onset_ms: u64 },
+    Paused { onset_ms: u64 },
+}
+
+/// The state machine of one speech of the agent. All times are milliseconds of the stream.
+#[derive(Debug)]
+pub struct BargeIn {
+    state: State,
+    first_step_ms: u64,
+    /// Voice counts from here on.
+    floor_ms: u64,
+}
+
+impl BargeIn {
+    /// For a speech that began to play at `at_ms`; the user's voice counts from then on.
+    pub fn new(at_ms: u64) -> Self {
+        Self {
+            state: State::Quiet,
+            first_step_ms: FIRST_STEP_MS,
+            floor_ms: at_ms,
+        }
+    }
+
+    /// Voice counts from `at_ms` on, not earlier.
+    pub fn count_from(&mut self, at_ms: u64) {
+        self.floor_ms = self.floor_ms.max(at_ms);
+    }
+
+    /// Whether playout is paused.
+    pub fn is_paused(&self) -> bool {
+        matches!(self.state, State::Paused { .. })
+    }
+
+    /// Judges the moment.
+    pub fn observe(&mut self, seen: &Observation<'_>) -> Option<Verdict> {
+        let voiced_since_floor = seen.last_voiced_ms > self.floor_ms;
+        if voiced_since_floor && words::telling_words(seen.words) >= TELLING_WORDS {
+            return self.barge_in();
+        }
+        let quiet = seen.at_ms.saturating_sub(seen.last_voiced_ms) >= QUIET_MS;
+        let onset = match (self.state, seen.onset_ms) {
+            (State::Speech { onset_ms } | State::Paused { onset_ms }, _) => onset_ms,
+            (State::Quiet, Some(onset)) if voiced_since_floor && !quiet => onset.max(self.floor_ms),
+            (State::Quiet, _) => return None,
+        };
+        let lasted = seen.last_voiced_ms.saturating_sub(onset);
+        if lasted >= Self::speech_ms(seen.words) {
+            return self.barge_in();
+        }
+        match self.state {
+            State::Paused { .. } if quiet => self.resume(seen),
+            State::Paused { .. } => None,
+            State::Quiet | State::Speech { .. } if quiet => {
+                self.state = State::Quiet;
+                None
+            }
+            State::Quiet | State::Speech { .. } if lasted >= self.first_step_ms => {
+                self.state = State::Paused { onset_ms: onset };
+                Some(Verdict::Pause)
+            }
+            State::Quiet | State::Speech { .. } => {
+                self.state = State::Speech { onset_ms: onset };
+                None
+            }
+        }
+    }
+
+    /// When [`Self::observe`] is needed though no audio comes: playout must not stay paused for ever.
+    pub fn deadline(&self, last_voiced_ms: u64, words: &str) -> Option<u64> {
+        self.is_paused().then(|| last_voiced_ms + Self::hold_ms(words))
+    }
+
+    fn barge_in(&mut self) -> Option<Verdict> {
+        self.state = State::Quiet;
+        Some(Verdict::BargeIn)
+    }
+
+    fn resume(&mut self, seen: &Observation<'_>) -> Option<Verdict> {
+        if seen.at_ms.saturating_sub(seen.last_voiced_ms) < Self::hold_ms(seen.words) {
+            return None;
+        }
+        self.state = State::Quiet;
+        self.first_step_ms = WARY_FIRST_STEP_MS;
+        Some(Verdict::Resume)
+    }
+
+    /// After a telling word the end of the turn decides, not the first silence.
+    fn hold_ms(words: &str) -> u64 {
+        match words::telling_words(words) {
+            0 => QUIET_MS,
+            _ => WORD_HOLD_MS,
+        }
+    }
+
+    fn speech_ms(words: &str) -> u64 {
+        match words::could_be_backchannel(words) {
+            true => BACKCHANNEL_SPEECH_MS,
+            false => SPEECH_MS,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,141 @@
+//! Tests of barge-in: what pauses, what interrupts, what lets playout go on.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Feeds blocks of 16 ms: voice in the given spans, words from their moments on; verdicts with their times.
+fn play(spans: &[(u64, u64)], words: &[(u64, &str)], until: u64) -> Vec<(u64, Verdict)> {
+    let mut barge_in = BargeIn::new(0);
+    let mut last_voiced_ms = 0;
+    let mut verdicts = Vec::new();
+    for at_ms in (16..=until).step_by(16) {
+        let span = spans.iter().find(|(from, to)| (*from + 1..=*to).contains(&at_ms));
+        if span.is_some() {
+            last_voiced_ms = at_ms;
+        }
+        let said = words
+            .iter()
+            .filter(|(from, _)| *from <= at_ms)
+            .map(|(_, w)| *w)
+            .next_back();
+        let seen = Observation {
+            at_ms,
+            onset_ms: span.map(|(from, _)| *from),
+            last_voiced_ms,
+            words: said.unwrap_or(""),
+        };
+        if let Some(verdict) = barge_in.observe(&seen) {
+            verdicts.push((at_ms, verdict));
+            if verdict == Verdict::BargeIn {
+                break;
+            }
+        }
+    }
+    verdicts
+}
+
+#[test]
+fn speech_pauses_after_160_ms_and_interrupts_after_600() {
+    assert_eq!(
+        play(&[(1_600, 4_000)], &[], 5_000),
+        [(1_760, Verdict::Pause), (2_208, Verdict::BargeIn)]
+    );
+}
+
+#[test]
+fn two_telling_words_interrupt_at_once() {
+    let said = [(2_000, "no"), (2_032, "no wait")];
+    assert_eq!(
+        play(&[(1_600, 4_000)], &said, 5_000),
+        [(1_760, Verdict::Pause), (2_032, Verdict::BargeIn)]
+    );
+}
+
+#[test]
+fn words_that_come_after_playout_went_on_interrupt_too() {
+    let verdicts = play(&[(1_600, 2_000)], &[(2_400, "stop it please")], 5_000);
+    assert_eq!(
+        verdicts,
+        [
+            (1_760, Verdict::Pause),
+            (2_208, Verdict::Resume),
+            (2_400, Verdict::BargeIn)
+        ]
+    );
+}
+
+#[test]
+fn a_backchannel_resumes_within_300_ms_of_its_end() {
+    let verdicts = play(&[(1_600, 2_320)], &[(1_904, "mm-hm")], 5_000);
+    assert_eq!(verdicts, [(1_760, Verdict::Pause), (2_528, Verdict::Resume)]);
+}
+
+#[test]
+fn a_backchannel_that_goes_on_for_900_ms_interrupts() {
+    let verdicts = play(&[(1_600, 4_000)], &[(1_904, "yeah")], 5_000);
+    assert_eq!(verdicts, [(1_760, Verdict::Pause), (2_512, Verdict::BargeIn)]);
+}
+
+#[test]
+fn a_cough_of_less_than_160_ms_does_nothing() {
+    assert_eq!(play(&[(1_600, 1_744)], &[], 5_000), []);
+}
+
+#[test]
+fn after_one_false_pause_the_first_step_is_300_ms() {
+    let verdicts = play(&[(1_600, 1_840), (3_200, 3_440), (4_800, 5_200)], &[], 7_000);
+    assert_eq!(
+        verdicts,
+        [
+            (1_760, Verdict::Pause),
+            (2_048, Verdict::Resume),
+            (5_104, Verdict::Pause),
+            (5_408, Verdict::Resume)
+        ]
+    );
+}
+
+#[test]
+fn one_telling_word_keeps_playout_paused_until_the_turn_decides() {
+    let verdicts = play(&[(1_600, 2_000)], &[(1_904, "wait")], 5_000);
+    assert_eq!(verdicts, [(1_760, Verdict::Pause), (3_504, Verdict::Resume)]);
+}
+
+#[test]
+fn voice_before_the_floor_does_not_count() {
+    let mut barge_in = BargeIn::new(0);
+    barge_in.count_from(1_500);
+    let seen = |at_ms| Observation {
+        at_ms,
+        onset_ms: Some(900),
+        last_voiced_ms: at_ms,
+        words: "",
+    };
+    assert_eq!(barge_in.observe(&seen(1_400)), None);
+    assert_eq!(barge_in.observe(&seen(1_644)), None);
+    assert_eq!(barge_in.observe(&seen(1_660)), Some(Verdict::Pause));
+}
+
+proptest! {
+    #[test]
+    fn a_pause_is_always_decided(
+        blocks in prop::collection::vec((any::<bool>(), 0usize..4), 0..300),
+    ) {
+        let said = ["", "mm-hm", "wait", "no wait"];
+        let mut barge_in = BargeIn::new(0);
+        let (mut onset_ms, mut last_voiced_ms, mut at_ms, mut words) = (None, 0, 0, "");
+        for (voiced, pick) in blocks {
+            at_ms += 16;
+            onset_ms = if voiced { onset_ms.or(Some(at_ms - 16)) } else { None };
+            if voiced { last_voiced_ms = at_ms; }
+            words = said[pick];
+            barge_in.observe(&Observation { at_ms, onset_ms, last_voiced_ms, words });
+        }
+        if let Some(deadline) = barge_in.deadline(last_voiced_ms, words) {
+            let seen = Observation { at_ms: deadline.max(at_ms), onset_ms: None, last_voiced_ms, words };
+            prop_assert!(barge_in.observe(&seen).is_some());
+        }
+        prop_assert!(!barge_in.is_paused());
+    }
+}

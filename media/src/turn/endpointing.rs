@@ -1,0 +1,312 @@
+//! When the user's turn is over: a pause counted from the last voiced block, its length by the words so far, and a
+//! bounded wait for the recogniser's last word.
+
+use super::words::{self, Ending};
+
+/// The longest pause within a turn.
+const MAX_PAUSE_MS: u64 = 3_000;
+
+/// The least pause while something is being spelled.
+const SPELLING_PAUSE_MS: u64 = 1_500;
+
+/// How long the recogniser may take for its final words after it was asked.
+pub const FINAL_WAIT_MS: u64 = 300;
+
+/// Voice without a word for so long (hold music, hum) does not hold the turn.
+pub const WORDLESS_MS: u64 = 1_500;
+
+/// A final that came so shortly before the last voiced block covers it.
+const SETTLED_SLACK_MS: u64 = 200;
+
+/// Voice shorter than this, and without a word, is noise: a cough, a click.
+pub const NOISE_MS: u64 = 300;
+
+/// How long after a turn that ended on unsettled words their final may still come.
+const OWED_MS: u64 = 2_000;
+
+/// How long a pause ends a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PausePolicy {
+    /// The pause after words that tell nothing: eager 250, normal 450, patient 800 ms.
+    pub base_ms: u64,
+    /// Always this pause instead.
+    pub fixed_ms: Option<u64>,
+    /// Wait longer while digits or letters are spelled.
+    pub spelling_patience: bool,
+}
+
+impl PausePolicy {
+    /// The pause that ends a turn of these words.
+    pub fn pause_ms(self, words: &str) -> u64 {
+        if let Some(fixed) = self.fixed_ms {
+            return fixed;
+        }
+        let pause = match words::ending(words) {
+            Ending::Complete => self.base_ms * 3 / 5,
+            Ending::Spelling if self.spelling_patience => SPELLING_PAUSE_MS.max(self.base_ms),
+            Ending::Plain | Ending::Spelling => self.base_ms,
+            Ending::Open => self.base_ms * 2 + 600,
+        };
+        pause.min(MAX_PAUSE_MS)
+    }
+}
+
+/// A turn of the user that is over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Utterance {
+    /// Its words; empty when none was understood.
+    pub text: String,
+    /// Part of it was not understood. Without words: there was voice, more than a noise.
+    pub damaged: bool,
+    /// When it began.
+    pub started_ms: u64,
+    /// The end of its last voiced block.
+    pub ended_ms: u64,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// Ask the recogniser for its final words.
+    Finalize,
+    /// The turn is over.
+    Ended(Utterance),
+}
+
+#[derive(Debug)]
+struct Turn {
+    started_ms: u64,
+    last_voiced_ms: u64,
+    voiced_ms: u64,
+    last_word_ms: Option<u64>,
+    settled: String,
+    settled_ms: Option<u64>,
+    interim: String,
+    damaged: bool,
+    wordless: bool,
+    /// The pause its words ask for; kept, since it is needed at every frame and changes with words only.
+    pause_ms: u64,
+    asked_ms: Option<u64>,
+}
+
+impl Turn {
+    fn starting(at_ms: u64, policy: PausePolicy) -> Self {
+        Self {
+            started_ms: at_ms,
+            last_voiced_ms: at_ms,
+            voiced_ms: 0,
+            last_word_ms: None,
+            settled: String::new(),
+            settled_ms: None,
+            interim: String::new(),
+            damaged: false,
+            wordless: false,
+            pause_ms: policy.pause_ms(""),
+            asked_ms: None,
+        }
+    }
+
+    fn words(&self) -> String {
+        let mut words = self.settled.clone();
+        append(&mut words, &self.interim);
+        words
+    }
+
+    fn is_settled(&self) -> bool {
+        let since = self
+            .asked_ms
+            .unwrap_or(self.last_voiced_ms.saturating_sub(SETTLED_SLACK_MS));
+        self.interim.is_empty() && self.settled_ms.is_some_and(|at| at >= since)
+    }
+
+    fn close(self) -> Utterance {
+        let text = self.words();
+        Utterance {
+            damaged: self.damaged || (text.is_empty() && self.voiced_ms >= NOISE_MS),
+            text,
+            started_ms: self.started_ms,
+            ended_ms: self.last_voiced_ms,
+        }
+    }
+}
+
+/// Words a turn ended on before they were final.
+#[derive(Debug)]
+struct Owed {
+    first: String,
+    words: usize,
+    until_ms: u64,
+}
+
+/// The state machine. All times are milliseconds of the stream.
+#[derive(Debug)]
+pub struct Endpointing {
+    policy: PausePolicy,
+    turn: Option<Turn>,
+    /// This voice had no words for too long; it counts again when it stops or says a word.
+    ignoring: bool,
+    owed: Option<Owed>,
+}
+
+impl Endpointing {
+    /// With no turn begun.
+    pub fn new(policy: PausePolicy) -> Self {
+        Self {
+            policy,
+            turn: None,
+            ignoring: false,
+            owed: None,
+        }
+    }
+
+    /// Whether the user has a turn that is not over.
+    pub fn in_turn(&self) -> bool {
+        self.turn.is_some()
+    }
+
+    /// The words so far of the turn.
+    pub fn words(&self) -> String {
+        self.turn.as_ref().map(Turn::words).unwrap_or_default()
+    }
+
+    /// A block of audio up to `at_ms`: since when there is voice, and whether the block itself is voiced. Returns
+    /// the onset if a turn begins with it.
+    pub fn block(&mut self, onset_ms: Option<u64>, voiced_ms: u64, at_ms: u64) -> Option<u64> {
+        let Some(onset_ms) = onset_ms else {
+            self.ignoring = false;
+            return None;
+        };
+        if voiced_ms == 0 || self.ignoring {
+            return None;
+        }
+        let began = self.turn.is_none().then_some(onset_ms);
+        let policy = self.policy;
+        let turn = self.turn.get_or_insert_with(|| Turn::starting(onset_ms, policy));
+        let since = turn.last_word_ms.map_or(onset_ms, |word| word.max(onset_ms));
+        turn.wordless = at_ms.saturating_sub(since) > WORDLESS_MS;
+        if !turn.wordless {
+            turn.last_voiced_ms = turn.last_voiced_ms.max(at_ms);
+            turn.voiced_ms += voiced_ms;
+            turn.asked_ms = None;
+        }
+        began
+    }
+
+    /// The words since the last final, replacing those before. Returns when a turn begins with them.
+    pub fn interim(&mut self, text: &str, at_ms: u64) -> Option<u64> {
+        let text = self.without_owed(text, at_ms);
+        if text.is_empty() && self.turn.as_ref().is_none_or(|turn| turn.interim.is_empty()) {
+            return None;
+        }
+        let began = self.turn.is_none().then_some(at_ms);
+        let policy = self.policy;
+        let turn = self.heard_words(at_ms);
+        turn.interim = text;
+        turn.pause_ms = policy.pause_ms(&turn.words());
+        began
+    }
+
+    /// Words that will not change. Returns when a turn begins with them.
+    pub fn settle(&mut self, text: &str, damaged: bool, at_ms: u64) -> Option<u64> {
+        let was_owed = self.owed.is_some();
+        let text = self.without_owed(text, at_ms);
+        self.owed = None;
+        if text.is_empty() && (self.turn.is_none() || was_owed) {
+            return None;
+        }
+        let began = self.turn.is_none().then_some(at_ms);
+        let policy = self.policy;
+        let turn = self.heard_words(at_ms);
+        append(&mut turn.settled, &text);
+        turn.interim.clear();
+        turn.settled_ms = Some(at_ms);
+        turn.damaged |= damaged;
+        turn.pause_ms = policy.pause_ms(&turn.words());
+        began
+    }
+
+    /// What time brings.
+    pub fn tick(&mut self, at_ms: u64) -> Option<Verdict> {
+        let due = self.pause_over_ms()?;
+        let turn = self.turn.as_mut()?;
+        if at_ms < due {
+            return None;
+        }
+        if turn.is_settled() {
+            return self.end(at_ms);
+        }
+        match turn.asked_ms {
+            Some(asked) if at_ms >= asked + FINAL_WAIT_MS => self.end(at_ms),
+            Some(_) => None,
+            None => {
+                turn.asked_ms = Some(at_ms);
+                Some(Verdict::Finalize)
+            }
+        }
+    }
+
+    /// When [`Self::tick`] has something to do.
+    pub fn deadline(&self) -> Option<u64> {
+        let turn = self.turn.as_ref()?;
+        let due = self.pause_over_ms()?;
+        Some(match turn.asked_ms {
+            Some(asked) if !turn.is_settled() => due.max(asked + FINAL_WAIT_MS),
+            _ => due,
+        })
+    }
+
+    /// Ends the turn now, whatever is still expected.
+    pub fn flush(&mut self) -> Option<Utterance> {
+        self.turn.take().map(Turn::close)
+    }
+
+    fn pause_over_ms(&self) -> Option<u64> {
+        let turn = self.turn.as_ref()?;
+        if turn.wordless {
+            return Some(turn.last_voiced_ms);
+        }
+        Some(turn.last_voiced_ms + turn.pause_ms)
+    }
+
+    fn heard_words(&mut self, at_ms: u64) -> &mut Turn {
+        self.ignoring = false;
+        let policy = self.policy;
+        let turn = self.turn.get_or_insert_with(|| Turn::starting(at_ms, policy));
+        turn.last_word_ms = Some(at_ms);
+        turn.wordless = false;
+        turn
+    }
+
+    fn end(&mut self, at_ms: u64) -> Option<Verdict> {
+        let turn = self.turn.take()?;
+        self.ignoring = turn.wordless;
+        let mut unsettled = turn.interim.split_whitespace();
+        self.owed = unsettled.next().map(|first| Owed {
+            first: words::bare(first),
+            words: 1 + unsettled.count(),
+            until_ms: at_ms + OWED_MS,
+        });
+        Some(Verdict::Ended(turn.close()))
+    }
+
+    /// Leaves out words that already belonged to the turn before.
+    fn without_owed(&self, text: &str, at_ms: u64) -> String {
+        let mut tokens = text.split_whitespace();
+        let skip = match self.owed.as_ref().filter(|owed| at_ms <= owed.until_ms) {
+            Some(owed) if tokens.clone().next().map(words::bare).as_ref() == Some(&owed.first) => owed.words,
+            _ => return text.trim().to_owned(),
+        };
+        tokens.by_ref().take(skip).for_each(drop);
+        tokens.collect::<Vec<_>>().join(" ")
+    }
+}
+
+fn append(words: &mut String, more: &str) {
+    if !words.is_empty() && !more.is_empty() {
+        words.push(' ');
+    }
+    words.push_str(more);
+}
+
+#[cfg(test)]
+mod tests;

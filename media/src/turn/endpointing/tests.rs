@@ -1,0 +1,243 @@
+//! Tests of endpointing: the pauses, the recogniser's last word, voice without words.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const NORMAL: PausePolicy = PausePolicy {
+    base_ms: 450,
+    fixed_ms: None,
+    spelling_patience: true,
+};
+
+/// Voice from `from` to `to` in blocks of 16 ms.
+fn speak(endpointing: &mut Endpointing, from: u64, to: u64) {
+    for at in (from + 16..=to).step_by(16) {
+        endpointing.block(Some(from), 16, at);
+        assert!(!matches!(endpointing.tick(at), Some(Verdict::Ended(_))));
+    }
+    endpointing.block(None, 0, to + 16);
+}
+
+/// Ticks every 10 ms until the turn ends; when, and the turn.
+fn wait(endpointing: &mut Endpointing, from: u64) -> (u64, Option<u64>, Utterance) {
+    let mut asked = None;
+    for at in (from..from + 5_000).step_by(10) {
+        match endpointing.tick(at) {
+            Some(Verdict::Ended(utterance)) => return (at, asked, utterance),
+            Some(Verdict::Finalize) => asked = Some(at),
+            None => {}
+        }
+    }
+    panic!("the turn did not end");
+}
+
+#[test]
+fn pauses_follow_eagerness_words_and_the_fixed_setting() {
+    for (base_ms, plain, complete, open) in [(250, 250, 150, 1_100), (450, 450, 270, 1_500), (800, 800, 480, 2_200)] {
+        let policy = PausePolicy { base_ms, ..NORMAL };
+        assert_eq!(policy.pause_ms("tomorrow"), plain);
+        assert_eq!(policy.pause_ms("Tomorrow."), complete);
+        assert_eq!(policy.pause_ms("my number is"), open);
+        assert_eq!(policy.pause_ms("five five"), 1_500);
+        assert_eq!(
+            PausePolicy {
+                fixed_ms: Some(200),
+                ..policy
+            }
+            .pause_ms("and"),
+            200
+        );
+        assert_eq!(
+            PausePolicy {
+                spelling_patience: false,
+                ..policy
+            }
+            .pause_ms("five five"),
+            plain
+        );
+        assert_eq!(
+            PausePolicy {
+                base_ms: 9_000,
+                ..policy
+            }
+            .pause_ms("and"),
+            3_000
+        );
+    }
+}
+
+#[test]
+fn a_turn_with_its_final_ends_after_the_pause_without_asking() {
+    let mut endpointing = Endpointing::new(NORMAL);
+    speak(&mut endpointing, 1_000, 2_008);
+    endpointing.settle("tomorrow at noon", false, 2_030);
+    let (at, asked, utterance) = wait(&mut endpointing, 2_030);
+    assert_eq!((at, asked), (2_460, None));
+    assert_eq!(
+        utterance,
+        Utterance {
+            text: "tomorrow at noon".into(),
+            damaged: false,
+            started_ms: 1_000,
+            ended_ms: 2_008
+        }
+    );
+    assert!(!endpointing.in_turn() && endpointing.deadline().is_none());
+}
+
+#[test]
+fn the_recogniser_is_asked_after_the_pause_and_waited_for() {
+    let mut endpointing = Endpointing::new(NORMAL);
+    speak(&mut endpointing, 0, 800);
+    endpointing.interim("to mor", 700);
+    assert_eq!(endpointing.tick(1_249), None);
+    assert_eq!(endpointing.tick(1_250), Some(Verdict::Finalize));
+    assert_eq!(endpointing.deadline(), Some(1_550));
+    endpointing.settle("tomorrow", false, 1_300);
+    let (at, _, utterance) = wait(&mut endpointing, 1_300);
+    assert_eq!((at, utterance.text.as_str()), (1_300, "tomorrow"));
+}
+
+#[test]
+fn a_silent_recogniser_costs_a_bounded_wait_and_its_late_final_is_not_said_twice() {
+    let mut endpointing = Endpointing::new(NORMAL);
+    speak(&mut endpointing, 0, 800);
+    endpointing.interim("my name", 700);
+    let (at, asked, utterance) = wait(&mut endpointing, 800);
+    assert_eq!((asked, at), (Some(1_250), 1_550));
+    assert_eq!(utterance.text, "my name");
+    endpointing.settle("My name.", false, 1_700);
+    assert!(!endpointing.in_turn());
+    endpointing.settle("My name.", false, 1_800);
+    assert!(endpointing.in_turn(), "only the first final is owed");
+}
+
+#[test]
+fn words_beyond_those_a_turn_ended_on_begin_the_next() {
+    let mut endpointing = Endpointing::new(NORMAL);
+    speak(&mut endpointing, 0, 800);
+    endpointing.interim("yes", 700);
+    wait(&mut endpointing, 800);
+    endpointing.settle("Yes please.", false, 1_700);
+    assert_eq!(endpointing.words(), "please.");
+}
+
+#[test]
+fn voice_that_goes_on_takes_the_request_back() {
+    let mut endpointing = Endpointing::new(NORMAL);
+    speak(&mut endpointing, 0, 800);
+    assert_eq!(endpointing.tick(1_250), Some(Verdict::Finalize));
+    speak(&mut endpointing, 1_260, 1_900);
+    assert_eq!(endpointing.tick(2_300), None);
+    let (at, asked, _) = wait(&mut endpointing, 1_900);
+    assert_eq!((asked, at), (Some(2_350), 2_650));
+}
+
+#[test]
+fn an_open_phrase_holds_the_turn_longer_and_a_closed_one_shorter() {
+    for (words, pause) in [("my number is", 1_500), ("It is noon.", 270)] {
+        let mut endpointing = Endpointing::new(NORMAL);
+        speak(&mut endpointing, 0, 800);
+        endpointing.settle(words, false, 800);
+        let (at, _, _) = wait(&mut endpointing, 800);
+        assert_eq!(at, 800 + pause, "{words}");
+    }
+}
+
+#[test]
+fn voice_without_words_does_not_hold_the_turn() {
+    let mut endpointing = Endpointing::new(NORMAL);
+    let mut ended = Vec::new();
+    for at in (16..20_000).step_by(16) {
+        endpointing.block(Some(0), 16, at);
+        if at == 512 {
+            endpointing.settle("Please hold.", false, at);
+        }
+        if let Some(Verdict::Ended(utterance)) = endpointing.tick(at) {
+            ended.push((at, utterance));
+        }
+    }
+    assert_eq!(ended.len(), 1, "the hum goes on and is ignored");
+    assert!((2_012..2_400).contains(&ended[0].0), "{ended:?}");
+    assert_eq!(ended[0].1.text, "Please hold.");
+    endpointing.block(None, 0, 20_000);
+    assert_eq!(
+        endpointing.block(Some(21_000), 16, 21_016),
+        Some(21_000),
+        "new voice counts again"
+    );
+}
+
+#[test]
+fn noise_is_told_from_voice_that_was_not_understood() {
+    for (length, damaged) in [(160, false), (640, true)] {
+        let mut endpointing = Endpointing::new(NORMAL);
+        speak(&mut endpointing, 0, length);
+        let (_, _, utterance) = wait(&mut endpointing, length);
+        assert_eq!((utterance.text.as_str(), utterance.damaged), ("", damaged));
+    }
+}
+
+#[test]
+fn words_without_voice_are_a_turn_too() {
+    let mut endpointing = Endpointing::new(NORMAL);
+    assert_eq!(endpointing.interim("hello", 500), Some(500));
+    endpointing.settle("Hello.", false, 600);
+    let (at, _, utterance) = wait(&mut endpointing, 600);
+    assert_eq!((at, utterance.started_ms), (770, 500));
+}
+
+#[derive(Debug, Clone)]
+enum Input {
+    Block(bool, bool),
+    Interim(String),
+    Settle(String, bool),
+    Tick,
+}
+
+fn input() -> impl Strategy<Value = Input> {
+    let words = prop::sample::select(vec!["", "yes", "my number is", "I am Bob.", "um", "5 5 5", "mm-hm"]);
+    prop_oneof![
+        4 => (any::<bool>(), any::<bool>()).prop_map(|(active, voiced)| Input::Block(active, voiced)),
+        1 => words.clone().prop_map(|w| Input::Interim(w.to_owned())),
+        1 => (words, any::<bool>()).prop_map(|(w, damaged)| Input::Settle(w.to_owned(), damaged)),
+        2 => Just(Input::Tick),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn any_sequence_ends_and_every_turn_that_began_is_ended_once(
+        inputs in prop::collection::vec((input(), 0u64..700), 0..200),
+    ) {
+        let mut endpointing = Endpointing::new(NORMAL);
+        let (mut at, mut began, mut ended) = (0, 0, 0);
+        let mut onset = None;
+        for (input, step) in inputs {
+            at += step;
+            let begun = match input {
+                Input::Block(active, voiced) => {
+                    onset = if active { onset.or(Some(at)) } else { None };
+                    endpointing.block(onset, u64::from(active && voiced) * 16, at)
+                }
+                Input::Interim(text) => endpointing.interim(&text, at),
+                Input::Settle(text, damaged) => endpointing.settle(&text, damaged, at),
+                Input::Tick => None,
+            };
+            began += u32::from(begun.is_some());
+            if let Some(Verdict::Ended(utterance)) = endpointing.tick(at) {
+                ended += 1;
+                prop_assert!(utterance.started_ms <= utterance.ended_ms && utterance.ended_ms <= at);
+            }
+            prop_assert_eq!(began - ended, u32::from(endpointing.in_turn()));
+        }
+        for _ in 0..3 {
+            let Some(deadline) = endpointing.deadline() else { break };
+            at = at.max(deadline);
+            ended += u32::from(matches!(endpointing.tick(at), Some(Verdict::Ended(_))));
+        }
+        prop_assert!(!endpointing.in_turn(), "silence ends the turn within two deadlines");
+        prop_assert_eq!(began, ended);
+    }
+}

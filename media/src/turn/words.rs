@@ -1,0 +1,330 @@
+//! What recognised words say about the turn: closed or open, being spelled, a mere backchannel.
+
+/// How a stretch of words ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// Closing punctuation: nothing more is needed.
+    Complete,
+    /// Nothing to go by.
+    Plain,
+    /// Digits or letters are being spelled.
+    Spelling,
+    /// A hesitation, a comma, a phrase that wants an object: more follows.
+    Open,
+}
+
+/// Sounds and words that tell the speaker to go on.
+const BACKCHANNELS: &[&str] = &[
+    "mm",
+    "mmm",
+    "mhm",
+    "mm-hm",
+    "mm-hmm",
+    "mmhmm",
+    "hm",
+    "hmm",
+    "uh-huh",
+    "uhuh",
+    "aha",
+    "ah",
+    "oh",
+    "ok",
+    "okay",
+    "yeah",
+    "yep",
+    "yup",
+    "yes",
+    "right",
+    "sure",
+    "fine",
+    "good",
+    "great",
+    "nice",
+    "cool",
+    "alright",
+    "really",
+    "indeed",
+    "exactly",
+    "understood",
+    "haan",
+    "accha",
+    "achha",
+    "ji",
+    "theek",
+    "si",
+    "sí",
+    "vale",
+    "claro",
+    "bueno",
+    "ja",
+    "genau",
+    "stimmt",
+    "gut",
+    "oui",
+    "d'accord",
+    "bien",
+    "sim",
+    "certo",
+    "嗯",
+    "好",
+    "好的",
+    "对",
+    "是",
+    "是的",
+    "はい",
+    "うん",
+    "हाँ",
+    "जी",
+    "अच्छा",
+];
+
+/// The same, of two words.
+const BACKCHANNEL_PAIRS: &[(&str, &str)] = &[
+    ("i", "see"),
+    ("got", "it"),
+    ("all", "right"),
+    ("of", "course"),
+    ("go", "on"),
+    ("uh", "huh"),
+    ("mm", "hm"),
+];
+
+/// Last words after which more follows, even if a recogniser put a full stop behind them.
+const ALWAYS_OPEN: &[&str] = &[
+    "um", "umm", "uh", "uhm", "er", "erm", "and", "or", "but", "because", "the", "a", "an", "my",
+];
+
+/// Last words after which more follows unless punctuation closes them.
+const OPEN: &[&str] = &[
+    "is",
+    "are",
+    "was",
+    "to",
+    "of",
+    "for",
+    "with",
+    "at",
+    "in",
+    "on",
+    "so",
+    "if",
+    "that",
+    "then",
+    "well",
+    "like",
+    "about",
+    "from",
+    "your",
+    "our",
+    "their",
+    "his",
+    "her",
+    "it's",
+    "i'm",
+    "i",
+    "we",
+    "they",
+    "which",
+    "who",
+    "when",
+    "und",
+    "oder",
+    "y",
+    "o",
+    "et",
+    "ou",
+    "और",
+    "लेकिन",
+];
+
+/// What a name or number is announced with: "my number is".
+const ANNOUNCED: &[&str] = &["number", "name", "email", "address", "code", "id"];
+
+/// Spoken parts of something spelled, beside single letters and digits.
+const SPELLED: &[&str] = &[
+    "zero",
+    "oh",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "double",
+    "triple",
+    "dash",
+    "dot",
+    "underscore",
+    "hyphen",
+    "plus",
+    "hash",
+];
+
+/// How `words` end.
+pub fn ending(words: &str) -> Ending {
+    let text = words.trim_end();
+    let mut tokens = text.split_whitespace().rev().map(bare);
+    let (Some(last), before) = (tokens.next(), tokens.next()) else {
+        return Ending::Plain;
+    };
+    let closed = closes(text);
+    let announced = last == "is" && before.as_deref().is_some_and(|word| ANNOUNCED.contains(&word));
+    if text.ends_with([',', '-', '–', '—', '…', ':', ';']) || text.ends_with("...") {
+        return Ending::Open;
+    }
+    if !text.ends_with(['?', '!']) && (ALWAYS_OPEN.contains(&last.as_str()) || announced) {
+        return Ending::Open;
+    }
+    if is_spelled(&last, before.as_deref()) {
+        return if closed { Ending::Plain } else { Ending::Spelling };
+    }
+    match closed {
+        true => Ending::Complete,
+        false if OPEN.contains(&last.as_str()) => Ending::Open,
+        false => Ending::Plain,
+    }
+}
+
+/// Whether the words are nothing but a backchannel. No words are none.
+pub fn is_backchannel(words: &str) -> bool {
+    let mut any = false;
+    let telling = count_telling(words, |_| any = true, |_| false);
+    any && telling == 0
+}
+
+/// Whether the words so far, of which the last may be half recognised, may turn out a backchannel. No words may not.
+pub fn could_be_backchannel(words: &str) -> bool {
+    let mut any = false;
+    let telling = count_telling(words, |_| any = true, begins_backchannel);
+    any && telling == 0
+}
+
+/// How many words are no backchannel; a last word that may become one does not count yet.
+pub fn telling_words(words: &str) -> usize {
+    count_telling(words, |_| (), begins_backchannel)
+}
+
+fn count_telling(words: &str, mut each: impl FnMut(&str), excuse_last: impl Fn(&str) -> bool) -> usize {
+    let tokens: Vec<String> = words.split_whitespace().map(bare).filter(|t| !t.is_empty()).collect();
+    let (mut count, mut at) = (0, 0);
+    while let Some(token) = tokens.get(at) {
+        each(token);
+        let next = tokens.get(at + 1);
+        if next.is_some_and(|next| BACKCHANNEL_PAIRS.contains(&(token, next))) {
+            at += 2;
+            continue;
+        }
+        let excused = next.is_none() && excuse_last(token);
+        if !excused && !BACKCHANNELS.contains(&token.as_str()) {
+            count += weight(token);
+        }
+        at += 1;
+    }
+    count
+}
+
+fn begins_backchannel(token: &str) -> bool {
+    BACKCHANNELS.iter().any(|word| word.starts_with(token))
+        || BACKCHANNEL_PAIRS.iter().any(|(first, _)| first.starts_with(token))
+}
+
+/// Scripts without spaces put several words into a token: about two characters a word.
+fn weight(token: &str) -> usize {
+    let unspaced = token
+        .chars()
+        .filter(|c| matches!(c, '\u{0e00}'..='\u{0e7f}' | '\u{3040}'..='\u{9fff}'));
+    unspaced.count().div_ceil(2).max(1)
+}
+
+fn closes(text: &str) -> bool {
+    text.ends_with(['.', '?', '!', '。', '？', '！', '।']) && !text.ends_with("...")
+}
+
+fn is_spelled(last: &str, before: Option<&str>) -> bool {
+    let digits = last.len() >= 3 && last.chars().all(|c| c.is_ascii_digit());
+    digits || (is_unit(last) && before.is_some_and(is_unit))
+}
+
+fn is_unit(token: &str) -> bool {
+    let mut chars = token.chars();
+    let single = chars.next().is_some_and(char::is_alphanumeric) && chars.next().is_none();
+    single || SPELLED.contains(&token) || (!token.is_empty() && token.chars().all(|c| c.is_ascii_digit()))
+}
+
+/// The word without its punctuation, in lower case.
+pub(crate) fn bare(token: &str) -> String {
+    // Combining vowel signs are no letters but belong to the word: only ASCII and full-width punctuation is taken off.
+    token
+        .trim_matches(|c: char| {
+            c.is_ascii_punctuation() || matches!(c, '。' | '？' | '！' | '，' | '।' | '…' | '–' | '—')
+        })
+        .to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endings_tell_closed_from_open() {
+        for (words, expected) in [
+            ("", Ending::Plain),
+            ("Yes.", Ending::Complete),
+            ("What is it for?", Ending::Complete),
+            ("tomorrow at noon", Ending::Plain),
+            ("I want to", Ending::Open),
+            ("my number is", Ending::Open),
+            ("My number is.", Ending::Open),
+            ("That is what it is.", Ending::Complete),
+            ("um", Ending::Open),
+            ("Well, um.", Ending::Open),
+            ("first of all,", Ending::Open),
+            ("and then...", Ending::Open),
+            ("five five one", Ending::Spelling),
+            ("b o b", Ending::Spelling),
+            ("it is 555", Ending::Spelling),
+            ("5 5 5.", Ending::Plain),
+            ("at five", Ending::Plain),
+        ] {
+            assert_eq!(ending(words), expected, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn backchannels_are_told_from_words() {
+        for words in [
+            "mm-hm",
+            "Okay.",
+            "yeah, yeah",
+            "I see.",
+            "Uh huh",
+            "right, got it",
+            "好的。",
+        ] {
+            assert!(is_backchannel(words), "{words:?}");
+            assert!(could_be_backchannel(words), "{words:?}");
+            assert_eq!(telling_words(words), 0, "{words:?}");
+        }
+        for (words, telling) in [
+            ("no wait", 2),
+            ("okay stop now", 2),
+            ("stop", 1),
+            ("I see a dog", 2),
+            ("请停一下", 2),
+        ] {
+            assert!(!is_backchannel(words), "{words:?}");
+            assert_eq!(telling_words(words), telling, "{words:?}");
+        }
+        assert!(!is_backchannel("") && !could_be_backchannel(""));
+    }
+
+    #[test]
+    fn a_half_recognised_word_may_become_a_backchannel() {
+        assert!(could_be_backchannel("ok ye") && !is_backchannel("ok ye"));
+        assert_eq!(telling_words("no ye"), 1);
+        assert!(!could_be_backchannel("okay sto"));
+    }
+}
