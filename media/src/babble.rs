@@ -1,1 +1,22 @@
-//! Not written yet.
+//! The babble voice: words carried exactly in speech-like sound, at about human speed, over a telephone line.
+//!
+//! Text travels in packets of up to 12 bytes. A sound lasts 40 ms and is a vowel of three formants with four places
+//! each: 6 bits. A packet is a pause, a hum (the sync), a header (length, sequence), the bytes, and a CRC of three
+//! sounds whose start value says whether the packet is the first or last of its utterance. What is damaged is
+//! reported as missing, never guessed.
+
+mod listener;
+mod packet;
+mod sound;
+mod speaker;
+mod spectrum;
+mod transcript;
+mod voice;
+
+pub use listener::{Heard, Listener};
+pub use speaker::{Speaker, UnsupportedRate, WordEnd};
+pub use transcript::{MISSING, Transcript, Utterance};
+pub use voice::Voice;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,343 @@
+//! The listener: finds hums, reads the packets behind them, and reports what is missing.
+
+use std::collections::VecDeque;
+
+use super::{
+    packet::{self, CRC_VOWELS, Header},
+    sound::{PAUSE_MS, SOUND_MS},
+    spectrum::{Analyser, Bands},
+};
+
+/// Measurements (5 ms) in a sound.
+const SOUND: u64 = SOUND_MS as u64 / 5;
+/// A hum is a maximum among so many measurements on either side: 20 ms.
+const HUM_REACH: usize = 4;
+/// Measurements kept: enough for the search of a hum and the header's finer timing.
+const KEPT: usize = 16;
+/// Below this power there is silence: a sine 66 dB under full scale.
+const FLOOR: f32 = 2e-3;
+/// Two bands closer than this cannot be told apart.
+const UNSURE_DB: f32 = 0.5;
+/// Below this margin nothing is shown before the CRC has confirmed it.
+const INTERIM_DB: f32 = 5.0;
+/// A formant further than this below the whole is no formant.
+const WEAKEST_FORMANT_DB: f32 = 25.0;
+/// From the middle of the last sound until a hum must have come: six sounds, and the hum's confirmation.
+const NEXT_HUM: u64 = 6 * SOUND + HUM_REACH as u64;
+/// After so long without a hum the utterance is over: 1.6 s, the longest packet and its gap twice over.
+const GIVE_UP: u64 = 40 * SOUND;
+/// Clear vowels outside a packet that make it certain that somebody speaks.
+const STRANGE_VOWELS: u32 = 12;
+/// From the first clear vowel until a hum must have been confirmed: the lead-in, its pause, a hum and some slack.
+const STRANGE_WAIT: u64 = (160 + PAUSE_MS as u64 + 260) / 5;
+
+/// What the listener heard, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Heard {
+    /// The text of the packet in progress so far: follows the packets before it and is not verified yet. The next
+    /// event replaces it.
+    Interim {
+        /// Whole characters only.
+        text: String,
+    },
+    /// A packet passed its check: this text follows what was verified before.
+    Packet {
+        /// The text.
+        text: String,
+        /// It opens an utterance.
+        first: bool,
+        /// It ends its utterance.
+        last: bool,
+    },
+    /// Something was said here that is lost. Several losses in a row are one gap.
+    Gap,
+    /// The utterance is over although its last packet was lost.
+    End,
+}
+
+/// A packet being read.
+#[derive(Debug, Clone)]
+struct Reading {
+    header: Header,
+    /// When the next vowel is in the middle of the window.
+    next: u64,
+    vowels: Vec<u8>,
+    /// The least margin so far.
+    margin_db: f32,
+    /// Length of the interim text shown.
+    shown: usize,
+}
+
+#[derive(Debug, Clone)]
+enum State {
+    /// Nothing is going on, or an utterance waits for its next packet.
+    Idle,
+    /// A hum has its middle at this measurement; the header follows.
+    Hummed(u64),
+    Reading(Reading),
+}
+
+/// An utterance whose last packet has not come.
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    /// The sequence number that comes next; none after a gap.
+    expected: Option<u8>,
+    /// The middle of the last sound understood.
+    since: u64,
+    /// That the next packet is late has been reported.
+    late: bool,
+}
+
+/// Vowels outside any packet.
+#[derive(Debug, Clone, Copy, Default)]
+struct Strange {
+    count: u32,
+    since: u64,
+}
+
+/// Reads one line at 8 kHz, in pieces of any length.
+pub struct Listener {
+    analyser: Analyser,
+    /// The last measurements, the newest at the back.
+    past: VecDeque<Bands>,
+    /// Number of the next measurement.
+    now: u64,
+    state: State,
+    open: Option<Open>,
+    strange: Strange,
+    /// The last thing reported was a gap.
+    in_gap: bool,
+}
+
+impl Default for Listener {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Listener {
+    /// A listener that has heard nothing.
+    pub fn new() -> Self {
+        Self {
+            analyser: Analyser::new(),
+            past: VecDeque::with_capacity(KEPT + 1),
+            now: 0,
+            state: State::Idle,
+            open: None,
+            strange: Strange::default(),
+            in_gap: false,
+        }
+    }
+
+    /// Listens to samples at 8 kHz and appends what they say to `heard`.
+    pub fn push(&mut self, samples: &[i16], heard: &mut Vec<Heard>) {
+        let mut measured = Vec::with_capacity(samples.len() / super::spectrum::HOP + 1);
+        self.analyser.push(samples, |bands| measured.push(bands));
+        for bands in measured {
+            self.measure(bands, heard);
+        }
+    }
+
+    /// Whether an utterance has begun and not ended.
+    pub fn in_utterance(&self) -> bool {
+        self.open.is_some() || !matches!(self.state, State::Idle)
+    }
+
+    /// The caller has decided that the speech is over: an utterance that is still open ends with a gap.
+    pub fn finish(&mut self, heard: &mut Vec<Heard>) {
+        let lost = self.strange.count >= STRANGE_VOWELS;
+        if self.in_utterance() || lost {
+            self.gap(heard);
+            heard.push(Heard::End);
+        }
+        self.state = State::Idle;
+        self.open = None;
+        self.in_gap = false;
+        self.strange = Strange::default();
+    }
+
+    fn measure(&mut self, bands: Bands, heard: &mut Vec<Heard>) {
+        if self.past.len() == KEPT {
+            self.past.pop_front();
+        }
+        self.past.push_back(bands);
+        let now = self.now;
+        self.now += 1;
+        if let Some(hum) = self.hum_confirmed(now) {
+            self.hum(hum, heard);
+        }
+        match &self.state {
+            State::Idle => self.idle(now, bands, heard),
+            State::Hummed(hum) if now == hum + SOUND + 1 => self.header(*hum, heard),
+            State::Hummed(_) => {}
+            State::Reading(reading) if now == reading.next => self.vowel(bands, heard),
+            State::Reading(_) => {}
+        }
+    }
+
+    fn at(&self, measurement: u64) -> Bands {
+        let back = usize::try_from(self.now - 1 - measurement).unwrap_or(usize::MAX);
+        self.past
+            .len()
+            .checked_sub(back + 1)
+            .map_or_else(Bands::default, |index| self.past[index])
+    }
+
+    /// The middle of a hum that the newest measurement confirms.
+    fn hum_confirmed(&self, now: u64) -> Option<u64> {
+        let newest = self.past.len().checked_sub(2 * HUM_REACH + 1)?;
+        let middle = newest + HUM_REACH;
+        let score = self.past[middle].hum_score();
+        if score <= 0.0 || self.past[middle].total() < FLOOR {
+            return None;
+        }
+        let beaten = |other: usize| self.past[other].hum_score() < score;
+        let equalled = |other: usize| self.past[other].hum_score() <= score;
+        let peak = (newest..middle).all(beaten) && (middle + 1..self.past.len()).all(equalled);
+        peak.then(|| now - HUM_REACH as u64)
+    }
+
+    fn hum(&mut self, hum: u64, heard: &mut Vec<Heard>) {
+        if let State::Reading(_) = self.state {
+            // A packet never contains a hum: its rest is lost, and another begins.
+            self.lost(hum, heard);
+        }
+        self.state = State::Hummed(hum);
+    }
+
+    /// Reads the header, and finds the timing of the packet by it.
+    fn header(&mut self, hum: u64, heard: &mut Vec<Heard>) {
+        self.state = State::Idle;
+        let candidates = (hum + SOUND - 1..=hum + SOUND + 1).map(|at| (at, self.at(at)));
+        let Some((at, bands)) = candidates.max_by(|a, b| a.1.vowel().margin_db.total_cmp(&b.1.vowel().margin_db))
+        else {
+            return;
+        };
+        let vowel = bands.vowel();
+        if bands.total() < FLOOR || vowel.weakest_db > WEAKEST_FORMANT_DB {
+            // No vowel at all: this was a tone or a noise, or the packet is lost and will be missed.
+            return;
+        }
+        let header = Header::from_vowel(vowel.vowel).filter(|_| vowel.margin_db >= UNSURE_DB);
+        let Some(header) = header else {
+            self.lost(at, heard);
+            return;
+        };
+        self.strange = Strange::default();
+        self.state = State::Reading(Reading {
+            header,
+            next: at + SOUND,
+            vowels: Vec::new(),
+            margin_db: vowel.margin_db,
+            shown: 0,
+        });
+    }
+
+    fn vowel(&mut self, bands: Bands, heard: &mut Vec<Heard>) {
+        let State::Reading(reading) = &mut self.state else {
+            return;
+        };
+        let at = reading.next;
+        let vowel = bands.vowel();
+        if vowel.margin_db < UNSURE_DB || bands.total() < FLOOR {
+            self.lost(at, heard);
+            return;
+        }
+        reading.vowels.push(vowel.vowel);
+        reading.margin_db = reading.margin_db.min(vowel.margin_db);
+        reading.next += SOUND;
+        if reading.vowels.len() == reading.header.payload_vowels() + CRC_VOWELS {
+            let (header, vowels) = (reading.header, std::mem::take(&mut reading.vowels));
+            self.complete(at, header, &vowels, heard);
+        } else if reading.margin_db >= INTERIM_DB && reading.vowels.len() <= reading.header.payload_vowels() {
+            let bytes = packet::bytes_of(&reading.vowels);
+            let bytes = &bytes[..bytes.len().min(reading.header.length)];
+            let text = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+            if text.len() > reading.shown {
+                reading.shown = text.len();
+                heard.push(Heard::Interim { text: text.to_owned() });
+            }
+        }
+    }
+
+    /// All vowels of a packet are in.
+    fn complete(&mut self, at: u64, header: Header, vowels: &[u8], heard: &mut Vec<Heard>) {
+        let Some((text, place)) = packet::verify(header, vowels) else {
+            self.lost(at, heard);
+            return;
+        };
+        let in_order = match self.open {
+            // A new utterance while the old one waits for its end: the end is lost.
+            Some(_) if place.first => false,
+            Some(open) => open.expected.is_none_or(|expected| expected == header.sequence),
+            None => place.first || self.in_gap,
+        };
+        if !in_order {
+            self.gap(heard);
+        }
+        if place.first && self.open.is_some() {
+            heard.push(Heard::End);
+        }
+        self.in_gap = false;
+        self.state = State::Idle;
+        self.open = (!place.last).then_some(Open {
+            expected: Some((header.sequence + 1) & 3),
+            since: at,
+            late: false,
+        });
+        heard.push(Heard::Packet {
+            text,
+            first: place.first,
+            last: place.last,
+        });
+    }
+
+    /// A packet was there and cannot be read.
+    fn lost(&mut self, at: u64, heard: &mut Vec<Heard>) {
+        self.gap(heard);
+        self.state = State::Idle;
+        self.open = Some(Open {
+            expected: None,
+            since: at,
+            late: true,
+        });
+    }
+
+    fn gap(&mut self, heard: &mut Vec<Heard>) {
+        if !self.in_gap {
+            self.in_gap = true;
+            heard.push(Heard::Gap);
+        }
+    }
+
+    /// Nothing is being read: is something missing?
+    fn idle(&mut self, now: u64, bands: Bands, heard: &mut Vec<Heard>) {
+        if let Some(open) = &mut self.open {
+            let waited = now.saturating_sub(open.since);
+            if waited > NEXT_HUM && !open.late {
+                open.late = true;
+                open.expected = None;
+                self.gap(heard);
+            } else if waited > GIVE_UP {
+                self.open = None;
+                self.in_gap = false;
+                heard.push(Heard::End);
+            }
+            return;
+        }
+        let vowel = bands.vowel();
+        let clear = bands.total() > FLOOR && vowel.margin_db >= INTERIM_DB && vowel.weakest_db < WEAKEST_FORMANT_DB;
+        if clear {
+            if self.strange.count == 0 {
+                self.strange.since = now;
+            }
+            self.strange.count += 1;
+        }
+        if self.strange.count > 0 && now - self.strange.since > STRANGE_WAIT {
+            if self.strange.count >= STRANGE_VOWELS {
+                self.lost(now, heard);
+            }
+            self.strange = Strange::default();
+        }
+    }
+}
