@@ -1,7 +1,14 @@
 //! The REST API: one line per route. The contract's envelope lies around all of it.
 
+mod agents;
 mod auth;
 mod body;
+mod campaigns;
+mod contact_fields;
+mod contacts;
+mod conversations;
+mod cursor;
+mod email;
 mod envelope;
 mod error;
 mod fields;
@@ -14,9 +21,12 @@ mod strict_json;
 
 use std::{path::PathBuf, sync::Arc};
 
-use actors::{ports::store::Store, switchboard::SwitchboardMessage};
-use axum::{Router, http::StatusCode, middleware, routing::get};
+use actors::{agent::Agent, ports::store::Store, switchboard::SwitchboardMessage};
+use axum::{Router, http::StatusCode, middleware, routing::{get, post}};
 use ractor::ActorRef;
+
+/// Whether everything an agent names is configured.
+pub type Readiness = Arc<dyn Fn(&Agent) -> Result<(), String> + Send + Sync>;
 
 /// What handlers need.
 #[derive(Clone)]
@@ -27,6 +37,8 @@ pub struct RestState {
     pub switchboard: ActorRef<SwitchboardMessage>,
     /// The carrier is the simulated exchange: launching calls nobody, and says so.
     pub carrier_is_simulated: bool,
+    /// Says what an agent lacks to be launched: the setting, and what to do.
+    pub readiness: Readiness,
     /// Where uploads wait on disk while they are checked.
     pub spool_dir: PathBuf,
 }
@@ -47,6 +59,17 @@ pub fn with_envelope(routes: Router) -> Router {
 pub fn routes(state: RestState) -> Router {
     let keyed = Router::new()
         .route("/public/v1/me", get(me::show))
+        .route("/public/v1/agents/create", post(agents::create))
+        .route("/public/v1/agents/{agentId}", get(agents::show).patch(agents::patch))
+        .route("/public/v1/contacts", post(contacts::create))
+        .route("/public/v1/contacts/{contactId}", get(contacts::show).delete(contacts::delete))
+        .route("/public/v1/campaigns", get(campaigns::list).post(campaigns::create::create))
+        .route("/public/v1/campaigns/{campaignId}", get(campaigns::show))
+        .route("/public/v1/campaigns/{campaignId}/launch", post(campaigns::launch))
+        .route("/public/v1/campaigns/{campaignId}/pause", post(campaigns::pause))
+        .route("/public/v1/campaigns/{campaignId}/stop", post(campaigns::stop))
+        .route("/public/v1/conversations", get(conversations::list))
+        .route("/public/v1/conversations/{conversationId}", get(conversations::show))
         .route_layer(middleware::from_fn_with_state(state.clone(), auth::require_key));
     Router::new()
         .route("/public/health", get(health::show))

@@ -136,7 +136,8 @@ impl ApiError {
         }
     }
 
-    fn message(&self) -> String {
+    /// What people read.
+    pub fn message(&self) -> String {
         match self {
             Self::Invalid(problems) | Self::InvalidRows { problems, .. } => match problems.as_slice() {
                 [] => "the request is invalid".into(),

@@ -71,14 +71,19 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A field's value, if it is there.
+    /// A field's value, if it is there; `null` is as good as nothing.
     pub fn value(&self, name: &str) -> Option<&'a Value> {
-        self.map.get(name)
+        self.map.get(name).filter(|value| !value.is_null())
+    }
+
+    /// The fields that are not among `names`, in their order.
+    pub fn others(&self, names: &'a [&str]) -> impl Iterator<Item = (&'a String, &'a Value)> {
+        self.map.iter().filter(|(name, _)| !names.contains(&name.as_str()))
     }
 
     /// A field read by `read`; `expected` names the type.
     fn typed<T>(&mut self, name: &str, expected: &str, read: impl FnOnce(&'a Value) -> Option<T>) -> Option<T> {
-        let value = self.map.get(name)?;
+        let value = self.value(name)?;
         let typed = read(value);
         if typed.is_none() {
             self.problem(name, "wrong_type", format!("must be {expected}, not {}", kind(value)));
@@ -93,7 +98,7 @@ impl<'a> Fields<'a> {
 
     /// A string that must be there.
     pub fn required_string(&mut self, name: &str) -> Option<&'a str> {
-        if self.map.get(name).is_none() {
+        if self.value(name).is_none() {
             self.problem(name, "required", "is required");
         }
         self.string(name)

@@ -1,7 +1,5 @@
 //! Query parameters: typed, none unknown, none twice, every problem listed.
 
-use std::marker::PhantomData;
-
 use actors::agent::Problem;
 use axum::{
     extract::{FromRequestParts, Query as Pairs},
@@ -44,7 +42,7 @@ impl Parameters for NoParameters {
 
 /// Extracts an operation's parameters.
 #[derive(Debug, Clone)]
-pub struct Query<P>(pub P, PhantomData<()>);
+pub struct Query<P>(pub P);
 
 impl<S: Sync, P: Parameters> FromRequestParts<S> for Query<P> {
     type Rejection = ApiError;
@@ -54,7 +52,7 @@ impl<S: Sync, P: Parameters> FromRequestParts<S> for Query<P> {
         let mut query = RawQuery::checked(pairs(&parts.uri)?, P::NAMES, takes_key);
         let parameters = P::read(&mut query);
         if query.problems.is_empty() {
-            Ok(Self(parameters, PhantomData))
+            Ok(Self(parameters))
         } else {
             Err(ApiError::Invalid(query.problems))
         }

@@ -1,6 +1,11 @@
 //! The request's id: the client's own when it is a sane token, else a new UUID.
 
-use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use std::convert::Infallible;
+
+use axum::{
+    extract::FromRequestParts,
+    http::{HeaderMap, HeaderName, HeaderValue, request::Parts},
+};
 use uuid::Uuid;
 
 /// The header that carries it, both ways.
@@ -30,6 +35,15 @@ impl RequestId {
     /// The header's value.
     pub fn to_header(&self) -> Option<HeaderValue> {
         HeaderValue::from_str(&self.0).ok()
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for RequestId {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        let known = parts.extensions.get::<Self>().cloned();
+        Ok(known.unwrap_or_else(|| Self::of(&parts.headers)))
     }
 }
 

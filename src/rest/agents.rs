@@ -1,0 +1,115 @@
+//! Agents: made, read and patched as documents; their rules are the domain's.
+
+use actors::{
+    agent::{self, Problem},
+    id::AgentId,
+    ports::store::{Account, AgentRow, Store, StoreError},
+};
+use axum::extract::State;
+use serde_json::{Map, Value, json};
+
+use super::{
+    RestState,
+    auth::Caller,
+    body::JsonObject,
+    envelope::Reply,
+    error::{ApiError, ApiResult, OrNoSuch},
+    path_id::PathId,
+    query::{NoParameters, Query},
+};
+
+/// How often a patch is tried again when another request changed the agent meanwhile.
+const PATCH_TRIES: usize = 4;
+
+/// `POST /public/v1/agents/create`.
+pub async fn create(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    _: Query<NoParameters>,
+    JsonObject(body): JsonObject,
+) -> ApiResult<Reply> {
+    let document = agent::validate_create(&Value::Object(body)).map_err(ApiError::Invalid)?;
+    check_references(&*state.store, &account, &document).await?;
+    let row = state.store.create_agent(account.id, document).await?;
+    Ok(Reply::created(json!({ "agentId": row.id })))
+}
+
+/// `GET /public/v1/agents/{agentId}`.
+pub async fn show(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    PathId(id): PathId<AgentId>,
+    _: Query<NoParameters>,
+) -> ApiResult<Reply> {
+    let row = state.store.agent(account.id, id).await.or_no_such("agent")?;
+    Ok(Reply::ok(view(&row, &account)?))
+}
+
+/// `PATCH /public/v1/agents/{agentId}`.
+pub async fn patch(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    PathId(id): PathId<AgentId>,
+    _: Query<NoParameters>,
+    JsonObject(patch): JsonObject,
+) -> ApiResult<Reply> {
+    let patch = Value::Object(patch);
+    let mut outcome = Err(StoreError::Stale);
+    for _ in 0..PATCH_TRIES {
+        let row = state.store.agent(account.id, id).await.or_no_such("agent")?;
+        let document = agent::merge_patch(&row.document, &patch).map_err(ApiError::Invalid)?;
+        check_references(&*state.store, &account, &document).await?;
+        outcome = state.store.update_agent(account.id, id, row.version, document).await;
+        if outcome != Err(StoreError::Stale) {
+            break;
+        }
+    }
+    Ok(Reply::ok(view(&outcome.or_no_such("agent")?, &account)?))
+}
+
+/// Ids in a document must exist in the account. Documents, groups and tools have no place of their own yet, so that
+/// none of them exists.
+async fn check_references(store: &dyn Store, account: &Account, document: &Map<String, Value>) -> ApiResult<()> {
+    let mut problems = Vec::new();
+    for (path, text) in agent::referenced_agents(document) {
+        let known = match text.parse() {
+            Ok(id) => store.agent(account.id, id).await.map(drop),
+            Err(_) => Err(StoreError::NotFound),
+        };
+        match known {
+            Ok(()) => {}
+            Err(StoreError::NotFound) => problems.push(missing(path, "agent", &text)),
+            Err(other) => return Err(other.into()),
+        }
+    }
+    let documents = agent::referenced_documents(document).into_iter();
+    problems.extend(documents.map(|(path, text)| missing(path, "document or group", &text)));
+    let tools = agent::referenced_tools(document).into_iter();
+    problems.extend(tools.map(|(path, text)| missing(path, "tool", &text)));
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(ApiError::Invalid(problems))
+    }
+}
+
+fn missing(path: String, thing: &str, id: &str) -> Problem {
+    Problem::new(path, "not_found", format!("there is no {thing} `{id}` in this account"))
+}
+
+fn view(row: &AgentRow, account: &Account) -> ApiResult<Value> {
+    let complete = agent::complete(&row.document).and_then(serde_json::to_value);
+    let complete = complete.map_err(|error| StoreError::Damaged(format!("agent {}: {error}", row.id)))?;
+    let mut shown = Map::new();
+    shown.insert("agentId".into(), json!(row.id));
+    if let Value::Object(fields) = complete {
+        shown.extend(fields);
+    }
+    let metadata = json!({
+        "createdAt": row.created_at.to_iso8601(),
+        "updatedAt": row.updated_at.to_iso8601(),
+        "createdBy": { "userId": account.id, "userEmail": account.email },
+    });
+    shown.insert("metadata".into(), metadata);
+    Ok(Value::Object(shown))
+}

@@ -1,0 +1,143 @@
+//! The settings of a campaign beside its contacts, from a form or from JSON: one set of rules.
+
+use actors::{
+    agent::{self, Agent, Direction, Problem},
+    id::{AccountId, AgentId},
+    ports::store::{FollowUp, NewCampaign, ScheduleText, Store, StoreError},
+};
+
+use crate::rest::error::{ApiError, ApiResult, OrNoSuch};
+
+/// Minutes before a follow-up, at most: a week.
+const INTERVAL_MINUTES: std::ops::RangeInclusive<i64> = 1..=10_080;
+
+/// What a client asked for; the fields that could be read.
+#[derive(Debug, Default, Clone)]
+pub struct Settings {
+    /// `name`.
+    pub name: Option<String>,
+    /// `agentId`.
+    pub agent: Option<AgentId>,
+    /// `launch`.
+    pub launch: bool,
+    /// `scheduled`.
+    pub scheduled: bool,
+    /// `startTime`, `endTime`, `timezone`.
+    pub schedule: ScheduleText,
+    /// `followUpCall`.
+    pub follow_up_call: bool,
+    /// `followUpAttempts`.
+    pub follow_up_attempts: Option<i64>,
+    /// `followUpIntervals`.
+    pub follow_up_intervals: Option<Vec<i64>>,
+    /// `maxConcurrentCalls`.
+    pub max_concurrent_calls: Option<i64>,
+}
+
+impl Settings {
+    /// The rules between fields. Fields already complained of are left alone.
+    pub fn check(&self, problems: &mut Vec<Problem>) {
+        let mut found = Vec::new();
+        self.check_schedule(&mut found);
+        self.check_follow_up(&mut found);
+        found.retain(|problem: &Problem| problems.iter().all(|known| known.path != problem.path));
+        problems.extend(found);
+    }
+
+    fn check_schedule(&self, problems: &mut Vec<Problem>) {
+        let schedule = &self.schedule;
+        if !self.scheduled {
+            let given = [
+                ("startTime", &schedule.start_time),
+                ("endTime", &schedule.end_time),
+                ("timezone", &schedule.timezone),
+            ];
+            for (path, _) in given.iter().filter(|(_, text)| text.is_some()) {
+                let message = "belongs to a schedule, and scheduling is not available in this version; leave it out";
+                problems.push(Problem::new(*path, "not_allowed", message));
+            }
+            return;
+        }
+        if self.launch {
+            let message = "`launch` and `scheduled` cannot both be true: dial now or later";
+            problems.push(Problem::new("scheduled", "not_allowed", message));
+        } else {
+            let message = "scheduling is not available in this version; use `launch`, or launch the campaign later";
+            problems.push(Problem::new("scheduled", "not_allowed", message));
+        }
+        for (path, text) in [("startTime", &schedule.start_time), ("timezone", &schedule.timezone)] {
+            if text.is_none() {
+                problems.push(Problem::new(path, "required", "is required when `scheduled` is true"));
+            }
+        }
+        let zone = schedule.timezone.as_deref();
+        if let Some(zone) = zone.filter(|zone| zone.parse::<chrono_tz::Tz>().is_err()) {
+            let message = format!("`{zone}` is not an IANA time zone such as Europe/Berlin");
+            problems.push(Problem::new("timezone", "invalid_value", message));
+        }
+    }
+
+    fn check_follow_up(&self, problems: &mut Vec<Problem>) {
+        let attempts = self.follow_up_attempts;
+        let intervals = self.follow_up_intervals.as_deref();
+        if self.follow_up_call {
+            let given = [
+                ("followUpAttempts", attempts.is_some()),
+                ("followUpIntervals", intervals.is_some()),
+            ];
+            for (path, _) in given.iter().filter(|(_, given)| !given) {
+                problems.push(Problem::new(*path, "required", "is required when `followUpCall` is true"));
+            }
+        }
+        if let Some(attempts) = attempts.filter(|attempts| !(1..=100).contains(attempts)) {
+            let message = format!("must be from 1 to 100, not {attempts}");
+            problems.push(Problem::new("followUpAttempts", "out_of_range", message));
+        }
+        let Some(intervals) = intervals else { return };
+        for minutes in intervals.iter().filter(|minutes| !INTERVAL_MINUTES.contains(minutes)) {
+            let message = format!("every delay is 1 to 10080 minutes; {minutes} is not");
+            problems.push(Problem::new("followUpIntervals", "out_of_range", message));
+        }
+        let count = i64::try_from(intervals.len()).unwrap_or(i64::MAX);
+        if let Some(attempts) = attempts.filter(|attempts| *attempts != count) {
+            let message = format!("holds {count} delays for {attempts} attempts; one is needed for each");
+            problems.push(Problem::new("followUpIntervals", "invalid_value", message));
+        }
+    }
+
+    /// The campaign to be made; only after every check has passed.
+    pub fn into_new(self, name: String, agent: AgentId) -> NewCampaign {
+        let follow_up = if self.follow_up_call {
+            let minutes = self.follow_up_intervals.unwrap_or_default();
+            FollowUp {
+                enabled: true,
+                attempts: self.follow_up_attempts.and_then(|n| u32::try_from(n).ok()).unwrap_or(0),
+                intervals_minutes: minutes.into_iter().filter_map(|n| u32::try_from(n).ok()).collect(),
+            }
+        } else {
+            FollowUp::default()
+        };
+        NewCampaign {
+            name,
+            agent,
+            schedule: self.schedule,
+            follow_up,
+            max_concurrent_calls: self.max_concurrent_calls.and_then(|n| u32::try_from(n).ok()),
+        }
+    }
+}
+
+/// The agent that is to dial: 404 if it is not this account's, 400 if it only takes calls.
+pub async fn dialing_agent(store: &dyn Store, account: AccountId, id: AgentId) -> ApiResult<Agent> {
+    let row = store.agent(account, id).await.or_no_such("agent")?;
+    let agent = agent::complete(&row.document)
+        .map_err(|error| StoreError::Damaged(format!("agent {id}: {error}")))?;
+    match agent.direction {
+        Direction::Inbound => Err(ApiError::field(
+            "agentId",
+            "not_allowed",
+            "this agent's direction is `inbound`: it cannot dial",
+        )),
+        Direction::Outbound | Direction::Both => Ok(agent),
+    }
+}

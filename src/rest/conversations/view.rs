@@ -1,0 +1,121 @@
+//! How conversations read.
+
+use actors::{
+    agent::{self, EntityKind},
+    ports::{
+        language_model::Speaker,
+        store::{Account, AgentRow, ConversationRow, TurnFact},
+    },
+};
+use serde_json::{Map, Value, json};
+
+/// Calls that campaigns place; a conversation that somebody else began would be `inbound`.
+const DIRECTION: &str = "outbound";
+
+/// An item of the list.
+pub fn item(row: &ConversationRow, account: &Account) -> Value {
+    let mut shown = Map::new();
+    shown.insert("conversationId".into(), json!(row.id));
+    common(&mut shown, row);
+    insert_some(&mut shown, "summary", row.analysis.as_ref().map(|analysis| &analysis.summary));
+    shown.insert("metadata".into(), metadata(row, account));
+    Value::Object(shown)
+}
+
+/// The whole conversation.
+pub fn detail(row: &ConversationRow, turns: &[TurnFact], agent: Option<&AgentRow>, account: &Account) -> Value {
+    let mut shown = Map::new();
+    shown.insert("conversationId".into(), json!(row.id));
+    common(&mut shown, row);
+    let analysis = row.analysis.as_ref();
+    insert_some(&mut shown, "summary", analysis.map(|a| &a.summary));
+    insert_some(&mut shown, "transcript", transcript(turns));
+    shown.insert("contactNumber".into(), json!(row.contact_number));
+    insert_some(&mut shown, "callerNumber", row.caller_number.as_ref());
+    insert_some(&mut shown, "sentiment", analysis.map(|a| &a.sentiment));
+    insert_some(&mut shown, "keyMoments", analysis.map(|a| &a.key_moments));
+    shown.insert("appointmentScheduled".into(), json!({}));
+    shown.insert("dataCollected".into(), collected(row, agent));
+    shown.insert("voiceMailDetected".into(), json!(row.voicemail));
+    insert_some(&mut shown, "errorMessage", row.error.as_ref());
+    shown.insert("callTransferred".into(), json!(row.transferred));
+    insert_some(&mut shown, "carrier", row.carrier.as_ref());
+    shown.insert("metadata".into(), metadata(row, account));
+    Value::Object(shown)
+}
+
+fn common(shown: &mut Map<String, Value>, row: &ConversationRow) {
+    shown.insert("agentId".into(), json!(row.agent));
+    shown.insert("agentName".into(), json!(row.agent_name));
+    insert_some(shown, "campaignId", row.campaign);
+    shown.insert("status".into(), json!(row.status.as_str()));
+    shown.insert("direction".into(), json!(DIRECTION));
+    shown.insert("startTimeUnix".into(), json!(row.started_at.unix_seconds()));
+    insert_some(shown, "endTimeUnix", row.ended_at.map(|at| at.unix_seconds()));
+    shown.insert("conversationDuration".into(), json!(duration_s(row)));
+}
+
+/// Whole seconds from the answer to the end; 0 until both are known.
+fn duration_s(row: &ConversationRow) -> u64 {
+    match (row.answered_at, row.ended_at) {
+        (Some(answered), Some(ended)) => ended.since(answered).as_secs(),
+        _ => 0,
+    }
+}
+
+fn insert_some(shown: &mut Map<String, Value>, name: &str, value: Option<impl serde::Serialize>) {
+    if let Some(value) = value {
+        shown.insert(name.into(), json!(value));
+    }
+}
+
+fn metadata(row: &ConversationRow, account: &Account) -> Value {
+    json!({
+        "createdAt": row.created_at.to_iso8601(),
+        "createdBy": { "userId": account.id, "userEmail": account.email },
+    })
+}
+
+/// Lines `Agent: …` and `User: …`; none when nothing was said.
+fn transcript(turns: &[TurnFact]) -> Option<String> {
+    let lines: Vec<String> = turns
+        .iter()
+        .filter(|turn| !turn.text.trim().is_empty())
+        .map(|turn| {
+            let speaker = match turn.speaker {
+                Speaker::Agent => "Agent",
+                Speaker::User => "User",
+            };
+            let words: Vec<&str> = turn.text.split_whitespace().collect();
+            format!("{speaker}: {}", words.join(" "))
+        })
+        .collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// `items` holds all entities, those of the agent first and in its order; `entity` and `value` are the first of them.
+fn collected(row: &ConversationRow, agent: Option<&AgentRow>) -> Value {
+    let entities = agent
+        .and_then(|agent| agent::complete(&agent.document).ok())
+        .map(|agent| agent.platform_settings.data_collection.typed())
+        .unwrap_or_default();
+    let asked = entities
+        .iter()
+        .filter_map(|(name, entity)| Some((name, row.collected.get(name)?, entity.kind)));
+    let others = row
+        .collected
+        .iter()
+        .filter(|(name, _)| !entities.iter().any(|(known, _)| known == *name))
+        .map(|(name, value)| (name, value, EntityKind::String));
+    let items: Vec<Value> = asked
+        .chain(others)
+        .map(|(name, value, kind)| json!({ "entity": name, "value": value, "type": kind }))
+        .collect();
+    let mut shown = Map::new();
+    if let Some(first) = items.first() {
+        shown.insert("entity".into(), first["entity"].clone());
+        shown.insert("value".into(), first["value"].clone());
+    }
+    shown.insert("items".into(), Value::Array(items));
+    Value::Object(shown)
+}
