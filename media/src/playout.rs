@@ -1,1 +1,8 @@
-//! Not written yet.
+//! Playout of the agent's speech: the account of every sample sent ([`Ledger`]) and the speech it is sent from
+//! ([`Speech`]).
+
+mod ledger;
+mod speech;
+
+pub use ledger::{Ledger, LineAbilities};
+pub use speech::{Speech, WordEnd};

@@ -1,0 +1,301 @@
+//! The account of every sample sent to the line: played, cleared or outstanding. Marks tell where the carrier stands,
+//! the clock fills in between them.
+
+use std::collections::VecDeque;
+
+/// A mark this late after its audio should have been played is taken for lost.
+const LOST_MARK_MS: u64 = 1_000;
+
+/// What the line can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LineAbilities {
+    /// It buffers audio sent ahead of time and plays it in order.
+    pub buffers: bool,
+    /// It returns a mark when the audio before it has been played.
+    pub marks: bool,
+    /// It can drop what it has buffered.
+    pub clear: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    id: u64,
+    position: u64,
+}
+
+/// At that time the line played that position.
+#[derive(Debug, Clone, Copy)]
+struct Anchor {
+    position: u64,
+    at_ms: u64,
+}
+
+/// The account. Positions count samples sent since the start, cleared ones included.
+#[derive(Debug)]
+pub struct Ledger {
+    abilities: LineAbilities,
+    samples_per_ms: u64,
+    sent: u64,
+    cleared: u64,
+    /// Everything before it is settled: played or cleared.
+    floor: u64,
+    anchor: Option<Anchor>,
+    /// Marks not returned, in order.
+    marks: VecDeque<Mark>,
+    next_mark: u64,
+}
+
+impl Ledger {
+    /// An empty account of a line of `sample_rate` Hz.
+    pub fn new(abilities: LineAbilities, sample_rate: u32) -> Self {
+        Self {
+            abilities,
+            samples_per_ms: u64::from(sample_rate / 1_000).max(1),
+            sent: 0,
+            cleared: 0,
+            floor: 0,
+            anchor: None,
+            marks: VecDeque::new(),
+            next_mark: 0,
+        }
+    }
+
+    /// Samples sent in all.
+    pub fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// Samples cleared in all.
+    pub fn cleared(&self) -> u64 {
+        self.cleared
+    }
+
+    /// Samples played in all, by `now_ms`.
+    pub fn played(&self, now_ms: u64) -> u64 {
+        self.head(now_ms) - self.cleared
+    }
+
+    /// Samples sent and neither played nor cleared.
+    pub fn outstanding(&self, now_ms: u64) -> u64 {
+        self.sent - self.head(now_ms)
+    }
+
+    /// Where playout stands, between what was last settled and what was sent.
+    pub fn head(&self, now_ms: u64) -> u64 {
+        let clock = self.clock(now_ms);
+        let lost = LOST_MARK_MS * self.samples_per_ms;
+        let awaited = self.marks.iter().find(|mark| clock < mark.position + lost);
+        clock
+            .min(awaited.map_or(self.sent, |mark| mark.position))
+            .clamp(self.floor, self.sent)
+    }
+
+    /// Notes that `samples` went out.
+    pub fn send(&mut self, samples: u64, now_ms: u64) {
+        let head = self.head(now_ms);
+        if self.anchor.is_none() || head == self.sent {
+            self.settle(head);
+            // Marks given up for lost.
+            let settled = self.clock(now_ms).saturating_sub(LOST_MARK_MS * self.samples_per_ms);
+            self.marks.retain(|mark| mark.position > settled);
+            self.anchor = Some(Anchor {
+                position: self.sent,
+                at_ms: now_ms,
+            });
+        }
+        self.sent += samples;
+    }
+
+    /// Notes a mark behind what was sent last; its number, if the line has marks.
+    pub fn mark(&mut self) -> Option<u64> {
+        if !self.abilities.marks {
+            return None;
+        }
+        let id = self.next_mark;
+        self.next_mark += 1;
+        self.marks.push_back(Mark {
+            id,
+            position: self.sent,
+        });
+        Some(id)
+    }
+
+    /// A mark came back. One that was cleared, or is not known, counts for nothing.
+    pub fn marked(&mut self, id: u64, now_ms: u64) {
+        let Some(index) = self.marks.iter().position(|mark| mark.id == id) else {
+            return;
+        };
+        let head = self.head(now_ms);
+        let Some(mark) = self.marks.drain(..=index).next_back() else {
+            return;
+        };
+        // A mark long given up for lost must not set playout back.
+        if mark.position >= head {
+            self.settle(mark.position);
+            self.anchor = Some(Anchor {
+                position: mark.position,
+                at_ms: now_ms,
+            });
+        }
+    }
+
+    /// Drops what is outstanding, if the line can; where playout stopped. A line that cannot plays on to the end.
+    pub fn clear(&mut self, now_ms: u64) -> u64 {
+        if !self.abilities.clear {
+            return self.sent;
+        }
+        let head = self.head(now_ms);
+        self.cleared += self.sent - head;
+        self.floor = self.sent;
+        self.anchor = None;
+        self.marks.clear();
+        head
+    }
+
+    /// Whether all that was sent is settled, a mark that is still awaited included.
+    pub fn is_idle(&self, now_ms: u64) -> bool {
+        now_ms >= self.idle_at_ms()
+    }
+
+    /// When all that was sent will be settled, as far as is known.
+    pub fn idle_at_ms(&self) -> u64 {
+        let Some(anchor) = self.anchor else {
+            return 0;
+        };
+        let position = self.sent.max(anchor.position);
+        let end = self.reached_at_ms(position);
+        match self.marks.is_empty() {
+            true => end,
+            false => end + LOST_MARK_MS,
+        }
+    }
+
+    /// When the clock reaches a position that was sent; now or earlier if it has.
+    pub fn reached_at_ms(&self, position: u64) -> u64 {
+        self.anchor.map_or(0, |anchor| {
+            anchor.at_ms + position.saturating_sub(anchor.position).div_ceil(self.samples_per_ms)
+        })
+    }
+
+    /// Where playout would stand by the clock alone.
+    fn clock(&self, now_ms: u64) -> u64 {
+        self.anchor.map_or(self.floor, |anchor| {
+            anchor.position + now_ms.saturating_sub(anchor.at_ms) * self.samples_per_ms
+        })
+    }
+
+    /// Everything before `position` was played.
+    fn settle(&mut self, position: u64) {
+        self.floor = self.floor.max(position);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const CARRIER: LineAbilities = LineAbilities {
+        buffers: true,
+        marks: true,
+        clear: true,
+    };
+
+    fn ledger(marks: bool) -> Ledger {
+        Ledger::new(LineAbilities { marks, ..CARRIER }, 8_000)
+    }
+
+    #[test]
+    fn without_marks_the_clock_tells_the_position() {
+        let mut ledger = ledger(false);
+        ledger.send(1_600, 1_000);
+        assert_eq!(ledger.head(1_100), 800);
+        assert_eq!(ledger.head(5_000), 1_600);
+        ledger.send(1_600, 5_000);
+        assert_eq!(ledger.head(5_100), 2_400, "playout begins anew after a pause");
+        assert!(!ledger.is_idle(5_199) && ledger.is_idle(5_200));
+    }
+
+    #[test]
+    fn the_clock_never_runs_past_the_next_mark() {
+        let mut ledger = ledger(true);
+        ledger.send(1_600, 0);
+        let first = ledger.mark().unwrap();
+        ledger.send(1_600, 0);
+        ledger.mark();
+        assert_eq!(ledger.head(300), 1_600);
+        ledger.marked(first, 340);
+        assert_eq!(ledger.head(390), 2_000, "counted from the mark's return");
+    }
+
+    #[test]
+    fn marks_outstanding_at_a_clear_never_count() {
+        let mut ledger = ledger(true);
+        ledger.send(1_600, 0);
+        let first = ledger.mark().unwrap();
+        ledger.send(1_600, 0);
+        let second = ledger.mark().unwrap();
+        ledger.marked(first, 200);
+        assert_eq!(ledger.clear(300), 2_400);
+        ledger.marked(second, 310);
+        assert_eq!(
+            (ledger.played(400), ledger.cleared(), ledger.outstanding(400)),
+            (2_400, 800, 0)
+        );
+        ledger.send(800, 500);
+        assert_eq!(ledger.played(550), 2_800);
+    }
+
+    #[test]
+    fn a_lost_mark_does_not_stop_playout_for_ever() {
+        let mut ledger = ledger(true);
+        ledger.send(1_600, 0);
+        let lost = ledger.mark().unwrap();
+        assert!(!ledger.is_idle(1_199) && ledger.is_idle(1_200));
+        ledger.send(1_600, 1_300);
+        assert_eq!(ledger.head(1_400), 2_400);
+        ledger.marked(lost, 1_450);
+        assert!(ledger.head(1_450) >= 2_400);
+    }
+
+    #[test]
+    fn a_line_that_cannot_clear_plays_what_it_has() {
+        let mut ledger = Ledger::new(
+            LineAbilities {
+                clear: false,
+                ..CARRIER
+            },
+            8_000,
+        );
+        ledger.send(1_600, 0);
+        assert_eq!(ledger.clear(100), 1_600);
+        assert_eq!(ledger.outstanding(100), 800);
+    }
+
+    proptest! {
+        #[test]
+        fn sent_is_played_and_cleared_and_outstanding(
+            marks in any::<bool>(),
+            steps in prop::collection::vec((0u8..5, 0u64..500, 0u64..4_000), 1..200),
+        ) {
+            let mut ledger = ledger(marks);
+            let (mut now, mut head, mut played) = (0, 0, 0);
+            for (step, wait, number) in steps {
+                now += wait;
+                match step {
+                    0 | 1 => ledger.send(number, now),
+                    2 => drop(ledger.mark()),
+                    3 => ledger.marked(number % 40, now),
+                    _ => drop(ledger.clear(now)),
+                }
+                prop_assert_eq!(ledger.sent(), ledger.played(now) + ledger.cleared() + ledger.outstanding(now));
+                prop_assert!(ledger.head(now) >= head, "playout never goes back");
+                prop_assert!(ledger.played(now) >= played);
+                (head, played) = (ledger.head(now), ledger.played(now));
+            }
+            let end = now.max(ledger.idle_at_ms());
+            prop_assert_eq!(ledger.outstanding(end), 0);
+        }
+    }
+}
