@@ -1,1 +1,7 @@
-//! Not written yet.
+//! wip
+
+mod handset;
+mod line;
+mod log;
+mod persona;
+mod wire;

@@ -159,7 +159,7 @@ pub fn parse(text: &str) -> Result<Event, StreamError> {
         Err(error) => return ignored_or(text, &error),
     };
     match message.event.as_ref() {
-        "media" => media_event(message.media.ok_or(StreamError::Incomplete("media"))?),
+        "media" => media_event(&message.media.ok_or(StreamError::Incomplete("media"))?),
         "mark" => {
             let name = message.mark.ok_or(StreamError::Incomplete("mark"))?.name;
             named("mark.name", &name)?;
@@ -188,7 +188,7 @@ fn ignored_or(text: &str, error: &serde_json::Error) -> Result<Event, StreamErro
     }
 }
 
-fn media_event(media: MediaBody<'_>) -> Result<Event, StreamError> {
+fn media_event(media: &MediaBody<'_>) -> Result<Event, StreamError> {
     if !matches!(&*media.track, "" | "inbound") {
         return Ok(Event::Ignored);
     }

@@ -1,0 +1,4 @@
+//! wip
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, Default)]
+/// wip
+pub struct Figures {}

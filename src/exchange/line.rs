@@ -1,0 +1,154 @@
+//! What a caller sent ahead, waiting to be played: audio and marks in order, taken in frames of 20 ms. Pure.
+
+use std::collections::VecDeque;
+
+/// Bytes of mu-law in a frame of 20 ms.
+pub(super) const FRAME: usize = 160;
+/// Ten minutes of audio; like Twilio, what comes beyond is thrown away.
+const MOST_BYTES: usize = 10 * 60 * 8_000;
+
+#[derive(Debug)]
+enum Waiting {
+    Audio { bytes: Vec<u8>, played: usize },
+    Mark(String),
+}
+
+/// The buffer of one stream.
+#[derive(Debug, Default)]
+pub(super) struct Line {
+    waiting: VecDeque<Waiting>,
+    bytes: usize,
+    /// Marks passed by the frame that is being played now.
+    passed: Vec<String>,
+    /// Audio thrown away because the buffer was full.
+    pub(super) discarded: u64,
+}
+
+impl Line {
+    /// Whether anything is left to play.
+    pub(super) fn is_empty(&self) -> bool {
+        self.bytes == 0
+    }
+
+    /// Takes audio to play.
+    pub(super) fn audio(&mut self, mut bytes: Vec<u8>) {
+        let room = MOST_BYTES - self.bytes;
+        if bytes.len() > room {
+            self.discarded += (bytes.len() - room) as u64;
+            bytes.truncate(room);
+        }
+        self.bytes += bytes.len();
+        self.waiting.push_back(Waiting::Audio { bytes, played: 0 });
+    }
+
+    /// Takes a mark, which comes back with the frame after the audio before it.
+    pub(super) fn mark(&mut self, name: String) {
+        self.waiting.push_back(Waiting::Mark(name));
+    }
+
+    /// Empties the buffer; all marks not yet returned are returned now.
+    pub(super) fn clear(&mut self) -> Vec<String> {
+        self.bytes = 0;
+        let mut marks = std::mem::take(&mut self.passed);
+        marks.extend(self.waiting.drain(..).filter_map(|item| match item {
+            Waiting::Mark(name) => Some(name),
+            Waiting::Audio { .. } => None,
+        }));
+        marks
+    }
+
+    /// The frame before this one has been played: returns the marks that have come due. `frame` gets the next audio
+    /// to play, up to [`FRAME`] bytes.
+    pub(super) fn tick(&mut self, frame: &mut Vec<u8>) -> Vec<String> {
+        frame.clear();
+        let mut due = std::mem::take(&mut self.passed);
+        while let Some(item) = self.waiting.front_mut() {
+            match item {
+                Waiting::Mark(name) => {
+                    let name = std::mem::take(name);
+                    if frame.is_empty() { due.push(name) } else { self.passed.push(name) }
+                    self.waiting.pop_front();
+                }
+                Waiting::Audio { bytes, played } => {
+                    let take = (FRAME - frame.len()).min(bytes.len() - *played);
+                    frame.extend_from_slice(&bytes[*played..*played + take]);
+                    *played += take;
+                    self.bytes -= take;
+                    if *played < bytes.len() {
+                        break;
+                    }
+                    self.waiting.pop_front();
+                }
+            }
+        }
+        due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn tick(line: &mut Line) -> (usize, Vec<String>) {
+        let mut frame = Vec::new();
+        let marks = line.tick(&mut frame);
+        (frame.len(), marks)
+    }
+
+    #[test]
+    fn a_mark_returns_when_the_audio_before_it_has_been_played() {
+        let mut line = Line::default();
+        line.audio(vec![1; 200]);
+        line.mark("a".into());
+        line.audio(vec![2; 40]);
+        line.mark("b".into());
+        assert_eq!(tick(&mut line), (160, vec![]));
+        assert_eq!(tick(&mut line), (80, vec![]));
+        assert_eq!(tick(&mut line), (0, vec!["a".to_owned(), "b".to_owned()]));
+        line.mark("c".into());
+        assert_eq!(tick(&mut line), (0, vec!["c".to_owned()]));
+    }
+
+    #[test]
+    fn clear_returns_every_mark_not_yet_returned() {
+        let mut line = Line::default();
+        line.audio(vec![1; 160]);
+        line.mark("a".into());
+        line.audio(vec![1; 1600]);
+        line.mark("b".into());
+        assert_eq!(tick(&mut line), (160, vec![]));
+        assert_eq!(line.clear(), ["a", "b"]);
+        assert!(line.is_empty());
+        assert_eq!(tick(&mut line), (0, vec![]));
+    }
+
+    proptest! {
+        #[test]
+        fn everything_is_played_once_in_order(pieces in proptest::collection::vec((0_usize..500, any::<bool>()), 0..30)) {
+            let mut line = Line::default();
+            let mut sent = Vec::new();
+            let mut marks = Vec::new();
+            for (at, (length, marked)) in pieces.into_iter().enumerate() {
+                let bytes = vec![u8::try_from(at).unwrap(); length];
+                sent.extend_from_slice(&bytes);
+                line.audio(bytes);
+                if marked {
+                    line.mark(at.to_string());
+                    marks.push(at.to_string());
+                }
+            }
+            let (mut played, mut returned, mut frame) = (Vec::new(), Vec::new(), Vec::new());
+            loop {
+                returned.extend(line.tick(&mut frame));
+                if frame.is_empty() {
+                    break;
+                }
+                played.extend_from_slice(&frame);
+            }
+            prop_assert_eq!(played, sent);
+            prop_assert_eq!(returned, marks);
+        }
+    }
+}
