@@ -1,6 +1,9 @@
 //! Writes facts in order and in batches, flushed within 200 ms and bounded in bytes, and feeds live progress.
 //! Decisions never pass through it.
 
+mod actor;
+mod buffer;
 mod message;
 
+pub use actor::*;
 pub use message::*;

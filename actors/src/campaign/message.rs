@@ -6,7 +6,8 @@ use serde::Serialize;
 use crate::{
     campaigns::{CampaignCommand, CommandError},
     id::AttemptId,
-    ports::store::{AgentRow, CampaignRow, CampaignStatus, ClaimedAttempt, Outcome, Remaining, StoreError},
+    lines::HeldClaims,
+    ports::store::{AgentRow, CampaignRow, CampaignStatus, Outcome, Remaining, StoreError},
 };
 
 /// Messages to a campaign. Results of its own tasks carry the generation they belong to; stale ones are dropped.
@@ -29,6 +30,8 @@ pub enum CampaignMessage {
     },
     /// The calls of this campaign that live already (after a restart).
     Attached(Vec<AttemptId>),
+    /// The line pool was restarted: attach again.
+    LinesRestarted,
     /// Look again for something to do (a timer).
     Tick,
     /// Place no new call; the node is going down.
@@ -46,16 +49,18 @@ pub enum CampaignMessage {
         generation: u64,
         /// How many lines were set aside for them.
         lines: usize,
-        /// The attempts.
-        attempts: Result<Vec<ClaimedAttempt>, StoreError>,
+        /// The attempts; those not handed on to a call go back to the queue.
+        attempts: Result<HeldClaims, StoreError>,
     },
-    /// A guarded state change was committed or refused, own.
+    /// A guarded state change was committed or refused, own. Only one is under way at a time.
     StateChanged {
-        /// Generation.
-        generation: u64,
-        /// The row afterwards.
-        row: Result<CampaignRow, StoreError>,
+        /// The row as it is now, as far as it was read.
+        latest: CampaignRow,
+        /// Whether the change was made.
+        changed: Result<(), CommandError>,
     },
+    /// The row was read again, own.
+    RowRead(CampaignRow),
     /// What is left to do was counted, own.
     Counted {
         /// Generation.

@@ -65,6 +65,15 @@ pub enum CampaignsMessage {
         /// It panicked; restart it from the store.
         crashed: bool,
     },
+    /// A campaign rests, without calls and without work: its actor may end, if it has seen every command.
+    Resting {
+        /// Which.
+        campaign: CampaignId,
+        /// How many commands it has taken.
+        commands: u64,
+    },
+    /// The line pool was restarted: every campaign attaches again.
+    LinesRestarted,
     /// Result of a read from the store, own.
     Loaded(Box<LoadedCampaign>),
     /// How many campaign actors there are.

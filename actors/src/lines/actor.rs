@@ -96,6 +96,7 @@ impl Actor for LinesActor {
                 state.pool.wish(campaign, want);
             }
             LinesMessage::ReturnLines { campaign, lines } => state.pool.give_back(campaign, lines),
+            LinesMessage::WithdrawWish(campaign) => state.pool.wish(campaign, 0),
             LinesMessage::Withdraw(campaign) => {
                 state.pool.reclaim(campaign);
                 state.requesters.remove(&campaign);

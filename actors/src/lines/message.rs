@@ -34,6 +34,8 @@ pub enum LinesMessage {
         /// How many.
         lines: usize,
     },
+    /// A campaign wants no more lines for now. Grants on their way it gives back itself.
+    WithdrawWish(CampaignId),
     /// A campaign's actor is gone: its wish and its unused grants are taken back.
     Withdraw(CampaignId),
     /// Place a call on a granted line.

@@ -1,0 +1,276 @@
+//! The dialing loop of a campaign: count what is due, ask for lines, claim, hand over to calls.
+
+use std::{sync::Arc, time::Duration};
+
+use ractor::ActorRef;
+use tokio::time::Instant;
+
+use super::{CampaignMessage, CampaignState, Event, Intent, PlanContext, actor::Order, plan};
+use crate::{
+    agent,
+    id::AttemptId,
+    lines::{HeldClaims, LinesMessage},
+    ports::store::{AgentRow, CampaignStatus, Outcome, Remaining, StoreError},
+};
+
+/// How often a campaign looks for new work while calls run, and for the end of calls that run elsewhere.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+impl CampaignState {
+    /// Counts what is left to do.
+    pub(super) fn look(&mut self, me: &ActorRef<CampaignMessage>) {
+        if self.counting {
+            self.count_again = true;
+            return;
+        }
+        self.counting = true;
+        let (me, store) = (me.clone(), Arc::clone(&self.ports.store));
+        let (campaign, generation) = (self.row.id, self.generation);
+        tokio::spawn(async move {
+            let remaining = store.remaining(campaign).await;
+            let _ = me.cast(CampaignMessage::Counted { generation, remaining });
+        });
+    }
+
+    pub(super) fn counted(
+        &mut self,
+        me: &ActorRef<CampaignMessage>,
+        generation: u64,
+        remaining: Result<Remaining, StoreError>,
+    ) {
+        self.counting = false;
+        let again = std::mem::take(&mut self.count_again);
+        if !self.dials() {
+            return;
+        }
+        if generation != self.generation || again {
+            self.look(me);
+            return;
+        }
+        match remaining {
+            Ok(remaining) => {
+                self.trouble.reset();
+                self.pacing.counted(&remaining);
+                self.act_on(me, &remaining);
+            }
+            Err(error) => self.wake_after_trouble(me, &error),
+        }
+    }
+
+    fn act_on(&mut self, me: &ActorRef<CampaignMessage>, remaining: &Remaining) {
+        if remaining.due > 0 || self.pacing.claiming() {
+            self.request_lines(me);
+        } else if remaining.open > 0 || !self.live.is_empty() {
+            // Ends of our own calls are told; those of others, and retries that fall due, are looked for.
+            self.wake(me, LOOK_AGAIN);
+        } else if remaining.later > 0 {
+            let next_run_at = remaining.next_due;
+            self.order(
+                me,
+                Order::Own(Intent {
+                    next_run_at,
+                    ..Event::OnlyLater.into()
+                }),
+            );
+        } else {
+            self.order(me, Order::Own(Event::NothingLeft.into()));
+        }
+    }
+
+    /// Asks for as many lines as can be used now.
+    fn request_lines(&mut self, me: &ActorRef<CampaignMessage>) {
+        if !self.dials() {
+            return;
+        }
+        let now = Instant::now();
+        let want = self.pacing.want(self.live.len(), now);
+        let wish = LinesMessage::RequestLines {
+            campaign: self.row.id,
+            want,
+            requester: me.clone(),
+        };
+        if self.lines.cast(wish).is_err() {
+            self.wake(me, LOOK_AGAIN);
+        }
+        if let Some(until) = self.pacing.held_until(now) {
+            self.wake(me, until.duration_since(now));
+        }
+    }
+
+    fn return_lines(&self, lines: usize) {
+        if lines > 0 {
+            let campaign = self.row.id;
+            let _ = self.lines.cast(LinesMessage::ReturnLines { campaign, lines });
+        }
+    }
+
+    /// Nothing is dialed from here on: the wish is withdrawn, and claims still on their way go back.
+    pub(super) fn stop_dialing(&mut self) {
+        self.generation += 1;
+        let unused = self.pacing.drop_grants();
+        self.return_lines(unused);
+        let _ = self.lines.cast(LinesMessage::WithdrawWish(self.row.id));
+    }
+
+    pub(super) fn lines_granted(&mut self, me: &ActorRef<CampaignMessage>, lines: usize) {
+        if !self.dials() {
+            self.return_lines(lines);
+            return;
+        }
+        let unused = self.pacing.granted(lines, self.live.len(), Instant::now());
+        self.return_lines(unused);
+        self.claim(me);
+    }
+
+    /// Reads the agent afresh and claims for the lines at hand. Not bound to this actor: a claim that was made must
+    /// find its way back to the queue if the actor is gone.
+    fn claim(&mut self, me: &ActorRef<CampaignMessage>) {
+        let Some(lines) = self.pacing.begin_claim() else {
+            return;
+        };
+        let (me, store, node) = (me.clone(), Arc::clone(&self.ports.store), self.node);
+        let (row, generation) = (self.row.clone(), self.generation);
+        tokio::spawn(async move {
+            let agent = store.agent(row.account, row.agent).await;
+            let attempts = match &agent {
+                Ok(_) => {
+                    let limit = i64::try_from(lines).unwrap_or(i64::MAX);
+                    let claimed = store.claim(node, row.id, limit).await;
+                    claimed.map(|attempts| HeldClaims::new(attempts, store))
+                }
+                Err(_) => Ok(HeldClaims::new(Vec::new(), store)),
+            };
+            let _ = me.cast(CampaignMessage::AgentRead { generation, agent });
+            let _ = me.cast(CampaignMessage::Claimed {
+                generation,
+                lines,
+                attempts,
+            });
+        });
+    }
+
+    pub(super) fn agent_read(
+        &mut self,
+        me: &ActorRef<CampaignMessage>,
+        generation: u64,
+        agent: Result<AgentRow, StoreError>,
+    ) {
+        if generation != self.generation {
+            return;
+        }
+        self.agent = None;
+        let reason = match agent {
+            Ok(row) => match agent::complete(&row.document) {
+                Ok(agent) => {
+                    self.agent = Some(Arc::new(agent));
+                    return;
+                }
+                Err(error) => format!("agent {} cannot be read: {error}", row.id),
+            },
+            Err(StoreError::NotFound) => format!("agent {} does not exist any more", self.row.agent),
+            Err(StoreError::Damaged(error)) => format!("agent {} cannot be read: {error}", self.row.agent),
+            Err(error) => {
+                self.wake_after_trouble(me, &error);
+                return;
+            }
+        };
+        let reason = Some(reason);
+        self.order(
+            me,
+            Order::Own(Intent {
+                reason,
+                ..Event::CannotGoOn.into()
+            }),
+        );
+    }
+
+    pub(super) fn claimed(
+        &mut self,
+        me: &ActorRef<CampaignMessage>,
+        generation: u64,
+        lines: usize,
+        attempts: Result<HeldClaims, StoreError>,
+    ) {
+        let current = generation == self.generation && self.dials();
+        match attempts {
+            Ok(held) if current && self.agent.is_some() => {
+                let claimed = held.len();
+                self.pacing.end_claim(claimed);
+                let dialed = self.dial(held);
+                self.return_lines(lines.saturating_sub(dialed));
+                if claimed == 0 {
+                    // Counted as due and yet not to be had: somebody else has it, or the campaign does not run.
+                    self.read_row(me);
+                    self.wake(me, LOOK_AGAIN);
+                    return;
+                }
+            }
+            other => {
+                self.pacing.end_claim(0);
+                self.return_lines(lines);
+                if let (true, Err(error)) = (current, &other) {
+                    self.wake_after_trouble(me, error);
+                } else if !current && self.dials() {
+                    self.look(me);
+                }
+                // Claims of an older generation are released as they are dropped.
+                return;
+            }
+        }
+        self.claim(me);
+        if self.pacing.due() {
+            self.request_lines(me);
+        } else {
+            self.look(me);
+        }
+    }
+
+    fn read_row(&self, me: &ActorRef<CampaignMessage>) {
+        let (me, store) = (me.clone(), Arc::clone(&self.ports.store));
+        let (account, campaign) = (self.row.account, self.row.id);
+        tokio::spawn(async move {
+            if let Ok(row) = store.campaign(account, campaign).await {
+                let _ = me.cast(CampaignMessage::RowRead(row));
+            }
+        });
+    }
+
+    /// Hands claimed attempts over to calls; how many were taken.
+    fn dial(&mut self, mut held: HeldClaims) -> usize {
+        let Some(agent) = &self.agent else { return 0 };
+        let context = PlanContext {
+            agent: Arc::clone(agent),
+            carrier: self.ports.carrier.name(),
+            ring_timeout: self.ring_timeout,
+            now: self.ports.clock.now(),
+        };
+        let mut dialed = 0;
+        while let Some(attempt) = held.take() {
+            let call = plan(attempt.clone(), &context);
+            if self.lines.cast(LinesMessage::Dial(Box::new(call))).is_err() {
+                held.put_back(attempt);
+                break;
+            }
+            self.live.insert(attempt.claim.attempt);
+            dialed += 1;
+        }
+        dialed
+    }
+
+    pub(super) fn call_ended(&mut self, me: &ActorRef<CampaignMessage>, attempt: AttemptId, outcome: Option<&Outcome>) {
+        if !self.live.remove(&attempt) {
+            return;
+        }
+        self.pacing.call_ended(outcome, Instant::now());
+        if self.row.status != CampaignStatus::Running || self.draining {
+            return;
+        }
+        if self.pacing.due() {
+            self.request_lines(me);
+        } else if self.live.is_empty() {
+            self.look(me);
+        } else {
+            self.wake(me, LOOK_AGAIN);
+        }
+    }
+}

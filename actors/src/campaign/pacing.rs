@@ -1,0 +1,141 @@
+//! How many lines a campaign asks for, and how long it holds back when nothing gets through. Free of I/O.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::{
+    node::Backoff,
+    ports::store::{CampaignRow, Outcome, Remaining},
+};
+
+/// The figures of a campaign that dials.
+#[derive(Debug, Clone)]
+pub struct Pacing {
+    /// Calls at once.
+    most: usize,
+    /// Contacts and attempts that may be dialed now, as far as is known.
+    due: usize,
+    /// Lines granted for the next claim.
+    granted: usize,
+    /// Lines set aside for a claim under way.
+    claiming: usize,
+    /// Nothing is asked for before this instant.
+    held_until: Option<Instant>,
+    refusals: Backoff,
+}
+
+impl Pacing {
+    /// Nothing is known to be due yet.
+    pub fn new(row: &CampaignRow) -> Self {
+        Self {
+            most: row
+                .max_concurrent_calls
+                .map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX)),
+            due: 0,
+            granted: 0,
+            claiming: 0,
+            held_until: None,
+            refusals: Backoff::new(Duration::from_secs(1), Duration::from_secs(60)),
+        }
+    }
+
+    /// The limit may have been changed.
+    pub fn limit(&mut self, row: &CampaignRow) {
+        self.most = Self::new(row).most;
+    }
+
+    /// How many lines to ask for with `live` calls running.
+    pub fn want(&self, live: usize, now: Instant) -> usize {
+        if self.held_until.is_some_and(|until| now < until) {
+            return 0;
+        }
+        let taken = self.granted + self.claiming;
+        self.most
+            .saturating_sub(live + taken)
+            .min(self.due.saturating_sub(taken))
+    }
+
+    /// Until when it holds back.
+    pub fn held_until(&self, now: Instant) -> Option<Instant> {
+        self.held_until.filter(|until| now < *until)
+    }
+
+    /// Whether something is known to be due.
+    pub fn due(&self) -> bool {
+        self.due > 0
+    }
+
+    /// The store counted.
+    pub fn counted(&mut self, remaining: &Remaining) {
+        // Claims under way are not counted by the store any more, or soon will not be; the next claim tells.
+        self.due = usize::try_from(remaining.due).unwrap_or(0);
+    }
+
+    /// Lines were granted; how many of them are of no use.
+    pub fn granted(&mut self, lines: usize, live: usize, now: Instant) -> usize {
+        let used = lines.min(self.want(live, now));
+        self.granted += used;
+        lines - used
+    }
+
+    /// Whether a claim is under way.
+    pub fn claiming(&self) -> bool {
+        self.claiming > 0
+    }
+
+    /// For how many lines to claim now; none while a claim is under way.
+    pub fn begin_claim(&mut self) -> Option<usize> {
+        if self.claiming > 0 || self.granted == 0 {
+            return None;
+        }
+        self.claiming = std::mem::take(&mut self.granted);
+        Some(self.claiming)
+    }
+
+    /// The claim is over with `claimed` attempts.
+    pub fn end_claim(&mut self, claimed: usize) {
+        let lines = std::mem::take(&mut self.claiming);
+        self.due = if claimed < lines {
+            0
+        } else {
+            self.due.saturating_sub(claimed)
+        };
+    }
+
+    /// Lines granted and not yet claimed for, taken back.
+    pub fn drop_grants(&mut self) -> usize {
+        std::mem::take(&mut self.granted)
+    }
+
+    /// Asks for nothing for a while.
+    pub fn hold(&mut self, until: Instant) {
+        self.held_until = Some(self.held_until.map_or(until, |held| held.max(until)));
+    }
+
+    /// A call ended. One that the carrier would not take makes the campaign hold back, longer each time, so that an
+    /// account without credit does not use up every contact.
+    pub fn call_ended(&mut self, outcome: Option<&Outcome>, now: Instant) {
+        if got_through(outcome) {
+            self.refusals.reset();
+        } else if self.held_until(now).is_none() {
+            let wait = self.refusals.failed();
+            self.hold(now + wait);
+        }
+    }
+}
+
+/// Whether the carrier took the call. None means that nothing was dialed.
+fn got_through(outcome: Option<&Outcome>) -> bool {
+    match outcome {
+        None => false,
+        Some(outcome) => !outcome
+            .error
+            .as_deref()
+            .is_some_and(|e| e.starts_with("carrier-error: account refused")),
+    }
+}
+
+#[cfg(test)]
+#[path = "pacing_tests.rs"]
+mod tests;

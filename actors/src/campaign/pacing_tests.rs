@@ -1,0 +1,117 @@
+//! How many lines a campaign asks for, and when it holds back.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::ports::store::ConversationStatus;
+
+fn pacing(most: Option<u32>, due: i64) -> Pacing {
+    let mut pacing = Pacing {
+        most: most.map_or(usize::MAX, |most| most as usize),
+        due: 0,
+        granted: 0,
+        claiming: 0,
+        held_until: None,
+        refusals: Backoff::new(Duration::from_secs(1), Duration::from_secs(60)),
+    };
+    pacing.counted(&Remaining {
+        due,
+        ..Remaining::default()
+    });
+    pacing
+}
+
+fn outcome(error: &str) -> Outcome {
+    Outcome {
+        status: ConversationStatus::Failed,
+        error: Some(error.into()),
+        voicemail: false,
+        transferred: false,
+        collected: BTreeMap::new(),
+    }
+}
+
+#[test]
+fn lines_in_use_and_underway_count_against_both_limits() {
+    let now = Instant::now();
+    let mut pacing = pacing(Some(5), 10);
+    assert_eq!(pacing.want(0, now), 5);
+    assert_eq!(pacing.want(3, now), 2);
+    assert_eq!(pacing.granted(4, 3, now), 2, "two of four are of no use");
+    assert_eq!(pacing.want(3, now), 0);
+    assert_eq!(pacing.begin_claim(), Some(2));
+    assert_eq!(pacing.begin_claim(), None, "one claim at a time");
+    assert_eq!(pacing.want(3, now), 0);
+    pacing.end_claim(2);
+    assert_eq!(pacing.want(5, now), 0);
+    assert_eq!(pacing.want(0, now), 5);
+}
+
+#[test]
+fn a_claim_that_brings_less_than_asked_for_has_emptied_the_queue() {
+    let now = Instant::now();
+    let mut pacing = pacing(None, 10);
+    assert_eq!(pacing.granted(8, 0, now), 0);
+    pacing.begin_claim();
+    pacing.end_claim(3);
+    assert!(!pacing.due());
+}
+
+#[test]
+fn a_refused_account_slows_the_campaign_down_more_and_more() {
+    let mut now = Instant::now();
+    let mut pacing = pacing(None, 1_000_000);
+    let refused = outcome("carrier-error: account refused: no credit");
+    let mut waits = Vec::new();
+    for _ in 0..8 {
+        pacing.call_ended(Some(&refused), now);
+        let until = pacing.held_until(now).unwrap();
+        assert_eq!(pacing.want(0, now), 0);
+        waits.push(until.duration_since(now).as_secs());
+        now = until;
+    }
+    assert_eq!(waits, [1, 2, 4, 8, 16, 32, 60, 60]);
+    pacing.call_ended(Some(&outcome("busy")), now);
+    assert!(pacing.want(0, now) > 0);
+    pacing.call_ended(None, now);
+    assert_eq!(pacing.held_until(now), Some(now + Duration::from_secs(1)));
+}
+
+proptest! {
+    /// Whatever is granted and claimed, no more lines are held than the campaign may use, and what it does not use
+    /// it gives back.
+    #[test]
+    fn a_campaign_never_holds_more_than_its_limit(
+        most in 0..6u32,
+        due in 0..20i64,
+        steps in prop::collection::vec((0..4u8, 0..8usize), 0..60),
+    ) {
+        let now = Instant::now();
+        let mut pacing = pacing(Some(most), due);
+        let (mut live, mut held) = (0usize, 0usize);
+        for (step, n) in steps {
+            match step {
+                0 => {
+                    let unused = pacing.granted(n, live, now);
+                    prop_assert!(unused <= n);
+                    held += n - unused;
+                }
+                1 => {
+                    if let Some(lines) = pacing.begin_claim() {
+                        let claimed = n.min(lines);
+                        pacing.end_claim(claimed);
+                        live += claimed;
+                        held -= lines;
+                    }
+                }
+                2 => held -= pacing.drop_grants(),
+                _ => live = live.saturating_sub(n),
+            }
+            prop_assert!(live + held <= most as usize);
+        }
+        pacing.drop_grants();
+        prop_assert!(pacing.want(0, now) <= most as usize);
+    }
+}

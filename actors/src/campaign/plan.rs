@@ -1,0 +1,92 @@
+//! From a claimed attempt and its agent to everything a call needs to know. Free of I/O.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use chrono_tz::Tz;
+use serde_json::Value;
+
+use crate::{agent::Agent, call::CallPlan, phone_number::PhoneNumber, ports::store::ClaimedAttempt, time::Timestamp};
+
+/// What all calls of a campaign share.
+#[derive(Clone)]
+pub struct PlanContext {
+    /// The agent.
+    pub agent: Arc<Agent>,
+    /// The carrier that will be asked.
+    pub carrier: &'static str,
+    /// How long a call may ring.
+    pub ring_timeout: Duration,
+    /// The present instant.
+    pub now: Timestamp,
+}
+
+/// Plans one call.
+pub fn plan(attempt: ClaimedAttempt, context: &PlanContext) -> CallPlan {
+    let caller_id = caller_id(&context.agent, context.carrier);
+    CallPlan {
+        agent_id: attempt.agent,
+        variables: Arc::new(variables(&attempt, caller_id.as_ref(), context)),
+        attempt,
+        agent: Arc::clone(&context.agent),
+        caller_id,
+        ring_timeout: context.ring_timeout,
+    }
+}
+
+/// The agent's first number at the carrier.
+fn caller_id(agent: &Agent, carrier: &str) -> Option<PhoneNumber> {
+    let mut numbers = agent.phone_numbers.iter();
+    let own = numbers.find(|number| number.provider.as_deref() == Some(carrier))?;
+    match PhoneNumber::parse(&own.number) {
+        Ok(number) => Some(number),
+        Err(error) => {
+            tracing::warn!(%error, "the agent's phone number is not used as caller id");
+            None
+        }
+    }
+}
+
+/// Values of the placeholders: the agent's own, over them the contact's fields, over them the system's.
+fn variables(
+    attempt: &ClaimedAttempt,
+    caller_id: Option<&PhoneNumber>,
+    context: &PlanContext,
+) -> BTreeMap<String, String> {
+    let section = &context.agent.conversation_config.agent;
+    let contact = &attempt.contact;
+    let free = section.dynamic_variables.iter().chain(&contact.extra);
+    let mut values: BTreeMap<String, String> = free.map(|(name, value)| (name.clone(), text(value))).collect();
+    let mut set = |name: &str, value: String| values.insert(name.to_owned(), value);
+    set("phoneNumber", contact.phone_number.to_string());
+    if let Some(name) = &contact.name {
+        set("name", name.clone());
+    }
+    if let Some(email) = &contact.email {
+        set("email", email.clone());
+    }
+    let zone: Tz = section.prompt.timezone.parse().unwrap_or(Tz::UTC);
+    let local = context.now.to_utc().with_timezone(&zone);
+    set("system__agent_id", attempt.agent.to_string());
+    set("system__conversation_id", attempt.claim.attempt.to_string());
+    set(
+        "system__caller_number",
+        caller_id.map(ToString::to_string).unwrap_or_default(),
+    );
+    set("system__called_number", contact.phone_number.to_string());
+    set("system__time", local.format("%Y-%m-%d %H:%M:%S").to_string());
+    set("system__timezone", zone.name().to_owned());
+    set("system__call_duration_secs", "0".to_owned());
+    values
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

@@ -1,0 +1,85 @@
+//! Variables and caller ID of a planned call.
+
+use serde_json::json;
+
+use super::*;
+use crate::{
+    id::{AccountId, AgentId, AttemptId, CampaignId, NodeId},
+    ports::store::{CampaignContact, Claim},
+};
+
+fn attempt(extra: Value) -> ClaimedAttempt {
+    ClaimedAttempt {
+        claim: Claim {
+            attempt: AttemptId::new(),
+            owner: NodeId::new(),
+            epoch: 1,
+        },
+        account: AccountId::new(),
+        campaign: CampaignId::new(),
+        agent: AgentId::new(),
+        contact_index: 0,
+        attempt_no: 1,
+        contact: CampaignContact {
+            phone_number: PhoneNumber::parse("+15551234567").unwrap(),
+            contact: None,
+            name: Some("Ada".into()),
+            email: None,
+            extra: extra.as_object().cloned().unwrap_or_default(),
+        },
+    }
+}
+
+fn context(agent: Value) -> PlanContext {
+    PlanContext {
+        agent: Arc::new(serde_json::from_value(agent).unwrap()),
+        carrier: "simulated",
+        ring_timeout: Duration::from_secs(30),
+        now: Timestamp(1_767_614_400_000_000),
+    }
+}
+
+#[test]
+fn the_contacts_fields_win_over_the_agents_and_the_systems_over_both() {
+    let context = context(json!({ "conversationConfig": { "agent": {
+        "prompt": { "timezone": "Asia/Kolkata" },
+        "dynamicVariables": { "city": "Pune", "plan": "basic", "tries": 3, "vip": true, "system__time": "never" },
+    } } }));
+    let plan = plan(
+        attempt(json!({ "city": "Delhi", "name": "overridden", "note": null })),
+        &context,
+    );
+    let value = |name: &str| plan.variables.get(name).map(String::as_str);
+    assert_eq!(value("city"), Some("Delhi"));
+    assert_eq!(value("plan"), Some("basic"));
+    assert_eq!(value("tries"), Some("3"));
+    assert_eq!(value("vip"), Some("true"));
+    assert_eq!(value("note"), Some(""));
+    assert_eq!(value("name"), Some("Ada"));
+    assert_eq!(value("phoneNumber"), Some("+15551234567"));
+    assert_eq!(value("email"), None);
+    assert_eq!(value("system__time"), Some("2026-01-05 17:30:00"));
+    assert_eq!(value("system__timezone"), Some("Asia/Kolkata"));
+    assert_eq!(value("system__called_number"), Some("+15551234567"));
+    assert_eq!(
+        value("system__conversation_id"),
+        Some(plan.attempt.claim.attempt.to_string().as_str())
+    );
+}
+
+#[test]
+fn the_caller_id_is_the_agents_first_number_at_the_carrier() {
+    let numbers = json!([
+        { "provider": "twilio", "number": "+15550000001" },
+        { "provider": "simulated", "number": "+15550000002" },
+        { "provider": "simulated", "number": "+15550000003" },
+    ]);
+    let caller = |agent| plan(attempt(json!({})), &context(agent)).caller_id;
+    let with = caller(json!({ "phoneNumbers": numbers }));
+    assert_eq!(with.unwrap().as_str(), "+15550000002");
+    assert_eq!(caller(json!({})), None);
+    assert_eq!(
+        caller(json!({ "phoneNumbers": [{ "provider": "simulated", "number": "x" }] })),
+        None
+    );
+}

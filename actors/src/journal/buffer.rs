@@ -1,0 +1,143 @@
+//! What waits to be written: in order, bounded, with at most one batch under way. Free of I/O.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use crate::{id::AttemptId, ports::store::Fact};
+
+/// A fact and its call.
+pub type Entry = (AttemptId, Fact);
+
+/// Facts in one write.
+pub const BATCH_FACTS: usize = 500;
+/// Bytes in one write (one fact may be larger).
+pub const BATCH_BYTES: usize = 256 * 1024;
+/// Facts kept while the store is away.
+pub const KEPT_FACTS: usize = 100_000;
+/// Bytes kept while the store is away.
+pub const KEPT_BYTES: usize = 16 * 1024 * 1024;
+
+/// Facts not yet on disk.
+#[derive(Debug, Default)]
+pub struct Buffer {
+    waiting: VecDeque<Entry>,
+    bytes: usize,
+    under_way: Option<Arc<Vec<Entry>>>,
+    /// Facts are written one by one, to find the one that the store refuses.
+    one_by_one: bool,
+    /// Sequence number of the next fact to come.
+    next: u64,
+    /// Facts dropped because the store was away for too long, or because it refused them.
+    dropped: u64,
+}
+
+/// An estimate of what a fact takes, text and row.
+fn size(fact: &Fact) -> usize {
+    64 + match fact {
+        Fact::Turn(turn) => turn.text.len(),
+        Fact::Event(event) => event.name.len() + event.detail.len(),
+    }
+}
+
+impl Buffer {
+    /// Takes a fact. Over the bound the oldest event gives way, and a turn only when there is no event.
+    pub fn push(&mut self, entry: Entry) {
+        self.bytes += size(&entry.1);
+        self.waiting.push_back(entry);
+        self.next += 1;
+        while self.waiting.len() > KEPT_FACTS || self.bytes > KEPT_BYTES {
+            let event = self.waiting.iter().position(|(_, f)| matches!(f, Fact::Event(_)));
+            match self.waiting.remove(event.unwrap_or(0)) {
+                Some((_, fact)) => self.bytes -= size(&fact),
+                None => break,
+            }
+            self.dropped += 1;
+        }
+    }
+
+    /// A batch is full.
+    pub fn full(&self) -> bool {
+        self.waiting.len() >= BATCH_FACTS || self.bytes >= BATCH_BYTES
+    }
+
+    /// Nothing waits and nothing is under way.
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty() && self.under_way.is_none()
+    }
+
+    /// Whether a write is under way.
+    pub fn writing(&self) -> bool {
+        self.under_way.is_some()
+    }
+
+    /// The sequence number after the last fact taken.
+    pub fn end(&self) -> u64 {
+        self.next
+    }
+
+    /// Every fact with a lower number is on disk or given up.
+    pub fn settled(&self) -> u64 {
+        let open = self.waiting.len() + self.under_way.as_ref().map_or(0, |batch| batch.len());
+        self.next - open as u64
+    }
+
+    /// Facts given up so far.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// The next batch to write; none while one is under way or nothing waits.
+    pub fn begin(&mut self) -> Option<Arc<Vec<Entry>>> {
+        if self.under_way.is_some() || self.waiting.is_empty() {
+            return None;
+        }
+        let most = if self.one_by_one { 1 } else { BATCH_FACTS };
+        let mut batch = Vec::new();
+        let mut bytes = 0;
+        while let Some((_, fact)) = self.waiting.front() {
+            let size = size(fact);
+            if batch.len() == most || (!batch.is_empty() && bytes + size > BATCH_BYTES) {
+                break;
+            }
+            bytes += size;
+            batch.extend(self.waiting.pop_front());
+        }
+        self.bytes -= bytes;
+        let batch = Arc::new(batch);
+        self.under_way = Some(Arc::clone(&batch));
+        Some(batch)
+    }
+
+    /// The batch is on disk.
+    pub fn written(&mut self) {
+        self.under_way = None;
+        self.one_by_one = false;
+    }
+
+    /// The batch was not written and may be tried again: it goes back to the front.
+    pub fn failed(&mut self) {
+        let Some(batch) = self.under_way.take() else { return };
+        for entry in batch.iter().rev() {
+            self.bytes += size(&entry.1);
+            self.waiting.push_front(entry.clone());
+        }
+    }
+
+    /// The store refuses the batch for good: its facts are tried one by one, and a single one is given up.
+    pub fn refused(&mut self) {
+        match self.under_way.as_ref().map(|batch| batch.len()) {
+            Some(0 | 1) => {
+                self.under_way = None;
+                self.dropped += 1;
+            }
+            Some(_) => {
+                self.failed();
+                self.one_by_one = true;
+            }
+            None => {}
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "buffer_tests.rs"]
+mod tests;

@@ -1,0 +1,102 @@
+//! What a node does with the store at its start and all along: register, clean up after dead processes, show that it
+//! lives. Every step waits for the store and the carrier, however long they are away.
+
+use std::time::Duration;
+
+use ractor::ActorRef;
+
+use super::{Backoff, NodeMessage};
+use crate::{
+    id::NodeId,
+    lines::{LostCall, settle},
+    ports::{
+        Ports,
+        store::{Orphan, StoreError},
+    },
+};
+
+/// How often a node shows that it lives.
+const HEARTBEAT: Duration = Duration::from_secs(3);
+
+/// The outcome of a call whose process died.
+pub const MEDIA_LOST: &str = "media-lost";
+
+fn patience() -> Backoff {
+    Backoff::new(Duration::from_millis(200), Duration::from_secs(5))
+}
+
+/// One try to register this process and to remove the imports that earlier ones left unfinished. Both before the
+/// first request is served, so that no import of this process is taken for one of them.
+pub async fn register(ports: &Ports, node: NodeId) -> bool {
+    let registered = async {
+        ports.store.register_node(node).await?;
+        ports.store.sweep_imports().await
+    };
+    match registered.await {
+        Ok(imports) => {
+            tracing::info!(%node, imports, "registered; unfinished imports were removed");
+            true
+        }
+        Err(error) => {
+            tracing::warn!(%error, "store is away, registering later");
+            false
+        }
+    }
+}
+
+/// Registers as soon as the store is back.
+pub async fn register_later(root: ActorRef<NodeMessage>, ports: Ports, node: NodeId) {
+    let mut backoff = patience();
+    loop {
+        tokio::time::sleep(backoff.failed()).await;
+        if register(&ports, node).await {
+            let _ = root.cast(NodeMessage::Registered);
+            return;
+        }
+    }
+}
+
+/// Shows every 3 s that this process lives, until the store says that it does not.
+pub async fn heartbeat(root: ActorRef<NodeMessage>, ports: Ports, node: NodeId) {
+    loop {
+        tokio::time::sleep(HEARTBEAT).await;
+        match ports.store.heartbeat(node).await {
+            Ok(()) => {}
+            Err(StoreError::Fenced) => {
+                let _ = root.cast(NodeMessage::Fenced);
+                return;
+            }
+            Err(error) => tracing::warn!(%error, "heartbeat failed"),
+        }
+    }
+}
+
+/// Settles the attempts that dead processes left.
+pub async fn take_over(ports: Ports, node: NodeId) {
+    let mut backoff = patience();
+    let orphans = loop {
+        match ports.store.take_orphans(node).await {
+            Ok(orphans) => break orphans,
+            Err(error) => {
+                tracing::warn!(%error, "orphans could not be taken over, trying again");
+                tokio::time::sleep(backoff.failed()).await;
+            }
+        }
+    };
+    if !orphans.is_empty() {
+        tracing::info!(orphans = orphans.len(), "settling the calls of a dead process");
+    }
+    let settling = orphans.into_iter().map(|orphan| settle(&ports, lost(orphan)));
+    futures_util::future::join_all(settling).await;
+}
+
+fn lost(orphan: Orphan) -> LostCall {
+    LostCall {
+        claim: orphan.claim,
+        to: orphan.phone_number,
+        carrier: orphan.carrier,
+        leg: orphan.carrier_call,
+        since: orphan.dialing_at,
+        error: MEDIA_LOST.to_owned(),
+    }
+}

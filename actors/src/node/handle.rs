@@ -1,0 +1,161 @@
+//! Starting a node and speaking to it from outside the tree.
+
+use std::time::Duration;
+
+use ractor::{Actor, ActorRef, rpc::CallResult};
+use tokio::{sync::broadcast, task::JoinHandle, time::Instant};
+
+use super::{
+    NodeMessage,
+    actor::{NodeActor, RootArguments, Siblings},
+};
+use crate::{
+    id::NodeId,
+    journal::{JournalMessage, LiveFact},
+    lines::{LinesMessage, LinesSnapshot},
+    ports::Ports,
+    switchboard::{SwitchboardMessage, ask},
+};
+
+/// Facts a slow reader of the live feed may lag behind before it misses some.
+const LIVE_FACTS: usize = 4096;
+
+/// How long calls that were hung up at the end of a drain have to write their outcomes.
+const LAST_WORDS: Duration = Duration::from_secs(15);
+
+/// How long the journal has to write what it holds.
+const LAST_FACTS: Duration = Duration::from_secs(5);
+
+/// What a node needs to know about itself.
+#[derive(Debug, Clone)]
+pub struct NodeSettings {
+    /// This start of the process.
+    pub node: NodeId,
+    /// Calls at once.
+    pub lines: usize,
+    /// Dials per second, 0 for no limit.
+    pub calls_per_second: f64,
+    /// How long a call may ring.
+    pub ring_timeout: Duration,
+}
+
+impl Default for NodeSettings {
+    /// A new process with 100 lines, no rate limit and 30 s of ringing.
+    fn default() -> Self {
+        Self {
+            node: NodeId::new(),
+            lines: 100,
+            calls_per_second: 0.0,
+            ring_timeout: Duration::from_secs(30),
+        }
+    }
+}
+
+/// What a node is started with.
+pub struct NodeArguments {
+    /// The outside.
+    pub ports: Ports,
+    /// Figures.
+    pub settings: NodeSettings,
+}
+
+/// A node that did not start.
+#[derive(Debug, thiserror::Error)]
+#[error("node did not start: {0}")]
+pub struct NodeStartError(String);
+
+/// Starts nodes.
+pub struct Node;
+
+/// A running node.
+pub struct NodeHandle {
+    /// The door, as it was at the start. It only passes messages on; should it ever crash, [`Self::door`] has the
+    /// new one.
+    pub switchboard: ActorRef<SwitchboardMessage>,
+    /// Facts as they happen.
+    pub live: broadcast::Sender<LiveFact>,
+    root: ActorRef<NodeMessage>,
+    siblings: Siblings,
+    ended: JoinHandle<()>,
+}
+
+impl Node {
+    /// Starts the tree. It comes up even when the carrier or the store is away; with the store away commands are
+    /// refused as unavailable until it is back.
+    ///
+    /// # Errors
+    /// An actor did not start: a bug.
+    pub async fn start(arguments: NodeArguments) -> Result<NodeHandle, NodeStartError> {
+        let siblings = Siblings::default();
+        let live = broadcast::Sender::new(LIVE_FACTS);
+        let arguments = RootArguments {
+            ports: arguments.ports,
+            settings: arguments.settings,
+            siblings: siblings.clone(),
+            live: live.clone(),
+        };
+        let failed = |error: String| NodeStartError(error);
+        let (root, ended) = Actor::spawn(None, NodeActor, arguments)
+            .await
+            .map_err(|e| failed(e.to_string()))?;
+        let switchboard = siblings.switchboard.get();
+        Ok(NodeHandle {
+            switchboard: switchboard.ok_or_else(|| failed("no switchboard".into()))?,
+            live,
+            root,
+            siblings,
+            ended,
+        })
+    }
+}
+
+impl NodeHandle {
+    /// The present door.
+    pub fn door(&self) -> ActorRef<SwitchboardMessage> {
+        self.siblings
+            .switchboard
+            .get()
+            .unwrap_or_else(|| self.switchboard.clone())
+    }
+
+    /// Addresses of the tree's parts, for tests and figures.
+    pub fn siblings(&self) -> &Siblings {
+        &self.siblings
+    }
+
+    /// Takes no new work, places no new call, waits up to `grace` for calls to end by themselves, then hangs up the
+    /// rest. Returns when no call lives and every fact is on disk, or when those had their time too.
+    pub async fn drain(&self, grace: Duration) {
+        let grace_ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
+        let limit = Instant::now() + grace + LAST_WORDS;
+        let _ = self.root.cast(NodeMessage::Drain { grace_ms });
+        // Let the drain arrive before the first look, or a call on its way would not be waited for.
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        while Instant::now() < limit && self.live_calls().await > 0 {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        self.flush().await;
+    }
+
+    async fn live_calls(&self) -> usize {
+        let lines: Option<LinesSnapshot> = ask(&self.siblings.lines, LinesMessage::Inspect).await;
+        lines.map_or(0, |lines| lines.calls.len() + lines.granted)
+    }
+
+    async fn flush(&self) {
+        let Some(journal) = self.siblings.journal.get() else {
+            return;
+        };
+        match journal.call(JournalMessage::Flush, Some(LAST_FACTS)).await {
+            Ok(CallResult::Success(())) => {}
+            _ => tracing::error!("facts are left that could not be written"),
+        }
+    }
+
+    /// Ends the tree at once: calls still running are cut off and settled by the next start. Drain first.
+    pub async fn stop(self) {
+        self.flush().await;
+        self.root.stop(None);
+        let _ = self.ended.await;
+    }
+}

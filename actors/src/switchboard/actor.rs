@@ -1,0 +1,135 @@
+//! The switchboard: every message goes on to the actor it is for, or is refused in its name.
+
+use std::time::Duration;
+
+use ractor::{Actor, ActorProcessingErr, ActorRef, Message, RpcReplyPort, rpc::CallResult};
+
+use super::{DoorRefusal, SwitchboardMessage};
+use crate::{
+    campaigns::{CampaignsMessage, CommandError},
+    lines::{LinesMessage, LinesSnapshot},
+    node::{NodeSnapshot, Sibling},
+};
+
+/// How long a figure is waited for.
+const INSPECTION: Duration = Duration::from_secs(1);
+
+/// What the switchboard is started with.
+#[derive(Clone)]
+pub struct SwitchboardArguments {
+    /// Where commands go.
+    pub campaigns: Sibling<CampaignsMessage>,
+    /// Where callbacks and media go.
+    pub lines: Sibling<LinesMessage>,
+    /// No new work is taken.
+    pub draining: bool,
+}
+
+/// The switchboard.
+pub struct SwitchboardActor;
+
+impl Actor for SwitchboardActor {
+    type Msg = SwitchboardMessage;
+    type State = SwitchboardArguments;
+    type Arguments = SwitchboardArguments;
+
+    async fn pre_start(
+        &self,
+        _me: ActorRef<SwitchboardMessage>,
+        arguments: SwitchboardArguments,
+    ) -> Result<SwitchboardArguments, ActorProcessingErr> {
+        Ok(arguments)
+    }
+
+    async fn handle(
+        &self,
+        _me: ActorRef<SwitchboardMessage>,
+        message: SwitchboardMessage,
+        to: &mut SwitchboardArguments,
+    ) -> Result<(), ActorProcessingErr> {
+        match message {
+            SwitchboardMessage::Command { reply, .. } if to.draining => {
+                let _ = reply.send(Err(CommandError::Unavailable("the service is shutting down".into())));
+            }
+            SwitchboardMessage::Command {
+                account,
+                campaign,
+                command,
+                reply,
+            } => to.command(CampaignsMessage::Command {
+                account,
+                campaign,
+                command,
+                reply,
+            }),
+            SwitchboardMessage::Progress {
+                attempt,
+                proof,
+                progress,
+                reply,
+            } => to.call(LinesMessage::Progress {
+                attempt,
+                proof,
+                progress,
+                reply,
+            }),
+            SwitchboardMessage::Media {
+                attempt,
+                proof,
+                leg,
+                reply,
+            } => to.call(LinesMessage::Media {
+                attempt,
+                proof,
+                leg,
+                reply,
+            }),
+            SwitchboardMessage::Drain => {
+                to.draining = true;
+                let _ = to.campaigns.cast(CampaignsMessage::Drain);
+            }
+            SwitchboardMessage::Inspect(reply) => {
+                tokio::spawn(inspect(to.clone(), reply));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl SwitchboardArguments {
+    fn command(&self, message: CampaignsMessage) {
+        if let Err(Some(CampaignsMessage::Command { reply, .. })) = self.campaigns.cast(message) {
+            let _ = reply.send(Err(CommandError::Unavailable("the dialer is being restarted".into())));
+        }
+    }
+
+    fn call(&self, message: LinesMessage) {
+        if let Err(Some(LinesMessage::Progress { reply, .. } | LinesMessage::Media { reply, .. })) =
+            self.lines.cast(message)
+        {
+            let _ = reply.send(Err(DoorRefusal::UnknownCall));
+        }
+    }
+}
+
+async fn inspect(of: SwitchboardArguments, reply: RpcReplyPort<NodeSnapshot>) {
+    let campaigns = ask(&of.campaigns, CampaignsMessage::Inspect).await.unwrap_or_default();
+    let lines: LinesSnapshot = ask(&of.lines, LinesMessage::Inspect).await.unwrap_or_default();
+    let _ = reply.send(NodeSnapshot {
+        live_calls: lines.calls.len(),
+        lines: lines.lines,
+        campaigns,
+        draining: of.draining,
+    });
+}
+
+/// Asks an actor of the tree for its figures; none when it is not there or does not answer in time.
+pub(crate) async fn ask<M: Message, T: Send + 'static>(
+    actor: &Sibling<M>,
+    question: impl FnOnce(RpcReplyPort<T>) -> M + Send,
+) -> Option<T> {
+    match actor.get()?.call(question, Some(INSPECTION)).await {
+        Ok(CallResult::Success(answer)) => Some(answer),
+        _ => None,
+    }
+}
