@@ -1,7 +1,16 @@
 //! The mind of one attempt, from the permit to the outcome: history, language model, tools and timers.
 
 mod actor;
+mod history;
 mod message;
+mod outcome;
+mod performer;
+mod pieces;
+mod state;
+mod tasks;
+mod timers;
+mod voicemail;
+mod writer;
 
 pub use actor::*;
 pub use message::*;

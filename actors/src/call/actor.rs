@@ -1,9 +1,9 @@
-//! The call actor.
+//! The call actor: performs what the state machine wants done, and turns results into its events.
 
-use ractor::{Actor, ActorProcessingErr, ActorRef};
+use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 
-use super::{CallMessage, CallParents, CallPlan};
-use crate::{id::NodeId, ports::Ports};
+use super::{CallMessage, CallParents, CallPlan, performer::Performer};
+use crate::{audio_stream::StreamMessage, id::NodeId, ports::Ports};
 
 /// What a call is started with.
 pub struct CallArguments {
@@ -20,8 +20,8 @@ pub struct CallArguments {
 /// One attempt.
 pub struct CallActor;
 
-/// Its state.
-pub struct CallActorState;
+/// Its state. Dropping it stops every task and timer of the call.
+pub struct CallActorState(Performer);
 
 impl Actor for CallActor {
     type Msg = CallMessage;
@@ -30,9 +30,70 @@ impl Actor for CallActor {
 
     async fn pre_start(
         &self,
-        _me: ActorRef<CallMessage>,
-        _arguments: CallArguments,
+        me: ActorRef<CallMessage>,
+        arguments: CallArguments,
     ) -> Result<CallActorState, ActorProcessingErr> {
-        Ok(CallActorState)
+        Ok(CallActorState(Performer::start(arguments, me, None).await))
+    }
+
+    async fn handle(
+        &self,
+        _me: ActorRef<CallMessage>,
+        message: CallMessage,
+        state: &mut CallActorState,
+    ) -> Result<(), ActorProcessingErr> {
+        state.0.handle(message).await;
+        Ok(())
+    }
+
+    async fn handle_supervisor_evt(
+        &self,
+        me: ActorRef<CallMessage>,
+        event: SupervisionEvent,
+        _state: &mut CallActorState,
+    ) -> Result<(), ActorProcessingErr> {
+        report_child(&me, event);
+        Ok(())
+    }
+}
+
+/// The audio stream's end overtakes its last messages, so it goes to the end of the mailbox.
+fn report_child(me: &ActorRef<CallMessage>, event: SupervisionEvent) {
+    let crash = match event {
+        SupervisionEvent::ActorFailed(_, error) => Some(error.to_string()),
+        SupervisionEvent::ActorTerminated(..) => None,
+        _ => return,
+    };
+    let _ = me.cast(CallMessage::StreamGone { crash });
+}
+
+/// A call whose audio stream is an actor of the test.
+#[cfg(feature = "testkit")]
+pub struct ProbedCallActor(pub ActorRef<StreamMessage>);
+
+#[cfg(feature = "testkit")]
+impl Actor for ProbedCallActor {
+    type Msg = CallMessage;
+    type State = CallActorState;
+    type Arguments = CallArguments;
+
+    async fn pre_start(
+        &self,
+        me: ActorRef<CallMessage>,
+        arguments: CallArguments,
+    ) -> Result<CallActorState, ActorProcessingErr> {
+        Ok(CallActorState(
+            Performer::start(arguments, me, Some(self.0.clone())).await,
+        ))
+    }
+
+    async fn handle(
+        &self,
+        _me: ActorRef<CallMessage>,
+        message: CallMessage,
+        state: &mut CallActorState,
+    ) -> Result<(), ActorProcessingErr> {
+        state.0.handle(message).await;
+        Ok(())
     }
 }

@@ -114,6 +114,12 @@ pub enum CallTimer {
     Closing,
     /// The machine's beep did not come.
     Beep,
+    /// A dial whose fate is not known was adopted by nobody.
+    Settle,
+    /// The pick-up is over: from now on the user's voice interrupts.
+    BargeIn,
+    /// The carrier, or the audio stream, did not report the end.
+    EndReport,
 }
 
 /// Where a call stands.

@@ -1,0 +1,94 @@
+//! How calls end, and what is written about each ending.
+
+use std::collections::BTreeMap;
+
+use crate::ports::{
+    carrier::EndCause,
+    store::{ConversationStatus, Outcome},
+};
+
+/// Why a call is over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EndReason {
+    /// It was answered and ended in the ordinary way, by either side.
+    Completed,
+    /// We ended it before it was answered.
+    Cancelled,
+    /// It failed; the contract's `errorMessage`.
+    Failed(String),
+}
+
+impl EndReason {
+    /// Nobody answered within the ring timeout.
+    pub fn no_answer() -> Self {
+        Self::Failed("no-answer".into())
+    }
+
+    /// The media socket never came, or died and the call with it.
+    pub fn media_lost() -> Self {
+        Self::Failed("media-lost".into())
+    }
+
+    /// The carrier failed; its words.
+    pub fn carrier(text: &str) -> Self {
+        Self::Failed(format!("carrier-error: {text}"))
+    }
+
+    /// A part of the agent failed.
+    pub fn agent(text: &str) -> Self {
+        Self::Failed(format!("agent-error: {text}"))
+    }
+
+    /// What a leg's end means for a call that was not answered before it was reported.
+    pub fn from_cause(cause: &EndCause) -> Self {
+        match cause {
+            EndCause::Completed => Self::Completed,
+            EndCause::Busy => Self::Failed("busy".into()),
+            EndCause::NoAnswer => Self::no_answer(),
+            EndCause::Rejected => Self::Failed("rejected".into()),
+            EndCause::InvalidNumber => Self::Failed("invalid-number".into()),
+            EndCause::Canceled => Self::Cancelled,
+            EndCause::Failed(text) => Self::carrier(text),
+        }
+    }
+
+    /// The row's form.
+    pub fn outcome(self, voicemail: bool, collected: BTreeMap<String, String>) -> Outcome {
+        let (status, error) = match self {
+            Self::Completed => (ConversationStatus::Completed, None),
+            Self::Cancelled => (ConversationStatus::Cancelled, None),
+            Self::Failed(error) => (ConversationStatus::Failed, Some(error)),
+        };
+        Outcome {
+            status,
+            error,
+            voicemail,
+            transferred: false,
+            collected,
+        }
+    }
+}
+
+/// What is left to write when a call is over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ending {
+    /// The outcome, still to be written.
+    Outcome(Outcome),
+    /// The outcome, written by the permit's own transaction.
+    Written(Outcome),
+    /// Certainly nothing was sent: queued again after this many milliseconds.
+    NotSent {
+        /// The delay.
+        delay_ms: i64,
+    },
+    /// Nothing: the permit was refused and has put the attempt where it belongs, or the claim is lost.
+    Nothing,
+}
+
+/// The outcome of a number that may not be dialed: `do-not-call` or `restricted`.
+pub fn forbidden(why: &str) -> Outcome {
+    Outcome {
+        error: Some(why.to_owned()),
+        ..EndReason::Cancelled.outcome(false, BTreeMap::new())
+    }
+}

@@ -1,0 +1,438 @@
+//! Performs a call's effects: starts tasks, sets timers, writes, and tells the line pool and the journal.
+
+use std::collections::BTreeMap;
+
+use ractor::{Actor, ActorRef};
+use serde_json::{Map, Value};
+use tokio::{
+    sync::mpsc,
+    task::{AbortHandle, JoinHandle, JoinSet},
+    time::Instant,
+};
+
+use super::{
+    CallArguments, CallMessage, CallSnapshot,
+    outcome::Ending,
+    state::{Effect, Event, PermitAnswer, Rules, State},
+    tasks::{self, LegSearch, SEND_WITHIN},
+    timers::Timers,
+    writer::{Write, Writer},
+};
+use crate::{
+    audio_stream::{AudioStreamActor, StreamArguments, StreamMessage},
+    dial_token::{DialToken, Purpose},
+    journal::JournalMessage,
+    lines::LinesMessage,
+    ports::{
+        carrier::{CallProgress, CarrierCallId, DialRequest},
+        language_model::ReplyRequest,
+        media_leg::MediaLeg,
+        store::{Fact, Outcome, Permit, PermitRequest, StoreError, StoreResult},
+    },
+    switchboard::DoorRefusal,
+    time::Timestamp,
+};
+
+/// A call at work.
+pub(super) struct Performer {
+    me: ActorRef<CallMessage>,
+    arguments: CallArguments,
+    /// None only while an event is applied.
+    machine: Option<State>,
+    started: Instant,
+    permit_asked: Instant,
+    dialing_at: Timestamp,
+    token: Option<DialToken>,
+    /// The media leg that was just accepted.
+    offered: Option<MediaLeg>,
+    stream: Option<ActorRef<StreamMessage>>,
+    probe: Option<ActorRef<StreamMessage>>,
+    timers: Timers,
+    /// Aborted when this is dropped, also by a panic.
+    tasks: JoinSet<()>,
+    /// Not aborted: a leg must go down even when its call crashes.
+    hang_ups: Vec<JoinHandle<()>>,
+    writes: mpsc::UnboundedSender<Write>,
+    reply_generation: u64,
+    reply_task: Option<AbortHandle>,
+    /// What the line pool is told at the end.
+    outcome: Option<Outcome>,
+}
+
+impl Performer {
+    /// Starts the call; `probe` stands in for the audio stream.
+    pub(super) async fn start(
+        arguments: CallArguments,
+        me: ActorRef<CallMessage>,
+        probe: Option<ActorRef<StreamMessage>>,
+    ) -> Self {
+        let plan = &arguments.plan;
+        let rules = Rules::of(&plan.agent, &plan.variables, plan.ring_timeout);
+        let (machine, effects) = State::new(rules);
+        let (writes, to_write) = mpsc::unbounded_channel();
+        let writer = Writer {
+            store: arguments.ports.store.clone(),
+            claim: plan.attempt.claim,
+            journal: arguments.parents.journal.clone(),
+            me: me.clone(),
+        };
+        let mut tasks = JoinSet::new();
+        tasks.spawn(writer.run(to_write));
+        let now = Instant::now();
+        let mut performer = Self {
+            machine: Some(machine),
+            started: now,
+            permit_asked: now,
+            dialing_at: arguments.ports.clock.now(),
+            token: None,
+            offered: None,
+            stream: None,
+            probe,
+            timers: Timers::default(),
+            tasks,
+            hang_ups: Vec::new(),
+            writes,
+            reply_generation: 0,
+            reply_task: None,
+            outcome: None,
+            me,
+            arguments,
+        };
+        performer.perform(effects).await;
+        performer
+    }
+
+    /// Takes one message.
+    pub(super) async fn handle(&mut self, message: CallMessage) {
+        match message {
+            CallMessage::HangUp => self.apply(Event::HangUp).await,
+            CallMessage::Progress { proof, progress, reply } => {
+                let taken = self.progress(&proof, progress).await;
+                // The asker may have given up waiting.
+                let _ = reply.send(taken);
+            }
+            CallMessage::Media { proof, leg, reply } => {
+                let taken = self.media(&proof, leg).await;
+                let _ = reply.send(taken);
+            }
+            CallMessage::Stream(event) => self.apply(Event::Stream(event)).await,
+            CallMessage::StreamGone { crash } => {
+                self.stream = None;
+                if let Some(crash) = &crash {
+                    tracing::error!(attempt = %self.arguments.plan.attempt.claim.attempt, crash, "audio stream crashed");
+                }
+                let crashed = crash.is_some();
+                self.apply(Event::StreamGone { crashed }).await;
+            }
+            CallMessage::Permitted(answer) => {
+                let answer = self.permitted(answer);
+                self.apply(Event::Permitted(answer)).await;
+            }
+            CallMessage::Dialed(result) => self.apply(Event::Dialed(result)).await,
+            CallMessage::Reply { generation, event } => {
+                if generation == self.reply_generation {
+                    self.apply(Event::Reply(event)).await;
+                }
+            }
+            CallMessage::Timer { generation, timer } => {
+                if self.timers.fired(timer, generation) {
+                    self.apply(Event::Timer(timer)).await;
+                }
+            }
+            CallMessage::Finished(result) => self.finished(result),
+            CallMessage::Inspect(reply) => {
+                if let Some(machine) = &self.machine {
+                    let _ = reply.send(CallSnapshot {
+                        phase: machine.phase(),
+                        turns: machine.history().turns(),
+                    });
+                }
+            }
+            #[cfg(feature = "testkit")]
+            CallMessage::Sabotage { stream } => self.sabotage(stream),
+        }
+    }
+
+    #[cfg(feature = "testkit")]
+    #[expect(clippy::panic, reason = "tests of supervision ask for it")]
+    fn sabotage(&self, stream: bool) {
+        if stream {
+            self.tell_stream(StreamMessage::Sabotage);
+        } else {
+            panic!("sabotaged");
+        }
+    }
+
+    async fn apply(&mut self, event: Event) {
+        let now_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let Some(machine) = self.machine.take() else { return };
+        let (machine, effects) = machine.apply(event, now_ms);
+        self.machine = Some(machine);
+        self.perform(effects).await;
+    }
+
+    async fn progress(&mut self, proof: &str, progress: CallProgress) -> Result<(), DoorRefusal> {
+        self.check(Purpose::Status, proof)?;
+        self.apply(Event::Progress(progress)).await;
+        Ok(())
+    }
+
+    async fn media(&mut self, proof: &str, leg: MediaLeg) -> Result<(), DoorRefusal> {
+        self.check(Purpose::Media, proof)?;
+        if !self.machine.as_ref().is_some_and(State::takes_media) {
+            return Err(DoorRefusal::NotNow);
+        }
+        self.offered = Some(leg);
+        self.apply(Event::MediaOpened).await;
+        Ok(())
+    }
+
+    fn check(&self, purpose: Purpose, proof: &str) -> Result<(), DoorRefusal> {
+        match &self.token {
+            Some(token) if token.verify(purpose, proof) => Ok(()),
+            _ => Err(DoorRefusal::BadProof),
+        }
+    }
+
+    fn permitted(&mut self, answer: StoreResult<Permit>) -> PermitAnswer {
+        match answer {
+            Ok(Permit::Granted { token }) => {
+                self.token = Some(token);
+                if self.permit_asked.elapsed() < SEND_WITHIN {
+                    PermitAnswer::Granted
+                } else {
+                    PermitAnswer::Late
+                }
+            }
+            Ok(Permit::CampaignNotRunning | Permit::NumberBusy) => PermitAnswer::Refused,
+            Ok(Permit::DoNotCall) => PermitAnswer::Forbidden("do-not-call"),
+            Ok(Permit::Restricted) => PermitAnswer::Forbidden("restricted"),
+            Err(StoreError::Fenced | StoreError::NotFound) => PermitAnswer::Lost,
+            Err(error) => {
+                tracing::warn!(attempt = %self.arguments.plan.attempt.claim.attempt, %error, "no permit");
+                PermitAnswer::Unanswered
+            }
+        }
+    }
+
+    async fn perform(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            match effect {
+                Effect::AskPermit => self.ask_permit(),
+                Effect::Dial => self.dial(),
+                Effect::WriteDialed(id) => self.leg_known(id),
+                Effect::WriteAnswered => self.write(Write::Answered),
+                Effect::WriteUnknown => self.fate_unknown(),
+                Effect::OpenStream => self.open_stream().await,
+                Effect::Say {
+                    speech,
+                    text,
+                    last,
+                    protected,
+                } => self.tell_stream(StreamMessage::Say {
+                    speech,
+                    text,
+                    last,
+                    protected,
+                }),
+                Effect::StopSpeaking => self.tell_stream(StreamMessage::StopSpeaking),
+                Effect::AllowBargeIn(allow) => self.tell_stream(StreamMessage::AllowBargeIn(allow)),
+                Effect::CloseStream => self.tell_stream(StreamMessage::Close),
+                Effect::StartReply => self.start_reply(),
+                Effect::CancelReply => self.cancel_reply(),
+                Effect::SetTimer(timer, after_ms) => self.timers.set(timer, after_ms, &self.me),
+                Effect::CancelTimer(timer) => self.timers.cancel(timer),
+                Effect::Record(fact) => self.record(fact),
+                Effect::HangUpLeg(leg) => self.hang_up(leg),
+                Effect::Finish(ending) => self.finish(ending),
+            }
+        }
+    }
+
+    fn spawn(&mut self, task: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
+        while self.tasks.try_join_next().is_some() {}
+        self.tasks.spawn(task)
+    }
+
+    fn ask_permit(&mut self) {
+        let plan = &self.arguments.plan;
+        let telephony = &plan.agent.platform_settings.telephony;
+        let request = PermitRequest {
+            carrier: self.arguments.ports.carrier.name().to_owned(),
+            caller_id: plan.caller_id.clone(),
+            restricted_prefixes: if telephony.state_restriction_enabled {
+                telephony.state_restricted_numbers.clone()
+            } else {
+                Vec::new()
+            },
+        };
+        let store = self.arguments.ports.store.clone();
+        let claim = plan.attempt.claim;
+        self.permit_asked = Instant::now();
+        let task = tasks::ask_permit(store, claim, request, self.me.clone());
+        self.spawn(task);
+    }
+
+    fn dial(&mut self) {
+        let Some(token) = &self.token else { return };
+        let plan = &self.arguments.plan;
+        let request = DialRequest {
+            attempt: plan.attempt.claim.attempt,
+            from: plan.caller_id.clone(),
+            to: plan.attempt.contact.phone_number.clone(),
+            ring_timeout: plan.ring_timeout,
+            status_token: token.proof(Purpose::Status),
+            media_token: token.proof(Purpose::Media),
+            hints: hints(&plan.attempt.contact.extra),
+        };
+        self.dialing_at = self.arguments.ports.clock.now();
+        let carrier = self.arguments.ports.carrier.clone();
+        let task = tasks::dial(carrier, request, self.permit_asked, self.me.clone());
+        self.spawn(task);
+    }
+
+    fn leg_known(&mut self, id: CarrierCallId) {
+        self.tell_lines(LinesMessage::LegKnown {
+            attempt: self.arguments.plan.attempt.claim.attempt,
+            leg: id.clone(),
+        });
+        self.write(Write::Dialed(id));
+    }
+
+    fn search(&self) -> LegSearch {
+        let attempt = &self.arguments.plan.attempt;
+        LegSearch {
+            attempt: attempt.claim.attempt,
+            to: attempt.contact.phone_number.clone(),
+            // The carrier's clock may be behind ours.
+            since: Timestamp(self.dialing_at.0 - 2_000_000),
+        }
+    }
+
+    fn fate_unknown(&mut self) {
+        self.write(Write::Unknown);
+        let carrier = self.arguments.ports.carrier.clone();
+        let task = tasks::look_up(carrier, self.search(), self.me.clone());
+        self.spawn(task);
+    }
+
+    fn hang_up(&mut self, leg: Option<CarrierCallId>) {
+        let carrier = self.arguments.ports.carrier.clone();
+        self.hang_ups
+            .push(tokio::spawn(tasks::hang_up(carrier, leg, self.search())));
+    }
+
+    async fn open_stream(&mut self) {
+        let Some(leg) = self.offered.take() else { return };
+        if let Some(probe) = &self.probe {
+            self.stream = Some(probe.clone());
+            return;
+        }
+        let plan = &self.arguments.plan;
+        let arguments = StreamArguments {
+            leg,
+            attempt: plan.attempt.claim.attempt,
+            agent: plan.agent.clone(),
+            ports: self.arguments.ports.clone(),
+            call: self.me.clone(),
+        };
+        match Actor::spawn_linked(None, AudioStreamActor, arguments, self.me.get_cell()).await {
+            Ok((stream, _)) => self.stream = Some(stream),
+            Err(error) => {
+                let crash = Some(error.to_string());
+                let _ = self.me.cast(CallMessage::StreamGone { crash });
+            }
+        }
+    }
+
+    fn start_reply(&mut self) {
+        self.cancel_reply();
+        let Some(machine) = &self.machine else { return };
+        let plan = &self.arguments.plan;
+        let request = ReplyRequest {
+            agent: plan.agent.clone(),
+            variables: plan.variables.clone(),
+            history: machine.history().items().to_vec(),
+        };
+        let model = self.arguments.ports.language_model.clone();
+        let task = tasks::reply(model, request, self.reply_generation, self.me.clone());
+        self.reply_task = Some(self.spawn(task));
+    }
+
+    fn cancel_reply(&mut self) {
+        self.reply_generation += 1;
+        if let Some(task) = self.reply_task.take() {
+            task.abort();
+        }
+    }
+
+    fn tell_stream(&self, message: StreamMessage) {
+        if let Some(stream) = &self.stream {
+            // A stream that is gone has been, or will be, reported by its supervision event.
+            let _ = stream.cast(message);
+        }
+    }
+
+    fn tell_lines(&self, message: LinesMessage) {
+        if self.arguments.parents.lines.cast(message).is_err() {
+            tracing::debug!(attempt = %self.arguments.plan.attempt.claim.attempt, "no line pool to tell");
+        }
+    }
+
+    fn record(&self, fact: Fact) {
+        let attempt = &self.arguments.plan.attempt;
+        let message = JournalMessage::Record {
+            attempt: attempt.claim.attempt,
+            campaign: attempt.campaign,
+            fact,
+        };
+        if self.arguments.parents.journal.cast(message).is_err() {
+            tracing::warn!(attempt = %attempt.claim.attempt, "no journal: a fact is lost");
+        }
+    }
+
+    fn write(&self, write: Write) {
+        // The writer ends only after the outcome or a lost claim; nothing is to be written then.
+        let _ = self.writes.send(write);
+    }
+
+    fn finish(&mut self, ending: Ending) {
+        self.timers = Timers::default();
+        self.outcome = match &ending {
+            Ending::Outcome(outcome) | Ending::Written(outcome) => Some(outcome.clone()),
+            Ending::NotSent { .. } | Ending::Nothing => None,
+        };
+        let hang_ups = std::mem::take(&mut self.hang_ups);
+        self.write(Write::Finish { ending, hang_ups });
+    }
+
+    /// The outcome is on disk, or never will be: the call is over for everybody.
+    fn finished(&mut self, result: StoreResult<()>) {
+        let attempt = self.arguments.plan.attempt.claim.attempt;
+        let outcome = match result {
+            Ok(()) => self.outcome.take(),
+            Err(error) => {
+                tracing::error!(%attempt, %error, "outcome not written");
+                None
+            }
+        };
+        if let Some(outcome) = &outcome {
+            let status = outcome.status.as_str();
+            tracing::info!(%attempt, status, error = outcome.error.as_deref(), "call ended");
+        }
+        self.tell_stream(StreamMessage::Close);
+        self.tell_lines(LinesMessage::CallEnded { attempt, outcome });
+        self.me.stop(None);
+    }
+}
+
+/// A contact's fields as text, for carriers that read them.
+fn hints(fields: &Map<String, Value>) -> BTreeMap<String, String> {
+    fields
+        .iter()
+        .map(|(name, value)| {
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            (name.clone(), text)
+        })
+        .collect()
+}

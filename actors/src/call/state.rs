@@ -1,0 +1,257 @@
+//! The state machine of a call, free of I/O and clocks: facts go in, effects come out.
+//!
+//! `Scheduled → Dialing → Ringing → PickedUp → (Greeting) → Listening ⇄ Thinking ⇄ Speaking → (Voicemail) → Closing →
+//! HangingUp → Ended`. Facts are monotone: a late or repeated one changes nothing, so no event is an error.
+
+mod ending;
+mod event;
+mod leg;
+mod rules;
+mod speech;
+mod talk;
+mod voicemail_flow;
+
+pub use event::{Effect, Event, PermitAnswer};
+pub use rules::Rules;
+
+use speech::Speech;
+
+use super::{
+    CallPhase, CallTimer,
+    history::{History, Span},
+    outcome::EndReason,
+    pieces::PieceCutter,
+};
+use crate::{
+    audio_stream::SpeechId,
+    ports::{
+        carrier::CarrierCallId,
+        store::{EventFact, Fact},
+    },
+};
+
+/// Where the call stands, with what only matters there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Phase {
+    /// Waits for the permit.
+    Scheduled { hang_up: bool },
+    /// The request is out.
+    Dialing { hang_up: bool },
+    /// The request was lost: nobody knows whether it rings.
+    Unknown,
+    /// The leg exists.
+    Ringing,
+    /// Answered; the pick-up rule runs once media is open.
+    PickedUp,
+    /// The greeting plays.
+    Greeting,
+    /// The user has the turn.
+    Listening,
+    /// A reply is being made, nothing of it was sent to be spoken yet.
+    Thinking,
+    /// The agent speaks.
+    Speaking,
+    /// A machine answered: waits for the beep, then speaks the message.
+    Voicemail { speaking: bool },
+    /// The last words play.
+    Closing { reason: EndReason },
+    /// Media died; the carrier may still report that the call just ended.
+    Lost,
+    /// Over; the audio stream reports the last words heard.
+    HangingUp { reason: EndReason },
+    /// The ending was handed out.
+    Ended,
+}
+
+/// What is known about the leg.
+#[derive(Debug, Clone, Default)]
+struct Leg {
+    dialed: bool,
+    id: Option<CarrierCallId>,
+    answered_ms: Option<u64>,
+    media_ms: Option<u64>,
+    stream_open: bool,
+    over: bool,
+}
+
+/// The user's side of the conversation.
+#[derive(Debug, Clone, Default)]
+struct User {
+    /// The voice that was heard and has not become an utterance.
+    speaking: bool,
+    /// Words heard while the agent went on speaking, still to be answered.
+    unanswered: bool,
+    /// The last utterance had no words and was answered as damaged.
+    was_wordless: bool,
+    /// All words since the answer, as long as a machine may be speaking.
+    first_words: String,
+    /// How many utterances those are.
+    utterances: usize,
+    beep_heard: bool,
+    /// Milliseconds of silence left, and since when they run.
+    silence_left_ms: u64,
+    silence_since_ms: Option<u64>,
+}
+
+/// The reply that is being made.
+#[derive(Debug, Clone, Default)]
+struct ReplyState {
+    open: bool,
+    cutter: PieceCutter,
+    bytes: usize,
+    tools: usize,
+    /// Replies in a row that only called tools.
+    rounds: usize,
+    asked_ms: u64,
+    /// `endCall` was called: hang up after the speech.
+    end_call: bool,
+    protected: bool,
+    /// Failures of the model in a row.
+    model_failures: usize,
+    /// Failures of the voice in a row.
+    voice_failures: usize,
+}
+
+/// A call's state.
+#[derive(Debug, Clone)]
+pub struct State {
+    rules: Rules,
+    phase: Phase,
+    leg: Leg,
+    user: User,
+    reply: ReplyState,
+    history: History,
+    speech: Option<Speech>,
+    /// A speech that was replaced and has not yet been reported on.
+    replaced: Option<Speech>,
+    next_speech: u64,
+    voicemail: bool,
+}
+
+impl State {
+    /// A new call, and its first effect.
+    pub fn new(rules: Rules) -> (Self, Vec<Effect>) {
+        let state = Self {
+            user: User {
+                silence_left_ms: rules.silence_end_ms.unwrap_or(0),
+                ..User::default()
+            },
+            rules,
+            phase: Phase::Scheduled { hang_up: false },
+            leg: Leg::default(),
+            reply: ReplyState::default(),
+            history: History::default(),
+            speech: None,
+            replaced: None,
+            next_speech: 0,
+            voicemail: false,
+        };
+        (state, vec![Effect::AskPermit])
+    }
+
+    /// Takes an event at `now_ms` (any monotone origin). Every event is lawful at every time.
+    #[must_use]
+    pub fn apply(mut self, event: Event, now_ms: u64) -> (Self, Vec<Effect>) {
+        let mut effects = Vec::new();
+        let fx = &mut effects;
+        match event {
+            Event::Permitted(answer) => self.permitted(answer, fx),
+            Event::Dialed(result) => self.dialed(result, fx),
+            Event::Progress(progress) => self.progress(&progress, now_ms, fx),
+            Event::MediaOpened => self.media_opened(now_ms, fx),
+            Event::Stream(event) => self.stream_event(event, now_ms, fx),
+            Event::StreamGone { crashed } => self.stream_gone(crashed, now_ms, fx),
+            Event::Reply(Some(Ok(event))) => self.reply_event(event, now_ms, fx),
+            Event::Reply(Some(Err(error))) => self.reply_failed(&error, fx),
+            Event::Reply(None) => self.reply_ended(now_ms, fx),
+            Event::Timer(timer) => self.timer(timer, now_ms, fx),
+            Event::HangUp => self.hang_up(fx),
+        }
+        (self, effects)
+    }
+
+    /// Whether a media socket with the right proof is taken now.
+    pub fn takes_media(&self) -> bool {
+        let open = matches!(
+            self.phase,
+            Phase::Dialing { hang_up: false } | Phase::Unknown | Phase::Ringing | Phase::PickedUp
+        );
+        open && self.leg.media_ms.is_none()
+    }
+
+    /// The history, for the model.
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// Where it stands, for readers.
+    pub fn phase(&self) -> CallPhase {
+        match self.phase {
+            Phase::Scheduled { .. } => CallPhase::Scheduled,
+            Phase::Dialing { .. } | Phase::Unknown => CallPhase::Dialing,
+            Phase::Ringing => CallPhase::Ringing,
+            Phase::PickedUp => CallPhase::Answered,
+            Phase::Greeting => CallPhase::Greeting,
+            Phase::Listening => CallPhase::Listening,
+            Phase::Thinking => CallPhase::Thinking,
+            Phase::Speaking => CallPhase::Speaking,
+            Phase::Voicemail { .. } => CallPhase::Voicemail,
+            Phase::Closing { .. } | Phase::Lost | Phase::HangingUp { .. } => CallPhase::Closing,
+            Phase::Ended => CallPhase::Ended,
+        }
+    }
+
+    fn timer(&mut self, timer: CallTimer, now_ms: u64, fx: &mut Vec<Effect>) {
+        match timer {
+            CallTimer::Ring => self.rang_long_enough(fx),
+            CallTimer::Settle => self.fate_stays_unknown(fx),
+            CallTimer::MediaWait => self.media_never_came(fx),
+            CallTimer::PickUp => self.pick_up_silence(now_ms, fx),
+            CallTimer::BargeIn => self.barge_in_allowed(fx),
+            CallTimer::Turn => self.turn_timeout(now_ms, fx),
+            CallTimer::Silence => self.silence_timeout(fx),
+            CallTimer::MaxDuration => self.time_is_up(fx),
+            CallTimer::Closing => self.closing_time_over(fx),
+            CallTimer::Beep => self.beep_did_not_come(fx),
+            CallTimer::EndReport => self.end_report_missing(fx),
+        }
+    }
+
+    /// Milliseconds into the call of a moment of the audio stream's own time.
+    fn call_ms(&self, stream_ms: u64) -> i64 {
+        let opened = self.leg.media_ms.unwrap_or(0);
+        let answered = self.leg.answered_ms.unwrap_or(opened);
+        i64::try_from(stream_ms.saturating_add(opened.saturating_sub(answered))).unwrap_or(i64::MAX)
+    }
+
+    /// Milliseconds into the call, now.
+    fn elapsed_ms(&self, now_ms: u64) -> i64 {
+        let answered = self.leg.answered_ms.unwrap_or(now_ms);
+        i64::try_from(now_ms.saturating_sub(answered)).unwrap_or(i64::MAX)
+    }
+
+    fn span(&self, started_ms: u64, ended_ms: u64) -> Span {
+        Span {
+            started_ms: self.call_ms(started_ms.min(ended_ms)),
+            ended_ms: self.call_ms(ended_ms),
+        }
+    }
+
+    fn new_speech(&mut self, protected: bool) -> SpeechId {
+        let id = SpeechId(self.next_speech);
+        self.next_speech += 1;
+        if let Some(old) = self.speech.replace(Speech::new(id, protected)) {
+            self.replaced = Some(old);
+        }
+        id
+    }
+}
+
+/// An event fact; `detail` is JSON text.
+fn event_fact(name: &str, at_ms: i64, detail: &str) -> Effect {
+    Effect::Record(Fact::Event(EventFact {
+        name: name.to_owned(),
+        at_ms,
+        detail: detail.to_owned(),
+    }))
+}

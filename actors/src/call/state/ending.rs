@@ -1,0 +1,195 @@
+//! Every way a call ends, and the way from there to the outcome.
+
+use super::{Effect, EndReason, Phase, State, event_fact};
+use crate::call::{
+    CallTimer,
+    outcome::{Ending, forbidden},
+};
+
+/// How long the audio stream has to report the last words heard.
+const LAST_WORDS_MS: u64 = 1_000;
+
+/// How long the carrier has to report that the call just ended, after its media socket died.
+const END_REPORT_MS: u64 = 3_000;
+
+/// How long a goodbye may take.
+const GOODBYE_MS: u64 = 8_000;
+
+const TIME_IS_UP: &str = "I'm afraid our time is up. Goodbye.";
+const BROKEN: &str = "I'm sorry, something is not working on our side. Goodbye.";
+
+impl State {
+    /// The call is over for `reason`: the leg is hung up if it lives, then the outcome is written.
+    pub(super) fn end(&mut self, reason: EndReason, fx: &mut Vec<Effect>) {
+        if matches!(self.phase, Phase::HangingUp { .. } | Phase::Ended) {
+            return;
+        }
+        fx.push(Effect::CancelReply);
+        self.reply.open = false;
+        if self.leg.dialed && !self.leg.over {
+            self.leg.over = true;
+            fx.push(Effect::HangUpLeg(self.leg.id.clone()));
+        }
+        if self.leg.stream_open {
+            fx.extend([Effect::StopSpeaking, Effect::CloseStream]);
+            fx.push(Effect::SetTimer(CallTimer::EndReport, LAST_WORDS_MS));
+            self.phase = Phase::HangingUp { reason };
+        } else {
+            self.finish(reason, fx);
+        }
+    }
+
+    fn finish(&mut self, reason: EndReason, fx: &mut Vec<Effect>) {
+        let outcome = reason.outcome(self.voicemail, self.history.collected().clone());
+        self.finish_with(Ending::Outcome(outcome), fx);
+    }
+
+    pub(super) fn finish_with(&mut self, ending: Ending, fx: &mut Vec<Effect>) {
+        if self.phase != Phase::Ended {
+            self.phase = Phase::Ended;
+            fx.push(Effect::Finish(ending));
+        }
+    }
+
+    pub(super) fn finish_forbidden(&mut self, why: &str, fx: &mut Vec<Effect>) {
+        self.finish_with(Ending::Written(forbidden(why)), fx);
+    }
+
+    /// Says a last sentence, then ends for `reason`, at the latest after `within_ms`.
+    pub(super) fn say_goodbye(&mut self, text: &str, reason: EndReason, within_ms: u64, fx: &mut Vec<Effect>) {
+        fx.push(Effect::CancelReply);
+        self.reply.open = false;
+        if self.speech.is_some() {
+            fx.push(Effect::StopSpeaking);
+        }
+        self.leave_listening_timers(fx);
+        self.phase = Phase::Closing { reason };
+        self.say_all(text, true, fx);
+        fx.push(Effect::SetTimer(CallTimer::Closing, within_ms));
+    }
+
+    /// A part of the agent is broken for good: says so and ends.
+    pub(super) fn give_up(&mut self, why: &str, fx: &mut Vec<Effect>) {
+        if self.in_conversation() {
+            self.say_goodbye(BROKEN, EndReason::agent(why), GOODBYE_MS, fx);
+        }
+    }
+
+    /// We are told to end the call.
+    pub(super) fn hang_up(&mut self, fx: &mut Vec<Effect>) {
+        match &mut self.phase {
+            Phase::Scheduled { hang_up } | Phase::Dialing { hang_up } => *hang_up = true,
+            Phase::Unknown | Phase::Ringing => self.end(EndReason::Cancelled, fx),
+            Phase::PickedUp
+            | Phase::Greeting
+            | Phase::Listening
+            | Phase::Thinking
+            | Phase::Speaking
+            | Phase::Voicemail { .. }
+            | Phase::Closing { .. }
+            | Phase::Lost => self.end(EndReason::Completed, fx),
+            Phase::HangingUp { .. } | Phase::Ended => {}
+        }
+    }
+
+    /// `maxDurationSeconds` is near.
+    pub(super) fn time_is_up(&mut self, fx: &mut Vec<Effect>) {
+        let lead_ms = self.rules.closing_lead_ms();
+        match self.phase {
+            Phase::Greeting | Phase::Listening | Phase::Thinking | Phase::Speaking => {
+                self.say_goodbye(TIME_IS_UP, EndReason::Completed, lead_ms, fx);
+            }
+            // Nobody would hear a closing sentence: only the hard end holds.
+            Phase::PickedUp | Phase::Voicemail { .. } => fx.push(Effect::SetTimer(CallTimer::Closing, lead_ms)),
+            // A goodbye that plays has at most what is left.
+            Phase::Closing { .. } => fx.push(Effect::SetTimer(CallTimer::Closing, lead_ms)),
+            Phase::Scheduled { .. }
+            | Phase::Dialing { .. }
+            | Phase::Unknown
+            | Phase::Ringing
+            | Phase::Lost
+            | Phase::HangingUp { .. }
+            | Phase::Ended => {}
+        }
+    }
+
+    pub(super) fn closing_time_over(&mut self, fx: &mut Vec<Effect>) {
+        match &self.phase {
+            Phase::Closing { reason } => {
+                let reason = reason.clone();
+                self.end(reason, fx);
+            }
+            Phase::PickedUp | Phase::Voicemail { .. } => self.end(EndReason::Completed, fx),
+            _ => {}
+        }
+    }
+
+    /// The media socket is closed.
+    pub(super) fn media_closed(&mut self, clean: bool, fx: &mut Vec<Effect>) {
+        match &self.phase {
+            Phase::HangingUp { reason } => {
+                let reason = reason.clone();
+                self.leg.stream_open = false;
+                self.finish(reason, fx);
+            }
+            Phase::Closing { reason } if clean => {
+                let reason = reason.clone();
+                self.leg.over = true;
+                self.leg.stream_open = false;
+                self.end(reason, fx);
+            }
+            Phase::PickedUp
+            | Phase::Greeting
+            | Phase::Listening
+            | Phase::Thinking
+            | Phase::Speaking
+            | Phase::Voicemail { .. }
+            | Phase::Closing { .. } => {
+                self.leg.stream_open = false;
+                if clean {
+                    self.leg.over = true;
+                    self.end(EndReason::Completed, fx);
+                } else {
+                    self.lose_media(fx);
+                }
+            }
+            Phase::Scheduled { .. }
+            | Phase::Dialing { .. }
+            | Phase::Unknown
+            | Phase::Ringing
+            | Phase::Lost
+            | Phase::Ended => self.leg.stream_open = false,
+        }
+    }
+
+    fn lose_media(&mut self, fx: &mut Vec<Effect>) {
+        fx.push(Effect::CancelReply);
+        self.reply.open = false;
+        self.leave_listening_timers(fx);
+        self.phase = Phase::Lost;
+        fx.push(Effect::SetTimer(CallTimer::EndReport, END_REPORT_MS));
+    }
+
+    /// The audio stream's actor is gone.
+    pub(super) fn stream_gone(&mut self, crashed: bool, now_ms: u64, fx: &mut Vec<Effect>) {
+        let was_open = std::mem::take(&mut self.leg.stream_open);
+        if crashed && was_open && !matches!(self.phase, Phase::HangingUp { .. } | Phase::Ended) {
+            fx.push(event_fact("stream_crashed", self.elapsed_ms(now_ms), "{}"));
+            self.end(EndReason::agent("audio stream crashed"), fx);
+        } else if was_open {
+            self.media_closed(false, fx);
+        }
+    }
+
+    pub(super) fn end_report_missing(&mut self, fx: &mut Vec<Effect>) {
+        match &self.phase {
+            Phase::Lost => self.end(EndReason::media_lost(), fx),
+            Phase::HangingUp { reason } => {
+                let reason = reason.clone();
+                self.leg.stream_open = false;
+                self.finish(reason, fx);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! What happens to a call, and what it wants done.
+
+use crate::{
+    audio_stream::{SpeechId, StreamEvent},
+    call::{CallTimer, outcome::Ending},
+    ports::{
+        carrier::{CallProgress, CarrierCallId, DialError},
+        language_model::{LanguageError, ReplyEvent},
+        store::Fact,
+    },
+};
+
+/// The answer to the permit request, as far as the state machine cares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PermitAnswer {
+    /// Granted, and there is still time to send.
+    Granted,
+    /// Granted too late to send.
+    Late,
+    /// Refused; the attempt is where it belongs.
+    Refused,
+    /// The number may not be dialed: `do-not-call` or `restricted`, written already.
+    Forbidden(&'static str),
+    /// The claim is no longer ours.
+    Lost,
+    /// The database did not answer; the permit may be on disk or not.
+    Unanswered,
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// The permit's answer.
+    Permitted(PermitAnswer),
+    /// The carrier's answer to the dial, or a call found in its listing.
+    Dialed(Result<CarrierCallId, DialError>),
+    /// The carrier reported.
+    Progress(CallProgress),
+    /// The media socket opened.
+    MediaOpened,
+    /// The audio stream reported.
+    Stream(StreamEvent),
+    /// The audio stream is gone.
+    StreamGone {
+        /// By a panic or an error, not by its own end.
+        crashed: bool,
+    },
+    /// A piece of the present reply; none is its end.
+    Reply(Option<Result<ReplyEvent, LanguageError>>),
+    /// A timer fired.
+    Timer(CallTimer),
+    /// We are to end the call.
+    HangUp,
+}
+
+/// Something to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Ask the store for the permit.
+    AskPermit,
+    /// Send the one dial request.
+    Dial,
+    /// Write the leg's id, and tell the line pool.
+    WriteDialed(CarrierCallId),
+    /// Write that it was answered.
+    WriteAnswered,
+    /// Write that the dial's fate is not known, and look for the call in the carrier's listing.
+    WriteUnknown,
+    /// Start the audio stream on the media leg that just came.
+    OpenStream,
+    /// Speak.
+    Say {
+        /// Which speech.
+        speech: SpeechId,
+        /// The words.
+        text: String,
+        /// Nothing more of it follows.
+        last: bool,
+        /// Barge-in does not stop it.
+        protected: bool,
+    },
+    /// Drop what is not yet played.
+    StopSpeaking,
+    /// Whether the user's voice interrupts.
+    AllowBargeIn(bool),
+    /// Close the media socket.
+    CloseStream,
+    /// Ask the model, dropping an unfinished reply.
+    StartReply,
+    /// Drop the reply.
+    CancelReply,
+    /// Start or restart a timer.
+    SetTimer(CallTimer, u64),
+    /// Stop a timer.
+    CancelTimer(CallTimer),
+    /// Keep a fact.
+    Record(Fact),
+    /// End the leg over REST; without an id it is looked up first.
+    HangUpLeg(Option<CarrierCallId>),
+    /// The call is over: write this, tell the line pool, stop. Comes exactly once.
+    Finish(Ending),
+}

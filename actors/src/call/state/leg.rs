@@ -1,0 +1,205 @@
+//! The leg: permit, dial, ringing, answer, media, and the reports of a carrier that may repeat and reorder them.
+
+use super::{Effect, EndReason, PermitAnswer, Phase, State, event_fact};
+use crate::{
+    call::{CallTimer, outcome::Ending},
+    ports::carrier::{CallProgress, CarrierCallId, DialError, EndCause},
+};
+
+/// How long a lost dial may stay unexplained.
+const SETTLE_MS: u64 = 120_000;
+
+/// How long after the answer the media socket may take.
+const MEDIA_WAIT_MS: u64 = 10_000;
+
+/// How long a callee who says nothing is waited for before the greeting.
+pub(super) const PICK_UP_MS: u64 = 1_200;
+
+/// How long after the answer the user's voice does not interrupt.
+pub(super) const BARGE_IN_AFTER_MS: u64 = 1_500;
+
+/// Pause before an attempt that was certainly not sent is tried again, unless the carrier named one.
+const BUSY_DELAY_MS: i64 = 5_000;
+const UNREACHABLE_DELAY_MS: i64 = 15_000;
+const ACCOUNT_DELAY_MS: i64 = 60_000;
+const DATABASE_DELAY_MS: i64 = 5_000;
+
+impl State {
+    pub(super) fn permitted(&mut self, answer: PermitAnswer, fx: &mut Vec<Effect>) {
+        let Phase::Scheduled { hang_up } = self.phase else {
+            return;
+        };
+        match answer {
+            PermitAnswer::Granted if !hang_up => {
+                self.leg.dialed = true;
+                self.phase = Phase::Dialing { hang_up: false };
+                fx.push(Effect::Dial);
+            }
+            PermitAnswer::Granted | PermitAnswer::Late => self.finish_with(Ending::NotSent { delay_ms: 0 }, fx),
+            PermitAnswer::Refused | PermitAnswer::Lost => self.finish_with(Ending::Nothing, fx),
+            PermitAnswer::Forbidden(why) => self.finish_forbidden(why, fx),
+            PermitAnswer::Unanswered => {
+                let delay_ms = DATABASE_DELAY_MS;
+                self.finish_with(Ending::NotSent { delay_ms }, fx);
+            }
+        }
+    }
+
+    pub(super) fn dialed(&mut self, result: Result<CarrierCallId, DialError>, fx: &mut Vec<Effect>) {
+        match result {
+            Ok(id) => self.leg_known(id, fx),
+            Err(error) => {
+                if let Phase::Dialing { hang_up } = self.phase {
+                    self.dial_failed(error, hang_up, fx);
+                }
+            }
+        }
+    }
+
+    fn leg_known(&mut self, id: CarrierCallId, fx: &mut Vec<Effect>) {
+        if !self.leg.dialed || self.leg.id.is_some() {
+            return;
+        }
+        self.leg.id = Some(id.clone());
+        if matches!(self.phase, Phase::HangingUp { .. } | Phase::Ended) {
+            // The end did not wait for the carrier's answer: whatever it placed is not wanted any more.
+            fx.push(Effect::HangUpLeg(Some(id)));
+            return;
+        }
+        fx.push(Effect::WriteDialed(id));
+        match self.phase {
+            Phase::Dialing { hang_up: true } => self.end(EndReason::Cancelled, fx),
+            Phase::Dialing { .. } | Phase::Unknown => self.ringing(fx),
+            _ => {}
+        }
+    }
+
+    fn ringing(&mut self, fx: &mut Vec<Effect>) {
+        self.phase = Phase::Ringing;
+        fx.push(Effect::CancelTimer(CallTimer::Settle));
+        fx.push(Effect::SetTimer(CallTimer::Ring, self.rules.ring_timeout_ms));
+    }
+
+    fn dial_failed(&mut self, error: DialError, hang_up: bool, fx: &mut Vec<Effect>) {
+        let not_sent = |delay_ms| Ending::NotSent { delay_ms };
+        if !matches!(error, DialError::Unknown(_)) {
+            self.leg.over = true;
+        }
+        match error {
+            DialError::InvalidNumber(_) => self.end(EndReason::Failed("invalid-number".into()), fx),
+            DialError::Rejected(text) => self.end(EndReason::carrier(&text), fx),
+            DialError::Busy { retry_after } => {
+                let asked = retry_after.and_then(|pause| i64::try_from(pause.as_millis()).ok());
+                self.finish_with(not_sent(asked.unwrap_or(BUSY_DELAY_MS)), fx);
+            }
+            DialError::Unreachable(_) => self.finish_with(not_sent(UNREACHABLE_DELAY_MS), fx),
+            DialError::AccountRefused(_) => self.finish_with(not_sent(ACCOUNT_DELAY_MS), fx),
+            DialError::Unknown(_) if hang_up => self.end(EndReason::Cancelled, fx),
+            DialError::Unknown(_) => {
+                self.phase = Phase::Unknown;
+                fx.push(Effect::WriteUnknown);
+                fx.push(Effect::SetTimer(CallTimer::Settle, SETTLE_MS));
+            }
+        }
+    }
+
+    pub(super) fn progress(&mut self, progress: &CallProgress, now_ms: u64, fx: &mut Vec<Effect>) {
+        if !self.leg.dialed {
+            return;
+        }
+        match progress {
+            CallProgress::Ringing => {
+                if matches!(self.phase, Phase::Dialing { hang_up: false } | Phase::Unknown) {
+                    self.ringing(fx);
+                }
+            }
+            CallProgress::Answered => {
+                if matches!(
+                    self.phase,
+                    Phase::Dialing { hang_up: false } | Phase::Unknown | Phase::Ringing
+                ) {
+                    self.answered(now_ms, fx);
+                    fx.push(Effect::SetTimer(CallTimer::MediaWait, MEDIA_WAIT_MS));
+                }
+            }
+            CallProgress::Ended(cause) => self.leg_ended(cause, now_ms, fx),
+        }
+    }
+
+    fn answered(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+        self.leg.answered_ms = Some(now_ms);
+        self.phase = Phase::PickedUp;
+        fx.extend([
+            Effect::CancelTimer(CallTimer::Settle),
+            Effect::CancelTimer(CallTimer::Ring),
+            Effect::WriteAnswered,
+            event_fact("answered", 0, "{}"),
+        ]);
+        let until_close = self.rules.max_duration_ms - self.rules.closing_lead_ms();
+        fx.push(Effect::SetTimer(CallTimer::MaxDuration, until_close));
+    }
+
+    fn leg_ended(&mut self, cause: &EndCause, now_ms: u64, fx: &mut Vec<Effect>) {
+        self.leg.over = true;
+        match &self.phase {
+            Phase::Dialing { hang_up: true } => self.end(EndReason::Cancelled, fx),
+            Phase::Dialing { .. } | Phase::Unknown | Phase::Ringing => {
+                if *cause == EndCause::Completed {
+                    // The report of the answer is late or lost.
+                    self.answered(now_ms, fx);
+                }
+                self.end(EndReason::from_cause(cause), fx);
+            }
+            Phase::Closing { reason } => {
+                let reason = reason.clone();
+                self.end(reason, fx);
+            }
+            Phase::PickedUp
+            | Phase::Greeting
+            | Phase::Listening
+            | Phase::Thinking
+            | Phase::Speaking
+            | Phase::Voicemail { .. }
+            | Phase::Lost => self.end(EndReason::Completed, fx),
+            Phase::Scheduled { .. } | Phase::HangingUp { .. } | Phase::Ended => {}
+        }
+    }
+
+    pub(super) fn media_opened(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+        if !self.takes_media() {
+            return;
+        }
+        if self.leg.answered_ms.is_none() {
+            self.answered(now_ms, fx);
+        }
+        self.leg.media_ms = Some(now_ms);
+        self.leg.stream_open = true;
+        fx.extend([
+            Effect::CancelTimer(CallTimer::MediaWait),
+            Effect::OpenStream,
+            Effect::AllowBargeIn(false),
+            Effect::SetTimer(CallTimer::BargeIn, BARGE_IN_AFTER_MS),
+            Effect::SetTimer(CallTimer::PickUp, PICK_UP_MS),
+        ]);
+    }
+
+    pub(super) fn rang_long_enough(&mut self, fx: &mut Vec<Effect>) {
+        if self.phase == Phase::Ringing {
+            self.end(EndReason::no_answer(), fx);
+        }
+    }
+
+    pub(super) fn fate_stays_unknown(&mut self, fx: &mut Vec<Effect>) {
+        if self.phase == Phase::Unknown {
+            // Nothing was found to hang up, and a late ring is refused at the door.
+            self.leg.over = true;
+            self.end(EndReason::carrier("outcome unknown"), fx);
+        }
+    }
+
+    pub(super) fn media_never_came(&mut self, fx: &mut Vec<Effect>) {
+        if self.phase == Phase::PickedUp && self.leg.media_ms.is_none() {
+            self.end(EndReason::media_lost(), fx);
+        }
+    }
+}

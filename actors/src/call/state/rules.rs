@@ -1,0 +1,62 @@
+//! The figures and texts that govern one call, read once from its agent.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use crate::{agent::Agent, template};
+
+/// Rules of one call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rules {
+    /// How long it may ring.
+    pub ring_timeout_ms: u64,
+    /// Spoken first; none: the agent waits for the user.
+    pub greeting: Option<String>,
+    /// The greeting is protected from barge-in.
+    pub greeting_protected: bool,
+    /// Left on a machine.
+    pub voicemail_message: Option<String>,
+    /// Silence until the agent speaks up.
+    pub turn_timeout_ms: Option<u64>,
+    /// Silence until the call ends.
+    pub silence_end_ms: Option<u64>,
+    /// From the answer to the end.
+    pub max_duration_ms: u64,
+    /// What is said with `endCall` is protected.
+    pub end_call_protected: bool,
+}
+
+fn timeout_ms(seconds: f64) -> Option<u64> {
+    // A saturating cast: the value was validated when it was saved, and 0 or less means never.
+    (seconds > 0.0).then_some((seconds * 1000.0) as u64)
+}
+
+fn rendered(text: Option<&String>, variables: &BTreeMap<String, String>) -> Option<String> {
+    let text = template::render(text?, variables);
+    (!text.trim().is_empty()).then_some(text)
+}
+
+impl Rules {
+    /// Reads an agent.
+    pub fn of(agent: &Agent, variables: &BTreeMap<String, String>, ring_timeout: Duration) -> Self {
+        let config = &agent.conversation_config;
+        let tools = &config.agent.prompt.built_in_tools;
+        Self {
+            ring_timeout_ms: u64::try_from(ring_timeout.as_millis()).unwrap_or(u64::MAX),
+            greeting: rendered(config.agent.greeting_message.as_ref(), variables),
+            greeting_protected: config.agent.disable_first_message_interruptions,
+            voicemail_message: rendered(tools.voicemail_detection.voicemail_message.as_ref(), variables),
+            turn_timeout_ms: timeout_ms(config.turn.turn_timeout),
+            silence_end_ms: timeout_ms(config.turn.silence_end_call_timeout),
+            max_duration_ms: u64::try_from(config.conversation.max_duration_seconds)
+                .unwrap_or(0)
+                .max(1)
+                .saturating_mul(1000),
+            end_call_protected: tools.end_call.disable_interruption,
+        }
+    }
+
+    /// How long before the limit the closing sentence begins.
+    pub(super) fn closing_lead_ms(&self) -> u64 {
+        (self.max_duration_ms / 4).min(5_000)
+    }
+}

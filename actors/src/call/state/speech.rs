@@ -1,0 +1,80 @@
+//! One speech of the agent, from its first piece to the report of what was heard.
+
+use super::{Effect, State, event_fact};
+use crate::{audio_stream::SpeechId, ports::store::Fact};
+
+/// A speech that was begun and not yet reported on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Speech {
+    pub(super) id: SpeechId,
+    pub(super) protected: bool,
+    pub(super) started_ms: Option<u64>,
+}
+
+impl Speech {
+    pub(super) fn new(id: SpeechId, protected: bool) -> Self {
+        Self {
+            id,
+            protected,
+            started_ms: None,
+        }
+    }
+}
+
+impl State {
+    /// Says a whole text as one speech.
+    pub(super) fn say_all(&mut self, text: &str, protected: bool, fx: &mut Vec<Effect>) {
+        let speech = self.new_speech(protected);
+        fx.push(Effect::Say {
+            speech,
+            text: text.to_owned(),
+            last: true,
+            protected,
+        });
+    }
+
+    /// Says more of the present reply, beginning its speech if need be.
+    pub(super) fn say_piece(&mut self, text: String, last: bool, fx: &mut Vec<Effect>) {
+        let (speech, protected) = match &self.speech {
+            Some(speech) => (speech.id, speech.protected || self.reply.protected),
+            None => (self.new_speech(self.reply.protected), self.reply.protected),
+        };
+        fx.push(Effect::Say {
+            speech,
+            text,
+            last,
+            protected,
+        });
+    }
+
+    pub(super) fn speaking_started(&mut self, id: SpeechId, at_ms: u64, now_ms: u64, fx: &mut Vec<Effect>) {
+        let elapsed = self.elapsed_ms(now_ms);
+        for speech in [&mut self.speech, &mut self.replaced].into_iter().flatten() {
+            if speech.id == id && speech.started_ms.is_none() {
+                speech.started_ms = Some(at_ms);
+                fx.push(event_fact("speech_started", elapsed, "{}"));
+            }
+        }
+    }
+
+    /// Keeps what was heard of a speech and forgets it. True when it was the present one.
+    pub(super) fn speech_over(
+        &mut self,
+        id: SpeechId,
+        heard: &str,
+        at_ms: u64,
+        interrupted: bool,
+        fx: &mut Vec<Effect>,
+    ) -> bool {
+        let present = self.speech.as_ref().is_some_and(|speech| speech.id == id);
+        let slot = if present { &mut self.speech } else { &mut self.replaced };
+        let Some(speech) = slot.take_if(|speech| speech.id == id) else {
+            return false;
+        };
+        let span = self.span(speech.started_ms.unwrap_or(at_ms), at_ms);
+        if let Some(turn) = self.history.agent_said(heard, span, interrupted) {
+            fx.push(Effect::Record(Fact::Turn(turn)));
+        }
+        present
+    }
+}

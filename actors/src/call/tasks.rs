@@ -1,0 +1,197 @@
+//! What a call asks of the carrier and of the model, as tasks whose results come back as messages.
+
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use futures_util::{FutureExt, StreamExt};
+use ractor::ActorRef;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::CallMessage;
+use crate::{
+    id::AttemptId,
+    phone_number::PhoneNumber,
+    ports::{
+        carrier::{Carrier, CarrierCallId, CarrierError, DialError, DialRequest, ListedCall},
+        language_model::{LanguageError, LanguageModel, ReplyRequest},
+        store::{Claim, PermitRequest, Store, StoreError},
+    },
+    time::Timestamp,
+};
+
+/// A permit may be used this long after it was asked for.
+pub(super) const SEND_WITHIN: Duration = Duration::from_secs(5);
+
+/// Tries of one hang-up: half a minute in all.
+const HANG_UP_TRIES: u32 = 8;
+
+/// When a lost dial is looked up, after it was lost and then again and again.
+const LOOK_UP_FIRST: Duration = Duration::from_secs(15);
+const LOOK_UP_EVERY: Duration = Duration::from_secs(30);
+const LOOK_UPS: u32 = 4;
+
+/// How long the model has for its first piece, and for each further one.
+const FIRST_PIECE: Duration = Duration::from_secs(4);
+const NEXT_PIECE: Duration = Duration::from_secs(10);
+
+/// Asks for the permit.
+pub(super) async fn ask_permit(store: Arc<dyn Store>, claim: Claim, request: PermitRequest, me: ActorRef<CallMessage>) {
+    let answer = AssertUnwindSafe(store.permit(claim, request)).catch_unwind().await;
+    let answer = answer.unwrap_or_else(|_| Err(StoreError::Unavailable("the permit request crashed".into())));
+    let _ = me.cast(CallMessage::Permitted(answer));
+}
+
+/// Sends the one dial request, if there is still time.
+pub(super) async fn dial(
+    carrier: Arc<dyn Carrier>,
+    request: DialRequest,
+    permit_asked: Instant,
+    me: ActorRef<CallMessage>,
+) {
+    let result = if permit_asked.elapsed() < SEND_WITHIN {
+        let result = AssertUnwindSafe(carrier.dial(&request)).catch_unwind().await;
+        result.unwrap_or_else(|_| Err(DialError::Unknown("the dial request crashed".into())))
+    } else {
+        Err(DialError::Unreachable("the permit is too old to be used".into()))
+    };
+    let _ = me.cast(CallMessage::Dialed(result));
+}
+
+/// Where a leg is found whose id is not known.
+#[derive(Clone)]
+pub(super) struct LegSearch {
+    pub(super) attempt: AttemptId,
+    pub(super) to: PhoneNumber,
+    pub(super) since: Timestamp,
+}
+
+impl LegSearch {
+    /// The live call the carrier placed for this attempt. One that bears another attempt's mark is not ours; without
+    /// marks only a single candidate is.
+    fn pick(&self, listed: &[ListedCall]) -> Option<CarrierCallId> {
+        let live = || listed.iter().filter(|call| call.live);
+        if let Some(ours) = live().find(|call| call.attempt == Some(self.attempt)) {
+            return Some(ours.call.clone());
+        }
+        let mut unmarked = live().filter(|call| call.attempt.is_none());
+        match (unmarked.next(), unmarked.next()) {
+            (Some(only), None) => Some(only.call.clone()),
+            _ => None,
+        }
+    }
+
+    async fn find(&self, carrier: &Arc<dyn Carrier>) -> Result<Option<CarrierCallId>, CarrierError> {
+        let listed = carrier.find_calls(&self.to, self.since).await?;
+        Ok(self.pick(&listed))
+    }
+}
+
+/// Looks for the call of a lost dial; a find comes back as if the carrier had answered the dial.
+pub(super) async fn look_up(carrier: Arc<dyn Carrier>, search: LegSearch, me: ActorRef<CallMessage>) {
+    sleep(LOOK_UP_FIRST).await;
+    for _ in 0..LOOK_UPS {
+        match search.find(&carrier).await {
+            Ok(Some(id)) => {
+                let _ = me.cast(CallMessage::Dialed(Ok(id)));
+                return;
+            }
+            Ok(None) => {}
+            Err(error) => tracing::warn!(attempt = %search.attempt, %error, "lost dial not looked up"),
+        }
+        sleep(LOOK_UP_EVERY).await;
+    }
+}
+
+/// Ends a leg, trying again while the carrier is not well.
+pub(super) async fn hang_up(carrier: Arc<dyn Carrier>, leg: Option<CarrierCallId>, search: LegSearch) {
+    let mut pause = Duration::from_millis(250);
+    for _ in 0..HANG_UP_TRIES {
+        let result = match &leg {
+            Some(id) => carrier.hang_up(id).await,
+            None => match search.find(&carrier).await {
+                Ok(Some(id)) => carrier.hang_up(&id).await,
+                Ok(None) => return,
+                Err(error) => Err(error),
+            },
+        };
+        match result {
+            Ok(()) | Err(CarrierError::NotFound) => return,
+            Err(error) => tracing::warn!(attempt = %search.attempt, %error, "leg not hung up yet"),
+        }
+        sleep(pause).await;
+        pause = (pause * 2).min(Duration::from_secs(8));
+    }
+    tracing::error!(attempt = %search.attempt, "leg not hung up, given up");
+}
+
+/// Streams a reply as messages of `generation`.
+pub(super) async fn reply(
+    model: Arc<dyn LanguageModel>,
+    request: ReplyRequest,
+    generation: u64,
+    me: ActorRef<CallMessage>,
+) {
+    let stream = AssertUnwindSafe(stream_reply(&model, request, generation, &me));
+    if stream.catch_unwind().await.is_err() {
+        let error = LanguageError::Protocol("the language model's client crashed".into());
+        let event = Some(Err(error));
+        let _ = me.cast(CallMessage::Reply { generation, event });
+    }
+}
+
+async fn stream_reply(
+    model: &Arc<dyn LanguageModel>,
+    request: ReplyRequest,
+    generation: u64,
+    me: &ActorRef<CallMessage>,
+) {
+    let mut pieces = model.reply(request);
+    let mut patience = FIRST_PIECE;
+    loop {
+        let event = match timeout(patience, pieces.next()).await {
+            Ok(event) => event,
+            Err(_) => Some(Err(LanguageError::Unavailable(format!(
+                "nothing came within {} s",
+                patience.as_secs()
+            )))),
+        };
+        let over = !matches!(event, Some(Ok(_)));
+        if me.cast(CallMessage::Reply { generation, event }).is_err() || over {
+            return;
+        }
+        patience = NEXT_PIECE;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(id: &str, attempt: Option<AttemptId>, live: bool) -> ListedCall {
+        ListedCall {
+            call: CarrierCallId(id.into()),
+            attempt,
+            to: "+15550001111".into(),
+            live,
+        }
+    }
+
+    #[test]
+    fn only_a_leg_that_is_surely_ours_is_picked() {
+        let search = LegSearch {
+            attempt: AttemptId::new(),
+            to: PhoneNumber::parse("+15550001111").unwrap(),
+            since: Timestamp(0),
+        };
+        let ours = Some(search.attempt);
+        let other = Some(AttemptId::new());
+        let found = |calls: &[ListedCall]| search.pick(calls).map(|id| id.0);
+        assert_eq!(
+            found(&[listed("a", None, true), listed("b", ours, true)]),
+            Some("b".into())
+        );
+        assert_eq!(found(&[listed("a", other, true)]), None);
+        assert_eq!(found(&[listed("a", ours, false)]), None);
+        assert_eq!(found(&[listed("a", None, true)]), Some("a".into()));
+        assert_eq!(found(&[listed("a", None, true), listed("b", None, true)]), None);
+    }
+}

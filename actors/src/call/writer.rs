@@ -1,0 +1,114 @@
+//! Writes a call's decisions, one after the other, each tried until the database takes it. The outcome is the last.
+
+use std::{sync::Arc, time::Duration};
+
+use ractor::ActorRef;
+use tokio::{sync::mpsc, task::JoinHandle};
+
+use super::{CallMessage, outcome::Ending};
+use crate::{
+    journal::JournalMessage,
+    ports::{
+        carrier::CarrierCallId,
+        store::{Claim, Store, StoreError, StoreResult},
+    },
+};
+
+/// First and longest pause between tries.
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+const LONGEST_PAUSE: Duration = Duration::from_secs(15);
+
+/// About a quarter of an hour; an attempt given up on is found by the next process that takes orphans.
+const TRIES: u32 = 64;
+
+/// How long the journal has to bring the last facts to disk before the outcome is written.
+const FLUSH_MS: u64 = 2_000;
+
+/// Something to write.
+pub(super) enum Write {
+    /// The leg's id.
+    Dialed(CarrierCallId),
+    /// It was answered.
+    Answered,
+    /// The dial's fate is not known.
+    Unknown,
+    /// The end; nothing follows.
+    Finish {
+        /// What to write.
+        ending: Ending,
+        /// Hang-ups to wait for.
+        hang_ups: Vec<JoinHandle<()>>,
+    },
+}
+
+/// What the writer needs.
+pub(super) struct Writer {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) claim: Claim,
+    pub(super) journal: ActorRef<JournalMessage>,
+    pub(super) me: ActorRef<CallMessage>,
+}
+
+impl Writer {
+    /// Runs until the end was written or the claim is lost, then sends `Finished`.
+    pub(super) async fn run(self, mut writes: mpsc::UnboundedReceiver<Write>) {
+        while let Some(write) = writes.recv().await {
+            let last = matches!(write, Write::Finish { .. });
+            let result = self.perform(write).await;
+            if last || result == Err(StoreError::Fenced) {
+                // The call may have been stopped from above meanwhile.
+                let _ = self.me.cast(CallMessage::Finished(result));
+                return;
+            }
+            if let Err(error) = result {
+                tracing::error!(attempt = %self.claim.attempt, %error, "call fact not written");
+            }
+        }
+    }
+
+    async fn perform(&self, write: Write) -> StoreResult<()> {
+        match write {
+            Write::Dialed(id) => self.insist(|| self.store.dialed(self.claim, &id)).await,
+            Write::Answered => self.insist(|| self.store.answered(self.claim)).await,
+            Write::Unknown => self.insist(|| self.store.unknown(self.claim)).await,
+            Write::Finish { ending, hang_ups } => {
+                let result = self.finish(ending).await;
+                for hang_up in hang_ups {
+                    // It logs its own failure.
+                    let _ = hang_up.await;
+                }
+                result
+            }
+        }
+    }
+
+    async fn finish(&self, ending: Ending) -> StoreResult<()> {
+        match ending {
+            Ending::Outcome(outcome) => {
+                // Facts are never worth more than the outcome: a journal that does not answer is not waited for.
+                let _ = ractor::call_t!(self.journal, JournalMessage::Flush, FLUSH_MS);
+                self.insist(|| self.store.finish(self.claim, outcome.clone())).await
+            }
+            Ending::NotSent { delay_ms } => self.insist(|| self.store.not_sent(self.claim, delay_ms)).await,
+            Ending::Written(_) | Ending::Nothing => Ok(()),
+        }
+    }
+
+    async fn insist<F, Fut>(&self, mut write: F) -> StoreResult<()>
+    where
+        F: FnMut() -> Fut,
+        Fut: Future<Output = StoreResult<()>>,
+    {
+        let mut pause = FIRST_PAUSE;
+        let mut result = write().await;
+        for _ in 1..TRIES {
+            if !matches!(result, Err(StoreError::Unavailable(_))) {
+                break;
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+            result = write().await;
+        }
+        result
+    }
+}
