@@ -1,1 +1,28 @@
-//! Not written yet.
+//! The embedded language model: a deterministic dialogue manager that interviews people for data.
+//!
+//! A reply is a pure function of the request: the history is replayed, and what comes next follows from it.
+
+mod answer;
+mod dialogue;
+mod numbers;
+pub mod phrases;
+mod question;
+mod reply;
+
+use futures_util::{StreamExt, stream, stream::BoxStream};
+
+pub use self::reply::plan;
+use crate::ports::language_model::{LanguageError, LanguageModel, ReplyEvent, ReplyRequest};
+
+/// Asks for the agent's entities one by one, in English, and says goodbye. Needs no provider.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Interviewer;
+
+impl LanguageModel for Interviewer {
+    fn reply(&self, request: ReplyRequest) -> BoxStream<'static, Result<ReplyEvent, LanguageError>> {
+        stream::iter(plan(&request).into_iter().map(Ok)).boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests;

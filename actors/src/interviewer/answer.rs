@@ -1,0 +1,454 @@
+//! What an utterance answers, by the type of what was asked.
+
+use serde_json::{Number, Value};
+
+use super::{
+    numbers,
+    phrases::{contains, plain},
+};
+use crate::agent::{Entity, EntityKind};
+
+/// Longest text collected, in characters.
+const MAX_CHARS: usize = 500;
+/// Likeness from which on a word counts as an option misheard.
+const ALIKE: f64 = 0.9;
+
+/// What people say before the answer itself.
+const LEAD_INS: [&str; 63] = [
+    "uh",
+    "um",
+    "er",
+    "erm",
+    "hmm",
+    "ah",
+    "oh",
+    "well",
+    "so",
+    "hi",
+    "hello",
+    "hey",
+    "yes",
+    "yeah",
+    "yep",
+    "sure",
+    "okay",
+    "ok",
+    "of course",
+    "certainly",
+    "alright",
+    "all right",
+    "my name is",
+    "my name's",
+    "the name is",
+    "the name's",
+    "this is",
+    "it's",
+    "it is",
+    "its",
+    "that's",
+    "that is",
+    "that would be",
+    "that'd be",
+    "it would be",
+    "it'd be",
+    "i'm",
+    "i am",
+    "i'd like",
+    "i would like",
+    "i want",
+    "i'd prefer",
+    "i would prefer",
+    "i prefer",
+    "i think",
+    "i guess",
+    "i'd say",
+    "let's say",
+    "let's do",
+    "let's go with",
+    "how about",
+    "maybe",
+    "probably",
+    "you can call me",
+    "call me",
+    "make it",
+    "we'd like",
+    "i'd go with",
+    "please",
+    "the answer is",
+    "i said",
+    "no it's",
+    "we'd prefer",
+];
+/// What people say after it.
+const LEAD_OUTS: [&str; 14] = [
+    "please",
+    "thanks",
+    "thank you",
+    "works for me",
+    "works",
+    "would be great",
+    "would be good",
+    "would be fine",
+    "would be perfect",
+    "would be best",
+    "is fine",
+    "is good",
+    "i think",
+    "i guess",
+];
+const YES: [&str; 26] = [
+    "yes",
+    "yeah",
+    "yep",
+    "yup",
+    "ya",
+    "sure",
+    "correct",
+    "right",
+    "absolutely",
+    "definitely",
+    "certainly",
+    "affirmative",
+    "ok",
+    "okay",
+    "true",
+    "indeed",
+    "of course",
+    "i do",
+    "i am",
+    "i have",
+    "i did",
+    "i would",
+    "i will",
+    "we do",
+    "we are",
+    "we have",
+];
+const NO: [&str; 18] = [
+    "no",
+    "nope",
+    "nah",
+    "not",
+    "never",
+    "negative",
+    "don't",
+    "doesn't",
+    "didn't",
+    "haven't",
+    "isn't",
+    "won't",
+    "wouldn't",
+    "aren't",
+    "can't",
+    "false",
+    "incorrect",
+    "wrong",
+];
+const NOT_A_NO: [&str; 3] = ["no problem", "why not", "no doubt"];
+const ORDINALS: [&str; 6] = ["first", "second", "third", "fourth", "fifth", "sixth"];
+
+/// The value an utterance gives for an entity; none if it gives none, or more than one.
+pub(super) fn understand(entity: &Entity, text: &str) -> Option<Value> {
+    if !entity.allowed.is_empty() {
+        return option(&entity.allowed, text);
+    }
+    match entity.kind {
+        EntityKind::Boolean => yes_or_no(text).map(Value::Bool),
+        EntityKind::Integer => numbers::number(text).and_then(whole).map(Value::from),
+        EntityKind::Number => numbers::number(text).and_then(figure),
+        EntityKind::String => words(entity, text).map(Value::String),
+    }
+}
+
+fn whole(number: f64) -> Option<i64> {
+    #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and small")]
+    (number.fract() == 0.0 && number.abs() < 1e15).then_some(number as i64)
+}
+
+fn figure(number: f64) -> Option<Value> {
+    whole(number)
+        .map(Value::from)
+        .or_else(|| Number::from_f64(number).map(Value::Number))
+}
+
+/// Whether the text says yes or no; the first word that decides counts.
+pub(super) fn yes_or_no(text: &str) -> Option<bool> {
+    let plain = plain(text);
+    if NOT_A_NO.iter().any(|phrase| contains(&plain, phrase)) {
+        return Some(true);
+    }
+    let first = |phrases: &[&str]| {
+        let places = phrases.iter().filter(|phrase| contains(&plain, phrase));
+        places
+            .filter_map(|phrase| format!(" {plain} ").find(&format!(" {phrase} ")))
+            .min()
+    };
+    match (first(&YES), first(&NO)) {
+        (Some(yes), Some(no)) if plain[yes..no.max(yes)].split(' ').count() <= 3 && starts_clause(&plain, yes) => {
+            Some(false)
+        }
+        (Some(yes), Some(no)) => Some(yes < no),
+        (Some(_), None) => Some(true),
+        (None, Some(_)) => Some(false),
+        (None, None) => None,
+    }
+}
+
+/// Whether what stands there is "I do", "we have" and the like, which a "not" behind it turns round.
+fn starts_clause(plain: &str, at: usize) -> bool {
+    plain[at..].starts_with("i ") || plain[at..].starts_with("we ")
+}
+
+/// The option that the text names, word by word, by its place, or misheard by a little.
+fn option(allowed: &[Value], text: &str) -> Option<Value> {
+    let said = plain(text);
+    let names: Vec<String> = allowed.iter().map(|value| plain(&spoken(value))).collect();
+    let heard = |name: &&String| !name.is_empty() && contains(&said, name);
+    if names.iter().any(|name| {
+        ["not", "except"]
+            .iter()
+            .any(|not| contains(&said, &format!("{not} {name}")))
+    }) {
+        return None;
+    }
+    let named: Vec<usize> = (0..names.len())
+        .filter(|index| names.get(*index).as_ref().is_some_and(heard))
+        .collect();
+    // "large" is also named by "extra large", if that is an option and was said.
+    let within = |inner: usize| {
+        named
+            .iter()
+            .any(|outer| *outer != inner && contains(&names[*outer], &names[inner]) && names[*outer] != names[inner])
+    };
+    let longest: Vec<usize> = named.iter().copied().filter(|index| !within(*index)).collect();
+    match longest.as_slice() {
+        [one] => allowed.get(*one).cloned(),
+        [] => by_yes_or_no(&names, text)
+            .or_else(|| by_place(&said, allowed.len()))
+            .or_else(|| by_number(&names, text))
+            .or_else(|| by_likeness(&names, &said))
+            .and_then(|index| allowed.get(index).cloned()),
+        _ => None,
+    }
+}
+
+/// An option as it is spoken.
+pub(super) fn spoken(option: &Value) -> String {
+    match option {
+        Value::String(text) => text.replace('_', " "),
+        other => other.to_string(),
+    }
+}
+
+fn by_yes_or_no(names: &[String], text: &str) -> Option<usize> {
+    let place = |wanted: &[&str]| names.iter().position(|name| wanted.contains(&name.as_str()));
+    let (yes, no) = (place(&["yes", "true"])?, place(&["no", "false"])?);
+    yes_or_no(text).map(|said| if said { yes } else { no })
+}
+
+fn by_place(said: &str, options: usize) -> Option<usize> {
+    let bare = said
+        .trim_start_matches("the ")
+        .trim_end_matches(" one")
+        .trim_end_matches(" option");
+    if matches!(bare, "last" | "latter") {
+        return options.checked_sub(1);
+    }
+    let ordinal = ORDINALS
+        .iter()
+        .position(|ordinal| *ordinal == bare || contains(said, &format!("the {ordinal} one")));
+    ordinal.filter(|place| *place < options)
+}
+
+fn by_number(names: &[String], text: &str) -> Option<usize> {
+    let said = numbers::number(text)?;
+    names.iter().position(|name| numbers::number(name) == Some(said))
+}
+
+fn by_likeness(names: &[String], said: &str) -> Option<usize> {
+    let words: Vec<&str> = said.split(' ').collect();
+    let mut best: Option<(f64, usize)> = None;
+    for (index, name) in names.iter().enumerate() {
+        for window in words.windows(name.split(' ').count()) {
+            let alike = strsim::jaro_winkler(&window.join(" "), name);
+            if alike >= ALIKE && best.is_none_or(|(most, _)| alike > most) {
+                best = Some((alike, index));
+            }
+        }
+    }
+    best.map(|(_, index)| index)
+}
+
+/// The text without what people say around an answer; none if nothing is left, or if it is a question back.
+fn words(entity: &Entity, text: &str) -> Option<String> {
+    let bare = strip(text);
+    let question = bare.ends_with('?') && !entity.description.to_lowercase().contains("question");
+    let kept = bare.trim_end_matches(['.', ',', '!', '?', ';', ':', ' ']).to_owned();
+    if kept.is_empty() || question || yes_or_no_alone(&kept) {
+        return None;
+    }
+    Some(numbers::digits(&kept).unwrap_or_else(|| kept.chars().take(MAX_CHARS).collect()))
+}
+
+fn yes_or_no_alone(text: &str) -> bool {
+    let plain = plain(text);
+    YES.contains(&plain.as_str()) || NO.contains(&plain.as_str())
+}
+
+fn strip(text: &str) -> &str {
+    let edge = |c: char| c.is_whitespace() || matches!(c, ',' | '.' | '-' | '!' | ';' | ':' | '\u{2026}');
+    let mut rest = text.trim_matches(edge);
+    while let Some(shorter) = LEAD_INS
+        .iter()
+        .filter_map(|lead| after(rest, lead))
+        .min_by_key(|rest| rest.len())
+    {
+        rest = shorter.trim_start_matches(edge);
+    }
+    while let Some(shorter) = LEAD_OUTS
+        .iter()
+        .filter_map(|tail| before(rest, tail))
+        .min_by_key(|rest| rest.len())
+    {
+        rest = shorter.trim_end_matches(edge);
+    }
+    // A question mark is kept for the caller to see, an edge otherwise.
+    rest
+}
+
+/// What follows a lead-in of whole words, whatever its case.
+fn after<'a>(text: &'a str, lead: &str) -> Option<&'a str> {
+    let (mut at, mut wanted) = (0, lead.chars());
+    let mut given = text.char_indices();
+    let mut next = wanted.next();
+    while let Some(letter) = next {
+        let (index, c) = given.next()?;
+        let c = if c == '\u{2019}' { '\'' } else { c };
+        if !c.eq_ignore_ascii_case(&letter) {
+            return None;
+        }
+        at = index + text[index..].chars().next().map_or(1, char::len_utf8);
+        next = wanted.next();
+    }
+    let rest = &text[at..];
+    let inside = |c: char| c.is_alphanumeric() || matches!(c, '\'' | '\u{2019}');
+    (!rest.starts_with(inside)).then_some(rest)
+}
+
+/// What stands before a lead-out of whole words, whatever its case.
+fn before<'a>(text: &'a str, tail: &str) -> Option<&'a str> {
+    let bare = text.trim_end_matches(['.', ',', '!', ' ']);
+    let at = bare.len().checked_sub(tail.len())?;
+    let matches = bare.get(at..)?.eq_ignore_ascii_case(tail);
+    let whole = at == 0 || bare[..at].ends_with([' ', ',']);
+    (matches && whole).then(|| &bare[..at])
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn entity(kind: EntityKind, allowed: &[&str]) -> Entity {
+        Entity {
+            kind,
+            description: String::new(),
+            allowed: allowed.iter().map(|option| json!(option)).collect(),
+        }
+    }
+
+    #[test]
+    fn texts_lose_what_is_said_around_them() {
+        let text = entity(EntityKind::String, &[]);
+        for (said, expected) in [
+            ("Ada Lovelace", Some("Ada Lovelace")),
+            ("Uh, my name is Ada Lovelace.", Some("Ada Lovelace")),
+            ("Hi! It\u{2019}s Ada, thanks.", Some("Ada")),
+            ("Yes, I'd like Tuesday please", Some("Tuesday")),
+            ("I'm Imre", Some("Imre")),
+            ("Wellington", Some("Wellington")),
+            ("Tuesday works for me.", Some("Tuesday")),
+            ("five five five, one two", Some("55512")),
+            ("Yes.", None),
+            ("no", None),
+            ("Um...", None),
+            ("Why do you ask?", None),
+            ("", None),
+        ] {
+            assert_eq!(understand(&text, said), expected.map(Value::from), "{said}");
+        }
+    }
+
+    #[test]
+    fn yes_and_no_are_told_apart() {
+        let flag = entity(EntityKind::Boolean, &[]);
+        for (said, expected) in [
+            ("Yes, I do.", Some(true)),
+            ("yeah", Some(true)),
+            ("No problem", Some(true)),
+            ("I do own one", Some(true)),
+            ("No.", Some(false)),
+            ("I don't", Some(false)),
+            ("I do not", Some(false)),
+            ("We are not", Some(false)),
+            ("No, I do have a bike though", Some(false)),
+            ("Yes, why wouldn't I", Some(true)),
+            ("A blue one", None),
+            ("", None),
+        ] {
+            assert_eq!(understand(&flag, said), expected.map(Value::from), "{said}");
+        }
+    }
+
+    #[test]
+    fn whole_numbers_are_whole() {
+        assert_eq!(
+            understand(&entity(EntityKind::Integer, &[]), "four of us"),
+            Some(json!(4))
+        );
+        assert_eq!(understand(&entity(EntityKind::Integer, &[]), "two point five"), None);
+        assert_eq!(
+            understand(&entity(EntityKind::Number, &[]), "two point five"),
+            Some(json!(2.5))
+        );
+        assert_eq!(understand(&entity(EntityKind::Number, &[]), "four"), Some(json!(4)));
+    }
+
+    #[test]
+    fn options_are_matched_by_word_place_and_likeness() {
+        let time = entity(EntityKind::String, &["morning", "afternoon", "late_evening"]);
+        for (said, expected) in [
+            ("In the morning, please", Some("morning")),
+            ("the first one", Some("morning")),
+            ("the last one", Some("late_evening")),
+            ("Late evening", Some("late_evening")),
+            ("afternon", Some("afternoon")),
+            ("not morning", None),
+            ("morning or afternoon", None),
+            ("whenever", None),
+        ] {
+            assert_eq!(understand(&time, said), expected.map(Value::from), "{said}");
+        }
+        let size = entity(EntityKind::String, &["large", "extra large"]);
+        assert_eq!(understand(&size, "extra large"), Some(json!("extra large")));
+        let choice = entity(EntityKind::String, &["yes", "no"]);
+        assert_eq!(understand(&choice, "yeah, sure"), Some(json!("yes")));
+        let count = Entity {
+            allowed: vec![json!(1), json!(2)],
+            ..Entity::default()
+        };
+        assert_eq!(understand(&count, "two"), Some(json!(2)));
+    }
+
+    proptest! {
+        #[test]
+        fn any_utterance_is_read_without_panic(said in "\\PC{0,40}") {
+            for kind in [EntityKind::String, EntityKind::Integer, EntityKind::Number, EntityKind::Boolean] {
+                let _ = understand(&entity(kind, &[]), &said);
+            }
+            let _ = understand(&entity(EntityKind::String, &["a b", "c"]), &said);
+        }
+    }
+}

@@ -1,0 +1,351 @@
+//! Where an interview stands, read off its history alone: what is collected, what is being asked, how often in vain.
+
+use serde_json::Value;
+
+use super::{
+    answer,
+    phrases::{self, Intent},
+    question::Question,
+};
+use crate::{
+    agent::{Agent, Entity},
+    ports::language_model::{HistoryItem, Speaker},
+};
+
+/// Answers not understood until a question is dropped: it is repeated twice.
+const MAX_FAILURES: usize = 3;
+/// Turns of the user that an interview may take, whatever they are about.
+const TURNS_PER_QUESTION: usize = 4;
+const TURNS_BESIDES: usize = 6;
+/// Share of a question's words by which an agent's own wording of it is recognised.
+const RECOGNISED: f64 = 0.67;
+
+/// Something to ask for.
+pub(super) struct Slot {
+    /// The entity's name; none for the message that is taken when there is nothing to collect.
+    pub name: Option<String>,
+    pub entity: Entity,
+    pub question: Question,
+}
+
+impl Slot {
+    /// Whether a text of the agent asks for this.
+    fn asked_in(&self, text: &str) -> bool {
+        if text.contains(&self.question.first) || text.contains(&self.question.again) {
+            return true;
+        }
+        let Some(question) = last_question(text) else {
+            return false;
+        };
+        let plain = phrases::plain(question);
+        if self.name.is_none() {
+            return phrases::contains(&plain, "help") || phrases::contains(&plain, "do for you");
+        }
+        let keywords = &self.question.keywords;
+        let said = keywords.iter().filter(|word| phrases::contains(&plain, word)).count();
+        #[expect(clippy::cast_precision_loss, reason = "a handful of words")]
+        let share = said as f64 / keywords.len().max(1) as f64;
+        share >= RECOGNISED
+    }
+
+    fn is_about_a_name(&self) -> bool {
+        self.question.keywords.iter().any(|word| word == "name")
+    }
+
+    /// Whether the answer may speak of calls and goodbyes itself, so that these do not end the interview.
+    fn is_about(&self, word: &str) -> bool {
+        self.question.keywords.iter().any(|keyword| keyword.starts_with(word))
+    }
+}
+
+/// A turn of the user.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Turn {
+    pub text: String,
+    pub damaged: bool,
+}
+
+/// How a turn of the user is taken.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Heard {
+    /// An answer to the open question.
+    Answer(Value),
+    /// Something else.
+    Aside(Intent),
+    /// Not an answer, though one was due.
+    Unclear,
+    /// No answer was due: the question has not been heard yet.
+    NotAsked,
+}
+
+/// What came last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Last {
+    Nothing,
+    Agent,
+    User,
+    Tool,
+    Silence,
+}
+
+/// Where an interview stands.
+pub(super) struct Dialogue {
+    pub slots: Vec<Slot>,
+    /// Collected or given up.
+    done: Vec<bool>,
+    /// How many were collected.
+    pub collected: usize,
+    /// Answers to the present question that were not understood.
+    pub failures: usize,
+    /// The present question was heard to its end.
+    pub asked: bool,
+    /// The agent's words since the user's last turn, and whether they were cut short.
+    said: Option<(String, bool)>,
+    /// The last words of the agent that were heard.
+    pub last_said: Option<String>,
+    /// The agent was cut short when it spoke last.
+    pub cut_short: bool,
+    /// How often the agent has spoken.
+    pub agent_turns: usize,
+    pub user_turns: usize,
+    /// Silences in a row.
+    pub silences: usize,
+    /// The call was told to end.
+    pub ended: bool,
+    pub last: Last,
+    /// What the user said that nobody has answered yet.
+    pub turn: Option<Turn>,
+}
+
+impl Dialogue {
+    /// Replays a history.
+    pub fn replay(slots: Vec<Slot>, history: &[HistoryItem]) -> Self {
+        let mut dialogue = Self {
+            done: vec![false; slots.len()],
+            slots,
+            collected: 0,
+            failures: 0,
+            asked: false,
+            said: None,
+            last_said: None,
+            cut_short: false,
+            agent_turns: 0,
+            user_turns: 0,
+            silences: 0,
+            ended: false,
+            last: Last::Nothing,
+            turn: None,
+        };
+        for item in history {
+            dialogue.take(item);
+        }
+        dialogue
+    }
+
+    /// The present question's index.
+    pub fn current(&self) -> Option<usize> {
+        self.done.iter().position(|done| !done)
+    }
+
+    /// What is asked for now.
+    pub fn slot(&self) -> Option<&Slot> {
+        self.slots.get(self.current()?)
+    }
+
+    /// Whether the interview has gone on for long enough.
+    pub fn is_too_long(&self) -> bool {
+        self.user_turns > TURNS_BESIDES + TURNS_PER_QUESTION * self.slots.len()
+    }
+
+    /// Closes the present question: it was answered, or will not be.
+    pub fn close(&mut self) {
+        if let Some(done) = self.current().and_then(|index| self.done.get_mut(index)) {
+            *done = true;
+        }
+        self.failures = 0;
+        self.asked = false;
+    }
+
+    /// Counts an answer that was not understood; true if the question is dropped with it.
+    pub fn fail(&mut self) -> bool {
+        self.failures += 1;
+        let dropped = self.failures >= MAX_FAILURES;
+        if dropped {
+            self.close();
+        }
+        dropped
+    }
+
+    /// How a turn of the user is to be taken now.
+    pub fn hear(&self, turn: &Turn) -> Heard {
+        let intent = phrases::intent(&turn.text);
+        let Some(slot) = self.slot() else {
+            return intent.map_or(Heard::NotAsked, Heard::Aside);
+        };
+        if let Some(intent) = intent.filter(|intent| !self.is_answer(slot, *intent)) {
+            return Heard::Aside(intent);
+        }
+        if !self.asked {
+            let early = (!turn.damaged).then(|| self.early(slot, &turn.text)).flatten();
+            return early.map_or(Heard::NotAsked, Heard::Answer);
+        }
+        if turn.damaged {
+            return Heard::Unclear;
+        }
+        answer::understand(&slot.entity, &turn.text).map_or(Heard::Unclear, Heard::Answer)
+    }
+
+    /// Words like "call me back" are an answer where the question is about just that.
+    fn is_answer(&self, slot: &Slot, intent: Intent) -> bool {
+        let message = slot.name.is_none();
+        match intent {
+            Intent::CallBack => self.asked && (message || slot.is_about("call")),
+            Intent::NotInterested => self.asked && slot.is_about("interest"),
+            Intent::WhoIsThis | Intent::Refusal => false,
+            Intent::OptOut | Intent::WrongNumber | Intent::Repeat | Intent::HoldOn | Intent::Goodbye => false,
+        }
+    }
+
+    /// An answer to a question that was not heard to its end: only one that cannot be taken for anything else.
+    fn early(&self, slot: &Slot, text: &str) -> Option<Value> {
+        let plain = phrases::plain(text);
+        let introduces = ["my name is", "my name's", "this is"]
+            .iter()
+            .any(|phrase| phrases::contains(&plain, phrase));
+        let value = answer::understand(&slot.entity, text)?;
+        match value {
+            Value::Bool(_) => None,
+            Value::String(_) if slot.entity.allowed.is_empty() => {
+                (introduces && slot.is_about_a_name() && slot.name.is_some()).then_some(value)
+            }
+            value => self.cut_short.then_some(value),
+        }
+    }
+
+    fn take(&mut self, item: &HistoryItem) {
+        match item {
+            HistoryItem::Said {
+                speaker: Speaker::User,
+                text,
+                damaged,
+                ..
+            } => self.take_user(text, *damaged),
+            HistoryItem::Said {
+                speaker: Speaker::Agent,
+                text,
+                interrupted,
+                ..
+            } => {
+                self.settle();
+                self.agent_turns += 1;
+                self.cut_short = *interrupted;
+                self.last_said = Some(text.clone());
+                let before = self.said.take().map(|(before, _)| before + " ").unwrap_or_default();
+                self.said = Some((before + text, *interrupted));
+                self.recognise();
+                self.last = Last::Agent;
+            }
+            HistoryItem::Tool { name, arguments, .. } => {
+                match name.as_str() {
+                    "collect" => self.take_collected(arguments),
+                    "endCall" => self.ended = true,
+                    _ => {}
+                }
+                self.last = Last::Tool;
+            }
+            HistoryItem::Silence => {
+                self.settle();
+                self.silences += 1;
+                self.last = Last::Silence;
+            }
+        }
+    }
+
+    fn take_user(&mut self, text: &str, damaged: bool) {
+        if self.turn.is_none() {
+            self.user_turns += 1;
+            self.said = None;
+        }
+        let turn = self.turn.get_or_insert_default();
+        if !turn.text.is_empty() {
+            turn.text.push(' ');
+        }
+        turn.text.push_str(text);
+        turn.damaged |= damaged;
+        self.silences = 0;
+        self.ended = false;
+        self.last = Last::User;
+    }
+
+    fn take_collected(&mut self, arguments: &Value) {
+        let entity = arguments.get("entity").and_then(Value::as_str);
+        let index = self
+            .slots
+            .iter()
+            .position(|slot| slot.name.as_deref() == entity && entity.is_some());
+        let Some(index) = index else { return };
+        let current = self.current() == Some(index);
+        if let Some(done) = self.done.get_mut(index).filter(|done| !**done) {
+            *done = true;
+            self.collected += 1;
+        }
+        if current {
+            self.failures = 0;
+            self.asked = false;
+            // The next question may stand in the history before the tool that came with it.
+            self.recognise();
+        }
+        self.turn = None;
+    }
+
+    /// Notes whether what the agent said since the user's last turn asks the present question.
+    fn recognise(&mut self) {
+        let said = self.said.as_ref().map(|(text, _)| text.as_str());
+        let asked = self.slot().zip(said).is_some_and(|(slot, said)| slot.asked_in(said));
+        self.asked |= asked;
+    }
+
+    /// Closes the user's turn as the reply to it must have closed it.
+    fn settle(&mut self) {
+        let Some(turn) = self.turn.take() else { return };
+        match self.hear(&turn) {
+            Heard::Aside(Intent::Refusal) if self.asked => self.close(),
+            Heard::Aside(Intent::Repeat) if self.asked => drop(self.fail()),
+            Heard::Unclear => drop(self.fail()),
+            Heard::Answer(_) if self.slot().is_some_and(|slot| slot.name.is_none()) => self.close(),
+            // An answer counts when it was collected, which the tool shows.
+            Heard::Answer(_) | Heard::Aside(_) | Heard::NotAsked => {}
+        }
+    }
+}
+
+/// What to ask for: the agent's entities, or a message when there are none.
+pub(super) fn slots(agent: &Agent, open_question: &str) -> Vec<Slot> {
+    let entities = agent.platform_settings.data_collection.typed();
+    if entities.is_empty() {
+        let question = Question {
+            first: open_question.to_owned(),
+            again: format!("Once more: {open_question}"),
+            keywords: Vec::new(),
+        };
+        let entity = Entity::default();
+        return vec![Slot {
+            name: None,
+            entity,
+            question,
+        }];
+    }
+    let slots = entities.into_iter().map(|(name, entity)| Slot {
+        question: Question::of(&name, &entity),
+        name: Some(name),
+        entity,
+    });
+    slots.collect()
+}
+
+/// The last sentence that asks.
+pub(super) fn last_question(text: &str) -> Option<&str> {
+    let end = text.rfind('?')?;
+    let start = text[..end].rfind(['.', '!', '?']).map_or(0, |at| at + 1);
+    text.get(start..=end).map(str::trim)
+}

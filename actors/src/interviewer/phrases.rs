@@ -1,0 +1,269 @@
+//! What people say on the phone besides answers, recognised by their phrases.
+
+/// What an utterance is about, when it is no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Intent {
+    /// Never call again.
+    OptOut,
+    /// The number belongs to somebody else.
+    WrongNumber,
+    /// Declines.
+    NotInterested,
+    /// Wants to be called at another time.
+    CallBack,
+    /// Asks who calls and why.
+    WhoIsThis,
+    /// Did not hear or understand.
+    Repeat,
+    /// Needs a moment.
+    HoldOn,
+    /// Cannot or will not answer.
+    Refusal,
+    /// Takes leave.
+    Goodbye,
+}
+
+/// Words that make a "don't call me" hold for some time only.
+const FOR_SOME_TIME: [&str; 12] = [
+    "before", "after", "now", "today", "tonight", "tomorrow", "at", "on", "until", "during", "in", "so",
+];
+/// Longest utterance that is nothing but a plea for time, or a refusal; a longer one says something besides.
+const ASIDE_WORDS: usize = 8;
+
+const STOP_CALLING: [&str; 14] = [
+    "stop calling",
+    "stop phoning",
+    "stop contacting",
+    "take me off",
+    "take my number off",
+    "remove me",
+    "remove my number",
+    "off your list",
+    "opt out",
+    "unsubscribe",
+    "lose my number",
+    "call me again never",
+    "don't ever call",
+    "do not ever call",
+];
+const DO_NOT_CALL: [&str; 8] = [
+    "don't call",
+    "do not call",
+    "dont call",
+    "never call",
+    "don't phone",
+    "don't contact",
+    "do not contact",
+    "not to be called",
+];
+const WRONG_NUMBER: [&str; 6] = [
+    "wrong number",
+    "wrong person",
+    "no one by that name",
+    "nobody by that name",
+    "no one here by",
+    "doesn't live here",
+];
+const NOT_INTERESTED: [&str; 8] = [
+    "not interested",
+    "no interest",
+    "leave me alone",
+    "go away",
+    "not buying",
+    "don't want any",
+    "don't want this",
+    "no longer interested",
+];
+const CALL_BACK: [&str; 17] = [
+    "call me later",
+    "call me back",
+    "call back",
+    "call later",
+    "call again later",
+    "call me again",
+    "call me tomorrow",
+    "another time",
+    "bad time",
+    "not a good time",
+    "i'm busy",
+    "busy right now",
+    "can't talk",
+    "cannot talk",
+    "i'm driving",
+    "in a meeting",
+    "try again later",
+];
+const WHO_IS_THIS: [&str; 20] = [
+    "who is this",
+    "who's this",
+    "who are you",
+    "who am i speaking",
+    "who's calling",
+    "who is calling",
+    "who's there",
+    "may i ask who",
+    "state your name",
+    "record your name",
+    "say your name",
+    "your reason for calling",
+    "why are you calling",
+    "why you are calling",
+    "why you're calling",
+    "what is this about",
+    "what's this about",
+    "what is it about",
+    "are you a robot",
+    "are you real",
+];
+const REPEAT: [&str; 14] = [
+    "say that again",
+    "say it again",
+    "repeat that",
+    "can you repeat",
+    "could you repeat",
+    "please repeat",
+    "didn't catch",
+    "didn't hear",
+    "didn't get that",
+    "what did you say",
+    "what was that",
+    "what do you mean",
+    "can't hear you",
+    "come again",
+];
+const REPEAT_ALONE: [&str; 9] = [
+    "what",
+    "sorry",
+    "pardon",
+    "pardon me",
+    "huh",
+    "excuse me",
+    "sorry what",
+    "what sorry",
+    "i'm sorry",
+];
+const HOLD_ON: [&str; 12] = [
+    "hold on",
+    "hang on",
+    "one moment",
+    "one second",
+    "just a second",
+    "just a moment",
+    "just a minute",
+    "just a sec",
+    "wait a",
+    "give me a",
+    "let me check",
+    "let me think",
+];
+const REFUSAL: [&str; 16] = [
+    "don't know",
+    "do not know",
+    "no idea",
+    "not sure",
+    "rather not",
+    "prefer not",
+    "don't want to say",
+    "won't say",
+    "skip that",
+    "skip this",
+    "skip it",
+    "none of your business",
+    "no comment",
+    "i don't have one",
+    "i don't have any",
+    "don't remember",
+];
+const GOODBYE: [&str; 12] = [
+    "goodbye",
+    "good bye",
+    "bye",
+    "hang up",
+    "hanging up",
+    "gotta go",
+    "have to go",
+    "got to go",
+    "talk to you later",
+    "see you",
+    "have a nice day",
+    "have a good day",
+];
+
+/// What the utterance is about, if it shows; the weightiest of several.
+pub fn intent(text: &str) -> Option<Intent> {
+    let plain = plain(text);
+    let short = plain.split(' ').count() <= ASIDE_WORDS;
+    let has = |phrases: &[&str]| phrases.iter().any(|phrase| contains(&plain, phrase));
+    let rules = [
+        (has(&STOP_CALLING) || never_call(&plain), Intent::OptOut),
+        (has(&WRONG_NUMBER), Intent::WrongNumber),
+        (has(&NOT_INTERESTED), Intent::NotInterested),
+        (has(&CALL_BACK), Intent::CallBack),
+        (has(&WHO_IS_THIS), Intent::WhoIsThis),
+        (has(&REPEAT) || REPEAT_ALONE.contains(&plain.as_str()), Intent::Repeat),
+        (short && has(&HOLD_ON), Intent::HoldOn),
+        (short && has(&REFUSAL), Intent::Refusal),
+        (has(&GOODBYE), Intent::Goodbye),
+    ];
+    rules.into_iter().find_map(|(holds, intent)| holds.then_some(intent))
+}
+
+/// "Don't call me (again)", but not "don't call me before noon".
+fn never_call(plain: &str) -> bool {
+    let padded = format!(" {plain} ");
+    DO_NOT_CALL.iter().any(|phrase| {
+        let Some(at) = padded.find(&format!(" {phrase} ")) else {
+            return false;
+        };
+        let mut rest = padded[at + phrase.len() + 2..].split_whitespace().peekable();
+        let object = ["me", "us", "here", "this", "number", "him", "her", "them"];
+        while rest.next_if(|word| object.contains(word)).is_some() {}
+        rest.next().is_none_or(|word| !FOR_SOME_TIME.contains(&word))
+    })
+}
+
+/// The words in lower case with single spaces between, punctuation gone but for apostrophes.
+pub fn plain(text: &str) -> String {
+    let lower = text.to_lowercase().replace(['\u{2019}', '\u{2bc}'], "'");
+    let words = lower.split(|c: char| !c.is_alphanumeric() && c != '\'');
+    let words = words
+        .map(|word| word.trim_matches('\''))
+        .filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// Whether whole words of `plain` text make up the phrase.
+pub(super) fn contains(plain: &str, phrase: &str) -> bool {
+    plain.match_indices(phrase).any(|(at, _)| {
+        let end = at + phrase.len();
+        (at == 0 || plain[..at].ends_with(' ')) && (end == plain.len() || plain[end..].starts_with(' '))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phrases_tell_what_an_utterance_is_about() {
+        for (text, expected) in [
+            ("Please don't call me again.", Some(Intent::OptOut)),
+            ("Stop calling!", Some(Intent::OptOut)),
+            ("Don\u{2019}t call this number", Some(Intent::OptOut)),
+            ("Don't call me before noon", None),
+            ("You have the wrong number", Some(Intent::WrongNumber)),
+            ("I'm not interested, bye", Some(Intent::NotInterested)),
+            ("Could you call me back tomorrow?", Some(Intent::CallBack)),
+            ("Who is this?", Some(Intent::WhoIsThis)),
+            ("Sorry?", Some(Intent::Repeat)),
+            ("Hang on", Some(Intent::HoldOn)),
+            ("I don't know", Some(Intent::Refusal)),
+            ("Okay, goodbye", Some(Intent::Goodbye)),
+            ("Ada Lovelace", None),
+            ("Abyeville", None),
+            ("", None),
+        ] {
+            assert_eq!(intent(text), expected, "{text}");
+        }
+    }
+}

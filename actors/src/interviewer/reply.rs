@@ -1,0 +1,219 @@
+//! What the interviewer says and does next.
+
+use serde_json::{Value, json};
+
+use super::{
+    answer,
+    dialogue::{Dialogue, Heard, Last, Turn, last_question, slots},
+    phrases::Intent,
+};
+use crate::{
+    agent::Agent,
+    ports::language_model::{ReplyEvent, ReplyRequest},
+    template,
+};
+
+/// Silences in a row after which nobody is taken to be there.
+const MAX_SILENCES: usize = 3;
+/// Asked when there is nothing to collect and the prompt holds no question either.
+const OPEN_QUESTION: &str = "How can I help you today?";
+/// A question of the prompt that is longer than this is not one to be spoken.
+const QUESTION_WORDS: usize = 15;
+/// Said before the next question, in turn.
+const ACKNOWLEDGEMENTS: [&str; 3] = ["Thank you.", "Got it.", "Great."];
+/// Questions of a greeting to which "no" means "not now".
+const IS_IT_A_GOOD_TIME: [&str; 5] = ["good time", "a moment", "a minute", "have time", "free to talk"];
+
+/// The reply to a request: never empty, the same for the same request.
+pub fn plan(request: &ReplyRequest) -> Vec<ReplyEvent> {
+    let agent = &request.agent;
+    let prompt = template::render(&agent.conversation_config.agent.prompt.prompt, &request.variables);
+    let open = open_question(&prompt).unwrap_or(OPEN_QUESTION);
+    let mut dialogue = Dialogue::replay(slots(agent, open), &request.history);
+    let greeting = agent.conversation_config.agent.greeting_message.as_deref();
+    let greeting = template::render(greeting.unwrap_or_default(), &request.variables);
+    let mut reply = Reply {
+        agent,
+        greeting: &greeting,
+        dialogue: &mut dialogue,
+    };
+    reply.make()
+}
+
+/// A short question that the instructions spell out.
+fn open_question(prompt: &str) -> Option<&str> {
+    let end = prompt.find('?')?;
+    let start = prompt[..end].rfind(['.', '!', ':', '"', '\u{201c}', '\n']);
+    let question = &prompt[start.map_or(0, |at| at + prompt[at..].chars().next().map_or(1, char::len_utf8))..=end];
+    let question = question.trim();
+    (2..=QUESTION_WORDS)
+        .contains(&question.split_whitespace().count())
+        .then_some(question)
+}
+
+fn say(text: impl Into<String>) -> Vec<ReplyEvent> {
+    vec![ReplyEvent::Text(text.into())]
+}
+
+/// Last words, then the end of the call.
+fn end(text: &str, reason: &str) -> Vec<ReplyEvent> {
+    vec![
+        ReplyEvent::Text(text.to_owned()),
+        ReplyEvent::Tool {
+            name: "endCall".into(),
+            arguments: json!({ "reason": reason }),
+        },
+    ]
+}
+
+struct Reply<'a> {
+    agent: &'a Agent,
+    greeting: &'a str,
+    dialogue: &'a mut Dialogue,
+}
+
+impl Reply<'_> {
+    fn make(&mut self) -> Vec<ReplyEvent> {
+        if let Some(turn) = self.dialogue.turn.take() {
+            return self.answer(&turn);
+        }
+        match self.dialogue.last {
+            _ if self.dialogue.ended => end("Goodbye!", "completed"),
+            Last::Silence if self.dialogue.silences >= MAX_SILENCES => {
+                end("I can't hear you, so I'll hang up now. Goodbye!", "silence")
+            }
+            Last::Silence if self.dialogue.agent_turns > 0 => self.next("Are you still there?"),
+            Last::Nothing | Last::Agent | Last::User | Last::Tool | Last::Silence => self.next(""),
+        }
+    }
+
+    fn answer(&mut self, turn: &Turn) -> Vec<ReplyEvent> {
+        let heard = self.dialogue.hear(turn);
+        if let Heard::Aside(intent) = heard
+            && let Some(last_words) = self.leave(intent)
+        {
+            return last_words;
+        }
+        if self.dialogue.is_too_long() {
+            return end("I have to go now. Thank you for your time. Goodbye!", "too_long");
+        }
+        match heard {
+            Heard::Answer(value) => self.collect(value),
+            Heard::Aside(intent) => self.aside(intent),
+            Heard::Unclear => self.unclear("Sorry, I didn't catch that."),
+            Heard::NotAsked => self.not_asked(turn),
+        }
+    }
+
+    /// The last words, for what ends a call.
+    fn leave(&self, intent: Intent) -> Option<Vec<ReplyEvent>> {
+        let reply = match intent {
+            Intent::OptOut if self.agent.platform_settings.call_actions.smart_opt_out => {
+                end("Understood, we won't call you again. Goodbye.", "opt_out")
+            }
+            Intent::OptOut => end("Understood. Sorry for the trouble. Goodbye.", "opt_out"),
+            Intent::WrongNumber => end("I'm sorry for the trouble. Goodbye.", "wrong_number"),
+            Intent::NotInterested => end("All right. Thank you for your time. Goodbye.", "not_interested"),
+            Intent::CallBack => end("Of course. Another time, then. Goodbye.", "call_back"),
+            Intent::Goodbye => end("Thank you for your time. Goodbye!", "goodbye"),
+            Intent::WhoIsThis | Intent::Repeat | Intent::HoldOn | Intent::Refusal => return None,
+        };
+        Some(reply)
+    }
+
+    fn aside(&mut self, intent: Intent) -> Vec<ReplyEvent> {
+        match intent {
+            Intent::WhoIsThis => {
+                let name = self.agent.name.trim();
+                self.next(&format!("This is an automated call from {name}."))
+            }
+            Intent::HoldOn => say("Of course, take your time."),
+            Intent::Repeat if self.dialogue.asked => self.unclear("Of course."),
+            Intent::Refusal if self.dialogue.asked => {
+                self.dialogue.close();
+                self.next("No problem.")
+            }
+            // Nothing was asked yet that could be refused or repeated; what ends a call has ended it.
+            Intent::Repeat | Intent::Refusal => self.next(""),
+            Intent::OptOut | Intent::WrongNumber | Intent::NotInterested | Intent::CallBack | Intent::Goodbye => {
+                self.next("")
+            }
+        }
+    }
+
+    fn collect(&mut self, value: Value) -> Vec<ReplyEvent> {
+        let name = self.dialogue.slot().and_then(|slot| slot.name.clone());
+        self.dialogue.close();
+        let Some(name) = name else {
+            return end("Thank you, I've made a note of that. Goodbye!", "completed");
+        };
+        let acknowledgement = ACKNOWLEDGEMENTS[self.dialogue.collected % ACKNOWLEDGEMENTS.len()];
+        self.dialogue.collected += 1;
+        let mut events = vec![ReplyEvent::Tool {
+            name: "collect".into(),
+            arguments: json!({ "entity": name, "value": value }),
+        }];
+        events.extend(self.next(acknowledgement));
+        events
+    }
+
+    fn unclear(&mut self, opening: &str) -> Vec<ReplyEvent> {
+        if self.dialogue.fail() {
+            return self.next("Never mind.");
+        }
+        match self.dialogue.slot() {
+            Some(slot) => say(format!("{opening} {}", slot.question.again)),
+            None => self.next(""),
+        }
+    }
+
+    fn not_asked(&mut self, turn: &Turn) -> Vec<ReplyEvent> {
+        let greeted = self.dialogue.agent_turns == 1;
+        if self.dialogue.cut_short {
+            let rest = if greeted { self.unheard_greeting() } else { "" };
+            let opening = if rest.is_empty() { "All right." } else { rest };
+            return self.next(opening);
+        }
+        let question = self
+            .dialogue
+            .last_said
+            .as_deref()
+            .and_then(last_question)
+            .unwrap_or_default();
+        let good_time = IS_IT_A_GOOD_TIME.iter().any(|phrase| question.contains(phrase));
+        if greeted && good_time && answer::yes_or_no(&turn.text) == Some(false) {
+            return end("Of course. Another time, then. Goodbye.", "call_back");
+        }
+        self.next("")
+    }
+
+    /// What of the greeting was not heard, if it was cut short.
+    fn unheard_greeting(&self) -> &str {
+        let heard = self.dialogue.last_said.as_deref().unwrap_or_default();
+        let mut rest = self.greeting;
+        for word in heard.split_whitespace() {
+            let Some(after) = rest.trim_start().strip_prefix(word) else {
+                return "";
+            };
+            rest = after;
+        }
+        rest.trim()
+    }
+
+    /// Goes on: to the present question, or to the end.
+    fn next(&self, opening: &str) -> Vec<ReplyEvent> {
+        let opening = if opening.is_empty() && self.dialogue.agent_turns == 0 {
+            "Hello!"
+        } else {
+            opening
+        };
+        let gap = if opening.is_empty() { "" } else { " " };
+        match self.dialogue.slot() {
+            // A rest of the greeting may ask it already.
+            Some(slot) if opening.ends_with(&slot.question.first) => say(opening),
+            Some(slot) => say(format!("{opening}{gap}{}", slot.question.first)),
+            None if self.dialogue.collected > 0 => end("Thank you, that's everything. Goodbye!", "completed"),
+            None => end("Thank you for your time. Goodbye!", "completed"),
+        }
+    }
+}

@@ -1,0 +1,425 @@
+//! Scripted interviews, and interviews with anybody.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use futures_util::StreamExt;
+use proptest::{collection::vec, option, prelude::*, sample::select};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{
+    agent::Agent,
+    ports::language_model::{HistoryItem, Speaker},
+};
+
+fn agent(entities: &Value) -> Agent {
+    serde_json::from_value(json!({
+        "name": "Garage Nord",
+        "conversationConfig": { "agent": { "prompt": { "prompt": "Be brief." } } },
+        "platformSettings": { "dataCollection": { "entities": entities } }
+    }))
+    .unwrap()
+}
+
+fn garage() -> Agent {
+    agent(&json!({
+        "name": { "type": "string", "description": "the caller's full name" },
+        "day": { "type": "string", "description": "preferred day for a visit" },
+        "guests": { "type": "integer", "description": "number of guests" },
+        "car": { "type": "boolean", "description": "whether they own a car" }
+    }))
+}
+
+/// A call in which everything said is heard.
+struct Call {
+    agent: Arc<Agent>,
+    history: Vec<HistoryItem>,
+    ended: Option<String>,
+    collected: Vec<(String, Value)>,
+}
+
+impl Call {
+    fn new(agent: Agent) -> Self {
+        let (history, ended, collected) = (Vec::new(), None, Vec::new());
+        Self {
+            agent: Arc::new(agent),
+            history,
+            ended,
+            collected,
+        }
+    }
+
+    fn greeted(agent: Agent) -> Self {
+        let mut call = Self::new(agent);
+        call.said(Speaker::Agent, "Hello, this is Garage Nord.", false, false);
+        call
+    }
+
+    fn said(&mut self, speaker: Speaker, text: &str, interrupted: bool, damaged: bool) {
+        let text = text.to_owned();
+        self.history.push(HistoryItem::Said {
+            speaker,
+            text,
+            interrupted,
+            damaged,
+        });
+    }
+
+    /// The reply to the history, put into it; its words.
+    fn reply(&mut self) -> String {
+        let mut words = String::new();
+        for event in plan(&self.request()) {
+            match event {
+                ReplyEvent::Text(text) => words.push_str(&text),
+                ReplyEvent::Tool { name, arguments } => self.run(name, arguments),
+            }
+        }
+        if !words.is_empty() {
+            self.said(Speaker::Agent, &words, false, false);
+        }
+        words
+    }
+
+    fn request(&self) -> ReplyRequest {
+        let variables = Arc::new(BTreeMap::new());
+        ReplyRequest {
+            agent: Arc::clone(&self.agent),
+            variables,
+            history: self.history.clone(),
+        }
+    }
+
+    fn run(&mut self, name: String, arguments: Value) {
+        let text = |key: &str| arguments[key].as_str().unwrap().to_owned();
+        match name.as_str() {
+            "collect" => self.collected.push((text("entity"), arguments["value"].clone())),
+            "endCall" => self.ended = Some(text("reason")),
+            other => panic!("unknown tool {other}"),
+        }
+        self.history.push(HistoryItem::Tool {
+            name,
+            arguments,
+            result: json!({}),
+        });
+    }
+
+    fn hears(&mut self, text: &str) -> String {
+        self.said(Speaker::User, text, false, false);
+        self.reply()
+    }
+
+    fn waits(&mut self) -> String {
+        self.history.push(HistoryItem::Silence);
+        self.reply()
+    }
+
+    fn collected(&self) -> Value {
+        self.collected.iter().cloned().collect()
+    }
+}
+
+#[test]
+fn an_interview_asks_for_each_entity_in_order_and_ends() {
+    let mut call = Call::greeted(garage());
+    for (heard, expected) in [
+        ("Hello?", "What is your full name?"),
+        (
+            "My name is Ada Lovelace.",
+            "Thank you. What is your preferred day for a visit?",
+        ),
+        ("Uh, Tuesday please.", "Got it. How many guests?"),
+        ("Four, I think.", "Great. Do you own a car?"),
+        ("No, I don't.", "Thank you, that's everything. Goodbye!"),
+    ] {
+        assert_eq!(call.hears(heard), expected, "after {heard}");
+    }
+    assert_eq!(
+        call.collected(),
+        json!({ "name": "Ada Lovelace", "day": "Tuesday", "guests": 4, "car": false })
+    );
+    assert_eq!(call.ended.as_deref(), Some("completed"));
+}
+
+#[test]
+fn without_a_greeting_it_greets() {
+    assert_eq!(Call::new(garage()).reply(), "Hello! What is your full name?");
+    assert_eq!(Call::new(garage()).hears("Hello?"), "Hello! What is your full name?");
+    assert_eq!(Call::new(garage()).waits(), "Hello! What is your full name?");
+}
+
+#[test]
+fn an_answer_not_understood_is_asked_for_twice_more_then_dropped() {
+    let mut call = Call::greeted(agent(&json!({
+        "guests": { "type": "integer", "description": "number of guests" }, "day": {}
+    })));
+    call.hears("Hello");
+    assert_eq!(
+        call.hears("Plenty"),
+        "Sorry, I didn't catch that. Once more: How many guests? Please say a number."
+    );
+    assert_eq!(
+        call.hears("Lots"),
+        "Sorry, I didn't catch that. Once more: How many guests? Please say a number."
+    );
+    assert_eq!(call.hears("Very many"), "Never mind. What is your day?");
+    assert_eq!(call.hears("Monday"), "Thank you, that's everything. Goodbye!");
+    assert_eq!(call.collected(), json!({ "day": "Monday" }));
+}
+
+#[test]
+fn damaged_speech_is_asked_for_again() {
+    let mut call = Call::greeted(garage());
+    call.hears("Hello");
+    call.said(Speaker::User, "Ada Love", false, true);
+    assert_eq!(
+        call.reply(),
+        "Sorry, I didn't catch that. Could you tell me your full name once more?"
+    );
+    assert_eq!(
+        call.hears("Ada Lovelace"),
+        "Thank you. What is your preferred day for a visit?"
+    );
+    assert_eq!(call.collected(), json!({ "name": "Ada Lovelace" }));
+}
+
+#[test]
+fn a_question_that_was_cut_short_is_asked_again() {
+    let mut call = Call::greeted(garage());
+    call.hears("Hello");
+    call.hears("Ada Lovelace");
+    call.history.pop();
+    call.said(Speaker::Agent, "Thank you. What is", true, false);
+    assert_eq!(
+        call.hears("Wait, I forgot something"),
+        "All right. What is your preferred day for a visit?"
+    );
+    assert_eq!(call.hears("Tuesday"), "Got it. How many guests?");
+    call.history.pop();
+    call.said(Speaker::Agent, "Got it. How many", true, false);
+    assert_eq!(
+        call.hears("Four!"),
+        "Great. Do you own a car?",
+        "a number can only be the answer"
+    );
+    assert_eq!(
+        call.collected(),
+        json!({ "name": "Ada Lovelace", "day": "Tuesday", "guests": 4 })
+    );
+}
+
+#[test]
+fn a_greeting_that_was_cut_short_goes_on() {
+    let mut agent = garage();
+    agent.conversation_config.agent.greeting_message = Some("Hello, this is Garage Nord about your visit.".into());
+    let mut call = Call::new(agent);
+    call.said(Speaker::Agent, "Hello, this is", true, false);
+    assert_eq!(
+        call.hears("Hello?"),
+        "Garage Nord about your visit. What is your full name?"
+    );
+}
+
+#[test]
+fn the_history_may_hold_the_words_before_the_tool() {
+    let mut call = Call::greeted(garage());
+    call.hears("Hello");
+    call.hears("Ada Lovelace");
+    let last = call.history.len() - 1;
+    call.history.swap(last - 1, last);
+    assert_eq!(call.hears("Tuesday"), "Got it. How many guests?");
+}
+
+#[test]
+fn silence_is_met_twice_with_the_open_question_and_then_with_goodbye() {
+    let mut call = Call::greeted(garage());
+    call.hears("Hello");
+    assert_eq!(call.waits(), "Are you still there? What is your full name?");
+    assert_eq!(call.hears("Ada"), "Thank you. What is your preferred day for a visit?");
+    call.waits();
+    call.waits();
+    assert_eq!(call.ended, None);
+    assert_eq!(call.waits(), "I can't hear you, so I'll hang up now. Goodbye!");
+    assert_eq!(call.ended.as_deref(), Some("silence"));
+}
+
+#[test]
+fn what_ends_a_call_ends_it_politely() {
+    for (heard, reason, words) in [
+        (
+            "Please don't call me again",
+            "opt_out",
+            "Understood. Sorry for the trouble. Goodbye.",
+        ),
+        ("Wrong number", "wrong_number", "I'm sorry for the trouble. Goodbye."),
+        (
+            "I'm not interested",
+            "not_interested",
+            "All right. Thank you for your time. Goodbye.",
+        ),
+        (
+            "Can you call me later?",
+            "call_back",
+            "Of course. Another time, then. Goodbye.",
+        ),
+        ("Goodbye", "goodbye", "Thank you for your time. Goodbye!"),
+    ] {
+        let mut call = Call::greeted(garage());
+        call.hears("Hello");
+        assert_eq!(call.hears(heard), words);
+        assert_eq!(call.ended.as_deref(), Some(reason));
+        assert!(call.collected.is_empty(), "{heard}");
+    }
+    let mut agent = garage();
+    agent.platform_settings.call_actions.smart_opt_out = true;
+    let said = Call::greeted(agent).hears("Stop calling me");
+    assert_eq!(said, "Understood, we won't call you again. Goodbye.");
+}
+
+#[test]
+fn asides_are_answered_and_the_question_stands() {
+    let mut call = Call::greeted(garage());
+    call.hears("Hello");
+    assert_eq!(
+        call.hears("Who is this?"),
+        "This is an automated call from Garage Nord. What is your full name?"
+    );
+    assert_eq!(call.hears("One moment"), "Of course, take your time.");
+    assert_eq!(call.hears("Ada"), "Thank you. What is your preferred day for a visit?");
+    assert_eq!(
+        call.hears("Sorry?"),
+        "Of course. Could you tell me your preferred day for a visit once more?"
+    );
+    assert_eq!(call.hears("I don't know yet"), "No problem. How many guests?");
+    assert_eq!(call.collected(), json!({ "name": "Ada" }));
+}
+
+#[test]
+fn a_greeting_that_asks_for_the_name_is_answered_with_it() {
+    let mut call = Call::new(garage());
+    call.said(Speaker::Agent, "Hello! May I have your full name?", false, false);
+    assert_eq!(
+        call.hears("Ada Lovelace"),
+        "Thank you. What is your preferred day for a visit?"
+    );
+    let mut call = Call::new(garage());
+    call.said(Speaker::Agent, "Hello! Is this a good time?", false, false);
+    assert_eq!(call.hears("Yes"), "What is your full name?");
+    let mut call = Call::new(garage());
+    call.said(Speaker::Agent, "Hello! Is this a good time?", false, false);
+    call.hears("No");
+    assert_eq!(call.ended.as_deref(), Some("call_back"));
+}
+
+#[test]
+fn with_nothing_to_collect_a_message_is_taken() {
+    let mut call = Call::greeted(agent(&json!({})));
+    assert_eq!(call.hears("Hello"), "How can I help you today?");
+    assert_eq!(
+        call.hears("My tyres are flat"),
+        "Thank you, I've made a note of that. Goodbye!"
+    );
+    assert_eq!(call.ended.as_deref(), Some("completed"));
+    assert!(call.collected.is_empty());
+    let mut asking = agent(&json!({}));
+    asking.conversation_config.agent.prompt.prompt = "You are kind. Ask: \"How was your stay?\" Be brief.".into();
+    assert_eq!(Call::greeted(asking).hears("Hello"), "How was your stay?");
+}
+
+#[test]
+fn a_call_back_is_an_answer_where_it_was_asked_about() {
+    let entities = json!({ "callback": { "type": "boolean", "description": "whether they want a callback" } });
+    let mut call = Call::greeted(agent(&entities));
+    assert_eq!(call.hears("Hi"), "Do you want a callback?");
+    call.hears("Yes, please call me back");
+    assert_eq!(call.collected(), json!({ "callback": true }));
+}
+
+#[tokio::test]
+async fn the_plan_is_streamed() {
+    let call = Call::greeted(garage());
+    let streamed: Vec<_> = Interviewer.reply(call.request()).collect().await;
+    assert_eq!(streamed, plan(&call.request()).into_iter().map(Ok).collect::<Vec<_>>());
+}
+
+fn words() -> impl Strategy<Value = String> {
+    let known = select(vec![
+        "Hello?",
+        "Yes.",
+        "No",
+        "Ada Lovelace",
+        "four",
+        "Sorry?",
+        "hold on",
+        "Who is this?",
+        "I don't know",
+        "the first one",
+        "call me back",
+        "?",
+        "",
+    ]);
+    prop_oneof![4 => known.prop_map(str::to_owned), 1 => "\\PC{0,30}"]
+}
+
+fn item() -> impl Strategy<Value = HistoryItem> {
+    let speaker = select(vec![Speaker::Agent, Speaker::User]);
+    let said = (speaker, words(), any::<bool>(), any::<bool>()).prop_map(|(speaker, text, interrupted, damaged)| {
+        HistoryItem::Said {
+            speaker,
+            text,
+            interrupted,
+            damaged,
+        }
+    });
+    let tool = (
+        select(vec!["collect", "endCall", "other"]),
+        select(vec![json!({ "entity": "name" }), json!(null)]),
+    )
+        .prop_map(|(name, arguments)| HistoryItem::Tool {
+            name: name.into(),
+            arguments,
+            result: Value::Null,
+        });
+    prop_oneof![4 => said, 1 => tool, 1 => Just(HistoryItem::Silence)]
+}
+
+fn any_agent() -> impl Strategy<Value = Agent> {
+    select(vec![
+        garage(),
+        agent(&json!({})),
+        agent(&json!({ "x": { "enum": ["a", "b"] } })),
+        agent(&json!({ "": 7 })),
+    ])
+}
+
+proptest! {
+    #[test]
+    fn any_history_has_a_reply(agent in any_agent(), history in vec(item(), 0..12)) {
+        let request = ReplyRequest { agent: Arc::new(agent), variables: Arc::default(), history };
+        let reply = plan(&request);
+        prop_assert!(!reply.is_empty());
+        prop_assert!(!reply.contains(&ReplyEvent::Text(String::new())));
+        prop_assert_eq!(plan(&request), reply);
+    }
+
+    #[test]
+    fn an_interview_with_anybody_ends(agent in any_agent(), user in vec((option::weighted(0.9, words()), any::<bool>()), 100)) {
+        let mut call = Call::greeted(agent);
+        let mut turns = 0;
+        for (text, cut_short) in user {
+            match text {
+                Some(text) => call.hears(&text),
+                None => call.waits(),
+            };
+            if let (true, Some(HistoryItem::Said { text, interrupted, .. })) = (cut_short, call.history.last_mut()) {
+                text.truncate(text.char_indices().nth(8).map_or(text.len(), |(at, _)| at));
+                *interrupted = true;
+            }
+            turns += 1;
+            if call.ended.is_some() {
+                break;
+            }
+        }
+        // At most 6 + 4 × 4 turns of the user, each with two silences, and the last.
+        prop_assert!(call.ended.is_some() && turns <= 23 * 3, "{} turns", turns);
+    }
+}
