@@ -3,6 +3,7 @@
 mod agents;
 mod auth;
 mod body;
+mod campaign_csv;
 mod campaigns;
 mod contact_fields;
 mod contacts;
@@ -22,7 +23,12 @@ mod strict_json;
 use std::{path::PathBuf, sync::Arc};
 
 use actors::{agent::Agent, ports::store::Store, switchboard::SwitchboardMessage};
-use axum::{Router, http::StatusCode, middleware, routing::{get, post}};
+use axum::{
+    Router,
+    http::StatusCode,
+    middleware,
+    routing::{get, post},
+};
 use ractor::ActorRef;
 
 /// Whether everything an agent names is configured.
@@ -62,8 +68,15 @@ pub fn routes(state: RestState) -> Router {
         .route("/public/v1/agents/create", post(agents::create))
         .route("/public/v1/agents/{agentId}", get(agents::show).patch(agents::patch))
         .route("/public/v1/contacts", post(contacts::create))
-        .route("/public/v1/contacts/{contactId}", get(contacts::show).delete(contacts::delete))
-        .route("/public/v1/campaigns", get(campaigns::list).post(campaigns::create::create))
+        .route(
+            "/public/v1/contacts/{contactId}",
+            get(contacts::show).delete(contacts::delete),
+        )
+        .route(
+            "/public/v1/campaigns",
+            get(campaigns::list).post(campaigns::create::create),
+        )
+        .route("/public/v1/campaigns/csv", post(campaign_csv::create))
         .route("/public/v1/campaigns/{campaignId}", get(campaigns::show))
         .route("/public/v1/campaigns/{campaignId}/launch", post(campaigns::launch))
         .route("/public/v1/campaigns/{campaignId}/pause", post(campaigns::pause))

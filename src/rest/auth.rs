@@ -60,7 +60,11 @@ fn sent_key(method: &Method, uri: &Uri, headers: &HeaderMap) -> ApiResult<PlainK
         texts.push(value.to_str().unwrap_or_default().trim().to_owned());
     }
     for value in headers.get_all(header::AUTHORIZATION) {
-        texts.push(bearer(value.to_str().unwrap_or_default()).unwrap_or_default().to_owned());
+        texts.push(
+            bearer(value.to_str().unwrap_or_default())
+                .unwrap_or_default()
+                .to_owned(),
+        );
     }
     if matches!(*method, Method::GET | Method::HEAD) {
         let pairs = query::pairs(uri).unwrap_or_default();

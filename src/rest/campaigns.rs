@@ -173,7 +173,9 @@ pub async fn command(
         Ok(answer) => Ok(answer?),
         Err(error) => {
             tracing::error!(%campaign, ?command, %error, "the node did not answer a command");
-            Err(ApiError::Unavailable("the node did not answer in time; try again".into()))
+            Err(ApiError::Unavailable(
+                "the node did not answer in time; try again".into(),
+            ))
         }
     }
 }

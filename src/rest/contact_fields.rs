@@ -68,7 +68,11 @@ fn extra(fields: &mut Fields<'_>, reserved: &[&str], handled: &[&str]) -> Map<St
             other => other.to_string().len(),
         };
         if reserved.contains(&name.as_str()) {
-            problems.push((name, "not_allowed", "is a name of the service's own; choose another".to_owned()));
+            problems.push((
+                name,
+                "not_allowed",
+                "is a name of the service's own; choose another".to_owned(),
+            ));
         } else if name.trim().is_empty() || name.chars().count() > NAME_CHARACTERS {
             let message = format!("a field's name has 1 to {NAME_CHARACTERS} characters");
             problems.push((name, "not_allowed", message));
@@ -90,7 +94,12 @@ fn extra(fields: &mut Fields<'_>, reserved: &[&str], handled: &[&str]) -> Map<St
 }
 
 /// `phoneNumber`, `name`, `email` and the extra fields, as they are shown at a contact's top level.
-pub fn show(phone_number: &PhoneNumber, name: Option<&str>, email: Option<&str>, extra: &Map<String, Value>) -> Map<String, Value> {
+pub fn show(
+    phone_number: &PhoneNumber,
+    name: Option<&str>,
+    email: Option<&str>,
+    extra: &Map<String, Value>,
+) -> Map<String, Value> {
     let mut shown = Map::new();
     shown.insert("phoneNumber".into(), json!(phone_number));
     for (field, value) in [("name", name), ("email", email)] {

@@ -114,7 +114,11 @@ pub async fn show(
     PathId(id): PathId<AttemptId>,
     _: Query<NoParameters>,
 ) -> ApiResult<Reply> {
-    let row = state.store.conversation(account.id, id).await.or_no_such("conversation")?;
+    let row = state
+        .store
+        .conversation(account.id, id)
+        .await
+        .or_no_such("conversation")?;
     let turns = state.store.turns(id).await?;
     let agent = match state.store.agent(account.id, row.agent).await {
         Ok(agent) => Some(agent),

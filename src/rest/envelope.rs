@@ -191,6 +191,8 @@ fn written(response: Response, payload: &Payload, id: Option<&RequestId>) -> Res
     parts
         .headers
         .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    parts.headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
+    parts
+        .headers
+        .insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
     Response::from_parts(parts, Body::from(body))
 }

@@ -67,7 +67,8 @@ impl<'a> Fields<'a> {
     pub fn only(&mut self, names: &[&str]) {
         for name in self.map.keys().filter(|name| !names.contains(&name.as_str())) {
             let message = format!("is not a known field{}", suggestion(name, names));
-            self.problems.push(Problem::new(self.path(name), "unknown_field", message));
+            self.problems
+                .push(Problem::new(self.path(name), "unknown_field", message));
         }
     }
 
@@ -141,9 +142,12 @@ impl<'a> Fields<'a> {
 /// An integer, also when it is written as `3.0`.
 pub fn whole(value: &Value) -> Option<i64> {
     #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and within 2^53")]
-    value
-        .as_i64()
-        .or_else(|| value.as_f64().filter(|f| f.fract() == 0.0 && f.abs() < 9e15).map(|f| f as i64))
+    value.as_i64().or_else(|| {
+        value
+            .as_f64()
+            .filter(|f| f.fract() == 0.0 && f.abs() < 9e15)
+            .map(|f| f as i64)
+    })
 }
 
 /// The most characters of a name.
@@ -171,7 +175,10 @@ mod tests {
 
     #[test]
     fn a_close_name_is_offered_and_a_distant_one_is_not() {
-        assert_eq!(suggestion("phonenumber", &["name", "phoneNumber"]), "; did you mean `phoneNumber`?");
+        assert_eq!(
+            suggestion("phonenumber", &["name", "phoneNumber"]),
+            "; did you mean `phoneNumber`?"
+        );
         assert_eq!(suggestion("page_size", &["pageSize"]), "; did you mean `pageSize`?");
         assert_eq!(suggestion("zzz", &["pageSize"]), "");
     }

@@ -122,7 +122,11 @@ impl RawQuery {
             Some(size) => size,
             None => {
                 let shown = text.unwrap_or_default();
-                self.problem("pageSize", "out_of_range", format!("`{shown}` is not a whole number from 1 to 100"));
+                self.problem(
+                    "pageSize",
+                    "out_of_range",
+                    format!("`{shown}` is not a whole number from 1 to 100"),
+                );
                 DEFAULT
             }
         }

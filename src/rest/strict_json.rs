@@ -153,7 +153,8 @@ mod tests {
         leaf.prop_recursive(4, 32, 4, |inner| {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-                prop::collection::btree_map("\\PC{0,4}", inner, 0..4).prop_map(|m| Value::Object(m.into_iter().collect())),
+                prop::collection::btree_map("\\PC{0,4}", inner, 0..4)
+                    .prop_map(|m| Value::Object(m.into_iter().collect())),
             ]
         })
     }

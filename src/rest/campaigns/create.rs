@@ -99,7 +99,10 @@ pub async fn answer(
                 warnings.extend(launch_warning(state));
             }
             Err(error) => {
-                warnings.push(format!("the campaign was created but not launched: {}", error.message()));
+                warnings.push(format!(
+                    "the campaign was created but not launched: {}",
+                    error.message()
+                ));
                 // A command that came too late may have been carried out all the same.
                 row = state.store.campaign(row.account, row.id).await?;
             }
@@ -115,7 +118,11 @@ fn settings(fields: &mut Fields<'_>) -> Settings {
     let agent = fields.required_string("agentId").and_then(|text| {
         let id = text.parse::<AgentId>();
         if id.is_err() {
-            fields.problem("agentId", "invalid_value", format!("`{text:.100}` is not an agent's id (a UUID)"));
+            fields.problem(
+                "agentId",
+                "invalid_value",
+                format!("`{text:.100}` is not an agent's id (a UUID)"),
+            );
         }
         id.ok()
     });
@@ -195,7 +202,11 @@ fn contact(fields: &mut Fields<'_>) -> Option<CampaignContact> {
     let contact = fields.string("contactId").and_then(|text| {
         let id = text.parse::<ContactId>();
         if id.is_err() {
-            fields.problem("contactId", "invalid_value", format!("`{text:.100}` is not a contact's id (a UUID)"));
+            fields.problem(
+                "contactId",
+                "invalid_value",
+                format!("`{text:.100}` is not a contact's id (a UUID)"),
+            );
         }
         id.ok()
     });
@@ -220,7 +231,11 @@ async fn check_contact_ids(
         let path = format!("contacts[{index}].contactId");
         match store.contact(account, id).await {
             Ok(saved) if saved.phone_number == contact.phone_number => {}
-            Ok(_) => problems.push(Problem::new(path, "not_allowed", "this contact is saved with another phone number")),
+            Ok(_) => problems.push(Problem::new(
+                path,
+                "not_allowed",
+                "this contact is saved with another phone number",
+            )),
             Err(StoreError::NotFound) => {
                 let message = format!("there is no contact `{id}` in this account");
                 problems.push(Problem::new(path, "not_found", message));

@@ -86,7 +86,11 @@ impl Settings {
                 ("followUpIntervals", intervals.is_some()),
             ];
             for (path, _) in given.iter().filter(|(_, given)| !given) {
-                problems.push(Problem::new(*path, "required", "is required when `followUpCall` is true"));
+                problems.push(Problem::new(
+                    *path,
+                    "required",
+                    "is required when `followUpCall` is true",
+                ));
             }
         }
         if let Some(attempts) = attempts.filter(|attempts| !(1..=100).contains(attempts)) {
@@ -130,8 +134,7 @@ impl Settings {
 /// The agent that is to dial: 404 if it is not this account's, 400 if it only takes calls.
 pub async fn dialing_agent(store: &dyn Store, account: AccountId, id: AgentId) -> ApiResult<Agent> {
     let row = store.agent(account, id).await.or_no_such("agent")?;
-    let agent = agent::complete(&row.document)
-        .map_err(|error| StoreError::Damaged(format!("agent {id}: {error}")))?;
+    let agent = agent::complete(&row.document).map_err(|error| StoreError::Damaged(format!("agent {id}: {error}")))?;
     match agent.direction {
         Direction::Inbound => Err(ApiError::field(
             "agentId",

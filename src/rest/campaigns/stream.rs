@@ -13,12 +13,7 @@ use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
 
 use super::view;
-use crate::rest::{
-    RestState,
-    envelope::Enveloped,
-    error::ApiResult,
-    request_id::RequestId,
-};
+use crate::rest::{RestState, envelope::Enveloped, error::ApiResult, request_id::RequestId};
 
 /// Contacts read at once.
 const PAGE: i64 = 1_000;
@@ -80,7 +75,10 @@ impl Answer {
         let mut head = format!("{{\"success\":true,\"data\":{}", Value::Object(campaign));
         head.pop();
         head.push_str(",\"contacts\":[");
-        let reason = row.reason.as_ref().map(|reason| format!("the campaign is {}: {reason}", row.status.as_str()));
+        let reason = row
+            .reason
+            .as_ref()
+            .map(|reason| format!("the campaign is {}: {reason}", row.status.as_str()));
         let warnings: Vec<String> = self.warning.clone().into_iter().chain(reason).collect();
         let mut tail = "]}".to_owned();
         if !warnings.is_empty() {

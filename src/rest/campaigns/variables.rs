@@ -1,10 +1,6 @@
 //! `{{variables}}` of an agent that some contacts of a campaign give no value to.
 
-use actors::{
-    agent::Agent,
-    ports::store::CampaignContact,
-    template,
-};
+use actors::{agent::Agent, ports::store::CampaignContact, template};
 use serde_json::Value;
 
 /// Names that the service fills in itself.
@@ -45,7 +41,12 @@ impl OpenVariables {
             .open
             .iter()
             .filter(|(_, count)| *count > 0)
-            .map(|(name, count)| format!("`{{{{{name}}}}}` has no value for {count} of {} contacts", self.contacts))
+            .map(|(name, count)| {
+                format!(
+                    "`{{{{{name}}}}}` has no value for {count} of {} contacts",
+                    self.contacts
+                )
+            })
             .collect();
         (!texts.is_empty()).then(|| format!("{}; it is spoken as nothing there", texts.join(", ")))
     }
@@ -98,6 +99,9 @@ mod tests {
         }
         let warning = open.warning().unwrap();
         assert!(warning.contains("`{{city}}` has no value for 1 of 2"), "{warning}");
-        assert!(!warning.contains("name}}") && !warning.contains("shop") && !warning.contains("system"), "{warning}");
+        assert!(
+            !warning.contains("name}}") && !warning.contains("shop") && !warning.contains("system"),
+            "{warning}"
+        );
     }
 }

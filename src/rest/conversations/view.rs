@@ -17,7 +17,11 @@ pub fn item(row: &ConversationRow, account: &Account) -> Value {
     let mut shown = Map::new();
     shown.insert("conversationId".into(), json!(row.id));
     common(&mut shown, row);
-    insert_some(&mut shown, "summary", row.analysis.as_ref().map(|analysis| &analysis.summary));
+    insert_some(
+        &mut shown,
+        "summary",
+        row.analysis.as_ref().map(|analysis| &analysis.summary),
+    );
     shown.insert("metadata".into(), metadata(row, account));
     Value::Object(shown)
 }

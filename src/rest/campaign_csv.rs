@@ -1,0 +1,166 @@
+//! `POST /public/v1/campaigns/csv`: a campaign from an uploaded file. The file is spooled and checked as a whole, then
+//! imported in small transactions; no reader sees a part of it.
+
+mod check;
+mod columns;
+mod form;
+mod lines;
+mod report;
+mod rows;
+mod upload;
+
+use std::{
+    fs::File,
+    io::{BufReader, Seek},
+};
+
+use actors::{agent::Problem, ports::store::CampaignContact};
+use axum::{
+    extract::{Request, State},
+    response::Response,
+};
+use tokio::sync::mpsc;
+
+use super::{
+    RestState,
+    auth::Caller,
+    campaigns::{
+        create::{answer, require_ready},
+        import::{CHUNK, Import},
+        settings::dialing_agent,
+        variables::OpenVariables,
+    },
+    error::{ApiError, ApiResult},
+    query::{NoParameters, Query},
+    request_id::RequestId,
+};
+use check::Refusal;
+use columns::{Columns, Overrides};
+use rows::Records;
+
+/// The handler.
+pub async fn create(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    request_id: RequestId,
+    _: Query<NoParameters>,
+    request: Request,
+) -> ApiResult<Response> {
+    let mut upload = upload::receive(request, &state.spool_dir).await?;
+    let mut problems = std::mem::take(&mut upload.problems);
+    let (settings, overrides) = form::read(&upload.texts, &mut problems);
+    let checked = check(upload.file, overrides, problems).await?;
+    let (Some(name), Some(agent_id)) = (settings.name.clone(), settings.agent) else {
+        return Err(ApiError::Internal);
+    };
+    let agent = dialing_agent(&*state.store, account.id, agent_id).await?;
+    if settings.launch {
+        require_ready(&state, &agent)?;
+    }
+    let launch = settings.launch;
+    let mut open = OpenVariables::of(&agent);
+    let import = Import::begin(state.store.clone(), account.id, settings.into_new(name, agent_id)).await?;
+    let mut missing = checked.rows;
+    let mut chunks = checked.contacts();
+    while let Some(chunk) = chunks.recv().await {
+        let chunk = chunk?;
+        chunk.iter().for_each(|contact| open.count(contact));
+        import.append(&chunk).await?;
+        missing = missing.saturating_sub(chunk.len() as u64);
+    }
+    if missing > 0 {
+        tracing::error!(missing, "the second reading of an upload ended before the first");
+        return Err(ApiError::Internal);
+    }
+    let row = import.finish().await?;
+    answer(&state, row, launch, open.warning(), request_id).await
+}
+
+/// A file without a fault.
+struct Checked {
+    file: File,
+    columns: Columns,
+    rows: u64,
+}
+
+/// Checks the file; what is wrong with it joins what is wrong with the form.
+async fn check(file: Option<File>, overrides: Overrides, mut problems: Vec<Problem>) -> ApiResult<Checked> {
+    let Some(file) = file else {
+        problems.push(Problem::new("file", "required", "is required"));
+        return Err(ApiError::Invalid(problems));
+    };
+    let checking = tokio::task::spawn_blocking(move || {
+        let outcome = check::check(BufReader::new(&file), &overrides);
+        (file, outcome)
+    });
+    let (file, outcome) = checking.await.map_err(|_| ApiError::Internal)?;
+    match outcome {
+        Ok((columns, rows)) if problems.is_empty() => Ok(Checked { file, columns, rows }),
+        Ok(_) => Err(ApiError::Invalid(problems)),
+        Err(refusal) => Err(refused(refusal, problems)),
+    }
+}
+
+fn refused(refusal: Refusal, mut problems: Vec<Problem>) -> ApiError {
+    match refusal {
+        Refusal::File(found) => {
+            problems.extend(found);
+            ApiError::Invalid(problems)
+        }
+        Refusal::Rows(report, found) => {
+            let message = format!(
+                "{} of {} rows are invalid; `error.details` lists them",
+                report.invalid_rows, report.total_rows
+            );
+            problems.push(Problem::new("file", "invalid_rows", message));
+            problems.extend(found);
+            match serde_json::to_value(report) {
+                Ok(report) => ApiError::InvalidRows { problems, report },
+                Err(_) => ApiError::Invalid(problems),
+            }
+        }
+        Refusal::TooManyRows => ApiError::PayloadTooLarge(format!("a CSV file may have at most {} rows", check::ROWS)),
+        Refusal::Unreadable(error) => unreadable(&error),
+    }
+}
+
+fn unreadable(error: &dyn std::error::Error) -> ApiError {
+    tracing::error!(%error, "a spooled upload cannot be read");
+    ApiError::Internal
+}
+
+impl Checked {
+    /// The contacts in pieces of one transaction each. Reading waits for the saving, and ends when nobody listens.
+    fn contacts(self) -> mpsc::Receiver<ApiResult<Vec<CampaignContact>>> {
+        let (pieces, receiver) = mpsc::channel(1);
+        tokio::task::spawn_blocking(move || {
+            if let Err(error) = self.send(&pieces) {
+                // Nobody is left to be told when this fails.
+                let _ = pieces.blocking_send(Err(error));
+            }
+        });
+        receiver
+    }
+
+    fn send(mut self, pieces: &mpsc::Sender<ApiResult<Vec<CampaignContact>>>) -> ApiResult<()> {
+        self.file.rewind().map_err(|error| unreadable(&error))?;
+        let mut records = Records::new(BufReader::new(&self.file)).map_err(|error| unreadable(&error))?;
+        // The header line.
+        records.next();
+        let mut chunk = Vec::with_capacity(CHUNK);
+        for record in records {
+            let record = record.map_err(|error| unreadable(&error))?;
+            chunk.extend(rows::contact(&record, &self.columns));
+            if chunk.len() == CHUNK {
+                let full = std::mem::replace(&mut chunk, Vec::with_capacity(CHUNK));
+                if pieces.blocking_send(Ok(full)).is_err() {
+                    return Ok(());
+                }
+            }
+        }
+        if !chunk.is_empty() {
+            let _ = pieces.blocking_send(Ok(chunk));
+        }
+        Ok(())
+    }
+}
