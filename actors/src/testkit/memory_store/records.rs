@@ -142,6 +142,7 @@ impl RecordStore for MemoryStore {
             entry.tries += 1;
             entry.due_at = now.plus(LEASE);
         }
+        jobs.sort_by_key(|job| job.id);
         Ok(jobs)
     }
 

@@ -1,0 +1,196 @@
+-- One text for SQLite and PostgreSQL: TEXT, BIGINT and DOUBLE PRECISION only, booleans as 0 and 1, instants as
+-- microseconds since 1970, ids as UUIDv7 text made by the service.
+
+CREATE TABLE accounts (
+    id TEXT NOT NULL PRIMARY KEY,
+    email TEXT NOT NULL UNIQUE,
+    webhook_secret TEXT NOT NULL,
+    created_at BIGINT NOT NULL
+);
+
+CREATE TABLE api_keys (
+    -- SHA-256 of the whole key, in hex.
+    hash TEXT NOT NULL PRIMARY KEY,
+    prefix TEXT NOT NULL,
+    account TEXT NOT NULL REFERENCES accounts (id),
+    created_at BIGINT NOT NULL
+);
+CREATE INDEX api_keys_by_prefix ON api_keys (prefix);
+CREATE INDEX api_keys_by_account ON api_keys (account);
+
+CREATE TABLE agents (
+    id TEXT NOT NULL PRIMARY KEY,
+    account TEXT NOT NULL REFERENCES accounts (id),
+    -- The document's name, for the rows that show it.
+    name TEXT NOT NULL,
+    document TEXT NOT NULL,
+    version BIGINT NOT NULL,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    deleted_at BIGINT
+);
+CREATE INDEX agents_newest_first ON agents (account, created_at, id);
+
+CREATE TABLE contacts (
+    id TEXT NOT NULL PRIMARY KEY,
+    account TEXT NOT NULL REFERENCES accounts (id),
+    phone_number TEXT NOT NULL,
+    name TEXT,
+    email TEXT,
+    extra TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    UNIQUE (account, phone_number)
+);
+CREATE INDEX contacts_newest_first ON contacts (account, created_at, id);
+
+CREATE TABLE do_not_call (
+    account TEXT NOT NULL REFERENCES accounts (id),
+    phone_number TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    PRIMARY KEY (account, phone_number)
+);
+
+CREATE TABLE campaigns (
+    id TEXT NOT NULL PRIMARY KEY,
+    account TEXT NOT NULL REFERENCES accounts (id),
+    name TEXT NOT NULL,
+    -- In lower case, for the search.
+    name_folded TEXT NOT NULL,
+    agent TEXT NOT NULL REFERENCES agents (id),
+    status TEXT NOT NULL,
+    version BIGINT NOT NULL,
+    active BIGINT NOT NULL,
+    scheduled BIGINT NOT NULL,
+    start_time TEXT,
+    end_time TEXT,
+    timezone TEXT,
+    next_run_at BIGINT,
+    follow_up TEXT NOT NULL,
+    max_concurrent_calls BIGINT,
+    contact_count BIGINT NOT NULL,
+    reason TEXT,
+    -- 1 while its contacts are still being appended: no reader sees it.
+    importing BIGINT NOT NULL,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    deleted_at BIGINT,
+    UNIQUE (account, created_at)
+);
+CREATE INDEX campaigns_by_status ON campaigns (status);
+CREATE INDEX campaigns_importing ON campaigns (id) WHERE importing = 1;
+
+CREATE TABLE campaign_contacts (
+    campaign TEXT NOT NULL REFERENCES campaigns (id),
+    idx BIGINT NOT NULL,
+    phone_number TEXT NOT NULL,
+    name TEXT,
+    email TEXT,
+    extra TEXT NOT NULL,
+    -- pending, in_progress, completed, failed, cancelled
+    state TEXT NOT NULL,
+    -- How many attempt rows it has.
+    attempts BIGINT NOT NULL,
+    -- Its last attempt reached a machine.
+    voicemail BIGINT NOT NULL,
+    PRIMARY KEY (campaign, idx)
+);
+CREATE INDEX campaign_contacts_untried ON campaign_contacts (campaign, idx) WHERE state = 'pending' AND attempts = 0;
+CREATE INDEX campaign_contacts_progress ON campaign_contacts (campaign, state, voicemail);
+
+-- An attempt is what REST calls a conversation.
+CREATE TABLE attempts (
+    id TEXT NOT NULL PRIMARY KEY,
+    account TEXT NOT NULL REFERENCES accounts (id),
+    agent TEXT NOT NULL REFERENCES agents (id),
+    campaign TEXT REFERENCES campaigns (id),
+    contact_index BIGINT,
+    attempt_no BIGINT NOT NULL,
+    -- first, retry, follow_up
+    kind TEXT NOT NULL,
+    phone_number TEXT NOT NULL,
+    -- queued, claimed, dialing, dialed, answered, unknown, final
+    state TEXT NOT NULL,
+    owner TEXT,
+    epoch BIGINT NOT NULL,
+    dial_token TEXT,
+    due_at BIGINT NOT NULL,
+    -- When it was dialed; before that, when it is due.
+    started_at BIGINT NOT NULL,
+    dialing_at BIGINT,
+    answered_at BIGINT,
+    ended_at BIGINT,
+    carrier TEXT,
+    carrier_call TEXT,
+    caller_id TEXT,
+    -- The conversation's status, kept in step with state.
+    status TEXT NOT NULL,
+    error TEXT,
+    voicemail BIGINT NOT NULL,
+    transferred BIGINT NOT NULL,
+    collected TEXT NOT NULL,
+    summary TEXT,
+    analysis TEXT,
+    created_at BIGINT NOT NULL,
+    UNIQUE (campaign, contact_index, attempt_no),
+    UNIQUE (carrier, carrier_call)
+);
+CREATE INDEX attempts_queued ON attempts (campaign, due_at, id) WHERE state = 'queued';
+CREATE INDEX attempts_held ON attempts (campaign, owner)
+    WHERE state IN ('claimed', 'dialing', 'dialed', 'answered', 'unknown');
+CREATE INDEX attempts_sent ON attempts (account, phone_number)
+    WHERE state IN ('dialing', 'dialed', 'answered', 'unknown');
+CREATE INDEX attempts_newest_first ON attempts (account, started_at, id);
+CREATE INDEX attempts_by_status ON attempts (account, status, started_at, id);
+CREATE INDEX attempts_by_agent ON attempts (agent, started_at, id);
+CREATE INDEX attempts_by_campaign ON attempts (campaign, started_at, id);
+
+-- Facts are observations, not decisions: they are appended unguarded, also for an attempt that is gone.
+CREATE TABLE turns (
+    attempt TEXT NOT NULL,
+    seq BIGINT NOT NULL,
+    speaker TEXT NOT NULL,
+    words TEXT NOT NULL,
+    started_ms BIGINT NOT NULL,
+    ended_ms BIGINT NOT NULL,
+    interrupted BIGINT NOT NULL,
+    damaged BIGINT NOT NULL,
+    PRIMARY KEY (attempt, seq)
+);
+
+CREATE TABLE journal (
+    id TEXT NOT NULL PRIMARY KEY,
+    attempt TEXT NOT NULL,
+    name TEXT NOT NULL,
+    at_ms BIGINT NOT NULL,
+    detail TEXT NOT NULL,
+    created_at BIGINT NOT NULL
+);
+CREATE INDEX journal_by_attempt ON journal (attempt, id);
+
+CREATE TABLE nodes (
+    id TEXT NOT NULL PRIMARY KEY,
+    -- live, dead
+    state TEXT NOT NULL,
+    started_at BIGINT NOT NULL,
+    seen_at BIGINT NOT NULL
+);
+
+CREATE TABLE outbox (
+    id TEXT NOT NULL PRIMARY KEY,
+    kind TEXT NOT NULL,
+    attempt TEXT NOT NULL REFERENCES attempts (id),
+    due_at BIGINT NOT NULL,
+    tries BIGINT NOT NULL,
+    UNIQUE (attempt, kind)
+);
+CREATE INDEX outbox_due ON outbox (kind, due_at, id);
+
+CREATE TABLE idempotency_keys (
+    account TEXT NOT NULL REFERENCES accounts (id),
+    idempotency_key TEXT NOT NULL,
+    operation TEXT NOT NULL,
+    request_hash TEXT NOT NULL,
+    response TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    PRIMARY KEY (account, idempotency_key)
+);

@@ -1,0 +1,117 @@
+//! Accounts, their API keys and their do-not-call list.
+
+use actors::{
+    id::AccountId,
+    phone_number::PhoneNumber,
+    ports::store::{Account, NewAccount, StoreError, StoreResult, StoredApiKey},
+};
+use sqlx::any::AnyRow;
+
+use super::{
+    Work,
+    rows::{Columns, unavailable, unique},
+};
+
+pub(super) async fn create(mut work: Work<'_>, new: NewAccount) -> StoreResult<()> {
+    sqlx::query("INSERT INTO accounts (id, email, webhook_secret, created_at) VALUES ($1, $2, $3, $4)")
+        .bind(new.account.id.to_string())
+        .bind(new.account.email)
+        .bind(new.webhook_secret)
+        .bind(work.now.0)
+        .execute(&mut *work.conn)
+        .await
+        .map_err(unique("email"))?;
+    insert_key(&mut work, new.account.id, &new.key).await
+}
+
+async fn insert_key(work: &mut Work<'_>, account: AccountId, key: &StoredApiKey) -> StoreResult<()> {
+    sqlx::query("INSERT INTO api_keys (hash, prefix, account, created_at) VALUES ($1, $2, $3, $4)")
+        .bind(hex(&key.hash))
+        .bind(key.prefix.clone())
+        .bind(account.to_string())
+        .bind(work.now.0)
+        .execute(&mut *work.conn)
+        .await
+        .map_err(unique("key"))?;
+    Ok(())
+}
+
+fn hex(hash: &[u8; 32]) -> String {
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(text: &str) -> StoreResult<[u8; 32]> {
+    let damaged = || StoreError::Damaged("column hash is not 64 hex digits".to_owned());
+    if !text.is_ascii() || text.len() != 64 {
+        return Err(damaged());
+    }
+    let mut hash = [0; 32];
+    for (byte, at) in hash.iter_mut().zip((0..64).step_by(2)) {
+        *byte = u8::from_str_radix(&text[at..at + 2], 16).map_err(|_| damaged())?;
+    }
+    Ok(hash)
+}
+
+fn read(row: &AnyRow) -> StoreResult<Account> {
+    Ok(Account {
+        id: row.id("id")?,
+        email: row.text("email")?,
+    })
+}
+
+pub(super) async fn keys(work: Work<'_>, prefix: String) -> StoreResult<Vec<(StoredApiKey, Account)>> {
+    let rows = sqlx::query(
+        "SELECT a.id, a.email, k.hash FROM api_keys k JOIN accounts a ON a.id = k.account WHERE k.prefix = $1",
+    )
+    .bind(prefix.clone())
+    .fetch_all(work.conn)
+    .await
+    .map_err(unavailable)?;
+    rows.iter()
+        .map(|row| {
+            let key = StoredApiKey {
+                prefix: prefix.clone(),
+                hash: unhex(&row.text("hash")?)?,
+            };
+            Ok((key, read(row)?))
+        })
+        .collect()
+}
+
+pub(super) async fn replace_key(mut work: Work<'_>, email: String, key: StoredApiKey) -> StoreResult<()> {
+    let row = sqlx::query("SELECT id, email FROM accounts WHERE email = $1")
+        .bind(email)
+        .fetch_optional(&mut *work.conn)
+        .await
+        .map_err(unavailable)?;
+    let account = read(&row.ok_or(StoreError::NotFound)?)?;
+    sqlx::query("DELETE FROM api_keys WHERE account = $1")
+        .bind(account.id.to_string())
+        .execute(&mut *work.conn)
+        .await
+        .map_err(unavailable)?;
+    insert_key(&mut work, account.id, &key).await
+}
+
+pub(super) async fn get(work: Work<'_>, id: AccountId) -> StoreResult<Account> {
+    let row = sqlx::query("SELECT id, email FROM accounts WHERE id = $1")
+        .bind(id.to_string())
+        .fetch_optional(work.conn)
+        .await
+        .map_err(unavailable)?;
+    read(&row.ok_or(StoreError::NotFound)?)
+}
+
+pub(super) async fn add_do_not_call(work: Work<'_>, account: AccountId, number: PhoneNumber) -> StoreResult<()> {
+    sqlx::query(
+        "INSERT INTO do_not_call (account, phone_number, created_at) VALUES ($1, $2, $3) \
+         ON CONFLICT (account, phone_number) DO NOTHING",
+    )
+    .bind(account.to_string())
+    .bind(number.as_str().to_owned())
+    .bind(work.now.0)
+    .execute(work.conn)
+    .await
+    .map_err(unavailable)?;
+    Ok(())
+}

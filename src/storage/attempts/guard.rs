@@ -1,0 +1,97 @@
+//! The one way to change or delete a claimed attempt: its SQL always carries owner and epoch. No row means fenced.
+
+use actors::ports::store::{AttemptState, Claim, StoreError, StoreResult};
+use sqlx::any::AnyRow;
+
+use crate::storage::{
+    Work,
+    campaign_contacts::ContactKey,
+    rows::{AnyQuery, Columns, composed, unavailable},
+};
+
+/// The states in which the permit was given and the attempt is not over.
+pub(super) const SENT: &str = "('dialing', 'dialed', 'answered', 'unknown')";
+
+/// A change of one attempt under a claim.
+pub(super) struct Guarded {
+    sql: String,
+    claim: Claim,
+}
+
+impl Guarded {
+    /// `SET assignments`, whose values are `$4` and on, where the state is one of `states` (a list in parentheses).
+    pub(super) fn update(claim: Claim, assignments: &str, states: &str) -> Self {
+        let sql = format!(
+            "UPDATE attempts SET {assignments} WHERE id = $1 AND owner = $2 AND epoch = $3 AND state IN {states}"
+        );
+        Self::new(sql, claim)
+    }
+
+    /// Removes the row.
+    pub(super) fn delete(claim: Claim, states: &str) -> Self {
+        let sql = format!("DELETE FROM attempts WHERE id = $1 AND owner = $2 AND epoch = $3 AND state IN {states}");
+        Self::new(sql, claim)
+    }
+
+    fn new(sql: String, claim: Claim) -> Self {
+        let sql = format!(
+            "{sql} RETURNING account, agent, campaign, contact_index, attempt_no, phone_number, state, epoch, carrier, \
+             carrier_call, dialing_at, answered_at"
+        );
+        Self { sql, claim }
+    }
+
+    /// Runs with the further values that `bind` adds; `Fenced` if the claim no longer holds.
+    pub(super) async fn run<'q>(
+        self,
+        work: &mut Work<'_>,
+        bind: impl FnOnce(AnyQuery<'q>) -> AnyQuery<'q>,
+    ) -> StoreResult<Held> {
+        self.run_or(work, bind, unavailable).await
+    }
+
+    /// The same, with another reading of a database error.
+    pub(super) async fn run_or<'q>(
+        self,
+        work: &mut Work<'_>,
+        bind: impl FnOnce(AnyQuery<'q>) -> AnyQuery<'q>,
+        on_error: impl FnOnce(sqlx::Error) -> StoreError,
+    ) -> StoreResult<Held> {
+        let query = bind(bind_claim(composed(self.sql), self.claim));
+        let row = query.fetch_optional(&mut *work.conn).await.map_err(on_error)?;
+        Held::read(row.ok_or(StoreError::Fenced)?)
+    }
+}
+
+/// Binds `$1` to `$3`.
+pub(super) fn bind_claim(query: AnyQuery<'_>, claim: Claim) -> AnyQuery<'_> {
+    query
+        .bind(claim.attempt.to_string())
+        .bind(claim.owner.to_string())
+        .bind(claim.epoch)
+}
+
+/// The row after the change (before it, if it was removed).
+pub(super) struct Held {
+    pub(super) row: AnyRow,
+    pub(super) contact: ContactKey,
+    pub(super) state: AttemptState,
+}
+
+impl Held {
+    fn read(row: AnyRow) -> StoreResult<Self> {
+        Ok(Self {
+            contact: contact_key(&row)?,
+            state: row.word("state", AttemptState::parse)?,
+            row,
+        })
+    }
+}
+
+/// The contact of a row with `campaign` and `contact_index`.
+pub(super) fn contact_key(row: &AnyRow) -> StoreResult<ContactKey> {
+    Ok(ContactKey {
+        campaign: row.text("campaign")?,
+        index: row.int("contact_index")?,
+    })
+}

@@ -1,0 +1,62 @@
+//! Taking over what dead processes held.
+
+use actors::{
+    id::{CampaignId, NodeId},
+    ports::{
+        carrier::CarrierCallId,
+        store::{AttemptState, Claim, Orphan, StoreError, StoreResult},
+    },
+};
+
+use super::{
+    guard::{Guarded, SENT},
+    steps,
+};
+use crate::storage::{
+    Work,
+    rows::{Columns, composed, unavailable},
+};
+
+pub(super) async fn take(mut work: Work<'_>, node: NodeId) -> StoreResult<Vec<Orphan>> {
+    let skip_locked = work.dialect.skip_locked;
+    let query = composed(format!(
+        "SELECT id, owner, epoch, state FROM attempts \
+         WHERE state IN ('claimed', 'dialing', 'dialed', 'answered', 'unknown') AND owner <> $1 \
+         AND owner NOT IN (SELECT n.id FROM nodes n WHERE n.state = 'live') ORDER BY id{skip_locked}"
+    ));
+    let rows = query.bind(node.to_string()).fetch_all(&mut *work.conn).await;
+    let mut orphans = Vec::new();
+    for row in rows.map_err(unavailable)? {
+        let dead = Claim {
+            attempt: row.id("id")?,
+            owner: row.id("owner")?,
+            epoch: row.int("epoch")?,
+        };
+        match row.word("state", AttemptState::parse)? {
+            AttemptState::Claimed => steps::give_back(&mut work, dead).await?,
+            _ => orphans.push(take_one(&mut work, dead, node).await?),
+        }
+    }
+    Ok(orphans)
+}
+
+/// Changes the owner under the dead one's own claim, so that it cannot have come back meanwhile.
+async fn take_one(work: &mut Work<'_>, dead: Claim, node: NodeId) -> StoreResult<Orphan> {
+    let update = Guarded::update(dead, "owner = $4, epoch = epoch + 1", SENT);
+    let held = update.run(work, |query| query.bind(node.to_string())).await?;
+    let row = &held.row;
+    let missing = |what: &str| StoreError::Damaged(format!("attempt {} was sent and has no {what}", dead.attempt));
+    Ok(Orphan {
+        claim: Claim {
+            attempt: dead.attempt,
+            owner: node,
+            epoch: row.int("epoch")?,
+        },
+        campaign: row.id::<CampaignId>("campaign")?,
+        state: held.state,
+        phone_number: row.number("phone_number")?,
+        carrier: row.maybe_text("carrier")?.ok_or_else(|| missing("carrier"))?,
+        carrier_call: row.maybe_text("carrier_call")?.map(CarrierCallId),
+        dialing_at: row.maybe_time("dialing_at")?.ok_or_else(|| missing("dial time"))?,
+    })
+}

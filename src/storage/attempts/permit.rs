@@ -1,0 +1,111 @@
+//! The permit: all checks and the one-way step to `dialing`, in one transaction.
+
+use std::time::Duration;
+
+use actors::{
+    dial_token::DialToken,
+    id::AttemptId,
+    phone_number::PhoneNumber,
+    ports::store::{Claim, Permit, PermitRequest, StoreError, StoreResult},
+};
+use sqlx::any::AnyRow;
+
+use super::{
+    guard::{Guarded, SENT, bind_claim},
+    steps,
+};
+use crate::storage::{
+    Work,
+    campaign_contacts::{self, ContactState},
+    rows::{Columns, composed, unavailable},
+};
+
+/// How long an attempt waits whose number is being called by another one.
+const NUMBER_BUSY_DELAY: Duration = Duration::from_secs(30);
+
+pub(super) async fn permit(mut work: Work<'_>, claim: Claim, request: PermitRequest) -> StoreResult<Permit> {
+    let row = checks(&mut work, claim).await?;
+    let number = row.number("phone_number")?;
+    if row.text("campaign_status")? != "running" {
+        steps::give_back(&mut work, claim).await?;
+        return Ok(Permit::CampaignNotRunning);
+    }
+    if row.flag("do_not_call")? {
+        refuse(&mut work, claim, "do-not-call").await?;
+        return Ok(Permit::DoNotCall);
+    }
+    if is_restricted(&number, &request.restricted_prefixes) {
+        refuse(&mut work, claim, "restricted").await?;
+        return Ok(Permit::Restricted);
+    }
+    if row.flag("number_busy")? {
+        let due_at = work.now.plus(NUMBER_BUSY_DELAY);
+        steps::requeue(&mut work, claim, Some(due_at)).await?;
+        return Ok(Permit::NumberBusy);
+    }
+    grant(&mut work, claim, request).await
+}
+
+/// One row with all that decides; `Fenced` if the claim no longer holds.
+async fn checks(work: &mut Work<'_>, claim: Claim) -> StoreResult<AnyRow> {
+    let permit_lock = work.dialect.permit_lock;
+    let query = composed(format!(
+        "SELECT a.phone_number, c.status AS campaign_status, \
+         CAST(CASE WHEN EXISTS (SELECT 1 FROM do_not_call d \
+              WHERE d.account = a.account AND d.phone_number = a.phone_number) THEN 1 ELSE 0 END AS BIGINT) \
+              AS do_not_call, \
+         CAST(CASE WHEN EXISTS (SELECT 1 FROM attempts o \
+              WHERE o.account = a.account AND o.phone_number = a.phone_number AND o.id <> a.id \
+              AND o.state IN {SENT}) THEN 1 ELSE 0 END AS BIGINT) AS number_busy \
+         FROM attempts a JOIN campaigns c ON c.id = a.campaign \
+         WHERE a.id = $1 AND a.owner = $2 AND a.epoch = $3 AND a.state = 'claimed'{permit_lock}"
+    ));
+    let row = bind_claim(query, claim).fetch_optional(&mut *work.conn).await;
+    row.map_err(unavailable)?.ok_or(StoreError::Fenced)
+}
+
+fn is_restricted(number: &PhoneNumber, prefixes: &[String]) -> bool {
+    prefixes
+        .iter()
+        .any(|prefix| number.as_str().starts_with(prefix.as_str()))
+}
+
+async fn refuse(work: &mut Work<'_>, claim: Claim, error: &'static str) -> StoreResult<()> {
+    let now = work.now.0;
+    let update = Guarded::update(
+        claim,
+        "state = 'final', status = 'cancelled', error = $4, ended_at = $5",
+        "('claimed')",
+    );
+    let held = update.run(work, |query| query.bind(error).bind(now)).await?;
+    campaign_contacts::set_state(work, &held.contact, ContactState::Cancelled, false).await
+}
+
+async fn grant(work: &mut Work<'_>, claim: Claim, request: PermitRequest) -> StoreResult<Permit> {
+    let now = work.now.0;
+    let token = DialToken::random();
+    let update = Guarded::update(
+        claim,
+        "state = 'dialing', status = 'in_progress', dialing_at = $4, started_at = $4, dial_token = $5, carrier = $6, \
+         caller_id = $7",
+        "('claimed')",
+    );
+    let stored = token.as_stored().to_owned();
+    update
+        .run(work, move |query| {
+            let caller_id = request.caller_id.map(String::from);
+            query.bind(now).bind(stored).bind(request.carrier).bind(caller_id)
+        })
+        .await?;
+    Ok(Permit::Granted { token })
+}
+
+pub(super) async fn dial_token(work: Work<'_>, attempt: AttemptId) -> StoreResult<DialToken> {
+    let query = composed(format!(
+        "SELECT dial_token FROM attempts WHERE id = $1 AND state IN {SENT}"
+    ));
+    let row = query.bind(attempt.to_string()).fetch_optional(work.conn).await;
+    let row = row.map_err(unavailable)?.ok_or(StoreError::NotFound)?;
+    let token = row.maybe_text("dial_token")?.ok_or(StoreError::NotFound)?;
+    Ok(DialToken::from_stored(token))
+}

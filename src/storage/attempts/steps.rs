@@ -1,0 +1,160 @@
+//! What follows a claim or a permit: giving back, the call's progress, the outcome.
+
+use actors::{
+    id::CampaignId,
+    ports::{
+        carrier::CarrierCallId,
+        store::{AttemptState, Claim, ConversationStatus, Outcome, StoreError, StoreResult},
+    },
+    time::Timestamp,
+};
+
+use super::guard::{Guarded, SENT, contact_key};
+use crate::storage::{
+    Work,
+    campaign_contacts::{self, ContactState},
+    jobs,
+    rows::{Columns, to_json, unavailable, unique},
+};
+
+pub(super) async fn release(mut work: Work<'_>, claims: Vec<Claim>) -> StoreResult<()> {
+    for claim in claims {
+        match give_back(&mut work, claim).await {
+            // It is somebody else's now, or dialed: nothing to give back.
+            Ok(()) | Err(StoreError::Fenced) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// A claim given back unsent: the row of a contact's first attempt goes, a later one is queued again.
+pub(super) async fn give_back(work: &mut Work<'_>, claim: Claim) -> StoreResult<()> {
+    let row = sqlx::query("SELECT attempt_no FROM attempts WHERE id = $1")
+        .bind(claim.attempt.to_string())
+        .fetch_optional(&mut *work.conn)
+        .await
+        .map_err(unavailable)?;
+    if row.ok_or(StoreError::Fenced)?.int("attempt_no")? > 1 {
+        return requeue(work, claim, None).await;
+    }
+    let held = Guarded::delete(claim, "('claimed')").run(work, |query| query).await?;
+    campaign_contacts::set_untried(work, &held.contact).await
+}
+
+/// Back to the queue under the next epoch; due at `due_at`, or when it was before.
+pub(super) async fn requeue(work: &mut Work<'_>, claim: Claim, due_at: Option<Timestamp>) -> StoreResult<()> {
+    let update = Guarded::update(
+        claim,
+        "state = 'queued', status = 'scheduled', owner = NULL, epoch = epoch + 1, due_at = COALESCE($4, due_at), \
+         started_at = COALESCE($4, due_at), dialing_at = NULL, dial_token = NULL, carrier = NULL, caller_id = NULL",
+        "('claimed', 'dialing')",
+    );
+    let held = update.run(work, |query| query.bind(due_at.map(|at| at.0))).await?;
+    campaign_contacts::set_state(work, &held.contact, ContactState::Pending, false).await
+}
+
+pub(super) async fn not_sent(mut work: Work<'_>, claim: Claim, delay_ms: i64) -> StoreResult<()> {
+    let due_at = Timestamp(work.now.0 + delay_ms * 1_000);
+    requeue(&mut work, claim, Some(due_at)).await
+}
+
+pub(super) async fn dialed(mut work: Work<'_>, claim: Claim, call: CarrierCallId) -> StoreResult<()> {
+    // A media socket may have been faster than the carrier's answer: the state only moves forward.
+    let update = Guarded::update(
+        claim,
+        "state = CASE WHEN state = 'answered' THEN state ELSE 'dialed' END, \
+         carrier_call = COALESCE(carrier_call, $4)",
+        SENT,
+    );
+    let id = call.0.clone();
+    let held = update
+        .run_or(&mut work, move |query| query.bind(id), unique("call"))
+        .await?;
+    // An error takes the change back with the savepoint.
+    match held.row.maybe_text("carrier_call")? {
+        Some(known) if known == call.0 => Ok(()),
+        _ => Err(StoreError::Exists("call")),
+    }
+}
+
+pub(super) async fn answered(mut work: Work<'_>, claim: Claim) -> StoreResult<()> {
+    let now = work.now.0;
+    let update = Guarded::update(
+        claim,
+        "state = 'answered', answered_at = COALESCE(answered_at, $4)",
+        SENT,
+    );
+    update.run(&mut work, |query| query.bind(now)).await.map(drop)
+}
+
+pub(super) async fn unknown(mut work: Work<'_>, claim: Claim) -> StoreResult<()> {
+    // If a callback was faster, its fate is known after all.
+    let update = Guarded::update(
+        claim,
+        "state = CASE WHEN state = 'dialing' THEN 'unknown' ELSE state END",
+        SENT,
+    );
+    update.run(&mut work, |query| query).await.map(drop)
+}
+
+fn contact_state(status: ConversationStatus) -> StoreResult<ContactState> {
+    match status {
+        ConversationStatus::Completed => Ok(ContactState::Completed),
+        ConversationStatus::Failed => Ok(ContactState::Failed),
+        ConversationStatus::Cancelled => Ok(ContactState::Cancelled),
+        ConversationStatus::InProgress | ConversationStatus::Scheduled => {
+            Err(StoreError::Damaged(format!("an outcome cannot be {}", status.as_str())))
+        }
+    }
+}
+
+pub(super) async fn finish(mut work: Work<'_>, claim: Claim, outcome: Outcome) -> StoreResult<()> {
+    let state = contact_state(outcome.status)?;
+    let now = work.now.0;
+    let collected = to_json(&outcome.collected)?;
+    let update = Guarded::update(
+        claim,
+        "state = 'final', status = $4, error = $5, voicemail = $6, transferred = $7, collected = $8, ended_at = $9",
+        "('claimed', 'dialing', 'dialed', 'answered', 'unknown')",
+    );
+    let held = update
+        .run(&mut work, move |query| {
+            query
+                .bind(outcome.status.as_str())
+                .bind(outcome.error)
+                .bind(i64::from(outcome.voicemail))
+                .bind(i64::from(outcome.transferred))
+                .bind(collected)
+                .bind(now)
+        })
+        .await?;
+    debug_assert_eq!(held.state, AttemptState::Final);
+    campaign_contacts::set_state(&mut work, &held.contact, state, outcome.voicemail).await?;
+    match held.row.maybe_time("answered_at")? {
+        // Nobody spoke: there is nothing to analyse.
+        None => Ok(()),
+        Some(_) => jobs::add_analysis(&mut work, claim.attempt).await,
+    }
+}
+
+/// A stop: queued attempts of contacts that were dialed before end `cancelled`, first ones go without a trace.
+pub(in crate::storage) async fn cancel_waiting(work: &mut Work<'_>, campaign: CampaignId) -> StoreResult<()> {
+    let gone = sqlx::query(
+        "DELETE FROM attempts WHERE campaign = $1 AND state = 'queued' AND attempt_no = 1 \
+         RETURNING campaign, contact_index",
+    );
+    let gone = gone.bind(campaign.to_string()).fetch_all(&mut *work.conn).await;
+    for row in gone.map_err(unavailable)? {
+        campaign_contacts::set_untried(work, &contact_key(&row)?).await?;
+    }
+    let ended = sqlx::query(
+        "UPDATE attempts SET state = 'final', status = 'cancelled', ended_at = $2 \
+         WHERE campaign = $1 AND state = 'queued' RETURNING campaign, contact_index",
+    );
+    let ended = ended.bind(campaign.to_string()).bind(work.now.0);
+    for row in ended.fetch_all(&mut *work.conn).await.map_err(unavailable)? {
+        campaign_contacts::set_state(work, &contact_key(&row)?, ContactState::Cancelled, false).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,279 @@
+//! Campaigns: import, lists and guarded changes of state.
+
+use actors::{
+    id::{AccountId, CampaignId},
+    ports::store::{
+        Account, CampaignContact, CampaignFilter, CampaignRow, CampaignStatus, CampaignStore, NewCampaign, Progress,
+        ScheduleText, StateChange, StoreError, StoreResult,
+    },
+    time::Timestamp,
+};
+use async_trait::async_trait;
+use sqlx::any::AnyRow;
+
+use super::{
+    SqlStore, Work, accounts, attempts, campaign_contacts,
+    rows::{Columns, Conditions, affected, composed, to_json, unavailable},
+};
+
+/// What `read` wants of `campaigns c`.
+const SELECT: &str = "SELECT c.id, c.account, c.name, c.agent, c.status, c.version, c.active, c.scheduled, \
+     c.start_time, c.end_time, c.timezone, c.next_run_at, c.follow_up, c.max_concurrent_calls, c.contact_count, \
+     c.reason, c.created_at, c.updated_at, \
+     COALESCE((SELECT MIN(cc.idx) FROM campaign_contacts cc \
+               WHERE cc.campaign = c.id AND cc.state = 'pending' AND cc.attempts = 0), c.contact_count) AS start_index \
+     FROM campaigns c";
+
+/// Which campaigns readers see.
+const VISIBLE: &str = "c.importing = 0 AND c.deleted_at IS NULL";
+
+fn read(row: &AnyRow) -> StoreResult<CampaignRow> {
+    let max_concurrent_calls = row.maybe_int("max_concurrent_calls")?;
+    Ok(CampaignRow {
+        id: row.id("id")?,
+        account: row.id("account")?,
+        name: row.text("name")?,
+        agent: row.id("agent")?,
+        status: row.word("status", CampaignStatus::parse)?,
+        version: row.int("version")?,
+        active: row.flag("active")?,
+        scheduled: row.flag("scheduled")?,
+        schedule: ScheduleText {
+            start_time: row.maybe_text("start_time")?,
+            end_time: row.maybe_text("end_time")?,
+            timezone: row.maybe_text("timezone")?,
+        },
+        next_run_at: row.maybe_time("next_run_at")?,
+        follow_up: row.json("follow_up")?,
+        max_concurrent_calls: max_concurrent_calls.and_then(|calls| u32::try_from(calls).ok()),
+        contact_count: row.int("contact_count")?,
+        start_index: row.int("start_index")?,
+        reason: row.maybe_text("reason")?,
+        created_at: row.time("created_at")?,
+        updated_at: row.time("updated_at")?,
+    })
+}
+
+async fn get(work: &mut Work<'_>, id: CampaignId) -> StoreResult<CampaignRow> {
+    let query = composed(format!("{SELECT} WHERE c.id = $1 AND {VISIBLE}")).bind(id.to_string());
+    let row = query.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
+    read(&row.ok_or(StoreError::NotFound)?)
+}
+
+async fn get_own(mut work: Work<'_>, account: AccountId, id: CampaignId) -> StoreResult<CampaignRow> {
+    let row = get(&mut work, id).await?;
+    if row.account == account {
+        Ok(row)
+    } else {
+        Err(StoreError::NotFound)
+    }
+}
+
+/// `NotFound` unless readers see the campaign.
+pub(super) async fn require_visible(work: &mut Work<'_>, id: CampaignId) -> StoreResult<()> {
+    let query = composed(format!(
+        "SELECT c.version FROM campaigns c WHERE c.id = $1 AND {VISIBLE}"
+    ));
+    let row = query.bind(id.to_string()).fetch_optional(&mut *work.conn).await;
+    row.map_err(unavailable)?.map(drop).ok_or(StoreError::NotFound)
+}
+
+/// The first instant from now on at which the account made no other campaign: lists page by it.
+async fn free_instant(work: &mut Work<'_>, account: &str, except: CampaignId) -> StoreResult<Timestamp> {
+    let mut at = work.now;
+    loop {
+        let taken = sqlx::query("SELECT id FROM campaigns WHERE account = $1 AND created_at = $2 AND id <> $3")
+            .bind(account.to_owned())
+            .bind(at.0)
+            .bind(except.to_string())
+            .fetch_optional(&mut *work.conn)
+            .await
+            .map_err(unavailable)?;
+        if taken.is_none() {
+            return Ok(at);
+        }
+        at = Timestamp(at.0 + 1);
+    }
+}
+
+async fn begin_import(mut work: Work<'_>, account: AccountId, new: NewCampaign) -> StoreResult<CampaignId> {
+    let id = CampaignId::new();
+    let created_at = free_instant(&mut work, &account.to_string(), id).await?;
+    let insert = sqlx::query(
+        "INSERT INTO campaigns (id, account, name, name_folded, agent, start_time, end_time, timezone, follow_up, \
+         max_concurrent_calls, created_at, updated_at, status, version, active, scheduled, contact_count, importing) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12, 1, 0, 0, 0, 1)",
+    )
+    .bind(id.to_string())
+    .bind(account.to_string())
+    .bind(new.name.clone())
+    .bind(new.name.to_lowercase())
+    .bind(new.agent.to_string())
+    .bind(new.schedule.start_time)
+    .bind(new.schedule.end_time)
+    .bind(new.schedule.timezone)
+    .bind(to_json(&new.follow_up)?)
+    .bind(new.max_concurrent_calls.map(i64::from))
+    .bind(created_at.0)
+    .bind(CampaignStatus::Draft.as_str());
+    affected(insert, work.conn).await?;
+    Ok(id)
+}
+
+async fn finish_import(mut work: Work<'_>, import: CampaignId) -> StoreResult<CampaignRow> {
+    let row = sqlx::query("SELECT account FROM campaigns WHERE id = $1 AND importing = 1")
+        .bind(import.to_string())
+        .fetch_optional(&mut *work.conn)
+        .await
+        .map_err(unavailable)?;
+    let account = row.ok_or(StoreError::NotFound)?.text("account")?;
+    let created_at = free_instant(&mut work, &account, import).await?;
+    let update = sqlx::query("UPDATE campaigns SET importing = 0, created_at = $1, updated_at = $1 WHERE id = $2")
+        .bind(created_at.0)
+        .bind(import.to_string());
+    affected(update, work.conn).await?;
+    get(&mut work, import).await
+}
+
+/// Removes the row of an import whose contacts are gone; false when there was none.
+async fn delete_import(work: Work<'_>, import: CampaignId) -> StoreResult<bool> {
+    let delete = sqlx::query("DELETE FROM campaigns WHERE id = $1 AND importing = 1").bind(import.to_string());
+    Ok(affected(delete, work.conn).await? > 0)
+}
+
+async fn imports(work: Work<'_>) -> StoreResult<Vec<CampaignId>> {
+    let rows = sqlx::query("SELECT id FROM campaigns WHERE importing = 1")
+        .fetch_all(work.conn)
+        .await;
+    rows.map_err(unavailable)?.iter().map(|row| row.id("id")).collect()
+}
+
+async fn list(work: Work<'_>, account: AccountId, filter: CampaignFilter, limit: i64) -> StoreResult<Vec<CampaignRow>> {
+    let mut wanted = Conditions::default();
+    wanted.and(&format!("c.account = ? AND {VISIBLE}"), [account.to_string().into()]);
+    if let Some(name) = filter.name {
+        let pattern = format!("%{}%", escaped(&name.to_lowercase()));
+        wanted.and("c.name_folded LIKE ? ESCAPE '!'", [pattern.into()]);
+    }
+    if let Some(status) = filter.status {
+        wanted.and("c.status = ?", [status.as_str().into()]);
+    }
+    if let Some(active) = filter.active {
+        wanted.and("c.active = ?", [i64::from(active).into()]);
+    }
+    if let Some(before) = filter.before {
+        wanted.and("c.created_at < ?", [before.0.into()]);
+    }
+    let query = wanted.query(SELECT, "ORDER BY c.created_at DESC", limit);
+    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
+    rows.iter().map(read).collect()
+}
+
+/// A text in which `LIKE … ESCAPE '!'` finds no wildcard.
+fn escaped(text: &str) -> String {
+    text.replace('!', "!!").replace('%', "!%").replace('_', "!_")
+}
+
+async fn change_state(
+    mut work: Work<'_>,
+    id: CampaignId,
+    version: i64,
+    change: StateChange,
+) -> StoreResult<CampaignRow> {
+    let query = composed(format!(
+        "UPDATE campaigns AS c SET status = $1, active = $2, scheduled = $3, next_run_at = $4, reason = $5, \
+         updated_at = $6, version = version + 1 WHERE c.id = $7 AND c.version = $8 AND {VISIBLE}"
+    ))
+    .bind(change.status.as_str())
+    .bind(i64::from(change.active))
+    .bind(i64::from(change.scheduled))
+    .bind(change.next_run_at.map(|at| at.0))
+    .bind(change.reason)
+    .bind(work.now.0)
+    .bind(id.to_string())
+    .bind(version);
+    if affected(query, work.conn).await? == 0 {
+        return require_visible(&mut work, id).await.and(Err(StoreError::Stale));
+    }
+    if change.cancel_waiting {
+        attempts::cancel_waiting(&mut work, id).await?;
+    }
+    get(&mut work, id).await
+}
+
+async fn active(work: Work<'_>) -> StoreResult<Vec<CampaignRow>> {
+    let query = composed(format!(
+        "{SELECT} WHERE {VISIBLE} AND (c.status IN ('waiting', 'running', 'delayed') \
+         OR (c.status = 'paused' AND c.active = 1)) ORDER BY c.created_at, c.id"
+    ));
+    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
+    rows.iter().map(read).collect()
+}
+
+#[async_trait]
+impl CampaignStore for SqlStore {
+    async fn begin_import(&self, account: AccountId, new: NewCampaign) -> StoreResult<CampaignId> {
+        self.write(move |work| Box::pin(begin_import(work, account, new))).await
+    }
+
+    async fn append_contacts(&self, import: CampaignId, contacts: &[CampaignContact]) -> StoreResult<()> {
+        let contacts = contacts.to_vec();
+        self.write(move |work| Box::pin(campaign_contacts::append(work, import, contacts)))
+            .await
+    }
+
+    async fn finish_import(&self, import: CampaignId) -> StoreResult<CampaignRow> {
+        self.write(move |work| Box::pin(finish_import(work, import))).await
+    }
+
+    async fn abandon_import(&self, import: CampaignId) -> StoreResult<()> {
+        // In many small transactions, so that a large import does not hold up a permit.
+        while self
+            .write(move |work| Box::pin(campaign_contacts::delete_some(work, import)))
+            .await?
+        {}
+        self.write(move |work| Box::pin(delete_import(work, import)))
+            .await
+            .map(drop)
+    }
+
+    async fn sweep_imports(&self) -> StoreResult<u64> {
+        let left = self.read(|work| Box::pin(imports(work))).await?;
+        for import in &left {
+            self.abandon_import(*import).await?;
+        }
+        Ok(left.len() as u64)
+    }
+
+    async fn campaign(&self, account: AccountId, id: CampaignId) -> StoreResult<CampaignRow> {
+        self.read(move |work| Box::pin(get_own(work, account, id))).await
+    }
+
+    async fn campaign_contacts(&self, id: CampaignId, from: i64, limit: i64) -> StoreResult<Vec<CampaignContact>> {
+        self.read(move |work| Box::pin(campaign_contacts::list(work, id, from, limit)))
+            .await
+    }
+
+    async fn progress(&self, id: CampaignId) -> StoreResult<Progress> {
+        self.read(move |work| Box::pin(campaign_contacts::progress(work, id)))
+            .await
+    }
+
+    async fn campaigns(&self, account: AccountId, filter: CampaignFilter, limit: i64) -> StoreResult<Vec<CampaignRow>> {
+        self.read(move |work| Box::pin(list(work, account, filter, limit)))
+            .await
+    }
+
+    async fn change_state(&self, id: CampaignId, version: i64, change: StateChange) -> StoreResult<CampaignRow> {
+        self.write(move |work| Box::pin(change_state(work, id, version, change)))
+            .await
+    }
+
+    async fn active_campaigns(&self) -> StoreResult<Vec<CampaignRow>> {
+        self.read(|work| Box::pin(active(work))).await
+    }
+
+    async fn account(&self, id: AccountId) -> StoreResult<Account> {
+        self.read(move |work| Box::pin(accounts::get(work, id))).await
+    }
+}

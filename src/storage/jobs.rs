@@ -1,0 +1,83 @@
+//! Durable jobs. A lease is known by how often the job was handed out: whoever has an older one is fenced.
+
+use std::time::Duration;
+
+use actors::{
+    id::{AttemptId, JobId},
+    ports::store::{Analysis, Job, StoreError, StoreResult},
+};
+
+use super::{
+    Work,
+    rows::{AnyQuery, Columns, affected, composed, to_json, unavailable},
+};
+
+/// For how long a job handed out is not handed out again.
+const LEASE: Duration = Duration::from_secs(60);
+
+pub(super) async fn add_analysis(work: &mut Work<'_>, attempt: AttemptId) -> StoreResult<()> {
+    let insert =
+        sqlx::query("INSERT INTO outbox (id, kind, attempt, due_at, tries) VALUES ($1, 'analysis', $2, $3, 0)")
+            .bind(JobId::new().to_string())
+            .bind(attempt.to_string())
+            .bind(work.now.0);
+    affected(insert, work.conn).await.map(drop)
+}
+
+pub(super) async fn lease_analyses(work: Work<'_>, limit: i64) -> StoreResult<Vec<Job>> {
+    let skip_locked = work.dialect.skip_locked;
+    let query = composed(format!(
+        "UPDATE outbox SET due_at = $1, tries = tries + 1 WHERE id IN \
+         (SELECT id FROM outbox WHERE kind = 'analysis' AND due_at <= $2 ORDER BY due_at, id LIMIT $3{skip_locked}) \
+         RETURNING id, attempt, tries"
+    ))
+    .bind(work.now.plus(LEASE).0)
+    .bind(work.now.0)
+    .bind(limit.max(0));
+    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
+    let jobs: StoreResult<Vec<Job>> = rows
+        .iter()
+        .map(|row| {
+            Ok(Job {
+                id: row.id("id")?,
+                attempt: row.id("attempt")?,
+                tries: row.int("tries")? - 1,
+            })
+        })
+        .collect();
+    let mut jobs = jobs?;
+    // The order of RETURNING is the database's own; ids follow the order in which the jobs were made.
+    jobs.sort_by_key(|job| job.id);
+    Ok(jobs)
+}
+
+/// Binds `$1` and `$2` of `WHERE id = $1 AND tries = $2`: the job under the lease the caller was given.
+fn bind_lease<'q>(query: AnyQuery<'q>, job: &Job) -> AnyQuery<'q> {
+    query.bind(job.id.to_string()).bind(job.tries + 1)
+}
+
+fn fenced_if_none(rows: u64) -> StoreResult<()> {
+    match rows {
+        0 => Err(StoreError::Fenced),
+        _ => Ok(()),
+    }
+}
+
+pub(super) async fn save_analysis(work: Work<'_>, job: Job, analysis: Analysis) -> StoreResult<()> {
+    let delete = bind_lease(sqlx::query("DELETE FROM outbox WHERE id = $1 AND tries = $2"), &job);
+    fenced_if_none(affected(delete, work.conn).await?)?;
+    let update = sqlx::query("UPDATE attempts SET summary = $1, analysis = $2 WHERE id = $3 AND state = 'final'")
+        .bind(analysis.summary.clone())
+        .bind(to_json(&analysis)?)
+        .bind(job.attempt.to_string());
+    affected(update, work.conn).await.map(drop)
+}
+
+pub(super) async fn retry(work: Work<'_>, job: Job, delay_ms: i64) -> StoreResult<()> {
+    let due_at = work.now.0 + delay_ms * 1_000;
+    let update = bind_lease(
+        sqlx::query("UPDATE outbox SET due_at = $3 WHERE id = $1 AND tries = $2"),
+        &job,
+    );
+    fenced_if_none(affected(update.bind(due_at), work.conn).await?)
+}

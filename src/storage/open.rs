@@ -1,0 +1,118 @@
+//! Opening a database: its file's lock, settings, migrations and connections.
+
+use std::{
+    fs::{File, TryLockError},
+    path::Path,
+};
+
+use actors::ports::store::{StoreError, StoreResult};
+use sqlx::{AnyConnection, AnyPool, Connection, Row, any::AnyPoolOptions, migrate::Migrator};
+
+use super::{
+    dialect::{Dialect, SQLITE},
+    rows::unavailable,
+};
+
+static MIGRATIONS: Migrator = sqlx::migrate!();
+
+/// More readers than this only wait for the processor.
+const READERS: u32 = 4;
+
+/// An open database.
+pub(super) struct Opened {
+    pub(super) writer: AnyConnection,
+    pub(super) readers: Option<AnyPool>,
+    /// Held as long as the writer lives; none for a database in memory.
+    pub(super) lock: Option<File>,
+    pub(super) dialect: &'static Dialect,
+}
+
+pub(super) async fn open(url: &str) -> StoreResult<Opened> {
+    sqlx::any::install_default_drivers();
+    let url = &creating(url)?;
+    let dialect = &SQLITE;
+    let mut writer = AnyConnection::connect(url)
+        .await
+        .map_err(|error| StoreError::Unavailable(format!("cannot open {url}: {error}")))?;
+    let file = database_file(&mut writer).await?;
+    let lock = match &file {
+        Some(path) => Some(lock(path)?),
+        None => None,
+    };
+    for statement in dialect.writer_setup {
+        sqlx::query(*statement)
+            .execute(&mut writer)
+            .await
+            .map_err(unavailable)?;
+    }
+    MIGRATIONS
+        .run_direct(None, &mut writer, false)
+        .await
+        .map_err(|error| StoreError::Unavailable(format!("cannot migrate {url}: {error}")))?;
+    let readers = match file {
+        Some(_) => Some(readers(url, dialect).await?),
+        None => None,
+    };
+    Ok(Opened {
+        writer,
+        readers,
+        lock,
+        dialect,
+    })
+}
+
+/// The address with the wish that a missing file is made; a missing folder is made here.
+fn creating(url: &str) -> StoreResult<String> {
+    let Some(rest) = url.strip_prefix("sqlite:") else {
+        return Err(StoreError::Unavailable(format!(
+            "database `{url}` is not supported: write sqlite://PATH or sqlite::memory:"
+        )));
+    };
+    if rest == ":memory:" || rest.contains('?') {
+        return Ok(url.to_owned());
+    }
+    let path = Path::new(rest.strip_prefix("//").unwrap_or(rest));
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)
+            .map_err(|error| StoreError::Unavailable(format!("cannot make folder {}: {error}", folder.display())))?;
+    }
+    Ok(format!("{url}?mode=rwc"))
+}
+
+/// Where the main database lies; none when it is in memory.
+async fn database_file(conn: &mut AnyConnection) -> StoreResult<Option<String>> {
+    let row = sqlx::query("SELECT file FROM pragma_database_list WHERE name = 'main'");
+    let row = row.fetch_one(conn).await.map_err(unavailable)?;
+    let file: Option<String> = row.try_get("file").map_err(unavailable)?;
+    Ok(file.filter(|path| !path.is_empty()))
+}
+
+/// Two processes on one file would each hold the other's calls for dead: only one is let in.
+fn lock(database: &str) -> StoreResult<File> {
+    let path = format!("{database}.lock");
+    let file = File::create(&path)
+        .map_err(|error| StoreError::Unavailable(format!("cannot make the lock file {path}: {error}")))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(StoreError::Unavailable(format!(
+            "database {database} is in use by another process (it holds {path}): stop that one or name another database"
+        ))),
+        Err(TryLockError::Error(error)) => Err(StoreError::Unavailable(format!("cannot lock {path}: {error}"))),
+    }
+}
+
+async fn readers(url: &str, dialect: &'static Dialect) -> StoreResult<AnyPool> {
+    AnyPoolOptions::new()
+        .max_connections(READERS)
+        .after_connect(move |conn, _| {
+            Box::pin(async move {
+                for statement in dialect.reader_setup {
+                    sqlx::query(*statement).execute(&mut *conn).await?;
+                }
+                Ok(())
+            })
+        })
+        .connect(url)
+        .await
+        .map_err(unavailable)
+}
