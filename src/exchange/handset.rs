@@ -1,4 +1,188 @@
-//! wip
-#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, Default)]
-/// wip
-pub struct Figures {}
+//! A telephone without its socket: plays what the caller sent, hears it, speaks, and measures. Pure; time is a number
+//! of microseconds since the media opened.
+
+mod ears;
+mod meter;
+mod mouth;
+
+use media::{
+    babble::Voice,
+    codec,
+    format::{Encoding, LineFormat},
+};
+
+pub use self::meter::Figures;
+pub(super) use self::mouth::Background;
+use self::{
+    ears::{Ears, Noticed},
+    meter::Meter,
+    mouth::{Mouth, Output},
+};
+use super::{
+    line::Line,
+    log::LogEvent,
+    persona::{Act, Mind, Sense},
+    wire::Incoming,
+};
+
+/// What leaves the telephone after a frame.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Frame {
+    /// The callee's voice in mu-law; none while it is silent.
+    pub(super) voice: Option<Vec<u8>>,
+    /// Marks that have come due.
+    pub(super) marks: Vec<String>,
+    /// The callee hangs up after this frame.
+    pub(super) hang_up: bool,
+}
+
+/// A telephone in use.
+pub(super) struct Handset {
+    line: Line,
+    ears: Ears,
+    mouth: Mouth,
+    mind: Box<dyn Mind>,
+    meter: Meter,
+    log: Vec<LogEvent>,
+    playing: Vec<u8>,
+    hang_up: bool,
+}
+
+fn ms(us: u64) -> u64 {
+    us / 1_000
+}
+
+impl Handset {
+    /// A telephone in the hand of `mind`, who has the voice of `name`.
+    pub(super) fn new(mind: Box<dyn Mind>, name: &str) -> Self {
+        Self {
+            line: Line::default(),
+            ears: Ears::default(),
+            mouth: Mouth::new(Voice::named(name)),
+            mind,
+            meter: Meter::default(),
+            log: Vec::new(),
+            playing: Vec::with_capacity(super::line::FRAME),
+            hang_up: false,
+        }
+    }
+
+    /// Takes a message of the caller; returns the marks to send back at once.
+    pub(super) fn receive(&mut self, incoming: Incoming, now_us: u64) -> Vec<String> {
+        match incoming {
+            Incoming::Audio(audio) => {
+                let answers = self.meter.awaits_answer() && is_voiced(&audio);
+                self.meter.audio_arrived(now_us, answers);
+                self.line.audio(audio);
+                Vec::new()
+            }
+            Incoming::Mark(name) => {
+                self.line.mark(name);
+                Vec::new()
+            }
+            Incoming::Clear => {
+                self.meter.cleared(now_us);
+                self.line.clear()
+            }
+        }
+    }
+
+    /// A frame of 20 ms ends now, and the next begins.
+    pub(super) fn tick(&mut self, now_us: u64) -> Frame {
+        let marks = self.line.tick(&mut self.playing);
+        self.hear(now_us);
+        self.think(Sense::Tick, now_us);
+        let voice = self.speak(now_us);
+        Frame {
+            voice,
+            marks,
+            hang_up: self.hang_up,
+        }
+    }
+
+    /// What has happened since the last call.
+    pub(super) fn take_log(&mut self) -> Vec<LogEvent> {
+        std::mem::take(&mut self.log)
+    }
+
+    /// The line is dead: what was heard so far is final. Returns what was measured.
+    pub(super) fn end(&mut self) -> Figures {
+        if let Some(speech) = self.ears.finish() {
+            self.log.push(speech.into_log());
+        }
+        if let Some(said) = self.mouth.cut_off() {
+            self.log.push(said);
+        }
+        self.meter.figures(self.line.discarded)
+    }
+
+    #[cfg(test)]
+    fn mouth_is_open(&self) -> bool {
+        self.mouth.is_speaking() && self.ears.agent_talks()
+    }
+
+    fn hear(&mut self, now_us: u64) {
+        self.meter.played(now_us, self.playing.len(), self.line.is_empty());
+        let Some(noticed) = self.ears.hear(&self.playing, ms(now_us), &mut self.meter) else {
+            return;
+        };
+        match noticed {
+            Noticed::Started => {
+                self.meter.agent_started();
+                self.think(Sense::AgentStarted, now_us);
+            }
+            Noticed::Said(speech) => {
+                self.meter.agent_ended();
+                let words = speech.words();
+                self.log.push(speech.into_log());
+                self.think(Sense::AgentSaid(&words), now_us);
+            }
+        }
+    }
+
+    fn think(&mut self, sense: Sense<'_>, now_us: u64) {
+        match self.mind.sense(ms(now_us), sense) {
+            None => {}
+            Some(Act::HangUp) => self.hang_up = true,
+            Some(Act::Say(text)) => self.mouth.say(text, self.ears.agent_talks()),
+            Some(Act::Beep) => self.mouth.beep(),
+        }
+    }
+
+    fn speak(&mut self, now_us: u64) -> Option<Vec<u8>> {
+        match self.mouth.frame(ms(now_us)) {
+            Output::Silence => None,
+            Output::Sound(samples) => {
+                let voiced = loud(&samples);
+                if voiced {
+                    self.meter.voice_sent(now_us, self.ears.agent_talks());
+                }
+                let mut bytes = Vec::with_capacity(samples.len());
+                codec::encode(Encoding::MuLaw, &samples, &mut bytes);
+                Some(bytes)
+            }
+            Output::Finished(event) => {
+                self.log.push(event);
+                self.meter.voice_ended(self.ears.agent_talks());
+                self.think(Sense::Spoken, now_us);
+                None
+            }
+        }
+    }
+}
+
+/// Root mean square above 1 % of full scale (-40 dBFS): far below speech, far above a line's noise.
+fn loud(samples: &[i16]) -> bool {
+    let power: f64 = samples.iter().map(|sample| f64::from(*sample).powi(2)).sum();
+    !samples.is_empty() && power / samples.len() as f64 > (327.0_f64).powi(2)
+}
+
+/// Whether any 20 ms of mu-law are loud.
+fn is_voiced(audio: &[u8]) -> bool {
+    let mut samples = Vec::with_capacity(audio.len());
+    codec::decode(Encoding::MuLaw, audio, &mut samples);
+    samples.chunks(LineFormat::MULAW_8000.bytes_for_ms(20)).any(loud)
+}
+
+#[cfg(test)]
+mod tests;

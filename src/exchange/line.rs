@@ -66,7 +66,11 @@ impl Line {
             match item {
                 Waiting::Mark(name) => {
                     let name = std::mem::take(name);
-                    if frame.is_empty() { due.push(name) } else { self.passed.push(name) }
+                    if frame.is_empty() {
+                        due.push(name)
+                    } else {
+                        self.passed.push(name)
+                    }
                     self.waiting.pop_front();
                 }
                 Waiting::Audio { bytes, played } => {

@@ -212,7 +212,9 @@ async fn sync(file: &SyncSender<Job>, line: String) -> io::Result<()> {
     let (done, written) = oneshot::channel();
     file.try_send(Job::Sync(line, done))
         .map_err(|_| io::Error::other("exchange log cannot keep up"))?;
-    written.await.unwrap_or_else(|_| Err(io::Error::other("exchange log is closed")))
+    written
+        .await
+        .unwrap_or_else(|_| Err(io::Error::other("exchange log is closed")))
 }
 
 fn start_writer(path: &Path) -> io::Result<SyncSender<Job>> {
@@ -245,7 +247,9 @@ fn write_all(mut file: File, waiting: &Receiver<Job>) {
         }
         let failed = written.as_ref().err().map(|error| (error.kind(), error.to_string()));
         for ack in acks {
-            let result = failed.as_ref().map_or(Ok(()), |(kind, text)| Err(io::Error::new(*kind, text.clone())));
+            let result = failed
+                .as_ref()
+                .map_or(Ok(()), |(kind, text)| Err(io::Error::new(*kind, text.clone())));
             let _ = ack.send(result);
         }
         if let Some((_, text)) = failed {

@@ -78,7 +78,10 @@ impl Persona {
     /// The one that the hints name, else that of the number. The second value is a name nobody bears: such a callee
     /// is cooperative.
     pub fn choose(hints: &BTreeMap<String, String>, number: &str) -> (Self, Option<String>) {
-        let wanted = hints.get("persona").map(|name| name.trim()).filter(|name| !name.is_empty());
+        let wanted = hints
+            .get("persona")
+            .map(|name| name.trim())
+            .filter(|name| !name.is_empty());
         match wanted {
             None => (Self::of_number(number), None),
             Some(name) => match Self::named(name) {
@@ -196,10 +199,10 @@ mod tests {
                 };
                 hung_up |= mind.sense(now_ms, sense) == Some(Act::HangUp);
             }
-            // Left alone, everybody but the silent one hangs up at last.
-            for _ in 0..100_000 {
+            // Left alone, with its words out, everybody but the silent one hangs up at last.
+            for tick in 0..100_000 {
                 now_ms += 20;
-                let mut act = mind.sense(now_ms, Sense::Tick);
+                let mut act = mind.sense(now_ms, if tick == 0 { Sense::Spoken } else { Sense::Tick });
                 while let Some(done) = act {
                     hung_up |= done == Act::HangUp;
                     now_ms += 1_000;

@@ -45,7 +45,10 @@ struct Mark {
 pub(super) fn read(text: &str, stream: &str) -> Result<Incoming, String> {
     let message: Message<'_> = serde_json::from_str(text).map_err(|error| format!("malformed message: {error}"))?;
     if message.stream_sid != stream {
-        return Err(format!("message for stream `{}` on stream `{stream}`", message.stream_sid));
+        return Err(format!(
+            "message for stream `{}` on stream `{stream}`",
+            message.stream_sid
+        ));
     }
     match (&*message.event, message.media, message.mark) {
         ("media", Some(media), _) => BASE64
@@ -138,8 +141,14 @@ mod tests {
 
     #[test]
     fn what_the_service_sends_is_read() {
-        assert_eq!(read(&stream::media("MZ1", &[1, 2]), "MZ1"), Ok(Incoming::Audio(vec![1, 2])));
-        assert_eq!(read(&stream::mark("MZ1", "é\""), "MZ1"), Ok(Incoming::Mark("é\"".into())));
+        assert_eq!(
+            read(&stream::media("MZ1", &[1, 2]), "MZ1"),
+            Ok(Incoming::Audio(vec![1, 2]))
+        );
+        assert_eq!(
+            read(&stream::mark("MZ1", "é\""), "MZ1"),
+            Ok(Incoming::Mark("é\"".into()))
+        );
         assert_eq!(read(&stream::clear("MZ1"), "MZ1"), Ok(Incoming::Clear));
     }
 
@@ -171,7 +180,10 @@ mod tests {
         let media = writer.media(20, &payload(&[9; 160]));
         assert!(media.contains(r#""sequenceNumber":"2""#) && media.contains(r#""timestamp":"20""#));
         assert_eq!(stream::parse(&media), Ok(Event::Item(InboundItem::Audio(vec![9; 160]))));
-        assert_eq!(stream::parse(&writer.mark("u1")), Ok(Event::Item(InboundItem::Mark("u1".into()))));
+        assert_eq!(
+            stream::parse(&writer.mark("u1")),
+            Ok(Event::Item(InboundItem::Mark("u1".into())))
+        );
         assert_eq!(stream::parse(&writer.stop()), Ok(Event::Stop));
     }
 }

@@ -24,12 +24,20 @@ const LONGEST_MS: u64 = 600_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum State {
     PickedUp,
-    Listening { since_ms: u64 },
+    Listening {
+        since_ms: u64,
+    },
     /// The agent talks; what it said before is kept.
     Hearing,
-    Replying { at_ms: u64 },
-    Speaking { leaving: bool },
-    Leaving { at_ms: u64 },
+    Replying {
+        at_ms: u64,
+    },
+    Speaking {
+        leaving: bool,
+    },
+    Leaving {
+        at_ms: u64,
+    },
     Gone,
 }
 
@@ -77,7 +85,9 @@ impl Cooperative {
         }
         match self.state {
             State::PickedUp if now_ms >= HELLO_AFTER_MS => {
-                let hello = self.person.pick("hello", &["Hello?", "Hello, who is this?", "Yes, hello?"]);
+                let hello = self
+                    .person
+                    .pick("hello", &["Hello?", "Hello, who is this?", "Yes, hello?"]);
                 self.say(hello.to_owned(), false)
             }
             State::Listening { since_ms } if now_ms >= since_ms + WONDERS_AFTER_MS => {
@@ -193,7 +203,14 @@ mod tests {
         mind.sense(4_000, Sense::AgentSaid("Good morning. What is your name?"));
         let (at, reply) = next(&mut mind, 4_000);
         assert!((4_150..=4_500).contains(&at), "{at}");
-        assert_eq!(reply, Act::Say(format!("My name is {} {}.", person().first_name(), person().last_name())));
+        assert_eq!(
+            reply,
+            Act::Say(format!(
+                "My name is {} {}.",
+                person().first_name(),
+                person().last_name()
+            ))
+        );
         mind.sense(6_000, Sense::Spoken);
         mind.sense(6_500, Sense::AgentStarted);
         mind.sense(8_000, Sense::AgentSaid("Thank you for your time. Goodbye!"));
@@ -223,7 +240,11 @@ mod tests {
             mind.sense(now + 1_000, Sense::AgentSaid("What is your name?"));
             let (at, act) = next(&mut mind, now + 1_000);
             let Act::Say(text) = act else { panic!("{act:?}") };
-            assert_eq!(text.contains("Goodbye"), times == SAME_QUESTION_TIMES, "{times}: {text}");
+            assert_eq!(
+                text.contains("Goodbye"),
+                times == SAME_QUESTION_TIMES,
+                "{times}: {text}"
+            );
             mind.sense(at + 1_000, Sense::Spoken);
             now = at + 2_000;
         }

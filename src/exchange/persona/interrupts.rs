@@ -9,8 +9,12 @@ const SPEECH: u32 = 2;
 
 #[derive(Debug, Clone, Copy)]
 enum State {
-    Waiting { speeches: u32 },
-    Impatient { at_ms: u64 },
+    Waiting {
+        speeches: u32,
+    },
+    Impatient {
+        at_ms: u64,
+    },
     /// Talking over the agent: what is heard meanwhile is half a sentence and gets no answer.
     Over,
     Satisfied,
@@ -33,7 +37,9 @@ impl Interrupts {
 impl Mind for Interrupts {
     fn sense(&mut self, now_ms: u64, sense: Sense<'_>) -> Option<Act> {
         match (self.state, sense) {
-            (State::Waiting { speeches }, Sense::AgentStarted) if speeches + 1 == SPEECH && !self.inner.is_speaking() => {
+            (State::Waiting { speeches }, Sense::AgentStarted)
+                if speeches + 1 == SPEECH && !self.inner.is_speaking() =>
+            {
                 self.state = State::Impatient {
                     at_ms: now_ms + AFTER_MS,
                 };
@@ -41,7 +47,11 @@ impl Mind for Interrupts {
             }
             (State::Waiting { speeches }, Sense::AgentStarted) => {
                 // A speech that begins under the callee's own words cannot be broken into: the next one counts.
-                let counted = if self.inner.is_speaking() { speeches } else { speeches + 1 };
+                let counted = if self.inner.is_speaking() {
+                    speeches
+                } else {
+                    speeches + 1
+                };
                 self.state = State::Waiting { speeches: counted };
                 self.inner.sense(now_ms, sense)
             }

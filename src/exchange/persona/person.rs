@@ -35,7 +35,10 @@ impl Person {
 
     /// A choice among words.
     pub fn pick<'a>(self, subject: &str, among: &[&'a str]) -> &'a str {
-        among.get(self.choice(subject, among.len())).copied().unwrap_or_default()
+        among
+            .get(self.choice(subject, among.len()))
+            .copied()
+            .unwrap_or_default()
     }
 
     /// Given name.
@@ -50,6 +53,10 @@ impl Person {
 
     /// Mail address.
     pub fn email(self) -> String {
-        format!("{}.{}@example.com", self.first_name().to_lowercase(), self.last_name().to_lowercase())
+        format!(
+            "{}.{}@example.com",
+            self.first_name().to_lowercase(),
+            self.last_name().to_lowercase()
+        )
     }
 }

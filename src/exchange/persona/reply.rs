@@ -5,7 +5,16 @@ use super::Person;
 /// Whether the agent takes its leave.
 pub(super) fn is_goodbye(text: &str) -> bool {
     let text = text.to_lowercase();
-    let leaves = ["goodbye", "good bye", "bye", "have a nice", "have a great", "have a good", "have a lovely", "farewell"];
+    let leaves = [
+        "goodbye",
+        "good bye",
+        "bye",
+        "have a nice",
+        "have a great",
+        "have a good",
+        "have a lovely",
+        "farewell",
+    ];
     !text.trim_end().ends_with('?') && leaves.iter().any(|word| has_phrase(&text, word))
 }
 
@@ -50,7 +59,9 @@ pub(super) fn to(text: &str, person: Person) -> String {
         return fact;
     }
     if is_yes_no(&low) {
-        return person.pick(&low, &["Yes.", "Yes, please.", "Yes, that is fine."]).to_owned();
+        return person
+            .pick(&low, &["Yes.", "Yes, please.", "Yes, that is fine."])
+            .to_owned();
     }
     "I think it is quite good so far.".to_owned()
 }
@@ -59,7 +70,15 @@ pub(super) fn to(text: &str, person: Person) -> String {
 fn is_request(low: &str) -> bool {
     has_any(
         low,
-        &["please tell", "please say", "please give", "please spell", "please choose", "tell me", "let me know"],
+        &[
+            "please tell",
+            "please say",
+            "please give",
+            "please spell",
+            "please choose",
+            "tell me",
+            "let me know",
+        ],
     )
 }
 
@@ -77,22 +96,48 @@ fn fact(low: &str, person: Person) -> Option<String> {
         "You can reach me at this number.".to_owned()
     } else if has_any(low, &["how old", "your age"]) {
         format!("I am {} years old.", 25 + person.choice("age", 40))
-    } else if has_any(low, &["how many", "how much", "number of", "what number", "which number", "how long", "how often"])
-        || has_any(low, &["on a scale", "rate", "from 1 to", "from one to", "quantity", "party size", "budget"])
-    {
+    } else if has_any(
+        low,
+        &[
+            "how many",
+            "how much",
+            "number of",
+            "what number",
+            "which number",
+            "how long",
+            "how often",
+        ],
+    ) || has_any(
+        low,
+        &[
+            "on a scale",
+            "rate",
+            "from 1 to",
+            "from one to",
+            "quantity",
+            "party size",
+            "budget",
+        ],
+    ) {
         format!("{count}.")
     } else if has_any(low, &["birthday", "date of birth", "born"]) {
         format!("The {} of May, 19{}.", count + 8, 60 + person.choice("year", 39))
     } else if has_any(low, &["what time", "which time", "what hour", "at what", "time of day"]) {
-        person.pick("hour", &["At ten in the morning.", "At half past two.", "At five."]).to_owned()
+        person
+            .pick("hour", &["At ten in the morning.", "At half past two.", "At five."])
+            .to_owned()
     } else if has_any(low, &["date", "day", "when", "weekday"]) {
-        person.pick("day", &["Next Tuesday.", "On Friday.", "Next Monday."]).to_owned()
+        person
+            .pick("day", &["Next Tuesday.", "On Friday.", "Next Monday."])
+            .to_owned()
     } else if has_any(low, &["zip", "postal code", "postcode"]) {
         format!("{}.", 10_000 + person.choice("zip", 80_000))
     } else if has_any(low, &["address", "street"]) {
         format!("{} Main Street, Springfield.", 10 + person.choice("house", 80))
     } else if has_any(low, &["city", "town", "where", "location"]) {
-        person.pick("city", &["In Springfield.", "In Riverside.", "In Fairview."]).to_owned()
+        person
+            .pick("city", &["In Springfield.", "In Riverside.", "In Fairview."])
+            .to_owned()
     } else if has_phrase(low, "why") {
         "Because it suits me well.".to_owned()
     } else if has_any(low, &["company", "employer"]) {
@@ -107,7 +152,9 @@ fn is_yes_no(low: &str) -> bool {
         "do", "does", "did", "are", "is", "was", "were", "can", "could", "would", "will", "have", "has", "had", "may",
         "shall", "should", "am", "don't", "isn't", "aren't", "true", "right", "yes",
     ];
-    let first = low.split(|c: char| !c.is_alphanumeric() && c != '\'').find(|word| !word.is_empty());
+    let first = low
+        .split(|c: char| !c.is_alphanumeric() && c != '\'')
+        .find(|word| !word.is_empty());
     let openers = |word: &str| OPENERS.contains(&word);
     first.is_some_and(openers)
         || low
@@ -121,7 +168,10 @@ fn is_yes_no(low: &str) -> bool {
 /// coffee" only "tea" is an option.
 fn chosen(asked: &str, person: Person) -> Option<String> {
     let text = asked.trim_end_matches(['?', '.', ' ']);
-    let at = text.to_lowercase().rfind(" or ").filter(|at| text.is_char_boundary(*at))?;
+    let at = text
+        .to_lowercase()
+        .rfind(" or ")
+        .filter(|at| text.is_char_boundary(*at))?;
     let (before, last) = (&text[..at], text.get(at + 4..)?.trim());
     // A colon or a question word's verb phrase leads in: "one of these: small, medium or large".
     let list = before.rsplit([':', ';']).next().unwrap_or(before).trim_end_matches(',');
@@ -131,7 +181,10 @@ fn chosen(asked: &str, person: Person) -> Option<String> {
         *first = tail(first, last.split_whitespace().count());
     }
     options.push(last);
-    if options.iter().any(|option| option.is_empty() || option.split_whitespace().count() > 6) {
+    if options
+        .iter()
+        .any(|option| option.is_empty() || option.split_whitespace().count() > 6)
+    {
         return None;
     }
     let low: Vec<String> = options.iter().map(|option| option.to_lowercase()).collect();
@@ -190,8 +243,15 @@ mod tests {
             let reply = said(asked);
             assert!(reply.contains(holds), "{asked} -> {reply}");
         }
-        for asked in ["How many guests will come?", "On a scale from 1 to 10, how satisfied are you?"] {
-            assert!(said(asked).trim_end_matches('.').parse::<u32>().is_ok(), "{asked} -> {}", said(asked));
+        for asked in [
+            "How many guests will come?",
+            "On a scale from 1 to 10, how satisfied are you?",
+        ] {
+            assert!(
+                said(asked).trim_end_matches('.').parse::<u32>().is_ok(),
+                "{asked} -> {}",
+                said(asked)
+            );
         }
     }
 
@@ -200,8 +260,14 @@ mod tests {
         for (asked, options) in [
             ("Would you prefer morning or afternoon?", vec!["Morning.", "Afternoon."]),
             ("Do you want red, green, or blue?", vec!["Red.", "Green.", "Blue."]),
-            ("Which size: small, extra large or medium?", vec!["Small.", "Extra large.", "Medium."]),
-            ("Shall we say next Monday or next Friday?", vec!["Next Monday.", "Next Friday."]),
+            (
+                "Which size: small, extra large or medium?",
+                vec!["Small.", "Extra large.", "Medium."],
+            ),
+            (
+                "Shall we say next Monday or next Friday?",
+                vec!["Next Monday.", "Next Friday."],
+            ),
         ] {
             for seed in 0..20 {
                 let reply = to(asked, Person::new("+15551234561", seed));
@@ -215,7 +281,11 @@ mod tests {
         for text in ["Thank you for your time. Goodbye!", "Have a nice day.", "Bye."] {
             assert!(is_goodbye(text), "{text}");
         }
-        for text in ["Before I say goodbye, may I ask your name?", "Do you buy bread?", "The bypass is closed."] {
+        for text in [
+            "Before I say goodbye, may I ask your name?",
+            "Do you buy bread?",
+            "The bypass is closed.",
+        ] {
             assert!(!is_goodbye(text), "{text}");
         }
     }

@@ -62,7 +62,10 @@ mod tests {
         let Some(Act::Say(greeting)) = mind.sense(400, Sense::Tick) else {
             panic!("no greeting");
         };
-        assert!((72..=92).contains(&greeting.len()), "about 6 s at 13 characters a second: {greeting}");
+        assert!(
+            (72..=92).contains(&greeting.len()),
+            "about 6 s at 13 characters a second: {greeting}"
+        );
         assert_eq!(mind.sense(6_400, Sense::Spoken), Some(Act::Beep));
         assert_eq!(mind.sense(6_800, Sense::Spoken), None);
         assert_eq!(mind.sense(20_000, Sense::AgentSaid("Please call back.")), None);

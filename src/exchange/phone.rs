@@ -1,0 +1,223 @@
+//! A telephone's socket: dials the caller's stream address as Twilio does, sends a frame every 20 ms, plays what
+//! comes, and ends cleanly whichever side hangs up.
+
+use std::{io, sync::Arc, time::Duration};
+
+use futures_util::{SinkExt, StreamExt};
+use tokio::{
+    net::TcpStream,
+    sync::Notify,
+    time::{Instant, MissedTickBehavior, interval_at, timeout},
+};
+use tokio_tungstenite::{
+    WebSocketStream, client_async_with_config,
+    tungstenite::{self, Message, protocol::WebSocketConfig},
+};
+
+use super::{
+    handset::{Background, Figures, Frame, Handset},
+    log::{Log, LogEvent},
+    wire::{self, Writer},
+};
+
+const FRAME: Duration = Duration::from_millis(20);
+const CONNECT_WITHIN: Duration = Duration::from_secs(5);
+/// A caller that takes nothing for so long is gone.
+const SEND_WITHIN: Duration = Duration::from_secs(10);
+const CLOSE_WITHIN: Duration = Duration::from_secs(2);
+const MAX_MESSAGE_BYTES: usize = 64 * 1024;
+/// Tungstenite zeroes its read buffer before every read; the default is 128 KiB.
+const READ_BUFFER_BYTES: usize = 4 * 1024;
+
+type Socket = WebSocketStream<TcpStream>;
+
+/// No socket to the caller.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum DialInError {
+    #[error("stream address is not ws://host:port/path")]
+    Address,
+    #[error("no socket within {} s", CONNECT_WITHIN.as_secs())]
+    Timeout,
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    #[error("{0}")]
+    Handshake(#[from] tungstenite::Error),
+}
+
+/// Opens the socket to the caller.
+pub(super) async fn dial_in(address: &str) -> Result<Socket, DialInError> {
+    let url = reqwest::Url::parse(address).map_err(|_| DialInError::Address)?;
+    let (Some(host), Some(port), "ws") = (url.host_str(), url.port_or_known_default(), url.scheme()) else {
+        return Err(DialInError::Address);
+    };
+    let config = WebSocketConfig::default()
+        .read_buffer_size(READ_BUFFER_BYTES)
+        .write_buffer_size(READ_BUFFER_BYTES)
+        .max_write_buffer_size(4 * MAX_MESSAGE_BYTES)
+        .max_message_size(Some(MAX_MESSAGE_BYTES))
+        .max_frame_size(Some(MAX_MESSAGE_BYTES));
+    let open = async {
+        let stream = TcpStream::connect((host.trim_matches(['[', ']']), port)).await?;
+        stream.set_nodelay(true)?;
+        let (socket, _) = client_async_with_config(address, stream, Some(config)).await?;
+        Ok(socket)
+    };
+    timeout(CONNECT_WITHIN, open).await.map_err(|_| DialInError::Timeout)?
+}
+
+/// How a conversation ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum End {
+    /// The callee hung up.
+    Callee,
+    /// The caller closed its stream.
+    Caller,
+    /// The caller asked the exchange to hang up, or the exchange ends all calls.
+    Exchange,
+    /// The call has lasted as long as a call may.
+    TooLong,
+    /// The caller's socket broke, or spoke no sense.
+    Broken(String),
+}
+
+/// One telephone in conversation.
+pub(super) struct Phone<'a> {
+    pub(super) call_id: &'a str,
+    pub(super) log: &'a Log,
+    pub(super) background: Arc<Background>,
+    pub(super) hang_up: &'a Notify,
+    pub(super) longest: Duration,
+}
+
+/// The socket with its numbering and its clock.
+struct Wire {
+    socket: Socket,
+    writer: Writer,
+    stream: String,
+    opened: Instant,
+    frames: usize,
+}
+
+impl Wire {
+    fn now_us(&self) -> u64 {
+        u64::try_from(self.opened.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+
+    async fn send(&mut self, texts: impl IntoIterator<Item = String>) -> Result<(), End> {
+        let all = async {
+            for text in texts {
+                self.socket.feed(Message::Text(text.into())).await?;
+            }
+            self.socket.flush().await
+        };
+        match timeout(SEND_WITHIN, all).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(tungstenite::Error::ConnectionClosed | tungstenite::Error::AlreadyClosed)) => Err(End::Caller),
+            Ok(Err(error)) => Err(End::Broken(error.to_string())),
+            Err(_) => Err(End::Broken("caller reads nothing".to_owned())),
+        }
+    }
+}
+
+impl Phone<'_> {
+    /// Talks until somebody hangs up.
+    pub(super) async fn talk(&self, socket: Socket, mut handset: Handset) -> (End, Figures) {
+        let stream = self.call_id.replacen("CA", "MZ", 1);
+        let mut wire = Wire {
+            socket,
+            writer: Writer::new(stream.clone(), self.call_id.to_owned()),
+            stream,
+            opened: Instant::now(),
+            frames: 0,
+        };
+        let end = self.converse(&mut wire, &mut handset).await;
+        let figures = handset.end();
+        self.record(&mut handset);
+        if !matches!(end, End::Broken(_)) {
+            let _ = timeout(CLOSE_WITHIN, goodbye(&mut wire, &end)).await;
+        }
+        (end, figures)
+    }
+
+    fn record(&self, handset: &mut Handset) {
+        for event in handset.take_log() {
+            self.log.add(self.call_id, event);
+        }
+    }
+
+    async fn converse(&self, wire: &mut Wire, handset: &mut Handset) -> End {
+        let greeting = [Writer::connected(), wire.writer.start()];
+        if let Err(end) = wire.send(greeting).await {
+            return end;
+        }
+        self.log.add(self.call_id, LogEvent::MediaOpened);
+        let mut frames = interval_at(wire.opened + FRAME, FRAME);
+        frames.set_missed_tick_behavior(MissedTickBehavior::Burst);
+        let over = tokio::time::sleep_until(wire.opened + self.longest);
+        tokio::pin!(over);
+        loop {
+            let step = tokio::select! {
+                biased;
+                () = self.hang_up.notified() => Err(End::Exchange),
+                message = wire.socket.next() => receive(wire, handset, message).await,
+                _ = frames.tick() => self.frame(wire, handset).await,
+                () = &mut over => Err(End::TooLong),
+            };
+            if let Err(end) = step {
+                return end;
+            }
+        }
+    }
+
+    async fn frame(&self, wire: &mut Wire, handset: &mut Handset) -> Result<(), End> {
+        let now_us = wire.now_us();
+        let Frame { voice, marks, hang_up } = handset.tick(now_us);
+        self.record(handset);
+        let at_ms = wire.frames as u64 * 20;
+        let media = match voice {
+            None => wire.writer.media(at_ms, self.background.payload(wire.frames)),
+            Some(voice) => {
+                let payload = self.background.beneath(&voice, wire.frames);
+                wire.writer.media(at_ms, &payload)
+            }
+        };
+        wire.frames += 1;
+        let marks: Vec<String> = marks.iter().map(|mark| wire.writer.mark(mark)).collect();
+        wire.send(marks.into_iter().chain([media])).await?;
+        if hang_up { Err(End::Callee) } else { Ok(()) }
+    }
+}
+
+async fn receive(
+    wire: &mut Wire,
+    handset: &mut Handset,
+    message: Option<Result<Message, tungstenite::Error>>,
+) -> Result<(), End> {
+    let text = match message {
+        None | Some(Ok(Message::Close(_))) => return Err(End::Caller),
+        Some(Err(error)) => return Err(End::Broken(error.to_string())),
+        Some(Ok(Message::Binary(_))) => return Err(End::Broken("binary message; the stream is text".to_owned())),
+        Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => return Ok(()),
+        Some(Ok(Message::Text(text))) => text,
+    };
+    let incoming = wire::read(&text, &wire.stream).map_err(End::Broken)?;
+    let marks = handset.receive(incoming, wire.now_us());
+    if marks.is_empty() {
+        return Ok(());
+    }
+    let returned: Vec<String> = marks.iter().map(|mark| wire.writer.mark(mark)).collect();
+    wire.send(returned).await
+}
+
+/// Ends the stream; whoever closed first, both sides see a whole closing handshake.
+async fn goodbye(wire: &mut Wire, end: &End) {
+    if *end != End::Caller {
+        let stop = wire.writer.stop();
+        if wire.send([stop]).await.is_err() {
+            return;
+        }
+    }
+    if wire.socket.close(None).await.is_ok() {
+        while let Some(Ok(_)) = wire.socket.next().await {}
+    }
+}
