@@ -1,1 +1,3 @@
-//! Not written yet.
+//! Speech providers: adapters of the ports `Synthesizer` and `Transcriber`.
+
+pub mod babble;
