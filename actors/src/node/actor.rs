@@ -106,7 +106,7 @@ impl Actor for NodeActor {
         let (ports, node) = (state.with.ports.clone(), state.with.settings.node);
         // The first try is made here, so that with a healthy store the node is ready when its start returns.
         if boot::register(&ports, node).await {
-            me.cast(NodeMessage::Registered)?;
+            state.registered(&me);
         } else {
             state
                 .tasks

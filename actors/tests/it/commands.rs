@@ -1,0 +1,135 @@
+//! Commands to campaigns: their answers come after the commit, and name the present state when refused.
+
+use std::time::Duration;
+
+use actors::{
+    campaigns::{CampaignCommand, CampaignsMessage, CommandError},
+    id::CampaignId,
+    ports::store::{CampaignStatus, StoreError},
+};
+
+use crate::support::{Callees, World, command_as, figures, new_account, until};
+
+const STOP: CampaignCommand = CampaignCommand::Stop { hang_up: false };
+
+#[tokio::test(start_paused = true)]
+async fn the_answer_to_a_command_is_the_row_on_disk() {
+    let world = World::new().await;
+    world.carrier.callees(Callees::Ring);
+    let node = world.node(1).await;
+    let campaign = world.campaign(5).await;
+    for (command, status) in [
+        (CampaignCommand::Launch, CampaignStatus::Running),
+        (CampaignCommand::Pause, CampaignStatus::Paused),
+        (CampaignCommand::Launch, CampaignStatus::Running),
+        (STOP, CampaignStatus::Stopped),
+    ] {
+        let row = world.command(&node, campaign, command).await.unwrap();
+        assert_eq!(row.status, status);
+        let stored = world.row(campaign).await;
+        assert_eq!((row.status, row.version), (stored.status, stored.version));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_that_does_not_fit_names_the_present_state() {
+    let world = World::new().await;
+    let node = world.node(1).await;
+    let campaign = world.campaign(5).await;
+    for command in [CampaignCommand::Pause, STOP] {
+        let refused = world.command(&node, campaign, command).await.unwrap_err();
+        assert_eq!(refused, CommandError::InvalidTransition(CampaignStatus::Draft));
+    }
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    let refused = world.command(&node, campaign, CampaignCommand::Launch).await;
+    assert_eq!(refused, Err(CommandError::InvalidTransition(CampaignStatus::Running)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_campaign_of_another_account_is_not_found_whether_it_runs_or_not() {
+    let world = World::new().await;
+    let node = world.node(1).await;
+    let stranger = new_account(&world.store, "eve@example.com").await;
+    let campaign = world.campaign(5).await;
+    let launch = CampaignCommand::Launch;
+    assert_eq!(
+        command_as(&node, stranger, campaign, launch).await,
+        Err(CommandError::NotFound)
+    );
+    world.command(&node, campaign, launch).await.unwrap();
+    assert_eq!(
+        command_as(&node, stranger, campaign, STOP).await,
+        Err(CommandError::NotFound)
+    );
+    let unknown = CampaignId::new();
+    assert_eq!(world.command(&node, unknown, launch).await, Err(CommandError::NotFound));
+    assert_eq!(world.status(campaign).await, CampaignStatus::Running);
+}
+
+#[tokio::test(start_paused = true)]
+async fn launching_without_contacts_is_nothing_to_dial() {
+    let world = World::new().await;
+    let node = world.node(1).await;
+    let campaign = world.campaign(0).await;
+    let refused = world.command(&node, campaign, CampaignCommand::Launch).await;
+    assert_eq!(refused, Err(CommandError::NothingToDial));
+    assert_eq!(world.status(campaign).await, CampaignStatus::Draft);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_campaign_at_rest_has_no_actor() {
+    let world = World::new().await;
+    let node = world.node(0).await;
+    let campaign = world.campaign(5).await;
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    assert_eq!(figures(&node).await.campaigns, 1);
+    world.command(&node, campaign, CampaignCommand::Pause).await.unwrap();
+    until("rest", async || figures(&node).await.campaigns == 0).await;
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    assert_eq!(figures(&node).await.campaigns, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn commands_are_unavailable_while_the_store_is_away_and_change_nothing() {
+    let world = World::new().await;
+    let node = world.node(0).await;
+    let campaign = world.campaign(5).await;
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    world.store.fail_with(Some(StoreError::Unavailable("away".into())));
+    let refused = world.command(&node, campaign, CampaignCommand::Pause).await;
+    assert!(matches!(refused, Err(CommandError::Unavailable(_))));
+    world.store.fail_with(None);
+    assert_eq!(world.status(campaign).await, CampaignStatus::Running);
+    world.command(&node, campaign, CampaignCommand::Pause).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_draining_node_refuses_commands_and_leaves_campaigns_for_the_next_start() {
+    let world = World::new().await;
+    let node = world.node(0).await;
+    let campaign = world.campaign(5).await;
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    node.drain(Duration::from_secs(1)).await;
+    let refused = world.command(&node, campaign, STOP).await;
+    assert!(matches!(refused, Err(CommandError::Unavailable(_))));
+    assert!(figures(&node).await.draining);
+    node.stop().await;
+    let next = world.node(0).await;
+    until("takeover", async || figures(&next).await.campaigns == 1).await;
+    assert_eq!(world.status(campaign).await, CampaignStatus::Running);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_campaign_that_keeps_crashing_is_left_failed_with_a_reason() {
+    let world = World::new().await;
+    let node = world.node(0).await;
+    let campaign = world.campaign(5).await;
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    let campaigns = node.siblings().campaigns.clone();
+    until("giving up", async || {
+        let _ = campaigns.cast(CampaignsMessage::Sabotage(campaign));
+        world.status(campaign).await == CampaignStatus::Failed
+    })
+    .await;
+    assert!(world.row(campaign).await.reason.unwrap().contains("crashing"));
+}

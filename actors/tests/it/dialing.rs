@@ -1,0 +1,1 @@
+//! The dialer with real calls.

@@ -1,0 +1,141 @@
+//! What a dead process left behind is settled by the next start, and never dialed again.
+
+use std::time::Duration;
+
+use actors::{
+    campaigns::CampaignCommand,
+    id::{AttemptId, CampaignId, NodeId},
+    ports::{
+        carrier::{CarrierCallId, ListedCall},
+        store::{
+            AttemptStore, CampaignStatus, CampaignStore, ClaimedAttempt, Permit, PermitRequest, StateChange, StoreError,
+        },
+    },
+};
+
+use crate::support::{World, contact, until};
+
+/// A campaign of one contact whose attempt a process that is now dead had brought to `dialing`.
+async fn left_dialing(world: &World) -> (CampaignId, ClaimedAttempt) {
+    let dead = NodeId::new();
+    world.store.register_node(dead).await.unwrap();
+    let campaign = world.campaign(1).await;
+    let row = world.row(campaign).await;
+    let running = StateChange {
+        status: CampaignStatus::Running,
+        active: true,
+        scheduled: false,
+        next_run_at: None,
+        reason: None,
+        cancel_waiting: false,
+    };
+    world.store.change_state(campaign, row.version, running).await.unwrap();
+    let attempt = world.store.claim(dead, campaign, 1).await.unwrap().remove(0);
+    let request = PermitRequest {
+        carrier: "scripted".into(),
+        caller_id: None,
+        restricted_prefixes: Vec::new(),
+    };
+    let permit = world.store.permit(attempt.claim, request).await.unwrap();
+    assert!(matches!(permit, Permit::Granted { .. }));
+    (campaign, attempt)
+}
+
+fn listed(attempt: AttemptId, live: bool) -> ListedCall {
+    ListedCall {
+        call: CarrierCallId("found".into()),
+        attempt: Some(attempt),
+        to: contact(0).phone_number.to_string(),
+        live,
+    }
+}
+
+async fn error_of_the_only_call(world: &World, campaign: CampaignId) -> Option<String> {
+    let calls = world.conversations(campaign).await;
+    assert_eq!(calls.len(), 1, "a dialed attempt is not repeated");
+    calls[0].error.clone()
+}
+
+async fn completed(world: &World, campaign: CampaignId) {
+    until("completion", async || {
+        world.status(campaign).await == CampaignStatus::Completed
+    })
+    .await;
+    assert!(world.carrier.dials().is_empty(), "it may have been dialed before");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_of_a_dead_process_is_hung_up_and_ends_media_lost() {
+    let world = World::new().await;
+    let (campaign, attempt) = left_dialing(&world).await;
+    let leg = CarrierCallId("left".into());
+    world.store.dialed(attempt.claim, &leg).await.unwrap();
+    let _node = world.node(10).await;
+    completed(&world, campaign).await;
+    assert_eq!(world.carrier.hang_ups(), [leg]);
+    let error = error_of_the_only_call(&world, campaign).await;
+    assert_eq!(error.as_deref(), Some("media-lost"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_the_carrier_still_has_is_found_and_hung_up_however_long_the_carrier_is_away() {
+    let world = World::new().await;
+    let (campaign, attempt) = left_dialing(&world).await;
+    world.carrier.list(
+        20,
+        vec![listed(AttemptId::new(), true), listed(attempt.claim.attempt, true)],
+    );
+    let _node = world.node(10).await;
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    assert_eq!(
+        world.status(campaign).await,
+        CampaignStatus::Running,
+        "not completed while a call's fate is open"
+    );
+    completed(&world, campaign).await;
+    assert_eq!(world.carrier.hang_ups(), [CarrierCallId("found".into())]);
+    let error = error_of_the_only_call(&world, campaign).await;
+    assert_eq!(error.as_deref(), Some("media-lost"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_was_and_one_that_never_was_end_with_an_unknown_outcome() {
+    for known in [true, false] {
+        let world = World::new().await;
+        let (campaign, attempt) = left_dialing(&world).await;
+        if known {
+            world.carrier.list(0, vec![listed(attempt.claim.attempt, false)]);
+        }
+        let _node = world.node(10).await;
+        completed(&world, campaign).await;
+        assert!(world.carrier.hang_ups().is_empty());
+        let error = error_of_the_only_call(&world, campaign).await;
+        assert_eq!(error.as_deref(), Some("carrier-error: outcome unknown"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_shows_up_late_at_the_carrier_is_hung_up() {
+    let world = World::new().await;
+    let (campaign, attempt) = left_dialing(&world).await;
+    let _node = world.node(10).await;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    world.carrier.list(0, vec![listed(attempt.claim.attempt, true)]);
+    completed(&world, campaign).await;
+    assert_eq!(world.carrier.hang_ups().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_comes_up_with_the_store_away_and_takes_commands_when_it_is_back() {
+    let world = World::new().await;
+    let campaign = world.campaign(1).await;
+    world.store.fail_with(Some(StoreError::Unavailable("away".into())));
+    let node = world.node(10).await;
+    let refused = world.command(&node, campaign, CampaignCommand::Launch).await;
+    assert!(matches!(refused, Err(actors::campaigns::CommandError::Unavailable(_))));
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    world.store.fail_with(None);
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    let row = world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    assert_eq!(row.status, CampaignStatus::Running);
+}

@@ -1,0 +1,186 @@
+//! A node on fakes: the memory store, a carrier that behaves by script, and an account with an agent.
+
+mod carrier;
+
+use std::{sync::Arc, time::Duration};
+
+use actors::{
+    campaigns::{CampaignCommand, CommandError},
+    id::{AccountId, AgentId, CampaignId},
+    node::{Node, NodeArguments, NodeHandle, NodeSettings, NodeSnapshot},
+    phone_number::PhoneNumber,
+    ports::{
+        Ports,
+        store::{
+            Account, CampaignContact, CampaignRow, CampaignStatus, CampaignStore, ConversationFilter, ConversationRow,
+            DirectoryStore, NewAccount, NewCampaign, RecordStore, StoredApiKey,
+        },
+    },
+    switchboard::SwitchboardMessage,
+    testkit::{
+        fake_ports::{CLOCK_START, FakePorts},
+        memory_store::MemoryStore,
+    },
+    time::{Clock, TokioClock},
+};
+use serde_json::{Value, json};
+
+pub use carrier::*;
+
+/// An account with an agent and everything around a node, which may be started several times.
+pub struct World {
+    pub store: Arc<MemoryStore>,
+    pub carrier: Arc<ScriptedCarrier>,
+    pub ports: Ports,
+    pub account: AccountId,
+    pub agent: AgentId,
+}
+
+pub fn agent_document() -> Value {
+    json!({
+        "name": "Ringo",
+        "conversationConfig": { "agent": {
+            "prompt": { "prompt": "You call people." },
+            "greetingMessage": "Hello, this is Ringo.",
+        } },
+    })
+}
+
+impl World {
+    pub async fn new() -> Self {
+        let clock: Arc<dyn Clock> = Arc::new(TokioClock::starting_at(CLOCK_START));
+        let store = Arc::new(MemoryStore::new(clock.clone()));
+        let carrier = Arc::new(ScriptedCarrier::default());
+        let mut ports = FakePorts::with_clock(store.clone(), clock).ports();
+        ports.carrier = carrier.clone();
+        let account = new_account(&store, "ada@example.com").await;
+        let document = agent_document().as_object().cloned().unwrap();
+        let agent = store.create_agent(account, document).await.unwrap().id;
+        Self {
+            store,
+            carrier,
+            ports,
+            account,
+            agent,
+        }
+    }
+
+    /// Starts a node with so many lines.
+    pub async fn node(&self, lines: usize) -> NodeHandle {
+        self.node_with(NodeSettings {
+            lines,
+            ..NodeSettings::default()
+        })
+        .await
+    }
+
+    pub async fn node_with(&self, settings: NodeSettings) -> NodeHandle {
+        let ports = self.ports.clone();
+        let node = Node::start(NodeArguments { ports, settings }).await.unwrap();
+        self.carrier.set_door(node.switchboard.clone());
+        node
+    }
+
+    /// A draft with so many contacts, numbered `+1555000nnnn`.
+    pub async fn campaign(&self, contacts: usize) -> CampaignId {
+        self.campaign_with(contacts, None).await
+    }
+
+    pub async fn campaign_with(&self, contacts: usize, most: Option<u32>) -> CampaignId {
+        let new = NewCampaign {
+            name: "spring".into(),
+            agent: self.agent,
+            schedule: Default::default(),
+            follow_up: Default::default(),
+            max_concurrent_calls: most,
+        };
+        let id = self.store.begin_import(self.account, new).await.unwrap();
+        let contacts: Vec<_> = (0..contacts).map(contact).collect();
+        self.store.append_contacts(id, &contacts).await.unwrap();
+        self.store.finish_import(id).await.unwrap().id
+    }
+
+    pub async fn row(&self, campaign: CampaignId) -> CampaignRow {
+        self.store.campaign(self.account, campaign).await.unwrap()
+    }
+
+    pub async fn status(&self, campaign: CampaignId) -> CampaignStatus {
+        self.row(campaign).await.status
+    }
+
+    pub async fn conversations(&self, campaign: CampaignId) -> Vec<ConversationRow> {
+        let filter = ConversationFilter {
+            campaign: Some(campaign),
+            ..ConversationFilter::default()
+        };
+        self.store.conversations(self.account, filter, 10_000).await.unwrap()
+    }
+
+    pub async fn command(
+        &self,
+        node: &NodeHandle,
+        campaign: CampaignId,
+        command: CampaignCommand,
+    ) -> Result<CampaignRow, CommandError> {
+        command_as(node, self.account, campaign, command).await
+    }
+}
+
+pub async fn command_as(
+    node: &NodeHandle,
+    account: AccountId,
+    campaign: CampaignId,
+    command: CampaignCommand,
+) -> Result<CampaignRow, CommandError> {
+    ractor::call!(node.switchboard, |reply| SwitchboardMessage::Command {
+        account,
+        campaign,
+        command,
+        reply
+    })
+    .unwrap()
+}
+
+pub async fn figures(node: &NodeHandle) -> NodeSnapshot {
+    ractor::call!(node.switchboard, SwitchboardMessage::Inspect).unwrap()
+}
+
+pub async fn new_account(store: &MemoryStore, email: &str) -> AccountId {
+    let account = Account {
+        id: AccountId::new(),
+        email: email.into(),
+    };
+    let id = account.id;
+    let key = StoredApiKey {
+        prefix: "rb_test".into(),
+        hash: [0; 32],
+    };
+    let new = NewAccount {
+        account,
+        webhook_secret: "whsec_test".into(),
+        key,
+    };
+    store.create_account(new).await.unwrap();
+    id
+}
+
+pub fn contact(n: usize) -> CampaignContact {
+    CampaignContact {
+        phone_number: PhoneNumber::parse(&format!("+1555{n:07}")).unwrap(),
+        contact: None,
+        name: Some(format!("Contact {n}")),
+        email: None,
+        extra: Default::default(),
+    }
+}
+
+/// Waits in virtual time until `condition` holds; a test that waits ten minutes has failed.
+pub async fn until<F: Future<Output = bool>>(what: &str, condition: impl Fn() -> F) {
+    for _ in 0..12_000 {
+        if condition().await {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("{what} did not happen within ten minutes");
+}

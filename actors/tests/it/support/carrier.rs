@@ -1,0 +1,176 @@
+//! A carrier whose callees all behave in the same way until told otherwise. It calls back and opens media sockets
+//! through the node's door with the proofs it was given, as a real one does.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use actors::{
+    id::AttemptId,
+    phone_number::PhoneNumber,
+    ports::{
+        carrier::{CallProgress, Carrier, CarrierCallId, CarrierError, DialError, DialRequest, EndCause, ListedCall},
+        media_leg::MediaLeg,
+    },
+    switchboard::SwitchboardMessage,
+    testkit::fake_carrier::{FakeSocket, media_leg},
+    time::Timestamp,
+};
+use async_trait::async_trait;
+use ractor::ActorRef;
+use tokio::time::Instant;
+
+/// What the callees do.
+#[derive(Debug, Clone, Default)]
+pub enum Callees {
+    /// They are busy, said after so long.
+    Busy(Duration),
+    /// They pick up after a second and say nothing.
+    #[default]
+    Answer,
+    /// They let it ring.
+    Ring,
+    /// The carrier does not take the call.
+    Refused(DialError),
+    /// The carrier never answers the request.
+    Silence,
+}
+
+#[derive(Default)]
+struct Seen {
+    callees: Callees,
+    dials: Vec<(Instant, DialRequest)>,
+    hang_ups: Vec<CarrierCallId>,
+    listing: Vec<ListedCall>,
+    listings_failing: usize,
+    sockets: HashMap<AttemptId, FakeSocket>,
+    door: Option<ActorRef<SwitchboardMessage>>,
+}
+
+/// The carrier.
+#[derive(Default)]
+pub struct ScriptedCarrier(Arc<Mutex<Seen>>);
+
+impl ScriptedCarrier {
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn set_door(&self, door: ActorRef<SwitchboardMessage>) {
+        self.seen().door = Some(door);
+    }
+
+    /// What callees dialed from now on do.
+    pub fn callees(&self, callees: Callees) {
+        self.seen().callees = callees;
+    }
+
+    /// What is listed from now on, after so many failures.
+    pub fn list(&self, failures: usize, calls: Vec<ListedCall>) {
+        let mut seen = self.seen();
+        seen.listings_failing = failures;
+        seen.listing = calls;
+    }
+
+    pub fn dials(&self) -> Vec<(Instant, DialRequest)> {
+        self.seen().dials.clone()
+    }
+
+    pub fn dialed_attempts(&self) -> Vec<AttemptId> {
+        self.seen().dials.iter().map(|(_, dial)| dial.attempt).collect()
+    }
+
+    pub fn hang_ups(&self) -> Vec<CarrierCallId> {
+        self.seen().hang_ups.clone()
+    }
+
+    /// Media sockets that are open.
+    pub fn sockets(&self) -> usize {
+        self.seen().sockets.len()
+    }
+
+    /// The leg of an attempt.
+    pub fn leg_of(&self, attempt: AttemptId) -> CarrierCallId {
+        let number = self.dialed_attempts().iter().position(|a| *a == attempt).unwrap();
+        CarrierCallId(format!("leg-{number}"))
+    }
+}
+
+async fn callee(seen: Arc<Mutex<Seen>>, door: ActorRef<SwitchboardMessage>, dial: DialRequest, callees: Callees) {
+    let attempt = dial.attempt;
+    let tell = async |progress| {
+        let proof = dial.status_token.clone();
+        let _ = ractor::call!(door, |reply| SwitchboardMessage::Progress {
+            attempt,
+            proof,
+            progress,
+            reply
+        });
+    };
+    match callees {
+        Callees::Busy(after) => {
+            tokio::time::sleep(after).await;
+            tell(CallProgress::Ended(EndCause::Busy)).await;
+        }
+        Callees::Answer => {
+            tell(CallProgress::Ringing).await;
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            tell(CallProgress::Answered).await;
+            let (leg, socket): (MediaLeg, FakeSocket) = media_leg();
+            let proof = dial.media_token.clone();
+            let taken = ractor::call!(door, |reply| SwitchboardMessage::Media {
+                attempt,
+                proof,
+                leg,
+                reply
+            });
+            if matches!(taken, Ok(Ok(()))) {
+                let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+                seen.sockets.insert(attempt, socket);
+            }
+        }
+        Callees::Ring => tell(CallProgress::Ringing).await,
+        Callees::Refused(_) | Callees::Silence => {}
+    }
+}
+
+#[async_trait]
+impl Carrier for ScriptedCarrier {
+    fn name(&self) -> &'static str {
+        "scripted"
+    }
+
+    async fn dial(&self, request: &DialRequest) -> Result<CarrierCallId, DialError> {
+        let (number, callees, door) = {
+            let mut seen = self.seen();
+            seen.dials.push((Instant::now(), request.clone()));
+            (seen.dials.len() - 1, seen.callees.clone(), seen.door.clone())
+        };
+        match &callees {
+            Callees::Refused(error) => return Err(error.clone()),
+            Callees::Silence => std::future::pending().await,
+            Callees::Busy(_) | Callees::Answer | Callees::Ring => {}
+        }
+        if let Some(door) = door {
+            tokio::spawn(callee(self.0.clone(), door, request.clone(), callees));
+        }
+        Ok(CarrierCallId(format!("leg-{number}")))
+    }
+
+    async fn hang_up(&self, call: &CarrierCallId) -> Result<(), CarrierError> {
+        self.seen().hang_ups.push(call.clone());
+        Ok(())
+    }
+
+    async fn find_calls(&self, to: &PhoneNumber, _since: Timestamp) -> Result<Vec<ListedCall>, CarrierError> {
+        let mut seen = self.seen();
+        if seen.listings_failing > 0 {
+            seen.listings_failing -= 1;
+            return Err(CarrierError::Unavailable("away".into()));
+        }
+        let listed = seen.listing.iter().filter(|call| call.to == to.as_str());
+        Ok(listed.cloned().collect())
+    }
+}
