@@ -1,1 +1,3 @@
 //! Behaviour through the public doors; one file per behaviour.
+
+mod storage;

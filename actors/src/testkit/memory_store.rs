@@ -66,3 +66,30 @@ impl MemoryStore {
         self.clock.now()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        ports::store::RecordStore,
+        testkit::store_conformance::{Fixture, ManualClock},
+    };
+
+    async fn fixture() -> (Fixture, ()) {
+        let clock = Arc::new(ManualClock::new());
+        let store = Arc::new(MemoryStore::new(clock.clone()));
+        (Fixture { store, clock }, ())
+    }
+
+    crate::store_conformance!(fixture);
+
+    #[tokio::test(start_paused = true)]
+    async fn an_outage_lasts_until_it_is_lifted() {
+        let store = MemoryStore::new(Arc::new(ManualClock::new()));
+        let outage = StoreError::Unavailable("down".to_owned());
+        store.fail_with(Some(outage.clone()));
+        assert_eq!(store.ping().await, Err(outage));
+        store.fail_with(None);
+        store.ping().await.unwrap();
+    }
+}

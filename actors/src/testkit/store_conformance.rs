@@ -1,0 +1,92 @@
+//! What every store must do, as one suite: run it with [`store_conformance!`](crate::store_conformance).
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a check fails by panicking and its name says what it checks"
+)]
+
+mod attempts;
+mod campaigns;
+mod directory;
+mod fixture;
+mod orphans;
+mod permits;
+mod records;
+
+pub use attempts::*;
+pub use campaigns::*;
+pub use directory::*;
+pub use fixture::*;
+pub use orphans::*;
+pub use permits::*;
+pub use records::*;
+
+/// Makes one test of each check: `store_conformance!(fixture)`, where `async fn fixture() -> (Fixture, impl Sized)`
+/// opens an empty store; what comes beside the fixture is dropped after the check. Further tokens are the tests'
+/// settings, such as `flavor = "multi_thread"`.
+#[macro_export]
+macro_rules! store_conformance {
+    ($fixture:path $(, $($setting:tt)*)?) => {
+        $crate::store_conformance_checks! { $fixture; [$($($setting)*)?];
+            accounts_have_unique_addresses
+            keys_are_found_by_prefix_and_replaced_at_once
+            agents_are_versioned_and_belong_to_their_account
+            contacts_are_unique_by_number_until_deleted
+            rows_of_an_unknown_account_are_not_found
+            an_import_is_seen_by_no_reader_until_it_is_finished
+            contacts_keep_their_order_and_fields
+            a_large_import_is_whole
+            abandoned_imports_are_swept
+            creation_times_are_unique_in_an_account
+            campaigns_are_listed_newest_first_and_filtered
+            a_change_of_state_needs_the_present_version
+            active_campaigns_are_those_a_node_takes_up
+            claims_go_through_the_contacts_in_order
+            only_a_running_campaign_is_claimed_from
+            many_claimers_get_every_contact_once
+            released_contacts_are_as_if_never_claimed
+            a_claim_is_fenced_by_owner_and_epoch
+            a_finished_attempt_takes_no_further_write
+            the_state_only_moves_forward
+            a_carrier_call_belongs_to_one_attempt
+            an_unsent_attempt_waits_and_is_claimed_again
+            progress_and_remaining_add_up
+            a_stop_cancels_what_waits
+            a_permit_is_given_once_with_its_token
+            a_permit_is_refused_when_the_campaign_stopped
+            a_permit_is_refused_for_do_not_call
+            a_permit_is_refused_for_a_restricted_prefix
+            a_number_is_called_by_one_attempt_at_a_time
+            concurrent_permits_call_a_number_once
+            the_dial_token_lasts_as_long_as_the_call
+            a_new_node_declares_earlier_ones_dead
+            orphans_go_to_the_new_node
+            turns_are_written_once_and_read_in_order
+            a_conversation_follows_its_attempt
+            conversations_are_filtered
+            conversations_page_without_gap_or_repeat
+            an_answered_call_is_analysed_once
+            a_leased_job_comes_back_and_fences_its_first_holder
+            a_failed_job_is_put_off
+            a_store_answers_a_ping
+        }
+    };
+}
+
+/// The loop of [`store_conformance!`](crate::store_conformance).
+#[doc(hidden)]
+#[macro_export]
+macro_rules! store_conformance_checks {
+    ($fixture:path; $settings:tt; $($check:ident)*) => {
+        $($crate::store_conformance_checks! { @one $fixture; $settings; $check })*
+    };
+    (@one $fixture:path; [$($setting:tt)*]; $check:ident) => {
+        #[tokio::test($($setting)*)]
+        async fn $check() {
+            let (fixture, _guard) = $fixture().await;
+            $crate::testkit::store_conformance::$check(fixture).await;
+        }
+    };
+}

@@ -1,0 +1,82 @@
+//! Nodes, and what the dead ones leave behind.
+
+use super::{Fixture, Scene, number, outcome};
+use crate::{
+    id::NodeId,
+    ports::{
+        carrier::CarrierCallId,
+        store::{AttemptState, ConversationStatus, Orphan, StoreError},
+    },
+    time::Clock,
+};
+
+pub async fn a_new_node_declares_earlier_ones_dead(Fixture { store, .. }: Fixture) {
+    let (old, new) = (NodeId::new(), NodeId::new());
+    assert_eq!(store.heartbeat(old).await, Err(StoreError::Fenced));
+    store.register_node(old).await.unwrap();
+    store.heartbeat(old).await.unwrap();
+    store.register_node(new).await.unwrap();
+    assert_eq!(store.heartbeat(old).await, Err(StoreError::Fenced));
+    store.heartbeat(new).await.unwrap();
+}
+
+pub async fn orphans_go_to_the_new_node(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let store = &scene.store;
+    let campaign = scene.running(0..6).await;
+    let claimed = scene.claim_one(campaign).await;
+    let dialing = scene.dialing(campaign).await;
+    let dialed = scene.dialing(campaign).await;
+    let call = CarrierCallId("c1".to_owned());
+    store.dialed(dialed, &call).await.unwrap();
+    let answered = scene.dialing(campaign).await;
+    store.answered(answered).await.unwrap();
+    let unknown = scene.dialing(campaign).await;
+    store.unknown(unknown).await.unwrap();
+    let done = scene.dialing(campaign).await;
+    store.finish(done, outcome(ConversationStatus::Failed)).await.unwrap();
+    assert_eq!(store.take_orphans(scene.node).await, Ok(vec![]));
+
+    let heir = Scene {
+        node: NodeId::new(),
+        ..scene.clone()
+    };
+    store.register_node(heir.node).await.unwrap();
+    let orphans = store.take_orphans(heir.node).await.unwrap();
+    let expected: Vec<_> = [
+        (dialing, AttemptState::Dialing, 1),
+        (dialed, AttemptState::Dialed, 2),
+        (answered, AttemptState::Answered, 3),
+        (unknown, AttemptState::Unknown, 4),
+    ]
+    .into_iter()
+    .map(|(mut claim, state, index)| {
+        claim.owner = heir.node;
+        claim.epoch += 1;
+        Orphan {
+            claim,
+            campaign,
+            state,
+            phone_number: number(index),
+            carrier: "exchange".to_owned(),
+            carrier_call: (state == AttemptState::Dialed).then(|| call.clone()),
+            dialing_at: scene.clock.now(),
+        }
+    })
+    .collect();
+    assert_eq!(orphans, expected);
+    assert_eq!(store.take_orphans(heir.node).await, Ok(vec![]));
+
+    // The dead node is fenced, also for what went back to the queue.
+    for claim in [claimed, dialing, dialed, answered, unknown] {
+        let late = store.finish(claim, outcome(ConversationStatus::Completed)).await;
+        assert_eq!(late, Err(StoreError::Fenced));
+        assert_eq!(scene.permit(claim).await, Err(StoreError::Fenced));
+    }
+    assert_eq!(heir.claim(campaign, 9).await[0].contact_index, 0);
+    for orphan in orphans {
+        let settled = outcome(ConversationStatus::Failed);
+        store.finish(orphan.claim, settled).await.unwrap();
+    }
+    assert_eq!(store.progress(campaign).await.unwrap().failed, 5);
+}

@@ -1,0 +1,168 @@
+//! The permit and its refusals.
+
+use std::time::Duration;
+
+use super::{Fixture, contact, number, outcome, request};
+use crate::{
+    dial_token::Purpose,
+    id::AttemptId,
+    ports::store::{CampaignStatus, ConversationStatus, Permit, PermitRequest, StoreError},
+    time::Clock,
+};
+
+pub async fn a_permit_is_given_once_with_its_token(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let campaign = scene.running(0..2).await;
+    let claim = scene.claim_one(campaign).await;
+    let claimed_at = scene.clock.now();
+    let row = scene.store.conversation(scene.account, claim.attempt).await.unwrap();
+    assert_eq!(
+        (row.status, row.started_at),
+        (ConversationStatus::Scheduled, claimed_at)
+    );
+
+    scene.clock.advance(Duration::from_secs(2));
+    let Ok(Permit::Granted { token }) = scene.permit(claim).await else {
+        panic!("no permit")
+    };
+    assert_eq!(scene.permit(claim).await, Err(StoreError::Fenced));
+    let stored = scene.store.dial_token(claim.attempt).await.unwrap();
+    assert!(stored.verify(Purpose::Media, &token.proof(Purpose::Media)));
+    let row = scene.store.conversation(scene.account, claim.attempt).await.unwrap();
+    assert_eq!(
+        (row.status, row.started_at),
+        (ConversationStatus::InProgress, scene.clock.now())
+    );
+    assert_eq!(
+        (row.carrier.as_deref(), row.caller_number),
+        (Some("exchange"), request().caller_id)
+    );
+
+    let other = scene.claim_one(campaign).await;
+    let Ok(Permit::Granted { token: other }) = scene.permit(other).await else {
+        panic!("no permit")
+    };
+    assert!(other != token);
+}
+
+pub async fn a_permit_is_refused_when_the_campaign_stopped(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let campaign = scene.running(0..1).await;
+    let claim = scene.claim_one(campaign).await;
+    scene.turn(campaign, CampaignStatus::Paused).await;
+    assert_eq!(scene.permit(claim).await, Ok(Permit::CampaignNotRunning));
+    let gone = scene.store.conversation(scene.account, claim.attempt).await;
+    assert_eq!(gone, Err(StoreError::NotFound));
+    assert_eq!(scene.store.progress(campaign).await.unwrap().pending, 1);
+    assert_eq!(scene.permit(claim).await, Err(StoreError::Fenced));
+    scene.turn(campaign, CampaignStatus::Running).await;
+    scene.dialing(campaign).await;
+}
+
+pub async fn a_permit_is_refused_for_do_not_call(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let campaign = scene.running(0..2).await;
+    scene.store.add_do_not_call(scene.account, &number(0)).await.unwrap();
+    scene.store.add_do_not_call(scene.account, &number(0)).await.unwrap();
+    let claim = scene.claim_one(campaign).await;
+    assert_eq!(scene.permit(claim).await, Ok(Permit::DoNotCall));
+    let row = scene.store.conversation(scene.account, claim.attempt).await.unwrap();
+    assert_eq!(
+        (row.status, row.error.as_deref()),
+        (ConversationStatus::Cancelled, Some("do-not-call"))
+    );
+    assert_eq!((row.ended_at, row.carrier), (Some(scene.clock.now()), None));
+    let progress = scene.store.progress(campaign).await.unwrap();
+    assert_eq!((progress.pending, progress.cancelled), (1, 1));
+    assert_eq!(scene.permit(claim).await, Err(StoreError::Fenced));
+    scene.dialing(campaign).await;
+}
+
+pub async fn a_permit_is_refused_for_a_restricted_prefix(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let campaign = scene.running(0..2).await;
+    let restricted = |prefix: &str| PermitRequest {
+        restricted_prefixes: vec!["+4".to_owned(), prefix.to_owned()],
+        ..request()
+    };
+    let claim = scene.claim_one(campaign).await;
+    let permit = scene.store.permit(claim, restricted("+1555")).await;
+    assert_eq!(permit, Ok(Permit::Restricted));
+    let row = scene.store.conversation(scene.account, claim.attempt).await.unwrap();
+    assert_eq!(
+        (row.status, row.error.as_deref()),
+        (ConversationStatus::Cancelled, Some("restricted"))
+    );
+    let claim = scene.claim_one(campaign).await;
+    let permit = scene.store.permit(claim, restricted("1555")).await;
+    assert!(matches!(permit, Ok(Permit::Granted { .. })), "{permit:?}");
+}
+
+pub async fn a_number_is_called_by_one_attempt_at_a_time(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    // The same contact in two campaigns.
+    let (one, two) = (scene.running(0..1).await, scene.running(0..1).await);
+    let first = scene.claim_one(one).await;
+    let second = scene.claim_one(two).await;
+    // A claim alone does not take the number.
+    assert!(matches!(scene.permit(first).await, Ok(Permit::Granted { .. })));
+    assert_eq!(scene.permit(second).await, Ok(Permit::NumberBusy));
+    let remaining = scene.store.remaining(two).await.unwrap();
+    let due_at = scene.clock.now().plus(Duration::from_secs(30));
+    assert_eq!((remaining.later, remaining.next_due), (1, Some(due_at)));
+    assert_eq!(scene.store.progress(two).await.unwrap().pending, 1);
+
+    // Nor does an unknown fate free it.
+    scene.store.unknown(first).await.unwrap();
+    scene.clock.advance(Duration::from_secs(30));
+    let second = scene.claim_one(two).await;
+    assert_eq!(scene.permit(second).await, Ok(Permit::NumberBusy));
+    scene
+        .store
+        .finish(first, outcome(ConversationStatus::Failed))
+        .await
+        .unwrap();
+    scene.clock.advance(Duration::from_secs(30));
+    scene.dialing(two).await;
+}
+
+pub async fn concurrent_permits_call_a_number_once(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let new = scene.new_campaign("Twins");
+    let import = scene.store.begin_import(scene.account, new).await.unwrap();
+    let twins = vec![contact(1); 16];
+    scene.store.append_contacts(import, &twins).await.unwrap();
+    scene.store.finish_import(import).await.unwrap();
+    scene.turn(import, CampaignStatus::Running).await;
+    let mut callers = tokio::task::JoinSet::new();
+    for attempt in scene.claim(import, 16).await {
+        let scene = scene.clone();
+        callers.spawn(async move { scene.permit(attempt.claim).await.unwrap() });
+    }
+    let permits = callers.join_all().await;
+    let granted = permits.iter().filter(|permit| matches!(permit, Permit::Granted { .. }));
+    assert_eq!(granted.count(), 1);
+    let busy = permits.iter().filter(|permit| **permit == Permit::NumberBusy);
+    assert_eq!(busy.count(), 15);
+}
+
+pub async fn the_dial_token_lasts_as_long_as_the_call(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let campaign = scene.running(0..1).await;
+    let claim = scene.claim_one(campaign).await;
+    assert_eq!(scene.store.dial_token(claim.attempt).await, Err(StoreError::NotFound));
+    scene.permit(claim).await.unwrap();
+    let token = scene.store.dial_token(claim.attempt).await.unwrap();
+    scene.store.unknown(claim).await.unwrap();
+    assert_eq!(scene.store.dial_token(claim.attempt).await, Ok(token));
+    scene
+        .store
+        .finish(claim, outcome(ConversationStatus::Failed))
+        .await
+        .unwrap();
+    assert_eq!(scene.store.dial_token(claim.attempt).await, Err(StoreError::NotFound));
+    assert_eq!(
+        scene.store.dial_token(AttemptId::new()).await,
+        Err(StoreError::NotFound)
+    );
+}
