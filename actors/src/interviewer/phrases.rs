@@ -208,6 +208,12 @@ pub fn intent(text: &str) -> Option<Intent> {
     rules.into_iter().find_map(|(holds, intent)| holds.then_some(intent))
 }
 
+/// Whether somebody takes leave in it, whatever else it says.
+pub fn says_goodbye(text: &str) -> bool {
+    let plain = plain(text);
+    GOODBYE.iter().any(|phrase| contains(&plain, phrase))
+}
+
 /// "Don't call me (again)", but not "don't call me before noon".
 fn never_call(plain: &str) -> bool {
     let padded = format!(" {plain} ");
@@ -233,7 +239,7 @@ pub fn plain(text: &str) -> String {
 }
 
 /// Whether whole words of `plain` text make up the phrase.
-pub(super) fn contains(plain: &str, phrase: &str) -> bool {
+pub(crate) fn contains(plain: &str, phrase: &str) -> bool {
     plain.match_indices(phrase).any(|(at, _)| {
         let end = at + phrase.len();
         (at == 0 || plain[..at].ends_with(' ')) && (end == plain.len() || plain[end..].starts_with(' '))

@@ -98,7 +98,7 @@ impl Reply<'_> {
             return end("I have to go now. Thank you for your time. Goodbye!", "too_long");
         }
         match heard {
-            Heard::Answer(value) => self.collect(value),
+            Heard::Answer(value) => self.collect(&value),
             Heard::Aside(intent) => self.aside(intent),
             Heard::Unclear => self.unclear("Sorry, I didn't catch that."),
             Heard::NotAsked => self.not_asked(turn),
@@ -141,7 +141,7 @@ impl Reply<'_> {
         }
     }
 
-    fn collect(&mut self, value: Value) -> Vec<ReplyEvent> {
+    fn collect(&mut self, value: &Value) -> Vec<ReplyEvent> {
         let name = self.dialogue.slot().and_then(|slot| slot.name.clone());
         self.dialogue.close();
         let Some(name) = name else {

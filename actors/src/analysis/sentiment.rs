@@ -1,0 +1,71 @@
+//! Sentiment by lexicon (VADER), turn by turn, and of the user over the call.
+
+use std::sync::LazyLock;
+
+use vader_sentiment::SentimentIntensityAnalyzer;
+
+use crate::{
+    interviewer::phrases,
+    ports::{
+        language_model::Speaker,
+        store::{Sentiment, TurnFact, TurnSentiment},
+    },
+};
+
+/// From here on a score is positive, or as far below zero negative: the bounds that VADER's authors give.
+const NEUTRAL: f64 = 0.05;
+/// Characters of a turn that are scored; a longer one is a recogniser gone astray.
+const MAX_CHARS: usize = 4000;
+/// Words of which a plain "no" consists: an answer, not a mood, though the lexicon counts it as one.
+const BARE_NO: [&str; 15] = [
+    "no", "nope", "nah", "not", "i", "we", "do", "don't", "am", "are", "have", "haven't", "is", "it's", "none",
+];
+
+static ANALYZER: LazyLock<SentimentIntensityAnalyzer<'static>> = LazyLock::new(SentimentIntensityAnalyzer::new);
+
+/// The score of a text, -1 to 1.
+pub(super) fn score(text: &str) -> f64 {
+    if phrases::plain(text).split(' ').all(|word| BARE_NO.contains(&word)) {
+        return 0.0;
+    }
+    let text: String = text.replace('\u{2019}', "'").chars().take(MAX_CHARS).collect();
+    let scores = ANALYZER.polarity_scores(&text);
+    let compound = scores.get("compound").copied().filter(|score| score.is_finite());
+    rounded(compound.unwrap_or(0.0).clamp(-1.0, 1.0))
+}
+
+/// Turn by turn and over all: the mean of the user's turns. A machine has no mood.
+pub(super) fn of(turns: &[TurnFact], scores: &[f64], voicemail: bool) -> Sentiment {
+    let by_turn = turns.iter().zip(scores).map(|(turn, score)| TurnSentiment {
+        text: turn.text.clone(),
+        sentiment_label: label(*score).to_owned(),
+        speaker: turn.speaker,
+        sentiment_score: *score,
+    });
+    let of_user = turns
+        .iter()
+        .zip(scores)
+        .filter(|(turn, _)| turn.speaker == Speaker::User && !voicemail);
+    let (sum, count) = of_user.fold((0.0, 0.0), |(sum, count), (_, score)| (sum + score, count + 1.0));
+    let overall = if count > 0.0 { rounded(sum / count) } else { 0.0 };
+    Sentiment {
+        sentiment_score: overall,
+        sentiment_by_turn: by_turn.collect(),
+        sentiment_overall: label(overall).to_owned(),
+    }
+}
+
+fn label(score: f64) -> &'static str {
+    if score >= NEUTRAL {
+        "positive"
+    } else if score <= -NEUTRAL {
+        "negative"
+    } else {
+        "neutral"
+    }
+}
+
+/// Four decimals, as the lexicon's own implementations give. Never a negative zero.
+fn rounded(score: f64) -> f64 {
+    (score * 1e4).round() / 1e4 + 0.0
+}
