@@ -1,1 +1,264 @@
-//! Not written yet.
+//! Recordings as WAV files in a folder: `<attempt>.wav`, written as `<attempt>.wav.part` until the call is over.
+//!
+//! One thread writes all files; a call only hands its samples over. What waits is bounded, for each recording and for
+//! all together: a disk that cannot keep up costs recordings, never a call.
+
+mod writer;
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+        mpsc,
+    },
+    thread,
+};
+
+use actors::{
+    id::AttemptId,
+    ports::recordings::{RecordingSink, Recordings},
+};
+use writer::{Order, Ticket};
+
+/// Samples of one recording that may wait for the disk: a minute of stereo at 8 kHz.
+const WAITING_PER_RECORDING: usize = 60 * 2 * 8_000;
+/// Samples of all recordings that may wait: 64 MiB.
+const WAITING_IN_ALL: usize = 32 << 20;
+
+/// Keeps recordings in a folder. Dropping it finishes every file that is open.
+pub struct WavRecordings {
+    dir: PathBuf,
+    orders: mpsc::Sender<Order>,
+    next: AtomicU64,
+    waiting: Arc<AtomicUsize>,
+    writer: Option<thread::JoinHandle<()>>,
+}
+
+impl WavRecordings {
+    /// Makes the folder if it is not there, and starts the thread that writes.
+    ///
+    /// # Errors
+    /// The folder cannot be made, or the thread not started.
+    pub fn new(dir: PathBuf) -> io::Result<Self> {
+        std::fs::create_dir_all(&dir)
+            .map_err(|error| io::Error::new(error.kind(), format!("recordings folder {}: {error}", dir.display())))?;
+        let (orders, incoming) = mpsc::channel();
+        let writer = thread::Builder::new()
+            .name("recordings".into())
+            .spawn(move || writer::run(&incoming))?;
+        Ok(Self {
+            dir,
+            orders,
+            next: AtomicU64::new(0),
+            waiting: Arc::default(),
+            writer: Some(writer),
+        })
+    }
+
+    /// The finished recording of an attempt, if there is one.
+    pub fn path_of(&self, attempt: AttemptId) -> Option<PathBuf> {
+        let path = file_of(&self.dir, attempt);
+        path.is_file().then_some(path)
+    }
+}
+
+fn file_of(dir: &Path, attempt: AttemptId) -> PathBuf {
+    dir.join(format!("{attempt}.wav"))
+}
+
+impl Recordings for WavRecordings {
+    fn open(&self, attempt: AttemptId, sample_rate: u32) -> Option<Box<dyn RecordingSink>> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let order = Order::Open {
+            number,
+            path: file_of(&self.dir, attempt),
+            sample_rate,
+        };
+        if self.orders.send(order).is_err() {
+            tracing::error!(%attempt, "no recording: the writer has ended");
+            return None;
+        }
+        Some(Box::new(WavSink {
+            attempt,
+            number,
+            orders: self.orders.clone(),
+            waiting: Arc::default(),
+            waiting_in_all: self.waiting.clone(),
+            given_up: false,
+        }))
+    }
+}
+
+impl Drop for WavRecordings {
+    fn drop(&mut self) {
+        // Behind everything handed over so far; sinks that live on find the channel closed.
+        let _ = self.orders.send(Order::FinishAll);
+        if let Some(writer) = self.writer.take()
+            && writer.join().is_err()
+        {
+            tracing::error!("the writer of recordings had panicked");
+        }
+    }
+}
+
+/// One call's recording.
+struct WavSink {
+    attempt: AttemptId,
+    number: u64,
+    orders: mpsc::Sender<Order>,
+    waiting: Arc<AtomicUsize>,
+    waiting_in_all: Arc<AtomicUsize>,
+    given_up: bool,
+}
+
+impl WavSink {
+    fn give_up(&mut self, why: &str) {
+        tracing::error!(attempt = %self.attempt, "recording given up: {why}");
+        self.given_up = true;
+        let _ = self.orders.send(Order::Abandon { number: self.number });
+    }
+}
+
+impl RecordingSink for WavSink {
+    fn write(&mut self, interleaved: Vec<i16>) {
+        if self.given_up || interleaved.is_empty() {
+            return;
+        }
+        let ticket = Ticket::new(interleaved.len(), [&self.waiting, &self.waiting_in_all]);
+        if self.waiting.load(Ordering::Relaxed) > WAITING_PER_RECORDING
+            || self.waiting_in_all.load(Ordering::Relaxed) > WAITING_IN_ALL
+        {
+            self.give_up("the disk does not keep up; give recordings a faster one");
+            return;
+        }
+        let order = Order::Write {
+            number: self.number,
+            interleaved,
+            ticket,
+        };
+        if self.orders.send(order).is_err() {
+            self.give_up("the writer has ended");
+        }
+    }
+}
+
+impl Drop for WavSink {
+    fn drop(&mut self) {
+        if !self.given_up {
+            let _ = self.orders.send(Order::Finish { number: self.number });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder() -> (tempfile::TempDir, WavRecordings) {
+        let dir = tempfile::tempdir().unwrap();
+        let recordings = WavRecordings::new(dir.path().join("kept/here")).unwrap();
+        (dir, recordings)
+    }
+
+    #[test]
+    fn a_recording_is_there_under_its_name_when_its_sink_is_gone() {
+        let (_dir, recordings) = folder();
+        let attempt = AttemptId::new();
+        let mut sink = recordings.open(attempt, 8_000).unwrap();
+        sink.write(vec![1, -1, 2, -2]);
+        sink.write(Vec::new());
+        sink.write(vec![3, -3]);
+        assert_eq!(recordings.path_of(attempt), None, "not before it is complete");
+        drop(sink);
+        let dir = recordings.dir.clone();
+        drop(recordings);
+        let mut reader = hound::WavReader::open(dir.join(format!("{attempt}.wav"))).unwrap();
+        assert_eq!(
+            (
+                reader.spec().channels,
+                reader.spec().sample_rate,
+                reader.spec().bits_per_sample
+            ),
+            (2, 8_000, 16)
+        );
+        let samples: Vec<i16> = reader.samples::<i16>().map(Result::unwrap).collect();
+        assert_eq!(samples, [1, -1, 2, -2, 3, -3]);
+        assert_eq!(std::fs::read_dir(dir).unwrap().count(), 1, "no part is left");
+    }
+
+    #[test]
+    fn dropping_the_adapter_finishes_what_is_open() {
+        let (_dir, recordings) = folder();
+        let dir = recordings.dir.clone();
+        let attempts: Vec<AttemptId> = (0..20).map(|_| AttemptId::new()).collect();
+        let mut sinks: Vec<_> = attempts
+            .iter()
+            .map(|&id| recordings.open(id, 16_000).unwrap())
+            .collect();
+        for (n, sink) in (0..).zip(&mut sinks) {
+            sink.write(vec![n; 2_000]);
+        }
+        drop(recordings);
+        for sink in &mut sinks {
+            sink.write(vec![0; 2]);
+        }
+        for (n, attempt) in (0..).zip(attempts) {
+            let mut reader = hound::WavReader::open(dir.join(format!("{attempt}.wav"))).unwrap();
+            assert!(reader.samples::<i16>().map(Result::unwrap).eq([n; 2_000]));
+        }
+    }
+
+    #[test]
+    fn a_recording_that_cannot_be_written_leaves_nothing_behind() {
+        let (_dir, recordings) = folder();
+        let attempt = AttemptId::new();
+        let dir = recordings.dir.clone();
+        std::fs::create_dir(dir.join(format!("{attempt}.wav.part"))).unwrap();
+        let mut sink = recordings.open(attempt, 8_000).unwrap();
+        sink.write(vec![0; 100]);
+        drop(sink);
+        let other = AttemptId::new();
+        drop(recordings.open(other, 8_000));
+        drop(recordings);
+        assert!(!dir.join(format!("{attempt}.wav")).exists());
+        assert!(dir.join(format!("{other}.wav")).exists(), "others are not harmed");
+    }
+
+    #[test]
+    fn a_disk_that_does_not_keep_up_costs_the_recording_and_nothing_else() {
+        // A channel nobody reads stands for the slow disk.
+        let (orders, incoming) = mpsc::channel();
+        let all = Arc::new(AtomicUsize::new(0));
+        let mut sink = WavSink {
+            attempt: AttemptId::new(),
+            number: 7,
+            orders,
+            waiting: Arc::default(),
+            waiting_in_all: all.clone(),
+            given_up: false,
+        };
+        for _ in 0..1_000 {
+            sink.write(vec![0; 10_000]);
+        }
+        drop(sink);
+        let orders: Vec<Order> = incoming.iter().collect();
+        assert!(orders.len() < 100 && matches!(orders.last(), Some(Order::Abandon { number: 7 })));
+        drop(orders);
+        assert_eq!(all.load(Ordering::Relaxed), 0, "what waited is given back");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_the_owner_may_read_a_recording() {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let (_dir, recordings) = folder();
+        let attempt = AttemptId::new();
+        drop(recordings.open(attempt, 8_000));
+        let path = file_of(&recordings.dir, attempt);
+        drop(recordings);
+        assert_eq!(std::fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+}
