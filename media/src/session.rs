@@ -1,1 +1,410 @@
-//! Not written yet.
+//! One call's audio without I/O: decoding, voice activity, turns, barge-in, playout and recording joined. Line bytes,
+//! words and synthesised speech go in with the time; line output, the recogniser's samples and facts come out.
+
+mod clock;
+mod hearing;
+mod speaking;
+mod types;
+
+use std::collections::VecDeque;
+
+use hearing::{HeardBlock, Hearing};
+use speaking::{Drop, Speaking};
+pub use types::{LineOutput, SessionConfig, SessionError, SessionEvent, SynthesisJob};
+
+use crate::{
+    playout::WordEnd,
+    recording::StereoMixer,
+    turn::{
+        barge_in::{self, BargeIn, Observation},
+        endpointing::{self, Endpointing, Utterance},
+        words,
+    },
+};
+
+/// A backchannel that ended so shortly before the agent's last word is an answer after all.
+const ANSWER_SLACK_MS: u64 = 1_500;
+
+/// Recorded audio that may wait to be taken.
+const RECORDING_SECONDS: usize = 10;
+
+/// In a stall of the line so much may still come late, and is not given away as silence.
+const LATE_MS: u64 = 500;
+
+/// The audio of one call. Times are milliseconds since it began and never go back.
+pub struct AudioSession {
+    hearing: Hearing,
+    blocks: Vec<HeardBlock>,
+    endpointing: Endpointing,
+    /// The words so far of the user's turn; kept, since barge-in looks at them at every block.
+    words: String,
+    /// Since when there is voice, and the end of the last voiced block.
+    onset_ms: Option<u64>,
+    last_voiced_ms: u64,
+    barge_in: BargeIn,
+    barge_in_allowed: bool,
+    speaking: Speaking,
+    /// A backchannel said during playout, which may yet turn out an answer.
+    held: Option<Utterance>,
+    events: VecDeque<SessionEvent>,
+    outputs: VecDeque<LineOutput>,
+    mixer: Option<StereoMixer>,
+    now_ms: u64,
+}
+
+impl AudioSession {
+    /// A session in which nothing was heard or said. Barge-in is not allowed yet.
+    ///
+    /// # Errors
+    /// A rate other than 8000 or 16000 Hz.
+    pub fn new(config: &SessionConfig) -> Result<Self, SessionError> {
+        Ok(Self {
+            hearing: Hearing::new(config)?,
+            blocks: Vec::new(),
+            endpointing: Endpointing::new(config.pause),
+            words: String::new(),
+            onset_ms: None,
+            last_voiced_ms: 0,
+            barge_in: BargeIn::new(0),
+            barge_in_allowed: false,
+            speaking: Speaking::new(config),
+            held: None,
+            events: VecDeque::new(),
+            outputs: VecDeque::new(),
+            mixer: config
+                .record
+                .then(|| StereoMixer::new(config.format.sample_rate as usize * RECORDING_SECONDS)),
+            now_ms: 0,
+        })
+    }
+
+    /// Takes audio in the line's encoding, any length; several frames that came at once are best given as one.
+    pub fn receive(&mut self, audio: &[u8], now_ms: u64) {
+        let now_ms = self.advance(now_ms);
+        let mut blocks = std::mem::take(&mut self.blocks);
+        self.hearing.receive(audio, now_ms, &mut blocks, self.mixer.as_mut());
+        for block in blocks.drain(..) {
+            self.hear(block);
+        }
+        self.blocks = blocks;
+        while let Some(at_ms) = self.hearing.poll_beep() {
+            self.events.push_back(SessionEvent::BeepEnded { at_ms });
+        }
+        self.settle();
+    }
+
+    /// A mark came back from the carrier. One that is not ours counts for nothing.
+    pub fn mark(&mut self, name: &str, now_ms: u64) {
+        let now_ms = self.advance(now_ms);
+        self.speaking.marked(name, now_ms);
+        self.settle();
+    }
+
+    /// The recogniser's words since its last final, replacing those before.
+    pub fn interim(&mut self, text: &str, now_ms: u64) {
+        let at_ms = self.stream_time(now_ms);
+        let began = self.endpointing.interim(text, at_ms);
+        self.words_changed(began);
+    }
+
+    /// Words of the recogniser that will not change; part of the speech may have been heard and not understood.
+    pub fn settled(&mut self, text: &str, damaged: bool, now_ms: u64) {
+        let at_ms = self.stream_time(now_ms);
+        let began = self.endpointing.settle(text, damaged, at_ms);
+        self.words_changed(began);
+    }
+
+    /// Queues text of a speech. A new speech drops an unfinished one; text of an earlier speech is ignored.
+    pub fn say(&mut self, say: &Say<'_>, now_ms: u64) {
+        let now_ms = self.advance(now_ms);
+        if self.speaking.is_new(say.speech) {
+            self.drop_speech(Drop::Ended, now_ms);
+            self.held = None;
+        }
+        self.speaking.say(say);
+        self.settle();
+    }
+
+    /// Drops everything not yet played.
+    pub fn stop_speaking(&mut self, now_ms: u64) {
+        let now_ms = self.advance(now_ms);
+        self.drop_speech(Drop::Ended, now_ms);
+        self.settle();
+    }
+
+    /// Whether speech of the user interrupts playout. When it begins to, speech counts from that moment.
+    pub fn allow_barge_in(&mut self, allowed: bool, now_ms: u64) {
+        let at_ms = self.stream_time(now_ms);
+        self.barge_in_allowed = allowed;
+        self.barge_in.count_from(at_ms);
+        self.settle();
+    }
+
+    /// The text to be synthesised next, if one is needed now; at most one at a time.
+    pub fn next_text(&mut self) -> Option<SynthesisJob> {
+        self.speaking.next_text()
+    }
+
+    /// The synthesis whose audio is still wanted.
+    pub fn synthesis(&self) -> Option<u64> {
+        self.speaking.job()
+    }
+
+    /// Whether enough audio waits that synthesis should pause.
+    pub fn is_well_ahead(&self) -> bool {
+        self.speaking.is_well_ahead()
+    }
+
+    /// A piece of synthesised speech at the line's rate, with the words that end in it. Stale ones are dropped.
+    pub fn synthesized(&mut self, generation: u64, samples: &[i16], words: &[WordEnd], now_ms: u64) {
+        self.advance(now_ms);
+        self.speaking.synthesized(generation, samples, words);
+        self.settle();
+    }
+
+    /// A synthesis has no more audio.
+    pub fn synthesis_ended(&mut self, generation: u64, now_ms: u64) {
+        self.advance(now_ms);
+        self.speaking.synthesis_ended(generation);
+        self.settle();
+    }
+
+    /// A synthesis failed: nothing more of its speech plays. The speech, unless the synthesis was stale.
+    pub fn synthesis_failed(&mut self, generation: u64, now_ms: u64) -> Option<u64> {
+        let now_ms = self.advance(now_ms);
+        if self.speaking.job() != Some(generation) {
+            return None;
+        }
+        let speech = self.speaking.speech()?;
+        self.drop_speech(Drop::Failed, now_ms);
+        self.settle();
+        Some(speech)
+    }
+
+    /// What time brings.
+    pub fn tick(&mut self, now_ms: u64) {
+        self.advance(now_ms);
+        self.settle();
+    }
+
+    /// The line is gone: ends the user's turn with the words so far, and the agent's speech.
+    pub fn close(&mut self, now_ms: u64) {
+        let now_ms = self.advance(now_ms);
+        self.drop_speech(Drop::Ended, now_ms);
+        self.outputs.clear();
+        if let Some(utterance) = self.endpointing.flush() {
+            self.words.clear();
+            self.events.push_back(SessionEvent::UtteranceEnded(utterance));
+        }
+    }
+
+    /// When [`Self::tick`] is needed, should nothing else happen before.
+    pub fn next_deadline(&self) -> Option<u64> {
+        let paused = self.barge_in.deadline(self.last_voiced_ms, &self.words);
+        let paused = paused.filter(|_| self.speaking.is_paused());
+        let hearing = [self.endpointing.deadline(), paused].into_iter().flatten().min();
+        let hearing = hearing.map(|at_ms| self.hearing.clock_time(at_ms));
+        let next = [hearing, self.speaking.deadline(self.now_ms)]
+            .into_iter()
+            .flatten()
+            .min();
+        next.map(|at_ms| at_ms.max(self.now_ms + 1))
+    }
+
+    /// The next fact.
+    pub fn poll_event(&mut self) -> Option<SessionEvent> {
+        self.events.pop_front()
+    }
+
+    /// The next thing to send to the line.
+    pub fn poll_output(&mut self) -> Option<LineOutput> {
+        self.outputs.pop_front()
+    }
+
+    /// The samples for the recogniser since they were last discarded, at its rate.
+    pub fn recogniser_samples(&mut self) -> &mut Vec<i16> {
+        self.hearing.recogniser_samples()
+    }
+
+    /// What was recorded and will not change, interleaved (user, agent), if it is a second or more, or `all` there is.
+    /// Empty when the call is not recorded.
+    pub fn take_recording(&mut self, all: bool) -> Vec<i16> {
+        let position = self.hearing.position(self.now_ms);
+        let rate = self.hearing.sample_rate();
+        let Some(mixer) = &mut self.mixer else {
+            return Vec::new();
+        };
+        let late = LATE_MS * u64::from(rate) / 1_000;
+        let up_to = mixer.user_position().max(position.saturating_sub(late));
+        match all || up_to >= mixer.taken() + u64::from(rate) {
+            true => mixer.take(up_to),
+            false => Vec::new(),
+        }
+    }
+
+    /// Whether nothing is being said or waits to be said.
+    pub fn is_quiet(&self) -> bool {
+        self.speaking.speech().is_none()
+    }
+
+    /// Milliseconds of audio sent and not yet played.
+    pub fn ahead_ms(&self) -> u64 {
+        self.speaking.ahead_ms(self.now_ms)
+    }
+
+    /// Samples sent, played, cleared and outstanding.
+    pub fn account(&self) -> [u64; 4] {
+        self.speaking.account(self.now_ms)
+    }
+
+    fn advance(&mut self, now_ms: u64) -> u64 {
+        self.now_ms = self.now_ms.max(now_ms);
+        self.now_ms
+    }
+
+    fn stream_time(&mut self, now_ms: u64) -> u64 {
+        let now_ms = self.advance(now_ms);
+        self.hearing.now(now_ms)
+    }
+
+    fn hear(&mut self, block: HeardBlock) {
+        self.onset_ms = block.onset_ms;
+        if block.voiced_ms > 0 {
+            self.last_voiced_ms = self.last_voiced_ms.max(block.at_ms);
+        }
+        let began = self.endpointing.block(block.onset_ms, block.voiced_ms, block.at_ms);
+        self.began(began);
+        self.judge(block.at_ms);
+    }
+
+    fn words_changed(&mut self, began: Option<u64>) {
+        self.began(began);
+        let words = self.endpointing.words();
+        if words != self.words {
+            self.words.clone_from(&words);
+            self.events.push_back(SessionEvent::Interim { text: words });
+        }
+        self.settle();
+    }
+
+    fn began(&mut self, began: Option<u64>) {
+        if let Some(at_ms) = began {
+            self.held = None;
+            self.events.push_back(SessionEvent::SpeechStarted { at_ms });
+        }
+    }
+
+    /// Everything that may follow from any input.
+    fn settle(&mut self) {
+        let at_ms = self.hearing.now(self.now_ms);
+        // A stall of the line is silence.
+        if at_ms > self.hearing.heard_ms() {
+            self.onset_ms = None;
+        }
+        self.judge(at_ms);
+        self.play();
+    }
+
+    fn judge(&mut self, at_ms: u64) {
+        if self.speaking.is_interruptible() && self.barge_in_allowed {
+            let seen = Observation {
+                at_ms,
+                onset_ms: self.onset_ms,
+                last_voiced_ms: self.last_voiced_ms,
+                words: &self.words,
+            };
+            match self.barge_in.observe(&seen) {
+                Some(barge_in::Verdict::Pause) => {
+                    self.speaking.pause(self.now_ms, &mut self.outputs);
+                    self.truncate_recording();
+                }
+                Some(barge_in::Verdict::Resume) => self.speaking.resume(),
+                Some(barge_in::Verdict::BargeIn) => self.drop_speech(Drop::BargedIn, self.now_ms),
+                None => {}
+            }
+        } else if self.speaking.is_paused() {
+            self.speaking.resume();
+            self.barge_in = BargeIn::new(at_ms);
+        }
+        match self.endpointing.tick(at_ms) {
+            Some(endpointing::Verdict::Finalize) => self.events.push_back(SessionEvent::FinalWanted),
+            Some(endpointing::Verdict::Ended(utterance)) => self.turn_over(utterance),
+            None => {}
+        }
+    }
+
+    /// A turn during playout that told nothing is not reported; one that told something interrupts.
+    fn turn_over(&mut self, utterance: Utterance) {
+        self.words.clear();
+        if self.speaking.is_audible() {
+            if words::is_backchannel(&utterance.text) {
+                self.held = Some(utterance);
+                return;
+            }
+            if utterance.text.is_empty() {
+                return;
+            }
+            if self.speaking.is_interruptible() && self.barge_in_allowed {
+                self.drop_speech(Drop::BargedIn, self.now_ms);
+            }
+        }
+        self.events.push_back(SessionEvent::UtteranceEnded(utterance));
+    }
+
+    fn play(&mut self) {
+        let position = self.hearing.position(self.now_ms);
+        let before = self.speaking.is_audible();
+        self.speaking.pump(
+            self.now_ms,
+            &mut self.outputs,
+            self.mixer.as_mut().map(|mixer| (mixer, position)),
+        );
+        if !before && self.speaking.is_audible() {
+            self.barge_in = BargeIn::new(self.hearing.now(self.now_ms));
+            if let Some(speech) = self.speaking.speech() {
+                let at_ms = self.now_ms;
+                self.events.push_back(SessionEvent::SpeakingStarted { speech, at_ms });
+            }
+        }
+        if self.speaking.is_finished(self.now_ms) {
+            self.drop_speech(Drop::Ended, self.now_ms);
+            let now_ms = self.hearing.now(self.now_ms);
+            let answer = self
+                .held
+                .take()
+                .filter(|held| held.ended_ms + ANSWER_SLACK_MS >= now_ms);
+            self.events.extend(answer.map(SessionEvent::UtteranceEnded));
+        }
+    }
+
+    fn drop_speech(&mut self, how: Drop, now_ms: u64) {
+        let dropped = self.speaking.drop_speech(how, now_ms, &mut self.outputs);
+        if let Some(event) = dropped {
+            self.truncate_recording();
+            self.events.push_back(event);
+        }
+    }
+
+    fn truncate_recording(&mut self) {
+        let position = self.hearing.position(self.now_ms);
+        if let Some(mixer) = &mut self.mixer {
+            mixer.truncate_agent(position);
+        }
+    }
+}
+
+/// Text of a speech.
+#[derive(Debug, Clone, Copy)]
+pub struct Say<'a> {
+    /// Which speech; counts up.
+    pub speech: u64,
+    /// The words; may be empty with `last`.
+    pub text: &'a str,
+    /// Nothing more of this speech follows.
+    pub last: bool,
+    /// Barge-in does not stop it.
+    pub protected: bool,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,112 @@
+//! The time of the incoming stream: that of the audio received, or the clock's while none comes.
+
+/// Without audio for so long the line is taken for silent, and its time follows the clock.
+pub(super) const STALL_MS: u64 = 250;
+
+/// How fast the expected delay follows one that grew, in audio per correction: 0.1 %, more than two clocks differ.
+const DRIFT_INTERVAL_MS: u64 = 1_000;
+
+/// The time of a stream.
+#[derive(Debug, Default)]
+pub(super) struct StreamClock {
+    /// The end of what was received, in the session's milliseconds; none before the first audio.
+    heard_ms: Option<u64>,
+    last_receive_ms: u64,
+    /// By how much the stream is behind the clock when nothing is late; negative when it runs ahead.
+    delay_ms: i64,
+    since_correction_ms: u64,
+}
+
+impl StreamClock {
+    /// Notes `length_ms` of audio received now. Returns the silence to be put before it: what the line kept to
+    /// itself. Audio that is merely late makes no gap if it comes at once.
+    pub(super) fn receive(&mut self, length_ms: u64, now_ms: u64) -> u64 {
+        self.last_receive_ms = now_ms;
+        let Some(heard_ms) = self.heard_ms else {
+            self.heard_ms = Some(now_ms.max(length_ms));
+            self.delay_ms = now_ms as i64 - now_ms.max(length_ms) as i64;
+            return 0;
+        };
+        let expected_ms = now_ms.saturating_add_signed(-self.delay_ms);
+        let missing_ms = expected_ms.saturating_sub(heard_ms + length_ms);
+        let gap_ms = if missing_ms > STALL_MS { missing_ms } else { 0 };
+        let heard_ms = heard_ms + gap_ms + length_ms;
+        self.heard_ms = Some(heard_ms);
+        self.correct(now_ms as i64 - heard_ms as i64, length_ms);
+        gap_ms
+    }
+
+    fn correct(&mut self, delay_ms: i64, length_ms: u64) {
+        self.since_correction_ms += length_ms;
+        if delay_ms < self.delay_ms {
+            self.delay_ms = delay_ms;
+        } else if self.since_correction_ms >= DRIFT_INTERVAL_MS {
+            self.since_correction_ms = 0;
+            self.delay_ms += i64::from(delay_ms > self.delay_ms);
+        }
+    }
+
+    /// The end of what was received.
+    pub(super) fn heard_ms(&self) -> u64 {
+        self.heard_ms.unwrap_or(0)
+    }
+
+    /// The stream's time.
+    pub(super) fn now(&self, now_ms: u64) -> u64 {
+        match self.heard_ms {
+            None => now_ms,
+            Some(heard_ms) if now_ms <= self.last_receive_ms + STALL_MS => heard_ms,
+            Some(heard_ms) => heard_ms.max(now_ms.saturating_add_signed(-self.delay_ms)),
+        }
+    }
+
+    /// When the stream's time reaches `at_ms` if no more audio comes.
+    pub(super) fn clock_time(&self, at_ms: u64) -> u64 {
+        match self.heard_ms {
+            None => at_ms,
+            Some(heard_ms) if at_ms <= heard_ms => self.last_receive_ms,
+            Some(_) => (self.last_receive_ms + STALL_MS + 1).max(at_ms.saturating_add_signed(self.delay_ms)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_follows_the_audio_and_in_a_stall_the_clock() {
+        let mut clock = StreamClock::default();
+        for n in 1..=50 {
+            assert_eq!(clock.receive(20, 100 + n * 20), 0);
+        }
+        assert_eq!(clock.now(1_100), 1_120 - 20);
+        assert_eq!(clock.now(1_300), 1_100, "frames may be late");
+        assert_eq!(clock.now(1_600), 1_600, "a silent line");
+        assert_eq!(clock.clock_time(1_500), 1_500);
+        assert_eq!(
+            clock.receive(20, 2_100),
+            980,
+            "what the line kept to itself was silence"
+        );
+        assert_eq!(clock.heard_ms(), 2_100);
+    }
+
+    #[test]
+    fn late_audio_that_comes_at_once_makes_no_gap() {
+        let mut clock = StreamClock::default();
+        clock.receive(20, 20);
+        assert_eq!(clock.receive(980, 1_000), 0);
+        assert_eq!(clock.heard_ms(), 1_000);
+        assert_eq!(clock.receive(400, 1_020), 0, "running ahead is no gap either");
+        assert_eq!(clock.receive(20, 1_040), 0);
+    }
+
+    #[test]
+    fn two_clocks_that_differ_make_no_gap() {
+        let mut clock = StreamClock::default();
+        // The carrier's clock is 500 ppm slow: every frame is 10 µs late.
+        let gaps: u64 = (1..200_000u64).map(|n| clock.receive(20, n * 20 + n / 100)).sum();
+        assert_eq!(gaps, 0);
+    }
+}

@@ -1,0 +1,205 @@
+//! The ear of a session: decodes the line, keeps its time, finds voice, and prepares the recogniser's samples.
+
+use super::{SessionConfig, SessionError, clock::StreamClock};
+use crate::{
+    codec,
+    format::LineFormat,
+    recording::StereoMixer,
+    resample::{HalfBandDown, HalfBandUp},
+    tone::{Beep, BeepDetector},
+    vad::{BLOCK_MS, Vad},
+};
+
+/// Silence shown to the voice detector in a gap: enough to shut its gate.
+const GAP_SHOWN_MS: u64 = 320;
+
+/// Samples for the recogniser that may wait: two seconds at 16 kHz.
+const UNTAKEN_SAMPLES: usize = 32_000;
+
+/// A verdict on 16 ms of the line, in the session's time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct HeardBlock {
+    pub(super) at_ms: u64,
+    pub(super) onset_ms: Option<u64>,
+    /// The block's length if it is voiced, otherwise 0.
+    pub(super) voiced_ms: u64,
+}
+
+enum Resampling {
+    None,
+    Up(HalfBandUp),
+    Down(HalfBandDown),
+}
+
+/// The ear.
+pub(super) struct Hearing {
+    format: LineFormat,
+    samples_per_ms: u64,
+    clock: StreamClock,
+    vad: Vad,
+    /// Session time of the detector's first sample, moved on by gaps.
+    vad_base_ms: u64,
+    started: bool,
+    beep: BeepDetector,
+    beeps: Vec<Beep>,
+    resampling: Resampling,
+    pcm: Vec<i16>,
+    for_recogniser: Vec<i16>,
+    samples: u64,
+}
+
+impl Hearing {
+    pub(super) fn new(config: &SessionConfig) -> Result<Self, SessionError> {
+        let line_rate = config.format.sample_rate;
+        for (side, rate) in [("line", line_rate), ("recogniser", config.recogniser_rate)] {
+            if rate != 8_000 && rate != 16_000 {
+                return Err(SessionError::Rate { side, rate });
+            }
+        }
+        Ok(Self {
+            format: config.format,
+            samples_per_ms: u64::from(line_rate / 1_000),
+            clock: StreamClock::default(),
+            vad: Vad::new(line_rate),
+            vad_base_ms: 0,
+            started: false,
+            beep: BeepDetector::new(),
+            beeps: Vec::new(),
+            resampling: match (line_rate, config.recogniser_rate) {
+                (8_000, 16_000) => Resampling::Up(HalfBandUp::new()),
+                (16_000, 8_000) => Resampling::Down(HalfBandDown::new()),
+                _ => Resampling::None,
+            },
+            pcm: Vec::new(),
+            for_recogniser: Vec::new(),
+            samples: 0,
+        })
+    }
+
+    /// Takes audio of the line; the verdicts on the blocks it fills go to `blocks`.
+    pub(super) fn receive(
+        &mut self,
+        audio: &[u8],
+        now_ms: u64,
+        blocks: &mut Vec<HeardBlock>,
+        mixer: Option<&mut StereoMixer>,
+    ) {
+        let mut pcm = std::mem::take(&mut self.pcm);
+        pcm.clear();
+        codec::decode(self.format.encoding, audio, &mut pcm);
+        let length_ms = pcm.len() as u64 / self.samples_per_ms;
+        let gap_ms = self.clock.receive(length_ms, now_ms);
+        if !self.started {
+            self.started = true;
+            self.vad_base_ms = self.clock.heard_ms().saturating_sub(length_ms);
+            self.samples = self.vad_base_ms * self.samples_per_ms;
+        }
+        if gap_ms > 0 {
+            self.show_gap(gap_ms, blocks);
+        }
+        self.show(&pcm, blocks);
+        self.resample(&pcm);
+        self.listen_for_beep(&pcm);
+        if let Some(mixer) = mixer {
+            record(mixer, self.samples, &pcm);
+        }
+        self.samples += pcm.len() as u64;
+        self.pcm = pcm;
+    }
+
+    /// When a beep ended, once for each.
+    pub(super) fn poll_beep(&mut self) -> Option<u64> {
+        let beep = self.beeps.pop()?;
+        Some(self.vad_base_ms + beep.end_sample / self.samples_per_ms)
+    }
+
+    /// The end of what was received.
+    pub(super) fn heard_ms(&self) -> u64 {
+        self.clock.heard_ms()
+    }
+
+    /// The stream's time.
+    pub(super) fn now(&self, now_ms: u64) -> u64 {
+        self.clock.now(now_ms)
+    }
+
+    /// When the stream's time reaches `at_ms` if no more audio comes.
+    pub(super) fn clock_time(&self, at_ms: u64) -> u64 {
+        self.clock.clock_time(at_ms)
+    }
+
+    /// The stream's time in samples, gaps included.
+    pub(super) fn position(&self, now_ms: u64) -> u64 {
+        let stall_ms = self.clock.now(now_ms).saturating_sub(self.clock.heard_ms());
+        self.samples + stall_ms * self.samples_per_ms
+    }
+
+    /// Rate of the line in Hz.
+    pub(super) fn sample_rate(&self) -> u32 {
+        self.format.sample_rate
+    }
+
+    /// Samples for the recogniser.
+    pub(super) fn recogniser_samples(&mut self) -> &mut Vec<i16> {
+        &mut self.for_recogniser
+    }
+
+    fn show(&mut self, pcm: &[i16], blocks: &mut Vec<HeardBlock>) {
+        let (base_ms, samples_per_ms) = (self.vad_base_ms, self.samples_per_ms);
+        self.vad.process(pcm, |block| {
+            blocks.push(HeardBlock {
+                at_ms: base_ms + block.end / samples_per_ms,
+                onset_ms: block.onset.map(|onset| base_ms + onset / samples_per_ms),
+                voiced_ms: if block.voiced { u64::from(BLOCK_MS) } else { 0 },
+            });
+        });
+    }
+
+    fn show_gap(&mut self, gap_ms: u64, blocks: &mut Vec<HeardBlock>) {
+        let shown_ms = gap_ms.min(GAP_SHOWN_MS);
+        let silence = [0i16; 160];
+        let mut left = (shown_ms * self.samples_per_ms) as usize;
+        while left > 0 {
+            let piece = left.min(silence.len());
+            self.show(&silence[..piece], blocks);
+            left -= piece;
+        }
+        self.vad_base_ms += gap_ms - shown_ms;
+        self.samples += gap_ms * self.samples_per_ms;
+    }
+
+    fn resample(&mut self, pcm: &[i16]) {
+        match &mut self.resampling {
+            Resampling::None => self.for_recogniser.extend_from_slice(pcm),
+            Resampling::Up(up) => up.process(pcm, &mut self.for_recogniser),
+            Resampling::Down(down) => down.process(pcm, &mut self.for_recogniser),
+        }
+        // Nobody takes them: the recogniser is gone.
+        if self.for_recogniser.len() > UNTAKEN_SAMPLES {
+            self.for_recogniser.clear();
+        }
+    }
+
+    /// The detector knows telephone lines only.
+    fn listen_for_beep(&mut self, pcm: &[i16]) {
+        if self.format.sample_rate == 8_000 {
+            self.beep.push(pcm, &mut self.beeps);
+        }
+    }
+}
+
+/// Puts the user's samples at their place; what is missing before them was silence.
+fn record(mixer: &mut StereoMixer, position: u64, pcm: &[i16]) {
+    let silence = [0; 160];
+    let mut missing = position.saturating_sub(mixer.user_position()) as usize;
+    while missing > 0 {
+        let piece = missing.min(silence.len());
+        let before = mixer.user_position();
+        mixer.push_user(&silence[..piece]);
+        if mixer.user_position() == before {
+            break;
+        }
+        missing -= piece;
+    }
+    mixer.push_user(pcm);
+}

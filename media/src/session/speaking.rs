@@ -1,0 +1,385 @@
+//! The mouth of a session: one speech at a time, its texts, its audio, and what of it was sent, played and heard.
+
+use std::collections::VecDeque;
+
+use super::{LineOutput, Say, SessionConfig, SessionEvent, SynthesisJob};
+use crate::{
+    codec,
+    format::LineFormat,
+    playout::{Ledger, Speech, WordEnd},
+    recording::StereoMixer,
+};
+
+/// A text is synthesised when less audio than this waits.
+const LOOKAHEAD_MS: u64 = 3_000;
+
+/// More audio than this need not wait.
+const WELL_AHEAD_MS: u64 = 6_000;
+
+/// How often it is looked again where neither a mark nor the clock tells when the line has room.
+const LOOK_AGAIN_MS: u64 = 20;
+
+/// How a line is fed.
+#[derive(Debug, Clone, Copy)]
+struct Pace {
+    /// Samples sent ahead at most.
+    ahead: u64,
+    /// Samples of a media message.
+    message: u64,
+    /// With less than this ahead, a shorter message is sent rather than waiting for more.
+    low: u64,
+    /// Every message is a whole one: the line plays it as it comes.
+    whole: bool,
+}
+
+impl Pace {
+    /// Lines that buffer, and can be cleared, get a second and a half ahead; others 20 ms at a time.
+    fn of(config: &SessionConfig) -> Self {
+        let ms = u64::from(config.format.sample_rate / 1_000);
+        match config.abilities.buffers && config.abilities.clear {
+            true => Self {
+                ahead: 1_500 * ms,
+                message: 200 * ms,
+                low: 100 * ms,
+                whole: false,
+            },
+            false => Self {
+                ahead: 60 * ms,
+                message: 20 * ms,
+                low: 20 * ms,
+                whole: !config.abilities.buffers,
+            },
+        }
+    }
+}
+
+/// Why a speech ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Drop {
+    /// Played, or no longer wanted by the agent.
+    Ended,
+    /// The user interrupted it.
+    BargedIn,
+    /// It could not be synthesised.
+    Failed,
+}
+
+/// The speech that is being said.
+struct Current {
+    id: u64,
+    protected: bool,
+    speech: Speech,
+    queue: VecDeque<String>,
+    last: bool,
+    /// Audio of it was sent.
+    audible: bool,
+    paused: bool,
+    /// At this position of the line's account …
+    sent_base: u64,
+    /// … this position of the speech was sent.
+    speech_base: u64,
+    /// The furthest position that was played before the last cut.
+    heard: u64,
+}
+
+impl Current {
+    fn position(&self, head: u64) -> u64 {
+        if self.paused {
+            return self.heard;
+        }
+        let since = head.saturating_sub(self.sent_base);
+        (self.speech_base + since).min(self.speech.cursor())
+    }
+
+    fn heard(&self, head: u64) -> u64 {
+        self.heard.max(self.position(head))
+    }
+
+    fn is_complete(&self) -> bool {
+        self.last && self.queue.is_empty() && !self.speech.expects_audio()
+    }
+}
+
+/// The mouth.
+pub(super) struct Speaking {
+    format: LineFormat,
+    samples_per_ms: u64,
+    pace: Pace,
+    ledger: Ledger,
+    can_clear: bool,
+    current: Option<Current>,
+    /// The newest speech that has ended.
+    ended: Option<u64>,
+    generation: u64,
+    encoded: Vec<u8>,
+}
+
+impl Speaking {
+    pub(super) fn new(config: &SessionConfig) -> Self {
+        Self {
+            format: config.format,
+            samples_per_ms: u64::from(config.format.sample_rate / 1_000),
+            pace: Pace::of(config),
+            ledger: Ledger::new(config.abilities, config.format.sample_rate),
+            can_clear: config.abilities.clear,
+            current: None,
+            ended: None,
+            generation: 0,
+            encoded: Vec::new(),
+        }
+    }
+
+    /// The speech that is being said.
+    pub(super) fn speech(&self) -> Option<u64> {
+        self.current.as_ref().map(|current| current.id)
+    }
+
+    /// Whether audio of a speech was sent that has not ended, paused or not.
+    pub(super) fn is_audible(&self) -> bool {
+        self.current.as_ref().is_some_and(|current| current.audible)
+    }
+
+    /// Whether barge-in may stop what is being said.
+    pub(super) fn is_interruptible(&self) -> bool {
+        self.current
+            .as_ref()
+            .is_some_and(|current| current.audible && !current.protected)
+    }
+
+    pub(super) fn is_paused(&self) -> bool {
+        self.current.as_ref().is_some_and(|current| current.paused)
+    }
+
+    /// Whether text of this speech would begin a new one.
+    pub(super) fn is_new(&self, speech: u64) -> bool {
+        let newest = self.speech().or(self.ended);
+        newest.is_none_or(|newest| speech > newest)
+    }
+
+    pub(super) fn say(&mut self, say: &Say<'_>) {
+        if self.is_new(say.speech) {
+            self.current = Some(Current {
+                id: say.speech,
+                protected: say.protected,
+                speech: Speech::new(self.format),
+                queue: VecDeque::new(),
+                last: false,
+                audible: false,
+                paused: false,
+                sent_base: 0,
+                speech_base: 0,
+                heard: 0,
+            });
+        }
+        let Some(current) = self.current.as_mut().filter(|current| current.id == say.speech) else {
+            return;
+        };
+        if !say.text.trim().is_empty() {
+            current.queue.push_back(say.text.to_owned());
+        }
+        current.protected = say.protected;
+        current.last |= say.last;
+    }
+
+    pub(super) fn next_text(&mut self) -> Option<SynthesisJob> {
+        let lookahead = LOOKAHEAD_MS * self.samples_per_ms;
+        let current = self.current.as_mut()?;
+        if current.speech.expects_audio() || current.speech.unsent() > lookahead {
+            return None;
+        }
+        let text = current.queue.pop_front()?;
+        current.speech.begin_text(&text);
+        self.generation += 1;
+        Some(SynthesisJob {
+            generation: self.generation,
+            text,
+        })
+    }
+
+    /// The synthesis whose audio is still wanted.
+    pub(super) fn job(&self) -> Option<u64> {
+        let current = self.current.as_ref()?;
+        current.speech.expects_audio().then_some(self.generation)
+    }
+
+    pub(super) fn is_well_ahead(&self) -> bool {
+        let enough = WELL_AHEAD_MS * self.samples_per_ms;
+        self.current
+            .as_ref()
+            .is_some_and(|current| current.speech.unsent() > enough)
+    }
+
+    pub(super) fn synthesized(&mut self, generation: u64, samples: &[i16], words: &[WordEnd]) {
+        if self.job() != Some(generation) {
+            return;
+        }
+        self.encoded.clear();
+        codec::encode(self.format.encoding, samples, &mut self.encoded);
+        if let Some(current) = &mut self.current {
+            current.speech.push(&self.encoded, words);
+        }
+    }
+
+    pub(super) fn synthesis_ended(&mut self, generation: u64) {
+        if self.job() == Some(generation)
+            && let Some(current) = &mut self.current
+        {
+            current.speech.end_text();
+        }
+    }
+
+    pub(super) fn marked(&mut self, name: &str, now_ms: u64) {
+        if let Some(id) = name.strip_prefix('m').and_then(|id| id.parse().ok()) {
+            self.ledger.marked(id, now_ms);
+        }
+    }
+
+    /// Sends what the line should have now. With a mixer, records it where it will play: `position` is now.
+    pub(super) fn pump(
+        &mut self,
+        now_ms: u64,
+        outputs: &mut VecDeque<LineOutput>,
+        mut recording: Option<(&mut StereoMixer, u64)>,
+    ) {
+        while let Some(audio) = self.next_message(now_ms) {
+            let ahead = self.ledger.outstanding(now_ms);
+            if let Some((mixer, position)) = &mut recording {
+                let mut pcm = Vec::with_capacity(audio.len());
+                codec::decode(self.format.encoding, &audio, &mut pcm);
+                mixer.push_agent_at(*position + ahead, &pcm);
+            }
+            let samples = audio.len() / self.format.encoding.bytes_per_sample();
+            self.ledger.send(samples as u64, now_ms);
+            outputs.push_back(LineOutput::Audio(audio));
+            outputs.extend(self.ledger.mark().map(|id| LineOutput::Mark(format!("m{id}"))));
+        }
+    }
+
+    fn next_message(&mut self, now_ms: u64) -> Option<Vec<u8>> {
+        let pace = self.pace;
+        let head = self.ledger.head(now_ms);
+        let ahead = self.ledger.outstanding(now_ms);
+        let sent = self.ledger.sent();
+        let current = self.current.as_mut().filter(|current| !current.paused)?;
+        let unsent = current.speech.unsent();
+        if unsent == 0 || (ahead > 0 && ahead + pace.message > pace.ahead) {
+            return None;
+        }
+        let short = unsent < pace.message && !current.is_complete();
+        if short && (pace.whole || ahead >= pace.low) {
+            return None;
+        }
+        if !current.audible {
+            current.audible = true;
+            current.sent_base = sent;
+        }
+        let position = current.position(head);
+        current.speech.release(position);
+        let mut audio = current.speech.take(pace.message);
+        if pace.whole {
+            let whole = pace.message as usize * self.format.encoding.bytes_per_sample();
+            audio.resize(whole, codec::silence(self.format.encoding));
+        }
+        Some(audio)
+    }
+
+    /// Stops playout at once and keeps the rest.
+    pub(super) fn pause(&mut self, now_ms: u64, outputs: &mut VecDeque<LineOutput>) {
+        if self.current.is_some() {
+            self.cut(now_ms, outputs);
+        }
+    }
+
+    /// Goes on from the start of the word where it was cut.
+    pub(super) fn resume(&mut self) {
+        let sent = self.ledger.sent();
+        if let Some(current) = self.current.as_mut().filter(|current| current.paused) {
+            current.speech.step_back(current.heard);
+            current.sent_base = sent;
+            current.speech_base = current.speech.cursor();
+            current.paused = false;
+        }
+    }
+
+    /// Whether the speech has been played to its end.
+    pub(super) fn is_finished(&self, now_ms: u64) -> bool {
+        self.current.as_ref().is_some_and(|current| {
+            let sent = current.is_complete() && current.speech.unsent() == 0 && !current.paused;
+            sent && (!current.audible || self.ledger.is_idle(now_ms))
+        })
+    }
+
+    /// Ends the speech, and clears the line of it; what is to be reported, if anything.
+    pub(super) fn drop_speech(
+        &mut self,
+        how: Drop,
+        at_ms: u64,
+        outputs: &mut VecDeque<LineOutput>,
+    ) -> Option<SessionEvent> {
+        let finished = self.is_finished(at_ms);
+        if !finished && self.current.as_ref().is_some_and(|current| !current.paused) {
+            self.cut(at_ms, outputs);
+        }
+        let current = self.current.take()?;
+        self.ended = Some(current.id);
+        // Texts without any audio count as said only if the speech came to its end.
+        let heard = match finished {
+            true => current.speech.text().trim_end(),
+            false => current.speech.heard(current.heard),
+        };
+        let (speech, heard) = (current.id, heard.to_owned());
+        match how {
+            Drop::BargedIn => Some(SessionEvent::BargedIn { speech, heard, at_ms }),
+            Drop::Failed if !current.audible => None,
+            Drop::Ended | Drop::Failed => Some(SessionEvent::SpeakingEnded { speech, heard, at_ms }),
+        }
+    }
+
+    /// Clears the line and notes what was heard.
+    fn cut(&mut self, now_ms: u64, outputs: &mut VecDeque<LineOutput>) {
+        let outstanding = self.ledger.outstanding(now_ms) > 0;
+        let head = self.ledger.clear(now_ms);
+        if let Some(current) = &mut self.current {
+            current.heard = current.heard(head);
+            current.paused = true;
+        }
+        // A line that cannot clear keeps its little; one that has nothing outstanding by our account may still lag.
+        if self.can_clear && outstanding {
+            outputs.retain(|output| !matches!(output, LineOutput::Audio(_) | LineOutput::Mark(_)));
+            outputs.push_back(LineOutput::Clear);
+        }
+    }
+
+    /// When the line or the end of the speech needs attention.
+    pub(super) fn deadline(&self, now_ms: u64) -> Option<u64> {
+        let current = self.current.as_ref().filter(|current| !current.paused)?;
+        let unsent = current.speech.unsent();
+        if unsent > 0 {
+            let short = unsent < self.pace.message && !current.is_complete();
+            let enough = if short {
+                self.pace.low
+            } else {
+                self.pace.ahead - self.pace.message
+            };
+            let due = self.ledger.reached_at_ms(self.ledger.sent().saturating_sub(enough));
+            // Where the clock is past it a mark or audio is awaited: there is nothing to do but to look again.
+            return Some(if due > now_ms { due } else { now_ms + LOOK_AGAIN_MS });
+        }
+        (current.is_complete() && current.audible).then(|| self.ledger.idle_at_ms())
+    }
+
+    pub(super) fn ahead_ms(&self, now_ms: u64) -> u64 {
+        self.ledger.outstanding(now_ms) / self.samples_per_ms
+    }
+
+    /// Samples sent, played, cleared and outstanding.
+    pub(super) fn account(&self, now_ms: u64) -> [u64; 4] {
+        let ledger = &self.ledger;
+        [
+            ledger.sent(),
+            ledger.played(now_ms),
+            ledger.cleared(),
+            ledger.outstanding(now_ms),
+        ]
+    }
+}

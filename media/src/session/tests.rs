@@ -1,0 +1,246 @@
+//! Tests of the session against a scripted carrier that plays what it is sent and returns marks in time.
+
+mod carrier;
+mod properties;
+
+use carrier::{Bench, CARRIER, MARKLESS, PACED, config};
+
+use super::*;
+use crate::format::LineFormat;
+
+#[test]
+fn only_telephone_and_wide_band_rates_are_taken() {
+    let mut bad = config(CARRIER);
+    bad.format = LineFormat {
+        sample_rate: 44_100,
+        ..LineFormat::MULAW_8000
+    };
+    let error = AudioSession::new(&bad).err().unwrap();
+    assert_eq!(
+        error.to_string(),
+        "the line runs at 44100 Hz; 8000 and 16000 Hz are supported"
+    );
+}
+
+#[test]
+fn a_turn_ends_after_the_pause_with_its_words() {
+    let mut bench = Bench::new(CARRIER);
+    bench.voice(1_000);
+    bench.session.settled("at noon", false, bench.now_ms);
+    bench.silence(1_000);
+    let utterance = bench.utterance().unwrap();
+    assert_eq!(utterance.text, "at noon");
+    let ended_at = bench.time_of(|event| matches!(event, SessionEvent::UtteranceEnded(_)));
+    assert!(
+        (440..=480).contains(&(ended_at - utterance.ended_ms)),
+        "{ended_at} {utterance:?}"
+    );
+}
+
+#[test]
+fn a_line_that_falls_silent_still_ends_the_turn() {
+    let mut bench = Bench::new(CARRIER);
+    bench.voice(1_000);
+    bench.session.settled("at noon", false, bench.now_ms);
+    bench.stall(1_000);
+    let utterance = bench.utterance().unwrap();
+    assert_eq!(utterance.text, "at noon");
+    let ended_at = bench.time_of(|event| matches!(event, SessionEvent::UtteranceEnded(_)));
+    assert!(ended_at - utterance.ended_ms <= 500);
+}
+
+#[test]
+fn a_speech_plays_to_its_end_without_a_gap_on_every_kind_of_line() {
+    for abilities in [CARRIER, MARKLESS, PACED] {
+        let mut bench = Bench::new(abilities);
+        bench.say(1, "one two three four", true);
+        bench.say_more(1, "five six seven eight");
+        bench.silence(9_000);
+        assert_eq!(
+            bench.heard(),
+            Some("one two three four five six seven eight".into()),
+            "{abilities:?}"
+        );
+        assert_eq!(bench.carrier.gaps_ms(), Vec::<u64>::new(), "{abilities:?}");
+        let [sent, played, cleared, outstanding] = bench.session.account();
+        assert_eq!((sent, cleared, outstanding), (played, 0, 0));
+    }
+}
+
+#[test]
+fn audio_goes_ahead_in_a_bounded_window_with_a_mark_every_200_ms() {
+    let mut bench = Bench::new(CARRIER);
+    bench.say(1, "one two three four five six seven eight", true);
+    bench.silence(1_000);
+    assert!(bench.carrier.most_ahead_ms <= 1_600, "{}", bench.carrier.most_ahead_ms);
+    assert!(bench.carrier.most_between_marks_ms <= 200);
+    assert!(bench.carrier.messages <= 16, "{}", bench.carrier.messages);
+}
+
+#[test]
+fn barge_in_clears_at_once_and_tells_what_was_heard() {
+    for abilities in [CARRIER, MARKLESS] {
+        let mut bench = Bench::new(abilities);
+        bench.session.allow_barge_in(true, 0);
+        bench.say(1, "one two three four five six seven eight", true);
+        bench.silence(1_600);
+        let onset = bench.now_ms;
+        bench.voice(1_000);
+        let cleared_at = bench.carrier.cleared_at_ms.unwrap();
+        assert!(
+            (160..=300).contains(&(cleared_at - onset)),
+            "{abilities:?} {cleared_at} {onset}"
+        );
+        let heard = bench.barged_in().unwrap();
+        let really = bench.carrier.words_played();
+        assert!(really.starts_with(&heard), "{heard:?} of {really:?}");
+        assert!(
+            really.split(' ').count() - heard.split(' ').count() <= 1,
+            "{heard:?} of {really:?}"
+        );
+        assert!(bench.session.is_quiet());
+    }
+}
+
+#[test]
+fn a_backchannel_lets_playout_go_on_from_the_word_and_is_no_turn() {
+    let mut bench = Bench::new(CARRIER);
+    bench.session.allow_barge_in(true, 0);
+    bench.say(1, "one two three four five six seven eight", true);
+    bench.silence(1_600);
+    bench.voice(320);
+    let quiet_from = bench.now_ms;
+    bench.session.settled("Mm-hm.", false, bench.now_ms);
+    bench.silence(8_000);
+    assert!(bench.carrier.cleared_at_ms.is_some());
+    assert!(bench.carrier.resumed_at_ms.unwrap() - quiet_from <= 300);
+    assert_eq!(bench.heard(), Some("one two three four five six seven eight".into()));
+    assert_eq!((bench.barged_in(), bench.utterance()), (None, None));
+}
+
+#[test]
+fn a_backchannel_at_the_end_of_a_question_is_the_answer() {
+    let mut bench = Bench::new(CARRIER);
+    bench.session.allow_barge_in(true, 0);
+    bench.say(1, "one two", true);
+    bench.silence(500);
+    bench.voice(240);
+    bench.session.settled("Yes.", false, bench.now_ms);
+    bench.silence(3_000);
+    assert_eq!(bench.utterance().unwrap().text, "Yes.");
+}
+
+#[test]
+fn one_telling_word_interrupts_when_its_turn_is_over() {
+    let mut bench = Bench::new(CARRIER);
+    bench.session.allow_barge_in(true, 0);
+    bench.say(1, "one two three four five six seven eight", true);
+    bench.silence(1_600);
+    bench.voice(320);
+    bench.session.settled("Stop.", false, bench.now_ms);
+    bench.silence(1_000);
+    assert!(bench.barged_in().is_some());
+    assert_eq!(bench.utterance().unwrap().text, "Stop.");
+}
+
+#[test]
+fn a_protected_speech_plays_on_and_the_user_is_heard() {
+    for protected in [true, false] {
+        let mut bench = Bench::new(CARRIER);
+        bench.session.allow_barge_in(protected, 0);
+        let text = "one two three four five six seven eight";
+        bench.session.say(
+            &Say {
+                speech: 1,
+                text,
+                last: true,
+                protected,
+            },
+            0,
+        );
+        bench.silence(1_000);
+        bench.voice(1_000);
+        bench.session.settled("Who is there?", false, bench.now_ms);
+        bench.silence(8_000);
+        assert_eq!(bench.carrier.cleared_at_ms, None, "protected {protected}");
+        assert_eq!(bench.heard().as_deref(), Some(text));
+        assert_eq!(bench.utterance().unwrap().text, "Who is there?");
+    }
+}
+
+#[test]
+fn a_new_speech_drops_an_unfinished_one_and_its_late_texts() {
+    let mut bench = Bench::new(CARRIER);
+    bench.say(1, "one two three four five six", false);
+    bench.silence(1_000);
+    bench.say(2, "seven eight", true);
+    bench.say(1, "nine", true);
+    bench.silence(3_000);
+    let heard: Vec<_> = bench.all_heard();
+    assert_eq!(heard.len(), 2);
+    assert!("one two three four five six".starts_with(&heard[0].1) && !heard[0].1.is_empty());
+    assert_eq!(heard[1], (2, "seven eight".into()));
+}
+
+#[test]
+fn an_empty_speech_ends_at_once_and_a_failed_one_is_dropped() {
+    let mut bench = Bench::new(CARRIER);
+    bench.say(1, " ", true);
+    assert_eq!(bench.all_heard(), [(1, String::new())]);
+    bench.session.say(
+        &Say {
+            speech: 2,
+            text: "hello",
+            last: true,
+            protected: false,
+        },
+        0,
+    );
+    let job = bench.session.next_text().unwrap();
+    assert_eq!(bench.session.synthesis_failed(job.generation + 1, 0), None);
+    assert_eq!(bench.session.synthesis_failed(job.generation, 0), Some(2));
+    assert!(bench.session.is_quiet());
+}
+
+#[test]
+fn both_sides_are_recorded_where_they_were_heard() {
+    let mut bench = Bench::recording();
+    bench.session.allow_barge_in(true, 0);
+    bench.say(1, "one two three four five six seven eight", true);
+    bench.silence(1_600);
+    bench.voice(1_000);
+    bench.silence(500);
+    let mut recorded = bench.recorded.clone();
+    recorded.extend(bench.session.take_recording(true));
+    let loud = |side: usize, from_ms: usize, to_ms: usize| {
+        recorded
+            .chunks(2)
+            .skip(from_ms * 8)
+            .take((to_ms - from_ms) * 8)
+            .any(|pair| pair[side].abs() > 500)
+    };
+    assert!(
+        loud(1, 100, 1_500) && !loud(1, 2_100, 3_000),
+        "the agent stops where it was cleared"
+    );
+    assert!(!loud(0, 0, 1_500) && loud(0, 1_700, 2_500));
+    assert!(
+        (3_000 * 16..=3_100 * 16 + 320).contains(&recorded.len()),
+        "{}",
+        recorded.len()
+    );
+}
+
+#[test]
+fn closing_reports_what_is_unfinished_once() {
+    let mut bench = Bench::new(CARRIER);
+    bench.say(1, "one two three four", true);
+    bench.silence(1_000);
+    bench.voice(300);
+    bench.session.interim("I mu", bench.now_ms);
+    bench.session.close(bench.now_ms);
+    bench.session.close(bench.now_ms);
+    bench.collect();
+    assert_eq!(bench.all_heard().len(), 1);
+    assert_eq!(bench.utterance().unwrap().text, "I mu");
+}

@@ -1,0 +1,104 @@
+//! What a session is made of, and what comes out of it.
+
+use crate::{
+    format::LineFormat,
+    playout::LineAbilities,
+    turn::endpointing::{PausePolicy, Utterance},
+};
+
+/// How a session is set up.
+#[derive(Debug, Clone, Copy)]
+pub struct SessionConfig {
+    /// Encoding and rate of the line, 8000 or 16000 Hz.
+    pub format: LineFormat,
+    /// What the line can do.
+    pub abilities: LineAbilities,
+    /// Rate of the recogniser's samples, 8000 or 16000 Hz.
+    pub recogniser_rate: u32,
+    /// When the user's turn is over.
+    pub pause: PausePolicy,
+    /// Keep a recording.
+    pub record: bool,
+}
+
+/// A session that cannot be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SessionError {
+    /// A rate no session runs at.
+    #[error("the {side} runs at {rate} Hz; 8000 and 16000 Hz are supported")]
+    Rate {
+        /// `line` or `recogniser`.
+        side: &'static str,
+        /// The rate.
+        rate: u32,
+    },
+}
+
+/// Facts of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SessionEvent {
+    /// The user began to speak.
+    SpeechStarted {
+        /// When.
+        at_ms: u64,
+    },
+    /// The words so far of the user's turn changed.
+    Interim {
+        /// The words.
+        text: String,
+    },
+    /// The recogniser is to give its final words now.
+    FinalWanted,
+    /// The user's turn is over.
+    UtteranceEnded(Utterance),
+    /// Audio of a speech began to play.
+    SpeakingStarted {
+        /// Which.
+        speech: u64,
+        /// When.
+        at_ms: u64,
+    },
+    /// The user interrupted a speech.
+    BargedIn {
+        /// Which.
+        speech: u64,
+        /// The words whose audio was played.
+        heard: String,
+        /// When.
+        at_ms: u64,
+    },
+    /// A speech was played to its end, or dropped by the agent.
+    SpeakingEnded {
+        /// Which.
+        speech: u64,
+        /// The words whose audio was played.
+        heard: String,
+        /// When.
+        at_ms: u64,
+    },
+    /// A single steady tone ended.
+    BeepEnded {
+        /// When.
+        at_ms: u64,
+    },
+}
+
+/// What is sent to the line, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LineOutput {
+    /// Audio in the line's encoding.
+    Audio(Vec<u8>),
+    /// Ask to be told when everything before this has been played.
+    Mark(String),
+    /// Drop what is not yet played.
+    Clear,
+}
+
+/// A text to be synthesised.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SynthesisJob {
+    /// To be returned with its audio.
+    pub generation: u64,
+    /// The text.
+    pub text: String,
+}
