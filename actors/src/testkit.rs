@@ -1,4 +1,4 @@
 //! Fakes and suites for tests of this crate and of the root.
 
 pub mod memory_store;
-pub mod store_conformance;
+pub mod scripted_stream;

@@ -5,3 +5,9 @@ mod dialing;
 mod journal;
 mod orphans;
 mod support;
+//! Behaviour of the actors under a paused clock.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod call;
+mod call_support;

@@ -1,0 +1,688 @@
+//! Whole calls: dialing, the pick-up rule, turns, barge-in, silence, machines, and every way to end.
+
+use std::time::Duration;
+
+use actors::{
+    agent::Agent,
+    audio_stream::StreamEvent,
+    call::{CallMessage, CallPhase},
+    ports::{
+        carrier::{CallProgress, CarrierCallId, CarrierError, DialError, EndCause, ListedCall},
+        language_model::{HistoryItem, LanguageError},
+        store::{AttemptState, StoreError},
+    },
+    switchboard::DoorRefusal,
+    testkit::{fake_carrier::media_leg, fake_language::ScriptedReply},
+};
+use serde_json::json;
+
+use crate::call_support::{TestCall, agent, greeter, ms};
+
+fn silent_agent() -> Agent {
+    agent(json!({ "conversationConfig": { "turn": { "turnTimeout": -1 } } }))
+}
+
+async fn dialed_with(result: DialError) -> TestCall {
+    TestCall::start(greeter(), async move |ports, _| {
+        ports.carrier.script_dial(Duration::from_millis(5), Some(result));
+    })
+    .await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_quiet_callee_is_greeted_after_1200_ms() {
+    let test = TestCall::answered(greeter()).await;
+    ms(1_150).await;
+    assert!(test.stream.said().is_empty());
+    ms(100).await;
+    assert_eq!(test.stream.said(), ["Hello Bo, this is Ada."]);
+    assert_eq!(test.snapshot().await.phase, CallPhase::Greeting);
+    ms(300).await;
+    assert_eq!(test.stream.barge_in_allowed(), [false, true]);
+    ms(2_000).await;
+    assert_eq!(test.snapshot().await.phase, CallPhase::Listening);
+    assert_eq!(test.transcript(), ["Agent: Hello Bo, this is Ada."]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_callees_first_words_are_waited_for_and_not_answered() {
+    let test = TestCall::answered(greeter()).await;
+    ms(900).await;
+    test.stream.user_says("Hello, Bo speaking?", 1_500).await;
+    ms(10).await;
+    assert_eq!(test.stream.said(), ["Hello Bo, this is Ada."]);
+    ms(3_000).await;
+    assert!(test.ports.language_model.requests().is_empty());
+    assert_eq!(
+        test.transcript(),
+        ["User: Hello, Bo speaking?", "Agent: Hello Bo, this is Ada."]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_endless_first_utterance_is_greeted_over_after_8_s() {
+    let test = TestCall::answered(greeter()).await;
+    ms(500).await;
+    test.stream.user_begins();
+    ms(8_500).await;
+    assert!(test.stream.said().is_empty());
+    ms(500).await;
+    assert_eq!(test.stream.said().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_greeting_the_user_is_waited_for_and_answered() {
+    let test = TestCall::answered(silent_agent()).await;
+    ms(3_000).await;
+    assert!(test.stream.said().is_empty());
+    test.stream.user_says("Who is it?", 600).await;
+    ms(10).await;
+    assert_eq!(test.stream.said(), ["Okay."]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_is_answered_and_both_sides_are_kept() {
+    let test = TestCall::greeted(greeter()).await;
+    let reply = ScriptedReply::text("That is good to hear. ")
+        .then_text("How old are you?")
+        .then_tool("collect", json!({ "entity": "mood", "value": "good" }));
+    test.ports.language_model.script(reply);
+    test.stream.user_says("I am well.", 800).await;
+    ms(5_000).await;
+    assert_eq!(test.stream.said()[1], "That is good to hear. How old are you?");
+    assert_eq!(
+        test.transcript(),
+        [
+            "Agent: Hello Bo, this is Ada.",
+            "User: I am well.",
+            "Agent: That is good to hear. How old are you?"
+        ]
+    );
+    let turns = test.turns();
+    assert_eq!(turns.iter().map(|turn| turn.seq).collect::<Vec<_>>(), [0, 1, 2]);
+    assert!(turns.windows(2).all(|pair| pair[0].ended_ms <= pair[1].started_ms));
+    test.call_back(CallProgress::Ended(EndCause::Completed)).await.unwrap();
+    ms(3_000).await;
+    let outcome = test.ended().unwrap().unwrap();
+    assert_eq!(outcome.collected.get("mood").map(String::as_str), Some("good"));
+    assert_eq!(test.store.attempt_state(test.attempt()), Some(AttemptState::Final));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_barge_in_leaves_in_the_history_what_was_heard() {
+    let test = TestCall::greeted(greeter()).await;
+    let long = "One two three four five six seven eight nine ten. Eleven twelve thirteen.";
+    test.ports.language_model.script(ScriptedReply::text(long));
+    test.stream.user_says("Count, please.", 500).await;
+    ms(1_000).await;
+    test.stream.interrupt();
+    ms(400).await;
+    test.stream.user_ends("Stop.", 400);
+    ms(3_000).await;
+    let history = &test.ports.language_model.requests()[1].history;
+    let heard = history.iter().find_map(|item| match item {
+        HistoryItem::Said {
+            text,
+            interrupted: true,
+            ..
+        } => Some(text.clone()),
+        _ => None,
+    });
+    assert_eq!(heard.as_deref(), Some("One two three"));
+    assert!(test.turns().iter().any(|turn| turn.interrupted));
+    assert!(test.events().contains(&"barge_in".to_owned()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_barge_in_drops_the_rest_of_a_streaming_reply() {
+    let test = TestCall::greeted(greeter()).await;
+    let reply = ScriptedReply::text("First sentence is here. ")
+        .then_text("Second sentence. ")
+        .then_text("Third sentence. ")
+        .with_gap(Duration::from_millis(900));
+    test.ports.language_model.script(reply);
+    test.stream.user_says("Go on.", 500).await;
+    ms(1_200).await;
+    test.stream.interrupt();
+    ms(3_000).await;
+    assert_eq!(test.stream.said().last().unwrap(), "First sentence is here. ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn words_during_thinking_cancel_the_reply_and_are_merged() {
+    let test = TestCall::greeted(greeter()).await;
+    let slow = ScriptedReply::text("Too early.").with_gap(Duration::from_secs(2));
+    test.ports.language_model.script(slow);
+    test.stream.user_says("My number is", 500).await;
+    ms(300).await;
+    test.stream.user_says("five five five.", 500).await;
+    ms(5_000).await;
+    assert_eq!(test.stream.said()[1..], ["Okay."]);
+    let requests = test.ports.language_model.requests();
+    assert!(matches!(
+        requests[1].history.last(),
+        Some(HistoryItem::Said { text, .. }) if text == "My number is five five five."
+    ));
+}
+
+#[tokio::test(start_paused = true)]
+async fn words_over_a_protected_greeting_are_answered_after_it() {
+    let protected = agent(json!({ "conversationConfig": {
+        "agent": { "greetingMessage": "Hello, this is a rather long greeting.", "disableFirstMessageInterruptions": true },
+        "turn": { "turnTimeout": -1 }
+    } }));
+    let test = TestCall::answered(protected).await;
+    ms(2_500).await;
+    assert_eq!(test.stream.protected().len(), 1);
+    test.stream.user_ends("Wait, who is this?", 600);
+    ms(500).await;
+    assert!(test.ports.language_model.requests().is_empty());
+    ms(3_000).await;
+    assert_eq!(test.ports.language_model.requests().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wordless_utterance_is_asked_back_once() {
+    let test = TestCall::greeted(greeter()).await;
+    test.stream.user_says("", 700).await;
+    ms(3_000).await;
+    assert_eq!(test.ports.language_model.requests().len(), 1);
+    assert!(matches!(
+        test.ports.language_model.requests()[0].history.last(),
+        Some(HistoryItem::Said { damaged: true, .. })
+    ));
+    test.stream.user_says("", 700).await;
+    ms(3_000).await;
+    assert_eq!(test.ports.language_model.requests().len(), 1);
+    assert_eq!(test.snapshot().await.phase, CallPhase::Listening);
+}
+
+#[tokio::test(start_paused = true)]
+async fn end_call_hangs_up_after_the_words_were_played() {
+    let test = TestCall::greeted(greeter()).await;
+    let bye = ScriptedReply::text("Thank you and goodbye.").then_tool("endCall", json!({}));
+    test.ports.language_model.script(bye);
+    test.stream.user_says("That is all.", 500).await;
+    ms(1_000).await;
+    assert_eq!(test.hang_ups(), 0);
+    ms(3_000).await;
+    assert_eq!(test.outcome(), Some(("completed", None)));
+    assert_eq!(test.hang_ups(), 1);
+    assert_eq!(test.transcript().last().unwrap(), "Agent: Thank you and goodbye.");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_is_not_there_is_answered_as_such_and_the_model_goes_on() {
+    let test = TestCall::greeted(greeter()).await;
+    test.ports
+        .language_model
+        .script(ScriptedReply::default().then_tool("transferToNumber", json!({})));
+    test.stream.user_says("Give me a person.", 500).await;
+    ms(3_000).await;
+    let requests = test.ports.language_model.requests();
+    assert_eq!(requests.len(), 2);
+    assert!(matches!(
+        requests[1].history.last(),
+        Some(HistoryItem::Tool { result, .. }) if result["error"] == "not available"
+    ));
+    assert_eq!(test.stream.said()[1..], ["Okay."]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_user_is_spoken_to_again_and_again() {
+    let talker = agent(json!({ "conversationConfig": {
+        "agent": { "greetingMessage": "Hello." }, "turn": { "turnTimeout": 4 }
+    } }));
+    let test = TestCall::answered(talker).await;
+    ms(1_200 + 400 + 4_100).await;
+    assert_eq!(test.stream.said().len(), 2);
+    let requests = test.ports.language_model.requests();
+    assert_eq!(requests[0].history.last(), Some(&HistoryItem::Silence));
+    ms(400 + 4_100).await;
+    assert_eq!(test.stream.said().len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn silence_ends_the_call_and_the_agents_own_words_do_not_count() {
+    let quitter = agent(json!({ "conversationConfig": {
+        "agent": { "greetingMessage": "Hello." }, "turn": { "turnTimeout": 4, "silenceEndCallTimeout": 6 }
+    } }));
+    let test = TestCall::answered(quitter).await;
+    let slow = "This is a long question that takes more than four whole seconds to ask, is it not?";
+    test.ports.language_model.script(ScriptedReply::text(slow));
+    ms(1_200 + 400 + 4_000 + 5_000).await;
+    assert_eq!(test.ended(), None);
+    ms(4_000).await;
+    assert_eq!(test.outcome(), Some(("completed", None)));
+    assert_eq!(test.hang_ups(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_users_voice_starts_the_silence_afresh() {
+    let quitter = agent(json!({ "conversationConfig": {
+        "agent": { "greetingMessage": "Hello." }, "turn": { "turnTimeout": -1, "silenceEndCallTimeout": 5 }
+    } }));
+    let test = TestCall::answered(quitter).await;
+    ms(1_600 + 4_000).await;
+    test.stream.user_says("Hm.", 300).await;
+    ms(4_500).await;
+    assert_eq!(test.ended(), None);
+    ms(3_000).await;
+    assert_eq!(test.outcome(), Some(("completed", None)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_call_closes_politely_before_its_limit() {
+    let short = agent(json!({ "conversationConfig": {
+        "agent": { "greetingMessage": "Hello." }, "turn": { "turnTimeout": -1 },
+        "conversation": { "maxDurationSeconds": 60 }
+    } }));
+    let test = TestCall::answered(short).await;
+    ms(55_100).await;
+    let closing = "I'm afraid our time is up. Goodbye.";
+    assert_eq!(test.stream.said().last().unwrap(), closing);
+    assert_eq!(test.stream.protected(), [closing]);
+    ms(4_800).await;
+    assert_eq!(test.outcome(), Some(("completed", None)));
+    assert_eq!(test.transcript().last().unwrap(), &format!("Agent: {closing}"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_very_short_limit_ends_hard() {
+    let short = agent(json!({ "conversationConfig": {
+        "agent": { "greetingMessage": "Hello." }, "conversation": { "maxDurationSeconds": 2 }
+    } }));
+    let test = TestCall::answered(short).await;
+    ms(3_300).await;
+    assert_eq!(test.outcome(), Some(("completed", None)));
+    assert_eq!(test.hang_ups(), 1);
+}
+
+fn leaves_messages() -> Agent {
+    agent(json!({ "conversationConfig": { "agent": {
+        "greetingMessage": "Hello.",
+        "prompt": { "builtInTools": { "voicemailDetection": { "voicemailMessage": "Call us, {{name}}." } } }
+    } } }))
+}
+
+const MACHINE: &str = "You have reached Bo. Please leave a message after the tone.";
+
+#[tokio::test(start_paused = true)]
+async fn a_message_is_left_after_the_beep() {
+    let test = TestCall::answered(leaves_messages()).await;
+    ms(300).await;
+    test.stream.user_says(MACHINE, 6_000).await;
+    ms(500).await;
+    assert_eq!(test.snapshot().await.phase, CallPhase::Voicemail);
+    assert!(test.stream.said().is_empty());
+    test.stream.report(StreamEvent::BeepEnded { at_ms: 7_000 });
+    ms(10).await;
+    assert_eq!(test.stream.said(), ["Call us, Bo."]);
+    ms(3_000).await;
+    let outcome = test.ended().unwrap().unwrap();
+    assert!(outcome.voicemail);
+    assert_eq!(test.outcome(), Some(("completed", None)));
+    assert_eq!(test.transcript().last().unwrap(), "Agent: Call us, Bo.");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_beep_before_the_words_are_known_counts() {
+    let test = TestCall::answered(leaves_messages()).await;
+    ms(300).await;
+    test.stream.user_begins();
+    ms(6_000).await;
+    test.stream.report(StreamEvent::BeepEnded { at_ms: 6_100 });
+    ms(100).await;
+    test.stream.user_ends(MACHINE, 5_800);
+    ms(10).await;
+    assert_eq!(test.stream.said(), ["Call us, Bo."]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_machine_without_a_beep_gets_the_message_after_10_s() {
+    let test = TestCall::answered(leaves_messages()).await;
+    test.stream.user_says(MACHINE, 4_000).await;
+    ms(9_900).await;
+    assert!(test.stream.said().is_empty());
+    ms(200).await;
+    assert_eq!(test.stream.said(), ["Call us, Bo."]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_machine_that_was_greeted_over_is_still_recognised() {
+    let test = TestCall::answered(leaves_messages()).await;
+    ms(300).await;
+    test.stream.user_begins();
+    ms(9_300).await;
+    assert_eq!(test.stream.said(), ["Hello."]);
+    test.stream.user_ends(MACHINE, 9_000);
+    ms(100).await;
+    assert_eq!(test.snapshot().await.phase, CallPhase::Voicemail);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_machine_is_hung_up_on_when_there_is_no_message() {
+    let test = TestCall::answered(greeter()).await;
+    test.stream.user_says(MACHINE, 4_000).await;
+    ms(2_000).await;
+    assert!(test.ended().unwrap().unwrap().voicemail);
+    assert!(test.stream.said().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn legs_that_never_answer_fail_with_the_contracts_words() {
+    let cases = [
+        (EndCause::Busy, "busy"),
+        (EndCause::NoAnswer, "no-answer"),
+        (EndCause::Rejected, "rejected"),
+        (EndCause::InvalidNumber, "invalid-number"),
+        (EndCause::Failed("no route".into()), "carrier-error: no route"),
+    ];
+    for (cause, error) in cases {
+        let test = TestCall::dialed(greeter()).await;
+        test.call_back(CallProgress::Ringing).await.unwrap();
+        assert_eq!(test.snapshot().await.phase, CallPhase::Ringing);
+        test.call_back(CallProgress::Ended(cause)).await.unwrap();
+        ms(100).await;
+        assert_eq!(test.outcome(), Some(("failed", Some(error.to_owned()))));
+        assert_eq!(test.hang_ups(), 0);
+        assert_eq!(test.ports.carrier.dials().len(), 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_rings_no_longer_than_it_may() {
+    let test = TestCall::dialed(greeter()).await;
+    ms(29_900).await;
+    assert_eq!(test.ended(), None);
+    ms(200).await;
+    assert_eq!(test.outcome(), Some(("failed", Some("no-answer".into()))));
+    assert_eq!(test.hang_ups(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn answered_without_media_is_media_lost() {
+    let test = TestCall::dialed(greeter()).await;
+    test.call_back(CallProgress::Answered).await.unwrap();
+    assert_eq!(test.store.attempt_state(test.attempt()), Some(AttemptState::Answered));
+    ms(10_100).await;
+    assert_eq!(test.outcome(), Some(("failed", Some("media-lost".into()))));
+    assert_eq!(test.hang_ups(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn refused_numbers_and_requests_fail_for_good() {
+    let test = dialed_with(DialError::InvalidNumber("no such number".into())).await;
+    ms(100).await;
+    assert_eq!(test.outcome(), Some(("failed", Some("invalid-number".into()))));
+    let test = dialed_with(DialError::Rejected("geo block".into())).await;
+    ms(100).await;
+    assert_eq!(
+        test.outcome(),
+        Some(("failed", Some("carrier-error: geo block".into())))
+    );
+    assert_eq!(test.hang_ups(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_certainly_not_sent_is_queued_again() {
+    let retry_after = Some(Duration::from_secs(7));
+    for error in [
+        DialError::Busy { retry_after },
+        DialError::Unreachable("refused".into()),
+        DialError::AccountRefused("401".into()),
+    ] {
+        let test = dialed_with(error).await;
+        ms(100).await;
+        assert_eq!(test.ended(), Some(None));
+        assert_eq!(test.store.attempt_state(test.attempt()), Some(AttemptState::Queued));
+        assert_eq!(test.remaining().await.later, 1);
+        assert_eq!(test.ports.carrier.dials().len(), 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_dial_that_nobody_adopts_fails_after_120_s() {
+    let test = dialed_with(DialError::Unknown("timed out".into())).await;
+    ms(100).await;
+    assert_eq!(test.store.attempt_state(test.attempt()), Some(AttemptState::Unknown));
+    ms(119_000).await;
+    assert_eq!(test.ended(), None);
+    ms(1_100).await;
+    assert_eq!(
+        test.outcome(),
+        Some(("failed", Some("carrier-error: outcome unknown".into())))
+    );
+    assert_eq!(test.ports.carrier.dials().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_dial_is_adopted_by_its_media_socket() {
+    let test = dialed_with(DialError::Unknown("timed out".into())).await;
+    ms(60_000).await;
+    test.open_media().await;
+    ms(3_000).await;
+    assert_eq!(test.store.attempt_state(test.attempt()), Some(AttemptState::Answered));
+    assert_eq!(test.stream.said(), ["Hello Bo, this is Ada."]);
+    ms(100_000).await;
+    assert_eq!(test.ended(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_dial_is_found_in_the_carriers_listing_and_hung_up_when_it_rings_too_long() {
+    let test = dialed_with(DialError::Unknown("timed out".into())).await;
+    test.ports.carrier.set_listing(vec![ListedCall {
+        call: CarrierCallId("lost-1".into()),
+        attempt: Some(test.attempt()),
+        to: "+15550001111".into(),
+        live: true,
+    }]);
+    ms(15_100).await;
+    assert_eq!(*test.told.legs.lock().unwrap(), ["lost-1"]);
+    ms(30_100).await;
+    assert_eq!(test.outcome(), Some(("failed", Some("no-answer".into()))));
+    assert_eq!(test.ports.carrier.hang_ups(), [CarrierCallId("lost-1".into())]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn callbacks_may_come_before_the_dials_own_answer() {
+    let test = TestCall::start(greeter(), async |ports, _| {
+        ports.carrier.script_dial(Duration::from_secs(4), None);
+    })
+    .await;
+    test.call_back(CallProgress::Ringing).await.unwrap();
+    test.open_media().await;
+    ms(2_000).await;
+    assert_eq!(test.stream.said().len(), 1);
+    assert!(test.told.legs.lock().unwrap().is_empty());
+    ms(2_500).await;
+    assert_eq!(*test.told.legs.lock().unwrap(), ["fake-1"]);
+    test.call.cast(CallMessage::HangUp).unwrap();
+    ms(2_000).await;
+    assert_eq!(test.outcome(), Some(("completed", None)));
+    assert_eq!(test.ports.carrier.hang_ups(), [CarrierCallId("fake-1".into())]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn late_and_repeated_callbacks_change_nothing() {
+    let test = TestCall::greeted(greeter()).await;
+    for progress in [CallProgress::Answered, CallProgress::Ringing, CallProgress::Answered] {
+        test.call_back(progress).await.unwrap();
+    }
+    ms(60_000).await;
+    assert_eq!(test.ended(), None);
+    assert_eq!(test.snapshot().await.phase, CallPhase::Listening);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wrong_proof_and_a_second_socket_are_refused() {
+    let test = TestCall::dialed(greeter()).await;
+    let dial = test.ports.carrier.dials().remove(0);
+    let (leg, _socket) = media_leg();
+    let proof = dial.status_token.clone();
+    let taken = ractor::call!(test.call, |reply| CallMessage::Media { proof, leg, reply }).unwrap();
+    assert_eq!(taken, Err(DoorRefusal::BadProof));
+    let (proof, progress) = (dial.media_token, CallProgress::Answered);
+    let taken = ractor::call!(test.call, |reply| CallMessage::Progress { proof, progress, reply }).unwrap();
+    assert_eq!(taken, Err(DoorRefusal::BadProof));
+    test.open_media().await;
+    let second = test.ports.carrier.open_media(&test.call).await.unwrap();
+    assert_eq!(second.err(), Some(DoorRefusal::NotNow));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hang_up_before_the_answer_cancels() {
+    let test = TestCall::dialed(greeter()).await;
+    test.call.cast(CallMessage::HangUp).unwrap();
+    ms(100).await;
+    assert_eq!(test.outcome(), Some(("cancelled", None)));
+    assert_eq!(test.hang_ups(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hang_up_while_the_dial_is_out_waits_for_the_legs_id() {
+    let test = TestCall::start(greeter(), async |ports, _| {
+        ports.carrier.script_dial(Duration::from_secs(3), None);
+    })
+    .await;
+    test.call.cast(CallMessage::HangUp).unwrap();
+    ms(2_000).await;
+    assert_eq!(test.ended(), None);
+    ms(1_500).await;
+    assert_eq!(test.outcome(), Some(("cancelled", None)));
+    assert_eq!(test.ports.carrier.hang_ups(), [CarrierCallId("fake-1".into())]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_words_heard_are_kept_when_the_call_is_hung_up() {
+    let test = TestCall::answered(greeter()).await;
+    ms(1_200 + 800).await;
+    test.call.cast(CallMessage::HangUp).unwrap();
+    ms(1_500).await;
+    assert_eq!(test.transcript(), ["Agent: Hello Bo,"]);
+    assert!(test.stream.closed());
+    assert_eq!(test.outcome(), Some(("completed", None)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_callee_who_hangs_up_completes_the_call() {
+    let test = TestCall::greeted(greeter()).await;
+    test.stream.report(StreamEvent::MediaClosed { clean: true });
+    ms(100).await;
+    assert_eq!(test.outcome(), Some(("completed", None)));
+    assert_eq!(test.hang_ups(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn media_that_dies_is_lost_unless_the_carrier_reports_the_end() {
+    let test = TestCall::greeted(greeter()).await;
+    test.stream.report(StreamEvent::MediaClosed { clean: false });
+    ms(2_900).await;
+    assert_eq!(test.ended(), None);
+    ms(200).await;
+    assert_eq!(test.outcome(), Some(("failed", Some("media-lost".into()))));
+    assert_eq!(test.hang_ups(), 1);
+
+    let test = TestCall::greeted(greeter()).await;
+    test.stream.report(StreamEvent::MediaClosed { clean: false });
+    ms(1_000).await;
+    test.call_back(CallProgress::Ended(EndCause::Completed)).await.unwrap();
+    ms(100).await;
+    assert_eq!(test.outcome(), Some(("completed", None)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_crashed_stream_fails_the_call_and_hangs_up() {
+    let test = TestCall::greeted(greeter()).await;
+    let crash = Some("boom".to_owned());
+    test.call.cast(CallMessage::StreamGone { crash }).unwrap();
+    ms(100).await;
+    let error = "agent-error: audio stream crashed".to_owned();
+    assert_eq!(test.outcome(), Some(("failed", Some(error))));
+    assert_eq!(test.hang_ups(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_fails_is_apologised_for_once() {
+    let test = TestCall::greeted(greeter()).await;
+    let broken = || ScriptedReply::error(LanguageError::Unavailable("500".into()));
+    test.ports.language_model.script(broken());
+    test.stream.user_says("Hi.", 300).await;
+    ms(3_000).await;
+    assert_eq!(test.stream.said().last().unwrap(), "Sorry, could you say that again?");
+    test.ports.language_model.script(broken());
+    test.stream.user_says("Hi!", 300).await;
+    ms(8_000).await;
+    assert!(test.stream.said().last().unwrap().contains("Goodbye"));
+    let error = "agent-error: language model: language model unavailable: 500".to_owned();
+    assert_eq!(test.outcome(), Some(("failed", Some(error))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_says_nothing_is_given_4_s() {
+    let test = TestCall::greeted(greeter()).await;
+    let stuck = ScriptedReply::text("late").with_gap(Duration::from_secs(100));
+    test.ports.language_model.script(stuck);
+    test.stream.user_says("Hi.", 300).await;
+    ms(4_100).await;
+    assert_eq!(test.stream.said().last().unwrap(), "Sorry, could you say that again?");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_voice_that_fails_twice_ends_the_call() {
+    let test = TestCall::answered(greeter()).await;
+    test.stream.fail_speeches(2);
+    ms(4_000).await;
+    let (status, error) = test.outcome().unwrap();
+    assert_eq!(status, "failed");
+    assert!(error.unwrap().starts_with("agent-error: voice"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_permit_that_cannot_be_had_dials_nothing() {
+    let test = TestCall::start(greeter(), async |_, store| {
+        store.fail_with(Some(StoreError::Unavailable("away".into())));
+    })
+    .await;
+    ms(1_000).await;
+    assert_eq!(test.ended(), None);
+    test.store.fail_with(None);
+    ms(20_000).await;
+    assert_eq!(test.ended(), Some(None));
+    assert!(test.ports.carrier.dials().is_empty());
+    assert_eq!(test.remaining().await.open, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_outcome_waits_for_the_database_and_is_told_only_then() {
+    let test = TestCall::greeted(greeter()).await;
+    test.store.fail_with(Some(StoreError::Unavailable("away".into())));
+    test.stream.report(StreamEvent::MediaClosed { clean: true });
+    ms(60_000).await;
+    assert_eq!(test.ended(), None);
+    test.store.fail_with(None);
+    ms(16_000).await;
+    assert_eq!(test.outcome(), Some(("completed", None)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_whose_claim_is_lost_is_forgotten() {
+    let test = TestCall::greeted(greeter()).await;
+    test.store.fail_with(Some(StoreError::Fenced));
+    test.stream.report(StreamEvent::MediaClosed { clean: true });
+    ms(1_000).await;
+    assert_eq!(test.ended(), Some(None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hang_up_that_fails_is_tried_again() {
+    let test = TestCall::dialed(greeter()).await;
+    for _ in 0..2 {
+        let error = CarrierError::Unavailable("503".into());
+        test.ports.carrier.script_hang_up_failure(error);
+    }
+    test.call.cast(CallMessage::HangUp).unwrap();
+    ms(3_000).await;
+    assert_eq!(test.hang_ups(), 3);
+    assert_eq!(test.outcome(), Some(("cancelled", None)));
+}

@@ -1,0 +1,307 @@
+//! One call with everything around it faked: store, carrier, line pool, journal, audio stream.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use actors::{
+    agent::Agent,
+    audio_stream::StreamMessage,
+    call::{CallArguments, CallMessage, CallParents, CallPlan, CallSnapshot, ProbedCallActor},
+    id::{AccountId, AttemptId, NodeId},
+    journal::JournalMessage,
+    lines::LinesMessage,
+    phone_number::PhoneNumber,
+    ports::{
+        carrier::CallProgress,
+        store::{
+            Account, AttemptStore, CampaignContact, CampaignStatus, CampaignStore, Claim, ClaimedAttempt,
+            DirectoryStore, Fact, FollowUp, NewAccount, NewCampaign, Outcome, Remaining, ScheduleText, StateChange,
+            StoredApiKey, TurnFact,
+        },
+    },
+    switchboard::DoorRefusal,
+    testkit::{
+        fake_ports::{CLOCK_START, FakePorts},
+        memory_store::MemoryStore,
+        scripted_stream::{ScriptedStream, ScriptedStreamActor},
+    },
+    time::{Clock, TokioClock},
+};
+use ractor::{Actor, ActorProcessingErr, ActorRef};
+use serde_json::{Map, Value, json};
+
+#[derive(Clone, Default)]
+pub struct Told {
+    pub legs: Arc<Mutex<Vec<String>>>,
+    pub ended: Arc<Mutex<Vec<Option<Outcome>>>>,
+    pub facts: Arc<Mutex<Vec<Fact>>>,
+}
+
+struct LinesProbe(Told);
+
+impl Actor for LinesProbe {
+    type Msg = LinesMessage;
+    type State = ();
+    type Arguments = ();
+
+    async fn pre_start(&self, _me: ActorRef<LinesMessage>, (): ()) -> Result<(), ActorProcessingErr> {
+        Ok(())
+    }
+
+    async fn handle(
+        &self,
+        _me: ActorRef<LinesMessage>,
+        message: LinesMessage,
+        (): &mut (),
+    ) -> Result<(), ActorProcessingErr> {
+        match message {
+            LinesMessage::LegKnown { leg, .. } => self.0.legs.lock().unwrap().push(leg.0),
+            LinesMessage::CallEnded { outcome, .. } => self.0.ended.lock().unwrap().push(outcome),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+struct JournalProbe(Told);
+
+impl Actor for JournalProbe {
+    type Msg = JournalMessage;
+    type State = ();
+    type Arguments = ();
+
+    async fn pre_start(&self, _me: ActorRef<JournalMessage>, (): ()) -> Result<(), ActorProcessingErr> {
+        Ok(())
+    }
+
+    async fn handle(
+        &self,
+        _me: ActorRef<JournalMessage>,
+        message: JournalMessage,
+        (): &mut (),
+    ) -> Result<(), ActorProcessingErr> {
+        match message {
+            JournalMessage::Record { fact, .. } => self.0.facts.lock().unwrap().push(fact),
+            JournalMessage::Flush(reply) => {
+                let _ = reply.send(());
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// A call and its surroundings.
+pub struct TestCall {
+    pub call: ActorRef<CallMessage>,
+    pub ports: FakePorts,
+    pub store: Arc<MemoryStore>,
+    pub stream: ScriptedStream,
+    pub told: Told,
+    pub claim: Claim,
+    plan: CallPlan,
+    _stream_ref: ActorRef<StreamMessage>,
+}
+
+pub fn agent(document: Value) -> Agent {
+    serde_json::from_value(document).unwrap()
+}
+
+/// Greets, and never speaks up by itself.
+pub fn greeter() -> Agent {
+    agent(json!({
+        "conversationConfig": {
+            "agent": { "greetingMessage": "Hello {{name}}, this is Ada." },
+            "turn": { "turnTimeout": -1 }
+        }
+    }))
+}
+
+pub async fn ms(ms: u64) {
+    tokio::time::sleep(Duration::from_millis(ms)).await;
+}
+
+async fn claimed(store: &MemoryStore, node: NodeId) -> ClaimedAttempt {
+    let account = Account {
+        id: AccountId::new(),
+        email: "ada@example.org".into(),
+    };
+    let owner = account.id;
+    let key = StoredApiKey {
+        prefix: "k".into(),
+        hash: [0; 32],
+    };
+    let new = NewAccount {
+        account,
+        webhook_secret: "s".into(),
+        key,
+    };
+    store.create_account(new).await.unwrap();
+    let agent = store.create_agent(owner, Map::new()).await.unwrap();
+    let campaign = NewCampaign {
+        name: "c".into(),
+        agent: agent.id,
+        schedule: ScheduleText::default(),
+        follow_up: FollowUp::default(),
+        max_concurrent_calls: None,
+    };
+    let import = store.begin_import(owner, campaign).await.unwrap();
+    let contact = CampaignContact {
+        phone_number: PhoneNumber::parse("+15550001111").unwrap(),
+        contact: None,
+        name: Some("Bo".into()),
+        email: None,
+        extra: Map::new(),
+    };
+    store.append_contacts(import, &[contact]).await.unwrap();
+    let row = store.finish_import(import).await.unwrap();
+    let change = StateChange {
+        status: CampaignStatus::Running,
+        active: true,
+        scheduled: false,
+        next_run_at: None,
+        reason: None,
+        cancel_waiting: false,
+    };
+    store.change_state(row.id, row.version, change).await.unwrap();
+    store.register_node(node).await.unwrap();
+    store.claim(node, row.id, 1).await.unwrap().remove(0)
+}
+
+impl TestCall {
+    /// A call that is about to ask for its permit; `prepare` scripts the fakes first.
+    pub async fn start(agent: Agent, prepare: impl AsyncFnOnce(&FakePorts, &MemoryStore)) -> Self {
+        let clock: Arc<dyn Clock> = Arc::new(TokioClock::starting_at(CLOCK_START));
+        let store = Arc::new(MemoryStore::new(clock.clone()));
+        let node = NodeId::new();
+        let attempt = claimed(&store, node).await;
+        let ports = FakePorts::with_clock(store.clone(), clock);
+        prepare(&ports, &store).await;
+        let told = Told::default();
+        let (lines, _) = Actor::spawn(None, LinesProbe(told.clone()), ()).await.unwrap();
+        let (journal, _) = Actor::spawn(None, JournalProbe(told.clone()), ()).await.unwrap();
+        let stream = ScriptedStream::default();
+        let (stream_ref, _) = Actor::spawn(None, ScriptedStreamActor(stream.clone()), ())
+            .await
+            .unwrap();
+        let claim = attempt.claim;
+        let plan = CallPlan {
+            agent_id: attempt.agent,
+            attempt,
+            agent: Arc::new(agent),
+            variables: Arc::new(BTreeMap::from([("name".to_owned(), "Bo".to_owned())])),
+            caller_id: None,
+            ring_timeout: Duration::from_secs(30),
+        };
+        let arguments = CallArguments {
+            plan: plan.clone(),
+            ports: ports.ports(),
+            parents: CallParents { lines, journal },
+            node,
+        };
+        let (call, _) = Actor::spawn(None, ProbedCallActor(stream_ref.clone()), arguments)
+            .await
+            .unwrap();
+        stream.attach(call.clone());
+        let test = Self {
+            call,
+            ports,
+            store,
+            stream,
+            told,
+            claim,
+            plan,
+            _stream_ref: stream_ref,
+        };
+        ms(10).await;
+        test
+    }
+
+    /// A call that was dialed without trouble.
+    pub async fn dialed(agent: Agent) -> Self {
+        Self::start(agent, async |_, _| {}).await
+    }
+
+    /// A call that was answered this instant.
+    pub async fn answered(agent: Agent) -> Self {
+        let test = Self::dialed(agent).await;
+        test.open_media().await;
+        test
+    }
+
+    /// A call that was answered in silence and has greeted.
+    pub async fn greeted(agent: Agent) -> Self {
+        let test = Self::answered(agent).await;
+        ms(5_000).await;
+        test
+    }
+
+    pub fn attempt(&self) -> AttemptId {
+        self.claim.attempt
+    }
+
+    pub async fn open_media(&self) {
+        self.ports.carrier.open_media(&self.call).await.unwrap().unwrap();
+    }
+
+    pub async fn call_back(&self, progress: CallProgress) -> Result<(), DoorRefusal> {
+        let taken = self.ports.carrier.call_back(&self.call, progress).await;
+        ms(10).await;
+        taken.unwrap_or(Err(DoorRefusal::UnknownCall))
+    }
+
+    pub async fn snapshot(&self) -> CallSnapshot {
+        ractor::call!(self.call, CallMessage::Inspect).unwrap()
+    }
+
+    /// The one `CallEnded`, none while it has not come.
+    pub fn ended(&self) -> Option<Option<Outcome>> {
+        let ended = self.told.ended.lock().unwrap();
+        assert!(ended.len() <= 1, "a call ends once");
+        ended.first().cloned()
+    }
+
+    /// Status and error of the outcome that was told.
+    pub fn outcome(&self) -> Option<(&'static str, Option<String>)> {
+        self.ended()
+            .flatten()
+            .map(|outcome| (outcome.status.as_str(), outcome.error))
+    }
+
+    pub fn hang_ups(&self) -> usize {
+        self.ports.carrier.hang_ups().len()
+    }
+
+    pub fn turns(&self) -> Vec<TurnFact> {
+        let facts = self.told.facts.lock().unwrap();
+        let turns = facts.iter().filter_map(|fact| match fact {
+            Fact::Turn(turn) => Some(turn.clone()),
+            Fact::Event(_) => None,
+        });
+        turns.collect()
+    }
+
+    /// The turns as a reader sees them.
+    pub fn transcript(&self) -> Vec<String> {
+        self.turns()
+            .into_iter()
+            .map(|turn| format!("{:?}: {}", turn.speaker, turn.text))
+            .collect()
+    }
+
+    pub fn events(&self) -> Vec<String> {
+        let facts = self.told.facts.lock().unwrap();
+        let events = facts.iter().filter_map(|fact| match fact {
+            Fact::Event(event) => Some(event.name.clone()),
+            Fact::Turn(_) => None,
+        });
+        events.collect()
+    }
+
+    pub async fn remaining(&self) -> Remaining {
+        self.store.remaining(self.plan.attempt.campaign).await.unwrap()
+    }
+}
