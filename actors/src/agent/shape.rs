@@ -76,7 +76,7 @@ pub(super) const fn required(name: &'static str, shape: Shape) -> Field {
 pub(super) enum Mode {
     /// A whole document: required fields must be there.
     Whole,
-    /// A merge patch: `null` removes, anything may be left out. A list in it is whole, as it replaces the old one.
+    /// A merge patch: `null` removes, anything may be left out; what it leads to is checked as a whole afterwards.
     Patch,
 }
 
@@ -216,12 +216,9 @@ impl Walk {
             self.report(path, "too_long", message);
             return None;
         }
-        let outer = std::mem::replace(&mut self.mode, Mode::Whole);
         let checked = items.iter().enumerate();
         let checked = checked.filter_map(|(index, value)| self.value(value, item, &format!("{path}[{index}]")));
-        let stored = Value::Array(checked.collect());
-        self.mode = outer;
-        Some(stored)
+        Some(Value::Array(checked.collect()))
     }
 
     fn section(&mut self, value: &Value, fields: &[Field], path: &str) -> Option<Value> {
@@ -242,8 +239,10 @@ impl Walk {
                 stored.insert(name.clone(), value);
             }
         }
-        for field in fields.iter().filter(|field| field.required) {
-            self.required(object, field, path);
+        if self.mode == Mode::Whole {
+            for field in fields.iter().filter(|field| field.required) {
+                self.required(object, field, path);
+            }
         }
         Some(Value::Object(stored))
     }
@@ -252,12 +251,8 @@ impl Walk {
     fn required(&mut self, object: &Map<String, Value>, field: &Field, path: &str) {
         let at = join(path, field.name);
         match (object.get(field.name), &field.shape) {
-            (None, _) if self.mode == Mode::Patch => {}
             (None | Some(Value::Null), Shape::Section(fields)) => {
-                // What a patch takes away is missing from then on.
-                let outer = std::mem::replace(&mut self.mode, Mode::Whole);
                 self.section(&Value::Object(Map::new()), fields, &at);
-                self.mode = outer;
             }
             (None | Some(Value::Null), _) => self.report(&at, "required", "is required and has no default"),
             (Some(Value::String(text)), Shape::Text { .. }) if text.trim().is_empty() => {

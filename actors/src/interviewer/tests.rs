@@ -294,6 +294,20 @@ fn asides_are_answered_and_the_question_stands() {
 }
 
 #[test]
+fn a_user_who_never_comes_back_is_not_waited_for() {
+    let mut call = Call::greeted(agent(&json!({ "name": {} })));
+    call.hears("Hello");
+    for _ in 0..9 {
+        assert_eq!(call.hears("One moment"), "Of course, take your time.");
+    }
+    assert_eq!(
+        call.hears("One moment"),
+        "I have to go now. Thank you for your time. Goodbye!"
+    );
+    assert_eq!(call.ended.as_deref(), Some("too_long"));
+}
+
+#[test]
 fn a_greeting_that_asks_for_the_name_is_answered_with_it() {
     let mut call = Call::new(garage());
     call.said(Speaker::Agent, "Hello! May I have your full name?", false, false);

@@ -231,6 +231,7 @@ fn ranges_hold_at_both_ends() {
         turn("silenceEndCallTimeout", json!(0)),
         turn("silenceEndCallTimeout", json!(3601)),
         tts("stability", json!(-0.1)),
+        tts("stability", json!(-1)),
         tts("similarityBoost", json!(1.1)),
         tts("speed", json!(0.49)),
         tts("optimizeStreamingLatency", json!(5)),
