@@ -354,8 +354,11 @@ impl Speaking {
     pub(super) fn deadline(&self, now_ms: u64) -> Option<u64> {
         let current = self.current.as_ref().filter(|current| !current.paused)?;
         let unsent = current.speech.unsent();
+        let short = unsent < self.pace.message && !current.is_complete();
+        if short && self.pace.whole {
+            return None;
+        }
         if unsent > 0 {
-            let short = unsent < self.pace.message && !current.is_complete();
             let enough = if short {
                 self.pace.low
             } else {

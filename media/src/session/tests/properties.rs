@@ -145,6 +145,8 @@ proptest! {
             run.check(now)?;
         }
         prop_assert!(run.ended <= run.started);
+        // A speech that was never finished awaits its last mark without a deadline.
+        run.session.tick(now + 10_000);
         let [sent, played, cleared, _] = run.session.account();
         prop_assert_eq!(sent, played + cleared);
     }
