@@ -1,3 +1,12 @@
 //! Behaviour through the public doors; one file per behaviour.
 
 mod storage;
+mod rest_agents;
+mod rest_auth;
+mod rest_campaign_csv;
+mod rest_campaigns;
+mod rest_contacts;
+mod rest_conversations;
+mod rest_envelope;
+mod rest_server;
+mod support;

@@ -1,0 +1,90 @@
+//! Agents as documents: made sparse, read complete, patched by merging.
+
+use serde_json::{Value, json};
+
+use crate::support::app::TestApp;
+
+const CREATE: &str = "/public/v1/agents/create";
+
+fn minimal() -> Value {
+    json!({ "name": "Ann", "conversationConfig": { "agent": { "prompt": { "prompt": "Be brief." } } } })
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_reads_back_complete() {
+    let app = TestApp::start().await;
+    let made = app.client.post(CREATE, minimal()).await.expect(201);
+    assert_eq!(made.data().as_object().unwrap().len(), 1);
+    let id = made.text("/data/agentId");
+    let read = app.client.get(&format!("/public/v1/agents/{id}")).await.expect(200);
+    let agent = read.data();
+    assert_eq!(agent["agentId"], id);
+    assert_eq!(agent["direction"], "outbound");
+    assert_eq!(agent["tags"], json!([]));
+    assert_eq!(agent["conversationConfig"]["turn"]["turnTimeout"], 7.0);
+    assert_eq!(agent["conversationConfig"]["conversation"]["maxDurationSeconds"], 300);
+    assert_eq!(
+        agent["workflow"],
+        json!({ "edges": {}, "nodes": {}, "preventSubagentLoops": false })
+    );
+    let tools = agent["conversationConfig"]["agent"]["prompt"]["builtInTools"]
+        .as_object()
+        .unwrap();
+    assert_eq!(tools.len(), 6);
+    let owner = json!({ "userId": app.account.id.to_string(), "userEmail": "ada@example.com" });
+    assert_eq!(agent["metadata"]["createdBy"], owner);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_patch_changes_only_what_it_names() {
+    let app = TestApp::start().await;
+    let path = format!("/public/v1/agents/{}", app.agent().await);
+    let before = app.client.get(&path).await.expect(200);
+    let same = app.client.patch(&path, json!({})).await.expect(200);
+    assert_eq!(same.data()["conversationConfig"], before.data()["conversationConfig"]);
+    let patch = json!({ "tags": ["a"], "conversationConfig": { "turn": { "turnTimeout": 3 } } });
+    let after = app.client.patch(&path, patch).await.expect(200);
+    assert_eq!(after.data()["conversationConfig"]["turn"]["turnTimeout"], 3.0);
+    assert_eq!(after.data()["name"], "Ann");
+    let back = json!({ "tags": null, "conversationConfig": { "turn": null } });
+    let reset = app.client.patch(&path, back).await.expect(200);
+    assert_eq!(reset.data()["conversationConfig"], before.data()["conversationConfig"]);
+    assert_eq!(app.client.get(&path).await.data(), reset.data());
+}
+
+#[tokio::test(start_paused = true)]
+async fn problems_and_unknown_ids_are_listed() {
+    let app = TestApp::start().await;
+    let answer = app.client.post(CREATE, json!({ "nam": "x" })).await.expect(400);
+    let paths: Vec<&str> = answer.fields().into_iter().map(|(path, _)| path).collect();
+    for path in ["nam", "name", "conversationConfig.agent.prompt.prompt"] {
+        assert!(paths.contains(&path), "{path} in {paths:?}");
+    }
+    let mut body = minimal();
+    let nobody = actors::id::AgentId::new();
+    let prompt = &mut body["conversationConfig"]["agent"]["prompt"];
+    prompt["knowledgeBase"] = json!([nobody]);
+    prompt["builtInTools"] = json!({ "transferToAgent": { "transfers": [{ "agentId": nobody, "condition": "x" }] } });
+    let answer = app.client.post(CREATE, body).await.expect(400);
+    assert_eq!(
+        answer.fields(),
+        [
+            (
+                "conversationConfig.agent.prompt.builtInTools.transferToAgent.transfers[0].agentId",
+                "not_found"
+            ),
+            ("conversationConfig.agent.prompt.knowledgeBase[0]", "not_found"),
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_strangers_agent_is_a_404() {
+    let app = TestApp::start().await;
+    let path = format!("/public/v1/agents/{}", app.agent().await);
+    let stranger = app.stranger().await;
+    stranger.get(&path).await.expect(404);
+    stranger.patch(&path, json!({ "name": "mine" })).await.expect(404);
+    app.client.get("/public/v1/agents/create").await.expect(405);
+    app.client.get("/public/v1/agents/ABC").await.expect(404);
+}

@@ -1,0 +1,161 @@
+//! The envelope around every answer, the framework's refusals and panics included.
+
+use serde_json::json;
+
+use crate::support::{
+    app::{PANICS, TestApp},
+    client::send,
+};
+
+#[tokio::test(start_paused = true)]
+async fn every_refusal_is_in_the_envelope() {
+    let app = TestApp::start().await;
+    let client = &app.client;
+    let text = |kind: &str, body: &'static str| {
+        let request = client
+            .request("POST", "/public/v1/contacts")
+            .header("content-type", kind);
+        send(request.body(body))
+    };
+    for (answer, status, code) in [
+        (client.get("/public/v1/nothing").await, 404, "not_found"),
+        (client.get("/nothing").await, 404, "not_found"),
+        (client.get("/public/v1/campaigns/").await, 404, "not_found"),
+        (client.get("/public/v1/contacts/%ff").await, 404, "not_found"),
+        (client.delete("/public/v1/me").await, 405, "method_not_allowed"),
+        (client.get("/public/v1/contacts").await, 405, "method_not_allowed"),
+        (text("text/plain", "{}").await, 415, "unsupported_media_type"),
+        (text("application/json", "{").await, 400, "invalid_request"),
+        (text("application/json", "").await, 400, "invalid_request"),
+        (text("application/json", "[]").await, 400, "invalid_request"),
+        (
+            text("application/json; charset=utf-8", "null").await,
+            400,
+            "invalid_request",
+        ),
+        (
+            text("application/json", "{\"name\":\"a\",\"name\":\"b\"}").await,
+            400,
+            "invalid_request",
+        ),
+        (client.get(PANICS).await, 500, "internal"),
+    ] {
+        assert_eq!((answer.status, answer.code()), (status, code), "{}", answer.body);
+    }
+    let refused = client.delete("/public/v1/me").await;
+    let allow = refused.headers["allow"].to_str().unwrap();
+    assert!(allow.contains("GET") && !allow.contains("DELETE"), "{allow}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_leaks_nothing_and_the_server_goes_on() {
+    let app = TestApp::start().await;
+    let answer = app.client.get(PANICS).await.expect(500);
+    assert!(!answer.body.to_string().contains("as asked"));
+    app.client.get("/public/health").await.expect(200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_beyond_a_mebibyte_is_refused_and_one_below_is_read() {
+    let app = TestApp::start().await;
+    for (size, status) in [(1024 * 1024 - 64, 400), (1024 * 1024 + 1, 413), (9 * 1024 * 1024, 413)] {
+        let body = format!("{{\"note\":\"{}\"}}", "x".repeat(size));
+        let answer = app.client.post_text("/public/v1/contacts", body).await;
+        assert_eq!(answer.status, status, "{size}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_clients_request_id_is_kept_when_it_is_sane() {
+    let app = TestApp::start().await;
+    let with = |id: &'static str| {
+        send(
+            app.client
+                .request("GET", "/public/v1/campaigns")
+                .header("x-request-id", id),
+        )
+    };
+    assert_eq!(with("abc-1.2_3").await.body["requestId"], "abc-1.2_3");
+    assert_ne!(with("no spaces").await.body["requestId"], "no spaces");
+    let (first, second) = (
+        app.client.get("/public/health").await,
+        app.client.get("/public/health").await,
+    );
+    assert_ne!(first.headers["x-request-id"], second.headers["x-request-id"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn head_answers_like_get_without_a_body() {
+    let app = TestApp::start().await;
+    for path in ["/public/health", "/public/v1/me", "/public/v1/nothing"] {
+        let get = app.client.get(path).await;
+        let head = app.client.request("HEAD", path).send().await.unwrap();
+        assert_eq!(head.status().as_u16(), get.status, "{path}");
+        assert_eq!(
+            head.headers()["content-length"],
+            get.headers["content-length"],
+            "{path}"
+        );
+        assert!(head.bytes().await.unwrap().is_empty(), "{path}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unknown_query_parameter_is_refused_on_every_operation() {
+    let app = TestApp::start().await;
+    let id = app.account.id;
+    for (method, path) in [
+        ("GET", "/public/health".to_owned()),
+        ("GET", "/public/v1/me".to_owned()),
+        ("POST", "/public/v1/agents/create".to_owned()),
+        ("GET", format!("/public/v1/agents/{id}")),
+        ("PATCH", format!("/public/v1/agents/{id}")),
+        ("POST", "/public/v1/contacts".to_owned()),
+        ("GET", format!("/public/v1/contacts/{id}")),
+        ("DELETE", format!("/public/v1/contacts/{id}")),
+        ("GET", "/public/v1/campaigns".to_owned()),
+        ("POST", "/public/v1/campaigns".to_owned()),
+        ("POST", "/public/v1/campaigns/csv".to_owned()),
+        ("GET", format!("/public/v1/campaigns/{id}")),
+        ("POST", format!("/public/v1/campaigns/{id}/launch")),
+        ("POST", format!("/public/v1/campaigns/{id}/pause")),
+        ("POST", format!("/public/v1/campaigns/{id}/stop")),
+        ("GET", "/public/v1/conversations".to_owned()),
+        ("GET", format!("/public/v1/conversations/{id}")),
+    ] {
+        let answer = send(app.client.request(method, &format!("{path}?zzz=1")).json(&json!({}))).await;
+        assert_eq!(answer.status, 400, "{method} {path}: {}", answer.body);
+        assert_eq!(answer.fields(), [("zzz", "unknown_parameter")], "{method} {path}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_problems_of_a_query_are_listed() {
+    let app = TestApp::start().await;
+    let answer = app
+        .client
+        .get("/public/v1/campaigns?pagesize=5&status=x&active=yes&cursor=x&name=a&name=b")
+        .await;
+    assert_eq!(
+        answer.expect(400).fields(),
+        [
+            ("pagesize", "unknown_parameter"),
+            ("name", "repeated"),
+            ("status", "invalid_value"),
+            ("active", "invalid_value"),
+            ("cursor", "invalid_value"),
+        ]
+    );
+    for size in ["0", "101", "x", "-1", "1.5", ""] {
+        for list in ["campaigns", "conversations"] {
+            let answer = app
+                .client
+                .get(&format!("/public/v1/{list}?pageSize={size}"))
+                .await
+                .expect(400);
+            assert_eq!(answer.fields(), [("pageSize", "out_of_range")], "{size}");
+        }
+    }
+    let answer = app.client.get("/public/v1/campaigns?pagesize=5").await;
+    assert!(answer.text("/error/message").contains("did you mean `pageSize`"));
+}

@@ -1,0 +1,5 @@
+//! What the tests of behaviour share: the real server on a port of its own, and a tiny client.
+
+pub mod app;
+pub mod client;
+pub mod switchboard;

@@ -1,0 +1,122 @@
+//! The real server with the memory store: `let app = TestApp::start().await;`.
+
+use std::{net::SocketAddr, sync::Arc};
+
+use actors::{
+    id::AccountId,
+    ports::store::{Account, DirectoryStore, NewAccount},
+    testkit::memory_store::MemoryStore,
+    time::{Timestamp, TokioClock},
+};
+use axum::{Router, routing::get};
+use ringback::{
+    api_key::generate_key,
+    rest::{self, RestState},
+    server::{ServerLimits, serve},
+};
+use serde_json::json;
+use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
+
+use super::{client::Client, switchboard::FakeNode};
+
+/// A path that panics, in tests only.
+pub const PANICS: &str = "/public/v1/campaigns/test/panic";
+
+/// 2026-01-01T00:00:00Z.
+pub const START: Timestamp = Timestamp(1_767_225_600_000_000);
+
+/// A running server. Ends when it is dropped.
+pub struct TestApp {
+    pub address: SocketAddr,
+    pub store: Arc<MemoryStore>,
+    pub node: FakeNode,
+    pub account: Account,
+    /// Speaks for `account`.
+    pub client: Client,
+    pub shutdown: Option<oneshot::Sender<()>>,
+    pub server: JoinHandle<()>,
+}
+
+impl TestApp {
+    pub async fn start() -> Self {
+        Self::with_limits(ServerLimits::default()).await
+    }
+
+    pub async fn with_limits(limits: ServerLimits) -> Self {
+        let store = Arc::new(MemoryStore::new(Arc::new(TokioClock::starting_at(START))));
+        let node = FakeNode::default();
+        let state = RestState {
+            store: store.clone(),
+            switchboard: node.spawn(store.clone()).await,
+            carrier_is_simulated: true,
+            readiness: Arc::new(|agent| match agent.conversation_config.agent.prompt.llm.as_str() {
+                "interviewer" => Ok(()),
+                other => Err(format!("`{other}` needs OPENAI_API_KEY")),
+            }),
+            spool_dir: std::env::temp_dir(),
+        };
+        let routes = rest::routes(state).route(PANICS, get(panics));
+        let (address, shutdown, server) = serve_router(rest::with_envelope(routes), limits).await;
+        let (account, key) = new_account(&store, "ada@example.com").await;
+        Self {
+            address,
+            client: Client::new(&format!("http://{address}"), &key),
+            store,
+            node,
+            account,
+            shutdown: Some(shutdown),
+            server,
+        }
+    }
+
+    /// A client of another account.
+    pub async fn stranger(&self) -> Client {
+        let (_, key) = new_account(&self.store, "eve@example.com").await;
+        Client::new(&self.client.base, &key)
+    }
+
+    /// A new agent's id.
+    pub async fn agent(&self) -> String {
+        let prompt = json!({ "agent": { "prompt": { "prompt": "Ask for the city." } } });
+        let body = json!({ "name": "Ann", "conversationConfig": prompt });
+        let made = self.client.post("/public/v1/agents/create", body).await.expect(201);
+        made.text("/data/agentId")
+    }
+}
+
+async fn panics() {
+    panic!("as asked");
+}
+
+/// Serves any router on a port of its own.
+pub async fn serve_router(router: Router, limits: ServerLimits) -> (SocketAddr, oneshot::Sender<()>, JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (shutdown, asked) = oneshot::channel::<()>();
+    let server = tokio::spawn(serve(listener, router, limits, async {
+        let _ = asked.await;
+    }));
+    (address, shutdown, server)
+}
+
+/// A new account and its key.
+pub async fn new_account(store: &MemoryStore, email: &str) -> (Account, String) {
+    let (plain, key) = generate_key();
+    let account = Account {
+        id: AccountId::new(),
+        email: email.to_owned(),
+    };
+    let new = NewAccount {
+        account: account.clone(),
+        webhook_secret: "whsec_test".into(),
+        key,
+    };
+    store.create_account(new).await.unwrap();
+    (account, plain)
+}
+
+impl Drop for TestApp {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}

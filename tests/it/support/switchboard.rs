@@ -1,0 +1,135 @@
+//! A node of which only the door for commands is there: it moves the campaign's row, or answers as a test says.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use actors::{
+    campaigns::{CampaignCommand, CommandError},
+    id::CampaignId,
+    node::NodeSnapshot,
+    ports::store::{CampaignRow, CampaignStatus, CampaignStore, StateChange},
+    switchboard::SwitchboardMessage,
+    testkit::memory_store::MemoryStore,
+};
+use ractor::{Actor, ActorProcessingErr, ActorRef};
+
+/// What a fake node does with a command.
+#[derive(Debug, Clone, Default)]
+pub enum Mood {
+    /// Obeys.
+    #[default]
+    Obedient,
+    /// Refuses.
+    Refusing(CommandError),
+    /// Takes the command and never answers.
+    Silent,
+}
+
+/// The handle a test keeps.
+#[derive(Clone, Default)]
+pub struct FakeNode {
+    inner: Arc<Mutex<(Mood, Vec<(CampaignId, CampaignCommand)>)>>,
+}
+
+impl FakeNode {
+    pub fn set(&self, mood: Mood) {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner).0 = mood;
+    }
+
+    pub fn commands(&self) -> Vec<(CampaignId, CampaignCommand)> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner).1.clone()
+    }
+
+    fn note(&self, campaign: CampaignId, command: CampaignCommand) -> Mood {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.1.push((campaign, command));
+        inner.0.clone()
+    }
+
+    pub async fn spawn(&self, store: Arc<MemoryStore>) -> ActorRef<SwitchboardMessage> {
+        let (actor, _) = Actor::spawn(None, FakeSwitchboard, (self.clone(), store))
+            .await
+            .unwrap();
+        actor
+    }
+}
+
+struct FakeSwitchboard;
+
+struct State {
+    node: FakeNode,
+    store: Arc<MemoryStore>,
+    unanswered: Vec<SwitchboardMessage>,
+}
+
+impl Actor for FakeSwitchboard {
+    type Msg = SwitchboardMessage;
+    type State = State;
+    type Arguments = (FakeNode, Arc<MemoryStore>);
+
+    async fn pre_start(
+        &self,
+        _: ActorRef<Self::Msg>,
+        (node, store): Self::Arguments,
+    ) -> Result<State, ActorProcessingErr> {
+        Ok(State {
+            node,
+            store,
+            unanswered: Vec::new(),
+        })
+    }
+
+    async fn handle(
+        &self,
+        _: ActorRef<Self::Msg>,
+        message: Self::Msg,
+        state: &mut State,
+    ) -> Result<(), ActorProcessingErr> {
+        match message {
+            SwitchboardMessage::Command {
+                account,
+                campaign,
+                command,
+                reply,
+            } => match state.node.note(campaign, command) {
+                Mood::Obedient => {
+                    let row = state.store.campaign(account, campaign).await;
+                    let answer = match row {
+                        Ok(row) => obey(&state.store, &row, command).await,
+                        Err(_) => Err(CommandError::NotFound),
+                    };
+                    reply.send(answer)?;
+                }
+                Mood::Refusing(error) => reply.send(Err(error))?,
+                Mood::Silent => state.unanswered.push(SwitchboardMessage::Command {
+                    account,
+                    campaign,
+                    command,
+                    reply,
+                }),
+            },
+            SwitchboardMessage::Inspect(reply) => reply.send(NodeSnapshot::default())?,
+            SwitchboardMessage::Progress { .. } | SwitchboardMessage::Media { .. } | SwitchboardMessage::Drain => {}
+        }
+        Ok(())
+    }
+}
+
+async fn obey(store: &MemoryStore, row: &CampaignRow, command: CampaignCommand) -> Result<CampaignRow, CommandError> {
+    let status = match (command, row.status) {
+        (CampaignCommand::Launch, CampaignStatus::Running) => return Err(CommandError::InvalidTransition(row.status)),
+        (CampaignCommand::Launch, _) => CampaignStatus::Running,
+        (_, CampaignStatus::Draft) => return Err(CommandError::InvalidTransition(row.status)),
+        (CampaignCommand::Pause, _) => CampaignStatus::Paused,
+        (CampaignCommand::Stop { .. }, _) => CampaignStatus::Stopped,
+    };
+    let change = StateChange {
+        status,
+        active: status == CampaignStatus::Running,
+        scheduled: false,
+        next_run_at: None,
+        reason: None,
+        cancel_waiting: false,
+    };
+    let changed = store.change_state(row.id, row.version, change).await;
+    changed.map_err(|error| CommandError::Unavailable(error.to_string()))
+}
