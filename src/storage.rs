@@ -74,6 +74,14 @@ impl SqlStore {
         self.writer.failed()
     }
 
+    /// Waits until every accepted write is on disk and the database file is free; later calls are `Unavailable`.
+    pub async fn close(&self) {
+        self.writer.close().await;
+        if let Some(readers) = &self.readers {
+            readers.close().await;
+        }
+    }
+
     /// Runs one operation in the next group commit and answers when that is on disk.
     async fn write<T, F>(&self, operation: F) -> StoreResult<T>
     where

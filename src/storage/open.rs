@@ -116,3 +116,33 @@ async fn readers(url: &str, dialect: &'static Dialect) -> StoreResult<AnyPool> {
         .await
         .map_err(unavailable)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn setting(conn: &mut AnyConnection, pragma: &'static str) -> String {
+        let row = sqlx::query(pragma).fetch_one(conn).await.unwrap();
+        let number = row.try_get::<i64, _>(0).map(|value| value.to_string());
+        number.unwrap_or_else(|_| row.get(0))
+    }
+
+    #[tokio::test]
+    async fn commits_are_synced_and_readers_cannot_write() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}", folder.path().join("new/ringback.db").display());
+        let mut opened = open(&url).await.unwrap();
+        assert_eq!(setting(&mut opened.writer, "PRAGMA journal_mode").await, "wal");
+        assert_eq!(setting(&mut opened.writer, "PRAGMA synchronous").await, "2");
+        assert_eq!(setting(&mut opened.writer, "PRAGMA foreign_keys").await, "1");
+        let readers = opened.readers.unwrap();
+        let written = sqlx::query("DELETE FROM accounts").execute(&readers).await;
+        assert!(written.is_err());
+    }
+
+    #[tokio::test]
+    async fn another_kind_of_database_is_refused_by_name() {
+        let error = open("mysql://localhost/x").await.err().unwrap();
+        assert!(error.to_string().contains("write sqlite://PATH"), "{error}");
+    }
+}

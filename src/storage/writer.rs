@@ -16,7 +16,7 @@ use futures_util::future::BoxFuture;
 use sqlx::{AnyConnection, Connection};
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::{Work, dialect::Dialect, rows::unavailable};
+use super::{Work, dialect::Dialect};
 
 /// Operations that may wait; the next caller waits to be let in.
 const QUEUE: usize = 1_024;
@@ -70,9 +70,16 @@ where
     }
 }
 
-/// The door to the writer task, which ends when this is dropped and its queue is empty.
+/// What the task is sent.
+enum Message {
+    Run(Box<dyn Operation>),
+    /// Finish what was accepted, close the connection, free the file, then answer.
+    Close(oneshot::Sender<()>),
+}
+
+/// The door to the writer task, which ends when this is closed or dropped and its queue is empty.
 pub(super) struct Writer {
-    queue: mpsc::Sender<Box<dyn Operation>>,
+    queue: mpsc::Sender<Message>,
     failed: watch::Receiver<bool>,
 }
 
@@ -100,8 +107,12 @@ impl Writer {
             alarm: Alarm(failed),
         };
         tokio::spawn(async move {
-            task.run(waiting).await;
+            let closer = task.run(waiting).await;
             drop(lock);
+            if let Some(closer) = closer {
+                // Whoever asked may have gone away.
+                let _ = closer.send(());
+            }
         });
         Self {
             queue,
@@ -111,6 +122,15 @@ impl Writer {
 
     pub(super) fn failed(&self) -> watch::Receiver<bool> {
         self.failed.clone()
+    }
+
+    /// Waits until all that was accepted is on disk and the file is free. Later operations are refused.
+    pub(super) async fn close(&self) {
+        let (closed, closing) = oneshot::channel();
+        if self.queue.send(Message::Close(closed)).await.is_ok() {
+            // An error means that the task ended by itself.
+            let _ = closing.await;
+        }
     }
 
     pub(super) async fn run<T, F>(&self, work: F) -> StoreResult<T>
@@ -124,7 +144,8 @@ impl Writer {
             result: None,
             reply,
         };
-        let admitted = self.queue.send_timeout(Box::new(operation), ADMISSION).await;
+        let message = Message::Run(Box::new(operation));
+        let admitted = self.queue.send_timeout(message, ADMISSION).await;
         admitted.map_err(|error| match error {
             mpsc::error::SendTimeoutError::Timeout(_) => {
                 StoreError::Unavailable("too many writes wait for the database".to_owned())
@@ -136,7 +157,7 @@ impl Writer {
 }
 
 fn gone() -> StoreError {
-    StoreError::Unavailable("the database writer has stopped after a failed commit".to_owned())
+    StoreError::Unavailable("the database is closed, or its last commit failed".to_owned())
 }
 
 /// Raised for good by a failed commit, and by a panic of the task.
@@ -166,40 +187,55 @@ struct Task {
 }
 
 impl Task {
-    async fn run(mut self, mut waiting: mpsc::Receiver<Box<dyn Operation>>) {
-        while let Some(first) = waiting.recv().await {
-            let mut group = vec![first];
-            let outcome = self.commit_group(&mut group, &mut waiting).await;
-            let (answer, fatal) = match outcome {
-                Ok(()) => (Ok(()), false),
-                Err(GroupError::Passing(error)) => (Err(error), false),
-                Err(GroupError::Fatal(error)) => (Err(error), true),
-            };
-            if let Err(error) = &answer {
-                tracing::error!(%error, fatal, operations = group.len(), "a group of writes was not committed");
+    async fn run(mut self, mut waiting: mpsc::Receiver<Message>) -> Option<oneshot::Sender<()>> {
+        let mut closer = None;
+        while let Some(message) = waiting.recv().await {
+            let mut group = Vec::new();
+            match message {
+                Message::Run(first) => group.push(first),
+                Message::Close(closed) => close_queue(&mut waiting, &mut closer, closed),
             }
-            if fatal {
-                // Before the callers hear of it, so that none of them finds the store sound.
-                self.alarm.0.send_replace(true);
-            }
-            for operation in group {
-                operation.answer(answer.clone());
-            }
-            if fatal {
-                return;
+            if !group.is_empty() && !self.answer_group(group, &mut waiting, &mut closer).await {
+                return closer;
             }
         }
         if let Err(error) = self.conn.close().await {
             tracing::warn!(%error, "the database was not closed cleanly");
         }
+        closer
+    }
+
+    /// Commits a group and tells its callers; false when nothing more may be written.
+    async fn answer_group(
+        &mut self,
+        mut group: Vec<Box<dyn Operation>>,
+        waiting: &mut mpsc::Receiver<Message>,
+        closer: &mut Option<oneshot::Sender<()>>,
+    ) -> bool {
+        let (answer, fatal) = match self.commit_group(&mut group, waiting, closer).await {
+            Ok(()) => (Ok(()), false),
+            Err(GroupError::Passing(error)) => (Err(error), false),
+            Err(GroupError::Fatal(error)) => (Err(error), true),
+        };
+        if let Err(error) = &answer {
+            tracing::error!(%error, fatal, operations = group.len(), "a group of writes was not committed");
+        }
+        if fatal {
+            // Before the callers hear of it, so that none of them finds the store sound.
+            self.alarm.0.send_replace(true);
+        }
+        for operation in group {
+            operation.answer(answer.clone());
+        }
+        !fatal
     }
 
     async fn commit_group(
         &mut self,
         group: &mut Vec<Box<dyn Operation>>,
-        waiting: &mut mpsc::Receiver<Box<dyn Operation>>,
+        waiting: &mut mpsc::Receiver<Message>,
+        closer: &mut Option<oneshot::Sender<()>>,
     ) -> Result<(), GroupError> {
-        let passing = |error| GroupError::Passing(unavailable(error));
         let mut transaction = self.conn.begin_with(self.dialect.begin).await.map_err(passing)?;
         let began = Instant::now();
         let mut next = 0;
@@ -217,12 +253,121 @@ impl Task {
             }
             next += 1;
             if next == group.len() && next < GROUP_SIZE && began.elapsed() < GROUP {
-                // Callers just answered by the commit before this one are about to come back.
+                // Callers answered by the commit before this one are about to come back.
                 tokio::task::yield_now().await;
-                group.extend(waiting.try_recv().ok());
+                match waiting.try_recv() {
+                    Ok(Message::Run(operation)) => group.push(operation),
+                    Ok(Message::Close(closed)) => close_queue(waiting, closer, closed),
+                    Err(_) => {}
+                }
             }
         }
         let committed = transaction.commit().await;
-        committed.map_err(|error| GroupError::Fatal(unavailable(error)))
+        committed.map_err(|error| GroupError::Fatal(StoreError::Unavailable(format!("commit failed: {error}"))))
+    }
+}
+
+fn passing(error: sqlx::Error) -> GroupError {
+    GroupError::Passing(StoreError::Unavailable(format!("transaction failed: {error}")))
+}
+
+fn close_queue(
+    waiting: &mut mpsc::Receiver<Message>,
+    closer: &mut Option<oneshot::Sender<()>>,
+    closed: oneshot::Sender<()>,
+) {
+    waiting.close();
+    *closer = Some(closed);
+}
+
+#[cfg(test)]
+mod tests {
+    use actors::time::SystemClock;
+
+    use super::*;
+    use crate::storage::{
+        dialect::SQLITE,
+        rows::{Columns, unavailable},
+    };
+
+    async fn writer() -> Writer {
+        sqlx::any::install_default_drivers();
+        let mut conn = AnyConnection::connect("sqlite::memory:").await.unwrap();
+        for table in [
+            "parent (id BIGINT PRIMARY KEY)",
+            "child (id BIGINT REFERENCES parent (id))",
+        ] {
+            let create = sqlx::AssertSqlSafe(format!("CREATE TABLE {table}"));
+            sqlx::query(create).execute(&mut conn).await.unwrap();
+        }
+        Writer::start(conn, None, Arc::new(SystemClock), &SQLITE)
+    }
+
+    async fn all(work: Work<'_>, statements: &'static [&'static str]) -> StoreResult<()> {
+        for statement in statements {
+            let done = sqlx::query(*statement).execute(&mut *work.conn).await;
+            done.map_err(unavailable)?;
+        }
+        Ok(())
+    }
+
+    async fn execute(writer: &Writer, statements: &'static [&'static str]) -> StoreResult<()> {
+        writer.run(move |work| Box::pin(all(work, statements))).await
+    }
+
+    async fn count(work: Work<'_>) -> StoreResult<i64> {
+        let row = sqlx::query("SELECT COUNT(*) AS parents FROM parent")
+            .fetch_one(work.conn)
+            .await;
+        row.unwrap().int("parents")
+    }
+
+    async fn parents(writer: &Writer) -> StoreResult<i64> {
+        writer.run(|work| Box::pin(count(work))).await
+    }
+
+    #[tokio::test]
+    async fn a_failing_operation_leaves_its_neighbours_alone() {
+        let writer = writer().await;
+        let (one, bad, two) = tokio::join!(
+            execute(&writer, &["INSERT INTO parent VALUES (1)"]),
+            execute(
+                &writer,
+                &["INSERT INTO parent VALUES (5)", "INSERT INTO child VALUES (9)"]
+            ),
+            execute(&writer, &["INSERT INTO parent VALUES (2)"]),
+        );
+        assert_eq!((one, bad, two), (Ok(()), Err(StoreError::NotFound), Ok(())));
+        assert_eq!(parents(&writer).await, Ok(2));
+        assert!(!*writer.failed().borrow());
+    }
+
+    #[tokio::test]
+    async fn after_a_failed_commit_nothing_is_written() {
+        let writer = writer().await;
+        // A deferred constraint is checked by the commit.
+        let broken = &["PRAGMA defer_foreign_keys = ON", "INSERT INTO child VALUES (9)"];
+        let (neighbour, broken) = tokio::join!(
+            execute(&writer, &["INSERT INTO parent VALUES (1)"]),
+            execute(&writer, broken)
+        );
+        for outcome in [
+            neighbour,
+            broken,
+            execute(&writer, &["INSERT INTO parent VALUES (2)"]).await,
+        ] {
+            assert!(matches!(outcome, Err(StoreError::Unavailable(_))), "{outcome:?}");
+        }
+        assert!(*writer.failed().borrow());
+    }
+
+    #[tokio::test]
+    async fn what_was_accepted_is_written_before_the_writer_closes() {
+        let writer = writer().await;
+        let (written, ()) = tokio::join!(execute(&writer, &["INSERT INTO parent VALUES (1)"]), writer.close());
+        assert_eq!(written, Ok(()));
+        let late = execute(&writer, &["INSERT INTO parent VALUES (2)"]).await;
+        assert!(matches!(late, Err(StoreError::Unavailable(_))), "{late:?}");
+        writer.close().await;
     }
 }

@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use actors::testkit::store_conformance::{Fixture, ManualClock};
+use actors::{
+    ports::store::{AttemptStore, CampaignStore, RecordStore, StoreError},
+    testkit::store_conformance::{Fixture, ManualClock, new_account},
+};
+use futures_util::future::join_all;
 use ringback::storage::SqlStore;
 use tempfile::TempDir;
 
@@ -19,4 +23,88 @@ async fn on_disk() -> (Fixture, TempDir) {
 
 mod conformance_on_disk {
     actors::store_conformance!(super::on_disk, flavor = "multi_thread", worker_threads = 2);
+}
+
+async fn in_memory() -> (Fixture, ()) {
+    let clock = Arc::new(ManualClock::new());
+    let store = Arc::new(SqlStore::open("sqlite::memory:", clock.clone()).await.unwrap());
+    (Fixture { store, clock }, ())
+}
+
+mod conformance_in_memory {
+    actors::store_conformance!(super::in_memory);
+}
+
+#[tokio::test]
+async fn a_second_process_is_refused_until_the_first_has_closed() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Arc::new(ManualClock::new());
+    let first = SqlStore::open(&url(&folder), clock.clone()).await.unwrap();
+    let second = SqlStore::open(&url(&folder), clock.clone()).await.err().unwrap();
+    assert!(second.to_string().contains("in use by another process"), "{second}");
+    assert!(second.to_string().contains("ringback.db.lock"), "{second}");
+    first.ping().await.unwrap();
+    first.close().await;
+    assert!(matches!(first.ping().await, Err(StoreError::Unavailable(_))));
+    SqlStore::open(&url(&folder), clock).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_permit_is_on_disk_when_it_is_answered() {
+    let (fixture, folder) = on_disk().await;
+    let clock = fixture.clock.clone();
+    let scene = fixture.scene().await;
+    let campaign = scene.running(0..3).await;
+    let dialing = scene.dialing(campaign).await;
+    let claimed = scene.claim_one(campaign).await;
+    // What a crash would leave behind: the files as they are now, with no goodbye.
+    let crashed = tempfile::tempdir().unwrap();
+    for name in ["ringback.db", "ringback.db-wal"] {
+        std::fs::copy(folder.path().join(name), crashed.path().join(name)).unwrap();
+    }
+    let store = SqlStore::open(&url(&crashed), clock).await.unwrap();
+    let heir = actors::id::NodeId::new();
+    store.register_node(heir).await.unwrap();
+    let orphans = store.take_orphans(heir).await.unwrap();
+    let taken: Vec<_> = orphans.iter().map(|orphan| orphan.claim.attempt).collect();
+    assert_eq!(taken, [dialing.attempt]);
+    let gone = store.conversation(scene.account, claimed.attempt).await;
+    assert_eq!(gone, Err(StoreError::NotFound));
+    assert_eq!(store.progress(campaign).await.unwrap().pending, 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn writes_that_share_a_commit_fail_alone() {
+    let (fixture, _folder) = on_disk().await;
+    // Every third address is taken already.
+    let made = (0..60).map(|n| {
+        let store = fixture.store.clone();
+        async move {
+            store
+                .create_account(new_account(&format!("{}@example.com", n - n % 3 % 2)))
+                .await
+        }
+    });
+    let outcomes = join_all(made).await;
+    let refused = outcomes
+        .iter()
+        .filter(|outcome| **outcome == Err(StoreError::Exists("email")));
+    assert_eq!(refused.count(), 20);
+    assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 40);
+    for n in (0..60).filter(|n| n % 3 != 1) {
+        let keys = fixture.store.api_keys(&format!("rb_{n}@example.com")).await.unwrap();
+        assert_eq!(keys.len(), 1, "{n}");
+    }
+}
+
+#[tokio::test]
+async fn migrations_run_once() {
+    let folder = tempfile::tempdir().unwrap();
+    for _ in 0..2 {
+        let store = SqlStore::open(&url(&folder), Arc::new(ManualClock::new()))
+            .await
+            .unwrap();
+        store.sweep_imports().await.unwrap();
+        store.close().await;
+    }
 }

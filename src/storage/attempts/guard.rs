@@ -95,3 +95,43 @@ pub(super) fn contact_key(row: &AnyRow) -> StoreResult<ContactKey> {
         index: row.int("contact_index")?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    /// Every string that changes or removes rows of `attempts`, with the file it stands in.
+    fn writes(folder: &Path, found: &mut Vec<(String, String)>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                writes(&path, found);
+                continue;
+            }
+            let source = fs::read_to_string(&path).unwrap();
+            let code = source.split("#[cfg(test)]").next().unwrap();
+            for text in code.split('"').filter(|text| {
+                let text = text.trim_start();
+                text.starts_with("UPDATE attempts") || text.starts_with("DELETE FROM attempts")
+            }) {
+                found.push((path.display().to_string(), text.to_owned()));
+            }
+        }
+    }
+
+    #[test]
+    fn no_sql_changes_a_claimed_attempt_without_its_guard() {
+        let mut found = Vec::new();
+        writes(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/storage"), &mut found);
+        assert!(found.len() >= 6, "the search lost its object: {found:?}");
+        for (file, sql) in found {
+            let (_, condition) = sql.split_once("WHERE").unwrap();
+            let guarded = condition.contains("owner = $2 AND epoch = $3");
+            // Nobody holds a queued attempt, and a final one takes only its analysis.
+            let nobodys = condition.contains("state = 'queued'");
+            let analysis =
+                sql.contains("SET summary = $1, analysis = $2 WHERE") && condition.contains("state = 'final'");
+            assert!(guarded || nobodys || analysis, "{file}: {sql}");
+        }
+    }
+}
