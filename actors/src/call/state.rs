@@ -9,6 +9,8 @@ mod leg;
 mod rules;
 mod speech;
 mod talk;
+#[cfg(test)]
+mod tests;
 mod voicemail_flow;
 
 pub use event::{Effect, Event, PermitAnswer};

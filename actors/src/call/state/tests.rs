@@ -1,0 +1,375 @@
+//! Tables of what each phase does with each event, and properties of any sequence.
+
+use std::time::Duration;
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::{
+    agent::Agent,
+    audio_stream::StreamEvent,
+    call::outcome::Ending,
+    ports::{
+        carrier::{CallProgress, DialError, EndCause},
+        language_model::{LanguageError, ReplyEvent},
+        synthesizer::SpeechError,
+    },
+};
+
+fn rules() -> Rules {
+    let agent: Agent = serde_json::from_value(json!({ "conversationConfig": {
+        "agent": {
+            "greetingMessage": "Hello.",
+            "prompt": { "builtInTools": { "voicemailDetection": { "voicemailMessage": "Call us." } } }
+        },
+        "turn": { "silenceEndCallTimeout": 20 }
+    } }))
+    .unwrap();
+    Rules::of(&agent, &std::collections::BTreeMap::new(), Duration::from_secs(30))
+}
+
+fn id(n: u8) -> CarrierCallId {
+    CarrierCallId(format!("leg-{n}"))
+}
+
+fn said(text: &str) -> Event {
+    Event::Stream(StreamEvent::UtteranceEnded {
+        text: text.into(),
+        damaged: false,
+        started_ms: 2_000,
+        ended_ms: 2_500,
+    })
+}
+
+fn ended(speech: u64) -> Event {
+    Event::Stream(StreamEvent::SpeakingEnded {
+        speech: SpeechId(speech),
+        heard: "Hello.".into(),
+        at_ms: 3_000,
+    })
+}
+
+fn text(words: &str) -> Event {
+    Event::Reply(Some(Ok(ReplyEvent::Text(words.into()))))
+}
+
+/// The events that lead from a new call to each phase.
+fn way_to(phase: CallPhase) -> Vec<Event> {
+    let dialing = vec![Event::Permitted(PermitAnswer::Granted)];
+    let then = |before: Vec<Event>, event: Event| -> Vec<Event> { before.into_iter().chain([event]).collect() };
+    match phase {
+        CallPhase::Scheduled => Vec::new(),
+        CallPhase::Dialing => dialing,
+        CallPhase::Ringing => then(way_to(CallPhase::Dialing), Event::Dialed(Ok(id(1)))),
+        CallPhase::Answered => then(way_to(CallPhase::Ringing), Event::MediaOpened),
+        CallPhase::Greeting => then(way_to(CallPhase::Answered), Event::Timer(CallTimer::PickUp)),
+        CallPhase::Listening => then(way_to(CallPhase::Greeting), ended(0)),
+        CallPhase::Thinking => then(way_to(CallPhase::Listening), said("What is it?")),
+        CallPhase::Speaking => then(way_to(CallPhase::Thinking), text("A survey. ")),
+        CallPhase::Voicemail => then(way_to(CallPhase::Answered), said("Leave a message after the beep.")),
+        CallPhase::Closing => then(way_to(CallPhase::Listening), Event::Timer(CallTimer::MaxDuration)),
+        CallPhase::Ended => {
+            let cause = CallProgress::Ended(EndCause::Busy);
+            then(way_to(CallPhase::Ringing), Event::Progress(cause))
+        }
+    }
+}
+
+const PHASES: [CallPhase; 11] = [
+    CallPhase::Scheduled,
+    CallPhase::Dialing,
+    CallPhase::Ringing,
+    CallPhase::Answered,
+    CallPhase::Greeting,
+    CallPhase::Listening,
+    CallPhase::Thinking,
+    CallPhase::Speaking,
+    CallPhase::Voicemail,
+    CallPhase::Closing,
+    CallPhase::Ended,
+];
+
+fn at(phase: CallPhase) -> State {
+    let (mut state, _) = State::new(rules());
+    for event in way_to(phase) {
+        state = state.apply(event, 1_000).0;
+    }
+    assert_eq!(state.phase(), phase, "the way leads there");
+    state
+}
+
+/// The phase after `event`, phase by phase in the order of [`PHASES`].
+fn row(event: &Event) -> Vec<CallPhase> {
+    PHASES
+        .into_iter()
+        .map(|phase| at(phase).apply(event.clone(), 2_000).0.phase())
+        .collect()
+}
+
+#[test]
+fn every_phase_knows_what_each_event_means() {
+    use CallPhase::{
+        Answered as A, Closing as C, Dialing as D, Ended as E, Greeting as G, Listening as L, Ringing as R,
+        Scheduled as S, Speaking as P, Thinking as T, Voicemail as V,
+    };
+    let progress = |fact| Event::Progress(fact);
+    let lost = Event::Stream(StreamEvent::MediaClosed { clean: false });
+    let bye = Event::Stream(StreamEvent::MediaClosed { clean: true });
+    let failed = Event::Reply(Some(Err(LanguageError::Busy)));
+    let table = [
+        (
+            Event::Permitted(PermitAnswer::Granted),
+            [D, D, R, A, G, L, T, P, V, C, E],
+        ),
+        (Event::Permitted(PermitAnswer::Late), [E, D, R, A, G, L, T, P, V, C, E]),
+        (Event::Permitted(PermitAnswer::Lost), [E, D, R, A, G, L, T, P, V, C, E]),
+        (Event::Dialed(Ok(id(2))), [S, R, R, A, G, L, T, P, V, C, E]),
+        (
+            Event::Dialed(Err(DialError::Busy { retry_after: None })),
+            [S, E, R, A, G, L, T, P, V, C, E],
+        ),
+        (
+            Event::Dialed(Err(DialError::Unknown("?".into()))),
+            [S, D, R, A, G, L, T, P, V, C, E],
+        ),
+        (progress(CallProgress::Ringing), [S, R, R, A, G, L, T, P, V, C, E]),
+        (progress(CallProgress::Answered), [S, A, A, A, G, L, T, P, V, C, E]),
+        (
+            progress(CallProgress::Ended(EndCause::Completed)),
+            [S, E, E, C, C, C, C, C, C, C, E],
+        ),
+        (
+            progress(CallProgress::Ended(EndCause::NoAnswer)),
+            [S, E, E, C, C, C, C, C, C, C, E],
+        ),
+        (Event::MediaOpened, [S, A, A, A, G, L, T, P, V, C, E]),
+        (said("Yes."), [S, D, R, G, G, T, T, P, V, C, E]),
+        (said(" "), [S, D, R, G, G, T, T, P, V, C, E]),
+        (said("Please record your message."), [S, D, R, V, V, V, V, V, V, C, E]),
+        (text("Good day to you. "), [S, D, R, A, G, L, P, P, V, C, E]),
+        (failed, [S, D, R, A, G, L, P, P, V, C, E]),
+        (Event::Reply(None), [S, D, R, A, G, L, L, P, V, C, E]),
+        (ended(0), [S, D, R, A, L, L, T, P, V, C, E]),
+        (lost, [S, D, R, C, C, C, C, C, C, C, E]),
+        (bye, [S, D, R, E, E, E, E, E, E, E, E]),
+        (Event::StreamGone { crashed: true }, [S, D, R, E, E, E, E, E, E, E, E]),
+        (Event::Timer(CallTimer::Ring), [S, D, E, A, G, L, T, P, V, C, E]),
+        (Event::Timer(CallTimer::PickUp), [S, D, R, G, G, L, T, P, V, C, E]),
+        (Event::Timer(CallTimer::Turn), [S, D, R, A, G, T, T, P, V, C, E]),
+        (Event::Timer(CallTimer::Silence), [S, D, R, A, G, C, T, P, V, C, E]),
+        (Event::Timer(CallTimer::MaxDuration), [S, D, R, A, C, C, C, C, V, C, E]),
+        (Event::Timer(CallTimer::Closing), [S, D, R, C, G, L, T, P, C, C, E]),
+        (Event::HangUp, [S, D, E, C, C, C, C, C, C, C, E]),
+    ];
+    for (event, expected) in table {
+        assert_eq!(row(&event), expected, "{event:?}");
+    }
+}
+
+fn finishes(effects: &[Effect]) -> Vec<Ending> {
+    let endings = effects.iter().filter_map(|effect| match effect {
+        Effect::Finish(ending) => Some(ending.clone()),
+        _ => None,
+    });
+    endings.collect()
+}
+
+#[test]
+fn a_hang_up_while_the_permit_is_out_sends_nothing() {
+    let state = at(CallPhase::Scheduled).apply(Event::HangUp, 0).0;
+    let (_, effects) = state.apply(Event::Permitted(PermitAnswer::Granted), 10);
+    assert_eq!(effects, [Effect::Finish(Ending::NotSent { delay_ms: 0 })]);
+}
+
+#[test]
+fn a_leg_that_becomes_known_after_the_end_is_hung_up() {
+    let cause = CallProgress::Ended(EndCause::Busy);
+    let state = at(CallPhase::Dialing).apply(Event::Progress(cause), 5).0;
+    let (_, effects) = state.apply(Event::Dialed(Ok(id(7))), 10);
+    assert_eq!(effects, [Effect::HangUpLeg(Some(id(7)))]);
+}
+
+#[test]
+fn callbacks_in_any_order_lead_to_one_outcome() {
+    let facts = [
+        CallProgress::Ringing,
+        CallProgress::Answered,
+        CallProgress::Ended(EndCause::Completed),
+    ];
+    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        let mut state = at(CallPhase::Dialing);
+        let mut all = Vec::new();
+        for index in order {
+            for _ in 0..2 {
+                let (next, effects) = state.apply(Event::Progress(facts[index].clone()), 50);
+                state = next;
+                all.extend(effects);
+            }
+        }
+        let endings = finishes(&all);
+        let expected = EndReason::Completed.outcome(false, std::collections::BTreeMap::new());
+        assert_eq!(endings, [Ending::Outcome(expected)], "{order:?}");
+        assert_eq!(all.iter().filter(|effect| **effect == Effect::WriteAnswered).count(), 1);
+    }
+}
+
+fn any_cause() -> impl Strategy<Value = EndCause> {
+    prop_oneof![
+        Just(EndCause::Completed),
+        Just(EndCause::Busy),
+        Just(EndCause::NoAnswer),
+        Just(EndCause::Rejected),
+        Just(EndCause::InvalidNumber),
+        Just(EndCause::Canceled),
+        Just(EndCause::Failed("x".into())),
+    ]
+}
+
+fn any_dial_result() -> impl Strategy<Value = Result<CarrierCallId, DialError>> {
+    prop_oneof![
+        4 => (0..3u8).prop_map(|n| Ok(id(n))),
+        1 => Just(Err(DialError::InvalidNumber("x".into()))),
+        1 => Just(Err(DialError::Rejected("x".into()))),
+        1 => Just(Err(DialError::Busy { retry_after: None })),
+        1 => Just(Err(DialError::AccountRefused("x".into()))),
+        1 => Just(Err(DialError::Unreachable("x".into()))),
+        2 => Just(Err(DialError::Unknown("x".into()))),
+    ]
+}
+
+fn any_stream_event() -> impl Strategy<Value = StreamEvent> {
+    let speech = || (0..6u64).prop_map(SpeechId);
+    let words = prop_oneof![
+        Just(String::new()),
+        Just("yes".to_owned()),
+        Just("leave a message after the tone".to_owned()),
+    ];
+    let error = || SpeechError::Unavailable("x".into());
+    prop_oneof![
+        2 => (0..50_000u64).prop_map(|at_ms| StreamEvent::SpeechStarted { at_ms }),
+        1 => Just(StreamEvent::Interim { text: "ye".into() }),
+        6 => (words, any::<bool>(), 0..50_000u64, 0..50_000u64).prop_map(|(text, damaged, started_ms, ended_ms)| {
+            StreamEvent::UtteranceEnded { text, damaged, started_ms, ended_ms }
+        }),
+        2 => (speech(), 0..50_000u64).prop_map(|(speech, at_ms)| StreamEvent::SpeakingStarted { speech, at_ms }),
+        2 => (speech(), 0..50_000u64).prop_map(|(speech, at_ms)| {
+            StreamEvent::BargedIn { speech, heard: "a".into(), at_ms }
+        }),
+        6 => (speech(), 0..50_000u64).prop_map(|(speech, at_ms)| {
+            StreamEvent::SpeakingEnded { speech, heard: "a b".into(), at_ms }
+        }),
+        1 => speech().prop_map(move |speech| StreamEvent::SpeechFailed { speech, error: error() }),
+        1 => (0..50_000u64).prop_map(|at_ms| StreamEvent::BeepEnded { at_ms }),
+        1 => Just(StreamEvent::Digit('5')),
+        1 => Just(StreamEvent::DeafnessBegan(SpeechError::Unavailable("x".into()))),
+        1 => any::<bool>().prop_map(|clean| StreamEvent::MediaClosed { clean }),
+    ]
+}
+
+fn any_timer() -> impl Strategy<Value = CallTimer> {
+    prop::sample::select(vec![
+        CallTimer::Ring,
+        CallTimer::MediaWait,
+        CallTimer::PickUp,
+        CallTimer::Turn,
+        CallTimer::Silence,
+        CallTimer::MaxDuration,
+        CallTimer::Closing,
+        CallTimer::Beep,
+        CallTimer::Settle,
+        CallTimer::BargeIn,
+        CallTimer::EndReport,
+    ])
+}
+
+fn any_event() -> impl Strategy<Value = Event> {
+    let tools = prop::sample::select(vec!["collect", "endCall", "skipTurn", "other"]);
+    prop_oneof![
+        3 => prop_oneof![
+            6 => Just(PermitAnswer::Granted),
+            1 => Just(PermitAnswer::Late),
+            1 => Just(PermitAnswer::Forbidden("restricted")),
+        ].prop_map(Event::Permitted),
+        4 => any_dial_result().prop_map(Event::Dialed),
+        2 => prop_oneof![
+            3 => Just(CallProgress::Ringing),
+            3 => Just(CallProgress::Answered),
+            1 => any_cause().prop_map(CallProgress::Ended),
+        ].prop_map(Event::Progress),
+        4 => Just(Event::MediaOpened),
+        16 => any_stream_event().prop_map(Event::Stream),
+        1 => any::<bool>().prop_map(|crashed| Event::StreamGone { crashed }),
+        6 => Just(text("Well, this is it. And")),
+        4 => tools.prop_map(|name| Event::Reply(Some(Ok(ReplyEvent::Tool {
+            name: name.into(),
+            arguments: json!({ "entity": "a", "value": "b" }),
+        })))),
+        1 => Just(Event::Reply(Some(Err(LanguageError::Busy)))),
+        4 => Just(Event::Reply(None)),
+        4 => any_timer().prop_map(Event::Timer),
+        1 => Just(Event::HangUp),
+    ]
+}
+
+/// What surely brings any call to its end.
+fn the_end() -> [Event; 4] {
+    [
+        Event::HangUp,
+        Event::Permitted(PermitAnswer::Lost),
+        Event::Dialed(Err(DialError::Unknown("x".into()))),
+        Event::Timer(CallTimer::EndReport),
+    ]
+}
+
+fn is_cleanup(effect: &Effect) -> bool {
+    matches!(effect, Effect::HangUpLeg(_) | Effect::Record(_))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn any_sequence_of_events_ends_once_and_dials_at_most_once(
+        events in prop::collection::vec(any_event(), 0..80),
+        from in 0..PHASES.len(),
+    ) {
+        let (mut state, mut all) = State::new(rules());
+        let events = way_to(PHASES[from]).into_iter().chain(events).chain(the_end());
+        for (n, event) in events.enumerate() {
+            let over = state.phase() == CallPhase::Ended;
+            let (next, effects) = state.apply(event.clone(), n as u64 * 100);
+            state = next;
+            prop_assert!(!over || effects.iter().all(is_cleanup), "{event:?} after the end: {effects:?}");
+            all.extend(effects);
+        }
+        prop_assert_eq!(state.phase(), CallPhase::Ended);
+        prop_assert_eq!(finishes(&all).len(), 1);
+        prop_assert!(all.iter().filter(|effect| **effect == Effect::Dial).count() <= 1);
+        prop_assert!(all.iter().filter(|effect| **effect == Effect::OpenStream).count() <= 1);
+        prop_assert!(all.iter().filter(|effect| **effect == Effect::WriteAnswered).count() <= 1);
+        let turns: Vec<i64> = all
+            .iter()
+            .filter_map(|effect| match effect {
+                Effect::Record(Fact::Turn(turn)) => Some(turn.seq),
+                _ => None,
+            })
+            .collect();
+        prop_assert_eq!(turns.clone(), (0..turns.len() as i64).collect::<Vec<_>>());
+    }
+
+
+    #[test]
+    fn an_unsent_attempt_never_gets_an_outcome_of_a_dialed_one(events in prop::collection::vec(any_event(), 0..40)) {
+        let (mut state, mut all) = State::new(rules());
+        for event in events {
+            let (next, effects) = state.apply(event, 0);
+            state = next;
+            all.extend(effects);
+        }
+        let dialed = all.contains(&Effect::Dial);
+        for ending in finishes(&all) {
+            prop_assert!(dialed || !matches!(ending, Ending::Outcome(_)));
+        }
+    }
+}
