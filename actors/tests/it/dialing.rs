@@ -1,1 +1,201 @@
-//! The dialer with real calls.
+//! A campaign brings every contact to an outcome, and no more than that.
+
+use std::{collections::HashSet, time::Duration};
+
+use actors::{
+    campaigns::CampaignCommand,
+    node::NodeSettings,
+    ports::{
+        carrier::DialError,
+        store::{CampaignStatus, ConversationStatus, DirectoryStore},
+    },
+};
+use serde_json::json;
+
+use crate::support::{Callees, World, figures, until};
+
+const BUSY: Callees = Callees::Busy(Duration::from_millis(300));
+
+async fn completed(world: &World, campaign: actors::id::CampaignId) {
+    until("completion", async || {
+        world.status(campaign).await == CampaignStatus::Completed
+    })
+    .await;
+}
+
+fn numbers_are_dialed_once(world: &World, contacts: usize) {
+    let dials = world.carrier.dials();
+    let numbers: HashSet<_> = dials.iter().map(|(_, dial)| dial.to.clone()).collect();
+    assert_eq!((dials.len(), numbers.len()), (contacts, contacts));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thousand_contacts_through_twenty_lines_all_reach_an_outcome() {
+    let world = World::new().await;
+    world.carrier.callees(BUSY);
+    let node = world.node(20).await;
+    let campaign = world.campaign(1000).await;
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    until("completion", async || {
+        assert!(figures(&node).await.live_calls <= 20);
+        world.status(campaign).await == CampaignStatus::Completed
+    })
+    .await;
+    numbers_are_dialed_once(&world, 1000);
+    let calls = world.conversations(campaign).await;
+    assert_eq!(calls.len(), 1000);
+    assert!(
+        calls
+            .iter()
+            .all(|c| c.status == ConversationStatus::Failed && c.error.as_deref() == Some("busy"))
+    );
+    let at_rest = async || figures(&node).await.campaigns == 0 && figures(&node).await.live_calls == 0;
+    until("rest", at_rest).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_dial_starts_after_the_answer_to_a_pause_and_a_launch_goes_on_where_it_was() {
+    let world = World::new().await;
+    world.carrier.callees(BUSY);
+    let node = world.node(7).await;
+    let campaign = world.campaign(100).await;
+    for round in 1..=4 {
+        world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(777)).await;
+        world.command(&node, campaign, CampaignCommand::Pause).await.unwrap();
+        let dialed = world.carrier.dials().len();
+        assert!(dialed >= round * 7, "{dialed} in round {round}");
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert_eq!(world.carrier.dials().len(), dialed);
+        assert_eq!(world.conversations(campaign).await.len(), dialed, "nothing else left a trace");
+    }
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    completed(&world, campaign).await;
+    numbers_are_dialed_once(&world, 100);
+    let refused = world.command(&node, campaign, CampaignCommand::Launch).await;
+    assert_eq!(refused, Err(actors::campaigns::CommandError::NothingToDial));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_may_hang_up_the_calls_in_progress() {
+    let world = World::new().await;
+    let node = world.node(5).await;
+    let campaign = world.campaign(20).await;
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    until("calls", async || world.carrier.sockets() == 5).await;
+    let gentle = world.campaign(0).await;
+    assert_ne!(gentle, campaign);
+    let stop = CampaignCommand::Stop { hang_up: true };
+    world.command(&node, campaign, stop).await.unwrap();
+    until("silence", async || figures(&node).await.live_calls == 0).await;
+    assert_eq!(world.carrier.hang_ups().len(), 5);
+    assert_eq!(world.carrier.dials().len(), 5);
+    assert_eq!(world.status(campaign).await, CampaignStatus::Stopped);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pause_lets_calls_in_progress_go_on() {
+    let world = World::new().await;
+    let node = world.node(5).await;
+    let campaign = world.campaign(20).await;
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    until("calls", async || world.carrier.sockets() == 5).await;
+    world.command(&node, campaign, CampaignCommand::Pause).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    assert_eq!(figures(&node).await.live_calls, 5);
+    assert!(world.carrier.hang_ups().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_cannot_be_read_fails_the_campaign_and_costs_no_contact() {
+    let world = World::new().await;
+    let node = world.node(5).await;
+    let campaign = world.campaign(20).await;
+    let broken = json!({ "name": 5 }).as_object().cloned().unwrap();
+    world
+        .store
+        .update_agent(world.account, world.agent, 1, broken)
+        .await
+        .unwrap();
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    until("failure", async || world.status(campaign).await == CampaignStatus::Failed).await;
+    let row = world.row(campaign).await;
+    assert!(row.reason.unwrap().contains("cannot be read"));
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(world.carrier.dials().is_empty());
+    assert!(world.conversations(campaign).await.is_empty());
+    assert_eq!(world.row(campaign).await.start_index, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_account_the_carrier_refuses_does_not_use_up_the_contacts() {
+    let world = World::new().await;
+    let refused = DialError::AccountRefused("no credit".into());
+    world.carrier.callees(Callees::Refused(refused));
+    let node = world.node(4).await;
+    let campaign = world.campaign(50).await;
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(300)).await;
+    let tries = world.carrier.dials().len();
+    assert!((8..=50).contains(&tries), "{tries} dials in five minutes");
+    world.carrier.callees(BUSY);
+    completed(&world, campaign).await;
+    let calls = world.conversations(campaign).await;
+    assert_eq!(calls.len(), 50);
+    assert!(calls.iter().all(|c| c.error.as_deref() == Some("busy")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_number_that_another_campaign_calls_is_waited_for() {
+    let world = World::new().await;
+    world.carrier.callees(Callees::Ring);
+    let node = world.node(5).await;
+    let (first, second) = (world.campaign(1).await, world.campaign(1).await);
+    world.command(&node, first, CampaignCommand::Launch).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    world.command(&node, second, CampaignCommand::Launch).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let row = world.row(second).await;
+    assert_eq!((row.status, row.active), (CampaignStatus::Waiting, true));
+    assert!(row.next_run_at.unwrap() > world.ports.clock.now());
+    completed(&world, first).await;
+    completed(&world, second).await;
+    assert_eq!(world.carrier.dials().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_is_away_stops_dialing_and_drops_no_call() {
+    let world = World::new().await;
+    let node = world.node(5).await;
+    let campaign = world.campaign(8).await;
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    until("calls", async || world.carrier.sockets() == 5).await;
+    let away = actors::ports::store::StoreError::Unavailable("away".into());
+    world.store.fail_with(Some(away));
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(figures(&node).await.live_calls, 5);
+    assert_eq!(world.carrier.dials().len(), 5);
+    world.store.fail_with(None);
+    completed(&world, campaign).await;
+    numbers_are_dialed_once(&world, 8);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_next_start_takes_up_a_running_campaign_and_dials_nobody_twice() {
+    let world = World::new().await;
+    world.carrier.callees(BUSY);
+    let campaign = world.campaign(200).await;
+    let node = world.node(10).await;
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    for _ in 0..5 {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    node.stop().await;
+    let _node = world.node_with(NodeSettings { lines: 10, ..NodeSettings::default() }).await;
+    completed(&world, campaign).await;
+    numbers_are_dialed_once(&world, 200);
+    let calls = world.conversations(campaign).await;
+    assert_eq!(calls.len(), 200);
+    let lost = calls.iter().filter(|c| c.error.as_deref() != Some("busy")).count();
+    assert!(lost <= 10, "{lost} calls were cut off");
+}

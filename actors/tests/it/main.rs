@@ -1,8 +1,10 @@
 //! Tests of whole actors under a paused clock: one file per behaviour.
 
 mod commands;
+mod crashes;
 mod dialing;
 mod journal;
+mod limits;
 mod orphans;
 mod support;
 //! Behaviour of the actors under a paused clock.

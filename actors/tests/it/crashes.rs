@@ -1,0 +1,189 @@
+//! A panic costs what panicked: a call its own outcome, a campaign nothing, the line pool the calls it held.
+
+use std::time::Duration;
+
+use actors::{
+    campaigns::{CampaignCommand, CampaignsMessage},
+    id::{AttemptId, CampaignId},
+    lines::{LinesMessage, LinesSnapshot},
+    node::NodeHandle,
+    ports::{
+        carrier::{CarrierCallId, ListedCall},
+        store::{CampaignStatus, ConversationRow},
+    },
+};
+
+use crate::support::{Callees, World, figures, until};
+
+async fn live(node: &NodeHandle) -> Vec<AttemptId> {
+    let lines = node.siblings().lines.get().unwrap();
+    let snapshot: LinesSnapshot = ractor::call!(lines, LinesMessage::Inspect).unwrap();
+    assert_eq!(snapshot.granted, 0);
+    snapshot.calls
+}
+
+fn sabotage(node: &NodeHandle, attempt: AttemptId, stream: bool) {
+    let message = LinesMessage::Sabotage { attempt, stream };
+    assert!(node.siblings().lines.cast(message).is_ok());
+}
+
+fn ended(calls: &[ConversationRow]) -> Vec<(AttemptId, Option<String>)> {
+    let over = calls.iter().filter(|c| c.ended_at.is_some());
+    over.map(|c| (c.id, c.error.clone())).collect()
+}
+
+/// A node with so many calls that have been answered.
+async fn talking(world: &World, calls: usize) -> (NodeHandle, CampaignId) {
+    let node = world.node(calls).await;
+    let campaign = world.campaign(calls).await;
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    until("calls", async || world.carrier.sockets() == calls).await;
+    (node, campaign)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_panics_ends_failed_with_its_leg_hung_up_and_the_others_go_on() {
+    let world = World::new().await;
+    let (node, campaign) = talking(&world, 50).await;
+    let victim = world.carrier.dialed_attempts()[17];
+    sabotage(&node, victim, false);
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    let over = ended(&world.conversations(campaign).await);
+    assert_eq!(over, [(victim, Some("agent-error: call crashed".into()))]);
+    assert_eq!(world.carrier.hang_ups(), [world.carrier.leg_of(victim)]);
+    let live = live(&node).await;
+    assert_eq!(live.len(), 49);
+    assert!(!live.contains(&victim));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_audio_stream_that_panics_ends_its_call_only() {
+    let world = World::new().await;
+    let (node, campaign) = talking(&world, 50).await;
+    let victim = world.carrier.dialed_attempts()[31];
+    sabotage(&node, victim, true);
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    let over = ended(&world.conversations(campaign).await);
+    assert_eq!(over.len(), 1, "{over:?}");
+    assert_eq!(over[0].0, victim);
+    assert!(over[0].1.as_deref().unwrap().starts_with("agent-error: "), "{over:?}");
+    assert_eq!(world.carrier.hang_ups(), [world.carrier.leg_of(victim)]);
+    assert_eq!(live(&node).await.len(), 49);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_campaign_that_panics_ends_no_call_and_goes_on_where_it_was() {
+    let world = World::new().await;
+    let node = world.node(50).await;
+    let campaign = world.campaign(60).await;
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    until("calls", async || world.carrier.sockets() == 50).await;
+    let sabotage = CampaignsMessage::Sabotage(campaign);
+    assert!(node.siblings().campaigns.cast(sabotage).is_ok());
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert_eq!(ended(&world.conversations(campaign).await), []);
+    assert_eq!(live(&node).await.len(), 50);
+    assert_eq!(figures(&node).await.campaigns, 1);
+    world.carrier.callees(Callees::Busy(Duration::from_secs(1)));
+    until("completion", async || {
+        world.status(campaign).await == CampaignStatus::Completed
+    })
+    .await;
+    assert_eq!(world.carrier.dials().len(), 60, "every contact once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_campaign_that_panics_while_it_dials_loses_no_contact_and_no_line() {
+    let world = World::new().await;
+    world.carrier.callees(Callees::Busy(Duration::from_millis(70)));
+    let node = world.node(10).await;
+    let campaign = world.campaign(300).await;
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    for n in 0..4 {
+        tokio::time::sleep(Duration::from_millis(201 + n * 33)).await;
+        let sabotage = CampaignsMessage::Sabotage(campaign);
+        assert!(node.siblings().campaigns.cast(sabotage).is_ok());
+    }
+    until("completion", async || {
+        world.status(campaign).await == CampaignStatus::Completed
+    })
+    .await;
+    assert_eq!(world.carrier.dials().len(), 300);
+    let calls = world.conversations(campaign).await;
+    assert_eq!(ended(&calls).len(), 300);
+    assert!(live(&node).await.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_panics_before_its_leg_is_known_is_looked_for_at_the_carrier() {
+    for found in [true, false] {
+        let world = World::new().await;
+        world.carrier.callees(Callees::Silence);
+        let node = world.node(1).await;
+        let campaign = world.campaign(1).await;
+        world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+        until("a dial", async || !world.carrier.dials().is_empty()).await;
+        let (_, dial) = world.carrier.dials().remove(0);
+        let call = CarrierCallId("stray".into());
+        let stray = ListedCall {
+            call: call.clone(),
+            attempt: Some(dial.attempt),
+            to: dial.to.to_string(),
+            live: true,
+        };
+        world.carrier.list(3, if found { vec![stray] } else { Vec::new() });
+        sabotage(&node, dial.attempt, false);
+        until("completion", async || {
+            world.status(campaign).await == CampaignStatus::Completed
+        })
+        .await;
+        let error = if found {
+            "agent-error: call crashed"
+        } else {
+            "carrier-error: outcome unknown"
+        };
+        let over = ended(&world.conversations(campaign).await);
+        assert_eq!(over, [(dial.attempt, Some(error.into()))]);
+        assert_eq!(world.carrier.hang_ups(), if found { vec![call] } else { Vec::new() });
+        assert_eq!(world.carrier.dials().len(), 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_line_pool_that_dies_is_replaced_and_its_calls_are_ended_at_the_carrier() {
+    let world = World::new().await;
+    let node = world.node(10).await;
+    let campaign = world.campaign(15).await;
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    until("calls", async || world.carrier.sockets() == 10).await;
+    world.carrier.callees(Callees::Busy(Duration::from_secs(1)));
+    node.siblings().lines.get().unwrap().kill();
+    until("completion", async || {
+        world.status(campaign).await == CampaignStatus::Completed
+    })
+    .await;
+    assert_eq!(world.carrier.hang_ups().len(), 10);
+    assert_eq!(world.carrier.dials().len(), 15);
+    let over = ended(&world.conversations(campaign).await);
+    let crashed = over.iter().filter(|(_, e)| e.as_deref() == Some("agent-error: call crashed"));
+    assert_eq!((over.len(), crashed.count()), (15, 10));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_campaign_supervisor_that_dies_is_replaced_and_costs_no_call() {
+    let world = World::new().await;
+    let node = world.node(10).await;
+    let campaign = world.campaign(15).await;
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    until("calls", async || world.carrier.sockets() == 10).await;
+    node.siblings().campaigns.get().unwrap().kill();
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!(live(&node).await.len(), 10);
+    assert_eq!(figures(&node).await.campaigns, 1);
+    world.carrier.callees(Callees::Busy(Duration::from_secs(1)));
+    until("completion", async || {
+        world.status(campaign).await == CampaignStatus::Completed
+    })
+    .await;
+    assert_eq!(world.carrier.dials().len(), 15);
+}

@@ -1,0 +1,124 @@
+//! Lines, dialing rate, fairness, and the end of dialing.
+
+use std::time::Duration;
+
+use actors::{
+    campaigns::CampaignCommand,
+    id::NodeId,
+    lines::{LinesMessage, LinesSnapshot},
+    node::{NodeHandle, NodeSettings},
+    ports::store::{AttemptStore, CampaignStatus},
+};
+
+use crate::support::{Callees, World, figures, until};
+
+async fn lines(node: &NodeHandle) -> LinesSnapshot {
+    let lines = node.siblings().lines.get().unwrap();
+    ractor::call!(lines, LinesMessage::Inspect).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn fifty_calls_live_at_once_and_no_more_than_there_are_lines() {
+    let world = World::new().await;
+    let node = world.node(50).await;
+    let campaign = world.campaign(80).await;
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    until("fifty calls", async || world.carrier.sockets() == 50).await;
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert_eq!(figures(&node).await.live_calls, 50);
+    assert_eq!(world.carrier.dials().len(), 50);
+    assert_eq!(lines(&node).await.granted, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_second_holds_more_dials_than_the_rate_allows() {
+    let world = World::new().await;
+    world.carrier.callees(Callees::Busy(Duration::from_millis(10)));
+    let settings = NodeSettings {
+        lines: 50,
+        calls_per_second: 3.0,
+        ..NodeSettings::default()
+    };
+    let node = world.node_with(settings).await;
+    let campaigns = [world.campaign(20).await, world.campaign(30).await];
+    tokio::time::sleep(Duration::from_secs(100)).await;
+    for campaign in campaigns {
+        world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    }
+    for campaign in campaigns {
+        until("completion", async || {
+            world.status(campaign).await == CampaignStatus::Completed
+        })
+        .await;
+    }
+    let times: Vec<_> = world.carrier.dials().iter().map(|(at, _)| *at).collect();
+    for (n, at) in times.iter().enumerate() {
+        let second = times[n..].iter().filter(|t| t.duration_since(*at) < Duration::from_secs(1));
+        assert!(second.count() <= 3);
+    }
+    let took = times.last().unwrap().duration_since(times[0]);
+    assert!(took < Duration::from_secs(25), "{took:?} for {} calls", times.len());
+}
+
+#[tokio::test(start_paused = true)]
+async fn campaigns_share_the_lines() {
+    let world = World::new().await;
+    world.carrier.callees(Callees::Busy(Duration::from_secs(2)));
+    let node = world.node(10).await;
+    let campaigns = [world.campaign(500).await, world.campaign(500).await];
+    // Both call the same numbers in the same order; the second is half a list ahead.
+    for campaign in campaigns {
+        world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    }
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let [first, second] = [
+        world.conversations(campaigns[0]).await.len(),
+        world.conversations(campaigns[1]).await.len(),
+    ];
+    assert!(first + second > 100 && second > 20, "{first} and {second} calls");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_campaign_keeps_to_its_own_limit() {
+    let world = World::new().await;
+    let node = world.node(50).await;
+    let campaign = world.campaign_with(30, Some(4)).await;
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    assert_eq!(figures(&node).await.live_calls, 4);
+    assert_eq!(lines(&node).await.granted, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_drain_stops_dialing_at_once_and_hangs_up_after_the_grace_time() {
+    let world = World::new().await;
+    let node = world.node(5).await;
+    let campaign = world.campaign(20).await;
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    until("calls", async || world.carrier.sockets() == 5).await;
+    let begun = tokio::time::Instant::now();
+    node.drain(Duration::from_secs(20)).await;
+    assert!(begun.elapsed() >= Duration::from_secs(20));
+    assert_eq!(figures(&node).await.live_calls, 0);
+    assert_eq!(world.carrier.dials().len(), 5);
+    assert_eq!(world.carrier.hang_ups().len(), 5);
+    assert_eq!(world.status(campaign).await, CampaignStatus::Running);
+    let calls = world.conversations(campaign).await;
+    assert_eq!(calls.iter().filter(|c| c.ended_at.is_some()).count(), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_process_that_was_declared_dead_dials_no_more() {
+    let world = World::new().await;
+    world.carrier.callees(Callees::Busy(Duration::from_secs(1)));
+    let node = world.node(2).await;
+    let campaign = world.campaign(1000).await;
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    world.store.register_node(NodeId::new()).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    let dialed = world.carrier.dials().len();
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(world.carrier.dials().len(), dialed);
+    assert!(figures(&node).await.draining);
+}
