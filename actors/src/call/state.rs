@@ -69,6 +69,7 @@ enum Phase {
 #[derive(Debug, Clone, Default)]
 struct Leg {
     dialed: bool,
+    dialed_ms: u64,
     id: Option<CarrierCallId>,
     answered_ms: Option<u64>,
     media_ms: Option<u64>,
@@ -90,6 +91,8 @@ struct User {
     /// How many utterances those are.
     utterances: usize,
     beep_heard: bool,
+    /// When the last words ended that wait for a reply, in the stream's time.
+    words_ended_ms: Option<u64>,
     /// Milliseconds of silence left, and since when they run.
     silence_left_ms: u64,
     silence_since_ms: Option<u64>,
@@ -157,8 +160,8 @@ impl State {
         let mut effects = Vec::new();
         let fx = &mut effects;
         match event {
-            Event::Permitted(answer) => self.permitted(answer, fx),
-            Event::Dialed(result) => self.dialed(result, fx),
+            Event::Permitted(answer) => self.permitted(answer, now_ms, fx),
+            Event::Dialed(result) => self.dialed(result, now_ms, fx),
             Event::Progress(progress) => self.progress(&progress, now_ms, fx),
             Event::MediaOpened => self.media_opened(now_ms, fx),
             Event::Stream(event) => self.stream_event(event, now_ms, fx),

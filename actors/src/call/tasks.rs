@@ -21,6 +21,10 @@ use crate::{
 /// A permit may be used this long after it was asked for.
 pub(super) const SEND_WITHIN: Duration = Duration::from_secs(5);
 
+/// The store's and the carrier's own limits are shorter; these hold when those fail.
+const PERMIT_WITHIN: Duration = Duration::from_secs(30);
+const DIAL_WITHIN: Duration = Duration::from_secs(15);
+
 /// Tries of one hang-up: half a minute in all.
 const HANG_UP_TRIES: u32 = 8;
 
@@ -35,8 +39,13 @@ const NEXT_PIECE: Duration = Duration::from_secs(10);
 
 /// Asks for the permit.
 pub(super) async fn ask_permit(store: Arc<dyn Store>, claim: Claim, request: PermitRequest, me: ActorRef<CallMessage>) {
-    let answer = AssertUnwindSafe(store.permit(claim, request)).catch_unwind().await;
-    let answer = answer.unwrap_or_else(|_| Err(StoreError::Unavailable("the permit request crashed".into())));
+    let unavailable = |why: &str| Err(StoreError::Unavailable(why.to_owned()));
+    let asked = AssertUnwindSafe(store.permit(claim, request)).catch_unwind();
+    let answer = match timeout(PERMIT_WITHIN, asked).await {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(_)) => unavailable("the permit request crashed"),
+        Err(_) => unavailable("no answer to the permit request"),
+    };
     let _ = me.cast(CallMessage::Permitted(answer));
 }
 
@@ -48,8 +57,12 @@ pub(super) async fn dial(
     me: ActorRef<CallMessage>,
 ) {
     let result = if permit_asked.elapsed() < SEND_WITHIN {
-        let result = AssertUnwindSafe(carrier.dial(&request)).catch_unwind().await;
-        result.unwrap_or_else(|_| Err(DialError::Unknown("the dial request crashed".into())))
+        let sent = AssertUnwindSafe(carrier.dial(&request)).catch_unwind();
+        match timeout(DIAL_WITHIN, sent).await {
+            Ok(Ok(result)) => result,
+            Ok(Err(_)) => Err(DialError::Unknown("the dial request crashed".into())),
+            Err(_) => Err(DialError::Unknown("no answer to the dial request".into())),
+        }
     } else {
         Err(DialError::Unreachable("the permit is too old to be used".into()))
     };

@@ -686,3 +686,31 @@ async fn a_hang_up_that_fails_is_tried_again() {
     assert_eq!(test.hang_ups(), 3);
     assert_eq!(test.outcome(), Some(("cancelled", None)));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_dial_that_is_never_answered_is_unknown_and_not_sent_again() {
+    let test = TestCall::start(greeter(), async |ports, _| {
+        ports.carrier.script_dial(Duration::from_secs(10_000), None);
+    })
+    .await;
+    ms(15_100).await;
+    assert_eq!(test.store.attempt_state(test.attempt()), Some(AttemptState::Unknown));
+    ms(120_000).await;
+    assert_eq!(
+        test.outcome(),
+        Some(("failed", Some("carrier-error: outcome unknown".into())))
+    );
+    assert_eq!(test.ports.carrier.dials().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_panics_leaves_no_task_behind() {
+    let test = TestCall::greeted(greeter()).await;
+    let slow = ScriptedReply::text("never said").with_gap(Duration::from_secs(3));
+    test.ports.language_model.script(slow);
+    test.stream.user_says("Hi.", 300).await;
+    test.call.cast(CallMessage::Sabotage { stream: false }).unwrap();
+    ms(50).await;
+    assert_eq!(test.call.get_status(), ractor::ActorStatus::Stopped);
+    assert_eq!(std::sync::Arc::strong_count(&test.ports.language_model), 1);
+}

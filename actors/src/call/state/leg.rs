@@ -1,5 +1,7 @@
 //! The leg: permit, dial, ringing, answer, media, and the reports of a carrier that may repeat and reorder them.
 
+use serde_json::json;
+
 use super::{Effect, EndReason, PermitAnswer, Phase, State, event_fact};
 use crate::{
     call::{CallTimer, outcome::Ending},
@@ -25,13 +27,14 @@ const ACCOUNT_DELAY_MS: i64 = 60_000;
 const DATABASE_DELAY_MS: i64 = 5_000;
 
 impl State {
-    pub(super) fn permitted(&mut self, answer: PermitAnswer, fx: &mut Vec<Effect>) {
+    pub(super) fn permitted(&mut self, answer: PermitAnswer, now_ms: u64, fx: &mut Vec<Effect>) {
         let Phase::Scheduled { hang_up } = self.phase else {
             return;
         };
         match answer {
             PermitAnswer::Granted if !hang_up => {
                 self.leg.dialed = true;
+                self.leg.dialed_ms = now_ms;
                 self.phase = Phase::Dialing { hang_up: false };
                 fx.push(Effect::Dial);
             }
@@ -45,9 +48,9 @@ impl State {
         }
     }
 
-    pub(super) fn dialed(&mut self, result: Result<CarrierCallId, DialError>, fx: &mut Vec<Effect>) {
+    pub(super) fn dialed(&mut self, result: Result<CarrierCallId, DialError>, now_ms: u64, fx: &mut Vec<Effect>) {
         match result {
-            Ok(id) => self.leg_known(id, fx),
+            Ok(id) => self.leg_known(id, now_ms, fx),
             Err(error) => {
                 if let Phase::Dialing { hang_up } = self.phase {
                     self.dial_failed(error, hang_up, fx);
@@ -56,7 +59,7 @@ impl State {
         }
     }
 
-    fn leg_known(&mut self, id: CarrierCallId, fx: &mut Vec<Effect>) {
+    fn leg_known(&mut self, id: CarrierCallId, now_ms: u64, fx: &mut Vec<Effect>) {
         if !self.leg.dialed || self.leg.id.is_some() {
             return;
         }
@@ -67,6 +70,8 @@ impl State {
             return;
         }
         fx.push(Effect::WriteDialed(id));
+        let detail = json!({ "carrierMs": now_ms.saturating_sub(self.leg.dialed_ms) }).to_string();
+        fx.push(event_fact("dialed", 0, &detail));
         match self.phase {
             Phase::Dialing { hang_up: true } => self.end(EndReason::Cancelled, fx),
             Phase::Dialing { .. } | Phase::Unknown => self.ringing(fx),
@@ -128,12 +133,13 @@ impl State {
 
     fn answered(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         self.leg.answered_ms = Some(now_ms);
+        let detail = json!({ "afterDialMs": now_ms.saturating_sub(self.leg.dialed_ms) }).to_string();
         self.phase = Phase::PickedUp;
         fx.extend([
             Effect::CancelTimer(CallTimer::Settle),
             Effect::CancelTimer(CallTimer::Ring),
             Effect::WriteAnswered,
-            event_fact("answered", 0, "{}"),
+            event_fact("answered", 0, &detail),
         ]);
         let until_close = self.rules.max_duration_ms - self.rules.closing_lead_ms();
         fx.push(Effect::SetTimer(CallTimer::MaxDuration, until_close));

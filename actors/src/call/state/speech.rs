@@ -1,5 +1,7 @@
 //! One speech of the agent, from its first piece to the report of what was heard.
 
+use serde_json::json;
+
 use super::{Effect, State, event_fact};
 use crate::{audio_stream::SpeechId, ports::store::Fact};
 
@@ -49,10 +51,12 @@ impl State {
 
     pub(super) fn speaking_started(&mut self, id: SpeechId, at_ms: u64, now_ms: u64, fx: &mut Vec<Effect>) {
         let elapsed = self.elapsed_ms(now_ms);
+        let waited_ms = self.user.words_ended_ms.take().map(|ended| at_ms.saturating_sub(ended));
+        let detail = json!({ "afterUserMs": waited_ms }).to_string();
         for speech in [&mut self.speech, &mut self.replaced].into_iter().flatten() {
             if speech.id == id && speech.started_ms.is_none() {
                 speech.started_ms = Some(at_ms);
-                fx.push(event_fact("speech_started", elapsed, "{}"));
+                fx.push(event_fact("speech_started", elapsed, &detail));
             }
         }
     }

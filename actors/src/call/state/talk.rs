@@ -193,6 +193,7 @@ impl State {
 
     fn keep_words(&mut self, utterance: &Utterance, fx: &mut Vec<Effect>) {
         self.user.was_wordless = false;
+        self.user.words_ended_ms = Some(utterance.ended_ms);
         let span = self.span(utterance.started_ms, utterance.ended_ms);
         let turn = self.history.user_said(&utterance.text, span, utterance.damaged);
         fx.push(Effect::Record(Fact::Turn(turn)));
