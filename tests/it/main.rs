@@ -10,3 +10,4 @@ mod rest_conversations;
 mod rest_envelope;
 mod rest_server;
 mod support;
+mod storage_model;
