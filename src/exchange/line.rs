@@ -67,9 +67,9 @@ impl Line {
                 Waiting::Mark(name) => {
                     let name = std::mem::take(name);
                     if frame.is_empty() {
-                        due.push(name)
+                        due.push(name);
                     } else {
-                        self.passed.push(name)
+                        self.passed.push(name);
                     }
                     self.waiting.pop_front();
                 }

@@ -11,3 +11,6 @@ mod rest_envelope;
 mod rest_server;
 mod support;
 mod storage_model;
+mod exchange;
+mod exchange_client;
+mod media_route;

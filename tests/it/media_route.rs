@@ -1,0 +1,1 @@
+//! The carrier doors in front of a switchboard.
