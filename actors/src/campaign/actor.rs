@@ -9,13 +9,13 @@ use std::{
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 use tokio::time::Instant;
 
-use super::{CampaignMessage, CampaignSnapshot, Intent, Pacing, commit};
+use super::{CampaignMessage, CampaignSnapshot, Event, Intent, Pacing, commit, unavailable};
 use crate::{
     agent::Agent,
     campaigns::{CampaignCommand, CampaignsMessage, CommandError},
     id::{AttemptId, NodeId},
     lines::LinesMessage,
-    node::{Backoff, Sibling, TaskGuard},
+    node::{Backoff, Sibling, TaskGuard, contained},
     ports::{
         Ports,
         store::{CampaignRow, CampaignStatus},
@@ -195,15 +195,25 @@ impl CampaignState {
         match self.row.status {
             CampaignStatus::Running => self.look(me),
             CampaignStatus::Waiting => self.wait_for_its_time(me),
-            _ => {}
+            // What was in the way when this was written may be gone; if not, it is met again.
+            CampaignStatus::Delayed => self.order(me, Order::Own(Event::ObstacleGone.into())),
+            CampaignStatus::Draft
+            | CampaignStatus::Paused
+            | CampaignStatus::Stopped
+            | CampaignStatus::Completed
+            | CampaignStatus::Failed => {}
         }
     }
 
     fn wait_for_its_time(&mut self, me: &ActorRef<CampaignMessage>) {
-        let Some(at) = self.row.next_run_at else { return };
         let now = self.ports.clock.now();
+        let at = match self.row.next_run_at {
+            Some(at) => at,
+            None if self.row.scheduled => return,
+            None => now,
+        };
         if at <= now {
-            self.order(me, Order::Own(super::Event::TimeCame.into()));
+            self.order(me, Order::Own(Event::TimeCame.into()));
         } else {
             self.wake(me, at.since(now));
         }
@@ -252,7 +262,9 @@ impl CampaignState {
         let (me, store, row) = (me.clone(), Arc::clone(&self.ports.store), self.row.clone());
         // Not bound to this actor: a commit half made is worse than one nobody hears of.
         tokio::spawn(async move {
-            let (latest, changed) = commit(store, row, intent).await;
+            let before = row.clone();
+            let committed = contained(async move { Ok(commit(store, row, intent).await) }).await;
+            let (latest, changed) = committed.unwrap_or_else(|panic| (before, Err(unavailable(&panic))));
             let _ = me.cast(CampaignMessage::StateChanged { latest, changed });
         });
     }

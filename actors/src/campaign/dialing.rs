@@ -8,9 +8,10 @@ use tokio::time::Instant;
 use super::{CampaignMessage, CampaignState, Event, Intent, PlanContext, actor::Order, plan};
 use crate::{
     agent,
-    id::AttemptId,
+    id::{AttemptId, CampaignId, NodeId},
     lines::{HeldClaims, LinesMessage},
-    ports::store::{AgentRow, CampaignStatus, Outcome, Remaining, StoreError},
+    node::contained,
+    ports::store::{AgentRow, CampaignStatus, Outcome, Remaining, Store, StoreError, StoreResult},
 };
 
 /// How often a campaign looks for new work while calls run, and for the end of calls that run elsewhere.
@@ -27,7 +28,7 @@ impl CampaignState {
         let (me, store) = (me.clone(), Arc::clone(&self.ports.store));
         let (campaign, generation) = (self.row.id, self.generation);
         tokio::spawn(async move {
-            let remaining = store.remaining(campaign).await;
+            let remaining = contained(async move { store.remaining(campaign).await }).await;
             let _ = me.cast(CampaignMessage::Counted { generation, remaining });
         });
     }
@@ -64,7 +65,10 @@ impl CampaignState {
             // Ends of our own calls are told; those of others, and retries that fall due, are looked for.
             self.wake(me, LOOK_AGAIN);
         } else if remaining.later > 0 {
-            let next_run_at = remaining.next_due;
+            // Not before a second has passed: the store's clock may be behind ours, and then what is due by ours
+            // would be due later by the store's, over and over.
+            let soonest = self.ports.clock.now().plus(LOOK_AGAIN);
+            let next_run_at = remaining.next_due.map(|due| due.max(soonest));
             self.order(
                 me,
                 Order::Own(Intent {
@@ -131,13 +135,10 @@ impl CampaignState {
         let (me, store, node) = (me.clone(), Arc::clone(&self.ports.store), self.node);
         let (row, generation) = (self.row.clone(), self.generation);
         tokio::spawn(async move {
-            let agent = store.agent(row.account, row.agent).await;
+            let agents = Arc::clone(&store);
+            let agent = contained(async move { agents.agent(row.account, row.agent).await }).await;
             let attempts = match &agent {
-                Ok(_) => {
-                    let limit = i64::try_from(lines).unwrap_or(i64::MAX);
-                    let claimed = store.claim(node, row.id, limit).await;
-                    claimed.map(|attempts| HeldClaims::new(attempts, store))
-                }
+                Ok(_) => contained(async move { claim(store, node, row.id, lines).await }).await,
                 Err(_) => Ok(HeldClaims::new(Vec::new(), store)),
             };
             let _ = me.cast(CampaignMessage::AgentRead { generation, agent });
@@ -273,4 +274,10 @@ impl CampaignState {
             self.wake(me, LOOK_AGAIN);
         }
     }
+}
+
+async fn claim(store: Arc<dyn Store>, node: NodeId, campaign: CampaignId, lines: usize) -> StoreResult<HeldClaims> {
+    let limit = i64::try_from(lines).unwrap_or(i64::MAX);
+    let attempts = store.claim(node, campaign, limit).await?;
+    Ok(HeldClaims::new(attempts, store))
 }

@@ -138,7 +138,7 @@ impl State {
             Self::Running => Self::from_running(event),
             Self::Delayed => Self::from_delayed(event),
             Self::Paused { resumes } => Self::from_paused(resumes, event),
-            Self::Stopped | Self::Failed => self.from_ended(event),
+            Self::Stopped | Self::Failed => self.after_the_end(event),
             // Launching or scheduling it is refused as well, for there is nothing to dial.
             Self::Completed => (event == Event::ContactsReplaced).then_some(Self::Draft),
         }
@@ -201,7 +201,7 @@ impl State {
         }
     }
 
-    fn from_ended(self, event: Event) -> Option<Self> {
+    fn after_the_end(self, event: Event) -> Option<Self> {
         match event {
             Event::Launch => Some(Self::Running),
             Event::Schedule => Some(Self::Waiting),

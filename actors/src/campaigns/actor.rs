@@ -237,6 +237,7 @@ impl CampaignsState {
             && let Some(child) = self.children.remove(&campaign)
         {
             self.by_actor.remove(&child.actor.get_id());
+            self.crashes.remove(&campaign);
             child.actor.stop(None);
             let _ = self.with.lines.cast(LinesMessage::Withdraw(campaign));
         }

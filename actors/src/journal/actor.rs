@@ -7,7 +7,7 @@ use tokio::sync::broadcast;
 
 use super::{JournalMessage, LiveFact, buffer::Buffer};
 use crate::{
-    node::{Backoff, TaskGuard},
+    node::{Backoff, TaskGuard, contained},
     ports::store::{Store, StoreError},
 };
 
@@ -122,9 +122,7 @@ impl JournalState {
         let (me, store) = (me.clone(), Arc::clone(&self.store));
         // Not bound to this actor: what it has handed over is to be written even if it ends.
         tokio::spawn(async move {
-            // A task of its own, so that a panic in the store is one failed try and not the end of writing.
-            let write = tokio::spawn(async move { store.append_facts(&batch).await }).await;
-            let result = write.unwrap_or_else(|panic| Err(StoreError::Unavailable(panic.to_string())));
+            let result = contained(async move { store.append_facts(&batch).await }).await;
             let _ = me.cast(JournalMessage::Written(result));
         });
     }

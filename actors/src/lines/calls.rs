@@ -64,11 +64,8 @@ impl LinesState {
             Some(call) => call.cast(message).err().and_then(undelivered),
             None => Some(message),
         };
-        match lost {
-            Some(CallMessage::Progress { reply, .. } | CallMessage::Media { reply, .. }) => {
-                let _ = reply.send(Err(DoorRefusal::UnknownCall));
-            }
-            _ => {}
+        if let Some(CallMessage::Progress { reply, .. } | CallMessage::Media { reply, .. }) = lost {
+            let _ = reply.send(Err(DoorRefusal::UnknownCall));
         }
     }
 

@@ -76,6 +76,8 @@ pub struct NodeState {
     by_actor: HashMap<ActorId, Part>,
     restarts: HashMap<Part, Restarts>,
     registered: bool,
+    /// The store declared this process dead.
+    fenced: bool,
     /// The grace time, once draining began.
     draining: Option<u64>,
     tasks: Vec<TaskGuard>,
@@ -97,6 +99,7 @@ impl Actor for NodeActor {
             by_actor: HashMap::new(),
             restarts: HashMap::new(),
             registered: false,
+            fenced: false,
             draining: None,
             tasks: Vec::new(),
         };
@@ -132,6 +135,7 @@ impl Actor for NodeActor {
             },
             NodeMessage::Registered => state.registered(&me),
             NodeMessage::Fenced => {
+                state.fenced = true;
                 tracing::error!("this process was declared dead by another one: it dials no more, restart it");
                 let _ = state.with.siblings.switchboard.cast(SwitchboardMessage::Drain);
             }
@@ -172,7 +176,7 @@ impl NodeState {
                 let arguments = SwitchboardArguments {
                     campaigns: to.campaigns.clone(),
                     lines: to.lines.clone(),
-                    draining: self.draining.is_some(),
+                    draining: self.draining.is_some() || self.fenced,
                 };
                 let (actor, _) = Actor::spawn_linked(None, SwitchboardActor, arguments, cell).await?;
                 to.switchboard.set(actor.clone());
@@ -221,7 +225,7 @@ impl NodeState {
         let to = &self.with.siblings;
         match (part, self.draining) {
             (Part::Switchboard | Part::Journal, _) => {}
-            (Part::Campaigns, None) if self.registered => {
+            (Part::Campaigns, None) if self.registered && !self.fenced => {
                 let _ = to.campaigns.cast(CampaignsMessage::Resume);
             }
             (Part::Campaigns, None) => {}

@@ -165,7 +165,9 @@ async fn a_line_pool_that_dies_is_replaced_and_its_calls_are_ended_at_the_carrie
     assert_eq!(world.carrier.hang_ups().len(), 10);
     assert_eq!(world.carrier.dials().len(), 15);
     let over = ended(&world.conversations(campaign).await);
-    let crashed = over.iter().filter(|(_, e)| e.as_deref() == Some("agent-error: call crashed"));
+    let crashed = over
+        .iter()
+        .filter(|(_, e)| e.as_deref() == Some("agent-error: call crashed"));
     assert_eq!((over.len(), crashed.count()), (15, 10));
 }
 

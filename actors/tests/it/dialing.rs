@@ -67,7 +67,11 @@ async fn no_dial_starts_after_the_answer_to_a_pause_and_a_launch_goes_on_where_i
         assert!(dialed >= round * 7, "{dialed} in round {round}");
         tokio::time::sleep(Duration::from_secs(60)).await;
         assert_eq!(world.carrier.dials().len(), dialed);
-        assert_eq!(world.conversations(campaign).await.len(), dialed, "nothing else left a trace");
+        assert_eq!(
+            world.conversations(campaign).await.len(),
+            dialed,
+            "nothing else left a trace"
+        );
     }
     world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
     completed(&world, campaign).await;
@@ -118,7 +122,10 @@ async fn an_agent_that_cannot_be_read_fails_the_campaign_and_costs_no_contact() 
         .await
         .unwrap();
     world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
-    until("failure", async || world.status(campaign).await == CampaignStatus::Failed).await;
+    until("failure", async || {
+        world.status(campaign).await == CampaignStatus::Failed
+    })
+    .await;
     let row = world.row(campaign).await;
     assert!(row.reason.unwrap().contains("cannot be read"));
     tokio::time::sleep(Duration::from_secs(1)).await;
@@ -191,7 +198,12 @@ async fn the_next_start_takes_up_a_running_campaign_and_dials_nobody_twice() {
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
     node.stop().await;
-    let _node = world.node_with(NodeSettings { lines: 10, ..NodeSettings::default() }).await;
+    let _node = world
+        .node_with(NodeSettings {
+            lines: 10,
+            ..NodeSettings::default()
+        })
+        .await;
     completed(&world, campaign).await;
     numbers_are_dialed_once(&world, 200);
     let calls = world.conversations(campaign).await;

@@ -1,5 +1,7 @@
 //! Tests of whole actors under a paused clock: one file per behaviour.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
+
 mod commands;
 mod crashes;
 mod dialing;

@@ -87,6 +87,11 @@ impl World {
     }
 
     pub async fn campaign_with(&self, contacts: usize, most: Option<u32>) -> CampaignId {
+        self.campaign_of(0..contacts, most).await
+    }
+
+    /// A draft that calls these numbers.
+    pub async fn campaign_of(&self, contacts: std::ops::Range<usize>, most: Option<u32>) -> CampaignId {
         let new = NewCampaign {
             name: "spring".into(),
             agent: self.agent,
@@ -95,7 +100,7 @@ impl World {
             max_concurrent_calls: most,
         };
         let id = self.store.begin_import(self.account, new).await.unwrap();
-        let contacts: Vec<_> = (0..contacts).map(contact).collect();
+        let contacts: Vec<_> = contacts.map(contact).collect();
         self.store.append_contacts(id, &contacts).await.unwrap();
         self.store.finish_import(id).await.unwrap().id
     }
