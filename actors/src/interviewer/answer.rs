@@ -13,8 +13,18 @@ const MAX_CHARS: usize = 500;
 /// Likeness from which on a word counts as an option misheard.
 const ALIKE: f64 = 0.9;
 
+/// "My … is" names what was asked for in at most so many words, one of them of at least so many letters.
+const NAMING_WORDS: usize = 4;
+const NAMING_CHARS: usize = 3;
+/// Longest answer that is a place or a time behind its preposition.
+const PLACE_WORDS: usize = 5;
+
 /// What people say before the answer itself.
-const LEAD_INS: [&str; 63] = [
+const LEAD_INS: [&str; 67] = [
+    "mm-hm",
+    "mhm",
+    "uh-huh",
+    "mm",
     "uh",
     "um",
     "er",
@@ -96,7 +106,11 @@ const LEAD_OUTS: [&str; 14] = [
     "i think",
     "i guess",
 ];
-const YES: [&str; 26] = [
+const YES: [&str; 30] = [
+    "mm hm",
+    "mm hmm",
+    "mhm",
+    "uh huh",
     "yes",
     "yeah",
     "yep",
@@ -281,13 +295,49 @@ fn by_likeness(names: &[String], said: &str) -> Option<usize> {
 
 /// The text without what people say around an answer; none if nothing is left, or if it is a question back.
 fn words(entity: &Entity, text: &str) -> Option<String> {
-    let bare = strip(text);
+    let bare = without_preposition(own_words(entity, strip(text)));
     let question = bare.ends_with('?') && !entity.description.to_lowercase().contains("question");
     let kept = bare.trim_end_matches(['.', ',', '!', '?', ';', ':', ' ']).to_owned();
     if kept.is_empty() || question || yes_or_no_alone(&kept) {
         return None;
     }
     Some(numbers::digits(&kept).unwrap_or_else(|| kept.chars().take(MAX_CHARS).collect()))
+}
+
+/// What follows "my e-mail address is", if that is what was asked for; "my car is broken" stays whole.
+fn own_words<'a>(entity: &Entity, text: &'a str) -> &'a str {
+    let Some(owned) = ["my", "our", "the"].iter().find_map(|owner| after(text, owner)) else {
+        return text;
+    };
+    let lower = entity.description.to_lowercase();
+    let is = [" is ", " are ", " would be "]
+        .iter()
+        .filter_map(|is| owned.find(is).map(|at| (at, at + is.len())))
+        .min();
+    let Some((named, said)) = is.and_then(|(at, end)| Some((owned.get(..at)?, owned.get(end..)?))) else {
+        return text;
+    };
+    let plain = plain(named);
+    let asked_for = plain
+        .split(' ')
+        .any(|word| word.len() >= NAMING_CHARS && lower.contains(word));
+    if asked_for && plain.split(' ').count() <= NAMING_WORDS {
+        said.trim_start()
+    } else {
+        text
+    }
+}
+
+/// "On Friday" is Friday, "in Springfield" is Springfield.
+fn without_preposition(text: &str) -> &str {
+    let rest = ["on", "at", "in"]
+        .iter()
+        .find_map(|word| after(text, word))
+        .filter(|rest| rest.starts_with(' '));
+    match rest {
+        Some(rest) if text.split_whitespace().count() <= PLACE_WORDS => rest.trim_start(),
+        Some(_) | None => text,
+    }
 }
 
 fn yes_or_no_alone(text: &str) -> bool {
@@ -375,9 +425,31 @@ mod tests {
             ("no", None),
             ("Um...", None),
             ("Why do you ask?", None),
+            ("On Friday.", Some("Friday")),
+            ("In-N-Out", Some("In-N-Out")),
+            ("Mm-hm, Tuesday", Some("Tuesday")),
             ("", None),
         ] {
             assert_eq!(understand(&text, said), expected.map(Value::from), "{said}");
+        }
+    }
+
+    #[test]
+    fn what_was_asked_for_is_not_part_of_the_answer() {
+        for (description, said, expected) in [
+            (
+                "the user's email address",
+                "My e-mail address is ada@example.com.",
+                "ada@example.com",
+            ),
+            ("reason for the call", "My car is broken.", "My car is broken"),
+            ("reason for the call", "The reason is a flat tyre.", "a flat tyre"),
+        ] {
+            let entity = Entity {
+                description: description.into(),
+                ..Entity::default()
+            };
+            assert_eq!(understand(&entity, said), Some(json!(expected)), "{said}");
         }
     }
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{
     answer,
     phrases::{self, Intent},
-    question::Question,
+    question::{Question, in_words},
 };
 use crate::{
     agent::{Agent, Entity},
@@ -31,7 +31,7 @@ pub(super) struct Slot {
 impl Slot {
     /// Whether a text of the agent asks for this.
     fn asked_in(&self, text: &str) -> bool {
-        if text.contains(&self.question.first) || text.contains(&self.question.again) {
+        if text.contains(&self.question.first) || text.contains(&self.question.again) || self.nearly_asked_in(text) {
             return true;
         }
         let Some(question) = last_question(text) else {
@@ -46,6 +46,18 @@ impl Slot {
         #[expect(clippy::cast_precision_loss, reason = "a handful of words")]
         let share = said as f64 / keywords.len().max(1) as f64;
         share >= RECOGNISED
+    }
+
+    /// Whether a text was cut short so near the question's end that it was clear what was asked.
+    fn nearly_asked_in(&self, text: &str) -> bool {
+        let question = self.question.first.as_str();
+        let ends = question
+            .char_indices()
+            .map(|(at, _)| at)
+            .filter(|at| *at * 4 >= question.len() * 3);
+        let text = text.trim_end();
+        ends.map(|end| question[..end].trim_end())
+            .any(|heard| !heard.is_empty() && text.ends_with(heard))
     }
 
     fn is_about_a_name(&self) -> bool {
@@ -197,13 +209,13 @@ impl Dialogue {
 
     /// Words like "call me back" are an answer where the question is about just that.
     fn is_answer(&self, slot: &Slot, intent: Intent) -> bool {
-        let message = slot.name.is_none();
-        match intent {
-            Intent::CallBack => self.asked && (message || slot.is_about("call")),
-            Intent::NotInterested => self.asked && slot.is_about("interest"),
-            Intent::WhoIsThis | Intent::Refusal => false,
-            Intent::OptOut | Intent::WrongNumber | Intent::Repeat | Intent::HoldOn | Intent::Goodbye => false,
-        }
+        self.asked
+            && match intent {
+                Intent::CallBack => slot.name.is_none() || slot.is_about("call"),
+                Intent::NotInterested => slot.is_about("interest"),
+                Intent::OptOut | Intent::WrongNumber | Intent::WhoIsThis | Intent::Repeat => false,
+                Intent::HoldOn | Intent::Refusal | Intent::Goodbye => false,
+            }
     }
 
     /// An answer to a question that was not heard to its end: only one that cannot be taken for anything else.
@@ -335,10 +347,16 @@ pub(super) fn slots(agent: &Agent, open_question: &str) -> Vec<Slot> {
             question,
         }];
     }
-    let slots = entities.into_iter().map(|(name, entity)| Slot {
-        question: Question::of(&name, &entity),
-        name: Some(name),
-        entity,
+    let slots = entities.into_iter().map(|(name, mut entity)| {
+        let question = Question::of(&name, &entity);
+        if entity.description.trim().is_empty() {
+            entity.description = in_words(&name);
+        }
+        Slot {
+            question,
+            name: Some(name),
+            entity,
+        }
     });
     slots.collect()
 }

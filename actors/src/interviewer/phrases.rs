@@ -115,7 +115,11 @@ const WHO_IS_THIS: [&str; 20] = [
     "are you a robot",
     "are you real",
 ];
-const REPEAT: [&str; 14] = [
+const REPEAT: [&str; 18] = [
+    "are you there",
+    "are you still there",
+    "anybody there",
+    "anyone there",
     "say that again",
     "say it again",
     "repeat that",

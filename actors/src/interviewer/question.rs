@@ -174,7 +174,7 @@ fn wanted(name: &str, description: &str) -> Wanted {
 }
 
 /// `preferredDay` and `preferred_day` as words.
-fn in_words(name: &str) -> String {
+pub(super) fn in_words(name: &str) -> String {
     let mut words = String::new();
     let mut lower = false;
     for c in name.chars() {
@@ -346,8 +346,8 @@ fn with_options(question: &str, options: &Option<String>) -> String {
 fn again(wanted: &Wanted, first: &str, entity: &Entity, options: &Option<String>) -> String {
     let hint = match entity.kind {
         _ if !entity.allowed.is_empty() => "",
-        EntityKind::Boolean => " Please say yes or no.",
-        EntityKind::Integer | EntityKind::Number => " Please say a number.",
+        EntityKind::Boolean => "please say yes or no: ",
+        EntityKind::Integer | EntityKind::Number => "please say a number: ",
         EntityKind::String => "",
     };
     match wanted {
@@ -355,7 +355,8 @@ fn again(wanted: &Wanted, first: &str, entity: &Entity, options: &Option<String>
             with_options(&format!("Could you tell me {} once more?", yours(thing)), options)
         }
         Wanted::Thing(_) | Wanted::Question(_) | Wanted::Whether(_) | Wanted::Clause(_) => {
-            format!("Once more: {first}{hint}")
+            // The question comes last: what ends in a question is answered sooner.
+            format!("Once more, {hint}{first}")
         }
     }
 }
@@ -511,7 +512,7 @@ mod tests {
         };
         assert_eq!(
             Question::of("car", &entity).again,
-            "Once more: Do you own a car? Please say yes or no."
+            "Once more, please say yes or no: Do you own a car?"
         );
     }
 

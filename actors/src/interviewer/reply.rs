@@ -99,6 +99,7 @@ impl Reply<'_> {
         }
         match heard {
             Heard::Answer(value) => self.collect(&value),
+            Heard::Aside(Intent::Repeat | Intent::Refusal) if !self.dialogue.asked => self.not_asked(turn),
             Heard::Aside(intent) => self.aside(intent),
             Heard::Unclear => self.unclear("Sorry, I didn't catch that."),
             Heard::NotAsked => self.not_asked(turn),
@@ -128,13 +129,12 @@ impl Reply<'_> {
                 self.next(&format!("This is an automated call from {name}."))
             }
             Intent::HoldOn => say("Of course, take your time."),
-            Intent::Repeat if self.dialogue.asked => self.unclear("Of course."),
-            Intent::Refusal if self.dialogue.asked => {
+            Intent::Repeat => self.unclear("Of course."),
+            Intent::Refusal => {
                 self.dialogue.close();
                 self.next("No problem.")
             }
-            // Nothing was asked yet that could be refused or repeated; what ends a call has ended it.
-            Intent::Repeat | Intent::Refusal => self.next(""),
+            // These have ended the call before.
             Intent::OptOut | Intent::WrongNumber | Intent::NotInterested | Intent::CallBack | Intent::Goodbye => {
                 self.next("")
             }

@@ -155,11 +155,11 @@ fn an_answer_not_understood_is_asked_for_twice_more_then_dropped() {
     call.hears("Hello");
     assert_eq!(
         call.hears("Plenty"),
-        "Sorry, I didn't catch that. Once more: How many guests? Please say a number."
+        "Sorry, I didn't catch that. Once more, please say a number: How many guests?"
     );
     assert_eq!(
         call.hears("Lots"),
-        "Sorry, I didn't catch that. Once more: How many guests? Please say a number."
+        "Sorry, I didn't catch that. Once more, please say a number: How many guests?"
     );
     assert_eq!(call.hears("Very many"), "Never mind. What is your day?");
     assert_eq!(call.hears("Monday"), "Thank you, that's everything. Goodbye!");
@@ -205,6 +205,21 @@ fn a_question_that_was_cut_short_is_asked_again() {
         call.collected(),
         json!({ "name": "Ada Lovelace", "day": "Tuesday", "guests": 4 })
     );
+}
+
+#[test]
+fn an_answer_into_the_end_of_a_question_counts() {
+    let mut call = Call::greeted(garage());
+    call.hears("Hello");
+    call.hears("Ada Lovelace");
+    call.history.pop();
+    call.said(
+        Speaker::Agent,
+        "Thank you. What is your preferred day for a",
+        true,
+        false,
+    );
+    assert_eq!(call.hears("Tuesday"), "Got it. How many guests?");
 }
 
 #[test]
@@ -287,6 +302,10 @@ fn asides_are_answered_and_the_question_stands() {
     assert_eq!(call.hears("Ada"), "Thank you. What is your preferred day for a visit?");
     assert_eq!(
         call.hears("Sorry?"),
+        "Of course. Could you tell me your preferred day for a visit once more?"
+    );
+    assert_eq!(
+        call.hears("Hello? Are you still there?"),
         "Of course. Could you tell me your preferred day for a visit once more?"
     );
     assert_eq!(call.hears("I don't know yet"), "No problem. How many guests?");
