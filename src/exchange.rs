@@ -23,6 +23,7 @@ use std::{
 };
 
 use actors::time::{Clock, SystemClock};
+use axum::serve::ListenerExt;
 use tokio::{
     net::TcpListener,
     sync::{Semaphore, watch},
@@ -166,6 +167,12 @@ impl Exchange {
         });
         let (stop, mut stopped) = watch::channel(());
         let app = http::router(switch.clone());
+        let listener = listener.tap_io(|connection| {
+            // Without it an answer may wait for the caller's delayed acknowledgement.
+            if let Err(error) = connection.set_nodelay(true) {
+                tracing::debug!(%error, "cannot set TCP_NODELAY");
+            }
+        });
         let serve = axum::serve(listener, app).with_graceful_shutdown(async move {
             // Also over when the handle is dropped.
             let _ = stopped.changed().await;

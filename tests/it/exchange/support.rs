@@ -15,6 +15,7 @@ use axum::{
     http::StatusCode,
     response::Response,
     routing::{get, post},
+    serve::ListenerExt,
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use media::{
@@ -83,7 +84,7 @@ impl Service {
             .with_state(doors.clone());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let addr = listener.local_addr().unwrap();
-        tokio::spawn(async move { axum::serve(listener, app).await });
+        tokio::spawn(async move { axum::serve(listener.tap_io(|tcp| tcp.set_nodelay(true).unwrap()), app).await });
         Self {
             exchange: Exchange::start(settings).await.unwrap(),
             http: reqwest::Client::builder().no_proxy().build().unwrap(),
