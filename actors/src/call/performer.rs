@@ -1,9 +1,8 @@
 //! Performs a call's effects: starts tasks, sets timers, writes, and tells the line pool and the journal.
 
-use std::collections::BTreeMap;
+mod carrier_side;
 
 use ractor::{Actor, ActorRef};
-use serde_json::{Map, Value};
 use tokio::{
     sync::mpsc,
     task::{AbortHandle, JoinHandle, JoinSet},
@@ -14,7 +13,7 @@ use super::{
     CallArguments, CallMessage, CallSnapshot,
     outcome::Ending,
     state::{Effect, Event, PermitAnswer, Rules, State},
-    tasks::{self, LegSearch, SEND_WITHIN},
+    tasks::{self, SEND_WITHIN},
     timers::Timers,
     writer::{Write, Writer},
 };
@@ -24,10 +23,10 @@ use crate::{
     journal::JournalMessage,
     lines::LinesMessage,
     ports::{
-        carrier::{CallProgress, CarrierCallId, DialRequest},
+        carrier::CallProgress,
         language_model::ReplyRequest,
         media_leg::MediaLeg,
-        store::{Fact, Outcome, Permit, PermitRequest, StoreError, StoreResult},
+        store::{Fact, Outcome, Permit, StoreError, StoreResult},
     },
     switchboard::DoorRefusal,
     time::Timestamp,
@@ -221,6 +220,7 @@ impl Performer {
                 Effect::AskPermit => self.ask_permit(),
                 Effect::Dial => self.dial(),
                 Effect::WriteDialed(id) => self.leg_known(id),
+                Effect::WriteOptOut => self.opt_out(),
                 Effect::WriteAnswered => self.write(Write::Answered),
                 Effect::WriteUnknown => self.fate_unknown(),
                 Effect::OpenStream => self.open_stream().await,
@@ -254,74 +254,6 @@ impl Performer {
         self.tasks.spawn(task)
     }
 
-    fn ask_permit(&mut self) {
-        let plan = &self.arguments.plan;
-        let telephony = &plan.agent.platform_settings.telephony;
-        let request = PermitRequest {
-            carrier: self.arguments.ports.carrier.name().to_owned(),
-            caller_id: plan.caller_id.clone(),
-            restricted_prefixes: if telephony.state_restriction_enabled {
-                telephony.state_restricted_numbers.clone()
-            } else {
-                Vec::new()
-            },
-        };
-        let store = self.arguments.ports.store.clone();
-        let claim = plan.attempt.claim;
-        self.permit_asked = Instant::now();
-        let task = tasks::ask_permit(store, claim, request, self.me.clone());
-        self.spawn(task);
-    }
-
-    fn dial(&mut self) {
-        let Some(token) = &self.token else { return };
-        let plan = &self.arguments.plan;
-        let request = DialRequest {
-            attempt: plan.attempt.claim.attempt,
-            from: plan.caller_id.clone(),
-            to: plan.attempt.contact.phone_number.clone(),
-            ring_timeout: plan.ring_timeout,
-            status_token: token.proof(Purpose::Status),
-            media_token: token.proof(Purpose::Media),
-            hints: hints(&plan.attempt.contact.extra),
-        };
-        self.dialing_at = self.arguments.ports.clock.now();
-        let carrier = self.arguments.ports.carrier.clone();
-        let task = tasks::dial(carrier, request, self.permit_asked, self.me.clone());
-        self.spawn(task);
-    }
-
-    fn leg_known(&mut self, id: CarrierCallId) {
-        self.tell_lines(LinesMessage::LegKnown {
-            attempt: self.arguments.plan.attempt.claim.attempt,
-            leg: id.clone(),
-        });
-        self.write(Write::Dialed(id));
-    }
-
-    fn search(&self) -> LegSearch {
-        let attempt = &self.arguments.plan.attempt;
-        LegSearch {
-            attempt: attempt.claim.attempt,
-            to: attempt.contact.phone_number.clone(),
-            // The carrier's clock may be behind ours.
-            since: Timestamp(self.dialing_at.0 - 2_000_000),
-        }
-    }
-
-    fn fate_unknown(&mut self) {
-        self.write(Write::Unknown);
-        let carrier = self.arguments.ports.carrier.clone();
-        let task = tasks::look_up(carrier, self.search(), self.me.clone());
-        self.spawn(task);
-    }
-
-    fn hang_up(&mut self, leg: Option<CarrierCallId>) {
-        let carrier = self.arguments.ports.carrier.clone();
-        self.hang_ups
-            .push(tokio::spawn(tasks::hang_up(carrier, leg, self.search())));
-    }
-
     async fn open_stream(&mut self) {
         let Some(leg) = self.offered.take() else { return };
         if let Some(probe) = &self.probe {
@@ -343,6 +275,11 @@ impl Performer {
                 let _ = self.me.cast(CallMessage::StreamGone { crash });
             }
         }
+    }
+
+    fn opt_out(&self) {
+        let attempt = &self.arguments.plan.attempt;
+        self.write(Write::OptOut(attempt.account, attempt.contact.phone_number.clone()));
     }
 
     fn start_reply(&mut self) {
@@ -424,15 +361,4 @@ impl Performer {
         self.tell_lines(LinesMessage::CallEnded { attempt, outcome });
         self.me.stop(None);
     }
-}
-
-/// A contact's fields as text, for carriers that read them.
-fn hints(fields: &Map<String, Value>) -> BTreeMap<String, String> {
-    fields
-        .iter()
-        .map(|(name, value)| {
-            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            (name.clone(), text)
-        })
-        .collect()
 }

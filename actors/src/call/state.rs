@@ -6,6 +6,7 @@
 mod ending;
 mod event;
 mod leg;
+mod reply;
 mod rules;
 mod speech;
 mod talk;

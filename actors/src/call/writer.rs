@@ -7,7 +7,9 @@ use tokio::{sync::mpsc, task::JoinHandle};
 
 use super::{CallMessage, outcome::Ending};
 use crate::{
+    id::AccountId,
     journal::JournalMessage,
+    phone_number::PhoneNumber,
     ports::{
         carrier::CarrierCallId,
         store::{Claim, Store, StoreError, StoreResult},
@@ -32,6 +34,8 @@ pub(super) enum Write {
     Answered,
     /// The dial's fate is not known.
     Unknown,
+    /// The callee is not to be called again by this account.
+    OptOut(AccountId, PhoneNumber),
     /// The end; nothing follows.
     Finish {
         /// What to write.
@@ -71,6 +75,7 @@ impl Writer {
             Write::Dialed(id) => self.insist(|| self.store.dialed(self.claim, &id)).await,
             Write::Answered => self.insist(|| self.store.answered(self.claim)).await,
             Write::Unknown => self.insist(|| self.store.unknown(self.claim)).await,
+            Write::OptOut(account, number) => self.insist(|| self.store.add_do_not_call(account, &number)).await,
             Write::Finish { ending, hang_ups } => {
                 let result = self.finish(ending).await;
                 for hang_up in hang_ups {

@@ -714,3 +714,18 @@ async fn a_call_that_panics_leaves_no_task_behind() {
     assert_eq!(test.call.get_status(), ractor::ActorStatus::Stopped);
     assert_eq!(std::sync::Arc::strong_count(&test.ports.language_model), 1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_user_who_opts_out_is_on_the_do_not_call_list_before_the_goodbye_ends() {
+    for smart in [true, false] {
+        let opted = agent(json!({ "platformSettings": { "callActions": { "smartOptOut": smart } } }));
+        let test = TestCall::answered(opted).await;
+        let bye = ScriptedReply::text("Understood, goodbye.").then_tool("endCall", json!({ "reason": "opt_out" }));
+        test.ports.language_model.script(bye);
+        ms(100).await;
+        test.stream.user_says("Never call me again.", 800).await;
+        ms(100).await;
+        assert_eq!(test.ended(), None);
+        assert_eq!(test.is_opted_out().await, smart);
+    }
+}

@@ -10,7 +10,7 @@ use actors::{
     agent::Agent,
     audio_stream::StreamMessage,
     call::{CallArguments, CallMessage, CallParents, CallPlan, CallSnapshot, ProbedCallActor},
-    id::{AccountId, AttemptId, NodeId},
+    id::{AccountId, AgentId, AttemptId, CampaignId, NodeId},
     journal::JournalMessage,
     lines::LinesMessage,
     phone_number::PhoneNumber,
@@ -18,8 +18,8 @@ use actors::{
         carrier::CallProgress,
         store::{
             Account, AttemptStore, CampaignContact, CampaignStatus, CampaignStore, Claim, ClaimedAttempt,
-            DirectoryStore, Fact, FollowUp, NewAccount, NewCampaign, Outcome, Remaining, ScheduleText, StateChange,
-            StoredApiKey, TurnFact,
+            DirectoryStore, Fact, FollowUp, NewAccount, NewCampaign, Outcome, Permit, PermitRequest, Remaining,
+            ScheduleText, StateChange, StoredApiKey, TurnFact,
         },
     },
     switchboard::DoorRefusal,
@@ -124,26 +124,11 @@ pub async fn ms(ms: u64) {
     tokio::time::sleep(Duration::from_millis(ms)).await;
 }
 
-async fn claimed(store: &MemoryStore, node: NodeId) -> ClaimedAttempt {
-    let account = Account {
-        id: AccountId::new(),
-        email: "ada@example.org".into(),
-    };
-    let owner = account.id;
-    let key = StoredApiKey {
-        prefix: "k".into(),
-        hash: [0; 32],
-    };
-    let new = NewAccount {
-        account,
-        webhook_secret: "s".into(),
-        key,
-    };
-    store.create_account(new).await.unwrap();
-    let agent = store.create_agent(owner, Map::new()).await.unwrap();
+/// A running campaign with the one contact.
+async fn running(store: &MemoryStore, owner: AccountId, agent: AgentId) -> CampaignId {
     let campaign = NewCampaign {
         name: "c".into(),
-        agent: agent.id,
+        agent,
         schedule: ScheduleText::default(),
         follow_up: FollowUp::default(),
         max_concurrent_calls: None,
@@ -167,8 +152,29 @@ async fn claimed(store: &MemoryStore, node: NodeId) -> ClaimedAttempt {
         cancel_waiting: false,
     };
     store.change_state(row.id, row.version, change).await.unwrap();
+    row.id
+}
+
+async fn claimed(store: &MemoryStore, node: NodeId) -> ClaimedAttempt {
+    let account = Account {
+        id: AccountId::new(),
+        email: "ada@example.org".into(),
+    };
+    let owner = account.id;
+    let key = StoredApiKey {
+        prefix: "k".into(),
+        hash: [0; 32],
+    };
+    let new = NewAccount {
+        account,
+        webhook_secret: "s".into(),
+        key,
+    };
+    store.create_account(new).await.unwrap();
+    let agent = store.create_agent(owner, Map::new()).await.unwrap();
+    let campaign = running(store, owner, agent.id).await;
     store.register_node(node).await.unwrap();
-    store.claim(node, row.id, 1).await.unwrap().remove(0)
+    store.claim(node, campaign, 1).await.unwrap().remove(0)
 }
 
 impl TestCall {
@@ -303,5 +309,18 @@ impl TestCall {
 
     pub async fn remaining(&self) -> Remaining {
         self.store.remaining(self.plan.attempt.campaign).await.unwrap()
+    }
+
+    /// Whether the store refuses to dial this number for this account again.
+    pub async fn is_opted_out(&self) -> bool {
+        let (attempt, owner) = (&self.plan.attempt, self.claim.owner);
+        let campaign = running(&self.store, attempt.account, attempt.agent).await;
+        let again = self.store.claim(owner, campaign, 1).await.unwrap().remove(0);
+        let request = PermitRequest {
+            carrier: "fake".into(),
+            caller_id: None,
+            restricted_prefixes: Vec::new(),
+        };
+        self.store.permit(again.claim, request).await.unwrap() == Permit::DoNotCall
     }
 }

@@ -66,6 +66,8 @@ pub enum Effect {
     WriteAnswered,
     /// Write that the dial's fate is not known, and look for the call in the carrier's listing.
     WriteUnknown,
+    /// Put the callee on the account's do-not-call list.
+    WriteOptOut,
     /// Start the audio stream on the media leg that just came.
     OpenStream,
     /// Speak.

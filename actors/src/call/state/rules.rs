@@ -23,6 +23,8 @@ pub struct Rules {
     pub max_duration_ms: u64,
     /// What is said with `endCall` is protected.
     pub end_call_protected: bool,
+    /// A user who asks not to be called again is not.
+    pub smart_opt_out: bool,
 }
 
 fn timeout_ms(seconds: f64) -> Option<u64> {
@@ -52,6 +54,7 @@ impl Rules {
                 .max(1)
                 .saturating_mul(1000),
             end_call_protected: tools.end_call.disable_interruption,
+            smart_opt_out: agent.platform_settings.call_actions.smart_opt_out,
         }
     }
 

@@ -3,32 +3,14 @@
 //! `silenceEndCallTimeout` counts silence while the user has the turn: the clock stands while the agent thinks or
 //! speaks, goes on afterwards from where it stood, and is full again at the user's next sound.
 
-use serde_json::{Value, json};
-
 use super::{Effect, EndReason, Phase, State, event_fact, leg::BARGE_IN_AFTER_MS};
-use crate::{
-    audio_stream::StreamEvent,
-    call::CallTimer,
-    ports::{
-        language_model::{LanguageError, ReplyEvent},
-        store::Fact,
-        synthesizer::SpeechError,
-    },
-};
+use crate::{audio_stream::StreamEvent, call::CallTimer, ports::store::Fact};
 
 /// How long a callee who spoke at once may go on before the greeting comes all the same.
 const FIRST_WORDS_MS: u64 = 8_000;
 
 /// A voice that becomes neither words nor an utterance holds the turn no longer than this.
 const VOICE_HOLDS_MS: u64 = 15_000;
-
-/// Text of one reply beyond this is not spoken.
-const MAX_REPLY_BYTES: usize = 8_000;
-
-/// Replies in a row that only call tools, before the user has the turn again.
-const MAX_TOOL_ROUNDS: usize = 3;
-
-const PARDON: &str = "Sorry, could you say that again?";
 
 /// Sounds that show attention and want no answer.
 const BACKCHANNELS: [&str; 12] = [
@@ -151,7 +133,7 @@ impl State {
         fx.push(Effect::CancelTimer(CallTimer::Silence));
     }
 
-    fn leave_listening(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn leave_listening(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         if let Some(since) = self.user.silence_since_ms {
             let passed = now_ms.saturating_sub(since);
             self.user.silence_left_ms = self.user.silence_left_ms.saturating_sub(passed);
@@ -255,135 +237,6 @@ impl State {
         }
     }
 
-    /// Asks the model; an unfinished reply is dropped.
-    fn think(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
-        self.leave_listening(now_ms, fx);
-        self.user.unanswered = false;
-        self.phase = Phase::Thinking;
-        self.reply.open = true;
-        self.reply.cutter.finish();
-        self.reply.bytes = 0;
-        self.reply.tools = 0;
-        self.reply.end_call = false;
-        self.reply.protected = false;
-        self.reply.asked_ms = now_ms;
-        fx.push(Effect::StartReply);
-    }
-
-    pub(super) fn reply_event(&mut self, event: ReplyEvent, now_ms: u64, fx: &mut Vec<Effect>) {
-        if !self.reply.open {
-            return;
-        }
-        match event {
-            ReplyEvent::Text(text) => {
-                self.reply.bytes += text.len();
-                if self.reply.bytes > MAX_REPLY_BYTES {
-                    fx.push(Effect::CancelReply);
-                    self.reply_ended(now_ms, fx);
-                    return;
-                }
-                for piece in self.reply.cutter.push(&text) {
-                    self.speak_piece(piece, now_ms, fx);
-                }
-            }
-            ReplyEvent::Tool { name, arguments } => self.tool(&name, arguments),
-        }
-    }
-
-    fn speak_piece(&mut self, piece: String, now_ms: u64, fx: &mut Vec<Effect>) {
-        if piece.trim().is_empty() {
-            return;
-        }
-        if self.phase == Phase::Thinking {
-            self.phase = Phase::Speaking;
-            let thought_ms = now_ms.saturating_sub(self.reply.asked_ms);
-            let detail = json!({ "thoughtMs": thought_ms }).to_string();
-            fx.push(event_fact("reply", self.elapsed_ms(now_ms), &detail));
-        }
-        self.say_piece(piece, false, fx);
-    }
-
-    fn tool(&mut self, name: &str, arguments: Value) {
-        self.reply.tools += 1;
-        let result = match name {
-            "collect" if self.history.collect(&arguments) => json!({ "ok": true }),
-            "collect" => json!({ "error": "give `entity` and `value`, both text" }),
-            "endCall" => {
-                self.reply.end_call = true;
-                self.reply.protected = self.rules.end_call_protected;
-                json!({ "ok": true })
-            }
-            "skipTurn" => {
-                self.reply.rounds = MAX_TOOL_ROUNDS;
-                json!({ "ok": true })
-            }
-            _ => json!({ "error": "not available" }),
-        };
-        self.history.tool(name, arguments, result);
-    }
-
-    pub(super) fn reply_ended(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
-        if !std::mem::take(&mut self.reply.open) {
-            return;
-        }
-        self.reply.model_failures = 0;
-        let rest = self.reply.cutter.finish();
-        self.speak_piece(rest, now_ms, fx);
-        match self.phase {
-            Phase::Speaking if self.speech.is_some() => self.say_piece(String::new(), true, fx),
-            // All of it was spoken, and failed, before the model came to its end.
-            Phase::Speaking => self.turn_over(now_ms, fx),
-            Phase::Thinking if self.reply.end_call => self.end(EndReason::Completed, fx),
-            Phase::Thinking if self.reply.tools > 0 && self.reply.rounds < MAX_TOOL_ROUNDS => {
-                self.reply.rounds += 1;
-                self.think(now_ms, fx);
-            }
-            Phase::Thinking => self.listen(now_ms, fx),
-            _ => {}
-        }
-    }
-
-    pub(super) fn reply_failed(&mut self, error: &LanguageError, fx: &mut Vec<Effect>) {
-        if !std::mem::take(&mut self.reply.open) {
-            return;
-        }
-        fx.push(Effect::CancelReply);
-        self.reply.cutter.finish();
-        self.reply.model_failures += 1;
-        if self.reply.model_failures >= 2 {
-            self.give_up(&format!("language model: {error}"), fx);
-            return;
-        }
-        self.reply.end_call = false;
-        self.phase = Phase::Speaking;
-        self.say_piece(PARDON.to_owned(), true, fx);
-    }
-
-    fn voice_failed(&mut self, error: &SpeechError, fx: &mut Vec<Effect>) {
-        self.reply.voice_failures += 1;
-        let text = format!("voice: {error}");
-        match &self.phase {
-            Phase::Closing { reason } => {
-                let reason = reason.clone();
-                self.end(reason, fx);
-            }
-            Phase::Voicemail { .. } => self.end(EndReason::agent(&text), fx),
-            // A broken voice cannot say goodbye.
-            Phase::Greeting | Phase::Speaking if self.reply.voice_failures >= 2 => {
-                self.end(EndReason::agent(&text), fx);
-            }
-            Phase::Greeting | Phase::Speaking => {
-                fx.push(Effect::CancelReply);
-                self.reply.open = false;
-                self.reply.cutter.finish();
-                self.reply.end_call = false;
-                self.phase = Phase::Speaking;
-                self.say_all(PARDON, false, fx);
-            }
-            _ => {}
-        }
-    }
-
     fn barged_in(&mut self, at_ms: u64, now_ms: u64, fx: &mut Vec<Effect>) {
         fx.push(event_fact("barge_in", self.call_ms(at_ms), "{}"));
         if matches!(self.phase, Phase::Greeting | Phase::Speaking) {
@@ -414,7 +267,7 @@ impl State {
         }
     }
 
-    fn turn_over(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn turn_over(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         if std::mem::take(&mut self.reply.end_call) {
             self.end(EndReason::Completed, fx);
         } else if self.user.unanswered {
