@@ -144,6 +144,9 @@ fn without_data_the_weightiest_words_are_quoted() {
         summary.ends_with("The user said: \"My winter tyres need changing\""),
         "{summary}"
     );
+    let equals = call(&["U: Flat tyres", "U: Worn brakes"]);
+    let summary = analyse(&equals, answered(&nothing())).summary;
+    assert!(summary.ends_with("\"Flat tyres\""), "of equals the first: {summary}");
     let long = format!("U: {}", "tyres ".repeat(100));
     let summary = analyse(&call(&[&long]), answered(&nothing())).summary;
     assert!(summary.len() < 250 && summary.ends_with("tyres…\""), "{summary}");

@@ -309,7 +309,12 @@ fn asides_are_answered_and_the_question_stands() {
         "Of course. Could you tell me your preferred day for a visit once more?"
     );
     assert_eq!(call.hears("I don't know yet"), "No problem. How many guests?");
-    assert_eq!(call.collected(), json!({ "name": "Ada" }));
+    assert_eq!(
+        call.hears("Four"),
+        "Got it. Do you own a car?",
+        "what was refused is not asked again"
+    );
+    assert_eq!(call.collected(), json!({ "name": "Ada", "guests": 4 }));
 }
 
 #[test]
