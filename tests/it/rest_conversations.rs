@@ -1,1 +1,323 @@
-//! Not written yet.
+//! Conversations: what became of each attempt, filtered and in stable pages.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use actors::{
+    id::{AttemptId, CampaignId, NodeId},
+    ports::{
+        carrier::CarrierCallId,
+        language_model::Speaker,
+        store::{
+            Analysis, AttemptStore, ClaimedAttempt, ConversationStatus, Fact, KeyMoment, Outcome, Permit,
+            PermitRequest, RecordStore, Sentiment, TurnFact, TurnSentiment,
+        },
+    },
+};
+use serde_json::{Value, json};
+
+use crate::support::app::{START, TestApp};
+
+const CONVERSATIONS: &str = "/public/v1/conversations";
+
+/// An account with a running campaign of so many contacts.
+struct Dialer {
+    app: TestApp,
+    node: NodeId,
+    agent: String,
+    campaign: CampaignId,
+}
+
+impl Dialer {
+    async fn start(contacts: u64) -> Self {
+        let app = TestApp::start().await;
+        let agent = app.agent().await;
+        let entities = json!({ "zip": { "type": "integer" }, "city": { "type": "string" } });
+        let patch = json!({ "platformSettings": { "dataCollection": { "entities": entities } } });
+        app.client
+            .patch(&format!("/public/v1/agents/{agent}"), patch)
+            .await
+            .expect(200);
+        let contacts: Vec<Value> = (0..contacts)
+            .map(|n| json!({ "phoneNumber": format!("+1555{n:07}") }))
+            .collect();
+        let body = json!({ "name": "c", "agentId": agent, "contacts": contacts, "launch": true });
+        let made = app.client.post("/public/v1/campaigns", body).await.expect(201);
+        let node = NodeId::new();
+        app.store.register_node(node).await.unwrap();
+        Self {
+            campaign: made.text("/data/campaignId").parse().unwrap(),
+            app,
+            node,
+            agent,
+        }
+    }
+
+    /// Dials the next contact; a second passes first.
+    async fn dial(&self) -> ClaimedAttempt {
+        tokio::time::advance(Duration::from_secs(1)).await;
+        let attempt = self
+            .app
+            .store
+            .claim(self.node, self.campaign, 1)
+            .await
+            .unwrap()
+            .remove(0);
+        let request = PermitRequest {
+            carrier: "simulated".into(),
+            caller_id: Some("+15559999999".to_owned().try_into().unwrap()),
+            restricted_prefixes: Vec::new(),
+        };
+        let permit = self.app.store.permit(attempt.claim, request).await.unwrap();
+        assert!(matches!(permit, Permit::Granted { .. }));
+        let call = CarrierCallId(attempt.claim.attempt.to_string());
+        self.app.store.dialed(attempt.claim, &call).await.unwrap();
+        attempt
+    }
+
+    async fn finish(&self, attempt: &ClaimedAttempt, status: ConversationStatus, collected: &[(&str, &str)]) {
+        let error = (status == ConversationStatus::Failed).then(|| "busy".to_owned());
+        let collected = collected.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
+        let outcome = Outcome {
+            status,
+            error,
+            voicemail: false,
+            transferred: false,
+            collected: collected.collect::<BTreeMap<_, _>>(),
+        };
+        self.app.store.finish(attempt.claim, outcome).await.unwrap();
+    }
+
+    /// Answers and talks for 90 s.
+    async fn talk(&self, attempt: &ClaimedAttempt) {
+        self.app.store.answered(attempt.claim).await.unwrap();
+        let turn = |seq, speaker, text: &str| {
+            let fact = TurnFact {
+                seq,
+                speaker,
+                text: text.into(),
+                started_ms: seq * 1000,
+                ended_ms: seq * 1000 + 900,
+                interrupted: false,
+                damaged: false,
+            };
+            (attempt.claim.attempt, Fact::Turn(fact))
+        };
+        let facts = [turn(0, Speaker::Agent, "Hello,\n Ada."), turn(1, Speaker::User, "Hi.")];
+        self.app.store.append_facts(&facts).await.unwrap();
+        tokio::time::advance(Duration::from_secs(90)).await;
+        self.finish(
+            attempt,
+            ConversationStatus::Completed,
+            &[("city", "Bonn"), ("zip", "53111")],
+        )
+        .await;
+    }
+
+    async fn ids(&self, query: &str) -> Vec<String> {
+        let answer = self
+            .app
+            .client
+            .get(&format!("{CONVERSATIONS}?{query}"))
+            .await
+            .expect(200);
+        let items = answer.data().as_array().unwrap();
+        items
+            .iter()
+            .map(|item| item["conversationId"].as_str().unwrap().to_owned())
+            .collect()
+    }
+}
+
+fn analysis() -> Analysis {
+    Analysis {
+        summary: "Ada gave her city.".into(),
+        sentiment: Sentiment {
+            sentiment_score: 0.5,
+            sentiment_by_turn: vec![TurnSentiment {
+                text: "Hi.".into(),
+                sentiment_label: "positive".into(),
+                speaker: Speaker::User,
+                sentiment_score: 0.5,
+            }],
+            sentiment_overall: "positive".into(),
+        },
+        key_moments: vec![KeyMoment {
+            text: "Hi.".into(),
+            label: "greeting".into(),
+            speaker: Speaker::User,
+            timestamp: "00:01".into(),
+        }],
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conversation_is_read_whole_once_it_is_analysed() {
+    let dialer = Dialer::start(1).await;
+    let attempt = dialer.dial().await;
+    let id = attempt.claim.attempt;
+    let path = format!("{CONVERSATIONS}/{id}");
+    let live = dialer.app.client.get(&path).await.expect(200);
+    assert_eq!(live.data()["status"], "in_progress");
+    for field in [
+        "summary",
+        "sentiment",
+        "keyMoments",
+        "endTimeUnix",
+        "errorMessage",
+        "transcript",
+    ] {
+        assert_eq!(live.data().get(field), None, "{field}");
+    }
+    dialer.talk(&attempt).await;
+    let job = dialer.app.store.due_analyses(1).await.unwrap().remove(0);
+    dialer.app.store.save_analysis(&job, analysis()).await.unwrap();
+    let read = dialer.app.client.get(&path).await.expect(200);
+    let started = START.unix_seconds() + 1;
+    let owner = json!({ "userId": dialer.app.account.id.to_string(), "userEmail": "ada@example.com" });
+    assert_eq!(read.data()["metadata"]["createdBy"], owner);
+    assert_eq!(
+        *read.data(),
+        json!({
+            "conversationId": id, "agentId": dialer.agent, "agentName": "Ann", "campaignId": dialer.campaign,
+            "status": "completed", "direction": "outbound", "startTimeUnix": started, "endTimeUnix": started + 90,
+            "conversationDuration": 90, "summary": "Ada gave her city.", "transcript": "Agent: Hello, Ada.\nUser: Hi.",
+            "contactNumber": "+15550000000", "callerNumber": "+15559999999",
+            "sentiment": {
+                "sentiment_score": 0.5, "sentiment_overall": "positive",
+                "sentiment_by_turn": [
+                    { "text": "Hi.", "sentiment_label": "positive", "speaker": "user", "sentiment_score": 0.5 },
+                ],
+            },
+            "keyMoments": [{ "text": "Hi.", "label": "greeting", "speaker": "user", "timestamp": "00:01" }],
+            "appointmentScheduled": {},
+            "dataCollected": {
+                "entity": "zip", "value": "53111",
+                "items": [
+                    { "entity": "zip", "value": "53111", "type": "integer" },
+                    { "entity": "city", "value": "Bonn", "type": "string" },
+                ],
+            },
+            "voiceMailDetected": false, "callTransferred": false, "carrier": "simulated",
+            "metadata": read.data()["metadata"],
+        })
+    );
+    let list = dialer.app.client.get(CONVERSATIONS).await.expect(200);
+    let item = &list.data()[0];
+    assert_eq!(item["summary"], "Ada gave her city.");
+    assert_eq!(item.get("transcript"), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn filters_choose_and_times_may_be_in_milliseconds() {
+    let dialer = Dialer::start(3).await;
+    let mut ids = Vec::new();
+    for n in 0..3 {
+        let attempt = dialer.dial().await;
+        ids.push(attempt.claim.attempt.to_string());
+        match n {
+            0 => dialer.talk(&attempt).await,
+            1 => dialer.finish(&attempt, ConversationStatus::Failed, &[]).await,
+            _ => {}
+        }
+    }
+    let newest_first: Vec<String> = ids.iter().rev().cloned().collect();
+    assert_eq!(dialer.ids("").await, newest_first);
+    assert_eq!(dialer.ids("status=failed").await, ids[1..2]);
+    assert_eq!(dialer.ids("status=in_progress").await, ids[2..]);
+    assert_eq!(dialer.ids("minDuration=90").await, ids[..1]);
+    assert!(dialer.ids("minDuration=91").await.is_empty());
+    assert_eq!(
+        dialer
+            .ids(&format!("agentId={}&campaignId={}", dialer.agent, dialer.campaign))
+            .await
+            .len(),
+        3
+    );
+    assert!(
+        dialer
+            .ids(&format!("agentId={}", actors::id::AgentId::new()))
+            .await
+            .is_empty()
+    );
+    let second = START.unix_seconds() + 1 + 90 + 1;
+    assert_eq!(dialer.ids(&format!("startedBefore={second}")).await, ids[..1]);
+    assert_eq!(dialer.ids(&format!("startedAfter={second}")).await, ids[2..]);
+    assert_eq!(
+        dialer.ids(&format!("startedAfter={}", second * 1000 - 1)).await.len(),
+        2
+    );
+    let bad = "status=x&startedBefore=-1&minDuration=1.5&agentId=1&campaignId=&startedAfter=now";
+    let answer = dialer
+        .app
+        .client
+        .get(&format!("{CONVERSATIONS}?{bad}"))
+        .await
+        .expect(400);
+    assert_eq!(answer.fields().len(), 6, "{:?}", answer.fields());
+}
+
+#[tokio::test(start_paused = true)]
+async fn pages_are_stable_and_a_cursor_is_bound_to_its_list() {
+    let dialer = Dialer::start(12).await;
+    let mut ids = Vec::new();
+    for _ in 0..7 {
+        ids.push(dialer.dial().await.claim.attempt.to_string());
+    }
+    let mut found = Vec::new();
+    let mut query = "pageSize=3".to_owned();
+    let mut cursor = String::new();
+    loop {
+        let page = dialer
+            .app
+            .client
+            .get(&format!("{CONVERSATIONS}?{query}"))
+            .await
+            .expect(200);
+        let items = page.data().as_array().unwrap();
+        found.extend(
+            items
+                .iter()
+                .map(|item| item["conversationId"].as_str().unwrap().to_owned()),
+        );
+        dialer.dial().await;
+        let Some(next) = page.body["pagination"]["nextCursor"].as_str() else {
+            break;
+        };
+        cursor = next.to_owned();
+        query = format!("pageSize=3&cursor={cursor}");
+    }
+    ids.reverse();
+    assert_eq!(found, ids);
+    let damaged = format!("{}A", &cursor[..cursor.len() - 1]);
+    for query in [
+        format!("cursor={cursor}&status=failed"),
+        "cursor=x".to_owned(),
+        "cursor=".to_owned(),
+        format!("cursor={damaged}A"),
+        format!("cursor=x{cursor}"),
+    ] {
+        let answer = dialer
+            .app
+            .client
+            .get(&format!("{CONVERSATIONS}?{query}"))
+            .await
+            .expect(400);
+        assert_eq!(answer.fields(), [("cursor", "invalid_cursor")], "{query}");
+    }
+    let stranger = dialer.app.stranger().await;
+    stranger
+        .get(&format!("{CONVERSATIONS}?cursor={cursor}"))
+        .await
+        .expect(400);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_strangers_conversation_is_a_404() {
+    let dialer = Dialer::start(1).await;
+    let id = dialer.dial().await.claim.attempt;
+    let stranger = dialer.app.stranger().await;
+    for id in [id, AttemptId::new()] {
+        stranger.get(&format!("{CONVERSATIONS}/{id}")).await.expect(404);
+    }
+    assert_eq!(*stranger.get(CONVERSATIONS).await.data(), json!([]));
+}

@@ -1,1 +1,202 @@
-//! Not written yet.
+//! The accept loop: slow, greedy and vanishing clients harm nobody, and a shutdown waits for what is in progress.
+
+use std::time::Duration;
+
+use axum::{
+    Router,
+    extract::{ConnectInfo, WebSocketUpgrade},
+    response::Response,
+    routing::{any, get},
+};
+use futures_util::{SinkExt, StreamExt};
+use ringback::server::ServerLimits;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    time::{Instant, sleep},
+};
+use tokio_tungstenite::tungstenite::Message;
+
+use crate::support::app::{TestApp, serve_router};
+
+/// Reads until the server closes; a reset counts as closed.
+async fn read_all(stream: &mut TcpStream) -> String {
+    let mut bytes = Vec::new();
+    let _ = stream.read_to_end(&mut bytes).await;
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[tokio::test(start_paused = true)]
+async fn headers_that_trickle_in_end_at_the_limit() {
+    let app = TestApp::start().await;
+    let mut stream = TcpStream::connect(app.address).await.unwrap();
+    let started = Instant::now();
+    stream.write_all(b"GET /public/health HTTP/1.1\r\n").await.unwrap();
+    let (mut reading, mut writing) = stream.split();
+    let trickle = async {
+        loop {
+            sleep(Duration::from_secs(1)).await;
+            if writing.write_all(b"x-a: b\r\n").await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    };
+    let mut rest = Vec::new();
+    tokio::select! {
+        () = trickle => {}
+        _ = reading.read_to_end(&mut rest) => {}
+    }
+    let waited = started.elapsed();
+    assert!(
+        (Duration::from_secs(10)..Duration::from_secs(12)).contains(&waited),
+        "{waited:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_connection_is_closed() {
+    let app = TestApp::start().await;
+    let mut stream = TcpStream::connect(app.address).await.unwrap();
+    stream
+        .write_all(b"GET /public/health HTTP/1.1\r\nhost: a\r\n\r\n")
+        .await
+        .unwrap();
+    let started = Instant::now();
+    let answer = read_all(&mut stream).await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(started.elapsed() < Duration::from_secs(12));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_stops_is_answered_and_cut() {
+    let app = TestApp::start().await;
+    let mut stream = TcpStream::connect(app.address).await.unwrap();
+    let head = format!(
+        "POST /public/v1/contacts HTTP/1.1\r\nhost: a\r\nx-api-key: {}\r\ncontent-type: application/json\r\n\
+         content-length: 100\r\n\r\n{{\"name\":",
+        app.client.key
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let answer = read_all(&mut stream).await;
+    assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
+    assert!(answer.contains("the body stopped"), "{answer}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn headers_beyond_the_limits_are_refused() {
+    let app = TestApp::start().await;
+    let many: String = (0..70).map(|n| format!("x-{n}: y\r\n")).collect();
+    for headers in [many, format!("x-long: {}\r\n", "y".repeat(40_000))] {
+        let mut stream = TcpStream::connect(app.address).await.unwrap();
+        let request = format!("GET /public/health HTTP/1.1\r\nhost: a\r\n{headers}\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let answer = read_all(&mut stream).await;
+        assert!(answer.starts_with("HTTP/1.1 431"), "{answer}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_address_cannot_take_every_connection() {
+    let app = TestApp::with_limits(ServerLimits {
+        connections_per_address: 2,
+        loopback_is_exempt: false,
+        ..ServerLimits::default()
+    })
+    .await;
+    let mut open = Vec::new();
+    for _ in 0..2 {
+        let mut stream = TcpStream::connect(app.address).await.unwrap();
+        stream
+            .write_all(b"GET /public/health HTTP/1.1\r\nhost: a\r\n\r\n")
+            .await
+            .unwrap();
+        let mut start = [0; 12];
+        stream.read_exact(&mut start).await.unwrap();
+        assert_eq!(&start, b"HTTP/1.1 200");
+        open.push(stream);
+    }
+    let mut third = TcpStream::connect(app.address).await.unwrap();
+    assert_eq!(read_all(&mut third).await, "");
+    drop(open);
+    sleep(Duration::from_millis(10)).await;
+    app.client.get("/public/health").await.expect(200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn beyond_the_cap_a_connection_waits_for_room() {
+    let app = TestApp::with_limits(ServerLimits {
+        connections: 1,
+        ..ServerLimits::default()
+    })
+    .await;
+    let silent = TcpStream::connect(app.address).await.unwrap();
+    sleep(Duration::from_millis(10)).await;
+    let started = Instant::now();
+    app.client.get("/public/health").await.expect(200);
+    assert!(started.elapsed() >= Duration::from_secs(9), "{:?}", started.elapsed());
+    drop(silent);
+}
+
+async fn echo(upgrade: WebSocketUpgrade) -> Response {
+    upgrade.on_upgrade(async |mut socket| {
+        while let Some(Ok(message)) = socket.recv().await {
+            if socket.send(message).await.is_err() {
+                return;
+            }
+        }
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn websockets_upgrade_and_outlive_the_header_timeout() {
+    let (address, _shutdown, _server) =
+        serve_router(Router::new().route("/ws", any(echo)), ServerLimits::default()).await;
+    let (mut socket, _) = tokio_tungstenite::connect_async(format!("ws://{address}/ws"))
+        .await
+        .unwrap();
+    for text in ["one", "two"] {
+        sleep(Duration::from_secs(60)).await;
+        socket.send(Message::text(text)).await.unwrap();
+        assert_eq!(socket.next().await.unwrap().unwrap(), Message::text(text));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_waits_for_requests_in_progress_and_takes_no_new_one() {
+    let slow = async |ConnectInfo(peer): ConnectInfo<std::net::SocketAddr>| {
+        sleep(Duration::from_secs(5)).await;
+        peer.ip().to_string()
+    };
+    let router = Router::new().route("/slow", get(slow));
+    let (address, shutdown, server) = serve_router(router, ServerLimits::default()).await;
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream
+        .write_all(b"GET /slow HTTP/1.1\r\nhost: a\r\n\r\n")
+        .await
+        .unwrap();
+    sleep(Duration::from_secs(1)).await;
+    shutdown.send(()).unwrap();
+    let answer = read_all(&mut stream).await;
+    assert!(
+        answer.starts_with("HTTP/1.1 200") && answer.ends_with("127.0.0.1"),
+        "{answer}"
+    );
+    server.await.unwrap();
+    assert!(TcpStream::connect(address).await.is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_never_ends_is_cut_at_the_end_of_the_grace_time() {
+    let router = Router::new().route("/never", get(std::future::pending::<()>));
+    let (address, shutdown, server) = serve_router(router, ServerLimits::default()).await;
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream
+        .write_all(b"GET /never HTTP/1.1\r\nhost: a\r\n\r\n")
+        .await
+        .unwrap();
+    sleep(Duration::from_secs(1)).await;
+    let started = Instant::now();
+    shutdown.send(()).unwrap();
+    server.await.unwrap();
+    assert_eq!(started.elapsed().as_secs(), 10);
+}

@@ -64,3 +64,67 @@ impl Drop for Import {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use actors::{
+        agent,
+        id::AgentId,
+        ports::store::{Account, CampaignStore, DirectoryStore, FollowUp, NewAccount, ScheduleText},
+        testkit::memory_store::MemoryStore,
+        time::SystemClock,
+    };
+    use serde_json::json;
+
+    use super::*;
+    use crate::api_key::generate_key;
+
+    async fn store() -> (Arc<MemoryStore>, AccountId, AgentId) {
+        let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+        let account = Account {
+            id: AccountId::new(),
+            email: "a@b.co".into(),
+        };
+        let new = NewAccount {
+            account: account.clone(),
+            webhook_secret: String::new(),
+            key: generate_key().1,
+        };
+        store.create_account(new).await.unwrap();
+        let document = json!({ "name": "a", "conversationConfig": { "agent": { "prompt": { "prompt": "p" } } } });
+        let agent = store
+            .create_agent(account.id, agent::validate_create(&document).unwrap())
+            .await
+            .unwrap();
+        (store, account.id, agent.id)
+    }
+
+    async fn begun(store: &Arc<MemoryStore>, account: AccountId, agent: AgentId) -> Import {
+        let new = NewCampaign {
+            name: "c".into(),
+            agent,
+            schedule: ScheduleText::default(),
+            follow_up: FollowUp::default(),
+            max_concurrent_calls: None,
+        };
+        Import::begin(store.clone(), account, new).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn an_import_that_is_dropped_is_abandoned() {
+        let (store, account, agent) = store().await;
+        let import = begun(&store, account, agent).await;
+        import.append(&[]).await.unwrap();
+        drop(import);
+        tokio::task::yield_now().await;
+        assert_eq!(store.sweep_imports().await, Ok(0));
+    }
+
+    #[tokio::test]
+    async fn a_finished_import_stays() {
+        let (store, account, agent) = store().await;
+        let row = begun(&store, account, agent).await.finish().await.unwrap();
+        tokio::task::yield_now().await;
+        assert!(store.campaign(account, row.id).await.is_ok());
+    }
+}
