@@ -8,7 +8,7 @@ use actors::{
     call::{CallMessage, CallPhase},
     ports::{
         carrier::{CallProgress, CarrierCallId, CarrierError, DialError, EndCause, ListedCall},
-        language_model::{HistoryItem, LanguageError},
+        language_model::{HistoryItem, LanguageError, ReplyEvent},
         store::{AttemptState, StoreError},
     },
     switchboard::DoorRefusal,
@@ -728,4 +728,16 @@ async fn a_user_who_opts_out_is_on_the_do_not_call_list_before_the_goodbye_ends(
         assert_eq!(test.ended(), None);
         assert_eq!(test.is_opted_out().await, smart);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_piece_of_a_cancelled_reply_that_was_on_its_way_is_dropped() {
+    let test = TestCall::greeted(greeter()).await;
+    let slow = ScriptedReply::text("Right.").with_gap(Duration::from_secs(1));
+    test.ports.language_model.script(slow);
+    test.stream.user_says("Hi.", 300).await;
+    let event = Some(Ok(ReplyEvent::Text("A ghost. ".into())));
+    test.call.cast(CallMessage::Reply { generation: 0, event }).unwrap();
+    ms(2_000).await;
+    assert_eq!(test.stream.said()[1..], ["Right."]);
 }
