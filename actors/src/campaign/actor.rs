@@ -271,6 +271,7 @@ impl CampaignState {
 
     fn changed(&mut self, me: &ActorRef<CampaignMessage>, latest: CampaignRow, changed: Result<(), CommandError>) {
         if self.row.status != latest.status {
+            self.pacing.restart();
             tracing::info!(campaign = %latest.id, status = latest.status.as_str(), reason = latest.reason, "campaign changed");
         }
         self.row = latest;

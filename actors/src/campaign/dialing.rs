@@ -11,7 +11,7 @@ use crate::{
     id::{AttemptId, CampaignId, NodeId},
     lines::{HeldClaims, LinesMessage},
     node::contained,
-    ports::store::{AgentRow, CampaignStatus, Outcome, Remaining, Store, StoreError, StoreResult},
+    ports::store::{AgentRow, Outcome, Remaining, Store, StoreError, StoreResult},
 };
 
 /// How often a campaign looks for new work while calls run, and for the end of calls that run elsewhere.
@@ -262,10 +262,11 @@ impl CampaignState {
         if !self.live.remove(&attempt) {
             return;
         }
-        self.pacing.call_ended(outcome, Instant::now());
-        if self.row.status != CampaignStatus::Running || self.draining {
+        if !self.dials() {
+            // A permit refused because the campaign does not run says nothing about the carrier.
             return;
         }
+        self.pacing.call_ended(outcome, Instant::now());
         if self.pacing.due() {
             self.request_lines(me);
         } else if self.live.is_empty() {

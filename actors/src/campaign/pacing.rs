@@ -45,6 +45,12 @@ impl Pacing {
         self.most = Self::new(row).most;
     }
 
+    /// Dialing begins: what was in the way before is not held against the carrier.
+    pub fn restart(&mut self) {
+        self.held_until = None;
+        self.refusals.reset();
+    }
+
     /// How many lines to ask for with `live` calls running.
     pub fn want(&self, live: usize, now: Instant) -> usize {
         if self.held_until.is_some_and(|until| now < until) {

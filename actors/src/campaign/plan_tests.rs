@@ -8,7 +8,7 @@ use crate::{
     ports::store::{CampaignContact, Claim},
 };
 
-fn attempt(extra: Value) -> ClaimedAttempt {
+fn attempt(extra: &Value) -> ClaimedAttempt {
     ClaimedAttempt {
         claim: Claim {
             attempt: AttemptId::new(),
@@ -46,7 +46,7 @@ fn the_contacts_fields_win_over_the_agents_and_the_systems_over_both() {
         "dynamicVariables": { "city": "Pune", "plan": "basic", "tries": 3, "vip": true, "system__time": "never" },
     } } }));
     let plan = plan(
-        attempt(json!({ "city": "Delhi", "name": "overridden", "note": null })),
+        attempt(&json!({ "city": "Delhi", "name": "overridden", "note": null })),
         &context,
     );
     let value = |name: &str| plan.variables.get(name).map(String::as_str);
@@ -74,7 +74,7 @@ fn the_caller_id_is_the_agents_first_number_at_the_carrier() {
         { "provider": "simulated", "number": "+15550000002" },
         { "provider": "simulated", "number": "+15550000003" },
     ]);
-    let caller = |agent| plan(attempt(json!({})), &context(agent)).caller_id;
+    let caller = |agent| plan(attempt(&json!({})), &context(agent)).caller_id;
     let with = caller(json!({ "phoneNumbers": numbers }));
     assert_eq!(with.unwrap().as_str(), "+15550000002");
     assert_eq!(caller(json!({})), None);

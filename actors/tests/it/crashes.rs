@@ -94,24 +94,35 @@ async fn a_campaign_that_panics_ends_no_call_and_goes_on_where_it_was() {
 
 #[tokio::test(start_paused = true)]
 async fn a_campaign_that_panics_while_it_dials_loses_no_contact_and_no_line() {
-    let world = World::new().await;
-    world.carrier.callees(Callees::Busy(Duration::from_millis(70)));
-    let node = world.node(10).await;
-    let campaign = world.campaign(300).await;
-    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
-    for n in 0..4 {
-        tokio::time::sleep(Duration::from_millis(201 + n * 33)).await;
-        let sabotage = CampaignsMessage::Sabotage(campaign);
-        assert!(node.siblings().campaigns.cast(sabotage).is_ok());
+    for offset_ms in [0, 7, 31, 64, 98] {
+        let world = World::slow().await;
+        world.carrier.callees(Callees::Busy(Duration::from_millis(70)));
+        let node = world.node(10).await;
+        let campaign = world.campaign(300).await;
+        world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+        for n in 0..4 {
+            tokio::time::sleep(Duration::from_millis(201 + n * 133 + offset_ms)).await;
+            let sabotage = CampaignsMessage::Sabotage(campaign);
+            assert!(node.siblings().campaigns.cast(sabotage).is_ok());
+        }
+        until("completion", async || {
+            world.status(campaign).await == CampaignStatus::Completed
+        })
+        .await;
+        assert_eq!(world.carrier.dials().len(), 300);
+        assert_eq!(ended(&world.conversations(campaign).await).len(), 300);
+        every_line_is_free(&world, &node, 10).await;
     }
-    until("completion", async || {
-        world.status(campaign).await == CampaignStatus::Completed
-    })
-    .await;
-    assert_eq!(world.carrier.dials().len(), 300);
-    let calls = world.conversations(campaign).await;
-    assert_eq!(ended(&calls).len(), 300);
-    assert!(live(&node).await.is_empty());
+}
+
+/// Fills all lines with calls of another campaign.
+async fn every_line_is_free(world: &World, node: &NodeHandle, lines: usize) {
+    assert!(live(node).await.is_empty());
+    world.carrier.callees(Callees::Ring);
+    let other = world.campaign_of(5000..5000 + lines, None).await;
+    world.command(node, other, CampaignCommand::Launch).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!(live(node).await.len(), lines);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,6 +1,7 @@
 //! A node on fakes: the memory store, a carrier that behaves by script, and an account with an agent.
 
 mod carrier;
+mod slow_store;
 
 use std::{sync::Arc, time::Duration};
 
@@ -47,6 +48,13 @@ pub fn agent_document() -> Value {
 }
 
 impl World {
+    /// One whose store takes its time, for the node.
+    pub async fn slow() -> Self {
+        let mut world = Self::new().await;
+        world.ports.store = Arc::new(slow_store::SlowStore::new(world.store.clone()));
+        world
+    }
+
     pub async fn new() -> Self {
         let clock: Arc<dyn Clock> = Arc::new(TokioClock::starting_at(CLOCK_START));
         let store = Arc::new(MemoryStore::new(clock.clone()));

@@ -1,0 +1,115 @@
+//! A store that takes its time before and after each operation, so that messages cross as they do in production.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use actors::{
+    dial_token::DialToken,
+    id::{AccountId, AgentId, AttemptId, CampaignId, ContactId, NodeId},
+    phone_number::PhoneNumber,
+    ports::{carrier::CarrierCallId, store::*},
+    testkit::memory_store::MemoryStore,
+};
+use async_trait::async_trait;
+use serde_json::{Map, Value};
+
+/// Every operation takes up to 40 ms before it happens and up to 40 ms until its answer is there.
+pub struct SlowStore {
+    store: Arc<MemoryStore>,
+    seed: AtomicU64,
+}
+
+impl SlowStore {
+    pub fn new(store: Arc<MemoryStore>) -> Self {
+        let seed = AtomicU64::new(1);
+        Self { store, seed }
+    }
+
+    /// The same sequence of times in every run.
+    async fn delay(&self) {
+        let step = |x: u64| {
+            Some(
+                x.wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407),
+            )
+        };
+        let seed = self
+            .seed
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, step)
+            .unwrap_or_default();
+        tokio::time::sleep(Duration::from_millis((seed >> 33) % 41)).await;
+    }
+}
+
+macro_rules! slowly {
+    ($($port:ident { $($name:ident($($arg:ident: $kind:ty),*) -> $result:ty;)* })*) => {$(
+        #[async_trait]
+        impl $port for SlowStore {
+            $(async fn $name(&self, $($arg: $kind),*) -> StoreResult<$result> {
+                self.delay().await;
+                let result = self.store.$name($($arg),*).await;
+                self.delay().await;
+                result
+            })*
+        }
+    )*};
+}
+
+slowly! {
+    DirectoryStore {
+        create_account(new: NewAccount) -> ();
+        api_keys(prefix: &str) -> Vec<(StoredApiKey, Account)>;
+        replace_api_key(email: &str, key: StoredApiKey) -> ();
+        create_agent(account: AccountId, document: Map<String, Value>) -> AgentRow;
+        agent(account: AccountId, id: AgentId) -> AgentRow;
+        update_agent(account: AccountId, id: AgentId, version: i64, document: Map<String, Value>) -> AgentRow;
+        create_contact(account: AccountId, new: NewContact) -> ContactRow;
+        contact(account: AccountId, id: ContactId) -> ContactRow;
+        delete_contact(account: AccountId, id: ContactId) -> ();
+        add_do_not_call(account: AccountId, number: &PhoneNumber) -> ();
+    }
+    CampaignStore {
+        begin_import(account: AccountId, new: NewCampaign) -> CampaignId;
+        append_contacts(import: CampaignId, contacts: &[CampaignContact]) -> ();
+        finish_import(import: CampaignId) -> CampaignRow;
+        abandon_import(import: CampaignId) -> ();
+        sweep_imports() -> u64;
+        campaign(account: AccountId, id: CampaignId) -> CampaignRow;
+        campaign_contacts(id: CampaignId, from: i64, limit: i64) -> Vec<CampaignContact>;
+        progress(id: CampaignId) -> Progress;
+        campaigns(account: AccountId, filter: CampaignFilter, limit: i64) -> Vec<CampaignRow>;
+        change_state(id: CampaignId, version: i64, change: StateChange) -> CampaignRow;
+        active_campaigns() -> Vec<CampaignRow>;
+        account(id: AccountId) -> Account;
+    }
+    AttemptStore {
+        register_node(node: NodeId) -> ();
+        heartbeat(node: NodeId) -> ();
+        take_orphans(node: NodeId) -> Vec<Orphan>;
+        claim(node: NodeId, campaign: CampaignId, limit: i64) -> Vec<ClaimedAttempt>;
+        release(claims: &[Claim]) -> ();
+        permit(claim: Claim, request: PermitRequest) -> Permit;
+        not_sent(claim: Claim, delay_ms: i64) -> ();
+        dialed(claim: Claim, call: &CarrierCallId) -> ();
+        answered(claim: Claim) -> ();
+        unknown(claim: Claim) -> ();
+        finish(claim: Claim, outcome: Outcome) -> ();
+        remaining(campaign: CampaignId) -> Remaining;
+        dial_token(attempt: AttemptId) -> DialToken;
+    }
+    RecordStore {
+        append_facts(facts: &[(AttemptId, Fact)]) -> ();
+        conversation(account: AccountId, id: AttemptId) -> ConversationRow;
+        conversations(account: AccountId, filter: ConversationFilter, limit: i64) -> Vec<ConversationRow>;
+        turns(id: AttemptId) -> Vec<TurnFact>;
+        due_analyses(limit: i64) -> Vec<Job>;
+        save_analysis(job: &Job, analysis: Analysis) -> ();
+        retry_job(job: &Job, delay_ms: i64) -> ();
+        ping() -> ();
+    }
+}
