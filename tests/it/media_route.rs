@@ -33,7 +33,13 @@ use tokio::{
 };
 use tokio_tungstenite::{
     MaybeTlsStream, WebSocketStream, connect_async_with_config,
-    tungstenite::{self, Message, protocol::frame::coding::CloseCode},
+    tungstenite::{
+        self, Message,
+        protocol::frame::{
+            Frame,
+            coding::{CloseCode, Data, OpCode},
+        },
+    },
 };
 
 /// What comes through the doors.
@@ -461,6 +467,21 @@ async fn a_socket_that_breaks_the_format_is_closed_and_its_leg_ends_unclean() {
         }
         assert_eq!(leg.to_the_end().await, [BROKEN]);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_too_large_in_small_frames_is_not_put_together() {
+    let mut node = Node::start(false).await;
+    let (mut phone, leg) = node.connected().await;
+    let payload = BASE64.encode(vec![0; 60_000]);
+    let text = json!({"event": "media", "media": {"payload": payload}}).to_string();
+    let (one, two) = text.split_at(text.len() / 2);
+    for (part, code, last) in [(one, Data::Text, false), (two, Data::Continue, true)] {
+        let frame = Frame::message(part.to_owned().into_bytes(), OpCode::Data(code), last);
+        phone.0.send(Message::Frame(frame)).await.unwrap();
+    }
+    phone.closed().await;
+    assert_eq!(leg.to_the_end().await, [BROKEN]);
 }
 
 #[tokio::test(start_paused = true)]
