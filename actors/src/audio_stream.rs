@@ -2,7 +2,11 @@
 //! recording. A frame of audio never leaves it; a turn event always does.
 
 mod actor;
+mod deadline;
+mod line;
 mod message;
+mod stream;
+mod synthesis;
 
 pub use actor::*;
 pub use message::*;

@@ -247,6 +247,11 @@ impl AudioSession {
         self.speaking.speech().is_none()
     }
 
+    /// By how many milliseconds the audio received is ahead of the clock.
+    pub fn lead_ms(&self) -> u64 {
+        self.hearing.heard_ms().saturating_sub(self.now_ms)
+    }
+
     /// Milliseconds of audio sent and not yet played.
     pub fn ahead_ms(&self) -> u64 {
         self.speaking.ahead_ms(self.now_ms)

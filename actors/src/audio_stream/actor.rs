@@ -4,13 +4,20 @@ use std::sync::Arc;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
-use super::StreamMessage;
+use super::{StreamMessage, stream::Stream};
 use crate::{
     agent::Agent,
     call::CallMessage,
     id::AttemptId,
     ports::{Ports, media_leg::MediaLeg},
 };
+
+/// What the service's settings say about every audio stream.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StreamSettings {
+    /// The pause that ends a user's turn whatever its words, in milliseconds (`RINGBACK_FIXED_PAUSE_MS`).
+    pub fixed_pause_ms: Option<u64>,
+}
 
 /// What an audio stream is started with.
 pub struct StreamArguments {
@@ -24,13 +31,15 @@ pub struct StreamArguments {
     pub ports: Ports,
     /// Whom it tells.
     pub call: ActorRef<CallMessage>,
+    /// What the service's settings say.
+    pub settings: StreamSettings,
 }
 
 /// The ears and the mouth of one call.
 pub struct AudioStreamActor;
 
-/// Its state.
-pub struct AudioStreamState;
+/// Its state. Dropping it stops its tasks, the recogniser and the recording.
+pub struct AudioStreamState(Stream);
 
 impl Actor for AudioStreamActor {
     type Msg = StreamMessage;
@@ -39,9 +48,31 @@ impl Actor for AudioStreamActor {
 
     async fn pre_start(
         &self,
-        _me: ActorRef<StreamMessage>,
-        _arguments: StreamArguments,
+        me: ActorRef<StreamMessage>,
+        arguments: StreamArguments,
     ) -> Result<AudioStreamState, ActorProcessingErr> {
-        Ok(AudioStreamState)
+        Ok(AudioStreamState(Stream::open(arguments, me)?))
+    }
+
+    async fn handle(
+        &self,
+        me: ActorRef<StreamMessage>,
+        message: StreamMessage,
+        state: &mut AudioStreamState,
+    ) -> Result<(), ActorProcessingErr> {
+        state.0.handle(message);
+        if state.0.is_over() {
+            me.stop(None);
+        }
+        Ok(())
+    }
+
+    async fn post_stop(
+        &self,
+        _me: ActorRef<StreamMessage>,
+        state: &mut AudioStreamState,
+    ) -> Result<(), ActorProcessingErr> {
+        state.0.finish();
+        Ok(())
     }
 }

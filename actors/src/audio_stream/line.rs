@@ -1,0 +1,111 @@
+//! The way out to the carrier's socket: never waits, keeps what the channel has no room for, and notices when the
+//! socket is stuck or gone.
+
+use std::collections::VecDeque;
+
+use tokio::sync::mpsc::{Sender, error::TrySendError};
+
+use crate::ports::media_leg::OutboundItem;
+
+/// A channel that has been full for so long belongs to a socket that is stuck.
+const STUCK_MS: u64 = 5_000;
+
+/// How often a full channel is tried again.
+const RETRY_MS: u64 = 20;
+
+/// The socket is stuck or gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct LineLost;
+
+/// What is sent to the line, in order.
+pub(super) struct Line {
+    outbound: Sender<OutboundItem>,
+    backlog: VecDeque<OutboundItem>,
+    full_since_ms: Option<u64>,
+}
+
+impl Line {
+    pub(super) fn new(outbound: Sender<OutboundItem>) -> Self {
+        Self {
+            outbound,
+            backlog: VecDeque::new(),
+            full_since_ms: None,
+        }
+    }
+
+    /// Queues an item. A clear overtakes the audio it clears.
+    pub(super) fn push(&mut self, item: OutboundItem) {
+        if item == OutboundItem::Clear {
+            self.backlog
+                .retain(|waiting| !matches!(waiting, OutboundItem::Audio(_) | OutboundItem::Mark(_)));
+        }
+        self.backlog.push_back(item);
+    }
+
+    /// Sends what the channel has room for.
+    pub(super) fn flush(&mut self, now_ms: u64) -> Result<(), LineLost> {
+        while let Some(item) = self.backlog.pop_front() {
+            match self.outbound.try_send(item) {
+                Ok(()) => self.full_since_ms = None,
+                Err(TrySendError::Closed(_)) => return Err(LineLost),
+                Err(TrySendError::Full(item)) => {
+                    self.backlog.push_front(item);
+                    let since_ms = *self.full_since_ms.get_or_insert(now_ms);
+                    let stuck = now_ms >= since_ms + STUCK_MS;
+                    return if stuck { Err(LineLost) } else { Ok(()) };
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether everything has gone out.
+    pub(super) fn is_flushed(&self) -> bool {
+        self.backlog.is_empty()
+    }
+
+    /// When to flush again.
+    pub(super) fn retry_at_ms(&self, now_ms: u64) -> Option<u64> {
+        (!self.is_flushed()).then_some(now_ms + RETRY_MS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::mpsc;
+
+    use super::*;
+
+    #[test]
+    fn a_full_channel_keeps_order_and_a_clear_drops_the_audio_before_it() {
+        let (sender, mut receiver) = mpsc::channel(1);
+        let mut line = Line::new(sender);
+        for item in [
+            OutboundItem::Audio(vec![1]),
+            OutboundItem::Audio(vec![2]),
+            OutboundItem::Mark("m".into()),
+        ] {
+            line.push(item);
+        }
+        assert_eq!(line.flush(0), Ok(()));
+        assert_eq!(line.retry_at_ms(0), Some(RETRY_MS));
+        line.push(OutboundItem::Clear);
+        assert_eq!(receiver.try_recv(), Ok(OutboundItem::Audio(vec![1])));
+        assert_eq!(line.flush(20), Ok(()));
+        assert_eq!(receiver.try_recv(), Ok(OutboundItem::Clear));
+        assert!(line.is_flushed());
+    }
+
+    #[test]
+    fn a_channel_that_stays_full_or_closes_is_a_lost_line() {
+        let (sender, receiver) = mpsc::channel(1);
+        let mut line = Line::new(sender);
+        line.push(OutboundItem::Clear);
+        line.push(OutboundItem::Clear);
+        assert_eq!(line.flush(1_000), Ok(()));
+        assert_eq!(line.flush(5_999), Ok(()));
+        assert_eq!(line.flush(6_000), Err(LineLost));
+        drop(receiver);
+        assert_eq!(line.flush(1_000), Err(LineLost));
+    }
+}

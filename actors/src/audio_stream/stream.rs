@@ -1,0 +1,488 @@
+//! What the audio stream actor does with its messages: feeds the session, and performs what comes out of it.
+
+use std::sync::Arc;
+
+use media::{
+    playout::{LineAbilities, WordEnd},
+    session::{AudioSession, LineOutput, Say, SessionConfig, SessionError, SessionEvent, SynthesisJob},
+    turn::endpointing::{PausePolicy, Utterance},
+};
+use ractor::ActorRef;
+use tokio::time::Instant;
+
+use super::{
+    SpeechId, StreamArguments, StreamEvent, StreamMessage, StreamSettings, StreamSnapshot,
+    deadline::Deadline,
+    line::{Line, LineLost},
+    synthesis::Synthesis,
+};
+use crate::{
+    agent::{Agent, SpellingPatience, TurnEagerness, TurnSection},
+    call::CallMessage,
+    ports::{
+        media_leg::{InboundItem, InboundQueue, MediaLeg, OutboundItem},
+        recordings::RecordingSink,
+        synthesizer::{SpeechError, SpeechPiece, SpeechRequest, Synthesizer},
+        transcriber::{Transcriber, TranscriberConfig, TranscriptEvent, TranscriptStream},
+    },
+};
+
+/// How long a stream that was told to close goes on playing what it has.
+const CLOSE_WITHIN_MS: u64 = 20_000;
+
+/// A socket so far ahead of real time is not a telephone call.
+const MOST_LEAD_MS: u64 = 5_000;
+
+/// The stream.
+pub(super) struct Stream {
+    me: ActorRef<StreamMessage>,
+    call: ActorRef<CallMessage>,
+    started: Instant,
+    session: AudioSession,
+    inbound: Arc<InboundQueue>,
+    items: Vec<InboundItem>,
+    audio: Vec<u8>,
+    line: Line,
+    synthesizer: Arc<dyn Synthesizer>,
+    voice: Voice,
+    synthesis: Option<Synthesis>,
+    transcript: Option<Box<dyn TranscriptStream>>,
+    recording: Option<Box<dyn RecordingSink>>,
+    deadline: Deadline,
+    /// Since when it is to close.
+    closing_ms: Option<u64>,
+    over: bool,
+    frames_in: u64,
+    frames_dropped: u64,
+}
+
+/// How the agent sounds.
+struct Voice {
+    name: String,
+    speed: f32,
+    sample_rate: u32,
+}
+
+impl Stream {
+    /// Joins the socket: from here on its items wake the actor.
+    pub(super) fn open(arguments: StreamArguments, me: ActorRef<StreamMessage>) -> Result<Self, SessionError> {
+        let StreamArguments {
+            leg,
+            attempt,
+            agent,
+            ports,
+            call,
+            settings,
+        } = arguments;
+        let line_rate = leg.format.sample_rate;
+        let recogniser_rate = ports.transcriber.sample_rate(line_rate);
+        let recording = match agent.platform_settings.privacy.record_voice {
+            true => ports.recordings.open(attempt, line_rate),
+            false => None,
+        };
+        let config = SessionConfig {
+            format: leg.format,
+            abilities: abilities(&leg),
+            recogniser_rate,
+            pause: pause_policy(&agent.conversation_config.turn, settings),
+            record: recording.is_some(),
+        };
+        let session = AudioSession::new(&config)?;
+        let transcript = transcribe(&*ports.transcriber, &agent, recogniser_rate, &me);
+        let waker = me.clone();
+        leg.inbound.set_waker(Box::new(move || {
+            // The actor may be gone.
+            let _ = waker.cast(StreamMessage::InboundWaits);
+        }));
+        let started = Instant::now();
+        Ok(Self {
+            call,
+            started,
+            session,
+            inbound: leg.inbound,
+            items: Vec::new(),
+            audio: Vec::new(),
+            line: Line::new(leg.outbound),
+            synthesizer: ports.synthesizer,
+            voice: Voice::of(&agent, line_rate),
+            synthesis: None,
+            transcript: Some(transcript),
+            recording,
+            deadline: Deadline::new(started, me.clone()),
+            me,
+            closing_ms: None,
+            over: false,
+            frames_in: 0,
+            frames_dropped: 0,
+        })
+    }
+
+    /// Whether the actor is to stop.
+    pub(super) fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// Takes a message and performs what follows from it.
+    pub(super) fn handle(&mut self, message: StreamMessage) {
+        if self.over {
+            return;
+        }
+        self.take(message);
+        self.perform();
+    }
+
+    /// Writes what is left of the recording and closes it.
+    pub(super) fn finish(&mut self) {
+        self.session.tick(self.now_ms());
+        if let Some(mut recording) = self.recording.take() {
+            recording.write(self.session.take_recording(true));
+        }
+        self.synthesis = None;
+        self.transcript = None;
+    }
+
+    fn take(&mut self, message: StreamMessage) {
+        let now_ms = self.now_ms();
+        match message {
+            StreamMessage::Say {
+                speech,
+                text,
+                last,
+                protected,
+            } => {
+                let (speech, text) = (speech.0, text.as_str());
+                let say = Say {
+                    speech,
+                    text,
+                    last,
+                    protected,
+                };
+                self.session.say(&say, now_ms);
+            }
+            StreamMessage::StopSpeaking => self.session.stop_speaking(now_ms),
+            StreamMessage::AllowBargeIn(allowed) => self.session.allow_barge_in(allowed, now_ms),
+            StreamMessage::Close => self.closing_ms = self.closing_ms.or(Some(now_ms)),
+            StreamMessage::InboundWaits => self.drain(now_ms),
+            StreamMessage::Synthesized { generation, piece } => self.synthesized(generation, piece, now_ms),
+            StreamMessage::Transcript(event) => self.transcribed(event, now_ms),
+            StreamMessage::Deadline { generation } => {
+                if self.deadline.fired(generation) {
+                    self.session.tick(now_ms);
+                }
+            }
+            StreamMessage::Inspect(reply) => {
+                // Whoever asked may have given up.
+                let _ = reply.send(StreamSnapshot {
+                    frames_in: self.frames_in,
+                    frames_dropped: self.frames_dropped,
+                    ahead_ms: self.session.ahead_ms(),
+                });
+            }
+            #[cfg(feature = "testkit")]
+            StreamMessage::Sabotage => sabotage(),
+        }
+    }
+
+    /// Empties the queue. Frames that came at once are given to the session as one.
+    fn drain(&mut self, now_ms: u64) {
+        let mut items = std::mem::take(&mut self.items);
+        let dropped = self.inbound.drain(&mut items);
+        if dropped > 0 {
+            self.frames_dropped += dropped;
+            tracing::warn!(dropped, "inbound audio was dropped: the stream is behind");
+        }
+        let mut closed = None;
+        for item in items.drain(..) {
+            match item {
+                InboundItem::Audio(audio) => {
+                    self.frames_in += 1;
+                    self.audio.extend_from_slice(&audio);
+                }
+                InboundItem::Mark(name) => {
+                    self.receive(now_ms);
+                    self.session.mark(&name, now_ms);
+                }
+                InboundItem::Digit(digit) => self.report(StreamEvent::Digit(digit)),
+                InboundItem::Closed { clean } => closed = closed.or(Some(clean)),
+            }
+        }
+        self.receive(now_ms);
+        self.items = items;
+        if let Some(clean) = closed {
+            self.media_closed(clean);
+        } else if self.session.lead_ms() > MOST_LEAD_MS {
+            tracing::warn!("the media socket is far ahead of real time and is given up");
+            self.media_closed(false);
+        }
+    }
+
+    fn receive(&mut self, now_ms: u64) {
+        if !self.audio.is_empty() {
+            self.session.receive(&self.audio, now_ms);
+            self.audio.clear();
+        }
+    }
+
+    fn synthesized(&mut self, generation: u64, piece: Option<Result<SpeechPiece, SpeechError>>, now_ms: u64) {
+        match piece {
+            Some(Ok(piece)) => {
+                if let Some(synthesis) = self.synthesis.as_mut().filter(|s| s.generation() == generation) {
+                    synthesis.taken();
+                }
+                let words = piece.words.iter().map(|word| WordEnd {
+                    text_end: word.text_end,
+                    sample_end: word.sample_end,
+                });
+                let words: Vec<_> = words.collect();
+                self.session.synthesized(generation, &piece.samples, &words, now_ms);
+            }
+            Some(Err(error)) => {
+                if let Some(speech) = self.session.synthesis_failed(generation, now_ms) {
+                    let speech = SpeechId(speech);
+                    self.report(StreamEvent::SpeechFailed { speech, error });
+                }
+            }
+            None => self.session.synthesis_ended(generation, now_ms),
+        }
+    }
+
+    fn transcribed(&mut self, event: TranscriptEvent, now_ms: u64) {
+        match event {
+            TranscriptEvent::Interim { text } => self.session.interim(&text, now_ms),
+            TranscriptEvent::Final { text, damaged } => self.session.settled(&text, damaged, now_ms),
+            TranscriptEvent::Failed(error) => {
+                if self.transcript.take().is_some() {
+                    self.report(StreamEvent::DeafnessBegan(error));
+                }
+            }
+        }
+    }
+
+    /// Performs everything the session wants done.
+    fn perform(&mut self) {
+        if self.over {
+            return;
+        }
+        let now_ms = self.now_ms();
+        self.listen();
+        self.report_events();
+        self.synthesize();
+        while let Some(output) = self.session.poll_output() {
+            self.line.push(match output {
+                LineOutput::Audio(audio) => OutboundItem::Audio(audio),
+                LineOutput::Mark(name) => OutboundItem::Mark(name),
+                LineOutput::Clear => OutboundItem::Clear,
+            });
+        }
+        self.record();
+        let closing = self.close_when_quiet(now_ms);
+        if self.line.flush(now_ms) == Err(LineLost) {
+            self.media_closed(false);
+            return;
+        }
+        if closing && self.line.is_flushed() {
+            self.over = true;
+            return;
+        }
+        let wanted = [
+            self.session.next_deadline(),
+            self.line.retry_at_ms(now_ms),
+            self.close_by_ms(),
+        ];
+        self.deadline.arm(wanted.into_iter().flatten().min());
+    }
+
+    fn listen(&mut self) {
+        let samples = self.session.recogniser_samples();
+        if let Some(transcript) = &mut self.transcript
+            && !samples.is_empty()
+        {
+            transcript.push(samples);
+        }
+        samples.clear();
+    }
+
+    fn report_events(&mut self) {
+        while let Some(event) = self.session.poll_event() {
+            match event {
+                SessionEvent::FinalWanted => {
+                    if let Some(transcript) = &mut self.transcript {
+                        transcript.finalize();
+                    }
+                }
+                fact => {
+                    if let Some(event) = reported(fact) {
+                        self.report(event);
+                    }
+                }
+            }
+        }
+    }
+
+    fn synthesize(&mut self) {
+        let wanted = self.session.synthesis();
+        if self.synthesis.as_ref().is_some_and(|s| Some(s.generation()) != wanted) {
+            self.synthesis = None;
+        }
+        if let Some(SynthesisJob { generation, text }) = self.session.next_text() {
+            let request = SpeechRequest {
+                text,
+                voice: self.voice.name.clone(),
+                sample_rate: self.voice.sample_rate,
+                speed: self.voice.speed,
+            };
+            let synthesizer = self.synthesizer.clone();
+            self.synthesis = Some(Synthesis::start(generation, synthesizer, request, self.me.clone()));
+        }
+        if let Some(synthesis) = self.synthesis.as_mut()
+            && synthesis.is_withheld()
+            && !self.session.is_well_ahead()
+        {
+            synthesis.release();
+        }
+    }
+
+    fn record(&mut self) {
+        if let Some(recording) = &mut self.recording {
+            let samples = self.session.take_recording(false);
+            if !samples.is_empty() {
+                recording.write(samples);
+            }
+        }
+    }
+
+    /// Closes the socket once nothing is left to play, or it has taken too long.
+    fn close_when_quiet(&mut self, now_ms: u64) -> bool {
+        let due = self
+            .close_by_ms()
+            .is_some_and(|at_ms| self.session.is_quiet() || now_ms >= at_ms);
+        if due {
+            self.line.push(OutboundItem::Close);
+        }
+        due
+    }
+
+    fn close_by_ms(&self) -> Option<u64> {
+        self.closing_ms.map(|since_ms| since_ms + CLOSE_WITHIN_MS)
+    }
+
+    fn media_closed(&mut self, clean: bool) {
+        if self.over {
+            return;
+        }
+        self.over = true;
+        self.session.close(self.now_ms());
+        self.report_events();
+        self.report(StreamEvent::MediaClosed { clean });
+    }
+
+    fn report(&self, event: StreamEvent) {
+        // The call may be over.
+        let _ = self.call.cast(CallMessage::Stream(event));
+    }
+
+    fn now_ms(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+impl Voice {
+    fn of(agent: &Agent, sample_rate: u32) -> Self {
+        let tts = &agent.conversation_config.tts;
+        let name = tts
+            .voice_id
+            .split_once(':')
+            .map_or(tts.voice_id.as_str(), |(_, name)| name);
+        Self {
+            name: if name == "default" {
+                String::new()
+            } else {
+                name.to_owned()
+            },
+            speed: tts.speed as f32,
+            sample_rate,
+        }
+    }
+}
+
+fn abilities(leg: &MediaLeg) -> LineAbilities {
+    LineAbilities {
+        buffers: leg.abilities.buffers,
+        marks: leg.abilities.marks,
+        clear: leg.abilities.clear,
+    }
+}
+
+fn pause_policy(turn: &TurnSection, settings: StreamSettings) -> PausePolicy {
+    PausePolicy {
+        base_ms: match turn.turn_eagerness {
+            TurnEagerness::Eager => 250,
+            TurnEagerness::Normal => 450,
+            TurnEagerness::Patient => 800,
+        },
+        fixed_ms: settings.fixed_pause_ms,
+        spelling_patience: turn.spelling_patience == SpellingPatience::Auto,
+    }
+}
+
+fn transcribe(
+    transcriber: &dyn Transcriber,
+    agent: &Agent,
+    sample_rate: u32,
+    me: &ActorRef<StreamMessage>,
+) -> Box<dyn TranscriptStream> {
+    let config = TranscriberConfig {
+        language: agent.conversation_config.agent.primary_language.clone(),
+        keywords: agent.conversation_config.asr.keywords.clone(),
+        sample_rate,
+    };
+    let me = me.clone();
+    transcriber.open(
+        config,
+        Box::new(move |event| {
+            // The actor may be gone.
+            let _ = me.cast(StreamMessage::Transcript(event));
+        }),
+    )
+}
+
+/// A fact of the session as the call is told it; none of those the stream sees to itself.
+fn reported(event: SessionEvent) -> Option<StreamEvent> {
+    Some(match event {
+        SessionEvent::FinalWanted => return None,
+        SessionEvent::SpeechStarted { at_ms } => StreamEvent::SpeechStarted { at_ms },
+        SessionEvent::Interim { text } => StreamEvent::Interim { text },
+        SessionEvent::UtteranceEnded(Utterance {
+            text,
+            damaged,
+            started_ms,
+            ended_ms,
+        }) => StreamEvent::UtteranceEnded {
+            text,
+            damaged,
+            started_ms,
+            ended_ms,
+        },
+        SessionEvent::SpeakingStarted { speech, at_ms } => StreamEvent::SpeakingStarted {
+            speech: SpeechId(speech),
+            at_ms,
+        },
+        SessionEvent::BargedIn { speech, heard, at_ms } => StreamEvent::BargedIn {
+            speech: SpeechId(speech),
+            heard,
+            at_ms,
+        },
+        SessionEvent::SpeakingEnded { speech, heard, at_ms } => StreamEvent::SpeakingEnded {
+            speech: SpeechId(speech),
+            heard,
+            at_ms,
+        },
+        SessionEvent::BeepEnded { at_ms } => StreamEvent::BeepEnded { at_ms },
+    })
+}
+
+#[cfg(feature = "testkit")]
+#[expect(clippy::panic, reason = "tests of supervision ask for it")]
+fn sabotage() {
+    panic!("sabotaged");
+}

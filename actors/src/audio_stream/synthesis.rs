@@ -1,0 +1,105 @@
+//! One text being synthesised: a task that pulls pieces only as far as they are wanted and casts them back.
+
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use ractor::ActorRef;
+use tokio::{sync::Semaphore, task::AbortHandle};
+
+use super::StreamMessage;
+use crate::ports::synthesizer::{SpeechError, SpeechPiece, SpeechRequest, Synthesizer};
+
+/// Pieces that may be under way at once.
+const PIECES_AHEAD: usize = 4;
+
+/// A synthesis. Dropping it cancels it.
+pub(super) struct Synthesis {
+    generation: u64,
+    permits: Arc<Semaphore>,
+    /// Pieces taken whose permit was not given back yet.
+    withheld: usize,
+    task: AbortHandle,
+}
+
+impl Synthesis {
+    pub(super) fn start(
+        generation: u64,
+        synthesizer: Arc<dyn Synthesizer>,
+        request: SpeechRequest,
+        me: ActorRef<StreamMessage>,
+    ) -> Self {
+        let permits = Arc::new(Semaphore::new(PIECES_AHEAD));
+        let report = Report {
+            generation,
+            me,
+            ended: false,
+        };
+        let task = tokio::spawn(pull(synthesizer, request, permits.clone(), report));
+        Self {
+            generation,
+            permits,
+            withheld: 0,
+            task: task.abort_handle(),
+        }
+    }
+
+    pub(super) fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// A piece of it was taken.
+    pub(super) fn taken(&mut self) {
+        self.withheld += 1;
+    }
+
+    /// More is wanted: lets it go on.
+    pub(super) fn release(&mut self) {
+        self.permits.add_permits(std::mem::take(&mut self.withheld));
+    }
+
+    /// Whether it waits to be released.
+    pub(super) fn is_withheld(&self) -> bool {
+        self.withheld > 0
+    }
+}
+
+impl Drop for Synthesis {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Tells the actor about pieces, and about the end even if the provider's code panics.
+struct Report {
+    generation: u64,
+    me: ActorRef<StreamMessage>,
+    ended: bool,
+}
+
+impl Report {
+    fn piece(&mut self, piece: Option<Result<SpeechPiece, SpeechError>>) {
+        self.ended = !matches!(piece, Some(Ok(_)));
+        let generation = self.generation;
+        // The actor may be gone.
+        let _ = self.me.cast(StreamMessage::Synthesized { generation, piece });
+    }
+}
+
+impl Drop for Report {
+    fn drop(&mut self) {
+        if !self.ended {
+            let error = SpeechError::Protocol("the synthesis broke off without a result".into());
+            self.piece(Some(Err(error)));
+        }
+    }
+}
+
+async fn pull(synthesizer: Arc<dyn Synthesizer>, request: SpeechRequest, permits: Arc<Semaphore>, mut report: Report) {
+    let mut pieces = synthesizer.synthesize(request);
+    while !report.ended {
+        // The semaphore is never closed.
+        let Ok(permit) = permits.acquire().await else { return };
+        permit.forget();
+        report.piece(pieces.next().await);
+    }
+}
