@@ -4,6 +4,7 @@
 
 mod body;
 mod census;
+mod stall;
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -20,6 +21,7 @@ use tower::ServiceExt;
 pub use body::BodyStalled;
 use body::GuardedBody;
 use census::{Census, Seat};
+use stall::StallGuard;
 
 /// What a client may use up.
 #[derive(Debug, Clone)]
@@ -29,6 +31,8 @@ pub struct ServerLimits {
     pub header_timeout: Duration,
     /// Between two pieces of a request's body.
     pub body_idle_timeout: Duration,
+    /// How long a client may take nothing of an answer (or of an upgraded socket's messages) that waits for it.
+    pub write_stall_timeout: Duration,
     /// Bytes of a request's first line and headers.
     pub header_bytes: usize,
     /// Header lines of a request.
@@ -49,6 +53,7 @@ impl Default for ServerLimits {
         Self {
             header_timeout: Duration::from_secs(10),
             body_idle_timeout: Duration::from_secs(10),
+            write_stall_timeout: Duration::from_secs(30),
             header_bytes: 32 * 1024,
             header_count: 64,
             connections: 4096,
@@ -142,6 +147,7 @@ impl Connection {
             let router = router.clone();
             async move { router.oneshot(prepare(request, peer, idle)).await }
         });
+        let stream = StallGuard::new(stream, self.limits.write_stall_timeout);
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new())
             .header_read_timeout(self.limits.header_timeout)

@@ -90,7 +90,7 @@ async fn check(file: Option<File>, overrides: Overrides, mut problems: Vec<Probl
         return Err(ApiError::Invalid(problems));
     };
     let checking = tokio::task::spawn_blocking(move || {
-        let outcome = check::check(BufReader::new(&file), &overrides);
+        let outcome = check::check(BufReader::new(&file), &overrides, check::ROWS);
         (file, outcome)
     });
     let (file, outcome) = checking.await.map_err(|_| ApiError::Internal)?;

@@ -38,7 +38,6 @@ pub struct Reply {
     status: StatusCode,
     data: Value,
     pagination: Option<Pagination>,
-    warning: Option<String>,
 }
 
 impl Reply {
@@ -48,7 +47,6 @@ impl Reply {
             status: StatusCode::OK,
             data,
             pagination: None,
-            warning: None,
         }
     }
 
@@ -66,12 +64,6 @@ impl Reply {
             pagination: Some(pagination),
             ..Self::ok(Value::Array(items))
         }
-    }
-
-    /// With a warning, if there is something to say.
-    #[must_use]
-    pub fn warning(self, warning: Option<String>) -> Self {
-        Self { warning, ..self }
     }
 }
 
@@ -104,8 +96,6 @@ struct Envelope<'a> {
     error: Option<&'a ErrorBody>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pagination: Option<&'a Pagination>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    warning: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     request_id: Option<&'a str>,
 }
@@ -173,7 +163,6 @@ fn written(response: Response, payload: &Payload, id: Option<&RequestId>) -> Res
             data: Some(&reply.data),
             error: None,
             pagination: reply.pagination.as_ref(),
-            warning: reply.warning.as_deref(),
             request_id,
         },
         Payload::Failure(error) => Envelope {
@@ -181,7 +170,6 @@ fn written(response: Response, payload: &Payload, id: Option<&RequestId>) -> Res
             data: None,
             error: Some(error),
             pagination: None,
-            warning: None,
             request_id,
         },
     };

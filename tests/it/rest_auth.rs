@@ -1,6 +1,6 @@
 //! Keys: which requests need one, how it may be sent, and what a wrong one gets.
 
-use actors::ports::store::{DirectoryStore, StoreError};
+use actors::ports::store::{DirectoryStore, StoreError, StoredApiKey};
 use ringback::api_key::generate_key;
 
 use crate::support::{app::TestApp, client::send};
@@ -115,4 +115,18 @@ async fn a_database_that_is_away_is_a_503_with_retry_after() {
     assert!(!answer.body.to_string().contains("gone"));
     app.store.fail_with(None);
     app.client.get(ME).await.expect(200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_that_shares_only_the_prefix_is_refused() {
+    let app = TestApp::start().await;
+    let (plain, stored) = generate_key();
+    let other = StoredApiKey {
+        prefix: stored.prefix,
+        hash: generate_key().1.hash,
+    };
+    app.store.replace_api_key("ada@example.com", other).await.unwrap();
+    send(app.client.bare("GET", ME).header("x-api-key", plain))
+        .await
+        .expect(401);
 }

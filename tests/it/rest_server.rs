@@ -200,3 +200,32 @@ async fn a_request_that_never_ends_is_cut_at_the_end_of_the_grace_time() {
     server.await.unwrap();
     assert_eq!(started.elapsed().as_secs(), 10);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_takes_no_data_is_given_up() {
+    let (ended, end) = tokio::sync::oneshot::channel::<()>();
+    let ended = std::sync::Arc::new(std::sync::Mutex::new(Some(ended)));
+    let endless = async move || {
+        let guard = ended.lock().unwrap().take();
+        let piece = bytes::Bytes::from(vec![b'x'; 64 * 1024]);
+        let pieces = futures_util::stream::unfold(guard, move |guard| {
+            let piece = piece.clone();
+            async move { Some((Ok::<_, std::io::Error>(piece), guard)) }
+        });
+        axum::body::Body::from_stream(pieces)
+    };
+    let router = Router::new().route("/endless", get(endless));
+    let (address, _shutdown, _server) = serve_router(router, ServerLimits::default()).await;
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream
+        .write_all(b"GET /endless HTTP/1.1\r\nhost: a\r\n\r\n")
+        .await
+        .unwrap();
+    let started = Instant::now();
+    assert!(end.await.is_err());
+    assert!(
+        (30..32).contains(&started.elapsed().as_secs()),
+        "{:?}",
+        started.elapsed()
+    );
+}

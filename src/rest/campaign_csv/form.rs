@@ -116,7 +116,8 @@ mod tests {
 
     #[test]
     fn the_rules_between_fields_hold() {
-        let cases: &[(&[(&'static str, &str)], &[(&str, &str)])] = &[
+        type Case<'a> = (&'a [(&'static str, &'a str)], &'a [(&'a str, &'a str)]);
+        let cases: &[Case<'_>] = &[
             (&[], &[]),
             (&[("launch", "TRUE"), ("scheduled", "0")], &[]),
             (&[("launch", "yes")], &[("launch", "invalid_value")]),

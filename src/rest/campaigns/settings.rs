@@ -40,7 +40,12 @@ impl Settings {
         let mut found = Vec::new();
         self.check_schedule(&mut found);
         self.check_follow_up(&mut found);
-        found.retain(|problem: &Problem| problems.iter().all(|known| known.path != problem.path));
+        found.retain(|problem: &Problem| {
+            let mut known = problems
+                .iter()
+                .filter_map(|known| known.path.strip_prefix(&problem.path));
+            known.all(|rest| !rest.is_empty() && !rest.starts_with('['))
+        });
         problems.extend(found);
     }
 

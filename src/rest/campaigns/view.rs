@@ -1,6 +1,9 @@
 //! How campaigns read.
 
-use actors::ports::store::{CampaignContact, CampaignRow};
+use actors::{
+    ports::store::{CampaignContact, CampaignRow},
+    time::Timestamp,
+};
 use serde_json::{Map, Value, json};
 
 use crate::rest::contact_fields;
@@ -17,7 +20,7 @@ pub fn campaign(row: &CampaignRow) -> Map<String, Value> {
     insert("startTime", json!(row.schedule.start_time));
     insert("endTime", json!(row.schedule.end_time));
     insert("timezone", json!(row.schedule.timezone));
-    insert("nextRunAt", json!(row.next_run_at.map(|at| at.to_iso8601())));
+    insert("nextRunAt", json!(row.next_run_at.map(Timestamp::to_iso8601)));
     insert("status", json!(row.status.as_str()));
     insert("startIndex", json!(row.start_index));
     insert("contactCount", json!(row.contact_count));

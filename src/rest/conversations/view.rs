@@ -6,6 +6,7 @@ use actors::{
         language_model::Speaker,
         store::{Account, AgentRow, ConversationRow, TurnFact},
     },
+    time::Timestamp,
 };
 use serde_json::{Map, Value, json};
 
@@ -55,7 +56,7 @@ fn common(shown: &mut Map<String, Value>, row: &ConversationRow) {
     shown.insert("status".into(), json!(row.status.as_str()));
     shown.insert("direction".into(), json!(DIRECTION));
     shown.insert("startTimeUnix".into(), json!(row.started_at.unix_seconds()));
-    insert_some(shown, "endTimeUnix", row.ended_at.map(|at| at.unix_seconds()));
+    insert_some(shown, "endTimeUnix", row.ended_at.map(Timestamp::unix_seconds));
     shown.insert("conversationDuration".into(), json!(duration_s(row)));
 }
 

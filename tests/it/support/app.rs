@@ -33,8 +33,8 @@ pub struct TestApp {
     pub account: Account,
     /// Speaks for `account`.
     pub client: Client,
-    pub shutdown: Option<oneshot::Sender<()>>,
-    pub server: JoinHandle<()>,
+    server: JoinHandle<()>,
+    _shutdown: oneshot::Sender<()>,
 }
 
 impl TestApp {
@@ -64,8 +64,8 @@ impl TestApp {
             store,
             node,
             account,
-            shutdown: Some(shutdown),
             server,
+            _shutdown: shutdown,
         }
     }
 

@@ -24,10 +24,13 @@ pub enum Mood {
     Silent,
 }
 
+/// How it is to behave, and what it was told.
+type Script = (Mood, Vec<(CampaignId, CampaignCommand)>);
+
 /// The handle a test keeps.
 #[derive(Clone, Default)]
 pub struct FakeNode {
-    inner: Arc<Mutex<(Mood, Vec<(CampaignId, CampaignCommand)>)>>,
+    inner: Arc<Mutex<Script>>,
 }
 
 impl FakeNode {
