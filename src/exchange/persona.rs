@@ -4,6 +4,8 @@
 mod cooperative;
 mod hangs_up;
 mod interrupts;
+#[cfg(test)]
+mod interviews;
 mod person;
 mod reply;
 mod silent;
