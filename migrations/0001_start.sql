@@ -95,7 +95,7 @@ CREATE TABLE campaign_contacts (
     PRIMARY KEY (campaign, idx)
 );
 CREATE INDEX campaign_contacts_untried ON campaign_contacts (campaign, idx) WHERE state = 'pending' AND attempts = 0;
-CREATE INDEX campaign_contacts_progress ON campaign_contacts (campaign, state, voicemail);
+CREATE INDEX campaign_contacts_progress ON campaign_contacts (campaign, voicemail, state);
 
 -- An attempt is what REST calls a conversation.
 CREATE TABLE attempts (
@@ -135,7 +135,9 @@ CREATE TABLE attempts (
     UNIQUE (carrier, carrier_call)
 );
 CREATE INDEX attempts_queued ON attempts (campaign, due_at, id) WHERE state = 'queued';
-CREATE INDEX attempts_held ON attempts (campaign, owner)
+CREATE INDEX attempts_open ON attempts (campaign, state)
+    WHERE state IN ('claimed', 'dialing', 'dialed', 'answered', 'unknown');
+CREATE INDEX attempts_held ON attempts (owner)
     WHERE state IN ('claimed', 'dialing', 'dialed', 'answered', 'unknown');
 CREATE INDEX attempts_sent ON attempts (account, phone_number)
     WHERE state IN ('dialing', 'dialed', 'answered', 'unknown');

@@ -80,3 +80,101 @@ impl AttemptStore for SqlStore {
         self.read(move |work| Box::pin(permit::dial_token(work, attempt))).await
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::Arc, time::Duration};
+
+    use actors::{
+        ports::store::{CampaignStatus, ConversationStatus, Remaining, StoreError, StoreResult},
+        testkit::store_conformance::{Fixture, ManualClock, Scene, number, outcome},
+        time::Clock,
+    };
+
+    use super::*;
+    use crate::storage::Work;
+
+    /// A later attempt of contact 0, due in 60 s, as a plan for one would put it there.
+    async fn plan_retry(work: Work<'_>, first: AttemptId, retry: AttemptId) -> StoreResult<()> {
+        let insert = "INSERT INTO attempts (id, account, agent, campaign, contact_index, attempt_no, kind, \
+             phone_number, state, epoch, due_at, started_at, status, voicemail, transferred, collected, created_at) \
+             SELECT $1, account, agent, campaign, contact_index, 2, 'retry', phone_number, 'queued', 0, $2, $2, \
+             'scheduled', 0, 0, '{}', created_at FROM attempts WHERE id = $3";
+        let query = sqlx::query(insert)
+            .bind(retry.to_string())
+            .bind(work.now.plus(Duration::from_secs(60)).0)
+            .bind(first.to_string());
+        query.execute(&mut *work.conn).await.unwrap();
+        sqlx::query("UPDATE campaign_contacts SET state = 'pending', attempts = 2 WHERE idx = 0")
+            .execute(work.conn)
+            .await
+            .unwrap();
+        Ok(())
+    }
+
+    /// A running campaign of two contacts whose first one was busy and has a retry planned.
+    async fn with_retry() -> (Scene, CampaignId, AttemptId) {
+        let clock = Arc::new(ManualClock::new());
+        let store = Arc::new(SqlStore::open("sqlite::memory:", clock.clone()).await.unwrap());
+        let fixture = Fixture {
+            store: store.clone(),
+            clock,
+        };
+        let scene = fixture.scene().await;
+        let campaign = scene.running(0..2).await;
+        let first = scene.dialing(campaign).await;
+        scene
+            .store
+            .finish(first, outcome(ConversationStatus::Failed))
+            .await
+            .unwrap();
+        let retry = AttemptId::new();
+        store
+            .write(move |work| Box::pin(plan_retry(work, first.attempt, retry)))
+            .await
+            .unwrap();
+        (scene, campaign, retry)
+    }
+
+    #[tokio::test]
+    async fn a_retry_is_claimed_when_it_is_due_and_returns_to_the_queue() {
+        let (scene, campaign, retry) = with_retry().await;
+        let row = scene.store.campaign(scene.account, campaign).await.unwrap();
+        assert_eq!(row.start_index, 1);
+        let expected = Remaining {
+            due: 1,
+            later: 1,
+            next_due: Some(scene.clock.now().plus(Duration::from_secs(60))),
+            open: 0,
+        };
+        assert_eq!(scene.store.remaining(campaign).await, Ok(expected));
+        scene.clock.advance(Duration::from_secs(60));
+        let claimed = scene.claim(campaign, 1).await.remove(0);
+        assert_eq!((claimed.claim.attempt, claimed.attempt_no), (retry, 2));
+        assert_eq!(claimed.contact.phone_number, number(0));
+
+        // Unlike a first attempt its row stays, under another epoch.
+        scene.store.release(&[claimed.claim]).await.unwrap();
+        assert_eq!(scene.permit(claimed.claim).await, Err(StoreError::Fenced));
+        let again = scene.claim_one(campaign).await;
+        assert_eq!((again.attempt, again.epoch), (retry, claimed.claim.epoch + 2));
+        scene.turn(campaign, CampaignStatus::Paused).await;
+        assert_eq!(scene.permit(again).await, Ok(Permit::CampaignNotRunning));
+        let row = scene.store.conversation(scene.account, retry).await.unwrap();
+        assert_eq!(row.status, ConversationStatus::Scheduled);
+        scene.turn(campaign, CampaignStatus::Running).await;
+        assert_eq!(scene.dialing(campaign).await.attempt, retry);
+    }
+
+    #[tokio::test]
+    async fn a_stop_cancels_a_waiting_retry_and_its_contact() {
+        let (scene, campaign, retry) = with_retry().await;
+        scene.turn(campaign, CampaignStatus::Stopped).await;
+        let row = scene.store.conversation(scene.account, retry).await.unwrap();
+        assert_eq!(row.status, ConversationStatus::Cancelled);
+        assert_eq!(row.ended_at, Some(scene.clock.now()));
+        let progress = scene.store.progress(campaign).await.unwrap();
+        assert_eq!((progress.pending, progress.cancelled), (1, 1));
+        assert_eq!(scene.store.remaining(campaign).await.unwrap().later, 0);
+    }
+}

@@ -118,8 +118,8 @@ pub(super) async fn list(
 pub(super) async fn progress(mut work: Work<'_>, campaign: CampaignId) -> StoreResult<Progress> {
     campaigns::require_visible(&mut work, campaign).await?;
     let rows = sqlx::query(
-        "SELECT state, CAST(COUNT(*) AS BIGINT) AS contacts, CAST(SUM(voicemail) AS BIGINT) AS voicemail \
-         FROM campaign_contacts WHERE campaign = $1 GROUP BY state",
+        "SELECT voicemail, state, COUNT(*) AS contacts FROM campaign_contacts WHERE campaign = $1 \
+         GROUP BY voicemail, state",
     )
     .bind(campaign.to_string())
     .fetch_all(work.conn)
@@ -129,14 +129,14 @@ pub(super) async fn progress(mut work: Work<'_>, campaign: CampaignId) -> StoreR
     for row in &rows {
         let contacts = row.int("contacts")?;
         match row.text("state")?.as_str() {
-            "pending" => progress.pending = contacts,
-            "in_progress" => progress.in_progress = contacts,
+            "pending" => progress.pending += contacts,
+            "in_progress" => progress.in_progress += contacts,
             "completed" => {
-                progress.completed = contacts;
-                progress.voicemail = row.int("voicemail")?;
+                progress.completed += contacts;
+                progress.voicemail += if row.flag("voicemail")? { contacts } else { 0 };
             }
-            "failed" => progress.failed = contacts,
-            "cancelled" => progress.cancelled = contacts,
+            "failed" => progress.failed += contacts,
+            "cancelled" => progress.cancelled += contacts,
             other => return Err(StoreError::Damaged(format!("contact state `{other}`"))),
         }
     }

@@ -3,6 +3,7 @@
 use std::{
     fs::{File, TryLockError},
     path::Path,
+    time::Duration,
 };
 
 use actors::ports::store::{StoreError, StoreResult};
@@ -17,6 +18,8 @@ static MIGRATIONS: Migrator = sqlx::migrate!();
 
 /// More readers than this only wait for the processor.
 const READERS: u32 = 4;
+/// For how long a caller waits for one of them.
+const READER_WAIT: Duration = Duration::from_secs(5);
 
 /// An open database.
 pub(super) struct Opened {
@@ -39,6 +42,9 @@ pub(super) async fn open(url: &str) -> StoreResult<Opened> {
         Some(path) => Some(lock(path)?),
         None => None,
     };
+    if let Some(path) = &file {
+        keep_private(path)?;
+    }
     for statement in dialect.writer_setup {
         sqlx::query(*statement)
             .execute(&mut writer)
@@ -101,9 +107,22 @@ fn lock(database: &str) -> StoreResult<File> {
     }
 }
 
+/// A new database can be read by its owner alone: it will hold transcripts and numbers. SQLite gives its log and
+/// shared memory the same rights. An older file keeps what its owner chose.
+fn keep_private(database: &str) -> StoreResult<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let new = std::fs::metadata(database).is_ok_and(|file| file.len() == 0);
+    if !new {
+        return Ok(());
+    }
+    std::fs::set_permissions(database, std::fs::Permissions::from_mode(0o600))
+        .map_err(|error| StoreError::Unavailable(format!("cannot set the rights of {database}: {error}")))
+}
+
 async fn readers(url: &str, dialect: &'static Dialect) -> StoreResult<AnyPool> {
     AnyPoolOptions::new()
         .max_connections(READERS)
+        .acquire_timeout(READER_WAIT)
         .after_connect(move |conn, _| {
             Box::pin(async move {
                 for statement in dialect.reader_setup {
@@ -138,6 +157,19 @@ mod tests {
         let readers = opened.readers.unwrap();
         let written = sqlx::query("DELETE FROM accounts").execute(&readers).await;
         assert!(written.is_err());
+    }
+
+    #[tokio::test]
+    async fn a_new_database_is_its_owners_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ringback.db");
+        let opened = open(&format!("sqlite://{}", path.display())).await.unwrap();
+        for file in [path.clone(), path.with_extension("db-wal")] {
+            let mode = std::fs::metadata(&file).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{}", file.display());
+        }
+        drop(opened);
     }
 
     #[tokio::test]

@@ -267,6 +267,7 @@ impl Task {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "`map_err` hands it over")]
 fn passing(error: sqlx::Error) -> GroupError {
     GroupError::Passing(StoreError::Unavailable(format!("transaction failed: {error}")))
 }

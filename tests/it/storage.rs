@@ -1,5 +1,7 @@
 //! The store on SQLite: the suite every store must pass, and what only a database on disk can do.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::sync::Arc;
 
 use actors::{

@@ -1,5 +1,7 @@
 //! Random sequences of operations have the same visible results on SQLite as in memory.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::{sync::Arc, time::Duration};
 
 use actors::{
@@ -282,7 +284,7 @@ async fn compare(ops: Vec<Op>) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn sqlite_and_memory_agree_on_every_sequence(ops in prop::collection::vec(op(), 1..80)) {

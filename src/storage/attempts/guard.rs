@@ -24,16 +24,16 @@ impl Guarded {
         let sql = format!(
             "UPDATE attempts SET {assignments} WHERE id = $1 AND owner = $2 AND epoch = $3 AND state IN {states}"
         );
-        Self::new(sql, claim)
+        Self::new(&sql, claim)
     }
 
     /// Removes the row.
     pub(super) fn delete(claim: Claim, states: &str) -> Self {
         let sql = format!("DELETE FROM attempts WHERE id = $1 AND owner = $2 AND epoch = $3 AND state IN {states}");
-        Self::new(sql, claim)
+        Self::new(&sql, claim)
     }
 
-    fn new(sql: String, claim: Claim) -> Self {
+    fn new(sql: &str, claim: Claim) -> Self {
         let sql = format!(
             "{sql} RETURNING account, agent, campaign, contact_index, attempt_no, phone_number, state, epoch, carrier, \
              carrier_call, dialing_at, answered_at"

@@ -22,7 +22,7 @@ pub(super) async fn take(mut work: Work<'_>, node: NodeId) -> StoreResult<Vec<Or
     let query = composed(format!(
         "SELECT id, owner, epoch, state FROM attempts \
          WHERE state IN ('claimed', 'dialing', 'dialed', 'answered', 'unknown') AND owner <> $1 \
-         AND owner NOT IN (SELECT n.id FROM nodes n WHERE n.state = 'live') ORDER BY id{skip_locked}"
+         AND owner NOT IN (SELECT n.id FROM nodes n WHERE n.state = 'live'){skip_locked}"
     ));
     let rows = query.bind(node.to_string()).fetch_all(&mut *work.conn).await;
     let mut orphans = Vec::new();
@@ -37,6 +37,7 @@ pub(super) async fn take(mut work: Work<'_>, node: NodeId) -> StoreResult<Vec<Or
             _ => orphans.push(take_one(&mut work, dead, node).await?),
         }
     }
+    orphans.sort_by_key(|orphan| orphan.claim.attempt);
     Ok(orphans)
 }
 

@@ -14,7 +14,7 @@ use crate::storage::{
     Work,
     campaign_contacts::{self, ContactState},
     jobs,
-    rows::{Columns, to_json, unavailable, unique},
+    rows::{Columns, composed, to_json, unavailable, unique},
 };
 
 pub(super) async fn release(mut work: Work<'_>, claims: Vec<Claim>) -> StoreResult<()> {
@@ -138,20 +138,23 @@ pub(super) async fn finish(mut work: Work<'_>, claim: Claim, outcome: Outcome) -
     }
 }
 
+/// The queued attempts of campaign `$1`, so asked that their own small index answers.
+const QUEUED: &str = "(SELECT id FROM attempts WHERE campaign = $1 AND state = 'queued' ORDER BY due_at, id)";
+
 /// A stop: queued attempts of contacts that were dialed before end `cancelled`, first ones go without a trace.
 pub(in crate::storage) async fn cancel_waiting(work: &mut Work<'_>, campaign: CampaignId) -> StoreResult<()> {
-    let gone = sqlx::query(
-        "DELETE FROM attempts WHERE campaign = $1 AND state = 'queued' AND attempt_no = 1 \
-         RETURNING campaign, contact_index",
-    );
+    let gone = composed(format!(
+        "DELETE FROM attempts WHERE state = 'queued' AND attempt_no = 1 AND id IN {QUEUED} \
+         RETURNING campaign, contact_index"
+    ));
     let gone = gone.bind(campaign.to_string()).fetch_all(&mut *work.conn).await;
     for row in gone.map_err(unavailable)? {
         campaign_contacts::set_untried(work, &contact_key(&row)?).await?;
     }
-    let ended = sqlx::query(
+    let ended = composed(format!(
         "UPDATE attempts SET state = 'final', status = 'cancelled', ended_at = $2 \
-         WHERE campaign = $1 AND state = 'queued' RETURNING campaign, contact_index",
-    );
+         WHERE state = 'queued' AND id IN {QUEUED} RETURNING campaign, contact_index"
+    ));
     let ended = ended.bind(campaign.to_string()).bind(work.now.0);
     for row in ended.fetch_all(&mut *work.conn).await.map_err(unavailable)? {
         campaign_contacts::set_state(work, &contact_key(&row)?, ContactState::Cancelled, false).await?;

@@ -93,7 +93,7 @@ pub fn new_account(email: &str) -> NewAccount {
         webhook_secret: "secret".to_owned(),
         key: StoredApiKey {
             prefix: format!("rb_{email}"),
-            hash: std::array::from_fn(|at| email.bytes().nth(at).unwrap_or(0)),
+            hash: std::array::from_fn(|at| email.as_bytes().get(at).copied().unwrap_or(0)),
         },
     }
 }

@@ -31,6 +31,10 @@ pub async fn orphans_go_to_the_new_node(fixture: Fixture) {
     store.dialed(dialed, &call).await.unwrap();
     let answered = scene.dialing(campaign).await;
     store.answered(answered).await.unwrap();
+    // What comes after the answer does not take the state back.
+    let late_call = CarrierCallId("c2".to_owned());
+    store.dialed(answered, &late_call).await.unwrap();
+    store.unknown(answered).await.unwrap();
     let unknown = scene.dialing(campaign).await;
     store.unknown(unknown).await.unwrap();
     let done = scene.dialing(campaign).await;
@@ -44,13 +48,14 @@ pub async fn orphans_go_to_the_new_node(fixture: Fixture) {
     store.register_node(heir.node).await.unwrap();
     let orphans = store.take_orphans(heir.node).await.unwrap();
     let expected: Vec<_> = [
-        (dialing, AttemptState::Dialing, 1),
-        (dialed, AttemptState::Dialed, 2),
-        (answered, AttemptState::Answered, 3),
-        (unknown, AttemptState::Unknown, 4),
+        (dialing, AttemptState::Dialing, None),
+        (dialed, AttemptState::Dialed, Some(call)),
+        (answered, AttemptState::Answered, Some(late_call)),
+        (unknown, AttemptState::Unknown, None),
     ]
     .into_iter()
-    .map(|(mut claim, state, index)| {
+    .zip(1..)
+    .map(|((mut claim, state, carrier_call), index)| {
         claim.owner = heir.node;
         claim.epoch += 1;
         Orphan {
@@ -59,7 +64,7 @@ pub async fn orphans_go_to_the_new_node(fixture: Fixture) {
             state,
             phone_number: number(index),
             carrier: "exchange".to_owned(),
-            carrier_call: (state == AttemptState::Dialed).then(|| call.clone()),
+            carrier_call,
             dialing_at: scene.clock.now(),
         }
     })
