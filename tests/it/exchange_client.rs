@@ -1,4 +1,5 @@
 //! What the simulated carrier's client makes of an exchange that is away, refuses, stalls or breaks off.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{
     collections::BTreeMap,

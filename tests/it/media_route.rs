@@ -1,4 +1,5 @@
 //! The carrier doors in front of a switchboard that knows one call.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -241,7 +242,7 @@ struct Leg {
 
 impl Leg {
     /// Everything up to `Closed`, and that nothing follows it.
-    async fn to_the_end(mut self) -> Vec<InboundItem> {
+    async fn until_closed(mut self) -> Vec<InboundItem> {
         let wait = async {
             while !matches!(self.items.last(), Some(InboundItem::Closed { .. })) {
                 tokio::time::sleep(Duration::from_millis(10)).await;
@@ -300,7 +301,7 @@ async fn a_taken_socket_carries_everything_both_ways_in_order() {
         .await;
     phone.0.close(None).await.unwrap();
     assert_eq!(
-        leg.to_the_end().await,
+        leg.until_closed().await,
         [
             InboundItem::Audio(vec![1; 160]),
             InboundItem::Mark("u1".into()),
@@ -315,7 +316,7 @@ async fn a_connection_that_dies_ends_the_leg_unclean() {
     let mut node = Node::start(false).await;
     let (phone, leg) = node.connected().await;
     drop(phone);
-    assert_eq!(leg.to_the_end().await, [BROKEN]);
+    assert_eq!(leg.until_closed().await, [BROKEN]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -343,7 +344,7 @@ async fn the_call_closes_its_leg_by_a_word_or_by_letting_go() {
             inbound: queue,
             outbound,
         };
-        assert_eq!(Leg { leg, items }.to_the_end().await, [CLEAN]);
+        assert_eq!(Leg { leg, items }.until_closed().await, [CLEAN]);
     }
 }
 
@@ -431,7 +432,7 @@ async fn a_silent_socket_is_closed_after_thirty_seconds() {
         Some((CloseCode::Policy, "silent for 30 s".to_owned()))
     );
     assert_eq!(opened.elapsed().as_secs(), 30);
-    assert_eq!(leg.to_the_end().await, [BROKEN]);
+    assert_eq!(leg.until_closed().await, [BROKEN]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -465,7 +466,7 @@ async fn a_socket_that_breaks_the_format_is_closed_and_its_leg_ends_unclean() {
         if let Some(code) = code {
             assert_eq!(closed.map(|(code, _)| code), Some(code));
         }
-        assert_eq!(leg.to_the_end().await, [BROKEN]);
+        assert_eq!(leg.until_closed().await, [BROKEN]);
     }
 }
 
@@ -481,7 +482,7 @@ async fn a_message_too_large_in_small_frames_is_not_put_together() {
         phone.0.send(Message::Frame(frame)).await.unwrap();
     }
     phone.closed().await;
-    assert_eq!(leg.to_the_end().await, [BROKEN]);
+    assert_eq!(leg.until_closed().await, [BROKEN]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -498,7 +499,7 @@ async fn a_socket_far_ahead_of_real_time_is_closed() {
         (code, &*reason),
         (CloseCode::Policy, "audio more than 10 s ahead of real time")
     );
-    assert_eq!(leg.to_the_end().await.last(), Some(&BROKEN));
+    assert_eq!(leg.until_closed().await.last(), Some(&BROKEN));
 }
 
 #[tokio::test(start_paused = true)]
@@ -514,7 +515,7 @@ async fn a_flood_of_marks_closes_the_socket() {
         phone.closed().await,
         Some((CloseCode::Policy, "too many messages".to_owned()))
     );
-    assert!(leg.to_the_end().await.len() <= 501);
+    assert!(leg.until_closed().await.len() <= 501);
 }
 
 #[tokio::test(start_paused = true)]
@@ -526,7 +527,7 @@ async fn a_peer_that_does_not_read_is_cut_off() {
     timeout(Duration::from_secs(25), flood)
         .await
         .expect("a stuck socket is given up");
-    assert_eq!(leg.to_the_end().await, [BROKEN]);
+    assert_eq!(leg.until_closed().await, [BROKEN]);
     drop(phone);
 }
 
@@ -588,7 +589,7 @@ async fn a_simulated_call_comes_in_through_the_real_doors() {
     let hello = ear.sentence(&leg).await;
     assert!(hello.to_lowercase().contains("hello"), "{hello}");
     carrier.hang_up(&call).await.unwrap();
-    let items = Leg { leg, items: Vec::new() }.to_the_end().await;
+    let items = Leg { leg, items: Vec::new() }.until_closed().await;
     assert_eq!(items.last(), Some(&CLEAN));
     let ended = timeout(Duration::from_secs(60), node.arrivals.recv()).await.unwrap();
     assert!(matches!(

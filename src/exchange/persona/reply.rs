@@ -59,9 +59,13 @@ pub(super) fn to(text: &str, person: Person) -> String {
         return fact;
     }
     if is_yes_no(&low) {
-        return person
-            .pick(&low, &["Yes.", "Yes, please.", "Yes, that is fine."])
-            .to_owned();
+        let offered = has_any(&low, &["would", "shall", "could", "can", "may", "should"]);
+        let answers: &[&str] = if offered {
+            &["Yes.", "Yes, please."]
+        } else {
+            &["Yes.", "Yes, sure."]
+        };
+        return person.pick(&low, answers).to_owned();
     }
     "I think it is quite good so far.".to_owned()
 }

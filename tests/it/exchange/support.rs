@@ -1,4 +1,5 @@
 //! A scripted service in front of the exchange: takes status callbacks and media sockets, and says what it is told.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::{
     net::SocketAddr,
