@@ -50,7 +50,8 @@ struct Running {
     frames: u64,
 }
 
-/// Finds single steady tones of at least 150 ms.
+/// Finds single steady tones of at least 150 ms. The three tones before a carrier's announcement are each such a tone:
+/// several in a row with less than a second in between are no answering machine's.
 #[derive(Debug, Clone, Default)]
 pub struct BeepDetector {
     frame: Vec<f32>,
@@ -212,7 +213,13 @@ mod tests {
             .chars()
             .flat_map(|key| generate::dtmf(key, 400))
             .collect();
+        let duet: Vec<i16> = generate::tones(&[1_000.0], 600)
+            .iter()
+            .zip(generate::tones(&[1_600.0], 600))
+            .map(|(&loud, soft)| loud + soft / 2)
+            .collect();
         let sounds = [
+            ("a tone with a softer companion", duet),
             ("ringback", generate::ringback(12_000)),
             ("busy", generate::busy(6_000)),
             ("425 Hz ringing", generate::tones(&[425.0], 1_000)),

@@ -3,6 +3,11 @@
 mod storage;
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod exchange;
+mod exchange_client;
+mod media_route;
 mod rest_agents;
 mod rest_auth;
 mod rest_campaign_csv;
@@ -11,8 +16,11 @@ mod rest_contacts;
 mod rest_conversations;
 mod rest_envelope;
 mod rest_server;
+mod storage;
+mod storage_model;
 mod support;
 mod storage_model;
 mod exchange;
 mod exchange_client;
 mod media_route;
+mod tidy;

@@ -28,6 +28,8 @@ const NEXT_HUM: u64 = 6 * SOUND + HUM_REACH as u64;
 const GIVE_UP: u64 = 40 * SOUND;
 /// Clear vowels outside a packet that make it certain that somebody speaks.
 const STRANGE_VOWELS: u32 = 12;
+/// Fewer clear vowels than these, and what followed a hum was noise.
+const FEWEST_VOWELS: u32 = 4;
 /// From the first clear vowel until a hum must have been confirmed: the lead-in, its pause, a hum and some slack.
 const STRANGE_WAIT: u64 = (160 + PAUSE_MS as u64 + 260) / 5;
 
@@ -88,11 +90,20 @@ struct Open {
     late: bool,
 }
 
-/// Vowels outside any packet.
+/// Clear vowels since the last utterance, outside any packet that was understood.
 #[derive(Debug, Clone, Copy, Default)]
 struct Strange {
     count: u32,
     since: u64,
+}
+
+impl Strange {
+    fn see(&mut self, now: u64) {
+        if self.count == 0 {
+            self.since = now;
+        }
+        self.count += 1;
+    }
 }
 
 /// Reads one line at 8 kHz, in pieces of any length.
@@ -105,6 +116,8 @@ pub struct Listener {
     state: State,
     open: Option<Open>,
     strange: Strange,
+    /// Until then the window still holds some of a packet's last sound.
+    packet_rings_until: u64,
     /// The last thing reported was a gap.
     in_gap: bool,
 }
@@ -125,6 +138,7 @@ impl Listener {
             state: State::Idle,
             open: None,
             strange: Strange::default(),
+            packet_rings_until: 0,
             in_gap: false,
         }
     }
@@ -145,8 +159,11 @@ impl Listener {
 
     /// The caller has decided that the speech is over: an utterance that is still open ends with a gap.
     pub fn finish(&mut self, heard: &mut Vec<Heard>) {
-        let lost = self.strange.count >= STRANGE_VOWELS;
-        if self.in_utterance() || lost {
+        let enough = match self.state {
+            State::Idle => STRANGE_VOWELS,
+            State::Hummed(_) | State::Reading(_) => FEWEST_VOWELS,
+        };
+        if self.open.is_some() || self.strange.count >= enough {
             self.gap(heard);
             heard.push(Heard::End);
         }
@@ -223,7 +240,6 @@ impl Listener {
             self.lost(at, heard);
             return;
         };
-        self.strange = Strange::default();
         self.state = State::Reading(Reading {
             header,
             next: at + SOUND,
@@ -246,6 +262,9 @@ impl Listener {
         reading.vowels.push(vowel.vowel);
         reading.margin_db = reading.margin_db.min(vowel.margin_db);
         reading.next += SOUND;
+        if vowel.margin_db >= INTERIM_DB {
+            self.strange.see(at);
+        }
         if reading.vowels.len() == reading.header.payload_vowels() + CRC_VOWELS {
             let (header, vowels) = (reading.header, std::mem::take(&mut reading.vowels));
             self.complete(at, header, &vowels, heard);
@@ -279,7 +298,9 @@ impl Listener {
             heard.push(Heard::End);
         }
         self.in_gap = false;
+        self.strange = Strange::default();
         self.state = State::Idle;
+        self.packet_rings_until = at + SOUND;
         self.open = (!place.last).then_some(Open {
             expected: Some((header.sequence + 1) & 3),
             since: at,
@@ -292,10 +313,14 @@ impl Listener {
         });
     }
 
-    /// A packet was there and cannot be read.
+    /// A packet was there and cannot be read. What was no more than a hum in a noise is not reported.
     fn lost(&mut self, at: u64, heard: &mut Vec<Heard>) {
-        self.gap(heard);
         self.state = State::Idle;
+        if self.open.is_none() && self.strange.count < FEWEST_VOWELS {
+            return;
+        }
+        self.gap(heard);
+        self.strange = Strange::default();
         self.open = Some(Open {
             expected: None,
             since: at,
@@ -326,12 +351,12 @@ impl Listener {
             return;
         }
         let vowel = bands.vowel();
-        let clear = bands.total() > FLOOR && vowel.margin_db >= INTERIM_DB && vowel.weakest_db < WEAKEST_FORMANT_DB;
+        let clear = now > self.packet_rings_until
+            && bands.total() > FLOOR
+            && vowel.margin_db >= INTERIM_DB
+            && vowel.weakest_db < WEAKEST_FORMANT_DB;
         if clear {
-            if self.strange.count == 0 {
-                self.strange.since = now;
-            }
-            self.strange.count += 1;
+            self.strange.see(now);
         }
         if self.strange.count > 0 && now - self.strange.since > STRANGE_WAIT {
             if self.strange.count >= STRANGE_VOWELS {

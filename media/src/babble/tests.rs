@@ -109,6 +109,23 @@ fn a_single_packet_that_lost_its_hum_is_missed() {
 }
 
 #[test]
+fn a_packet_cut_out_without_a_trace_in_time_is_missed() {
+    let ends = packet_ends();
+    let whole = speak(TEXT, 8_000);
+    for lost in 1..ends.len() - 1 {
+        let mut audio = whole.clone();
+        audio.drain(ends[lost - 1]..ends[lost]);
+        let heard = facts(&audio);
+        assert_eq!(
+            (heard.len(), &heard[lost]),
+            (ends.len(), &Heard::Gap),
+            "without packet {lost}"
+        );
+    }
+    assert_eq!(facts(&whole[ends[0]..])[0], Heard::Gap, "without the first");
+}
+
+#[test]
 fn four_lost_packets_are_missed_though_the_sequence_number_is_right_again() {
     let mut audio = speak(TEXT, 8_000);
     let ends = packet_ends();
