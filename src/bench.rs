@@ -1,1 +1,26 @@
-//! Not written yet.
+//! `ringback bench`: figures of this build, with the service and the phones as processes of their own.
+
+mod calls;
+mod crashes;
+mod figures;
+mod processes;
+
+use std::process::ExitCode;
+
+use crate::cli::BenchCommand;
+
+/// Why a measurement could not be made.
+type BenchError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Runs a measurement. The exit code is 0 only if what must hold held.
+///
+/// # Errors
+///
+/// When a process does not start or stops answering.
+pub async fn run(command: BenchCommand) -> Result<ExitCode, BenchError> {
+    let good = match command {
+        BenchCommand::Calls(args) => calls::run(args).await?,
+        BenchCommand::Crashes(args) => crashes::run(args).await?,
+    };
+    Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

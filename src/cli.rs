@@ -1,1 +1,142 @@
-//! Not written yet.
+//! The command line.
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::{
+    config::{ServeConfig, StorageConfig},
+    telemetry::LogFormat,
+};
+
+/// A self-hosted service for AI voice agents that place and receive phone calls.
+#[derive(Debug, Parser)]
+#[command(name = "ringback", version, about)]
+pub struct Cli {
+    /// How log lines look
+    #[arg(long, env = "RINGBACK_LOG_FORMAT", value_enum, default_value = "text", global = true)]
+    pub log_format: LogFormat,
+
+    /// Worker threads [default: one for each core]
+    #[arg(long, env = "RINGBACK_WORKERS", global = true, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub workers: Option<u16>,
+
+    /// What to do
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the service
+    Serve(Box<ServeConfig>),
+    /// Run a whole campaign on simulated phones, with progress and transcripts
+    Demo(DemoArgs),
+    /// Run a simulated telephone exchange as a process of its own
+    Phones(PhonesArgs),
+    /// Measure this build
+    #[command(subcommand)]
+    Bench(BenchCommand),
+    /// Make accounts and keys
+    #[command(subcommand)]
+    Account(AccountCommand),
+}
+
+/// `ringback demo`.
+#[derive(Debug, Clone, Args)]
+pub struct DemoArgs {
+    /// Contacts to call instead of the sample (columns: phone, name, and optionally persona)
+    #[arg(long)]
+    pub csv: Option<PathBuf>,
+
+    /// Call only the first N contacts of the sample
+    #[arg(long, conflicts_with = "csv", value_parser = clap::value_parser!(u16).range(1..=16))]
+    pub contacts: Option<u16>,
+}
+
+/// `ringback phones`.
+#[derive(Debug, Clone, Args)]
+pub struct PhonesArgs {
+    /// Address to serve the exchange's dial API on
+    #[arg(long)]
+    pub listen: SocketAddr,
+
+    /// Append what happens to this file, one JSON object a line, each on disk before it is answered
+    #[arg(long)]
+    pub log: Option<PathBuf>,
+
+    /// Calls at once
+    #[arg(long, default_value_t = 1_000)]
+    pub max_calls: usize,
+
+    /// Chooses the answers of the phones
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+
+    /// Steady noise on every line, in dBFS (such as -50) [default: none]
+    #[arg(long, allow_negative_numbers = true)]
+    pub line_noise_dbfs: Option<f64>,
+}
+
+/// `ringback bench`.
+#[derive(Debug, Clone, Subcommand)]
+pub enum BenchCommand {
+    /// Concurrent calls: cores, memory and latency per call
+    Calls(BenchCallsArgs),
+    /// Kill the service at random moments of a campaign: nobody is dialed twice, nobody forgotten
+    Crashes(BenchCrashesArgs),
+}
+
+/// `ringback bench calls`.
+#[derive(Debug, Clone, Args)]
+pub struct BenchCallsArgs {
+    /// Calls at once
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=5_000))]
+    pub calls: u32,
+
+    /// Seconds to measure once all calls are in conversation
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(3..=600))]
+    pub seconds: u32,
+
+    /// Also write the figures as JSON to this file
+    #[arg(long)]
+    pub json: Option<PathBuf>,
+}
+
+/// `ringback bench crashes`.
+#[derive(Debug, Clone, Args)]
+pub struct BenchCrashesArgs {
+    /// How often the service is killed
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub kills: u32,
+
+    /// Contacts of the campaign
+    #[arg(long, default_value_t = 120, value_parser = clap::value_parser!(u32).range(10..=10_000))]
+    pub contacts: u32,
+
+    /// Chooses the moments
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+}
+
+/// `ringback account`.
+#[derive(Debug, Clone, Subcommand)]
+pub enum AccountCommand {
+    /// Make an account; its key and secret are shown this once
+    Create(AccountArgs),
+    /// Replace an account's key; the old one stops working at once
+    RegenerateKey(AccountArgs),
+}
+
+/// Which account.
+#[derive(Debug, Clone, Args)]
+pub struct AccountArgs {
+    /// E-mail address of the account
+    #[arg(long)]
+    pub email: String,
+
+    /// Where it is stored
+    #[command(flatten)]
+    pub storage: StorageConfig,
+}

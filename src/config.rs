@@ -1,1 +1,96 @@
-//! Not written yet.
+//! Every setting of the service, from flags and environment, validated once.
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use clap::Args;
+
+/// Settings of `ringback serve`. Each flag has an environment variable of the same meaning.
+#[derive(Debug, Clone, Args)]
+pub struct ServeConfig {
+    /// Address to serve on
+    #[arg(long, env = "RINGBACK_LISTEN", default_value = "127.0.0.1:8080")]
+    pub listen: SocketAddr,
+
+    /// Address at which carriers reach this service; http:// or https:// [default: http:// and the address served]
+    #[arg(long, env = "RINGBACK_PUBLIC_URL", value_parser = parse_base_url)]
+    pub public_url: Option<String>,
+
+    /// Everything that is stored
+    #[command(flatten)]
+    pub storage: StorageConfig,
+
+    /// Carrier that places calls
+    #[arg(long, env = "RINGBACK_CARRIER", default_value = "simulated", value_parser = ["simulated"])]
+    pub carrier: String,
+
+    /// Speech-to-text provider
+    #[arg(long, env = "RINGBACK_STT", default_value = "babble", value_parser = ["babble"])]
+    pub stt: String,
+
+    /// Text-to-speech provider
+    #[arg(long, env = "RINGBACK_TTS", default_value = "babble", value_parser = ["babble"])]
+    pub tts: String,
+
+    /// Language model
+    #[arg(long, env = "RINGBACK_LLM", default_value = "interviewer", value_parser = ["interviewer"])]
+    pub llm: String,
+
+    /// Address of a telephone exchange (`ringback phones`) for the simulated carrier [default: one inside this process]
+    #[arg(long, env = "RINGBACK_SIMULATED_URL", value_parser = parse_base_url)]
+    pub simulated_url: Option<String>,
+
+    /// Calls at once
+    #[arg(long, env = "RINGBACK_MAX_CALLS", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub max_calls: u32,
+
+    /// Dials a second; 0 is no limit
+    #[arg(long, env = "RINGBACK_CALLS_PER_SECOND", default_value_t = 10.0, value_parser = parse_rate)]
+    pub calls_per_second: f64,
+
+    /// Seconds a call may ring
+    #[arg(long, env = "RINGBACK_RING_TIMEOUT_SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(5..=600))]
+    pub ring_timeout_seconds: u32,
+
+    /// Ends the user's turn after exactly this pause in milliseconds, for measurements [default: adaptive]
+    #[arg(long, env = "RINGBACK_FIXED_PAUSE_MS", value_parser = clap::value_parser!(u64).range(50..=5_000))]
+    pub fixed_pause_ms: Option<u64>,
+
+    /// Seconds calls in progress get to end after SIGTERM
+    #[arg(long, env = "RINGBACK_DRAIN_SECONDS", default_value_t = 360)]
+    pub drain_seconds: u64,
+}
+
+/// Where things are stored.
+#[derive(Debug, Clone, Args)]
+pub struct StorageConfig {
+    /// Database, as sqlite://FILE
+    #[arg(long, env = "DATABASE_URL", default_value = "sqlite://ringback.db", value_parser = parse_database_url)]
+    pub database_url: String,
+
+    /// Folder for recordings
+    #[arg(long, env = "RINGBACK_DATA_DIR", default_value = "ringback-data")]
+    pub data_dir: PathBuf,
+}
+
+fn parse_base_url(text: &str) -> Result<String, String> {
+    let host = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
+    match host {
+        Some(host) if !host.is_empty() && !host.contains(['?', '#', ' ']) => Ok(text.trim_end_matches('/').to_owned()),
+        _ => Err("write an address such as https://calls.example.com".into()),
+    }
+}
+
+fn parse_database_url(text: &str) -> Result<String, String> {
+    if text.starts_with("sqlite:") {
+        Ok(text.to_owned())
+    } else {
+        Err("write sqlite://FILE, such as sqlite:///var/lib/ringback/ringback.db".into())
+    }
+}
+
+fn parse_rate(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(rate) if rate.is_finite() && (0.0..=10_000.0).contains(&rate) => Ok(rate),
+        _ => Err("write a number from 0 to 10000".into()),
+    }
+}

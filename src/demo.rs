@@ -1,1 +1,136 @@
-//! Not written yet.
+//! `ringback demo`: the whole service on a temporary database, a sample campaign on simulated phones, and what came
+//! of it. Ends by itself.
+
+mod agent;
+mod expected;
+mod live;
+mod report;
+
+use std::{path::Path, process::ExitCode, time::Duration};
+
+use serde_json::Value;
+
+use crate::{
+    accounts,
+    api_client::ApiClient,
+    app::App,
+    cli::DemoArgs,
+    config::{ServeConfig, StorageConfig},
+};
+
+/// The demo ends by itself within this time.
+const LIMIT: Duration = Duration::from_secs(88);
+
+/// Calls that may be analysed for so long after the last one ended.
+const ANALYSIS_LIMIT: Duration = Duration::from_secs(10);
+
+const SAMPLE: &str = include_str!("demo/contacts.csv");
+
+/// Why a demo cannot run.
+type DemoError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Runs the demo. The exit code is 0 only if every outcome is its persona's.
+///
+/// # Errors
+///
+/// When the service does not start, or refuses the contacts.
+pub async fn run(args: DemoArgs) -> Result<ExitCode, DemoError> {
+    let csv = contacts(&args)?;
+    let folder = tempfile::Builder::new().prefix("ringback-demo-").tempdir()?.keep();
+    let app = App::start(config(&folder)).await?;
+    let new = accounts::create(app.store.as_ref(), "demo@ringback.example").await?;
+    let address = format!("http://{}", app.address);
+    let api = ApiClient::new(&address, &new.api_key)?;
+    println!("Ringback demo: {address}, database in {}", folder.display());
+
+    let facts = app.live.subscribe();
+    let agent = api.create_agent(agent::sample()).await?;
+    let launched = api.launch_csv("Demo campaign", &agent, csv).await?;
+    let campaign = launched["data"]["campaignId"].as_str().unwrap_or_default().to_owned();
+    let total = launched["data"]["contactCount"].as_u64().unwrap_or(0);
+    if let Some(warning) = launched["warning"].as_str() {
+        println!("Note: {warning}");
+    }
+    println!("Campaign {campaign} is dialing {total} contacts\n");
+
+    let mut view = live::LiveView::new(total);
+    let in_time = tokio::time::timeout(LIMIT, view.follow(&api, &campaign, facts)).await;
+    let state = match in_time {
+        Ok(state) => state?,
+        Err(_) => {
+            eprintln!(
+                "The campaign did not end within {} s; this is how far it came.",
+                LIMIT.as_secs()
+            );
+            api.campaign(&campaign).await?
+        }
+    };
+    let conversations = analysed(&api, &campaign).await?;
+    app.stop(Duration::ZERO).await;
+
+    let contacts = state["contacts"].as_array().cloned().unwrap_or_default();
+    let rows = report::rows(&contacts, &conversations);
+    report::print_outcomes(&rows);
+    report::print_one_transcript(&conversations);
+    let program = std::env::args().next().unwrap_or_else(|| "ringback".into());
+    report::print_places(&report::Places {
+        folder: &folder,
+        address: &address,
+        api_key: &new.api_key,
+        campaign: &campaign,
+        program: &program,
+    });
+    let good = state["status"] == "completed" && report::all_as_expected(&rows);
+    println!(
+        "\n{}",
+        if good {
+            "Every outcome is its persona's."
+        } else {
+            "NOT every outcome is its persona's."
+        }
+    );
+    Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn contacts(args: &DemoArgs) -> Result<Vec<u8>, DemoError> {
+    if let Some(path) = &args.csv {
+        return std::fs::read(path).map_err(|e| format!("cannot read {}: {e}", path.display()).into());
+    }
+    let rows = args.contacts.map_or(usize::MAX, usize::from);
+    let lines: Vec<&str> = SAMPLE.lines().take(rows.saturating_add(1)).collect();
+    Ok(lines.join("\n").into_bytes())
+}
+
+fn config(folder: &Path) -> ServeConfig {
+    ServeConfig {
+        listen: ([127, 0, 0, 1], 0).into(),
+        public_url: None,
+        storage: StorageConfig {
+            database_url: format!("sqlite://{}/ringback.db", folder.display()),
+            data_dir: folder.to_owned(),
+        },
+        carrier: "simulated".into(),
+        stt: "babble".into(),
+        tts: "babble".into(),
+        llm: "interviewer".into(),
+        simulated_url: None,
+        max_calls: 100,
+        calls_per_second: 10.0,
+        ring_timeout_seconds: 12,
+        fixed_pause_ms: None,
+        drain_seconds: 0,
+    }
+}
+
+/// The conversations, once the analysis has followed or had its time.
+async fn analysed(api: &ApiClient, campaign: &str) -> Result<Vec<Value>, DemoError> {
+    let deadline = tokio::time::Instant::now() + ANALYSIS_LIMIT;
+    loop {
+        let conversations = api.conversations(campaign).await?;
+        let done = conversations.iter().all(|c| !c["summary"].is_null());
+        if done || tokio::time::Instant::now() > deadline {
+            return Ok(conversations);
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}

@@ -2,6 +2,9 @@
 //!
 //! Doors and adapters: all that touches network or disk. The domain lives in `actors`, the audio in `media`.
 
+pub mod accounts;
+pub mod analysis_worker;
+pub mod api_client;
 pub mod api_key;
 pub mod app;
 pub mod bench;

@@ -1,3 +1,106 @@
-//! The command.
+//! The command: parses, builds the app, serves, drains.
 
-fn main() {}
+use std::{process::ExitCode, sync::Arc, time::Duration};
+
+use actors::time::SystemClock;
+use clap::Parser;
+use ringback::{
+    accounts,
+    app::App,
+    bench,
+    cli::{AccountArgs, AccountCommand, Cli, Command, PhonesArgs},
+    config::ServeConfig,
+    demo,
+    exchange::{ExchangeSettings, run_phones},
+    storage::SqlStore,
+    telemetry,
+};
+use serde_json::json;
+use tokio::signal::unix::{SignalKind, signal};
+
+type AnyError = Box<dyn std::error::Error + Send + Sync>;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let quiet = !matches!(cli.command, Command::Serve(_) | Command::Phones(_));
+    telemetry::init_logs(cli.log_format, if quiet { "warn" } else { "info" });
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    if let Some(workers) = cli.workers {
+        runtime.worker_threads(usize::from(workers));
+    }
+    let outcome = match runtime.enable_all().build() {
+        Ok(runtime) => runtime.block_on(run(cli.command)),
+        Err(error) => Err(error.into()),
+    };
+    outcome.unwrap_or_else(|error| {
+        eprintln!("ringback: {error}");
+        ExitCode::FAILURE
+    })
+}
+
+async fn run(command: Command) -> Result<ExitCode, AnyError> {
+    match command {
+        Command::Serve(config) => serve(*config).await,
+        Command::Demo(args) => demo::run(args).await,
+        Command::Phones(args) => phones(args).await,
+        Command::Bench(command) => bench::run(command).await,
+        Command::Account(command) => account(command).await,
+    }
+}
+
+async fn serve(config: ServeConfig) -> Result<ExitCode, AnyError> {
+    let grace = Duration::from_secs(config.drain_seconds);
+    let app = App::start(config).await?;
+    println!("Ringback listens on http://{}", app.address);
+    let failed = tokio::select! {
+        () = asked_to_stop()? => false,
+        () = app.storage_failed() => true,
+    };
+    if failed {
+        // After a failed write the page may be lost: what is not on disk must not be acted on.
+        return Err("the database failed to write; stopping so that nothing is dialed twice".into());
+    }
+    tracing::info!("draining: no new call is placed, calls in progress may end");
+    tokio::select! {
+        () = app.stop(grace) => {}
+        // A second signal ends it at once.
+        () = asked_to_stop()? => {}
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn asked_to_stop() -> Result<impl Future<Output = ()>, AnyError> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
+}
+
+async fn phones(args: PhonesArgs) -> Result<ExitCode, AnyError> {
+    let settings = ExchangeSettings {
+        log: args.log,
+        max_calls: args.max_calls,
+        seed: args.seed,
+        line_noise_dbfs: args.line_noise_dbfs,
+        ..ExchangeSettings::at(args.listen)
+    };
+    run_phones(settings, asked_to_stop()?).await?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn account(command: AccountCommand) -> Result<ExitCode, AnyError> {
+    let (AccountCommand::Create(args) | AccountCommand::RegenerateKey(args)) = &command;
+    let AccountArgs { email, storage } = args;
+    // Beside a running service: SQLite itself keeps the two apart.
+    let store = SqlStore::open(&storage.database_url, Arc::new(SystemClock)).await?;
+    let shown = match &command {
+        AccountCommand::Create(_) => serde_json::to_value(accounts::create(&store, email).await?)?,
+        AccountCommand::RegenerateKey(_) => json!({ "apiKey": accounts::regenerate_key(&store, email).await? }),
+    };
+    println!("{}", serde_json::to_string_pretty(&shown)?);
+    Ok(ExitCode::SUCCESS)
+}

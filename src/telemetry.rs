@@ -1,1 +1,91 @@
-//! Not written yet.
+//! Logs and metrics. A log line is one fact; phone numbers are masked where they are written, and transcripts, keys
+//! and audio never enter a log.
+
+use std::io::IsTerminal;
+
+use actors::{node::NodeSnapshot, ports::language_model::Speaker};
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use tracing_subscriber::{EnvFilter, fmt, layer::SubscriberExt, util::SubscriberInitExt};
+
+/// How logs look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum LogFormat {
+    /// One line for people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// Starts logging to standard error. `RUST_LOG` chooses what; a second call changes nothing.
+pub fn init_logs(format: LogFormat, default_filter: &str) {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default_filter));
+    let registry = tracing_subscriber::registry().with(filter);
+    let writer = std::io::stderr;
+    let started = match format {
+        LogFormat::Text => registry
+            .with(
+                fmt::layer()
+                    .with_ansi(std::io::stderr().is_terminal())
+                    .with_target(false)
+                    .with_writer(writer),
+            )
+            .try_init(),
+        LogFormat::Json => registry.with(fmt::layer().json().with_writer(writer)).try_init(),
+    };
+    // A subscriber that is there already (in tests) is as good.
+    drop(started);
+}
+
+/// Upper bounds in seconds of the HTTP latency histogram.
+const HTTP_SECONDS: &[f64] = &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0];
+
+/// Installs the metrics recorder of this process.
+///
+/// # Errors
+///
+/// When a recorder is installed already.
+pub fn init_metrics() -> Result<PrometheusHandle, metrics_exporter_prometheus::BuildError> {
+    let handle = PrometheusBuilder::new()
+        .set_buckets_for_metric(Matcher::Full("ringback_http_request_seconds".into()), HTTP_SECONDS)?
+        .install_recorder()?;
+    describe();
+    Ok(handle)
+}
+
+fn describe() {
+    metrics::describe_counter!(
+        "ringback_http_requests_total",
+        "HTTP requests by route, method and status"
+    );
+    metrics::describe_histogram!(
+        "ringback_http_request_seconds",
+        "Time to answer an HTTP request, in seconds"
+    );
+    metrics::describe_gauge!("ringback_live_calls", "Calls from dialing to their end");
+    metrics::describe_gauge!("ringback_lines", "Calls this node may hold at once");
+    metrics::describe_gauge!("ringback_campaigns", "Campaigns this node is working on");
+    metrics::describe_counter!("ringback_call_events_total", "Events of calls, by name");
+    metrics::describe_counter!("ringback_turns_total", "Turns of calls, by speaker");
+}
+
+/// Sets the gauges of a node.
+#[expect(clippy::cast_precision_loss, reason = "counts far below 2^52")]
+pub fn set_gauges(snapshot: NodeSnapshot) {
+    metrics::gauge!("ringback_live_calls").set(snapshot.live_calls as f64);
+    metrics::gauge!("ringback_lines").set(snapshot.lines as f64);
+    metrics::gauge!("ringback_campaigns").set(snapshot.campaigns as f64);
+}
+
+/// Counts a turn.
+pub fn count_turn(speaker: Speaker) {
+    let speaker = match speaker {
+        Speaker::Agent => "agent",
+        Speaker::User => "user",
+    };
+    metrics::counter!("ringback_turns_total", "speaker" => speaker).increment(1);
+}
+
+/// Counts an event of a call. Names come from our own code, so there are few.
+pub fn count_event(name: &str) {
+    metrics::counter!("ringback_call_events_total", "event" => name.to_owned()).increment(1);
+}

@@ -40,11 +40,14 @@ fn read(row: &AnyRow) -> StoreResult<ConversationRow> {
     })
 }
 
-pub(super) async fn get(work: Work<'_>, account: AccountId, id: AttemptId) -> StoreResult<ConversationRow> {
+/// One conversation; without an account for the service's own jobs.
+pub(super) async fn get(work: Work<'_>, account: Option<AccountId>, id: AttemptId) -> StoreResult<ConversationRow> {
     let query = composed(format!(
-        "SELECT {COLUMNS}, a.analysis {FROM} WHERE a.id = $1 AND a.account = $2"
+        "SELECT {COLUMNS}, a.analysis {FROM} WHERE a.id = $1 AND ($2 IS NULL OR a.account = $2)"
     ));
-    let row = query.bind(id.to_string()).bind(account.to_string());
+    let row = query
+        .bind(id.to_string())
+        .bind(account.map(|account| account.to_string()));
     let row = row.fetch_optional(work.conn).await.map_err(unavailable)?;
     let row = row.ok_or(StoreError::NotFound)?;
     let mut conversation = read(&row)?;

@@ -21,7 +21,7 @@ impl RecordStore for SqlStore {
     }
 
     async fn conversation(&self, account: AccountId, id: AttemptId) -> StoreResult<ConversationRow> {
-        self.read(move |work| Box::pin(conversations::get(work, account, id)))
+        self.read(move |work| Box::pin(conversations::get(work, Some(account), id)))
             .await
     }
 
@@ -41,6 +41,12 @@ impl RecordStore for SqlStore {
 
     async fn due_analyses(&self, limit: i64) -> StoreResult<Vec<Job>> {
         self.write(move |work| Box::pin(jobs::lease_analyses(work, limit)))
+            .await
+    }
+
+    async fn conversation_of_job(&self, job: &Job) -> StoreResult<ConversationRow> {
+        let attempt = job.attempt;
+        self.read(move |work| Box::pin(conversations::get(work, None, attempt)))
             .await
     }
 

@@ -6,7 +6,7 @@ use ractor::{Actor, ActorRef, rpc::CallResult};
 use tokio::{sync::broadcast, task::JoinHandle, time::Instant};
 
 use super::{
-    NodeMessage,
+    NodeMessage, NodeSnapshot,
     actor::{NodeActor, RootArguments, Siblings},
 };
 use crate::{
@@ -121,6 +121,11 @@ impl NodeHandle {
     /// Addresses of the tree's parts, for tests and figures.
     pub fn siblings(&self) -> &Siblings {
         &self.siblings
+    }
+
+    /// Its figures; none when the tree is too busy or going down.
+    pub async fn inspect(&self) -> Option<NodeSnapshot> {
+        ask(&self.siblings.switchboard, SwitchboardMessage::Inspect).await
     }
 
     /// Takes no new work, places no new call, waits up to `grace` for calls to end by themselves, then hangs up the

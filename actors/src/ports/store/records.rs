@@ -209,6 +209,9 @@ pub trait RecordStore: Send + Sync {
     /// Analysis jobs that are due, at most `limit`, leased for 60 s.
     async fn due_analyses(&self, limit: i64) -> StoreResult<Vec<Job>>;
 
+    /// The conversation a job is about. `NotFound`.
+    async fn conversation_of_job(&self, job: &Job) -> StoreResult<ConversationRow>;
+
     /// Keeps the analysis and ends its job, in one transaction.
     async fn save_analysis(&self, job: &Job, analysis: Analysis) -> StoreResult<()>;
 

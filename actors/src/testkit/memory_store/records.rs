@@ -146,6 +146,12 @@ impl RecordStore for MemoryStore {
         Ok(jobs)
     }
 
+    async fn conversation_of_job(&self, job: &Job) -> StoreResult<ConversationRow> {
+        let tables = self.open()?;
+        let entry = tables.attempts.get(&job.attempt).ok_or(StoreError::NotFound)?;
+        Ok(tables.read_conversation(entry))
+    }
+
     async fn save_analysis(&self, job: &Job, analysis: Analysis) -> StoreResult<()> {
         let mut tables = self.open()?;
         tables.leased(job)?;

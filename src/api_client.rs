@@ -1,0 +1,177 @@
+//! A client of the service's own REST API, for the commands that drive it as any client would.
+
+use std::time::Duration;
+
+use reqwest::{Method, multipart};
+use serde_json::{Value, json};
+
+/// Why a request failed.
+#[derive(Debug, thiserror::Error)]
+pub enum ApiError {
+    /// No answer.
+    #[error("no answer from the service: {0}")]
+    Transport(#[from] reqwest::Error),
+    /// The service refused.
+    #[error("{method} {path} was refused with {status}: {message}")]
+    Refused {
+        /// Method.
+        method: Method,
+        /// Path.
+        path: String,
+        /// HTTP status.
+        status: u16,
+        /// `error.message`, with `error.fields` and `error.details` where there are any.
+        message: String,
+    },
+    /// An answer without the expected field.
+    #[error("the service's answer has no `{0}`")]
+    Missing(&'static str),
+}
+
+/// A client with one account's key.
+#[derive(Clone)]
+pub struct ApiClient {
+    http: reqwest::Client,
+    base_url: String,
+    api_key: String,
+}
+
+impl ApiClient {
+    /// A client of the service at `base_url` (no trailing slash).
+    ///
+    /// # Errors
+    ///
+    /// When no HTTP client can be made.
+    pub fn new(base_url: impl Into<String>, api_key: impl Into<String>) -> Result<Self, ApiError> {
+        let http = reqwest::Client::builder()
+            .no_proxy()
+            .timeout(Duration::from_secs(30))
+            .build()?;
+        Ok(Self {
+            http,
+            base_url: base_url.into(),
+            api_key: api_key.into(),
+        })
+    }
+
+    async fn send(&self, method: Method, path: &str, body: Body) -> Result<Value, ApiError> {
+        let mut request = self.http.request(method.clone(), format!("{}{path}", self.base_url));
+        request = request.header("x-api-key", &self.api_key);
+        request = match body {
+            Body::None => request,
+            Body::Json(value) => request.json(&value),
+            Body::Form(form) => request.multipart(form),
+        };
+        let response = request.send().await?;
+        let status = response.status();
+        let answer: Value = response.json().await?;
+        if status.is_success() {
+            return Ok(answer);
+        }
+        let error = &answer["error"];
+        let mut message = error["message"].as_str().unwrap_or("no message").to_owned();
+        for part in ["fields", "details"] {
+            if !error[part].is_null() {
+                message = format!(
+                    "{message}\n{}",
+                    serde_json::to_string_pretty(&error[part]).unwrap_or_default()
+                );
+            }
+        }
+        Err(ApiError::Refused {
+            method,
+            path: path.to_owned(),
+            status: status.as_u16(),
+            message,
+        })
+    }
+
+    /// `GET`; the whole envelope.
+    ///
+    /// # Errors
+    ///
+    /// As [`ApiError`].
+    pub async fn get(&self, path: &str) -> Result<Value, ApiError> {
+        self.send(Method::GET, path, Body::None).await
+    }
+
+    /// `POST` with a JSON body; the whole envelope.
+    ///
+    /// # Errors
+    ///
+    /// As [`ApiError`].
+    pub async fn post(&self, path: &str, body: Value) -> Result<Value, ApiError> {
+        self.send(Method::POST, path, Body::Json(body)).await
+    }
+
+    /// Creates an agent and returns its id.
+    ///
+    /// # Errors
+    ///
+    /// As [`ApiError`].
+    pub async fn create_agent(&self, agent: Value) -> Result<String, ApiError> {
+        let answer = self.post("/public/v1/agents/create", agent).await?;
+        text(&answer["data"], "agentId")
+    }
+
+    /// Creates a campaign from a CSV file and launches it; the whole envelope.
+    ///
+    /// # Errors
+    ///
+    /// As [`ApiError`].
+    pub async fn launch_csv(&self, name: &str, agent: &str, csv: Vec<u8>) -> Result<Value, ApiError> {
+        let file = multipart::Part::bytes(csv).file_name("contacts.csv");
+        let form = multipart::Form::new()
+            .text("name", name.to_owned())
+            .text("agentId", agent.to_owned())
+            .text("launch", "true")
+            .part("file", file);
+        self.send(Method::POST, "/public/v1/campaigns/csv", Body::Form(form))
+            .await
+    }
+
+    /// One campaign with its progress.
+    ///
+    /// # Errors
+    ///
+    /// As [`ApiError`].
+    pub async fn campaign(&self, id: &str) -> Result<Value, ApiError> {
+        Ok(self.get(&format!("/public/v1/campaigns/{id}")).await?["data"].take())
+    }
+
+    /// Every conversation of a campaign, in full detail, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// As [`ApiError`].
+    pub async fn conversations(&self, campaign: &str) -> Result<Vec<Value>, ApiError> {
+        let mut details = Vec::new();
+        let mut cursor = String::new();
+        loop {
+            let path = format!("/public/v1/conversations?campaignId={campaign}&pageSize=100{cursor}");
+            let page = self.get(&path).await?;
+            for item in page["data"].as_array().into_iter().flatten() {
+                let id = text(item, "conversationId")?;
+                let mut detail = self.get(&format!("/public/v1/conversations/{id}")).await?["data"].take();
+                detail["conversationId"] = json!(id);
+                details.push(detail);
+            }
+            match page["pagination"]["nextCursor"].as_str() {
+                Some(next) => cursor = format!("&cursor={next}"),
+                None => break,
+            }
+        }
+        details.reverse();
+        Ok(details)
+    }
+}
+
+enum Body {
+    None,
+    Json(Value),
+    Form(multipart::Form),
+}
+
+fn text(value: &Value, field: &'static str) -> Result<String, ApiError> {
+    value[field].as_str().map(str::to_owned).ok_or(ApiError::Missing(field))
+}

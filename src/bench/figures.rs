@@ -1,0 +1,60 @@
+//! Small statistics over samples.
+
+/// Samples of one figure.
+#[derive(Debug, Clone, Default)]
+pub struct Samples(Vec<f64>);
+
+impl Samples {
+    /// Adds one.
+    pub fn push(&mut self, value: f64) {
+        self.0.push(value);
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The value that `share` (0 to 1) of the samples do not exceed (nearest rank); none without samples.
+    pub fn percentile(&self, share: f64) -> Option<f64> {
+        let mut sorted = self.0.clone();
+        sorted.sort_by(f64::total_cmp);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "a rank within a short list"
+        )]
+        let rank = (share * sorted.len() as f64).ceil() as usize;
+        sorted.get(rank.max(1) - 1).copied()
+    }
+
+    /// `p50 / p95 / p99` as text in whole units, or a dash.
+    pub fn summary(&self) -> String {
+        match (self.percentile(0.5), self.percentile(0.95), self.percentile(0.99)) {
+            (Some(p50), Some(p95), Some(p99)) => format!("{p50:.0} / {p95:.0} / {p99:.0}"),
+            _ => "–".into(),
+        }
+    }
+}
+
+impl FromIterator<f64> for Samples {
+    fn from_iter<T: IntoIterator<Item = f64>>(iter: T) -> Self {
+        Self(iter.into_iter().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_by_nearest_rank() {
+        let samples: Samples = (1..=100).map(f64::from).collect();
+        assert_eq!(samples.percentile(0.5), Some(50.0));
+        assert_eq!(samples.percentile(0.99), Some(99.0));
+        assert_eq!(samples.percentile(1.0), Some(100.0));
+        assert_eq!(Samples::default().percentile(0.5), None);
+        assert_eq!([7.0].into_iter().collect::<Samples>().percentile(0.0), Some(7.0));
+    }
+}

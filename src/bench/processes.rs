@@ -1,0 +1,206 @@
+//! The service and the phones as processes of their own, each on a core of its own where the machine has the means.
+
+use std::{
+    ffi::OsString,
+    net::{SocketAddr, TcpListener},
+    path::{Path, PathBuf},
+    process::Stdio,
+    time::Duration,
+};
+
+use serde_json::Value;
+use tokio::process::{Child, Command};
+
+use super::BenchError;
+
+/// How long a process may take to answer its first request.
+const START_LIMIT: Duration = Duration::from_secs(20);
+
+/// An address of this machine that is free now.
+pub fn free_address() -> Result<SocketAddr, BenchError> {
+    Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?)
+}
+
+/// A child process that is killed when this is dropped.
+pub struct Process {
+    child: Child,
+    pid: u32,
+}
+
+/// What the service under test is started with.
+#[derive(Clone)]
+pub struct ServiceSettings {
+    /// Address it serves.
+    pub listen: SocketAddr,
+    /// Folder of its database and recordings.
+    pub folder: PathBuf,
+    /// The exchange it dials through.
+    pub exchange: SocketAddr,
+    /// Calls at once.
+    pub max_calls: u32,
+    /// Dials a second.
+    pub calls_per_second: f64,
+    /// Pause that ends a turn, when it is fixed.
+    pub fixed_pause_ms: Option<u64>,
+    /// Core to stay on.
+    pub core: Option<usize>,
+}
+
+impl ServiceSettings {
+    /// The address of its database.
+    pub fn database_url(&self) -> String {
+        format!("sqlite://{}/ringback.db", self.folder.display())
+    }
+
+    /// The address of its API.
+    pub fn base_url(&self) -> String {
+        format!("http://{}", self.listen)
+    }
+}
+
+fn command(core: Option<usize>, arguments: &[OsString]) -> Result<Command, BenchError> {
+    let program = std::env::current_exe()?;
+    let pinned = core.filter(|_| Path::new("/usr/bin/taskset").exists());
+    let mut command = match pinned {
+        Some(core) => {
+            let mut command = Command::new("/usr/bin/taskset");
+            command.arg("-c").arg(core.to_string()).arg(program);
+            command
+        }
+        None => Command::new(program),
+    };
+    command
+        .args(arguments)
+        .kill_on_drop(true)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null());
+    Ok(command)
+}
+
+impl Process {
+    fn spawn(mut command: Command) -> Result<Self, BenchError> {
+        let child = command.spawn()?;
+        let pid = child.id().ok_or("the process ended at once")?;
+        Ok(Self { child, pid })
+    }
+
+    /// Starts the service on one worker thread and waits until it is healthy.
+    pub async fn service(settings: &ServiceSettings) -> Result<Self, BenchError> {
+        let mut arguments: Vec<OsString> = vec!["--workers".into(), "1".into(), "serve".into()];
+        let mut option = |name: &str, value: String| arguments.extend([name.into(), value.into()]);
+        option("--listen", settings.listen.to_string());
+        option("--database-url", settings.database_url());
+        option("--data-dir", settings.folder.display().to_string());
+        option("--simulated-url", format!("http://{}", settings.exchange));
+        option("--max-calls", settings.max_calls.to_string());
+        option("--calls-per-second", settings.calls_per_second.to_string());
+        if let Some(pause) = settings.fixed_pause_ms {
+            option("--fixed-pause-ms", pause.to_string());
+        }
+        let mut command = command(settings.core, &arguments)?;
+        command.env(
+            "RUST_LOG",
+            std::env::var("RINGBACK_BENCH_LOG").unwrap_or_else(|_| "error".into()),
+        );
+        let process = Self::spawn(command)?;
+        wait_for(&format!("{}/public/health", settings.base_url())).await?;
+        Ok(process)
+    }
+
+    /// Starts the phones and waits until they answer.
+    pub async fn phones(
+        listen: SocketAddr,
+        log: &Path,
+        core: Option<usize>,
+        noise_dbfs: Option<f64>,
+    ) -> Result<Self, BenchError> {
+        let mut arguments: Vec<OsString> = vec!["phones".into(), "--listen".into(), listen.to_string().into()];
+        arguments.extend(["--log".into(), log.into(), "--max-calls".into(), "5000".into()]);
+        if let Some(noise) = noise_dbfs {
+            arguments.extend(["--line-noise-dbfs".into(), noise.to_string().into()]);
+        }
+        let mut command = command(core, &arguments)?;
+        command.env(
+            "RUST_LOG",
+            std::env::var("RINGBACK_BENCH_LOG").unwrap_or_else(|_| "error".into()),
+        );
+        let process = Self::spawn(command)?;
+        wait_for(&format!("http://{listen}/v1/calls")).await?;
+        Ok(process)
+    }
+
+    /// Ends it without warning (SIGKILL), and waits until it is gone.
+    pub async fn kill(mut self) -> Result<(), BenchError> {
+        self.child.kill().await?;
+        Ok(())
+    }
+
+    /// Processor time used so far, in seconds.
+    pub fn cpu_seconds(&self) -> Result<f64, BenchError> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid))?;
+        // The second field is the name in brackets and may hold blanks; utime and stime are the 14th and 15th.
+        let rest = stat.rsplit_once(')').ok_or("no process name")?.1;
+        let mut fields = rest.split_whitespace().skip(11);
+        let mut ticks = || {
+            fields
+                .next()
+                .and_then(|f| f.parse::<f64>().ok())
+                .ok_or("no processor time")
+        };
+        // Linux reports both in hundredths of a second.
+        Ok((ticks()? + ticks()?) / 100.0)
+    }
+
+    /// Memory in use, in MiB.
+    pub fn resident_mib(&self) -> Result<f64, BenchError> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid))?;
+        let line = status
+            .lines()
+            .find_map(|l| l.strip_prefix("VmRSS:"))
+            .ok_or("no VmRSS")?;
+        let kib: f64 = line.trim().trim_end_matches("kB").trim().parse()?;
+        Ok(kib / 1024.0)
+    }
+}
+
+/// Makes an account in a database no service holds, and returns its key.
+pub async fn create_account(settings: &ServiceSettings) -> Result<String, BenchError> {
+    let arguments = [
+        "account",
+        "create",
+        "--email",
+        "bench@ringback.example",
+        "--database-url",
+    ]
+    .map(OsString::from);
+    let output = Command::new(std::env::current_exe()?)
+        .args(arguments)
+        .arg(settings.database_url())
+        .output()
+        .await?;
+    if !output.status.success() {
+        return Err(format!("no account: {}", String::from_utf8_lossy(&output.stderr)).into());
+    }
+    let account: Value = serde_json::from_slice(&output.stdout)?;
+    account["apiKey"]
+        .as_str()
+        .map(str::to_owned)
+        .ok_or_else(|| "no key in the account".into())
+}
+
+async fn wait_for(url: &str) -> Result<(), BenchError> {
+    let client = reqwest::Client::builder()
+        .no_proxy()
+        .timeout(Duration::from_secs(2))
+        .build()?;
+    let deadline = tokio::time::Instant::now() + START_LIMIT;
+    loop {
+        match client.get(url).send().await {
+            Ok(answer) if answer.status().is_success() => return Ok(()),
+            outcome if tokio::time::Instant::now() > deadline => {
+                return Err(format!("{url} does not answer: {outcome:?}").into());
+            }
+            _ => tokio::time::sleep(Duration::from_millis(50)).await,
+        }
+    }
+}
