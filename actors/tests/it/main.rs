@@ -13,5 +13,7 @@ mod support;
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod audio_stream;
+mod audio_stream_support;
 mod call;
 mod call_support;

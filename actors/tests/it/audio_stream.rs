@@ -1,0 +1,254 @@
+//! The audio stream under a paused clock, with real speech in babble both ways.
+
+use actors::{
+    agent::Agent,
+    audio_stream::{StreamEvent, StreamMessage, StreamSettings, StreamSnapshot},
+    ports::media_leg::{INBOUND_FRAMES, InboundItem, LegAbilities},
+};
+use serde_json::json;
+
+use super::audio_stream_support::{CARRIER, Phone, wait};
+
+const LONG: &str = "Good morning, this is a rather long announcement about opening hours and holidays and prices.";
+
+fn utterance(event: &StreamEvent) -> Option<(String, u64)> {
+    match event {
+        StreamEvent::UtteranceEnded { text, ended_ms, .. } => Some((text.clone(), *ended_ms)),
+        _ => None,
+    }
+}
+
+fn barged_in(event: &StreamEvent) -> Option<String> {
+    match event {
+        StreamEvent::BargedIn { heard, .. } => Some(heard.clone()),
+        _ => None,
+    }
+}
+
+fn speaking_ended(event: &StreamEvent) -> Option<String> {
+    match event {
+        StreamEvent::SpeakingEnded { heard, .. } => Some(heard.clone()),
+        _ => None,
+    }
+}
+
+async fn snapshot(phone: &Phone) -> StreamSnapshot {
+    ractor::call!(phone.stream, StreamMessage::Inspect).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_utterance_ends_after_the_configured_pause() {
+    for (turn, fixed_pause_ms, words, pause) in [
+        (json!({}), None, "I would like a table", 450),
+        (json!({"turnEagerness": "patient"}), None, "I would like a table", 800),
+        (json!({"turnEagerness": "eager"}), None, "I would like a table.", 150),
+        (json!({}), Some(200), "I would like a table and", 200),
+    ] {
+        let agent: Agent = serde_json::from_value(json!({"conversationConfig": {"turn": turn}})).unwrap();
+        let phone = Phone::with(agent, CARRIER, StreamSettings { fixed_pause_ms }).await;
+        wait(500).await;
+        let began = phone.now_ms();
+        let spoken_ms = phone.user_says(words);
+        wait(spoken_ms + 2_500).await;
+        let (at, (text, ended_ms)) = phone.first(utterance).unwrap();
+        assert_eq!(text, words);
+        assert!(
+            ended_ms.abs_diff(began + spoken_ms) <= 60,
+            "{ended_ms} {began} {spoken_ms}"
+        );
+        assert!(
+            (pause..=pause + 60).contains(&(at - ended_ms)),
+            "{words}: {at} {ended_ms}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn barge_in_clears_playout_and_tells_what_was_really_played() {
+    let phone = Phone::answer().await;
+    phone.stream.cast(StreamMessage::AllowBargeIn(true)).unwrap();
+    phone.say(1, LONG, true, false);
+    wait(3_000).await;
+    let began = phone.now_ms();
+    phone.user_says("No, wait a moment please.");
+    wait(5_000).await;
+    let cleared = phone.seen().clears.clone();
+    assert_eq!(cleared.len(), 1);
+    assert!((140..=220).contains(&(cleared[0] - began)), "{cleared:?} {began}");
+    let (_, heard) = phone.first(barged_in).unwrap();
+    let understood = phone.understood();
+    let understood = understood.trim_end_matches('…').trim();
+    assert!(!heard.is_empty() && LONG.starts_with(&heard));
+    let difference = heard.split(' ').count().abs_diff(understood.split(' ').count());
+    assert!(difference <= 1, "{heard:?} against {understood:?}");
+    assert_eq!(phone.first(utterance).unwrap().1.0, "No, wait a moment please.");
+    assert_eq!(snapshot(&phone).await.ahead_ms, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_backchannel_pauses_playout_and_lets_it_go_on() {
+    let phone = Phone::answer().await;
+    phone.stream.cast(StreamMessage::AllowBargeIn(true)).unwrap();
+    phone.say(1, LONG, true, false);
+    wait(3_000).await;
+    phone.user_says("okay");
+    wait(9_000).await;
+    assert_eq!(phone.seen().clears.len(), 1);
+    assert_eq!(phone.first(speaking_ended).unwrap().1, LONG);
+    assert_eq!(phone.first(barged_in), None);
+    assert_eq!(phone.first(utterance), None);
+    let pause = phone.seen().gaps_ms.iter().copied().max().unwrap();
+    assert!(pause <= 1_000, "paused for {pause} ms");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_protected_greeting_is_not_interrupted_and_the_user_is_heard() {
+    let phone = Phone::answer().await;
+    phone.stream.cast(StreamMessage::AllowBargeIn(true)).unwrap();
+    phone.say(1, LONG, true, true);
+    wait(2_000).await;
+    phone.user_says("Who is calling me there?");
+    wait(9_000).await;
+    assert_eq!(phone.seen().clears, Vec::<u64>::new());
+    assert_eq!(phone.first(speaking_ended).unwrap().1, LONG);
+    assert_eq!(phone.understood(), LONG);
+    assert_eq!(phone.first(utterance).unwrap().1.0, "Who is calling me there?");
+}
+
+#[tokio::test(start_paused = true)]
+async fn texts_of_a_speech_play_in_order_without_a_gap_on_every_kind_of_line() {
+    let paced = LegAbilities {
+        buffers: false,
+        marks: false,
+        clear: false,
+    };
+    for abilities in [
+        CARRIER,
+        LegAbilities {
+            marks: false,
+            ..CARRIER
+        },
+        paced,
+    ] {
+        let phone = Phone::with(Agent::default(), abilities, StreamSettings::default()).await;
+        for (text, last) in [
+            ("Hello there.", false),
+            ("How are you?", false),
+            ("", false),
+            ("It is a fine day.", true),
+        ] {
+            phone.say(7, text, last, false);
+        }
+        wait(6_000).await;
+        let heard = phone.first(speaking_ended).unwrap().1;
+        assert_eq!(heard, "Hello there. How are you? It is a fine day.");
+        assert_eq!(phone.understood(), heard, "{abilities:?}");
+        assert!(
+            phone.seen().gaps_ms.iter().all(|&gap| gap <= 60),
+            "{:?}",
+            phone.seen().gaps_ms
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_socket_that_closes_in_a_speech_is_reported_once_and_ends_the_stream() {
+    let phone = Phone::answer().await;
+    phone.say(1, LONG, true, false);
+    wait(2_000).await;
+    phone.seen().hung_up = true;
+    phone.inbound.push(InboundItem::Closed { clean: true });
+    phone.inbound.push(InboundItem::Closed { clean: false });
+    wait(3_000).await;
+    assert_eq!(
+        phone.count(|event| matches!(event, StreamEvent::MediaClosed { clean: true })),
+        1
+    );
+    assert_eq!(phone.count(|event| matches!(event, StreamEvent::MediaClosed { .. })), 1);
+    let heard = phone.first(speaking_ended).unwrap().1;
+    assert!(!heard.is_empty() && heard.len() < LONG.len() && LONG.starts_with(&heard));
+    assert!(phone.stopped.is_finished());
+}
+
+#[tokio::test(start_paused = true)]
+async fn frames_beyond_the_queue_are_counted() {
+    let phone = Phone::answer().await;
+    wait(1_010).await;
+    for _ in 0..INBOUND_FRAMES + 7 {
+        phone.inbound.push(InboundItem::Audio(vec![0xff; 160]));
+    }
+    wait(100).await;
+    let snapshot = snapshot(&phone).await;
+    assert_eq!(snapshot.frames_dropped, 7);
+    assert!(snapshot.frames_in >= 150);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_socket_that_takes_nothing_for_long_is_lost() {
+    let phone = Phone::answer().await;
+    phone.seen().stuck = true;
+    for n in 1..12 {
+        phone.say(n, LONG, true, false);
+        wait(1_000).await;
+    }
+    assert_eq!(
+        phone.count(|event| matches!(event, StreamEvent::MediaClosed { clean: false })),
+        1
+    );
+    assert!(phone.stopped.is_finished());
+}
+
+#[tokio::test(start_paused = true)]
+async fn closing_waits_for_the_last_words() {
+    let phone = Phone::answer().await;
+    phone.say(1, "Goodbye then.", true, false);
+    phone.stream.cast(StreamMessage::Close).unwrap();
+    wait(500).await;
+    assert!(!phone.seen().closed);
+    wait(2_000).await;
+    assert!(phone.seen().closed && phone.stopped.is_finished());
+    assert_eq!(phone.understood(), "Goodbye then.");
+    assert_eq!(phone.count(|event| matches!(event, StreamEvent::MediaClosed { .. })), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn stopping_drops_the_speech_and_its_synthesis() {
+    let phone = Phone::answer().await;
+    phone.say(1, LONG, false, false);
+    wait(2_000).await;
+    phone.stream.cast(StreamMessage::StopSpeaking).unwrap();
+    phone.say(1, LONG, true, false);
+    wait(2_000).await;
+    let heard = phone.first(speaking_ended).unwrap().1;
+    assert!(!heard.is_empty() && heard.len() < LONG.len());
+    assert_eq!(
+        phone.count(|event| matches!(event, StreamEvent::SpeakingStarted { .. })),
+        1
+    );
+    assert_eq!(phone.seen().clears.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_is_recorded_only_when_the_agent_says_so() {
+    for record in [true, false] {
+        let agent = json!({"platformSettings": {"privacy": {"recordVoice": record}}});
+        let phone = Phone::with(
+            serde_json::from_value(agent).unwrap(),
+            CARRIER,
+            StreamSettings::default(),
+        )
+        .await;
+        phone.say(1, "Hello there.", true, false);
+        wait(4_500).await;
+        phone.stream.cast(StreamMessage::Close).unwrap();
+        wait(100).await;
+        let written: Vec<u64> = phone.recordings.written().iter().map(|(_, samples)| *samples).collect();
+        match record {
+            true => assert!(
+                written.len() == 1 && written[0].abs_diff(4_500 * 8) <= 400,
+                "{written:?}"
+            ),
+            false => assert!(written.is_empty()),
+        }
+    }
+}
