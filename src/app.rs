@@ -3,12 +3,14 @@
 use std::{
     future::Future,
     net::SocketAddr,
+    path::PathBuf,
     sync::{Arc, OnceLock},
     time::Duration,
 };
 
 use actors::{
     agent::{Agent, DEFAULT_LLM, DEFAULT_VOICE},
+    audio_stream::StreamSettings,
     id::NodeId,
     interviewer::Interviewer,
     journal::LiveFact,
@@ -90,7 +92,9 @@ impl App {
 
         let (stop_serving, stopped) = watch::channel(false);
         let mut tasks = JoinSet::new();
-        let router = router(&config, store.clone(), node.clone());
+        let spool_dir = config.storage.data_dir.join("spool");
+        std::fs::create_dir_all(&spool_dir).map_err(|e| format!("cannot use {}: {e}", spool_dir.display()))?;
+        let router = router(&config, spool_dir, store.clone(), node.clone());
         tasks.spawn(server::serve(
             listener,
             router,
@@ -145,6 +149,9 @@ fn node_settings(config: &ServeConfig) -> NodeSettings {
         lines: config.max_calls as usize,
         calls_per_second: config.calls_per_second,
         ring_timeout: Duration::from_secs(u64::from(config.ring_timeout_seconds)),
+        stream: StreamSettings {
+            fixed_pause_ms: config.fixed_pause_ms,
+        },
     }
 }
 
@@ -154,14 +161,14 @@ fn recordings(config: &ServeConfig) -> Result<WavRecordings, StartError> {
         .map_err(|e| format!("cannot use {} for recordings: {e}", folder.display()).into())
 }
 
-fn router(config: &ServeConfig, store: Arc<dyn Store>, node: Arc<NodeHandle>) -> Router {
+fn router(config: &ServeConfig, spool_dir: PathBuf, store: Arc<dyn Store>, node: Arc<NodeHandle>) -> Router {
     let switchboard = node.door();
     let rest = rest::router(RestState {
         store,
         switchboard: switchboard.clone(),
         carrier_is_simulated: config.carrier == "simulated",
         readiness: Arc::new(readiness),
-        spool_dir: config.storage.data_dir.join("spool"),
+        spool_dir,
     });
     let metrics = get(move || {
         let node = node.clone();

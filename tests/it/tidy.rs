@@ -41,28 +41,51 @@ fn name(path: &Path) -> String {
 #[test]
 fn dependencies_point_one_way() {
     for (package, forbidden) in [
-        ("media", &["actors", "ringback", "tokio", "axum", "sqlx", "reqwest", "chrono"][..]),
-        ("actors", &["ringback", "axum", "sqlx", "reqwest", "hyper", "tokio-tungstenite"][..]),
+        (
+            "media",
+            &["actors", "ringback", "tokio", "axum", "sqlx", "reqwest", "chrono"][..],
+        ),
+        (
+            "actors",
+            &["ringback", "axum", "sqlx", "reqwest", "hyper", "tokio-tungstenite"][..],
+        ),
     ] {
         let manifest = fs::read_to_string(root().join(package).join("Cargo.toml")).unwrap();
-        let dependencies = manifest.split("[dependencies]").nth(1).unwrap().split("[dev-dependencies]").next().unwrap();
+        let dependencies = manifest
+            .split("[dependencies]")
+            .nth(1)
+            .unwrap()
+            .split("[dev-dependencies]")
+            .next()
+            .unwrap();
         for line in dependencies.lines() {
             let dependency = line.split(['=', '.', ' ']).next().unwrap_or_default();
-            assert!(!forbidden.contains(&dependency), "{package} must not depend on {dependency}");
+            assert!(
+                !forbidden.contains(&dependency),
+                "{package} must not depend on {dependency}"
+            );
         }
     }
 }
 
 #[test]
 fn only_app_names_concrete_adapters() {
-    let adapters = ["SqlStore::open", "SimulatedCarrier::new", "BabbleTranscriber", "BabbleSynthesizer", "WavRecordings::new"];
+    let adapters = [
+        "SqlStore::open",
+        "SimulatedCarrier::new",
+        "BabbleTranscriber",
+        "BabbleSynthesizer",
+        "WavRecordings::new",
+    ];
     let mut files = Vec::new();
     rust_files(&root().join("src"), &mut files);
     for path in files {
         let file = name(&path);
         // The adapters themselves, the one place that joins them, and the account commands, which need a store only.
         if ["src/app.rs", "src/main.rs"].contains(&file.as_str())
-            || ["src/storage", "src/carriers", "src/speech", "src/recordings"].iter().any(|own| file.starts_with(own))
+            || ["src/storage", "src/carriers", "src/speech", "src/recordings"]
+                .iter()
+                .any(|own| file.starts_with(own))
         {
             continue;
         }
@@ -86,9 +109,15 @@ fn every_file_says_what_it_is_about() {
 fn a_file_has_one_subject() {
     for path in all_files() {
         let text = fs::read_to_string(&path).unwrap();
-        let lines = text.lines().take_while(|line| !line.starts_with("#[cfg(test)]")).count();
+        let lines = text
+            .lines()
+            .take_while(|line| !line.starts_with("#[cfg(test)]"))
+            .count();
         let file = name(&path);
         let excused = LONGER.iter().any(|(longer, _)| *longer == file);
-        assert!(lines <= MAX_LINES || excused, "{file} has {lines} lines: look for its second subject");
+        assert!(
+            lines <= MAX_LINES || excused,
+            "{file} has {lines} lines: look for its second subject"
+        );
     }
 }

@@ -3,7 +3,11 @@
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 
 use super::{CallMessage, CallParents, CallPlan, performer::Performer};
-use crate::{audio_stream::StreamMessage, id::NodeId, ports::Ports};
+use crate::{
+    audio_stream::{StreamMessage, StreamSettings},
+    id::NodeId,
+    ports::Ports,
+};
 
 /// What a call is started with.
 pub struct CallArguments {
@@ -15,6 +19,8 @@ pub struct CallArguments {
     pub parents: CallParents,
     /// This process.
     pub node: NodeId,
+    /// What the service's settings say about its audio stream.
+    pub stream: StreamSettings,
 }
 
 /// One attempt.

@@ -18,7 +18,7 @@ use super::{
     writer::{Write, Writer},
 };
 use crate::{
-    audio_stream::{AudioStreamActor, StreamArguments, StreamMessage, StreamSettings},
+    audio_stream::{AudioStreamActor, StreamArguments, StreamMessage},
     dial_token::{DialToken, Purpose},
     journal::JournalMessage,
     lines::LinesMessage,
@@ -267,7 +267,7 @@ impl Performer {
             agent: plan.agent.clone(),
             ports: self.arguments.ports.clone(),
             call: self.me.clone(),
-            settings: StreamSettings::default(),
+            settings: self.arguments.stream,
         };
         match Actor::spawn_linked(None, AudioStreamActor, arguments, self.me.get_cell()).await {
             Ok((stream, _)) => self.stream = Some(stream),

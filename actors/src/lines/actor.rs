@@ -7,6 +7,7 @@ use tokio::time::Instant;
 
 use super::{CallRegistry, LinePool, LinesMessage, LinesSnapshot};
 use crate::{
+    audio_stream::StreamSettings,
     call::CallMessage,
     campaign::CampaignMessage,
     id::{AttemptId, CampaignId, NodeId},
@@ -19,6 +20,8 @@ use crate::{
 pub struct LinesArguments {
     /// This process.
     pub node: NodeId,
+    /// What the service's settings say about every audio stream.
+    pub stream: StreamSettings,
     /// The outside.
     pub ports: Ports,
     /// Lines in all.
@@ -37,6 +40,7 @@ pub struct LinesActor;
 /// Its state.
 pub struct LinesState {
     pub(super) node: NodeId,
+    pub(super) stream: StreamSettings,
     pub(super) ports: Ports,
     pub(super) journal: Sibling<JournalMessage>,
     pub(super) registry: CallRegistry,
@@ -68,6 +72,7 @@ impl Actor for LinesActor {
         }
         Ok(LinesState {
             node: arguments.node,
+            stream: arguments.stream,
             ports: arguments.ports,
             journal: arguments.journal,
             registry: arguments.registry,

@@ -48,6 +48,7 @@ impl LinesState {
                 journal,
             },
             node: self.node,
+            stream: self.stream,
         };
         match Actor::spawn_linked(None, CallActor, arguments, me.get_cell()).await {
             Ok((call, _)) => {

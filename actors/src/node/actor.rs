@@ -196,6 +196,7 @@ impl NodeState {
             Part::Lines => {
                 let arguments = LinesArguments {
                     node: with.settings.node,
+                    stream: with.settings.stream,
                     ports: with.ports.clone(),
                     lines: with.settings.lines,
                     calls_per_second: with.settings.calls_per_second,

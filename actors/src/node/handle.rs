@@ -10,6 +10,7 @@ use super::{
     actor::{NodeActor, RootArguments, Siblings},
 };
 use crate::{
+    audio_stream::StreamSettings,
     id::NodeId,
     journal::{JournalMessage, LiveFact},
     lines::{LinesMessage, LinesSnapshot},
@@ -37,6 +38,8 @@ pub struct NodeSettings {
     pub calls_per_second: f64,
     /// How long a call may ring.
     pub ring_timeout: Duration,
+    /// What holds for every audio stream.
+    pub stream: StreamSettings,
 }
 
 impl Default for NodeSettings {
@@ -47,6 +50,7 @@ impl Default for NodeSettings {
             lines: 100,
             calls_per_second: 0.0,
             ring_timeout: Duration::from_secs(30),
+            stream: StreamSettings::default(),
         }
     }
 }

@@ -8,7 +8,7 @@ use std::{
 
 use actors::{
     agent::Agent,
-    audio_stream::StreamMessage,
+    audio_stream::{StreamMessage, StreamSettings},
     call::{CallArguments, CallMessage, CallParents, CallPlan, CallSnapshot, ProbedCallActor},
     id::{AccountId, AgentId, AttemptId, CampaignId, NodeId},
     journal::JournalMessage,
@@ -207,6 +207,7 @@ impl TestCall {
             ports: ports.ports(),
             parents: CallParents { lines, journal },
             node,
+            stream: StreamSettings::default(),
         };
         let (call, _) = Actor::spawn(None, ProbedCallActor(stream_ref.clone()), arguments)
             .await

@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use actors::{
+    campaign::{CampaignActor, CampaignArguments, CampaignMessage},
     campaigns::CampaignCommand,
     id::NodeId,
     lines::{LinesMessage, LinesSnapshot},
     node::{NodeHandle, NodeSettings},
     ports::store::{AttemptStore, CampaignStatus},
 };
+use ractor::{Actor, ActorProcessingErr, ActorRef};
 
 use crate::support::{Callees, World, figures, until};
 
@@ -139,4 +141,47 @@ async fn a_pause_leaves_the_lines_it_does_not_use_to_others() {
         tokio::time::sleep(Duration::from_secs(5)).await;
         assert_eq!(figures(&node).await.live_calls, 10, "paused after {wait_ms} ms");
     }
+}
+
+/// Stands in for an actor: passes on what it is told.
+struct Probe<M>(tokio::sync::mpsc::UnboundedSender<M>);
+
+impl<M: ractor::Message + Sync> ractor::Actor for Probe<M> {
+    type Msg = M;
+    type State = ();
+    type Arguments = ();
+
+    async fn pre_start(&self, _me: ActorRef<M>, _: ()) -> Result<(), ActorProcessingErr> {
+        Ok(())
+    }
+
+    async fn handle(&self, _me: ActorRef<M>, message: M, _: &mut ()) -> Result<(), ActorProcessingErr> {
+        let _ = self.0.send(message);
+        Ok(())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn lines_granted_to_a_campaign_that_does_not_dial_are_given_back() {
+    let world = World::new().await;
+    let campaign = world.campaign(5).await;
+    let (sender, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let (lines, _) = Actor::spawn(None, Probe(sender), ()).await.unwrap();
+    let (campaigns, _) = Actor::spawn(None, Probe(tokio::sync::mpsc::unbounded_channel().0), ())
+        .await
+        .unwrap();
+    let arguments = CampaignArguments {
+        row: world.row(campaign).await,
+        node: NodeId::new(),
+        ports: world.ports.clone(),
+        lines: lines.into(),
+        campaigns,
+        ring_timeout: Duration::from_secs(30),
+    };
+    let (draft, _) = Actor::spawn(None, CampaignActor, arguments).await.unwrap();
+    assert!(matches!(told.recv().await, Some(LinesMessage::Attach { .. })));
+    draft.cast(CampaignMessage::Attached(Vec::new())).unwrap();
+    draft.cast(CampaignMessage::LinesGranted(3)).unwrap();
+    let back = told.recv().await;
+    assert!(matches!(back, Some(LinesMessage::ReturnLines { campaign: c, lines: 3 }) if c == campaign));
 }

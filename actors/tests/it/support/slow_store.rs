@@ -108,6 +108,7 @@ slowly! {
         conversations(account: AccountId, filter: ConversationFilter, limit: i64) -> Vec<ConversationRow>;
         turns(id: AttemptId) -> Vec<TurnFact>;
         due_analyses(limit: i64) -> Vec<Job>;
+        conversation_of_job(job: &Job) -> ConversationRow;
         save_analysis(job: &Job, analysis: Analysis) -> ();
         retry_job(job: &Job, delay_ms: i64) -> ();
         ping() -> ();
