@@ -329,6 +329,7 @@ async fn pages_neither_skip_nor_repeat_while_campaigns_are_added() {
     let mut path = format!("{CAMPAIGNS}?pageSize=3");
     loop {
         let page = app.client.get(&path).await.expect(200);
+        assert!(page.data().as_array().unwrap().len() <= 3);
         names.extend(
             page.data()
                 .as_array()

@@ -175,6 +175,7 @@ async fn a_shutdown_waits_for_requests_in_progress_and_takes_no_new_one() {
         .await
         .unwrap();
     sleep(Duration::from_secs(1)).await;
+    let started = Instant::now();
     shutdown.send(()).unwrap();
     let answer = read_all(&mut stream).await;
     assert!(
@@ -182,6 +183,11 @@ async fn a_shutdown_waits_for_requests_in_progress_and_takes_no_new_one() {
         "{answer}"
     );
     server.await.unwrap();
+    assert_eq!(
+        started.elapsed().as_secs(),
+        4,
+        "the connection is not kept for another request"
+    );
     assert!(TcpStream::connect(address).await.is_err());
 }
 
@@ -228,4 +234,21 @@ async fn a_client_that_takes_no_data_is_given_up() {
         "{:?}",
         started.elapsed()
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_sends_all_before_it_reads_gets_its_refusal() {
+    let app = TestApp::start().await;
+    let mut stream = TcpStream::connect(app.address).await.unwrap();
+    let size = 12 * 1024 * 1024;
+    let head = format!(
+        "POST /public/v1/contacts HTTP/1.1\r\nhost: a\r\nx-api-key: {}\r\ncontent-type: application/json\r\n\
+         content-length: {size}\r\n\r\n",
+        app.client.key
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    stream.write_all(&vec![b'x'; size]).await.unwrap();
+    let mut start = [0; 12];
+    stream.read_exact(&mut start).await.unwrap();
+    assert_eq!(&start, b"HTTP/1.1 413");
 }
