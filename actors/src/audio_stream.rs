@@ -7,6 +7,7 @@ mod line;
 mod message;
 mod stream;
 mod synthesis;
+mod terms;
 
 pub use actor::*;
 pub use message::*;

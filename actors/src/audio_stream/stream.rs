@@ -3,27 +3,26 @@
 use std::sync::Arc;
 
 use media::{
-    playout::{LineAbilities, WordEnd},
+    playout::WordEnd,
     session::{AudioSession, LineOutput, Say, SessionConfig, SessionError, SessionEvent, SynthesisJob},
-    turn::endpointing::{PausePolicy, Utterance},
 };
 use ractor::ActorRef;
 use tokio::time::Instant;
 
 use super::{
-    SpeechId, StreamArguments, StreamEvent, StreamMessage, StreamSettings, StreamSnapshot,
+    SpeechId, StreamArguments, StreamEvent, StreamMessage, StreamSnapshot,
     deadline::Deadline,
     line::{Line, LineLost},
     synthesis::Synthesis,
+    terms::{Voice, abilities, pause_policy, reported, transcribe},
 };
 use crate::{
-    agent::{Agent, SpellingPatience, TurnEagerness, TurnSection},
     call::CallMessage,
     ports::{
-        media_leg::{InboundItem, InboundQueue, MediaLeg, OutboundItem},
+        media_leg::{InboundItem, InboundQueue, OutboundItem},
         recordings::RecordingSink,
         synthesizer::{SpeechError, SpeechPiece, SpeechRequest, Synthesizer},
-        transcriber::{Transcriber, TranscriberConfig, TranscriptEvent, TranscriptStream},
+        transcriber::{TranscriptEvent, TranscriptStream},
     },
 };
 
@@ -54,13 +53,6 @@ pub(super) struct Stream {
     over: bool,
     frames_in: u64,
     frames_dropped: u64,
-}
-
-/// How the agent sounds.
-struct Voice {
-    name: String,
-    speed: f32,
-    sample_rate: u32,
 }
 
 impl Stream {
@@ -384,101 +376,6 @@ impl Stream {
     fn now_ms(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
-}
-
-impl Voice {
-    fn of(agent: &Agent, sample_rate: u32) -> Self {
-        let tts = &agent.conversation_config.tts;
-        let name = tts
-            .voice_id
-            .split_once(':')
-            .map_or(tts.voice_id.as_str(), |(_, name)| name);
-        Self {
-            name: if name == "default" {
-                String::new()
-            } else {
-                name.to_owned()
-            },
-            speed: tts.speed as f32,
-            sample_rate,
-        }
-    }
-}
-
-fn abilities(leg: &MediaLeg) -> LineAbilities {
-    LineAbilities {
-        buffers: leg.abilities.buffers,
-        marks: leg.abilities.marks,
-        clear: leg.abilities.clear,
-    }
-}
-
-fn pause_policy(turn: &TurnSection, settings: StreamSettings) -> PausePolicy {
-    PausePolicy {
-        base_ms: match turn.turn_eagerness {
-            TurnEagerness::Eager => 250,
-            TurnEagerness::Normal => 450,
-            TurnEagerness::Patient => 800,
-        },
-        fixed_ms: settings.fixed_pause_ms,
-        spelling_patience: turn.spelling_patience == SpellingPatience::Auto,
-    }
-}
-
-fn transcribe(
-    transcriber: &dyn Transcriber,
-    agent: &Agent,
-    sample_rate: u32,
-    me: &ActorRef<StreamMessage>,
-) -> Box<dyn TranscriptStream> {
-    let config = TranscriberConfig {
-        language: agent.conversation_config.agent.primary_language.clone(),
-        keywords: agent.conversation_config.asr.keywords.clone(),
-        sample_rate,
-    };
-    let me = me.clone();
-    transcriber.open(
-        config,
-        Box::new(move |event| {
-            // The actor may be gone.
-            let _ = me.cast(StreamMessage::Transcript(event));
-        }),
-    )
-}
-
-/// A fact of the session as the call is told it; none of those the stream sees to itself.
-fn reported(event: SessionEvent) -> Option<StreamEvent> {
-    Some(match event {
-        SessionEvent::FinalWanted => return None,
-        SessionEvent::SpeechStarted { at_ms } => StreamEvent::SpeechStarted { at_ms },
-        SessionEvent::Interim { text } => StreamEvent::Interim { text },
-        SessionEvent::UtteranceEnded(Utterance {
-            text,
-            damaged,
-            started_ms,
-            ended_ms,
-        }) => StreamEvent::UtteranceEnded {
-            text,
-            damaged,
-            started_ms,
-            ended_ms,
-        },
-        SessionEvent::SpeakingStarted { speech, at_ms } => StreamEvent::SpeakingStarted {
-            speech: SpeechId(speech),
-            at_ms,
-        },
-        SessionEvent::BargedIn { speech, heard, at_ms } => StreamEvent::BargedIn {
-            speech: SpeechId(speech),
-            heard,
-            at_ms,
-        },
-        SessionEvent::SpeakingEnded { speech, heard, at_ms } => StreamEvent::SpeakingEnded {
-            speech: SpeechId(speech),
-            heard,
-            at_ms,
-        },
-        SessionEvent::BeepEnded { at_ms } => StreamEvent::BeepEnded { at_ms },
-    })
 }
 
 #[cfg(feature = "testkit")]

@@ -1,0 +1,122 @@
+//! The agent's settings and the socket's abilities in the session's terms, and the session's facts in the call's.
+
+use media::{
+    playout::LineAbilities,
+    session::SessionEvent,
+    turn::endpointing::{PausePolicy, Utterance},
+};
+use ractor::ActorRef;
+
+use super::{SpeechId, StreamEvent, StreamMessage, StreamSettings};
+use crate::{
+    agent::{Agent, SpellingPatience, TurnEagerness, TurnSection},
+    ports::{
+        media_leg::MediaLeg,
+        transcriber::{Transcriber, TranscriberConfig, TranscriptStream},
+    },
+};
+
+/// How the agent sounds.
+pub(super) struct Voice {
+    pub(super) name: String,
+    pub(super) speed: f32,
+    pub(super) sample_rate: u32,
+}
+
+impl Voice {
+    pub(super) fn of(agent: &Agent, sample_rate: u32) -> Self {
+        let tts = &agent.conversation_config.tts;
+        let name = tts
+            .voice_id
+            .split_once(':')
+            .map_or(tts.voice_id.as_str(), |(_, name)| name);
+        Self {
+            name: if name == "default" {
+                String::new()
+            } else {
+                name.to_owned()
+            },
+            speed: tts.speed as f32,
+            sample_rate,
+        }
+    }
+}
+
+/// What the line can do.
+pub(super) fn abilities(leg: &MediaLeg) -> LineAbilities {
+    LineAbilities {
+        buffers: leg.abilities.buffers,
+        marks: leg.abilities.marks,
+        clear: leg.abilities.clear,
+    }
+}
+
+/// When the user's turn is over.
+pub(super) fn pause_policy(turn: &TurnSection, settings: StreamSettings) -> PausePolicy {
+    PausePolicy {
+        base_ms: match turn.turn_eagerness {
+            TurnEagerness::Eager => 250,
+            TurnEagerness::Normal => 450,
+            TurnEagerness::Patient => 800,
+        },
+        fixed_ms: settings.fixed_pause_ms,
+        spelling_patience: turn.spelling_patience == SpellingPatience::Auto,
+    }
+}
+
+/// Opens the recogniser; its events come back as messages.
+pub(super) fn transcribe(
+    transcriber: &dyn Transcriber,
+    agent: &Agent,
+    sample_rate: u32,
+    me: &ActorRef<StreamMessage>,
+) -> Box<dyn TranscriptStream> {
+    let config = TranscriberConfig {
+        language: agent.conversation_config.agent.primary_language.clone(),
+        keywords: agent.conversation_config.asr.keywords.clone(),
+        sample_rate,
+    };
+    let me = me.clone();
+    transcriber.open(
+        config,
+        Box::new(move |event| {
+            // The actor may be gone.
+            let _ = me.cast(StreamMessage::Transcript(event));
+        }),
+    )
+}
+
+/// A fact of the session as the call is told it; none of those the stream sees to itself.
+pub(super) fn reported(event: SessionEvent) -> Option<StreamEvent> {
+    Some(match event {
+        SessionEvent::FinalWanted => return None,
+        SessionEvent::SpeechStarted { at_ms } => StreamEvent::SpeechStarted { at_ms },
+        SessionEvent::Interim { text } => StreamEvent::Interim { text },
+        SessionEvent::UtteranceEnded(Utterance {
+            text,
+            damaged,
+            started_ms,
+            ended_ms,
+        }) => StreamEvent::UtteranceEnded {
+            text,
+            damaged,
+            started_ms,
+            ended_ms,
+        },
+        SessionEvent::SpeakingStarted { speech, at_ms } => StreamEvent::SpeakingStarted {
+            speech: SpeechId(speech),
+            at_ms,
+        },
+        SessionEvent::BargedIn { speech, heard, at_ms } => StreamEvent::BargedIn {
+            speech: SpeechId(speech),
+            heard,
+            at_ms,
+        },
+        SessionEvent::SpeakingEnded { speech, heard, at_ms } => StreamEvent::SpeakingEnded {
+            speech: SpeechId(speech),
+            heard,
+            at_ms,
+        },
+        SessionEvent::BeepEnded { at_ms } => StreamEvent::BeepEnded { at_ms },
+    })
+}
