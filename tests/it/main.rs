@@ -1,8 +1,5 @@
 //! Behaviour through the public doors; one file per behaviour.
 
-mod storage;
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod exchange;
@@ -16,11 +13,8 @@ mod rest_contacts;
 mod rest_conversations;
 mod rest_envelope;
 mod rest_server;
+mod rest_sqlite;
 mod storage;
 mod storage_model;
 mod support;
-mod storage_model;
-mod exchange;
-mod exchange_client;
-mod media_route;
 mod tidy;

@@ -129,16 +129,21 @@ async fn a_process_that_was_declared_dead_dials_no_more() {
 
 #[tokio::test(start_paused = true)]
 async fn a_pause_leaves_the_lines_it_does_not_use_to_others() {
-    for wait_ms in (0..400).step_by(17) {
+    for wait_ms in (1000..1400).step_by(17) {
         let world = World::slow().await;
-        let node = world.node(10).await;
+        let settings = NodeSettings {
+            lines: 10,
+            calls_per_second: 5.0,
+            ..NodeSettings::default()
+        };
+        let node = world.node_with(settings).await;
         let first = world.campaign(100).await;
         world.command(&node, first, CampaignCommand::Launch).await.unwrap();
         tokio::time::sleep(Duration::from_millis(wait_ms)).await;
         world.command(&node, first, CampaignCommand::Pause).await.unwrap();
         let second = world.campaign_of(1000..1100, None).await;
         world.command(&node, second, CampaignCommand::Launch).await.unwrap();
-        tokio::time::sleep(Duration::from_secs(5)).await;
+        tokio::time::sleep(Duration::from_secs(10)).await;
         assert_eq!(figures(&node).await.live_calls, 10, "paused after {wait_ms} ms");
     }
 }

@@ -2,6 +2,10 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
+mod audio_stream;
+mod audio_stream_support;
+mod call;
+mod call_support;
 mod commands;
 mod crashes;
 mod dialing;
@@ -9,11 +13,3 @@ mod journal;
 mod limits;
 mod orphans;
 mod support;
-//! Behaviour of the actors under a paused clock.
-
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-mod audio_stream;
-mod audio_stream_support;
-mod call;
-mod call_support;

@@ -4,7 +4,7 @@ use std::{net::SocketAddr, sync::Arc};
 
 use actors::{
     id::AccountId,
-    ports::store::{Account, DirectoryStore, NewAccount},
+    ports::store::{Account, NewAccount, Store},
     testkit::memory_store::MemoryStore,
     time::{Timestamp, TokioClock},
 };
@@ -45,19 +45,10 @@ impl TestApp {
     pub async fn with_limits(limits: ServerLimits) -> Self {
         let store = Arc::new(MemoryStore::new(Arc::new(TokioClock::starting_at(START))));
         let node = FakeNode::default();
-        let state = RestState {
-            store: store.clone(),
-            switchboard: node.spawn(store.clone()).await,
-            carrier_is_simulated: true,
-            readiness: Arc::new(|agent| match agent.conversation_config.agent.prompt.llm.as_str() {
-                "interviewer" => Ok(()),
-                other => Err(format!("`{other}` needs OPENAI_API_KEY")),
-            }),
-            spool_dir: std::env::temp_dir(),
-        };
+        let state = state(store.clone(), &node).await;
         let routes = rest::routes(state).route(PANICS, get(panics));
         let (address, shutdown, server) = serve_router(rest::with_envelope(routes), limits).await;
-        let (account, key) = new_account(&store, "ada@example.com").await;
+        let (account, key) = new_account(&*store, "ada@example.com").await;
         Self {
             address,
             client: Client::new(&format!("http://{address}"), &key),
@@ -71,7 +62,7 @@ impl TestApp {
 
     /// A client of another account.
     pub async fn stranger(&self) -> Client {
-        let (_, key) = new_account(&self.store, "eve@example.com").await;
+        let (_, key) = new_account(&*self.store, "eve@example.com").await;
         Client::new(&self.client.base, &key)
     }
 
@@ -81,6 +72,20 @@ impl TestApp {
         let body = json!({ "name": "Ann", "conversationConfig": prompt });
         let made = self.client.post("/public/v1/agents/create", body).await.expect(201);
         made.text("/data/agentId")
+    }
+}
+
+/// What handlers need, around any store.
+pub async fn state(store: Arc<dyn Store>, node: &FakeNode) -> RestState {
+    RestState {
+        switchboard: node.spawn(store.clone()).await,
+        store,
+        carrier_is_simulated: true,
+        readiness: Arc::new(|agent| match agent.conversation_config.agent.prompt.llm.as_str() {
+            "interviewer" => Ok(()),
+            other => Err(format!("`{other}` needs OPENAI_API_KEY")),
+        }),
+        spool_dir: std::env::temp_dir(),
     }
 }
 
@@ -100,7 +105,7 @@ pub async fn serve_router(router: Router, limits: ServerLimits) -> (SocketAddr, 
 }
 
 /// A new account and its key.
-pub async fn new_account(store: &MemoryStore, email: &str) -> (Account, String) {
+pub async fn new_account(store: &dyn Store, email: &str) -> (Account, String) {
     let (plain, key) = generate_key();
     let account = Account {
         id: AccountId::new(),

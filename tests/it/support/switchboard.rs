@@ -6,9 +6,8 @@ use actors::{
     campaigns::{CampaignCommand, CommandError},
     id::CampaignId,
     node::NodeSnapshot,
-    ports::store::{CampaignRow, CampaignStatus, CampaignStore, StateChange},
+    ports::store::{CampaignRow, CampaignStatus, StateChange, Store},
     switchboard::SwitchboardMessage,
-    testkit::memory_store::MemoryStore,
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
@@ -48,7 +47,7 @@ impl FakeNode {
         inner.0.clone()
     }
 
-    pub async fn spawn(&self, store: Arc<MemoryStore>) -> ActorRef<SwitchboardMessage> {
+    pub async fn spawn(&self, store: Arc<dyn Store>) -> ActorRef<SwitchboardMessage> {
         let (actor, _) = Actor::spawn(None, FakeSwitchboard, (self.clone(), store))
             .await
             .unwrap();
@@ -60,14 +59,14 @@ struct FakeSwitchboard;
 
 struct State {
     node: FakeNode,
-    store: Arc<MemoryStore>,
+    store: Arc<dyn Store>,
     unanswered: Vec<SwitchboardMessage>,
 }
 
 impl Actor for FakeSwitchboard {
     type Msg = SwitchboardMessage;
     type State = State;
-    type Arguments = (FakeNode, Arc<MemoryStore>);
+    type Arguments = (FakeNode, Arc<dyn Store>);
 
     async fn pre_start(
         &self,
@@ -97,7 +96,7 @@ impl Actor for FakeSwitchboard {
                 Mood::Obedient => {
                     let row = state.store.campaign(account, campaign).await;
                     let answer = match row {
-                        Ok(row) => obey(&state.store, &row, command).await,
+                        Ok(row) => obey(&*state.store, &row, command).await,
                         Err(_) => Err(CommandError::NotFound),
                     };
                     reply.send(answer)?;
@@ -117,7 +116,7 @@ impl Actor for FakeSwitchboard {
     }
 }
 
-async fn obey(store: &MemoryStore, row: &CampaignRow, command: CampaignCommand) -> Result<CampaignRow, CommandError> {
+async fn obey(store: &dyn Store, row: &CampaignRow, command: CampaignCommand) -> Result<CampaignRow, CommandError> {
     let status = match (command, row.status) {
         (CampaignCommand::Launch, CampaignStatus::Running) => return Err(CommandError::InvalidTransition(row.status)),
         (CampaignCommand::Launch, _) => CampaignStatus::Running,
