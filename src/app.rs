@@ -1,7 +1,6 @@
 //! The one place where ports meet adapters: builds the running service from its settings.
 
 use std::{
-    future::Future,
     net::SocketAddr,
     path::PathBuf,
     sync::{Arc, OnceLock},
@@ -230,9 +229,7 @@ async fn count(mut facts: broadcast::Receiver<LiveFact>) {
     }
 }
 
-fn wait_for_true(mut flag: watch::Receiver<bool>) -> impl Future<Output = ()> + Send + 'static {
-    async move {
-        // A dropped sender means the app is gone, which is a stop too.
-        let _ = flag.wait_for(|stop| *stop).await;
-    }
+async fn wait_for_true(mut flag: watch::Receiver<bool>) {
+    // A dropped sender means the app is gone, which is a stop too.
+    let _ = flag.wait_for(|stop| *stop).await;
 }
