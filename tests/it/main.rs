@@ -2,6 +2,9 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod campaign_end_to_end;
+mod campaign_end_to_end_commands;
+mod campaign_end_to_end_timing;
 mod exchange;
 mod exchange_client;
 mod media_route;

@@ -2,4 +2,7 @@
 
 pub mod app;
 pub mod client;
+pub mod phone_log;
 pub mod switchboard;
+pub mod words;
+pub mod world;

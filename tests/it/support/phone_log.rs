@@ -1,0 +1,131 @@
+//! The exchange's record, read call by call: who was dialed, what the phone said and heard, and when.
+
+use actors::time::Timestamp;
+use ringback::exchange::{Figures, LogEntry, LogEvent};
+
+/// Words with their times in the call, in milliseconds from the opening of the phone's media.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Words {
+    pub text: String,
+    pub from_ms: u64,
+    pub to_ms: u64,
+    /// Heard to the end, nothing missing; always so of what the phone said itself.
+    pub whole: bool,
+}
+
+/// Everything the exchange did.
+pub struct PhoneLog(Vec<LogEntry>);
+
+/// One call.
+#[derive(Debug)]
+pub struct PhoneCall {
+    pub to: String,
+    pub persona: String,
+    events: Vec<(Timestamp, LogEvent)>,
+}
+
+impl PhoneLog {
+    pub fn new(entries: Vec<LogEntry>) -> Self {
+        Self(entries)
+    }
+
+    /// All calls, in the order they were dialed.
+    pub fn calls(&self) -> Vec<PhoneCall> {
+        let accepted = self.0.iter().filter_map(|entry| match &entry.event {
+            LogEvent::Accepted { to, persona, .. } => Some((entry, to, persona)),
+            _ => None,
+        });
+        let calls = accepted.map(|(entry, to, persona)| PhoneCall {
+            to: to.clone(),
+            persona: persona.clone(),
+            events: self.of_call(&entry.call_id),
+        });
+        calls.collect()
+    }
+
+    /// The numbers dialed, in order, each as often as it was dialed.
+    pub fn dialed(&self) -> Vec<String> {
+        self.calls().into_iter().map(|call| call.to).collect()
+    }
+
+    /// The one call to a number.
+    pub fn call(&self, number: &str) -> PhoneCall {
+        let mut calls = self.calls();
+        calls.retain(|call| call.to == number);
+        assert_eq!(calls.len(), 1, "calls to {number}: {calls:?}");
+        calls.remove(0)
+    }
+
+    fn of_call(&self, id: &str) -> Vec<(Timestamp, LogEvent)> {
+        let own = self.0.iter().filter(|entry| entry.call_id == id);
+        own.map(|entry| (entry.at, entry.event.clone())).collect()
+    }
+}
+
+impl PhoneCall {
+    /// What the phone said, in order.
+    pub fn said(&self) -> Vec<Words> {
+        let said = self.events.iter().filter_map(|(_, event)| match event {
+            LogEvent::Said {
+                text, from_ms, to_ms, ..
+            } => Some(Words {
+                text: text.clone(),
+                from_ms: *from_ms,
+                to_ms: *to_ms,
+                whole: true,
+            }),
+            _ => None,
+        });
+        said.collect()
+    }
+
+    /// What the phone heard, in order.
+    pub fn heard(&self) -> Vec<Words> {
+        let heard = self.events.iter().filter_map(|(_, event)| match event {
+            LogEvent::Heard {
+                text,
+                from_ms,
+                to_ms,
+                whole,
+            } => Some(Words {
+                text: text.clone(),
+                from_ms: *from_ms,
+                to_ms: *to_ms,
+                whole: *whole,
+            }),
+            _ => None,
+        });
+        heard.collect()
+    }
+
+    /// The end of the mailbox's tone, if one was sent.
+    pub fn beeped_ms(&self) -> Option<u64> {
+        self.events.iter().find_map(|(_, event)| match event {
+            LogEvent::Beeped { to_ms } => Some(*to_ms),
+            _ => None,
+        })
+    }
+
+    /// How the call ended, when, and what the phone measured.
+    pub fn ended(&self) -> Option<(Timestamp, String, Option<Figures>)> {
+        self.events.iter().find_map(|(at, event)| match event {
+            LogEvent::Ended { cause, figures } => Some((*at, cause.clone(), figures.clone())),
+            _ => None,
+        })
+    }
+
+    /// When the phone's media opened.
+    pub fn media_opened(&self) -> Option<Timestamp> {
+        let opened = self.events.iter().find(|(_, event)| *event == LogEvent::MediaOpened);
+        opened.map(|(at, _)| *at)
+    }
+
+    /// Milliseconds from the opening of the media to the end.
+    pub fn talked_ms(&self) -> u64 {
+        let (ended, _, _) = self.ended().unwrap_or_else(|| panic!("{} goes on", self.to));
+        let opened = self
+            .media_opened()
+            .unwrap_or_else(|| panic!("{} never talked", self.to));
+        u64::try_from(ended.since(opened).as_millis()).unwrap()
+    }
+}

@@ -1,0 +1,242 @@
+//! The whole service under a clock that only tests move: memory store, real node, REST API and carrier doors on real
+//! sockets, and an exchange with its phones. Clients come in by HTTP only.
+
+use std::{
+    net::SocketAddr,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use actors::{
+    interviewer::Interviewer,
+    node::{Node, NodeArguments, NodeHandle, NodeSettings},
+    ports::{
+        Ports,
+        language_model::{LanguageError, LanguageModel, ReplyEvent, ReplyRequest},
+    },
+    testkit::{fake_speech::FakeRecordings, memory_store::MemoryStore},
+    time::{Clock, TokioClock},
+};
+use futures_util::{StreamExt, stream::BoxStream};
+use ringback::{
+    analysis_worker,
+    carriers::{self, CarrierDoor, simulated::SimulatedCarrier},
+    exchange::{Exchange, ExchangeHandle, ExchangeSettings},
+    rest::{self, RestState},
+    server::{ServerLimits, serve},
+    speech::babble::{BabbleSynthesizer, BabbleTranscriber},
+};
+use serde_json::{Value, json};
+use tokio::{
+    net::{TcpListener, TcpSocket},
+    task::JoinSet,
+    time::Instant,
+};
+
+use super::{
+    app::{START, new_account},
+    client::Client,
+    phone_log::PhoneLog,
+};
+
+/// How often a waiting test looks.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// The running service and its phones; ends when it is dropped.
+pub struct World {
+    pub client: Client,
+    /// Every reply the agent's model made, whole.
+    pub replies: Replies,
+    exchange_at: SocketAddr,
+    exchange: Option<ExchangeHandle>,
+    clock: Arc<dyn Clock>,
+    _node: Arc<NodeHandle>,
+    _reserved: TcpSocket,
+    _tasks: JoinSet<()>,
+}
+
+impl World {
+    /// Everything, with the exchange up.
+    pub async fn start() -> Self {
+        let mut world = Self::without_carrier().await;
+        world.carrier_comes().await;
+        world
+    }
+
+    /// Everything but the exchange: at its address nothing listens.
+    pub async fn without_carrier() -> Self {
+        let reserved = reserved_port();
+        let exchange_at = reserved.local_addr().unwrap();
+        let clock: Arc<dyn Clock> = Arc::new(TokioClock::starting_at(START));
+        let store = Arc::new(MemoryStore::new(clock.clone()));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let replies = Replies::default();
+        let ports = Ports {
+            store: store.clone(),
+            carrier: Arc::new(SimulatedCarrier::new(&format!("http://{exchange_at}"), &address).unwrap()),
+            transcriber: Arc::new(BabbleTranscriber),
+            synthesizer: Arc::new(BabbleSynthesizer),
+            language_model: Arc::new(replies.clone()),
+            recordings: Arc::new(FakeRecordings::default()),
+            clock: clock.clone(),
+        };
+        let settings = NodeSettings::default();
+        let node = Arc::new(Node::start(NodeArguments { ports, settings }).await.unwrap());
+        let rest = rest::router(RestState {
+            store: store.clone(),
+            switchboard: node.door(),
+            carrier_is_simulated: true,
+            readiness: Arc::new(|_| Ok(())),
+            spool_dir: std::env::temp_dir(),
+        });
+        let router = rest.merge(carriers::router(CarrierDoor::new(node.door())));
+        let mut tasks = JoinSet::new();
+        tasks.spawn(serve(listener, router, ServerLimits::default(), std::future::pending()));
+        tasks.spawn(analysis_worker::run(store.clone()));
+        let (_, key) = new_account(&*store, "ada@example.com").await;
+        Self {
+            client: Client::new(&address, &key),
+            replies,
+            exchange_at,
+            exchange: None,
+            clock,
+            _node: node,
+            _reserved: reserved,
+            _tasks: tasks,
+        }
+    }
+
+    /// The exchange comes up at the address the carrier client knows.
+    pub async fn carrier_comes(&mut self) {
+        let settings = ExchangeSettings {
+            listen: self.exchange_at,
+            clock: self.clock.clone(),
+            ..ExchangeSettings::on_loopback()
+        };
+        self.exchange = Some(Exchange::start(settings).await.unwrap());
+    }
+
+    /// What the exchange has on record.
+    pub fn phones(&self) -> PhoneLog {
+        PhoneLog::new(self.exchange.as_ref().map(ExchangeHandle::entries).unwrap_or_default())
+    }
+
+    /// Calls that ring or talk at the exchange.
+    pub fn live_calls(&self) -> usize {
+        self.exchange.as_ref().map_or(0, ExchangeHandle::live_calls)
+    }
+
+    /// A new agent's id.
+    pub async fn agent(&self, document: Value) -> String {
+        let made = self.client.post("/public/v1/agents/create", document).await;
+        made.expect(201).text("/data/agentId")
+    }
+
+    /// A new campaign's id, launched; contacts are number and persona.
+    pub async fn launch(&self, agent: &str, contacts: &[(&str, &str)], settings: Value) -> String {
+        let contacts: Vec<Value> = contacts
+            .iter()
+            .map(|(number, persona)| json!({ "phoneNumber": number, "name": "Maria", "persona": persona }))
+            .collect();
+        let mut body = json!({ "name": "Check-ups", "agentId": agent, "contacts": contacts, "launch": true });
+        for (name, value) in settings.as_object().unwrap() {
+            body[name] = value.clone();
+        }
+        let made = self.client.post("/public/v1/campaigns", body).await;
+        made.expect(201).text("/data/campaignId")
+    }
+
+    /// `launch`, `pause` or `stop`: the answer's status and the campaign.
+    pub async fn command(&self, campaign: &str, command: &str) -> Value {
+        let path = format!("/public/v1/campaigns/{campaign}/{command}");
+        self.client.post(&path, json!({})).await.expect(200).data().clone()
+    }
+
+    /// The campaign as it reads now.
+    pub async fn campaign(&self, campaign: &str) -> Value {
+        let path = format!("/public/v1/campaigns/{campaign}");
+        self.client.get(&path).await.expect(200).data().clone()
+    }
+
+    /// The campaign's conversations in full, in no order.
+    pub async fn conversations(&self, campaign: &str) -> Vec<Value> {
+        let path = format!("/public/v1/conversations?campaignId={campaign}&pageSize=100");
+        let list = self.client.get(&path).await.expect(200).data().clone();
+        let mut all = Vec::new();
+        for item in list.as_array().unwrap() {
+            let id = item["conversationId"].as_str().or(item["id"].as_str()).unwrap();
+            let path = format!("/public/v1/conversations/{id}");
+            all.push(self.client.get(&path).await.expect(200).data().clone());
+        }
+        all
+    }
+
+    /// The one conversation with a number.
+    pub async fn conversation(&self, campaign: &str, number: &str) -> Value {
+        let mut all = self.conversations(campaign).await;
+        all.retain(|conversation| conversation["contactNumber"] == number);
+        assert_eq!(all.len(), 1, "{number}: {all:?}");
+        all.remove(0)
+    }
+
+    /// Lets time run until the campaign has this status, for at most `seconds`.
+    pub async fn until_status(&self, campaign: &str, status: &str, seconds: u64) -> Value {
+        let limit = Instant::now() + Duration::from_secs(seconds);
+        loop {
+            let state = self.campaign(campaign).await;
+            if state["status"] == status {
+                return state;
+            }
+            assert!(Instant::now() < limit, "not {status} within {seconds} s: {state}");
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// Lets time run until the phones' record satisfies a condition, for at most `seconds`.
+    pub async fn until(&self, seconds: u64, what: &str, holds: impl Fn(&PhoneLog) -> bool) {
+        let limit = Instant::now() + Duration::from_secs(seconds);
+        while !holds(&self.phones()) {
+            assert!(Instant::now() < limit, "no {what} within {seconds} s");
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// Lets time pass.
+    pub async fn pass(&self, seconds: u64) {
+        tokio::time::sleep(Duration::from_secs(seconds)).await;
+    }
+}
+
+/// A port that nobody else is given and at which nobody listens; the exchange may.
+fn reserved_port() -> TcpSocket {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_reuseaddr(true).unwrap();
+    socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+    socket
+}
+
+/// The interviewer, with a record of what it wanted to say.
+#[derive(Clone, Default)]
+pub struct Replies(Arc<Mutex<Vec<String>>>);
+
+impl Replies {
+    /// The words of each reply, in the order they were asked for.
+    pub fn all(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl LanguageModel for Replies {
+    fn reply(&self, request: ReplyRequest) -> BoxStream<'static, Result<ReplyEvent, LanguageError>> {
+        let words = actors::interviewer::plan(&request)
+            .into_iter()
+            .filter_map(|event| match event {
+                ReplyEvent::Text(text) => Some(text),
+                ReplyEvent::Tool { .. } => None,
+            });
+        let words = words.collect();
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(words);
+        Interviewer.reply(request).boxed()
+    }
+}
