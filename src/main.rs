@@ -95,8 +95,9 @@ async fn phones(args: PhonesArgs) -> Result<ExitCode, AnyError> {
 async fn account(command: AccountCommand) -> Result<ExitCode, AnyError> {
     let (AccountCommand::Create(args) | AccountCommand::RegenerateKey(args)) = &command;
     let AccountArgs { email, storage } = args;
-    // Beside a running service: SQLite itself keeps the two apart.
-    let store = SqlStore::open(&storage.database_url, Arc::new(SystemClock)).await?;
+    let store = SqlStore::open_beside(&storage.database_url, Arc::new(SystemClock))
+        .await
+        .map_err(|error| format!("DATABASE_URL {}: {error}", storage.database_url))?;
     let shown = match &command {
         AccountCommand::Create(_) => serde_json::to_value(accounts::create(&store, email).await?)?,
         AccountCommand::RegenerateKey(_) => json!({ "apiKey": accounts::regenerate_key(&store, email).await? }),

@@ -30,6 +30,7 @@ use sqlx::{AnyConnection, AnyPool};
 use tokio::sync::watch;
 
 use dialect::Dialect;
+use open::Company;
 use rows::unavailable;
 use writer::Writer;
 
@@ -59,7 +60,17 @@ impl SqlStore {
     /// `url` is `sqlite://PATH` or `sqlite::memory:`. Needs a tokio runtime. Fails when another process holds the
     /// database file.
     pub async fn open(url: &str, clock: Arc<dyn Clock>) -> StoreResult<Self> {
-        let opened = open::open(url).await?;
+        Self::start(url, clock, Company::Alone).await
+    }
+
+    /// Like [`SqlStore::open`], but also beside a service that holds the database: for accounts and their keys, which
+    /// no process keeps in memory. Never for a node.
+    pub async fn open_beside(url: &str, clock: Arc<dyn Clock>) -> StoreResult<Self> {
+        Self::start(url, clock, Company::Beside).await
+    }
+
+    async fn start(url: &str, clock: Arc<dyn Clock>, company: Company) -> StoreResult<Self> {
+        let opened = open::open(url, company).await?;
         Ok(Self {
             writer: Writer::start(opened.writer, opened.lock, Arc::clone(&clock), opened.dialect),
             readers: opened.readers,

@@ -30,7 +30,16 @@ pub(super) struct Opened {
     pub(super) dialect: &'static Dialect,
 }
 
-pub(super) async fn open(url: &str) -> StoreResult<Opened> {
+/// Whether other processes may have the same database open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Company {
+    /// Not while this one has: refused when another one is there.
+    Alone,
+    /// The process that holds the file goes on, and has brought its tables to its own version.
+    Beside,
+}
+
+pub(super) async fn open(url: &str, company: Company) -> StoreResult<Opened> {
     sqlx::any::install_default_drivers();
     let url = &creating(url)?;
     let dialect = &SQLITE;
@@ -39,9 +48,10 @@ pub(super) async fn open(url: &str) -> StoreResult<Opened> {
         .map_err(|error| StoreError::Unavailable(format!("cannot open {url}: {error}")))?;
     let file = database_file(&mut writer).await?;
     let lock = match &file {
-        Some(path) => Some(lock(path)?),
+        Some(path) => lock(path, company)?,
         None => None,
     };
+    let held_elsewhere = file.is_some() && lock.is_none();
     if let Some(path) = &file {
         keep_private(path)?;
     }
@@ -51,10 +61,12 @@ pub(super) async fn open(url: &str) -> StoreResult<Opened> {
             .await
             .map_err(unavailable)?;
     }
-    MIGRATIONS
-        .run_direct(None, &mut writer, false)
-        .await
-        .map_err(|error| StoreError::Unavailable(format!("cannot migrate {url}: {error}")))?;
+    if !held_elsewhere {
+        MIGRATIONS
+            .run_direct(None, &mut writer, false)
+            .await
+            .map_err(|error| StoreError::Unavailable(format!("cannot migrate {url}: {error}")))?;
+    }
     let readers = match file {
         Some(_) => Some(readers(url, dialect).await?),
         None => None,
@@ -93,13 +105,15 @@ async fn database_file(conn: &mut AnyConnection) -> StoreResult<Option<String>> 
     Ok(file.filter(|path| !path.is_empty()))
 }
 
-/// Two processes on one file would each hold the other's calls for dead: only one is let in.
-fn lock(database: &str) -> StoreResult<File> {
+/// Two services on one file would each hold the other's calls for dead: only one is let in. None when another process
+/// holds it and may.
+fn lock(database: &str, company: Company) -> StoreResult<Option<File>> {
     let path = format!("{database}.lock");
     let file = File::create(&path)
         .map_err(|error| StoreError::Unavailable(format!("cannot make the lock file {path}: {error}")))?;
     match file.try_lock() {
-        Ok(()) => Ok(file),
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) if company == Company::Beside => Ok(None),
         Err(TryLockError::WouldBlock) => Err(StoreError::Unavailable(format!(
             "database {database} is in use by another process (it holds {path}): stop that one or name another database"
         ))),
@@ -150,7 +164,7 @@ mod tests {
     async fn commits_are_synced_and_readers_cannot_write() {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}", folder.path().join("new/ringback.db").display());
-        let mut opened = open(&url).await.unwrap();
+        let mut opened = open(&url, Company::Alone).await.unwrap();
         assert_eq!(setting(&mut opened.writer, "PRAGMA journal_mode").await, "wal");
         assert_eq!(setting(&mut opened.writer, "PRAGMA synchronous").await, "2");
         assert_eq!(setting(&mut opened.writer, "PRAGMA foreign_keys").await, "1");
@@ -164,7 +178,9 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ringback.db");
-        let opened = open(&format!("sqlite://{}", path.display())).await.unwrap();
+        let opened = open(&format!("sqlite://{}", path.display()), Company::Alone)
+            .await
+            .unwrap();
         for file in [path.clone(), path.with_extension("db-wal")] {
             let mode = std::fs::metadata(&file).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o600, "{}", file.display());
@@ -174,7 +190,7 @@ mod tests {
 
     #[tokio::test]
     async fn another_kind_of_database_is_refused_by_name() {
-        let error = open("mysql://localhost/x").await.err().unwrap();
+        let error = open("mysql://localhost/x", Company::Alone).await.err().unwrap();
         assert!(error.to_string().contains("write sqlite://PATH"), "{error}");
     }
 }
