@@ -73,18 +73,20 @@ pub struct StorageConfig {
 }
 
 fn parse_base_url(text: &str) -> Result<String, String> {
-    let host = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
-    match host {
-        Some(host) if !host.is_empty() && !host.contains(['?', '#', ' ']) => Ok(text.trim_end_matches('/').to_owned()),
-        _ => Err("write an address such as https://calls.example.com".into()),
+    let http = text.starts_with("http://") || text.starts_with("https://");
+    if http && !text.contains(['?', '#', ' ']) && reqwest::Url::parse(text).is_ok() {
+        Ok(text.trim_end_matches('/').to_owned())
+    } else {
+        Err("write an address such as https://calls.example.com".into())
     }
 }
 
 fn parse_database_url(text: &str) -> Result<String, String> {
-    if text.starts_with("sqlite:") {
-        Ok(text.to_owned())
-    } else {
-        Err("write sqlite://FILE, such as sqlite:///var/lib/ringback/ringback.db".into())
+    let file = text.strip_prefix("sqlite:").map(|rest| rest.trim_start_matches('/'));
+    match file {
+        // SQLite takes a missing name for a file that is deleted again at the end.
+        Some(file) if !file.is_empty() && !file.starts_with('?') => Ok(text.to_owned()),
+        _ => Err("write sqlite://FILE, such as sqlite:///var/lib/ringback/ringback.db".into()),
     }
 }
 
