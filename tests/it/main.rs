@@ -5,6 +5,7 @@
 mod campaign_end_to_end;
 mod campaign_end_to_end_commands;
 mod campaign_end_to_end_timing;
+mod cli;
 mod exchange;
 mod exchange_client;
 mod media_route;

@@ -3,6 +3,7 @@
 pub mod app;
 pub mod client;
 pub mod phone_log;
+pub mod program;
 pub mod switchboard;
 pub mod words;
 pub mod world;

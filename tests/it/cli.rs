@@ -1,0 +1,188 @@
+//! The commands, as a person at a terminal meets them: the real binary, its output and its exit codes.
+
+use serde_json::Value;
+
+use crate::support::{
+    client::Client,
+    program::{Ended, Program},
+};
+
+const EMAIL: &str = "ada@example.com";
+
+fn create_account(program: &Program, email: &str) -> Ended {
+    program.run(&["account", "create", "--email", email])
+}
+
+fn regenerate_key(program: &Program, email: &str) -> Ended {
+    program.run(&["account", "regenerate-key", "--email", email])
+}
+
+fn key_in(printed: &Value) -> &str {
+    printed["apiKey"].as_str().unwrap()
+}
+
+/// Who the service takes the bearer of a key for; none when it refuses it.
+async fn whose_key(address: &str, key: &str) -> Option<String> {
+    let answer = Client::new(address, key).get("/public/v1/me").await;
+    match answer.status {
+        401 => None,
+        _ => Some(answer.expect(200).body.to_string()),
+    }
+}
+
+#[test]
+fn a_new_account_is_printed_once() {
+    let program = Program::new();
+    let printed = create_account(&program, "Ada@Example.com").json();
+    let names: Vec<&String> = printed.as_object().unwrap().keys().collect();
+    assert_eq!(names, ["userId", "email", "apiKey", "webhookSecret"]);
+    assert_eq!(printed["email"], EMAIL);
+    assert!(key_in(&printed).starts_with("rb_"), "{printed}");
+    assert!(
+        printed["webhookSecret"].as_str().unwrap().starts_with("whsec_"),
+        "{printed}"
+    );
+
+    let again = create_account(&program, EMAIL);
+    let refusal = again.refusal();
+    assert!(
+        refusal.contains(EMAIL) && refusal.contains("exists already"),
+        "{refusal}"
+    );
+    assert!(refusal.contains("regenerate-key"), "the way out: {refusal}");
+}
+
+#[test]
+fn what_is_no_address_is_refused() {
+    let program = Program::new();
+    for command in [create_account, regenerate_key] {
+        let ended = command(&program, "ada at example");
+        let refusal = ended.refusal();
+        assert!(
+            refusal.contains("`ada at example` is not an e-mail address"),
+            "{refusal}"
+        );
+    }
+    let ended = regenerate_key(&program, "eve@example.com");
+    assert!(
+        ended
+            .refusal()
+            .contains("no account with the e-mail address eve@example.com")
+    );
+}
+
+#[tokio::test]
+async fn a_new_key_replaces_the_old_one_under_a_running_service() {
+    let program = Program::new();
+    let account = create_account(&program, EMAIL).json();
+    let (_service, address) = program.serve();
+    let whose = whose_key(&address, key_in(&account)).await.unwrap();
+    assert!(whose.contains(EMAIL), "{whose}");
+
+    let new = regenerate_key(&program, EMAIL).json();
+    assert_eq!(whose_key(&address, key_in(&account)).await, None);
+    assert!(whose_key(&address, key_in(&new)).await.unwrap().contains(EMAIL));
+
+    let second = create_account(&program, "eve@example.com").json();
+    assert!(whose_key(&address, key_in(&second)).await.unwrap().contains("eve@"));
+}
+
+#[tokio::test]
+async fn a_second_service_on_the_same_database_is_refused() {
+    let program = Program::new();
+    let account = create_account(&program, EMAIL).json();
+    let (_service, address) = program.serve();
+    let second = program.run(&["serve"]);
+    let refusal = second.refusal();
+    assert!(refusal.contains("test.db is in use by another process"), "{refusal}");
+    assert!(
+        whose_key(&address, key_in(&account)).await.is_some(),
+        "the first goes on"
+    );
+}
+
+#[tokio::test]
+async fn sigterm_ends_the_service_in_good_order() {
+    let program = Program::new();
+    let account = create_account(&program, EMAIL).json();
+    for signal in ["TERM", "INT"] {
+        // The second round also shows that the first left the database free.
+        let (service, address) = program.serve();
+        assert!(whose_key(&address, key_in(&account)).await.is_some());
+        service.signal(signal);
+        let ended = service.end();
+        assert_eq!(ended.code, Some(0), "{signal}: {ended:?}");
+    }
+}
+
+#[test]
+fn a_bad_setting_is_named() {
+    let program = Program::new();
+    let folder = program.path("");
+    let not_a_file = format!("sqlite://{}", folder.display());
+    for (variable, value, flag) in [
+        ("DATABASE_URL", "postgres://localhost/ringback", "--database-url"),
+        ("DATABASE_URL", "sqlite://", "--database-url"),
+        ("DATABASE_URL", "sqlite:", "--database-url"),
+        ("DATABASE_URL", "sqlite://?mode=rwc", "--database-url"),
+        ("DATABASE_URL", &not_a_file, "DATABASE_URL"),
+        ("RINGBACK_LISTEN", "localhost", "--listen"),
+        // An address for documentation: no machine has it.
+        ("RINGBACK_LISTEN", "192.0.2.1:80", "RINGBACK_LISTEN"),
+        ("RINGBACK_PUBLIC_URL", "calls.example.com", "--public-url"),
+        ("RINGBACK_PUBLIC_URL", "http://[bad", "--public-url"),
+        ("RINGBACK_PUBLIC_URL", "http://:80", "--public-url"),
+        ("RINGBACK_PUBLIC_URL", "https://calls.example.com/?x=1", "--public-url"),
+        ("RINGBACK_SIMULATED_URL", "http://[bad", "--simulated-url"),
+        ("RINGBACK_MAX_CALLS", "0", "--max-calls"),
+        ("RINGBACK_CALLS_PER_SECOND", "-1", "--calls-per-second"),
+    ] {
+        let ended = program.run_with(&["serve"], &[(variable, value)]);
+        let refusal = ended.refusal();
+        assert!(refusal.contains(flag), "{variable}={value}: {refusal}");
+        assert!(refusal.contains(value), "{variable}={value}: {refusal}");
+    }
+}
+
+#[test]
+fn a_demo_of_a_bad_file_shows_every_bad_row() {
+    let program = Program::new();
+    let csv = "phone,name\n123,Bob\n+15550100010,Maria\n,Nobody\n";
+    std::fs::write(program.path("bad.csv"), csv).unwrap();
+    let ended = program.run(&["demo", "--csv", "bad.csv"]);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let (_, report) = ended.stderr.split_once("\n{").unwrap();
+    let report: Value = serde_json::from_str(&format!("{{{report}")).unwrap();
+    assert_eq!((&report["totalRows"], &report["invalidRows"]), (&3.into(), &2.into()));
+    let rows = report["rows"].as_array().unwrap();
+    let shown: Vec<(&Value, &Value)> = rows.iter().map(|row| (&row["line"], &row["code"])).collect();
+    assert_eq!(
+        shown,
+        [
+            (&2.into(), &"invalid_phone".into()),
+            (&4.into(), &"missing_phone".into())
+        ]
+    );
+}
+
+#[test]
+fn a_demo_of_a_missing_file_says_so() {
+    let program = Program::new();
+    let ended = program.run(&["demo", "--csv", "missing.csv"]);
+    let refusal = ended.refusal();
+    assert!(refusal.contains("cannot read missing.csv"), "{refusal}");
+}
+
+#[test]
+fn help_lists_the_commands() {
+    let program = Program::new();
+    let ended = program.run(&["--help"]);
+    assert_eq!(ended.code, Some(0));
+    let (_, commands) = ended.stdout.split_once("Commands:").unwrap();
+    for command in ["serve", "demo", "phones", "bench", "account"] {
+        let listed = commands.lines().any(|line| line.trim_start().starts_with(command));
+        assert!(listed, "{command}: {commands}");
+    }
+    let unknown = program.run(&["call"]);
+    assert_eq!(unknown.code, Some(2), "{unknown:?}");
+}
