@@ -228,3 +228,31 @@ async fn the_greeting_names_the_contact() {
     let over = Finished::with(&[(COOPERATIVE, "cooperative")]).await;
     assert_eq!(texts(&over.phones.call(COOPERATIVE).heard())[0], GREETING);
 }
+
+/// Many callees, so many voices and moments: a word that is lost now and then is lost here.
+#[tokio::test(start_paused = true)]
+async fn no_word_is_lost_among_many_voices() {
+    let numbers: Vec<String> = (0..80).map(|n| format!("+1555020{n:04}")).collect();
+    let persona = |n: usize| {
+        if n.is_multiple_of(2) {
+            "interrupts"
+        } else {
+            "cooperative"
+        }
+    };
+    let contacts: Vec<(&str, &str)> = numbers
+        .iter()
+        .enumerate()
+        .map(|(n, number)| (number.as_str(), persona(n)))
+        .collect();
+    let over = Finished::with(&contacts).await;
+    let mut wrong = Vec::new();
+    for (number, persona) in contacts {
+        let conversation = over.conversation(number).await;
+        let (written, said) = (lines(&conversation, "User"), texts(&over.phones.call(number).said()));
+        if written != said {
+            wrong.push((number, persona, written, said));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of 80: {wrong:#?}", wrong.len());
+}
