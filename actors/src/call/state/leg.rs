@@ -22,6 +22,8 @@ pub(super) const BARGE_IN_AFTER_MS: u64 = 1_500;
 
 /// Pause before an attempt that was certainly not sent is tried again, unless the carrier named one.
 const BUSY_DELAY_MS: i64 = 5_000;
+/// A carrier that names a longer pause is asked again after this one: a mistake there must not park a contact.
+const LONGEST_BUSY_DELAY_MS: i64 = 3_600_000;
 const UNREACHABLE_DELAY_MS: i64 = 15_000;
 const ACCOUNT_DELAY_MS: i64 = 60_000;
 const DATABASE_DELAY_MS: i64 = 5_000;
@@ -94,8 +96,9 @@ impl State {
             DialError::InvalidNumber(_) => self.end(EndReason::Failed("invalid-number".into()), fx),
             DialError::Rejected(text) => self.end(EndReason::carrier(&text), fx),
             DialError::Busy { retry_after } => {
-                let asked = retry_after.and_then(|pause| i64::try_from(pause.as_millis()).ok());
-                self.finish_with(not_sent(asked.unwrap_or(BUSY_DELAY_MS)), fx);
+                let asked = retry_after.map(|pause| i64::try_from(pause.as_millis()).unwrap_or(i64::MAX));
+                let delay_ms = asked.map_or(BUSY_DELAY_MS, |asked_ms| asked_ms.min(LONGEST_BUSY_DELAY_MS));
+                self.finish_with(not_sent(delay_ms), fx);
             }
             DialError::Unreachable(_) => self.finish_with(not_sent(UNREACHABLE_DELAY_MS), fx),
             DialError::AccountRefused(_) => self.finish_with(not_sent(ACCOUNT_DELAY_MS), fx),

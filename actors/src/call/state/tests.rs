@@ -326,6 +326,21 @@ fn is_cleanup(effect: &Effect) -> bool {
     matches!(effect, Effect::HangUpLeg(_) | Effect::Record(_))
 }
 
+#[test]
+fn a_carrier_cannot_park_an_attempt_for_longer_than_an_hour() {
+    for (asked, delay_ms) in [
+        (None, 5_000),
+        (Some(Duration::from_secs(7)), 7_000),
+        (Some(Duration::MAX), 3_600_000),
+    ] {
+        let (state, _) = State::new(rules());
+        let (state, _) = state.apply(Event::Permitted(PermitAnswer::Granted), 0);
+        let busy = DialError::Busy { retry_after: asked };
+        let (_, effects) = state.apply(Event::Dialed(Err(busy)), 0);
+        assert_eq!(finishes(&effects), [Ending::NotSent { delay_ms }]);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
