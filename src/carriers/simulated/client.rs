@@ -16,6 +16,9 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 /// Answers are small; one that is not is not the exchange's.
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
+/// The field that chooses the callee.
+const PERSONA: &str = "persona";
+
 /// A setting the carrier cannot work with.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
@@ -53,7 +56,8 @@ struct DialBody<'a> {
     status_url: String,
     stream_url: String,
     ring_timeout_seconds: f64,
-    hints: &'a BTreeMap<String, String>,
+    /// Of the contact's fields only the one an exchange reads: the others are none of a carrier's business.
+    hints: BTreeMap<&'static str, &'a str>,
 }
 
 #[derive(Deserialize)]
@@ -135,7 +139,12 @@ impl SimulatedCarrier {
                 self.streams, request.media_token
             ),
             ring_timeout_seconds: request.ring_timeout.as_secs_f64(),
-            hints: &request.hints,
+            hints: request
+                .hints
+                .get(PERSONA)
+                .map(|name| (PERSONA, name.as_str()))
+                .into_iter()
+                .collect(),
         }
     }
 }
