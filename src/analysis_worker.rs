@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use actors::{
     analysis::{self, AnalysisInput},
+    node::contained,
     ports::store::{Job, Store, StoreError},
 };
 
@@ -13,21 +14,37 @@ const POLL: Duration = Duration::from_millis(500);
 /// Jobs taken at a time.
 const BATCH: i64 = 16;
 
-/// Works until it is dropped or aborted. Never ends by itself: a failing store is tried again.
+/// Works until it is dropped or aborted. Never ends by itself: a failing store, or a conversation that cannot be
+/// analysed, is tried again.
 pub async fn run(store: Arc<dyn Store>) {
     let mut poll = tokio::time::interval(POLL);
     poll.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut away = false;
     loop {
         poll.tick().await;
-        while let Ok(jobs) = store.due_analyses(BATCH).await
-            && !jobs.is_empty()
-        {
-            for job in jobs {
-                if let Err(error) = analyse(store.as_ref(), &job).await {
-                    tracing::warn!(attempt = %job.attempt, %error, "analysis failed; it is tried again");
-                    put_off(store.as_ref(), &job).await;
+        loop {
+            match store.due_analyses(BATCH).await {
+                Ok(jobs) if jobs.is_empty() => break,
+                Ok(jobs) => work_off(&store, jobs).await,
+                Err(error) => {
+                    // Once, not with every look: the store may be away for long.
+                    if !std::mem::replace(&mut away, true) {
+                        tracing::warn!(%error, "analysis jobs cannot be read; trying again");
+                    }
+                    break;
                 }
             }
+            away = false;
+        }
+    }
+}
+
+async fn work_off(store: &Arc<dyn Store>, jobs: Vec<Job>) {
+    for job in jobs {
+        let (reader, its) = (Arc::clone(store), job.clone());
+        if let Err(error) = contained(async move { analyse(&*reader, &its).await }).await {
+            tracing::warn!(attempt = %job.attempt, %error, "analysis failed; it is tried again");
+            put_off(&**store, &job).await;
         }
     }
 }
