@@ -9,6 +9,7 @@ mod report;
 use std::{path::Path, process::ExitCode, time::Duration};
 
 use serde_json::Value;
+use tokio::time::Instant;
 
 use crate::{
     accounts,
@@ -18,8 +19,11 @@ use crate::{
     config::{ServeConfig, StorageConfig},
 };
 
-/// The demo ends by itself within this time.
+/// The sample's campaign ends by itself within this time, …
 const LIMIT: Duration = Duration::from_secs(88);
+
+/// … a list of one's own within so much more for each contact beyond the sample's.
+const LIMIT_PER_CONTACT: Duration = Duration::from_millis(500);
 
 /// Calls that may be analysed for so long after the last one ended.
 const ANALYSIS_LIMIT: Duration = Duration::from_secs(10);
@@ -48,19 +52,22 @@ pub async fn run(args: DemoArgs) -> Result<ExitCode, DemoError> {
     let launched = api.launch_csv("Demo campaign", &agent, csv).await?;
     let campaign = launched["data"]["campaignId"].as_str().unwrap_or_default().to_owned();
     let total = launched["data"]["contactCount"].as_u64().unwrap_or(0);
+    let began = Instant::now();
     if let Some(warning) = launched["warning"].as_str() {
         println!("Note: {warning}");
     }
     println!("Campaign {campaign} is dialing {total} contacts\n");
 
     let mut view = live::LiveView::new(total);
-    let in_time = tokio::time::timeout(LIMIT, view.follow(&api, &campaign, facts)).await;
+    let limit = limit(total);
+    let in_time = tokio::time::timeout(limit, view.follow(&api, &campaign, facts)).await;
+    let took = began.elapsed();
     let state = match in_time {
         Ok(state) => state?,
         Err(_) => {
             eprintln!(
                 "The campaign did not end within {} s; this is how far it came.",
-                LIMIT.as_secs()
+                limit.as_secs()
             );
             api.campaign(&campaign).await?
         }
@@ -82,7 +89,8 @@ pub async fn run(args: DemoArgs) -> Result<ExitCode, DemoError> {
     });
     let good = state["status"] == "completed" && report::all_as_expected(&rows);
     println!(
-        "\n{}",
+        "\n{total} contacts in {:.0} s. {}",
+        took.as_secs_f64(),
         if good {
             "Every outcome is its persona's."
         } else {
@@ -90,6 +98,12 @@ pub async fn run(args: DemoArgs) -> Result<ExitCode, DemoError> {
         }
     );
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn limit(contacts: u64) -> Duration {
+    let sample = SAMPLE.lines().count() as u64 - 1;
+    let more = u32::try_from(contacts.saturating_sub(sample)).unwrap_or(u32::MAX);
+    LIMIT + LIMIT_PER_CONTACT.saturating_mul(more)
 }
 
 fn contacts(args: &DemoArgs) -> Result<Vec<u8>, DemoError> {
@@ -124,13 +138,43 @@ fn config(folder: &Path) -> ServeConfig {
 
 /// The conversations, once the analysis has followed or had its time.
 async fn analysed(api: &ApiClient, campaign: &str) -> Result<Vec<Value>, DemoError> {
-    let deadline = tokio::time::Instant::now() + ANALYSIS_LIMIT;
+    let deadline = Instant::now() + ANALYSIS_LIMIT;
     loop {
         let conversations = api.conversations(campaign).await?;
-        let done = conversations.iter().all(|c| !c["summary"].is_null());
-        if done || tokio::time::Instant::now() > deadline {
+        if !conversations.iter().any(is_to_be_analysed) || Instant::now() > deadline {
             return Ok(conversations);
         }
         tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
+/// Only a call that was answered is analysed.
+fn is_to_be_analysed(conversation: &Value) -> bool {
+    let answered = conversation["status"] == "completed" || !conversation["transcript"].is_null();
+    answered && conversation["summary"].is_null()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_call_that_nobody_answered_is_not_waited_for() {
+        assert!(!is_to_be_analysed(
+            &json!({ "status": "failed", "errorMessage": "busy" })
+        ));
+        assert!(is_to_be_analysed(&json!({ "status": "completed" })));
+        assert!(is_to_be_analysed(
+            &json!({ "status": "failed", "transcript": "Agent: Hello." })
+        ));
+        assert!(!is_to_be_analysed(&json!({ "status": "completed", "summary": "…" })));
+    }
+
+    #[test]
+    fn a_long_list_has_more_time_than_the_sample() {
+        assert_eq!(limit(16), LIMIT);
+        assert_eq!(limit(1_016), LIMIT + Duration::from_secs(500));
     }
 }

@@ -1,6 +1,10 @@
 //! What each persona's call must come to.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
+
+use crate::exchange::Persona;
 
 /// The outcome of a call, as far as it is its persona's doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,24 +18,15 @@ pub struct Expected {
 }
 
 /// The persona of a contact: its `persona` field, else by the number's last digit.
-pub fn persona_of(contact: &Value) -> String {
-    if let Some(persona) = contact["persona"].as_str() {
-        return persona.to_owned();
-    }
-    let number = contact["phoneNumber"].as_str().unwrap_or_default();
-    match number.chars().last() {
-        Some('5') => "hesitant",
-        Some('6') => "busy",
-        Some('7') => "no-answer",
-        Some('8') => "voicemail",
-        Some('9') => "interrupts",
-        _ => "cooperative",
-    }
-    .to_owned()
+pub fn persona_of(contact: &Value) -> Persona {
+    let hint = contact["persona"].as_str().unwrap_or_default();
+    let hints = BTreeMap::from([("persona".to_owned(), hint.to_owned())]);
+    let (persona, _) = Persona::choose(&hints, contact["phoneNumber"].as_str().unwrap_or_default());
+    persona
 }
 
-/// What a call to `persona` must come to; a persona that is not known behaves as `cooperative`.
-pub fn expected(persona: &str) -> Expected {
+/// What a call to `persona` must come to.
+pub fn expected(persona: Persona) -> Expected {
     let completed = Expected {
         status: "completed",
         error: None,
@@ -43,13 +38,15 @@ pub fn expected(persona: &str) -> Expected {
         voicemail: false,
     };
     match persona {
-        "voicemail" => Expected {
+        Persona::Cooperative | Persona::Interrupts | Persona::Silent | Persona::HangsUp => completed,
+        Persona::Voicemail => Expected {
             voicemail: true,
             ..completed
         },
-        "busy" => failed("busy"),
-        "no-answer" => failed("no-answer"),
-        _ => completed,
+        Persona::Busy => failed("busy"),
+        Persona::NoAnswer => failed("no-answer"),
+        Persona::Rejects => failed("rejected"),
+        Persona::Invalid => failed("invalid-number"),
     }
 }
 
@@ -68,17 +65,21 @@ mod tests {
 
     #[test]
     fn the_field_wins_over_the_last_digit() {
+        let persona = |contact| persona_of(&contact);
         assert_eq!(
-            persona_of(&json!({ "phoneNumber": "+15550100006", "persona": "silent" })),
-            "silent"
+            persona(json!({ "phoneNumber": "+15550100006", "persona": "Silent" })),
+            Persona::Silent
         );
-        assert_eq!(persona_of(&json!({ "phoneNumber": "+15550100006" })), "busy");
-        assert_eq!(persona_of(&json!({ "phoneNumber": "+15550100001" })), "cooperative");
+        assert_eq!(persona(json!({ "phoneNumber": "+15550100006" })), Persona::Busy);
+        assert_eq!(
+            persona(json!({ "phoneNumber": "+15550100006", "persona": "nobody" })),
+            Persona::Cooperative
+        );
     }
 
     #[test]
     fn an_outcome_is_compared_in_all_three_parts() {
-        let busy = expected("busy");
+        let busy = expected(Persona::Busy);
         assert!(holds(
             busy,
             &json!({ "status": "failed", "errorMessage": "busy", "voiceMailDetected": false })
@@ -89,7 +90,7 @@ mod tests {
         ));
         assert!(!holds(busy, &json!({ "status": "completed" })));
         assert!(!holds(
-            expected("voicemail"),
+            expected(Persona::Voicemail),
             &json!({ "status": "completed", "voiceMailDetected": false })
         ));
     }

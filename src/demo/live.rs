@@ -47,7 +47,7 @@ impl LiveView {
         }
     }
 
-    /// Follows a campaign until it rests (`completed` or `failed`) and every conversation is analysed.
+    /// Follows a campaign until it rests (`completed` or `failed`).
     ///
     /// # Errors
     ///

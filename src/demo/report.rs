@@ -6,17 +6,18 @@ use comfy_table::{ContentArrangement, Table, presets::UTF8_BORDERS_ONLY};
 use serde_json::Value;
 
 use super::expected::{expected, holds, persona_of};
+use crate::exchange::Persona;
 
 /// A contact of the campaign with the conversation it led to.
 pub struct Row<'a> {
     contact: &'a Value,
     conversation: Option<&'a Value>,
-    persona: String,
+    persona: Persona,
 }
 
 impl Row<'_> {
     fn as_expected(&self) -> bool {
-        self.conversation.is_some_and(|c| holds(expected(&self.persona), c))
+        self.conversation.is_some_and(|c| holds(expected(self.persona), c))
     }
 }
 
@@ -64,7 +65,7 @@ pub fn print_outcomes(rows: &[Row<'_>]) {
         table.add_row([
             text(&row.contact["phoneNumber"]),
             text(&row.contact["name"]),
-            row.persona.clone(),
+            row.persona.name().to_owned(),
             outcome(c),
             c["conversationDuration"]
                 .as_i64()
