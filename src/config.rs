@@ -4,6 +4,10 @@ use std::{net::SocketAddr, path::PathBuf};
 
 use clap::Args;
 
+/// The largest `maxDurationSeconds` and a minute. A drain is over with its last call, each of which has its own
+/// agent's limit: so every call may end by itself.
+const LONGEST_DRAIN_SECONDS: u64 = 14_400 + 60;
+
 /// Settings of `ringback serve`. Each flag has an environment variable of the same meaning.
 #[derive(Debug, Clone, Args)]
 pub struct ServeConfig {
@@ -55,8 +59,8 @@ pub struct ServeConfig {
     #[arg(long, env = "RINGBACK_FIXED_PAUSE_MS", value_parser = clap::value_parser!(u64).range(50..=5_000))]
     pub fixed_pause_ms: Option<u64>,
 
-    /// Seconds calls in progress get to end after SIGTERM
-    #[arg(long, env = "RINGBACK_DRAIN_SECONDS", default_value_t = 360)]
+    /// Seconds calls in progress get to end after SIGTERM [default: as long as the longest call may last, and a minute]
+    #[arg(long, env = "RINGBACK_DRAIN_SECONDS", default_value_t = LONGEST_DRAIN_SECONDS, hide_default_value = true)]
     pub drain_seconds: u64,
 }
 
