@@ -1,11 +1,21 @@
 //! Logs and metrics. A log line is one fact; phone numbers are masked where they are written, and transcripts, keys
 //! and audio never enter a log.
 
+mod http;
+
 use std::io::IsTerminal;
 
-use actors::{node::NodeSnapshot, ports::language_model::Speaker};
+use actors::{
+    node::NodeSnapshot,
+    ports::{
+        language_model::Speaker,
+        store::{ConversationStatus, Outcome},
+    },
+};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tracing_subscriber::{EnvFilter, fmt, layer::SubscriberExt, util::SubscriberInitExt};
+
+pub use http::measure;
 
 /// How logs look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -65,6 +75,10 @@ fn describe() {
     metrics::describe_gauge!("ringback_lines", "Calls this node may hold at once");
     metrics::describe_gauge!("ringback_campaigns", "Campaigns this node is working on");
     metrics::describe_counter!("ringback_call_events_total", "Events of calls, by name");
+    metrics::describe_counter!(
+        "ringback_call_outcomes_total",
+        "Attempts that came to an end, by outcome"
+    );
     metrics::describe_counter!("ringback_turns_total", "Turns of calls, by speaker");
 }
 
@@ -88,4 +102,70 @@ pub fn count_turn(speaker: Speaker) {
 /// Counts an event of a call. Names come from our own code, so there are few.
 pub fn count_event(name: &str) {
     metrics::counter!("ringback_call_events_total", "event" => name.to_owned()).increment(1);
+}
+
+/// Why an attempt can fail or be cancelled, up to the colon behind which more is said.
+const ERRORS: [&str; 9] = [
+    "busy",
+    "no-answer",
+    "rejected",
+    "invalid-number",
+    "carrier-error",
+    "media-lost",
+    "agent-error",
+    "do-not-call",
+    "restricted",
+];
+
+/// The outcome in one of a few words, for a label.
+pub fn outcome_word(outcome: &Outcome) -> &'static str {
+    let error = outcome.error.as_deref().unwrap_or_default();
+    let known = ERRORS.into_iter().find(|known| Some(*known) == error.split(':').next());
+    match (outcome.status, known) {
+        (ConversationStatus::Completed, _) if outcome.voicemail => "voicemail",
+        (ConversationStatus::Completed, _) => "completed",
+        _ if error.starts_with("carrier-error: outcome unknown") => "outcome-unknown",
+        (_, Some(known)) => known,
+        (ConversationStatus::Cancelled, None) => "cancelled",
+        _ => "other",
+    }
+}
+
+/// Counts an attempt whose outcome is on disk.
+pub fn count_outcome(word: &'static str) {
+    metrics::counter!("ringback_call_outcomes_total", "outcome" => word).increment(1);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_outcome_is_one_of_a_few_words_whatever_the_carrier_says() {
+        let word = |status, error: Option<&str>, voicemail| {
+            outcome_word(&Outcome {
+                status,
+                error: error.map(str::to_owned),
+                voicemail,
+                transferred: false,
+                collected: std::collections::BTreeMap::new(),
+            })
+        };
+        assert_eq!(word(ConversationStatus::Completed, None, false), "completed");
+        assert_eq!(word(ConversationStatus::Completed, None, true), "voicemail");
+        assert_eq!(word(ConversationStatus::Cancelled, None, false), "cancelled");
+        assert_eq!(
+            word(ConversationStatus::Cancelled, Some("do-not-call"), false),
+            "do-not-call"
+        );
+        for (error, expected) in [
+            ("busy", "busy"),
+            ("carrier-error: no credit for +15551234567", "carrier-error"),
+            ("carrier-error: outcome unknown", "outcome-unknown"),
+            ("agent-error: call crashed", "agent-error"),
+            ("something else: busy", "other"),
+        ] {
+            assert_eq!(word(ConversationStatus::Failed, Some(error), false), expected);
+        }
+    }
 }

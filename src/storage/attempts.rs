@@ -17,6 +17,7 @@ use actors::{
 use async_trait::async_trait;
 
 use super::{SqlStore, nodes};
+use crate::telemetry;
 
 pub(super) use steps::cancel_waiting;
 
@@ -45,8 +46,15 @@ impl AttemptStore for SqlStore {
     }
 
     async fn permit(&self, claim: Claim, request: PermitRequest) -> StoreResult<Permit> {
-        self.write(move |work| Box::pin(permit::permit(work, claim, request)))
-            .await
+        let permit = self
+            .write(move |work| Box::pin(permit::permit(work, claim, request)))
+            .await;
+        match &permit {
+            Ok(Permit::DoNotCall) => telemetry::count_outcome("do-not-call"),
+            Ok(Permit::Restricted) => telemetry::count_outcome("restricted"),
+            _ => {}
+        }
+        permit
     }
 
     async fn not_sent(&self, claim: Claim, delay_ms: i64) -> StoreResult<()> {
@@ -68,8 +76,9 @@ impl AttemptStore for SqlStore {
     }
 
     async fn finish(&self, claim: Claim, outcome: Outcome) -> StoreResult<()> {
-        self.write(move |work| Box::pin(steps::finish(work, claim, outcome)))
-            .await
+        let word = telemetry::outcome_word(&outcome);
+        let finished = self.write(move |work| Box::pin(steps::finish(work, claim, outcome)));
+        finished.await.inspect(|()| telemetry::count_outcome(word))
     }
 
     async fn remaining(&self, campaign: CampaignId) -> StoreResult<Remaining> {
