@@ -1,7 +1,7 @@
 //! The one place where ports meet adapters: builds the running service from its settings.
 
 use std::{
-    net::SocketAddr,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     path::PathBuf,
     sync::{Arc, OnceLock},
     time::Duration,
@@ -17,7 +17,7 @@ use actors::{
     ports::{Ports, store::Fact, store::Store},
     time::{Clock, SystemClock},
 };
-use axum::{Router, routing::get};
+use axum::{Router, middleware, routing::get};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::{
     net::TcpListener,
@@ -38,6 +38,15 @@ use crate::{
     telemetry,
 };
 
+/// How long requests in progress may take after the last call of a drain.
+const LAST_ANSWERS: Duration = Duration::from_secs(5);
+
+/// How long the database may take to close.
+const CLOSE_WITHIN: Duration = Duration::from_secs(3);
+
+/// How often measured times are put into their histograms; until then each takes memory.
+const METRICS_UPKEEP: Duration = Duration::from_secs(5);
+
 type StartError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The running service.
@@ -50,6 +59,7 @@ pub struct App {
     pub live: broadcast::Sender<LiveFact>,
     node: Arc<NodeHandle>,
     stop_serving: watch::Sender<bool>,
+    server: JoinSet<()>,
     tasks: JoinSet<()>,
     /// The exchange of the simulated carrier, when it is in this process.
     _exchange: Option<ExchangeHandle>,
@@ -65,18 +75,16 @@ impl App {
         metrics_handle();
         let listener = TcpListener::bind(config.listen)
             .await
-            .map_err(|e| format!("RINGBACK_LISTEN {}: cannot listen there: {e}", config.listen))?;
+            .map_err(|e| format!("cannot listen on {}: {e}", config.listen))?;
         let address = listener.local_addr()?;
-        let public_url = config.public_url.clone().unwrap_or_else(|| format!("http://{address}"));
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let database_url = &config.storage.database_url;
-        let store = SqlStore::open(database_url, clock.clone()).await;
-        let store = Arc::new(store.map_err(|e| format!("DATABASE_URL {database_url}: {e}"))?);
+        let store = Arc::new(SqlStore::open(&config.storage.database_url, clock.clone()).await?);
 
         let (exchange, exchange_url) = exchange(&config).await?;
+        let callbacks = callback_address(&config, address)?;
         let ports = Ports {
             store: store.clone(),
-            carrier: Arc::new(SimulatedCarrier::new(&exchange_url, &public_url)?),
+            carrier: Arc::new(SimulatedCarrier::new(&exchange_url, &callbacks)?),
             transcriber: Arc::new(BabbleTranscriber),
             synthesizer: Arc::new(BabbleSynthesizer),
             language_model: Arc::new(Interviewer),
@@ -92,44 +100,54 @@ impl App {
         let live = node.live.clone();
 
         let (stop_serving, stopped) = watch::channel(false);
-        let mut tasks = JoinSet::new();
+        let (mut server, mut tasks) = (JoinSet::new(), JoinSet::new());
         let spool_dir = config.storage.data_dir.join("spool");
         std::fs::create_dir_all(&spool_dir).map_err(|e| format!("cannot use {}: {e}", spool_dir.display()))?;
         let router = router(&config, spool_dir, store.clone(), node.clone());
-        tasks.spawn(server::serve(
-            listener,
-            router,
-            ServerLimits::default(),
-            wait_for_true(stopped),
-        ));
+        let limits = ServerLimits {
+            shutdown_grace: LAST_ANSWERS,
+            ..ServerLimits::default()
+        };
+        server.spawn(server::serve(listener, router, limits, wait_for_true(stopped)));
         tasks.spawn(analysis_worker::run(store.clone()));
         tasks.spawn(count(live.subscribe()));
+        tasks.spawn(keep_metrics_small());
         Ok(Self {
             address,
             store,
             live,
             node,
             stop_serving,
+            server,
             tasks,
             _exchange: exchange,
         })
     }
 
     /// Returns when a write to the database failed in a way after which nothing more may be trusted.
-    pub async fn storage_failed(&self) {
-        // An error means the writer is gone, which is no better.
-        let _ = self.store.failed().wait_for(|failed| *failed).await;
+    pub fn storage_failed(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut failed = self.store.failed();
+        async move {
+            if failed.wait_for(|failed| *failed).await.is_err() {
+                // The store was closed, which is no failure.
+                std::future::pending::<()>().await;
+            }
+        }
     }
 
-    /// Places no new call, gives calls in progress `grace` to end, hangs up the rest, writes everything down, and
-    /// stops serving.
+    /// Places no new call, gives calls in progress `grace` to end, hangs up the rest, writes everything down, answers
+    /// the requests in progress, and frees the address and the database.
     pub async fn stop(mut self, grace: Duration) {
         self.node.drain(grace).await;
         let _ = self.stop_serving.send(true);
+        while self.server.join_next().await.is_some() {}
         self.tasks.abort_all();
         while self.tasks.join_next().await.is_some() {}
         if let Some(node) = Arc::into_inner(self.node) {
             node.stop().await;
+        }
+        if tokio::time::timeout(CLOSE_WITHIN, self.store.close()).await.is_err() {
+            tracing::warn!("the database was not closed in time; what was answered is on disk");
         }
     }
 }
@@ -142,6 +160,33 @@ async fn exchange(config: &ServeConfig) -> Result<(Option<ExchangeHandle>, Strin
     let exchange = Exchange::start(ExchangeSettings::at(loopback)).await?;
     let url = exchange.url();
     Ok((Some(exchange), url))
+}
+
+/// Where the exchange reaches this process: one in the same process by the shortest way, another one by the public
+/// address.
+fn callback_address(config: &ServeConfig, served: SocketAddr) -> Result<String, StartError> {
+    if config.simulated_url.is_none() {
+        return Ok(format!("http://{}", reachable(served)));
+    }
+    let public = config.public_url.clone().unwrap_or_else(|| format!("http://{served}"));
+    if public.starts_with("https://") {
+        return Err(format!(
+            "public address {public}: the simulated exchange calls http:// addresses only; set RINGBACK_PUBLIC_URL to \
+             one, such as http://{served}"
+        )
+        .into());
+    }
+    Ok(public)
+}
+
+/// An address to connect to, where `served` may stand for all of this machine's.
+fn reachable(served: SocketAddr) -> SocketAddr {
+    let ip = match served.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, served.port())
 }
 
 fn node_settings(config: &ServeConfig) -> NodeSettings {
@@ -177,6 +222,7 @@ fn router(config: &ServeConfig, spool_dir: PathBuf, store: Arc<dyn Store>, node:
     });
     rest.merge(carriers::router(CarrierDoor::new(switchboard)))
         .route("/metrics", metrics)
+        .layer(middleware::from_fn(telemetry::measure))
 }
 
 /// Whether this build has what an agent asks for.
@@ -214,6 +260,16 @@ async fn render_metrics(node: &NodeHandle) -> String {
         .unwrap_or_default()
 }
 
+/// Without a reader of the metrics nothing else would empty what they gather.
+async fn keep_metrics_small() {
+    let Some(metrics) = metrics_handle() else { return };
+    let mut upkeep = tokio::time::interval(METRICS_UPKEEP);
+    loop {
+        upkeep.tick().await;
+        metrics.run_upkeep();
+    }
+}
+
 /// Counts facts as they happen. A lagging counter skips: figures are not records.
 async fn count(mut facts: broadcast::Receiver<LiveFact>) {
     loop {
@@ -234,4 +290,20 @@ async fn count(mut facts: broadcast::Receiver<LiveFact>) {
 async fn wait_for_true(mut flag: watch::Receiver<bool>) {
     // A dropped sender means the app is gone, which is a stop too.
     let _ = flag.wait_for(|stop| *stop).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_of_all_interfaces_is_reached_by_loopback() {
+        for (served, reached) in [
+            ("0.0.0.0:80", "127.0.0.1:80"),
+            ("[::]:80", "[::1]:80"),
+            ("10.0.0.7:80", "10.0.0.7:80"),
+        ] {
+            assert_eq!(reachable(served.parse().unwrap()), reached.parse().unwrap());
+        }
+    }
 }

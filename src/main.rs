@@ -18,6 +18,9 @@ use ringback::{
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 
+/// After a failed commit the page may be lost: what is not on disk must not be acted on.
+const STORAGE_FAILED: &str = "the database failed to write; stopping so that nothing is dialed twice";
+
 type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
 fn main() -> ExitCode {
@@ -52,19 +55,17 @@ async fn serve(config: ServeConfig) -> Result<ExitCode, AnyError> {
     let grace = Duration::from_secs(config.drain_seconds);
     let app = App::start(config).await?;
     println!("Ringback listens on http://{}", app.address);
-    let failed = tokio::select! {
-        () = asked_to_stop()? => false,
-        () = app.storage_failed() => true,
-    };
-    if failed {
-        // After a failed write the page may be lost: what is not on disk must not be acted on.
-        return Err("the database failed to write; stopping so that nothing is dialed twice".into());
+    tokio::select! {
+        () = asked_to_stop()? => {}
+        () = app.storage_failed() => return Err(STORAGE_FAILED.into()),
     }
     tracing::info!("draining: no new call is placed, calls in progress may end");
+    let storage_failed = app.storage_failed();
     tokio::select! {
         () = app.stop(grace) => {}
         // A second signal ends it at once.
         () = asked_to_stop()? => {}
+        () = storage_failed => return Err(STORAGE_FAILED.into()),
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -6,6 +6,7 @@ mod campaign_end_to_end;
 mod campaign_end_to_end_commands;
 mod campaign_end_to_end_timing;
 mod cli;
+mod app;
 mod exchange;
 mod exchange_client;
 mod media_route;

@@ -1,0 +1,148 @@
+//! The service as a whole: what it counts, how it stops, which settings it refuses.
+
+use std::time::Duration;
+
+use clap::Parser;
+use ringback::{
+    accounts,
+    api_client::ApiClient,
+    app::App,
+    cli::{Cli, Command},
+    config::ServeConfig,
+};
+use serde_json::json;
+use tempfile::TempDir;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+
+/// Settings of a service of its own, with further flags.
+fn config(folder: &TempDir, flags: &[&str]) -> ServeConfig {
+    let folder = folder.path().display();
+    let database = format!("sqlite://{folder}/ringback.db");
+    let data = folder.to_string();
+    let own = [
+        "ringback",
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--database-url",
+        &database,
+        "--data-dir",
+        &data,
+    ];
+    match Cli::try_parse_from(own.iter().chain(flags)).unwrap().command {
+        Command::Serve(config) => *config,
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn metrics(app: &App) -> String {
+    let answer = reqwest::get(format!("http://{}/metrics", app.address)).await.unwrap();
+    answer.text().await.unwrap()
+}
+
+#[tokio::test]
+async fn requests_are_counted_by_their_declared_route() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = App::start(config(&folder, &[])).await.unwrap();
+    for path in [
+        "/public/health",
+        "/public/v1/agents/1",
+        "/public/v1/agents/2",
+        "/no/such/path",
+    ] {
+        reqwest::get(format!("http://{}{path}", app.address)).await.unwrap();
+    }
+    let shown = metrics(&app).await;
+    for line in [
+        r#"ringback_http_requests_total{route="/public/health",method="GET",status="200"}"#,
+        r#"ringback_http_requests_total{route="/public/v1/agents/{agentId}",method="GET",status="401"}"#,
+        r#"ringback_http_requests_total{route="(none)",method="GET",status="404"}"#,
+        r#"ringback_http_request_seconds_bucket{route="/public/health",method="GET",le="#,
+    ] {
+        assert!(shown.contains(line), "{line} is not in\n{shown}");
+    }
+    assert!(!shown.contains("agents/1") && !shown.contains("/no/such"), "{shown}");
+    app.stop(Duration::ZERO).await;
+}
+
+#[tokio::test]
+async fn outcomes_are_counted_when_they_are_on_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = App::start(config(&folder, &[])).await.unwrap();
+    let account = accounts::create(app.store.as_ref(), "ada@example.com").await.unwrap();
+    let api = ApiClient::new(format!("http://{}", app.address), account.api_key).unwrap();
+    let agent = json!({ "name": "Ann", "conversationConfig": { "agent": { "prompt": { "prompt": "Ask." } } } });
+    let agent = api.create_agent(agent).await.unwrap();
+    // More about the contact than a carrier would take in one request.
+    let notes = "x".repeat(4_000);
+    let columns: Vec<String> = (0..20).map(|n| format!("note{n}")).collect();
+    let cells = vec![notes; columns.len()].join(",");
+    let csv = format!("phone,persona,{}\n+15550100021,busy,{cells}\n", columns.join(","));
+    let launched = api.launch_csv("One", &agent, csv.into_bytes()).await.unwrap();
+    let campaign = launched["data"]["campaignId"].as_str().unwrap();
+    let completed = async {
+        while api.campaign(campaign).await.unwrap()["status"] != "completed" {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), completed).await.unwrap();
+    let conversations = api.conversations(campaign).await.unwrap();
+    assert_eq!(conversations[0]["errorMessage"], "busy");
+    let shown = metrics(&app).await;
+    assert!(
+        shown.contains(r#"ringback_call_outcomes_total{outcome="busy"}"#),
+        "{shown}"
+    );
+    app.stop(Duration::ZERO).await;
+}
+
+#[tokio::test]
+async fn a_request_in_progress_is_answered_before_the_service_stops() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = App::start(config(&folder, &[])).await.unwrap();
+    let address = app.address;
+    let mut slow = TcpStream::connect(address).await.unwrap();
+    let head = "POST /carriers/simulated/status/x/y HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\n\r\nno";
+    slow.write_all(head.as_bytes()).await.unwrap();
+    let stopping = tokio::spawn(app.stop(Duration::ZERO));
+    while TcpStream::connect(address).await.is_ok() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    slow.write_all(b"ne").await.unwrap();
+    let mut answer = String::new();
+    slow.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
+    stopping.await.unwrap();
+    // The database is free for the next one.
+    App::start(config(&folder, &[]))
+        .await
+        .unwrap()
+        .stop(Duration::ZERO)
+        .await;
+}
+
+#[tokio::test]
+async fn an_https_address_the_exchange_cannot_call_is_refused_at_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let public = ["--public-url", "https://calls.example.com"];
+    let abroad = ["--simulated-url", "http://127.0.0.1:9"];
+    let refused = App::start(config(&folder, &[public, abroad].concat()))
+        .await
+        .err()
+        .unwrap();
+    assert!(refused.to_string().contains("RINGBACK_PUBLIC_URL"), "{refused}");
+}
+
+#[tokio::test]
+async fn an_exchange_in_this_process_needs_no_public_address() {
+    let folder = tempfile::tempdir().unwrap();
+    let public = ["--public-url", "https://calls.example.com"];
+    App::start(config(&folder, &public))
+        .await
+        .unwrap()
+        .stop(Duration::ZERO)
+        .await;
+}
