@@ -3,11 +3,7 @@
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 
 use super::{CallMessage, CallParents, CallPlan, performer::Performer};
-use crate::{
-    audio_stream::{StreamMessage, StreamSettings},
-    id::NodeId,
-    ports::Ports,
-};
+use crate::{audio_stream::StreamSettings, id::NodeId, ports::Ports};
 
 /// What a call is started with.
 pub struct CallArguments {
@@ -75,7 +71,7 @@ fn report_child(me: &ActorRef<CallMessage>, event: SupervisionEvent) {
 
 /// A call whose audio stream is an actor of the test.
 #[cfg(feature = "testkit")]
-pub struct ProbedCallActor(pub ActorRef<StreamMessage>);
+pub struct ProbedCallActor(pub ActorRef<crate::audio_stream::StreamMessage>);
 
 #[cfg(feature = "testkit")]
 impl Actor for ProbedCallActor {
