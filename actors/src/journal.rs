@@ -3,7 +3,9 @@
 
 mod actor;
 mod buffer;
+mod door;
 mod message;
 
 pub use actor::*;
+pub use door::*;
 pub use message::*;

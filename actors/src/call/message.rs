@@ -164,6 +164,6 @@ pub struct CallSnapshot {
 pub struct CallParents {
     /// The line pool.
     pub lines: ActorRef<crate::lines::LinesMessage>,
-    /// The journal.
-    pub journal: ActorRef<crate::journal::JournalMessage>,
+    /// Where its facts go.
+    pub journal: crate::journal::Journal,
 }

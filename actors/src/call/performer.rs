@@ -20,7 +20,6 @@ use super::{
 use crate::{
     audio_stream::{AudioStreamActor, StreamArguments, StreamMessage},
     dial_token::{DialToken, Purpose},
-    journal::JournalMessage,
     lines::LinesMessage,
     ports::{
         carrier::CallProgress,
@@ -319,14 +318,8 @@ impl Performer {
 
     fn record(&self, fact: Fact) {
         let attempt = &self.arguments.plan.attempt;
-        let message = JournalMessage::Record {
-            attempt: attempt.claim.attempt,
-            campaign: attempt.campaign,
-            fact,
-        };
-        if self.arguments.parents.journal.cast(message).is_err() {
-            tracing::warn!(attempt = %attempt.claim.attempt, "no journal: a fact is lost");
-        }
+        let journal = &self.arguments.parents.journal;
+        journal.record(attempt.claim.attempt, attempt.campaign, fact);
     }
 
     fn write(&self, write: Write) {

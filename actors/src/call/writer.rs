@@ -8,7 +8,7 @@ use tokio::{sync::mpsc, task::JoinHandle};
 use super::{CallMessage, outcome::Ending};
 use crate::{
     id::AccountId,
-    journal::JournalMessage,
+    journal::Journal,
     phone_number::PhoneNumber,
     ports::{
         carrier::CarrierCallId,
@@ -24,7 +24,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 const TRIES: u32 = 64;
 
 /// How long the journal has to bring the last facts to disk before the outcome is written.
-const FLUSH_MS: u64 = 2_000;
+const FLUSH_WITHIN: Duration = Duration::from_secs(2);
 
 /// Something to write.
 pub(super) enum Write {
@@ -49,7 +49,7 @@ pub(super) enum Write {
 pub(super) struct Writer {
     pub(super) store: Arc<dyn Store>,
     pub(super) claim: Claim,
-    pub(super) journal: ActorRef<JournalMessage>,
+    pub(super) journal: Journal,
     pub(super) me: ActorRef<CallMessage>,
 }
 
@@ -91,7 +91,9 @@ impl Writer {
         match ending {
             Ending::Outcome(outcome) => {
                 // Facts are never worth more than the outcome: a journal that does not answer is not waited for.
-                let _ = ractor::call_t!(self.journal, JournalMessage::Flush, FLUSH_MS);
+                if !self.journal.flush(FLUSH_WITHIN).await {
+                    tracing::warn!(attempt = %self.claim.attempt, "outcome is written before the last facts");
+                }
                 self.insist(|| self.store.finish(self.claim, outcome.clone())).await
             }
             Ending::NotSent { delay_ms } => self.insist(|| self.store.not_sent(self.claim, delay_ms)).await,

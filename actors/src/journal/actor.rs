@@ -1,14 +1,14 @@
-//! The journal: one write under way, flushed within 200 ms, tried again while the store is away.
+//! The journal: one write under way, flushed within 200 ms, tried again while the store is away. What is to be written
+//! lies outside the actor; a new one goes on where a crashed one was.
 
 use std::{sync::Arc, time::Duration};
 
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
-use tokio::sync::broadcast;
 
-use super::{JournalMessage, LiveFact, buffer::Buffer};
+use super::{Backlog, JournalMessage};
 use crate::{
     node::{Backoff, TaskGuard, contained},
-    ports::store::{Store, StoreError},
+    ports::store::{Store, StoreError, StoreResult},
 };
 
 /// How long a fact waits for company; with the write it is on disk within 200 ms.
@@ -18,8 +18,8 @@ const GATHER: Duration = Duration::from_millis(100);
 pub struct JournalArguments {
     /// Where facts are kept.
     pub store: Arc<dyn Store>,
-    /// Who watches.
-    pub live: broadcast::Sender<LiveFact>,
+    /// What waits to be written; outlives a crash of this actor.
+    pub backlog: Backlog,
 }
 
 /// The journal.
@@ -28,8 +28,7 @@ pub struct JournalActor;
 /// Its state.
 pub struct JournalState {
     store: Arc<dyn Store>,
-    live: broadcast::Sender<LiveFact>,
-    buffer: Buffer,
+    backlog: Backlog,
     reported: u64,
     /// Who waits until which fact is settled.
     waiting: Vec<(u64, RpcReplyPort<()>)>,
@@ -44,18 +43,20 @@ impl Actor for JournalActor {
 
     async fn pre_start(
         &self,
-        _me: ActorRef<JournalMessage>,
+        me: ActorRef<JournalMessage>,
         arguments: JournalArguments,
     ) -> Result<JournalState, ActorProcessingErr> {
-        Ok(JournalState {
+        let mut state = JournalState {
             store: arguments.store,
-            live: arguments.live,
-            buffer: Buffer::default(),
+            backlog: arguments.backlog,
             reported: 0,
             waiting: Vec::new(),
             trouble: Backoff::new(Duration::from_millis(200), Duration::from_secs(5)),
             timer: None,
-        })
+        };
+        // A journal that crashed may have left facts.
+        state.go_on(&me);
+        Ok(state)
     }
 
     async fn handle(
@@ -65,22 +66,9 @@ impl Actor for JournalActor {
         state: &mut JournalState,
     ) -> Result<(), ActorProcessingErr> {
         match message {
-            JournalMessage::Record {
-                attempt,
-                campaign,
-                fact,
-            } => {
-                state.buffer.push((attempt, fact.clone()));
-                // An error only says that nobody watches.
-                let _ = state.live.send(LiveFact {
-                    attempt,
-                    campaign,
-                    fact,
-                });
-                state.schedule(&me);
-            }
+            JournalMessage::Recorded => state.go_on(&me),
             JournalMessage::Flush(reply) => {
-                state.waiting.push((state.buffer.end(), reply));
+                state.waiting.push((state.backlog.with(|buffer| buffer.end()), reply));
                 state.write(&me);
             }
             JournalMessage::Tick => {
@@ -101,10 +89,11 @@ impl JournalState {
     }
 
     /// Writes at once when a batch is full, else when its time is up. In trouble only the timer decides.
-    fn schedule(&mut self, me: &ActorRef<JournalMessage>) {
-        if self.buffer.full() && !self.in_trouble() {
+    fn go_on(&mut self, me: &ActorRef<JournalMessage>) {
+        let (full, writing, empty) = self.backlog.with(|b| (b.full(), b.writing(), b.is_empty()));
+        if full && !writing && !self.in_trouble() {
             self.write(me);
-        } else if self.timer.is_none() && !self.buffer.writing() {
+        } else if !empty && self.timer.is_none() {
             self.write_after(me, GATHER);
         }
     }
@@ -118,42 +107,44 @@ impl JournalState {
     }
 
     fn write(&mut self, me: &ActorRef<JournalMessage>) {
-        let Some(batch) = self.buffer.begin() else { return };
-        let (me, store) = (me.clone(), Arc::clone(&self.store));
-        // Not bound to this actor: what it has handed over is to be written even if it ends.
+        let Some(batch) = self.backlog.with(|buffer| buffer.begin()) else {
+            // Its own write says when it is over; the one that a crashed journal began is looked after by the timer.
+            self.go_on(me);
+            return;
+        };
+        let (me, store, backlog) = (me.clone(), Arc::clone(&self.store), self.backlog.clone());
+        // Not bound to this actor: what it has handed over is written and taken off the backlog even if it ends.
         tokio::spawn(async move {
             let result = contained(async move { store.append_facts(&batch).await }).await;
+            settle(&backlog, &result);
             let _ = me.cast(JournalMessage::Written(result));
         });
     }
 
-    fn written(&mut self, me: &ActorRef<JournalMessage>, result: Result<(), StoreError>) {
+    fn written(&mut self, me: &ActorRef<JournalMessage>, result: StoreResult<()>) {
         match result {
             Ok(()) => {
                 self.trouble.reset();
-                self.buffer.written();
-                if !self.waiting.is_empty() || self.buffer.full() {
+                if self.waiting.is_empty() {
+                    self.go_on(me);
+                } else {
                     self.write(me);
-                } else if !self.buffer.is_empty() {
-                    self.write_after(me, GATHER);
                 }
             }
             Err(StoreError::Unavailable(error)) => {
-                self.buffer.failed();
                 let wait = self.trouble.failed();
                 tracing::warn!(error, "facts could not be written, trying again");
                 self.write_after(me, wait);
             }
             Err(error) => {
                 tracing::error!(%error, "facts were refused");
-                self.buffer.refused();
                 self.write(me);
             }
         }
     }
 
     fn report(&mut self) {
-        let dropped = self.buffer.dropped();
+        let dropped = self.backlog.with(|buffer| buffer.dropped());
         // One line for each power of two: a store that is away for long is not to fill the log too.
         if dropped > self.reported && (dropped.is_power_of_two() || dropped / 2 >= self.reported) {
             tracing::error!(dropped, "facts were given up");
@@ -162,9 +153,18 @@ impl JournalState {
     }
 
     fn answer(&mut self) {
-        let settled = self.buffer.settled();
+        let settled = self.backlog.with(|buffer| buffer.settled());
         for (_, reply) in self.waiting.extract_if(.., |(until, _)| *until <= settled) {
             let _ = reply.send(());
         }
     }
+}
+
+/// What became of the batch under way.
+fn settle(backlog: &Backlog, result: &StoreResult<()>) {
+    backlog.with(|buffer| match result {
+        Ok(()) => buffer.written(),
+        Err(StoreError::Unavailable(_)) => buffer.failed(),
+        Err(_) => buffer.refused(),
+    });
 }

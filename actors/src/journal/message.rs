@@ -9,20 +9,13 @@ use crate::{
 
 /// Messages to the journal.
 pub enum JournalMessage {
-    /// Keep a fact.
-    Record {
-        /// Its call.
-        attempt: AttemptId,
-        /// The call's campaign.
-        campaign: CampaignId,
-        /// The fact.
-        fact: Fact,
-    },
+    /// A fact was put into the backlog.
+    Recorded,
     /// Answer once everything recorded before is on disk.
     Flush(RpcReplyPort<()>),
     /// The batch's time is up, own.
     Tick,
-    /// A batch was written, own.
+    /// A batch was written, or not, and the backlog says so already, own.
     Written(Result<(), StoreError>),
 }
 

@@ -11,8 +11,8 @@ use crate::{
     call::CallMessage,
     campaign::CampaignMessage,
     id::{AttemptId, CampaignId, NodeId},
-    journal::JournalMessage,
-    node::{Sibling, TaskGuard},
+    journal::Journal,
+    node::TaskGuard,
     ports::Ports,
 };
 
@@ -29,7 +29,7 @@ pub struct LinesArguments {
     /// Dials per second, 0 for no limit.
     pub calls_per_second: f64,
     /// Where calls send their facts.
-    pub journal: Sibling<JournalMessage>,
+    pub journal: Journal,
     /// Outlives a crash of this actor; calls found in it are settled.
     pub registry: CallRegistry,
 }
@@ -42,7 +42,7 @@ pub struct LinesState {
     pub(super) node: NodeId,
     pub(super) stream: StreamSettings,
     pub(super) ports: Ports,
-    pub(super) journal: Sibling<JournalMessage>,
+    pub(super) journal: Journal,
     pub(super) registry: CallRegistry,
     pub(super) pool: LinePool,
     /// Where each campaign is told of its grants and its calls' ends.

@@ -21,14 +21,11 @@ impl LinesState {
     pub(super) async fn dial(&mut self, me: &ActorRef<LinesMessage>, plan: CallPlan) {
         let attempt = plan.attempt.claim.attempt;
         let campaign = plan.attempt.campaign;
-        let journal = match self.journal.get() {
-            Some(journal) if self.pool.start(attempt, campaign, Instant::now()) => journal,
-            _ => {
-                drop(HeldClaims::new(vec![plan.attempt], self.ports.store.clone()));
-                self.tell(campaign, attempt, None);
-                return;
-            }
-        };
+        if !self.pool.start(attempt, campaign, Instant::now()) {
+            drop(HeldClaims::new(vec![plan.attempt], self.ports.store.clone()));
+            self.tell(campaign, attempt, None);
+            return;
+        }
         self.registry.insert(
             campaign,
             LostCall {
@@ -45,7 +42,7 @@ impl LinesState {
             ports: self.ports.clone(),
             parents: CallParents {
                 lines: me.clone(),
-                journal,
+                journal: self.journal.clone(),
             },
             node: self.node,
             stream: self.stream,

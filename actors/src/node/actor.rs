@@ -4,12 +4,12 @@
 use std::{collections::HashMap, time::Duration};
 
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, SpawnErr, SupervisionEvent};
-use tokio::{sync::broadcast, time::Instant};
+use tokio::time::Instant;
 
 use super::{NodeSettings, Restarts, Sibling, TaskGuard, boot};
 use crate::{
     campaigns::{CampaignsActor, CampaignsArguments, CampaignsMessage},
-    journal::{JournalActor, JournalArguments, JournalMessage, LiveFact},
+    journal::{Backlog, Journal, JournalActor, JournalArguments, JournalMessage},
     lines::{CallRegistry, LinesActor, LinesArguments, LinesMessage},
     ports::Ports,
     switchboard::{SwitchboardActor, SwitchboardArguments, SwitchboardMessage},
@@ -63,7 +63,8 @@ pub struct RootArguments {
     pub(super) ports: Ports,
     pub(super) settings: NodeSettings,
     pub(super) siblings: Siblings,
-    pub(super) live: broadcast::Sender<LiveFact>,
+    pub(super) journal: Journal,
+    pub(super) backlog: Backlog,
 }
 
 /// The root.
@@ -200,7 +201,7 @@ impl NodeState {
                     ports: with.ports.clone(),
                     lines: with.settings.lines,
                     calls_per_second: with.settings.calls_per_second,
-                    journal: to.journal.clone(),
+                    journal: with.journal.clone(),
                     registry: self.registry.clone(),
                 };
                 let (actor, _) = Actor::spawn_linked(None, LinesActor, arguments, cell).await?;
@@ -210,7 +211,7 @@ impl NodeState {
             Part::Journal => {
                 let arguments = JournalArguments {
                     store: with.ports.store.clone(),
-                    live: with.live.clone(),
+                    backlog: with.backlog.clone(),
                 };
                 let (actor, _) = Actor::spawn_linked(None, JournalActor, arguments, cell).await?;
                 to.journal.set(actor.clone());

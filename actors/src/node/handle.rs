@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ractor::{Actor, ActorRef, rpc::CallResult};
+use ractor::{Actor, ActorRef};
 use tokio::{sync::broadcast, task::JoinHandle, time::Instant};
 
 use super::{
@@ -12,7 +12,7 @@ use super::{
 use crate::{
     audio_stream::StreamSettings,
     id::NodeId,
-    journal::{JournalMessage, LiveFact},
+    journal::{Backlog, Journal, LiveFact},
     lines::{LinesMessage, LinesSnapshot},
     ports::Ports,
     switchboard::{SwitchboardMessage, ask},
@@ -80,6 +80,7 @@ pub struct NodeHandle {
     pub live: broadcast::Sender<LiveFact>,
     root: ActorRef<NodeMessage>,
     siblings: Siblings,
+    journal: Journal,
     ended: JoinHandle<()>,
 }
 
@@ -92,11 +93,14 @@ impl Node {
     pub async fn start(arguments: NodeArguments) -> Result<NodeHandle, NodeStartError> {
         let siblings = Siblings::default();
         let live = broadcast::Sender::new(LIVE_FACTS);
+        let backlog = Backlog::default();
+        let journal = Journal::new(siblings.journal.clone(), backlog.clone(), live.clone());
         let arguments = RootArguments {
             ports: arguments.ports,
             settings: arguments.settings,
             siblings: siblings.clone(),
-            live: live.clone(),
+            journal: journal.clone(),
+            backlog,
         };
         let failed = |error: String| NodeStartError(error);
         let (root, ended) = Actor::spawn(None, NodeActor, arguments)
@@ -108,6 +112,7 @@ impl Node {
             live,
             root,
             siblings,
+            journal,
             ended,
         })
     }
@@ -152,12 +157,8 @@ impl NodeHandle {
     }
 
     async fn flush(&self) {
-        let Some(journal) = self.siblings.journal.get() else {
-            return;
-        };
-        match journal.call(JournalMessage::Flush, Some(LAST_FACTS)).await {
-            Ok(CallResult::Success(())) => {}
-            _ => tracing::error!("facts are left that could not be written"),
+        if !self.journal.flush(LAST_FACTS).await {
+            tracing::error!("facts are left that could not be written");
         }
     }
 

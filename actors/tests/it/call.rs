@@ -741,3 +741,24 @@ async fn a_piece_of_a_cancelled_reply_that_was_on_its_way_is_dropped() {
     ms(2_000).await;
     assert_eq!(test.stream.said()[1..], ["Right."]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_journal_that_dies_while_a_call_talks_costs_its_transcript_nothing() {
+    let call = TestCall::greeted(greeter()).await;
+    let journal = call.start_journal().await;
+    call.stream.user_says("It is Bo.", 800).await;
+    ms(3_000).await;
+    assert!(!call.stored_turns().await.is_empty());
+    journal.kill();
+    call.stream.user_says("Are you there?", 800).await;
+    ms(3_000).await;
+    call.call_back(CallProgress::Ended(EndCause::Completed)).await.unwrap();
+    ms(300).await;
+    assert_eq!(call.outcome(), None, "the outcome waits for the last facts");
+    call.start_journal().await;
+    ms(200).await;
+    assert_eq!(call.outcome().unwrap().0, "completed");
+    let stored = call.stored_turns().await;
+    assert!(stored.iter().any(|turn| turn.text == "Are you there?"));
+    assert_eq!(stored, call.turns());
+}

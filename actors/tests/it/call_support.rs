@@ -11,15 +11,16 @@ use actors::{
     audio_stream::{StreamMessage, StreamSettings},
     call::{CallArguments, CallMessage, CallParents, CallPlan, CallSnapshot, ProbedCallActor},
     id::{AccountId, AgentId, AttemptId, CampaignId, NodeId},
-    journal::JournalMessage,
+    journal::{Backlog, Journal, JournalActor, JournalArguments, JournalMessage, LiveFact},
     lines::LinesMessage,
+    node::Sibling,
     phone_number::PhoneNumber,
     ports::{
         carrier::CallProgress,
         store::{
             Account, AttemptStore, CampaignContact, CampaignStatus, CampaignStore, Claim, ClaimedAttempt,
-            DirectoryStore, Fact, FollowUp, NewAccount, NewCampaign, Outcome, Permit, PermitRequest, Remaining,
-            ScheduleText, StateChange, StoredApiKey, TurnFact,
+            DirectoryStore, Fact, FollowUp, NewAccount, NewCampaign, Outcome, Permit, PermitRequest, RecordStore,
+            Remaining, ScheduleText, StateChange, StoredApiKey, TurnFact,
         },
     },
     switchboard::DoorRefusal,
@@ -32,12 +33,12 @@ use actors::{
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use serde_json::{Map, Value, json};
+use tokio::sync::broadcast;
 
 #[derive(Clone, Default)]
 pub struct Told {
     pub legs: Arc<Mutex<Vec<String>>>,
     pub ended: Arc<Mutex<Vec<Option<Outcome>>>>,
-    pub facts: Arc<Mutex<Vec<Fact>>>,
 }
 
 struct LinesProbe(Told);
@@ -66,7 +67,8 @@ impl Actor for LinesProbe {
     }
 }
 
-struct JournalProbe(Told);
+/// Writes nothing.
+struct JournalProbe;
 
 impl Actor for JournalProbe {
     type Msg = JournalMessage;
@@ -83,12 +85,8 @@ impl Actor for JournalProbe {
         message: JournalMessage,
         (): &mut (),
     ) -> Result<(), ActorProcessingErr> {
-        match message {
-            JournalMessage::Record { fact, .. } => self.0.facts.lock().unwrap().push(fact),
-            JournalMessage::Flush(reply) => {
-                let _ = reply.send(());
-            }
-            _ => {}
+        if let JournalMessage::Flush(reply) = message {
+            let _ = reply.send(());
         }
         Ok(())
     }
@@ -102,6 +100,10 @@ pub struct TestCall {
     pub stream: ScriptedStream,
     pub told: Told,
     pub claim: Claim,
+    /// Where the call finds its journal: one that writes nothing, until a test puts a real one there.
+    journal: Sibling<JournalMessage>,
+    backlog: Backlog,
+    live: Mutex<(broadcast::Receiver<LiveFact>, Vec<Fact>)>,
     plan: CallPlan,
     _stream_ref: ActorRef<StreamMessage>,
 }
@@ -188,7 +190,9 @@ impl TestCall {
         prepare(&ports, &store).await;
         let told = Told::default();
         let (lines, _) = Actor::spawn(None, LinesProbe(told.clone()), ()).await.unwrap();
-        let (journal, _) = Actor::spawn(None, JournalProbe(told.clone()), ()).await.unwrap();
+        let (journal, _) = Actor::spawn(None, JournalProbe, ()).await.unwrap();
+        let (journal, backlog, live) = (Sibling::from(journal), Backlog::default(), broadcast::Sender::new(4096));
+        let seen = live.subscribe();
         let stream = ScriptedStream::default();
         let (stream_ref, _) = Actor::spawn(None, ScriptedStreamActor(stream.clone()), ())
             .await
@@ -205,7 +209,10 @@ impl TestCall {
         let arguments = CallArguments {
             plan: plan.clone(),
             ports: ports.ports(),
-            parents: CallParents { lines, journal },
+            parents: CallParents {
+                lines,
+                journal: Journal::new(journal.clone(), backlog.clone(), live),
+            },
             node,
             stream: StreamSettings::default(),
         };
@@ -220,6 +227,9 @@ impl TestCall {
             stream,
             told,
             claim,
+            journal,
+            backlog,
+            live: Mutex::new((seen, Vec::new())),
             plan,
             _stream_ref: stream_ref,
         };
@@ -282,8 +292,32 @@ impl TestCall {
         self.ports.carrier.hang_ups().len()
     }
 
+    /// Starts a journal that writes into the store.
+    pub async fn start_journal(&self) -> ActorRef<JournalMessage> {
+        let arguments = JournalArguments {
+            store: self.store.clone(),
+            backlog: self.backlog.clone(),
+        };
+        let (actor, _) = Actor::spawn(None, JournalActor, arguments).await.unwrap();
+        self.journal.set(actor.clone());
+        actor
+    }
+
+    /// The transcript as it is on disk.
+    pub async fn stored_turns(&self) -> Vec<TurnFact> {
+        self.store.turns(self.attempt()).await.unwrap()
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        let mut live = self.live.lock().unwrap();
+        while let Ok(seen) = live.0.try_recv() {
+            live.1.push(seen.fact);
+        }
+        live.1.clone()
+    }
+
     pub fn turns(&self) -> Vec<TurnFact> {
-        let facts = self.told.facts.lock().unwrap();
+        let facts = self.facts();
         let turns = facts.iter().filter_map(|fact| match fact {
             Fact::Turn(turn) => Some(turn.clone()),
             Fact::Event(_) => None,
@@ -300,7 +334,7 @@ impl TestCall {
     }
 
     pub fn events(&self) -> Vec<String> {
-        let facts = self.told.facts.lock().unwrap();
+        let facts = self.facts();
         let events = facts.iter().filter_map(|fact| match fact {
             Fact::Event(event) => Some(event.name.clone()),
             Fact::Turn(_) => None,

@@ -9,7 +9,7 @@ use actors::{
     node::NodeHandle,
     ports::{
         carrier::{CarrierCallId, ListedCall},
-        store::{CampaignStatus, ConversationRow},
+        store::{CampaignStatus, ConversationRow, Fact},
     },
 };
 
@@ -199,4 +199,31 @@ async fn a_campaign_supervisor_that_dies_is_replaced_and_costs_no_call() {
     })
     .await;
     assert_eq!(world.carrier.dials().len(), 15);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_journal_that_dies_is_replaced_and_costs_no_fact() {
+    let world = World::new().await;
+    let node = world.node(5).await;
+    let mut live = node.live.subscribe();
+    let campaign = world.campaign(5).await;
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    until("calls", async || world.carrier.sockets() == 5).await;
+    node.siblings().journal.get().unwrap().kill();
+    let stop = CampaignCommand::Stop { hang_up: true };
+    world.command(&node, campaign, stop).await.unwrap();
+    until("their ends", async || {
+        ended(&world.conversations(campaign).await).len() == 5
+    })
+    .await;
+    for attempt in world.carrier.dialed_attempts() {
+        assert!(!world.store.events(attempt).is_empty());
+    }
+    let mut seen = 0;
+    while let Ok(fact) = live.try_recv() {
+        let Fact::Event(event) = fact.fact else { continue };
+        assert!(world.store.events(fact.attempt).contains(&event), "{event:?}");
+        seen += 1;
+    }
+    assert!(seen >= 10, "{seen}");
 }

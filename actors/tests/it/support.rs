@@ -27,6 +27,7 @@ use actors::{
 use serde_json::{Value, json};
 
 pub use carrier::*;
+pub use slow_store::SlowStore;
 
 /// An account with an agent and everything around a node, which may be started several times.
 pub struct World {
@@ -51,7 +52,7 @@ impl World {
     /// One whose store takes its time, for the node.
     pub async fn slow() -> Self {
         let mut world = Self::new().await;
-        world.ports.store = Arc::new(slow_store::SlowStore::new(world.store.clone()));
+        world.ports.store = Arc::new(SlowStore::new(world.store.clone()));
         world
     }
 
