@@ -208,7 +208,7 @@ fn recordings(config: &ServeConfig) -> Result<WavRecordings, StartError> {
 }
 
 fn router(config: &ServeConfig, spool_dir: PathBuf, store: Arc<dyn Store>, node: Arc<NodeHandle>) -> Router {
-    let switchboard = node.door();
+    let switchboard = node.switchboard.clone();
     let rest = rest::router(RestState {
         store,
         switchboard: switchboard.clone(),

@@ -9,6 +9,7 @@ use std::{sync::Arc, time::Duration};
 
 use actors::{
     id::AttemptId,
+    node::Sibling,
     switchboard::{DoorRefusal, SwitchboardMessage},
 };
 use axum::{
@@ -22,7 +23,6 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{get, post},
 };
-use ractor::{ActorRef, rpc::CallResult};
 use serde_json::json;
 use tokio::sync::Semaphore;
 
@@ -38,15 +38,15 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 /// What the doors need.
 #[derive(Clone)]
 pub struct CarrierDoor {
-    switchboard: ActorRef<SwitchboardMessage>,
+    switchboard: Sibling<SwitchboardMessage>,
     waiting: Arc<Semaphore>,
 }
 
 impl CarrierDoor {
     /// Doors that lead to `switchboard`.
-    pub fn new(switchboard: ActorRef<SwitchboardMessage>) -> Self {
+    pub fn new(switchboard: impl Into<Sibling<SwitchboardMessage>>) -> Self {
         Self {
-            switchboard,
+            switchboard: switchboard.into(),
             waiting: Arc::new(Semaphore::new(WAITING_SOCKETS)),
         }
     }
@@ -86,16 +86,14 @@ async fn simulated_status(
         progress,
         reply,
     };
-    match door.switchboard.call(message, Some(ANSWER_WITHIN)).await {
-        Ok(CallResult::Success(Ok(()) | Err(DoorRefusal::UnknownCall | DoorRefusal::NotNow))) => {
-            StatusCode::NO_CONTENT.into_response()
-        }
-        Ok(CallResult::Success(Err(DoorRefusal::BadProof))) => refusal(
+    match door.switchboard.ask(message, ANSWER_WITHIN).await {
+        Some(Ok(()) | Err(DoorRefusal::UnknownCall | DoorRefusal::NotNow)) => StatusCode::NO_CONTENT.into_response(),
+        Some(Err(DoorRefusal::BadProof)) => refusal(
             StatusCode::FORBIDDEN,
             "bad_proof",
             "the proof in the address does not match",
         ),
-        Ok(CallResult::Timeout | CallResult::SenderError) | Err(_) => refusal(
+        None => refusal(
             StatusCode::SERVICE_UNAVAILABLE,
             "unavailable",
             "the node cannot take callbacks now; send it again",

@@ -22,14 +22,13 @@ mod strict_json;
 
 use std::{path::PathBuf, sync::Arc};
 
-use actors::{agent::Agent, ports::store::Store, switchboard::SwitchboardMessage};
+use actors::{agent::Agent, node::Sibling, ports::store::Store, switchboard::SwitchboardMessage};
 use axum::{
     Router,
     http::StatusCode,
     middleware,
     routing::{get, post},
 };
-use ractor::ActorRef;
 
 /// Whether everything an agent names is configured.
 pub type Readiness = Arc<dyn Fn(&Agent) -> Result<(), String> + Send + Sync>;
@@ -40,7 +39,7 @@ pub struct RestState {
     /// Every row.
     pub store: Arc<dyn Store>,
     /// Takes commands for campaigns.
-    pub switchboard: ActorRef<SwitchboardMessage>,
+    pub switchboard: Sibling<SwitchboardMessage>,
     /// The carrier is the simulated exchange: launching calls nobody, and says so.
     pub carrier_is_simulated: bool,
     /// Says what an agent lacks to be launched: the setting, and what to do.

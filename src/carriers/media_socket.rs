@@ -7,6 +7,7 @@ use std::{ops::ControlFlow, sync::Arc, time::Duration};
 
 use actors::{
     id::AttemptId,
+    node::Sibling,
     ports::media_leg::{InboundItem, InboundQueue, MediaLeg, OutboundItem},
     switchboard::{DoorRefusal, SwitchboardMessage},
 };
@@ -15,7 +16,6 @@ use futures_util::{
     SinkExt, StreamExt,
     stream::{SplitSink, SplitStream},
 };
-use ractor::{ActorRef, rpc::CallResult};
 use tokio::{
     sync::{OwnedSemaphorePermit, mpsc},
     time::{Instant, timeout},
@@ -70,7 +70,7 @@ impl Claim {
 /// the socket, so that sockets nobody asked for are few.
 pub fn upgrade(
     socket: WebSocketUpgrade,
-    switchboard: ActorRef<SwitchboardMessage>,
+    switchboard: Sibling<SwitchboardMessage>,
     claim: Claim,
     permit: OwnedSemaphorePermit,
 ) -> axum::response::Response {
@@ -131,7 +131,7 @@ impl Fault {
 
 async fn serve(
     mut socket: WebSocket,
-    switchboard: ActorRef<SwitchboardMessage>,
+    switchboard: Sibling<SwitchboardMessage>,
     claim: Claim,
     permit: OwnedSemaphorePermit,
 ) {
@@ -203,7 +203,7 @@ fn event(message: &Message) -> Result<Option<Event>, Fault> {
 
 /// Offers the socket to the call it names.
 async fn take(
-    switchboard: &ActorRef<SwitchboardMessage>,
+    switchboard: &Sibling<SwitchboardMessage>,
     claim: Claim,
     inbound: &Inbound,
 ) -> Result<mpsc::Receiver<OutboundItem>, Fault> {
@@ -215,19 +215,19 @@ async fn take(
         outbound,
     };
     let answer = switchboard
-        .call(
+        .ask(
             |reply| SwitchboardMessage::Media {
                 attempt: claim.attempt,
                 proof: claim.proof,
                 leg,
                 reply,
             },
-            Some(ANSWER_WITHIN),
+            ANSWER_WITHIN,
         )
         .await;
     match answer {
-        Ok(CallResult::Success(taken)) => taken.map(|()| items).map_err(Fault::from),
-        Ok(CallResult::Timeout | CallResult::SenderError) | Err(_) => Err(Fault::Busy),
+        Some(taken) => taken.map(|()| items).map_err(Fault::from),
+        None => Err(Fault::Busy),
     }
 }
 

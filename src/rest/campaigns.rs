@@ -7,6 +7,8 @@ mod stream;
 pub mod variables;
 mod view;
 
+use std::time::Duration;
+
 use actors::{
     campaigns::CampaignCommand,
     id::{AccountId, CampaignId},
@@ -31,8 +33,8 @@ use super::{
 
 pub use stream::Answer;
 
-/// Milliseconds a command may take to its commit.
-const COMMAND_TIMEOUT_MS: u64 = 5_000;
+/// How long a command may take to its commit.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(5);
 
 const NOBODY_IS_CALLED: &str = "the carrier is simulated: nobody is really called";
 
@@ -169,10 +171,10 @@ pub async fn command(
         command,
         reply,
     };
-    match ractor::call_t!(state.switchboard, message, COMMAND_TIMEOUT_MS) {
-        Ok(answer) => Ok(answer?),
-        Err(error) => {
-            tracing::error!(%campaign, ?command, %error, "the node did not answer a command");
+    match state.switchboard.ask(message, COMMAND_TIMEOUT).await {
+        Some(answer) => Ok(answer?),
+        None => {
+            tracing::error!(%campaign, ?command, "the node did not answer a command");
             Err(ApiError::Unavailable(
                 "the node did not answer in time; try again".into(),
             ))

@@ -6,7 +6,7 @@ use ractor::{Actor, ActorRef};
 use tokio::{sync::broadcast, task::JoinHandle, time::Instant};
 
 use super::{
-    NodeMessage, NodeSnapshot,
+    NodeMessage, NodeSnapshot, Sibling,
     actor::{NodeActor, RootArguments, Siblings},
 };
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
     journal::{Backlog, Journal, LiveFact},
     lines::{LinesMessage, LinesSnapshot},
     ports::Ports,
-    switchboard::{SwitchboardMessage, ask},
+    switchboard::{INSPECTION, SwitchboardMessage},
 };
 
 /// Facts a slow reader of the live feed may lag behind before it misses some.
@@ -73,9 +73,8 @@ pub struct Node;
 
 /// A running node.
 pub struct NodeHandle {
-    /// The door, as it was at the start. It only passes messages on; should it ever crash, [`Self::door`] has the
-    /// new one.
-    pub switchboard: ActorRef<SwitchboardMessage>,
+    /// The door. It only passes messages on; should it ever crash, the same address leads to the new one.
+    pub switchboard: Sibling<SwitchboardMessage>,
     /// Facts as they happen.
     pub live: broadcast::Sender<LiveFact>,
     root: ActorRef<NodeMessage>,
@@ -102,13 +101,11 @@ impl Node {
             journal: journal.clone(),
             backlog,
         };
-        let failed = |error: String| NodeStartError(error);
         let (root, ended) = Actor::spawn(None, NodeActor, arguments)
             .await
-            .map_err(|e| failed(e.to_string()))?;
-        let switchboard = siblings.switchboard.get();
+            .map_err(|e| NodeStartError(e.to_string()))?;
         Ok(NodeHandle {
-            switchboard: switchboard.ok_or_else(|| failed("no switchboard".into()))?,
+            switchboard: siblings.switchboard.clone(),
             live,
             root,
             siblings,
@@ -119,14 +116,6 @@ impl Node {
 }
 
 impl NodeHandle {
-    /// The present door.
-    pub fn door(&self) -> ActorRef<SwitchboardMessage> {
-        self.siblings
-            .switchboard
-            .get()
-            .unwrap_or_else(|| self.switchboard.clone())
-    }
-
     /// Addresses of the tree's parts, for tests and figures.
     pub fn siblings(&self) -> &Siblings {
         &self.siblings
@@ -134,7 +123,9 @@ impl NodeHandle {
 
     /// Its figures; none when the tree is too busy or going down.
     pub async fn inspect(&self) -> Option<NodeSnapshot> {
-        ask(&self.siblings.switchboard, SwitchboardMessage::Inspect).await
+        let switchboard = &self.siblings.switchboard;
+        // It asks others in its turn, one after the other.
+        switchboard.ask(SwitchboardMessage::Inspect, 3 * INSPECTION).await
     }
 
     /// Takes no new work, places no new call, waits up to `grace` for calls to end by themselves, then hangs up the
@@ -152,7 +143,7 @@ impl NodeHandle {
     }
 
     async fn live_calls(&self) -> usize {
-        let lines: Option<LinesSnapshot> = ask(&self.siblings.lines, LinesMessage::Inspect).await;
+        let lines: Option<LinesSnapshot> = self.siblings.lines.ask(LinesMessage::Inspect, INSPECTION).await;
         lines.map_or(0, |lines| lines.calls.len() + lines.granted)
     }
 

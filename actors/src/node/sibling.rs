@@ -1,8 +1,21 @@
 //! The address of an actor that may be restarted: a dead child's `ActorRef` stays dead, so siblings look it up.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::{
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
 
-use ractor::{ActorRef, Message};
+use ractor::{ActorRef, Message, RpcReplyPort};
+use tokio::{
+    sync::oneshot,
+    time::{Instant, sleep, timeout_at},
+};
+
+/// How long a question waits for an actor that is not there: the first restarts of a minute take less.
+const RESTART: Duration = Duration::from_millis(500);
+
+/// How often it looks for it.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// Where an actor of the tree is reached now. Clones share the address.
 pub struct Sibling<M>(Arc<RwLock<Option<ActorRef<M>>>>);
@@ -42,6 +55,27 @@ impl<M: Message> Sibling<M> {
             return Err(Some(message));
         };
         actor.cast(message).map_err(undelivered)
+    }
+
+    /// Asks a question; none when there is no answer within the time. One that finds nobody waits for the actor's
+    /// restart; one that was taken and not answered is not asked again, as nobody knows what became of it.
+    pub async fn ask<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(RpcReplyPort<T>) -> M,
+        within: Duration,
+    ) -> Option<T> {
+        let now = Instant::now();
+        let (limit, restarted) = (now + within, now + RESTART.min(within));
+        let (reply, answer) = oneshot::channel();
+        let mut message = question(reply.into());
+        while let Err(back) = self.cast(message) {
+            message = back?;
+            if Instant::now() >= restarted {
+                return None;
+            }
+            sleep(LOOK_AGAIN).await;
+        }
+        timeout_at(limit, answer).await.ok()?.ok()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ractor::{Actor, ActorProcessingErr, ActorRef, Message, RpcReplyPort, rpc::CallResult};
+use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 
 use super::{DoorRefusal, SwitchboardMessage};
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// How long a figure is waited for.
-const INSPECTION: Duration = Duration::from_secs(1);
+pub(crate) const INSPECTION: Duration = Duration::from_secs(1);
 
 /// What the switchboard is started with.
 #[derive(Clone)]
@@ -113,23 +113,13 @@ impl SwitchboardArguments {
 }
 
 async fn inspect(of: SwitchboardArguments, reply: RpcReplyPort<NodeSnapshot>) {
-    let campaigns = ask(&of.campaigns, CampaignsMessage::Inspect).await.unwrap_or_default();
-    let lines: LinesSnapshot = ask(&of.lines, LinesMessage::Inspect).await.unwrap_or_default();
+    let campaigns = of.campaigns.ask(CampaignsMessage::Inspect, INSPECTION).await;
+    let lines: Option<LinesSnapshot> = of.lines.ask(LinesMessage::Inspect, INSPECTION).await;
+    let lines = lines.unwrap_or_default();
     let _ = reply.send(NodeSnapshot {
         live_calls: lines.calls.len(),
         lines: lines.lines,
-        campaigns,
+        campaigns: campaigns.unwrap_or_default(),
         draining: of.draining,
     });
-}
-
-/// Asks an actor of the tree for its figures; none when it is not there or does not answer in time.
-pub(crate) async fn ask<M: Message, T: Send + 'static>(
-    actor: &Sibling<M>,
-    question: impl FnOnce(RpcReplyPort<T>) -> M + Send,
-) -> Option<T> {
-    match actor.get()?.call(question, Some(INSPECTION)).await {
-        Ok(CallResult::Success(answer)) => Some(answer),
-        _ => None,
-    }
 }

@@ -227,3 +227,19 @@ async fn a_journal_that_dies_is_replaced_and_costs_no_fact() {
     }
     assert!(seen >= 10, "{seen}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_switchboard_that_dies_is_replaced_and_commands_and_callbacks_go_on() {
+    let world = World::new().await;
+    let node = world.node(3).await;
+    let (campaign, other) = (world.campaign(3).await, world.campaign_of(10..11, None).await);
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    node.siblings().switchboard.get().unwrap().kill();
+    until("answered calls", async || world.carrier.sockets() == 3).await;
+    node.siblings().switchboard.get().unwrap().kill();
+    // Not waited for: the command comes while nobody is there.
+    tokio::task::yield_now().await;
+    let row = world.command(&node, other, CampaignCommand::Launch).await.unwrap();
+    assert_eq!(row.status, CampaignStatus::Running);
+    assert_eq!(figures(&node).await.live_calls, 3);
+}

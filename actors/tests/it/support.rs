@@ -146,17 +146,17 @@ pub async fn command_as(
     campaign: CampaignId,
     command: CampaignCommand,
 ) -> Result<CampaignRow, CommandError> {
-    ractor::call!(node.switchboard, |reply| SwitchboardMessage::Command {
+    let message = |reply| SwitchboardMessage::Command {
         account,
         campaign,
         command,
-        reply
-    })
-    .unwrap()
+        reply,
+    };
+    node.switchboard.ask(message, Duration::from_secs(600)).await.unwrap()
 }
 
 pub async fn figures(node: &NodeHandle) -> NodeSnapshot {
-    ractor::call!(node.switchboard, SwitchboardMessage::Inspect).unwrap()
+    node.inspect().await.unwrap()
 }
 
 pub async fn new_account(store: &MemoryStore, email: &str) -> AccountId {

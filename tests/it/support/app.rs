@@ -4,7 +4,9 @@ use std::{net::SocketAddr, sync::Arc};
 
 use actors::{
     id::AccountId,
+    node::Sibling,
     ports::store::{Account, NewAccount, Store},
+    switchboard::SwitchboardMessage,
     testkit::memory_store::MemoryStore,
     time::{Timestamp, TokioClock},
 };
@@ -30,6 +32,8 @@ pub struct TestApp {
     pub address: SocketAddr,
     pub store: Arc<MemoryStore>,
     pub node: FakeNode,
+    /// Where the handlers find the node.
+    pub door: Sibling<SwitchboardMessage>,
     pub account: Account,
     /// Speaks for `account`.
     pub client: Client,
@@ -46,6 +50,7 @@ impl TestApp {
         let store = Arc::new(MemoryStore::new(Arc::new(TokioClock::starting_at(START))));
         let node = FakeNode::default();
         let state = state(store.clone(), &node).await;
+        let door = state.switchboard.clone();
         let routes = rest::routes(state).route(PANICS, get(panics));
         let (address, shutdown, server) = serve_router(rest::with_envelope(routes), limits).await;
         let (account, key) = new_account(&*store, "ada@example.com").await;
@@ -54,6 +59,7 @@ impl TestApp {
             client: Client::new(&format!("http://{address}"), &key),
             store,
             node,
+            door,
             account,
             server,
             _shutdown: shutdown,
@@ -78,7 +84,7 @@ impl TestApp {
 /// What handlers need, around any store.
 pub async fn state(store: Arc<dyn Store>, node: &FakeNode) -> RestState {
     RestState {
-        switchboard: node.spawn(store.clone()).await,
+        switchboard: node.spawn(store.clone()).await.into(),
         store,
         carrier_is_simulated: true,
         readiness: Arc::new(|agent| match agent.conversation_config.agent.prompt.llm.as_str() {

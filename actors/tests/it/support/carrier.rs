@@ -9,6 +9,7 @@ use std::{
 
 use actors::{
     id::AttemptId,
+    node::Sibling,
     phone_number::PhoneNumber,
     ports::{
         carrier::{CallProgress, Carrier, CarrierCallId, CarrierError, DialError, DialRequest, EndCause, ListedCall},
@@ -19,8 +20,10 @@ use actors::{
     time::Timestamp,
 };
 use async_trait::async_trait;
-use ractor::ActorRef;
 use tokio::time::Instant;
+
+/// How long it waits for the node to take a callback.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// What the callees do.
 #[derive(Debug, Clone, Default)]
@@ -46,7 +49,7 @@ struct Seen {
     listing: Vec<ListedCall>,
     listings_failing: usize,
     sockets: HashMap<AttemptId, FakeSocket>,
-    door: Option<ActorRef<SwitchboardMessage>>,
+    door: Option<Sibling<SwitchboardMessage>>,
 }
 
 /// The carrier.
@@ -58,7 +61,7 @@ impl ScriptedCarrier {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn set_door(&self, door: ActorRef<SwitchboardMessage>) {
+    pub fn set_door(&self, door: Sibling<SwitchboardMessage>) {
         self.seen().door = Some(door);
     }
 
@@ -98,16 +101,17 @@ impl ScriptedCarrier {
     }
 }
 
-async fn callee(seen: Arc<Mutex<Seen>>, door: ActorRef<SwitchboardMessage>, dial: DialRequest, callees: Callees) {
+async fn callee(seen: Arc<Mutex<Seen>>, door: Sibling<SwitchboardMessage>, dial: DialRequest, callees: Callees) {
     let attempt = dial.attempt;
     let tell = async |progress| {
         let proof = dial.status_token.clone();
-        let _ = ractor::call!(door, |reply| SwitchboardMessage::Progress {
+        let message = |reply| SwitchboardMessage::Progress {
             attempt,
             proof,
             progress,
-            reply
-        });
+            reply,
+        };
+        let _ = door.ask(message, PATIENCE).await;
     };
     match callees {
         Callees::Busy(after) => {
@@ -120,13 +124,13 @@ async fn callee(seen: Arc<Mutex<Seen>>, door: ActorRef<SwitchboardMessage>, dial
             tell(CallProgress::Answered).await;
             let (leg, socket): (MediaLeg, FakeSocket) = media_leg();
             let proof = dial.media_token.clone();
-            let taken = ractor::call!(door, |reply| SwitchboardMessage::Media {
+            let message = |reply| SwitchboardMessage::Media {
                 attempt,
                 proof,
                 leg,
-                reply
-            });
-            if matches!(taken, Ok(Ok(()))) {
+                reply,
+            };
+            if let Some(Ok(())) = door.ask(message, PATIENCE).await {
                 let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
                 seen.sockets.insert(attempt, socket);
             }
