@@ -186,4 +186,32 @@ mod tests {
         assert_eq!((progress.pending, progress.cancelled), (1, 1));
         assert_eq!(scene.store.remaining(campaign).await.unwrap().later, 0);
     }
+
+    #[tokio::test]
+    async fn a_retry_that_a_stop_found_claimed_is_cancelled_when_it_is_given_back() {
+        for way in ["release", "permit", "not_sent", "not_sent after the permit"] {
+            let (scene, campaign, retry) = with_retry().await;
+            scene.clock.advance(Duration::from_secs(60));
+            let claim = scene.claim_one(campaign).await;
+            assert_eq!(claim.attempt, retry);
+            if way.contains("after") {
+                scene.permit(claim).await.unwrap();
+            }
+            scene.turn(campaign, CampaignStatus::Stopped).await;
+            match way {
+                "release" => scene.store.release(&[claim]).await.unwrap(),
+                "permit" => assert_eq!(scene.permit(claim).await, Ok(Permit::CampaignNotRunning)),
+                _ => scene.store.not_sent(claim, 60_000).await.unwrap(),
+            }
+            let row = scene.store.conversation(scene.account, retry).await.unwrap();
+            assert_eq!(
+                (row.status, row.carrier),
+                (ConversationStatus::Cancelled, None),
+                "{way}"
+            );
+            let progress = scene.store.progress(campaign).await.unwrap();
+            assert_eq!((progress.pending, progress.cancelled), (1, 1), "{way}");
+            assert_eq!(scene.store.remaining(campaign).await.unwrap().later, 0, "{way}");
+        }
+    }
 }

@@ -54,6 +54,7 @@ macro_rules! store_conformance {
             an_unsent_attempt_waits_and_is_claimed_again
             progress_and_remaining_add_up
             a_stop_cancels_what_waits
+            a_stop_leaves_nothing_of_what_it_found_claimed
             a_permit_is_given_once_with_its_token
             a_permit_is_refused_when_the_campaign_stopped
             a_permit_is_refused_for_do_not_call

@@ -1,10 +1,10 @@
 //! What follows a claim or a permit: giving back, the call's progress, the outcome.
 
 use actors::{
-    id::CampaignId,
+    id::{AttemptId, CampaignId},
     ports::{
         carrier::CarrierCallId,
-        store::{AttemptState, Claim, ConversationStatus, Outcome, StoreError, StoreResult},
+        store::{AttemptState, CampaignStatus, Claim, ConversationStatus, Outcome, StoreError, StoreResult},
     },
     time::Timestamp,
 };
@@ -28,18 +28,56 @@ pub(super) async fn release(mut work: Work<'_>, claims: Vec<Claim>) -> StoreResu
     Ok(())
 }
 
-/// A claim given back unsent: the row of a contact's first attempt goes, a later one is queued again.
+/// The states in which nothing was sent, as whoever holds the claim knows.
+const UNSENT: &str = "('claimed', 'dialing')";
+
+/// What decides where an attempt goes that was not sent.
+struct Standing {
+    first: bool,
+    stopped: bool,
+}
+
+async fn standing(work: &mut Work<'_>, attempt: AttemptId) -> StoreResult<Standing> {
+    let permit_lock = work.dialect.permit_lock;
+    let query = composed(format!(
+        "SELECT a.attempt_no, c.status FROM attempts a JOIN campaigns c ON c.id = a.campaign \
+         WHERE a.id = $1{permit_lock}"
+    ));
+    let query = query.bind(attempt.to_string()).fetch_optional(&mut *work.conn);
+    let row = query.await.map_err(unavailable)?.ok_or(StoreError::Fenced)?;
+    Ok(Standing {
+        first: row.int("attempt_no")? == 1,
+        stopped: row.text("status")? == CampaignStatus::Stopped.as_str(),
+    })
+}
+
+/// A claim given back unsent: the row of a contact's first attempt goes, a later one is queued again, or ends
+/// cancelled if the campaign was stopped meanwhile.
 pub(super) async fn give_back(work: &mut Work<'_>, claim: Claim) -> StoreResult<()> {
-    let row = sqlx::query("SELECT attempt_no FROM attempts WHERE id = $1")
-        .bind(claim.attempt.to_string())
-        .fetch_optional(&mut *work.conn)
-        .await
-        .map_err(unavailable)?;
-    if row.ok_or(StoreError::Fenced)?.int("attempt_no")? > 1 {
-        return requeue(work, claim, None).await;
+    match standing(work, claim.attempt).await? {
+        Standing { first: true, .. } => forget(work, claim, "('claimed')").await,
+        Standing { stopped: true, .. } => cancel(work, claim).await,
+        Standing { .. } => requeue(work, claim, None).await,
     }
-    let held = Guarded::delete(claim, "('claimed')").run(work, |query| query).await?;
+}
+
+/// The contact is as if it had never been claimed.
+async fn forget(work: &mut Work<'_>, claim: Claim, states: &str) -> StoreResult<()> {
+    let held = Guarded::delete(claim, states).run(work, |query| query).await?;
     campaign_contacts::set_untried(work, &held.contact).await
+}
+
+/// What a stop wants of an attempt that it found claimed.
+async fn cancel(work: &mut Work<'_>, claim: Claim) -> StoreResult<()> {
+    let now = work.now.0;
+    let update = Guarded::update(
+        claim,
+        "state = 'final', status = 'cancelled', ended_at = $4, started_at = due_at, dialing_at = NULL, \
+         dial_token = NULL, carrier = NULL, caller_id = NULL",
+        UNSENT,
+    );
+    let held = update.run(work, |query| query.bind(now)).await?;
+    campaign_contacts::set_state(work, &held.contact, ContactState::Cancelled, false).await
 }
 
 /// Back to the queue under the next epoch; due at `due_at`, or when it was before.
@@ -48,15 +86,21 @@ pub(super) async fn requeue(work: &mut Work<'_>, claim: Claim, due_at: Option<Ti
         claim,
         "state = 'queued', status = 'scheduled', owner = NULL, epoch = epoch + 1, due_at = COALESCE($4, due_at), \
          started_at = COALESCE($4, due_at), dialing_at = NULL, dial_token = NULL, carrier = NULL, caller_id = NULL",
-        "('claimed', 'dialing')",
+        UNSENT,
     );
     let held = update.run(work, |query| query.bind(due_at.map(|at| at.0))).await?;
     campaign_contacts::set_state(work, &held.contact, ContactState::Pending, false).await
 }
 
 pub(super) async fn not_sent(mut work: Work<'_>, claim: Claim, delay_ms: i64) -> StoreResult<()> {
-    let due_at = Timestamp(work.now.0 + delay_ms * 1_000);
-    requeue(&mut work, claim, Some(due_at)).await
+    match standing(&mut work, claim.attempt).await? {
+        Standing { stopped: false, .. } => {
+            let due_at = Timestamp(work.now.0 + delay_ms * 1_000);
+            requeue(&mut work, claim, Some(due_at)).await
+        }
+        Standing { first: true, .. } => forget(&mut work, claim, UNSENT).await,
+        Standing { .. } => cancel(&mut work, claim).await,
+    }
 }
 
 pub(super) async fn dialed(mut work: Work<'_>, claim: Claim, call: CarrierCallId) -> StoreResult<()> {

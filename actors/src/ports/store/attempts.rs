@@ -114,7 +114,7 @@ pub enum Permit {
         /// New with every permit.
         token: DialToken,
     },
-    /// The campaign no longer runs. The attempt is queued again, or gone if it was the contact's first.
+    /// The campaign no longer runs. The attempt was given back as by [`AttemptStore::release`].
     CampaignNotRunning,
     /// The number is on the do-not-call list: final, `cancelled`, `do-not-call`.
     DoNotCall,
@@ -231,13 +231,15 @@ pub trait AttemptStore: Send + Sync {
     /// order (their first attempt's row is made here). Empty when the campaign does not run.
     async fn claim(&self, node: NodeId, campaign: CampaignId, limit: i64) -> StoreResult<Vec<ClaimedAttempt>>;
 
-    /// Gives claims back unsent: queued again with epoch + 1, or gone if it was the contact's first attempt.
+    /// Gives claims back unsent: gone if it was the contact's first attempt, else queued again with epoch + 1, or
+    /// `cancelled` if the campaign was stopped meanwhile.
     async fn release(&self, claims: &[Claim]) -> StoreResult<()>;
 
     /// All checks and the step to `dialing` in one transaction, on disk when it returns. `Fenced`.
     async fn permit(&self, claim: Claim, request: PermitRequest) -> StoreResult<Permit>;
 
-    /// The permit was not used: certainly nothing was sent. Queued again after `delay_ms`, epoch + 1. `Fenced`.
+    /// The permit was not used: certainly nothing was sent. Queued again after `delay_ms`, epoch + 1; given
+    /// back as by [`AttemptStore::release`] if the campaign was stopped meanwhile. `Fenced`.
     async fn not_sent(&self, claim: Claim, delay_ms: i64) -> StoreResult<()>;
 
     /// The carrier gave the call an id. `Fenced`, `Exists("call")`.

@@ -143,7 +143,7 @@ impl Tables {
     fn refuse(&mut self, id: AttemptId, refusal: &Permit, now: Timestamp) {
         match refusal {
             Permit::Granted { .. } => {}
-            Permit::CampaignNotRunning => self.give_back(id),
+            Permit::CampaignNotRunning => self.give_back(id, now),
             Permit::DoNotCall => self.cancel(id, Some("do-not-call"), now),
             Permit::Restricted => self.cancel(id, Some("restricted"), now),
             Permit::NumberBusy => self.requeue(id, Some(now.plus(NUMBER_BUSY_DELAY))),
@@ -191,7 +191,7 @@ impl AttemptStore for MemoryStore {
             if sent {
                 orphans.extend(tables.orphan(id, node));
             } else {
-                tables.give_back(id);
+                tables.give_back(id, self.now());
             }
         }
         Ok(orphans)
@@ -221,7 +221,7 @@ impl AttemptStore for MemoryStore {
                 .held(*claim)
                 .is_ok_and(|entry| entry.state == AttemptState::Claimed)
             {
-                tables.give_back(claim.attempt);
+                tables.give_back(claim.attempt, self.now());
             }
         }
         Ok(())
@@ -254,8 +254,13 @@ impl AttemptStore for MemoryStore {
             AttemptState::Claimed | AttemptState::Dialing => {}
             _ => return Err(StoreError::Fenced),
         }
-        let due_at = Timestamp(self.now().0 + delay_ms * 1_000);
-        tables.requeue(claim.attempt, Some(due_at));
+        let now = self.now();
+        let campaign = tables.held(claim)?.campaign;
+        if tables.is_stopped(campaign) {
+            tables.give_back(claim.attempt, now);
+        } else {
+            tables.requeue(claim.attempt, Some(Timestamp(now.0 + delay_ms * 1_000)));
+        }
         Ok(())
     }
 
@@ -362,5 +367,56 @@ impl AttemptStore for MemoryStore {
         let entry = tables.attempts.get(&attempt).filter(|entry| entry.is_sent());
         let token = entry.and_then(|entry| entry.dial_token.clone());
         token.ok_or(StoreError::NotFound)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{
+        ports::store::{CampaignStatus, RecordStore},
+        testkit::store_conformance::{Fixture, ManualClock, Scene},
+    };
+
+    /// A contact's second attempt, claimed, and with its permit if so wished, in a campaign that is then stopped.
+    async fn claimed_retry_at_a_stop(permitted: bool) -> (Scene, CampaignId, Claim) {
+        let clock = Arc::new(ManualClock::new());
+        let store = Arc::new(MemoryStore::new(clock.clone()));
+        let fixture = Fixture {
+            store: store.clone(),
+            clock,
+        };
+        let scene = fixture.scene().await;
+        let campaign = scene.running(0..2).await;
+        let claim = scene.claim_one(campaign).await;
+        store.locked().attempts.get_mut(&claim.attempt).unwrap().attempt_no = 2;
+        if permitted {
+            scene.permit(claim).await.unwrap();
+        }
+        scene.turn(campaign, CampaignStatus::Stopped).await;
+        (scene, campaign, claim)
+    }
+
+    #[tokio::test]
+    async fn a_retry_that_a_stop_found_claimed_is_cancelled_when_it_is_given_back() {
+        for way in ["release", "permit", "not_sent", "not_sent after the permit"] {
+            let (scene, campaign, claim) = claimed_retry_at_a_stop(way.contains("after")).await;
+            match way {
+                "release" => scene.store.release(&[claim]).await.unwrap(),
+                "permit" => assert_eq!(scene.permit(claim).await, Ok(Permit::CampaignNotRunning)),
+                _ => scene.store.not_sent(claim, 60_000).await.unwrap(),
+            }
+            let row = scene.store.conversation(scene.account, claim.attempt).await.unwrap();
+            assert_eq!(
+                (row.status, row.carrier),
+                (ConversationStatus::Cancelled, None),
+                "{way}"
+            );
+            let progress = scene.store.progress(campaign).await.unwrap();
+            assert_eq!((progress.pending, progress.cancelled), (1, 1), "{way}");
+            assert_eq!(scene.store.remaining(campaign).await.unwrap().later, 0, "{way}");
+        }
     }
 }

@@ -142,6 +142,11 @@ impl Tables {
             .is_ok_and(|entry| entry.row.status == CampaignStatus::Running)
     }
 
+    pub(super) fn is_stopped(&self, id: CampaignId) -> bool {
+        self.visible(id)
+            .is_ok_and(|entry| entry.row.status == CampaignStatus::Stopped)
+    }
+
     /// The attempt behind a claim that still holds and is not over.
     pub(super) fn held(&mut self, claim: Claim) -> StoreResult<&mut AttemptEntry> {
         let entry = self.attempts.get_mut(&claim.attempt).ok_or(StoreError::Fenced)?;
@@ -171,12 +176,15 @@ impl Tables {
         }
     }
 
-    /// A claim given back unsent: a contact's first attempt goes, a later one is queued again.
-    pub(super) fn give_back(&mut self, id: AttemptId) {
-        match self.attempts.get(&id).map(|entry| entry.attempt_no) {
-            Some(1) => self.forget(id),
-            Some(_) => self.requeue(id, None),
-            None => {}
+    /// A claim given back unsent: a contact's first attempt goes, a later one is queued again, or ends cancelled if
+    /// the campaign was stopped meanwhile.
+    pub(super) fn give_back(&mut self, id: AttemptId, now: Timestamp) {
+        let Some(entry) = self.attempts.get(&id) else { return };
+        let stopped = self.is_stopped(entry.campaign);
+        match (entry.attempt_no, stopped) {
+            (1, _) => self.forget(id),
+            (_, true) => self.cancel(id, None, now),
+            (_, false) => self.requeue(id, None),
         }
     }
 
@@ -216,6 +224,10 @@ impl Tables {
         entry.status = Some(ConversationStatus::Cancelled);
         entry.error = error.map(str::to_owned);
         entry.ended_at = Some(now);
+        entry.dialing_at = None;
+        entry.dial_token = None;
+        entry.carrier = None;
+        entry.caller_id = None;
         let (campaign, index) = (entry.campaign, entry.contact_index);
         self.unfinished.remove(&id);
         self.set_contact_state(campaign, index, ContactState::Cancelled);
