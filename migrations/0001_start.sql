@@ -112,6 +112,8 @@ CREATE TABLE attempts (
     state TEXT NOT NULL,
     owner TEXT,
     epoch BIGINT NOT NULL,
+    -- When it was claimed last.
+    claimed_at BIGINT,
     dial_token TEXT,
     due_at BIGINT NOT NULL,
     -- When it was dialed; before that, when it is due.

@@ -5,6 +5,7 @@ mod backoff;
 mod boot;
 mod guard;
 mod handle;
+mod reaper;
 mod sibling;
 mod snapshot;
 

@@ -45,6 +45,11 @@ impl AttemptStore for SqlStore {
         self.write(move |work| Box::pin(steps::release(work, claims))).await
     }
 
+    async fn stale_claims(&self, node: NodeId, older_than_ms: i64) -> StoreResult<Vec<Claim>> {
+        self.read(move |work| Box::pin(claim::stale(work, node, older_than_ms)))
+            .await
+    }
+
     async fn permit(&self, claim: Claim, request: PermitRequest) -> StoreResult<Permit> {
         let permit = self
             .write(move |work| Box::pin(permit::permit(work, claim, request)))

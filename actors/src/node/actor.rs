@@ -6,7 +6,7 @@ use std::{collections::HashMap, time::Duration};
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, SpawnErr, SupervisionEvent};
 use tokio::time::Instant;
 
-use super::{NodeSettings, Restarts, Sibling, TaskGuard, boot};
+use super::{NodeSettings, Restarts, Sibling, TaskGuard, boot, reaper};
 use crate::{
     campaigns::{CampaignsActor, CampaignsArguments, CampaignsMessage},
     journal::{Backlog, Journal, JournalActor, JournalArguments, JournalMessage},
@@ -257,6 +257,8 @@ impl NodeState {
         let (ports, node) = (self.with.ports.clone(), self.with.settings.node);
         self.tasks
             .push(TaskGuard::spawn(boot::heartbeat(me.clone(), ports.clone(), node)));
+        let reaping = reaper::reap(ports.clone(), node, self.registry.clone());
+        self.tasks.push(TaskGuard::spawn(reaping));
         self.tasks.push(TaskGuard::spawn(boot::take_over(ports, node)));
         if self.draining.is_none() {
             let _ = self.with.siblings.campaigns.cast(CampaignsMessage::Resume);

@@ -14,6 +14,7 @@ mod fixture;
 mod orphans;
 mod permits;
 mod records;
+mod returns;
 
 pub use attempts::*;
 pub use campaigns::*;
@@ -22,6 +23,7 @@ pub use fixture::*;
 pub use orphans::*;
 pub use permits::*;
 pub use records::*;
+pub use returns::*;
 
 /// Makes one test of each check: `store_conformance!(fixture)`, where `async fn fixture() -> (Fixture, impl Sized)`
 /// opens an empty store; what comes beside the fixture is dropped after the check. Further tokens are the tests'
@@ -47,6 +49,7 @@ macro_rules! store_conformance {
             only_a_running_campaign_is_claimed_from
             many_claimers_get_every_contact_once
             released_contacts_are_as_if_never_claimed
+            stale_claims_are_the_nodes_own_old_and_unsent_ones
             a_claim_is_fenced_by_owner_and_epoch
             a_finished_attempt_takes_no_further_write
             the_state_only_moves_forward

@@ -5,6 +5,7 @@ use std::time::Duration;
 use actors::{
     campaigns::CampaignCommand,
     id::{AttemptId, CampaignId, NodeId},
+    node::NodeSettings,
     ports::{
         carrier::{CarrierCallId, ListedCall},
         store::{
@@ -13,7 +14,9 @@ use actors::{
     },
 };
 
-use crate::support::{World, contact, until};
+use tokio::time::Instant;
+
+use crate::support::{Callees, World, contact, until};
 
 /// A campaign of one contact whose attempt a process that is now dead had brought to `dialing`.
 async fn left_dialing(world: &World) -> (CampaignId, ClaimedAttempt) {
@@ -138,4 +141,37 @@ async fn a_node_comes_up_with_the_store_away_and_takes_commands_when_it_is_back(
     tokio::time::sleep(Duration::from_secs(6)).await;
     let row = world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
     assert_eq!(row.status, CampaignStatus::Running);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_whose_answer_was_lost_is_dialed_after_a_minute() {
+    let world = World::new().await;
+    world.carrier.callees(Callees::Busy(Duration::from_secs(5)));
+    let settings = NodeSettings {
+        lines: 1,
+        ..NodeSettings::default()
+    };
+    let myself = settings.node;
+    let node = world.node_with(settings).await;
+    let campaign = world.campaign(3).await;
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    until("a dial", async || world.carrier.dials().len() == 1).await;
+    let lost = world.store.claim(myself, campaign, 1).await.unwrap().remove(0);
+    let lost_at = Instant::now();
+    until("the other dials", async || world.carrier.dials().len() == 2).await;
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    assert_eq!(world.carrier.dials().len(), 2);
+    assert_eq!(world.status(campaign).await, CampaignStatus::Running);
+    until("completion", async || {
+        world.status(campaign).await == CampaignStatus::Completed
+    })
+    .await;
+    let (dialed_at, dial) = world.carrier.dials().remove(2);
+    assert_eq!(dial.to, lost.contact.phone_number);
+    let waited = dialed_at.duration_since(lost_at);
+    assert!(
+        Duration::from_secs(60) <= waited && waited < Duration::from_secs(82),
+        "{waited:?}"
+    );
+    assert_eq!(world.carrier.dials().len(), 3);
 }

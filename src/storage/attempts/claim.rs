@@ -5,6 +5,8 @@ use actors::{
     ports::store::{CampaignContact, Claim, ClaimedAttempt, Remaining, StoreError, StoreResult},
 };
 
+use sqlx::any::AnyRow;
+
 use crate::storage::{
     Work, campaign_contacts,
     rows::{Columns, ROWS_PER_INSERT, affected, composed, insert_rows, unavailable},
@@ -49,7 +51,7 @@ async fn claim_due(work: &mut Work<'_>, source: &Source, limit: i64) -> StoreRes
     let skip_locked = work.dialect.skip_locked;
     // The outer WHERE repeats the tests: on PostgreSQL the inner one may have seen an older row.
     let query = composed(format!(
-        "UPDATE attempts SET state = 'claimed', owner = $1, epoch = epoch + 1 \
+        "UPDATE attempts SET state = 'claimed', owner = $1, epoch = epoch + 1, claimed_at = $3 \
          WHERE state = 'queued' AND EXISTS (SELECT 1 FROM campaigns c WHERE c.id = $2 AND c.status = 'running') \
          AND id IN (SELECT id FROM attempts WHERE campaign = $2 AND state = 'queued' AND due_at <= $3 \
                     ORDER BY due_at, id LIMIT $4{skip_locked}) \
@@ -135,9 +137,9 @@ async fn claim_untried(work: &mut Work<'_>, source: &Source, limit: i64) -> Stor
 async fn insert_claimed(work: &mut Work<'_>, claimed: &[ClaimedAttempt]) -> StoreResult<()> {
     let mut insert = insert_rows(
         "INSERT INTO attempts (id, account, agent, campaign, contact_index, attempt_no, kind, phone_number, state, \
-         owner, epoch, due_at, started_at, status, voicemail, transferred, collected, created_at) VALUES",
+         owner, epoch, claimed_at, due_at, started_at, status, voicemail, transferred, collected, created_at) VALUES",
         claimed.len(),
-        18,
+        19,
         "",
     );
     for attempt in claimed {
@@ -153,6 +155,7 @@ async fn insert_claimed(work: &mut Work<'_>, claimed: &[ClaimedAttempt]) -> Stor
             .bind("claimed")
             .bind(attempt.claim.owner.to_string())
             .bind(attempt.claim.epoch)
+            .bind(work.now.0)
             .bind(work.now.0)
             .bind(work.now.0)
             .bind("scheduled")
@@ -179,6 +182,33 @@ async fn mark_claimed(work: &mut Work<'_>, source: &Source, claimed: &[ClaimedAt
         marked if marked == claimed.len() as u64 => Ok(()),
         _ => Err(StoreError::Stale),
     }
+}
+
+/// Most claims that are given out as stale at once.
+const STALE: i64 = 1_000;
+
+/// Claims of `node` that have waited for their permit for so long. The list of states lets the small index of what is
+/// held answer.
+pub(super) async fn stale(work: Work<'_>, node: NodeId, older_than_ms: i64) -> StoreResult<Vec<Claim>> {
+    let rows = sqlx::query(
+        "SELECT id, epoch FROM attempts \
+         WHERE owner = $1 AND state IN ('claimed', 'dialing', 'dialed', 'answered', 'unknown') AND state = 'claimed' \
+         AND claimed_at <= $2 ORDER BY claimed_at, id LIMIT $3",
+    )
+    .bind(node.to_string())
+    .bind(work.now.0 - older_than_ms * 1_000)
+    .bind(STALE)
+    .fetch_all(work.conn)
+    .await
+    .map_err(unavailable)?;
+    let claim = |row: &AnyRow| {
+        Ok(Claim {
+            attempt: row.id("id")?,
+            owner: node,
+            epoch: row.int("epoch")?,
+        })
+    };
+    rows.iter().map(claim).collect()
 }
 
 pub(super) async fn remaining(work: Work<'_>, campaign: CampaignId) -> StoreResult<Remaining> {

@@ -235,6 +235,10 @@ pub trait AttemptStore: Send + Sync {
     /// `cancelled` if the campaign was stopped meanwhile.
     async fn release(&self, claims: &[Claim]) -> StoreResult<()>;
 
+    /// The oldest of this node's claims that are `older_than_ms` old and for which no permit was asked, at most a
+    /// thousand. One that no call and no campaign knows of was lost on its way: it is to be released.
+    async fn stale_claims(&self, node: NodeId, older_than_ms: i64) -> StoreResult<Vec<Claim>>;
+
     /// All checks and the step to `dialing` in one transaction, on disk when it returns. `Fenced`.
     async fn permit(&self, claim: Claim, request: PermitRequest) -> StoreResult<Permit>;
 

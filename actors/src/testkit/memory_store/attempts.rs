@@ -54,6 +54,7 @@ impl Tables {
             state: AttemptState::Queued,
             owner: None,
             epoch: 0,
+            claimed_at: None,
             due_at: now,
             dialing_at: None,
             answered_at: None,
@@ -77,9 +78,10 @@ impl Tables {
         Some(id)
     }
 
-    fn take(&mut self, id: AttemptId, node: NodeId) -> Option<ClaimedAttempt> {
+    fn take(&mut self, id: AttemptId, node: NodeId, now: Timestamp) -> Option<ClaimedAttempt> {
         let entry = self.attempts.get_mut(&id)?;
         entry.state = AttemptState::Claimed;
+        entry.claimed_at = Some(now);
         entry.owner = Some(node);
         entry.epoch += 1;
         let (campaign, index) = (entry.campaign, entry.contact_index);
@@ -211,7 +213,7 @@ impl AttemptStore for MemoryStore {
         for index in untried.copied().collect::<Vec<_>>() {
             ids.extend(tables.first_attempt(campaign, index, now));
         }
-        Ok(ids.into_iter().filter_map(|id| tables.take(id, node)).collect())
+        Ok(ids.into_iter().filter_map(|id| tables.take(id, node, now)).collect())
     }
 
     async fn release(&self, claims: &[Claim]) -> StoreResult<()> {
@@ -225,6 +227,24 @@ impl AttemptStore for MemoryStore {
             }
         }
         Ok(())
+    }
+
+    async fn stale_claims(&self, node: NodeId, older_than_ms: i64) -> StoreResult<Vec<Claim>> {
+        let tables = self.open()?;
+        let until = Timestamp(self.now().0 - older_than_ms * 1_000);
+        let attempts = tables.unfinished.iter().filter_map(|id| tables.attempts.get(id));
+        let own = attempts.filter(|entry| entry.state == AttemptState::Claimed && entry.owner == Some(node));
+        let mut stale: Vec<_> = own
+            .filter_map(|entry| Some((entry.claimed_at.filter(|at| *at <= until)?, entry.id, entry.epoch)))
+            .collect();
+        stale.sort_unstable();
+        stale.truncate(1_000);
+        let claims = stale.into_iter().map(|(_, attempt, epoch)| Claim {
+            attempt,
+            owner: node,
+            epoch,
+        });
+        Ok(claims.collect())
     }
 
     async fn permit(&self, claim: Claim, request: PermitRequest) -> StoreResult<Permit> {
@@ -376,7 +396,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        ports::store::{CampaignStatus, RecordStore},
+        ports::store::CampaignStatus,
         testkit::store_conformance::{Fixture, ManualClock, Scene},
     };
 

@@ -78,6 +78,7 @@ pub(super) struct AttemptEntry {
     pub(super) state: AttemptState,
     pub(super) owner: Option<NodeId>,
     pub(super) epoch: i64,
+    pub(super) claimed_at: Option<Timestamp>,
     pub(super) due_at: Timestamp,
     pub(super) dialing_at: Option<Timestamp>,
     pub(super) answered_at: Option<Timestamp>,

@@ -8,8 +8,7 @@ use crate::{
     ports::{
         carrier::CarrierCallId,
         store::{
-            CampaignStatus, Claim, ConversationFilter, ConversationStatus, Outcome, Permit, Progress, Remaining,
-            StoreError,
+            CampaignStatus, Claim, ConversationFilter, ConversationStatus, Outcome, Progress, Remaining, StoreError,
         },
     },
     time::Clock,
@@ -324,34 +323,4 @@ pub async fn a_stop_cancels_what_waits(fixture: Fixture) {
     scene.turn(campaign, CampaignStatus::Running).await;
     let indexes: Vec<_> = scene.claim(campaign, 9).await.iter().map(|a| a.contact_index).collect();
     assert_eq!(indexes, [0, 2]);
-}
-
-pub async fn a_stop_leaves_nothing_of_what_it_found_claimed(fixture: Fixture) {
-    let scene = fixture.scene().await;
-    let campaign = scene.running(0..4).await;
-    let released = scene.claim_one(campaign).await;
-    let refused = scene.claim_one(campaign).await;
-    let not_sent = scene.dialing(campaign).await;
-    let put_off = scene.dialing(campaign).await;
-    scene.store.not_sent(put_off, 0).await.unwrap();
-    let put_off = scene.claim_one(campaign).await;
-    scene.turn(campaign, CampaignStatus::Stopped).await;
-    scene.store.release(&[released, put_off]).await.unwrap();
-    assert_eq!(scene.permit(refused).await, Ok(Permit::CampaignNotRunning));
-    scene.store.not_sent(not_sent, 60_000).await.unwrap();
-    let left = scene
-        .store
-        .conversations(scene.account, ConversationFilter::default(), 9);
-    assert_eq!(left.await, Ok(vec![]));
-    let progress = Progress {
-        pending: 4,
-        ..Progress::default()
-    };
-    assert_eq!(scene.store.progress(campaign).await, Ok(progress));
-    let remaining = scene.store.remaining(campaign).await.unwrap();
-    assert_eq!((remaining.due, remaining.later, remaining.open), (4, 0, 0));
-    assert_eq!(scene.store.not_sent(not_sent, 0).await, Err(StoreError::Fenced));
-    scene.turn(campaign, CampaignStatus::Running).await;
-    let indexes: Vec<_> = scene.claim(campaign, 9).await.iter().map(|a| a.contact_index).collect();
-    assert_eq!(indexes, [0, 1, 2, 3]);
 }

@@ -93,6 +93,7 @@ slowly! {
         take_orphans(node: NodeId) -> Vec<Orphan>;
         claim(node: NodeId, campaign: CampaignId, limit: i64) -> Vec<ClaimedAttempt>;
         release(claims: &[Claim]) -> ();
+        stale_claims(node: NodeId, older_than_ms: i64) -> Vec<Claim>;
         permit(claim: Claim, request: PermitRequest) -> Permit;
         not_sent(claim: Claim, delay_ms: i64) -> ();
         dialed(claim: Claim, call: &CarrierCallId) -> ();
