@@ -4,6 +4,7 @@ use actors::{
     id::CampaignId,
     ports::store::{CampaignContact, Progress, StoreError, StoreResult},
 };
+use serde_json::{Map, Value};
 use sqlx::any::AnyRow;
 
 use super::{
@@ -88,6 +89,17 @@ pub(super) async fn delete_some(work: Work<'_>, import: CampaignId) -> StoreResu
 /// the row is read, so that it is never one that was deleted.
 pub(super) const COLUMNS: &str = "cc.idx, cc.phone_number, cc.name, cc.email, cc.extra, \
      (SELECT s.id FROM contacts s WHERE s.account = c.account AND s.phone_number = cc.phone_number) AS saved";
+
+/// One more for a claim, which `read_saved_extra` wants: the saved contact's further fields.
+pub(super) const SAVED_EXTRA: &str =
+    "(SELECT s.extra FROM contacts s WHERE s.account = c.account AND s.phone_number = cc.phone_number) AS saved_extra";
+
+pub(super) fn read_saved_extra(row: &AnyRow) -> StoreResult<Map<String, Value>> {
+    match row.maybe_text("saved_extra")? {
+        Some(_) => row.json("saved_extra"),
+        None => Ok(Map::new()),
+    }
+}
 
 pub(super) fn read(row: &AnyRow) -> StoreResult<CampaignContact> {
     Ok(CampaignContact {

@@ -27,6 +27,7 @@ fn attempt(extra: &Value) -> ClaimedAttempt {
             email: None,
             extra: extra.as_object().cloned().unwrap_or_default(),
         },
+        saved_extra: Default::default(),
     }
 }
 
@@ -65,6 +66,24 @@ fn the_contacts_fields_win_over_the_agents_and_the_systems_over_both() {
         value("system__conversation_id"),
         Some(plan.attempt.claim.attempt.to_string().as_str())
     );
+}
+
+#[test]
+fn the_saved_contacts_fields_stand_between_the_campaigns_and_the_agents() {
+    let context = context(json!({ "conversationConfig": { "agent": {
+        "dynamicVariables": { "city": "Pune", "plan": "basic", "shop": "Ada's" },
+    } } }));
+    let mut attempt = attempt(&json!({ "city": "Delhi" }));
+    let saved = json!({ "city": "Bonn", "plan": "gold", "pets": 2, "name": "Eve", "phoneNumber": "1" });
+    attempt.saved_extra = saved.as_object().cloned().unwrap();
+    let plan = plan(attempt, &context);
+    let value = |name: &str| plan.variables.get(name).map(String::as_str);
+    assert_eq!(value("city"), Some("Delhi"));
+    assert_eq!(value("plan"), Some("gold"));
+    assert_eq!(value("shop"), Some("Ada's"));
+    assert_eq!(value("pets"), Some("2"));
+    assert_eq!(value("name"), Some("Ada"));
+    assert_eq!(value("phoneNumber"), Some("+15551234567"));
 }
 
 #[test]

@@ -46,6 +46,7 @@ macro_rules! store_conformance {
             a_change_of_state_needs_the_present_version
             active_campaigns_are_those_a_node_takes_up
             claims_go_through_the_contacts_in_order
+            a_claim_brings_the_saved_contacts_fields
             only_a_running_campaign_is_claimed_from
             many_claimers_get_every_contact_once
             released_contacts_are_as_if_never_claimed

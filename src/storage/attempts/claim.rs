@@ -2,13 +2,14 @@
 
 use actors::{
     id::{AccountId, AgentId, AttemptId, CampaignId, NodeId},
-    ports::store::{CampaignContact, Claim, ClaimedAttempt, Remaining, StoreError, StoreResult},
+    ports::store::{Claim, ClaimedAttempt, Remaining, StoreError, StoreResult},
 };
 
 use sqlx::any::AnyRow;
 
 use crate::storage::{
-    Work, campaign_contacts,
+    Work,
+    campaign_contacts::{self, COLUMNS, SAVED_EXTRA},
     rows::{Columns, ROWS_PER_INSERT, affected, composed, insert_rows, unavailable},
 };
 
@@ -67,6 +68,7 @@ async fn claim_due(work: &mut Work<'_>, source: &Source, limit: i64) -> StoreRes
     let mut claimed = Vec::with_capacity(rows.len());
     for row in rows {
         let index = row.int("contact_index")?;
+        let contact = take_contact(work, source, index).await?;
         claimed.push(ClaimedAttempt {
             claim: Claim {
                 attempt: row.id("id")?,
@@ -78,33 +80,32 @@ async fn claim_due(work: &mut Work<'_>, source: &Source, limit: i64) -> StoreRes
             agent: row.id("agent")?,
             contact_index: index,
             attempt_no: row.int("attempt_no")?,
-            contact: take_contact(work, source, index).await?,
+            contact: campaign_contacts::read(&contact)?,
+            saved_extra: campaign_contacts::read_saved_extra(&contact)?,
         });
     }
     Ok(claimed)
 }
 
-async fn take_contact(work: &mut Work<'_>, source: &Source, index: i64) -> StoreResult<CampaignContact> {
+async fn take_contact(work: &mut Work<'_>, source: &Source, index: i64) -> StoreResult<AnyRow> {
     let update = sqlx::query("UPDATE campaign_contacts SET state = 'in_progress' WHERE campaign = $1 AND idx = $2");
     let update = update.bind(source.campaign.to_string()).bind(index);
     affected(update, work.conn).await?;
-    let columns = campaign_contacts::COLUMNS;
     let query = composed(format!(
-        "SELECT {columns} FROM campaign_contacts cc JOIN campaigns c ON c.id = cc.campaign \
+        "SELECT {COLUMNS}, {SAVED_EXTRA} FROM campaign_contacts cc JOIN campaigns c ON c.id = cc.campaign \
          WHERE cc.campaign = $1 AND cc.idx = $2"
     ));
     let row = query.bind(source.campaign.to_string()).bind(index);
-    let row = row.fetch_one(&mut *work.conn).await.map_err(unavailable)?;
-    campaign_contacts::read(&row)
+    row.fetch_one(&mut *work.conn).await.map_err(unavailable)
 }
 
 async fn claim_untried(work: &mut Work<'_>, source: &Source, limit: i64) -> StoreResult<Vec<ClaimedAttempt>> {
     if limit <= 0 {
         return Ok(Vec::new());
     }
-    let (skip_locked, columns) = (work.dialect.skip_locked, campaign_contacts::COLUMNS);
+    let skip_locked = work.dialect.skip_locked;
     let select = composed(format!(
-        "SELECT {columns} FROM campaign_contacts cc JOIN campaigns c ON c.id = cc.campaign \
+        "SELECT {COLUMNS}, {SAVED_EXTRA} FROM campaign_contacts cc JOIN campaigns c ON c.id = cc.campaign \
          WHERE cc.campaign = $1 AND c.status = 'running' AND cc.state = 'pending' AND cc.attempts = 0 AND cc.idx IN \
          (SELECT idx FROM campaign_contacts WHERE campaign = $1 AND state = 'pending' AND attempts = 0 \
           ORDER BY idx LIMIT $2{skip_locked}) ORDER BY cc.idx"
@@ -125,6 +126,7 @@ async fn claim_untried(work: &mut Work<'_>, source: &Source, limit: i64) -> Stor
             contact_index: row.int("idx")?,
             attempt_no: 1,
             contact: campaign_contacts::read(row)?,
+            saved_extra: campaign_contacts::read_saved_extra(row)?,
         });
     }
     for chunk in claimed.chunks(ROWS_PER_INSERT) {

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
+use serde_json::{Map, Value};
 
 use super::{CampaignContact, StoreResult};
 use crate::{
@@ -93,6 +94,8 @@ pub struct ClaimedAttempt {
     pub attempt_no: i64,
     /// Who is dialed.
     pub contact: CampaignContact,
+    /// The further fields of the account's saved contact with this number, as they are now; empty if there is none.
+    pub saved_extra: Map<String, Value>,
 }
 
 /// What the permit needs to know beside the claim.

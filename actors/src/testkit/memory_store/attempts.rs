@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use serde_json::Map;
 
 use super::{
     MemoryStore,
@@ -97,8 +98,11 @@ impl Tables {
             contact_index: index as i64,
             attempt_no: entry.attempt_no,
             contact: self.campaigns.get(&campaign)?.contacts.get(index)?.contact.clone(),
+            saved_extra: Map::new(),
         };
         claimed.contact = self.with_saved(claimed.account, &claimed.contact);
+        let saved = claimed.contact.contact.and_then(|id| self.contacts.get(&id));
+        claimed.saved_extra = saved.map(|row| row.extra.clone()).unwrap_or_default();
         self.set_contact_state(campaign, index, ContactState::InProgress);
         Some(claimed)
     }

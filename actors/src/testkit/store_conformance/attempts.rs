@@ -2,13 +2,16 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use super::{Fixture, contact, outcome};
+use serde_json::{Map, json};
+
+use super::{Fixture, contact, number, outcome};
 use crate::{
     id::{AttemptId, CampaignId, NodeId},
     ports::{
         carrier::CarrierCallId,
         store::{
-            CampaignStatus, Claim, ConversationFilter, ConversationStatus, Outcome, Progress, Remaining, StoreError,
+            CampaignStatus, Claim, ConversationFilter, ConversationStatus, NewContact, Outcome, Progress, Remaining,
+            StoreError,
         },
     },
     time::Clock,
@@ -37,6 +40,32 @@ pub async fn claims_go_through_the_contacts_in_order(fixture: Fixture) {
     assert_eq!(row.start_index, 5);
     let progress = scene.store.progress(campaign).await.unwrap();
     assert_eq!((progress.pending, progress.in_progress), (0, 5));
+}
+
+pub async fn a_claim_brings_the_saved_contacts_fields(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let campaign = scene.running(0..2).await;
+    let saved = NewContact {
+        phone_number: number(1),
+        name: Some("Eve".to_owned()),
+        email: None,
+        extra: json!({ "city": "Bonn", "pets": 2 }).as_object().cloned().unwrap(),
+    };
+    let row = scene.store.create_contact(scene.account, saved.clone()).await.unwrap();
+    let claimed = scene.claim(campaign, 2).await;
+    assert_eq!(claimed[0].saved_extra, Map::new());
+    assert_eq!(claimed[1].saved_extra, saved.extra);
+    // The campaign's own fields stay as they were imported.
+    assert_eq!(claimed[1].contact.extra, contact(1).extra);
+    assert_eq!(claimed[1].contact.name, contact(1).name);
+    // They are read with each claim, also of an attempt that was queued.
+    scene.permit(claimed[1].claim).await.unwrap();
+    scene.store.not_sent(claimed[1].claim, 0).await.unwrap();
+    assert_eq!(scene.claim(campaign, 1).await[0].saved_extra, saved.extra);
+    scene.store.release(&[claimed[0].claim]).await.unwrap();
+    scene.store.delete_contact(scene.account, row.id).await.unwrap();
+    let other = scene.running(1..2).await;
+    assert_eq!(scene.claim(other, 1).await[0].saved_extra, Map::new());
 }
 
 pub async fn only_a_running_campaign_is_claimed_from(fixture: Fixture) {
