@@ -69,9 +69,9 @@ pub enum StreamEvent {
     },
     /// The user's turn is over.
     UtteranceEnded {
-        /// Its words; empty when there was voice but no word was understood.
+        /// Its words; empty when no word was understood.
         text: String,
-        /// Part of it was not understood.
+        /// Part of it was not understood. Without words: there was voice, more than a noise such as a cough.
         damaged: bool,
         /// When it began.
         started_ms: u64,

@@ -97,12 +97,12 @@ impl ScriptedStream {
         self.report(StreamEvent::SpeechStarted { at_ms: self.now_ms() });
     }
 
-    /// The user's words are over; they took `spoken_ms`.
+    /// The user's words are over; they took `spoken_ms`. Without words it was voice that was not understood.
     pub fn user_ends(&self, text: &str, spoken_ms: u64) {
         let ended_ms = self.now_ms();
         self.report(StreamEvent::UtteranceEnded {
             text: text.to_owned(),
-            damaged: false,
+            damaged: text.is_empty(),
             started_ms: ended_ms.saturating_sub(spoken_ms),
             ended_ms,
         });

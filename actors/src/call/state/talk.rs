@@ -154,6 +154,8 @@ impl State {
         }
         match self.phase {
             Phase::PickedUp => self.first_words_over(wordless, now_ms, fx),
+            // A cough or a click: nobody spoke.
+            Phase::Listening if wordless && !utterance.damaged => self.listen(now_ms, fx),
             Phase::Listening if wordless => self.wordless(utterance, now_ms, fx),
             Phase::Listening | Phase::Thinking => self.answer_unless_empty(wordless, now_ms, fx),
             Phase::Greeting | Phase::Speaking => {

@@ -42,6 +42,15 @@ fn said(text: &str) -> Event {
     })
 }
 
+fn not_understood() -> Event {
+    Event::Stream(StreamEvent::UtteranceEnded {
+        text: String::new(),
+        damaged: true,
+        started_ms: 2_000,
+        ended_ms: 2_500,
+    })
+}
+
 fn ended(speech: u64) -> Event {
     Event::Stream(StreamEvent::SpeakingEnded {
         speech: SpeechId(speech),
@@ -145,7 +154,8 @@ fn every_phase_knows_what_each_event_means() {
         ),
         (Event::MediaOpened, [S, A, A, A, G, L, T, P, V, C, E]),
         (said("Yes."), [S, D, R, G, G, T, T, P, V, C, E]),
-        (said(" "), [S, D, R, G, G, T, T, P, V, C, E]),
+        (said(" "), [S, D, R, G, G, L, T, P, V, C, E]),
+        (not_understood(), [S, D, R, G, G, T, T, P, V, C, E]),
         (said("Please record your message."), [S, D, R, V, V, V, V, V, V, C, E]),
         (text("Good day to you. "), [S, D, R, A, G, L, P, P, V, C, E]),
         (failed, [S, D, R, A, G, L, P, P, V, C, E]),
@@ -188,6 +198,22 @@ fn a_leg_that_becomes_known_after_the_end_is_hung_up() {
     let state = at(CallPhase::Dialing).apply(Event::Progress(cause), 5).0;
     let (_, effects) = state.apply(Event::Dialed(Ok(id(7))), 10);
     assert_eq!(effects, [Effect::HangUpLeg(Some(id(7)))]);
+}
+
+fn turns(effects: &[Effect]) -> Vec<&str> {
+    let turns = effects.iter().filter_map(|effect| match effect {
+        Effect::Record(Fact::Turn(turn)) => Some(turn.text.as_str()),
+        _ => None,
+    });
+    turns.collect()
+}
+
+#[test]
+fn a_noise_is_neither_a_turn_nor_asked_back() {
+    let (_, effects) = at(CallPhase::Listening).apply(said(""), 2_000);
+    assert!(turns(&effects).is_empty() && !effects.contains(&Effect::StartReply));
+    let (_, effects) = at(CallPhase::Listening).apply(not_understood(), 2_000);
+    assert!(effects.contains(&Effect::StartReply));
 }
 
 #[test]
