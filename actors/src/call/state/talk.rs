@@ -83,8 +83,9 @@ impl State {
                 }
             }
             StreamEvent::SpeechFailed { speech, error } => {
-                let present = self.speech.take_if(|present| present.id == speech).is_some();
-                if present {
+                if let Some(failed) = self.speech.take_if(|present| present.id == speech) {
+                    // What was heard of it is reported after this.
+                    self.replaced = Some(failed);
                     self.voice_failed(&error, fx);
                 }
             }

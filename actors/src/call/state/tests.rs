@@ -217,6 +217,17 @@ fn a_noise_is_neither_a_turn_nor_asked_back() {
 }
 
 #[test]
+fn what_was_heard_of_a_speech_that_failed_is_kept() {
+    let state = at(CallPhase::Speaking);
+    let speech = SpeechId(1);
+    let error = SpeechError::Unavailable("x".into());
+    let (state, _) = state.apply(Event::Stream(StreamEvent::SpeechFailed { speech, error }), 2_000);
+    let (state, effects) = state.apply(ended(1), 2_000);
+    assert_eq!(turns(&effects), ["Hello."]);
+    assert_eq!(state.phase(), CallPhase::Speaking, "the apology goes on");
+}
+
+#[test]
 fn callbacks_in_any_order_lead_to_one_outcome() {
     let facts = [
         CallProgress::Ringing,
