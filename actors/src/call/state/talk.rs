@@ -281,7 +281,14 @@ impl State {
     }
 
     pub(super) fn turn_timeout(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
-        if self.phase == Phase::Listening {
+        if self.phase != Phase::Listening {
+            return;
+        }
+        let silent_ms = self.user.silence_since_ms.map(|since| now_ms.saturating_sub(since));
+        if silent_ms.is_some_and(|ms| ms >= self.user.silence_left_ms) {
+            // Due at the same moment: the agent does not speak up only to hang up at once.
+            self.silence_timeout(fx);
+        } else {
             self.user.speaking = false;
             self.history.silence();
             self.think(now_ms, fx);

@@ -228,6 +228,16 @@ fn what_was_heard_of_a_speech_that_failed_is_kept() {
 }
 
 #[test]
+fn the_agent_does_not_speak_up_only_to_hang_up() {
+    let listening = || at(CallPhase::Listening);
+    let speaks_up = |now_ms| {
+        let (_, effects) = listening().apply(Event::Timer(CallTimer::Turn), now_ms);
+        effects.contains(&Effect::StartReply)
+    };
+    assert!(speaks_up(20_999) && !speaks_up(21_000));
+}
+
+#[test]
 fn callbacks_in_any_order_lead_to_one_outcome() {
     let facts = [
         CallProgress::Ringing,
