@@ -273,7 +273,7 @@ impl Stream {
             return;
         }
         if closing && self.line.is_flushed() {
-            self.over = true;
+            self.wind_up();
             return;
         }
         let wanted = [
@@ -362,10 +362,15 @@ impl Stream {
         if self.over {
             return;
         }
+        self.wind_up();
+        self.report(StreamEvent::MediaClosed { clean });
+    }
+
+    /// Nothing follows: reports what was said and heard so far.
+    fn wind_up(&mut self) {
         self.over = true;
         self.session.close(self.now_ms());
         self.report_events();
-        self.report(StreamEvent::MediaClosed { clean });
     }
 
     fn report(&self, event: StreamEvent) {

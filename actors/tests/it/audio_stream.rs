@@ -212,6 +212,19 @@ async fn closing_waits_for_the_last_words() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn closing_in_a_users_turn_reports_the_words_so_far() {
+    let phone = Phone::answer().await;
+    wait(500).await;
+    let spoken_ms = phone.user_says("Please send it to my office tomorrow.");
+    wait(spoken_ms * 3 / 4).await;
+    phone.stream.cast(StreamMessage::Close).unwrap();
+    wait(100).await;
+    assert!(phone.stopped.is_finished());
+    let (text, _) = phone.first(utterance).unwrap().1;
+    assert!(text.starts_with("Please send it"), "{text}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn stopping_drops_the_speech_and_its_synthesis() {
     let phone = Phone::answer().await;
     phone.say(1, LONG, false, false);
