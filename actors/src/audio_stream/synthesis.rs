@@ -1,16 +1,20 @@
 //! One text being synthesised: a task that pulls pieces only as far as they are wanted and casts them back.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use futures_util::StreamExt;
 use ractor::ActorRef;
-use tokio::{sync::Semaphore, task::AbortHandle};
+use tokio::{sync::Semaphore, task::AbortHandle, time::timeout};
 
 use super::StreamMessage;
 use crate::ports::synthesizer::{SpeechError, SpeechPiece, SpeechRequest, Synthesizer};
 
 /// Pieces that may be under way at once.
 const PIECES_AHEAD: usize = 4;
+
+/// How long the voice has for its first piece, and for each further one.
+const FIRST_PIECE: Duration = Duration::from_secs(4);
+const NEXT_PIECE: Duration = Duration::from_secs(10);
 
 /// A synthesis. Dropping it cancels it.
 pub(super) struct Synthesis {
@@ -96,10 +100,18 @@ impl Drop for Report {
 
 async fn pull(synthesizer: Arc<dyn Synthesizer>, request: SpeechRequest, permits: Arc<Semaphore>, mut report: Report) {
     let mut pieces = synthesizer.synthesize(request);
+    let mut patience = FIRST_PIECE;
     while !report.ended {
         // The semaphore is never closed.
         let Ok(permit) = permits.acquire().await else { return };
         permit.forget();
-        report.piece(pieces.next().await);
+        let piece = timeout(patience, pieces.next()).await.unwrap_or_else(|_| {
+            let within_s = patience.as_secs();
+            Some(Err(SpeechError::Unavailable(format!(
+                "nothing came within {within_s} s"
+            ))))
+        });
+        report.piece(piece);
+        patience = NEXT_PIECE;
     }
 }

@@ -7,7 +7,7 @@ use actors::{
 };
 use serde_json::json;
 
-use super::audio_stream_support::{CARRIER, Phone, wait};
+use super::audio_stream_support::{CARRIER, Phone, STALLS, wait};
 
 const LONG: &str = "Good morning, this is a rather long announcement about opening hours and holidays and prices.";
 
@@ -222,6 +222,17 @@ async fn closing_in_a_users_turn_reports_the_words_so_far() {
     assert!(phone.stopped.is_finished());
     let (text, _) = phone.first(utterance).unwrap().1;
     assert!(text.starts_with("Please send it"), "{text}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_voice_that_says_nothing_for_4_s_has_failed() {
+    let phone = Phone::answer().await;
+    phone.say(1, STALLS, true, false);
+    wait(3_900).await;
+    assert_eq!(phone.events(), []);
+    wait(200).await;
+    let failed = |event: &StreamEvent| matches!(event, StreamEvent::SpeechFailed { speech, .. } if speech.0 == 1);
+    assert_eq!(phone.count(failed), 1);
 }
 
 #[tokio::test(start_paused = true)]

@@ -39,11 +39,17 @@ pub const CARRIER: LegAbilities = LegAbilities {
     clear: true,
 };
 
+/// A text that is never synthesised.
+pub const STALLS: &str = "stalls";
+
 /// Speech in babble, synthesised in pieces of 100 ms.
 pub struct BabbleVoice;
 
 impl Synthesizer for BabbleVoice {
     fn synthesize(&self, request: SpeechRequest) -> BoxStream<'static, Result<SpeechPiece, SpeechError>> {
+        if request.text == STALLS {
+            return stream::pending().boxed();
+        }
         let mut speaker = Speaker::new(&request.text, Voice::new(120.0), request.sample_rate).unwrap();
         let words = speaker.words().iter().map(|word| WordTiming {
             text_end: word.text_end,
