@@ -25,13 +25,16 @@ pub(super) const SEND_WITHIN: Duration = Duration::from_secs(5);
 const PERMIT_WITHIN: Duration = Duration::from_secs(30);
 const DIAL_WITHIN: Duration = Duration::from_secs(15);
 
-/// Tries of one hang-up: half a minute in all.
+/// Tries of one hang-up: half a minute of pauses in all.
 const HANG_UP_TRIES: u32 = 8;
 
 /// When a lost dial is looked up, after it was lost and then again and again.
 const LOOK_UP_FIRST: Duration = Duration::from_secs(15);
 const LOOK_UP_EVERY: Duration = Duration::from_secs(30);
 const LOOK_UPS: u32 = 4;
+
+/// The carrier has so long for a hang-up or a listing, should its own limit fail.
+const CARRIER_WITHIN: Duration = Duration::from_secs(15);
 
 /// How long the model has for its first piece, and for each further one.
 const FIRST_PIECE: Duration = Duration::from_secs(4);
@@ -93,9 +96,14 @@ impl LegSearch {
     }
 
     async fn find(&self, carrier: &Arc<dyn Carrier>) -> Result<Option<CarrierCallId>, CarrierError> {
-        let listed = carrier.find_calls(&self.to, self.since).await?;
+        let listed = in_time(carrier.find_calls(&self.to, self.since)).await?;
         Ok(self.pick(&listed))
     }
+}
+
+async fn in_time<T>(asked: impl Future<Output = Result<T, CarrierError>>) -> Result<T, CarrierError> {
+    let late = |_| Err(CarrierError::Unavailable("no answer to the request".into()));
+    timeout(CARRIER_WITHIN, asked).await.unwrap_or_else(late)
 }
 
 /// Looks for the call of a lost dial; a find comes back as if the carrier had answered the dial.
@@ -119,9 +127,9 @@ pub(super) async fn hang_up(carrier: Arc<dyn Carrier>, leg: Option<CarrierCallId
     let mut pause = Duration::from_millis(250);
     for _ in 0..HANG_UP_TRIES {
         let result = match &leg {
-            Some(id) => carrier.hang_up(id).await,
+            Some(id) => in_time(carrier.hang_up(id)).await,
             None => match search.find(&carrier).await {
-                Ok(Some(id)) => carrier.hang_up(&id).await,
+                Ok(Some(id)) => in_time(carrier.hang_up(&id)).await,
                 Ok(None) => return,
                 Err(error) => Err(error),
             },
@@ -186,6 +194,14 @@ mod tests {
             to: "+15550001111".into(),
             live,
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_carrier_that_never_answers_is_not_waited_for_for_ever() {
+        let asked = Instant::now();
+        let result = in_time(std::future::pending::<Result<(), _>>()).await;
+        assert!(matches!(result, Err(CarrierError::Unavailable(_))));
+        assert_eq!(asked.elapsed(), CARRIER_WITHIN);
     }
 
     #[test]
