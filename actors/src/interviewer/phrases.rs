@@ -27,6 +27,17 @@ pub enum Intent {
 const FOR_SOME_TIME: [&str; 12] = [
     "before", "after", "now", "today", "tonight", "tomorrow", "at", "on", "until", "during", "in", "so",
 ];
+/// What begins with one of these words and holds for good all the same.
+const FOR_GOOD: [&str; 8] = [
+    "at all",
+    "at this number",
+    "on this number",
+    "at this phone",
+    "on this phone",
+    "in future",
+    "in the future",
+    "now or ever",
+];
 /// Longest utterance that is nothing but a plea for time, or a refusal; a longer one says something besides.
 const ASIDE_WORDS: usize = 8;
 
@@ -218,18 +229,36 @@ pub fn says_goodbye(text: &str) -> bool {
     GOODBYE.iter().any(|phrase| contains(&plain, phrase))
 }
 
-/// "Don't call me (again)", but not "don't call me before noon".
+/// "Don't call me (again)", but not "don't call me before noon". Every place counts: a plea for time does not take
+/// back a plea for good.
 fn never_call(plain: &str) -> bool {
     let padded = format!(" {plain} ");
     DO_NOT_CALL.iter().any(|phrase| {
-        let Some(at) = padded.find(&format!(" {phrase} ")) else {
-            return false;
-        };
-        let mut rest = padded[at + phrase.len() + 2..].split_whitespace().peekable();
-        let object = ["me", "us", "here", "this", "number", "him", "her", "them"];
-        while rest.next_if(|word| object.contains(word)).is_some() {}
-        rest.next().is_none_or(|word| !FOR_SOME_TIME.contains(&word))
+        let phrase = format!(" {phrase} ");
+        padded
+            .match_indices(&phrase)
+            .any(|(at, _)| is_for_good(&padded[at + phrase.len()..]))
     })
+}
+
+/// Whether what follows "don't call" leaves it without an end.
+fn is_for_good(rest: &str) -> bool {
+    let mut rest = rest.trim();
+    let objects = ["me", "us", "here", "this", "number", "him", "her", "them"];
+    while let Some(after) = objects.iter().find_map(|object| after_words(rest, object)) {
+        rest = after;
+    }
+    rest = FOR_GOOD
+        .iter()
+        .find_map(|phrase| after_words(rest, phrase))
+        .unwrap_or(rest);
+    rest.split(' ').next().is_none_or(|word| !FOR_SOME_TIME.contains(&word))
+}
+
+/// What follows these words at the beginning of plain text.
+fn after_words<'a>(plain: &'a str, words: &str) -> Option<&'a str> {
+    let rest = plain.strip_prefix(words)?;
+    (rest.is_empty() || rest.starts_with(' ')).then(|| rest.trim_start())
 }
 
 /// The words in lower case with single spaces between, punctuation gone but for apostrophes.
@@ -261,6 +290,15 @@ mod tests {
             ("Stop calling!", Some(Intent::OptOut)),
             ("Don\u{2019}t call this number", Some(Intent::OptOut)),
             ("Don't call me before noon", None),
+            ("Don't call me in the evening", None),
+            ("Don't call me at all", Some(Intent::OptOut)),
+            ("Do not call me at this number.", Some(Intent::OptOut)),
+            ("Please don't call us in the future", Some(Intent::OptOut)),
+            (
+                "Don't call me now, and don't call me any other day",
+                Some(Intent::OptOut),
+            ),
+            ("Don't call me in the future before noon", None),
             ("You have the wrong number", Some(Intent::WrongNumber)),
             ("I'm not interested, bye", Some(Intent::NotInterested)),
             ("Could you call me back tomorrow?", Some(Intent::CallBack)),
