@@ -10,7 +10,7 @@ use crate::{
     vad::{BLOCK_MS, Vad},
 };
 
-/// Silence shown to the voice detector in a gap: enough to shut its gate.
+/// Silence shown to the detectors in a gap: enough to shut the gate of the voice detector.
 const GAP_SHOWN_MS: u64 = 320;
 
 /// Samples for the recogniser that may wait: two seconds at 16 kHz.
@@ -37,7 +37,7 @@ pub(super) struct Hearing {
     samples_per_ms: u64,
     clock: StreamClock,
     vad: Vad,
-    /// Session time of the detector's first sample, moved on by gaps.
+    /// Session time of the detectors' first sample, moved on by gaps.
     vad_base_ms: u64,
     started: bool,
     beep: BeepDetector,
@@ -46,6 +46,8 @@ pub(super) struct Hearing {
     pcm: Vec<i16>,
     for_recogniser: Vec<i16>,
     samples: u64,
+    /// Samples received that do not make a millisecond yet.
+    odd_samples: u64,
 }
 
 impl Hearing {
@@ -73,6 +75,7 @@ impl Hearing {
             pcm: Vec::new(),
             for_recogniser: Vec::new(),
             samples: 0,
+            odd_samples: 0,
         })
     }
 
@@ -87,7 +90,9 @@ impl Hearing {
         let mut pcm = std::mem::take(&mut self.pcm);
         pcm.clear();
         codec::decode(self.format.encoding, audio, &mut pcm);
-        let length_ms = pcm.len() as u64 / self.samples_per_ms;
+        let waiting = self.odd_samples + pcm.len() as u64;
+        let length_ms = waiting / self.samples_per_ms;
+        self.odd_samples = waiting % self.samples_per_ms;
         let gap_ms = self.clock.receive(length_ms, now_ms);
         if !self.started {
             self.started = true;
@@ -162,6 +167,7 @@ impl Hearing {
         while left > 0 {
             let piece = left.min(silence.len());
             self.show(&silence[..piece], blocks);
+            self.listen_for_beep(&silence[..piece]);
             left -= piece;
         }
         self.vad_base_ms += gap_ms - shown_ms;

@@ -6,7 +6,11 @@ mod properties;
 use carrier::{Bench, CARRIER, MARKLESS, PACED, config};
 
 use super::*;
-use crate::format::LineFormat;
+use crate::{
+    codec,
+    format::{Encoding, LineFormat},
+    tone::generate,
+};
 
 #[test]
 fn only_telephone_and_wide_band_rates_are_taken() {
@@ -47,6 +51,40 @@ fn a_line_that_falls_silent_still_ends_the_turn() {
     assert_eq!(utterance.text, "at noon");
     let ended_at = bench.time_of(|event| matches!(event, SessionEvent::UtteranceEnded(_)));
     assert!(ended_at - utterance.ended_ms <= 500);
+}
+
+#[test]
+fn frames_of_no_whole_milliseconds_keep_the_time() {
+    let mut session = AudioSession::new(&config(CARRIER)).unwrap();
+    for n in 1..=4_000 {
+        session.receive(&[0xFF; 44], n * 44 / 8);
+    }
+    assert_eq!(session.hearing.heard_ms(), 22_000);
+    let samples = session.hearing.position(22_000);
+    assert!(samples.abs_diff(176_000) <= 8, "no silence was put between: {samples}");
+}
+
+#[test]
+fn a_beep_after_a_stall_ends_when_it_ends() {
+    let mut session = AudioSession::new(&config(CARRIER)).unwrap();
+    let mut ended = None;
+    let mut hear = |samples: &[i16], from_ms: u64| {
+        for (frame, now_ms) in samples.chunks(160).zip((from_ms..).step_by(20)) {
+            let mut audio = Vec::new();
+            codec::encode(Encoding::MuLaw, frame, &mut audio);
+            session.receive(&audio, now_ms + 20);
+            while let Some(event) = session.poll_event() {
+                if let SessionEvent::BeepEnded { at_ms } = event {
+                    ended = Some(at_ms);
+                }
+            }
+        }
+    };
+    hear(&[0; 8_000], 0);
+    hear(&[0; 4_000], 3_000);
+    hear(&generate::beep(1_000.0, 300), 3_500);
+    hear(&[0; 4_000], 3_800);
+    assert!(ended.is_some_and(|at_ms| at_ms.abs_diff(3_800) <= 20), "{ended:?}");
 }
 
 #[test]
