@@ -119,8 +119,19 @@ impl Vad {
     /// The block at 16 kHz. Samples of 8 kHz are held, not interpolated: cleanly upsampled audio has nothing above
     /// 4 kHz, and the detector takes steady noise of that kind for speech.
     fn frame(&self) -> [i16; DETECTOR_BLOCK] {
-        let hold = DETECTOR_BLOCK / self.block;
-        std::array::from_fn(|i| self.partial.get(i / hold).copied().unwrap_or(0))
+        let mut frame = [0; DETECTOR_BLOCK];
+        if self.block == DETECTOR_BLOCK {
+            frame
+                .iter_mut()
+                .zip(&self.partial)
+                .for_each(|(to, &sample)| *to = sample);
+        } else {
+            // The length of a pair is a constant, so that this becomes a few vector operations.
+            for (pair, &sample) in frame.chunks_exact_mut(2).zip(&self.partial) {
+                pair.fill(sample);
+            }
+        }
+        frame
     }
 
     fn keep(&mut self, frame: [i16; DETECTOR_BLOCK]) {
