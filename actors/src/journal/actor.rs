@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 
-use super::{Backlog, JournalMessage};
+use super::{Backlog, JournalMessage, buffer::Buffer};
 use crate::{
     node::{Backoff, TaskGuard, contained},
     ports::store::{Store, StoreError, StoreResult},
@@ -107,7 +107,7 @@ impl JournalState {
     }
 
     fn write(&mut self, me: &ActorRef<JournalMessage>) {
-        let Some(batch) = self.backlog.with(|buffer| buffer.begin()) else {
+        let Some(batch) = self.backlog.with(Buffer::begin) else {
             // Its own write says when it is over; the one that a crashed journal began is looked after by the timer.
             self.go_on(me);
             return;
