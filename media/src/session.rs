@@ -42,7 +42,8 @@ pub struct AudioSession {
     onset_ms: Option<u64>,
     last_voiced_ms: u64,
     barge_in: BargeIn,
-    barge_in_allowed: bool,
+    /// Since when speech of the user interrupts, in the stream's time; none while it does not.
+    barge_in_from_ms: Option<u64>,
     speaking: Speaking,
     /// A backchannel said during playout, which may yet turn out an answer.
     held: Option<Utterance>,
@@ -66,7 +67,7 @@ impl AudioSession {
             onset_ms: None,
             last_voiced_ms: 0,
             barge_in: BargeIn::new(0),
-            barge_in_allowed: false,
+            barge_in_from_ms: None,
             speaking: Speaking::new(config),
             held: None,
             events: VecDeque::new(),
@@ -135,7 +136,7 @@ impl AudioSession {
     /// Whether speech of the user interrupts playout. When it begins to, speech counts from that moment.
     pub fn allow_barge_in(&mut self, allowed: bool, now_ms: u64) {
         let at_ms = self.stream_time(now_ms);
-        self.barge_in_allowed = allowed;
+        self.barge_in_from_ms = allowed.then_some(at_ms);
         self.barge_in.count_from(at_ms);
         self.settle();
     }
@@ -311,7 +312,7 @@ impl AudioSession {
     }
 
     fn judge(&mut self, at_ms: u64) {
-        if self.speaking.is_interruptible() && self.barge_in_allowed {
+        if self.speaking.is_interruptible() && self.barge_in_from_ms.is_some() {
             let seen = Observation {
                 at_ms,
                 onset_ms: self.onset_ms,
@@ -349,7 +350,9 @@ impl AudioSession {
             if utterance.text.is_empty() {
                 return;
             }
-            if self.speaking.is_interruptible() && self.barge_in_allowed {
+            // Words begun before that belong to the pick-up, however late they are understood.
+            let interrupts = self.barge_in_from_ms.is_some_and(|from_ms| utterance.started_ms >= from_ms);
+            if self.speaking.is_interruptible() && interrupts {
                 self.drop_speech(Drop::BargedIn, self.now_ms);
             }
         }

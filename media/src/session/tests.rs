@@ -182,6 +182,20 @@ fn one_telling_word_interrupts_when_its_turn_is_over() {
 }
 
 #[test]
+fn words_begun_before_barge_in_was_allowed_do_not_interrupt() {
+    let mut bench = Bench::new(CARRIER);
+    bench.say(1, "one two three four five six seven eight", true);
+    bench.voice(400);
+    bench.session.allow_barge_in(true, bench.now_ms);
+    bench.voice(100);
+    bench.session.settled("Yes, hello?", false, bench.now_ms);
+    bench.silence(8_000);
+    assert_eq!(bench.utterance().unwrap().text, "Yes, hello?");
+    assert_eq!(bench.heard(), Some("one two three four five six seven eight".into()));
+    assert_eq!(bench.barged_in(), None);
+}
+
+#[test]
 fn a_protected_speech_plays_on_and_the_user_is_heard() {
     for protected in [true, false] {
         let mut bench = Bench::new(CARRIER);

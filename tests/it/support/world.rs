@@ -85,12 +85,12 @@ impl World {
         let node = Arc::new(Node::start(NodeArguments { ports, settings }).await.unwrap());
         let rest = rest::router(RestState {
             store: store.clone(),
-            switchboard: node.door(),
+            switchboard: node.switchboard.clone(),
             carrier_is_simulated: true,
             readiness: Arc::new(|_| Ok(())),
             spool_dir: std::env::temp_dir(),
         });
-        let router = rest.merge(carriers::router(CarrierDoor::new(node.door())));
+        let router = rest.merge(carriers::router(CarrierDoor::new(node.switchboard.clone())));
         let mut tasks = JoinSet::new();
         tasks.spawn(serve(listener, router, ServerLimits::default(), std::future::pending()));
         tasks.spawn(analysis_worker::run(store.clone()));
