@@ -72,6 +72,9 @@ impl Conflict {
     }
 }
 
+/// Problems that `error.fields` lists, at most; the message counts the rest.
+const LISTED: usize = 1_000;
+
 /// `error` of the envelope.
 #[derive(Debug, Clone, Serialize)]
 pub struct ErrorBody {
@@ -166,11 +169,12 @@ impl ApiError {
 
     fn into_body(self) -> ErrorBody {
         let (code, message, status) = (self.code(), self.message(), self.status().as_u16());
-        let (fields, details) = match self {
+        let (mut fields, details) = match self {
             Self::Invalid(problems) => (problems, None),
             Self::InvalidRows { problems, report } => (problems, Some(report)),
             _ => (Vec::new(), None),
         };
+        fields.truncate(LISTED);
         ErrorBody {
             code,
             message,

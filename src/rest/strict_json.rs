@@ -15,12 +15,15 @@ pub enum Refusal {
     Duplicates(Vec<Problem>),
 }
 
+/// Names given twice that are listed, at most.
+const LISTED: usize = 1_000;
+
 /// Reads one JSON value; the whole of `bytes`.
 pub fn parse(bytes: &[u8]) -> Result<Value, Refusal> {
     let problems = RefCell::default();
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let seed = Strict {
-        path: String::new(),
+        path: Path::Root,
         problems: &problems,
     };
     let value = seed.deserialize(&mut reader).map_err(Refusal::Syntax)?;
@@ -33,9 +36,30 @@ pub fn parse(bytes: &[u8]) -> Result<Value, Refusal> {
     }
 }
 
+/// The way to a value, written out only when there is something to say about it: names can be as long as the body, and
+/// values as many.
+#[derive(Clone, Copy)]
+enum Path<'p> {
+    Root,
+    Name(&'p Path<'p>, &'p str),
+    Index(&'p Path<'p>, usize),
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Path::Root => Ok(()),
+            // Longer names are cut by the problem anyway.
+            Path::Name(Path::Root, name) => write!(f, "{name:.500}"),
+            Path::Name(parent, name) => write!(f, "{parent}.{name:.500}"),
+            Path::Index(parent, index) => write!(f, "{parent}[{index}]"),
+        }
+    }
+}
+
 /// Reads the value at `path`.
 struct Strict<'p> {
-    path: String,
+    path: Path<'p>,
     problems: &'p RefCell<Vec<Problem>>,
 }
 
@@ -86,7 +110,7 @@ impl<'de> Visitor<'de> for Strict<'_> {
         let mut array = Vec::new();
         loop {
             let seed = Strict {
-                path: format!("{}[{}]", self.path, array.len()),
+                path: Path::Index(&self.path, array.len()),
                 problems: self.problems,
             };
             match items.next_element_seed(seed)? {
@@ -99,21 +123,30 @@ impl<'de> Visitor<'de> for Strict<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut object = Map::new();
         while let Some(name) = entries.next_key::<String>()? {
-            let path = if self.path.is_empty() {
-                name.clone()
-            } else {
-                format!("{}.{name}", self.path)
-            };
+            let path = Path::Name(&self.path, &name);
             let value = entries.next_value_seed(Strict {
-                path: path.clone(),
+                path,
                 problems: self.problems,
             })?;
-            if object.insert(name, value).is_some() {
-                let problem = Problem::new(path, "duplicate_field", "is given more than once");
-                self.problems.borrow_mut().push(problem);
+            if object.contains_key(&name) {
+                self.repeated(path);
             }
+            object.insert(name, value);
         }
         Ok(Value::Object(object))
+    }
+}
+
+impl Strict<'_> {
+    fn repeated(&self, path: Path<'_>) {
+        let mut problems = self.problems.borrow_mut();
+        if problems.len() < LISTED {
+            problems.push(Problem::new(
+                path.to_string(),
+                "duplicate_field",
+                "is given more than once",
+            ));
+        }
     }
 }
 
@@ -140,6 +173,17 @@ mod tests {
             assert!(matches!(parse(bad.as_bytes()), Err(Refusal::Syntax(_))), "{bad:.20}");
         }
         assert!(matches!(parse(b"{\"a\":\"\xff\"}"), Err(Refusal::Syntax(_))));
+    }
+
+    #[test]
+    fn a_long_name_is_not_repeated_for_every_value_below_it() {
+        let name = "k".repeat(100_000);
+        let body = format!("{{\"{name}\":{{{}}}}}", vec!["\"a\":1"; 50_000].join(","));
+        let Err(Refusal::Duplicates(problems)) = parse(body.as_bytes()) else {
+            panic!("taken");
+        };
+        assert_eq!(problems.len(), LISTED);
+        assert!(problems.iter().all(|problem| problem.path.chars().count() <= 501));
     }
 
     fn values() -> impl Strategy<Value = Value> {

@@ -17,6 +17,7 @@ mod rest_campaigns;
 mod rest_contacts;
 mod rest_conversations;
 mod rest_envelope;
+mod rest_hostile;
 mod rest_server;
 mod rest_sqlite;
 mod storage;
