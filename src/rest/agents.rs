@@ -18,8 +18,9 @@ use super::{
     query::{NoParameters, Query},
 };
 
-/// How often a patch is tried again when another request changed the agent meanwhile.
-const PATCH_TRIES: usize = 4;
+/// How often a patch is tried when other requests change the agent meanwhile: each time one of them got through, so
+/// that so many clients at once are served.
+const PATCH_TRIES: usize = 64;
 
 /// `POST /public/v1/agents/create`.
 pub async fn create(

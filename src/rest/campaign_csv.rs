@@ -5,6 +5,7 @@ mod check;
 mod columns;
 mod form;
 mod lines;
+mod paced;
 mod report;
 mod rows;
 mod upload;

@@ -8,6 +8,10 @@ const LIKELY: f64 = 0.8;
 
 /// `; did you mean …?` where a known name is close, else nothing.
 pub fn suggestion(name: &str, known: &[&str]) -> String {
+    // Comparing takes time with the square of the length, and nothing so long is like a name of ours.
+    if name.len() > NAME_CHARACTERS {
+        return String::new();
+    }
     let lower = name.to_lowercase();
     known
         .iter()

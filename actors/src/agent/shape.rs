@@ -14,6 +14,8 @@ pub(super) type Rule = fn(&str) -> Result<String, String>;
 const MAX_PROBLEMS: usize = 1000;
 /// Characters of a refused value that a message repeats.
 const SHOWN_CHARS: usize = 60;
+/// Bytes of a field's name up to which a likely one is looked for.
+const COMPARED_BYTES: usize = 200;
 /// Similarity from which on a field's name is offered as the likely one.
 const LIKELY: f64 = 0.84;
 
@@ -350,6 +352,8 @@ fn unknown(name: &str, fields: &[Field]) -> String {
     let plain = |name: &str| name.replace(['_', '-', ' '], "").to_lowercase();
     let likely = fields
         .iter()
+        // Comparing takes time with the length, and nothing so long is like a name of ours.
+        .filter(|_| name.len() <= COMPARED_BYTES)
         .map(|field| (strsim::jaro_winkler(&plain(name), &plain(field.name)), field.name))
         .filter(|(likeness, _)| *likeness >= LIKELY)
         .max_by(|a, b| a.0.total_cmp(&b.0));

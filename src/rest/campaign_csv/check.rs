@@ -44,6 +44,7 @@ impl From<ReadError> for Refusal {
     fn from(error: ReadError) -> Self {
         match error {
             ReadError::Io(error) => Self::Unreadable(error),
+            ReadError::TooLong(_) => Self::File(vec![Problem::new("file", "too_long", error.to_string())]),
             ReadError::OpenQuote(_) => Self::File(vec![Problem::new("file", "open_quote", error.to_string())]),
         }
     }

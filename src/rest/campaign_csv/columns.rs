@@ -15,6 +15,8 @@ const PHONE: [&str; 7] = [
 ];
 const NAME: [&str; 3] = ["name", "fullname", "contactname"];
 const EMAIL: [&str; 3] = ["email", "emailaddress", "mail"];
+/// Columns with a role of their own.
+const ROLES: usize = 3;
 const RESERVED: [&str; 2] = ["contactid", "metadata"];
 
 /// Headers listed in a message.
@@ -47,6 +49,10 @@ pub struct Columns {
 impl Columns {
     /// Reads the header line.
     pub fn read(headers: Vec<String>, overrides: &Overrides) -> Result<Self, Vec<Problem>> {
+        // Nothing else is looked for then: comparing a million headers takes longer than anybody waits.
+        if headers.len() > EXTRA_FIELDS + ROLES {
+            return Err(vec![too_many(headers.len() - ROLES)]);
+        }
         let mut problems = misnamed(&headers);
         let phone = role(
             &headers,
@@ -66,8 +72,7 @@ impl Columns {
         let roles = [phone, name, email].iter().flatten().count();
         let extra = headers.len() - roles.min(headers.len());
         if extra > EXTRA_FIELDS {
-            let message = format!("has {extra} columns beside phone, name and e-mail; at most {EXTRA_FIELDS} are kept");
-            problems.push(Problem::new("file", "too_many", message));
+            problems.push(too_many(extra));
         }
         if phone.is_none() && problems.is_empty() {
             problems.push(no_phone_column(&headers));
@@ -92,6 +97,11 @@ impl Columns {
             .enumerate()
             .filter(move |(index, _)| !roles.contains(&Some(*index)))
     }
+}
+
+fn too_many(extra: usize) -> Problem {
+    let message = format!("has {extra} columns beside phone, name and e-mail; at most {EXTRA_FIELDS} are kept");
+    Problem::new("file", "too_many", message)
 }
 
 fn plain(header: &str) -> String {

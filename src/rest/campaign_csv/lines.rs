@@ -53,7 +53,20 @@ pub struct Lines<R> {
     held_cr: bool,
     last: u8,
     ended: bool,
+    /// Bytes that may still be served for the present record.
+    allowed: usize,
+    /// The last byte served.
+    served_last: u8,
 }
+
+/// More bytes than a record may have.
+#[derive(Debug, thiserror::Error)]
+#[error("a record has more than {RECORD_BYTES} bytes")]
+pub struct RecordTooLong;
+
+/// Bytes of one record: more than its cells may hold together, far less than would fill the memory. A file can be one
+/// record of tens of millions of cells.
+pub const RECORD_BYTES: usize = 1024 * 1024;
 
 impl<R: BufRead> Lines<R> {
     /// Begins at the start of a file.
@@ -67,6 +80,8 @@ impl<R: BufRead> Lines<R> {
             held_cr: false,
             last: b'\n',
             ended: false,
+            allowed: RECORD_BYTES,
+            served_last: b'\n',
         };
         if start != BOM {
             lines.convert(&start);
@@ -85,6 +100,27 @@ impl<R: BufRead> Lines<R> {
             }
         }
         self.last = bytes.last().copied().unwrap_or(self.last);
+    }
+
+    /// The next record begins.
+    pub fn begin_record(&mut self) {
+        self.allowed = RECORD_BYTES;
+    }
+
+    /// Counts bytes against the record. Blank lines belong to none.
+    fn charge(&mut self, served: &[u8]) -> io::Result<()> {
+        let mut charged = 0;
+        for &byte in served {
+            charged += usize::from((byte, self.served_last) != (b'\n', b'\n'));
+            self.served_last = byte;
+        }
+        match self.allowed.checked_sub(charged) {
+            Some(rest) => {
+                self.allowed = rest;
+                Ok(())
+            }
+            None => Err(io::Error::other(RecordTooLong)),
+        }
     }
 
     fn refill(&mut self) -> io::Result<()> {
@@ -120,6 +156,7 @@ impl<R: BufRead> Read for Lines<R> {
         let size = out.len().min(self.ready.len() - self.served);
         out[..size].copy_from_slice(&self.ready[self.served..][..size]);
         self.served += size;
+        self.charge(&out[..size])?;
         Ok(size)
     }
 }

@@ -3,12 +3,12 @@
 use std::io::{self, BufRead};
 
 use actors::{phone_number::PhoneNumber, ports::store::CampaignContact};
-use csv::{ByteRecord, ReaderBuilder, Terminator};
+use csv::{ByteRecord, ErrorKind, ReaderBuilder, Terminator};
 use serde_json::{Map, Value};
 
 use super::{
     columns::Columns,
-    lines::{END_MARK, Lines},
+    lines::{END_MARK, Lines, RECORD_BYTES, RecordTooLong},
 };
 
 /// One record.
@@ -29,6 +29,9 @@ pub enum ReadError {
     /// A quote that begins in the record at this line is never closed.
     #[error("the quote that opens in the record at line {0} is never closed")]
     OpenQuote(u64),
+    /// The record that this line belongs to is longer than any can be.
+    #[error("the record that reaches line {0} has more than {RECORD_BYTES} bytes")]
+    TooLong(u64),
 }
 
 /// The records of a file, blank lines left out.
@@ -55,10 +58,11 @@ impl<R: BufRead> Records<R> {
 
     fn read(&mut self) -> Result<Option<Record>, ReadError> {
         loop {
+            self.reader.get_mut().begin_record();
             let more = self
                 .reader
                 .read_byte_record(&mut self.record)
-                .map_err(io::Error::from)?;
+                .map_err(|error| self.failed(error))?;
             let breaks: usize = self.record.iter().map(line_breaks).sum();
             // The reader stands behind the record's line end; it began as many lines before as it holds breaks.
             let line = self.reader.position().line().saturating_sub(1 + breaks as u64);
@@ -85,6 +89,18 @@ impl<R: BufRead> Records<R> {
                     cells: cells.collect(),
                 }));
             }
+        }
+    }
+}
+
+impl<R: BufRead> Records<R> {
+    fn failed(&self, error: csv::Error) -> ReadError {
+        match error.into_kind() {
+            ErrorKind::Io(error) if error.get_ref().is_some_and(|cause| cause.is::<RecordTooLong>()) => {
+                ReadError::TooLong(self.reader.position().line())
+            }
+            ErrorKind::Io(error) => ReadError::Io(error),
+            other => ReadError::Io(io::Error::other(format!("{other:?}"))),
         }
     }
 }

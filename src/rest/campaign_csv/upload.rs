@@ -7,6 +7,7 @@ use axum::{extract::Request, http::header};
 use multer::{Constraints, Field, Multipart, SizeLimit};
 use tokio::io::AsyncWriteExt;
 
+use super::paced::{Allowance, HeadTooLong, Paced};
 use crate::rest::{
     body::{broken_body, require_type},
     error::{ApiError, ApiResult},
@@ -60,14 +61,21 @@ pub async fn receive(request: Request, spool_dir: &Path) -> ApiResult<Upload> {
     let boundary = multer::parse_boundary(sent.unwrap_or_default())
         .map_err(|_| ApiError::Malformed("the multipart content type names no boundary".into()))?;
     let limits = Constraints::new().size_limit(SizeLimit::new().whole_stream(BODY_BYTES));
-    let body = request.into_body().into_data_stream();
+    let allowance = Allowance::default();
+    let body = Paced::new(request.into_body().into_data_stream(), allowance.clone());
     let mut form = Multipart::with_constraints(body, boundary, limits);
     let mut upload = Upload::default();
     let mut seen: Vec<String> = Vec::new();
-    while let Some(field) = form.next_field().await.map_err(|error| refused(&error))? {
+    loop {
+        allowance.head();
+        let Some(field) = form.next_field().await.map_err(|error| refused(&error))? else {
+            return Ok(upload);
+        };
+        allowance.content();
         let name = field.name().unwrap_or_default().to_owned();
         if seen.contains(&name) {
             upload.complain(&name, "repeated", "is given more than once");
+            skip(field).await?;
         } else if name == "file" {
             upload.file = Some(spool(field, spool_dir).await?);
             seen.push(name);
@@ -78,9 +86,15 @@ pub async fn receive(request: Request, spool_dir: &Path) -> ApiResult<Upload> {
             let names: Vec<&str> = TEXTS.into_iter().chain(["file"]).collect();
             let message = format!("is not a field of this form{}", suggestion(&name, &names));
             upload.complain(&name, "unknown_field", message);
+            skip(field).await?;
         }
     }
-    Ok(upload)
+}
+
+/// Reads a field that is of no use, so that its content does not count as what lies between fields.
+async fn skip(mut field: Field<'_>) -> ApiResult<()> {
+    while field.chunk().await.map_err(|error| refused(&error))?.is_some() {}
+    Ok(())
 }
 
 impl Upload {
@@ -96,7 +110,7 @@ impl Upload {
         while let Some(chunk) = field.chunk().await.map_err(|error| refused(&error))? {
             if bytes.len() + chunk.len() > TEXT_BYTES {
                 self.complain(name, "too_long", format!("has more than {TEXT_BYTES} bytes"));
-                return Ok(());
+                return skip(field).await;
             }
             bytes.extend_from_slice(&chunk);
         }
@@ -139,6 +153,7 @@ fn no_room(error: &std::io::Error) -> ApiError {
 fn refused(error: &multer::Error) -> ApiError {
     match error {
         multer::Error::StreamSizeExceeded { .. } | multer::Error::FieldSizeExceeded { .. } => too_large(),
+        multer::Error::StreamReadFailed(cause) if cause.is::<HeadTooLong>() => ApiError::Malformed(cause.to_string()),
         multer::Error::StreamReadFailed(cause) => broken_body(cause.as_ref()),
         other => ApiError::Malformed(format!("the form cannot be read: {other}")),
     }

@@ -7,11 +7,16 @@ use actors::{
     id::{AccountId, CampaignId},
     ports::store::{CampaignContact, CampaignRow, NewCampaign, Store, StoreResult},
 };
+use tokio::sync::Semaphore;
 
 use crate::rest::error::{ApiError, ApiResult};
 
 /// Contacts of one transaction.
 pub const CHUNK: usize = 2_000;
+
+/// The turn to append a piece. The store writes in the order it is asked: pieces of many imports at once would stand
+/// before a pause or a dial, one piece of one does not hold it up for long.
+static TURN: Semaphore = Semaphore::const_new(1);
 
 /// An import in progress. Dropped unfinished, it is abandoned.
 pub struct Import {
@@ -31,6 +36,8 @@ impl Import {
 
     /// Appends at most [`CHUNK`] contacts.
     pub async fn append(&self, contacts: &[CampaignContact]) -> StoreResult<()> {
+        // Never closed.
+        let _turn = TURN.acquire().await.ok();
         match self.id {
             Some(id) => self.store.append_contacts(id, contacts).await,
             None => Ok(()),
