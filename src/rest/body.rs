@@ -101,6 +101,6 @@ fn object(bytes: &[u8]) -> ApiResult<Map<String, Value>> {
             kind(&other)
         ))),
         Err(Refusal::Syntax(error)) => Err(ApiError::Malformed(format!("the body is not valid JSON: {error}"))),
-        Err(Refusal::Duplicates(problems)) => Err(ApiError::Invalid(problems)),
+        Err(Refusal::Unsound(problems)) => Err(ApiError::Invalid(problems)),
     }
 }

@@ -77,6 +77,8 @@ impl RawQuery {
                 query.unknown(&name, names);
             } else if query.pairs.iter().any(|(known, _)| *known == name) {
                 query.problem(&name, "repeated", "is given more than once");
+            } else if value.contains('\0') {
+                query.problem(&name, "invalid_value", "holds the character U+0000");
             } else {
                 query.pairs.push((name, value));
             }

@@ -1,4 +1,5 @@
-//! JSON that refuses a name given twice in one object: which of the two counts would be anybody's guess.
+//! JSON that refuses a name given twice in one object (which of the two counts would be anybody's guess), and the
+//! character U+0000, which databases and the programs behind them do not keep.
 
 use std::{cell::RefCell, fmt};
 
@@ -11,11 +12,11 @@ use serde_json::{Map, Number, Value};
 pub enum Refusal {
     /// Not JSON at all; where and why.
     Syntax(serde_json::Error),
-    /// JSON with names given twice.
-    Duplicates(Vec<Problem>),
+    /// JSON with names given twice, or with U+0000 in a text.
+    Unsound(Vec<Problem>),
 }
 
-/// Names given twice that are listed, at most.
+/// Problems that are listed, at most.
 const LISTED: usize = 1_000;
 
 /// Reads one JSON value; the whole of `bytes`.
@@ -32,7 +33,7 @@ pub fn parse(bytes: &[u8]) -> Result<Value, Refusal> {
     if problems.is_empty() {
         Ok(value)
     } else {
-        Err(Refusal::Duplicates(problems))
+        Err(Refusal::Unsound(problems))
     }
 }
 
@@ -99,10 +100,12 @@ impl<'de> Visitor<'de> for Strict<'_> {
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        self.check_text(value);
         Ok(Value::String(value.to_owned()))
     }
 
     fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        self.check_text(&value);
         Ok(Value::String(value))
     }
 
@@ -128,8 +131,13 @@ impl<'de> Visitor<'de> for Strict<'_> {
                 path,
                 problems: self.problems,
             })?;
+            let reader = Strict {
+                path,
+                problems: self.problems,
+            };
+            reader.check_text(&name);
             if object.contains_key(&name) {
-                self.repeated(path);
+                reader.problem("duplicate_field", "is given more than once");
             }
             object.insert(name, value);
         }
@@ -138,14 +146,19 @@ impl<'de> Visitor<'de> for Strict<'_> {
 }
 
 impl Strict<'_> {
-    fn repeated(&self, path: Path<'_>) {
+    fn problem(&self, code: &'static str, message: &str) {
         let mut problems = self.problems.borrow_mut();
         if problems.len() < LISTED {
-            problems.push(Problem::new(
-                path.to_string(),
-                "duplicate_field",
-                "is given more than once",
-            ));
+            problems.push(Problem::new(self.path.to_string(), code, message));
+        }
+    }
+
+    fn check_text(&self, text: &str) {
+        if text.contains('\0') {
+            self.problem(
+                "not_allowed",
+                "holds the character U+0000, which is not kept; leave it out",
+            );
         }
     }
 }
@@ -159,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_name_given_twice_is_refused_with_its_path() {
-        let Err(Refusal::Duplicates(problems)) = parse(br#"{"a":[{"b":1,"b":2}],"c":{},"c":3}"#) else {
+        let Err(Refusal::Unsound(problems)) = parse(br#"{"a":[{"b":1,"b":2}],"c":{},"c":3}"#) else {
             panic!("taken");
         };
         let paths: Vec<_> = problems.iter().map(|p| p.path.as_str()).collect();
@@ -176,10 +189,19 @@ mod tests {
     }
 
     #[test]
+    fn the_character_nul_is_refused_in_texts_and_names() {
+        let Err(Refusal::Unsound(problems)) = parse(br#"{"a":["x","\u0000"],"b\u0000":1,"c":"\\u0000"}"#) else {
+            panic!("taken");
+        };
+        let found: Vec<_> = problems.iter().map(|p| (p.path.as_str(), p.code)).collect();
+        assert_eq!(found, [("a[1]", "not_allowed"), ("b\0", "not_allowed")]);
+    }
+
+    #[test]
     fn a_long_name_is_not_repeated_for_every_value_below_it() {
         let name = "k".repeat(100_000);
         let body = format!("{{\"{name}\":{{{}}}}}", vec!["\"a\":1"; 50_000].join(","));
-        let Err(Refusal::Duplicates(problems)) = parse(body.as_bytes()) else {
+        let Err(Refusal::Unsound(problems)) = parse(body.as_bytes()) else {
             panic!("taken");
         };
         assert_eq!(problems.len(), LISTED);

@@ -152,3 +152,31 @@ async fn fifty_patches_of_an_agent_at_once_all_take_effect() {
         50
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_does_not_grow_beyond_its_limit_by_patches() {
+    let app = TestApp::start().await;
+    let path = format!("/public/v1/agents/{}", app.agent().await);
+    let half = "x".repeat(600_000);
+    let widget = |name: &str| json!({ "platformSettings": { "widget": { (name): half } } });
+    app.client.patch(&path, widget("a")).await.expect(200);
+    let answer = app.client.patch(&path, widget("b")).await.expect(400);
+    assert_eq!(answer.fields(), [("platformSettings", "too_long")]);
+    app.client.patch(&path, widget("a")).await.expect(200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_character_nul_is_refused_at_every_door() {
+    let app = TestApp::start().await;
+    let agent = app.agent().await;
+    let contact = json!({ "phoneNumber": "+15550000001", "name": "a\0b", "x": { "\0": 1 } });
+    let answer = app.client.post("/public/v1/contacts", contact).await.expect(400);
+    assert_eq!(answer.fields(), [("name", "not_allowed"), ("x.\0", "not_allowed")]);
+    let answer = app.client.get("/public/v1/campaigns?name=%00").await.expect(400);
+    assert_eq!(answer.fields(), [("name", "invalid_value")]);
+    let form = Form::new().text("agentId", agent).text("name", "a\0b");
+    let form = form.text("file", "phone\n+15550000001\n");
+    let request = app.client.request("POST", "/public/v1/campaigns/csv");
+    let answer = send(request.multipart(form)).await.expect(400);
+    assert!(answer.fields().contains(&("name", "not_allowed")), "{}", answer.body);
+}

@@ -14,6 +14,9 @@ use super::{
 /// A path and the id that stands there.
 pub type Reference = (String, String);
 
+/// Bytes of a document as JSON. Free-form parts grow with every patch, and each call reads the whole.
+const DOCUMENT_BYTES: usize = 1024 * 1024;
+
 /// Checks the body of a create. Returns the sparse document to store: fields set to `null` are left out.
 ///
 /// # Errors
@@ -93,7 +96,21 @@ fn checked(body: &Value) -> (Map<String, Value>, Vec<Problem>) {
     };
     problems.extend(dangling_edges(&document));
     problems.extend(repeated_numbers(&document));
+    problems.extend(too_large(&document));
     (document, problems)
+}
+
+/// A document that many patches have made larger than any one body may be.
+fn too_large(document: &Map<String, Value>) -> Option<Problem> {
+    let sizes = document.iter().map(|(name, value)| (value.to_string().len(), name));
+    let (size, largest) = sizes.fold((0, (0, "")), |(sum, largest), (size, name)| {
+        (sum + size, largest.max((size, name.as_str())))
+    });
+    (size > DOCUMENT_BYTES).then(|| {
+        let message =
+            format!("the agent would have {size} bytes as JSON, most of them here; at most {DOCUMENT_BYTES} are kept");
+        Problem::new(largest.1, "too_long", message)
+    })
 }
 
 /// Edges whose ends are not nodes.

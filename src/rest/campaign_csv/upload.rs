@@ -116,6 +116,7 @@ impl Upload {
         }
         match String::from_utf8(bytes) {
             Ok(text) if text.trim().is_empty() => {}
+            Ok(text) if text.contains('\0') => self.complain(name, "not_allowed", "holds the character U+0000"),
             Ok(text) => {
                 self.texts.insert(name, text.trim().to_owned());
             }
