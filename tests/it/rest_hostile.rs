@@ -180,3 +180,27 @@ async fn the_character_nul_is_refused_at_every_door() {
     let answer = send(request.multipart(form)).await.expect(400);
     assert!(answer.fields().contains(&("name", "not_allowed")), "{}", answer.body);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_prompt_of_thousands_of_variables_warns_briefly() {
+    let app = TestApp::start().await;
+    let prompt: String = (0..5_000).map(|n| format!("{{{{v{n}}}}} ")).collect();
+    let agent = json!({ "name": "a", "conversationConfig": { "agent": { "prompt": { "prompt": prompt } } } });
+    let made = app.client.post("/public/v1/agents/create", agent).await.expect(201);
+    let contacts = [
+        json!({ "phoneNumber": "+15550000001", "v0": "x", "v1": " " }),
+        json!({ "phoneNumber": "+15550000002", "v0": "y", "v1": "z", "v2": 1 }),
+    ];
+    let body = json!({ "name": "n", "agentId": made.text("/data/agentId"), "contacts": contacts });
+    let warning = app
+        .client
+        .post("/public/v1/campaigns", body)
+        .await
+        .expect(201)
+        .text("/warning");
+    assert!(
+        warning.starts_with("`{{v1}}` has no value for 1 of 2 contacts, `{{v2}}` has"),
+        "{warning}"
+    );
+    assert!(warning.contains(", and 4979 variables more; "), "{warning}");
+}

@@ -1,15 +1,25 @@
 //! `{{variables}}` of an agent that some contacts of a campaign give no value to.
 
+use std::collections::HashMap;
+
 use actors::{agent::Agent, ports::store::CampaignContact, template};
 use serde_json::Value;
 
 /// Names that the service fills in itself.
 const SYSTEM_PREFIX: &str = "system__";
 
-/// The variables an agent uses without a value of its own, and how many contacts leave each one open.
+/// Variables that a warning lists, at most.
+const LISTED: usize = 20;
+
+/// The variables an agent uses without a value of its own, and how many contacts fill each one.
+///
+/// A contact costs as much time as it has fields: a prompt may hold tens of thousands of variables, a campaign a
+/// million contacts.
 #[derive(Debug, Clone, Default)]
 pub struct OpenVariables {
-    open: Vec<(String, u64)>,
+    /// In the order in which the agent names them.
+    names: Vec<String>,
+    filled: HashMap<String, u64>,
     contacts: u64,
 }
 
@@ -17,19 +27,34 @@ impl OpenVariables {
     /// The variables that `agent` expects its contacts to fill.
     pub fn of(agent: &Agent) -> Self {
         let own = &agent.conversation_config.agent.dynamic_variables;
-        let open = template::agent_placeholders(agent)
+        let names: Vec<String> = template::agent_placeholders(agent)
             .into_iter()
             .filter(|name| !name.starts_with(SYSTEM_PREFIX) && own.get(name).is_none_or(is_blank))
-            .map(|name| (name, 0))
             .collect();
-        Self { open, contacts: 0 }
+        Self {
+            filled: names.iter().map(|name| (name.clone(), 0)).collect(),
+            names,
+            contacts: 0,
+        }
     }
 
-    /// Counts what `contact` leaves open.
+    /// Counts what `contact` fills.
     pub fn count(&mut self, contact: &CampaignContact) {
         self.contacts += 1;
-        for (name, count) in &mut self.open {
-            if !has_value(contact, name) {
+        let own = [
+            ("phoneNumber", true),
+            ("name", contact.name.is_some()),
+            ("email", contact.email.is_some()),
+        ];
+        let own_names = own.map(|(name, _)| name);
+        let extra = contact
+            .extra
+            .iter()
+            .filter(|(name, value)| !own_names.contains(&name.as_str()) && !is_blank(value))
+            .map(|(name, _)| name.as_str());
+        let filled = own.into_iter().filter_map(|(name, filled)| filled.then_some(name));
+        for name in filled.chain(extra) {
+            if let Some(count) = self.filled.get_mut(name) {
                 *count += 1;
             }
         }
@@ -37,18 +62,26 @@ impl OpenVariables {
 
     /// What there is to say, if anything.
     pub fn warning(&self) -> Option<String> {
-        let texts: Vec<String> = self
-            .open
-            .iter()
-            .filter(|(_, count)| *count > 0)
-            .map(|(name, count)| {
+        let mut open = self.names.iter().filter_map(|name| {
+            let missing = self.contacts - self.filled.get(name).copied().unwrap_or(0);
+            (missing > 0).then_some((name, missing))
+        });
+        let texts: Vec<String> = open
+            .by_ref()
+            .take(LISTED)
+            .map(|(name, missing)| {
+                let shown: String = name.chars().take(100).collect();
                 format!(
-                    "`{{{{{name}}}}}` has no value for {count} of {} contacts",
+                    "`{{{{{shown}}}}}` has no value for {missing} of {} contacts",
                     self.contacts
                 )
             })
             .collect();
-        (!texts.is_empty()).then(|| format!("{}; it is spoken as nothing there", texts.join(", ")))
+        let rest = match open.count() {
+            0 => String::new(),
+            more => format!(", and {more} variables more"),
+        };
+        (!texts.is_empty()).then(|| format!("{}{rest}; it is spoken as nothing there", texts.join(", ")))
     }
 }
 
@@ -57,15 +90,6 @@ fn is_blank(value: &Value) -> bool {
         Value::String(text) => text.trim().is_empty(),
         Value::Null => true,
         _ => false,
-    }
-}
-
-fn has_value(contact: &CampaignContact, name: &str) -> bool {
-    match name {
-        "phoneNumber" => true,
-        "name" => contact.name.is_some(),
-        "email" => contact.email.is_some(),
-        other => contact.extra.get(other).is_some_and(|value| !is_blank(value)),
     }
 }
 
