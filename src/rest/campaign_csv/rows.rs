@@ -96,7 +96,11 @@ impl<R: BufRead> Records<R> {
 impl<R: BufRead> Records<R> {
     fn failed(&self, error: csv::Error) -> ReadError {
         match error.into_kind() {
-            ErrorKind::Io(error) if error.get_ref().is_some_and(|cause| cause.is::<RecordTooLong>()) => {
+            ErrorKind::Io(error)
+                if error
+                    .get_ref()
+                    .is_some_and(<dyn std::error::Error + Send + Sync>::is::<RecordTooLong>) =>
+            {
                 ReadError::TooLong(self.reader.position().line())
             }
             ErrorKind::Io(error) => ReadError::Io(error),
