@@ -28,9 +28,6 @@ const ANSWER_SLACK_MS: u64 = 1_500;
 /// Recorded audio that may wait to be taken.
 const RECORDING_SECONDS: usize = 10;
 
-/// In a stall of the line so much may still come late, and is not given away as silence.
-const LATE_MS: u64 = 500;
-
 /// The audio of one call. Times are milliseconds since it began and never go back.
 pub struct AudioSession {
     hearing: Hearing,
@@ -235,7 +232,8 @@ impl AudioSession {
         let Some(mixer) = &mut self.mixer else {
             return Vec::new();
         };
-        let late = LATE_MS * u64::from(rate) / 1_000;
+        // So much may still come late, and is not given away as silence.
+        let late = clock::STALL_MS * u64::from(rate) / 1_000;
         let up_to = mixer.user_position().max(position.saturating_sub(late));
         match all || up_to >= mixer.taken() + u64::from(rate) {
             true => mixer.take(up_to),
@@ -246,6 +244,12 @@ impl AudioSession {
     /// Whether nothing is being said or waits to be said.
     pub fn is_quiet(&self) -> bool {
         self.speaking.speech().is_none()
+    }
+
+    /// Whether no audio has come for so long that the line counts as silent. What was only held up comes all at once
+    /// and is to be given to [`Self::receive`] as one; piece by piece it would be taken for audio after a silence.
+    pub fn is_stalled(&self, now_ms: u64) -> bool {
+        self.hearing.is_stalled(now_ms)
     }
 
     /// By how many milliseconds the audio received is ahead of the clock.
@@ -351,7 +355,9 @@ impl AudioSession {
                 return;
             }
             // Words begun before that belong to the pick-up, however late they are understood.
-            let interrupts = self.barge_in_from_ms.is_some_and(|from_ms| utterance.started_ms >= from_ms);
+            let interrupts = self
+                .barge_in_from_ms
+                .is_some_and(|from_ms| utterance.started_ms >= from_ms);
             if self.speaking.is_interruptible() && interrupts {
                 self.drop_speech(Drop::BargedIn, self.now_ms);
             }

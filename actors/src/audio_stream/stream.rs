@@ -1,6 +1,6 @@
 //! What the audio stream actor does with its messages: feeds the session, and performs what comes out of it.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use media::{
     playout::WordEnd,
@@ -29,6 +29,9 @@ use crate::{
 /// How long a stream that was told to close goes on playing what it has.
 const CLOSE_WITHIN_MS: u64 = 20_000;
 
+/// How long the first frame after a silence waits for others: what a network held up comes within milliseconds.
+const BURST: Duration = Duration::from_millis(30);
+
 /// A socket so far ahead of real time is not a telephone call.
 const MOST_LEAD_MS: u64 = 5_000;
 
@@ -51,6 +54,8 @@ pub(super) struct Stream {
     /// Since when it is to close.
     closing_ms: Option<u64>,
     over: bool,
+    /// The line was silent, and what has come since waits for the rest of what was held up.
+    resuming: bool,
     frames_in: u64,
     frames_dropped: u64,
 }
@@ -104,6 +109,7 @@ impl Stream {
             me,
             closing_ms: None,
             over: false,
+            resuming: false,
             frames_in: 0,
             frames_dropped: 0,
         })
@@ -177,28 +183,34 @@ impl Stream {
 
     /// Empties the queue. Frames that came at once are given to the session as one.
     fn drain(&mut self, now_ms: u64) {
+        if self.session.is_stalled(now_ms) && !std::mem::replace(&mut self.resuming, true) {
+            // The queue announces nothing more before it is emptied.
+            self.me.send_after(BURST, || StreamMessage::InboundWaits);
+            return;
+        }
+        self.resuming = false;
         let mut items = std::mem::take(&mut self.items);
         let dropped = self.inbound.drain(&mut items);
         if dropped > 0 {
             self.frames_dropped += dropped;
             tracing::warn!(dropped, "inbound audio was dropped: the stream is behind");
         }
-        let mut closed = None;
+        let (mut closed, mut marks) = (None, Vec::new());
         for item in items.drain(..) {
             match item {
                 InboundItem::Audio(audio) => {
                     self.frames_in += 1;
                     self.audio.extend_from_slice(&audio);
                 }
-                InboundItem::Mark(name) => {
-                    self.receive(now_ms);
-                    self.session.mark(&name, now_ms);
-                }
+                InboundItem::Mark(name) => marks.push(name),
                 InboundItem::Digit(digit) => self.report(StreamEvent::Digit(digit)),
                 InboundItem::Closed { clean } => closed = closed.or(Some(clean)),
             }
         }
         self.receive(now_ms);
+        for mark in marks {
+            self.session.mark(&mark, now_ms);
+        }
         self.items = items;
         if let Some(clean) = closed {
             self.media_closed(clean);

@@ -276,3 +276,32 @@ async fn a_call_is_recorded_only_when_the_agent_says_so() {
         }
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn frames_a_network_held_up_are_heard_whole_and_do_not_move_the_time() {
+    let phone = Phone::answer().await;
+    wait(500).await;
+    phone.user_says("My name is Ada");
+    wait(600).await;
+    phone.seen().held_up = true;
+    wait(900).await;
+    phone.seen().held_up = false;
+    wait(3_000).await;
+    let heard: Vec<String> = phone
+        .events()
+        .iter()
+        .filter_map(|(_, e)| utterance(e))
+        .map(|(text, _)| text)
+        .collect();
+    assert_eq!(heard.join(" "), "My name is Ada");
+    let began = phone.now_ms();
+    let spoken_ms = phone.user_says("Yes.");
+    wait(3_000).await;
+    let (_, (_, ended_ms)) = phone
+        .first(|e| utterance(e).filter(|(text, _)| text == "Yes."))
+        .unwrap();
+    assert!(
+        ended_ms.abs_diff(began + spoken_ms) <= 60,
+        "{ended_ms} {began} {spoken_ms}"
+    );
+}

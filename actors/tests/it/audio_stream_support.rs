@@ -135,6 +135,9 @@ pub struct Seen {
     pub closed: bool,
     /// Whether it reads what it is sent.
     pub stuck: bool,
+    /// Whether the network keeps its frames back, to deliver them one behind the other later.
+    pub held_up: bool,
+    late: Vec<Vec<u8>>,
     silent_ms: u64,
     pub gaps_ms: Vec<u64>,
     events: Vec<(u64, StreamEvent)>,
@@ -337,6 +340,14 @@ async fn run(
                 None => return,
             },
         };
+        let late = match &mut *seen.lock().unwrap() {
+            seen if seen.held_up => Vec::new(),
+            seen => std::mem::take(&mut seen.late),
+        };
+        for frame in late {
+            inbound.push(InboundItem::Audio(frame));
+            tokio::task::yield_now().await;
+        }
         let mut seen = seen.lock().unwrap();
         if seen.hung_up {
             return;
@@ -349,7 +360,10 @@ async fn run(
                 frame.resize(160, 0);
                 let mut bytes = Vec::new();
                 codec::encode(Encoding::MuLaw, &frame, &mut bytes);
-                inbound.push(InboundItem::Audio(bytes));
+                match seen.held_up {
+                    true => seen.late.push(bytes),
+                    false => inbound.push(InboundItem::Audio(bytes)),
+                }
                 seen.play()
             }
         };

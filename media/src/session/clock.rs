@@ -1,7 +1,8 @@
 //! The time of the incoming stream: that of the audio received, or the clock's while none comes.
 
-/// Without audio for so long the line is taken for silent, and its time follows the clock.
-pub(super) const STALL_MS: u64 = 250;
+/// Without audio for so long the line is taken for silent, and its time follows the clock. Carriers stream silence too,
+/// so what is missing is late: a stalled connection delivers a second at once.
+pub(super) const STALL_MS: u64 = 1_200;
 
 /// How fast the expected delay follows one that grew, in audio per correction: 0.1 %, more than two clocks differ.
 const DRIFT_INTERVAL_MS: u64 = 1_000;
@@ -46,6 +47,11 @@ impl StreamClock {
         }
     }
 
+    /// Whether there was audio, and none for so long that the line is taken for silent.
+    pub(super) fn is_stalled(&self, now_ms: u64) -> bool {
+        self.heard_ms.is_some() && now_ms > self.last_receive_ms + STALL_MS
+    }
+
     /// The end of what was received.
     pub(super) fn heard_ms(&self) -> u64 {
         self.heard_ms.unwrap_or(0)
@@ -82,14 +88,15 @@ mod tests {
         }
         assert_eq!(clock.now(1_100), 1_120 - 20);
         assert_eq!(clock.now(1_300), 1_100, "frames may be late");
-        assert_eq!(clock.now(1_600), 1_600, "a silent line");
-        assert_eq!(clock.clock_time(1_500), 1_500);
+        assert!(!clock.is_stalled(2_300) && clock.is_stalled(2_400));
+        assert_eq!(clock.now(2_400), 2_400, "a silent line");
+        assert_eq!(clock.clock_time(2_350), 2_350);
         assert_eq!(
-            clock.receive(20, 2_100),
-            980,
+            clock.receive(20, 3_100),
+            1_980,
             "what the line kept to itself was silence"
         );
-        assert_eq!(clock.heard_ms(), 2_100);
+        assert_eq!(clock.heard_ms(), 3_100);
     }
 
     #[test]

@@ -128,6 +128,11 @@ impl Hearing {
         self.clock.now(now_ms)
     }
 
+    /// Whether the line has gone silent.
+    pub(super) fn is_stalled(&self, now_ms: u64) -> bool {
+        self.clock.is_stalled(now_ms)
+    }
+
     /// When the stream's time reaches `at_ms` if no more audio comes.
     pub(super) fn clock_time(&self, at_ms: u64) -> u64 {
         self.clock.clock_time(at_ms)
