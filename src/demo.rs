@@ -40,7 +40,8 @@ type DemoError = Box<dyn std::error::Error + Send + Sync>;
 /// When the service does not start, or refuses the contacts.
 pub async fn run(args: DemoArgs) -> Result<ExitCode, DemoError> {
     let csv = contacts(&args)?;
-    let folder = tempfile::Builder::new().prefix("ringback-demo-").tempdir()?.keep();
+    let temporary = tempfile::Builder::new().prefix("ringback-demo-").tempdir()?;
+    let folder = temporary.path().to_owned();
     let app = App::start(config(&folder)).await?;
     let new = accounts::create(app.store.as_ref(), "demo@ringback.example").await?;
     let address = format!("http://{}", app.address);
@@ -50,6 +51,8 @@ pub async fn run(args: DemoArgs) -> Result<ExitCode, DemoError> {
     let facts = app.live.subscribe();
     let agent = api.create_agent(agent::sample()).await?;
     let launched = api.launch_csv("Demo campaign", &agent, csv).await?;
+    // Refused contacts leave nothing behind; from here on there is something to look at.
+    let _ = temporary.keep();
     let campaign = launched["data"]["campaignId"].as_str().unwrap_or_default().to_owned();
     let total = launched["data"]["contactCount"].as_u64().unwrap_or(0);
     let began = Instant::now();

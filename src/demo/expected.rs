@@ -17,12 +17,12 @@ pub struct Expected {
     pub voicemail: bool,
 }
 
-/// The persona of a contact: its `persona` field, else by the number's last digit.
-pub fn persona_of(contact: &Value) -> Persona {
+/// The persona of a contact: its `persona` field, else by the number's last digit. The second value is a name that no
+/// persona has.
+pub fn persona_of(contact: &Value) -> (Persona, Option<String>) {
     let hint = contact["persona"].as_str().unwrap_or_default();
     let hints = BTreeMap::from([("persona".to_owned(), hint.to_owned())]);
-    let (persona, _) = Persona::choose(&hints, contact["phoneNumber"].as_str().unwrap_or_default());
-    persona
+    Persona::choose(&hints, contact["phoneNumber"].as_str().unwrap_or_default())
 }
 
 /// What a call to `persona` must come to.
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn the_field_wins_over_the_last_digit() {
-        let persona = |contact| persona_of(&contact);
+        let persona = |contact| persona_of(&contact).0;
         assert_eq!(
             persona(json!({ "phoneNumber": "+15550100006", "persona": "Silent" })),
             Persona::Silent
@@ -75,6 +75,7 @@ mod tests {
             persona(json!({ "phoneNumber": "+15550100006", "persona": "nobody" })),
             Persona::Cooperative
         );
+        assert_eq!(persona_of(&json!({ "persona": "nobody" })).1.as_deref(), Some("nobody"));
     }
 
     #[test]

@@ -13,11 +13,19 @@ pub struct Row<'a> {
     contact: &'a Value,
     conversation: Option<&'a Value>,
     persona: Persona,
+    unknown_persona: Option<String>,
 }
 
 impl Row<'_> {
     fn as_expected(&self) -> bool {
         self.conversation.is_some_and(|c| holds(expected(self.persona), c))
+    }
+
+    fn persona(&self) -> String {
+        match &self.unknown_persona {
+            Some(name) => format!("{} (there is no `{name}`)", self.persona.name()),
+            None => self.persona.name().to_owned(),
+        }
     }
 }
 
@@ -29,12 +37,16 @@ pub fn rows<'a>(contacts: &'a [Value], conversations: &'a [Value]) -> Vec<Row<'a
         .collect();
     contacts
         .iter()
-        .map(|contact| Row {
-            contact,
-            conversation: contact["phoneNumber"]
-                .as_str()
-                .and_then(|number| by_number.get(number).copied()),
-            persona: persona_of(contact),
+        .map(|contact| {
+            let (persona, unknown_persona) = persona_of(contact);
+            Row {
+                contact,
+                conversation: contact["phoneNumber"]
+                    .as_str()
+                    .and_then(|number| by_number.get(number).copied()),
+                persona,
+                unknown_persona,
+            }
         })
         .collect()
 }
@@ -58,14 +70,14 @@ pub fn print_outcomes(rows: &[Row<'_>]) {
         "Seconds",
         "Mood",
         "Collected",
-        "",
+        "Verdict",
     ]);
     for row in rows {
         let c = row.conversation.unwrap_or(&Value::Null);
         table.add_row([
             text(&row.contact["phoneNumber"]),
             text(&row.contact["name"]),
-            row.persona.name().to_owned(),
+            row.persona(),
             outcome(c),
             c["conversationDuration"]
                 .as_i64()
