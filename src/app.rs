@@ -75,10 +75,12 @@ impl App {
         metrics_handle();
         let listener = TcpListener::bind(config.listen)
             .await
-            .map_err(|e| format!("cannot listen on {}: {e}", config.listen))?;
+            .map_err(|e| format!("RINGBACK_LISTEN {}: cannot listen there: {e}", config.listen))?;
         let address = listener.local_addr()?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let store = Arc::new(SqlStore::open(&config.storage.database_url, clock.clone()).await?);
+        let database_url = &config.storage.database_url;
+        let store = SqlStore::open(database_url, clock.clone()).await;
+        let store = Arc::new(store.map_err(|e| format!("DATABASE_URL {database_url}: {e}"))?);
 
         let (exchange, exchange_url) = exchange(&config).await?;
         let callbacks = callback_address(&config, address)?;

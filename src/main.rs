@@ -59,7 +59,10 @@ async fn serve(config: ServeConfig) -> Result<ExitCode, AnyError> {
         () = asked_to_stop()? => {}
         () = app.storage_failed() => return Err(STORAGE_FAILED.into()),
     }
-    tracing::info!("draining: no new call is placed, calls in progress may end");
+    tracing::info!(
+        seconds = grace.as_secs(),
+        "draining: no new call is placed, calls in progress get this long to end; a second signal drops them"
+    );
     let storage_failed = app.storage_failed();
     tokio::select! {
         () = app.stop(grace) => {}

@@ -29,7 +29,7 @@ pub(super) async fn lease_analyses(work: Work<'_>, limit: i64) -> StoreResult<Ve
     let query = composed(format!(
         "UPDATE outbox SET due_at = $1, tries = tries + 1 WHERE id IN \
          (SELECT id FROM outbox WHERE kind = 'analysis' AND due_at <= $2 ORDER BY due_at, id LIMIT $3{skip_locked}) \
-         RETURNING id, attempt, tries"
+         AND due_at <= $2 RETURNING id, attempt, tries"
     ))
     .bind(work.now.plus(LEASE).0)
     .bind(work.now.0)

@@ -2,11 +2,11 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod app;
 mod campaign_end_to_end;
 mod campaign_end_to_end_commands;
 mod campaign_end_to_end_timing;
 mod cli;
-mod app;
 mod exchange;
 mod exchange_client;
 mod media_route;

@@ -126,7 +126,12 @@ impl Performer {
                 let answer = self.permitted(answer);
                 self.apply(Event::Permitted(answer)).await;
             }
-            CallMessage::Dialed(result) => self.apply(Event::Dialed(result)).await,
+            CallMessage::Dialed(result) => {
+                if let Err(error) = &result {
+                    tracing::warn!(attempt = %self.arguments.plan.attempt.claim.attempt, %error, "not dialed");
+                }
+                self.apply(Event::Dialed(result)).await;
+            }
             CallMessage::Reply { generation, event } => {
                 if generation == self.reply_generation {
                     self.apply(Event::Reply(event)).await;

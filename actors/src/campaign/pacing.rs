@@ -133,13 +133,7 @@ impl Pacing {
 
 /// Whether the carrier took the call. None means that nothing was dialed.
 fn got_through(outcome: Option<&Outcome>) -> bool {
-    match outcome {
-        None => false,
-        Some(outcome) => !outcome
-            .error
-            .as_deref()
-            .is_some_and(|e| e.starts_with("carrier-error: account refused")),
-    }
+    outcome.is_some()
 }
 
 #[cfg(test)]

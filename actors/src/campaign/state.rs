@@ -65,10 +65,6 @@ pub enum Event {
 /// What a change of state brings with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Effect {
-    /// Look for contacts to dial.
-    StartDialing,
-    /// Ask for no more lines and give claims back.
-    StopDialing,
     /// Attempts that wait are cancelled, in the same commit.
     CancelWaiting,
 }
@@ -122,11 +118,6 @@ impl State {
         let mut effects = Vec::new();
         if event == Event::Stop {
             effects.push(Effect::CancelWaiting);
-        }
-        match (self == Self::Running, next == Self::Running) {
-            (false, true) => effects.push(Effect::StartDialing),
-            (true, false) => effects.push(Effect::StopDialing),
-            (false, false) | (true, true) => {}
         }
         Ok((next, effects))
     }

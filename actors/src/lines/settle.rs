@@ -71,7 +71,7 @@ pub async fn settle(ports: &Ports, lost: LostCall) -> Option<Outcome> {
     finish(ports, lost.claim, &outcome).await.then_some(outcome)
 }
 
-/// Hangs up the live calls the carrier has of an attempt; whether there was one.
+/// Hangs up the live calls the carrier has of an attempt; whether there was one, live or over.
 async fn end_what_was_dialed(ports: &Ports, attempt: AttemptId, to: &PhoneNumber, since: Timestamp) -> bool {
     for look in 0..2 {
         if look > 0 {
@@ -90,12 +90,11 @@ async fn end_what_was_dialed(ports: &Ports, attempt: AttemptId, to: &PhoneNumber
             }
         };
         let ours: Vec<_> = listed.into_iter().filter(|c| c.attempt == Some(attempt)).collect();
-        let live: Vec<_> = ours.iter().filter(|c| c.live).collect();
-        for call in &live {
+        for call in ours.iter().filter(|call| call.live) {
             hang_up(ports, attempt, &call.call).await;
         }
         if !ours.is_empty() {
-            return !live.is_empty();
+            return true;
         }
     }
     false

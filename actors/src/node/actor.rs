@@ -138,11 +138,11 @@ impl Actor for NodeActor {
             NodeMessage::Fenced => {
                 state.fenced = true;
                 tracing::error!("this process was declared dead by another one: it dials no more, restart it");
-                let _ = state.with.siblings.switchboard.cast(SwitchboardMessage::Drain);
+                state.dial_no_more();
             }
             NodeMessage::Drain { grace_ms } => {
                 state.draining = Some(grace_ms);
-                let _ = state.with.siblings.switchboard.cast(SwitchboardMessage::Drain);
+                state.dial_no_more();
                 let _ = state.with.siblings.lines.cast(LinesMessage::Drain { grace_ms });
             }
         }
@@ -169,6 +169,12 @@ impl Actor for NodeActor {
 }
 
 impl NodeState {
+    /// The switchboard passes it on to the campaigns; told both, neither misses it while the other restarts.
+    fn dial_no_more(&self) {
+        let _ = self.with.siblings.switchboard.cast(SwitchboardMessage::Drain);
+        let _ = self.with.siblings.campaigns.cast(CampaignsMessage::Drain);
+    }
+
     async fn start(&mut self, me: &ActorRef<NodeMessage>, part: Part) -> Result<(), SpawnErr> {
         let cell = me.get_cell();
         let (with, to) = (&self.with, &self.with.siblings);

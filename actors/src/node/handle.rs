@@ -136,15 +136,16 @@ impl NodeHandle {
         let _ = self.root.cast(NodeMessage::Drain { grace_ms });
         // Let the drain arrive before the first look, or a call on its way would not be waited for.
         tokio::time::sleep(Duration::from_millis(50)).await;
-        while Instant::now() < limit && self.live_calls().await > 0 {
+        while Instant::now() < limit && self.live_calls().await != Some(0) {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
         self.flush().await;
     }
 
-    async fn live_calls(&self) -> usize {
+    /// None while the line pool is too busy to say, or is being started again.
+    async fn live_calls(&self) -> Option<usize> {
         let lines: Option<LinesSnapshot> = self.siblings.lines.ask(LinesMessage::Inspect, INSPECTION).await;
-        lines.map_or(0, |lines| lines.calls.len() + lines.granted)
+        lines.map(|lines| lines.calls.len() + lines.granted)
     }
 
     async fn flush(&self) {
