@@ -60,7 +60,7 @@ impl LiveView {
     ) -> Result<Value, ApiError> {
         let mut poll = tokio::time::interval(POLL);
         let mut facts_open = true;
-        loop {
+        let rested = loop {
             tokio::select! {
                 fact = facts.recv(), if facts_open => match fact {
                     Ok(fact) => self.show(api, &fact).await?,
@@ -71,15 +71,15 @@ impl LiveView {
                     let state = api.campaign(campaign).await?;
                     self.progress(&state);
                     if matches!(state["status"].as_str(), Some("completed" | "failed")) {
-                        break;
+                        break state;
                     }
                 }
             }
-        }
+        };
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
-        api.campaign(campaign).await
+        Ok(rested)
     }
 
     fn progress(&mut self, state: &Value) {
