@@ -7,7 +7,7 @@ use media::{
     babble::{Listener, Speaker, Voice},
     codec,
     format::Encoding,
-    resample::{Hold, Resampler},
+    resample::Resampler,
     tone::BeepDetector,
 };
 
@@ -67,12 +67,6 @@ fn resampling(c: &mut Criterion) {
             });
         });
     }
-    c.bench_function("hold 20 ms", |b| {
-        b.iter(|| {
-            out.clear();
-            Hold::process(black_box(&wide[8_000..8_000 + FRAME]), &mut out);
-        });
-    });
 }
 
 fn listening(c: &mut Criterion) {

@@ -30,18 +30,6 @@ pub enum ResampleError {
     },
 }
 
-/// Doubles a stream's rate by giving each sample twice. Meant for a voice detector alone: with audio up-sampled cleanly
-/// it takes steady noise for speech, while the images this leaves above 4 kHz keep it quiet.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Hold;
-
-impl Hold {
-    /// Appends each sample of `input` twice to `into`.
-    pub fn process(input: &[i16], into: &mut Vec<i16>) {
-        into.extend(input.iter().flat_map(|&sample| [sample, sample]));
-    }
-}
-
 enum Kind {
     Identity,
     Up(HalfBandUp),
@@ -226,13 +214,6 @@ mod tests {
             Resampler::new(8_000, 15_991).err(),
             Some(ResampleError::Pair { .. })
         ));
-    }
-
-    #[test]
-    fn hold_doubles_each_sample() {
-        let mut out = Vec::new();
-        Hold::process(&[1, -2], &mut out);
-        assert_eq!(out, [1, 1, -2, -2]);
     }
 
     #[test]
