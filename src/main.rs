@@ -16,7 +16,7 @@ use ringback::{
     telemetry,
 };
 use serde_json::json;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// After a failed commit the page may be lost: what is not on disk must not be acted on.
 const STORAGE_FAILED: &str = "the database failed to write; stopping so that nothing is dialed twice";
@@ -25,6 +25,8 @@ type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    // One provider of cryptography for every TLS connection; a second call in a process would be the only failure.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let quiet = !matches!(cli.command, Command::Serve(_) | Command::Phones(_));
     telemetry::init_logs(cli.log_format, if quiet { "warn" } else { "info" });
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
@@ -53,10 +55,12 @@ async fn run(command: Command) -> Result<ExitCode, AnyError> {
 
 async fn serve(config: ServeConfig) -> Result<ExitCode, AnyError> {
     let grace = Duration::from_secs(config.drain_seconds);
+    // Caught from the first moment on: who reads that it listens may ask it to stop.
+    let mut stop = StopSignals::catch()?;
     let app = App::start(config).await?;
     println!("Ringback listens on http://{}", app.address);
     tokio::select! {
-        () = asked_to_stop()? => {}
+        () = stop.next() => {}
         () = app.storage_failed() => return Err(STORAGE_FAILED.into()),
     }
     tracing::info!(
@@ -67,21 +71,33 @@ async fn serve(config: ServeConfig) -> Result<ExitCode, AnyError> {
     tokio::select! {
         () = app.stop(grace) => {}
         // A second signal ends it at once.
-        () = asked_to_stop()? => {}
+        () = stop.next() => {}
         () = storage_failed => return Err(STORAGE_FAILED.into()),
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn asked_to_stop() -> Result<impl Future<Output = ()>, AnyError> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    Ok(async move {
+/// The signals that ask a process to stop.
+struct StopSignals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl StopSignals {
+    /// From here on they no longer end the process by themselves.
+    fn catch() -> Result<Self, AnyError> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn next(&mut self) {
         tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
         }
-    })
+    }
 }
 
 async fn phones(args: PhonesArgs) -> Result<ExitCode, AnyError> {
@@ -92,7 +108,8 @@ async fn phones(args: PhonesArgs) -> Result<ExitCode, AnyError> {
         line_noise_dbfs: args.line_noise_dbfs,
         ..ExchangeSettings::at(args.listen)
     };
-    run_phones(settings, asked_to_stop()?).await?;
+    let mut stop = StopSignals::catch()?;
+    run_phones(settings, async move { stop.next().await }).await?;
     Ok(ExitCode::SUCCESS)
 }
 
