@@ -5,6 +5,8 @@ use std::time::Duration;
 use reqwest::{Method, multipart};
 use serde_json::{Value, json};
 
+use crate::http_client;
+
 /// Why a request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
@@ -43,10 +45,7 @@ impl ApiClient {
     ///
     /// When no HTTP client can be made.
     pub fn new(base_url: impl Into<String>, api_key: impl Into<String>) -> Result<Self, ApiError> {
-        let http = reqwest::Client::builder()
-            .no_proxy()
-            .timeout(Duration::from_secs(30))
-            .build()?;
+        let http = http_client::builder().timeout(Duration::from_secs(30)).build()?;
         Ok(Self {
             http,
             base_url: base_url.into(),

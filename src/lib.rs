@@ -13,6 +13,7 @@ pub mod cli;
 pub mod config;
 pub mod demo;
 pub mod exchange;
+pub mod http_client;
 pub mod recordings;
 pub mod rest;
 pub mod server;

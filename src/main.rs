@@ -12,6 +12,7 @@ use ringback::{
     config::ServeConfig,
     demo,
     exchange::{ExchangeSettings, run_phones},
+    http_client,
     storage::SqlStore,
     telemetry,
 };
@@ -25,8 +26,7 @@ type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    // One provider of cryptography for every TLS connection; a second call in a process would be the only failure.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    http_client::install_cryptography();
     let quiet = !matches!(cli.command, Command::Serve(_) | Command::Phones(_));
     telemetry::init_logs(cli.log_format, if quiet { "warn" } else { "info" });
     let mut runtime = tokio::runtime::Builder::new_multi_thread();

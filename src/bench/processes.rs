@@ -12,6 +12,7 @@ use serde_json::Value;
 use tokio::process::{Child, Command};
 
 use super::BenchError;
+use crate::http_client;
 
 /// How long a process may take to answer its first request.
 const START_LIMIT: Duration = Duration::from_secs(20);
@@ -189,10 +190,7 @@ pub async fn create_account(settings: &ServiceSettings) -> Result<String, BenchE
 }
 
 async fn wait_for(url: &str) -> Result<(), BenchError> {
-    let client = reqwest::Client::builder()
-        .no_proxy()
-        .timeout(Duration::from_secs(2))
-        .build()?;
+    let client = http_client::builder().timeout(Duration::from_secs(2)).build()?;
     let deadline = tokio::time::Instant::now() + START_LIMIT;
     loop {
         match client.get(url).send().await {

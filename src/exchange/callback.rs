@@ -8,6 +8,7 @@ use serde::Serialize;
 use tokio::sync::mpsc;
 
 use super::log::{Log, LogEvent};
+use crate::http_client;
 
 const CONNECT_WITHIN: Duration = Duration::from_secs(3);
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
@@ -70,9 +71,8 @@ pub(super) struct Subscription {
 
 /// The client all callbacks share.
 pub(super) fn client() -> reqwest::Result<Client> {
-    Client::builder()
+    http_client::builder()
         .redirect(reqwest::redirect::Policy::none())
-        .no_proxy()
         .connect_timeout(CONNECT_WITHIN)
         .timeout(ANSWER_WITHIN)
         .build()

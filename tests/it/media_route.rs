@@ -181,7 +181,7 @@ impl Node {
 
     async fn status(&self, attempt: AttemptId, proof: &str, body: &str) -> (u16, String) {
         let url = format!("http://{}/carriers/simulated/status/{attempt}/{proof}", self.addr);
-        let client = reqwest::Client::builder().no_proxy().build().unwrap();
+        let client = ringback::http_client::builder().build().unwrap();
         let answer = client.post(url).body(body.to_owned()).send().await.unwrap();
         (answer.status().as_u16(), answer.text().await.unwrap())
     }
@@ -373,8 +373,7 @@ async fn an_address_that_names_no_call_is_refused_before_the_upgrade() {
         }
     }
     let url = format!("http://{}/carriers/simulated/media/{}", node.addr, node.media_token());
-    let plain = reqwest::Client::builder()
-        .no_proxy()
+    let plain = ringback::http_client::builder()
         .build()
         .unwrap()
         .get(url)

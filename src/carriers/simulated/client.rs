@@ -11,6 +11,8 @@ use async_trait::async_trait;
 use reqwest::{Client, Response, StatusCode, Url, header::RETRY_AFTER};
 use serde::{Deserialize, Serialize};
 
+use crate::http_client;
+
 const CONNECT_WITHIN: Duration = Duration::from_secs(3);
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 /// Answers are small; one that is not is not the exchange's.
@@ -101,10 +103,9 @@ fn base(setting: &'static str, value: &str) -> Result<String, SetupError> {
 }
 
 fn client() -> reqwest::ClientBuilder {
-    Client::builder()
+    http_client::builder()
         .redirect(reqwest::redirect::Policy::none())
         .retry(reqwest::retry::never())
-        .no_proxy()
         .connect_timeout(CONNECT_WITHIN)
         .timeout(ANSWER_WITHIN)
 }

@@ -88,7 +88,7 @@ impl Service {
         tokio::spawn(async move { axum::serve(listener.tap_io(|tcp| tcp.set_nodelay(true).unwrap()), app).await });
         Self {
             exchange: Exchange::start(settings).await.unwrap(),
-            http: reqwest::Client::builder().no_proxy().build().unwrap(),
+            http: ringback::http_client::builder().build().unwrap(),
             addr,
             doors,
             sockets,

@@ -21,8 +21,7 @@ pub struct Answer {
 
 impl Client {
     pub fn new(base: &str, key: &str) -> Self {
-        let http = reqwest::Client::builder()
-            .no_proxy()
+        let http = ringback::http_client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .pool_max_idle_per_host(0);
         Self {
