@@ -223,6 +223,7 @@ fn router(config: &ServeConfig, spool_dir: PathBuf, store: Arc<dyn Store>, node:
         async move { render_metrics(&node).await }
     });
     rest.merge(carriers::router(CarrierDoor::new(switchboard)))
+        .merge(rest::openapi::docs_router())
         .route("/metrics", metrics)
         .layer(middleware::from_fn(telemetry::measure))
 }

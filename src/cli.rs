@@ -41,6 +41,8 @@ pub enum Command {
     /// Make accounts and keys
     #[command(subcommand)]
     Account(AccountCommand),
+    /// Print the API's description (OpenAPI 3.1)
+    Openapi,
 }
 
 /// `ringback demo`.

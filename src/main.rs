@@ -12,7 +12,7 @@ use ringback::{
     config::ServeConfig,
     demo,
     exchange::{ExchangeSettings, run_phones},
-    http_client,
+    http_client, rest,
     storage::SqlStore,
     telemetry,
 };
@@ -50,6 +50,7 @@ async fn run(command: Command) -> Result<ExitCode, AnyError> {
         Command::Phones(args) => phones(args).await,
         Command::Bench(command) => bench::run(command).await,
         Command::Account(command) => account(command).await,
+        Command::Openapi => openapi(),
     }
 }
 
@@ -110,6 +111,12 @@ async fn phones(args: PhonesArgs) -> Result<ExitCode, AnyError> {
     };
     let mut stop = StopSignals::catch()?;
     run_phones(settings, async move { stop.next().await }).await?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What `GET /public/openapi.json` answers, for people and diffs.
+fn openapi() -> Result<ExitCode, AnyError> {
+    println!("{}", serde_json::to_string_pretty(&rest::openapi::description())?);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -15,6 +15,7 @@ mod error;
 mod fields;
 mod health;
 mod me;
+pub mod openapi;
 mod path_id;
 mod query;
 mod request_id;
@@ -85,6 +86,7 @@ pub fn routes(state: RestState) -> Router {
         .route_layer(middleware::from_fn_with_state(state.clone(), auth::require_key));
     Router::new()
         .route("/public/health", get(health::show))
+        .route("/public/openapi.json", get(openapi::show))
         .merge(keyed)
         .with_state(state)
 }

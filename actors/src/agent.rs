@@ -1,6 +1,8 @@
 //! The agent object of the contract, typed and complete: every default is filled in when a stored document is read.
 
 mod config;
+#[cfg(feature = "openapi")]
+mod description;
 mod document;
 mod figure;
 mod platform;
@@ -11,6 +13,8 @@ mod table;
 mod tools;
 
 pub use config::*;
+#[cfg(feature = "openapi")]
+pub use description::*;
 pub use document::*;
 pub use platform::*;
 pub use problem::*;
@@ -21,6 +25,7 @@ use serde_json::{Map, Value};
 
 /// Which calls an agent takes part in.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
     /// It dials.
@@ -34,6 +39,7 @@ pub enum Direction {
 
 /// A number that reaches an agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct AgentPhoneNumber {
     /// Carrier.
@@ -48,11 +54,14 @@ pub struct AgentPhoneNumber {
 
 /// `workflow`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct Workflow {
     /// Map of id to edge.
+    #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     pub edges: Map<String, Value>,
     /// Map of id to node.
+    #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     pub nodes: Map<String, Value>,
     /// Whether subagents may call each other in a circle.
     pub prevent_subagent_loops: bool,
@@ -60,6 +69,7 @@ pub struct Workflow {
 
 /// The part of an agent that clients write. Serialises with every default filled in.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct Agent {
     /// Display name.

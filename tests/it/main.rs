@@ -10,6 +10,7 @@ mod cli;
 mod exchange;
 mod exchange_client;
 mod media_route;
+mod openapi;
 mod rest_agents;
 mod rest_auth;
 mod rest_campaign_csv;

@@ -7,6 +7,7 @@ use super::{BuiltInTools, figure};
 
 /// `conversationConfig`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct ConversationConfig {
     /// Who the agent is.
@@ -20,11 +21,13 @@ pub struct ConversationConfig {
     /// Limits.
     pub conversation: ConversationSection,
     /// Map of language code to `{ "overrides": … }`.
+    #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     pub language_presets: Map<String, Value>,
 }
 
 /// `agent`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct AgentSection {
     /// Instructions, model, tools.
@@ -37,6 +40,7 @@ pub struct AgentSection {
     /// Hindi with English words.
     pub hinglish_mode: bool,
     /// Values of `{{placeholders}}`: strings, numbers, booleans.
+    #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     pub dynamic_variables: Map<String, Value>,
     /// The greeting is protected from barge-in.
     pub disable_first_message_interruptions: bool,
@@ -63,6 +67,7 @@ pub const DEFAULT_VOICE: &str = "babble:default";
 
 /// `agent.prompt`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct PromptSection {
     /// Instructions.
@@ -101,6 +106,7 @@ impl Default for PromptSection {
 
 /// `asr`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct AsrSection {
     /// Format asked of the recogniser.
@@ -120,6 +126,7 @@ impl Default for AsrSection {
 
 /// `turn`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct TurnSection {
     /// Seconds of silence until the agent speaks up; -1 never.
@@ -147,6 +154,7 @@ impl Default for TurnSection {
 
 /// `turnEagerness`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum TurnEagerness {
     /// Long pauses are part of the turn.
@@ -159,6 +167,7 @@ pub enum TurnEagerness {
 
 /// `spellingPatience`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum SpellingPatience {
     /// Waits longer while digits or letters are being spelled.
@@ -169,6 +178,7 @@ pub enum SpellingPatience {
 
 /// One of `tts.supportedVoices`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct SupportedVoice {
     /// For people and the model.
@@ -193,6 +203,7 @@ pub struct SupportedVoice {
 
 /// One of `tts.suggestedAudioTags`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct AudioTag {
     /// The tag.
@@ -205,6 +216,7 @@ pub struct AudioTag {
 
 /// `tts`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct TtsSection {
     /// `provider:voice`, or a bare voice of the default provider.
@@ -248,6 +260,7 @@ impl Default for TtsSection {
 
 /// `conversation`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct ConversationSection {
     /// 1 to 14400 seconds from the answer.
@@ -264,6 +277,7 @@ impl Default for ConversationSection {
 
 /// What an entity's value must look like.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum EntityKind {
     /// Any text.
@@ -279,6 +293,7 @@ pub enum EntityKind {
 
 /// One of `dataCollection.entities`, as far as the service reads it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Entity {
     /// `type`.

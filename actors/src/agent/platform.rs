@@ -7,11 +7,13 @@ use super::{Entities, Entity};
 
 /// `platformSettings`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct PlatformSettings {
     /// After and beside calls.
     pub call_actions: CallActions,
     /// Free-form.
+    #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     pub widget: Map<String, Value>,
     /// What to collect.
     pub data_collection: DataCollection,
@@ -28,6 +30,7 @@ pub struct PlatformSettings {
 
 /// `callActions`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct CallActions {
     /// "Don't call again" is honoured account-wide.
@@ -45,16 +48,19 @@ pub struct CallActions {
 
 /// `postCallEmail`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct PostCallEmail {
     /// Whether mail is sent.
     pub enabled: bool,
     /// `to cc subject includeTranscript`, and whatever else is given.
+    #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     pub email_configuration: Map<String, Value>,
 }
 
 /// `scheduleOnCalendar`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct ScheduleOnCalendar {
     /// Whether appointments are made.
@@ -68,9 +74,11 @@ pub struct ScheduleOnCalendar {
 
 /// `dataCollection`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct DataCollection {
     /// Map of name to `{ "type", "description", "enum" }`, in the client's order.
+    #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     pub entities: Map<String, Value>,
     /// Whether values are kept with the contact.
     pub store_data: bool,
@@ -88,6 +96,7 @@ impl DataCollection {
 
 /// `callRetry`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct CallRetry {
     /// 0 to 10.
@@ -100,6 +109,7 @@ pub struct CallRetry {
 
 /// `privacy`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct Privacy {
     /// Whether calls are recorded.
@@ -108,6 +118,7 @@ pub struct Privacy {
 
 /// `telephony`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct Telephony {
     /// Whether caller IDs rotate.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// `builtInTools`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct BuiltInTools {
     /// Ends the call.
@@ -22,6 +23,7 @@ pub struct BuiltInTools {
 
 /// What all six have.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct BuiltInTool {
     /// Whether the model may use it.
@@ -35,6 +37,7 @@ pub struct BuiltInTool {
 
 /// `transferToAgent`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct TransferToAgent {
     /// What all tools have.
@@ -46,6 +49,7 @@ pub struct TransferToAgent {
 
 /// One of `transferToAgent.transfers`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct AgentTransfer {
     /// To whom.
@@ -66,6 +70,7 @@ pub struct AgentTransfer {
 
 /// `transferToNumber`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct TransferToNumber {
     /// What all tools have.
@@ -79,6 +84,7 @@ pub struct TransferToNumber {
 
 /// One of `transferToNumber.transfers`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct NumberTransfer {
     /// `blind`, `conference` or `sip_refer`.
@@ -93,6 +99,7 @@ pub struct NumberTransfer {
 
 /// `transferDestination`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct TransferDestination {
     /// `phone` or `sip_uri`.
@@ -108,6 +115,7 @@ pub struct TransferDestination {
 
 /// `voicemailDetection`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct VoicemailDetection {
     /// What all tools have.

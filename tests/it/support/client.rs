@@ -1,7 +1,9 @@
-//! A client that holds every answer against the envelope's rules.
+//! A client that holds every answer against the envelope's rules and the API's description.
 
 use reqwest::{Method, RequestBuilder, header::HeaderMap};
 use serde_json::Value;
+
+use super::contract;
 
 /// Sends requests with one account's key.
 #[derive(Clone)]
@@ -67,7 +69,10 @@ impl Client {
 
 /// Sends a request and checks what holds for every answer.
 pub async fn send(request: RequestBuilder) -> Answer {
-    let response = request.send().await.unwrap();
+    let (http, request) = request.build_split();
+    let request = request.unwrap();
+    let method = request.method().as_str().to_owned();
+    let response = http.execute(request).await.unwrap();
     let (status, headers) = (response.status().as_u16(), response.headers().clone());
     let path = response.url().path().to_owned();
     let text = response.text().await.unwrap();
@@ -85,6 +90,7 @@ pub async fn send(request: RequestBuilder) -> Answer {
     let expected = if shown { Value::from(id) } else { Value::Null };
     assert_eq!(body["requestId"], expected, "{path}: {body}");
     assert_eq!(body.get("requestId").is_some(), shown, "{path}: {body}");
+    contract::check(&method, &path, status, "application/json", Some(&body));
     Answer { status, headers, body }
 }
 

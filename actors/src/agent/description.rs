@@ -1,0 +1,274 @@
+//! The agent object as JSON Schema: types, ranges and allowed values come from the table that requests are checked by,
+//! descriptions from the types' own, defaults from the default agent.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+use utoipa::{
+    PartialSchema, ToSchema,
+    openapi::{RefOr, Schema},
+};
+
+use super::{
+    Agent,
+    shape::{Field, Shape, join},
+    table::AGENT,
+};
+
+/// What an agent is described for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AgentForm {
+    /// As it reads back: complete.
+    Read,
+    /// As it is made.
+    New,
+    /// As it is patched (RFC 7396).
+    Patch,
+}
+
+impl AgentForm {
+    /// The component's name of a type in this form; the agent's own are `Agent`, `NewAgent` and `AgentPatch`.
+    fn name(self, base: &str) -> String {
+        match self {
+            Self::Read => base.to_owned(),
+            Self::New => format!("New{base}"),
+            Self::Patch => format!("{base}Patch"),
+        }
+    }
+}
+
+/// The components that describe an agent in one form, by name; they refer to each other as `#/components/schemas/…`.
+pub fn agent_schemas(form: AgentForm) -> BTreeMap<String, Value> {
+    let mut found: Vec<(String, RefOr<Schema>)> = vec![("Agent".into(), Agent::schema())];
+    Agent::schemas(&mut found);
+    let derived = found
+        .into_iter()
+        .filter_map(|(name, schema)| Some((name, serde_json::to_value(schema).ok()?)))
+        .collect();
+    let mut writer = Writer {
+        derived,
+        defaults: serde_json::to_value(Agent::default()).unwrap_or_default(),
+        components: BTreeMap::new(),
+    };
+    writer.shape(&AGENT, form, "", &json!({ "$ref": "Agent" }));
+    writer.components
+}
+
+struct Writer {
+    /// The schemas that the types themselves give.
+    derived: BTreeMap<String, Value>,
+    /// The default agent.
+    defaults: Value,
+    components: BTreeMap<String, Value>,
+}
+
+impl Writer {
+    /// The schema of a shape; `hint` is what its type says of it.
+    fn shape(&mut self, shape: &Shape, form: AgentForm, path: &str, hint: &Value) -> Value {
+        match shape {
+            Shape::Text { max, .. } => text(*max, form, path),
+            Shape::OneOf(allowed) => json!({ "type": "string", "enum": allowed }),
+            Shape::Flag => json!({ "type": "boolean" }),
+            Shape::Number { min, max, never } => number(*min, *max, *never, form),
+            Shape::Integer { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
+            // A patch replaces a list whole, so its items are as new ones.
+            Shape::List { max, item } => {
+                let items = if form == AgentForm::Patch { AgentForm::New } else { form };
+                json!({ "type": "array", "maxItems": max, "items": self.shape(item, items, path, hint) })
+            }
+            Shape::Section(fields) => self.section(fields, form, path, hint),
+            Shape::Open(fields) => self.open(fields, form, path),
+            Shape::Map(item) => {
+                let item = self.shape(item, form, path, &Value::Null);
+                let item = if form == AgentForm::Patch { nullable(item) } else { item };
+                json!({ "type": "object", "additionalProperties": item })
+            }
+            Shape::Scalar => json!({ "type": ["string", "number", "boolean"] }),
+            Shape::Any => json!({}),
+        }
+    }
+
+    /// A typed section as a component, and the reference to it.
+    fn section(&mut self, fields: &[Field], form: AgentForm, path: &str, hint: &Value) -> Value {
+        let base = type_name(hint).unwrap_or_else(|| path.replace('.', "_"));
+        let name = form.name(&base);
+        let reference = json!({ "$ref": format!("#/components/schemas/{name}") });
+        if self.components.contains_key(&name) {
+            return reference;
+        }
+        let own = self.derived.get(&base).cloned().unwrap_or_default();
+        let hints = properties(&own, &self.derived);
+        let mut shown = Map::new();
+        let mut required = Vec::new();
+        for field in fields {
+            let hint = hints.get(field.name).cloned().unwrap_or_default();
+            let at = join(path, field.name);
+            shown.insert(field.name.into(), self.field(field, form, &at, &hint));
+            let always = match form {
+                AgentForm::Read => !may_be_null(&hint),
+                AgentForm::New => field.required,
+                AgentForm::Patch => false,
+            };
+            if always {
+                required.push(field.name);
+            }
+        }
+        let mut schema = json!({ "type": "object", "properties": shown });
+        if let Some(text) = own.get("description") {
+            schema["description"] = text.clone();
+        }
+        if !required.is_empty() {
+            schema["required"] = json!(required);
+        }
+        if form != AgentForm::Read {
+            schema["additionalProperties"] = json!(false);
+        }
+        self.components.insert(name, schema);
+        reference
+    }
+
+    fn field(&mut self, field: &Field, form: AgentForm, path: &str, hint: &Value) -> Value {
+        let mut schema = self.shape(&field.shape, form, path, hint);
+        let is_section = matches!(field.shape, Shape::Section(_));
+        if form != AgentForm::Read {
+            if field.required && matches!(field.shape, Shape::Text { .. }) {
+                schema["pattern"] = json!(NOT_BLANK);
+            }
+            if !field.required {
+                schema = nullable(schema);
+            }
+        }
+        if let Some(text) = hint.get("description") {
+            schema["description"] = text.clone();
+        }
+        if form != AgentForm::Patch
+            && !is_section
+            && !field.required
+            && let Some(default) = self.defaults.pointer(&format!("/{}", path.replace('.', "/")))
+        {
+            schema["default"] = default.clone();
+        }
+        schema
+    }
+
+    /// A free-form object of which some fields are checked.
+    fn open(&mut self, fields: &[Field], form: AgentForm, path: &str) -> Value {
+        let mut shown = Map::new();
+        let mut required = Vec::new();
+        for field in fields {
+            let schema = self.field(field, form, &join(path, field.name), &Value::Null);
+            shown.insert(field.name.into(), schema);
+            if field.required && form != AgentForm::Patch {
+                required.push(field.name);
+            }
+        }
+        let mut schema = json!({ "type": "object", "additionalProperties": true });
+        if !shown.is_empty() {
+            schema["properties"] = Value::Object(shown);
+        }
+        if !required.is_empty() {
+            schema["required"] = json!(required);
+        }
+        schema
+    }
+}
+
+const NOT_BLANK: &str = r"\S";
+const PHONE: &str = r"^\+[1-9][0-9]{6,14}$";
+const PHONE_SENT: &str = r"^[ \-./()]*(\+|0[ \-./()]*0)[ \-./()]*[1-9]([ \-./()]*[0-9]){6,14}[ \-./()]*$";
+
+/// What the rule of a text can be told by; the table holds rules as code, so the field's name leads to it.
+fn text(max: usize, form: AgentForm, path: &str) -> Value {
+    let sent = form != AgentForm::Read;
+    let mut schema = json!({ "type": "string", "maxLength": max });
+    let leaf = path.rsplit('.').next().unwrap_or_default();
+    match leaf {
+        "number" | "phoneNumber" | "rotationNumbers" => {
+            schema["pattern"] = json!(if sent { PHONE_SENT } else { PHONE });
+        }
+        "stateRestrictedNumbers" => {
+            schema["pattern"] = json!(if sent {
+                r"^[ \-.()]*\+[ \-.()]*[1-9]([ \-.()]*[0-9]){0,14}[ \-.()]*$"
+            } else {
+                r"^\+[1-9][0-9]{0,14}$"
+            });
+        }
+        "primaryLanguage" => schema["pattern"] = json!("^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$"),
+        "timezone" => schema["examples"] = json!(["UTC", "Europe/Berlin"]),
+        "postCallWebhook" => {
+            schema["format"] = json!("uri");
+            schema["pattern"] = json!("^[Hh][Tt][Tt][Pp][Ss]?://");
+        }
+        "sipUri" => schema["pattern"] = json!(r"^sips?:[^\s]+$"),
+        "to" | "cc" => schema["format"] = json!("email"),
+        "llm" | "voiceId" | "agentId" | "tags" | "toolIds" | "knowledgeBase" | "keywords" | "transferRuleIds"
+        | "eventsIds" => schema["pattern"] = json!(NOT_BLANK),
+        _ => {}
+    }
+    schema
+}
+
+fn number(min: f64, max: f64, never: bool, form: AgentForm) -> Value {
+    let range = json!({ "type": "number", "minimum": min, "maximum": max });
+    match (never, form) {
+        (false, _) => range,
+        (true, AgentForm::Read) => json!({ "type": "number", "minimum": -1.0, "maximum": max }),
+        (true, _) => json!({ "anyOf": [range, { "type": "number", "minimum": -1.0, "maximum": -1.0 }] }),
+    }
+}
+
+/// The same, or `null`.
+fn nullable(mut schema: Value) -> Value {
+    if schema.get("$ref").is_some() {
+        return json!({ "oneOf": [{ "type": "null" }, schema] });
+    }
+    if let Some(choices) = schema.get_mut("anyOf").and_then(Value::as_array_mut) {
+        choices.push(json!({ "type": "null" }));
+        return schema;
+    }
+    if let Some(allowed) = schema.get_mut("enum").and_then(Value::as_array_mut) {
+        allowed.push(Value::Null);
+    }
+    match schema.get_mut("type") {
+        Some(Value::Array(types)) => types.push(json!("null")),
+        Some(one) => *one = json!([one.clone(), "null"]),
+        None => {}
+    }
+    schema
+}
+
+/// The properties of a type, those of flattened types among them.
+fn properties(schema: &Value, derived: &BTreeMap<String, Value>) -> Map<String, Value> {
+    let mut found = Map::new();
+    let parts = schema.get("allOf").and_then(Value::as_array);
+    for part in parts.into_iter().flatten() {
+        let referred = type_name(part).filter(|_| part.get("$ref").is_some());
+        let part = referred.and_then(|name| derived.get(&name)).unwrap_or(part);
+        found.extend(properties(part, derived));
+    }
+    if let Some(own) = schema.get("properties").and_then(Value::as_object) {
+        found.extend(own.clone());
+    }
+    found
+}
+
+/// The type that a property refers to, directly, as a list of it or as one that may be missing.
+fn type_name(hint: &Value) -> Option<String> {
+    if let Some(reference) = hint.get("$ref").and_then(Value::as_str) {
+        return reference.rsplit('/').next().map(str::to_owned);
+    }
+    if let Some(items) = hint.get("items") {
+        return type_name(items);
+    }
+    let choices = ["oneOf", "allOf", "anyOf"];
+    let choices = choices.iter().filter_map(|name| hint.get(name)?.as_array()).flatten();
+    choices.filter_map(type_name).next()
+}
+
+fn may_be_null(hint: &Value) -> bool {
+    let is_null = |value: &Value| value.get("type") == Some(&json!("null"));
+    let types = hint.get("type").and_then(Value::as_array);
+    let choices = hint.get("oneOf").and_then(Value::as_array);
+    types.is_some_and(|types| types.contains(&json!("null")))
+        || choices.is_some_and(|choices| choices.iter().any(is_null))
+}

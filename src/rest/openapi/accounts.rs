@@ -1,0 +1,84 @@
+//! The service itself, and the account behind a key.
+
+use serde_json::json;
+use utoipa::ToSchema;
+
+use super::{operation::Operation, samples};
+
+/// The service is reachable.
+#[derive(ToSchema)]
+pub struct Health {
+    /// `ok`.
+    pub status: String,
+    /// Of this build.
+    pub version: String,
+}
+
+/// The account that owns the key.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Identity {
+    /// The account.
+    #[schema(format = "uuid")]
+    pub user_id: String,
+    /// Its address.
+    pub email: String,
+}
+
+/// A new key; it is shown this once.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApiKey {
+    /// The key.
+    pub api_key: String,
+}
+
+/// The secret that signs deliveries.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WebhookSecret {
+    /// After the Standard Webhooks specification.
+    pub webhook_secret: String,
+}
+
+/// Operations of the service itself.
+pub fn service() -> Vec<Operation> {
+    vec![
+        Operation::get("/public/health", "health", "Whether the service is reachable")
+            .keyless()
+            .ok::<Health>(json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION") })),
+        Operation::get("/public/openapi.json", "openapi", "This description")
+            .ours()
+            .keyless()
+            .raw(
+                "application/json",
+                "The OpenAPI description, not in the envelope",
+                json!({ "type": "object", "additionalProperties": true }),
+                json!({ "openapi": "3.1.0" }),
+            ),
+    ]
+}
+
+/// Operations of the account.
+pub fn operations() -> Vec<Operation> {
+    let secret = json!({ "webhookSecret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" });
+    vec![
+        Operation::get("/public/v1/me", "me", "Whose key this is")
+            .ok::<Identity>(json!({ "userId": samples::USER, "email": samples::EMAIL })),
+        Operation::post("/public/v1/me/api-key/regenerate", "regenerateApiKey", "Replace the key")
+            .ours()
+            .note("The old key stops working at once. The new one is shown this once.")
+            .ok::<ApiKey>(json!({ "apiKey": "rb_3f9c1d2e4b5a69788796a5b4c3d2e1f0" })),
+        Operation::get("/public/v1/me/webhook-secret", "webhookSecret", "The secret that signs deliveries")
+            .ours()
+            .ok::<WebhookSecret>(secret.clone()),
+        Operation::post(
+            "/public/v1/me/webhook-secret/rotate",
+            "rotateWebhookSecret",
+            "Replace the secret that signs deliveries",
+        )
+        .ours()
+        .note("The old one stays valid for 24 hours.")
+        .ok::<WebhookSecret>(secret),
+    ]
+}

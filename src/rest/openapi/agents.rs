@@ -1,0 +1,89 @@
+//! Agents. The schemas of the agent object come from the domain's own table of it.
+
+use serde_json::json;
+use utoipa::ToSchema;
+
+use super::{operation::Operation, samples};
+
+/// A new agent's id.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentCreated {
+    /// The id.
+    #[schema(format = "uuid")]
+    pub agent_id: String,
+}
+
+/// A deleted agent's id.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentDeleted {
+    /// The id.
+    #[schema(format = "uuid")]
+    pub agent_id: String,
+    /// True.
+    pub deleted: bool,
+}
+
+/// When an agent was made and changed, and by whom.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentMetadata {
+    /// ISO 8601, UTC.
+    #[schema(format = DateTime)]
+    pub created_at: String,
+    /// ISO 8601, UTC.
+    #[schema(format = DateTime)]
+    pub updated_at: String,
+    /// By whom.
+    pub created_by: super::common::CreatedBy,
+}
+
+const NUMBER_IN_USE: &str = "the number +15550100010 is answered by another agent";
+
+/// Operations of agents.
+pub fn operations() -> Vec<Operation> {
+    vec![
+        Operation::get("/public/v1/agents", "listAgents", "List agents, newest first")
+            .ours()
+            .paged()
+            .page_named("Agent", samples::agent()),
+        Operation::post("/public/v1/agents/create", "createAgent", "Create an agent")
+            .note("Everything but the name and the prompt takes its default.")
+            .idempotent()
+            .body_named("NewAgent", json!({ "least": samples::least_agent(), "more": samples::new_agent() }))
+            .created::<AgentCreated>(json!({ "agentId": samples::AGENT }))
+            .link("read", "getAgent", "agentId", "/data/agentId")
+            .link("change", "updateAgent", "agentId", "/data/agentId")
+            .link("delete", "deleteAgent", "agentId", "/data/agentId")
+            .invalid(
+                "conversationConfig.turn.turnTimeout",
+                "out_of_range",
+                "40 is out of range: 1 to 30, or -1 for never",
+            )
+            .conflict("number_in_use", NUMBER_IN_USE),
+        Operation::get("/public/v1/agents/{agentId}", "getAgent", "Read an agent with every default filled in")
+            .ok_named("Agent", samples::agent()),
+        Operation::patch("/public/v1/agents/{agentId}", "updateAgent", "Change an agent")
+            .note(
+                "A JSON merge patch (RFC 7396): objects merge at any depth, arrays are replaced whole, `null` puts a \
+                 field back to its default.",
+            )
+            .body_named(
+                "AgentPatch",
+                json!({
+                    "nothing": {},
+                    "some": { "tags": ["dental", "autumn"], "conversationConfig": { "turn": { "turnTimeout": 9 } } },
+                    "default": { "conversationConfig": { "tts": { "speed": null } } },
+                }),
+            )
+            .ok_named("Agent", samples::agent())
+            .invalid("name", "required", "is required and has no default")
+            .conflict("number_in_use", NUMBER_IN_USE)
+            .conflict("conflict", "it was changed by another request at the same time; read it again"),
+        Operation::delete("/public/v1/agents/{agentId}", "deleteAgent", "Delete an agent")
+            .ours()
+            .ok::<AgentDeleted>(json!({ "agentId": samples::AGENT, "deleted": true }))
+            .conflict("in_use", "the campaign `Check-ups` uses this agent; stop or delete it first"),
+    ]
+}

@@ -1,0 +1,224 @@
+//! What answers of many operations share: failures, headers, parameters, pagination.
+
+use serde_json::{Map, Value, json};
+
+use super::samples;
+
+/// One way to fail, with an example.
+#[derive(Debug, Clone)]
+pub struct Failure {
+    pub(super) status: u16,
+    code: String,
+    example: String,
+    message: String,
+    fields: Value,
+    details: Option<Value>,
+}
+
+impl Failure {
+    /// A code and the message of its example.
+    pub fn new(status: u16, code: &str, message: &str) -> Self {
+        Self {
+            status,
+            code: code.to_owned(),
+            example: code.to_owned(),
+            message: message.to_owned(),
+            fields: Value::Null,
+            details: None,
+        }
+    }
+
+    /// A wrong field.
+    pub fn invalid(path: &str, code: &str, message: &str) -> Self {
+        let mut failure = Self::new(400, "invalid_request", &format!("`{path}`: {message}"));
+        failure.example = code.to_owned();
+        failure.fields = json!([{ "path": path, "code": code, "message": message }]);
+        failure
+    }
+
+    /// Wrong rows of a file.
+    pub fn rows() -> Self {
+        let message = "1 of 3 rows are invalid; `error.details` lists them";
+        let mut failure = Self::invalid("file", "invalid_rows", message);
+        failure.details = Some(samples::row_report());
+        failure
+    }
+
+    /// Something that is not there.
+    pub fn missing(thing: &str) -> Self {
+        Self::new(404, "not_found", &format!("there is no such {thing} in this account"))
+    }
+
+    fn value(&self) -> Value {
+        let mut error = json!({ "code": self.code, "message": self.message, "status": self.status });
+        if !self.fields.is_null() {
+            error["fields"] = self.fields.clone();
+        }
+        if let Some(details) = &self.details {
+            error["details"] = details.clone();
+        }
+        json!({ "success": false, "error": error })
+    }
+}
+
+/// The failures that are the same everywhere: status, name among the components' responses.
+pub fn shared(keyless: bool, sends_body: bool) -> Vec<(u16, &'static str)> {
+    let mut shared = vec![(400, "InvalidRequest"), (500, "Internal")];
+    if !keyless {
+        shared.extend([(401, "Unauthorized"), (429, "RateLimited"), (503, "Unavailable")]);
+    }
+    if sends_body {
+        shared.extend([(413, "PayloadTooLarge"), (415, "UnsupportedMediaType")]);
+    }
+    shared
+}
+
+/// Puts the failures in: those of the operation's own with their examples, the shared ones by reference.
+pub fn add_failures(responses: &mut Map<String, Value>, own: &[Failure], shared: &[(u16, &str)]) {
+    let mut statuses: Vec<u16> = own.iter().map(|failure| failure.status).collect();
+    statuses.extend(shared.iter().map(|(status, _)| *status));
+    statuses.sort_unstable();
+    statuses.dedup();
+    for status in statuses {
+        let failures: Vec<&Failure> = own.iter().filter(|failure| failure.status == status).collect();
+        let response = match shared.iter().find(|(known, _)| *known == status) {
+            Some((_, name)) if failures.is_empty() => json!({ "$ref": format!("#/components/responses/{name}") }),
+            _ => response(status, &failures),
+        };
+        responses.insert(status.to_string(), response);
+    }
+}
+
+fn response(status: u16, failures: &[&Failure]) -> Value {
+    let mut codes: Vec<&str> = failures.iter().map(|failure| failure.code.as_str()).collect();
+    codes.sort_unstable();
+    codes.dedup();
+    let examples: Map<String, Value> = failures
+        .iter()
+        .map(|failure| (failure.example.clone(), json!({ "value": failure.value() })))
+        .collect();
+    let mut headers = headers(false);
+    let retry = json!({ "$ref": "#/components/headers/RetryAfter" });
+    match status {
+        401 => headers["www-authenticate"] = json!({ "$ref": "#/components/headers/WwwAuthenticate" }),
+        405 => headers["allow"] = json!({ "$ref": "#/components/headers/Allow" }),
+        409 | 429 | 503 => headers["retry-after"] = retry,
+        _ => {}
+    }
+    json!({
+        "description": description(status),
+        "headers": headers,
+        "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Failure" }, "examples": examples } },
+        "x-ringback-codes": codes,
+    })
+}
+
+fn description(status: u16) -> &'static str {
+    match status {
+        400 => "Something in the request is wrong; `error.fields` lists all of it",
+        401 => "No key, or one that is not known",
+        404 => "No such thing in this account",
+        405 => "The path does not take this method",
+        409 => "Not possible as things stand",
+        413 => "Too many bytes or rows",
+        415 => "Not a content type this operation takes",
+        429 => "Too many requests with this key",
+        502 => "What had to be fetched could not be fetched",
+        503 => "Not available at the moment",
+        _ => "A bug; the request id finds it in the log",
+    }
+}
+
+/// `components.responses`.
+pub fn components() -> Value {
+    let of = |failure: Failure| response(failure.status, &[&failure]);
+    json!({
+        "InvalidRequest": of(Failure::invalid("pagesize", "unknown_parameter", "is not a query parameter of this operation")),
+        "Unauthorized": of(Failure::new(401, "unauthorized", "this API key is not known")),
+        "NotFound": of(Failure::new(404, "not_found", "there is nothing at this path")),
+        "MethodNotAllowed": of(Failure::new(405, "method_not_allowed", "this path does not take this method; see the Allow header")),
+        "PayloadTooLarge": of(Failure::new(413, "payload_too_large", "a JSON body may have at most 1 MiB")),
+        "UnsupportedMediaType": of(Failure::new(415, "unsupported_media_type", "send the body as `Content-Type: application/json`")),
+        "RateLimited": of(Failure::new(429, "rate_limited", "too many requests with this key; wait as long as Retry-After says")),
+        "Internal": of(Failure::new(500, "internal", "something went wrong inside; the request id finds it in the log")),
+        "Unavailable": of(Failure::new(503, "unavailable", "the database is not available; try again")),
+    })
+}
+
+/// Headers of every answer; of one that may be a replay, that too.
+pub fn headers(replays: bool) -> Value {
+    let mut headers = json!({ "x-request-id": { "$ref": "#/components/headers/RequestId" } });
+    if replays {
+        headers["idempotency-replayed"] = json!({ "$ref": "#/components/headers/IdempotencyReplayed" });
+    }
+    headers
+}
+
+/// `components.headers`.
+pub fn header_components() -> Value {
+    let text = |description: &str, example: &str| json!({ "description": description, "schema": { "type": "string" }, "example": example });
+    json!({
+        "RequestId": {
+            "description": "Finds this request in the log; a client's own is kept when it is a sane token",
+            "schema": { "type": "string", "pattern": "^[A-Za-z0-9._-]{1,128}$" },
+            "example": samples::REQUEST,
+        },
+        "RetryAfter": {
+            "description": "Seconds after which to try again",
+            "schema": { "type": "integer", "minimum": 0 },
+            "example": 2,
+        },
+        "WwwAuthenticate": text("How to authenticate", "Bearer"),
+        "Allow": text("The methods this path takes", "GET,HEAD"),
+        "IdempotencyReplayed": {
+            "description": "`true` when the answer is that of an earlier request with the same idempotency key",
+            "schema": { "type": "string", "enum": ["true"] },
+            "example": "true",
+        },
+    })
+}
+
+/// `components.parameters`.
+pub fn parameter_components() -> Value {
+    json!({
+        "IdempotencyKey": {
+            "name": "Idempotency-Key",
+            "in": "header",
+            "description": "Kept 24 hours: the same key with the same request is carried out once and answered again",
+            "schema": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]{1,255}$" },
+            "x-ringback-extension": true,
+        },
+    })
+}
+
+/// A parameter of the path.
+pub fn path_parameter(name: &str) -> Value {
+    let (description, schema, example) = match name {
+        "phoneNumber" => (
+            "The number as it reads back, its `+` as `%2B` or as it is",
+            json!({ "type": "string" }),
+            samples::PHONE,
+        ),
+        "agentId" => ("An agent's id", uuid(), samples::AGENT),
+        "campaignId" => ("A campaign's id", uuid(), samples::CAMPAIGN),
+        "contactId" => ("A contact's id", uuid(), samples::CONTACT),
+        "conversationId" => ("A conversation's id", uuid(), samples::CONVERSATION),
+        "documentId" => ("A document's id", uuid(), samples::DOCUMENT),
+        _ => ("An id", uuid(), samples::GROUP),
+    };
+    json!({ "name": name, "in": "path", "required": true, "description": description, "schema": schema, "example": example })
+}
+
+fn uuid() -> Value {
+    json!({ "type": "string", "format": "uuid" })
+}
+
+/// The pagination of an example.
+pub fn pagination_example(sorted: bool) -> Value {
+    let mut example = json!({ "pageSize": 30, "hasMore": false });
+    if sorted {
+        example["sortBy"] = json!("created_at");
+        example["sortDirection"] = json!("desc");
+    }
+    example
+}

@@ -1,0 +1,175 @@
+//! Saved contacts, and the numbers that are not called.
+
+use serde_json::json;
+use utoipa::ToSchema;
+
+use super::{
+    common::{Email, PhoneNumber, PhoneNumberSent},
+    operation::Operation,
+    samples,
+};
+
+/// A saved contact. Further fields stand beside the known ones.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Contact {
+    /// Its id.
+    #[schema(format = "uuid")]
+    pub contact_id: String,
+    /// E.164.
+    pub phone_number: PhoneNumber,
+    /// Its name.
+    pub name: Option<String>,
+    /// Its address.
+    pub email: Option<String>,
+    /// When it was saved.
+    pub metadata: ContactMetadata,
+}
+
+/// When a contact was saved.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ContactMetadata {
+    /// ISO 8601, UTC.
+    #[schema(format = DateTime)]
+    pub created_at: String,
+}
+
+/// A contact to save. Up to 100 further fields of 4 KiB each are kept, and serve as variables in calls.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NewContact {
+    /// Its number; one contact of an account per number.
+    pub phone_number: PhoneNumberSent,
+    /// Its name.
+    #[schema(max_length = 200)]
+    pub name: Option<String>,
+    /// Its address.
+    pub email: Option<Email>,
+}
+
+/// Changes of a contact (RFC 7396): `null` removes a field, further fields are kept.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ContactPatch {
+    /// Another number.
+    #[schema(required = false)]
+    pub phone_number: PhoneNumberSent,
+    /// Another name.
+    #[schema(max_length = 200)]
+    pub name: Option<String>,
+    /// Another address.
+    pub email: Option<Email>,
+}
+
+/// A deleted contact's id.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ContactDeleted {
+    /// The id.
+    #[schema(format = "uuid")]
+    pub contact_id: String,
+    /// True.
+    pub deleted: bool,
+}
+
+/// A number that no campaign of the account calls.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DoNotCallEntry {
+    /// E.164.
+    pub phone_number: PhoneNumber,
+    /// When it was put on the list.
+    pub metadata: ContactMetadata,
+}
+
+/// A number to put on the list.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NewDoNotCallEntry {
+    /// The number.
+    pub phone_number: PhoneNumberSent,
+}
+
+/// A number taken off the list.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DoNotCallDeleted {
+    /// E.164.
+    pub phone_number: PhoneNumber,
+    /// True.
+    pub deleted: bool,
+}
+
+const EXISTS: &str = "a contact with this phone number is saved already";
+
+/// Operations of contacts.
+pub fn operations() -> Vec<Operation> {
+    let sent = json!({ "phoneNumber": "+1 (555) 010-0010", "name": "Maria", "email": "maria@example.com", "city": "Lisbon" });
+    vec![
+        Operation::get("/public/v1/contacts", "listContacts", "List contacts, newest first")
+            .ours()
+            .query("search", "Name or number contains", json!({ "type": "string" }))
+            .paged()
+            .page::<Contact>(samples::contact()),
+        Operation::post("/public/v1/contacts", "createContact", "Save a contact")
+            .idempotent()
+            .body::<NewContact>(json!({ "least": { "phoneNumber": "0015550100010" }, "more": sent }))
+            .created::<Contact>(samples::contact())
+            .link("read", "getContact", "contactId", "/data/contactId")
+            .link("change", "updateContact", "contactId", "/data/contactId")
+            .link("delete", "deleteContact", "contactId", "/data/contactId")
+            .invalid(
+                "phoneNumber",
+                "invalid_phone",
+                "`12ab` is not a phone number: write + and 7 to 15 digits, such as +15551234567",
+            )
+            .conflict("contact_exists", EXISTS),
+        Operation::get("/public/v1/contacts/{contactId}", "getContact", "Read a contact")
+            .ours()
+            .ok::<Contact>(samples::contact()),
+        Operation::patch("/public/v1/contacts/{contactId}", "updateContact", "Change a contact")
+            .ours()
+            .body::<ContactPatch>(json!({
+                "nothing": {},
+                "some": { "name": "Maria Silva", "city": "Porto" },
+                "remove": { "email": null },
+            }))
+            .ok::<Contact>(samples::contact())
+            .invalid("phoneNumber", "required", "is required")
+            .conflict("contact_exists", EXISTS)
+            .conflict("conflict", "it was changed by another request at the same time; read it again"),
+        Operation::delete("/public/v1/contacts/{contactId}", "deleteContact", "Delete a contact")
+            .query(
+                "erase",
+                "Also erases what calls stored about this person",
+                json!({ "type": "boolean", "default": false, "x-ringback-extension": true }),
+            )
+            .ok::<ContactDeleted>(json!({ "contactId": samples::CONTACT, "deleted": true })),
+    ]
+}
+
+/// Operations of the do-not-call list.
+pub fn do_not_call() -> Vec<Operation> {
+    let entry = json!({ "phoneNumber": samples::PHONE, "metadata": { "createdAt": samples::AT } });
+    vec![
+        Operation::get("/public/v1/do-not-call", "listDoNotCall", "The numbers that are not called")
+            .ours()
+            .paged()
+            .page::<DoNotCallEntry>(entry.clone()),
+        Operation::post("/public/v1/do-not-call", "addDoNotCall", "Never call a number")
+            .ours()
+            .idempotent()
+            .body::<NewDoNotCallEntry>(json!({ "number": { "phoneNumber": "+15550100010" } }))
+            .created::<DoNotCallEntry>(entry)
+            .invalid(
+                "phoneNumber",
+                "invalid_phone",
+                "`12ab` is not a phone number: write + and 7 to 15 digits, such as +15551234567",
+            ),
+        Operation::delete("/public/v1/do-not-call/{phoneNumber}", "removeDoNotCall", "Allow calls to a number again")
+            .ours()
+            .ok::<DoNotCallDeleted>(json!({ "phoneNumber": samples::PHONE, "deleted": true })),
+    ]
+}
+

@@ -1,0 +1,328 @@
+//! Conversations, and single calls.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use super::{
+    common::{Made, PhoneNumber, PhoneNumberSent},
+    operation::Operation,
+    samples,
+};
+
+/// Where a conversation stands.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub enum ConversationStatus {
+    /// It was answered and is over.
+    Completed,
+    /// Being dialed or talked in.
+    InProgress,
+    /// Stopped before it was answered.
+    Cancelled,
+    /// It was not answered, or broke off.
+    Failed,
+    /// Still to be dialed.
+    Scheduled,
+}
+
+/// Which way a call went.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub enum CallDirection {
+    /// Dialed.
+    Outbound,
+    /// Taken.
+    Inbound,
+}
+
+/// An item of the list.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConversationItem {
+    /// Its id.
+    #[schema(format = "uuid")]
+    pub conversation_id: String,
+    /// The agent.
+    #[schema(format = "uuid")]
+    pub agent_id: String,
+    /// The agent's name.
+    pub agent_name: String,
+    /// The campaign, if one dialed.
+    #[schema(format = "uuid")]
+    pub campaign_id: Option<String>,
+    /// Where it stands.
+    pub status: ConversationStatus,
+    /// Which way it went.
+    pub direction: CallDirection,
+    /// Dialed at, in Unix seconds; before that, when it is due.
+    pub start_time_unix: i64,
+    /// Over since, in Unix seconds.
+    pub end_time_unix: Option<i64>,
+    /// Whole seconds from the answer to the end; 0 if never answered.
+    #[schema(minimum = 0)]
+    pub conversation_duration: i64,
+    /// A few sentences, after the analysis.
+    pub summary: Option<String>,
+    /// When it was made.
+    pub metadata: Made,
+}
+
+/// A whole conversation. What the analysis finds is left out until it is done.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Conversation {
+    /// Its id.
+    #[schema(format = "uuid")]
+    pub conversation_id: String,
+    /// The agent.
+    #[schema(format = "uuid")]
+    pub agent_id: String,
+    /// The agent's name.
+    pub agent_name: String,
+    /// The campaign, if one dialed.
+    #[schema(format = "uuid")]
+    pub campaign_id: Option<String>,
+    /// Where it stands.
+    pub status: ConversationStatus,
+    /// Which way it went.
+    pub direction: CallDirection,
+    /// Dialed at, in Unix seconds; before that, when it is due.
+    pub start_time_unix: i64,
+    /// Over since, in Unix seconds.
+    pub end_time_unix: Option<i64>,
+    /// Whole seconds from the answer to the end; 0 if never answered.
+    #[schema(minimum = 0)]
+    pub conversation_duration: i64,
+    /// A few sentences.
+    pub summary: Option<String>,
+    /// Lines `Agent: …` and `User: …`.
+    pub transcript: Option<String>,
+    /// Who was called.
+    pub contact_number: PhoneNumber,
+    /// The caller ID.
+    pub caller_number: Option<PhoneNumber>,
+    /// How it felt.
+    pub sentiment: Option<Sentiment>,
+    /// What mattered.
+    pub key_moments: Option<Vec<KeyMoment>>,
+    /// An appointment that was made.
+    pub appointment_scheduled: BTreeMap<String, Value>,
+    /// What the agent was to find out.
+    pub data_collected: DataCollected,
+    /// A machine picked up.
+    pub voice_mail_detected: bool,
+    /// Why it failed or was cancelled, such as `busy`.
+    pub error_message: Option<String>,
+    /// It was handed on.
+    pub call_transferred: bool,
+    /// Who carried it.
+    pub carrier: Option<String>,
+    /// What went wrong, when the agent tracks issues.
+    pub issues: Option<Vec<String>>,
+    /// Seconds, tokens and characters by provider.
+    pub usage: Option<BTreeMap<String, Value>>,
+    /// When it was made.
+    pub metadata: Made,
+}
+
+/// How a conversation felt.
+#[derive(ToSchema)]
+pub struct Sentiment {
+    /// -1 to 1.
+    #[schema(minimum = -1, maximum = 1)]
+    pub sentiment_score: f64,
+    /// Turn by turn.
+    pub sentiment_by_turn: Vec<TurnSentiment>,
+    /// Over all.
+    pub sentiment_overall: SentimentLabel,
+}
+
+/// A feeling.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub enum SentimentLabel {
+    /// Good.
+    Positive,
+    /// Neither.
+    Neutral,
+    /// Bad.
+    Negative,
+}
+
+/// Who spoke.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub enum Speaker {
+    /// The agent.
+    Agent,
+    /// The other one.
+    User,
+}
+
+/// How a turn felt.
+#[derive(ToSchema)]
+pub struct TurnSentiment {
+    /// The turn's words.
+    pub text: String,
+    /// The feeling.
+    pub sentiment_label: SentimentLabel,
+    /// Who spoke.
+    pub speaker: Speaker,
+    /// -1 to 1.
+    #[schema(minimum = -1, maximum = 1)]
+    pub sentiment_score: f64,
+}
+
+/// A moment that mattered.
+#[derive(ToSchema)]
+pub struct KeyMoment {
+    /// The words.
+    pub text: String,
+    /// What kind of moment.
+    pub label: String,
+    /// Who spoke.
+    pub speaker: Speaker,
+    /// `mm:ss` into the call.
+    #[schema(pattern = "^[0-9]{2,}:[0-5][0-9]$")]
+    pub timestamp: String,
+}
+
+/// What the agent found out; `entity` and `value` are the first of `items`.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DataCollected {
+    /// The first entity.
+    pub entity: Option<String>,
+    /// Its value.
+    pub value: Option<String>,
+    /// All of them.
+    pub items: Vec<CollectedItem>,
+}
+
+/// One thing that was found out.
+#[derive(ToSchema)]
+pub struct CollectedItem {
+    /// Its name.
+    pub entity: String,
+    /// Its value, always a text.
+    pub value: String,
+    /// What the text is to be read as.
+    #[serde(rename = "type")]
+    pub kind: EntityType,
+}
+
+/// What a value is.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub enum EntityType {
+    /// Any text.
+    String,
+    /// A number.
+    Number,
+    /// A whole number.
+    Integer,
+    /// Yes or no.
+    Boolean,
+}
+
+/// One call to place.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NewCall {
+    /// An agent of the account that dials.
+    #[schema(format = "uuid")]
+    pub agent_id: String,
+    /// Whom to call.
+    pub phone_number: PhoneNumberSent,
+    /// The callee's name.
+    #[schema(max_length = 200)]
+    pub name: Option<String>,
+    /// Values of `{{placeholders}}`: strings, numbers, booleans.
+    pub dynamic_variables: Option<BTreeMap<String, Value>>,
+}
+
+/// The conversation of a new call.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CallCreated {
+    /// The id.
+    #[schema(format = "uuid")]
+    pub conversation_id: String,
+}
+
+/// Operations of conversations and calls.
+pub fn operations() -> Vec<Operation> {
+    vec![
+        list(),
+        Operation::get(
+            "/public/v1/conversations/{conversationId}",
+            "getConversation",
+            "Read a conversation",
+        )
+        .ok::<Conversation>(samples::conversation()),
+        Operation::post("/public/v1/conversations/{conversationId}/end", "endConversation", "Hang up")
+            .ours()
+            .ok::<Conversation>(samples::conversation())
+            .conflict("invalid_transition", "the conversation is over already"),
+        Operation::get(
+            "/public/v1/conversations/{conversationId}/recording",
+            "getRecording",
+            "Listen to a conversation",
+        )
+        .ours()
+        .raw("audio/wav", "Stereo: the user left, the agent right", json!({}), Value::Null)
+        .fails(404, "not_found", "this conversation has no recording"),
+        call(),
+    ]
+}
+
+fn list() -> Operation {
+    let time = || json!({ "type": "integer", "minimum": 0 });
+    let uuid = || json!({ "type": "string", "format": "uuid" });
+    let mut campaign = uuid();
+    campaign["x-ringback-extension"] = json!(true);
+    Operation::get("/public/v1/conversations", "listConversations", "List conversations, newest first")
+        .query("agentId", "Of this agent", uuid())
+        .query("campaignId", "Of this campaign", campaign)
+        .query(
+            "status",
+            "With this status",
+            json!({ "$ref": "#/components/schemas/ConversationStatus" }),
+        )
+        .query(
+            "startedBefore",
+            "Started before: Unix seconds, from 10^11 on milliseconds",
+            time(),
+        )
+        .query(
+            "startedAfter",
+            "Started after: Unix seconds, from 10^11 on milliseconds",
+            time(),
+        )
+        .query("minDuration", "Seconds at least", time())
+        .paged()
+        .page::<ConversationItem>(samples::conversation_item())
+}
+
+fn call() -> Operation {
+    Operation::post("/public/v1/calls", "createCall", "Place one call")
+        .ours()
+        .idempotent()
+        .body::<NewCall>(json!({
+            "call": {
+                "agentId": samples::AGENT,
+                "phoneNumber": samples::PHONE,
+                "name": "Maria",
+                "dynamicVariables": { "city": "Lisbon" },
+            },
+        }))
+        .warns()
+        .created::<CallCreated>(json!({ "conversationId": samples::CONVERSATION }))
+        .link("read", "getConversation", "conversationId", "/data/conversationId")
+        .link("end", "endConversation", "conversationId", "/data/conversationId")
+        .missing("agent")
+        .conflict("do_not_call", "+15550100010 is on the do-not-call list")
+        .conflict("not_configured", "language model `openai/gpt` is not configured")
+}

@@ -1,0 +1,34 @@
+//! `/docs`: a page that shows the description, from files in the binary; it loads nothing from elsewhere.
+
+use axum::{
+    Router,
+    http::{HeaderName, HeaderValue, header},
+    middleware,
+    response::Response,
+};
+use utoipa_swagger_ui::{Config, SwaggerUi};
+
+/// The page's own files only, and nothing framed. It may talk to the service at whatever address is entered.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
+                      font-src 'self'; connect-src 'self' http: https:; base-uri 'none'; form-action 'none'; \
+                      frame-ancestors 'none'";
+
+/// The page and its files.
+pub fn router() -> Router {
+    let config = Config::new(["/public/openapi.json"])
+        // Else the page would send the description's address to a validator on the net.
+        .validator_url("none")
+        .persist_authorization(false);
+    Router::from(SwaggerUi::new("/docs").config(config)).layer(middleware::map_response(guarded))
+}
+
+async fn guarded(mut response: Response) -> Response {
+    let headers: [(HeaderName, &str); 2] = [
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
+    for (name, value) in headers {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}

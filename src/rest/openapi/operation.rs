@@ -1,0 +1,367 @@
+//! One operation of the description: built up in a few words, with everything that holds for all of them put in.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+use utoipa::{
+    ToSchema,
+    openapi::{RefOr, Schema},
+};
+
+use super::answers::{self, Failure};
+
+/// The mark of everything that the service document does not have.
+pub const EXTENSION: &str = "x-ringback-extension";
+
+/// Schemas by name. In what is read, a field that may be missing is never `null`; in what is sent it may be both.
+#[derive(Debug, Default)]
+pub struct Schemas {
+    /// Of answers.
+    pub read: BTreeMap<String, Value>,
+    /// Of bodies.
+    pub sent: BTreeMap<String, Value>,
+}
+
+/// An operation being described.
+pub struct Operation {
+    pub(super) method: &'static str,
+    pub(super) path: &'static str,
+    pub(super) value: Map<String, Value>,
+    parameters: Vec<Value>,
+    responses: Map<String, Value>,
+    failures: Vec<Failure>,
+    pub(super) schemas: Schemas,
+    keyless: bool,
+    warns: bool,
+    replays: bool,
+    sends_body: bool,
+}
+
+impl Operation {
+    fn new(method: &'static str, path: &'static str, id: &str, summary: &str) -> Self {
+        let mut value = Map::new();
+        value.insert("operationId".into(), json!(id));
+        value.insert("summary".into(), json!(summary));
+        let mut operation = Self {
+            method,
+            path,
+            value,
+            parameters: Vec::new(),
+            responses: Map::new(),
+            failures: Vec::new(),
+            schemas: Schemas::default(),
+            keyless: false,
+            warns: false,
+            replays: false,
+            sends_body: false,
+        };
+        for name in path.split('/').filter_map(|part| part.strip_prefix('{')) {
+            let name = name.trim_end_matches('}');
+            operation.parameters.push(answers::path_parameter(name));
+        }
+        operation
+    }
+
+    /// Reads.
+    pub fn get(path: &'static str, id: &str, summary: &str) -> Self {
+        Self::new("get", path, id, summary)
+    }
+
+    /// Creates or commands.
+    pub fn post(path: &'static str, id: &str, summary: &str) -> Self {
+        Self::new("post", path, id, summary)
+    }
+
+    /// Changes.
+    pub fn patch(path: &'static str, id: &str, summary: &str) -> Self {
+        Self::new("patch", path, id, summary)
+    }
+
+    /// Deletes.
+    pub fn delete(path: &'static str, id: &str, summary: &str) -> Self {
+        Self::new("delete", path, id, summary)
+    }
+
+    /// More than the summary says.
+    pub fn note(mut self, text: &str) -> Self {
+        self.value.insert("description".into(), json!(text));
+        self
+    }
+
+    /// Not in the service document.
+    pub fn ours(mut self) -> Self {
+        self.value.insert(EXTENSION.into(), json!(true));
+        self
+    }
+
+    /// Takes no key.
+    pub fn keyless(mut self) -> Self {
+        self.keyless = true;
+        self
+    }
+
+    /// A query parameter.
+    pub fn query(mut self, name: &str, description: &str, schema: Value) -> Self {
+        self.parameters
+            .push(json!({ "name": name, "in": "query", "description": description, "schema": schema }));
+        self
+    }
+
+    /// `cursor` and `pageSize`.
+    pub fn paged(self) -> Self {
+        self.query(
+            "cursor",
+            "`pagination.nextCursor` of the page before",
+            json!({ "type": "string" }),
+        )
+        .query(
+            "pageSize",
+            "Items of a page",
+            json!({ "type": "integer", "minimum": 1, "maximum": 100, "default": 30 }),
+        )
+    }
+
+    /// A key that makes sending twice safe.
+    pub fn idempotent(mut self) -> Self {
+        self.parameters
+            .push(json!({ "$ref": "#/components/parameters/IdempotencyKey" }));
+        self.replays = true;
+        self.conflict(
+            "conflict",
+            "the idempotency key was used for another request; send a new key",
+        )
+    }
+
+    fn sends<T: ToSchema>(&mut self) -> Value {
+        self.sends_body = true;
+        collect::<T>(&mut self.schemas.sent);
+        json!({ "$ref": format!("#/components/schemas/{}", T::name()) })
+    }
+
+    /// A JSON body.
+    pub fn body<T: ToSchema>(mut self, examples: Value) -> Self {
+        let schema = self.sends::<T>();
+        self.body_of("application/json", &schema, &examples, true)
+    }
+
+    /// A JSON body that may be left out.
+    pub fn optional_body<T: ToSchema>(mut self, examples: Value) -> Self {
+        let schema = self.sends::<T>();
+        self.body_of("application/json", &schema, &examples, false)
+    }
+
+    /// A JSON body whose schema is made elsewhere.
+    pub fn body_named(mut self, schema: &str, examples: Value) -> Self {
+        self.sends_body = true;
+        let schema = json!({ "$ref": format!("#/components/schemas/{schema}") });
+        self.body_of("application/json", &schema, &examples, true)
+    }
+
+    /// A form with a file.
+    pub fn form<T: ToSchema>(mut self, examples: Value) -> Self {
+        let schema = self.sends::<T>();
+        self.body_of("multipart/form-data", &schema, &examples, true)
+    }
+
+    /// `examples` is a map of name to value.
+    fn body_of(mut self, content_type: &str, schema: &Value, examples: &Value, required: bool) -> Self {
+        let content = json!({ content_type: { "schema": schema, "examples": named(examples) } });
+        self.value
+            .insert("requestBody".into(), json!({ "required": required, "content": content }));
+        self
+    }
+
+    /// A `warning` may come with the answer.
+    pub fn warns(mut self) -> Self {
+        self.warns = true;
+        self
+    }
+
+    /// 200 with `data`.
+    pub fn ok<T: ToSchema>(self, example: Value) -> Self {
+        let schema = reference::<T>();
+        self.registered::<T>().answers("200", "Done", schema, example, None)
+    }
+
+    /// 201 with `data`.
+    pub fn created<T: ToSchema>(self, example: Value) -> Self {
+        let schema = reference::<T>();
+        self.registered::<T>()
+            .answers("201", "Created", schema, example, None)
+    }
+
+    /// 200 with a schema made elsewhere.
+    pub fn ok_named(self, schema: &str, example: Value) -> Self {
+        let schema = json!({ "$ref": format!("#/components/schemas/{schema}") });
+        self.answers("200", "Done", schema, example, None)
+    }
+
+    /// 200 with a page of a list.
+    pub fn page<T: ToSchema>(self, item: Value) -> Self {
+        self.listed::<T>(item, "Pagination")
+    }
+
+    /// 200 with a page of a list that can be sorted.
+    pub fn sorted_page<T: ToSchema>(self, item: Value) -> Self {
+        self.listed::<T>(item, "SortedPagination")
+    }
+
+    fn listed<T: ToSchema>(self, item: Value, pagination: &'static str) -> Self {
+        let schema = json!({ "type": "array", "items": reference::<T>() });
+        self.registered::<T>()
+            .answers("200", "A page", schema, json!([item]), Some(pagination))
+    }
+
+    /// 200 with a page of what is described elsewhere.
+    pub fn page_named(self, schema: &str, item: Value) -> Self {
+        let schema = json!({ "type": "array", "items": { "$ref": format!("#/components/schemas/{schema}") } });
+        self.answers("200", "A page", schema, json!([item]), Some("Pagination"))
+    }
+
+    fn registered<T: ToSchema>(mut self) -> Self {
+        collect::<T>(&mut self.schemas.read);
+        self
+    }
+
+    fn answers(mut self, status: &str, text: &str, data: Value, example: Value, pagination: Option<&str>) -> Self {
+        let mut properties = json!({ "success": { "type": "boolean", "const": true }, "data": data });
+        let mut required = vec!["success", "data"];
+        let mut shown = json!({ "success": true, "data": example });
+        if let Some(schema) = pagination {
+            properties["pagination"] = json!({ "$ref": format!("#/components/schemas/{schema}") });
+            required.push("pagination");
+            shown["pagination"] = answers::pagination_example(schema == "SortedPagination");
+        }
+        if self.warns {
+            properties["warning"] = json!({ "type": "string", "description": "What is worth knowing; left out when there is nothing" });
+            shown["warning"] = json!("the carrier is simulated: nobody is really called");
+        }
+        if self.shows_request_id() {
+            properties["requestId"] = json!({ "type": ["string", "null"] });
+            required.push("requestId");
+            shown["requestId"] = json!(super::samples::REQUEST);
+        }
+        let schema = json!({ "type": "object", "properties": properties, "required": required });
+        let content = json!({ "application/json": { "schema": schema, "examples": { "success": { "value": shown } } } });
+        let response = json!({ "description": text, "headers": answers::headers(self.replays), "content": content });
+        self.responses.insert(status.into(), response);
+        self
+    }
+
+    /// 200 that is not in the envelope.
+    pub fn raw(mut self, content_type: &str, text: &str, schema: Value, example: Value) -> Self {
+        let mut media = json!({ "schema": schema });
+        if !example.is_null() {
+            media["examples"] = json!({ "success": { "value": example } });
+        }
+        let response =
+            json!({ "description": text, "headers": answers::headers(false), "content": { content_type: media } });
+        self.responses.insert("200".into(), response);
+        self
+    }
+
+    /// 400 beside the usual ones, with the field and the code that `error.fields` shows.
+    pub fn invalid(mut self, path: &str, code: &str, message: &str) -> Self {
+        self.failures.push(Failure::invalid(path, code, message));
+        self
+    }
+
+    /// 400 with the row report of a file.
+    pub fn invalid_rows(mut self) -> Self {
+        self.failures.push(Failure::rows());
+        self
+    }
+
+    /// 404 for something that the body names.
+    pub fn missing(mut self, thing: &str) -> Self {
+        self.failures.push(Failure::missing(thing));
+        self
+    }
+
+    /// 409.
+    pub fn conflict(mut self, code: &'static str, message: &str) -> Self {
+        self.failures.push(Failure::new(409, code, message));
+        self
+    }
+
+    /// Another failure.
+    pub fn fails(mut self, status: u16, code: &'static str, message: &str) -> Self {
+        self.failures.push(Failure::new(status, code, message));
+        self
+    }
+
+    /// A link from an id in the answer to an operation that takes it.
+    pub fn link(mut self, name: &str, operation: &str, parameter: &str, pointer: &str) -> Self {
+        let link = json!({
+            "operationId": operation,
+            "parameters": { parameter: format!("$response.body#{pointer}") },
+        });
+        for status in ["200", "201"] {
+            if let Some(response) = self.responses.get_mut(status) {
+                response["links"][name] = link.clone();
+            }
+        }
+        self
+    }
+
+    fn shows_request_id(&self) -> bool {
+        ["/public/v1/campaigns", "/public/v1/contacts"]
+            .iter()
+            .any(|prefix| self.path.starts_with(prefix))
+    }
+
+    /// The operation as the description has it, under its tag.
+    pub(super) fn finish(mut self, tag: &str) -> Self {
+        let thing = self.path.split('/').rfind(|part| part.starts_with('{'));
+        if let Some(id) = thing {
+            let thing = match id {
+                "{phoneNumber}" => "entry",
+                other => other.trim_matches(['{', '}']).trim_end_matches("Id"),
+            };
+            if self.failures.iter().all(|failure| failure.status != 404) {
+                self.failures.push(Failure::missing(thing));
+            }
+        }
+        let mut security = vec![json!({ "apiKeyHeader": [] }), json!({ "bearer": [] })];
+        if self.method == "get" {
+            security.push(json!({ "apiKeyQuery": [] }));
+        }
+        if self.keyless {
+            security.clear();
+        }
+        let shared = answers::shared(self.keyless, self.sends_body);
+        let mut responses = self.responses;
+        answers::add_failures(&mut responses, &self.failures, &shared);
+        self.value.insert("tags".into(), json!([tag]));
+        self.value.insert("security".into(), Value::Array(security));
+        if !self.parameters.is_empty() {
+            self.value.insert("parameters".into(), Value::Array(self.parameters));
+        }
+        self.value.insert("responses".into(), Value::Object(responses));
+        self.parameters = Vec::new();
+        self.responses = Map::new();
+        self
+    }
+}
+
+fn reference<T: ToSchema>() -> Value {
+    json!({ "$ref": format!("#/components/schemas/{}", T::name()) })
+}
+
+fn named(examples: &Value) -> Value {
+    let entries = examples.as_object().into_iter().flatten();
+    entries
+        .map(|(name, value)| (name.clone(), json!({ "value": value })))
+        .collect::<Map<_, _>>()
+        .into()
+}
+
+/// A type's schema and those it refers to.
+pub fn collect<T: ToSchema>(into: &mut BTreeMap<String, Value>) {
+    let mut found: Vec<(String, RefOr<Schema>)> = vec![(T::name().into(), T::schema())];
+    T::schemas(&mut found);
+    for (name, schema) in found {
+        // Made of names, texts and numbers: serialising it cannot fail.
+        into.insert(name, serde_json::to_value(schema).unwrap_or_default());
+    }
+}

@@ -1,0 +1,216 @@
+//! The description of the API: it is whole, true, and the page that shows it needs no network.
+//!
+//! That every answer is as described is checked by the client of all tests here (`support/contract.rs`).
+
+use std::fs;
+
+use actors::{
+    phone_number::PhoneNumber,
+    ports::store::{CampaignStatus, ConversationStatus},
+};
+use proptest::prelude::*;
+use ringback::rest::openapi::{description, docs_router};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+use crate::support::{
+    app::TestApp,
+    client::send,
+    contract::{CLOSED, problems},
+};
+
+/// The description as it was last agreed to; after a change: `cargo run -- openapi > tests/openapi.json`.
+const AGREED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/openapi.json");
+
+const METHODS: [&str; 4] = ["get", "post", "patch", "delete"];
+
+/// Every operation: method, path, operation.
+fn operations(description: &Value) -> Vec<(String, String, Value)> {
+    let mut found = Vec::new();
+    for (path, item) in description["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            found.push((method.clone(), path.clone(), operation.clone()));
+        }
+    }
+    found
+}
+
+#[test]
+fn the_description_is_the_one_that_was_agreed_to() {
+    let agreed: Value = serde_json::from_str(&fs::read_to_string(AGREED).unwrap()).unwrap();
+    let same = agreed == description();
+    assert!(same, "the description changed; if that is meant: cargo run -- openapi > tests/openapi.json");
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_is_served_without_a_key_and_without_the_envelope() {
+    let app = TestApp::start().await;
+    let response = app.client.bare("GET", "/public/openapi.json").send().await.unwrap();
+    assert_eq!(response.status(), 200);
+    assert_eq!(response.headers()["content-type"], "application/json");
+    assert!(response.headers().contains_key("x-request-id"));
+    let served: Value = response.json().await.unwrap();
+    assert_eq!(served, description());
+    assert_eq!(served["openapi"], "3.1.0");
+    assert_eq!(served["info"]["version"], "1.0.0");
+    send(app.client.bare("GET", "/public/openapi.json?x=1")).await.expect(400);
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_described_operation_is_there() {
+    let app = TestApp::start().await;
+    for (method, path, operation) in operations(&CLOSED) {
+        if operation["security"] == json!([]) {
+            continue;
+        }
+        let path = path.replace("{phoneNumber}", "+15550100010");
+        let parts: Vec<&str> = path
+            .split('/')
+            .map(|part| if part.starts_with('{') { "0198d1a0-0000-7000-8000-00000000000a" } else { part })
+            .collect();
+        let answer = send(app.client.bare(&method.to_uppercase(), &parts.join("/"))).await;
+        assert_eq!(answer.status, 401, "{method} {path} is described but not there");
+    }
+}
+
+/// The routes as `src/rest.rs` lists them: path and method.
+fn routes() -> Vec<(String, &'static str)> {
+    let source = include_str!("../../src/rest.rs");
+    let mut found = Vec::new();
+    for route in source.split(".route(").skip(1) {
+        let Some(path) = route.split('"').nth(1).filter(|path| path.starts_with("/public/")) else {
+            continue;
+        };
+        let handlers = &route[..route.find(".route").unwrap_or(route.len())];
+        for method in METHODS {
+            if [" ", ".", "(", "\n"].iter().any(|before| handlers.contains(&format!("{before}{method}("))) {
+                found.push((path.to_owned(), method));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn every_route_is_described() {
+    let routes = routes();
+    assert!(routes.len() >= 16, "{routes:?}");
+    for (path, method) in routes {
+        // Tools come later and are described with them.
+        let described = CLOSED["paths"].get(&path).and_then(|item| item.get(method)).is_some();
+        assert!(described, "{method} {path} is not described");
+    }
+}
+
+#[test]
+fn every_operation_says_what_it_takes_and_answers() {
+    let mut ids = Vec::new();
+    for (method, path, operation) in operations(&CLOSED) {
+        let at = format!("{method} {path}");
+        ids.push(operation["operationId"].as_str().unwrap().to_owned());
+        assert!(operation["summary"].is_string() && operation["tags"].is_array(), "{at}");
+        let statuses = operation["responses"].as_object().unwrap();
+        let has = |status: &str| statuses.contains_key(status);
+        assert!(has("200") || has("201"), "{at}");
+        assert!(has("400") && has("500"), "{at}");
+        assert_eq!(has("401"), operation["security"] != json!([]), "{at}");
+        assert_eq!(has("404") && method != "post", path.contains('{') && method != "post", "{at}");
+        assert_eq!(has("415"), operation.get("requestBody").is_some(), "{at}");
+    }
+    let count = ids.len();
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), count, "an operationId stands twice");
+}
+
+/// Schema and examples of every body and answer, with where they stand.
+fn contents(value: &Value, at: &str, found: &mut Vec<(String, Value, Value)>) {
+    match value {
+        Value::Object(map) => {
+            if let (Some(schema), Some(examples)) = (map.get("schema"), map.get("examples").filter(|e| e.is_object())) {
+                found.push((at.to_owned(), schema.clone(), examples.clone()));
+            }
+            for (name, inner) in map {
+                contents(inner, &format!("{at}/{name}"), found);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| contents(item, at, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_example_is_as_its_schema_says() {
+    let mut found = Vec::new();
+    contents(&CLOSED, "#", &mut found);
+    assert!(found.len() > 100, "{}", found.len());
+    for (at, schema, examples) in found {
+        for (name, example) in examples.as_object().unwrap() {
+            let problems = problems(&at, &schema, &example["value"]);
+            assert!(problems.is_empty(), "{at}, {name}: {problems:#?}\n{example:#}");
+        }
+    }
+}
+
+#[test]
+fn the_enums_are_those_of_the_domain() {
+    let listed = |name: &str| {
+        let mut texts: Vec<String> = CLOSED["components"]["schemas"][name]["enum"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|text| text.as_str().unwrap().to_owned())
+            .collect();
+        texts.sort();
+        texts
+    };
+    let sorted = |texts: Vec<&str>| {
+        let mut texts: Vec<String> = texts.into_iter().map(str::to_owned).collect();
+        texts.sort();
+        texts
+    };
+    let campaign = CampaignStatus::ALL.map(CampaignStatus::as_str).to_vec();
+    assert_eq!(listed("CampaignStatus"), sorted(campaign));
+    let conversation = ConversationStatus::ALL.map(ConversationStatus::as_str).to_vec();
+    assert_eq!(listed("ConversationStatus"), sorted(conversation));
+}
+
+proptest! {
+    #[test]
+    fn the_phone_pattern_and_the_parser_agree(text in r"[ ]{0,2}(\+|00|0 0|)[1-9]?[-0-9 ().+/]{5,18}") {
+        let schema = json!({ "$ref": "#/components/schemas/PhoneNumberSent" });
+        let described = problems("PhoneNumberSent", &schema, &json!(text)).is_empty();
+        prop_assert_eq!(described, PhoneNumber::parse(&text).is_ok());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_page_loads_nothing_from_outside() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, docs_router()).await });
+    let http = ringback::http_client::builder().build().unwrap();
+    let page = http.get(format!("{base}/docs")).send().await.unwrap();
+    assert_eq!(page.status(), 200);
+    let policy = page.headers()["content-security-policy"].to_str().unwrap().to_owned();
+    assert!(policy.contains("default-src 'none'") && policy.contains("script-src 'self';"), "{policy}");
+    let html = page.text().await.unwrap();
+    let mut files = Vec::new();
+    for attribute in ["src=\"", "href=\""] {
+        files.extend(html.split(attribute).skip(1).filter_map(|rest| rest.split('"').next()));
+    }
+    assert!(files.len() >= 4, "{html}");
+    for file in files {
+        assert!(!file.contains("//"), "{file} lies elsewhere");
+        let url = format!("{base}/docs/{}", file.trim_start_matches("./"));
+        let response = http.get(&url).send().await.unwrap();
+        assert_eq!(response.status(), 200, "{url}");
+        let text = response.text().await.unwrap();
+        if file.ends_with(".css") {
+            assert!(!text.contains("@import") && !text.contains("url(http"), "{file} loads from elsewhere");
+        }
+        if file.ends_with("swagger-initializer.js") {
+            assert!(text.contains("/public/openapi.json") && text.contains("\"validatorUrl\": \"none\""), "{text}");
+        }
+    }
+}
