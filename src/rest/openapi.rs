@@ -52,6 +52,7 @@ const OWN_FIELDS: &[(&str, &[&str])] = &[
     ("ConversationItem", &["campaignId"]),
     ("Conversation", &["conversationId", "campaignId", "carrier", "issues", "usage"]),
     ("DataCollected", &["items"]),
+    ("DocumentDetails", &["textLength"]),
     ("Health", &["status", "version"]),
 ];
 

@@ -129,7 +129,8 @@ impl Writer {
 
     fn field(&mut self, field: &Field, form: AgentForm, path: &str, hint: &Value) -> Value {
         let mut schema = self.shape(&field.shape, form, path, hint);
-        let is_section = matches!(field.shape, Shape::Section(_));
+        // Sections and maps begin empty, which generators of clients stumble over when it is said.
+        let is_object = matches!(field.shape, Shape::Section(_) | Shape::Map(_) | Shape::Open(_));
         if form != AgentForm::Read {
             if field.required && matches!(field.shape, Shape::Text { .. }) {
                 schema["pattern"] = json!(NOT_BLANK);
@@ -142,7 +143,7 @@ impl Writer {
             schema["description"] = text.clone();
         }
         if form != AgentForm::Patch
-            && !is_section
+            && !is_object
             && !field.required
             && let Some(default) = self.defaults.pointer(&format!("/{}", path.replace('.', "/")))
         {

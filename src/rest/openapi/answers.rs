@@ -49,6 +49,14 @@ impl Failure {
         Self::new(404, "not_found", &format!("there is no such {thing} in this account"))
     }
 
+    /// What an idempotency key made was deleted since.
+    pub fn gone() -> Self {
+        let message = "what this idempotency key made is no longer there";
+        let mut failure = Self::new(404, "not_found", message);
+        failure.example = "gone".into();
+        failure
+    }
+
     fn value(&self) -> Value {
         let mut error = json!({ "code": self.code, "message": self.message, "status": self.status });
         if !self.fields.is_null() {

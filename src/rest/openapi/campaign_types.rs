@@ -216,7 +216,7 @@ pub struct Minutes(pub i64);
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewCsvCampaign {
     /// UTF-8, with a header line, at most 64 MiB and 1,000,000 rows.
-    #[schema(content_media_type = "text/csv")]
+    #[schema(format = Binary, content_media_type = "text/csv")]
     pub file: String,
     /// Its name.
     pub name: Name,

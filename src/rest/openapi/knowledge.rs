@@ -27,6 +27,9 @@ pub enum DocumentType {
 pub struct DocumentDetails {
     /// Of type `url`: the address.
     pub url: Option<String>,
+    /// Characters of its text.
+    #[schema(minimum = 0)]
+    pub text_length: i64,
 }
 
 /// A document.
@@ -74,10 +77,11 @@ pub struct NewTextDocument {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewFileDocument {
     /// Plain text, Markdown, HTML or PDF.
-    #[schema(content_media_type = "application/octet-stream")]
+    #[schema(format = Binary, content_media_type = "application/octet-stream")]
     pub file: String,
     /// Its name; else the file's.
-    pub name: Option<Name>,
+    #[schema(required = false)]
+    pub name: Name,
 }
 
 /// A deleted document's id.
@@ -117,7 +121,8 @@ pub struct DocumentId(pub String);
 pub struct NewGroup {
     /// Its name.
     pub name: Name,
-    /// Documents of the account.
+    /// Documents of the account, none twice.
+    #[schema(max_items = 200)]
     pub document_ids: Option<Vec<DocumentId>>,
 }
 
@@ -129,6 +134,7 @@ pub struct GroupPatch {
     #[schema(required = false)]
     pub name: Name,
     /// The documents in place of the present ones; `null` empties the group.
+    #[schema(max_items = 200)]
     pub document_ids: Option<Vec<DocumentId>>,
 }
 
@@ -167,7 +173,7 @@ fn sorted(operation: Operation) -> Operation {
 }
 
 fn documents() -> Vec<Operation> {
-    let text = json!({ "documentId": samples::DOCUMENT, "type": "text", "name": "Prices", "details": {}, "metadata": samples::made() });
+    let text = json!({ "documentId": samples::DOCUMENT, "type": "text", "name": "Prices", "details": { "textLength": 23 }, "metadata": samples::made() });
     let mut file: Value = text.clone();
     file["type"] = json!("file");
     let linked = |operation: Operation| {

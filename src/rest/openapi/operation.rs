@@ -126,6 +126,7 @@ impl Operation {
         self.parameters
             .push(json!({ "$ref": "#/components/parameters/IdempotencyKey" }));
         self.replays = true;
+        self.failures.push(Failure::gone());
         self.conflict(
             "conflict",
             "the idempotency key was used for another request; send a new key",
@@ -318,7 +319,7 @@ impl Operation {
                 "{phoneNumber}" => "entry",
                 other => other.trim_matches(['{', '}']).trim_end_matches("Id"),
             };
-            if self.failures.iter().all(|failure| failure.status != 404) {
+            if !self.failures.iter().any(|failure| failure.status == 404) {
                 self.failures.push(Failure::missing(thing));
             }
         }

@@ -180,7 +180,7 @@ pub fn document() -> Value {
         "documentId": DOCUMENT,
         "type": "url",
         "name": "Opening hours",
-        "details": { "url": "https://example.com/hours" },
+        "details": { "url": "https://example.com/hours", "textLength": 1840 },
         "metadata": made(),
     })
 }
