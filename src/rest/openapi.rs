@@ -56,13 +56,13 @@ const OWN_FIELDS: &[(&str, &[&str])] = &[
     ("Health", &["status", "version"]),
 ];
 
-/// Objects that keep fields they do not know.
-const KEEP_EXTRAS: &[&str] = &[
-    "Contact",
-    "NewContact",
-    "ContactPatch",
-    "CampaignContact",
-    "NewCampaignContact",
+/// Objects that keep fields they do not know, and those names that are the service's own.
+const KEEP_EXTRAS: &[(&str, &[&str])] = &[
+    ("Contact", &[]),
+    ("NewContact", &["contactId", "metadata"]),
+    ("ContactPatch", &["contactId", "metadata"]),
+    ("CampaignContact", &[]),
+    ("NewCampaignContact", &["metadata"]),
 ];
 
 /// `GET /public/openapi.json`.
@@ -141,9 +141,11 @@ fn components(schemas: Schemas) -> BTreeMap<String, Value> {
             }
         }
     }
-    for name in KEEP_EXTRAS {
-        if let Some(schema) = read.get_mut(*name) {
-            schema["additionalProperties"] = json!(true);
+    for (name, reserved) in KEEP_EXTRAS {
+        let Some(schema) = read.get_mut(*name) else { continue };
+        schema["additionalProperties"] = json!(true);
+        if !reserved.is_empty() {
+            schema["propertyNames"] = json!({ "maxLength": 200, "pattern": r"\S", "not": { "enum": reserved } });
         }
     }
     read
