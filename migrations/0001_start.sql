@@ -77,6 +77,8 @@ CREATE TABLE campaigns (
     UNIQUE (account, created_at)
 );
 CREATE INDEX campaigns_by_status ON campaigns (status);
+CREATE INDEX campaigns_of_status ON campaigns (account, status, created_at);
+CREATE INDEX campaigns_of_active ON campaigns (account, active, created_at);
 CREATE INDEX campaigns_importing ON campaigns (id) WHERE importing = 1;
 
 CREATE TABLE campaign_contacts (
@@ -95,6 +97,9 @@ CREATE TABLE campaign_contacts (
     PRIMARY KEY (campaign, idx)
 );
 CREATE INDEX campaign_contacts_untried ON campaign_contacts (campaign, idx) WHERE state = 'pending' AND attempts = 0;
+-- With the one above they answer a page of any status. An import writes to neither.
+CREATE INDEX campaign_contacts_again ON campaign_contacts (campaign, idx) WHERE state = 'pending' AND attempts > 0;
+CREATE INDEX campaign_contacts_by_state ON campaign_contacts (campaign, state, idx) WHERE state <> 'pending';
 CREATE INDEX campaign_contacts_progress ON campaign_contacts (campaign, voicemail, state);
 
 -- An attempt is what REST calls a conversation.
@@ -147,6 +152,8 @@ CREATE INDEX attempts_newest_first ON attempts (account, started_at, id);
 CREATE INDEX attempts_by_status ON attempts (account, status, started_at, id);
 CREATE INDEX attempts_by_agent ON attempts (agent, started_at, id);
 CREATE INDEX attempts_by_campaign ON attempts (campaign, started_at, id);
+-- By the last change of status, which needs no column of its own.
+CREATE INDEX attempts_by_change ON attempts (campaign, COALESCE(ended_at, dialing_at, created_at), id);
 
 -- Facts are observations, not decisions: they are appended unguarded, also for an attempt that is gone.
 CREATE TABLE turns (

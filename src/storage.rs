@@ -6,6 +6,7 @@ mod accounts;
 mod agents;
 mod attempts;
 mod campaign_contacts;
+mod campaign_reads;
 mod campaigns;
 mod contacts;
 mod conversations;

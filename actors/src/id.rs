@@ -26,6 +26,9 @@ macro_rules! ids {
         pub struct $name(Uuid);
 
         impl $name {
+            /// Before every other in order, and nobody's.
+            pub const FIRST: Self = Self(Uuid::nil());
+
             /// A new identifier, later in order than those made before it.
             #[expect(clippy::new_without_default, reason = "two calls never give the same value")]
             pub fn new() -> Self {

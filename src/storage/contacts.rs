@@ -4,10 +4,11 @@ use actors::{
     id::{AccountId, ContactId},
     ports::store::{ContactRow, NewContact, StoreError, StoreResult},
 };
+use sqlx::any::AnyRow;
 
 use super::{
     Work,
-    rows::{Columns, affected, to_json, unavailable, unique},
+    rows::{Columns, ROWS_PER_INSERT, affected, composed, to_json, unavailable, unique},
 };
 
 pub(super) async fn create(work: Work<'_>, account: AccountId, new: NewContact) -> StoreResult<ContactRow> {
@@ -38,16 +39,52 @@ pub(super) async fn create(work: Work<'_>, account: AccountId, new: NewContact) 
 }
 
 pub(super) async fn get(work: Work<'_>, account: AccountId, id: ContactId) -> StoreResult<ContactRow> {
-    let row =
-        sqlx::query("SELECT phone_number, name, email, extra, created_at FROM contacts WHERE id = $1 AND account = $2")
-            .bind(id.to_string())
-            .bind(account.to_string())
-            .fetch_optional(work.conn)
-            .await
-            .map_err(unavailable)?;
-    let row = row.ok_or(StoreError::NotFound)?;
+    let row = sqlx::query(
+        "SELECT id, phone_number, name, email, extra, created_at FROM contacts WHERE id = $1 AND account = $2",
+    )
+    .bind(id.to_string())
+    .bind(account.to_string())
+    .fetch_optional(work.conn)
+    .await
+    .map_err(unavailable)?;
+    read(account, &row.ok_or(StoreError::NotFound)?)
+}
+
+/// Which of the values of a column are wanted.
+pub(super) enum Wanted {
+    Numbers(Vec<String>),
+    Ids(Vec<String>),
+}
+
+/// The account's contacts with one of these values.
+pub(super) async fn among(work: Work<'_>, account: AccountId, wanted: Wanted) -> StoreResult<Vec<ContactRow>> {
+    let (column, values) = match wanted {
+        Wanted::Numbers(values) => ("phone_number", values),
+        Wanted::Ids(values) => ("id", values),
+    };
+    let mut found = Vec::new();
+    for chunk in values.chunks(ROWS_PER_INSERT) {
+        let places: Vec<String> = (2..chunk.len() + 2).map(|place| format!("${place}")).collect();
+        let mut query = composed(format!(
+            "SELECT id, phone_number, name, email, extra, created_at FROM contacts \
+             WHERE account = $1 AND {column} IN ({})",
+            places.join(",")
+        ))
+        .bind(account.to_string());
+        for value in chunk {
+            query = query.bind(value.clone());
+        }
+        let rows = query.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
+        for row in &rows {
+            found.push(read(account, row)?);
+        }
+    }
+    Ok(found)
+}
+
+fn read(account: AccountId, row: &AnyRow) -> StoreResult<ContactRow> {
     Ok(ContactRow {
-        id,
+        id: row.id("id")?,
         account,
         phone_number: row.number("phone_number")?,
         name: row.maybe_text("name")?,

@@ -4,11 +4,13 @@
 //! The store has its own clock; callers never pass the present time.
 
 mod attempts;
+mod campaign_reads;
 mod campaigns;
 mod directory;
 mod records;
 
 pub use attempts::*;
+pub use campaign_reads::*;
 pub use campaigns::*;
 pub use directory::*;
 pub use records::*;
@@ -40,6 +42,6 @@ pub enum StoreError {
 pub type StoreResult<T> = Result<T, StoreError>;
 
 /// The whole store.
-pub trait Store: DirectoryStore + CampaignStore + AttemptStore + RecordStore {}
+pub trait Store: DirectoryStore + CampaignStore + CampaignReadStore + AttemptStore + RecordStore {}
 
-impl<T: DirectoryStore + CampaignStore + AttemptStore + RecordStore> Store for T {}
+impl<T: DirectoryStore + CampaignStore + CampaignReadStore + AttemptStore + RecordStore> Store for T {}

@@ -8,6 +8,7 @@
 )]
 
 mod attempts;
+mod campaign_reads;
 mod campaigns;
 mod directory;
 mod fixture;
@@ -17,6 +18,7 @@ mod records;
 mod returns;
 
 pub use attempts::*;
+pub use campaign_reads::*;
 pub use campaigns::*;
 pub use directory::*;
 pub use fixture::*;
@@ -43,6 +45,9 @@ macro_rules! store_conformance {
             abandoned_imports_are_swept
             creation_times_are_unique_in_an_account
             campaigns_are_listed_newest_first_and_filtered
+            a_page_of_results_is_in_order_with_each_last_attempt
+            changes_of_conversations_are_read_in_their_order
+            saved_contacts_are_found_by_number_and_by_id
             a_change_of_state_needs_the_present_version
             active_campaigns_are_those_a_node_takes_up
             claims_go_through_the_contacts_in_order

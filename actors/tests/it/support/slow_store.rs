@@ -14,6 +14,7 @@ use actors::{
     phone_number::PhoneNumber,
     ports::{carrier::CarrierCallId, store::*},
     testkit::memory_store::MemoryStore,
+    time::Timestamp,
 };
 use async_trait::async_trait;
 use serde_json::{Map, Value};
@@ -86,6 +87,13 @@ slowly! {
         change_state(id: CampaignId, version: i64, change: StateChange) -> CampaignRow;
         active_campaigns() -> Vec<CampaignRow>;
         account(id: AccountId) -> Account;
+    }
+    CampaignReadStore {
+        contact_results(campaign: CampaignId, status: Option<ContactStatus>, from: i64, limit: i64) -> Vec<ContactResult>;
+        changed_conversations(campaign: CampaignId, after: (Timestamp, AttemptId), limit: i64) -> Vec<ChangedConversation>;
+        latest_conversations(campaign: CampaignId, newest: i64) -> Vec<ChangedConversation>;
+        saved_by_number(account: AccountId, numbers: &[PhoneNumber]) -> Vec<ContactRow>;
+        saved_by_id(account: AccountId, ids: &[ContactId]) -> Vec<ContactRow>;
     }
     AttemptStore {
         register_node(node: NodeId) -> ();
