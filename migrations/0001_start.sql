@@ -50,6 +50,14 @@ CREATE TABLE do_not_call (
     PRIMARY KEY (account, phone_number)
 );
 
+-- The contacts of an import, which a campaign points at. A list that no campaign points at is removed in pieces.
+CREATE TABLE contact_lists (
+    -- A random positive number.
+    id BIGINT NOT NULL PRIMARY KEY,
+    -- Contacts from this index on were never claimed and have no row in contact_states.
+    next_index BIGINT NOT NULL
+);
+
 CREATE TABLE campaigns (
     id TEXT NOT NULL PRIMARY KEY,
     account TEXT NOT NULL REFERENCES accounts (id),
@@ -67,6 +75,7 @@ CREATE TABLE campaigns (
     next_run_at BIGINT,
     follow_up TEXT NOT NULL,
     max_concurrent_calls BIGINT,
+    contact_list BIGINT NOT NULL UNIQUE REFERENCES contact_lists (id),
     contact_count BIGINT NOT NULL,
     reason TEXT,
     -- 1 while its contacts are still being appended: no reader sees it.
@@ -81,26 +90,32 @@ CREATE INDEX campaigns_of_status ON campaigns (account, status, created_at);
 CREATE INDEX campaigns_of_active ON campaigns (account, active, created_at);
 CREATE INDEX campaigns_importing ON campaigns (id) WHERE importing = 1;
 
+-- Written once by the import, never changed. No foreign key: a million rows would each look their list up.
 CREATE TABLE campaign_contacts (
-    campaign TEXT NOT NULL REFERENCES campaigns (id),
+    list BIGINT NOT NULL,
     idx BIGINT NOT NULL,
     phone_number TEXT NOT NULL,
     name TEXT,
     email TEXT,
     extra TEXT NOT NULL,
+    PRIMARY KEY (list, idx)
+);
+
+-- How the contacts stand that were claimed before. A contact without a row is pending and has no attempt; so is one
+-- whose first claim was given back, in a row with `attempts` 0.
+CREATE TABLE contact_states (
+    list BIGINT NOT NULL,
+    idx BIGINT NOT NULL,
     -- pending, in_progress, completed, failed, cancelled
     state TEXT NOT NULL,
     -- How many attempt rows it has.
     attempts BIGINT NOT NULL,
     -- Its last attempt reached a machine.
     voicemail BIGINT NOT NULL,
-    PRIMARY KEY (campaign, idx)
+    PRIMARY KEY (list, idx)
 );
-CREATE INDEX campaign_contacts_untried ON campaign_contacts (campaign, idx) WHERE state = 'pending' AND attempts = 0;
--- With the one above they answer a page of any status. An import writes to neither.
-CREATE INDEX campaign_contacts_again ON campaign_contacts (campaign, idx) WHERE state = 'pending' AND attempts > 0;
-CREATE INDEX campaign_contacts_by_state ON campaign_contacts (campaign, state, idx) WHERE state <> 'pending';
-CREATE INDEX campaign_contacts_progress ON campaign_contacts (campaign, voicemail, state);
+CREATE INDEX contact_states_untried ON contact_states (list, idx) WHERE state = 'pending' AND attempts = 0;
+CREATE INDEX contact_states_progress ON contact_states (list, voicemail, state);
 
 -- An attempt is what REST calls a conversation.
 CREATE TABLE attempts (
@@ -108,6 +123,8 @@ CREATE TABLE attempts (
     account TEXT NOT NULL REFERENCES accounts (id),
     agent TEXT NOT NULL REFERENCES agents (id),
     campaign TEXT REFERENCES campaigns (id),
+    -- The contact that is dialed; none for a single call. It stays the list of the claim when the campaign gets another.
+    contact_list BIGINT,
     contact_index BIGINT,
     attempt_no BIGINT NOT NULL,
     -- first, retry, follow_up
@@ -138,7 +155,7 @@ CREATE TABLE attempts (
     summary TEXT,
     analysis TEXT,
     created_at BIGINT NOT NULL,
-    UNIQUE (campaign, contact_index, attempt_no),
+    UNIQUE (contact_list, contact_index, attempt_no),
     UNIQUE (carrier, carrier_call)
 );
 CREATE INDEX attempts_queued ON attempts (campaign, due_at, id) WHERE state = 'queued';

@@ -8,6 +8,7 @@ mod attempts;
 mod campaign_contacts;
 mod campaign_reads;
 mod campaigns;
+mod contact_states;
 mod contacts;
 mod conversations;
 mod dialect;

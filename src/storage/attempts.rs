@@ -110,16 +110,16 @@ mod tests {
 
     /// A later attempt of contact 0, due in 60 s, as a plan for one would put it there.
     async fn plan_retry(work: Work<'_>, first: AttemptId, retry: AttemptId) -> StoreResult<()> {
-        let insert = "INSERT INTO attempts (id, account, agent, campaign, contact_index, attempt_no, kind, \
-             phone_number, state, epoch, due_at, started_at, status, voicemail, transferred, collected, created_at) \
-             SELECT $1, account, agent, campaign, contact_index, 2, 'retry', phone_number, 'queued', 0, $2, $2, \
+        let insert = "INSERT INTO attempts (id, account, agent, campaign, contact_list, contact_index, attempt_no, \
+             kind, phone_number, state, epoch, due_at, started_at, status, voicemail, transferred, collected, created_at) \
+             SELECT $1, account, agent, campaign, contact_list, contact_index, 2, 'retry', phone_number, 'queued', 0, $2, $2, \
              'scheduled', 0, 0, '{}', created_at FROM attempts WHERE id = $3";
         let query = sqlx::query(insert)
             .bind(retry.to_string())
             .bind(work.now.plus(Duration::from_secs(60)).0)
             .bind(first.to_string());
         query.execute(&mut *work.conn).await.unwrap();
-        sqlx::query("UPDATE campaign_contacts SET state = 'pending', attempts = 2 WHERE idx = 0")
+        sqlx::query("UPDATE contact_states SET state = 'pending', attempts = 2 WHERE idx = 0")
             .execute(work.conn)
             .await
             .unwrap();

@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use sqlx::any::AnyRow;
 
 use super::{
-    SqlStore, Work, accounts, attempts, campaign_contacts,
+    SqlStore, Work, accounts, attempts, campaign_contacts, contact_states,
     rows::{Columns, Conditions, affected, composed, to_json, unavailable},
 };
 
@@ -20,8 +20,10 @@ use super::{
 const SELECT: &str = "SELECT c.id, c.account, c.name, c.agent, c.status, c.version, c.active, c.scheduled, \
      c.start_time, c.end_time, c.timezone, c.next_run_at, c.follow_up, c.max_concurrent_calls, c.contact_count, \
      c.reason, c.created_at, c.updated_at, \
-     COALESCE((SELECT MIN(cc.idx) FROM campaign_contacts cc \
-               WHERE cc.campaign = c.id AND cc.state = 'pending' AND cc.attempts = 0), c.contact_count) AS start_index \
+     COALESCE((SELECT MIN(s.idx) FROM contact_states s \
+               WHERE s.list = c.contact_list AND s.state = 'pending' AND s.attempts = 0), \
+              (SELECT l.next_index FROM contact_lists l WHERE l.id = c.contact_list AND l.next_index < c.contact_count), \
+              c.contact_count) AS start_index \
      FROM campaigns c";
 
 /// Which campaigns readers see.
@@ -69,13 +71,14 @@ async fn get_own(mut work: Work<'_>, account: AccountId, id: CampaignId) -> Stor
     }
 }
 
-/// `NotFound` unless readers see the campaign.
-pub(super) async fn require_visible(work: &mut Work<'_>, id: CampaignId) -> StoreResult<()> {
+/// The list of contacts of a campaign that readers see, and how many there are. `NotFound`.
+pub(super) async fn visible_list(work: &mut Work<'_>, id: CampaignId) -> StoreResult<(i64, i64)> {
     let query = composed(format!(
-        "SELECT c.version FROM campaigns c WHERE c.id = $1 AND {VISIBLE}"
+        "SELECT c.contact_list, c.contact_count FROM campaigns c WHERE c.id = $1 AND {VISIBLE}"
     ));
     let row = query.bind(id.to_string()).fetch_optional(&mut *work.conn).await;
-    row.map_err(unavailable)?.map(drop).ok_or(StoreError::NotFound)
+    let row = row.map_err(unavailable)?.ok_or(StoreError::NotFound)?;
+    Ok((row.int("contact_list")?, row.int("contact_count")?))
 }
 
 /// The first instant from now on at which the account made no other campaign: lists page by it.
@@ -99,10 +102,11 @@ async fn free_instant(work: &mut Work<'_>, account: &str, except: CampaignId) ->
 async fn begin_import(mut work: Work<'_>, account: AccountId, new: NewCampaign) -> StoreResult<CampaignId> {
     let id = CampaignId::new();
     let created_at = free_instant(&mut work, &account.to_string(), id).await?;
+    let list = campaign_contacts::new_list(&mut work).await?;
     let insert = sqlx::query(
         "INSERT INTO campaigns (id, account, name, name_folded, agent, start_time, end_time, timezone, follow_up, \
-         max_concurrent_calls, created_at, updated_at, status, version, active, scheduled, contact_count, importing) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12, 1, 0, 0, 0, 1)",
+         max_concurrent_calls, created_at, updated_at, status, contact_list, version, active, scheduled, contact_count, \
+         importing) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12, $13, 1, 0, 0, 0, 1)",
     )
     .bind(id.to_string())
     .bind(account.to_string())
@@ -115,7 +119,8 @@ async fn begin_import(mut work: Work<'_>, account: AccountId, new: NewCampaign) 
     .bind(to_json(&new.follow_up)?)
     .bind(new.max_concurrent_calls.map(i64::from))
     .bind(created_at.0)
-    .bind(CampaignStatus::Draft.as_str());
+    .bind(CampaignStatus::Draft.as_str())
+    .bind(list);
     affected(insert, work.conn).await?;
     Ok(id)
 }
@@ -135,17 +140,18 @@ async fn finish_import(mut work: Work<'_>, import: CampaignId) -> StoreResult<Ca
     get(&mut work, import).await
 }
 
-/// Removes the row of an import whose contacts are gone; false when there was none.
-async fn delete_import(work: Work<'_>, import: CampaignId) -> StoreResult<bool> {
-    let delete = sqlx::query("DELETE FROM campaigns WHERE id = $1 AND importing = 1").bind(import.to_string());
-    Ok(affected(delete, work.conn).await? > 0)
+/// Removes the row of an import; its list, if it was one, is loose from then on.
+async fn delete_import(work: Work<'_>, import: CampaignId) -> StoreResult<Option<i64>> {
+    let row = sqlx::query("DELETE FROM campaigns WHERE id = $1 AND importing = 1 RETURNING contact_list")
+        .bind(import.to_string())
+        .fetch_optional(work.conn)
+        .await
+        .map_err(unavailable)?;
+    row.map(|row| row.int("contact_list")).transpose()
 }
 
-async fn imports(work: Work<'_>) -> StoreResult<Vec<CampaignId>> {
-    let rows = sqlx::query("SELECT id FROM campaigns WHERE importing = 1")
-        .fetch_all(work.conn)
-        .await;
-    rows.map_err(unavailable)?.iter().map(|row| row.id("id")).collect()
+async fn delete_imports(work: Work<'_>) -> StoreResult<u64> {
+    affected(sqlx::query("DELETE FROM campaigns WHERE importing = 1"), work.conn).await
 }
 
 async fn list(work: Work<'_>, account: AccountId, filter: CampaignFilter, limit: i64) -> StoreResult<Vec<CampaignRow>> {
@@ -193,7 +199,7 @@ async fn change_state(
     .bind(id.to_string())
     .bind(version);
     if affected(query, work.conn).await? == 0 {
-        return require_visible(&mut work, id).await.and(Err(StoreError::Stale));
+        return visible_list(&mut work, id).await.and(Err(StoreError::Stale));
     }
     if change.cancel_waiting {
         attempts::cancel_waiting(&mut work, id).await?;
@@ -208,6 +214,15 @@ async fn active(work: Work<'_>) -> StoreResult<Vec<CampaignRow>> {
     ));
     let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
     rows.iter().map(read).collect()
+}
+
+impl SqlStore {
+    /// Removes a loose list in many small transactions, so that a large one does not hold up a permit.
+    async fn remove_list(&self, list: i64) -> StoreResult<()> {
+        let some = move || self.write(move |work| Box::pin(campaign_contacts::delete_some(work, list)));
+        while some().await? {}
+        Ok(())
+    }
 }
 
 #[async_trait]
@@ -227,22 +242,24 @@ impl CampaignStore for SqlStore {
     }
 
     async fn abandon_import(&self, import: CampaignId) -> StoreResult<()> {
-        // In many small transactions, so that a large import does not hold up a permit.
-        while self
-            .write(move |work| Box::pin(campaign_contacts::delete_some(work, import)))
-            .await?
-        {}
-        self.write(move |work| Box::pin(delete_import(work, import)))
-            .await
-            .map(drop)
+        let list = self.write(move |work| Box::pin(delete_import(work, import))).await?;
+        match list {
+            Some(list) => self.remove_list(list).await,
+            None => Ok(()),
+        }
     }
 
     async fn sweep_imports(&self) -> StoreResult<u64> {
-        let left = self.read(|work| Box::pin(imports(work))).await?;
-        for import in &left {
-            self.abandon_import(*import).await?;
+        self.write(|work| Box::pin(delete_imports(work))).await
+    }
+
+    async fn sweep_lists(&self) -> StoreResult<u64> {
+        let mut swept = 0;
+        while let Some(list) = self.read(|work| Box::pin(campaign_contacts::loose_list(work))).await? {
+            self.remove_list(list).await?;
+            swept += 1;
         }
-        Ok(left.len() as u64)
+        Ok(swept)
     }
 
     async fn campaign(&self, account: AccountId, id: CampaignId) -> StoreResult<CampaignRow> {
@@ -255,7 +272,7 @@ impl CampaignStore for SqlStore {
     }
 
     async fn progress(&self, id: CampaignId) -> StoreResult<Progress> {
-        self.read(move |work| Box::pin(campaign_contacts::progress(work, id)))
+        self.read(move |work| Box::pin(contact_states::progress(work, id)))
             .await
     }
 

@@ -265,6 +265,7 @@ impl NodeState {
             .push(TaskGuard::spawn(boot::heartbeat(me.clone(), ports.clone(), node)));
         let reaping = reaper::reap(ports.clone(), node, self.registry.clone());
         self.tasks.push(TaskGuard::spawn(reaping));
+        self.tasks.push(TaskGuard::spawn(boot::sweep_lists(ports.clone())));
         self.tasks.push(TaskGuard::spawn(boot::take_over(ports, node)));
         if self.draining.is_none() {
             let _ = self.with.siblings.campaigns.cast(CampaignsMessage::Resume);

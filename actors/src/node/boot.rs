@@ -26,7 +26,8 @@ fn patience() -> Backoff {
 }
 
 /// One try to register this process and to remove the imports that earlier ones left unfinished. Both before the
-/// first request is served, so that no import of this process is taken for one of them.
+/// first request is served, so that no import of this process is taken for one of them. Their contacts take longer
+/// and go behind it: [`sweep_lists`].
 pub async fn register(ports: &Ports, node: NodeId) -> bool {
     let registered = async {
         ports.store.register_node(node).await?;
@@ -53,6 +54,15 @@ pub async fn register_later(root: ActorRef<NodeMessage>, ports: Ports, node: Nod
             let _ = root.cast(NodeMessage::Registered);
             return;
         }
+    }
+}
+
+/// Removes the contacts of unfinished imports and of lists that were replaced. What fails is left to the next start.
+pub async fn sweep_lists(ports: Ports) {
+    match ports.store.sweep_lists().await {
+        Ok(0) => {}
+        Ok(lists) => tracing::info!(lists, "contact lists that no campaign has were removed"),
+        Err(error) => tracing::warn!(%error, "contact lists that no campaign has stay until the next start"),
     }
 }
 

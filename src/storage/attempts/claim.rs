@@ -10,7 +10,8 @@ use sqlx::any::AnyRow;
 use crate::storage::{
     Work,
     campaign_contacts::{self, COLUMNS, SAVED_EXTRA},
-    rows::{Columns, ROWS_PER_INSERT, affected, composed, insert_rows, unavailable},
+    contact_states::{self, ContactKey},
+    rows::{AnyQuery, Columns, ROWS_PER_INSERT, affected, composed, insert_rows, unavailable},
 };
 
 /// A running campaign that is being claimed from.
@@ -19,6 +20,8 @@ struct Source {
     campaign: CampaignId,
     account: AccountId,
     agent: AgentId,
+    list: i64,
+    contacts: i64,
 }
 
 pub(super) async fn claim(
@@ -28,8 +31,8 @@ pub(super) async fn claim(
     limit: i64,
 ) -> StoreResult<Vec<ClaimedAttempt>> {
     let row = sqlx::query(
-        "SELECT account, agent FROM campaigns WHERE id = $1 AND status = 'running' AND importing = 0 \
-         AND deleted_at IS NULL",
+        "SELECT account, agent, contact_list, contact_count FROM campaigns \
+         WHERE id = $1 AND status = 'running' AND importing = 0 AND deleted_at IS NULL",
     )
     .bind(campaign.to_string())
     .fetch_optional(&mut *work.conn)
@@ -41,6 +44,8 @@ pub(super) async fn claim(
         campaign,
         account: row.id("account")?,
         agent: row.id("agent")?,
+        list: row.int("contact_list")?,
+        contacts: row.int("contact_count")?,
     };
     let mut claimed = claim_due(&mut work, &source, limit).await?;
     let room = limit - claimed.len() as i64;
@@ -56,7 +61,7 @@ async fn claim_due(work: &mut Work<'_>, source: &Source, limit: i64) -> StoreRes
          WHERE state = 'queued' AND EXISTS (SELECT 1 FROM campaigns c WHERE c.id = $2 AND c.status = 'running') \
          AND id IN (SELECT id FROM attempts WHERE campaign = $2 AND state = 'queued' AND due_at <= $3 \
                     ORDER BY due_at, id LIMIT $4{skip_locked}) \
-         RETURNING id, agent, contact_index, attempt_no, epoch, due_at"
+         RETURNING id, agent, contact_list, contact_index, attempt_no, epoch, due_at"
     ))
     .bind(source.node.to_string())
     .bind(source.campaign.to_string())
@@ -67,8 +72,9 @@ async fn claim_due(work: &mut Work<'_>, source: &Source, limit: i64) -> StoreRes
     rows.sort_by_cached_key(|row| (row.int("due_at").ok(), row.text("id").ok()));
     let mut claimed = Vec::with_capacity(rows.len());
     for row in rows {
-        let index = row.int("contact_index")?;
-        let contact = take_contact(work, source, index).await?;
+        let key = ContactKey::read(&row)?;
+        let key = key.ok_or_else(|| StoreError::Damaged("an attempt of a campaign has no contact".to_owned()))?;
+        let contact = take_contact(work, source, key).await?;
         claimed.push(ClaimedAttempt {
             claim: Claim {
                 attempt: row.id("id")?,
@@ -78,7 +84,7 @@ async fn claim_due(work: &mut Work<'_>, source: &Source, limit: i64) -> StoreRes
             account: source.account,
             campaign: source.campaign,
             agent: row.id("agent")?,
-            contact_index: index,
+            contact_index: key.index,
             attempt_no: row.int("attempt_no")?,
             contact: campaign_contacts::read(&contact)?,
             saved_extra: campaign_contacts::read_saved_extra(&contact)?,
@@ -87,31 +93,29 @@ async fn claim_due(work: &mut Work<'_>, source: &Source, limit: i64) -> StoreRes
     Ok(claimed)
 }
 
-async fn take_contact(work: &mut Work<'_>, source: &Source, index: i64) -> StoreResult<AnyRow> {
-    let update = sqlx::query("UPDATE campaign_contacts SET state = 'in_progress' WHERE campaign = $1 AND idx = $2");
-    let update = update.bind(source.campaign.to_string()).bind(index);
-    affected(update, work.conn).await?;
-    let query = composed(format!(
-        "SELECT {COLUMNS}, {SAVED_EXTRA} FROM campaign_contacts cc JOIN campaigns c ON c.id = cc.campaign \
-         WHERE cc.campaign = $1 AND cc.idx = $2"
-    ));
-    let row = query.bind(source.campaign.to_string()).bind(index);
-    row.fetch_one(&mut *work.conn).await.map_err(unavailable)
+async fn take_contact(work: &mut Work<'_>, source: &Source, key: ContactKey) -> StoreResult<AnyRow> {
+    contact_states::set_in_progress(work, key).await?;
+    let query = contacts("cc.idx = $3").bind(source.campaign.to_string());
+    let row = query.bind(key.list).bind(key.index).fetch_one(&mut *work.conn).await;
+    row.map_err(unavailable)
 }
 
+/// Reads contacts of list `$2` for campaign `$1`.
+fn contacts<'q>(which: &str) -> AnyQuery<'q> {
+    composed(format!(
+        "SELECT {COLUMNS}, {SAVED_EXTRA} FROM campaign_contacts cc JOIN campaigns c ON c.id = $1 \
+         WHERE cc.list = $2 AND {which} ORDER BY cc.idx"
+    ))
+}
+
+/// Contacts whose claim was given back come before those that were never claimed: their indexes are smaller.
 async fn claim_untried(work: &mut Work<'_>, source: &Source, limit: i64) -> StoreResult<Vec<ClaimedAttempt>> {
     if limit <= 0 {
         return Ok(Vec::new());
     }
-    let skip_locked = work.dialect.skip_locked;
-    let select = composed(format!(
-        "SELECT {COLUMNS}, {SAVED_EXTRA} FROM campaign_contacts cc JOIN campaigns c ON c.id = cc.campaign \
-         WHERE cc.campaign = $1 AND c.status = 'running' AND cc.state = 'pending' AND cc.attempts = 0 AND cc.idx IN \
-         (SELECT idx FROM campaign_contacts WHERE campaign = $1 AND state = 'pending' AND attempts = 0 \
-          ORDER BY idx LIMIT $2{skip_locked}) ORDER BY cc.idx"
-    ));
-    let select = select.bind(source.campaign.to_string()).bind(limit);
-    let rows = select.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
+    let mut rows = take_given_back(work, source, limit).await?;
+    let room = limit - rows.len() as i64;
+    rows.extend(take_fresh(work, source, room).await?);
     let mut claimed = Vec::with_capacity(rows.len());
     for row in &rows {
         claimed.push(ClaimedAttempt {
@@ -130,18 +134,81 @@ async fn claim_untried(work: &mut Work<'_>, source: &Source, limit: i64) -> Stor
         });
     }
     for chunk in claimed.chunks(ROWS_PER_INSERT) {
-        insert_claimed(work, chunk).await?;
-        mark_claimed(work, source, chunk).await?;
+        insert_claimed(work, source.list, chunk).await?;
     }
     Ok(claimed)
 }
 
-async fn insert_claimed(work: &mut Work<'_>, claimed: &[ClaimedAttempt]) -> StoreResult<()> {
+async fn take_given_back(work: &mut Work<'_>, source: &Source, limit: i64) -> StoreResult<Vec<AnyRow>> {
+    let skip_locked = work.dialect.skip_locked;
+    let select = composed(format!(
+        "SELECT idx FROM contact_states WHERE list = $1 AND state = 'pending' AND attempts = 0 \
+         ORDER BY idx LIMIT $2{skip_locked}"
+    ));
+    let found = select.bind(source.list).bind(limit).fetch_all(&mut *work.conn).await;
+    let found = found.map_err(unavailable)?;
+    let indexes = found
+        .iter()
+        .map(|row| row.int("idx"))
+        .collect::<StoreResult<Vec<i64>>>()?;
+    let mut rows = Vec::with_capacity(indexes.len());
+    for chunk in indexes.chunks(ROWS_PER_INSERT) {
+        let places: Vec<String> = (2..chunk.len() + 2).map(|place| format!("${place}")).collect();
+        let update = composed(format!(
+            "UPDATE contact_states SET state = 'in_progress', attempts = 1 \
+             WHERE list = $1 AND state = 'pending' AND attempts = 0 AND idx IN ({})",
+            places.join(",")
+        ));
+        let update = chunk
+            .iter()
+            .fold(update.bind(source.list), |query, index| query.bind(*index));
+        if affected(update, work.conn).await? != chunk.len() as u64 {
+            return Err(StoreError::Stale);
+        }
+        let places: Vec<String> = (3..chunk.len() + 3).map(|place| format!("${place}")).collect();
+        let select = contacts(&format!("cc.idx IN ({})", places.join(","))).bind(source.campaign.to_string());
+        let select = chunk
+            .iter()
+            .fold(select.bind(source.list), |query, index| query.bind(*index));
+        rows.extend(select.fetch_all(&mut *work.conn).await.map_err(unavailable)?);
+    }
+    Ok(rows)
+}
+
+/// Moves the list's mark on, which nobody else can meanwhile, and takes what it passes over.
+async fn take_fresh(work: &mut Work<'_>, source: &Source, limit: i64) -> StoreResult<Vec<AnyRow>> {
+    let moved = sqlx::query(
+        "UPDATE contact_lists SET next_index = next_index + $1 WHERE id = $2 AND next_index < $3 \
+         AND EXISTS (SELECT 1 FROM campaigns c WHERE c.id = $4 AND c.contact_list = $2 AND c.status = 'running') \
+         RETURNING next_index",
+    )
+    .bind(limit)
+    .bind(source.list)
+    .bind(source.contacts)
+    .bind(source.campaign.to_string())
+    .fetch_optional(&mut *work.conn)
+    .await
+    .map_err(unavailable)?;
+    let Some(moved) = moved else { return Ok(Vec::new()) };
+    let until = moved.int("next_index")?;
+    let insert = sqlx::query(
+        "INSERT INTO contact_states (list, idx, state, attempts, voicemail) \
+         SELECT list, idx, 'in_progress', 1, 0 FROM campaign_contacts WHERE list = $1 AND idx >= $2 AND idx < $3",
+    );
+    let insert = insert.bind(source.list).bind(until - limit).bind(until);
+    affected(insert, work.conn).await?;
+    let select = contacts("cc.idx >= $3 AND cc.idx < $4").bind(source.campaign.to_string());
+    let select = select.bind(source.list).bind(until - limit).bind(until);
+    select.fetch_all(&mut *work.conn).await.map_err(unavailable)
+}
+
+async fn insert_claimed(work: &mut Work<'_>, list: i64, claimed: &[ClaimedAttempt]) -> StoreResult<()> {
     let mut insert = insert_rows(
-        "INSERT INTO attempts (id, account, agent, campaign, contact_index, attempt_no, kind, phone_number, state, \
-         owner, epoch, claimed_at, due_at, started_at, status, voicemail, transferred, collected, created_at) VALUES",
+        "INSERT INTO attempts (id, account, agent, campaign, contact_list, contact_index, attempt_no, kind, \
+         phone_number, state, owner, epoch, claimed_at, due_at, started_at, status, voicemail, transferred, collected, \
+         created_at) VALUES",
         claimed.len(),
-        19,
+        20,
         "",
     );
     for attempt in claimed {
@@ -150,6 +217,7 @@ async fn insert_claimed(work: &mut Work<'_>, claimed: &[ClaimedAttempt]) -> Stor
             .bind(attempt.account.to_string())
             .bind(attempt.agent.to_string())
             .bind(attempt.campaign.to_string())
+            .bind(list)
             .bind(attempt.contact_index)
             .bind(attempt.attempt_no)
             .bind("first")
@@ -167,23 +235,6 @@ async fn insert_claimed(work: &mut Work<'_>, claimed: &[ClaimedAttempt]) -> Stor
             .bind(work.now.0);
     }
     affected(insert, work.conn).await.map(drop)
-}
-
-async fn mark_claimed(work: &mut Work<'_>, source: &Source, claimed: &[ClaimedAttempt]) -> StoreResult<()> {
-    let places: Vec<String> = (2..claimed.len() + 2).map(|place| format!("${place}")).collect();
-    let mut update = composed(format!(
-        "UPDATE campaign_contacts SET state = 'in_progress', attempts = 1 \
-         WHERE campaign = $1 AND state = 'pending' AND attempts = 0 AND idx IN ({})",
-        places.join(",")
-    ))
-    .bind(source.campaign.to_string());
-    for attempt in claimed {
-        update = update.bind(attempt.contact_index);
-    }
-    match affected(update, work.conn).await? {
-        marked if marked == claimed.len() as u64 => Ok(()),
-        _ => Err(StoreError::Stale),
-    }
 }
 
 /// Most claims that are given out as stale at once.
@@ -215,14 +266,16 @@ pub(super) async fn stale(work: Work<'_>, node: NodeId, older_than_ms: i64) -> S
 
 pub(super) async fn remaining(work: Work<'_>, campaign: CampaignId) -> StoreResult<Remaining> {
     let row = sqlx::query(
-        "SELECT (SELECT COUNT(*) FROM campaign_contacts WHERE campaign = $1 AND state = 'pending' AND attempts = 0) \
-         AS untried, \
+        "SELECT (SELECT COUNT(*) FROM contact_states s \
+          WHERE s.list = c.contact_list AND s.state = 'pending' AND s.attempts = 0) AS given_back, \
+         COALESCE((SELECT c.contact_count - l.next_index FROM contact_lists l \
+                   WHERE l.id = c.contact_list AND l.next_index < c.contact_count), 0) AS fresh, \
          (SELECT COUNT(*) FROM attempts WHERE campaign = $1 AND state = 'queued' AND due_at <= $2) AS due, \
          (SELECT COUNT(*) FROM attempts WHERE campaign = $1 AND state = 'queued' AND due_at > $2) AS later, \
          (SELECT MIN(due_at) FROM attempts WHERE campaign = $1 AND state = 'queued' AND due_at > $2) AS next_due, \
          (SELECT COUNT(*) FROM attempts WHERE campaign = $1 \
           AND state IN ('claimed', 'dialing', 'dialed', 'answered', 'unknown')) AS open \
-         FROM campaigns WHERE id = $1 AND importing = 0 AND deleted_at IS NULL",
+         FROM campaigns c WHERE c.id = $1 AND c.importing = 0 AND c.deleted_at IS NULL",
     )
     .bind(campaign.to_string())
     .bind(work.now.0)
@@ -231,7 +284,7 @@ pub(super) async fn remaining(work: Work<'_>, campaign: CampaignId) -> StoreResu
     .map_err(unavailable)?;
     let row = row.ok_or(StoreError::NotFound)?;
     Ok(Remaining {
-        due: row.int("untried")? + row.int("due")?,
+        due: row.int("given_back")? + row.int("fresh")? + row.int("due")?,
         later: row.int("later")?,
         next_due: row.maybe_time("next_due")?,
         open: row.int("open")?,

@@ -5,7 +5,7 @@ use sqlx::any::AnyRow;
 
 use crate::storage::{
     Work,
-    campaign_contacts::ContactKey,
+    contact_states::ContactKey,
     rows::{AnyQuery, Columns, composed, unavailable},
 };
 
@@ -35,8 +35,8 @@ impl Guarded {
 
     fn new(sql: &str, claim: Claim) -> Self {
         let sql = format!(
-            "{sql} RETURNING account, agent, campaign, contact_index, attempt_no, phone_number, state, epoch, carrier, \
-             carrier_call, dialing_at, answered_at"
+            "{sql} RETURNING account, agent, campaign, contact_list, contact_index, attempt_no, phone_number, state, epoch, \
+             carrier, carrier_call, dialing_at, answered_at"
         );
         Self { sql, claim }
     }
@@ -74,26 +74,19 @@ pub(super) fn bind_claim(query: AnyQuery<'_>, claim: Claim) -> AnyQuery<'_> {
 /// The row after the change (before it, if it was removed).
 pub(super) struct Held {
     pub(super) row: AnyRow,
-    pub(super) contact: ContactKey,
+    /// None for a single call.
+    pub(super) contact: Option<ContactKey>,
     pub(super) state: AttemptState,
 }
 
 impl Held {
     fn read(row: AnyRow) -> StoreResult<Self> {
         Ok(Self {
-            contact: contact_key(&row)?,
+            contact: ContactKey::read(&row)?,
             state: row.word("state", AttemptState::parse)?,
             row,
         })
     }
-}
-
-/// The contact of a row with `campaign` and `contact_index`.
-pub(super) fn contact_key(row: &AnyRow) -> StoreResult<ContactKey> {
-    Ok(ContactKey {
-        campaign: row.text("campaign")?,
-        index: row.int("contact_index")?,
-    })
 }
 
 #[cfg(test)]

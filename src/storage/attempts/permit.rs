@@ -16,7 +16,7 @@ use super::{
 };
 use crate::storage::{
     Work,
-    campaign_contacts::{self, ContactState},
+    contact_states::{self, ContactState},
     rows::{Columns, composed, unavailable},
 };
 
@@ -78,7 +78,7 @@ async fn refuse(work: &mut Work<'_>, claim: Claim, error: &'static str) -> Store
         "('claimed')",
     );
     let held = update.run(work, |query| query.bind(error).bind(now)).await?;
-    campaign_contacts::set_state(work, &held.contact, ContactState::Cancelled, false).await
+    contact_states::set(work, held.contact, ContactState::Cancelled, false).await
 }
 
 async fn grant(work: &mut Work<'_>, claim: Claim, request: PermitRequest) -> StoreResult<Permit> {

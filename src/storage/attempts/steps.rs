@@ -9,10 +9,10 @@ use actors::{
     time::Timestamp,
 };
 
-use super::guard::{Guarded, SENT, contact_key};
+use super::guard::{Guarded, SENT};
 use crate::storage::{
     Work,
-    campaign_contacts::{self, ContactState},
+    contact_states::{self, ContactKey, ContactState},
     jobs,
     rows::{Columns, composed, to_json, unavailable, unique},
 };
@@ -64,7 +64,7 @@ pub(super) async fn give_back(work: &mut Work<'_>, claim: Claim) -> StoreResult<
 /// The contact is as if it had never been claimed.
 async fn forget(work: &mut Work<'_>, claim: Claim, states: &str) -> StoreResult<()> {
     let held = Guarded::delete(claim, states).run(work, |query| query).await?;
-    campaign_contacts::set_untried(work, &held.contact).await
+    contact_states::set_untried(work, held.contact).await
 }
 
 /// What a stop wants of an attempt that it found claimed.
@@ -77,7 +77,7 @@ async fn cancel(work: &mut Work<'_>, claim: Claim) -> StoreResult<()> {
         UNSENT,
     );
     let held = update.run(work, |query| query.bind(now)).await?;
-    campaign_contacts::set_state(work, &held.contact, ContactState::Cancelled, false).await
+    contact_states::set(work, held.contact, ContactState::Cancelled, false).await
 }
 
 /// Back to the queue under the next epoch; due at `due_at`, or when it was before.
@@ -89,7 +89,7 @@ pub(super) async fn requeue(work: &mut Work<'_>, claim: Claim, due_at: Option<Ti
         UNSENT,
     );
     let held = update.run(work, |query| query.bind(due_at.map(|at| at.0))).await?;
-    campaign_contacts::set_state(work, &held.contact, ContactState::Pending, false).await
+    contact_states::set(work, held.contact, ContactState::Pending, false).await
 }
 
 pub(super) async fn not_sent(mut work: Work<'_>, claim: Claim, delay_ms: i64) -> StoreResult<()> {
@@ -174,7 +174,7 @@ pub(super) async fn finish(mut work: Work<'_>, claim: Claim, outcome: Outcome) -
         })
         .await?;
     debug_assert_eq!(held.state, AttemptState::Final);
-    campaign_contacts::set_state(&mut work, &held.contact, state, outcome.voicemail).await?;
+    contact_states::set(&mut work, held.contact, state, outcome.voicemail).await?;
     match held.row.maybe_time("answered_at")? {
         // Nobody spoke: there is nothing to analyse.
         None => Ok(()),
@@ -189,19 +189,19 @@ const QUEUED: &str = "(SELECT id FROM attempts WHERE campaign = $1 AND state = '
 pub(in crate::storage) async fn cancel_waiting(work: &mut Work<'_>, campaign: CampaignId) -> StoreResult<()> {
     let gone = composed(format!(
         "DELETE FROM attempts WHERE state = 'queued' AND attempt_no = 1 AND id IN {QUEUED} \
-         RETURNING campaign, contact_index"
+         RETURNING contact_list, contact_index"
     ));
     let gone = gone.bind(campaign.to_string()).fetch_all(&mut *work.conn).await;
     for row in gone.map_err(unavailable)? {
-        campaign_contacts::set_untried(work, &contact_key(&row)?).await?;
+        contact_states::set_untried(work, ContactKey::read(&row)?).await?;
     }
     let ended = composed(format!(
         "UPDATE attempts SET state = 'final', status = 'cancelled', ended_at = $2 \
-         WHERE state = 'queued' AND id IN {QUEUED} RETURNING campaign, contact_index"
+         WHERE state = 'queued' AND id IN {QUEUED} RETURNING contact_list, contact_index"
     ));
     let ended = ended.bind(campaign.to_string()).bind(work.now.0);
     for row in ended.fetch_all(&mut *work.conn).await.map_err(unavailable)? {
-        campaign_contacts::set_state(work, &contact_key(&row)?, ContactState::Cancelled, false).await?;
+        contact_states::set(work, ContactKey::read(&row)?, ContactState::Cancelled, false).await?;
     }
     Ok(())
 }

@@ -222,8 +222,13 @@ pub trait CampaignStore: Send + Sync {
     /// Removes an import that was given up. One that is gone already is no error.
     async fn abandon_import(&self, import: CampaignId) -> StoreResult<()>;
 
-    /// Removes what imports of earlier starts left behind; returns how many.
+    /// Removes the imports that earlier starts left behind, in one small commit; returns how many. Their contacts are
+    /// left to [`CampaignStore::sweep_lists`].
     async fn sweep_imports(&self) -> StoreResult<u64>;
+
+    /// Removes every list of contacts that no campaign points at, in many small commits; returns how many. Such a list
+    /// is left by a swept import, by an abandoned one when the process ended, and by a campaign that got another list.
+    async fn sweep_lists(&self) -> StoreResult<u64>;
 
     /// One campaign. `NotFound`.
     async fn campaign(&self, account: AccountId, id: CampaignId) -> StoreResult<CampaignRow>;

@@ -43,15 +43,17 @@ impl Tables {
 
     /// The first attempt of a contact that has none, as a queued row to be claimed at once.
     fn first_attempt(&mut self, campaign: CampaignId, index: usize, now: Timestamp) -> Option<AttemptId> {
-        let entry = self.campaigns.get_mut(&campaign)?;
+        let entry = self.campaigns.get(&campaign)?;
+        let list = self.lists.get_mut(&entry.list)?;
         let attempt = AttemptEntry {
             id: AttemptId::new(),
             account: entry.row.account,
             campaign,
             agent: entry.row.agent,
+            contact_list: entry.list,
             contact_index: index,
             attempt_no: 1,
-            phone_number: entry.contacts.get(index)?.contact.phone_number.clone(),
+            phone_number: list.contacts.get(index)?.contact.phone_number.clone(),
             state: AttemptState::Queued,
             owner: None,
             epoch: 0,
@@ -73,7 +75,7 @@ impl Tables {
             created_at: now,
         };
         let id = attempt.id;
-        entry.untried.remove(&index);
+        list.untried.remove(&index);
         self.unfinished.insert(id);
         self.attempts.insert(id, attempt);
         Some(id)
@@ -85,7 +87,7 @@ impl Tables {
         entry.claimed_at = Some(now);
         entry.owner = Some(node);
         entry.epoch += 1;
-        let (campaign, index) = (entry.campaign, entry.contact_index);
+        let (campaign, list, index) = (entry.campaign, entry.contact_list, entry.contact_index);
         let mut claimed = ClaimedAttempt {
             claim: Claim {
                 attempt: id,
@@ -97,13 +99,13 @@ impl Tables {
             agent: entry.agent,
             contact_index: index as i64,
             attempt_no: entry.attempt_no,
-            contact: self.campaigns.get(&campaign)?.contacts.get(index)?.contact.clone(),
+            contact: self.lists.get(&list)?.contacts.get(index)?.contact.clone(),
             saved_extra: Map::new(),
         };
         claimed.contact = self.with_saved(claimed.account, &claimed.contact);
         let saved = claimed.contact.contact.and_then(|id| self.contacts.get(&id));
         claimed.saved_extra = saved.map(|row| row.extra.clone()).unwrap_or_default();
-        self.set_contact_state(campaign, index, ContactState::InProgress);
+        self.set_contact_state(list, index, ContactState::InProgress);
         Some(claimed)
     }
 
@@ -213,7 +215,7 @@ impl AttemptStore for MemoryStore {
         let mut ids = tables.due(campaign, now);
         ids.truncate(limit);
         let room = limit - ids.len();
-        let untried = tables.visible(campaign)?.untried.iter().take(room);
+        let untried = tables.visible_list(campaign)?.untried.iter().take(room);
         for index in untried.copied().collect::<Vec<_>>() {
             ids.extend(tables.first_attempt(campaign, index, now));
         }
@@ -344,9 +346,9 @@ impl AttemptStore for MemoryStore {
         entry.transferred = outcome.transferred;
         entry.collected = outcome.collected;
         entry.ended_at = Some(now);
-        let (campaign, index, answered) = (entry.campaign, entry.contact_index, entry.answered_at.is_some());
+        let (list, index, answered) = (entry.contact_list, entry.contact_index, entry.answered_at.is_some());
         tables.unfinished.remove(&claim.attempt);
-        if let Some(contact) = tables.contact_mut(campaign, index) {
+        if let Some(contact) = tables.contact_mut(list, index) {
             contact.state = state;
             contact.voicemail = outcome.voicemail;
         }
@@ -365,7 +367,7 @@ impl AttemptStore for MemoryStore {
         let tables = self.open()?;
         let now = self.now();
         let mut remaining = Remaining {
-            due: tables.visible(campaign)?.untried.len() as i64,
+            due: tables.visible_list(campaign)?.untried.len() as i64,
             ..Remaining::default()
         };
         for entry in tables.unfinished_of(campaign) {

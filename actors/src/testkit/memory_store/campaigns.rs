@@ -1,10 +1,12 @@
 //! Campaigns in memory.
 
+use std::collections::HashSet;
+
 use async_trait::async_trait;
 
 use super::{
     MemoryStore,
-    tables::{CampaignEntry, ContactEntry, ContactState, Tables},
+    tables::{CampaignEntry, ContactEntry, ContactList, ContactState, Tables},
 };
 use crate::{
     id::{AccountId, AttemptId, CampaignId},
@@ -15,18 +17,25 @@ use crate::{
     time::Timestamp,
 };
 
-impl CampaignEntry {
-    fn read(&self) -> CampaignRow {
-        let count = self.contacts.len();
+impl Tables {
+    fn row(&self, entry: &CampaignEntry) -> CampaignRow {
+        let list = self.lists.get(&entry.list);
+        let count = list.map_or(0, |list| list.contacts.len());
+        let first = list.and_then(|list| list.untried.first());
         CampaignRow {
             contact_count: count as i64,
-            start_index: self.untried.first().map_or(count, |first| *first) as i64,
-            ..self.row.clone()
+            start_index: first.map_or(count, |first| *first) as i64,
+            ..entry.row.clone()
         }
     }
-}
 
-impl Tables {
+    fn remove_loose_lists(&mut self) -> u64 {
+        let used: HashSet<i64> = self.campaigns.values().map(|entry| entry.list).collect();
+        let before = self.lists.len();
+        self.lists.retain(|list, _| used.contains(list));
+        (before - self.lists.len()) as u64
+    }
+
     /// The first instant from `from` on at which the account made no other campaign.
     fn free_instant(&self, account: AccountId, except: CampaignId, from: Timestamp) -> Timestamp {
         let taken = |at: Timestamp| {
@@ -98,20 +107,21 @@ impl CampaignStore for MemoryStore {
         let entry = CampaignEntry {
             row,
             importing: true,
-            contacts: Vec::new(),
-            untried: Default::default(),
+            list: rand::random_range(1..=i64::MAX),
         };
+        tables.lists.insert(entry.list, ContactList::default());
         tables.campaigns.insert(id, entry);
         Ok(id)
     }
 
     async fn append_contacts(&self, import: CampaignId, contacts: &[CampaignContact]) -> StoreResult<()> {
         let mut tables = self.open()?;
-        let entry = tables.campaigns.get_mut(&import).filter(|entry| entry.importing);
-        let entry = entry.ok_or(StoreError::NotFound)?;
+        let entry = tables.campaigns.get(&import).filter(|entry| entry.importing);
+        let list = entry.ok_or(StoreError::NotFound)?.list;
+        let list = tables.lists.get_mut(&list).ok_or(StoreError::NotFound)?;
         for contact in contacts {
-            entry.untried.insert(entry.contacts.len());
-            entry.contacts.push(ContactEntry {
+            list.untried.insert(list.contacts.len());
+            list.contacts.push(ContactEntry {
                 contact: contact.clone(),
                 state: ContactState::Pending,
                 voicemail: false,
@@ -129,13 +139,15 @@ impl CampaignStore for MemoryStore {
         entry.importing = false;
         entry.row.created_at = created_at;
         entry.row.updated_at = created_at;
-        Ok(entry.read())
+        let entry = tables.campaigns.get(&import).ok_or(StoreError::NotFound)?;
+        Ok(tables.row(entry))
     }
 
     async fn abandon_import(&self, import: CampaignId) -> StoreResult<()> {
         let mut tables = self.open()?;
         if tables.campaigns.get(&import).is_some_and(|entry| entry.importing) {
             tables.campaigns.remove(&import);
+            tables.remove_loose_lists();
         }
         Ok(())
     }
@@ -147,9 +159,13 @@ impl CampaignStore for MemoryStore {
         Ok((before - tables.campaigns.len()) as u64)
     }
 
+    async fn sweep_lists(&self) -> StoreResult<u64> {
+        Ok(self.open()?.remove_loose_lists())
+    }
+
     async fn campaign(&self, account: AccountId, id: CampaignId) -> StoreResult<CampaignRow> {
         let tables = self.open()?;
-        let row = tables.visible(id)?.read();
+        let row = tables.row(tables.visible(id)?);
         if row.account == account {
             Ok(row)
         } else {
@@ -159,19 +175,19 @@ impl CampaignStore for MemoryStore {
 
     async fn campaign_contacts(&self, id: CampaignId, from: i64, limit: i64) -> StoreResult<Vec<CampaignContact>> {
         let tables = self.open()?;
-        let entry = tables.visible(id)?;
+        let account = tables.visible(id)?.row.account;
         let from = usize::try_from(from).unwrap_or(0);
         let limit = usize::try_from(limit).unwrap_or(0);
-        let wanted = entry.contacts.iter().skip(from).take(limit);
+        let wanted = tables.visible_list(id)?.contacts.iter().skip(from).take(limit);
         Ok(wanted
-            .map(|contact| tables.with_saved(entry.row.account, &contact.contact))
+            .map(|contact| tables.with_saved(account, &contact.contact))
             .collect())
     }
 
     async fn progress(&self, id: CampaignId) -> StoreResult<Progress> {
         let tables = self.open()?;
         let mut progress = Progress::default();
-        for contact in &tables.visible(id)?.contacts {
+        for contact in &tables.visible_list(id)?.contacts {
             match contact.state {
                 ContactState::Pending => progress.pending += 1,
                 ContactState::InProgress => progress.in_progress += 1,
@@ -191,7 +207,7 @@ impl CampaignStore for MemoryStore {
         let visible = tables.campaigns.values().filter(|entry| !entry.importing);
         let mut rows: Vec<CampaignRow> = visible
             .filter(|entry| entry.row.account == account && passes(&filter, &entry.row))
-            .map(CampaignEntry::read)
+            .map(|entry| tables.row(entry))
             .collect();
         rows.sort_by_key(|row| std::cmp::Reverse(row.created_at));
         rows.truncate(usize::try_from(limit).unwrap_or(0));
@@ -216,7 +232,7 @@ impl CampaignStore for MemoryStore {
         row.reason = change.reason;
         row.version += 1;
         row.updated_at = now;
-        Ok(entry.read())
+        Ok(tables.row(tables.visible(id)?))
     }
 
     async fn active_campaigns(&self) -> StoreResult<Vec<CampaignRow>> {
@@ -231,7 +247,7 @@ impl CampaignStore for MemoryStore {
         let visible = tables.campaigns.values().filter(|entry| !entry.importing);
         let mut rows: Vec<CampaignRow> = visible
             .filter(|entry| taken_up(&entry.row))
-            .map(CampaignEntry::read)
+            .map(|entry| tables.row(entry))
             .collect();
         rows.sort_by_key(|row| (row.created_at, row.id));
         Ok(rows)

@@ -24,6 +24,7 @@ pub(super) struct Tables {
     pub(super) contacts: HashMap<ContactId, ContactRow>,
     pub(super) do_not_call: HashSet<(AccountId, PhoneNumber)>,
     pub(super) campaigns: HashMap<CampaignId, CampaignEntry>,
+    pub(super) lists: HashMap<i64, ContactList>,
     pub(super) attempts: BTreeMap<AttemptId, AttemptEntry>,
     /// The attempts that are not final: what claims, permits and takeovers look through.
     pub(super) unfinished: BTreeSet<AttemptId>,
@@ -47,6 +48,12 @@ impl std::fmt::Debug for Tables {
 pub(super) struct CampaignEntry {
     pub(super) row: CampaignRow,
     pub(super) importing: bool,
+    pub(super) list: i64,
+}
+
+/// The contacts of an import, which a campaign points at.
+#[derive(Default)]
+pub(super) struct ContactList {
     pub(super) contacts: Vec<ContactEntry>,
     /// Indexes of contacts without an attempt.
     pub(super) untried: BTreeSet<usize>,
@@ -72,6 +79,8 @@ pub(super) struct AttemptEntry {
     pub(super) account: AccountId,
     pub(super) campaign: CampaignId,
     pub(super) agent: AgentId,
+    /// It stays the list of the claim when the campaign gets another.
+    pub(super) contact_list: i64,
     pub(super) contact_index: usize,
     pub(super) attempt_no: i64,
     pub(super) phone_number: PhoneNumber,
@@ -155,12 +164,18 @@ impl Tables {
         if ours { Ok(entry) } else { Err(StoreError::Fenced) }
     }
 
-    pub(super) fn contact_mut(&mut self, campaign: CampaignId, index: usize) -> Option<&mut ContactEntry> {
-        self.campaigns.get_mut(&campaign)?.contacts.get_mut(index)
+    /// The contacts of a campaign that readers see.
+    pub(super) fn visible_list(&self, id: CampaignId) -> StoreResult<&ContactList> {
+        let list = self.visible(id)?.list;
+        self.lists.get(&list).ok_or(StoreError::NotFound)
     }
 
-    pub(super) fn set_contact_state(&mut self, campaign: CampaignId, index: usize, state: ContactState) {
-        if let Some(contact) = self.contact_mut(campaign, index) {
+    pub(super) fn contact_mut(&mut self, list: i64, index: usize) -> Option<&mut ContactEntry> {
+        self.lists.get_mut(&list)?.contacts.get_mut(index)
+    }
+
+    pub(super) fn set_contact_state(&mut self, list: i64, index: usize, state: ContactState) {
+        if let Some(contact) = self.contact_mut(list, index) {
             contact.state = state;
         }
     }
@@ -193,9 +208,9 @@ impl Tables {
     pub(super) fn forget(&mut self, id: AttemptId) {
         self.unfinished.remove(&id);
         let Some(entry) = self.attempts.remove(&id) else { return };
-        self.set_contact_state(entry.campaign, entry.contact_index, ContactState::Pending);
-        if let Some(campaign) = self.campaigns.get_mut(&entry.campaign) {
-            campaign.untried.insert(entry.contact_index);
+        self.set_contact_state(entry.contact_list, entry.contact_index, ContactState::Pending);
+        if let Some(list) = self.lists.get_mut(&entry.contact_list) {
+            list.untried.insert(entry.contact_index);
         }
     }
 
@@ -212,8 +227,8 @@ impl Tables {
         entry.dial_token = None;
         entry.carrier = None;
         entry.caller_id = None;
-        let (campaign, index) = (entry.campaign, entry.contact_index);
-        self.set_contact_state(campaign, index, ContactState::Pending);
+        let (list, index) = (entry.contact_list, entry.contact_index);
+        self.set_contact_state(list, index, ContactState::Pending);
     }
 
     /// Ends an attempt that was never sent, and its contact with it.
@@ -229,8 +244,8 @@ impl Tables {
         entry.dial_token = None;
         entry.carrier = None;
         entry.caller_id = None;
-        let (campaign, index) = (entry.campaign, entry.contact_index);
+        let (list, index) = (entry.contact_list, entry.contact_index);
         self.unfinished.remove(&id);
-        self.set_contact_state(campaign, index, ContactState::Cancelled);
+        self.set_contact_state(list, index, ContactState::Cancelled);
     }
 }

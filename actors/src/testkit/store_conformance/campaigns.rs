@@ -102,6 +102,9 @@ pub async fn abandoned_imports_are_swept(fixture: Fixture) {
     assert_eq!(store.finish_import(imports[0]).await, Err(StoreError::NotFound));
     assert_eq!(store.sweep_imports().await, Ok(2));
     assert_eq!(store.finish_import(imports[1]).await, Err(StoreError::NotFound));
+    assert_eq!(store.sweep_lists().await, Ok(2));
+    assert_eq!(store.sweep_lists().await, Ok(0));
+    assert_eq!(store.campaign_contacts(kept.id, 0, 9).await, Ok(vec![contact(0)]));
     assert_eq!(store.campaign(scene.account, kept.id).await, Ok(kept));
 }
 

@@ -80,6 +80,7 @@ slowly! {
         finish_import(import: CampaignId) -> CampaignRow;
         abandon_import(import: CampaignId) -> ();
         sweep_imports() -> u64;
+        sweep_lists() -> u64;
         campaign(account: AccountId, id: CampaignId) -> CampaignRow;
         campaign_contacts(id: CampaignId, from: i64, limit: i64) -> Vec<CampaignContact>;
         progress(id: CampaignId) -> Progress;
