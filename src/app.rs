@@ -105,7 +105,7 @@ impl App {
         let (mut server, mut tasks) = (JoinSet::new(), JoinSet::new());
         let spool_dir = config.storage.data_dir.join("spool");
         std::fs::create_dir_all(&spool_dir).map_err(|e| format!("cannot use {}: {e}", spool_dir.display()))?;
-        let router = router(&config, spool_dir, store.clone(), node.clone());
+        let router = router(&config, spool_dir, store.clone(), node.clone(), stopped.clone());
         let limits = ServerLimits {
             shutdown_grace: LAST_ANSWERS,
             ..ServerLimits::default()
@@ -209,7 +209,13 @@ fn recordings(config: &ServeConfig) -> Result<WavRecordings, StartError> {
         .map_err(|e| format!("cannot use {} for recordings: {e}", folder.display()).into())
 }
 
-fn router(config: &ServeConfig, spool_dir: PathBuf, store: Arc<dyn Store>, node: Arc<NodeHandle>) -> Router {
+fn router(
+    config: &ServeConfig,
+    spool_dir: PathBuf,
+    store: Arc<dyn Store>,
+    node: Arc<NodeHandle>,
+    stopping: watch::Receiver<bool>,
+) -> Router {
     let switchboard = node.switchboard.clone();
     let rest = rest::router(RestState {
         store,
@@ -217,6 +223,9 @@ fn router(config: &ServeConfig, spool_dir: PathBuf, store: Arc<dyn Store>, node:
         carrier_is_simulated: config.carrier == "simulated",
         readiness: Arc::new(readiness),
         spool_dir,
+        upload_seats: rest::upload_seats(),
+        event_seats: rest::event_seats(),
+        stopping,
     });
     let metrics = get(move || {
         let node = node.clone();

@@ -19,6 +19,7 @@ pub mod openapi;
 mod path_id;
 mod query;
 mod request_id;
+mod seats;
 mod strict_json;
 
 use std::{path::PathBuf, sync::Arc};
@@ -30,6 +31,9 @@ use axum::{
     middleware,
     routing::{get, post},
 };
+
+pub use seats::Seats;
+use tokio::sync::watch;
 
 /// Whether everything an agent names is configured.
 pub type Readiness = Arc<dyn Fn(&Agent) -> Result<(), String> + Send + Sync>;
@@ -47,6 +51,22 @@ pub struct RestState {
     pub readiness: Readiness,
     /// Where uploads wait on disk while they are checked.
     pub spool_dir: PathBuf,
+    /// Uploads at once: each takes disk and a thread that checks it.
+    pub upload_seats: Seats,
+    /// Event streams at once: each looks at the database every second.
+    pub event_seats: Seats,
+    /// True from when streams are to end, because the service does.
+    pub stopping: watch::Receiver<bool>,
+}
+
+/// What [`RestState::upload_seats`] should be.
+pub fn upload_seats() -> Seats {
+    Seats::new(4, 16)
+}
+
+/// What [`RestState::event_seats`] should be.
+pub fn event_seats() -> Seats {
+    Seats::new(50, 1_000)
 }
 
 /// The whole API below `/public`. Has a fallback of its own: routers merged with it must have none.
@@ -78,6 +98,18 @@ pub fn routes(state: RestState) -> Router {
         )
         .route("/public/v1/campaigns/csv", post(campaign_csv::create))
         .route("/public/v1/campaigns/{campaignId}", get(campaigns::show))
+        .route(
+            "/public/v1/campaigns/{campaignId}/contacts",
+            get(campaigns::results::list),
+        )
+        .route(
+            "/public/v1/campaigns/{campaignId}/results.csv",
+            get(campaigns::results::file),
+        )
+        .route(
+            "/public/v1/campaigns/{campaignId}/events",
+            get(campaigns::events::stream),
+        )
         .route("/public/v1/campaigns/{campaignId}/launch", post(campaigns::launch))
         .route("/public/v1/campaigns/{campaignId}/pause", post(campaigns::pause))
         .route("/public/v1/campaigns/{campaignId}/stop", post(campaigns::stop))

@@ -38,6 +38,18 @@ impl<S: Sync> FromRequestParts<S> for Caller {
     }
 }
 
+/// The key that a request came with, for what goes on after the request was let pass.
+#[derive(Debug, Clone)]
+pub struct SentKey(pub PlainKey);
+
+impl<S: Sync> FromRequestParts<S> for SentKey {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> ApiResult<Self> {
+        sent_key(&parts.method, &parts.uri, &parts.headers).map(Self)
+    }
+}
+
 /// Lets a request pass only with a key that is known.
 pub async fn require_key(State(state): State<RestState>, mut request: Request, next: Next) -> Response {
     let found = match sent_key(request.method(), request.uri(), request.headers()) {
@@ -84,7 +96,8 @@ fn bearer(value: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-async fn account_of(store: &dyn Store, key: &PlainKey) -> ApiResult<Account> {
+/// The account whose key this is now.
+pub async fn account_of(store: &dyn Store, key: &PlainKey) -> ApiResult<Account> {
     let candidates = store.api_keys(key.prefix()).await?;
     candidates
         .into_iter()

@@ -47,6 +47,10 @@ pub async fn create(
     _: Query<NoParameters>,
     request: Request,
 ) -> ApiResult<Response> {
+    let Some(_seat) = state.upload_seats.take(account.id) else {
+        let message = "too many uploads are under way; try again when one has ended";
+        return Err(ApiError::Unavailable(message.into()));
+    };
     let mut upload = upload::receive(request, &state.spool_dir).await?;
     let mut problems = std::mem::take(&mut upload.problems);
     let (settings, overrides) = form::read(&upload.texts, &mut problems);

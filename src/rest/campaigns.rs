@@ -1,19 +1,18 @@
 //! Campaigns: list, read, and the commands that start and end their dialing.
 
+mod command;
 pub mod create;
+pub mod events;
 pub mod import;
+pub mod results;
 pub mod settings;
 mod stream;
 pub mod variables;
 mod view;
 
-use std::time::Duration;
-
 use actors::{
     campaigns::CampaignCommand,
-    id::{AccountId, CampaignId},
-    ports::store::{CampaignFilter, CampaignRow, CampaignStatus},
-    switchboard::SwitchboardMessage,
+    ports::store::{CampaignFilter, CampaignStatus},
     time::Timestamp,
 };
 use axum::{extract::State, response::Response};
@@ -24,17 +23,12 @@ use super::{
     auth::Caller,
     body::OptionalJsonObject,
     envelope::{Pagination, Reply},
-    error::{ApiError, ApiResult, OrNoSuch},
-    fields::Fields,
-    path_id::PathId,
-    query::{NoParameters, Parameters, Query, RawQuery},
-    request_id::RequestId,
+    error::{ApiResult, OrNoSuch},
+    query::{Parameters, Query, RawQuery},
 };
+use command::{Target, no_fields};
 
 pub use stream::Answer;
-
-/// How long a command may take to its commit.
-const COMMAND_TIMEOUT: Duration = Duration::from_secs(5);
 
 const NOBODY_IS_CALLED: &str = "the carrier is simulated: nobody is really called";
 
@@ -87,97 +81,48 @@ pub async fn list(
 }
 
 /// `GET /public/v1/campaigns/{campaignId}`: with its contacts and progress.
-pub async fn show(
-    State(state): State<RestState>,
-    Caller(account): Caller,
-    PathId(id): PathId<CampaignId>,
-    request_id: RequestId,
-    _: Query<NoParameters>,
-) -> ApiResult<Response> {
-    let row = state.store.campaign(account.id, id).await.or_no_such("campaign")?;
-    Answer::ok(request_id).send(&state, &row).await
+pub async fn show(State(state): State<RestState>, target: Target) -> ApiResult<Response> {
+    let row = state.store.campaign(target.account.id, target.campaign).await;
+    Answer::ok(target.request_id)
+        .send(&state, &row.or_no_such("campaign")?)
+        .await
 }
 
 /// `POST /public/v1/campaigns/{campaignId}/launch`.
 pub async fn launch(
     State(state): State<RestState>,
-    Caller(account): Caller,
-    PathId(id): PathId<CampaignId>,
-    request_id: RequestId,
-    _: Query<NoParameters>,
+    target: Target,
     OptionalJsonObject(body): OptionalJsonObject,
 ) -> ApiResult<Response> {
     no_fields(&body, &[])?;
-    let row = command(&state, account.id, id, CampaignCommand::Launch).await?;
-    let answer = Answer::ok(request_id).warning(launch_warning(&state));
+    let row = target.command(&state, CampaignCommand::Launch).await?;
+    let answer = Answer::ok(target.request_id).warning(launch_warning(&state));
     answer.send(&state, &row).await
 }
 
 /// `POST /public/v1/campaigns/{campaignId}/pause`.
 pub async fn pause(
     State(state): State<RestState>,
-    Caller(account): Caller,
-    PathId(id): PathId<CampaignId>,
-    request_id: RequestId,
-    _: Query<NoParameters>,
+    target: Target,
     OptionalJsonObject(body): OptionalJsonObject,
 ) -> ApiResult<Response> {
     no_fields(&body, &[])?;
-    let row = command(&state, account.id, id, CampaignCommand::Pause).await?;
-    Answer::ok(request_id).send(&state, &row).await
+    let row = target.command(&state, CampaignCommand::Pause).await?;
+    Answer::ok(target.request_id).send(&state, &row).await
 }
 
 /// `POST /public/v1/campaigns/{campaignId}/stop`, which takes `{ "hangUp": false }`.
 pub async fn stop(
     State(state): State<RestState>,
-    Caller(account): Caller,
-    PathId(id): PathId<CampaignId>,
-    request_id: RequestId,
-    _: Query<NoParameters>,
+    target: Target,
     OptionalJsonObject(body): OptionalJsonObject,
 ) -> ApiResult<Response> {
     let hang_up = no_fields(&body, &["hangUp"])?;
-    let row = command(&state, account.id, id, CampaignCommand::Stop { hang_up }).await?;
-    Answer::ok(request_id).send(&state, &row).await
-}
-
-/// Refuses every field but the flag named, if one is; returns that flag.
-fn no_fields(body: &serde_json::Map<String, serde_json::Value>, flag: &[&str]) -> ApiResult<bool> {
-    let mut fields = Fields::of(body, "");
-    fields.only(flag);
-    let value = flag.first().is_some_and(|name| fields.flag(name));
-    if fields.problems.is_empty() {
-        Ok(value)
-    } else {
-        Err(ApiError::Invalid(fields.problems))
-    }
+    let row = target.command(&state, CampaignCommand::Stop { hang_up }).await?;
+    Answer::ok(target.request_id).send(&state, &row).await
 }
 
 /// What there is to say when dialing begins.
 pub fn launch_warning(state: &RestState) -> Option<String> {
     state.carrier_is_simulated.then(|| NOBODY_IS_CALLED.to_owned())
-}
-
-/// Gives a command to the node and waits for its commit.
-pub async fn command(
-    state: &RestState,
-    account: AccountId,
-    campaign: CampaignId,
-    command: CampaignCommand,
-) -> ApiResult<CampaignRow> {
-    let message = |reply| SwitchboardMessage::Command {
-        account,
-        campaign,
-        command,
-        reply,
-    };
-    match state.switchboard.ask(message, COMMAND_TIMEOUT).await {
-        Some(answer) => Ok(answer?),
-        None => {
-            tracing::error!(%campaign, ?command, "the node did not answer a command");
-            Err(ApiError::Unavailable(
-                "the node did not answer in time; try again".into(),
-            ))
-        }
-    }
 }

@@ -1,6 +1,6 @@
 //! Conversations: what became of each attempt.
 
-mod view;
+pub mod view;
 
 use actors::{
     id::{AgentId, AttemptId, CampaignId},

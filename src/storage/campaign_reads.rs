@@ -6,8 +6,8 @@ use actors::{
     id::{AccountId, AttemptId, CampaignId, ContactId},
     phone_number::PhoneNumber,
     ports::store::{
-        Callee, CampaignReadStore, ChangedConversation, ContactResult, ContactRow, ContactStatus, ConversationStatus,
-        LastAttempt, StoreResult,
+        Callee, CampaignReadStore, ChangedConversation, ContactPage, ContactResult, ContactRow, ContactStatus,
+        ConversationStatus, LastAttempt, StoreResult,
     },
     time::Timestamp,
 };
@@ -152,7 +152,10 @@ async fn changed(
     let query = changes(&format!(
         "{CHANGED} >= $2 AND ({CHANGED} > $2 OR a.id > $3) ORDER BY {CHANGED}, a.id LIMIT $4"
     ));
-    let query = query.bind(campaign.to_string()).bind(after.0.0).bind(after.1.to_string());
+    let query = query
+        .bind(campaign.to_string())
+        .bind(after.0.0)
+        .bind(after.1.to_string());
     let rows = query.bind(limit.max(0)).fetch_all(work.conn).await;
     rows.map_err(unavailable)?.iter().map(read_change).collect()
 }

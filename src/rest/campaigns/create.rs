@@ -13,7 +13,8 @@ use axum::{extract::State, response::Response};
 use serde_json::Value;
 
 use super::{
-    Answer, command,
+    Answer,
+    command::command,
     import::{CHUNK, Import},
     launch_warning,
     settings::{Settings, dialing_agent},

@@ -1,7 +1,9 @@
 //! How conversations read.
 
+use std::collections::BTreeMap;
+
 use actors::{
-    agent::{self, EntityKind},
+    agent::{self, Entities, EntityKind},
     ports::{
         language_model::Speaker,
         store::{Account, AgentRow, ConversationRow, TurnFact},
@@ -40,7 +42,7 @@ pub fn detail(row: &ConversationRow, turns: &[TurnFact], agent: Option<&AgentRow
     insert_some(&mut shown, "sentiment", analysis.map(|a| &a.sentiment));
     insert_some(&mut shown, "keyMoments", analysis.map(|a| &a.key_moments));
     shown.insert("appointmentScheduled".into(), json!({}));
-    shown.insert("dataCollected".into(), collected(row, agent));
+    shown.insert("dataCollected".into(), collected(&row.collected, &entities(agent)));
     shown.insert("voiceMailDetected".into(), json!(row.voicemail));
     insert_some(&mut shown, "errorMessage", row.error.as_ref());
     shown.insert("callTransferred".into(), json!(row.transferred));
@@ -98,17 +100,21 @@ fn transcript(turns: &[TurnFact]) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// `items` holds all entities, those of the agent first and in its order; `entity` and `value` are the first of them.
-fn collected(row: &ConversationRow, agent: Option<&AgentRow>) -> Value {
-    let entities = agent
+/// The entities that an agent asks for, in its order.
+pub fn entities(agent: Option<&AgentRow>) -> Entities {
+    agent
         .and_then(|agent| agent::complete(&agent.document).ok())
         .map(|agent| agent.platform_settings.data_collection.typed())
-        .unwrap_or_default();
+        .unwrap_or_default()
+}
+
+/// `dataCollected`: `items` holds all that was collected, the agent's entities first; `entity` and `value` are the
+/// first of them.
+pub fn collected(collected: &BTreeMap<String, String>, entities: &Entities) -> Value {
     let asked = entities
         .iter()
-        .filter_map(|(name, entity)| Some((name, row.collected.get(name)?, entity.kind)));
-    let others = row
-        .collected
+        .filter_map(|(name, entity)| Some((name, collected.get(name)?, entity.kind)));
+    let others = collected
         .iter()
         .filter(|(name, _)| !entities.iter().any(|(known, _)| known == *name))
         .map(|(name, value)| (name, value, EntityKind::String));

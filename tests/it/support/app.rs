@@ -92,6 +92,9 @@ pub async fn state(store: Arc<dyn Store>, node: &FakeNode) -> RestState {
             other => Err(format!("`{other}` needs OPENAI_API_KEY")),
         }),
         spool_dir: std::env::temp_dir(),
+        upload_seats: rest::upload_seats(),
+        event_seats: rest::event_seats(),
+        stopping: node.stopping(),
     }
 }
 

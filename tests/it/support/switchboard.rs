@@ -10,6 +10,7 @@ use actors::{
     switchboard::SwitchboardMessage,
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef};
+use tokio::sync::watch;
 
 /// What a fake node does with a command.
 #[derive(Debug, Clone, Default)]
@@ -27,9 +28,19 @@ pub enum Mood {
 type Script = (Mood, Vec<(CampaignId, CampaignCommand)>);
 
 /// The handle a test keeps.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct FakeNode {
     inner: Arc<Mutex<Script>>,
+    stopping: watch::Sender<bool>,
+}
+
+impl Default for FakeNode {
+    fn default() -> Self {
+        Self {
+            inner: Arc::default(),
+            stopping: watch::Sender::new(false),
+        }
+    }
 }
 
 impl FakeNode {
@@ -39,6 +50,16 @@ impl FakeNode {
 
     pub fn commands(&self) -> Vec<(CampaignId, CampaignCommand)> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner).1.clone()
+    }
+
+    /// What the handlers' streams watch for their end.
+    pub fn stopping(&self) -> watch::Receiver<bool> {
+        self.stopping.subscribe()
+    }
+
+    /// Lets the handlers' streams end.
+    pub fn stop(&self) {
+        self.stopping.send_replace(true);
     }
 
     fn note(&self, campaign: CampaignId, command: CampaignCommand) -> Mood {

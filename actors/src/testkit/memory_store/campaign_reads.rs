@@ -12,8 +12,8 @@ use crate::{
     id::{AccountId, AttemptId, CampaignId, ContactId},
     phone_number::PhoneNumber,
     ports::store::{
-        AttemptState, Callee, CampaignContact, CampaignReadStore, ChangedConversation, ContactResult, ContactRow,
-        ContactStatus, ConversationStatus, LastAttempt, StoreResult,
+        AttemptState, Callee, CampaignContact, CampaignReadStore, ChangedConversation, ContactPage, ContactResult,
+        ContactRow, ContactStatus, ConversationStatus, LastAttempt, StoreResult,
     },
     time::Timestamp,
 };
@@ -86,7 +86,11 @@ impl CampaignReadStore for MemoryStore {
         let tables = self.open()?;
         let entry = tables.visible(campaign)?;
         let mut last: HashMap<usize, &AttemptEntry> = HashMap::new();
-        for attempt in tables.attempts.values().filter(|attempt| attempt.campaign == campaign) {
+        for attempt in tables
+            .attempts
+            .values()
+            .filter(|attempt| attempt.contact_list == entry.list)
+        {
             let newest = last.entry(attempt.contact_index).or_insert(attempt);
             if newest.attempt_no < attempt.attempt_no {
                 *newest = attempt;

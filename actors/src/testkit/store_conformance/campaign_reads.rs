@@ -61,7 +61,10 @@ pub async fn a_page_of_results_is_in_order_with_each_last_attempt(fixture: Fixtu
     let last = |n: usize| all[n].last.as_ref().unwrap();
     assert!(last(0).voicemail && !last(1).voicemail);
     assert_eq!((last(0).number, last(0).collected["day"].as_str()), (1, "Monday"));
-    assert_eq!((last(0).error.as_deref(), last(1).error.as_deref()), (None, Some("busy")));
+    assert_eq!(
+        (last(0).error.as_deref(), last(1).error.as_deref()),
+        (None, Some("busy"))
+    );
     assert_eq!(all[1].who.contact, Some(known.id));
     assert_eq!(all[1].who.phone_number, number(1));
     assert_eq!((all[2].who.name.as_deref(), all[2].who.contact), (Some("Näme 2"), None));
