@@ -14,6 +14,8 @@ mod openapi;
 mod rest_agents;
 mod rest_auth;
 mod rest_campaign_csv;
+mod rest_campaign_events;
+mod rest_campaign_results;
 mod rest_campaigns;
 mod rest_contacts;
 mod rest_conversations;

@@ -29,6 +29,7 @@ use ringback::{
 use serde_json::{Value, json};
 use tokio::{
     net::{TcpListener, TcpSocket},
+    sync::watch,
     task::JoinSet,
     time::Instant,
 };
@@ -52,6 +53,7 @@ pub struct World {
     clock: Arc<dyn Clock>,
     _node: Arc<NodeHandle>,
     _reserved: TcpSocket,
+    _stopping: watch::Sender<bool>,
     _tasks: JoinSet<()>,
 }
 
@@ -83,12 +85,16 @@ impl World {
         };
         let settings = NodeSettings::default();
         let node = Arc::new(Node::start(NodeArguments { ports, settings }).await.unwrap());
+        let stopping = watch::Sender::new(false);
         let rest = rest::router(RestState {
             store: store.clone(),
             switchboard: node.switchboard.clone(),
             carrier_is_simulated: true,
             readiness: Arc::new(|_| Ok(())),
             spool_dir: std::env::temp_dir(),
+            upload_seats: rest::upload_seats(),
+            event_seats: rest::event_seats(),
+            stopping: stopping.subscribe(),
         });
         let router = rest.merge(carriers::router(CarrierDoor::new(node.switchboard.clone())));
         let mut tasks = JoinSet::new();
@@ -103,6 +109,7 @@ impl World {
             clock,
             _node: node,
             _reserved: reserved,
+            _stopping: stopping,
             _tasks: tasks,
         }
     }
