@@ -218,7 +218,13 @@ CREATE TABLE idempotency_keys (
     idempotency_key TEXT NOT NULL,
     operation TEXT NOT NULL,
     request_hash TEXT NOT NULL,
-    response TEXT NOT NULL,
-    created_at BIGINT NOT NULL,
+    -- New with every reservation.
+    lease TEXT NOT NULL,
+    -- From then on the key is free: the end of the reservation, or of the day after its success.
+    expires_at BIGINT NOT NULL,
+    -- Of the answer, and the id of what was made; both are set by a success.
+    status BIGINT,
+    resource TEXT,
     PRIMARY KEY (account, idempotency_key)
 );
+CREATE INDEX idempotency_keys_by_end ON idempotency_keys (expires_at);

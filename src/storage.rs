@@ -14,6 +14,7 @@ mod conversations;
 mod dialect;
 mod directory;
 mod facts;
+mod idempotency;
 mod jobs;
 mod nodes;
 mod open;

@@ -3,9 +3,12 @@
 use actors::{
     agent::{self, Problem},
     id::AgentId,
-    ports::store::{Account, AgentRow, Store, StoreError},
+    ports::store::{Account, AgentRow, KeyTicket, Store, StoreError},
 };
-use axum::extract::State;
+use axum::{
+    extract::State,
+    response::{IntoResponse, Response},
+};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -14,6 +17,7 @@ use super::{
     body::JsonObject,
     envelope::Reply,
     error::{ApiError, ApiResult, OrNoSuch},
+    idempotency::{IdempotencyKey, RequestHash, Turn},
     path_id::PathId,
     query::{NoParameters, Query},
 };
@@ -26,13 +30,36 @@ const PATCH_TRIES: usize = 64;
 pub async fn create(
     State(state): State<RestState>,
     Caller(account): Caller,
+    key: IdempotencyKey,
     _: Query<NoParameters>,
     JsonObject(body): JsonObject,
-) -> ApiResult<Reply> {
+) -> ApiResult<Response> {
+    let hash = || RequestHash::of_json(&body);
+    match key.take(&state, account.id, "create agent", hash).await? {
+        Turn::Again(replay) => {
+            let row = state.store.agent(account.id, replay.id()?).await.or_no_such("agent")?;
+            Ok(replay.mark(created(&row)))
+        }
+        Turn::First(held) => {
+            let made = make(&state, &account, body, held.ticket()).await;
+            Ok(created(&held.end(made).await?).into_response())
+        }
+    }
+}
+
+async fn make(
+    state: &RestState,
+    account: &Account,
+    body: Map<String, Value>,
+    ticket: Option<&KeyTicket>,
+) -> ApiResult<AgentRow> {
     let document = agent::validate_create(&Value::Object(body)).map_err(ApiError::Invalid)?;
-    check_references(&*state.store, &account, &document).await?;
-    let row = state.store.create_agent(account.id, document).await?;
-    Ok(Reply::created(json!({ "agentId": row.id })))
+    check_references(&*state.store, account, &document).await?;
+    Ok(state.store.create_agent(account.id, document, ticket).await?)
+}
+
+fn created(row: &AgentRow) -> Reply {
+    Reply::created(json!({ "agentId": row.id }))
 }
 
 /// `GET /public/v1/agents/{agentId}`.

@@ -15,7 +15,11 @@ use std::{
     io::{BufReader, Seek},
 };
 
-use actors::{agent::Problem, ports::store::CampaignContact};
+use actors::{
+    agent::Problem,
+    id::AccountId,
+    ports::store::{CampaignContact, CampaignRow, KeyTicket},
+};
 use axum::{
     extract::{Request, State},
     response::Response,
@@ -26,45 +30,62 @@ use super::{
     RestState,
     auth::Caller,
     campaigns::{
-        create::{answer, require_ready},
+        create::{answer, answer_again, require_ready},
         import::{CHUNK, Import},
         settings::dialing_agent,
         variables::OpenVariables,
     },
     error::{ApiError, ApiResult},
+    idempotency::{IdempotencyKey, Turn},
     query::{NoParameters, Query},
     request_id::RequestId,
 };
 use check::Refusal;
 use columns::{Columns, Overrides};
 use rows::Records;
+use upload::Upload;
 
 /// The handler.
 pub async fn create(
     State(state): State<RestState>,
     Caller(account): Caller,
+    key: IdempotencyKey,
     request_id: RequestId,
     _: Query<NoParameters>,
     request: Request,
 ) -> ApiResult<Response> {
-    let Some(_seat) = state.upload_seats.take(account.id) else {
-        let message = "too many uploads are under way; try again when one has ended";
-        return Err(ApiError::Unavailable(message.into()));
-    };
-    let mut upload = upload::receive(request, &state.spool_dir).await?;
-    let mut problems = std::mem::take(&mut upload.problems);
+    let upload = upload::receive(request, &state.spool_dir, key.is_given()).await?;
+    let launch = form::launch(&upload.texts);
+    let hash = || upload.hash();
+    match key.take(&state, account.id, "upload campaign", hash).await? {
+        Turn::Again(replay) => answer_again(&state, account.id, &replay, launch, request_id).await,
+        Turn::First(held) => {
+            let made = make(&state, account.id, upload, held.ticket()).await;
+            let (row, warning) = held.end(made).await?;
+            answer(&state, row, launch, warning, request_id).await
+        }
+    }
+}
+
+/// The saved campaign, and what there is to say about its contacts.
+async fn make(
+    state: &RestState,
+    account: AccountId,
+    upload: Upload,
+    ticket: Option<&KeyTicket>,
+) -> ApiResult<(CampaignRow, Option<String>)> {
+    let mut problems = upload.problems;
     let (settings, overrides) = form::read(&upload.texts, &mut problems);
     let checked = check(upload.file, overrides, problems).await?;
     let (Some(name), Some(agent_id)) = (settings.name.clone(), settings.agent) else {
         return Err(ApiError::Internal);
     };
-    let agent = dialing_agent(&*state.store, account.id, agent_id).await?;
+    let agent = dialing_agent(&*state.store, account, agent_id).await?;
     if settings.launch {
-        require_ready(&state, &agent)?;
+        require_ready(state, &agent)?;
     }
-    let launch = settings.launch;
     let mut open = OpenVariables::of(&agent);
-    let import = Import::begin(state.store.clone(), account.id, settings.into_new(name, agent_id)).await?;
+    let import = Import::begin(state.store.clone(), account, settings.into_new(name, agent_id)).await?;
     let mut missing = checked.rows;
     let mut chunks = checked.contacts();
     while let Some(chunk) = chunks.recv().await {
@@ -77,8 +98,8 @@ pub async fn create(
         tracing::error!(missing, "the second reading of an upload ended before the first");
         return Err(ApiError::Internal);
     }
-    let row = import.finish().await?;
-    answer(&state, row, launch, open.warning(), request_id).await
+    let row = import.finish(ticket).await?;
+    Ok((row, open.warning()))
 }
 
 /// A file without a fault.

@@ -2,10 +2,13 @@
 
 use actors::{
     id::ContactId,
-    ports::store::{ContactRow, NewContact},
+    ports::store::{Account, ContactRow, KeyTicket, NewContact},
 };
-use axum::extract::State;
-use serde_json::{Value, json};
+use axum::{
+    extract::State,
+    response::{IntoResponse, Response},
+};
+use serde_json::{Map, Value, json};
 
 use super::{
     RestState,
@@ -15,6 +18,7 @@ use super::{
     envelope::Reply,
     error::{ApiError, ApiResult, OrNoSuch},
     fields::Fields,
+    idempotency::{IdempotencyKey, RequestHash, Turn},
     path_id::PathId,
     query::{NoParameters, Query},
 };
@@ -25,10 +29,34 @@ const RESERVED: [&str; 2] = ["contactId", "metadata"];
 pub async fn create(
     State(state): State<RestState>,
     Caller(account): Caller,
+    key: IdempotencyKey,
     _: Query<NoParameters>,
     JsonObject(body): JsonObject,
-) -> ApiResult<Reply> {
-    let mut fields = Fields::of(&body, "");
+) -> ApiResult<Response> {
+    let hash = || RequestHash::of_json(&body);
+    match key.take(&state, account.id, "create contact", hash).await? {
+        Turn::Again(replay) => {
+            let row = state
+                .store
+                .contact(account.id, replay.id()?)
+                .await
+                .or_no_such("contact")?;
+            Ok(replay.mark(Reply::created(view(&row))))
+        }
+        Turn::First(held) => {
+            let made = make(&state, &account, &body, held.ticket()).await;
+            Ok(Reply::created(view(&held.end(made).await?)).into_response())
+        }
+    }
+}
+
+async fn make(
+    state: &RestState,
+    account: &Account,
+    body: &Map<String, Value>,
+    ticket: Option<&KeyTicket>,
+) -> ApiResult<ContactRow> {
+    let mut fields = Fields::of(body, "");
     let read = contact_fields::read(&mut fields, &RESERVED, &[]);
     let (Some(phone_number), true) = (read.phone_number, fields.problems.is_empty()) else {
         return Err(ApiError::Invalid(fields.problems));
@@ -39,8 +67,7 @@ pub async fn create(
         email: read.email,
         extra: read.extra,
     };
-    let row = state.store.create_contact(account.id, new).await?;
-    Ok(Reply::created(view(&row)))
+    Ok(state.store.create_contact(account.id, new, ticket).await?)
 }
 
 /// `GET /public/v1/contacts/{contactId}`.

@@ -58,6 +58,8 @@ pub enum Conflict {
     NotConfigured,
     /// Somebody else changed it at the same time.
     Changed,
+    /// The same request is being worked on.
+    InProgress,
 }
 
 impl Conflict {
@@ -67,7 +69,7 @@ impl Conflict {
             Self::InvalidTransition => "invalid_transition",
             Self::NothingToDial => "nothing_to_dial",
             Self::NotConfigured => "not_configured",
-            Self::Changed => "conflict",
+            Self::Changed | Self::InProgress => "conflict",
         }
     }
 }
@@ -163,6 +165,7 @@ impl ApiError {
         match self {
             Self::Unauthorized(_) => Some((header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
             Self::Unavailable(_) => Some((header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_S))),
+            Self::Conflict(Conflict::InProgress, _) => Some((header::RETRY_AFTER, HeaderValue::from(1))),
             _ => None,
         }
     }

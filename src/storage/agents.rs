@@ -2,13 +2,13 @@
 
 use actors::{
     id::{AccountId, AgentId},
-    ports::store::{AgentRow, StoreError, StoreResult},
+    ports::store::{AgentRow, CREATED, KeyTicket, StoreError, StoreResult},
 };
 use serde_json::{Map, Value};
 use sqlx::any::AnyRow;
 
 use super::{
-    Work,
+    Work, idempotency,
     rows::{Columns, to_json, unavailable},
 };
 
@@ -28,7 +28,12 @@ fn read(row: &AnyRow) -> StoreResult<AgentRow> {
     })
 }
 
-pub(super) async fn create(work: Work<'_>, account: AccountId, document: Map<String, Value>) -> StoreResult<AgentRow> {
+pub(super) async fn create(
+    mut work: Work<'_>,
+    account: AccountId,
+    document: Map<String, Value>,
+    ticket: Option<KeyTicket>,
+) -> StoreResult<AgentRow> {
     let id = AgentId::new();
     sqlx::query(
         "INSERT INTO agents (id, account, name, document, version, created_at, updated_at) \
@@ -39,9 +44,10 @@ pub(super) async fn create(work: Work<'_>, account: AccountId, document: Map<Str
     .bind(name(&document))
     .bind(to_json(&document)?)
     .bind(work.now.0)
-    .execute(work.conn)
+    .execute(&mut *work.conn)
     .await
     .map_err(unavailable)?;
+    idempotency::settle(&mut work, ticket.as_ref(), CREATED, &id.to_string()).await?;
     Ok(AgentRow {
         id,
         account,

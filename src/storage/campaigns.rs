@@ -3,8 +3,8 @@
 use actors::{
     id::{AccountId, CampaignId},
     ports::store::{
-        Account, CampaignContact, CampaignFilter, CampaignRow, CampaignStatus, CampaignStore, NewCampaign, Progress,
-        ScheduleText, StateChange, StoreError, StoreResult,
+        Account, CREATED, CampaignContact, CampaignFilter, CampaignRow, CampaignStatus, CampaignStore, KeyTicket,
+        NewCampaign, Progress, ScheduleText, StateChange, StoreError, StoreResult,
     },
     time::Timestamp,
 };
@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use sqlx::any::AnyRow;
 
 use super::{
-    SqlStore, Work, accounts, attempts, campaign_contacts, contact_states,
+    SqlStore, Work, accounts, attempts, campaign_contacts, idempotency,
     rows::{Columns, Conditions, affected, composed, to_json, unavailable},
 };
 
@@ -125,7 +125,7 @@ async fn begin_import(mut work: Work<'_>, account: AccountId, new: NewCampaign) 
     Ok(id)
 }
 
-async fn finish_import(mut work: Work<'_>, import: CampaignId) -> StoreResult<CampaignRow> {
+async fn finish_import(mut work: Work<'_>, import: CampaignId, ticket: Option<KeyTicket>) -> StoreResult<CampaignRow> {
     let row = sqlx::query("SELECT account FROM campaigns WHERE id = $1 AND importing = 1")
         .bind(import.to_string())
         .fetch_optional(&mut *work.conn)
@@ -137,6 +137,7 @@ async fn finish_import(mut work: Work<'_>, import: CampaignId) -> StoreResult<Ca
         .bind(created_at.0)
         .bind(import.to_string());
     affected(update, work.conn).await?;
+    idempotency::settle(&mut work, ticket.as_ref(), CREATED, &import.to_string()).await?;
     get(&mut work, import).await
 }
 
@@ -237,8 +238,10 @@ impl CampaignStore for SqlStore {
             .await
     }
 
-    async fn finish_import(&self, import: CampaignId) -> StoreResult<CampaignRow> {
-        self.write(move |work| Box::pin(finish_import(work, import))).await
+    async fn finish_import(&self, import: CampaignId, ticket: Option<&KeyTicket>) -> StoreResult<CampaignRow> {
+        let ticket = ticket.cloned();
+        self.write(move |work| Box::pin(finish_import(work, import, ticket)))
+            .await
     }
 
     async fn abandon_import(&self, import: CampaignId) -> StoreResult<()> {

@@ -2,16 +2,21 @@
 
 use actors::{
     id::{AccountId, ContactId},
-    ports::store::{ContactRow, NewContact, StoreError, StoreResult},
+    ports::store::{CREATED, ContactRow, KeyTicket, NewContact, StoreError, StoreResult},
 };
 use sqlx::any::AnyRow;
 
 use super::{
-    Work,
-    rows::{Columns, ROWS_PER_INSERT, affected, composed, to_json, unavailable, unique},
+    Work, idempotency,
+    rows::{Columns, affected, to_json, unavailable, unique},
 };
 
-pub(super) async fn create(work: Work<'_>, account: AccountId, new: NewContact) -> StoreResult<ContactRow> {
+pub(super) async fn create(
+    mut work: Work<'_>,
+    account: AccountId,
+    new: NewContact,
+    ticket: Option<KeyTicket>,
+) -> StoreResult<ContactRow> {
     let row = ContactRow {
         id: ContactId::new(),
         account,
@@ -32,9 +37,10 @@ pub(super) async fn create(work: Work<'_>, account: AccountId, new: NewContact) 
     .bind(row.email.clone())
     .bind(to_json(&row.extra)?)
     .bind(row.created_at.0)
-    .execute(work.conn)
+    .execute(&mut *work.conn)
     .await
     .map_err(unique("phoneNumber"))?;
+    idempotency::settle(&mut work, ticket.as_ref(), CREATED, &row.id.to_string()).await?;
     Ok(row)
 }
 

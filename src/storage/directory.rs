@@ -3,7 +3,9 @@
 use actors::{
     id::{AccountId, AgentId, ContactId},
     phone_number::PhoneNumber,
-    ports::store::{Account, AgentRow, ContactRow, DirectoryStore, NewAccount, NewContact, StoreResult, StoredApiKey},
+    ports::store::{
+        Account, AgentRow, ContactRow, DirectoryStore, KeyTicket, NewAccount, NewContact, StoreResult, StoredApiKey,
+    },
 };
 use async_trait::async_trait;
 use serde_json::{Map, Value};
@@ -27,8 +29,14 @@ impl DirectoryStore for SqlStore {
             .await
     }
 
-    async fn create_agent(&self, account: AccountId, document: Map<String, Value>) -> StoreResult<AgentRow> {
-        self.write(move |work| Box::pin(agents::create(work, account, document)))
+    async fn create_agent(
+        &self,
+        account: AccountId,
+        document: Map<String, Value>,
+        ticket: Option<&KeyTicket>,
+    ) -> StoreResult<AgentRow> {
+        let ticket = ticket.cloned();
+        self.write(move |work| Box::pin(agents::create(work, account, document, ticket)))
             .await
     }
 
@@ -47,8 +55,14 @@ impl DirectoryStore for SqlStore {
             .await
     }
 
-    async fn create_contact(&self, account: AccountId, new: NewContact) -> StoreResult<ContactRow> {
-        self.write(move |work| Box::pin(contacts::create(work, account, new)))
+    async fn create_contact(
+        &self,
+        account: AccountId,
+        new: NewContact,
+        ticket: Option<&KeyTicket>,
+    ) -> StoreResult<ContactRow> {
+        let ticket = ticket.cloned();
+        self.write(move |work| Box::pin(contacts::create(work, account, new, ticket)))
             .await
     }
 

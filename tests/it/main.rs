@@ -21,6 +21,7 @@ mod rest_contacts;
 mod rest_conversations;
 mod rest_envelope;
 mod rest_hostile;
+mod rest_idempotency;
 mod rest_server;
 mod rest_sqlite;
 mod storage;

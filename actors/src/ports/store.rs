@@ -7,12 +7,14 @@ mod attempts;
 mod campaign_reads;
 mod campaigns;
 mod directory;
+mod idempotency;
 mod records;
 
 pub use attempts::*;
 pub use campaign_reads::*;
 pub use campaigns::*;
 pub use directory::*;
+pub use idempotency::*;
 pub use records::*;
 
 /// Why a store operation failed, sorted by what the caller may do next.
@@ -42,6 +44,6 @@ pub enum StoreError {
 pub type StoreResult<T> = Result<T, StoreError>;
 
 /// The whole store.
-pub trait Store: DirectoryStore + CampaignStore + CampaignReadStore + AttemptStore + RecordStore {}
+pub trait Store: DirectoryStore + IdempotencyStore + CampaignStore + AttemptStore + RecordStore {}
 
-impl<T: DirectoryStore + CampaignStore + CampaignReadStore + AttemptStore + RecordStore> Store for T {}
+impl<T: DirectoryStore + IdempotencyStore + CampaignStore + AttemptStore + RecordStore> Store for T {}

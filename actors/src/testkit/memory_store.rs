@@ -4,6 +4,7 @@ mod attempts;
 mod campaign_reads;
 mod campaigns;
 mod directory;
+mod idempotency;
 mod records;
 mod tables;
 

@@ -12,6 +12,7 @@ mod campaign_reads;
 mod campaigns;
 mod directory;
 mod fixture;
+mod idempotency;
 mod orphans;
 mod permits;
 mod records;
@@ -22,6 +23,7 @@ pub use campaign_reads::*;
 pub use campaigns::*;
 pub use directory::*;
 pub use fixture::*;
+pub use idempotency::*;
 pub use orphans::*;
 pub use permits::*;
 pub use records::*;
@@ -39,6 +41,12 @@ macro_rules! store_conformance {
             agents_are_versioned_and_belong_to_their_account
             contacts_are_unique_by_number_until_deleted
             rows_of_an_unknown_account_are_not_found
+            a_settled_key_answers_what_was_made
+            a_key_belongs_to_one_request_of_one_account
+            a_failure_frees_its_key_and_a_success_keeps_it
+            a_key_whose_request_died_is_free_after_its_lease
+            a_settled_key_is_kept_for_a_day
+            a_key_is_reserved_once_at_a_time
             an_import_is_seen_by_no_reader_until_it_is_finished
             contacts_keep_their_order_and_fields
             a_large_import_is_whole

@@ -144,7 +144,7 @@ async fn running(store: &MemoryStore, owner: AccountId, agent: AgentId) -> Campa
         extra: Map::new(),
     };
     store.append_contacts(import, &[contact]).await.unwrap();
-    let row = store.finish_import(import).await.unwrap();
+    let row = store.finish_import(import, None).await.unwrap();
     let change = StateChange {
         status: CampaignStatus::Running,
         active: true,
@@ -173,7 +173,7 @@ async fn claimed(store: &MemoryStore, node: NodeId) -> ClaimedAttempt {
         key,
     };
     store.create_account(new).await.unwrap();
-    let agent = store.create_agent(owner, Map::new()).await.unwrap();
+    let agent = store.create_agent(owner, Map::new(), None).await.unwrap();
     let campaign = running(store, owner, agent.id).await;
     store.register_node(node).await.unwrap();
     store.claim(node, campaign, 1).await.unwrap().remove(0)

@@ -64,7 +64,7 @@ impl World {
         ports.carrier = carrier.clone();
         let account = new_account(&store, "ada@example.com").await;
         let document = agent_document().as_object().cloned().unwrap();
-        let agent = store.create_agent(account, document).await.unwrap().id;
+        let agent = store.create_agent(account, document, None).await.unwrap().id;
         Self {
             store,
             carrier,
@@ -111,7 +111,7 @@ impl World {
         let id = self.store.begin_import(self.account, new).await.unwrap();
         let contacts: Vec<_> = contacts.map(contact).collect();
         self.store.append_contacts(id, &contacts).await.unwrap();
-        self.store.finish_import(id).await.unwrap().id
+        self.store.finish_import(id, None).await.unwrap().id
     }
 
     pub async fn row(&self, campaign: CampaignId) -> CampaignRow {

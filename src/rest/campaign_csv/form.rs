@@ -42,6 +42,11 @@ pub fn read(texts: &BTreeMap<&'static str, String>, problems: &mut Vec<Problem>)
     (settings, overrides)
 }
 
+/// Whether the form asks for a launch.
+pub fn launch(texts: &BTreeMap<&'static str, String>) -> bool {
+    texts.get("launch").and_then(|text| boolean(text)).unwrap_or(false)
+}
+
 impl Form<'_> {
     fn problem(&mut self, name: &str, code: &'static str, message: impl Into<String>) {
         // What was complained of while it arrived needs no second complaint.

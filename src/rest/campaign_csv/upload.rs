@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, fs::File, io::Seek, path::Path};
 use actors::agent::Problem;
 use axum::{extract::Request, http::header};
 use multer::{Constraints, Field, Multipart, SizeLimit};
+use sha2::{Digest, Sha256};
 use tokio::io::AsyncWriteExt;
 
 use super::paced::{Allowance, HeadTooLong, Paced};
@@ -12,6 +13,7 @@ use crate::rest::{
     body::{broken_body, require_type},
     error::{ApiError, ApiResult},
     fields::suggestion,
+    idempotency::RequestHash,
 };
 
 /// Bytes of the file.
@@ -49,10 +51,12 @@ pub struct Upload {
     pub file: Option<File>,
     /// Fields that are not known, given twice or too long.
     pub problems: Vec<Problem>,
+    /// Of the file's bytes, if it was asked for.
+    file_hash: Option<Sha256>,
 }
 
-/// Reads a form; fields come in any order.
-pub async fn receive(request: Request, spool_dir: &Path) -> ApiResult<Upload> {
+/// Reads a form; fields come in any order. With `hashed` also what [`Upload::hash`] needs.
+pub async fn receive(request: Request, spool_dir: &Path, hashed: bool) -> ApiResult<Upload> {
     require_type(request.headers(), "multipart/form-data")?;
     let sent = request
         .headers()
@@ -64,7 +68,10 @@ pub async fn receive(request: Request, spool_dir: &Path) -> ApiResult<Upload> {
     let allowance = Allowance::default();
     let body = Paced::new(request.into_body().into_data_stream(), allowance.clone());
     let mut form = Multipart::with_constraints(body, boundary, limits);
-    let mut upload = Upload::default();
+    let mut upload = Upload {
+        file_hash: hashed.then(Sha256::new),
+        ..Upload::default()
+    };
     let mut seen: Vec<String> = Vec::new();
     loop {
         allowance.head();
@@ -77,7 +84,7 @@ pub async fn receive(request: Request, spool_dir: &Path) -> ApiResult<Upload> {
             upload.complain(&name, "repeated", "is given more than once");
             skip(field).await?;
         } else if name == "file" {
-            upload.file = Some(spool(field, spool_dir).await?);
+            upload.file = Some(spool(field, spool_dir, upload.file_hash.as_mut()).await?);
             seen.push(name);
         } else if let Some(known) = TEXTS.into_iter().find(|known| *known == name) {
             upload.text(known, field).await?;
@@ -98,6 +105,21 @@ async fn skip(mut field: Field<'_>) -> ApiResult<()> {
 }
 
 impl Upload {
+    /// What the form says: its fields and the file, not how they were put into parts.
+    pub fn hash(&self) -> RequestHash {
+        let mut hash = RequestHash::default();
+        for (name, text) in &self.texts {
+            hash.part(name.as_bytes());
+            hash.part(text.as_bytes());
+        }
+        for problem in &self.problems {
+            hash.part(problem.path.as_bytes());
+        }
+        let file = self.file_hash.clone().unwrap_or_default();
+        hash.part(&file.finalize());
+        hash
+    }
+
     fn complain(&mut self, name: &str, code: &'static str, message: impl Into<String>) {
         if self.problems.len() < LISTED {
             let name: String = name.chars().take(100).collect();
@@ -126,13 +148,16 @@ impl Upload {
     }
 }
 
-async fn spool(mut field: Field<'_>, spool_dir: &Path) -> ApiResult<File> {
+async fn spool(mut field: Field<'_>, spool_dir: &Path, mut hash: Option<&mut Sha256>) -> ApiResult<File> {
     let mut file = tokio::fs::File::from_std(tempfile::tempfile_in(spool_dir).map_err(|e| no_room(&e))?);
     let mut size = 0;
     while let Some(chunk) = field.chunk().await.map_err(|error| refused(&error))? {
         size += chunk.len() as u64;
         if size > FILE_BYTES {
             return Err(too_large());
+        }
+        if let Some(hash) = &mut hash {
+            hash.update(&chunk);
         }
         file.write_all(&chunk).await.map_err(|e| no_room(&e))?;
     }

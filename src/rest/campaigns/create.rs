@@ -7,10 +7,10 @@ use actors::{
     campaigns::CampaignCommand,
     id::{AccountId, AgentId, ContactId},
     phone_number::PhoneNumber,
-    ports::store::{CampaignContact, CampaignRow, Store, StoreError},
+    ports::store::{CampaignContact, CampaignRow, CampaignStatus, KeyTicket, Store, StoreError},
 };
 use axum::{extract::State, response::Response};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
     Answer,
@@ -25,8 +25,9 @@ use crate::rest::{
     auth::Caller,
     body::JsonObject,
     contact_fields,
-    error::{ApiError, ApiResult, Conflict},
+    error::{ApiError, ApiResult, Conflict, OrNoSuch},
     fields::{Fields, kind, whole},
+    idempotency::{IdempotencyKey, Replay, RequestHash, Turn},
     query::{NoParameters, Query},
     request_id::RequestId,
 };
@@ -50,31 +51,50 @@ const NAMES: [&str; 12] = [
 pub async fn create(
     State(state): State<RestState>,
     Caller(account): Caller,
+    key: IdempotencyKey,
     request_id: RequestId,
     _: Query<NoParameters>,
     JsonObject(body): JsonObject,
 ) -> ApiResult<Response> {
-    let mut fields = Fields::of(&body, "");
+    let launch = body.get("launch").and_then(Value::as_bool).unwrap_or(false);
+    let hash = || RequestHash::of_json(&body);
+    match key.take(&state, account.id, "create campaign", hash).await? {
+        Turn::Again(replay) => answer_again(&state, account.id, &replay, launch, request_id).await,
+        Turn::First(held) => {
+            let made = make(&state, account.id, &body, held.ticket()).await;
+            let (row, warning) = held.end(made).await?;
+            answer(&state, row, launch, warning, request_id).await
+        }
+    }
+}
+
+/// The saved campaign, and what there is to say about its contacts.
+async fn make(
+    state: &RestState,
+    account: AccountId,
+    body: &Map<String, Value>,
+    ticket: Option<&KeyTicket>,
+) -> ApiResult<(CampaignRow, Option<String>)> {
+    let mut fields = Fields::of(body, "");
     let settings = settings(&mut fields);
     let contacts = contacts(&mut fields);
-    check_contact_ids(&*state.store, account.id, &contacts, &mut fields.problems).await?;
+    check_contact_ids(&*state.store, account, &contacts, &mut fields.problems).await?;
     let (Some(name), Some(agent_id), true) = (settings.name.clone(), settings.agent, fields.problems.is_empty()) else {
         return Err(ApiError::Invalid(fields.problems));
     };
-    let agent = dialing_agent(&*state.store, account.id, agent_id).await?;
+    let agent = dialing_agent(&*state.store, account, agent_id).await?;
     if settings.launch {
-        require_ready(&state, &agent)?;
+        require_ready(state, &agent)?;
     }
     let contacts: Vec<CampaignContact> = contacts.into_iter().map(|(_, contact)| contact).collect();
     let mut open = OpenVariables::of(&agent);
     contacts.iter().for_each(|contact| open.count(contact));
-    let launch = settings.launch;
-    let import = Import::begin(state.store.clone(), account.id, settings.into_new(name, agent_id)).await?;
+    let import = Import::begin(state.store.clone(), account, settings.into_new(name, agent_id)).await?;
     for chunk in contacts.chunks(CHUNK) {
         import.append(chunk).await?;
     }
-    let row = import.finish().await?;
-    answer(&state, row, launch, open.warning(), request_id).await
+    let row = import.finish(ticket).await?;
+    Ok((row, open.warning()))
 }
 
 /// Refuses an agent that could not be launched, before anything is saved.
@@ -100,17 +120,41 @@ pub async fn answer(
                 warnings.extend(launch_warning(state));
             }
             Err(error) => {
-                warnings.push(format!(
-                    "the campaign was created but not launched: {}",
-                    error.message()
-                ));
-                // A command that came too late may have been carried out all the same.
+                // A command that came too late, or one of the same request sent again, may have been carried out.
                 row = state.store.campaign(row.account, row.id).await?;
+                warnings.push(match is_untouched(&row) {
+                    true => format!("the campaign was created but not launched: {}", error.message()),
+                    false => launch_warning(state).unwrap_or_default(),
+                });
+                warnings.retain(|warning| !warning.is_empty());
             }
         }
     }
     let warning = (!warnings.is_empty()).then(|| warnings.join("; "));
     Answer::created(request_id).warning(warning).send(state, &row).await
+}
+
+/// Answers the same request, sent again. If the first one died between its commit and its launch, that is made up for;
+/// a campaign that was ever launched is not launched again.
+pub async fn answer_again(
+    state: &RestState,
+    account: AccountId,
+    replay: &Replay,
+    launch: bool,
+    request_id: RequestId,
+) -> ApiResult<Response> {
+    let row = state
+        .store
+        .campaign(account, replay.id()?)
+        .await
+        .or_no_such("campaign")?;
+    let launch = launch && is_untouched(&row);
+    Ok(replay.mark(answer(state, row, launch, None, request_id).await?))
+}
+
+/// As it was made: its state never changed.
+fn is_untouched(row: &CampaignRow) -> bool {
+    row.status == CampaignStatus::Draft && row.version == 1
 }
 
 fn settings(fields: &mut Fields<'_>) -> Settings {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use actors::{
     id::{AccountId, CampaignId},
-    ports::store::{CampaignContact, CampaignRow, NewCampaign, Store, StoreResult},
+    ports::store::{CampaignContact, CampaignRow, KeyTicket, NewCampaign, Store, StoreResult},
 };
 use tokio::sync::Semaphore;
 
@@ -44,11 +44,12 @@ impl Import {
         }
     }
 
-    /// Makes the campaign visible.
-    pub async fn finish(mut self) -> ApiResult<CampaignRow> {
+    /// Makes the campaign visible, and settles the key of its request with it.
+    pub async fn finish(mut self, ticket: Option<&KeyTicket>) -> ApiResult<CampaignRow> {
+        let ticket = ticket.cloned();
         let finished = tokio::spawn(async move {
             let id = self.id.ok_or(ApiError::Internal)?;
-            let finished = self.store.finish_import(id).await;
+            let finished = self.store.finish_import(id, ticket.as_ref()).await;
             if finished.is_ok() {
                 self.id.take();
             }
@@ -100,7 +101,7 @@ mod tests {
         store.create_account(new).await.unwrap();
         let document = json!({ "name": "a", "conversationConfig": { "agent": { "prompt": { "prompt": "p" } } } });
         let agent = store
-            .create_agent(account.id, agent::validate_create(&document).unwrap())
+            .create_agent(account.id, agent::validate_create(&document).unwrap(), None)
             .await
             .unwrap();
         (store, account.id, agent.id)
@@ -130,7 +131,7 @@ mod tests {
     #[tokio::test]
     async fn a_finished_import_stays() {
         let (store, account, agent) = store().await;
-        let row = begun(&store, account, agent).await.finish().await.unwrap();
+        let row = begun(&store, account, agent).await.finish(None).await.unwrap();
         tokio::task::yield_now().await;
         assert!(store.campaign(account, row.id).await.is_ok());
     }

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Account, StoreResult};
+use super::{Account, KeyTicket, StoreResult};
 use crate::{
     id::{AccountId, AgentId, CampaignId, ContactId},
     phone_number::PhoneNumber,
@@ -217,7 +217,7 @@ pub trait CampaignStore: Send + Sync {
     async fn append_contacts(&self, import: CampaignId, contacts: &[CampaignContact]) -> StoreResult<()>;
 
     /// Makes the campaign visible as a draft, in one small commit.
-    async fn finish_import(&self, import: CampaignId) -> StoreResult<CampaignRow>;
+    async fn finish_import(&self, import: CampaignId, ticket: Option<&KeyTicket>) -> StoreResult<CampaignRow>;
 
     /// Removes an import that was given up. One that is gone already is no error.
     async fn abandon_import(&self, import: CampaignId) -> StoreResult<()>;

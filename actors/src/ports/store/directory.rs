@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 
-use super::StoreResult;
+use super::{KeyTicket, StoreResult};
 use crate::{
     id::{AccountId, AgentId, ContactId},
     phone_number::PhoneNumber,
@@ -101,7 +101,12 @@ pub trait DirectoryStore: Send + Sync {
     async fn replace_api_key(&self, email: &str, key: StoredApiKey) -> StoreResult<()>;
 
     /// Makes an agent (version 1).
-    async fn create_agent(&self, account: AccountId, document: Map<String, Value>) -> StoreResult<AgentRow>;
+    async fn create_agent(
+        &self,
+        account: AccountId,
+        document: Map<String, Value>,
+        ticket: Option<&KeyTicket>,
+    ) -> StoreResult<AgentRow>;
 
     /// One agent. `NotFound`.
     async fn agent(&self, account: AccountId, id: AgentId) -> StoreResult<AgentRow>;
@@ -116,7 +121,12 @@ pub trait DirectoryStore: Send + Sync {
     ) -> StoreResult<AgentRow>;
 
     /// Makes a contact. `Exists("phoneNumber")`.
-    async fn create_contact(&self, account: AccountId, new: NewContact) -> StoreResult<ContactRow>;
+    async fn create_contact(
+        &self,
+        account: AccountId,
+        new: NewContact,
+        ticket: Option<&KeyTicket>,
+    ) -> StoreResult<ContactRow>;
 
     /// One contact. `NotFound`.
     async fn contact(&self, account: AccountId, id: ContactId) -> StoreResult<ContactRow>;

@@ -11,8 +11,8 @@ use super::{
 use crate::{
     id::{AccountId, AttemptId, CampaignId},
     ports::store::{
-        Account, AttemptState, CampaignContact, CampaignFilter, CampaignRow, CampaignStatus, CampaignStore,
-        NewCampaign, Progress, StateChange, StoreError, StoreResult,
+        Account, AttemptState, CREATED, CampaignContact, CampaignFilter, CampaignRow, CampaignStatus, CampaignStore,
+        KeyTicket, NewCampaign, Progress, StateChange, StoreError, StoreResult,
     },
     time::Timestamp,
 };
@@ -130,11 +130,12 @@ impl CampaignStore for MemoryStore {
         Ok(())
     }
 
-    async fn finish_import(&self, import: CampaignId) -> StoreResult<CampaignRow> {
+    async fn finish_import(&self, import: CampaignId, ticket: Option<&KeyTicket>) -> StoreResult<CampaignRow> {
         let mut tables = self.open()?;
         let entry = tables.campaigns.get(&import).filter(|entry| entry.importing);
         let account = entry.ok_or(StoreError::NotFound)?.row.account;
         let created_at = tables.free_instant(account, import, self.now());
+        tables.settle(ticket, (CREATED, import.to_string()), self.now())?;
         let entry = tables.campaigns.get_mut(&import).ok_or(StoreError::NotFound)?;
         entry.importing = false;
         entry.row.created_at = created_at;

@@ -8,7 +8,8 @@ use crate::{
     id::{AccountId, AgentId, ContactId},
     phone_number::PhoneNumber,
     ports::store::{
-        Account, AgentRow, ContactRow, DirectoryStore, NewAccount, NewContact, StoreError, StoreResult, StoredApiKey,
+        Account, AgentRow, CREATED, ContactRow, DirectoryStore, KeyTicket, NewAccount, NewContact, StoreError,
+        StoreResult, StoredApiKey,
     },
 };
 
@@ -41,7 +42,12 @@ impl DirectoryStore for MemoryStore {
         Ok(())
     }
 
-    async fn create_agent(&self, account: AccountId, document: Map<String, Value>) -> StoreResult<AgentRow> {
+    async fn create_agent(
+        &self,
+        account: AccountId,
+        document: Map<String, Value>,
+        ticket: Option<&KeyTicket>,
+    ) -> StoreResult<AgentRow> {
         let mut tables = self.open()?;
         tables.require_account(account)?;
         let now = self.now();
@@ -53,6 +59,7 @@ impl DirectoryStore for MemoryStore {
             created_at: now,
             updated_at: now,
         };
+        tables.settle(ticket, (CREATED, row.id.to_string()), now)?;
         tables.agents.insert(row.id, row.clone());
         Ok(row)
     }
@@ -82,7 +89,12 @@ impl DirectoryStore for MemoryStore {
         Ok(row.clone())
     }
 
-    async fn create_contact(&self, account: AccountId, new: NewContact) -> StoreResult<ContactRow> {
+    async fn create_contact(
+        &self,
+        account: AccountId,
+        new: NewContact,
+        ticket: Option<&KeyTicket>,
+    ) -> StoreResult<ContactRow> {
         let mut tables = self.open()?;
         tables.require_account(account)?;
         let taken = |row: &ContactRow| row.account == account && row.phone_number == new.phone_number;
@@ -98,6 +110,7 @@ impl DirectoryStore for MemoryStore {
             extra: new.extra,
             created_at: self.now(),
         };
+        tables.settle(ticket, (CREATED, row.id.to_string()), row.created_at)?;
         tables.contacts.insert(row.id, row.clone());
         Ok(row)
     }

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use uuid::Uuid;
+
 use crate::{
     dial_token::DialToken,
     id::{AccountId, AgentId, AttemptId, CampaignId, ContactId, JobId, NodeId},
@@ -23,6 +25,7 @@ pub(super) struct Tables {
     pub(super) agents: HashMap<AgentId, AgentRow>,
     pub(super) contacts: HashMap<ContactId, ContactRow>,
     pub(super) do_not_call: HashSet<(AccountId, PhoneNumber)>,
+    pub(super) idempotency: HashMap<(AccountId, String), KeyEntry>,
     pub(super) campaigns: HashMap<CampaignId, CampaignEntry>,
     pub(super) lists: HashMap<i64, ContactList>,
     pub(super) attempts: BTreeMap<AttemptId, AttemptEntry>,
@@ -43,6 +46,16 @@ impl std::fmt::Debug for Tables {
             .field("attempts", &self.attempts.len())
             .finish_non_exhaustive()
     }
+}
+
+/// A client's key. Settled once it has a resource.
+pub(super) struct KeyEntry {
+    pub(super) operation: String,
+    pub(super) request_hash: String,
+    pub(super) lease: Uuid,
+    pub(super) expires_at: Timestamp,
+    /// The status and the id of what was made.
+    pub(super) made: Option<(i64, String)>,
 }
 
 pub(super) struct CampaignEntry {

@@ -51,7 +51,11 @@ pub async fn a_claim_brings_the_saved_contacts_fields(fixture: Fixture) {
         email: None,
         extra: json!({ "city": "Bonn", "pets": 2 }).as_object().cloned().unwrap(),
     };
-    let row = scene.store.create_contact(scene.account, saved.clone()).await.unwrap();
+    let row = scene
+        .store
+        .create_contact(scene.account, saved.clone(), None)
+        .await
+        .unwrap();
     let claimed = scene.claim(campaign, 2).await;
     assert_eq!(claimed[0].saved_extra, Map::new());
     assert_eq!(claimed[1].saved_extra, saved.extra);

@@ -57,7 +57,7 @@ pub async fn agents_are_versioned_and_belong_to_their_account(Fixture { store, c
     store.create_account(ada.clone()).await.unwrap();
     store.create_account(bob.clone()).await.unwrap();
     let account = ada.account.id;
-    let made = store.create_agent(account, document("One")).await.unwrap();
+    let made = store.create_agent(account, document("One"), None).await.unwrap();
     assert_eq!((made.version, made.created_at), (1, clock.now()));
     assert_eq!(store.agent(account, made.id).await.as_ref(), Ok(&made));
     assert_eq!(store.agent(bob.account.id, made.id).await, Err(StoreError::NotFound));
@@ -80,11 +80,11 @@ pub async fn contacts_are_unique_by_number_until_deleted(Fixture { store, .. }: 
     store.create_account(ada.clone()).await.unwrap();
     store.create_account(bob.clone()).await.unwrap();
     let (ada, bob) = (ada.account.id, bob.account.id);
-    let made = store.create_contact(ada, new_contact(1)).await.unwrap();
+    let made = store.create_contact(ada, new_contact(1), None).await.unwrap();
     assert_eq!(store.contact(ada, made.id).await.as_ref(), Ok(&made));
-    let again = store.create_contact(ada, new_contact(1)).await;
+    let again = store.create_contact(ada, new_contact(1), None).await;
     assert_eq!(again, Err(StoreError::Exists("phoneNumber")));
-    store.create_contact(bob, new_contact(1)).await.unwrap();
+    store.create_contact(bob, new_contact(1), None).await.unwrap();
 
     assert_eq!(store.contact(bob, made.id).await, Err(StoreError::NotFound));
     assert_eq!(store.delete_contact(bob, made.id).await, Err(StoreError::NotFound));
@@ -94,14 +94,14 @@ pub async fn contacts_are_unique_by_number_until_deleted(Fixture { store, .. }: 
     );
     store.delete_contact(ada, made.id).await.unwrap();
     assert_eq!(store.contact(ada, made.id).await, Err(StoreError::NotFound));
-    store.create_contact(ada, new_contact(1)).await.unwrap();
+    store.create_contact(ada, new_contact(1), None).await.unwrap();
 }
 
 pub async fn rows_of_an_unknown_account_are_not_found(Fixture { store, .. }: Fixture) {
     let nobody = AccountId::new();
-    let agent = store.create_agent(nobody, document("One")).await;
+    let agent = store.create_agent(nobody, document("One"), None).await;
     assert_eq!(agent, Err(StoreError::NotFound));
-    let contact = store.create_contact(nobody, new_contact(1)).await;
+    let contact = store.create_contact(nobody, new_contact(1), None).await;
     assert_eq!(contact, Err(StoreError::NotFound));
     let listed = store.add_do_not_call(nobody, &number(1)).await;
     assert_eq!(listed, Err(StoreError::NotFound));

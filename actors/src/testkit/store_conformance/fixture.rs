@@ -136,7 +136,12 @@ impl Fixture {
         let new = new_account("ada@example.com");
         let account = new.account.id;
         self.store.create_account(new).await.unwrap();
-        let agent = self.store.create_agent(account, document("Ada")).await.unwrap().id;
+        let agent = self
+            .store
+            .create_agent(account, document("Ada"), None)
+            .await
+            .unwrap()
+            .id;
         let node = NodeId::new();
         self.store.register_node(node).await.unwrap();
         Scene {
@@ -176,7 +181,7 @@ impl Scene {
         for chunk in contacts.chunks(2_000) {
             self.store.append_contacts(import, chunk).await.unwrap();
         }
-        self.store.finish_import(import).await.unwrap()
+        self.store.finish_import(import, None).await.unwrap()
     }
 
     pub async fn running(&self, contacts: std::ops::Range<usize>) -> CampaignId {

@@ -132,7 +132,7 @@ pub async fn concurrent_permits_call_a_number_once(fixture: Fixture) {
     let import = scene.store.begin_import(scene.account, new).await.unwrap();
     let twins = vec![contact(1); 16];
     scene.store.append_contacts(import, &twins).await.unwrap();
-    scene.store.finish_import(import).await.unwrap();
+    scene.store.finish_import(import, None).await.unwrap();
     scene.turn(import, CampaignStatus::Running).await;
     let mut callers = tokio::task::JoinSet::new();
     for attempt in scene.claim(import, 16).await {

@@ -66,18 +66,23 @@ slowly! {
         create_account(new: NewAccount) -> ();
         api_keys(prefix: &str) -> Vec<(StoredApiKey, Account)>;
         replace_api_key(email: &str, key: StoredApiKey) -> ();
-        create_agent(account: AccountId, document: Map<String, Value>) -> AgentRow;
+        create_agent(account: AccountId, document: Map<String, Value>, ticket: Option<&KeyTicket>) -> AgentRow;
         agent(account: AccountId, id: AgentId) -> AgentRow;
         update_agent(account: AccountId, id: AgentId, version: i64, document: Map<String, Value>) -> AgentRow;
-        create_contact(account: AccountId, new: NewContact) -> ContactRow;
+        create_contact(account: AccountId, new: NewContact, ticket: Option<&KeyTicket>) -> ContactRow;
         contact(account: AccountId, id: ContactId) -> ContactRow;
         delete_contact(account: AccountId, id: ContactId) -> ();
         add_do_not_call(account: AccountId, number: &PhoneNumber) -> ();
     }
+    IdempotencyStore {
+        reserve_key(account: AccountId, key: &str, operation: &str, request_hash: &str) -> Reservation;
+        renew_key(ticket: &KeyTicket) -> ();
+        release_key(ticket: &KeyTicket) -> ();
+    }
     CampaignStore {
         begin_import(account: AccountId, new: NewCampaign) -> CampaignId;
         append_contacts(import: CampaignId, contacts: &[CampaignContact]) -> ();
-        finish_import(import: CampaignId) -> CampaignRow;
+        finish_import(import: CampaignId, ticket: Option<&KeyTicket>) -> CampaignRow;
         abandon_import(import: CampaignId) -> ();
         sweep_imports() -> u64;
         sweep_lists() -> u64;
