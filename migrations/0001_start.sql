@@ -31,6 +31,64 @@ CREATE TABLE agents (
 );
 CREATE INDEX agents_newest_first ON agents (account, created_at, id);
 
+-- Documents of the knowledge base; the text has a table of its own, so that lists do not read it.
+CREATE TABLE documents (
+    id TEXT NOT NULL PRIMARY KEY,
+    account TEXT NOT NULL REFERENCES accounts (id),
+    -- url, text, file
+    kind TEXT NOT NULL,
+    name TEXT NOT NULL,
+    -- In lower case, for the search.
+    name_folded TEXT NOT NULL,
+    -- That in hex, which every database puts into the same order.
+    name_order TEXT NOT NULL,
+    url TEXT,
+    characters BIGINT NOT NULL,
+    created_at BIGINT NOT NULL
+);
+CREATE INDEX documents_by_creation ON documents (account, created_at, id);
+CREATE INDEX documents_by_name ON documents (account, name_order, id);
+
+CREATE TABLE document_texts (
+    document TEXT NOT NULL PRIMARY KEY REFERENCES documents (id),
+    words TEXT NOT NULL
+);
+
+CREATE TABLE document_groups (
+    id TEXT NOT NULL PRIMARY KEY,
+    account TEXT NOT NULL REFERENCES accounts (id),
+    name TEXT NOT NULL,
+    name_folded TEXT NOT NULL,
+    name_order TEXT NOT NULL,
+    created_at BIGINT NOT NULL
+);
+CREATE INDEX document_groups_by_creation ON document_groups (account, created_at, id);
+CREATE INDEX document_groups_by_name ON document_groups (account, name_order, id);
+
+CREATE TABLE group_documents (
+    document_group TEXT NOT NULL REFERENCES document_groups (id),
+    -- Counts from 0 in the group.
+    place BIGINT NOT NULL,
+    document TEXT NOT NULL REFERENCES documents (id),
+    PRIMARY KEY (document_group, document)
+);
+CREATE INDEX group_documents_by_document ON group_documents (document);
+
+-- What an agent's document names in its knowledge base: none of it can be deleted meanwhile.
+CREATE TABLE agent_documents (
+    agent TEXT NOT NULL REFERENCES agents (id),
+    document TEXT NOT NULL REFERENCES documents (id),
+    PRIMARY KEY (agent, document)
+);
+CREATE INDEX agent_documents_by_document ON agent_documents (document);
+
+CREATE TABLE agent_groups (
+    agent TEXT NOT NULL REFERENCES agents (id),
+    document_group TEXT NOT NULL REFERENCES document_groups (id),
+    PRIMARY KEY (agent, document_group)
+);
+CREATE INDEX agent_groups_by_group ON agent_groups (document_group);
+
 CREATE TABLE contacts (
     id TEXT NOT NULL PRIMARY KEY,
     account TEXT NOT NULL REFERENCES accounts (id),

@@ -16,6 +16,7 @@ mod directory;
 mod facts;
 mod idempotency;
 mod jobs;
+mod knowledge;
 mod nodes;
 mod open;
 mod records;

@@ -81,6 +81,10 @@ ids! {
     NodeId;
     /// A row of the outbox: a durable job.
     JobId;
+    /// A document of the knowledge base.
+    DocumentId;
+    /// A group of documents.
+    GroupId;
 }
 
 #[cfg(test)]

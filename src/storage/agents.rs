@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use sqlx::any::AnyRow;
 
 use super::{
-    Work, idempotency,
+    Work, knowledge,
     rows::{Columns, to_json, unavailable},
 };
 
@@ -32,7 +32,6 @@ pub(super) async fn create(
     mut work: Work<'_>,
     account: AccountId,
     document: Map<String, Value>,
-    ticket: Option<KeyTicket>,
 ) -> StoreResult<AgentRow> {
     let id = AgentId::new();
     sqlx::query(
@@ -47,7 +46,7 @@ pub(super) async fn create(
     .execute(&mut *work.conn)
     .await
     .map_err(unavailable)?;
-    idempotency::settle(&mut work, ticket.as_ref(), CREATED, &id.to_string()).await?;
+    knowledge::hold(&mut work, (account, id), &document).await?;
     Ok(AgentRow {
         id,
         account,
@@ -72,7 +71,7 @@ pub(super) async fn get(work: Work<'_>, account: AccountId, id: AgentId) -> Stor
 }
 
 pub(super) async fn update(
-    work: Work<'_>,
+    mut work: Work<'_>,
     key: (AccountId, AgentId),
     version: i64,
     document: Map<String, Value>,
@@ -93,7 +92,10 @@ pub(super) async fn update(
     .await
     .map_err(unavailable)?;
     match row {
-        Some(row) => read(&row),
+        Some(row) => {
+            knowledge::hold(&mut work, key, &document).await?;
+            read(&row)
+        }
         None => get(work, account, id).await.and(Err(StoreError::Stale)),
     }
 }

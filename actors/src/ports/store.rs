@@ -7,14 +7,14 @@ mod attempts;
 mod campaign_reads;
 mod campaigns;
 mod directory;
-mod idempotency;
+mod knowledge;
 mod records;
 
 pub use attempts::*;
 pub use campaign_reads::*;
 pub use campaigns::*;
 pub use directory::*;
-pub use idempotency::*;
+pub use knowledge::*;
 pub use records::*;
 
 /// Why a store operation failed, sorted by what the caller may do next.
@@ -44,6 +44,6 @@ pub enum StoreError {
 pub type StoreResult<T> = Result<T, StoreError>;
 
 /// The whole store.
-pub trait Store: DirectoryStore + IdempotencyStore + CampaignStore + AttemptStore + RecordStore {}
+pub trait Store: DirectoryStore + KnowledgeStore + CampaignStore + AttemptStore + RecordStore {}
 
-impl<T: DirectoryStore + IdempotencyStore + CampaignStore + AttemptStore + RecordStore> Store for T {}
+impl<T: DirectoryStore + KnowledgeStore + CampaignStore + AttemptStore + RecordStore> Store for T {}

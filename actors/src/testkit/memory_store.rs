@@ -4,7 +4,7 @@ mod attempts;
 mod campaign_reads;
 mod campaigns;
 mod directory;
-mod idempotency;
+mod knowledge;
 mod records;
 mod tables;
 

@@ -12,7 +12,7 @@ mod campaign_reads;
 mod campaigns;
 mod directory;
 mod fixture;
-mod idempotency;
+mod knowledge;
 mod orphans;
 mod permits;
 mod records;
@@ -23,7 +23,7 @@ pub use campaign_reads::*;
 pub use campaigns::*;
 pub use directory::*;
 pub use fixture::*;
-pub use idempotency::*;
+pub use knowledge::*;
 pub use orphans::*;
 pub use permits::*;
 pub use records::*;
@@ -41,12 +41,14 @@ macro_rules! store_conformance {
             agents_are_versioned_and_belong_to_their_account
             contacts_are_unique_by_number_until_deleted
             rows_of_an_unknown_account_are_not_found
-            a_settled_key_answers_what_was_made
-            a_key_belongs_to_one_request_of_one_account
-            a_failure_frees_its_key_and_a_success_keeps_it
-            a_key_whose_request_died_is_free_after_its_lease
-            a_settled_key_is_kept_for_a_day
-            a_key_is_reserved_once_at_a_time
+            a_document_keeps_its_text_apart
+            documents_are_searched_and_sorted
+            documents_page_without_gap_or_repeat
+            a_group_keeps_its_documents_in_order
+            known_ids_are_those_of_the_account
+            what_is_held_is_not_deleted
+            an_agent_takes_hold_only_of_what_is_there
+            a_refused_delete_names_a_few_holders
             an_import_is_seen_by_no_reader_until_it_is_finished
             contacts_keep_their_order_and_fields
             a_large_import_is_whole

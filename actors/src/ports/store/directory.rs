@@ -100,18 +100,14 @@ pub trait DirectoryStore: Send + Sync {
     /// Replaces the account's key; the old one stops working at once. `NotFound`.
     async fn replace_api_key(&self, email: &str, key: StoredApiKey) -> StoreResult<()>;
 
-    /// Makes an agent (version 1).
-    async fn create_agent(
-        &self,
-        account: AccountId,
-        document: Map<String, Value>,
-        ticket: Option<&KeyTicket>,
-    ) -> StoreResult<AgentRow>;
+    /// Makes an agent (version 1), which holds the documents and groups it names. `Stale` when one of them is gone.
+    async fn create_agent(&self, account: AccountId, document: Map<String, Value>) -> StoreResult<AgentRow>;
 
     /// One agent. `NotFound`.
     async fn agent(&self, account: AccountId, id: AgentId) -> StoreResult<AgentRow>;
 
-    /// Replaces the document if the version is still `version`. `NotFound`, `Stale`.
+    /// Replaces the document if the version is still `version`, and with it which documents and groups the agent
+    /// holds. `NotFound`; `Stale`, also when one of those is gone.
     async fn update_agent(
         &self,
         account: AccountId,

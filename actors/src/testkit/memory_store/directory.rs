@@ -50,6 +50,7 @@ impl DirectoryStore for MemoryStore {
     ) -> StoreResult<AgentRow> {
         let mut tables = self.open()?;
         tables.require_account(account)?;
+        tables.require_knowledge(account, &document)?;
         let now = self.now();
         let row = AgentRow {
             id: AgentId::new(),
@@ -78,8 +79,10 @@ impl DirectoryStore for MemoryStore {
         document: Map<String, Value>,
     ) -> StoreResult<AgentRow> {
         let mut tables = self.open()?;
+        let knowledge = tables.require_knowledge(account, &document);
         let row = tables.agents.get_mut(&id).filter(|row| row.account == account);
         let row = row.ok_or(StoreError::NotFound)?;
+        knowledge?;
         if row.version != version {
             return Err(StoreError::Stale);
         }

@@ -2,17 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use uuid::Uuid;
-
+use super::knowledge::GroupEntry;
 use crate::{
     dial_token::DialToken,
-    id::{AccountId, AgentId, AttemptId, CampaignId, ContactId, JobId, NodeId},
+    id::{AccountId, AgentId, AttemptId, CampaignId, ContactId, DocumentId, GroupId, JobId, NodeId},
     phone_number::PhoneNumber,
     ports::{
         carrier::CarrierCallId,
         store::{
             Account, AgentRow, Analysis, AttemptState, CampaignContact, CampaignRow, CampaignStatus, Claim, ContactRow,
-            ConversationStatus, EventFact, StoreError, StoreResult, StoredApiKey, TurnFact,
+            ConversationStatus, DocumentRow, EventFact, StoreError, StoreResult, StoredApiKey, TurnFact,
         },
     },
     time::Timestamp,
@@ -23,6 +22,9 @@ pub(super) struct Tables {
     pub(super) accounts: HashMap<AccountId, Account>,
     pub(super) keys: Vec<(AccountId, StoredApiKey)>,
     pub(super) agents: HashMap<AgentId, AgentRow>,
+    /// With their texts.
+    pub(super) documents: HashMap<DocumentId, (DocumentRow, String)>,
+    pub(super) groups: HashMap<GroupId, GroupEntry>,
     pub(super) contacts: HashMap<ContactId, ContactRow>,
     pub(super) do_not_call: HashSet<(AccountId, PhoneNumber)>,
     pub(super) idempotency: HashMap<(AccountId, String), KeyEntry>,

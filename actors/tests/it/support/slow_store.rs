@@ -10,7 +10,7 @@ use std::{
 
 use actors::{
     dial_token::DialToken,
-    id::{AccountId, AgentId, AttemptId, CampaignId, ContactId, NodeId},
+    id::{AccountId, AgentId, AttemptId, CampaignId, ContactId, DocumentId, GroupId, NodeId},
     phone_number::PhoneNumber,
     ports::{carrier::CarrierCallId, store::*},
     testkit::memory_store::MemoryStore,
@@ -74,10 +74,19 @@ slowly! {
         delete_contact(account: AccountId, id: ContactId) -> ();
         add_do_not_call(account: AccountId, number: &PhoneNumber) -> ();
     }
-    IdempotencyStore {
-        reserve_key(account: AccountId, key: &str, operation: &str, request_hash: &str) -> Reservation;
-        renew_key(ticket: &KeyTicket) -> ();
-        release_key(ticket: &KeyTicket) -> ();
+    KnowledgeStore {
+        create_document(account: AccountId, new: NewDocument) -> DocumentRow;
+        document(account: AccountId, id: DocumentId) -> DocumentRow;
+        document_text(account: AccountId, id: DocumentId) -> String;
+        documents(account: AccountId, filter: KnowledgeFilter, limit: i64) -> Vec<DocumentRow>;
+        known_documents(account: AccountId, ids: &[DocumentId]) -> Vec<DocumentId>;
+        delete_document(account: AccountId, id: DocumentId) -> Removal;
+        create_group(account: AccountId, name: String, documents: Vec<DocumentId>) -> GroupRow;
+        group(account: AccountId, id: GroupId) -> GroupRow;
+        groups(account: AccountId, filter: KnowledgeFilter, limit: i64) -> Vec<GroupRow>;
+        known_groups(account: AccountId, ids: &[GroupId]) -> Vec<GroupId>;
+        update_group(account: AccountId, id: GroupId, edit: GroupEdit) -> GroupRow;
+        delete_group(account: AccountId, id: GroupId) -> Removal;
     }
     CampaignStore {
         begin_import(account: AccountId, new: NewCampaign) -> CampaignId;
