@@ -131,6 +131,10 @@ CREATE TABLE campaigns (
     end_time TEXT,
     timezone TEXT,
     next_run_at BIGINT,
+    -- The first opening of the attached schedule; no window before it counts.
+    opens_from BIGINT,
+    -- When the window closes in which it runs: no permit is given from then on.
+    closes_at BIGINT,
     follow_up TEXT NOT NULL,
     max_concurrent_calls BIGINT,
     contact_list BIGINT NOT NULL UNIQUE REFERENCES contact_lists (id),
@@ -185,6 +189,9 @@ CREATE TABLE attempts (
     contact_list BIGINT,
     contact_index BIGINT,
     attempt_no BIGINT NOT NULL,
+    -- Which follow-up (0: the first call), and which retry of it.
+    follow_up_no BIGINT NOT NULL DEFAULT 0,
+    retry_no BIGINT NOT NULL DEFAULT 0,
     -- first, retry, follow_up
     kind TEXT NOT NULL,
     phone_number TEXT NOT NULL,

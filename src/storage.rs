@@ -6,7 +6,7 @@ mod accounts;
 mod agents;
 mod attempts;
 mod campaign_contacts;
-mod campaign_reads;
+mod campaign_edits;
 mod campaigns;
 mod contact_states;
 mod contacts;

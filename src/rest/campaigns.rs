@@ -126,3 +126,27 @@ pub async fn stop(
 pub fn launch_warning(state: &RestState) -> Option<String> {
     state.carrier_is_simulated.then(|| NOBODY_IS_CALLED.to_owned())
 }
+
+/// Gives a command to the node and waits for its commit.
+pub async fn command(
+    state: &RestState,
+    account: AccountId,
+    campaign: CampaignId,
+    command: CampaignCommand,
+) -> ApiResult<CampaignRow> {
+    let message = |reply| SwitchboardMessage::Command {
+        account,
+        campaign,
+        command: command.clone(),
+        reply,
+    };
+    match state.switchboard.ask(message, COMMAND_TIMEOUT).await {
+        Some(answer) => Ok(answer?),
+        None => {
+            tracing::error!(%campaign, ?command, "the node did not answer a command");
+            Err(ApiError::Unavailable(
+                "the node did not answer in time; try again".into(),
+            ))
+        }
+    }
+}

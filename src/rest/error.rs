@@ -52,6 +52,8 @@ pub enum Conflict {
     ContactExists,
     /// The campaign's state forbids it.
     InvalidTransition,
+    /// The campaign runs, or calls of it are live.
+    CampaignRunning,
     /// Every contact has been dialed.
     NothingToDial,
     /// A setting is missing.
@@ -67,6 +69,7 @@ impl Conflict {
         match self {
             Self::ContactExists => "contact_exists",
             Self::InvalidTransition => "invalid_transition",
+            Self::CampaignRunning => "campaign_running",
             Self::NothingToDial => "nothing_to_dial",
             Self::NotConfigured => "not_configured",
             Self::Changed | Self::InProgress => "conflict",
@@ -233,6 +236,11 @@ impl From<CommandError> for ApiError {
             CommandError::InvalidTransition(_) => {
                 Self::Conflict(Conflict::InvalidTransition, format!("not possible now: {text}"))
             }
+            CommandError::Running => Self::Conflict(
+                Conflict::CampaignRunning,
+                format!("{text} or has calls in progress; pause or stop it first"),
+            ),
+            CommandError::Invalid(problems) => Self::Invalid(problems),
             CommandError::NothingToDial => Self::Conflict(Conflict::NothingToDial, text),
             CommandError::NotConfigured(_) => Self::Conflict(Conflict::NotConfigured, text),
             CommandError::Unavailable(reason) => {

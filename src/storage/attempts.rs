@@ -5,13 +5,17 @@ mod guard;
 mod orphans;
 mod permit;
 mod steps;
+mod waiting;
 
 use actors::{
     dial_token::DialToken,
     id::{AttemptId, CampaignId, NodeId},
     ports::{
         carrier::CarrierCallId,
-        store::{AttemptStore, Claim, ClaimedAttempt, Orphan, Outcome, Permit, PermitRequest, Remaining, StoreResult},
+        store::{
+            AttemptStore, Claim, ClaimedAttempt, NextAttempt, Orphan, Outcome, Permit, PermitRequest, Remaining,
+            StoreResult,
+        },
     },
 };
 use async_trait::async_trait;
@@ -19,7 +23,7 @@ use async_trait::async_trait;
 use super::{SqlStore, nodes};
 use crate::telemetry;
 
-pub(super) use steps::cancel_waiting;
+pub(super) use waiting::{cancel_waiting, hand_waiting_to};
 
 #[async_trait]
 impl AttemptStore for SqlStore {
@@ -80,9 +84,9 @@ impl AttemptStore for SqlStore {
         self.write(move |work| Box::pin(steps::unknown(work, claim))).await
     }
 
-    async fn finish(&self, claim: Claim, outcome: Outcome) -> StoreResult<()> {
+    async fn finish(&self, claim: Claim, outcome: Outcome, next: Option<NextAttempt>) -> StoreResult<()> {
         let word = telemetry::outcome_word(&outcome);
-        let finished = self.write(move |work| Box::pin(steps::finish(work, claim, outcome)));
+        let finished = self.write(move |work| Box::pin(steps::finish(work, claim, outcome, next)));
         finished.await.inspect(|()| telemetry::count_outcome(word))
     }
 
@@ -139,7 +143,7 @@ mod tests {
         let first = scene.dialing(campaign).await;
         scene
             .store
-            .finish(first, outcome(ConversationStatus::Failed))
+            .finish(first, outcome(ConversationStatus::Failed), None)
             .await
             .unwrap();
         let retry = AttemptId::new();

@@ -3,7 +3,7 @@
 use actors::{
     id::{AccountId, CampaignId},
     ports::store::{
-        Account, CREATED, CampaignContact, CampaignFilter, CampaignRow, CampaignStatus, CampaignStore, KeyTicket,
+        Account, CampaignContact, CampaignEdit, CampaignFilter, CampaignRow, CampaignStatus, CampaignStore,
         NewCampaign, Progress, ScheduleText, StateChange, StoreError, StoreResult,
     },
     time::Timestamp,
@@ -12,13 +12,13 @@ use async_trait::async_trait;
 use sqlx::any::AnyRow;
 
 use super::{
-    SqlStore, Work, accounts, attempts, campaign_contacts, idempotency,
+    SqlStore, Work, accounts, attempts, campaign_contacts, campaign_edits,
     rows::{Columns, Conditions, affected, composed, to_json, unavailable},
 };
 
 /// What `read` wants of `campaigns c`.
 const SELECT: &str = "SELECT c.id, c.account, c.name, c.agent, c.status, c.version, c.active, c.scheduled, \
-     c.start_time, c.end_time, c.timezone, c.next_run_at, c.follow_up, c.max_concurrent_calls, c.contact_count, \
+     c.start_time, c.end_time, c.timezone, c.next_run_at, c.opens_from, c.closes_at, c.follow_up, c.max_concurrent_calls, c.contact_count, \
      c.reason, c.created_at, c.updated_at, \
      COALESCE((SELECT MIN(s.idx) FROM contact_states s \
                WHERE s.list = c.contact_list AND s.state = 'pending' AND s.attempts = 0), \
@@ -27,7 +27,7 @@ const SELECT: &str = "SELECT c.id, c.account, c.name, c.agent, c.status, c.versi
      FROM campaigns c";
 
 /// Which campaigns readers see.
-const VISIBLE: &str = "c.importing = 0 AND c.deleted_at IS NULL";
+pub(super) const VISIBLE: &str = "c.importing = 0 AND c.deleted_at IS NULL";
 
 fn read(row: &AnyRow) -> StoreResult<CampaignRow> {
     let max_concurrent_calls = row.maybe_int("max_concurrent_calls")?;
@@ -46,6 +46,8 @@ fn read(row: &AnyRow) -> StoreResult<CampaignRow> {
             timezone: row.maybe_text("timezone")?,
         },
         next_run_at: row.maybe_time("next_run_at")?,
+        opens_from: row.maybe_time("opens_from")?,
+        closes_at: row.maybe_time("closes_at")?,
         follow_up: row.json("follow_up")?,
         max_concurrent_calls: max_concurrent_calls.and_then(|calls| u32::try_from(calls).ok()),
         contact_count: row.int("contact_count")?,
@@ -56,7 +58,7 @@ fn read(row: &AnyRow) -> StoreResult<CampaignRow> {
     })
 }
 
-async fn get(work: &mut Work<'_>, id: CampaignId) -> StoreResult<CampaignRow> {
+pub(super) async fn get(work: &mut Work<'_>, id: CampaignId) -> StoreResult<CampaignRow> {
     let query = composed(format!("{SELECT} WHERE c.id = $1 AND {VISIBLE}")).bind(id.to_string());
     let row = query.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
     read(&row.ok_or(StoreError::NotFound)?)
@@ -181,15 +183,16 @@ fn escaped(text: &str) -> String {
     text.replace('!', "!!").replace('%', "!%").replace('_', "!_")
 }
 
-async fn change_state(
-    mut work: Work<'_>,
+pub(super) async fn change_state(
+    work: &mut Work<'_>,
     id: CampaignId,
     version: i64,
     change: StateChange,
 ) -> StoreResult<CampaignRow> {
     let query = composed(format!(
         "UPDATE campaigns AS c SET status = $1, active = $2, scheduled = $3, next_run_at = $4, reason = $5, \
-         updated_at = $6, version = version + 1 WHERE c.id = $7 AND c.version = $8 AND {VISIBLE}"
+         updated_at = $6, opens_from = $9, closes_at = $10, version = version + 1 \
+         WHERE c.id = $7 AND c.version = $8 AND {VISIBLE}"
     ))
     .bind(change.status.as_str())
     .bind(i64::from(change.active))
@@ -198,14 +201,16 @@ async fn change_state(
     .bind(change.reason)
     .bind(work.now.0)
     .bind(id.to_string())
-    .bind(version);
+    .bind(version)
+    .bind(change.opens_from.map(|at| at.0))
+    .bind(change.closes_at.map(|at| at.0));
     if affected(query, work.conn).await? == 0 {
-        return visible_list(&mut work, id).await.and(Err(StoreError::Stale));
+        return require_visible(work, id).await.and(Err(StoreError::Stale));
     }
     if change.cancel_waiting {
-        attempts::cancel_waiting(&mut work, id).await?;
+        attempts::cancel_waiting(work, id).await?;
     }
-    get(&mut work, id).await
+    get(work, id).await
 }
 
 async fn active(work: Work<'_>) -> StoreResult<Vec<CampaignRow>> {
@@ -285,7 +290,23 @@ impl CampaignStore for SqlStore {
     }
 
     async fn change_state(&self, id: CampaignId, version: i64, change: StateChange) -> StoreResult<CampaignRow> {
-        self.write(move |work| Box::pin(change_state(work, id, version, change)))
+        self.write(move |mut work| Box::pin(async move { change_state(&mut work, id, version, change).await }))
+            .await
+    }
+
+    async fn update_campaign(
+        &self,
+        id: CampaignId,
+        version: i64,
+        edit: CampaignEdit,
+        change: StateChange,
+    ) -> StoreResult<CampaignRow> {
+        self.write(move |work| Box::pin(campaign_edits::update(work, (id, version), edit, change)))
+            .await
+    }
+
+    async fn delete_campaign(&self, id: CampaignId, version: i64) -> StoreResult<()> {
+        self.write(move |work| Box::pin(campaign_edits::delete(work, id, version)))
             .await
     }
 

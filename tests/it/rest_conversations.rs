@@ -84,7 +84,7 @@ impl Dialer {
             transferred: false,
             collected: collected.collect::<BTreeMap<_, _>>(),
         };
-        self.app.store.finish(attempt.claim, outcome).await.unwrap();
+        self.app.store.finish(attempt.claim, outcome, None).await.unwrap();
     }
 
     /// Answers and talks for 90 s.

@@ -243,7 +243,7 @@ impl World {
                     voicemail: *voicemail,
                     ..outcome(*status)
                 };
-                format!("{:?}", store.finish(claim, outcome).await)
+                format!("{:?}", store.finish(claim, outcome, None).await)
             }
             other => panic!("not about an attempt: {other:?}"),
         }

@@ -94,7 +94,8 @@ impl Writer {
                 if !self.journal.flush(FLUSH_WITHIN).await {
                     tracing::warn!(attempt = %self.claim.attempt, "outcome is written before the last facts");
                 }
-                self.insist(|| self.store.finish(self.claim, outcome.clone())).await
+                self.insist(|| self.store.finish(self.claim, outcome.clone(), None))
+                    .await
             }
             Ending::NotSent { delay_ms } => self.insist(|| self.store.not_sent(self.claim, delay_ms)).await,
             Ending::Written(_) | Ending::Nothing => Ok(()),

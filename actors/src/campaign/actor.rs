@@ -9,7 +9,7 @@ use std::{
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 use tokio::time::Instant;
 
-use super::{CampaignMessage, CampaignSnapshot, Event, Intent, Pacing, commit, unavailable};
+use super::{CampaignMessage, CampaignSnapshot, Event, Intent, Pacing, Wish, commit, unavailable};
 use crate::{
     agent::Agent,
     campaigns::{CampaignCommand, CampaignsMessage, CommandError},
@@ -252,9 +252,9 @@ impl CampaignState {
             return;
         }
         let Some(order) = self.orders.pop_front() else { return };
-        let intent = match &order {
-            Order::Command(command, _) => Intent::from(*command),
-            Order::Own(intent) => intent.clone(),
+        let wish = match &order {
+            Order::Command(command, _) => Wish::Command(command.clone()),
+            Order::Own(intent) => Wish::Own(intent.clone()),
         };
         // Whatever it is, no dial starts while it is being written.
         self.stop_dialing();
@@ -263,7 +263,7 @@ impl CampaignState {
         // Not bound to this actor: a commit half made is worse than one nobody hears of.
         tokio::spawn(async move {
             let before = row.clone();
-            let committed = contained(async move { Ok(commit(store, row, intent).await) }).await;
+            let committed = contained(async move { Ok(commit(store, row, wish).await) }).await;
             let (latest, changed) = committed.unwrap_or_else(|panic| (before, Err(unavailable(&panic))));
             let _ = me.cast(CampaignMessage::StateChanged { latest, changed });
         });

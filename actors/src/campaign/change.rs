@@ -31,12 +31,25 @@ impl From<Event> for Intent {
     }
 }
 
-impl From<CampaignCommand> for Intent {
-    fn from(command: CampaignCommand) -> Self {
-        match command {
-            CampaignCommand::Launch => Event::Launch.into(),
-            CampaignCommand::Pause => Event::Pause.into(),
-            CampaignCommand::Stop { .. } => Event::Stop.into(),
+/// What is to become of a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wish {
+    /// A user's command.
+    Command(CampaignCommand),
+    /// An event of the campaign's own.
+    Own(Intent),
+}
+
+impl Wish {
+    fn intent(&self) -> Result<Intent, CommandError> {
+        match self {
+            Self::Own(intent) => Ok(intent.clone()),
+            Self::Command(CampaignCommand::Launch) => Ok(Event::Launch.into()),
+            Self::Command(CampaignCommand::Pause) => Ok(Event::Pause.into()),
+            Self::Command(CampaignCommand::Stop { .. }) => Ok(Event::Stop.into()),
+            Self::Command(CampaignCommand::Schedule(_) | CampaignCommand::Update(_) | CampaignCommand::Delete) => {
+                Err(CommandError::Unavailable("not possible yet".into()))
+            }
         }
     }
 }
@@ -55,6 +68,8 @@ pub fn decide(row: &CampaignRow, intent: &Intent) -> Result<StateChange, Command
         active: next.active(),
         scheduled: row.scheduled,
         next_run_at: intent.next_run_at,
+        opens_from: row.opens_from,
+        closes_at: row.closes_at,
         reason: intent.reason.clone(),
         cancel_waiting: effects.contains(&Effect::CancelWaiting),
     })
@@ -67,8 +82,12 @@ const ROUNDS: usize = 10;
 pub async fn commit(
     store: Arc<dyn Store>,
     mut row: CampaignRow,
-    intent: Intent,
+    wish: Wish,
 ) -> (CampaignRow, Result<(), CommandError>) {
+    let intent = match wish.intent() {
+        Ok(intent) => intent,
+        Err(error) => return (row, Err(error)),
+    };
     for _ in 0..ROUNDS {
         match commit_once(&store, &row, &intent).await {
             Ok(Some(changed)) => return (changed, Ok(())),

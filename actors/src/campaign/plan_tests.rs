@@ -20,6 +20,7 @@ fn attempt(extra: &Value) -> ClaimedAttempt {
         agent: AgentId::new(),
         contact_index: 0,
         attempt_no: 1,
+        tries: Default::default(),
         contact: CampaignContact {
             phone_number: PhoneNumber::parse("+15551234567").unwrap(),
             contact: None,

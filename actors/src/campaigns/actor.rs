@@ -7,7 +7,9 @@ use tokio::time::Instant;
 
 use super::{CampaignCommand, CampaignsMessage, CommandError, LoadedCampaign};
 use crate::{
-    campaign::{CampaignActor, CampaignArguments, CampaignMessage, CommandReply, Event, Intent, commit, unavailable},
+    campaign::{
+        CampaignActor, CampaignArguments, CampaignMessage, CommandReply, Event, Intent, Wish, commit, unavailable,
+    },
     id::{AccountId, CampaignId, NodeId},
     lines::LinesMessage,
     node::{Backoff, Restarts, Sibling, TaskGuard, undelivered},
@@ -317,7 +319,7 @@ async fn give_up(store: Arc<dyn Store>, account: AccountId, campaign: CampaignId
     };
     let mut backoff = patience();
     while let Ok(row) = read(&store, account, campaign).await {
-        match commit(Arc::clone(&store), row, intent.clone()).await.1 {
+        match commit(Arc::clone(&store), row, Wish::Own(intent.clone())).await.1 {
             Err(CommandError::Unavailable(_)) => tokio::time::sleep(backoff.failed()).await,
             _ => return,
         }

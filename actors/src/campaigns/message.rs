@@ -3,12 +3,13 @@
 use ractor::RpcReplyPort;
 
 use crate::{
-    id::{AccountId, CampaignId},
-    ports::store::{CampaignRow, CampaignStatus},
+    agent::Problem,
+    id::{AccountId, AgentId, CampaignId},
+    ports::store::{CampaignRow, CampaignStatus, FollowUp, ScheduleText},
 };
 
 /// A user's command for a campaign.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CampaignCommand {
     /// Dial now.
     Launch,
@@ -19,6 +20,37 @@ pub enum CampaignCommand {
         /// Also hang up the calls in progress.
         hang_up: bool,
     },
+    /// Attach this schedule, the whole of it, and wait for its time.
+    Schedule(ScheduleText),
+    /// Change what the update names.
+    Update(Box<CampaignUpdate>),
+    /// Remove it from every list and read.
+    Delete,
+}
+
+/// What a PATCH asks for, already valid field by field. None: leave as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CampaignUpdate {
+    /// `name`.
+    pub name: Option<String>,
+    /// `agentId`; must belong to the account (checked by the caller).
+    pub agent: Option<AgentId>,
+    /// `followUp…`.
+    pub follow_up: Option<FollowUp>,
+    /// `maxConcurrentCalls`; an inner none takes the limit off.
+    pub max_concurrent_calls: Option<Option<u32>>,
+    /// `startTime`; an inner none clears it, here and below.
+    pub start_time: Option<Option<String>>,
+    /// `endTime`.
+    pub end_time: Option<Option<String>>,
+    /// `timezone`.
+    pub timezone: Option<Option<String>>,
+    /// A hidden import whose list replaces the campaign's.
+    pub contacts: Option<CampaignId>,
+    /// `scheduled`: attach the schedule and queue, or take it off.
+    pub scheduled: Option<bool>,
+    /// `active`: queue or launch, or stop.
+    pub active: Option<bool>,
 }
 
 /// Why a command was refused.
@@ -30,6 +62,12 @@ pub enum CommandError {
     /// Not possible in the present state.
     #[error("campaign is {}", .0.as_str())]
     InvalidTransition(CampaignStatus),
+    /// It is running, or calls of it are live: not to be changed or removed.
+    #[error("campaign is running")]
+    Running,
+    /// Fields that do not go together with what is stored.
+    #[error("the request is invalid")]
+    Invalid(Vec<Problem>),
     /// Every contact has been dialed.
     #[error("no contact is left to dial")]
     NothingToDial,

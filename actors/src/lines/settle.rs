@@ -120,7 +120,7 @@ async fn hang_up(ports: &Ports, attempt: AttemptId, leg: &CarrierCallId) {
 async fn finish(ports: &Ports, claim: Claim, outcome: &Outcome) -> bool {
     let mut backoff = patience();
     loop {
-        match ports.store.finish(claim, outcome.clone()).await {
+        match ports.store.finish(claim, outcome.clone(), None).await {
             Ok(()) => return true,
             Err(StoreError::Unavailable(error)) => {
                 tracing::warn!(attempt = %claim.attempt, %error, "outcome could not be written, trying again");

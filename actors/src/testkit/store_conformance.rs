@@ -11,6 +11,7 @@ mod attempts;
 mod campaign_reads;
 mod campaigns;
 mod directory;
+mod edits;
 mod fixture;
 mod knowledge;
 mod orphans;
@@ -22,6 +23,7 @@ pub use attempts::*;
 pub use campaign_reads::*;
 pub use campaigns::*;
 pub use directory::*;
+pub use edits::*;
 pub use fixture::*;
 pub use knowledge::*;
 pub use orphans::*;
@@ -60,6 +62,14 @@ macro_rules! store_conformance {
             saved_contacts_are_found_by_number_and_by_id
             a_change_of_state_needs_the_present_version
             active_campaigns_are_those_a_node_takes_up
+            an_edit_changes_what_it_names_and_needs_the_present_version
+            replaced_contacts_are_dialed_from_the_first
+            another_accounts_import_is_not_taken
+            a_removed_campaign_is_in_no_read_and_its_calls_are
+            no_permit_is_given_after_the_window_closed
+            a_next_attempt_is_planned_with_the_outcome
+            nothing_is_planned_in_a_campaign_that_was_stopped
+            waiting_attempts_go_to_the_campaigns_new_agent
             claims_go_through_the_contacts_in_order
             a_claim_brings_the_saved_contacts_fields
             only_a_running_campaign_is_claimed_from

@@ -150,6 +150,8 @@ async fn running(store: &MemoryStore, owner: AccountId, agent: AgentId) -> Campa
         active: true,
         scheduled: false,
         next_run_at: None,
+        opens_from: None,
+        closes_at: None,
         reason: None,
         cancel_waiting: false,
     };

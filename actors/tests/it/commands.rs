@@ -53,10 +53,10 @@ async fn a_campaign_of_another_account_is_not_found_whether_it_runs_or_not() {
     let campaign = world.campaign(5).await;
     let launch = CampaignCommand::Launch;
     assert_eq!(
-        command_as(&node, stranger, campaign, launch).await,
+        command_as(&node, stranger, campaign, launch.clone()).await,
         Err(CommandError::NotFound)
     );
-    world.command(&node, campaign, launch).await.unwrap();
+    world.command(&node, campaign, launch.clone()).await.unwrap();
     assert_eq!(
         command_as(&node, stranger, campaign, STOP).await,
         Err(CommandError::NotFound)

@@ -29,6 +29,8 @@ async fn left_dialing(world: &World) -> (CampaignId, ClaimedAttempt) {
         active: true,
         scheduled: false,
         next_run_at: None,
+        opens_from: None,
+        closes_at: None,
         reason: None,
         cancel_waiting: false,
     };

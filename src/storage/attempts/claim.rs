@@ -2,11 +2,12 @@
 
 use actors::{
     id::{AccountId, AgentId, AttemptId, CampaignId, NodeId},
-    ports::store::{Claim, ClaimedAttempt, Remaining, StoreError, StoreResult},
+    ports::store::{Claim, ClaimedAttempt, Remaining, StoreError, StoreResult, Tries},
 };
 
 use sqlx::any::AnyRow;
 
+use super::guard;
 use crate::storage::{
     Work,
     campaign_contacts::{self, COLUMNS, SAVED_EXTRA},
@@ -31,10 +32,11 @@ pub(super) async fn claim(
     limit: i64,
 ) -> StoreResult<Vec<ClaimedAttempt>> {
     let row = sqlx::query(
-        "SELECT account, agent, contact_list, contact_count FROM campaigns \
-         WHERE id = $1 AND status = 'running' AND importing = 0 AND deleted_at IS NULL",
+        "SELECT account, agent FROM campaigns WHERE id = $1 AND status = 'running' AND importing = 0 \
+         AND deleted_at IS NULL AND (closes_at IS NULL OR closes_at > $2)",
     )
     .bind(campaign.to_string())
+    .bind(work.now.0)
     .fetch_optional(&mut *work.conn)
     .await
     .map_err(unavailable)?;
@@ -61,7 +63,7 @@ async fn claim_due(work: &mut Work<'_>, source: &Source, limit: i64) -> StoreRes
          WHERE state = 'queued' AND EXISTS (SELECT 1 FROM campaigns c WHERE c.id = $2 AND c.status = 'running') \
          AND id IN (SELECT id FROM attempts WHERE campaign = $2 AND state = 'queued' AND due_at <= $3 \
                     ORDER BY due_at, id LIMIT $4{skip_locked}) \
-         RETURNING id, agent, contact_list, contact_index, attempt_no, epoch, due_at"
+         RETURNING id, agent, contact_index, attempt_no, follow_up_no, retry_no, epoch, due_at"
     ))
     .bind(source.node.to_string())
     .bind(source.campaign.to_string())
@@ -86,6 +88,7 @@ async fn claim_due(work: &mut Work<'_>, source: &Source, limit: i64) -> StoreRes
             agent: row.id("agent")?,
             contact_index: key.index,
             attempt_no: row.int("attempt_no")?,
+            tries: guard::tries(&row)?,
             contact: campaign_contacts::read(&contact)?,
             saved_extra: campaign_contacts::read_saved_extra(&contact)?,
         });
@@ -129,6 +132,7 @@ async fn claim_untried(work: &mut Work<'_>, source: &Source, limit: i64) -> Stor
             agent: source.agent,
             contact_index: row.int("idx")?,
             attempt_no: 1,
+            tries: Tries::default(),
             contact: campaign_contacts::read(row)?,
             saved_extra: campaign_contacts::read_saved_extra(row)?,
         });

@@ -1,6 +1,6 @@
 //! The one way to change or delete a claimed attempt: its SQL always carries owner and epoch. No row means fenced.
 
-use actors::ports::store::{AttemptState, Claim, StoreError, StoreResult};
+use actors::ports::store::{AttemptState, Claim, StoreError, StoreResult, Tries};
 use sqlx::any::AnyRow;
 
 use crate::storage::{
@@ -35,8 +35,9 @@ impl Guarded {
 
     fn new(sql: &str, claim: Claim) -> Self {
         let sql = format!(
-            "{sql} RETURNING account, agent, campaign, contact_list, contact_index, attempt_no, phone_number, state, epoch, \
-             carrier, carrier_call, dialing_at, answered_at"
+            "{sql} RETURNING account, agent, campaign, contact_index, attempt_no, follow_up_no, \
+             retry_no, phone_number, state, epoch, carrier, \
+             carrier_call, dialing_at, answered_at"
         );
         Self { sql, claim }
     }
@@ -87,6 +88,22 @@ impl Held {
             row,
         })
     }
+}
+
+/// Where the attempt of a row stands among its contact's.
+pub(super) fn tries(row: &AnyRow) -> StoreResult<Tries> {
+    Ok(Tries {
+        follow_up: row.int("follow_up_no")?,
+        retry: row.int("retry_no")?,
+    })
+}
+
+/// The contact of a row with `campaign` and `contact_index`.
+pub(super) fn contact_key(row: &AnyRow) -> StoreResult<ContactKey> {
+    Ok(ContactKey {
+        campaign: row.text("campaign")?,
+        index: row.int("contact_index")?,
+    })
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use actors::{
 };
 
 use super::{
-    guard::{Guarded, SENT},
+    guard::{self, Guarded, SENT},
     steps,
 };
 use crate::storage::{
@@ -53,7 +53,9 @@ async fn take_one(work: &mut Work<'_>, dead: Claim, node: NodeId) -> StoreResult
             owner: node,
             epoch: row.int("epoch")?,
         },
+        account: row.id("account")?,
         campaign: row.id::<CampaignId>("campaign")?,
+        tries: guard::tries(row)?,
         state: held.state,
         phone_number: row.number("phone_number")?,
         carrier: row.maybe_text("carrier")?.ok_or_else(|| missing("carrier"))?,

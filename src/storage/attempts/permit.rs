@@ -26,7 +26,7 @@ const NUMBER_BUSY_DELAY: Duration = Duration::from_secs(30);
 pub(super) async fn permit(mut work: Work<'_>, claim: Claim, request: PermitRequest) -> StoreResult<Permit> {
     let row = checks(&mut work, claim).await?;
     let number = row.number("phone_number")?;
-    if row.text("campaign_status")? != "running" {
+    if !row.flag("campaign_runs")? {
         steps::give_back(&mut work, claim).await?;
         return Ok(Permit::CampaignNotRunning);
     }
@@ -50,7 +50,9 @@ pub(super) async fn permit(mut work: Work<'_>, claim: Claim, request: PermitRequ
 async fn checks(work: &mut Work<'_>, claim: Claim) -> StoreResult<AnyRow> {
     let permit_lock = work.dialect.permit_lock;
     let query = composed(format!(
-        "SELECT a.phone_number, c.status AS campaign_status, \
+        "SELECT a.phone_number, \
+         CAST(CASE WHEN c.status = 'running' AND c.deleted_at IS NULL AND (c.closes_at IS NULL OR c.closes_at > $4) \
+              THEN 1 ELSE 0 END AS BIGINT) AS campaign_runs, \
          CAST(CASE WHEN EXISTS (SELECT 1 FROM do_not_call d \
               WHERE d.account = a.account AND d.phone_number = a.phone_number) THEN 1 ELSE 0 END AS BIGINT) \
               AS do_not_call, \
@@ -60,7 +62,10 @@ async fn checks(work: &mut Work<'_>, claim: Claim) -> StoreResult<AnyRow> {
          FROM attempts a JOIN campaigns c ON c.id = a.campaign \
          WHERE a.id = $1 AND a.owner = $2 AND a.epoch = $3 AND a.state = 'claimed'{permit_lock}"
     ));
-    let row = bind_claim(query, claim).fetch_optional(&mut *work.conn).await;
+    let row = bind_claim(query, claim)
+        .bind(work.now.0)
+        .fetch_optional(&mut *work.conn)
+        .await;
     row.map_err(unavailable)?.ok_or(StoreError::Fenced)
 }
 

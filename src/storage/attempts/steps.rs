@@ -1,15 +1,20 @@
 //! What follows a claim or a permit: giving back, the call's progress, the outcome.
 
 use actors::{
-    id::{AttemptId, CampaignId},
+    id::AttemptId,
     ports::{
         carrier::CarrierCallId,
-        store::{AttemptState, CampaignStatus, Claim, ConversationStatus, Outcome, StoreError, StoreResult},
+        store::{
+            AttemptState, CampaignStatus, Claim, ConversationStatus, NextAttempt, Outcome, StoreError, StoreResult,
+        },
     },
     time::Timestamp,
 };
 
-use super::guard::{Guarded, SENT};
+use super::{
+    guard::{Guarded, SENT},
+    waiting,
+};
 use crate::storage::{
     Work,
     contact_states::{self, ContactKey, ContactState},
@@ -32,22 +37,23 @@ pub(super) async fn release(mut work: Work<'_>, claims: Vec<Claim>) -> StoreResu
 const UNSENT: &str = "('claimed', 'dialing')";
 
 /// What decides where an attempt goes that was not sent.
-struct Standing {
+pub(super) struct Standing {
     first: bool,
-    stopped: bool,
+    /// Its campaign was stopped or removed.
+    pub(super) stopped: bool,
 }
 
-async fn standing(work: &mut Work<'_>, attempt: AttemptId) -> StoreResult<Standing> {
+pub(super) async fn standing(work: &mut Work<'_>, attempt: AttemptId) -> StoreResult<Standing> {
     let permit_lock = work.dialect.permit_lock;
     let query = composed(format!(
-        "SELECT a.attempt_no, c.status FROM attempts a JOIN campaigns c ON c.id = a.campaign \
+        "SELECT a.attempt_no, c.status, c.deleted_at FROM attempts a JOIN campaigns c ON c.id = a.campaign \
          WHERE a.id = $1{permit_lock}"
     ));
     let query = query.bind(attempt.to_string()).fetch_optional(&mut *work.conn);
     let row = query.await.map_err(unavailable)?.ok_or(StoreError::Fenced)?;
     Ok(Standing {
         first: row.int("attempt_no")? == 1,
-        stopped: row.text("status")? == CampaignStatus::Stopped.as_str(),
+        stopped: row.text("status")? == CampaignStatus::Stopped.as_str() || row.maybe_int("deleted_at")?.is_some(),
     })
 }
 
@@ -153,7 +159,12 @@ fn contact_state(status: ConversationStatus) -> StoreResult<ContactState> {
     }
 }
 
-pub(super) async fn finish(mut work: Work<'_>, claim: Claim, outcome: Outcome) -> StoreResult<()> {
+pub(super) async fn finish(
+    mut work: Work<'_>,
+    claim: Claim,
+    outcome: Outcome,
+    next: Option<NextAttempt>,
+) -> StoreResult<()> {
     let state = contact_state(outcome.status)?;
     let now = work.now.0;
     let collected = to_json(&outcome.collected)?;
@@ -174,34 +185,13 @@ pub(super) async fn finish(mut work: Work<'_>, claim: Claim, outcome: Outcome) -
         })
         .await?;
     debug_assert_eq!(held.state, AttemptState::Final);
-    contact_states::set(&mut work, held.contact, state, outcome.voicemail).await?;
+    campaign_contacts::set_state(&mut work, &held.contact, state, outcome.voicemail).await?;
+    if let Some(next) = next {
+        waiting::plan_next(&mut work, &held, claim.attempt, next).await?;
+    }
     match held.row.maybe_time("answered_at")? {
         // Nobody spoke: there is nothing to analyse.
         None => Ok(()),
         Some(_) => jobs::add_analysis(&mut work, claim.attempt).await,
     }
-}
-
-/// The queued attempts of campaign `$1`, so asked that their own small index answers.
-const QUEUED: &str = "(SELECT id FROM attempts WHERE campaign = $1 AND state = 'queued' ORDER BY due_at, id)";
-
-/// A stop: queued attempts of contacts that were dialed before end `cancelled`, first ones go without a trace.
-pub(in crate::storage) async fn cancel_waiting(work: &mut Work<'_>, campaign: CampaignId) -> StoreResult<()> {
-    let gone = composed(format!(
-        "DELETE FROM attempts WHERE state = 'queued' AND attempt_no = 1 AND id IN {QUEUED} \
-         RETURNING contact_list, contact_index"
-    ));
-    let gone = gone.bind(campaign.to_string()).fetch_all(&mut *work.conn).await;
-    for row in gone.map_err(unavailable)? {
-        contact_states::set_untried(work, ContactKey::read(&row)?).await?;
-    }
-    let ended = composed(format!(
-        "UPDATE attempts SET state = 'final', status = 'cancelled', ended_at = $2 \
-         WHERE state = 'queued' AND id IN {QUEUED} RETURNING contact_list, contact_index"
-    ));
-    let ended = ended.bind(campaign.to_string()).bind(work.now.0);
-    for row in ended.fetch_all(&mut *work.conn).await.map_err(unavailable)? {
-        contact_states::set(work, ContactKey::read(&row)?, ContactState::Cancelled, false).await?;
-    }
-    Ok(())
 }

@@ -113,7 +113,7 @@ impl Actor for FakeSwitchboard {
                 campaign,
                 command,
                 reply,
-            } => match state.node.note(campaign, command) {
+            } => match state.node.note(campaign, command.clone()) {
                 Mood::Obedient => {
                     let row = state.store.campaign(account, campaign).await;
                     let answer = match row {
@@ -144,12 +144,16 @@ async fn obey(store: &dyn Store, row: &CampaignRow, command: CampaignCommand) ->
         (_, CampaignStatus::Draft) => return Err(CommandError::InvalidTransition(row.status)),
         (CampaignCommand::Pause, _) => CampaignStatus::Paused,
         (CampaignCommand::Stop { .. }, _) => CampaignStatus::Stopped,
+        (CampaignCommand::Schedule(_), _) => CampaignStatus::Waiting,
+        (CampaignCommand::Update(_) | CampaignCommand::Delete, _) => row.status,
     };
     let change = StateChange {
         status,
         active: status == CampaignStatus::Running,
         scheduled: false,
         next_run_at: None,
+        opens_from: None,
+        closes_at: None,
         reason: None,
         cancel_waiting: false,
     };

@@ -28,6 +28,64 @@ pub struct Claim {
     pub epoch: i64,
 }
 
+/// What an attempt is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AttemptKind {
+    /// The contact's first call.
+    First,
+    /// The same call once more, after it did not get through.
+    Retry,
+    /// A further call, planned by the campaign.
+    FollowUp,
+}
+
+impl AttemptKind {
+    /// The spelling in rows.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::Retry => "retry",
+            Self::FollowUp => "follow_up",
+        }
+    }
+}
+
+/// Where an attempt stands among those of its contact: follow-up 0 is the first call; retries count anew in each.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Tries {
+    /// Which follow-up.
+    pub follow_up: i64,
+    /// Which retry of it.
+    pub retry: i64,
+}
+
+impl Tries {
+    /// Of the attempt that follows as `kind`.
+    #[must_use]
+    pub fn next(self, kind: AttemptKind) -> Self {
+        match kind {
+            AttemptKind::First => Self::default(),
+            AttemptKind::Retry => Self {
+                retry: self.retry + 1,
+                ..self
+            },
+            AttemptKind::FollowUp => Self {
+                follow_up: self.follow_up + 1,
+                retry: 0,
+            },
+        }
+    }
+}
+
+/// The attempt that follows one that ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NextAttempt {
+    /// `Retry` or `FollowUp`.
+    pub kind: AttemptKind,
+    /// When it may be dialed.
+    pub due_at: Timestamp,
+}
+
 /// An attempt's stored state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AttemptState {
@@ -92,6 +150,8 @@ pub struct ClaimedAttempt {
     pub contact_index: i64,
     /// Counts from 1 per contact.
     pub attempt_no: i64,
+    /// Where it stands among the contact's attempts.
+    pub tries: Tries,
     /// Who is dialed.
     pub contact: CampaignContact,
     /// The further fields of the account's saved contact with this number, as they are now; empty if there is none.
@@ -117,7 +177,7 @@ pub enum Permit {
         /// New with every permit.
         token: DialToken,
     },
-    /// The campaign no longer runs. The attempt was given back as by [`AttemptStore::release`].
+    /// The campaign no longer runs, or its window closed. The attempt was given back as by [`AttemptStore::release`].
     CampaignNotRunning,
     /// The number is on the do-not-call list: final, `cancelled`, `do-not-call`.
     DoNotCall,
@@ -203,8 +263,12 @@ pub struct Remaining {
 pub struct Orphan {
     /// The proof, with this process as its owner.
     pub claim: Claim,
+    /// Owner of the campaign.
+    pub account: AccountId,
     /// Its campaign.
     pub campaign: CampaignId,
+    /// Where it stands among the contact's attempts.
+    pub tries: Tries,
     /// `Dialing`, `Dialed`, `Answered` or `Unknown`; claimed ones were queued again.
     pub state: AttemptState,
     /// Who was called.
@@ -258,8 +322,9 @@ pub trait AttemptStore: Send + Sync {
     /// The dial's fate is not known; it will be settled. `Fenced`.
     async fn unknown(&self, claim: Claim) -> StoreResult<()>;
 
-    /// The outcome, in one transaction: final state, the contact's state, the analysis job. `Fenced`.
-    async fn finish(&self, claim: Claim, outcome: Outcome) -> StoreResult<()>;
+    /// The outcome, in one transaction: final state, the contact's state, the analysis job, and the next attempt, with
+    /// which the contact stays pending. None is planned for a campaign that was stopped or removed meanwhile. `Fenced`.
+    async fn finish(&self, claim: Claim, outcome: Outcome, next: Option<NextAttempt>) -> StoreResult<()>;
 
     /// What is left to do in a campaign.
     async fn remaining(&self, campaign: CampaignId) -> StoreResult<Remaining>;

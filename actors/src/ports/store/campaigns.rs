@@ -127,6 +127,10 @@ pub struct CampaignRow {
     pub schedule: ScheduleText,
     /// When dialing next begins.
     pub next_run_at: Option<Timestamp>,
+    /// The first opening of the attached schedule, found when it was attached: no window before it counts.
+    pub opens_from: Option<Timestamp>,
+    /// When the window closes in which it runs: no permit is given from then on.
+    pub closes_at: Option<Timestamp>,
     /// Follow-ups.
     pub follow_up: FollowUp,
     /// Calls at once.
@@ -200,11 +204,33 @@ pub struct StateChange {
     pub scheduled: bool,
     /// The new `nextRunAt`.
     pub next_run_at: Option<Timestamp>,
+    /// The new [`CampaignRow::opens_from`].
+    pub opens_from: Option<Timestamp>,
+    /// The new [`CampaignRow::closes_at`].
+    pub closes_at: Option<Timestamp>,
     /// Why, for `failed` and `delayed`.
     pub reason: Option<String>,
     /// Cancel attempts that wait (a stop): their contacts end `cancelled` if they were dialed before, else go back
     /// to `pending` without a conversation.
     pub cancel_waiting: bool,
+}
+
+/// New values of a campaign's fields. None: leave as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CampaignEdit {
+    /// Name.
+    pub name: Option<String>,
+    /// Who dials, attempts that wait included; must belong to the account (checked by the caller).
+    pub agent: Option<AgentId>,
+    /// Schedule texts, all three.
+    pub schedule: Option<ScheduleText>,
+    /// Follow-ups.
+    pub follow_up: Option<FollowUp>,
+    /// Calls at once; an inner none for as many as there are lines.
+    pub max_concurrent_calls: Option<Option<u32>>,
+    /// An import of the same account whose contacts replace the campaign's; it ends with this. Attempts that wait
+    /// are cancelled as by a stop.
+    pub contacts: Option<CampaignId>,
 }
 
 /// Campaigns.
@@ -244,6 +270,19 @@ pub trait CampaignStore: Send + Sync {
 
     /// One guarded UPDATE of the state. `NotFound`, `Stale`.
     async fn change_state(&self, id: CampaignId, version: i64, change: StateChange) -> StoreResult<CampaignRow>;
+
+    /// Fields and state in one guarded commit. `NotFound` (also when the import is gone), `Stale`.
+    async fn update_campaign(
+        &self,
+        id: CampaignId,
+        version: i64,
+        edit: CampaignEdit,
+        change: StateChange,
+    ) -> StoreResult<CampaignRow>;
+
+    /// Takes the campaign out of every read but those of its conversations; attempts that wait are cancelled.
+    /// `NotFound`, `Stale`.
+    async fn delete_campaign(&self, id: CampaignId, version: i64) -> StoreResult<()>;
 
     /// Every campaign of every account that a node must take up at its start: waiting, running, delayed, and active
     /// paused ones.

@@ -7,7 +7,7 @@ use serde_json::Map;
 
 use super::{
     MemoryStore,
-    tables::{AttemptEntry, ContactState, JobEntry, Tables},
+    tables::{AttemptEntry, ContactState, JobEntry, Place, Tables},
 };
 use crate::{
     dial_token::DialToken,
@@ -15,8 +15,8 @@ use crate::{
     ports::{
         carrier::CarrierCallId,
         store::{
-            AttemptState, AttemptStore, Claim, ClaimedAttempt, ConversationStatus, Orphan, Outcome, Permit,
-            PermitRequest, Remaining, StoreError, StoreResult,
+            AttemptState, AttemptStore, Claim, ClaimedAttempt, ConversationStatus, NextAttempt, Orphan, Outcome,
+            Permit, PermitRequest, Remaining, StoreError, StoreResult, Tries,
         },
     },
     time::Timestamp,
@@ -43,42 +43,47 @@ impl Tables {
 
     /// The first attempt of a contact that has none, as a queued row to be claimed at once.
     fn first_attempt(&mut self, campaign: CampaignId, index: usize, now: Timestamp) -> Option<AttemptId> {
-        let entry = self.campaigns.get(&campaign)?;
-        let list = self.lists.get_mut(&entry.list)?;
-        let attempt = AttemptEntry {
-            id: AttemptId::new(),
+        let entry = self.campaigns.get_mut(&campaign)?;
+        let place = Place {
             account: entry.row.account,
             campaign,
             agent: entry.row.agent,
             contact_list: entry.list,
             contact_index: index,
             attempt_no: 1,
-            phone_number: list.contacts.get(index)?.contact.phone_number.clone(),
-            state: AttemptState::Queued,
-            owner: None,
-            epoch: 0,
-            claimed_at: None,
-            due_at: now,
-            dialing_at: None,
-            answered_at: None,
-            ended_at: None,
-            dial_token: None,
-            carrier: None,
-            caller_id: None,
-            carrier_call: None,
-            status: None,
-            error: None,
-            voicemail: false,
-            transferred: false,
-            collected: Default::default(),
-            analysis: None,
-            created_at: now,
+            tries: Tries::default(),
+            phone_number: entry.contacts.get(index)?.contact.phone_number.clone(),
         };
+        let attempt = AttemptEntry::queued(place, now, now);
         let id = attempt.id;
         list.untried.remove(&index);
         self.unfinished.insert(id);
         self.attempts.insert(id, attempt);
         Some(id)
+    }
+
+    /// The attempt after one that ended; its contact is pending again. None in a campaign that was stopped.
+    fn plan_next(&mut self, ended: AttemptId, next: NextAttempt, now: Timestamp) {
+        let Some(entry) = self.attempts.get(&ended) else { return };
+        let (campaign, index) = (entry.campaign, entry.contact_index);
+        if self.is_stopped(campaign) {
+            return;
+        }
+        let place = Place {
+            account: entry.account,
+            campaign,
+            agent: self
+                .visible(campaign)
+                .map_or(entry.agent, |campaign| campaign.row.agent),
+            contact_index: index,
+            attempt_no: entry.attempt_no + 1,
+            tries: entry.tries.next(next.kind),
+            phone_number: entry.phone_number.clone(),
+        };
+        let planned = AttemptEntry::queued(place, next.due_at, now);
+        self.unfinished.insert(planned.id);
+        self.attempts.insert(planned.id, planned);
+        self.set_contact_state(campaign, index, ContactState::Pending);
     }
 
     fn take(&mut self, id: AttemptId, node: NodeId, now: Timestamp) -> Option<ClaimedAttempt> {
@@ -99,7 +104,8 @@ impl Tables {
             agent: entry.agent,
             contact_index: index as i64,
             attempt_no: entry.attempt_no,
-            contact: self.lists.get(&list)?.contacts.get(index)?.contact.clone(),
+            tries: entry.tries,
+            contact: self.campaigns.get(&campaign)?.contacts.get(index)?.contact.clone(),
             saved_extra: Map::new(),
         };
         claimed.contact = self.with_saved(claimed.account, &claimed.contact);
@@ -119,7 +125,9 @@ impl Tables {
                 owner: node,
                 epoch: entry.epoch,
             },
+            account: entry.account,
             campaign: entry.campaign,
+            tries: entry.tries,
             state: entry.state,
             phone_number: entry.phone_number.clone(),
             carrier: entry.carrier.clone()?,
@@ -129,11 +137,11 @@ impl Tables {
     }
 
     /// Why a claimed attempt may not be sent, if it may not.
-    fn refusal(&self, entry: &AttemptEntry, request: &PermitRequest) -> Option<Permit> {
+    fn refusal(&self, entry: &AttemptEntry, request: &PermitRequest, now: Timestamp) -> Option<Permit> {
         let number = &entry.phone_number;
         let mut open = self.unfinished.iter().filter_map(|id| self.attempts.get(id));
         let prefixes = &mut request.restricted_prefixes.iter();
-        if !self.is_running(entry.campaign) {
+        if !self.is_running(entry.campaign, now) {
             Some(Permit::CampaignNotRunning)
         } else if self.do_not_call.contains(&(entry.account, number.clone())) {
             Some(Permit::DoNotCall)
@@ -207,10 +215,10 @@ impl AttemptStore for MemoryStore {
 
     async fn claim(&self, node: NodeId, campaign: CampaignId, limit: i64) -> StoreResult<Vec<ClaimedAttempt>> {
         let mut tables = self.open()?;
-        if !tables.is_running(campaign) {
+        let now = self.now();
+        if !tables.is_running(campaign, now) {
             return Ok(Vec::new());
         }
-        let now = self.now();
         let limit = usize::try_from(limit).unwrap_or(0);
         let mut ids = tables.due(campaign, now);
         ids.truncate(limit);
@@ -260,7 +268,7 @@ impl AttemptStore for MemoryStore {
             return Err(StoreError::Fenced);
         }
         let entry = tables.attempts.get(&claim.attempt).ok_or(StoreError::Fenced)?;
-        if let Some(refusal) = tables.refusal(entry, &request) {
+        if let Some(refusal) = tables.refusal(entry, &request, now) {
             tables.refuse(claim.attempt, &refusal, now);
             return Ok(refusal);
         }
@@ -334,7 +342,7 @@ impl AttemptStore for MemoryStore {
         Ok(())
     }
 
-    async fn finish(&self, claim: Claim, outcome: Outcome) -> StoreResult<()> {
+    async fn finish(&self, claim: Claim, outcome: Outcome, next: Option<NextAttempt>) -> StoreResult<()> {
         let mut tables = self.open()?;
         let now = self.now();
         let state = contact_state(outcome.status)?;
@@ -359,6 +367,9 @@ impl AttemptStore for MemoryStore {
                 tries: 0,
             };
             tables.jobs.insert(JobId::new(), job);
+        }
+        if let Some(next) = next {
+            tables.plan_next(claim.attempt, next, now);
         }
         Ok(())
     }

@@ -11,8 +11,8 @@ use super::{
 use crate::{
     id::{AccountId, AttemptId, CampaignId},
     ports::store::{
-        Account, AttemptState, CREATED, CampaignContact, CampaignFilter, CampaignRow, CampaignStatus, CampaignStore,
-        KeyTicket, NewCampaign, Progress, StateChange, StoreError, StoreResult,
+        Account, AttemptState, CampaignContact, CampaignEdit, CampaignFilter, CampaignRow, CampaignStatus,
+        CampaignStore, NewCampaign, Progress, StateChange, StoreError, StoreResult,
     },
     time::Timestamp,
 };
@@ -65,6 +65,73 @@ impl Tables {
     }
 }
 
+impl Tables {
+    fn require_version(&self, id: CampaignId, version: i64) -> StoreResult<()> {
+        if self.visible(id)?.row.version == version {
+            Ok(())
+        } else {
+            Err(StoreError::Stale)
+        }
+    }
+
+    fn change(
+        &mut self,
+        id: CampaignId,
+        version: i64,
+        change: StateChange,
+        now: Timestamp,
+    ) -> StoreResult<CampaignRow> {
+        self.require_version(id, version)?;
+        if change.cancel_waiting {
+            self.cancel_waiting(id, now);
+        }
+        let entry = self.campaigns.get_mut(&id).ok_or(StoreError::NotFound)?;
+        let row = &mut entry.row;
+        row.status = change.status;
+        row.active = change.active;
+        row.scheduled = change.scheduled;
+        row.next_run_at = change.next_run_at;
+        row.opens_from = change.opens_from;
+        row.closes_at = change.closes_at;
+        row.reason = change.reason;
+        row.version += 1;
+        row.updated_at = now;
+        Ok(entry.read())
+    }
+
+    /// The campaign gets the contacts of an import of its account, which ends.
+    fn replace_contacts(&mut self, id: CampaignId, import: CampaignId, now: Timestamp) -> StoreResult<()> {
+        let account = self.visible(id)?.row.account;
+        let source = self.campaigns.get(&import);
+        source
+            .filter(|source| source.importing && source.row.account == account)
+            .ok_or(StoreError::NotFound)?;
+        self.cancel_waiting(id, now);
+        let source = self.campaigns.remove(&import).ok_or(StoreError::NotFound)?;
+        let entry = self.campaigns.get_mut(&id).ok_or(StoreError::NotFound)?;
+        entry.contacts = source.contacts;
+        entry.untried = source.untried;
+        Ok(())
+    }
+
+    fn edit(&mut self, id: CampaignId, edit: CampaignEdit) -> StoreResult<()> {
+        let entry = self.campaigns.get_mut(&id).ok_or(StoreError::NotFound)?;
+        let row = &mut entry.row;
+        row.name = edit.name.unwrap_or_else(|| std::mem::take(&mut row.name));
+        row.agent = edit.agent.unwrap_or(row.agent);
+        row.schedule = edit.schedule.unwrap_or_else(|| std::mem::take(&mut row.schedule));
+        row.follow_up = edit.follow_up.unwrap_or_else(|| std::mem::take(&mut row.follow_up));
+        row.max_concurrent_calls = edit.max_concurrent_calls.unwrap_or(row.max_concurrent_calls);
+        let agent = row.agent;
+        for attempt in self.attempts.values_mut() {
+            if attempt.campaign == id && attempt.state == AttemptState::Queued {
+                attempt.agent = agent;
+            }
+        }
+        Ok(())
+    }
+}
+
 fn new_row(account: AccountId, new: NewCampaign, now: Timestamp) -> CampaignRow {
     CampaignRow {
         id: CampaignId::new(),
@@ -77,6 +144,8 @@ fn new_row(account: AccountId, new: NewCampaign, now: Timestamp) -> CampaignRow 
         scheduled: false,
         schedule: new.schedule,
         next_run_at: None,
+        opens_from: None,
+        closes_at: None,
         follow_up: new.follow_up,
         max_concurrent_calls: new.max_concurrent_calls,
         contact_count: 0,
@@ -107,7 +176,9 @@ impl CampaignStore for MemoryStore {
         let entry = CampaignEntry {
             row,
             importing: true,
-            list: rand::random_range(1..=i64::MAX),
+            deleted: false,
+            contacts: Vec::new(),
+            untried: Default::default(),
         };
         tables.lists.insert(entry.list, ContactList::default());
         tables.campaigns.insert(id, entry);
@@ -205,7 +276,10 @@ impl CampaignStore for MemoryStore {
 
     async fn campaigns(&self, account: AccountId, filter: CampaignFilter, limit: i64) -> StoreResult<Vec<CampaignRow>> {
         let tables = self.open()?;
-        let visible = tables.campaigns.values().filter(|entry| !entry.importing);
+        let visible = tables
+            .campaigns
+            .values()
+            .filter(|entry| !entry.importing && !entry.deleted);
         let mut rows: Vec<CampaignRow> = visible
             .filter(|entry| entry.row.account == account && passes(&filter, &entry.row))
             .map(|entry| tables.row(entry))
@@ -216,24 +290,35 @@ impl CampaignStore for MemoryStore {
     }
 
     async fn change_state(&self, id: CampaignId, version: i64, change: StateChange) -> StoreResult<CampaignRow> {
+        self.open()?.change(id, version, change, self.now())
+    }
+
+    async fn update_campaign(
+        &self,
+        id: CampaignId,
+        version: i64,
+        edit: CampaignEdit,
+        change: StateChange,
+    ) -> StoreResult<CampaignRow> {
         let mut tables = self.open()?;
-        if tables.visible(id)?.row.version != version {
-            return Err(StoreError::Stale);
-        }
+        tables.require_version(id, version)?;
         let now = self.now();
-        if change.cancel_waiting {
-            tables.cancel_waiting(id, now);
+        if let Some(import) = edit.contacts {
+            tables.replace_contacts(id, import, now)?;
         }
+        tables.edit(id, edit)?;
+        tables.change(id, version, change, now)
+    }
+
+    async fn delete_campaign(&self, id: CampaignId, version: i64) -> StoreResult<()> {
+        let mut tables = self.open()?;
+        tables.require_version(id, version)?;
+        tables.cancel_waiting(id, self.now());
         let entry = tables.campaigns.get_mut(&id).ok_or(StoreError::NotFound)?;
-        let row = &mut entry.row;
-        row.status = change.status;
-        row.active = change.active;
-        row.scheduled = change.scheduled;
-        row.next_run_at = change.next_run_at;
-        row.reason = change.reason;
-        row.version += 1;
-        row.updated_at = now;
-        Ok(tables.row(tables.visible(id)?))
+        entry.deleted = true;
+        entry.row.active = false;
+        entry.row.version += 1;
+        Ok(())
     }
 
     async fn active_campaigns(&self) -> StoreResult<Vec<CampaignRow>> {
@@ -245,7 +330,10 @@ impl CampaignStore for MemoryStore {
                 false
             }
         };
-        let visible = tables.campaigns.values().filter(|entry| !entry.importing);
+        let visible = tables
+            .campaigns
+            .values()
+            .filter(|entry| !entry.importing && !entry.deleted);
         let mut rows: Vec<CampaignRow> = visible
             .filter(|entry| taken_up(&entry.row))
             .map(|entry| tables.row(entry))

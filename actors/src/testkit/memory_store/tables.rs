@@ -11,7 +11,7 @@ use crate::{
         carrier::CarrierCallId,
         store::{
             Account, AgentRow, Analysis, AttemptState, CampaignContact, CampaignRow, CampaignStatus, Claim, ContactRow,
-            ConversationStatus, DocumentRow, EventFact, StoreError, StoreResult, StoredApiKey, TurnFact,
+            ConversationStatus, EventFact, StoreError, StoreResult, StoredApiKey, Tries, TurnFact,
         },
     },
     time::Timestamp,
@@ -63,12 +63,7 @@ pub(super) struct KeyEntry {
 pub(super) struct CampaignEntry {
     pub(super) row: CampaignRow,
     pub(super) importing: bool,
-    pub(super) list: i64,
-}
-
-/// The contacts of an import, which a campaign points at.
-#[derive(Default)]
-pub(super) struct ContactList {
+    pub(super) deleted: bool,
     pub(super) contacts: Vec<ContactEntry>,
     /// Indexes of contacts without an attempt.
     pub(super) untried: BTreeSet<usize>,
@@ -98,6 +93,7 @@ pub(super) struct AttemptEntry {
     pub(super) contact_list: i64,
     pub(super) contact_index: usize,
     pub(super) attempt_no: i64,
+    pub(super) tries: Tries,
     pub(super) phone_number: PhoneNumber,
     pub(super) state: AttemptState,
     pub(super) owner: Option<NodeId>,
@@ -121,7 +117,51 @@ pub(super) struct AttemptEntry {
     pub(super) created_at: Timestamp,
 }
 
+/// What an attempt is of.
+pub(super) struct Place {
+    pub(super) account: AccountId,
+    pub(super) campaign: CampaignId,
+    pub(super) agent: AgentId,
+    pub(super) contact_index: usize,
+    pub(super) attempt_no: i64,
+    pub(super) tries: Tries,
+    pub(super) phone_number: PhoneNumber,
+}
+
 impl AttemptEntry {
+    /// One that waits for its time.
+    pub(super) fn queued(of: Place, due_at: Timestamp, now: Timestamp) -> Self {
+        Self {
+            id: AttemptId::new(),
+            account: of.account,
+            campaign: of.campaign,
+            agent: of.agent,
+            contact_index: of.contact_index,
+            attempt_no: of.attempt_no,
+            tries: of.tries,
+            phone_number: of.phone_number,
+            state: AttemptState::Queued,
+            owner: None,
+            epoch: 0,
+            claimed_at: None,
+            due_at,
+            dialing_at: None,
+            answered_at: None,
+            ended_at: None,
+            dial_token: None,
+            carrier: None,
+            caller_id: None,
+            carrier_call: None,
+            status: None,
+            error: None,
+            voicemail: false,
+            transferred: false,
+            collected: BTreeMap::new(),
+            analysis: None,
+            created_at: now,
+        }
+    }
+
     /// The permit was given and the attempt is not over: its number is taken.
     pub(super) fn is_sent(&self) -> bool {
         match self.state {
@@ -158,18 +198,24 @@ impl Tables {
 
     /// A campaign that readers see.
     pub(super) fn visible(&self, id: CampaignId) -> StoreResult<&CampaignEntry> {
-        let entry = self.campaigns.get(&id).filter(|entry| !entry.importing);
+        let entry = self
+            .campaigns
+            .get(&id)
+            .filter(|entry| !entry.importing && !entry.deleted);
         entry.ok_or(StoreError::NotFound)
     }
 
-    pub(super) fn is_running(&self, id: CampaignId) -> bool {
-        self.visible(id)
-            .is_ok_and(|entry| entry.row.status == CampaignStatus::Running)
+    /// It runs, and its window is open.
+    pub(super) fn is_running(&self, id: CampaignId, now: Timestamp) -> bool {
+        self.visible(id).is_ok_and(|entry| {
+            entry.row.status == CampaignStatus::Running && entry.row.closes_at.is_none_or(|closes_at| now < closes_at)
+        })
     }
 
+    /// It was stopped or removed: nothing of it waits.
     pub(super) fn is_stopped(&self, id: CampaignId) -> bool {
         self.visible(id)
-            .is_ok_and(|entry| entry.row.status == CampaignStatus::Stopped)
+            .map_or(true, |entry| entry.row.status == CampaignStatus::Stopped)
     }
 
     /// The attempt behind a claim that still holds and is not over.

@@ -181,7 +181,7 @@ pub async fn a_claim_is_fenced_by_owner_and_epoch(fixture: Fixture) {
         assert_eq!(scene.store.answered(forged).await, fenced);
         assert_eq!(scene.store.unknown(forged).await, fenced);
         let outcome = outcome(ConversationStatus::Failed);
-        assert_eq!(scene.store.finish(forged, outcome).await, fenced);
+        assert_eq!(scene.store.finish(forged, outcome, None).await, fenced);
         assert_eq!(scene.store.release(&[forged]).await, Ok(()));
     }
     assert_eq!(scene.store.conversation(scene.account, claim.attempt).await, before);
@@ -199,7 +199,7 @@ pub async fn a_finished_attempt_takes_no_further_write(fixture: Fixture) {
     assert_eq!(scene.store.answered(claim).await, fenced);
     assert_eq!(scene.store.unknown(claim).await, fenced);
     let again = outcome(ConversationStatus::Failed);
-    assert_eq!(scene.store.finish(claim, again).await, fenced);
+    assert_eq!(scene.store.finish(claim, again, None).await, fenced);
     scene.store.release(&[claim]).await.unwrap();
     assert_eq!(scene.store.conversation(scene.account, claim.attempt).await, before);
 }
@@ -234,7 +234,7 @@ pub async fn the_state_only_moves_forward(fixture: Fixture) {
     store.dialed(claim, &CarrierCallId("c2".to_owned())).await.unwrap();
     store.answered(claim).await.unwrap();
     for status in [ConversationStatus::InProgress, ConversationStatus::Scheduled] {
-        let wrong = store.finish(claim, outcome(status)).await;
+        let wrong = store.finish(claim, outcome(status), None).await;
         assert!(matches!(wrong, Err(StoreError::Damaged(_))), "{wrong:?}");
     }
 }
@@ -297,16 +297,16 @@ pub async fn progress_and_remaining_add_up(fixture: Fixture) {
         voicemail: true,
         ..outcome(ConversationStatus::Completed)
     };
-    scene.store.finish(machine, voicemail).await.unwrap();
+    scene.store.finish(machine, voicemail, None).await.unwrap();
     let busy = scene.dialing(campaign).await;
     scene
         .store
-        .finish(busy, outcome(ConversationStatus::Failed))
+        .finish(busy, outcome(ConversationStatus::Failed), None)
         .await
         .unwrap();
     let given_up = scene.claim_one(campaign).await;
     let cancelled = outcome(ConversationStatus::Cancelled);
-    scene.store.finish(given_up, cancelled).await.unwrap();
+    scene.store.finish(given_up, cancelled, None).await.unwrap();
     let lost = scene.dialing(campaign).await;
     scene.store.unknown(lost).await.unwrap();
     scene.claim_one(campaign).await;
@@ -352,7 +352,7 @@ pub async fn a_stop_cancels_what_waits(fixture: Fixture) {
     assert_eq!((progress.pending, progress.in_progress, progress.cancelled), (2, 1, 0));
     // Calls in progress end by themselves.
     let done = outcome(ConversationStatus::Completed);
-    scene.store.finish(calling, done).await.unwrap();
+    scene.store.finish(calling, done, None).await.unwrap();
     scene.turn(campaign, CampaignStatus::Running).await;
     let indexes: Vec<_> = scene.claim(campaign, 9).await.iter().map(|a| a.contact_index).collect();
     assert_eq!(indexes, [0, 2]);

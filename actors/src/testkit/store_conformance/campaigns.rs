@@ -171,6 +171,8 @@ pub async fn a_change_of_state_needs_the_present_version(fixture: Fixture) {
         active: true,
         scheduled: true,
         next_run_at: Some(Timestamp(77)),
+        opens_from: None,
+        closes_at: None,
         reason: Some("no line free".to_owned()),
         cancel_waiting: false,
     };

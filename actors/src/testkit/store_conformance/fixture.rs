@@ -126,6 +126,8 @@ pub fn change(status: CampaignStatus) -> StateChange {
         active: status == CampaignStatus::Running,
         scheduled: false,
         next_run_at: None,
+        opens_from: None,
+        closes_at: None,
         reason: None,
         cancel_waiting: status == CampaignStatus::Stopped,
     }
@@ -223,7 +225,7 @@ impl Scene {
         self.store.answered(claim).await.unwrap();
         self.clock.advance(Duration::from_secs(seconds));
         let outcome = outcome(ConversationStatus::Completed);
-        self.store.finish(claim, outcome).await.unwrap();
+        self.store.finish(claim, outcome, None).await.unwrap();
         claim
     }
 }

@@ -38,7 +38,10 @@ pub async fn orphans_go_to_the_new_node(fixture: Fixture) {
     let unknown = scene.dialing(campaign).await;
     store.unknown(unknown).await.unwrap();
     let done = scene.dialing(campaign).await;
-    store.finish(done, outcome(ConversationStatus::Failed)).await.unwrap();
+    store
+        .finish(done, outcome(ConversationStatus::Failed), None)
+        .await
+        .unwrap();
     assert_eq!(store.take_orphans(scene.node).await, Ok(vec![]));
 
     let heir = Scene {
@@ -60,6 +63,8 @@ pub async fn orphans_go_to_the_new_node(fixture: Fixture) {
         claim.epoch += 1;
         Orphan {
             claim,
+            account: scene.account,
+            tries: Default::default(),
             campaign,
             state,
             phone_number: number(index),
@@ -74,14 +79,14 @@ pub async fn orphans_go_to_the_new_node(fixture: Fixture) {
 
     // The dead node is fenced, also for what went back to the queue.
     for claim in [claimed, dialing, dialed, answered, unknown] {
-        let late = store.finish(claim, outcome(ConversationStatus::Completed)).await;
+        let late = store.finish(claim, outcome(ConversationStatus::Completed), None).await;
         assert_eq!(late, Err(StoreError::Fenced));
         assert_eq!(scene.permit(claim).await, Err(StoreError::Fenced));
     }
     assert_eq!(heir.claim(campaign, 9).await[0].contact_index, 0);
     for orphan in orphans {
         let settled = outcome(ConversationStatus::Failed);
-        store.finish(orphan.claim, settled).await.unwrap();
+        store.finish(orphan.claim, settled, None).await.unwrap();
     }
     assert_eq!(store.progress(campaign).await.unwrap().failed, 5);
 }

@@ -119,7 +119,7 @@ pub async fn a_number_is_called_by_one_attempt_at_a_time(fixture: Fixture) {
     assert_eq!(scene.permit(second).await, Ok(Permit::NumberBusy));
     scene
         .store
-        .finish(first, outcome(ConversationStatus::Failed))
+        .finish(first, outcome(ConversationStatus::Failed), None)
         .await
         .unwrap();
     scene.clock.advance(Duration::from_secs(30));
@@ -157,7 +157,7 @@ pub async fn the_dial_token_lasts_as_long_as_the_call(fixture: Fixture) {
     assert_eq!(scene.store.dial_token(claim.attempt).await, Ok(token));
     scene
         .store
-        .finish(claim, outcome(ConversationStatus::Failed))
+        .finish(claim, outcome(ConversationStatus::Failed), None)
         .await
         .unwrap();
     assert_eq!(scene.store.dial_token(claim.attempt).await, Err(StoreError::NotFound));

@@ -132,7 +132,7 @@ pub async fn a_conversation_follows_its_attempt(fixture: Fixture) {
         transferred: true,
         collected: BTreeMap::from([("größe".to_owned(), "\"4\"\n2".to_owned())]),
     };
-    scene.store.finish(claim, end.clone()).await.unwrap();
+    scene.store.finish(claim, end.clone(), None).await.unwrap();
     expected.status = end.status;
     expected.error = end.error;
     (expected.voicemail, expected.transferred) = (true, true);
@@ -175,7 +175,7 @@ pub async fn conversations_are_filtered(fixture: Fixture) {
     let busy = scene.dialing(one).await; // starts at 30
     scene
         .store
-        .finish(busy, outcome(ConversationStatus::Failed))
+        .finish(busy, outcome(ConversationStatus::Failed), None)
         .await
         .unwrap();
     all.push(busy.attempt);
@@ -299,7 +299,7 @@ pub async fn an_answered_call_is_analysed_once(fixture: Fixture) {
     let busy = scene.dialing(campaign).await;
     scene
         .store
-        .finish(busy, outcome(ConversationStatus::Failed))
+        .finish(busy, outcome(ConversationStatus::Failed), None)
         .await
         .unwrap();
     assert_eq!(scene.store.due_analyses(10).await, Ok(vec![]));

@@ -100,6 +100,8 @@ slowly! {
         progress(id: CampaignId) -> Progress;
         campaigns(account: AccountId, filter: CampaignFilter, limit: i64) -> Vec<CampaignRow>;
         change_state(id: CampaignId, version: i64, change: StateChange) -> CampaignRow;
+        update_campaign(id: CampaignId, version: i64, edit: CampaignEdit, change: StateChange) -> CampaignRow;
+        delete_campaign(id: CampaignId, version: i64) -> ();
         active_campaigns() -> Vec<CampaignRow>;
         account(id: AccountId) -> Account;
     }
@@ -122,7 +124,7 @@ slowly! {
         dialed(claim: Claim, call: &CarrierCallId) -> ();
         answered(claim: Claim) -> ();
         unknown(claim: Claim) -> ();
-        finish(claim: Claim, outcome: Outcome) -> ();
+        finish(claim: Claim, outcome: Outcome, next: Option<NextAttempt>) -> ();
         remaining(campaign: CampaignId) -> Remaining;
         dial_token(attempt: AttemptId) -> DialToken;
     }

@@ -1,0 +1,78 @@
+//! Attempts that wait for their time: planned with an outcome, handed to another agent, cancelled by a stop.
+
+use actors::{
+    id::{AgentId, AttemptId, CampaignId},
+    ports::store::{NextAttempt, StoreResult},
+};
+
+use super::{
+    guard::{self, Held, contact_key},
+    steps,
+};
+use crate::storage::{
+    Work,
+    campaign_contacts::{self, ContactState},
+    rows::{affected, composed, unavailable},
+};
+
+/// The attempt after `ended`; its contact is pending again. None in a campaign that was stopped meanwhile.
+pub(super) async fn plan_next(work: &mut Work<'_>, ended: &Held, id: AttemptId, next: NextAttempt) -> StoreResult<()> {
+    if steps::standing(work, id).await?.stopped {
+        return Ok(());
+    }
+    let tries = guard::tries(&ended.row)?.next(next.kind);
+    // The agent is the one the campaign has now.
+    let insert = sqlx::query(
+        "INSERT INTO attempts (id, account, agent, campaign, contact_index, attempt_no, follow_up_no, retry_no, kind, \
+         phone_number, state, epoch, due_at, started_at, status, voicemail, transferred, collected, created_at) \
+         SELECT $2, a.account, c.agent, a.campaign, a.contact_index, a.attempt_no + 1, $3, $4, $5, a.phone_number, \
+         'queued', 0, $6, $6, 'scheduled', 0, 0, '{}', $7 FROM attempts a JOIN campaigns c ON c.id = a.campaign \
+         WHERE a.id = $1",
+    )
+    .bind(id.to_string())
+    .bind(AttemptId::new().to_string())
+    .bind(tries.follow_up)
+    .bind(tries.retry)
+    .bind(next.kind.as_str())
+    .bind(next.due_at.0)
+    .bind(work.now.0);
+    affected(insert, work.conn).await?;
+    campaign_contacts::add_attempt(work, &ended.contact).await
+}
+
+/// What waits is called by another agent.
+pub(in crate::storage) async fn hand_waiting_to(
+    work: &mut Work<'_>,
+    campaign: CampaignId,
+    agent: AgentId,
+) -> StoreResult<()> {
+    let update = composed(format!(
+        "UPDATE attempts SET agent = $2 WHERE state = 'queued' AND id IN {QUEUED}"
+    ));
+    let update = update.bind(campaign.to_string()).bind(agent.to_string());
+    affected(update, work.conn).await.map(drop)
+}
+
+/// The queued attempts of campaign `$1`, so asked that their own small index answers.
+const QUEUED: &str = "(SELECT id FROM attempts WHERE campaign = $1 AND state = 'queued' ORDER BY due_at, id)";
+
+/// A stop: queued attempts of contacts that were dialed before end `cancelled`, first ones go without a trace.
+pub(in crate::storage) async fn cancel_waiting(work: &mut Work<'_>, campaign: CampaignId) -> StoreResult<()> {
+    let gone = composed(format!(
+        "DELETE FROM attempts WHERE state = 'queued' AND attempt_no = 1 AND id IN {QUEUED} \
+         RETURNING campaign, contact_index"
+    ));
+    let gone = gone.bind(campaign.to_string()).fetch_all(&mut *work.conn).await;
+    for row in gone.map_err(unavailable)? {
+        campaign_contacts::set_untried(work, &contact_key(&row)?).await?;
+    }
+    let ended = composed(format!(
+        "UPDATE attempts SET state = 'final', status = 'cancelled', ended_at = $2 \
+         WHERE state = 'queued' AND id IN {QUEUED} RETURNING campaign, contact_index"
+    ));
+    let ended = ended.bind(campaign.to_string()).bind(work.now.0);
+    for row in ended.fetch_all(&mut *work.conn).await.map_err(unavailable)? {
+        campaign_contacts::set_state(work, &contact_key(&row)?, ContactState::Cancelled, false).await?;
+    }
+    Ok(())
+}
