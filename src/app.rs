@@ -26,9 +26,11 @@ use tokio::{
 };
 
 use crate::{
+    address_policy::{AddressPolicy, SystemResolver},
     analysis_worker,
     carriers::{self, CarrierDoor, simulated::SimulatedCarrier},
     config::ServeConfig,
+    documents::{DocumentSettings, Documents, extract::this_program},
     exchange::{Exchange, ExchangeHandle, ExchangeSettings},
     recordings::WavRecordings,
     rest::{self, RestState},
@@ -105,7 +107,7 @@ impl App {
         let (mut server, mut tasks) = (JoinSet::new(), JoinSet::new());
         let spool_dir = config.storage.data_dir.join("spool");
         std::fs::create_dir_all(&spool_dir).map_err(|e| format!("cannot use {}: {e}", spool_dir.display()))?;
-        let router = router(&config, spool_dir, store.clone(), node.clone(), stopped.clone());
+        let router = router(&config, spool_dir, store.clone(), node.clone())?;
         let limits = ServerLimits {
             shutdown_grace: LAST_ANSWERS,
             ..ServerLimits::default()
@@ -209,32 +211,44 @@ fn recordings(config: &ServeConfig) -> Result<WavRecordings, StartError> {
         .map_err(|e| format!("cannot use {} for recordings: {e}", folder.display()).into())
 }
 
+fn documents(address_policy: &AddressPolicy) -> Result<Documents, StartError> {
+    let settings = DocumentSettings {
+        policy: address_policy.clone(),
+        resolver: Arc::new(SystemResolver),
+        program: this_program().map_err(|e| format!("cannot find this program's own file: {e}"))?,
+    };
+    Ok(Documents::new(settings)?)
+}
+
 fn router(
     config: &ServeConfig,
     spool_dir: PathBuf,
     store: Arc<dyn Store>,
     node: Arc<NodeHandle>,
-    stopping: watch::Receiver<bool>,
-) -> Router {
+) -> Result<Router, StartError> {
     let switchboard = node.switchboard.clone();
+    let address_policy = if config.allow_private_urls {
+        AddressPolicy::everything()
+    } else {
+        AddressPolicy::public_only()
+    };
     let rest = rest::router(RestState {
         store,
         switchboard: switchboard.clone(),
         carrier_is_simulated: config.carrier == "simulated",
         readiness: Arc::new(readiness),
         spool_dir,
-        upload_seats: rest::upload_seats(),
-        event_seats: rest::event_seats(),
-        stopping,
+        documents: Arc::new(documents(&address_policy)?),
+        address_policy,
     });
     let metrics = get(move || {
         let node = node.clone();
         async move { render_metrics(&node).await }
     });
-    rest.merge(carriers::router(CarrierDoor::new(switchboard)))
-        .merge(rest::openapi::docs_router())
+    Ok(rest
+        .merge(carriers::router(CarrierDoor::new(switchboard)))
         .route("/metrics", metrics)
-        .layer(middleware::from_fn(telemetry::measure))
+        .layer(middleware::from_fn(telemetry::measure)))
 }
 
 /// Whether this build has what an agent asks for.

@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::{
     config::{ServeConfig, StorageConfig},
+    documents::extract::child::ExtractArgs,
     telemetry::LogFormat,
 };
 
@@ -41,8 +42,9 @@ pub enum Command {
     /// Make accounts and keys
     #[command(subcommand)]
     Account(AccountCommand),
-    /// Print the API's description (OpenAPI 3.1)
-    Openapi,
+    /// Read one document, started by the service
+    #[command(hide = true)]
+    Extract(ExtractArgs),
 }
 
 /// `ringback demo`.

@@ -59,6 +59,10 @@ pub struct ServeConfig {
     #[arg(long, env = "RINGBACK_FIXED_PAUSE_MS", value_parser = clap::value_parser!(u64).range(50..=5_000))]
     pub fixed_pause_ms: Option<u64>,
 
+    /// Lets documents be fetched from, and webhooks go to, addresses that are not public
+    #[arg(long, env = "RINGBACK_ALLOW_PRIVATE_URLS", value_parser = clap::builder::BoolishValueParser::new())]
+    pub allow_private_urls: bool,
+
     /// Seconds calls in progress get to end after SIGTERM [default: as long as the longest call may last, and a minute]
     #[arg(long, env = "RINGBACK_DRAIN_SECONDS", default_value_t = LONGEST_DRAIN_SECONDS, hide_default_value = true)]
     pub drain_seconds: u64,

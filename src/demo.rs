@@ -135,6 +135,7 @@ fn config(folder: &Path) -> ServeConfig {
         calls_per_second: 10.0,
         ring_timeout_seconds: 12,
         fixed_pause_ms: None,
+        allow_private_urls: false,
         drain_seconds: 0,
     }
 }

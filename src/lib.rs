@@ -3,6 +3,7 @@
 //! Doors and adapters: all that touches network or disk. The domain lives in `actors`, the audio in `media`.
 
 pub mod accounts;
+pub mod address_policy;
 pub mod analysis_worker;
 pub mod api_client;
 pub mod api_key;
@@ -12,6 +13,7 @@ pub mod carriers;
 pub mod cli;
 pub mod config;
 pub mod demo;
+pub mod documents;
 pub mod exchange;
 pub mod http_client;
 pub mod recordings;

@@ -11,6 +11,7 @@ use ringback::{
     cli::{AccountArgs, AccountCommand, Cli, Command, PhonesArgs},
     config::ServeConfig,
     demo,
+    documents::extract::child,
     exchange::{ExchangeSettings, run_phones},
     http_client, rest,
     storage::SqlStore,
@@ -26,6 +27,10 @@ type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    if let Command::Extract(args) = &cli.command {
+        // Before there is anything that a document could reach.
+        return child::run(args);
+    }
     http_client::install_cryptography();
     let quiet = !matches!(cli.command, Command::Serve(_) | Command::Phones(_));
     telemetry::init_logs(cli.log_format, if quiet { "warn" } else { "info" });
@@ -50,7 +55,7 @@ async fn run(command: Command) -> Result<ExitCode, AnyError> {
         Command::Phones(args) => phones(args).await,
         Command::Bench(command) => bench::run(command).await,
         Command::Account(command) => account(command).await,
-        Command::Openapi => openapi(),
+        Command::Extract(args) => Ok(child::run(&args)),
     }
 }
 

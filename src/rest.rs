@@ -1,5 +1,6 @@
 //! The REST API: one line per route. The contract's envelope lies around all of it.
 
+mod agent_references;
 mod agents;
 mod auth;
 mod body;
@@ -14,7 +15,7 @@ mod envelope;
 mod error;
 mod fields;
 mod health;
-mod idempotency;
+mod knowledge_base;
 mod me;
 pub mod openapi;
 mod path_id;
@@ -25,6 +26,7 @@ mod strict_json;
 
 use std::{path::PathBuf, sync::Arc};
 
+use crate::{address_policy::AddressPolicy, documents::Documents};
 use actors::{agent::Agent, node::Sibling, ports::store::Store, switchboard::SwitchboardMessage};
 use axum::{
     Router,
@@ -52,22 +54,10 @@ pub struct RestState {
     pub readiness: Readiness,
     /// Where uploads wait on disk while they are checked.
     pub spool_dir: PathBuf,
-    /// Uploads at once: each takes disk and a thread that checks it.
-    pub upload_seats: Seats,
-    /// Event streams at once: each looks at the database every second.
-    pub event_seats: Seats,
-    /// True from when streams are to end, because the service does.
-    pub stopping: watch::Receiver<bool>,
-}
-
-/// What [`RestState::upload_seats`] should be.
-pub fn upload_seats() -> Seats {
-    Seats::new(4, 16)
-}
-
-/// What [`RestState::event_seats`] should be.
-pub fn event_seats() -> Seats {
-    Seats::new(50, 1_000)
+    /// Makes documents into text.
+    pub documents: Arc<Documents>,
+    /// Which addresses a client may have us connect to.
+    pub address_policy: AddressPolicy,
 }
 
 /// The whole API below `/public`. Has a fallback of its own: routers merged with it must have none.
@@ -114,6 +104,7 @@ pub fn routes(state: RestState) -> Router {
         .route("/public/v1/campaigns/{campaignId}/launch", post(campaigns::launch))
         .route("/public/v1/campaigns/{campaignId}/pause", post(campaigns::pause))
         .route("/public/v1/campaigns/{campaignId}/stop", post(campaigns::stop))
+        .merge(knowledge_base::routes())
         .route("/public/v1/conversations", get(conversations::list))
         .route("/public/v1/conversations/{conversationId}", get(conversations::show))
         .route_layer(middleware::from_fn_with_state(state.clone(), auth::require_key));

@@ -3,16 +3,12 @@
 use actors::{
     agent::{self, Problem},
     id::AgentId,
-    ports::store::{Account, AgentRow, KeyTicket, Store, StoreError},
-};
-use axum::{
-    extract::State,
-    response::{IntoResponse, Response},
+    ports::store::{Account, AgentRow, StoreError},
 };
 use serde_json::{Map, Value, json};
 
 use super::{
-    RestState,
+    RestState, agent_references,
     auth::Caller,
     body::JsonObject,
     envelope::Reply,
@@ -54,12 +50,9 @@ async fn make(
     ticket: Option<&KeyTicket>,
 ) -> ApiResult<AgentRow> {
     let document = agent::validate_create(&Value::Object(body)).map_err(ApiError::Invalid)?;
-    check_references(&*state.store, account, &document).await?;
-    Ok(state.store.create_agent(account.id, document, ticket).await?)
-}
-
-fn created(row: &AgentRow) -> Reply {
-    Reply::created(json!({ "agentId": row.id }))
+    check_references(&state, &account, &document).await?;
+    let row = state.store.create_agent(account.id, document).await?;
+    Ok(Reply::created(json!({ "agentId": row.id })))
 }
 
 /// `GET /public/v1/agents/{agentId}`.
@@ -86,7 +79,7 @@ pub async fn patch(
     for _ in 0..PATCH_TRIES {
         let row = state.store.agent(account.id, id).await.or_no_such("agent")?;
         let document = agent::merge_patch(&row.document, &patch).map_err(ApiError::Invalid)?;
-        check_references(&*state.store, &account, &document).await?;
+        check_references(&state, &account, &document).await?;
         outcome = state.store.update_agent(account.id, id, row.version, document).await;
         if outcome != Err(StoreError::Stale) {
             break;
@@ -95,9 +88,10 @@ pub async fn patch(
     Ok(Reply::ok(view(&outcome.or_no_such("agent")?, &account)?))
 }
 
-/// Ids in a document must exist in the account. Documents, groups and tools have no place of their own yet, so that
-/// none of them exists.
-async fn check_references(store: &dyn Store, account: &Account, document: &Map<String, Value>) -> ApiResult<()> {
+/// Ids in a document must exist in the account, and its webhook must not be a private address. Tools have no place of
+/// their own yet, so that none of them exists.
+async fn check_references(state: &RestState, account: &Account, document: &Map<String, Value>) -> ApiResult<()> {
+    let store = &*state.store;
     let mut problems = Vec::new();
     for (path, text) in agent::referenced_agents(document) {
         let known = match text.parse() {
@@ -110,10 +104,10 @@ async fn check_references(store: &dyn Store, account: &Account, document: &Map<S
             Err(other) => return Err(other.into()),
         }
     }
-    let documents = agent::referenced_documents(document).into_iter();
-    problems.extend(documents.map(|(path, text)| missing(path, "document or group", &text)));
+    problems.extend(agent_references::knowledge(store, account.id, document).await?);
     let tools = agent::referenced_tools(document).into_iter();
     problems.extend(tools.map(|(path, text)| missing(path, "tool", &text)));
+    problems.extend(agent_references::webhook(&state.address_policy, document));
     if problems.is_empty() {
         Ok(())
     } else {

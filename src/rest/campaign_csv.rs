@@ -5,7 +5,7 @@ mod check;
 mod columns;
 mod form;
 mod lines;
-mod paced;
+pub(in crate::rest) mod paced;
 mod report;
 mod rows;
 mod upload;

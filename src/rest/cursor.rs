@@ -25,22 +25,33 @@ impl Binding {
 
     /// The cursor behind the row made or started `at`, with this `id`.
     pub fn cursor(&self, at: Timestamp, id: &str) -> String {
-        let place = format!("{}.{id}", at.0);
+        self.cursor_of(&at.0.to_string(), id)
+    }
+
+    /// The place a cursor names; none if it is damaged or of something else.
+    pub fn place(&self, cursor: &str) -> Option<(Timestamp, String)> {
+        let (at, id) = self.place_of(cursor)?;
+        Some((Timestamp(at.parse().ok()?), id))
+    }
+
+    /// The cursor behind the row with this `id` that stands at `key`, which has no full stop, in a list's order.
+    pub fn cursor_of(&self, key: &str, id: &str) -> String {
+        let place = format!("{key}.{id}");
         let mut bytes = self.check(&place).to_vec();
         bytes.extend_from_slice(place.as_bytes());
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    /// The place a cursor names; none if it is damaged or of something else.
-    pub fn place(&self, cursor: &str) -> Option<(Timestamp, String)> {
+    /// The key and id of [`Binding::cursor_of`]; none if the cursor is damaged or of something else.
+    pub fn place_of(&self, cursor: &str) -> Option<(String, String)> {
         let bytes = URL_SAFE_NO_PAD.decode(cursor).ok()?;
         let (check, place) = bytes.split_at_checked(CHECK)?;
         let place = std::str::from_utf8(place).ok()?;
         if check != self.check(place) {
             return None;
         }
-        let (at, id) = place.split_once('.')?;
-        Some((Timestamp(at.parse().ok()?), id.to_owned()))
+        let (key, id) = place.split_once('.')?;
+        Some((key.to_owned(), id.to_owned()))
     }
 
     fn check(&self, place: &str) -> [u8; CHECK] {

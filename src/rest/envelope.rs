@@ -38,6 +38,25 @@ pub struct Reply {
     status: StatusCode,
     data: Value,
     pagination: Option<Pagination>,
+    sorting: Sorting,
+}
+
+/// What lists that can be sorted add to `pagination`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Sorting {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sort_by: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sort_direction: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+struct SortedPagination<'a> {
+    #[serde(flatten)]
+    pagination: &'a Pagination,
+    #[serde(flatten)]
+    sorting: Sorting,
 }
 
 impl Reply {
@@ -47,6 +66,7 @@ impl Reply {
             status: StatusCode::OK,
             data,
             pagination: None,
+            sorting: Sorting::default(),
         }
     }
 
@@ -64,6 +84,16 @@ impl Reply {
             pagination: Some(pagination),
             ..Self::ok(Value::Array(items))
         }
+    }
+
+    /// Says how the page is sorted.
+    #[must_use]
+    pub fn sorted(mut self, by: &'static str, direction: &'static str) -> Self {
+        self.sorting = Sorting {
+            sort_by: Some(by),
+            sort_direction: Some(direction),
+        };
+        self
     }
 }
 
@@ -95,7 +125,7 @@ struct Envelope<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a ErrorBody>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pagination: Option<&'a Pagination>,
+    pagination: Option<SortedPagination<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     request_id: Option<&'a str>,
 }
@@ -162,7 +192,10 @@ fn written(response: Response, payload: &Payload, id: Option<&RequestId>) -> Res
             success: true,
             data: Some(&reply.data),
             error: None,
-            pagination: reply.pagination.as_ref(),
+            pagination: reply.pagination.as_ref().map(|pagination| SortedPagination {
+                pagination,
+                sorting: reply.sorting,
+            }),
             request_id,
         },
         Payload::Failure(error) => Envelope {

@@ -39,6 +39,8 @@ pub enum ApiError {
     PayloadTooLarge(String),
     /// Not the content type this path takes.
     UnsupportedMediaType(String),
+    /// Somebody else's server, which the request needs, failed.
+    Upstream(String),
     /// Something behind the API is away: try again.
     Unavailable(String),
     /// A bug. What happened is in the log, not in the answer.
@@ -58,6 +60,8 @@ pub enum Conflict {
     NothingToDial,
     /// A setting is missing.
     NotConfigured,
+    /// Something else holds it.
+    InUse,
     /// Somebody else changed it at the same time.
     Changed,
     /// The same request is being worked on.
@@ -72,7 +76,8 @@ impl Conflict {
             Self::CampaignRunning => "campaign_running",
             Self::NothingToDial => "nothing_to_dial",
             Self::NotConfigured => "not_configured",
-            Self::Changed | Self::InProgress => "conflict",
+            Self::InUse => "in_use",
+            Self::Changed => "conflict",
         }
     }
 }
@@ -125,6 +130,7 @@ impl ApiError {
             Self::Conflict(..) => StatusCode::CONFLICT,
             Self::PayloadTooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UnsupportedMediaType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::Upstream(_) => StatusCode::BAD_GATEWAY,
             Self::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         }
@@ -139,6 +145,7 @@ impl ApiError {
             Self::Conflict(kind, _) => kind.code(),
             Self::PayloadTooLarge(_) => "payload_too_large",
             Self::UnsupportedMediaType(_) => "unsupported_media_type",
+            Self::Upstream(_) => "upstream_failed",
             Self::Unavailable(_) => "unavailable",
             Self::Internal => "internal",
         }
@@ -160,6 +167,7 @@ impl ApiError {
             | Self::Conflict(_, text)
             | Self::PayloadTooLarge(text)
             | Self::UnsupportedMediaType(text)
+            | Self::Upstream(text)
             | Self::Unavailable(text) => text.clone(),
         }
     }

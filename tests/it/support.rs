@@ -2,9 +2,10 @@
 
 pub mod app;
 pub mod client;
-pub mod contract;
+pub mod pdf;
 pub mod phone_log;
 pub mod program;
 pub mod switchboard;
+pub mod web;
 pub mod words;
 pub mod world;

@@ -12,7 +12,9 @@ use actors::{
 };
 use axum::{Router, routing::get};
 use ringback::{
+    address_policy::{AddressPolicy, SystemResolver},
     api_key::generate_key,
+    documents::{DocumentSettings, Documents},
     rest::{self, RestState},
     server::{ServerLimits, serve},
 };
@@ -47,9 +49,22 @@ impl TestApp {
     }
 
     pub async fn with_limits(limits: ServerLimits) -> Self {
+        Self::with(limits, document_settings()).await
+    }
+
+    /// Documents come from where these settings say.
+    pub async fn with_documents(documents: DocumentSettings) -> Self {
+        Self::with(ServerLimits::default(), documents).await
+    }
+
+    async fn with(limits: ServerLimits, documents: DocumentSettings) -> Self {
         let store = Arc::new(MemoryStore::new(Arc::new(TokioClock::starting_at(START))));
         let node = FakeNode::default();
-        let state = state(store.clone(), &node).await;
+        let state = RestState {
+            address_policy: documents.policy.clone(),
+            documents: Arc::new(Documents::new(documents).unwrap()),
+            ..state(store.clone(), &node).await
+        };
         let door = state.switchboard.clone();
         let routes = rest::routes(state).route(PANICS, get(panics));
         let (address, shutdown, server) = serve_router(rest::with_envelope(routes), limits).await;
@@ -92,9 +107,17 @@ pub async fn state(store: Arc<dyn Store>, node: &FakeNode) -> RestState {
             other => Err(format!("`{other}` needs OPENAI_API_KEY")),
         }),
         spool_dir: std::env::temp_dir(),
-        upload_seats: rest::upload_seats(),
-        event_seats: rest::event_seats(),
-        stopping: node.stopping(),
+        documents: Arc::new(Documents::new(document_settings()).unwrap()),
+        address_policy: AddressPolicy::public_only(),
+    }
+}
+
+/// Documents as the service makes them, read by the real binary.
+pub fn document_settings() -> DocumentSettings {
+    DocumentSettings {
+        policy: AddressPolicy::public_only(),
+        resolver: Arc::new(SystemResolver),
+        program: env!("CARGO_BIN_EXE_ringback").into(),
     }
 }
 

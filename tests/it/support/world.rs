@@ -19,8 +19,10 @@ use actors::{
 };
 use futures_util::{StreamExt, stream::BoxStream};
 use ringback::{
+    address_policy::AddressPolicy,
     analysis_worker,
     carriers::{self, CarrierDoor, simulated::SimulatedCarrier},
+    documents::Documents,
     exchange::{Exchange, ExchangeHandle, ExchangeSettings},
     rest::{self, RestState},
     server::{ServerLimits, serve},
@@ -35,7 +37,7 @@ use tokio::{
 };
 
 use super::{
-    app::{START, new_account},
+    app::{START, document_settings, new_account},
     client::Client,
     phone_log::PhoneLog,
 };
@@ -92,9 +94,8 @@ impl World {
             carrier_is_simulated: true,
             readiness: Arc::new(|_| Ok(())),
             spool_dir: std::env::temp_dir(),
-            upload_seats: rest::upload_seats(),
-            event_seats: rest::event_seats(),
-            stopping: stopping.subscribe(),
+            documents: Arc::new(Documents::new(document_settings()).unwrap()),
+            address_policy: AddressPolicy::public_only(),
         });
         let router = rest.merge(carriers::router(CarrierDoor::new(node.switchboard.clone())));
         let mut tasks = JoinSet::new();

@@ -1,0 +1,81 @@
+//! A resolver that gives only allowed addresses to whoever connects: what is checked is what is connected to, so that
+//! a name which answers differently the next time gains nothing.
+
+use std::{error::Error, io, net::IpAddr, net::SocketAddr, sync::Arc};
+
+use futures_util::future::BoxFuture;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+
+use super::{AddressPolicy, NotAllowed};
+
+/// Finds the addresses of a name.
+pub trait Resolver: Send + Sync + 'static {
+    /// All of them, in order of preference.
+    fn resolve(&self, host: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>>;
+}
+
+/// The machine's own resolver.
+#[derive(Debug, Clone, Copy)]
+pub struct SystemResolver;
+
+impl Resolver for SystemResolver {
+    fn resolve(&self, host: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((host, 0)).await?;
+            Ok(found.map(|address| address.ip()).collect())
+        })
+    }
+}
+
+struct Guarded {
+    policy: AddressPolicy,
+    resolver: Arc<dyn Resolver>,
+}
+
+impl Resolve for Guarded {
+    fn resolve(&self, name: Name) -> Resolving {
+        let host = name.as_str().to_owned();
+        let (policy, found) = (self.policy.clone(), self.resolver.resolve(host.clone()));
+        Box::pin(async move {
+            let mut addresses = found.await?;
+            if addresses.is_empty() {
+                return Err(io::Error::new(io::ErrorKind::NotFound, "the name has no address").into());
+            }
+            addresses.retain(|address| policy.allows(*address));
+            if addresses.is_empty() {
+                return Err(NotAllowed::Resolved { host }.into());
+            }
+            // The port is put in by who connects.
+            let addresses = addresses.into_iter().map(|address| SocketAddr::new(address, 0));
+            Ok(Box::new(addresses) as Addrs)
+        })
+    }
+}
+
+/// Makes a client connect to allowed addresses only, as far as it goes by names, and follow no redirect. A host that
+/// is an address passes the resolver by: [`AddressPolicy::check_literal`] must come before every request.
+pub fn guard(
+    builder: reqwest::ClientBuilder,
+    policy: &AddressPolicy,
+    resolver: Arc<dyn Resolver>,
+) -> reqwest::ClientBuilder {
+    let guarded = Guarded {
+        policy: policy.clone(),
+        resolver,
+    };
+    builder
+        .dns_resolver(guarded)
+        .redirect(reqwest::redirect::Policy::none())
+}
+
+/// The refusal among the causes of an error, if that is what it comes from.
+pub fn refusal_in<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e NotAllowed> {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if let Some(refusal) = error.downcast_ref() {
+            return Some(refusal);
+        }
+        cause = error.source();
+    }
+    None
+}

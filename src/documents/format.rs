@@ -1,0 +1,152 @@
+//! Which kind of document it is: by its content type, or by its first bytes where that says nothing.
+
+/// How many bytes are looked at.
+pub const SNIFFED_BYTES: usize = 1024;
+
+/// A kind of document that text is taken from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// A web page.
+    Html,
+    /// A PDF.
+    Pdf,
+    /// Plain text, or Markdown.
+    Text,
+}
+
+impl Format {
+    /// Its name on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Html => "html",
+            Self::Pdf => "pdf",
+            Self::Text => "text",
+        }
+    }
+}
+
+/// A kind of document, and the charset that was named for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recognised {
+    /// The kind.
+    pub format: Format,
+    /// A label such as `iso-8859-1`.
+    pub charset: Option<String>,
+}
+
+/// Content types that say nothing.
+const GENERIC: [&str; 4] = [
+    "",
+    "application/octet-stream",
+    "binary/octet-stream",
+    "application/x-download",
+];
+
+/// How web pages begin.
+const PAGE_STARTS: [&str; 6] = ["<!doctype html", "<html", "<head", "<body", "<title", "<meta"];
+
+/// What is taken, for messages.
+const TAKEN: &str = "take a web page (text/html), a PDF, plain text or Markdown";
+
+/// Recognises a document by its content type and its first bytes; else says why not.
+///
+/// # Errors
+/// A text that names the content type.
+pub fn recognise(content_type: Option<&str>, head: &[u8]) -> Result<Recognised, String> {
+    let content_type = content_type.unwrap_or_default();
+    let mut parts = content_type.split(';').map(str::trim);
+    let essence = parts.next().unwrap_or_default().to_ascii_lowercase();
+    let charset = parts.find_map(|part| {
+        let (name, value) = part.split_once('=')?;
+        let named = name.trim().eq_ignore_ascii_case("charset");
+        named.then(|| value.trim().trim_matches('"').to_owned())
+    });
+    let format = match essence.as_str() {
+        "text/html" | "application/xhtml+xml" => Format::Html,
+        "application/pdf" | "application/x-pdf" => Format::Pdf,
+        "text/plain" | "text/markdown" | "text/x-markdown" => Format::Text,
+        generic if GENERIC.contains(&generic) => sniff(head)?,
+        other => return Err(format!("the content type `{other:.100}` is not taken; {TAKEN}")),
+    };
+    // Servers without a type of their own for PDF files send them as text.
+    let format = if format == Format::Text && head.starts_with(b"%PDF-") {
+        Format::Pdf
+    } else {
+        format
+    };
+    Ok(Recognised { format, charset })
+}
+
+fn sniff(head: &[u8]) -> Result<Format, String> {
+    // Readers of PDF files look for this anywhere in the first kilobyte.
+    if head.windows(5).any(|bytes| bytes == b"%PDF-") {
+        return Ok(Format::Pdf);
+    }
+    let utf16 = head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff]);
+    if utf16 {
+        return Ok(Format::Text);
+    }
+    if head.contains(&0) {
+        return Err(format!(
+            "there is no content type, and the content is no text that is known; {TAKEN}"
+        ));
+    }
+    let start = String::from_utf8_lossy(head).to_lowercase();
+    let start = start.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
+    let is_page = PAGE_STARTS.iter().any(|page| start.starts_with(page));
+    Ok(if is_page { Format::Html } else { Format::Text })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn format(content_type: &str, head: &[u8]) -> Option<Format> {
+        let content_type = Some(content_type).filter(|text| !text.is_empty());
+        recognise(content_type, head).ok().map(|found| found.format)
+    }
+
+    #[test]
+    fn a_type_that_says_something_counts() {
+        for (content_type, expected) in [
+            ("text/html; charset=utf-8", Some(Format::Html)),
+            ("Application/XHTML+xml", Some(Format::Html)),
+            ("application/pdf", Some(Format::Pdf)),
+            ("text/plain", Some(Format::Text)),
+            ("text/markdown;variant=GFM", Some(Format::Text)),
+            ("image/png", None),
+            ("application/json", None),
+            ("nonsense", None),
+        ] {
+            assert_eq!(format(content_type, b"x"), expected, "{content_type}");
+        }
+        let refused = recognise(Some("image/png"), b"").unwrap_err();
+        assert!(refused.contains("`image/png`"), "{refused}");
+    }
+
+    #[test]
+    fn a_type_that_says_nothing_leaves_it_to_the_bytes() {
+        for content_type in ["", "application/octet-stream", " BINARY/octet-stream ; x=y"] {
+            assert_eq!(format(content_type, b"\n%PDF-1.7"), Some(Format::Pdf));
+            assert_eq!(
+                format(content_type, b"\xef\xbb\xbf <!DOCTYPE HTML><p>"),
+                Some(Format::Html)
+            );
+            assert_eq!(format(content_type, b"# Prices\n"), Some(Format::Text));
+            assert_eq!(format(content_type, b"\xff\xfeh\0"), Some(Format::Text));
+            assert_eq!(format(content_type, b"\x89PNG\0\0"), None);
+        }
+        assert_eq!(format("text/plain", b"%PDF-1.4"), Some(Format::Pdf));
+    }
+
+    #[test]
+    fn the_charset_is_read_from_the_type() {
+        let charset = |text| recognise(Some(text), b"").unwrap().charset;
+        assert_eq!(
+            charset("text/plain; charset=\"ISO-8859-1\"").as_deref(),
+            Some("ISO-8859-1")
+        );
+        assert_eq!(charset("text/plain;x=y;Charset = utf-8").as_deref(), Some("utf-8"));
+        assert_eq!(charset("text/plain"), None);
+    }
+}
