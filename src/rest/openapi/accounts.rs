@@ -3,7 +3,7 @@
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::{operation::Operation, samples};
+use super::{campaign_types::NoFields, operation::Operation, samples};
 
 /// The service is reachable.
 #[derive(ToSchema)]
@@ -68,6 +68,7 @@ pub fn operations() -> Vec<Operation> {
         Operation::post("/public/v1/me/api-key/regenerate", "regenerateApiKey", "Replace the key")
             .ours()
             .note("The old key stops working at once. The new one is shown this once.")
+            .optional_body::<NoFields>(json!({ "nothing": {} }))
             .ok::<ApiKey>(json!({ "apiKey": "rb_3f9c1d2e4b5a69788796a5b4c3d2e1f0" })),
         Operation::get("/public/v1/me/webhook-secret", "webhookSecret", "The secret that signs deliveries")
             .ours()
@@ -79,6 +80,7 @@ pub fn operations() -> Vec<Operation> {
         )
         .ours()
         .note("The old one stays valid for 24 hours.")
+        .optional_body::<NoFields>(json!({ "nothing": {} }))
         .ok::<WebhookSecret>(secret),
     ]
 }

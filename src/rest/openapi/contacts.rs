@@ -159,7 +159,7 @@ pub fn do_not_call() -> Vec<Operation> {
             .page::<DoNotCallEntry>(entry.clone()),
         Operation::post("/public/v1/do-not-call", "addDoNotCall", "Never call a number")
             .ours()
-            .idempotent()
+            .note("A number that is on the list already stays as it is.")
             .body::<NewDoNotCallEntry>(json!({ "number": { "phoneNumber": "+15550100010" } }))
             .created::<DoNotCallEntry>(entry)
             .invalid(
