@@ -2,19 +2,26 @@
 
 mod actor;
 mod change;
+mod decide;
 mod dialing;
 mod message;
+mod outcome;
 mod pacing;
 mod plan;
+mod retry;
 mod schedule;
 mod state;
+mod update;
 mod window;
 
 pub use actor::*;
 pub use change::*;
+pub use decide::*;
 pub use message::*;
+pub use outcome::*;
 pub use pacing::*;
 pub use plan::*;
+pub use retry::*;
 pub use schedule::*;
 pub use state::*;
 pub use window::*;

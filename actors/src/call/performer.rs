@@ -69,8 +69,8 @@ impl Performer {
         let (machine, effects) = State::new(rules);
         let (writes, to_write) = mpsc::unbounded_channel();
         let writer = Writer {
-            store: arguments.ports.store.clone(),
-            claim: plan.attempt.claim,
+            ports: arguments.ports.clone(),
+            ended: plan.attempt.ended(),
             journal: arguments.parents.journal.clone(),
             me: me.clone(),
         };

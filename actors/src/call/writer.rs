@@ -1,18 +1,20 @@
 //! Writes a call's decisions, one after the other, each tried until the database takes it. The outcome is the last.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use ractor::ActorRef;
 use tokio::{sync::mpsc, task::JoinHandle};
 
 use super::{CallMessage, outcome::Ending};
 use crate::{
+    campaign::{Ended, finish},
     id::AccountId,
     journal::Journal,
     phone_number::PhoneNumber,
     ports::{
+        Ports,
         carrier::CarrierCallId,
-        store::{Claim, Store, StoreError, StoreResult},
+        store::{StoreError, StoreResult},
     },
 };
 
@@ -47,8 +49,8 @@ pub(super) enum Write {
 
 /// What the writer needs.
 pub(super) struct Writer {
-    pub(super) store: Arc<dyn Store>,
-    pub(super) claim: Claim,
+    pub(super) ports: Ports,
+    pub(super) ended: Ended,
     pub(super) journal: Journal,
     pub(super) me: ActorRef<CallMessage>,
 }
@@ -65,17 +67,17 @@ impl Writer {
                 return;
             }
             if let Err(error) = result {
-                tracing::error!(attempt = %self.claim.attempt, %error, "call fact not written");
+                tracing::error!(attempt = %self.ended.claim.attempt, %error, "call fact not written");
             }
         }
     }
 
     async fn perform(&self, write: Write) -> StoreResult<()> {
         match write {
-            Write::Dialed(id) => self.insist(|| self.store.dialed(self.claim, &id)).await,
-            Write::Answered => self.insist(|| self.store.answered(self.claim)).await,
-            Write::Unknown => self.insist(|| self.store.unknown(self.claim)).await,
-            Write::OptOut(account, number) => self.insist(|| self.store.add_do_not_call(account, &number)).await,
+            Write::Dialed(id) => self.insist(|| self.ports.store.dialed(self.ended.claim, &id)).await,
+            Write::Answered => self.insist(|| self.ports.store.answered(self.ended.claim)).await,
+            Write::Unknown => self.insist(|| self.ports.store.unknown(self.ended.claim)).await,
+            Write::OptOut(account, number) => self.insist(|| self.ports.store.add_do_not_call(account, &number)).await,
             Write::Finish { ending, hang_ups } => {
                 let result = self.finish(ending).await;
                 for hang_up in hang_ups {
@@ -92,12 +94,14 @@ impl Writer {
             Ending::Outcome(outcome) => {
                 // Facts are never worth more than the outcome: a journal that does not answer is not waited for.
                 if !self.journal.flush(FLUSH_WITHIN).await {
-                    tracing::warn!(attempt = %self.claim.attempt, "outcome is written before the last facts");
+                    tracing::warn!(attempt = %self.ended.claim.attempt, "outcome is written before the last facts");
                 }
-                self.insist(|| self.store.finish(self.claim, outcome.clone(), None))
+                self.insist(|| finish(&self.ports, &self.ended, &outcome)).await
+            }
+            Ending::NotSent { delay_ms } => {
+                self.insist(|| self.ports.store.not_sent(self.ended.claim, delay_ms))
                     .await
             }
-            Ending::NotSent { delay_ms } => self.insist(|| self.store.not_sent(self.claim, delay_ms)).await,
             Ending::Written(_) | Ending::Nothing => Ok(()),
         }
     }

@@ -178,9 +178,19 @@ impl CampaignState {
         }
     }
 
+    /// Its window is over.
+    fn closed(&self) -> bool {
+        let now = self.ports.clock.now();
+        self.row.closes_at.is_some_and(|closes_at| closes_at <= now)
+    }
+
     /// Lines may be used: the row says running, and nothing is under way that may end that.
     pub(super) fn dials(&self) -> bool {
-        self.row.status == CampaignStatus::Running && self.attached && !self.draining && self.committing.is_none()
+        self.row.status == CampaignStatus::Running
+            && !self.closed()
+            && self.attached
+            && !self.draining
+            && self.committing.is_none()
     }
 
     /// Does what the row says is to be done now.
@@ -193,8 +203,17 @@ impl CampaignState {
             return;
         }
         match self.row.status {
-            CampaignStatus::Running => self.look(me),
-            CampaignStatus::Waiting => self.wait_for_its_time(me),
+            CampaignStatus::Running | CampaignStatus::Delayed if self.closed() => {
+                self.order(me, Order::Own(Event::WindowClosed.into()));
+            }
+            CampaignStatus::Running => {
+                if let Some(closes_at) = self.row.closes_at {
+                    self.wake(me, closes_at.since(self.ports.clock.now()));
+                }
+                self.look(me);
+            }
+            CampaignStatus::Waiting => self.wait_for_its_time(me, Event::TimeCame),
+            CampaignStatus::Paused if self.row.active => self.wait_for_its_time(me, Event::WindowOpened),
             // What was in the way when this was written may be gone; if not, it is met again.
             CampaignStatus::Delayed => self.order(me, Order::Own(Event::ObstacleGone.into())),
             CampaignStatus::Draft
@@ -205,15 +224,11 @@ impl CampaignState {
         }
     }
 
-    fn wait_for_its_time(&mut self, me: &ActorRef<CampaignMessage>) {
+    fn wait_for_its_time(&mut self, me: &ActorRef<CampaignMessage>, event: Event) {
         let now = self.ports.clock.now();
-        let at = match self.row.next_run_at {
-            Some(at) => at,
-            None if self.row.scheduled => return,
-            None => now,
-        };
+        let at = self.row.next_run_at.unwrap_or(now);
         if at <= now {
-            self.order(me, Order::Own(Event::TimeCame.into()));
+            self.order(me, Order::Own(event.into()));
         } else {
             self.wake(me, at.since(now));
         }
@@ -259,11 +274,11 @@ impl CampaignState {
         // Whatever it is, no dial starts while it is being written.
         self.stop_dialing();
         self.committing = Some(order);
-        let (me, store, row) = (me.clone(), Arc::clone(&self.ports.store), self.row.clone());
+        let (me, ports, row) = (me.clone(), self.ports.clone(), self.row.clone());
         // Not bound to this actor: a commit half made is worse than one nobody hears of.
         tokio::spawn(async move {
             let before = row.clone();
-            let committed = contained(async move { Ok(commit(store, row, wish).await) }).await;
+            let committed = contained(async move { Ok(commit(ports, row, wish).await) }).await;
             let (latest, changed) = committed.unwrap_or_else(|panic| (before, Err(unavailable(&panic))));
             let _ = me.cast(CampaignMessage::StateChanged { latest, changed });
         });

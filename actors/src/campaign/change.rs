@@ -1,98 +1,26 @@
-//! A change of state, decided on the row and committed with its guard; decided again when the row was changed by
-//! somebody else meanwhile.
+//! A change decided on the row and committed with its guard; decided again when the row was changed by somebody else
+//! meanwhile.
 
-use std::sync::Arc;
-
-use super::{Effect, Event, State};
+use super::{Decision, Facts, Wish, decide};
 use crate::{
     campaigns::{CampaignCommand, CommandError},
-    ports::store::{CampaignRow, StateChange, Store, StoreError},
-    time::Timestamp,
+    id::AgentId,
+    ports::{
+        Ports,
+        store::{CampaignRow, CampaignStatus, StoreError},
+    },
 };
-
-/// An event with what the row is to say about it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Intent {
-    /// What happens.
-    pub event: Event,
-    /// The new `nextRunAt`.
-    pub next_run_at: Option<Timestamp>,
-    /// Why, for `failed` and `delayed`.
-    pub reason: Option<String>,
-}
-
-impl From<Event> for Intent {
-    fn from(event: Event) -> Self {
-        Self {
-            event,
-            next_run_at: None,
-            reason: None,
-        }
-    }
-}
-
-/// What is to become of a row.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wish {
-    /// A user's command.
-    Command(CampaignCommand),
-    /// An event of the campaign's own.
-    Own(Intent),
-}
-
-impl Wish {
-    fn intent(&self) -> Result<Intent, CommandError> {
-        match self {
-            Self::Own(intent) => Ok(intent.clone()),
-            Self::Command(CampaignCommand::Launch) => Ok(Event::Launch.into()),
-            Self::Command(CampaignCommand::Pause) => Ok(Event::Pause.into()),
-            Self::Command(CampaignCommand::Stop { .. }) => Ok(Event::Stop.into()),
-            Self::Command(CampaignCommand::Schedule(_) | CampaignCommand::Update(_) | CampaignCommand::Delete) => {
-                Err(CommandError::Unavailable("not possible yet".into()))
-            }
-        }
-    }
-}
-
-/// What an intent means for a row. Free of I/O.
-pub fn decide(row: &CampaignRow, intent: &Intent) -> Result<StateChange, CommandError> {
-    let state = State::of(row);
-    if (state, intent.event) == (State::Completed, Event::Launch) {
-        return Err(CommandError::NothingToDial);
-    }
-    let (next, effects) = state
-        .apply(intent.event)
-        .map_err(|_| CommandError::InvalidTransition(row.status))?;
-    Ok(StateChange {
-        status: next.status(),
-        active: next.active(),
-        scheduled: row.scheduled,
-        next_run_at: intent.next_run_at,
-        opens_from: row.opens_from,
-        closes_at: row.closes_at,
-        reason: intent.reason.clone(),
-        cancel_waiting: effects.contains(&Effect::CancelWaiting),
-    })
-}
 
 /// Rows change under our feet by other writers only; more rounds than this mean that something is wrong.
 const ROUNDS: usize = 10;
 
 /// Decides and commits. The row as it is afterwards, and whether the change was made.
-pub async fn commit(
-    store: Arc<dyn Store>,
-    mut row: CampaignRow,
-    wish: Wish,
-) -> (CampaignRow, Result<(), CommandError>) {
-    let intent = match wish.intent() {
-        Ok(intent) => intent,
-        Err(error) => return (row, Err(error)),
-    };
+pub async fn commit(ports: Ports, mut row: CampaignRow, wish: Wish) -> (CampaignRow, Result<(), CommandError>) {
     for _ in 0..ROUNDS {
-        match commit_once(&store, &row, &intent).await {
+        match commit_once(&ports, &row, &wish).await {
             Ok(Some(changed)) => return (changed, Ok(())),
             Err(error) => return (row, Err(error)),
-            Ok(None) => match store.campaign(row.account, row.id).await {
+            Ok(None) => match ports.store.campaign(row.account, row.id).await {
                 Ok(read) => row = read,
                 Err(error) => return (row, Err(unavailable(&error))),
             },
@@ -103,20 +31,14 @@ pub async fn commit(
 }
 
 /// None when the row is not the one that was read.
-async fn commit_once(
-    store: &Arc<dyn Store>,
-    row: &CampaignRow,
-    intent: &Intent,
-) -> Result<Option<CampaignRow>, CommandError> {
-    let decided = decide(row, intent);
-    if let (Ok(_), Event::Launch) = (&decided, intent.event) {
-        let left = store.remaining(row.id).await.map_err(|e| unavailable(&e))?;
-        if left.due + left.later + left.open == 0 {
-            return Err(CommandError::NothingToDial);
-        }
-    }
-    let change = match decided {
-        Ok(change) => change,
+async fn commit_once(ports: &Ports, row: &CampaignRow, wish: &Wish) -> Result<Option<CampaignRow>, CommandError> {
+    let store = &ports.store;
+    let decided = match facts(ports, row, wish).await {
+        Ok(facts) => decide(row, wish, &facts),
+        Err(error) => Err(error),
+    };
+    let decision = match decided {
+        Ok(decision) => decision,
         Err(error) => {
             // A refusal names the present state, so it is given on the present row only.
             let present = store.campaign(row.account, row.id).await.map_err(|e| unavailable(&e))?;
@@ -127,10 +49,68 @@ async fn commit_once(
             };
         }
     };
-    match store.change_state(row.id, row.version, change).await {
+    has_its_agent(ports, row, wish, &decision).await?;
+    let written = match decision {
+        Decision::Turn(change) => store.change_state(row.id, row.version, change).await,
+        Decision::Edit(edit, change) => store.update_campaign(row.id, row.version, *edit, change).await,
+        Decision::Remove => store.delete_campaign(row.id, row.version).await.map(|()| removed(row)),
+    };
+    match written {
         Ok(changed) => Ok(Some(changed)),
         Err(StoreError::Stale) => Ok(None),
         Err(error) => Err(unavailable(&error)),
+    }
+}
+
+async fn facts(ports: &Ports, row: &CampaignRow, wish: &Wish) -> Result<Facts, CommandError> {
+    let counted = match wish {
+        Wish::Command(CampaignCommand::Launch | CampaignCommand::Schedule(_)) => true,
+        Wish::Command(CampaignCommand::Update(update)) => {
+            update.contacts.is_some() || update.scheduled.is_some() || update.active.is_some()
+        }
+        Wish::Command(CampaignCommand::Pause | CampaignCommand::Stop { .. } | CampaignCommand::Delete)
+        | Wish::Own(_) => false,
+    };
+    let remaining = if counted {
+        Some(ports.store.remaining(row.id).await.map_err(|e| unavailable(&e))?)
+    } else {
+        None
+    };
+    Ok(Facts {
+        now: ports.clock.now(),
+        remaining,
+    })
+}
+
+/// A user's command that makes a campaign active needs the agent that is to dial.
+async fn has_its_agent(ports: &Ports, row: &CampaignRow, wish: &Wish, decision: &Decision) -> Result<(), CommandError> {
+    let (agent, active): (AgentId, bool) = match decision {
+        Decision::Turn(change) => (row.agent, change.active),
+        Decision::Edit(edit, change) => (edit.agent.unwrap_or(row.agent), change.active),
+        Decision::Remove => return Ok(()),
+    };
+    if !active || !matches!(wish, Wish::Command(_)) {
+        return Ok(());
+    }
+    match ports.store.agent(row.account, agent).await {
+        Ok(_) => Ok(()),
+        Err(StoreError::NotFound) => Err(CommandError::NotConfigured(format!(
+            "agent {agent} does not exist any more; give the campaign another agentId"
+        ))),
+        // One that cannot be read fails the campaign with the reason.
+        Err(StoreError::Damaged(_)) => Ok(()),
+        Err(error) => Err(unavailable(&error)),
+    }
+}
+
+/// The row of a campaign that is gone: it does nothing any more.
+fn removed(row: &CampaignRow) -> CampaignRow {
+    CampaignRow {
+        status: CampaignStatus::Stopped,
+        active: false,
+        next_run_at: None,
+        version: row.version + 1,
+        ..row.clone()
     }
 }
 

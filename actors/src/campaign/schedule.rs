@@ -3,7 +3,11 @@
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, TimeZone};
 use chrono_tz::Tz;
 
-use crate::{agent::Problem, ports::store::ScheduleText, time::Timestamp};
+use crate::{
+    agent::Problem,
+    ports::store::{CampaignRow, ScheduleText},
+    time::Timestamp,
+};
 
 /// When a campaign may dial: from a first day on, in a window that recurs daily in its time zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +92,12 @@ impl Schedule {
             problems.push(Problem::new("timezone", "invalid", message));
         }
         problems
+    }
+
+    /// The schedule attached to a campaign, and its first opening.
+    pub fn of(row: &CampaignRow) -> Option<(Self, Timestamp)> {
+        let schedule = Self::parse(&row.schedule).ok().flatten().filter(|_| row.scheduled)?;
+        Some((schedule, row.opens_from?))
     }
 
     fn new(start: Moment, end: Option<Moment>, zone: Tz) -> Self {

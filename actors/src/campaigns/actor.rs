@@ -255,14 +255,14 @@ impl CampaignsState {
             return;
         }
         let crashes = self.crashes.entry(campaign).or_default().crashed(Instant::now());
-        let (me, store) = (me.clone(), Arc::clone(&self.with.ports.store));
+        let (me, ports) = (me.clone(), self.with.ports.clone());
         if crashes > CRASHES {
             tracing::error!(%campaign, crashes, "campaign keeps crashing and is not started again");
-            tokio::spawn(give_up(store, child.account, campaign));
+            tokio::spawn(give_up(ports, child.account, campaign));
         } else {
             tokio::spawn(async move {
                 tokio::time::sleep(Restarts::delay(crashes)).await;
-                let row = read(&store, child.account, campaign).await;
+                let row = read(&ports.store, child.account, campaign).await;
                 tell_loaded(&me, campaign, row.map_err(|e| unavailable(&e)), None);
             });
         }
@@ -312,14 +312,14 @@ async fn resume(me: ActorRef<CampaignsMessage>, store: Arc<dyn Store>) {
 }
 
 /// Writes down that a campaign cannot go on.
-async fn give_up(store: Arc<dyn Store>, account: AccountId, campaign: CampaignId) {
+async fn give_up(ports: Ports, account: AccountId, campaign: CampaignId) {
     let intent = Intent {
         reason: Some("the campaign keeps crashing; see the log, then launch it again".into()),
         ..Event::CannotGoOn.into()
     };
     let mut backoff = patience();
-    while let Ok(row) = read(&store, account, campaign).await {
-        match commit(Arc::clone(&store), row, Wish::Own(intent.clone())).await.1 {
+    while let Ok(row) = read(&ports.store, account, campaign).await {
+        match commit(ports.clone(), row, Wish::Own(intent.clone())).await.1 {
             Err(CommandError::Unavailable(_)) => tokio::time::sleep(backoff.failed()).await,
             _ => return,
         }

@@ -29,7 +29,7 @@ impl LinesState {
         self.registry.insert(
             campaign,
             LostCall {
-                claim: plan.attempt.claim,
+                ended: plan.attempt.ended(),
                 to: plan.attempt.contact.phone_number.clone(),
                 carrier: self.ports.carrier.name().to_owned(),
                 leg: None,

@@ -22,7 +22,7 @@ impl CallRegistry {
 
     /// A call begins.
     pub fn insert(&self, campaign: CampaignId, call: LostCall) {
-        self.with(|calls| calls.insert(call.claim.attempt, (campaign, call)));
+        self.with(|calls| calls.insert(call.ended.claim.attempt, (campaign, call)));
     }
 
     /// Its leg got an id.

@@ -4,13 +4,14 @@
 use std::time::Duration;
 
 use crate::{
+    campaign::{self, Ended},
     id::AttemptId,
     node::Backoff,
     phone_number::PhoneNumber,
     ports::{
         Ports,
         carrier::{CarrierCallId, CarrierError},
-        store::{Claim, ConversationStatus, Outcome, StoreError},
+        store::{ConversationStatus, Outcome, StoreError},
     },
     time::Timestamp,
 };
@@ -28,8 +29,8 @@ const HANG_UP_TRIES: u32 = 16;
 /// An attempt without a call.
 #[derive(Debug, Clone)]
 pub struct LostCall {
-    /// Proof that it is ours.
-    pub claim: Claim,
+    /// The attempt, and that it is ours.
+    pub ended: Ended,
     /// Who was called.
     pub to: PhoneNumber,
     /// The carrier that was asked.
@@ -50,13 +51,13 @@ fn patience() -> Backoff {
 /// the attempt was no longer ours.
 pub async fn settle(ports: &Ports, lost: LostCall) -> Option<Outcome> {
     let error = if lost.carrier != ports.carrier.name() {
-        tracing::error!(attempt = %lost.claim.attempt, carrier = %lost.carrier, "carrier is no longer configured");
+        tracing::error!(attempt = %lost.ended.claim.attempt, carrier = %lost.carrier, "carrier is no longer configured");
         UNKNOWN_FATE.to_owned()
     } else if let Some(leg) = &lost.leg {
-        hang_up(ports, lost.claim.attempt, leg).await;
+        hang_up(ports, lost.ended.claim.attempt, leg).await;
         lost.error
     } else {
-        match end_what_was_dialed(ports, lost.claim.attempt, &lost.to, lost.since).await {
+        match end_what_was_dialed(ports, lost.ended.claim.attempt, &lost.to, lost.since).await {
             true => lost.error,
             false => UNKNOWN_FATE.to_owned(),
         }
@@ -68,7 +69,7 @@ pub async fn settle(ports: &Ports, lost: LostCall) -> Option<Outcome> {
         transferred: false,
         collected: std::collections::BTreeMap::new(),
     };
-    finish(ports, lost.claim, &outcome).await.then_some(outcome)
+    finish(ports, &lost.ended, &outcome).await.then_some(outcome)
 }
 
 /// Hangs up the live calls the carrier has of an attempt; whether there was one, live or over.
@@ -117,18 +118,18 @@ async fn hang_up(ports: &Ports, attempt: AttemptId, leg: &CarrierCallId) {
     }
 }
 
-async fn finish(ports: &Ports, claim: Claim, outcome: &Outcome) -> bool {
-    let mut backoff = patience();
+async fn finish(ports: &Ports, ended: &Ended, outcome: &Outcome) -> bool {
+    let (mut backoff, attempt) = (patience(), ended.claim.attempt);
     loop {
-        match ports.store.finish(claim, outcome.clone(), None).await {
+        match campaign::finish(ports, ended, outcome).await {
             Ok(()) => return true,
             Err(StoreError::Unavailable(error)) => {
-                tracing::warn!(attempt = %claim.attempt, %error, "outcome could not be written, trying again");
+                tracing::warn!(%attempt, %error, "outcome could not be written, trying again");
                 tokio::time::sleep(backoff.failed()).await;
             }
             Err(StoreError::Fenced) => return false,
             Err(error) => {
-                tracing::error!(attempt = %claim.attempt, %error, "outcome was refused");
+                tracing::error!(%attempt, %error, "outcome was refused");
                 return false;
             }
         }

@@ -7,6 +7,7 @@ use ractor::ActorRef;
 
 use super::{Backoff, NodeMessage};
 use crate::{
+    campaign::Ended,
     id::NodeId,
     lines::{LostCall, settle},
     ports::{
@@ -102,7 +103,12 @@ pub async fn take_over(ports: Ports, node: NodeId) {
 
 fn lost(orphan: Orphan) -> LostCall {
     LostCall {
-        claim: orphan.claim,
+        ended: Ended {
+            claim: orphan.claim,
+            account: orphan.account,
+            campaign: orphan.campaign.into(),
+            tries: orphan.tries,
+        },
         to: orphan.phone_number,
         carrier: orphan.carrier,
         leg: orphan.carrier_call,

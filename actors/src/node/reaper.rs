@@ -37,7 +37,7 @@ async fn reap_once(ports: &Ports, node: NodeId, calls: &CallRegistry) -> StoreRe
     // While the store is away a call may hold its claim for long: it insists on saying that nothing was sent.
     let lost: Vec<Claim> = stale
         .into_iter()
-        .filter(|claim| calls.get(claim.attempt).is_none_or(|call| call.claim != *claim))
+        .filter(|claim| calls.get(claim.attempt).is_none_or(|call| call.ended.claim != *claim))
         .collect();
     if !lost.is_empty() {
         ports.store.release(&lost).await?;
@@ -78,7 +78,7 @@ mod tests {
         );
         let calls = CallRegistry::default();
         let call = LostCall {
-            claim: held.claim,
+            ended: held.ended(),
             to: held.contact.phone_number,
             carrier: "fake".into(),
             leg: None,

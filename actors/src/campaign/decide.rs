@@ -1,0 +1,234 @@
+//! What an event or a user's command means for a campaign's row. Free of I/O.
+
+use super::{Effect, Event, Opening, Schedule, State};
+use crate::{
+    agent::Problem,
+    campaigns::{CampaignCommand, CommandError},
+    ports::store::{CampaignEdit, CampaignRow, CampaignStatus, Remaining, ScheduleText, StateChange},
+    time::Timestamp,
+};
+
+/// An event with what the row is to say about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Intent {
+    /// What happens.
+    pub event: Event,
+    /// The new `nextRunAt`, before it is moved into the window.
+    pub next_run_at: Option<Timestamp>,
+    /// Why, for `failed` and `delayed`.
+    pub reason: Option<String>,
+}
+
+impl From<Event> for Intent {
+    fn from(event: Event) -> Self {
+        Self {
+            event,
+            next_run_at: None,
+            reason: None,
+        }
+    }
+}
+
+/// What is to become of a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wish {
+    /// A user's command.
+    Command(CampaignCommand),
+    /// An event of the campaign's own.
+    Own(Intent),
+}
+
+/// What a decision rests on beside the row.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts {
+    /// The present instant.
+    pub now: Timestamp,
+    /// What is left to do; read for commands that dial or replace contacts.
+    pub remaining: Option<Remaining>,
+}
+
+impl Facts {
+    /// Refuses what would dial when there is nobody to dial.
+    pub(super) fn something_to_dial(&self) -> Result<(), CommandError> {
+        match self.remaining {
+            Some(left) if left.due + left.later + left.open == 0 => Err(CommandError::NothingToDial),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What is to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// A new state.
+    Turn(StateChange),
+    /// New fields with it.
+    Edit(Box<CampaignEdit>, StateChange),
+    /// The campaign goes.
+    Remove,
+}
+
+/// What a wish means for a row.
+pub fn decide(row: &CampaignRow, wish: &Wish, facts: &Facts) -> Result<Decision, CommandError> {
+    match wish {
+        Wish::Own(intent) => own(row, intent, facts.now).map(Decision::Turn),
+        Wish::Command(CampaignCommand::Launch) => launch(row, facts).map(Decision::Turn),
+        Wish::Command(CampaignCommand::Pause) => turn(row, Event::Pause).map(Decision::Turn),
+        Wish::Command(CampaignCommand::Stop { .. }) => turn(row, Event::Stop).map(Decision::Turn),
+        Wish::Command(CampaignCommand::Schedule(text)) => {
+            let edit = CampaignEdit {
+                schedule: Some(text.clone()),
+                ..CampaignEdit::default()
+            };
+            Ok(Decision::Edit(Box::new(edit), schedule(row, text, facts)?))
+        }
+        Wish::Command(CampaignCommand::Update(update)) => super::update::decide_update(row, update, facts),
+        Wish::Command(CampaignCommand::Delete) => match row.status {
+            CampaignStatus::Running | CampaignStatus::Delayed => Err(CommandError::Running),
+            _ => Ok(Decision::Remove),
+        },
+    }
+}
+
+/// The row's state as it is.
+pub(super) fn unchanged(row: &CampaignRow) -> StateChange {
+    StateChange {
+        status: row.status,
+        active: row.active,
+        scheduled: row.scheduled,
+        next_run_at: row.next_run_at,
+        opens_from: row.opens_from,
+        closes_at: row.closes_at,
+        reason: row.reason.clone(),
+        cancel_waiting: false,
+    }
+}
+
+/// The state after an event, whose schedule stays attached and which waits for nothing.
+pub(super) fn turn(row: &CampaignRow, event: Event) -> Result<StateChange, CommandError> {
+    let (next, effects) = State::of(row)
+        .apply(event)
+        .map_err(|_| CommandError::InvalidTransition(row.status))?;
+    Ok(StateChange {
+        status: next.status(),
+        active: next.active(),
+        next_run_at: None,
+        closes_at: None,
+        reason: None,
+        cancel_waiting: effects.contains(&Effect::CancelWaiting),
+        ..unchanged(row)
+    })
+}
+
+/// The window that is open, or opens next, by the attached schedule; always open without one.
+fn opening(row: &CampaignRow, at: Timestamp) -> Opening {
+    match Schedule::of(row) {
+        Some((schedule, opens_from)) => schedule.opening(opens_from, at),
+        None => Opening {
+            opens_at: at,
+            closes_at: None,
+        },
+    }
+}
+
+fn own(row: &CampaignRow, intent: &Intent, now: Timestamp) -> Result<StateChange, CommandError> {
+    let opening = opening(row, now);
+    let open = opening.opens_at <= now;
+    let mut change = turn(row, intent.event)?;
+    change.reason = intent.reason.clone();
+    match intent.event {
+        // Its time is not here after all: the clock was set back.
+        Event::TimeCame | Event::WindowOpened if !open => Ok(StateChange {
+            next_run_at: Some(opening.opens_at),
+            ..unchanged(row)
+        }),
+        // The next window follows at once.
+        Event::WindowClosed if open => Ok(StateChange {
+            closes_at: opening.closes_at,
+            ..unchanged(row)
+        }),
+        Event::TimeCame | Event::WindowOpened | Event::ObstacleGone => {
+            change.closes_at = opening.closes_at.filter(|_| open).or(row.closes_at);
+            Ok(change)
+        }
+        Event::WindowClosed => {
+            change.next_run_at = Some(opening.opens_at);
+            Ok(change)
+        }
+        Event::Obstacle => {
+            change.closes_at = row.closes_at;
+            change.next_run_at = intent.next_run_at;
+            Ok(change)
+        }
+        Event::OnlyLater => {
+            change.next_run_at = intent.next_run_at.map(|due| self::opening(row, due).opens_at);
+            Ok(change)
+        }
+        _ => {
+            change.next_run_at = intent.next_run_at;
+            Ok(change)
+        }
+    }
+}
+
+/// The user's word to dial now. While its window is open the schedule stays attached, so that it closes as planned;
+/// outside the window it is taken off, for nothing is dialed against an attached one.
+pub(super) fn launch(row: &CampaignRow, facts: &Facts) -> Result<StateChange, CommandError> {
+    if State::of(row) == State::Completed {
+        return Err(CommandError::NothingToDial);
+    }
+    let change = turn(row, Event::Launch)?;
+    facts.something_to_dial()?;
+    let opening = opening(row, facts.now);
+    Ok(if opening.opens_at <= facts.now {
+        StateChange {
+            closes_at: opening.closes_at,
+            ..change
+        }
+    } else {
+        StateChange {
+            scheduled: false,
+            opens_from: None,
+            ..change
+        }
+    })
+}
+
+/// Attaches a schedule and waits for its time.
+pub(super) fn schedule(row: &CampaignRow, text: &ScheduleText, facts: &Facts) -> Result<StateChange, CommandError> {
+    let schedule = complete(text)?;
+    match State::of(row) {
+        State::Running => return Err(CommandError::Running),
+        State::Completed => return Err(CommandError::NothingToDial),
+        _ => {}
+    }
+    let change = turn(row, Event::Schedule)?;
+    facts.something_to_dial()?;
+    let plan = schedule.plan(facts.now);
+    Ok(StateChange {
+        scheduled: true,
+        next_run_at: Some(plan.opens_at),
+        opens_from: Some(plan.opens_at),
+        ..change
+    })
+}
+
+/// The schedule that is to be attached: it must be whole.
+pub(super) fn complete(text: &ScheduleText) -> Result<Schedule, CommandError> {
+    match Schedule::parse(text) {
+        Ok(Some(schedule)) => Ok(schedule),
+        Ok(None) => Err(CommandError::Invalid(vec![
+            Problem::new("startTime", "required", "a schedule needs the time at which it starts"),
+            Problem::new(
+                "timezone",
+                "required",
+                "a schedule needs an IANA time zone, such as `Europe/Berlin`",
+            ),
+        ])),
+        Err(problems) => Err(CommandError::Invalid(problems)),
+    }
+}
+
+#[cfg(test)]
+#[path = "decide_tests.rs"]
+mod tests;

@@ -1,0 +1,75 @@
+//! Writes an outcome together with the attempt that follows it. Whoever ends an attempt, its call, the line pool for a
+//! call that crashed, or a node for what a dead process left behind, does it here, so that all plan alike.
+
+use super::{RetryRules, Schedule, may_be_followed, next_attempt};
+use crate::{
+    agent,
+    id::{AccountId, CampaignId},
+    ports::{
+        Ports,
+        store::{CampaignRow, Claim, ClaimedAttempt, NextAttempt, Outcome, StoreError, StoreResult, Tries},
+    },
+};
+
+/// The attempt that ended, and what it belongs to.
+#[derive(Debug, Clone, Copy)]
+pub struct Ended {
+    /// Proof that it is ours.
+    pub claim: Claim,
+    /// Owner.
+    pub account: AccountId,
+    /// Its campaign; none for a single call, which nothing follows.
+    pub campaign: Option<CampaignId>,
+    /// Where it stands among its contact's attempts.
+    pub tries: Tries,
+}
+
+impl ClaimedAttempt {
+    /// This attempt, for when it ends.
+    pub fn ended(&self) -> Ended {
+        Ended {
+            claim: self.claim,
+            account: self.account,
+            campaign: self.campaign.into(),
+            tries: self.tries,
+        }
+    }
+}
+
+/// Plans what follows and writes both in one transaction. The store's errors are for the caller to try again.
+pub async fn finish(ports: &Ports, ended: &Ended, outcome: &Outcome) -> StoreResult<()> {
+    let next = plan_next(ports, ended, outcome).await?;
+    ports.store.finish(ended.claim, outcome.clone(), next).await
+}
+
+async fn plan_next(ports: &Ports, ended: &Ended, outcome: &Outcome) -> StoreResult<Option<NextAttempt>> {
+    let Some(campaign) = ended.campaign.filter(|_| may_be_followed(outcome)) else {
+        return Ok(None);
+    };
+    let row = match ports.store.campaign(ended.account, campaign).await {
+        Ok(row) => row,
+        // It was removed meanwhile.
+        Err(StoreError::NotFound) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let rules = rules(ports, &row).await?;
+    Ok(next_attempt(&rules, ended.tries, outcome, ports.clock.now()))
+}
+
+/// The rules as they are now: those of the agent that the campaign has now.
+async fn rules(ports: &Ports, row: &CampaignRow) -> StoreResult<RetryRules> {
+    let agent = match ports.store.agent(row.account, row.agent).await {
+        Ok(agent) => agent::complete(&agent.document).ok(),
+        Err(StoreError::NotFound | StoreError::Damaged(_)) => None,
+        Err(error) => return Err(error),
+    };
+    let retry = agent
+        .map(|agent| agent.platform_settings.call_retry)
+        .unwrap_or_default();
+    Ok(RetryRules {
+        retry_count: retry.retry_count.unwrap_or(0),
+        retry_delay_min: retry.retry_delay.unwrap_or(0),
+        follow_up: row.follow_up.clone(),
+        schedule: Schedule::of(row),
+    })
+}

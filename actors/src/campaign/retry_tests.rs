@@ -1,0 +1,111 @@
+use super::*;
+use crate::ports::store::ScheduleText;
+
+const NOW: Timestamp = Timestamp(1_780_300_800_000_000); // 2026-06-01T08:00:00Z
+
+fn outcome(status: ConversationStatus, error: Option<&str>, voicemail: bool) -> Outcome {
+    Outcome {
+        status,
+        error: error.map(str::to_owned),
+        voicemail,
+        transferred: false,
+        collected: Default::default(),
+    }
+}
+
+fn failed(error: &str) -> Outcome {
+    outcome(ConversationStatus::Failed, Some(error), false)
+}
+
+fn rules() -> RetryRules {
+    RetryRules {
+        retry_count: 2,
+        retry_delay_min: 5,
+        follow_up: FollowUp {
+            enabled: true,
+            attempts: 2,
+            intervals_minutes: vec![60, 120],
+        },
+        schedule: None,
+    }
+}
+
+/// Kinds and minutes of everything that follows while each attempt ends so.
+fn series(rules: &RetryRules, outcome: &Outcome) -> Vec<(AttemptKind, i64)> {
+    let mut tries = Tries::default();
+    let mut all = Vec::new();
+    while let Some(next) = next_attempt(rules, tries, outcome, NOW) {
+        all.push((next.kind, (next.due_at.0 - NOW.0) / 60_000_000));
+        tries = tries.next(next.kind);
+        assert!(all.len() < 50, "it never ends");
+    }
+    all
+}
+
+#[test]
+fn retries_come_first_and_count_anew_in_each_follow_up() {
+    let retry = (AttemptKind::Retry, 5);
+    let (first, second) = ((AttemptKind::FollowUp, 60), (AttemptKind::FollowUp, 120));
+    let all = [retry, retry, first, retry, retry, second, retry, retry];
+    for error in ["busy", "no-answer", "carrier-error: 503 from the carrier"] {
+        assert_eq!(series(&rules(), &failed(error)), all, "{error}");
+    }
+    for error in ["rejected", "media-lost", "agent-error: call crashed"] {
+        assert_eq!(series(&rules(), &failed(error)), [first, second], "{error}");
+    }
+    let voicemail = outcome(ConversationStatus::Completed, None, true);
+    assert_eq!(series(&rules(), &voicemail), [first, second]);
+}
+
+#[test]
+fn nothing_follows_what_is_settled() {
+    for settled in [
+        failed("invalid-number"),
+        failed(UNKNOWN_FATE),
+        failed(&format!("{UNKNOWN_FATE}, no call found")),
+        outcome(ConversationStatus::Completed, None, false),
+        outcome(ConversationStatus::Cancelled, None, false),
+        outcome(ConversationStatus::Cancelled, Some("do-not-call"), false),
+    ] {
+        assert!(!may_be_followed(&settled));
+        assert_eq!(series(&rules(), &settled), [], "{settled:?}");
+    }
+}
+
+#[test]
+fn without_rules_nothing_follows() {
+    assert_eq!(series(&RetryRules::default(), &failed("busy")), []);
+    let off = RetryRules {
+        follow_up: FollowUp {
+            enabled: false,
+            ..rules().follow_up
+        },
+        ..rules()
+    };
+    assert_eq!(series(&off, &failed("rejected")), []);
+    assert_eq!(series(&off, &failed("busy")).len(), 2);
+}
+
+#[test]
+fn due_times_are_moved_into_the_window() {
+    let text = ScheduleText {
+        start_time: Some("08:00".into()),
+        end_time: Some("08:30".into()),
+        timezone: Some("UTC".into()),
+    };
+    let schedule = Schedule::parse(&text).unwrap().unwrap();
+    let rules = RetryRules {
+        schedule: Some((schedule, NOW)),
+        ..rules()
+    };
+    let day = 24 * 60;
+    let (retry, at_once) = ((AttemptKind::Retry, 5), (AttemptKind::FollowUp, day));
+    assert_eq!(
+        series(&rules, &failed("busy")),
+        [retry, retry, at_once, retry, retry, at_once, retry, retry]
+    );
+    // At the very end of the window it is closed already.
+    let edge = Timestamp(NOW.0 + 25 * 60_000_000);
+    let next = next_attempt(&rules, Tries::default(), &failed("busy"), edge).unwrap();
+    assert_eq!(next.due_at, Timestamp(NOW.0 + day * 60_000_000));
+}

@@ -1,0 +1,182 @@
+//! What a PATCH means for a campaign's row. Free of I/O.
+
+use super::{
+    Event, Schedule, State,
+    decide::{Decision, Facts, complete, launch, schedule, turn, unchanged},
+};
+use crate::{
+    agent::Problem,
+    campaigns::{CampaignUpdate, CommandError},
+    ports::store::{CampaignEdit, CampaignRow, CampaignStatus, ScheduleText, StateChange},
+};
+
+/// Decides on the whole update, or refuses it whole.
+pub(super) fn decide_update(
+    row: &CampaignRow,
+    update: &CampaignUpdate,
+    facts: &Facts,
+) -> Result<Decision, CommandError> {
+    check(row, update, facts)?;
+    let text = merged(row, update);
+    let edit = CampaignEdit {
+        name: update.name.clone(),
+        agent: update.agent,
+        schedule: (text != row.schedule).then(|| text.clone()),
+        follow_up: update.follow_up.clone(),
+        max_concurrent_calls: update.max_concurrent_calls,
+        contacts: update.contacts,
+    };
+    let change = state_after(row, update, &text, facts)?;
+    Ok(Decision::Edit(Box::new(edit), change))
+}
+
+fn check(row: &CampaignRow, update: &CampaignUpdate, facts: &Facts) -> Result<(), CommandError> {
+    let mut problems = Schedule::malformed(&ScheduleText {
+        start_time: update.start_time.clone().flatten(),
+        end_time: update.end_time.clone().flatten(),
+        timezone: update.timezone.clone().flatten(),
+    });
+    if (update.scheduled, update.active) == (Some(true), Some(false)) {
+        let message = "a campaign that is scheduled is active; leave out one of the two";
+        problems.push(Problem::new("active", "not_allowed", message));
+    }
+    if !problems.is_empty() {
+        return Err(CommandError::Invalid(problems));
+    }
+    let live = update.contacts.is_some() && facts.remaining.is_some_and(|left| left.open > 0);
+    if State::of(row) == State::Running || live {
+        return Err(CommandError::Running);
+    }
+    Ok(())
+}
+
+fn merged(row: &CampaignRow, update: &CampaignUpdate) -> ScheduleText {
+    let of = |given: &Option<Option<String>>, stored: &Option<String>| given.clone().unwrap_or_else(|| stored.clone());
+    ScheduleText {
+        start_time: of(&update.start_time, &row.schedule.start_time),
+        end_time: of(&update.end_time, &row.schedule.end_time),
+        timezone: of(&update.timezone, &row.schedule.timezone),
+    }
+}
+
+/// The steps one after the other, each on the row as the one before left it.
+fn state_after(
+    row: &CampaignRow,
+    update: &CampaignUpdate,
+    text: &ScheduleText,
+    facts: &Facts,
+) -> Result<StateChange, CommandError> {
+    let mut row = row.clone();
+    let mut facts = *facts;
+    let mut cancel_waiting = false;
+    let mut step = |row: &mut CampaignRow, change: StateChange| {
+        cancel_waiting |= change.cancel_waiting;
+        take(row, change);
+    };
+    if update.contacts.is_some() {
+        let change = replaced(&row, &facts)?;
+        step(&mut row, change);
+        // There are contacts to dial from now on.
+        facts.remaining = None;
+    }
+    let rescheduled = *text != row.schedule;
+    row.schedule = text.clone();
+    if update.scheduled == Some(false) {
+        let change = unscheduled(&row, &facts)?;
+        step(&mut row, change);
+    } else if rescheduled && row.scheduled && update.scheduled.is_none() {
+        let change = replanned(&row, text, &facts)?;
+        step(&mut row, change);
+    }
+    if update.scheduled == Some(true) {
+        let change = schedule(&row, text, &facts)?;
+        step(&mut row, change);
+    } else if update.active == Some(false) {
+        let change = stopped(&row)?;
+        step(&mut row, change);
+    } else if update.active == Some(true) && !row.active {
+        let given = update.start_time.as_ref().is_some_and(Option::is_some);
+        let queued = row.scheduled || (given && update.scheduled.is_none());
+        let change = if queued {
+            schedule(&row, text, &facts)
+        } else {
+            launch(&row, &facts)
+        };
+        step(&mut row, change?);
+    }
+    Ok(StateChange {
+        cancel_waiting,
+        ..unchanged(&row)
+    })
+}
+
+fn take(row: &mut CampaignRow, change: StateChange) {
+    row.status = change.status;
+    row.active = change.active;
+    row.scheduled = change.scheduled;
+    row.next_run_at = change.next_run_at;
+    row.opens_from = change.opens_from;
+    row.closes_at = change.closes_at;
+    row.reason = change.reason;
+}
+
+/// Another contact list. What waited for a follow-up of the old one has something to dial at the next opening.
+fn replaced(row: &CampaignRow, facts: &Facts) -> Result<StateChange, CommandError> {
+    let change = turn(row, Event::ContactsReplaced)?;
+    let waits = row.next_run_at.is_some();
+    let next = Schedule::of(row).map_or(facts.now, |(schedule, from)| schedule.opening(from, facts.now).opens_at);
+    // A draft waits for nothing, whatever was attached before it was completed.
+    let scheduled = change.scheduled && change.status != CampaignStatus::Draft;
+    Ok(StateChange {
+        next_run_at: waits.then_some(next),
+        scheduled,
+        opens_from: change.opens_from.filter(|_| scheduled),
+        ..change
+    })
+}
+
+/// The attached schedule is another one from now on: what waits, waits for that.
+fn replanned(row: &CampaignRow, text: &ScheduleText, facts: &Facts) -> Result<StateChange, CommandError> {
+    let plan = complete(text)?.plan(facts.now);
+    match State::of(row) {
+        State::Delayed => Err(CommandError::InvalidTransition(row.status)),
+        state => Ok(StateChange {
+            next_run_at: state.active().then_some(plan.opens_at),
+            opens_from: Some(plan.opens_at),
+            ..unchanged(row)
+        }),
+    }
+}
+
+fn unscheduled(row: &CampaignRow, facts: &Facts) -> Result<StateChange, CommandError> {
+    let change = match State::of(row) {
+        State::Draft | State::Stopped | State::Completed | State::Failed => unchanged(row),
+        _ => StateChange {
+            // Nothing waits in a campaign that is not to go on by itself.
+            cancel_waiting: true,
+            ..turn(
+                row,
+                Event::Unschedule {
+                    dialed: dialed(row, facts),
+                },
+            )?
+        },
+    };
+    Ok(StateChange {
+        scheduled: false,
+        opens_from: None,
+        ..change
+    })
+}
+
+/// Whether some contact was dialed: one that was claimed is not at the start any more.
+fn dialed(row: &CampaignRow, facts: &Facts) -> bool {
+    row.start_index > 0 || facts.remaining.is_some_and(|left| left.later + left.open > 0)
+}
+
+fn stopped(row: &CampaignRow) -> Result<StateChange, CommandError> {
+    match State::of(row) {
+        State::Draft | State::Stopped | State::Completed | State::Failed => Ok(unchanged(row)),
+        _ => turn(row, Event::Stop),
+    }
+}
