@@ -88,7 +88,16 @@ pub fn routes(state: RestState) -> Router {
             get(campaigns::list).post(campaigns::create::create),
         )
         .route("/public/v1/campaigns/csv", post(campaign_csv::create))
-        .route("/public/v1/campaigns/{campaignId}", get(campaigns::show))
+        .route(
+            "/public/v1/campaigns/{campaignId}",
+            get(campaigns::show)
+                .patch(campaigns::update::patch)
+                .delete(campaigns::update::delete),
+        )
+        .route(
+            "/public/v1/campaigns/{campaignId}/schedule",
+            post(campaigns::update::schedule),
+        )
         .route(
             "/public/v1/campaigns/{campaignId}/contacts",
             get(campaigns::results::list),

@@ -30,7 +30,8 @@ use super::{
     RestState,
     auth::Caller,
     campaigns::{
-        create::{answer, answer_again, require_ready},
+        begin::{answer, answer_again, require_ready},
+        contacts::count_variables,
         import::{CHUNK, Import},
         settings::dialing_agent,
         variables::OpenVariables,
@@ -55,14 +56,14 @@ pub async fn create(
     request: Request,
 ) -> ApiResult<Response> {
     let upload = upload::receive(request, &state.spool_dir, key.is_given()).await?;
-    let launch = form::launch(&upload.texts);
+    let begin = form::begin(&upload.texts);
     let hash = || upload.hash();
     match key.take(&state, account.id, "upload campaign", hash).await? {
-        Turn::Again(replay) => answer_again(&state, account.id, &replay, launch, request_id).await,
+        Turn::Again(replay) => answer_again(&state, account.id, &replay, begin, request_id).await,
         Turn::First(held) => {
             let made = make(&state, account.id, upload, held.ticket()).await;
             let (row, warning) = held.end(made).await?;
-            answer(&state, row, launch, warning, request_id).await
+            answer(&state, row, begin, warning, request_id).await
         }
     }
 }
@@ -81,7 +82,7 @@ async fn make(
         return Err(ApiError::Internal);
     };
     let agent = dialing_agent(&*state.store, account, agent_id).await?;
-    if settings.launch {
+    if settings.launch || settings.scheduled {
         require_ready(state, &agent)?;
     }
     let mut open = OpenVariables::of(&agent);
@@ -90,7 +91,7 @@ async fn make(
     let mut chunks = checked.contacts();
     while let Some(chunk) = chunks.recv().await {
         let chunk = chunk?;
-        chunk.iter().for_each(|contact| open.count(contact));
+        count_variables(&state.store, account, &chunk, &mut open).await?;
         import.append(&chunk).await?;
         missing = missing.saturating_sub(chunk.len() as u64);
     }

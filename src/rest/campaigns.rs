@@ -1,12 +1,16 @@
 //! Campaigns: list, read, and the commands that start and end their dialing.
 
+pub mod begin;
 mod command;
+pub mod contacts;
 pub mod create;
 pub mod events;
 pub mod import;
 pub mod results;
+mod schedule_texts;
 pub mod settings;
 mod stream;
+pub mod update;
 pub mod variables;
 mod view;
 
@@ -29,8 +33,6 @@ use super::{
 use command::{Target, no_fields};
 
 pub use stream::Answer;
-
-const NOBODY_IS_CALLED: &str = "the carrier is simulated: nobody is really called";
 
 /// Parameters of the list.
 #[derive(Debug, Clone)]
@@ -96,7 +98,7 @@ pub async fn launch(
 ) -> ApiResult<Response> {
     no_fields(&body, &[])?;
     let row = target.command(&state, CampaignCommand::Launch).await?;
-    let answer = Answer::ok(target.request_id).warning(launch_warning(&state));
+    let answer = Answer::ok(target.request_id).warning(begin::launch_warning(&state));
     answer.send(&state, &row).await
 }
 
@@ -120,33 +122,4 @@ pub async fn stop(
     let hang_up = no_fields(&body, &["hangUp"])?;
     let row = target.command(&state, CampaignCommand::Stop { hang_up }).await?;
     Answer::ok(target.request_id).send(&state, &row).await
-}
-
-/// What there is to say when dialing begins.
-pub fn launch_warning(state: &RestState) -> Option<String> {
-    state.carrier_is_simulated.then(|| NOBODY_IS_CALLED.to_owned())
-}
-
-/// Gives a command to the node and waits for its commit.
-pub async fn command(
-    state: &RestState,
-    account: AccountId,
-    campaign: CampaignId,
-    command: CampaignCommand,
-) -> ApiResult<CampaignRow> {
-    let message = |reply| SwitchboardMessage::Command {
-        account,
-        campaign,
-        command: command.clone(),
-        reply,
-    };
-    match state.switchboard.ask(message, COMMAND_TIMEOUT).await {
-        Some(answer) => Ok(answer?),
-        None => {
-            tracing::error!(%campaign, ?command, "the node did not answer a command");
-            Err(ApiError::Unavailable(
-                "the node did not answer in time; try again".into(),
-            ))
-        }
-    }
 }

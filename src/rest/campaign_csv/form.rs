@@ -5,7 +5,11 @@ use std::collections::BTreeMap;
 use actors::{agent::Problem, id::AgentId, ports::store::ScheduleText};
 
 use super::columns::Overrides;
-use crate::rest::{campaigns::settings::Settings, fields::check_name, query::plain_integer};
+use crate::rest::{
+    campaigns::{begin::Begin, settings::Settings},
+    fields::check_name,
+    query::plain_integer,
+};
 
 /// The form being read.
 struct Form<'a> {
@@ -42,9 +46,10 @@ pub fn read(texts: &BTreeMap<&'static str, String>, problems: &mut Vec<Problem>)
     (settings, overrides)
 }
 
-/// Whether the form asks for a launch.
-pub fn launch(texts: &BTreeMap<&'static str, String>) -> bool {
-    texts.get("launch").and_then(|text| boolean(text)).unwrap_or(false)
+/// What the form asks for beside the campaign.
+pub fn begin(texts: &BTreeMap<&'static str, String>) -> Begin {
+    let asked = |name| texts.get(name).and_then(|text: &String| boolean(text)).unwrap_or(false);
+    Begin::of(asked("launch"), asked("scheduled"))
 }
 
 impl Form<'_> {

@@ -1,22 +1,16 @@
 //! `POST /public/v1/campaigns`: a campaign whose contacts come as JSON.
 
-use std::collections::HashMap;
-
 use actors::{
-    agent::{Agent, Problem},
-    campaigns::CampaignCommand,
-    id::{AccountId, AgentId, ContactId},
-    phone_number::PhoneNumber,
-    ports::store::{CampaignContact, CampaignRow, CampaignStatus, KeyTicket, Store, StoreError},
+    id::{AccountId, AgentId},
+    ports::store::{CampaignContact, CampaignRow, KeyTicket, ScheduleText},
 };
 use axum::{extract::State, response::Response};
 use serde_json::{Map, Value};
 
 use super::{
-    Answer,
-    command::command,
+    begin::{Begin, answer, answer_again, require_ready},
+    contacts,
     import::{CHUNK, Import},
-    launch_warning,
     settings::{Settings, dialing_agent},
     variables::OpenVariables,
 };
@@ -24,10 +18,9 @@ use crate::rest::{
     RestState,
     auth::Caller,
     body::JsonObject,
-    contact_fields,
-    error::{ApiError, ApiResult, Conflict, OrNoSuch},
+    error::{ApiError, ApiResult},
     fields::{Fields, kind, whole},
-    idempotency::{IdempotencyKey, Replay, RequestHash, Turn},
+    idempotency::{IdempotencyKey, RequestHash, Turn},
     query::{NoParameters, Query},
     request_id::RequestId,
 };
@@ -56,14 +49,15 @@ pub async fn create(
     _: Query<NoParameters>,
     JsonObject(body): JsonObject,
 ) -> ApiResult<Response> {
-    let launch = body.get("launch").and_then(Value::as_bool).unwrap_or(false);
+    let asked = |name: &str| body.get(name).and_then(Value::as_bool).unwrap_or(false);
+    let begin = Begin::of(asked("launch"), asked("scheduled"));
     let hash = || RequestHash::of_json(&body);
     match key.take(&state, account.id, "create campaign", hash).await? {
-        Turn::Again(replay) => answer_again(&state, account.id, &replay, launch, request_id).await,
+        Turn::Again(replay) => answer_again(&state, account.id, &replay, begin, request_id).await,
         Turn::First(held) => {
             let made = make(&state, account.id, &body, held.ticket()).await;
             let (row, warning) = held.end(made).await?;
-            answer(&state, row, launch, warning, request_id).await
+            answer(&state, row, begin, warning, request_id).await
         }
     }
 }
@@ -77,18 +71,21 @@ async fn make(
 ) -> ApiResult<(CampaignRow, Option<String>)> {
     let mut fields = Fields::of(body, "");
     let settings = settings(&mut fields);
-    let contacts = contacts(&mut fields);
-    check_contact_ids(&*state.store, account, &contacts, &mut fields.problems).await?;
+    if fields.value("contacts").is_none() {
+        fields.problem("contacts", "required", "is required");
+    }
+    let contacts = contacts::read(&mut fields);
+    contacts::check_ids(&*state.store, account, &contacts, &mut fields.problems).await?;
     let (Some(name), Some(agent_id), true) = (settings.name.clone(), settings.agent, fields.problems.is_empty()) else {
         return Err(ApiError::Invalid(fields.problems));
     };
     let agent = dialing_agent(&*state.store, account, agent_id).await?;
-    if settings.launch {
+    if settings.launch || settings.scheduled {
         require_ready(state, &agent)?;
     }
     let contacts: Vec<CampaignContact> = contacts.into_iter().map(|(_, contact)| contact).collect();
     let mut open = OpenVariables::of(&agent);
-    contacts.iter().for_each(|contact| open.count(contact));
+    contacts::count_variables(&state.store, account, &contacts, &mut open).await?;
     let import = Import::begin(state.store.clone(), account, settings.into_new(name, agent_id)).await?;
     for chunk in contacts.chunks(CHUNK) {
         import.append(chunk).await?;
@@ -97,86 +94,19 @@ async fn make(
     Ok((row, open.warning()))
 }
 
-/// Refuses an agent that could not be launched, before anything is saved.
-pub fn require_ready(state: &RestState, agent: &Agent) -> ApiResult<()> {
-    (state.readiness)(agent).map_err(|missing| ApiError::Conflict(Conflict::NotConfigured, missing))
-}
-
-/// Launches if asked, and answers 201. A launch that is refused leaves the draft and is told as a warning: the
-/// campaign is there.
-pub async fn answer(
-    state: &RestState,
-    row: CampaignRow,
-    launch: bool,
-    warning: Option<String>,
-    request_id: RequestId,
-) -> ApiResult<Response> {
-    let mut warnings: Vec<String> = warning.into_iter().collect();
-    let mut row = row;
-    if launch {
-        match command(state, row.account, row.id, CampaignCommand::Launch).await {
-            Ok(launched) => {
-                row = launched;
-                warnings.extend(launch_warning(state));
-            }
-            Err(error) => {
-                // A command that came too late, or one of the same request sent again, may have been carried out.
-                row = state.store.campaign(row.account, row.id).await?;
-                warnings.push(match is_untouched(&row) {
-                    true => format!("the campaign was created but not launched: {}", error.message()),
-                    false => launch_warning(state).unwrap_or_default(),
-                });
-                warnings.retain(|warning| !warning.is_empty());
-            }
-        }
-    }
-    let warning = (!warnings.is_empty()).then(|| warnings.join("; "));
-    Answer::created(request_id).warning(warning).send(state, &row).await
-}
-
-/// Answers the same request, sent again. If the first one died between its commit and its launch, that is made up for;
-/// a campaign that was ever launched is not launched again.
-pub async fn answer_again(
-    state: &RestState,
-    account: AccountId,
-    replay: &Replay,
-    launch: bool,
-    request_id: RequestId,
-) -> ApiResult<Response> {
-    let row = state
-        .store
-        .campaign(account, replay.id()?)
-        .await
-        .or_no_such("campaign")?;
-    let launch = launch && is_untouched(&row);
-    Ok(replay.mark(answer(state, row, launch, None, request_id).await?))
-}
-
-/// As it was made: its state never changed.
-fn is_untouched(row: &CampaignRow) -> bool {
-    row.status == CampaignStatus::Draft && row.version == 1
-}
-
 fn settings(fields: &mut Fields<'_>) -> Settings {
     fields.only(&NAMES);
     let name = fields.name("name");
-    let agent = fields.required_string("agentId").and_then(|text| {
-        let id = text.parse::<AgentId>();
-        if id.is_err() {
-            fields.problem(
-                "agentId",
-                "invalid_value",
-                format!("`{text:.100}` is not an agent's id (a UUID)"),
-            );
-        }
-        id.ok()
-    });
+    if fields.value("agentId").is_none() {
+        fields.problem("agentId", "required", "is required");
+    }
+    let agent = agent_id(fields);
     let settings = Settings {
         name,
         agent,
         launch: fields.flag("launch"),
         scheduled: fields.flag("scheduled"),
-        schedule: actors::ports::store::ScheduleText {
+        schedule: ScheduleText {
             start_time: fields.string("startTime").map(str::to_owned),
             end_time: fields.string("endTime").map(str::to_owned),
             timezone: fields.string("timezone").map(str::to_owned),
@@ -190,7 +120,19 @@ fn settings(fields: &mut Fields<'_>) -> Settings {
     settings
 }
 
-fn intervals(fields: &mut Fields<'_>) -> Option<Vec<i64>> {
+/// `agentId`, if it is there.
+pub fn agent_id(fields: &mut Fields<'_>) -> Option<AgentId> {
+    let text = fields.string("agentId")?;
+    let id = text.parse::<AgentId>();
+    if id.is_err() {
+        let message = format!("`{text:.100}` is not an agent's id (a UUID)");
+        fields.problem("agentId", "invalid_value", message);
+    }
+    id.ok()
+}
+
+/// `followUpIntervals`, if it is there.
+pub fn intervals(fields: &mut Fields<'_>) -> Option<Vec<i64>> {
     let items = fields.array("followUpIntervals")?;
     let mut minutes = Vec::new();
     for (index, item) in items.iter().enumerate() {
@@ -203,90 +145,4 @@ fn intervals(fields: &mut Fields<'_>) -> Option<Vec<i64>> {
         }
     }
     (minutes.len() == items.len()).then_some(minutes)
-}
-
-/// The sound contacts with their index; what is wrong with the others goes into `fields`.
-fn contacts(fields: &mut Fields<'_>) -> Vec<(usize, CampaignContact)> {
-    match fields.value("contacts") {
-        None => fields.problem("contacts", "required", "is required"),
-        Some(Value::Array(items)) if items.is_empty() => {
-            fields.problem("contacts", "required", "must hold at least one contact");
-        }
-        Some(_) => {}
-    }
-    let mut seen: HashMap<PhoneNumber, usize> = HashMap::new();
-    let mut contacts = Vec::new();
-    for (index, item) in fields.array("contacts").unwrap_or_default().iter().enumerate() {
-        let path = format!("contacts[{index}]");
-        let Value::Object(map) = item else {
-            let message = format!("must be an object, not {}", kind(item));
-            fields.problem(&path, "wrong_type", message);
-            continue;
-        };
-        let mut own = Fields::of(map, path);
-        let contact = contact(&mut own);
-        if let Some(contact) = contact {
-            match seen.get(&contact.phone_number) {
-                Some(first) => {
-                    let message = format!("`{}` repeats contacts[{first}]", contact.phone_number);
-                    own.problem("phoneNumber", "duplicate_number", message);
-                }
-                None => {
-                    seen.insert(contact.phone_number.clone(), index);
-                    contacts.push((index, contact));
-                }
-            }
-        }
-        fields.problems.append(&mut own.problems);
-    }
-    contacts
-}
-
-fn contact(fields: &mut Fields<'_>) -> Option<CampaignContact> {
-    let read = contact_fields::read(fields, &["metadata"], &["contactId"]);
-    let contact = fields.string("contactId").and_then(|text| {
-        let id = text.parse::<ContactId>();
-        if id.is_err() {
-            fields.problem(
-                "contactId",
-                "invalid_value",
-                format!("`{text:.100}` is not a contact's id (a UUID)"),
-            );
-        }
-        id.ok()
-    });
-    Some(CampaignContact {
-        phone_number: read.phone_number?,
-        contact,
-        name: read.name,
-        email: read.email,
-        extra: read.extra,
-    })
-}
-
-/// A `contactId` must be of a saved contact of the account, with the same number.
-async fn check_contact_ids(
-    store: &dyn Store,
-    account: AccountId,
-    contacts: &[(usize, CampaignContact)],
-    problems: &mut Vec<Problem>,
-) -> ApiResult<()> {
-    for (index, contact) in contacts {
-        let Some(id) = contact.contact else { continue };
-        let path = format!("contacts[{index}].contactId");
-        match store.contact(account, id).await {
-            Ok(saved) if saved.phone_number == contact.phone_number => {}
-            Ok(_) => problems.push(Problem::new(
-                path,
-                "not_allowed",
-                "this contact is saved with another phone number",
-            )),
-            Err(StoreError::NotFound) => {
-                let message = format!("there is no contact `{id}` in this account");
-                problems.push(Problem::new(path, "not_found", message));
-            }
-            Err(other) => return Err(other.into()),
-        }
-    }
-    Ok(())
 }

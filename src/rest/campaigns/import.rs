@@ -44,6 +44,16 @@ impl Import {
         }
     }
 
+    /// The hidden campaign that holds the contacts, for a commit that takes them from it.
+    pub fn campaign(&self) -> Option<CampaignId> {
+        self.id
+    }
+
+    /// Its contacts are another campaign's now: nothing is left to be abandoned.
+    pub fn taken(mut self) {
+        self.id.take();
+    }
+
     /// Makes the campaign visible, and settles the key of its request with it.
     pub async fn finish(mut self, ticket: Option<&KeyTicket>) -> ApiResult<CampaignRow> {
         let ticket = ticket.cloned();

@@ -6,6 +6,7 @@ use actors::{
     ports::store::{FollowUp, NewCampaign, ScheduleText, Store, StoreError},
 };
 
+use super::schedule_texts;
 use crate::rest::error::{ApiError, ApiResult, OrNoSuch};
 
 /// Minutes before a follow-up, at most: a week.
@@ -50,42 +51,55 @@ impl Settings {
     }
 
     fn check_schedule(&self, problems: &mut Vec<Problem>) {
-        let schedule = &self.schedule;
-        if !self.scheduled {
-            let given = [
-                ("startTime", &schedule.start_time),
-                ("endTime", &schedule.end_time),
-                ("timezone", &schedule.timezone),
-            ];
-            for (path, _) in given.iter().filter(|(_, text)| text.is_some()) {
-                let message = "belongs to a schedule, and scheduling is not available in this version; leave it out";
-                problems.push(Problem::new(*path, "not_allowed", message));
-            }
-            return;
-        }
-        if self.launch {
+        if self.launch && self.scheduled {
             let message = "`launch` and `scheduled` cannot both be true: dial now or later";
             problems.push(Problem::new("scheduled", "not_allowed", message));
-        } else {
-            let message = "scheduling is not available in this version; use `launch`, or launch the campaign later";
-            problems.push(Problem::new("scheduled", "not_allowed", message));
         }
-        for (path, text) in [("startTime", &schedule.start_time), ("timezone", &schedule.timezone)] {
-            if text.is_none() {
-                problems.push(Problem::new(path, "required", "is required when `scheduled` is true"));
-            }
-        }
-        let zone = schedule.timezone.as_deref();
-        if let Some(zone) = zone.filter(|zone| zone.parse::<chrono_tz::Tz>().is_err()) {
-            let message = format!("`{zone}` is not an IANA time zone such as Europe/Berlin");
-            problems.push(Problem::new("timezone", "invalid_value", message));
-        }
+        problems.extend(schedule_texts::problems(&self.schedule, self.scheduled));
     }
 
     fn check_follow_up(&self, problems: &mut Vec<Problem>) {
-        let attempts = self.follow_up_attempts;
-        let intervals = self.follow_up_intervals.as_deref();
-        if self.follow_up_call {
+        let wanted = FollowUpFields {
+            call: self.follow_up_call,
+            attempts: self.follow_up_attempts,
+            intervals: self.follow_up_intervals.as_deref(),
+        };
+        wanted.check(problems);
+    }
+
+    /// The campaign to be made; only after every check has passed.
+    pub fn into_new(self, name: String, agent: AgentId) -> NewCampaign {
+        let follow_up = FollowUpFields {
+            call: self.follow_up_call,
+            attempts: self.follow_up_attempts,
+            intervals: self.follow_up_intervals.as_deref(),
+        };
+        NewCampaign {
+            name,
+            agent,
+            follow_up: follow_up.made(),
+            schedule: self.schedule,
+            max_concurrent_calls: self.max_concurrent_calls.and_then(|n| u32::try_from(n).ok()),
+        }
+    }
+}
+
+/// `followUpCall`, `followUpAttempts`, `followUpIntervals`.
+#[derive(Debug, Clone, Copy)]
+pub struct FollowUpFields<'a> {
+    /// Whether follow-ups are made.
+    pub call: bool,
+    /// How many.
+    pub attempts: Option<i64>,
+    /// Minutes before each.
+    pub intervals: Option<&'a [i64]>,
+}
+
+impl FollowUpFields<'_> {
+    /// The rules between them.
+    pub fn check(self, problems: &mut Vec<Problem>) {
+        let (attempts, intervals) = (self.attempts, self.intervals);
+        if self.call {
             let given = [
                 ("followUpAttempts", attempts.is_some()),
                 ("followUpIntervals", intervals.is_some()),
@@ -114,24 +128,16 @@ impl Settings {
         }
     }
 
-    /// The campaign to be made; only after every check has passed.
-    pub fn into_new(self, name: String, agent: AgentId) -> NewCampaign {
-        let follow_up = if self.follow_up_call {
-            let minutes = self.follow_up_intervals.unwrap_or_default();
-            FollowUp {
-                enabled: true,
-                attempts: self.follow_up_attempts.and_then(|n| u32::try_from(n).ok()).unwrap_or(0),
-                intervals_minutes: minutes.into_iter().filter_map(|n| u32::try_from(n).ok()).collect(),
-            }
-        } else {
-            FollowUp::default()
-        };
-        NewCampaign {
-            name,
-            agent,
-            schedule: self.schedule,
-            follow_up,
-            max_concurrent_calls: self.max_concurrent_calls.and_then(|n| u32::try_from(n).ok()),
+    /// What is stored; only after every check has passed.
+    pub fn made(self) -> FollowUp {
+        if !self.call {
+            return FollowUp::default();
+        }
+        let minutes = self.intervals.unwrap_or_default();
+        FollowUp {
+            enabled: true,
+            attempts: self.attempts.and_then(|n| u32::try_from(n).ok()).unwrap_or(0),
+            intervals_minutes: minutes.iter().filter_map(|n| u32::try_from(*n).ok()).collect(),
         }
     }
 }

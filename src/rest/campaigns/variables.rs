@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use actors::{agent::Agent, ports::store::CampaignContact, template};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Names that the service fills in itself.
 const SYSTEM_PREFIX: &str = "system__";
@@ -38,8 +38,13 @@ impl OpenVariables {
         }
     }
 
-    /// Counts what `contact` fills.
-    pub fn count(&mut self, contact: &CampaignContact) {
+    /// Whether there is a variable to be filled at all.
+    pub fn any(&self) -> bool {
+        !self.names.is_empty()
+    }
+
+    /// Counts what `contact` fills, and what the saved contact with its number fills beside it.
+    pub fn count(&mut self, contact: &CampaignContact, saved: Option<&Map<String, Value>>) {
         self.contacts += 1;
         let own = [
             ("phoneNumber", true),
@@ -50,6 +55,12 @@ impl OpenVariables {
         let extra = contact
             .extra
             .iter()
+            .chain(
+                saved
+                    .into_iter()
+                    .flatten()
+                    .filter(|(name, _)| !fills(&contact.extra, name)),
+            )
             .filter(|(name, value)| !own_names.contains(&name.as_str()) && !is_blank(value))
             .map(|(name, _)| name.as_str());
         let filled = own.into_iter().filter_map(|(name, filled)| filled.then_some(name));
@@ -85,6 +96,11 @@ impl OpenVariables {
     }
 }
 
+/// Whether a contact has a value of its own, so that the saved one does not count.
+fn fills(extra: &Map<String, Value>, name: &str) -> bool {
+    extra.get(name).is_some_and(|value| !is_blank(value))
+}
+
 fn is_blank(value: &Value) -> bool {
     match value {
         Value::String(text) => text.trim().is_empty(),
@@ -113,14 +129,16 @@ mod tests {
         let mut open = OpenVariables::of(&agent);
         for city in [json!("Bonn"), json!(" ")] {
             let extra = json!({ "city": city });
-            open.count(&CampaignContact {
+            let contact = CampaignContact {
                 phone_number: PhoneNumber::parse("+15551234567").unwrap(),
                 contact: None,
                 name: Some("Ada".into()),
                 email: None,
                 extra: extra.as_object().unwrap().clone(),
-            });
+            };
+            open.count(&contact, None);
         }
+        assert!(open.any());
         let warning = open.warning().unwrap();
         assert!(warning.contains("`{{city}}` has no value for 1 of 2"), "{warning}");
         assert!(

@@ -1,0 +1,273 @@
+//! Changing a saved campaign: `PATCH`, `POST …/schedule` and `DELETE`.
+
+use actors::{
+    agent::{Agent, Problem},
+    campaigns::{CampaignCommand, CampaignUpdate},
+    ports::store::{CampaignContact, CampaignRow, CampaignStatus, FollowUp, NewCampaign, ScheduleText},
+};
+use axum::{extract::State, response::Response};
+use serde_json::{Map, Value, json};
+
+use super::{
+    Answer,
+    begin::{beginning_warnings, joined, require_ready},
+    command::Target,
+    contacts,
+    create::{agent_id, intervals},
+    import::{CHUNK, Import},
+    schedule_texts,
+    settings::{FollowUpFields, dialing_agent},
+    variables::OpenVariables,
+};
+use crate::rest::{
+    RestState,
+    body::JsonObject,
+    envelope::Reply,
+    error::{ApiError, ApiResult, Conflict, OrNoSuch},
+    fields::{Fields, check_name, kind},
+};
+
+const NAMES: [&str; 13] = [
+    "name",
+    "agentId",
+    "contacts",
+    "contactIds",
+    "active",
+    "scheduled",
+    "startTime",
+    "endTime",
+    "timezone",
+    "followUpCall",
+    "followUpAttempts",
+    "followUpIntervals",
+    "maxConcurrentCalls",
+];
+
+/// The fields of a schedule, which `null` clears.
+const CLEARED: [&str; 3] = ["startTime", "endTime", "timezone"];
+
+/// `PATCH /public/v1/campaigns/{campaignId}`.
+pub async fn patch(
+    State(state): State<RestState>,
+    target: Target,
+    JsonObject(body): JsonObject,
+) -> ApiResult<Response> {
+    let row = state.store.campaign(target.account.id, target.campaign).await;
+    let row = row.or_no_such("campaign")?;
+    let (mut update, contacts) = read(&state, &row, &body).await?;
+    let begins = update.scheduled == Some(true) || update.active == Some(true);
+    let agent = match (update.agent, begins || contacts.is_some()) {
+        (Some(id), _) => Some(dialing_agent(&*state.store, row.account, id).await?),
+        (None, true) => Some(stored_agent(&state, &row).await?),
+        (None, false) => None,
+    };
+    if let (true, Some(agent)) = (begins, &agent) {
+        require_ready(&state, agent)?;
+    }
+    let mut warnings = Vec::new();
+    let mut import = None;
+    if let (Some(contacts), Some(agent)) = (contacts, &agent) {
+        // Nothing is imported for a command that is certain to be refused.
+        if row.status == CampaignStatus::Running {
+            return Err(running());
+        }
+        let mut open = OpenVariables::of(agent);
+        contacts::count_variables(&state.store, row.account, &contacts, &mut open).await?;
+        warnings.extend(open.warning());
+        let hidden = hide(&state, &row, &contacts).await?;
+        update.contacts = hidden.campaign();
+        import = Some(hidden);
+    }
+    // Refused, the import is dropped and so abandoned.
+    let changed = target
+        .command(&state, CampaignCommand::Update(Box::new(update)))
+        .await?;
+    if let Some(import) = import {
+        import.taken();
+    }
+    if begins {
+        warnings.extend(beginning_warnings(&state, &changed));
+    }
+    let answer = Answer::ok(target.request_id).warning(joined(&warnings));
+    answer.send(&state, &changed).await
+}
+
+fn running() -> ApiError {
+    let message = "the campaign is running; pause or stop it first";
+    ApiError::Conflict(Conflict::CampaignRunning, message.into())
+}
+
+/// The agent that the campaign has; it may be gone.
+async fn stored_agent(state: &RestState, row: &CampaignRow) -> ApiResult<Agent> {
+    dialing_agent(&*state.store, row.account, row.agent)
+        .await
+        .map_err(|error| match error {
+            ApiError::NotFound(_) => ApiError::Conflict(
+                Conflict::NotConfigured,
+                "the campaign's agent was deleted; give it another `agentId`".into(),
+            ),
+            other => other,
+        })
+}
+
+/// The contacts under an import of their own, which no reader sees.
+async fn hide(state: &RestState, row: &CampaignRow, contacts: &[CampaignContact]) -> ApiResult<Import> {
+    let new = NewCampaign {
+        name: row.name.clone(),
+        agent: row.agent,
+        schedule: ScheduleText::default(),
+        follow_up: FollowUp::default(),
+        max_concurrent_calls: None,
+    };
+    let import = Import::begin(state.store.clone(), row.account, new).await?;
+    for chunk in contacts.chunks(CHUNK) {
+        import.append(chunk).await?;
+    }
+    Ok(import)
+}
+
+/// What the body asks for, and the contacts if they are to be replaced.
+async fn read(
+    state: &RestState,
+    row: &CampaignRow,
+    body: &Map<String, Value>,
+) -> ApiResult<(CampaignUpdate, Option<Vec<CampaignContact>>)> {
+    let mut fields = Fields::of(body, "");
+    fields.only(&NAMES);
+    for name in NAMES.into_iter().filter(|name| !CLEARED.contains(name)) {
+        if body.get(name).is_some_and(Value::is_null) {
+            fields.problem(name, "wrong_type", "cannot be null: leave it out to keep it as it is");
+        }
+    }
+    let mut update = CampaignUpdate {
+        name: name(&mut fields),
+        agent: agent_id(&mut fields),
+        max_concurrent_calls: fields
+            .integer("maxConcurrentCalls", 1..=100_000)
+            .map(|calls| u32::try_from(calls).ok()),
+        start_time: clearable(&mut fields, body, "startTime"),
+        end_time: clearable(&mut fields, body, "endTime"),
+        timezone: clearable(&mut fields, body, "timezone"),
+        scheduled: flag(&mut fields, "scheduled"),
+        active: flag(&mut fields, "active"),
+        ..CampaignUpdate::default()
+    };
+    if update.scheduled == Some(true) && update.active == Some(false) {
+        let message = "`scheduled` true queues the campaign and `active` false stops it: send one of them";
+        fields.problem("active", "not_allowed", message);
+    }
+    update.follow_up = follow_up(&mut fields, &row.follow_up);
+    let given = ScheduleText {
+        start_time: update.start_time.clone().flatten(),
+        end_time: update.end_time.clone().flatten(),
+        timezone: update.timezone.clone().flatten(),
+    };
+    fields.problems.extend(schedule_texts::problems(&given, false));
+    let contacts = read_contacts(state, row, &mut fields).await?;
+    if fields.problems.is_empty() {
+        Ok((update, contacts))
+    } else {
+        Err(ApiError::Invalid(fields.problems))
+    }
+}
+
+async fn read_contacts(
+    state: &RestState,
+    row: &CampaignRow,
+    fields: &mut Fields<'_>,
+) -> ApiResult<Option<Vec<CampaignContact>>> {
+    let replaced = ["contacts", "contactIds"]
+        .iter()
+        .any(|name| fields.value(name).is_some());
+    let given = contacts::read(fields);
+    let ids = contacts::read_ids(fields);
+    let store = &*state.store;
+    let problems: &mut Vec<Problem> = &mut fields.problems;
+    contacts::check_ids(store, row.account, &given, problems).await?;
+    let all = contacts::union(store, row.account, given, &ids, problems).await?;
+    Ok(replaced.then_some(all))
+}
+
+fn name(fields: &mut Fields<'_>) -> Option<String> {
+    let text = fields.string("name")?;
+    check_name(text)
+        .map_err(|(code, message)| fields.problem("name", code, message))
+        .ok()
+}
+
+fn flag(fields: &mut Fields<'_>, name: &str) -> Option<bool> {
+    let value = fields.value(name)?;
+    if value.as_bool().is_none() {
+        fields.problem(name, "wrong_type", format!("must be a boolean, not {}", kind(value)));
+    }
+    value.as_bool()
+}
+
+/// A text, or null for none.
+fn clearable(fields: &mut Fields<'_>, body: &Map<String, Value>, name: &str) -> Option<Option<String>> {
+    match body.get(name)? {
+        Value::Null => Some(None),
+        _ => fields.string(name).map(|text| Some(text.to_owned())),
+    }
+}
+
+/// The follow-ups with what the body says of them; none when it says nothing.
+fn follow_up(fields: &mut Fields<'_>, stored: &FollowUp) -> Option<FollowUp> {
+    let named = ["followUpCall", "followUpAttempts", "followUpIntervals"];
+    named.iter().find(|name| fields.value(name).is_some())?;
+    let before = fields.problems.len();
+    let call = flag(fields, "followUpCall").unwrap_or(stored.enabled);
+    let attempts = fields.integer("followUpAttempts", 1..=100);
+    let minutes = intervals(fields);
+    if fields.problems.len() > before {
+        return None;
+    }
+    // What is stored stands in for what is not given, as long as follow-ups are on.
+    let kept = stored.enabled && call;
+    let kept_minutes: Vec<i64> = stored
+        .intervals_minutes
+        .iter()
+        .map(|minutes| i64::from(*minutes))
+        .collect();
+    let minutes = minutes.or_else(|| kept.then_some(kept_minutes));
+    let wanted = FollowUpFields {
+        call,
+        attempts: attempts.or_else(|| kept.then_some(i64::from(stored.attempts))),
+        intervals: minutes.as_deref(),
+    };
+    wanted.check(&mut fields.problems);
+    (fields.problems.len() == before).then(|| wanted.made())
+}
+
+/// `POST /public/v1/campaigns/{campaignId}/schedule`.
+pub async fn schedule(
+    State(state): State<RestState>,
+    target: Target,
+    JsonObject(body): JsonObject,
+) -> ApiResult<Response> {
+    let row = state.store.campaign(target.account.id, target.campaign).await;
+    let row = row.or_no_such("campaign")?;
+    let mut fields = Fields::of(&body, "");
+    fields.only(&CLEARED);
+    let text = ScheduleText {
+        start_time: fields.string("startTime").map(str::to_owned),
+        end_time: fields.string("endTime").map(str::to_owned),
+        timezone: fields.string("timezone").map(str::to_owned),
+    };
+    let mut found = schedule_texts::problems(&text, true);
+    found.retain(|problem| fields.problems.iter().all(|known| known.path != problem.path));
+    fields.problems.extend(found);
+    if !fields.problems.is_empty() {
+        return Err(ApiError::Invalid(fields.problems));
+    }
+    require_ready(&state, &stored_agent(&state, &row).await?)?;
+    let row = target.command(&state, CampaignCommand::Schedule(text)).await?;
+    let answer = Answer::ok(target.request_id).warning(joined(&beginning_warnings(&state, &row)));
+    answer.send(&state, &row).await
+}
+
+/// `DELETE /public/v1/campaigns/{campaignId}`.
+pub async fn delete(State(state): State<RestState>, target: Target) -> ApiResult<Reply> {
+    target.command(&state, CampaignCommand::Delete).await?;
+    Ok(Reply::ok(json!({ "campaignId": target.campaign, "deleted": true })))
+}
