@@ -52,16 +52,20 @@ impl Part {
 
     fn narrow(self, wanted: &mut Conditions) {
         match self {
-            Self::All => {}
-            Self::Untried => wanted.and("cc.state = 'pending' AND cc.attempts = 0", []),
-            Self::Again => wanted.and("cc.state = 'pending' AND cc.attempts > 0", []),
-            Self::Final(status) => {
-                wanted.and("cc.state <> 'pending' AND cc.state = ?", [status.as_str().into()]);
-            }
-            Self::InProgress => wanted.and(
-                "cc.state <> 'pending' AND cc.state = ?",
-                [ContactStatus::InProgress.as_str().into()],
-            ),
+            Self::All => composed(format!(
+                "{RESULTS} FROM campaigns c JOIN campaign_contacts cc ON {own} LEFT JOIN {state} {LAST_ATTEMPT} \
+                 WHERE cc.idx >= $3 ORDER BY cc.idx LIMIT $4"
+            )),
+            Self::Claimed(_) => composed(format!(
+                "{RESULTS} FROM campaigns c JOIN contact_states cs ON cs.list = $2 AND cs.state = $5 AND cs.idx >= $3 \
+                 JOIN campaign_contacts cc ON cc.list = cs.list AND cc.idx = cs.idx {LAST_ATTEMPT} \
+                 WHERE c.id = $1 ORDER BY cs.idx LIMIT $4"
+            )),
+            Self::NeverClaimed => composed(format!(
+                "{RESULTS} FROM campaigns c JOIN campaign_contacts cc ON {own} LEFT JOIN {state} {LAST_ATTEMPT} \
+                 WHERE cc.idx >= (SELECT CASE WHEN l.next_index > $3 THEN l.next_index ELSE $3 END \
+                                  FROM contact_lists l WHERE l.id = $2) ORDER BY cc.idx LIMIT $4"
+            )),
         }
     }
 }

@@ -115,9 +115,13 @@ async fn every_problem_of_a_campaign_is_listed() {
         (
             with(
                 sound.clone(),
-                json!({ "scheduled": true, "startTime": "09:00", "timezone": "UTC" }),
+                json!({ "scheduled": true, "startTime": "9 o'clock", "timezone": "Mars/X" }),
             ),
-            vec![("scheduled", "not_allowed")],
+            vec![("startTime", "invalid"), ("timezone", "invalid")],
+        ),
+        (
+            with(sound.clone(), json!({ "endTime": "25:00" })),
+            vec![("endTime", "invalid")],
         ),
         (
             with(

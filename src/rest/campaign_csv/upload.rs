@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, fs::File, io::Seek, path::Path};
 
 use actors::agent::Problem;
 use axum::{extract::Request, http::header};
+use futures_util::StreamExt;
 use multer::{Constraints, Field, Multipart, SizeLimit};
 use sha2::{Digest, Sha256};
 use tokio::io::AsyncWriteExt;
@@ -66,8 +67,24 @@ pub async fn receive(request: Request, spool_dir: &Path, hashed: bool) -> ApiRes
         .map_err(|_| ApiError::Malformed("the multipart content type names no boundary".into()))?;
     let limits = Constraints::new().size_limit(SizeLimit::new().whole_stream(BODY_BYTES));
     let allowance = Allowance::default();
-    let body = Paced::new(request.into_body().into_data_stream(), allowance.clone());
-    let mut form = Multipart::with_constraints(body, boundary, limits);
+    let mut body = Paced::new(request.into_body().into_data_stream(), allowance.clone());
+    let upload = fields(
+        Multipart::with_constraints(&mut body, boundary, limits),
+        &allowance,
+        spool_dir,
+        hashed,
+    )
+    .await?;
+    // What was cut behind the last boundary is cut all the same.
+    allowance.head();
+    while let Some(piece) = body.next().await {
+        piece.map_err(|cause| unread(cause.as_ref()))?;
+    }
+    Ok(upload)
+}
+
+/// Reads the form up to its last boundary.
+async fn fields(mut form: Multipart<'_>, allowance: &Allowance, spool_dir: &Path, hashed: bool) -> ApiResult<Upload> {
     let mut upload = Upload {
         file_hash: hashed.then(Sha256::new),
         ..Upload::default()
@@ -179,8 +196,15 @@ fn no_room(error: &std::io::Error) -> ApiError {
 fn refused(error: &multer::Error) -> ApiError {
     match error {
         multer::Error::StreamSizeExceeded { .. } | multer::Error::FieldSizeExceeded { .. } => too_large(),
-        multer::Error::StreamReadFailed(cause) if cause.is::<HeadTooLong>() => ApiError::Malformed(cause.to_string()),
-        multer::Error::StreamReadFailed(cause) => broken_body(cause.as_ref()),
+        multer::Error::StreamReadFailed(cause) => unread(cause.as_ref()),
         other => ApiError::Malformed(format!("the form cannot be read: {other}")),
+    }
+}
+
+fn unread(cause: &(dyn std::error::Error + 'static)) -> ApiError {
+    if cause.is::<HeadTooLong>() {
+        ApiError::Malformed(cause.to_string())
+    } else {
+        broken_body(cause)
     }
 }

@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use actors::{
-    campaigns::{CampaignCommand, CommandError},
+    campaigns::{CampaignCommand, CampaignUpdate, CommandError},
     id::CampaignId,
     node::NodeSnapshot,
-    ports::store::{CampaignRow, CampaignStatus, StateChange, Store},
+    ports::store::{CampaignEdit, CampaignRow, CampaignStatus, ScheduleText, StateChange, Store, StoreError},
     switchboard::SwitchboardMessage,
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef};
@@ -138,25 +138,69 @@ impl Actor for FakeSwitchboard {
 }
 
 async fn obey(store: &dyn Store, row: &CampaignRow, command: CampaignCommand) -> Result<CampaignRow, CommandError> {
-    let status = match (command, row.status) {
-        (CampaignCommand::Launch, CampaignStatus::Running) => return Err(CommandError::InvalidTransition(row.status)),
-        (CampaignCommand::Launch, _) => CampaignStatus::Running,
+    let running = row.status == CampaignStatus::Running;
+    let (status, edit) = match (command, row.status) {
+        (CampaignCommand::Update(_) | CampaignCommand::Delete | CampaignCommand::Schedule(_), _) if running => {
+            return Err(CommandError::Running);
+        }
+        (CampaignCommand::Delete, _) => {
+            let deleted = store.delete_campaign(row.id, row.version).await;
+            return deleted.map(|()| row.clone()).map_err(unavailable);
+        }
+        (CampaignCommand::Update(update), _) => (changed(row, &update), edit(row, *update)),
+        (CampaignCommand::Schedule(text), _) => (
+            CampaignStatus::Waiting,
+            CampaignEdit {
+                schedule: Some(text),
+                ..CampaignEdit::default()
+            },
+        ),
+        (CampaignCommand::Launch, _) if running => return Err(CommandError::InvalidTransition(row.status)),
+        (CampaignCommand::Launch, _) => (CampaignStatus::Running, CampaignEdit::default()),
         (_, CampaignStatus::Draft) => return Err(CommandError::InvalidTransition(row.status)),
-        (CampaignCommand::Pause, _) => CampaignStatus::Paused,
-        (CampaignCommand::Stop { .. }, _) => CampaignStatus::Stopped,
-        (CampaignCommand::Schedule(_), _) => CampaignStatus::Waiting,
-        (CampaignCommand::Update(_) | CampaignCommand::Delete, _) => row.status,
+        (CampaignCommand::Pause, _) => (CampaignStatus::Paused, CampaignEdit::default()),
+        (CampaignCommand::Stop { .. }, _) => (CampaignStatus::Stopped, CampaignEdit::default()),
     };
     let change = StateChange {
         status,
-        active: status == CampaignStatus::Running,
-        scheduled: false,
+        active: matches!(status, CampaignStatus::Running | CampaignStatus::Waiting),
+        scheduled: status == CampaignStatus::Waiting,
         next_run_at: None,
         opens_from: None,
         closes_at: None,
         reason: None,
         cancel_waiting: false,
     };
-    let changed = store.change_state(row.id, row.version, change).await;
-    changed.map_err(|error| CommandError::Unavailable(error.to_string()))
+    let changed = store.update_campaign(row.id, row.version, edit, change).await;
+    changed.map_err(unavailable)
+}
+
+fn unavailable(error: StoreError) -> CommandError {
+    CommandError::Unavailable(error.to_string())
+}
+
+fn changed(row: &CampaignRow, update: &CampaignUpdate) -> CampaignStatus {
+    match (update.scheduled, update.active) {
+        (Some(true), _) => CampaignStatus::Waiting,
+        (_, Some(true)) => CampaignStatus::Running,
+        (Some(false), _) => CampaignStatus::Draft,
+        (_, Some(false)) => CampaignStatus::Stopped,
+        (None, None) => row.status,
+    }
+}
+
+fn edit(row: &CampaignRow, update: CampaignUpdate) -> CampaignEdit {
+    let stored = row.schedule.clone();
+    CampaignEdit {
+        name: update.name,
+        agent: update.agent,
+        schedule: Some(ScheduleText {
+            start_time: update.start_time.unwrap_or(stored.start_time),
+            end_time: update.end_time.unwrap_or(stored.end_time),
+            timezone: update.timezone.unwrap_or(stored.timezone),
+        }),
+        follow_up: update.follow_up,
+        max_concurrent_calls: update.max_concurrent_calls,
+        contacts: update.contacts,
+    }
 }

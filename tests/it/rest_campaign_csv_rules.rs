@@ -1,0 +1,263 @@
+//! Every rule of an uploaded file through HTTP: headers, roles, cells, limits, the report, and uploads at once.
+
+use bytes::Bytes;
+use futures_util::stream;
+use reqwest::multipart::{Form, Part};
+use serde_json::json;
+use tokio::sync::mpsc;
+
+use crate::support::{
+    app::TestApp,
+    client::{Answer, Client, send},
+};
+
+const CSV: &str = "/public/v1/campaigns/csv";
+
+async fn upload(client: &Client, agent: &str, text: &str, fields: &[(&'static str, &str)]) -> Answer {
+    let file = Part::bytes(text.as_bytes().to_vec()).file_name("contacts.csv");
+    let mut form = Form::new().part("file", file).text("agentId", agent.to_owned());
+    form = form.text("name", "Spring");
+    for (name, value) in fields {
+        form = form.text(*name, (*value).to_owned());
+    }
+    send(client.request("POST", CSV).multipart(form)).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn headers_have_their_roles_whatever_their_spelling() {
+    let app = TestApp::start().await;
+    let agent = app.agent().await;
+    let phones = [
+        "phonenumber",
+        "Phone",
+        "MOBILE",
+        "Mobile Number",
+        "number",
+        "contact_number",
+        "tele-phone",
+        "Phone_Number",
+    ];
+    let names = ["name", "Full Name", "contact-name"];
+    let emails = ["email", "E-Mail Address", "Mail"];
+    for (n, phone) in phones.iter().enumerate() {
+        let (name, email) = (names[n % names.len()], emails[n % emails.len()]);
+        let text = format!("\u{feff} {name} ,{phone},{email},City\n Ada , +1 (555) 000-0001 ,ada@example.com, Bonn \n");
+        let made = upload(&app.client, &agent, &text, &[]).await.expect(201);
+        assert_eq!(
+            made.data()["contacts"],
+            json!([{
+                "phoneNumber": "+15550000001", "contactId": null, "name": "Ada", "email": "ada@example.com",
+                "City": "Bonn",
+            }]),
+            "{phone}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_file_that_breaks_a_rule_is_refused_with_the_rule() {
+    let app = TestApp::start().await;
+    let agent = app.agent().await;
+    let good = "+15550000001";
+    let wide: Vec<String> = (0..101).map(|n| format!("c{n}")).collect();
+    let fits: Vec<String> = (0..100).map(|n| format!("c{n}")).collect();
+    let long_name = "n".repeat(201);
+    let long_cell = "x".repeat(4_097);
+    for (text, code, says) in [
+        (String::new(), "empty", "empty"),
+        ("phone\n".to_owned(), "empty", "no row"),
+        ("\n\r\n".to_owned(), "empty", "empty"),
+        (
+            format!("city,street\n{good},x\n"),
+            "missing_phone_column",
+            "`city`, `street`",
+        ),
+        (format!("phone,city,city\n{good},a,b\n"), "repeated", "`city`"),
+        (
+            format!("phone,Mobile\n{good},{good}\n"),
+            "ambiguous_column",
+            "phoneColumn",
+        ),
+        (
+            format!("phone,name,Full Name\n{good},a,b\n"),
+            "ambiguous_column",
+            "nameColumn",
+        ),
+        (format!("phone,contactId\n{good},a\n"), "not_allowed", "contactId"),
+        (format!("phone,metadata\n{good},a\n"), "not_allowed", "metadata"),
+        (format!("phone;name\n{good};a\n"), "wrong_separator", "semicolons"),
+        (format!("phone\tname\n{good}\ta\n"), "wrong_separator", "tabs"),
+        (format!("phone,{}\n", wide.join(",")), "too_many", "101 columns"),
+        (
+            format!("phone,name\n{good},{long_name}\n"),
+            "too_long",
+            "200 characters",
+        ),
+        (format!("phone,city\n{good},{long_cell}\n"), "too_long", "4096 bytes"),
+        (format!("phone,city\n{good},\"x\n"), "open_quote", "line 2"),
+        (format!("phone\n{good}\n\u{0}\n"), "not_utf8", "line 3"),
+    ] {
+        let answer = upload(&app.client, &agent, &text, &[]).await.expect(400);
+        let shown: String = text.chars().take(60).collect();
+        assert_eq!(answer.fields(), [("file", code)], "{shown:?}");
+        let message = answer.text("/error/fields/0/message");
+        assert!(message.contains(says), "{shown:?}: {message}");
+    }
+    // As many as there may be.
+    let cells = vec!["x".repeat(10); 100].join(",");
+    let text = format!(
+        "phone,name,email,{}\n{good},{},a@b.co,{cells}\n",
+        fits.join(","),
+        "n".repeat(200)
+    );
+    upload(&app.client, &agent, &text, &[]).await.expect(201);
+    let text = format!("phone,city\r\n{good},\"{}\"\r\n", "x".repeat(4_096));
+    upload(&app.client, &agent, &text, &[]).await.expect(201);
+    let listed = app.client.get("/public/v1/campaigns").await;
+    assert_eq!(listed.data().as_array().unwrap().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_report_names_row_line_column_and_the_row_that_is_repeated() {
+    let app = TestApp::start().await;
+    let agent = app.agent().await;
+    let text = "Mobile,Mail,city\n,x,Bonn\n\n+15550000001,,\"two\nlines\"\n0015550000001,a@b,\n+15550000002\n12,,\n";
+    let answer = upload(&app.client, &agent, text, &[]).await.expect(400);
+    let details = &answer.body["error"]["details"];
+    assert_eq!(
+        (
+            &details["totalRows"],
+            &details["validRows"],
+            &details["invalidRows"],
+            &details["truncated"]
+        ),
+        (&json!(5), &json!(1), &json!(4), &json!(false))
+    );
+    let rows = details["rows"].as_array().unwrap();
+    let short: Vec<_> = rows
+        .iter()
+        .map(|r| json!([r["row"], r["line"], r["column"], r["value"], r["code"]]))
+        .collect();
+    assert_eq!(
+        short,
+        [
+            json!([1, 2, "Mobile", "", "missing_phone"]),
+            json!([1, 2, "Mail", "x", "invalid_email"]),
+            json!([3, 6, "Mobile", "0015550000001", "duplicate_number"]),
+            json!([3, 6, "Mail", "a@b", "invalid_email"]),
+            json!([4, 7, null, null, "ragged_row"]),
+            json!([5, 8, "Mobile", "12", "invalid_phone"]),
+        ]
+    );
+    assert!(rows[2]["message"].as_str().unwrap().contains("row 2"));
+    let many = format!("phone\n{}", "x\n".repeat(1_001));
+    let answer = upload(&app.client, &agent, &many, &[]).await.expect(400);
+    let details = &answer.body["error"]["details"];
+    assert_eq!(details["rows"].as_array().unwrap().len(), 1_000);
+    assert_eq!(
+        (&details["truncated"], &details["invalidRows"]),
+        (&json!(true), &json!(1_001))
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_override_wins_and_the_other_column_is_an_ordinary_one() {
+    let app = TestApp::start().await;
+    let agent = app.agent().await;
+    let text = "phone,Line 2,Who,name\nold,+15550000001,Ada,x\n";
+    let fields = [("phoneColumn", "Line 2"), ("nameColumn", "Who")];
+    let made = upload(&app.client, &agent, text, &fields).await.expect(201);
+    assert_eq!(
+        made.data()["contacts"],
+        json!([{ "phoneNumber": "+15550000001", "contactId": null, "name": "Ada", "phone": "old" }])
+    );
+    for (field, value) in [
+        ("phoneColumn", "line 2"),
+        ("nameColumn", "Nobody"),
+        ("emailColumn", "Mail"),
+    ] {
+        let answer = upload(&app.client, &agent, text, &[(field, value)]).await.expect(400);
+        assert!(answer.fields().contains(&(field, "not_found")), "{:?}", answer.fields());
+        assert!(answer.text("/error/message").contains("`Line 2`"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_file_can_be_scheduled() {
+    let app = TestApp::start().await;
+    let agent = app.agent().await;
+    let text = "phone\n+15550000001\n";
+    let whole = [
+        ("scheduled", "TRUE"),
+        ("startTime", "2030-01-01T09:00"),
+        ("endTime", "17:00"),
+        ("timezone", "Europe/Berlin"),
+    ];
+    let made = upload(&app.client, &agent, text, &whole).await.expect(201);
+    assert_eq!(
+        (&made.data()["status"], &made.data()["scheduled"]),
+        (&json!("waiting"), &json!(true))
+    );
+    assert_eq!(made.data()["startTime"], "2030-01-01T09:00");
+    assert!(made.text("/warning").contains("nobody is really called"));
+    let answer = upload(&app.client, &agent, text, &[("scheduled", "1")])
+        .await
+        .expect(400);
+    assert_eq!(answer.fields(), [("startTime", "required"), ("timezone", "required")]);
+    let both = [whole.as_slice(), &[("launch", "1")]].concat();
+    let answer = upload(&app.client, &agent, text, &both).await.expect(400);
+    assert_eq!(answer.fields(), [("scheduled", "not_allowed")]);
+    let patch = json!({ "conversationConfig": { "agent": { "prompt": { "llm": "openai/gpt-4.1-mini" } } } });
+    app.client
+        .patch(&format!("/public/v1/agents/{agent}"), patch)
+        .await
+        .expect(200);
+    for fields in [whole.as_slice(), &[("launch", "true")]] {
+        let answer = upload(&app.client, &agent, text, fields).await;
+        assert_eq!((answer.status, answer.code()), (409, "not_configured"));
+    }
+    assert_eq!(
+        app.client
+            .get("/public/v1/campaigns")
+            .await
+            .data()
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn uploads_at_once_are_bounded_for_each_account() {
+    let app = TestApp::start().await;
+    let agent = app.agent().await;
+    let mut held = Vec::new();
+    for _ in 0..4 {
+        let (sender, receiver) = mpsc::channel::<Result<Bytes, std::io::Error>>(1);
+        let pieces = stream::unfold(receiver, |mut receiver| async {
+            Some((receiver.recv().await?, receiver))
+        });
+        let part = Part::stream(reqwest::Body::wrap_stream(pieces)).file_name("slow.csv");
+        let form = Form::new()
+            .text("agentId", agent.clone())
+            .text("name", "slow")
+            .part("file", part);
+        let request = app.client.request("POST", CSV).multipart(form);
+        let answer = tokio::spawn(send(request));
+        sender.send(Ok(Bytes::from("phone\n"))).await.unwrap();
+        sender.send(Ok(Bytes::from("+15550000001\n"))).await.unwrap();
+        held.push((sender, answer));
+    }
+    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    let text = "phone\n+15550000001\n";
+    let refused = upload(&app.client, &agent, text, &[]).await.expect(503);
+    assert!(refused.headers.contains_key("retry-after"));
+    // Another account has room of its own.
+    upload(&app.stranger().await, &agent, text, &[]).await.expect(404);
+    for (sender, answer) in held {
+        drop(sender);
+        answer.await.unwrap().expect(201);
+    }
+    upload(&app.client, &agent, text, &[]).await.expect(201);
+}
