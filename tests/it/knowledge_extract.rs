@@ -68,7 +68,7 @@ async fn a_document_is_read_from_memory_and_from_a_file() {
 async fn bombs_cost_one_document_each() {
     let bomb = pdf::with_content(&deflated_zeros(2_000), "/Filter /FlateDecode");
     assert!(bomb.len() < 10 * 1024 * 1024);
-    let nested = format!("<p>deep</p>{}", "<div><b>".repeat(200_000));
+    let nested = format!("<p>deep</p>{}", "<div>".repeat(2_000));
     let extractor = real();
     unreadable(read(&extractor, Format::Pdf, bomb).await);
     // Whatever becomes of this one, it does so within its own process.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use clap::Args;
-use rlimit::Resource;
+use rustix::process::{Resource, Rlimit, getrlimit, nice, setrlimit};
 
 use super::{super::format::Format, TEXT_BYTES, text, too_long};
 
@@ -16,7 +16,7 @@ pub const REFUSED: i32 = 3;
 pub const NO_LIMITS: i32 = 4;
 
 /// Address space of the process.
-pub const MEMORY_BYTES: u64 = 1024 * 1024 * 1024;
+pub const MEMORY_BYTES: u64 = 512 * 1024 * 1024;
 /// Processor time in seconds, should the parent be gone and nobody stop it.
 const PROCESSOR_SECONDS: u64 = 20;
 /// The most bytes of a document.
@@ -53,18 +53,25 @@ pub fn run(args: &ExtractArgs) -> ExitCode {
     }
 }
 
+/// How far below calls, whose audio must not wait, a document stands for the processor.
+const NICENESS: i32 = 15;
+
 /// Memory and processor time; no file, no core dump.
 fn limit() -> io::Result<()> {
     for (resource, most) in [
-        (Resource::AS, MEMORY_BYTES),
-        (Resource::CPU, PROCESSOR_SECONDS),
-        (Resource::FSIZE, 0),
-        (Resource::CORE, 0),
+        (Resource::As, MEMORY_BYTES),
+        (Resource::Cpu, PROCESSOR_SECONDS),
+        (Resource::Fsize, 0),
+        (Resource::Core, 0),
     ] {
-        let (_, hard) = resource.get()?;
-        let most = most.min(hard);
-        resource.set(most, most)?;
+        let most = getrlimit(resource).maximum.map_or(most, |hard| hard.min(most));
+        let limit = Rlimit {
+            current: Some(most),
+            maximum: Some(most),
+        };
+        setrlimit(resource, limit)?;
     }
+    nice(NICENESS)?;
     Ok(())
 }
 

@@ -98,13 +98,18 @@ impl Program {
     /// Starts the service; returns its address too.
     pub fn serve(&self) -> (Running, String) {
         let running = self.start(&["serve"], &[]);
-        let line = running.line(|line| line.starts_with(LISTENS));
-        let address = line.trim_start_matches(LISTENS).to_owned();
+        let address = running.address();
         (running, address)
     }
 }
 
 impl Running {
+    /// The address of a service, once it listens.
+    pub fn address(&self) -> String {
+        let line = self.line(|line| line.starts_with(LISTENS));
+        line.trim_start_matches(LISTENS).to_owned()
+    }
+
     /// Waits for a line on its standard output.
     fn line(&self, wanted: impl Fn(&str) -> bool) -> String {
         let limit = Instant::now() + WITHIN;
