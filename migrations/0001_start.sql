@@ -5,6 +5,9 @@ CREATE TABLE accounts (
     id TEXT NOT NULL PRIMARY KEY,
     email TEXT NOT NULL UNIQUE,
     webhook_secret TEXT NOT NULL,
+    -- The one before it, and until when that is valid.
+    previous_webhook_secret TEXT,
+    previous_secret_until BIGINT,
     created_at BIGINT NOT NULL
 );
 
@@ -30,6 +33,26 @@ CREATE TABLE agents (
     deleted_at BIGINT
 );
 CREATE INDEX agents_newest_first ON agents (account, created_at, id);
+
+-- The numbers that agents name. Those of all agents of one account are that account's.
+CREATE TABLE agent_numbers (
+    agent TEXT NOT NULL REFERENCES agents (id),
+    phone_number TEXT NOT NULL,
+    account TEXT NOT NULL,
+    -- 1 when the agent takes the calls to it.
+    answered BIGINT NOT NULL,
+    PRIMARY KEY (agent, phone_number)
+);
+CREATE INDEX agent_numbers_by_number ON agent_numbers (phone_number, account);
+CREATE UNIQUE INDEX agent_numbers_answered_once ON agent_numbers (phone_number) WHERE answered = 1;
+
+-- Which agents an agent hands calls to: none of them can be deleted meanwhile.
+CREATE TABLE agent_transfers (
+    agent TEXT NOT NULL REFERENCES agents (id),
+    target TEXT NOT NULL REFERENCES agents (id),
+    PRIMARY KEY (agent, target)
+);
+CREATE INDEX agent_transfers_by_target ON agent_transfers (target);
 
 -- Documents of the knowledge base; the text has a table of its own, so that lists do not read it.
 CREATE TABLE documents (
@@ -94,8 +117,11 @@ CREATE TABLE contacts (
     account TEXT NOT NULL REFERENCES accounts (id),
     phone_number TEXT NOT NULL,
     name TEXT,
+    -- In lower case, for the search.
+    name_folded TEXT,
     email TEXT,
     extra TEXT NOT NULL,
+    version BIGINT NOT NULL,
     created_at BIGINT NOT NULL,
     UNIQUE (account, phone_number)
 );
@@ -107,6 +133,7 @@ CREATE TABLE do_not_call (
     created_at BIGINT NOT NULL,
     PRIMARY KEY (account, phone_number)
 );
+CREATE INDEX do_not_call_newest_first ON do_not_call (account, created_at, phone_number);
 
 -- The contacts of an import, which a campaign points at. A list that no campaign points at is removed in pieces.
 CREATE TABLE contact_lists (

@@ -51,9 +51,7 @@ pub enum AccountError {
 pub async fn create(store: &(impl DirectoryStore + ?Sized), email: &str) -> Result<Created, AccountError> {
     let email = checked(email)?;
     let (api_key, stored) = api_key::generate_key();
-    let mut secret = [0; 32];
-    rand::rng().fill_bytes(&mut secret);
-    let webhook_secret = format!("whsec_{}", BASE64_STANDARD.encode(secret));
+    let webhook_secret = generate_webhook_secret();
     let account = Account {
         id: AccountId::new(),
         email: email.clone(),
@@ -89,6 +87,13 @@ pub async fn regenerate_key(store: &(impl DirectoryStore + ?Sized), email: &str)
         Err(StoreError::NotFound) => Err(AccountError::NotFound(email)),
         Err(error) => Err(AccountError::Store(error)),
     }
+}
+
+/// A new secret for signing deliveries.
+pub fn generate_webhook_secret() -> String {
+    let mut secret = [0; 32];
+    rand::rng().fill_bytes(&mut secret);
+    format!("whsec_{}", BASE64_STANDARD.encode(secret))
 }
 
 fn checked(email: &str) -> Result<String, AccountError> {

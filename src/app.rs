@@ -33,7 +33,7 @@ use crate::{
     documents::{DocumentSettings, Documents, extract::this_program},
     exchange::{Exchange, ExchangeHandle, ExchangeSettings},
     recordings::WavRecordings,
-    rest::{self, RestState},
+    rest::{self, RateLimit, RestState},
     server::{self, ServerLimits},
     speech::babble::{BabbleSynthesizer, BabbleTranscriber},
     storage::SqlStore,
@@ -237,10 +237,12 @@ fn router(
         switchboard: switchboard.clone(),
         carrier_is_simulated: config.carrier == "simulated",
         readiness: Arc::new(readiness),
+        rate_limit: Arc::new(RateLimit::per_second(config.rate_limit)),
         spool_dir,
         documents: Arc::new(documents(&address_policy)?),
         address_policy,
     });
+    let rest = rest::with_cors(rest, &config.cors_origins);
     let metrics = get(move || {
         let node = node.clone();
         async move { render_metrics(&node).await }

@@ -4,6 +4,8 @@ use std::{net::SocketAddr, path::PathBuf};
 
 use clap::Args;
 
+use crate::rest;
+
 /// The largest `maxDurationSeconds` and a minute. A drain is over with its last call, each of which has its own
 /// agent's limit: so every call may end by itself.
 const LONGEST_DRAIN_SECONDS: u64 = 14_400 + 60;
@@ -54,6 +56,14 @@ pub struct ServeConfig {
     /// Seconds a call may ring
     #[arg(long, env = "RINGBACK_RING_TIMEOUT_SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(5..=600))]
     pub ring_timeout_seconds: u32,
+
+    /// Requests a second of one key, twice as many at once; 0 is no limit
+    #[arg(long, env = "RINGBACK_RATE_LIMIT", default_value_t = 50, value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    pub rate_limit: u32,
+
+    /// Origins whose pages may use the API, separated by commas; * for all [default: none]
+    #[arg(long, env = "RINGBACK_CORS_ORIGINS", value_delimiter = ',', value_parser = rest::parse_origin)]
+    pub cors_origins: Vec<String>,
 
     /// Ends the user's turn after exactly this pause in milliseconds, for measurements [default: adaptive]
     #[arg(long, env = "RINGBACK_FIXED_PAUSE_MS", value_parser = clap::value_parser!(u64).range(50..=5_000))]

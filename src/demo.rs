@@ -134,6 +134,8 @@ fn config(folder: &Path) -> ServeConfig {
         max_calls: 100,
         calls_per_second: 10.0,
         ring_timeout_seconds: 12,
+        rate_limit: 0,
+        cors_origins: Vec::new(),
         fixed_pause_ms: None,
         allow_private_urls: false,
         drain_seconds: 0,

@@ -9,7 +9,9 @@ mod campaigns;
 mod contact_fields;
 mod contacts;
 mod conversations;
+mod cors;
 mod cursor;
+mod do_not_call;
 mod email;
 mod envelope;
 mod error;
@@ -20,19 +22,22 @@ mod me;
 pub mod openapi;
 mod path_id;
 mod query;
+mod rate_limit;
 mod request_id;
 mod seats;
 mod strict_json;
 
 use std::{path::PathBuf, sync::Arc};
 
-use crate::{address_policy::AddressPolicy, documents::Documents};
+pub use cors::{around as with_cors, parse_origin};
+pub use rate_limit::RateLimit;
+
 use actors::{agent::Agent, node::Sibling, ports::store::Store, switchboard::SwitchboardMessage};
 use axum::{
     Router,
     http::StatusCode,
     middleware,
-    routing::{get, post},
+    routing::{delete, get, post},
 };
 
 pub use seats::Seats;
@@ -52,6 +57,8 @@ pub struct RestState {
     pub carrier_is_simulated: bool,
     /// Says what an agent lacks to be launched: the setting, and what to do.
     pub readiness: Readiness,
+    /// How many requests a key may make.
+    pub rate_limit: Arc<RateLimit>,
     /// Where uploads wait on disk while they are checked.
     pub spool_dir: PathBuf,
     /// Makes documents into text.
@@ -76,13 +83,22 @@ pub fn with_envelope(routes: Router) -> Router {
 pub fn routes(state: RestState) -> Router {
     let keyed = Router::new()
         .route("/public/v1/me", get(me::show))
+        .route("/public/v1/me/api-key/regenerate", post(me::regenerate_key))
+        .route("/public/v1/me/webhook-secret", get(me::webhook_secret))
+        .route("/public/v1/me/webhook-secret/rotate", post(me::rotate_webhook_secret))
+        .route("/public/v1/agents", get(agents::list))
         .route("/public/v1/agents/create", post(agents::create))
-        .route("/public/v1/agents/{agentId}", get(agents::show).patch(agents::patch))
-        .route("/public/v1/contacts", post(contacts::create))
+        .route(
+            "/public/v1/agents/{agentId}",
+            get(agents::show).patch(agents::patch).delete(agents::delete),
+        )
+        .route("/public/v1/contacts", get(contacts::list).post(contacts::create))
         .route(
             "/public/v1/contacts/{contactId}",
-            get(contacts::show).delete(contacts::delete),
+            get(contacts::show).patch(contacts::patch).delete(contacts::delete),
         )
+        .route("/public/v1/do-not-call", get(do_not_call::list).post(do_not_call::add))
+        .route("/public/v1/do-not-call/{phoneNumber}", delete(do_not_call::remove))
         .route(
             "/public/v1/campaigns",
             get(campaigns::list).post(campaigns::create::create),

@@ -3,6 +3,7 @@
 //! On SQLite one task writes on one connection and commits in groups; readers have a small pool of their own.
 
 mod accounts;
+mod agent_holds;
 mod agents;
 mod attempts;
 mod campaign_contacts;
@@ -13,6 +14,7 @@ mod contacts;
 mod conversations;
 mod dialect;
 mod directory;
+mod do_not_call;
 mod facts;
 mod idempotency;
 mod jobs;

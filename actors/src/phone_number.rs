@@ -1,6 +1,6 @@
 //! Phone numbers in E.164, and the one rule by which text becomes one.
 
-use std::fmt;
+use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +29,18 @@ impl PhoneNumber {
         if sound { Ok(Self(number)) } else { Err(invalid()) }
     }
 
+    /// What a text typed to find numbers says: digits, perhaps behind a `+`; none if it says anything else.
+    pub fn search_text(text: &str) -> Option<String> {
+        let plain: String = text.chars().filter(|c| !is_filler(*c)).collect();
+        let plain = match plain.strip_prefix("00") {
+            Some(rest) => format!("+{rest}"),
+            None => plain,
+        };
+        let digits = plain.strip_prefix('+').unwrap_or(&plain);
+        let sound = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+        sound.then_some(plain)
+    }
+
     /// The number with its `+`.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -51,6 +63,14 @@ fn is_filler(c: char) -> bool {
 impl fmt::Display for PhoneNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+impl FromStr for PhoneNumber {
+    type Err = InvalidPhoneNumber;
+
+    fn from_str(text: &str) -> Result<Self, InvalidPhoneNumber> {
+        Self::parse(text)
     }
 }
 

@@ -3,7 +3,12 @@
 use actors::{
     agent::{self, Problem},
     id::AgentId,
-    ports::store::{Account, AgentRow, StoreError},
+    phone_number::PhoneNumber,
+    ports::store::{Account, AgentRow, KeyTicket, Removal, Store, StoreError},
+};
+use axum::{
+    extract::State,
+    response::{IntoResponse, Response},
 };
 use serde_json::{Map, Value, json};
 
@@ -11,11 +16,12 @@ use super::{
     RestState, agent_references,
     auth::Caller,
     body::JsonObject,
+    cursor::Binding,
     envelope::Reply,
-    error::{ApiError, ApiResult, OrNoSuch},
+    error::{ApiError, ApiResult, Conflict, OrNoSuch},
     idempotency::{IdempotencyKey, RequestHash, Turn},
     path_id::PathId,
-    query::{NoParameters, Query},
+    query::{NoParameters, Paging, Query},
 };
 
 /// How often a patch is tried when other requests change the agent meanwhile: each time one of them got through, so
@@ -50,9 +56,44 @@ async fn make(
     ticket: Option<&KeyTicket>,
 ) -> ApiResult<AgentRow> {
     let document = agent::validate_create(&Value::Object(body)).map_err(ApiError::Invalid)?;
-    check_references(&state, &account, &document).await?;
-    let row = state.store.create_agent(account.id, document).await?;
-    Ok(Reply::created(json!({ "agentId": row.id })))
+    check_references(&*state.store, account, &document).await?;
+    match state.store.create_agent(account.id, document.clone(), ticket).await {
+        Err(StoreError::Exists(_)) => Err(number_in_use(state, account, None, &document).await),
+        made => Ok(made?),
+    }
+}
+
+fn created(row: &AgentRow) -> Reply {
+    Reply::created(json!({ "agentId": row.id }))
+}
+
+/// `GET /public/v1/agents`, newest first. A page may be shorter than asked for where agents are large.
+pub async fn list(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    Query(paging): Query<Paging>,
+) -> ApiResult<Reply> {
+    let binding = Binding::new(account.id, "agents", String::new());
+    let after = binding.after(paging.cursor.as_deref())?;
+    let page = state.store.agents(account.id, after, paging.page_size).await?;
+    let items = page.rows.iter().map(|row| view(row, &account));
+    let items = items.collect::<ApiResult<Vec<Value>>>()?;
+    let last = page.rows.last().filter(|_| page.more);
+    let last = last.map(|row| (row.created_at, row.id.to_string()));
+    Ok(Reply::page(items, binding.pagination(paging.page_size, last)))
+}
+
+/// `DELETE /public/v1/agents/{agentId}`.
+pub async fn delete(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    PathId(id): PathId<AgentId>,
+    _: Query<NoParameters>,
+) -> ApiResult<Reply> {
+    match state.store.delete_agent(account.id, id).await.or_no_such("agent")? {
+        Removal::Done => Ok(Reply::ok(json!({ "agentId": id, "deleted": true }))),
+        Removal::Held(holders) => Err(ApiError::held("agent", &holders)),
+    }
 }
 
 /// `GET /public/v1/agents/{agentId}`.
@@ -76,22 +117,52 @@ pub async fn patch(
 ) -> ApiResult<Reply> {
     let patch = Value::Object(patch);
     let mut outcome = Err(StoreError::Stale);
+    let mut document = Map::new();
     for _ in 0..PATCH_TRIES {
         let row = state.store.agent(account.id, id).await.or_no_such("agent")?;
-        let document = agent::merge_patch(&row.document, &patch).map_err(ApiError::Invalid)?;
-        check_references(&state, &account, &document).await?;
-        outcome = state.store.update_agent(account.id, id, row.version, document).await;
+        document = agent::merge_patch(&row.document, &patch).map_err(ApiError::Invalid)?;
+        check_references(&*state.store, &account, &document).await?;
+        let update = state.store.update_agent(account.id, id, row.version, document.clone());
+        outcome = update.await;
         if outcome != Err(StoreError::Stale) {
             break;
         }
     }
+    if let Err(StoreError::Exists(_)) = outcome {
+        return Err(number_in_use(&state, &account, Some(id), &document).await);
+    }
     Ok(Reply::ok(view(&outcome.or_no_such("agent")?, &account)?))
 }
 
-/// Ids in a document must exist in the account, and its webhook must not be a private address. Tools have no place of
-/// their own yet, so that none of them exists.
-async fn check_references(state: &RestState, account: &Account, document: &Map<String, Value>) -> ApiResult<()> {
-    let store = &*state.store;
+/// Names the numbers that the agent cannot have.
+async fn number_in_use(
+    state: &RestState,
+    account: &Account,
+    agent: Option<AgentId>,
+    document: &Map<String, Value>,
+) -> ApiError {
+    let numbers = match state.store.taken_numbers(account.id, agent, document).await {
+        Ok(numbers) => numbers,
+        Err(error) => return error.into(),
+    };
+    if numbers.is_empty() {
+        // Given up this moment: the general words will do.
+        return StoreError::Exists("number").into();
+    }
+    let numbers: Vec<&str> = numbers.iter().map(PhoneNumber::as_str).collect();
+    ApiError::Conflict(
+        Conflict::NumberInUse,
+        format!(
+            "{}: belongs to another account, or another agent whose direction is `inbound` or `both` answers it; leave \
+             it out, or take it from that agent first",
+            numbers.join(", ")
+        ),
+    )
+}
+
+/// Ids in a document must exist in the account. Documents, groups and tools have no place of their own yet, so that
+/// none of them exists.
+async fn check_references(store: &dyn Store, account: &Account, document: &Map<String, Value>) -> ApiResult<()> {
     let mut problems = Vec::new();
     for (path, text) in agent::referenced_agents(document) {
         let known = match text.parse() {

@@ -1,8 +1,10 @@
 //! Who asks: the API key of a request, and the account behind it.
 
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
 use actors::ports::store::{Account, Store};
 use axum::{
-    extract::{FromRequestParts, Request, State},
+    extract::{ConnectInfo, FromRequestParts, Request, State},
     http::{HeaderMap, Method, Uri, header, request::Parts},
     middleware::Next,
     response::{IntoResponse, Response},
@@ -52,17 +54,30 @@ impl<S: Sync> FromRequestParts<S> for SentKey {
 
 /// Lets a request pass only with a key that is known.
 pub async fn require_key(State(state): State<RestState>, mut request: Request, next: Next) -> Response {
-    let found = match sent_key(request.method(), request.uri(), request.headers()) {
-        Ok(key) => account_of(&*state.store, &key).await,
-        Err(error) => Err(error),
-    };
-    match found {
+    let key = sent_key(request.method(), request.uri(), request.headers());
+    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
+    let address = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0.ip());
+    match admitted(&state, key, address).await {
         Ok(account) => {
             request.extensions_mut().insert(Caller(account));
             next.run(request).await
         }
         Err(error) => error.into_response(),
     }
+}
+
+/// The account behind the request's key, if both may pass.
+async fn admitted(state: &RestState, key: ApiResult<PlainKey>, address: IpAddr) -> ApiResult<Account> {
+    let key = key?;
+    let print = key.print();
+    let paid = state.rate_limit.admit(&print, address)?;
+    let found = account_of(&*state.store, &key).await;
+    match &found {
+        Ok(_) if !paid => state.rate_limit.known(&print)?,
+        Err(ApiError::Unauthorized(_)) => state.rate_limit.unknown(address),
+        Ok(_) | Err(_) => {}
+    }
+    found
 }
 
 /// The one key that was sent, in whichever way.

@@ -31,13 +31,7 @@ pub struct ContactFields {
 /// Reads a contact; the fields in `reserved` belong to the service and are refused, those in `handled` are the
 /// caller's to read.
 pub fn read(fields: &mut Fields<'_>, reserved: &[&str], handled: &[&str]) -> ContactFields {
-    let phone_number = fields.required_string("phoneNumber").and_then(|text| {
-        let parsed = PhoneNumber::parse(text);
-        if let Err(error) = &parsed {
-            fields.problem("phoneNumber", "invalid_phone", error.to_string());
-        }
-        parsed.ok()
-    });
+    let phone_number = fields.required_phone_number("phoneNumber");
     let name = fields.string("name").map(str::trim).filter(|name| !name.is_empty());
     if name.is_some_and(|name| name.chars().count() > NAME_CHARACTERS) {
         let message = format!("has more than {NAME_CHARACTERS} characters");

@@ -1,8 +1,10 @@
 //! Saved contacts.
 
 use actors::{
+    agent::{Problem, merge},
     id::ContactId,
-    ports::store::{Account, ContactRow, KeyTicket, NewContact},
+    phone_number::PhoneNumber,
+    ports::store::{Account, ContactFilter, ContactRow, KeyTicket, NewContact, StoreError},
 };
 use axum::{
     extract::State,
@@ -15,15 +17,19 @@ use super::{
     auth::Caller,
     body::JsonObject,
     contact_fields,
+    cursor::Binding,
     envelope::Reply,
     error::{ApiError, ApiResult, OrNoSuch},
     fields::Fields,
     idempotency::{IdempotencyKey, RequestHash, Turn},
     path_id::PathId,
-    query::{NoParameters, Query},
+    query::{NoParameters, Paging, Parameters, Query, RawQuery},
 };
 
 const RESERVED: [&str; 2] = ["contactId", "metadata"];
+
+/// How often a patch is tried when other requests change the contact meanwhile.
+const PATCH_TRIES: usize = 64;
 
 /// `POST /public/v1/contacts`.
 pub async fn create(
@@ -56,18 +62,103 @@ async fn make(
     body: &Map<String, Value>,
     ticket: Option<&KeyTicket>,
 ) -> ApiResult<ContactRow> {
+    let new = new_contact(body)?;
+    Ok(state.store.create_contact(account.id, new, ticket).await?)
+}
+
+/// What a body says of a contact.
+fn new_contact(body: &Map<String, Value>) -> ApiResult<NewContact> {
     let mut fields = Fields::of(body, "");
     let read = contact_fields::read(&mut fields, &RESERVED, &[]);
-    let (Some(phone_number), true) = (read.phone_number, fields.problems.is_empty()) else {
-        return Err(ApiError::Invalid(fields.problems));
+    match (read.phone_number, fields.problems.is_empty()) {
+        (Some(phone_number), true) => Ok(NewContact {
+            phone_number,
+            name: read.name,
+            email: read.email,
+            extra: read.extra,
+        }),
+        _ => Err(ApiError::Invalid(fields.problems)),
+    }
+}
+
+/// Parameters of the list.
+#[derive(Debug, Clone)]
+pub struct ListParameters {
+    search: Option<String>,
+    paging: Paging,
+}
+
+impl Parameters for ListParameters {
+    const NAMES: &'static [&'static str] = &["search", "cursor", "pageSize"];
+
+    fn read(query: &mut RawQuery) -> Self {
+        let search = query.text("search").map(|text| text.trim().to_owned());
+        Self {
+            search: search.filter(|text| !text.is_empty()),
+            paging: Paging::read(query),
+        }
+    }
+}
+
+/// `GET /public/v1/contacts`, newest first.
+pub async fn list(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    Query(ListParameters { search, paging }): Query<ListParameters>,
+) -> ApiResult<Reply> {
+    let binding = Binding::new(account.id, "contacts", format!("{search:?}"));
+    let filter = ContactFilter {
+        number: search.as_deref().and_then(PhoneNumber::search_text),
+        name: search,
+        after: binding.after(paging.cursor.as_deref())?,
     };
-    let new = NewContact {
-        phone_number,
-        name: read.name,
-        email: read.email,
-        extra: read.extra,
-    };
-    Ok(state.store.create_contact(account.id, new, ticket).await?)
+    let rows = state.store.contacts(account.id, filter, paging.page_size + 1).await?;
+    Ok(binding.page(rows, paging.page_size, view, |row| (row.created_at, row.id.to_string())))
+}
+
+/// `PATCH /public/v1/contacts/{contactId}`: a merge patch.
+pub async fn patch(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    PathId(id): PathId<ContactId>,
+    _: Query<NoParameters>,
+    JsonObject(patch): JsonObject,
+) -> ApiResult<Reply> {
+    let mut outcome = Err(StoreError::Stale);
+    for _ in 0..PATCH_TRIES {
+        let row = state.store.contact(account.id, id).await.or_no_such("contact")?;
+        let new = patched(&row, &patch)?;
+        outcome = state.store.update_contact(account.id, id, row.version, new).await;
+        if outcome != Err(StoreError::Stale) {
+            break;
+        }
+    }
+    Ok(Reply::ok(view(&outcome.or_no_such("contact")?)))
+}
+
+/// The contact as the patch would have it. A field of the service's own is refused even where it would be removed.
+fn patched(row: &ContactRow, patch: &Map<String, Value>) -> ApiResult<NewContact> {
+    let mut problems = Vec::new();
+    for name in RESERVED
+        .into_iter()
+        .filter(|name| patch.get(*name).is_some_and(Value::is_null))
+    {
+        let message = "is a name of the service's own; leave it out";
+        problems.push(Problem::new(name, "not_allowed", message));
+    }
+    let known = contact_fields::show(&row.phone_number, row.name.as_deref(), row.email.as_deref(), &row.extra);
+    let mut merged = Value::Object(known);
+    merge(&mut merged, &Value::Object(patch.clone()));
+    let merged = merged.as_object().cloned().unwrap_or_default();
+    match new_contact(&merged) {
+        Ok(new) if problems.is_empty() => Ok(new),
+        Ok(_) => Err(ApiError::Invalid(problems)),
+        Err(ApiError::Invalid(found)) => {
+            problems.extend(found);
+            Err(ApiError::Invalid(problems))
+        }
+        Err(other) => Err(other),
+    }
 }
 
 /// `GET /public/v1/contacts/{contactId}`.

@@ -2,9 +2,17 @@
 //!
 //! The check is no secret: what a forged cursor could name is filtered by account anyway. It tells damage and misuse.
 
+use std::str::FromStr;
+
 use actors::{id::AccountId, time::Timestamp};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
+
+use super::{
+    envelope::{Pagination, Reply},
+    error::{ApiError, ApiResult},
+};
 
 /// Bytes of the check.
 const CHECK: usize = 8;
@@ -52,6 +60,44 @@ impl Binding {
         }
         let (key, id) = place.split_once('.')?;
         Some((key.to_owned(), id.to_owned()))
+    }
+
+    /// The place of the cursor that was sent, if one was; one that names none is a 400.
+    pub fn after<T: FromStr>(&self, cursor: Option<&str>) -> ApiResult<Option<(Timestamp, T)>> {
+        let Some(cursor) = cursor else { return Ok(None) };
+        let place = self.place(cursor).and_then(|(at, id)| Some((at, id.parse().ok()?)));
+        place.map(Some).ok_or_else(|| {
+            ApiError::field(
+                "cursor",
+                "invalid_cursor",
+                "is damaged, or of a list with other filters; begin again without it",
+            )
+        })
+    }
+
+    /// A page of rows, of which one more than `page_size` was asked for.
+    pub fn page<T>(
+        &self,
+        mut rows: Vec<T>,
+        page_size: i64,
+        view: impl Fn(&T) -> Value,
+        place: impl Fn(&T) -> (Timestamp, String),
+    ) -> Reply {
+        let size = usize::try_from(page_size).unwrap_or_default();
+        let more = rows.len() > size;
+        rows.truncate(size);
+        let last = rows.last().filter(|_| more).map(place);
+        let items = rows.iter().map(view).collect();
+        Reply::page(items, self.pagination(page_size, last))
+    }
+
+    /// `pagination` of a page with more behind its last row, if that is given.
+    pub fn pagination(&self, page_size: i64, last: Option<(Timestamp, String)>) -> Pagination {
+        Pagination {
+            page_size,
+            has_more: last.is_some(),
+            next_cursor: last.map(|(at, id)| self.cursor(at, &id)),
+        }
     }
 
     fn check(&self, place: &str) -> [u8; CHECK] {

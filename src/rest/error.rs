@@ -1,6 +1,10 @@
 //! Everything a request can fail with, and the one place that knows its HTTP status and code.
 
-use actors::{agent::Problem, campaigns::CommandError, ports::store::StoreError};
+use actors::{
+    agent::Problem,
+    campaigns::CommandError,
+    ports::store::{Holder, StoreError},
+};
 use axum::{
     http::{HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
@@ -39,8 +43,8 @@ pub enum ApiError {
     PayloadTooLarge(String),
     /// Not the content type this path takes.
     UnsupportedMediaType(String),
-    /// Somebody else's server, which the request needs, failed.
-    Upstream(String),
+    /// Too many requests: try again after so many seconds.
+    RateLimited(u32),
     /// Something behind the API is away: try again.
     Unavailable(String),
     /// A bug. What happened is in the log, not in the answer.
@@ -60,8 +64,10 @@ pub enum Conflict {
     NothingToDial,
     /// A setting is missing.
     NotConfigured,
-    /// Something else holds it.
+    /// Something else needs it.
     InUse,
+    /// A phone number is another account's, or another agent answers it.
+    NumberInUse,
     /// Somebody else changed it at the same time.
     Changed,
     /// The same request is being worked on.
@@ -77,7 +83,8 @@ impl Conflict {
             Self::NothingToDial => "nothing_to_dial",
             Self::NotConfigured => "not_configured",
             Self::InUse => "in_use",
-            Self::Changed => "conflict",
+            Self::NumberInUse => "number_in_use",
+            Self::Changed | Self::InProgress => "conflict",
         }
     }
 }
@@ -130,7 +137,7 @@ impl ApiError {
             Self::Conflict(..) => StatusCode::CONFLICT,
             Self::PayloadTooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UnsupportedMediaType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Self::Upstream(_) => StatusCode::BAD_GATEWAY,
+            Self::RateLimited(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         }
@@ -145,7 +152,7 @@ impl ApiError {
             Self::Conflict(kind, _) => kind.code(),
             Self::PayloadTooLarge(_) => "payload_too_large",
             Self::UnsupportedMediaType(_) => "unsupported_media_type",
-            Self::Upstream(_) => "upstream_failed",
+            Self::RateLimited(_) => "rate_limited",
             Self::Unavailable(_) => "unavailable",
             Self::Internal => "internal",
         }
@@ -160,6 +167,7 @@ impl ApiError {
                 [first, rest @ ..] => format!("`{}`: {} (and {} more)", first.path, first.message, rest.len()),
             },
             Self::Unauthorized(text) => (*text).into(),
+            Self::RateLimited(seconds) => format!("too many requests; try again in {seconds} s"),
             Self::MethodNotAllowed => "this path does not take this method; see the Allow header".into(),
             Self::Internal => "something went wrong inside; the request id finds it in the log".into(),
             Self::Malformed(text)
@@ -176,6 +184,7 @@ impl ApiError {
         match self {
             Self::Unauthorized(_) => Some((header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
             Self::Unavailable(_) => Some((header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_S))),
+            Self::RateLimited(seconds) => Some((header::RETRY_AFTER, HeaderValue::from(*seconds))),
             Self::Conflict(Conflict::InProgress, _) => Some((header::RETRY_AFTER, HeaderValue::from(1))),
             _ => None,
         }
@@ -219,6 +228,10 @@ impl From<StoreError> for ApiError {
                 Conflict::ContactExists,
                 "a contact with this phone number is saved already".into(),
             ),
+            StoreError::Exists("number") => Self::Conflict(
+                Conflict::NumberInUse,
+                "a phone number of this agent belongs to another account, or another agent answers it".into(),
+            ),
             StoreError::Exists(what) => Self::Conflict(Conflict::Changed, format!("this {what} exists already")),
             StoreError::Stale | StoreError::Fenced => Self::Conflict(
                 Conflict::Changed,
@@ -256,6 +269,18 @@ impl From<CommandError> for ApiError {
                 Self::Unavailable("the service takes no commands at the moment; try again".into())
             }
         }
+    }
+}
+
+impl ApiError {
+    /// What cannot be deleted, and who needs it.
+    pub fn held(thing: &str, holders: &[Holder]) -> Self {
+        let named: Vec<String> = holders
+            .iter()
+            .map(|holder| format!("{} `{}` ({})", holder.kind, holder.name, holder.id))
+            .collect();
+        let message = format!("this {thing} is in use by {}", named.join(", "));
+        Self::Conflict(Conflict::InUse, message)
     }
 }
 

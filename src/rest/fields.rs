@@ -1,7 +1,9 @@
 //! Reads the fields of a JSON object: typed, none unknown, every problem listed with its path.
 
-use actors::agent::Problem;
+use actors::{agent::Problem, phone_number::PhoneNumber};
 use serde_json::{Map, Value};
+
+use super::error::{ApiError, ApiResult};
 
 /// How alike two names must be (Jaro-Winkler) for one to be offered for the other.
 const LIKELY: f64 = 0.8;
@@ -109,6 +111,15 @@ impl<'a> Fields<'a> {
         self.string(name)
     }
 
+    /// A phone number that must be there, normalised.
+    pub fn required_phone_number(&mut self, name: &str) -> Option<PhoneNumber> {
+        let parsed = PhoneNumber::parse(self.required_string(name)?);
+        if let Err(error) = &parsed {
+            self.problem(name, "invalid_phone", error.to_string());
+        }
+        parsed.ok()
+    }
+
     /// A boolean; false when it is not there.
     pub fn flag(&mut self, name: &str) -> bool {
         self.typed(name, "a boolean", Value::as_bool).unwrap_or(false)
@@ -140,6 +151,17 @@ impl<'a> Fields<'a> {
                 None
             }
         }
+    }
+}
+
+/// Refuses every field of a body that takes none.
+pub fn none(body: &Map<String, Value>) -> ApiResult<()> {
+    let mut fields = Fields::of(body, "");
+    fields.only(&[]);
+    if fields.problems.is_empty() {
+        Ok(())
+    } else {
+        Err(ApiError::Invalid(fields.problems))
     }
 }
 

@@ -1,13 +1,27 @@
-//! Whether the service is reachable.
+//! Whether the service is reachable, and its database with it.
 
+use std::time::Duration;
+
+use axum::extract::State;
 use serde_json::json;
 
 use super::{
+    RestState,
     envelope::Reply,
+    error::{ApiError, ApiResult},
     query::{NoParameters, Query},
 };
 
-/// `GET /public/health`.
-pub async fn show(_: Query<NoParameters>) -> Reply {
-    Reply::ok(json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION") }))
+/// A database that takes longer is of no use to anybody.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// `GET /public/health`. 503 while the database is away.
+pub async fn show(State(state): State<RestState>, _: Query<NoParameters>) -> ApiResult<Reply> {
+    match tokio::time::timeout(PATIENCE, state.store.ping()).await {
+        Ok(answered) => answered?,
+        Err(_) => return Err(ApiError::Unavailable("the database does not answer; try again".into())),
+    }
+    Ok(Reply::ok(
+        json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION") }),
+    ))
 }

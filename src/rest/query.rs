@@ -40,6 +40,26 @@ impl Parameters for NoParameters {
     }
 }
 
+/// The parameters of a list without filters.
+#[derive(Debug, Clone)]
+pub struct Paging {
+    /// `cursor`.
+    pub cursor: Option<String>,
+    /// `pageSize`.
+    pub page_size: i64,
+}
+
+impl Parameters for Paging {
+    const NAMES: &'static [&'static str] = &["cursor", "pageSize"];
+
+    fn read(query: &mut RawQuery) -> Self {
+        Self {
+            cursor: query.text("cursor"),
+            page_size: query.page_size(),
+        }
+    }
+}
+
 /// Extracts an operation's parameters.
 #[derive(Debug, Clone)]
 pub struct Query<P>(pub P);

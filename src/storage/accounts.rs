@@ -1,15 +1,14 @@
-//! Accounts, their API keys and their do-not-call list.
+//! Accounts, their API keys and the secrets that sign their deliveries.
 
 use actors::{
     id::AccountId,
-    phone_number::PhoneNumber,
-    ports::store::{Account, NewAccount, StoreError, StoreResult, StoredApiKey},
+    ports::store::{Account, NewAccount, SECRET_KEPT_US, StoreError, StoreResult, StoredApiKey, WebhookSecrets},
 };
 use sqlx::any::AnyRow;
 
 use super::{
     Work,
-    rows::{Columns, unavailable, unique},
+    rows::{Columns, affected, unavailable, unique},
 };
 
 pub(super) async fn create(mut work: Work<'_>, new: NewAccount) -> StoreResult<()> {
@@ -102,16 +101,33 @@ pub(super) async fn get(work: Work<'_>, id: AccountId) -> StoreResult<Account> {
     read(&row.ok_or(StoreError::NotFound)?)
 }
 
-pub(super) async fn add_do_not_call(work: Work<'_>, account: AccountId, number: PhoneNumber) -> StoreResult<()> {
-    sqlx::query(
-        "INSERT INTO do_not_call (account, phone_number, created_at) VALUES ($1, $2, $3) \
-         ON CONFLICT (account, phone_number) DO NOTHING",
+pub(super) async fn secrets(work: Work<'_>, id: AccountId) -> StoreResult<WebhookSecrets> {
+    let row = sqlx::query(
+        "SELECT webhook_secret, CASE WHEN previous_secret_until > $1 THEN previous_webhook_secret END AS previous \
+         FROM accounts WHERE id = $2",
     )
-    .bind(account.to_string())
-    .bind(number.as_str().to_owned())
     .bind(work.now.0)
-    .execute(work.conn)
+    .bind(id.to_string())
+    .fetch_optional(work.conn)
     .await
     .map_err(unavailable)?;
-    Ok(())
+    let row = row.ok_or(StoreError::NotFound)?;
+    Ok(WebhookSecrets {
+        current: row.text("webhook_secret")?,
+        previous: row.maybe_text("previous")?,
+    })
+}
+
+pub(super) async fn rotate_secret(work: Work<'_>, id: AccountId, secret: String) -> StoreResult<()> {
+    let update = sqlx::query(
+        "UPDATE accounts SET previous_webhook_secret = webhook_secret, previous_secret_until = $1, \
+         webhook_secret = $2 WHERE id = $3",
+    )
+    .bind(work.now.0 + SECRET_KEPT_US)
+    .bind(secret)
+    .bind(id.to_string());
+    match affected(update, work.conn).await? {
+        0 => Err(StoreError::NotFound),
+        _ => Ok(()),
+    }
 }

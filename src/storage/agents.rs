@@ -2,14 +2,16 @@
 
 use actors::{
     id::{AccountId, AgentId},
-    ports::store::{AgentRow, CREATED, KeyTicket, StoreError, StoreResult},
+    ports::store::{AGENT_PAGE_BYTES, AgentPage, AgentRow, CREATED, KeyTicket, Removal, StoreError, StoreResult},
+    time::Timestamp,
 };
+use futures_util::TryStreamExt;
 use serde_json::{Map, Value};
 use sqlx::any::AnyRow;
 
 use super::{
-    Work, knowledge,
-    rows::{Columns, to_json, unavailable},
+    Work, agent_holds, idempotency, knowledge,
+    rows::{Columns, Conditions, affected, to_json, unavailable},
 };
 
 fn name(document: &Map<String, Value>) -> String {
@@ -47,6 +49,7 @@ pub(super) async fn create(
     .await
     .map_err(unavailable)?;
     knowledge::hold(&mut work, (account, id), &document).await?;
+    agent_holds::hold(&mut work, (account, id), &document).await?;
     Ok(AgentRow {
         id,
         account,
@@ -68,6 +71,49 @@ pub(super) async fn get(work: Work<'_>, account: AccountId, id: AgentId) -> Stor
     .await
     .map_err(unavailable)?;
     read(&row.ok_or(StoreError::NotFound)?)
+}
+
+pub(super) async fn list(
+    work: Work<'_>,
+    account: AccountId,
+    after: Option<(Timestamp, AgentId)>,
+    limit: i64,
+) -> StoreResult<AgentPage> {
+    let mut wanted = Conditions::default();
+    wanted.and("account = ? AND deleted_at IS NULL", [account.to_string().into()]);
+    if let Some((created_at, id)) = after {
+        let place = [created_at.0.into(), id.to_string().into()];
+        wanted.and("(created_at, id) < (?, ?)", place);
+    }
+    let head = "SELECT id, account, document, version, created_at, updated_at FROM agents";
+    let query = wanted.query(head, "ORDER BY created_at DESC, id DESC", limit.saturating_add(1));
+    let limit = usize::try_from(limit).unwrap_or(0);
+    let mut found = query.fetch(work.conn);
+    let (mut rows, mut bytes) = (Vec::new(), 0);
+    while let Some(row) = found.try_next().await.map_err(unavailable)? {
+        if rows.len() == limit || bytes > AGENT_PAGE_BYTES {
+            return Ok(AgentPage { rows, more: true });
+        }
+        bytes += row.text("document")?.len();
+        rows.push(read(&row)?);
+    }
+    Ok(AgentPage { rows, more: false })
+}
+
+pub(super) async fn delete(mut work: Work<'_>, account: AccountId, id: AgentId) -> StoreResult<Removal> {
+    // The row is locked first: who takes hold of the agent has done so before, or finds it gone.
+    let lock = sqlx::query("UPDATE agents SET version = version WHERE id = $1 AND account = $2 AND deleted_at IS NULL");
+    if affected(lock.bind(id.to_string()).bind(account.to_string()), work.conn).await? == 0 {
+        return Err(StoreError::NotFound);
+    }
+    let holders = agent_holds::holders(&mut work, account, id).await?;
+    if !holders.is_empty() {
+        return Ok(Removal::Held(holders));
+    }
+    agent_holds::clear(&mut work, id).await?;
+    let delete = sqlx::query("UPDATE agents SET deleted_at = $1 WHERE id = $2");
+    affected(delete.bind(work.now.0).bind(id.to_string()), work.conn).await?;
+    Ok(Removal::Done)
 }
 
 pub(super) async fn update(
@@ -94,6 +140,7 @@ pub(super) async fn update(
     match row {
         Some(row) => {
             knowledge::hold(&mut work, key, &document).await?;
+            agent_holds::hold(&mut work, key, &document).await?;
             read(&row)
         }
         None => get(work, account, id).await.and(Err(StoreError::Stale)),

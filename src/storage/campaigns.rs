@@ -12,8 +12,8 @@ use async_trait::async_trait;
 use sqlx::any::AnyRow;
 
 use super::{
-    SqlStore, Work, accounts, attempts, campaign_contacts, campaign_edits,
-    rows::{Columns, Conditions, affected, composed, to_json, unavailable},
+    SqlStore, Work, accounts, attempts, campaign_contacts, contact_states, idempotency,
+    rows::{Columns, Conditions, affected, composed, containing, to_json, unavailable},
 };
 
 /// What `read` wants of `campaigns c`.
@@ -161,7 +161,7 @@ async fn list(work: Work<'_>, account: AccountId, filter: CampaignFilter, limit:
     let mut wanted = Conditions::default();
     wanted.and(&format!("c.account = ? AND {VISIBLE}"), [account.to_string().into()]);
     if let Some(name) = filter.name {
-        let pattern = format!("%{}%", escaped(&name.to_lowercase()));
+        let pattern = containing(&name.to_lowercase());
         wanted.and("c.name_folded LIKE ? ESCAPE '!'", [pattern.into()]);
     }
     if let Some(status) = filter.status {
@@ -178,13 +178,8 @@ async fn list(work: Work<'_>, account: AccountId, filter: CampaignFilter, limit:
     rows.iter().map(read).collect()
 }
 
-/// A text in which `LIKE … ESCAPE '!'` finds no wildcard.
-fn escaped(text: &str) -> String {
-    text.replace('!', "!!").replace('%', "!%").replace('_', "!_")
-}
-
-pub(super) async fn change_state(
-    work: &mut Work<'_>,
+async fn change_state(
+    mut work: Work<'_>,
     id: CampaignId,
     version: i64,
     change: StateChange,

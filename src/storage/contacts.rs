@@ -2,13 +2,13 @@
 
 use actors::{
     id::{AccountId, ContactId},
-    ports::store::{CREATED, ContactRow, KeyTicket, NewContact, StoreError, StoreResult},
+    ports::store::{CREATED, ContactFilter, ContactRow, KeyTicket, NewContact, StoreError, StoreResult},
 };
 use sqlx::any::AnyRow;
 
 use super::{
     Work, idempotency,
-    rows::{Columns, affected, to_json, unavailable, unique},
+    rows::{Columns, Conditions, ROWS_PER_INSERT, affected, composed, containing, to_json, unavailable, unique},
 };
 
 pub(super) async fn create(
@@ -24,11 +24,12 @@ pub(super) async fn create(
         name: new.name,
         email: new.email,
         extra: new.extra,
+        version: 1,
         created_at: work.now,
     };
     sqlx::query(
-        "INSERT INTO contacts (id, account, phone_number, name, email, extra, created_at) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+        "INSERT INTO contacts (id, account, phone_number, name, email, extra, created_at, name_folded, version) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 1)",
     )
     .bind(row.id.to_string())
     .bind(account.to_string())
@@ -37,6 +38,7 @@ pub(super) async fn create(
     .bind(row.email.clone())
     .bind(to_json(&row.extra)?)
     .bind(row.created_at.0)
+    .bind(folded(row.name.as_deref()))
     .execute(&mut *work.conn)
     .await
     .map_err(unique("phoneNumber"))?;
@@ -46,7 +48,7 @@ pub(super) async fn create(
 
 pub(super) async fn get(work: Work<'_>, account: AccountId, id: ContactId) -> StoreResult<ContactRow> {
     let row = sqlx::query(
-        "SELECT id, phone_number, name, email, extra, created_at FROM contacts WHERE id = $1 AND account = $2",
+        "SELECT id, phone_number, name, email, extra, version, created_at FROM contacts WHERE id = $1 AND account = $2",
     )
     .bind(id.to_string())
     .bind(account.to_string())
@@ -72,7 +74,7 @@ pub(super) async fn among(work: Work<'_>, account: AccountId, wanted: Wanted) ->
     for chunk in values.chunks(ROWS_PER_INSERT) {
         let places: Vec<String> = (2..chunk.len() + 2).map(|place| format!("${place}")).collect();
         let mut query = composed(format!(
-            "SELECT id, phone_number, name, email, extra, created_at FROM contacts \
+            "SELECT id, phone_number, name, email, extra, version, created_at FROM contacts \
              WHERE account = $1 AND {column} IN ({})",
             places.join(",")
         ))
@@ -96,8 +98,72 @@ fn read(account: AccountId, row: &AnyRow) -> StoreResult<ContactRow> {
         name: row.maybe_text("name")?,
         email: row.maybe_text("email")?,
         extra: row.json("extra")?,
+        version: row.int("version")?,
         created_at: row.time("created_at")?,
     })
+}
+
+/// A name as the search compares it.
+fn folded(name: Option<&str>) -> Option<String> {
+    name.map(str::to_lowercase)
+}
+
+pub(super) async fn list(
+    work: Work<'_>,
+    account: AccountId,
+    filter: ContactFilter,
+    limit: i64,
+) -> StoreResult<Vec<ContactRow>> {
+    let mut wanted = Conditions::default();
+    wanted.and("account = ?", [account.to_string().into()]);
+    let name = filter.name.map(|name| containing(&name.to_lowercase()));
+    let number = filter.number.map(|number| containing(&number));
+    match (name, number) {
+        (Some(name), Some(number)) => wanted.and(
+            "(name_folded LIKE ? ESCAPE '!' OR phone_number LIKE ? ESCAPE '!')",
+            [name.into(), number.into()],
+        ),
+        (Some(name), None) => wanted.and("name_folded LIKE ? ESCAPE '!'", [name.into()]),
+        (None, Some(number)) => wanted.and("phone_number LIKE ? ESCAPE '!'", [number.into()]),
+        (None, None) => {}
+    }
+    if let Some((created_at, id)) = filter.after {
+        let place = [created_at.0.into(), id.to_string().into()];
+        wanted.and("(created_at, id) < (?, ?)", place);
+    }
+    let head = "SELECT id, phone_number, name, email, extra, version, created_at FROM contacts";
+    let query = wanted.query(head, "ORDER BY created_at DESC, id DESC", limit);
+    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
+    rows.iter().map(|row| read(account, row)).collect()
+}
+
+pub(super) async fn update(
+    work: Work<'_>,
+    key: (AccountId, ContactId),
+    version: i64,
+    new: NewContact,
+) -> StoreResult<ContactRow> {
+    let (account, id) = key;
+    let row = sqlx::query(
+        "UPDATE contacts SET phone_number = $1, name = $2, name_folded = $3, email = $4, extra = $5, \
+         version = version + 1 WHERE id = $6 AND account = $7 AND version = $8 \
+         RETURNING id, phone_number, name, email, extra, version, created_at",
+    )
+    .bind(String::from(new.phone_number))
+    .bind(new.name.clone())
+    .bind(folded(new.name.as_deref()))
+    .bind(new.email)
+    .bind(to_json(&new.extra)?)
+    .bind(id.to_string())
+    .bind(account.to_string())
+    .bind(version)
+    .fetch_optional(&mut *work.conn)
+    .await
+    .map_err(unique("phoneNumber"))?;
+    match row {
+        Some(row) => read(account, &row),
+        None => get(work, account, id).await.and(Err(StoreError::Stale)),
+    }
 }
 
 pub(super) async fn delete(work: Work<'_>, account: AccountId, id: ContactId) -> StoreResult<()> {

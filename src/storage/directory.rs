@@ -4,13 +4,15 @@ use actors::{
     id::{AccountId, AgentId, ContactId},
     phone_number::PhoneNumber,
     ports::store::{
-        Account, AgentRow, ContactRow, DirectoryStore, KeyTicket, NewAccount, NewContact, StoreResult, StoredApiKey,
+        Account, AgentPage, AgentRow, ContactFilter, ContactRow, DirectoryStore, DoNotCallRow, KeyTicket, NewAccount,
+        NewContact, Removal, StoreResult, StoredApiKey, WebhookSecrets,
     },
+    time::Timestamp,
 };
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 
-use super::{SqlStore, accounts, agents, contacts};
+use super::{SqlStore, accounts, agent_holds, agents, contacts, do_not_call};
 
 #[async_trait]
 impl DirectoryStore for SqlStore {
@@ -29,6 +31,15 @@ impl DirectoryStore for SqlStore {
             .await
     }
 
+    async fn webhook_secrets(&self, account: AccountId) -> StoreResult<WebhookSecrets> {
+        self.read(move |work| Box::pin(accounts::secrets(work, account))).await
+    }
+
+    async fn rotate_webhook_secret(&self, account: AccountId, secret: String) -> StoreResult<()> {
+        self.write(move |work| Box::pin(accounts::rotate_secret(work, account, secret)))
+            .await
+    }
+
     async fn create_agent(
         &self,
         account: AccountId,
@@ -42,6 +53,32 @@ impl DirectoryStore for SqlStore {
 
     async fn agent(&self, account: AccountId, id: AgentId) -> StoreResult<AgentRow> {
         self.read(move |work| Box::pin(agents::get(work, account, id))).await
+    }
+
+    async fn agents(
+        &self,
+        account: AccountId,
+        after: Option<(Timestamp, AgentId)>,
+        limit: i64,
+    ) -> StoreResult<AgentPage> {
+        self.read(move |work| Box::pin(agents::list(work, account, after, limit)))
+            .await
+    }
+
+    async fn taken_numbers(
+        &self,
+        account: AccountId,
+        agent: Option<AgentId>,
+        document: &Map<String, Value>,
+    ) -> StoreResult<Vec<PhoneNumber>> {
+        let document = document.clone();
+        self.read(move |work| Box::pin(agent_holds::taken(work, account, agent, document)))
+            .await
+    }
+
+    async fn delete_agent(&self, account: AccountId, id: AgentId) -> StoreResult<Removal> {
+        self.write(move |work| Box::pin(agents::delete(work, account, id)))
+            .await
     }
 
     async fn update_agent(
@@ -70,14 +107,46 @@ impl DirectoryStore for SqlStore {
         self.read(move |work| Box::pin(contacts::get(work, account, id))).await
     }
 
+    async fn contacts(&self, account: AccountId, filter: ContactFilter, limit: i64) -> StoreResult<Vec<ContactRow>> {
+        self.read(move |work| Box::pin(contacts::list(work, account, filter, limit)))
+            .await
+    }
+
+    async fn update_contact(
+        &self,
+        account: AccountId,
+        id: ContactId,
+        version: i64,
+        new: NewContact,
+    ) -> StoreResult<ContactRow> {
+        self.write(move |work| Box::pin(contacts::update(work, (account, id), version, new)))
+            .await
+    }
+
     async fn delete_contact(&self, account: AccountId, id: ContactId) -> StoreResult<()> {
         self.write(move |work| Box::pin(contacts::delete(work, account, id)))
             .await
     }
 
-    async fn add_do_not_call(&self, account: AccountId, number: &PhoneNumber) -> StoreResult<()> {
+    async fn add_do_not_call(&self, account: AccountId, number: &PhoneNumber) -> StoreResult<DoNotCallRow> {
         let number = number.clone();
-        self.write(move |work| Box::pin(accounts::add_do_not_call(work, account, number)))
+        self.write(move |work| Box::pin(do_not_call::add(work, account, number)))
+            .await
+    }
+
+    async fn do_not_call(
+        &self,
+        account: AccountId,
+        after: Option<(Timestamp, PhoneNumber)>,
+        limit: i64,
+    ) -> StoreResult<Vec<DoNotCallRow>> {
+        self.read(move |work| Box::pin(do_not_call::list(work, account, after, limit)))
+            .await
+    }
+
+    async fn remove_do_not_call(&self, account: AccountId, number: &PhoneNumber) -> StoreResult<()> {
+        let number = number.clone();
+        self.write(move |work| Box::pin(do_not_call::remove(work, account, number)))
             .await
     }
 }

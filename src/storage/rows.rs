@@ -39,6 +39,12 @@ pub(super) fn unique(what: &'static str) -> impl Fn(sqlx::Error) -> StoreError {
     }
 }
 
+/// The pattern of `LIKE … ESCAPE '!'` for what contains this text, in which nothing is a wildcard.
+pub(super) fn containing(text: &str) -> String {
+    let plain = text.replace('!', "!!").replace('%', "!%").replace('_', "!_");
+    format!("%{plain}%")
+}
+
 /// SQL put together from this module's own constants, never from outside.
 pub(super) fn composed<'q>(sql: String) -> AnyQuery<'q> {
     sqlx::query(AssertSqlSafe(sql))

@@ -1,7 +1,7 @@
 //! The stored document of an agent: what a client set, and nothing else. Checked on its way in, merged by patches,
 //! completed with the defaults on its way out.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
@@ -10,6 +10,7 @@ use super::{
     shape::{Mode, Walk, join, shown},
     table::AGENT,
 };
+use crate::phone_number::PhoneNumber;
 
 /// A path and the id that stands there.
 pub type Reference = (String, String);
@@ -81,6 +82,26 @@ pub fn referenced_agents(stored: &Map<String, Value>) -> Vec<Reference> {
 /// Documents and groups of documents that the document names, for the check that they exist.
 pub fn referenced_documents(stored: &Map<String, Value>) -> Vec<Reference> {
     ids(stored, "conversationConfig.agent.prompt.knowledgeBase")
+}
+
+/// The numbers that the document names, and whether the agent answers them: its own when it takes calls, never those it
+/// only rotates through as caller IDs.
+pub fn named_numbers(stored: &Map<String, Value>) -> BTreeMap<PhoneNumber, bool> {
+    let answers = matches!(
+        stored.get("direction").and_then(Value::as_str),
+        Some("inbound" | "both")
+    );
+    let own = stored.get("phoneNumbers").and_then(Value::as_array);
+    let own = own.into_iter().flatten().filter_map(|entry| entry.get("number"));
+    let rotated = at(stored, "platformSettings.telephony.rotationNumbers").and_then(Value::as_array);
+    let rotated = rotated.into_iter().flatten().map(|number| (number, false));
+    let mut numbers = BTreeMap::new();
+    for (number, answered) in own.map(|number| (number, answers)).chain(rotated) {
+        if let Some(number) = number.as_str().and_then(|text| PhoneNumber::parse(text).ok()) {
+            *numbers.entry(number).or_insert(false) |= answered;
+        }
+    }
+    numbers
 }
 
 /// HTTP tools that the document names, for the check that they exist.
@@ -165,9 +186,9 @@ fn at<'a>(document: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
     names.try_fold(first, |value, name| value.get(name))
 }
 
-/// RFC 7396, section 2. Not the `json-patch` crate's: that one fills the place of a removed key with the last key,
+/// Applies a merge patch: RFC 7396, section 2. Not the `json-patch` crate's: that one fills the place of a removed key with the last key,
 /// and the order of the entities is the order of the questions.
-fn merge(target: &mut Value, patch: &Value) {
+pub fn merge(target: &mut Value, patch: &Value) {
     let Value::Object(patch) = patch else {
         target.clone_from(patch);
         return;

@@ -44,6 +44,9 @@ pub enum StoreError {
 pub type StoreResult<T> = Result<T, StoreError>;
 
 /// The whole store.
-pub trait Store: DirectoryStore + KnowledgeStore + CampaignStore + AttemptStore + RecordStore {}
+pub trait Store:
+    DirectoryStore + IdempotencyStore + KnowledgeStore + CampaignStore + CampaignReadStore + AttemptStore + RecordStore
+{
+}
 
 impl<T: DirectoryStore + KnowledgeStore + CampaignStore + AttemptStore + RecordStore> Store for T {}

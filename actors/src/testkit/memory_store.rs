@@ -3,6 +3,7 @@
 mod attempts;
 mod campaign_reads;
 mod campaigns;
+mod contacts;
 mod directory;
 mod knowledge;
 mod records;

@@ -43,6 +43,19 @@ macro_rules! store_conformance {
             agents_are_versioned_and_belong_to_their_account
             contacts_are_unique_by_number_until_deleted
             rows_of_an_unknown_account_are_not_found
+            agents_are_listed_newest_first_without_gap_or_repeat
+            an_agent_in_use_is_not_deleted
+            a_number_has_one_owner_and_one_agent_that_answers
+            contacts_are_found_and_listed_newest_first
+            a_contact_is_changed_under_its_version
+            the_do_not_call_list_is_read_and_shortened
+            a_replaced_secret_is_valid_for_a_day
+            a_settled_key_answers_what_was_made
+            a_key_belongs_to_one_request_of_one_account
+            a_failure_frees_its_key_and_a_success_keeps_it
+            a_key_whose_request_died_is_free_after_its_lease
+            a_settled_key_is_kept_for_a_day
+            a_key_is_reserved_once_at_a_time
             a_document_keeps_its_text_apart
             documents_are_searched_and_sorted
             documents_page_without_gap_or_repeat

@@ -14,8 +14,7 @@ use axum::{Router, routing::get};
 use ringback::{
     address_policy::{AddressPolicy, SystemResolver},
     api_key::generate_key,
-    documents::{DocumentSettings, Documents},
-    rest::{self, RestState},
+    rest::{self, RateLimit, RestState},
     server::{ServerLimits, serve},
 };
 use serde_json::json;
@@ -106,6 +105,7 @@ pub async fn state(store: Arc<dyn Store>, node: &FakeNode) -> RestState {
             "interviewer" => Ok(()),
             other => Err(format!("`{other}` needs OPENAI_API_KEY")),
         }),
+        rate_limit: Arc::new(RateLimit::per_second(0)),
         spool_dir: std::env::temp_dir(),
         documents: Arc::new(Documents::new(document_settings()).unwrap()),
         address_policy: AddressPolicy::public_only(),

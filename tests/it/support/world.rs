@@ -24,7 +24,7 @@ use ringback::{
     carriers::{self, CarrierDoor, simulated::SimulatedCarrier},
     documents::Documents,
     exchange::{Exchange, ExchangeHandle, ExchangeSettings},
-    rest::{self, RestState},
+    rest::{self, RateLimit, RestState},
     server::{ServerLimits, serve},
     speech::babble::{BabbleSynthesizer, BabbleTranscriber},
 };
@@ -93,6 +93,7 @@ impl World {
             switchboard: node.switchboard.clone(),
             carrier_is_simulated: true,
             readiness: Arc::new(|_| Ok(())),
+            rate_limit: Arc::new(RateLimit::per_second(0)),
             spool_dir: std::env::temp_dir(),
             documents: Arc::new(Documents::new(document_settings()).unwrap()),
             address_policy: AddressPolicy::public_only(),

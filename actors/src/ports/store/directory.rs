@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 
-use super::{KeyTicket, StoreResult};
+use super::{KeyTicket, Removal, StoreResult};
 use crate::{
     id::{AccountId, AgentId, ContactId},
     phone_number::PhoneNumber,
@@ -56,6 +56,30 @@ pub struct AgentRow {
     pub updated_at: Timestamp,
 }
 
+/// Some agents of a list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AgentPage {
+    /// In the order of the list.
+    pub rows: Vec<AgentRow>,
+    /// Whether there are further ones.
+    pub more: bool,
+}
+
+/// Bytes of documents after which a page of agents ends early.
+pub const AGENT_PAGE_BYTES: usize = 4 * 1024 * 1024;
+
+/// The secrets that sign an account's deliveries.
+#[derive(Clone, PartialEq, Eq)]
+pub struct WebhookSecrets {
+    /// Signs.
+    pub current: String,
+    /// Still valid, for a day after the rotation that replaced it.
+    pub previous: Option<String>,
+}
+
+/// For how long a replaced secret stays valid, in microseconds.
+pub const SECRET_KEPT_US: i64 = 24 * 3_600 * 1_000_000;
+
 /// A saved contact.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContactRow {
@@ -71,6 +95,8 @@ pub struct ContactRow {
     pub email: Option<String>,
     /// Further fields, kept as given.
     pub extra: Map<String, Value>,
+    /// +1 with each change.
+    pub version: i64,
     /// When it was made.
     pub created_at: Timestamp,
 }
@@ -88,6 +114,26 @@ pub struct NewContact {
     pub extra: Map<String, Value>,
 }
 
+/// Filters of the contacts list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ContactFilter {
+    /// The name contains this, in any case; or the number, if that is asked for too.
+    pub name: Option<String>,
+    /// The number contains this.
+    pub number: Option<String>,
+    /// Behind this row of the order (newest first, then id): the cursor.
+    pub after: Option<(Timestamp, ContactId)>,
+}
+
+/// A number that is not to be called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DoNotCallRow {
+    /// The number.
+    pub phone_number: PhoneNumber,
+    /// Since when.
+    pub created_at: Timestamp,
+}
+
 /// Accounts, keys, agents, contacts.
 #[async_trait]
 pub trait DirectoryStore: Send + Sync {
@@ -100,14 +146,46 @@ pub trait DirectoryStore: Send + Sync {
     /// Replaces the account's key; the old one stops working at once. `NotFound`.
     async fn replace_api_key(&self, email: &str, key: StoredApiKey) -> StoreResult<()>;
 
-    /// Makes an agent (version 1), which holds the documents and groups it names. `Stale` when one of them is gone.
-    async fn create_agent(&self, account: AccountId, document: Map<String, Value>) -> StoreResult<AgentRow>;
+    /// The secrets that sign the account's deliveries. `NotFound`.
+    async fn webhook_secrets(&self, account: AccountId) -> StoreResult<WebhookSecrets>;
+
+    /// Replaces the secret; the old one stays valid for a day. `NotFound`.
+    async fn rotate_webhook_secret(&self, account: AccountId, secret: String) -> StoreResult<()>;
+
+    /// Makes an agent (version 1), which holds the documents, groups and agents it names. `Stale` when one of them is
+    /// gone, `Exists("number")` when a number is another account's or another agent answers it.
+    async fn create_agent(
+        &self,
+        account: AccountId,
+        document: Map<String, Value>,
+        ticket: Option<&KeyTicket>,
+    ) -> StoreResult<AgentRow>;
 
     /// One agent. `NotFound`.
     async fn agent(&self, account: AccountId, id: AgentId) -> StoreResult<AgentRow>;
 
-    /// Replaces the document if the version is still `version`, and with it which documents and groups the agent
-    /// holds. `NotFound`; `Stale`, also when one of those is gone.
+    /// The account's agents, newest first, behind `after`, at most `limit`; fewer where documents are large.
+    async fn agents(
+        &self,
+        account: AccountId,
+        after: Option<(Timestamp, AgentId)>,
+        limit: i64,
+    ) -> StoreResult<AgentPage>;
+
+    /// Those numbers of a document of `agent` (none: a new one) that it cannot have, as they are now.
+    async fn taken_numbers(
+        &self,
+        account: AccountId,
+        agent: Option<AgentId>,
+        document: &Map<String, Value>,
+    ) -> StoreResult<Vec<PhoneNumber>>;
+
+    /// Deletes an agent that no waiting, running, paused or delayed campaign uses and no other agent hands calls to.
+    /// Its conversations stay, its numbers are free. `NotFound`.
+    async fn delete_agent(&self, account: AccountId, id: AgentId) -> StoreResult<Removal>;
+
+    /// Replaces the document if the version is still `version`, and with it which documents, groups and agents the
+    /// agent holds. `NotFound`; `Stale`, also when one of those is gone; `Exists("number")`.
     async fn update_agent(
         &self,
         account: AccountId,
@@ -127,9 +205,33 @@ pub trait DirectoryStore: Send + Sync {
     /// One contact. `NotFound`.
     async fn contact(&self, account: AccountId, id: ContactId) -> StoreResult<ContactRow>;
 
+    /// The account's contacts, newest first, at most `limit`.
+    async fn contacts(&self, account: AccountId, filter: ContactFilter, limit: i64) -> StoreResult<Vec<ContactRow>>;
+
+    /// Replaces a contact's fields if the version is still `version`. `NotFound`, `Stale`, `Exists("phoneNumber")`.
+    async fn update_contact(
+        &self,
+        account: AccountId,
+        id: ContactId,
+        version: i64,
+        new: NewContact,
+    ) -> StoreResult<ContactRow>;
+
     /// Deletes a contact and frees its number. `NotFound`.
     async fn delete_contact(&self, account: AccountId, id: ContactId) -> StoreResult<()>;
 
-    /// Puts a number on the account's do-not-call list; one already there stays.
-    async fn add_do_not_call(&self, account: AccountId, number: &PhoneNumber) -> StoreResult<()>;
+    /// Puts a number on the account's do-not-call list; one already there stays as it is. `NotFound` without the
+    /// account.
+    async fn add_do_not_call(&self, account: AccountId, number: &PhoneNumber) -> StoreResult<DoNotCallRow>;
+
+    /// The account's do-not-call list, newest first, behind `after`, at most `limit`.
+    async fn do_not_call(
+        &self,
+        account: AccountId,
+        after: Option<(Timestamp, PhoneNumber)>,
+        limit: i64,
+    ) -> StoreResult<Vec<DoNotCallRow>>;
+
+    /// Takes a number off the list. `NotFound`.
+    async fn remove_do_not_call(&self, account: AccountId, number: &PhoneNumber) -> StoreResult<()>;
 }

@@ -1,6 +1,6 @@
 //! The rows of the memory store and the moves that several operations share.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::knowledge::GroupEntry;
 use crate::{
@@ -21,12 +21,16 @@ use crate::{
 pub(super) struct Tables {
     pub(super) accounts: HashMap<AccountId, Account>,
     pub(super) keys: Vec<(AccountId, StoredApiKey)>,
+    /// Secret, and the one before it with the end of its validity.
+    pub(super) secrets: HashMap<AccountId, (String, Option<(String, Timestamp)>)>,
     pub(super) agents: HashMap<AgentId, AgentRow>,
+    /// Their conversations still show their names.
+    pub(super) deleted_agents: HashMap<AgentId, AgentRow>,
     /// With their texts.
     pub(super) documents: HashMap<DocumentId, (DocumentRow, String)>,
     pub(super) groups: HashMap<GroupId, GroupEntry>,
     pub(super) contacts: HashMap<ContactId, ContactRow>,
-    pub(super) do_not_call: HashSet<(AccountId, PhoneNumber)>,
+    pub(super) do_not_call: HashMap<(AccountId, PhoneNumber), Timestamp>,
     pub(super) idempotency: HashMap<(AccountId, String), KeyEntry>,
     pub(super) campaigns: HashMap<CampaignId, CampaignEntry>,
     pub(super) lists: HashMap<i64, ContactList>,

@@ -43,7 +43,7 @@ async fn mixed(scene: &Scene) -> CampaignId {
 pub async fn a_page_of_results_is_in_order_with_each_last_attempt(fixture: Fixture) {
     let scene = fixture.scene().await;
     let store = &scene.store;
-    let known = store.create_contact(scene.account, saved(1)).await.unwrap();
+    let known = store.create_contact(scene.account, saved(1), None).await.unwrap();
     let campaign = mixed(&scene).await;
     let all = store.contact_results(campaign, None, 0, 10).await.unwrap();
     let short: Vec<_> = all.iter().map(|r| (r.index, r.status, r.last.is_some())).collect();
@@ -137,7 +137,7 @@ pub async fn saved_contacts_are_found_by_number_and_by_id(fixture: Fixture) {
     let store = &scene.store;
     let mut rows = Vec::new();
     for n in 0..3 {
-        rows.push(store.create_contact(scene.account, saved(n)).await.unwrap());
+        rows.push(store.create_contact(scene.account, saved(n), None).await.unwrap());
     }
     let many: Vec<_> = (1..1_200).map(number).collect();
     let mut found = store.saved_by_number(scene.account, &many).await.unwrap();

@@ -211,7 +211,7 @@ pub async fn what_is_held_is_not_deleted(Fixture { store, .. }: Fixture) {
     let (one, two) = (made(&*store, ada, "one").await, made(&*store, ada, "two").await);
     let group = store.create_group(ada, "G".to_owned(), vec![one.id]).await.unwrap();
     let ids = [group.id.to_string(), two.id.to_string(), two.id.to_string()];
-    let agent = store.create_agent(ada, naming("Ann", &ids)).await.unwrap();
+    let agent = store.create_agent(ada, naming("Ann", &ids), None).await.unwrap();
 
     let by_group = Removal::Held(vec![holder("group", &group.id, "G")]);
     assert_eq!(store.delete_document(ada, one.id).await, Ok(by_group));
@@ -234,10 +234,10 @@ pub async fn an_agent_takes_hold_only_of_what_is_there(Fixture { store, .. }: Fi
     let (ada, bob) = accounts(&*store).await;
     let (own, foreign) = (made(&*store, ada, "own").await, made(&*store, bob, "foreign").await);
     let sound = naming("Ann", &[own.id.to_string()]);
-    let agent = store.create_agent(ada, sound).await.unwrap();
+    let agent = store.create_agent(ada, sound, None).await.unwrap();
     for wrong in [foreign.id.to_string(), DocumentId::new().to_string(), "x".to_owned()] {
         let ids = [own.id.to_string(), wrong];
-        let made = store.create_agent(ada, naming("Bea", &ids)).await;
+        let made = store.create_agent(ada, naming("Bea", &ids), None).await;
         assert_eq!(made, Err(StoreError::Stale));
         let changed = store.update_agent(ada, agent.id, 1, naming("Bea", &ids)).await;
         assert_eq!(changed, Err(StoreError::Stale));

@@ -68,11 +68,20 @@ slowly! {
         replace_api_key(email: &str, key: StoredApiKey) -> ();
         create_agent(account: AccountId, document: Map<String, Value>, ticket: Option<&KeyTicket>) -> AgentRow;
         agent(account: AccountId, id: AgentId) -> AgentRow;
+        webhook_secrets(account: AccountId) -> WebhookSecrets;
+        rotate_webhook_secret(account: AccountId, secret: String) -> ();
+        agents(account: AccountId, after: Option<(Timestamp, AgentId)>, limit: i64) -> AgentPage;
+        taken_numbers(account: AccountId, agent: Option<AgentId>, document: &Map<String, Value>) -> Vec<PhoneNumber>;
+        delete_agent(account: AccountId, id: AgentId) -> Removal;
         update_agent(account: AccountId, id: AgentId, version: i64, document: Map<String, Value>) -> AgentRow;
         create_contact(account: AccountId, new: NewContact, ticket: Option<&KeyTicket>) -> ContactRow;
         contact(account: AccountId, id: ContactId) -> ContactRow;
+        contacts(account: AccountId, filter: ContactFilter, limit: i64) -> Vec<ContactRow>;
+        update_contact(account: AccountId, id: ContactId, version: i64, new: NewContact) -> ContactRow;
         delete_contact(account: AccountId, id: ContactId) -> ();
-        add_do_not_call(account: AccountId, number: &PhoneNumber) -> ();
+        add_do_not_call(account: AccountId, number: &PhoneNumber) -> DoNotCallRow;
+        do_not_call(account: AccountId, after: Option<(Timestamp, PhoneNumber)>, limit: i64) -> Vec<DoNotCallRow>;
+        remove_do_not_call(account: AccountId, number: &PhoneNumber) -> ();
     }
     KnowledgeStore {
         create_document(account: AccountId, new: NewDocument) -> DocumentRow;

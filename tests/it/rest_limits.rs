@@ -1,0 +1,131 @@
+//! The rate limit, other origins' pages, and the health of the database.
+
+use std::{sync::Arc, time::Duration};
+
+use actors::ports::store::{DirectoryStore, StoreError};
+use ringback::{
+    api_key::generate_key,
+    rest::{self, RateLimit},
+    server::ServerLimits,
+};
+
+use crate::support::{
+    app::{TestApp, serve_router, state},
+    client::{Client, send},
+    switchboard::FakeNode,
+};
+
+const ME: &str = "/public/v1/me";
+
+/// The app's store behind doors with a limit of their own.
+async fn limited(app: &TestApp, requests: u32) -> (Client, impl Sized) {
+    let mut state = state(app.store.clone(), &FakeNode::default()).await;
+    state.rate_limit = Arc::new(RateLimit::per_second(requests));
+    let (address, shutdown, server) = serve_router(rest::router(state), ServerLimits::default()).await;
+    let client = Client::new(&format!("http://{address}"), &app.client.key);
+    (client, (shutdown, server))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_that_asks_too_often_is_told_when_to_come_back() {
+    let app = TestApp::start().await;
+    let (client, _guards) = limited(&app, 1).await;
+    for _ in 0..2 {
+        client.get(ME).await.expect(200);
+    }
+    let refused = client.get(ME).await;
+    assert_eq!((refused.status, refused.code()), (429, "rate_limited"));
+    assert_eq!(refused.headers["retry-after"], "1");
+    // Another key at the same address is not slowed.
+    let (_, key) = crate::support::app::new_account(&*app.store, "eve@example.com").await;
+    Client::new(&client.base, &key).get(ME).await.expect(200);
+    // The health check needs no key and has no limit.
+    send(client.bare("GET", "/public/health")).await.expect(200);
+    tokio::time::advance(Duration::from_secs(1)).await;
+    client.get(ME).await.expect(200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn guessing_keys_is_slowed_for_the_guesser() {
+    let app = TestApp::start().await;
+    let (client, _guards) = limited(&app, 2).await;
+    client.get(ME).await.expect(200);
+    let mut statuses = Vec::new();
+    for _ in 0..6 {
+        let (guess, _) = generate_key();
+        statuses.push(Client::new(&client.base, &guess).get(ME).await.status);
+    }
+    assert_eq!(statuses, [401, 401, 401, 401, 429, 429]);
+    // Whoever was known before goes on.
+    client.get(ME).await.expect(200);
+    // A replaced key is no key, known as it may be.
+    let (_, stored) = generate_key();
+    app.store.replace_api_key("ada@example.com", stored).await.unwrap();
+    client.get(ME).await.expect(401);
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_configured_origins_may_use_the_api_from_a_page() {
+    let app = TestApp::start().await;
+    let origins = ["https://app.example.com".to_owned()];
+    let router = rest::router(state(app.store.clone(), &FakeNode::default()).await);
+    let (address, _shutdown, _server) = serve_router(rest::with_cors(router, &origins), ServerLimits::default()).await;
+    let client = Client::new(&format!("http://{address}"), &app.client.key);
+    let preflight = |origin: &str| {
+        client
+            .bare("OPTIONS", "/public/v1/contacts")
+            .header("origin", origin)
+            .header("access-control-request-method", "POST")
+            .header(
+                "access-control-request-headers",
+                "x-api-key,content-type,idempotency-key",
+            )
+    };
+    let allowed = preflight(&origins[0]).send().await.unwrap();
+    assert_eq!(allowed.status(), 204);
+    let headers = allowed.headers().clone();
+    assert_eq!(headers["access-control-allow-origin"], "https://app.example.com");
+    let methods = headers["access-control-allow-methods"].to_str().unwrap();
+    assert!(methods.contains("PATCH") && methods.contains("DELETE"), "{methods}");
+    let names = headers["access-control-allow-headers"].to_str().unwrap();
+    assert!(
+        names.contains("x-api-key") && names.contains("idempotency-key"),
+        "{names}"
+    );
+    assert_eq!(allowed.text().await.unwrap(), "");
+    let other = preflight("https://evil.example.com").send().await.unwrap();
+    assert!(!other.headers().contains_key("access-control-allow-origin"));
+    let answer = send(client.request("GET", ME).header("origin", &origins[0]))
+        .await
+        .expect(200);
+    assert_eq!(answer.headers["access-control-allow-origin"], "https://app.example.com");
+    let exposed = answer.headers["access-control-expose-headers"].to_str().unwrap();
+    for name in ["x-request-id", "idempotency-replayed", "retry-after"] {
+        assert!(exposed.contains(name), "{exposed}");
+    }
+    // A refusal can be read, too.
+    let refused = send(client.bare("GET", ME).header("origin", &origins[0]))
+        .await
+        .expect(401);
+    assert_eq!(
+        refused.headers["access-control-allow-origin"],
+        "https://app.example.com"
+    );
+    // Off by default.
+    let plain = app.client.bare("OPTIONS", ME).header("origin", &origins[0]);
+    let plain = send(plain).await.expect(405);
+    assert!(!plain.headers.contains_key("access-control-allow-origin"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn health_tells_of_a_database_that_is_away() {
+    let app = TestApp::start().await;
+    let health = || send(app.client.bare("GET", "/public/health"));
+    assert_eq!(health().await.expect(200).data()["status"], "ok");
+    app.store.fail_with(Some(StoreError::Unavailable("gone".into())));
+    let away = health().await.expect(503);
+    assert_eq!(away.code(), "unavailable");
+    assert!(away.headers.contains_key("retry-after"));
+    app.store.fail_with(None);
+    health().await.expect(200);
+}
