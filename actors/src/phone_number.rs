@@ -32,9 +32,10 @@ impl PhoneNumber {
     /// What a text typed to find numbers says: digits, perhaps behind a `+`; none if it says anything else.
     pub fn search_text(text: &str) -> Option<String> {
         let plain: String = text.chars().filter(|c| !is_filler(*c)).collect();
+        // Two zeros may also stand within a number; what is as long as a whole one is taken for one.
         let plain = match plain.strip_prefix("00") {
-            Some(rest) => format!("+{rest}"),
-            None => plain,
+            Some(rest) if Self::parse(&format!("+{rest}")).is_ok() => format!("+{rest}"),
+            _ => plain,
         };
         let digits = plain.strip_prefix('+').unwrap_or(&plain);
         let sound = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());

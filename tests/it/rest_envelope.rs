@@ -23,7 +23,7 @@ async fn every_refusal_is_in_the_envelope() {
         (client.get("/public/v1/campaigns/").await, 404, "not_found"),
         (client.get("/public/v1/contacts/%ff").await, 404, "not_found"),
         (client.delete("/public/v1/me").await, 405, "method_not_allowed"),
-        (client.get("/public/v1/contacts").await, 405, "method_not_allowed"),
+        (client.get("/public/v1/agents/create").await, 405, "method_not_allowed"),
         (text("text/plain", "{}").await, 415, "unsupported_media_type"),
         (text("application/json", "{").await, 400, "invalid_request"),
         (text("application/json", "").await, 400, "invalid_request"),

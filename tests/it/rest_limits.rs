@@ -112,7 +112,7 @@ async fn only_configured_origins_may_use_the_api_from_a_page() {
         "https://app.example.com"
     );
     // Off by default.
-    let plain = app.client.bare("OPTIONS", ME).header("origin", &origins[0]);
+    let plain = app.client.request("OPTIONS", ME).header("origin", &origins[0]);
     let plain = send(plain).await.expect(405);
     assert!(!plain.headers.contains_key("access-control-allow-origin"));
 }
