@@ -292,7 +292,10 @@ CREATE TABLE nodes (
     -- live, dead
     state TEXT NOT NULL,
     started_at BIGINT NOT NULL,
-    seen_at BIGINT NOT NULL
+    -- Its last sign of life.
+    seen_at BIGINT NOT NULL,
+    -- Since when it gave one after the other without a gap.
+    steady_since BIGINT NOT NULL
 );
 
 CREATE TABLE outbox (

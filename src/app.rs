@@ -81,7 +81,7 @@ impl App {
         let address = listener.local_addr()?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let database_url = &config.storage.database_url;
-        let store = SqlStore::open(database_url, clock.clone()).await;
+        let store = SqlStore::open(database_url.secret(), clock.clone()).await;
         let store = Arc::new(store.map_err(|e| format!("DATABASE_URL {database_url}: {e}"))?);
 
         let (exchange, exchange_url) = exchange(&config).await?;

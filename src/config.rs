@@ -1,8 +1,10 @@
 //! Every setting of the service, from flags and environment, validated once.
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::{ffi::OsStr, net::SocketAddr, path::PathBuf};
 
-use clap::Args;
+use clap::{Arg, Args, Command, builder::TypedValueParser, error::ErrorKind};
+
+use crate::storage::{DatabaseUrl, without_password};
 
 use crate::rest;
 
@@ -81,9 +83,10 @@ pub struct ServeConfig {
 /// Where things are stored.
 #[derive(Debug, Clone, Args)]
 pub struct StorageConfig {
-    /// Database, as sqlite://FILE
-    #[arg(long, env = "DATABASE_URL", default_value = "sqlite://ringback.db", value_parser = parse_database_url)]
-    pub database_url: String,
+    /// Database, as sqlite://FILE or postgres://USER:PASSWORD@HOST/DATABASE
+    #[arg(long, env = "DATABASE_URL", hide_env_values = true, default_value = "sqlite://ringback.db",
+          value_parser = DatabaseUrlParser)]
+    pub database_url: DatabaseUrl,
 
     /// Folder for recordings
     #[arg(long, env = "RINGBACK_DATA_DIR", default_value = "ringback-data")]
@@ -99,12 +102,20 @@ fn parse_base_url(text: &str) -> Result<String, String> {
     }
 }
 
-fn parse_database_url(text: &str) -> Result<String, String> {
-    let file = text.strip_prefix("sqlite:").map(|rest| rest.trim_start_matches('/'));
-    match file {
-        // SQLite takes a missing name for a file that is deleted again at the end.
-        Some(file) if !file.is_empty() && !file.starts_with('?') => Ok(text.to_owned()),
-        _ => Err("write sqlite://FILE, such as sqlite:///var/lib/ringback/ringback.db".into()),
+/// Reads the database's address; unlike the parsers of other settings it refuses one without showing its password.
+#[derive(Clone)]
+struct DatabaseUrlParser;
+
+impl TypedValueParser for DatabaseUrlParser {
+    type Value = DatabaseUrl;
+
+    fn parse_ref(&self, command: &Command, _: Option<&Arg>, value: &OsStr) -> Result<DatabaseUrl, clap::Error> {
+        let text = value.to_string_lossy();
+        DatabaseUrl::parse(&text).map_err(|why| {
+            let shown = without_password(&text);
+            let message = format!("invalid value '{shown}' for '--database-url <DATABASE_URL>': {why}\n");
+            clap::Error::raw(ErrorKind::ValueValidation, message).with_cmd(command)
+        })
     }
 }
 

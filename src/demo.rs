@@ -17,6 +17,7 @@ use crate::{
     app::App,
     cli::DemoArgs,
     config::{ServeConfig, StorageConfig},
+    storage::DatabaseUrl,
 };
 
 /// The sample's campaign ends by itself within this time, …
@@ -123,7 +124,7 @@ fn config(folder: &Path) -> ServeConfig {
         listen: ([127, 0, 0, 1], 0).into(),
         public_url: None,
         storage: StorageConfig {
-            database_url: format!("sqlite://{}/ringback.db", folder.display()),
+            database_url: DatabaseUrl::of_file(&folder.join("ringback.db")),
             data_dir: folder.to_owned(),
         },
         carrier: "simulated".into(),

@@ -128,7 +128,7 @@ fn openapi() -> Result<ExitCode, AnyError> {
 async fn account(command: AccountCommand) -> Result<ExitCode, AnyError> {
     let (AccountCommand::Create(args) | AccountCommand::RegenerateKey(args)) = &command;
     let AccountArgs { email, storage } = args;
-    let store = SqlStore::open_beside(&storage.database_url, Arc::new(SystemClock))
+    let store = SqlStore::open_beside(storage.database_url.secret(), Arc::new(SystemClock))
         .await
         .map_err(|error| format!("DATABASE_URL {}: {error}", storage.database_url))?;
     let shown = match &command {

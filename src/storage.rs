@@ -1,6 +1,7 @@
 //! The database: one set of SQL over sqlx's `Any` driver behind the store's port.
 //!
-//! On SQLite one task writes on one connection and commits in groups; readers have a small pool of their own.
+//! On SQLite one task writes on one connection and commits in groups; on PostgreSQL operations are transactions side by
+//! side. Readers have a small pool of their own.
 
 mod accounts;
 mod agent_holds;
@@ -18,14 +19,16 @@ mod do_not_call;
 mod facts;
 mod idempotency;
 mod jobs;
-mod knowledge;
+mod locks;
 mod nodes;
 mod open;
 mod records;
 mod rows;
+mod transactions;
+mod url;
 mod writer;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use actors::{
     ports::store::{StoreError, StoreResult},
@@ -35,21 +38,36 @@ use futures_util::future::BoxFuture;
 use sqlx::{AnyConnection, AnyPool};
 use tokio::sync::watch;
 
-use dialect::Dialect;
-use open::Company;
+use dialect::{Dialect, POSTGRES, SQLITE};
+use open::{Company, Opened};
 use rows::unavailable;
+use transactions::Transactions;
 use writer::Writer;
+
+pub use url::{DatabaseUrl, without_password};
+
+/// A server that says nothing for so long is away. It gives up a statement earlier by itself.
+const READ_WITHIN: Duration = Duration::from_secs(15);
 
 /// A store on a database. Cloning is not needed: share it in an `Arc`.
 ///
 /// Dropping it lets the writer finish what it accepted and then frees the database file.
 #[derive(Debug)]
 pub struct SqlStore {
-    writer: Writer,
+    writers: Writers,
     /// None for a database in memory, which only its one connection can see.
     readers: Option<AnyPool>,
     clock: Arc<dyn Clock>,
     dialect: &'static Dialect,
+}
+
+/// How a database is written to.
+#[derive(Debug)]
+enum Writers {
+    /// One after the other, in groups.
+    One(Writer),
+    /// Side by side.
+    Many(Transactions),
 }
 
 /// What one operation works with.
@@ -63,8 +81,9 @@ struct Work<'c> {
 impl SqlStore {
     /// Opens or makes the database, applies the migrations and starts the writer.
     ///
-    /// `url` is `sqlite://PATH` or `sqlite::memory:`. Needs a tokio runtime. Fails when another process holds the
-    /// database file.
+    /// `url` is `sqlite://PATH`, `sqlite::memory:` or `postgres://USER:PASSWORD@HOST/DATABASE`. Needs a tokio runtime.
+    /// Fails when another process holds the SQLite file, or when the server cannot be reached; no error has the
+    /// password in it.
     pub async fn open(url: &str, clock: Arc<dyn Clock>) -> StoreResult<Self> {
         Self::start(url, clock, Company::Alone).await
     }
@@ -76,48 +95,67 @@ impl SqlStore {
     }
 
     async fn start(url: &str, clock: Arc<dyn Clock>, company: Company) -> StoreResult<Self> {
-        let opened = open::open(url, company).await?;
+        let (writers, readers, dialect) = match open::open(url, company).await? {
+            Opened::Sqlite(opened) => {
+                let writer = Writer::start(opened.writer, opened.lock, Arc::clone(&clock), &SQLITE);
+                (Writers::One(writer), opened.readers, &SQLITE)
+            }
+            Opened::Postgres(pools) => {
+                let transactions = Transactions::new(pools.writers, Arc::clone(&clock), &POSTGRES);
+                (Writers::Many(transactions), Some(pools.readers), &POSTGRES)
+            }
+        };
         Ok(Self {
-            writer: Writer::start(opened.writer, opened.lock, Arc::clone(&clock), opened.dialect),
-            readers: opened.readers,
+            writers,
+            readers,
             clock,
-            dialect: opened.dialect,
+            dialect,
         })
     }
 
-    /// Becomes true when a commit failed. Nobody knows then what is on disk: every later write is refused as
+    /// Becomes true when a commit failed so that nobody knows what is on disk: every later write is refused as
     /// `Unavailable`, and the process should exit.
     pub fn failed(&self) -> watch::Receiver<bool> {
-        self.writer.failed()
+        match &self.writers {
+            Writers::One(writer) => writer.failed(),
+            Writers::Many(transactions) => transactions.failed(),
+        }
     }
 
-    /// Waits until every accepted write is on disk and the database file is free; later calls are `Unavailable`.
+    /// Waits until every accepted write is on disk and the database is free; later calls are `Unavailable`.
     pub async fn close(&self) {
-        self.writer.close().await;
+        match &self.writers {
+            Writers::One(writer) => writer.close().await,
+            Writers::Many(transactions) => transactions.close().await,
+        }
         if let Some(readers) = &self.readers {
             readers.close().await;
         }
     }
 
-    /// Runs one operation in the next group commit and answers when that is on disk.
+    /// Runs one operation and answers when it is on disk. It is run again, from its beginning, when it lost against
+    /// another writer.
     async fn write<T, F>(&self, operation: F) -> StoreResult<T>
     where
         T: Send + 'static,
-        F: for<'c> FnOnce(Work<'c>) -> BoxFuture<'c, StoreResult<T>> + Send + 'static,
+        F: for<'c> FnOnce(Work<'c>) -> BoxFuture<'c, StoreResult<T>> + Clone + Send + 'static,
     {
-        self.writer.run(operation).await
+        match &self.writers {
+            Writers::One(writer) => writer.run(operation).await,
+            Writers::Many(transactions) => transactions.run(operation).await,
+        }
     }
 
     /// Runs one operation that changes nothing; it sees every write that was answered before.
     async fn read<T, F>(&self, operation: F) -> StoreResult<T>
     where
         T: Send + 'static,
-        F: for<'c> FnOnce(Work<'c>) -> BoxFuture<'c, StoreResult<T>> + Send + 'static,
+        F: for<'c> FnOnce(Work<'c>) -> BoxFuture<'c, StoreResult<T>> + Clone + Send + 'static,
     {
         let Some(readers) = &self.readers else {
-            return self.writer.run(operation).await;
+            return self.write(operation).await;
         };
-        if *self.writer.failed().borrow() {
+        if *self.failed().borrow() {
             return Err(StoreError::Unavailable("the last commit failed".to_owned()));
         }
         let mut conn = readers.acquire().await.map_err(unavailable)?;
@@ -126,6 +164,14 @@ impl SqlStore {
             now: self.clock.now(),
             dialect: self.dialect,
         };
-        operation(work).await
+        if !self.dialect.concurrent {
+            return operation(work).await;
+        }
+        let answer = tokio::time::timeout(READ_WITHIN, operation(work)).await;
+        if !matches!(&answer, Ok(Ok(_) | Err(StoreError::NotFound))) {
+            // Nobody knows what such a connection still has in its pipe.
+            conn.close_on_drop();
+        }
+        answer.unwrap_or_else(|_| Err(StoreError::Unavailable(format!("no answer within {READ_WITHIN:?}"))))
     }
 }

@@ -12,8 +12,8 @@ use async_trait::async_trait;
 use sqlx::any::AnyRow;
 
 use super::{
-    SqlStore, Work, accounts, attempts, campaign_contacts, contact_states, idempotency,
-    rows::{Columns, Conditions, affected, composed, containing, to_json, unavailable},
+    SqlStore, Work, accounts, attempts, campaign_contacts, locks,
+    rows::{Columns, Conditions, affected, composed, to_json, unavailable},
 };
 
 /// What `read` wants of `campaigns c`.
@@ -85,6 +85,7 @@ pub(super) async fn visible_list(work: &mut Work<'_>, id: CampaignId) -> StoreRe
 
 /// The first instant from now on at which the account made no other campaign: lists page by it.
 async fn free_instant(work: &mut Work<'_>, account: &str, except: CampaignId) -> StoreResult<Timestamp> {
+    locks::before_new_campaign(work, account).await?;
     let mut at = work.now;
     loop {
         let taken = sqlx::query("SELECT id FROM campaigns WHERE account = $1 AND created_at = $2 AND id <> $3")

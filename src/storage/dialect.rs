@@ -1,5 +1,7 @@
 //! The few words that differ between databases. Everything else is one SQL text.
 
+use std::time::Duration;
+
 /// What one database calls things.
 #[derive(Debug)]
 pub(super) struct Dialect {
@@ -9,6 +11,13 @@ pub(super) struct Dialect {
     pub(super) skip_locked: &'static str,
     /// Behind the permit's read: the attempt `a` and the campaign `c` stay as they are until its end.
     pub(super) permit_lock: &'static str,
+    /// Behind a read of a campaign `c`: it stays as it is until the transaction's end.
+    pub(super) campaign_lock: &'static str,
+    /// Whether several transactions write at once, so that [`super::locks`] are taken.
+    pub(super) concurrent: bool,
+    /// A process is dead when it gave no sign of life for so long; none where a new process means that the earlier
+    /// ones are dead.
+    pub(super) silence: Option<Duration>,
     /// Run once on a connection that writes.
     pub(super) writer_setup: &'static [&'static str],
     /// Run once on a connection that reads.
@@ -20,6 +29,9 @@ pub(super) static SQLITE: Dialect = Dialect {
     begin: "BEGIN IMMEDIATE",
     skip_locked: "",
     permit_lock: "",
+    campaign_lock: "",
+    concurrent: false,
+    silence: None,
     // FULL syncs the log at each commit: with NORMAL a power cut may take a dial permit back.
     writer_setup: &[
         "PRAGMA busy_timeout = 5000",
@@ -28,4 +40,35 @@ pub(super) static SQLITE: Dialect = Dialect {
         "PRAGMA foreign_keys = ON",
     ],
     reader_setup: &["PRAGMA busy_timeout = 5000", "PRAGMA query_only = ON"],
+};
+
+/// PostgreSQL 13 or later: writers side by side, each transaction on a connection of its own.
+pub(super) static POSTGRES: Dialect = Dialect {
+    // What is read after a lock was waited for must be what the lock's last holder wrote: the level under which each
+    // statement sees what was committed before it.
+    begin: "BEGIN ISOLATION LEVEL READ COMMITTED",
+    skip_locked: " FOR UPDATE SKIP LOCKED",
+    permit_lock: " FOR UPDATE OF a FOR SHARE OF c",
+    campaign_lock: " FOR SHARE OF c",
+    concurrent: true,
+    silence: Some(Duration::from_secs(15)),
+    writer_setup: &[
+        // Whatever the server's default: a permit must survive a crash.
+        "SET synchronous_commit = on",
+        // A process that stands still holds up the others for so long at most.
+        "SET idle_in_transaction_session_timeout = '3s'",
+        "SET lock_timeout = '2s'",
+        "SET statement_timeout = '5s'",
+        // And one whose machine is gone for hardly longer.
+        "SET tcp_keepalives_idle = 5",
+        "SET tcp_keepalives_interval = 2",
+        "SET tcp_keepalives_count = 3",
+    ],
+    reader_setup: &[
+        "SET default_transaction_read_only = on",
+        "SET statement_timeout = '5s'",
+        "SET tcp_keepalives_idle = 5",
+        "SET tcp_keepalives_interval = 2",
+        "SET tcp_keepalives_count = 3",
+    ],
 };

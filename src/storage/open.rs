@@ -1,4 +1,6 @@
-//! Opening a database: its file's lock, settings, migrations and connections.
+//! Opening a database: for SQLite its file's lock, settings, migrations and connections; PostgreSQL beside it.
+
+mod postgres;
 
 use std::{
     fs::{File, TryLockError},
@@ -12,7 +14,10 @@ use sqlx::{AnyConnection, AnyPool, Connection, Row, any::AnyPoolOptions, migrate
 use super::{
     dialect::{Dialect, SQLITE},
     rows::unavailable,
+    url::DatabaseUrl,
 };
+
+pub(super) use postgres::Pools;
 
 static MIGRATIONS: Migrator = sqlx::migrate!();
 
@@ -22,15 +27,21 @@ const READERS: u32 = 4;
 const READER_WAIT: Duration = Duration::from_secs(5);
 
 /// An open database.
-pub(super) struct Opened {
+pub(super) enum Opened {
+    Sqlite(Sqlite),
+    Postgres(Pools),
+}
+
+/// A SQLite database.
+pub(super) struct Sqlite {
     pub(super) writer: AnyConnection,
+    /// None for a database in memory, which only its one connection can see.
     pub(super) readers: Option<AnyPool>,
     /// Held as long as the writer lives; none for a database in memory.
     pub(super) lock: Option<File>,
-    pub(super) dialect: &'static Dialect,
 }
 
-/// Whether other processes may have the same database open.
+/// Whether other processes may have the same SQLite file open. PostgreSQL is open to all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Company {
     /// Not while this one has: refused when another one is there.
@@ -41,6 +52,14 @@ pub(super) enum Company {
 
 pub(super) async fn open(url: &str, company: Company) -> StoreResult<Opened> {
     sqlx::any::install_default_drivers();
+    let url = DatabaseUrl::parse(url).map_err(StoreError::Unavailable)?;
+    match url.is_postgres() {
+        true => postgres::open(&url).await.map(Opened::Postgres),
+        false => open_sqlite(url.secret(), company).await.map(Opened::Sqlite),
+    }
+}
+
+async fn open_sqlite(url: &str, company: Company) -> StoreResult<Sqlite> {
     let url = &creating(url)?;
     let dialect = &SQLITE;
     let mut writer = AnyConnection::connect(url)
@@ -71,21 +90,12 @@ pub(super) async fn open(url: &str, company: Company) -> StoreResult<Opened> {
         Some(_) => Some(readers(url, dialect).await?),
         None => None,
     };
-    Ok(Opened {
-        writer,
-        readers,
-        lock,
-        dialect,
-    })
+    Ok(Sqlite { writer, readers, lock })
 }
 
 /// The address with the wish that a missing file is made; a missing folder is made here.
 fn creating(url: &str) -> StoreResult<String> {
-    let Some(rest) = url.strip_prefix("sqlite:") else {
-        return Err(StoreError::Unavailable(format!(
-            "database `{url}` is not supported: write sqlite://PATH or sqlite::memory:"
-        )));
-    };
+    let rest = url.strip_prefix("sqlite:").unwrap_or(url);
     if rest == ":memory:" || rest.contains('?') {
         return Ok(url.to_owned());
     }
@@ -164,7 +174,7 @@ mod tests {
     async fn commits_are_synced_and_readers_cannot_write() {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}", folder.path().join("new/ringback.db").display());
-        let mut opened = open(&url, Company::Alone).await.unwrap();
+        let mut opened = open_sqlite(&url, Company::Alone).await.unwrap();
         assert_eq!(setting(&mut opened.writer, "PRAGMA journal_mode").await, "wal");
         assert_eq!(setting(&mut opened.writer, "PRAGMA synchronous").await, "2");
         assert_eq!(setting(&mut opened.writer, "PRAGMA foreign_keys").await, "1");
@@ -178,9 +188,8 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ringback.db");
-        let opened = open(&format!("sqlite://{}", path.display()), Company::Alone)
-            .await
-            .unwrap();
+        let url = DatabaseUrl::of_file(&path);
+        let opened = open_sqlite(url.secret(), Company::Alone).await.unwrap();
         for file in [path.clone(), path.with_extension("db-wal")] {
             let mode = std::fs::metadata(&file).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o600, "{}", file.display());
@@ -191,6 +200,6 @@ mod tests {
     #[tokio::test]
     async fn another_kind_of_database_is_refused_by_name() {
         let error = open("mysql://localhost/x", Company::Alone).await.err().unwrap();
-        assert!(error.to_string().contains("write sqlite://PATH"), "{error}");
+        assert!(error.to_string().contains("write sqlite://FILE"), "{error}");
     }
 }

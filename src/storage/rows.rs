@@ -20,9 +20,31 @@ pub(super) type AnyQuery<'q> = Query<'q, Any, AnyArguments>;
 /// Most rows of one `INSERT`: with ten columns far below SQLite's 32,766 values a statement.
 pub(super) const ROWS_PER_INSERT: usize = 500;
 
+/// How the text of an error begins behind which the same transaction, made again, may well be committed.
+const PASSING: &str = "it may be tried again at once: ";
+
+/// Whether a transaction certainly did nothing and may well succeed when it is made again.
+pub(super) fn is_passing(error: &StoreError) -> bool {
+    matches!(error, StoreError::Unavailable(text) if text.starts_with(PASSING))
+}
+
+/// Lost against another transaction or waited too long for it (40, 55P03); or the connection ended before the commit
+/// (08, 57P, and 25P03 for one whose process stood still). PostgreSQL's codes: SQLite has none of these.
+fn passes(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Io(_) => true,
+        sqlx::Error::Database(inner) => inner.code().is_some_and(|code| {
+            let ways = ["40001", "40P01", "55P03", "25P03", "57P", "08"];
+            code.len() == 5 && ways.iter().any(|way| code.starts_with(way))
+        }),
+        _ => false,
+    }
+}
+
 /// Sorts a database error for the caller. A missing parent row reads as `NotFound`.
 pub(super) fn unavailable(error: sqlx::Error) -> StoreError {
     match error {
+        ref passing if passes(passing) => StoreError::Unavailable(format!("{PASSING}{passing}")),
         sqlx::Error::Database(ref inner) if inner.is_foreign_key_violation() => StoreError::NotFound,
         sqlx::Error::ColumnDecode { .. } | sqlx::Error::ColumnNotFound(_) | sqlx::Error::Decode(_) => {
             StoreError::Damaged(error.to_string())

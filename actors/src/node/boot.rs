@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use ractor::ActorRef;
+use tokio::task::JoinSet;
 
 use super::{Backoff, NodeMessage};
 use crate::{
@@ -18,6 +19,9 @@ use crate::{
 
 /// How often a node shows that it lives.
 const HEARTBEAT: Duration = Duration::from_secs(3);
+
+/// How often it looks for what dead processes left.
+const TAKE_OVER: Duration = Duration::from_secs(3);
 
 /// The outcome of a call whose process died.
 pub const MEDIA_LOST: &str = "media-lost";
@@ -82,23 +86,35 @@ pub async fn heartbeat(root: ActorRef<NodeMessage>, ports: Ports, node: NodeId) 
     }
 }
 
-/// Settles the attempts that dead processes left.
+/// Settles the attempts that dead processes left: at the start, and for as long as the node runs, as a process may be
+/// found dead later. A running campaign finds by itself what was queued again.
 pub async fn take_over(ports: Ports, node: NodeId) {
     let mut backoff = patience();
-    let orphans = loop {
-        match ports.store.take_orphans(node).await {
-            Ok(orphans) => break orphans,
+    let mut settling = JoinSet::new();
+    loop {
+        let wait = match ports.store.take_orphans(node).await {
+            Ok(orphans) => {
+                backoff.reset();
+                if !orphans.is_empty() {
+                    tracing::info!(orphans = orphans.len(), "settling the calls of a dead process");
+                }
+                for orphan in orphans {
+                    let ports = ports.clone();
+                    settling.spawn(async move { settle(&ports, lost(orphan)).await });
+                }
+                TAKE_OVER
+            }
+            // The heartbeat hears of it too, and says so.
+            Err(StoreError::Fenced) => break,
             Err(error) => {
                 tracing::warn!(%error, "orphans could not be taken over, trying again");
-                tokio::time::sleep(backoff.failed()).await;
+                backoff.failed()
             }
-        }
-    };
-    if !orphans.is_empty() {
-        tracing::info!(orphans = orphans.len(), "settling the calls of a dead process");
+        };
+        tokio::time::sleep(wait).await;
+        while settling.try_join_next().is_some() {}
     }
-    let settling = orphans.into_iter().map(|orphan| settle(&ports, lost(orphan)));
-    futures_util::future::join_all(settling).await;
+    while settling.join_next().await.is_some() {}
 }
 
 fn lost(orphan: Orphan) -> LostCall {

@@ -13,11 +13,12 @@ use super::{
     steps,
 };
 use crate::storage::{
-    Work,
+    Work, nodes,
     rows::{Columns, composed, unavailable},
 };
 
 pub(super) async fn take(mut work: Work<'_>, node: NodeId) -> StoreResult<Vec<Orphan>> {
+    nodes::bury_silent(&mut work, node).await?;
     let skip_locked = work.dialect.skip_locked;
     let query = composed(format!(
         "SELECT id, owner, epoch, state FROM attempts \

@@ -16,7 +16,8 @@ use super::{
 };
 use crate::storage::{
     Work,
-    contact_states::{self, ContactState},
+    campaign_contacts::{self, ContactState},
+    locks,
     rows::{Columns, composed, unavailable},
 };
 
@@ -24,6 +25,7 @@ use crate::storage::{
 const NUMBER_BUSY_DELAY: Duration = Duration::from_secs(30);
 
 pub(super) async fn permit(mut work: Work<'_>, claim: Claim, request: PermitRequest) -> StoreResult<Permit> {
+    locks::before_permit(&mut work, &claim.attempt.to_string()).await?;
     let row = checks(&mut work, claim).await?;
     let number = row.number("phone_number")?;
     if !row.flag("campaign_runs")? {

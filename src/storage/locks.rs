@@ -1,0 +1,35 @@
+//! What several writers at once agree on beside the rows they lock. A lock lasts until its transaction ends. With one
+//! writer none is needed.
+
+use actors::{id::AccountId, ports::store::StoreResult};
+
+use super::{Work, rows::unavailable};
+
+/// Before a permit is looked into: nobody else gives one for the same number of the same account, nor adds to the
+/// account's do-not-call list. In a statement of its own, so that the checks behind it see what the last holder wrote.
+pub(super) async fn before_permit(work: &mut Work<'_>, attempt: &str) -> StoreResult<()> {
+    const SQL: &str = "SELECT pg_advisory_xact_lock_shared(hashtextextended('do-not-call:' || account, 0)), \
+         pg_advisory_xact_lock(hashtextextended('number:' || account || ':' || phone_number, 0)) \
+         FROM attempts WHERE id = $1";
+    take(work, SQL, attempt.to_owned()).await
+}
+
+/// Before the account's do-not-call list grows: no permit is being given that looked at it as it was.
+pub(super) async fn before_do_not_call(work: &mut Work<'_>, account: AccountId) -> StoreResult<()> {
+    const SQL: &str = "SELECT pg_advisory_xact_lock(hashtextextended('do-not-call:' || $1, 0))";
+    take(work, SQL, account.to_string()).await
+}
+
+/// Before an instant is chosen at which the account made no other campaign.
+pub(super) async fn before_new_campaign(work: &mut Work<'_>, account: &str) -> StoreResult<()> {
+    const SQL: &str = "SELECT pg_advisory_xact_lock(hashtextextended('campaigns:' || $1, 0))";
+    take(work, SQL, account.to_owned()).await
+}
+
+async fn take(work: &mut Work<'_>, sql: &'static str, name: String) -> StoreResult<()> {
+    if work.dialect.concurrent {
+        let locked = sqlx::query(sql).bind(name).execute(&mut *work.conn).await;
+        locked.map_err(unavailable)?;
+    }
+    Ok(())
+}
