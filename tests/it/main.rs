@@ -35,5 +35,6 @@ mod rest_server;
 mod rest_sqlite;
 mod storage;
 mod storage_model;
+mod storage_postgres;
 mod support;
 mod tidy;

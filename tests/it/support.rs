@@ -4,6 +4,7 @@ pub mod app;
 pub mod client;
 pub mod pdf;
 pub mod phone_log;
+pub mod postgres;
 pub mod program;
 pub mod switchboard;
 pub mod web;

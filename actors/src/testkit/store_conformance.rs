@@ -33,7 +33,8 @@ pub use returns::*;
 
 /// Makes one test of each check: `store_conformance!(fixture)`, where `async fn fixture() -> (Fixture, impl Sized)`
 /// opens an empty store; what comes beside the fixture is dropped after the check. Further tokens are the tests'
-/// settings, such as `flavor = "multi_thread"`.
+/// settings, such as `flavor = "multi_thread"`; `in_turn` makes no tests but `async fn every_check()`, for a store that
+/// takes long to set up.
 #[macro_export]
 macro_rules! store_conformance {
     ($fixture:path $(, $($setting:tt)*)?) => {
@@ -122,6 +123,21 @@ macro_rules! store_conformance {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! store_conformance_checks {
+    ($fixture:path; [in_turn]; $($check:ident)*) => {
+        /// Makes every check, one after the other, and panics at the end if one failed.
+        pub async fn every_check() {
+            let mut failed: Vec<&str> = Vec::new();
+            $(
+                eprintln!("{}", stringify!($check));
+                let (fixture, _guard) = $fixture().await;
+                let check = tokio::spawn($crate::testkit::store_conformance::$check(fixture));
+                if check.await.is_err() {
+                    failed.push(stringify!($check));
+                }
+            )*
+            assert!(failed.is_empty(), "{failed:?}");
+        }
+    };
     ($fixture:path; $settings:tt; $($check:ident)*) => {
         $($crate::store_conformance_checks! { @one $fixture; $settings; $check })*
     };

@@ -1,6 +1,10 @@
 //! Claims, fencing, the call's progress and the outcome.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use serde_json::{Map, json};
 
@@ -87,8 +91,9 @@ pub async fn many_claimers_get_every_contact_once(fixture: Fixture) {
     let scene = fixture.scene().await;
     let campaign = scene.running(0..200).await;
     let mut claimers = tokio::task::JoinSet::new();
+    let given_back = Arc::new(Mutex::new(BTreeSet::new()));
     for _ in 0..8 {
-        let scene = scene.clone();
+        let (scene, given_back) = (scene.clone(), given_back.clone());
         claimers.spawn(async move {
             let mut mine = Vec::new();
             loop {
@@ -101,8 +106,9 @@ pub async fn many_claimers_get_every_contact_once(fixture: Fixture) {
                         .iter()
                         .map(|attempt| (attempt.contact_index, attempt.claim.attempt)),
                 );
-                // Something is given back now and then, to be claimed by whoever comes.
-                if let Some(last) = claimed.last().filter(|attempt| attempt.contact_index % 10 == 0) {
+                // Something is given back now and then, to be claimed by whoever comes; nothing is twice.
+                let once = |index| index % 10 == 0 && given_back.lock().unwrap().insert(index);
+                if let Some(last) = claimed.last().filter(|attempt| once(attempt.contact_index)) {
                     mine.retain(|(_, id)| *id != last.claim.attempt);
                     scene.store.release(&[last.claim]).await.unwrap();
                 }

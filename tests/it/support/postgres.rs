@@ -1,0 +1,186 @@
+//! Databases on a PostgreSQL server: that of `TEST_POSTGRES_URL`, else one of this process's own, made from the binaries
+//! on this machine. With neither, the tests say aloud that they are skipped; where `CI` is set they fail.
+//!
+//! Its own server is kept by a shell that waits for the end of its standard input: however this process ends, the server
+//! ends and its folder goes.
+
+use std::{
+    env, fs,
+    io::Write,
+    os::unix::{
+        fs::{MetadataExt, chown},
+        process::CommandExt,
+    },
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::OnceLock,
+    thread,
+    time::{Duration, Instant},
+};
+
+use sqlx::{AnyConnection, AssertSqlSafe, Connection};
+use uuid::Uuid;
+
+/// Within this time a new server must take connections.
+const WITHIN: Duration = Duration::from_secs(60);
+
+/// Makes the server, runs it, and cleans up. `$1` is the folder of the binaries, `$2` the server's own.
+const KEEPER: &str = r#"
+trap : INT TERM
+"$1/initdb" -D "$2/data" -U ringback --pwfile="$2/password" --auth=scram-sha-256 --encoding=UTF8 --no-locale \
+    --no-sync >"$2/log" 2>&1 &&
+    "$1/postgres" -D "$2/data" -c listen_addresses= -c unix_socket_directories="$2" -c fsync=off \
+        -c full_page_writes=off -c max_connections=100 >>"$2/log" 2>&1 &
+server=$!
+cat >/dev/null
+if [ -f "$2/data/postmaster.pid" ]; then kill -INT "$(head -n 1 "$2/data/postmaster.pid")"; fi
+wait "$server"
+rm -rf "$2"
+"#;
+
+/// The password of the user `ringback`.
+const PASSWORD: &str = "s3cret-of-the-tests";
+
+/// A server, and how to speak to it as one who may make databases.
+struct Server {
+    admin_url: String,
+    /// Its standard input is open as long as this process lives.
+    _keeper: Option<Child>,
+}
+
+static SERVER: OnceLock<Option<Server>> = OnceLock::new();
+
+/// An empty database, dropped with this.
+pub struct Database {
+    /// Its address, password and all.
+    pub url: String,
+    name: String,
+}
+
+/// A new database; none when there is no server, which was said then.
+pub async fn database() -> Option<Database> {
+    let server = server()?;
+    let name = format!("ringback_test_{}", Uuid::new_v4().simple());
+    execute(&server.admin_url, &format!("CREATE DATABASE {name}")).await;
+    let mut url = reqwest::Url::parse(&server.admin_url).unwrap();
+    url.set_path(&name);
+    Some(Database { url: url.into(), name })
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        let Some(server) = server() else { return };
+        // A thread of its own: this may be dropped inside of a runtime.
+        let drop = format!("DROP DATABASE {} WITH (FORCE)", self.name);
+        let dropping = thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .unwrap();
+            runtime.block_on(execute(&server.admin_url, &drop));
+        });
+        let _ = dropping.join();
+    }
+}
+
+/// Runs a statement on a connection of its own.
+pub async fn execute(url: &str, sql: &str) {
+    sqlx::any::install_default_drivers();
+    ringback::http_client::install_cryptography();
+    let mut conn = AnyConnection::connect(url).await.unwrap();
+    let done = sqlx::query(AssertSqlSafe(sql.to_owned())).execute(&mut conn).await;
+    done.unwrap_or_else(|error| panic!("{sql}: {error}"));
+    conn.close().await.unwrap();
+}
+
+fn server() -> Option<&'static Server> {
+    SERVER.get_or_init(find).as_ref()
+}
+
+fn find() -> Option<Server> {
+    if let Some(admin_url) = env::var("TEST_POSTGRES_URL").ok().filter(|url| !url.is_empty()) {
+        return Some(Server {
+            admin_url,
+            _keeper: None,
+        });
+    }
+    if let Some(binaries) = binaries() {
+        return Some(start(&binaries));
+    }
+    let way_out = "no PostgreSQL server: install one (`apt-get install postgresql`), or set TEST_POSTGRES_URL to an \
+                   address whose user may make databases";
+    assert!(env::var("CI").is_err(), "{way_out}");
+    // Written past the test harness, which would keep it to itself.
+    let _ = writeln!(std::io::stderr(), "SKIPPED, the tests on PostgreSQL: {way_out}");
+    None
+}
+
+/// The folder with `initdb` and `postgres`: on the path, or where Debian keeps it, the newest version.
+fn binaries() -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let mut versions: Vec<PathBuf> = fs::read_dir("/usr/lib/postgresql")
+        .map(|versions| versions.flatten().map(|version| version.path()).collect())
+        .unwrap_or_default();
+    let number = |path: &PathBuf| path.file_name()?.to_str()?.parse::<u32>().ok();
+    versions.sort_by_key(|path| std::cmp::Reverse(number(path)));
+    let folders = env::split_paths(&path).chain(versions.into_iter().map(|version| version.join("bin")));
+    let mut complete = folders.filter(|folder| ["initdb", "postgres"].iter().all(|name| folder.join(name).is_file()));
+    complete.next()
+}
+
+fn start(binaries: &Path) -> Server {
+    let folder = tempfile::Builder::new()
+        .prefix("ringback-pg-")
+        .tempdir()
+        .unwrap()
+        .keep();
+    fs::write(folder.join("password"), PASSWORD).unwrap();
+    let mut command = Command::new("/bin/sh");
+    command
+        .args(["-c", KEEPER, "sh"])
+        .arg(binaries)
+        .arg(&folder)
+        .current_dir(&folder);
+    // PostgreSQL refuses to run as root.
+    if fs::metadata("/proc/self").unwrap().uid() == 0 {
+        let (user, group) = somebody();
+        for path in [&folder, &folder.join("password")] {
+            chown(path, Some(user), Some(group)).unwrap();
+        }
+        command.uid(user).gid(group);
+    }
+    // Out of this process's group, whose end by a signal it is to outlive by a moment.
+    command.process_group(0);
+    let keeper = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let socket = folder.join(".s.PGSQL.5432");
+    let began = Instant::now();
+    // The socket is there before the server is ready; a connection says which.
+    while !(socket.exists() && ready(&folder)) {
+        let log = || fs::read_to_string(folder.join("log")).unwrap_or_default();
+        assert!(began.elapsed() < WITHIN, "PostgreSQL did not start: {}", log());
+        thread::sleep(Duration::from_millis(20));
+    }
+    let host = folder.display().to_string().replace('/', "%2F");
+    Server {
+        admin_url: format!("postgres://ringback:{PASSWORD}@localhost/postgres?host={host}"),
+        _keeper: Some(keeper),
+    }
+}
+
+fn ready(folder: &Path) -> bool {
+    let state = fs::read_to_string(folder.join("data/postmaster.pid")).unwrap_or_default();
+    state.lines().nth(7).is_some_and(|line| line.trim() == "ready")
+}
+
+/// A user without rights: the server's own, or nobody.
+fn somebody() -> (u32, u32) {
+    let users = fs::read_to_string("/etc/passwd").unwrap();
+    let find = |wanted: &str| {
+        let fields = users.lines().map(|line| line.split(':').collect::<Vec<_>>());
+        let mut found = fields.filter(|fields| fields[0] == wanted);
+        found
+            .next()
+            .map(|fields| (fields[2].parse().unwrap(), fields[3].parse().unwrap()))
+    };
+    find("postgres").or_else(|| find("nobody")).unwrap()
+}
