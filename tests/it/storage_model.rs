@@ -1,4 +1,4 @@
-//! Random sequences of operations have the same visible results on SQLite as in memory.
+//! Random sequences of operations have the same visible results in a database as in memory.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -20,6 +20,8 @@ use actors::{
 };
 use proptest::{prelude::*, sample::Index};
 use ringback::storage::SqlStore;
+
+use crate::support::postgres::database;
 
 /// Indexes choose among what there is at that moment: claims old and new, jobs, campaigns.
 #[derive(Debug, Clone)]
@@ -164,6 +166,11 @@ impl World {
                 self.scene.node = NodeId::new();
                 self.names.push(self.scene.node.to_string());
                 store.register_node(self.scene.node).await.unwrap();
+                // Where silence tells who is dead, the earlier ones have been silent for long enough then.
+                for _ in 0..6 {
+                    self.scene.clock.advance(Duration::from_secs(3));
+                    store.heartbeat(self.scene.node).await.unwrap();
+                }
                 let orphans = store.take_orphans(self.scene.node).await;
                 self.claims.extend(orphans.iter().flatten().map(|orphan| orphan.claim));
                 format!("{orphans:?}")
@@ -268,19 +275,38 @@ impl World {
     }
 }
 
-async fn compare(ops: Vec<Op>) -> Result<(), TestCaseError> {
+async fn compare(ops: Vec<Op>, url: &str) -> Result<(), TestCaseError> {
     let clock = Arc::new(ManualClock::new());
     let memory = Arc::new(MemoryStore::new(clock.clone()));
     let mut memory = World::new(memory, clock).await;
     let clock = Arc::new(ManualClock::new());
-    let sqlite = Arc::new(SqlStore::open("sqlite::memory:", clock.clone()).await.unwrap());
-    let mut sqlite = World::new(sqlite, clock).await;
+    let store = Arc::new(SqlStore::open(url, clock.clone()).await.unwrap());
+    let mut stored = World::new(store.clone(), clock).await;
     for op in &ops {
-        let (expected, got) = (memory.apply(op).await, sqlite.apply(op).await);
+        let (expected, got) = (memory.apply(op).await, stored.apply(op).await);
         prop_assert_eq!(expected, got, "{:?}", op);
-        prop_assert_eq!(memory.view().await, sqlite.view().await, "after {:?}", op);
+        prop_assert_eq!(memory.view().await, stored.view().await, "after {:?}", op);
     }
+    store.close().await;
     Ok(())
+}
+
+/// The same on PostgreSQL, with fewer sequences: each has a database of its own.
+pub fn postgresql_and_memory_agree() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let config = ProptestConfig {
+        cases: 6,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
+    let mut runner = proptest::test_runner::TestRunner::new(config);
+    let agreed = runner.run(&prop::collection::vec(op(), 1..60), |ops| {
+        runtime.block_on(async {
+            let database = database().await.unwrap();
+            compare(ops, &database.url).await
+        })
+    });
+    agreed.unwrap();
 }
 
 proptest! {
@@ -289,6 +315,6 @@ proptest! {
     #[test]
     fn sqlite_and_memory_agree_on_every_sequence(ops in prop::collection::vec(op(), 1..80)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(compare(ops))?;
+        runtime.block_on(compare(ops, "sqlite::memory:"))?;
     }
 }

@@ -1,11 +1,19 @@
-//! The store on PostgreSQL: the suite every store must pass, and what only several writers at once can get wrong.
+//! The store on PostgreSQL: the suite every store must pass, who counts as dead there, and what lost connections do.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use actors::testkit::store_conformance::{Fixture, ManualClock};
+use actors::{
+    id::NodeId,
+    ports::store::{AttemptStore, DirectoryStore, NewContact, StoreError},
+    testkit::store_conformance::{Fixture, ManualClock, number},
+};
+use futures_util::future::join_all;
 use ringback::storage::SqlStore;
 
-use crate::support::postgres::{Database, database};
+use crate::{
+    storage_model,
+    support::postgres::{Database, database, execute},
+};
 
 /// A store on an empty database; there is a server.
 async fn on_postgres() -> (Fixture, Database) {
@@ -19,10 +27,139 @@ mod conformance {
     actors::store_conformance!(super::on_postgres, in_turn);
 }
 
-// One test for the whole suite: a test runner may give each test a process, and each process would make a server.
+// Few tests with much in each: a test runner may give each test a process, and each process makes a server.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn postgresql_passes_every_check_of_the_suite() {
-    if database().await.is_some() {
-        conformance::every_check().await;
+    if database().await.is_none() {
+        return;
     }
+    conformance::every_check().await;
+    silence_is_death().await;
+    who_was_silent_buries_nobody().await;
+    nothing_is_lost_or_done_twice_when_connections_break().await;
+    two_services_start_at_once().await;
+    tokio::task::spawn_blocking(storage_model::postgresql_and_memory_agree)
+        .await
+        .unwrap();
+}
+
+/// Signs of life every 3 s, for as long as `times` of them take.
+async fn live(fixture: &Fixture, nodes: &[NodeId], times: usize) {
+    for _ in 0..times {
+        fixture.clock.advance(Duration::from_secs(3));
+        for node in nodes {
+            fixture.store.heartbeat(*node).await.unwrap();
+        }
+    }
+}
+
+async fn silence_is_death() {
+    let (fixture, _database) = on_postgres().await;
+    let store = fixture.store.clone();
+    let (old, new) = (NodeId::new(), NodeId::new());
+    store.register_node(old).await.unwrap();
+    store.register_node(new).await.unwrap();
+    live(&fixture, &[old, new], 10).await;
+    assert_eq!(store.take_orphans(new).await, Ok(vec![]));
+    store.heartbeat(old).await.unwrap();
+    live(&fixture, &[new], 4).await;
+    assert_eq!(store.take_orphans(new).await, Ok(vec![]));
+    // 12 s of silence are none yet, 15 s are.
+    store.heartbeat(old).await.unwrap();
+    live(&fixture, &[new], 5).await;
+    assert_eq!(store.take_orphans(new).await, Ok(vec![]));
+    assert_eq!(store.heartbeat(old).await, Err(StoreError::Fenced));
+    assert_eq!(store.take_orphans(old).await, Err(StoreError::Fenced));
+}
+
+async fn who_was_silent_buries_nobody() {
+    let (fixture, _database) = on_postgres().await;
+    let store = fixture.store.clone();
+    let (one, two) = (NodeId::new(), NodeId::new());
+    for node in [one, two] {
+        store.register_node(node).await.unwrap();
+    }
+    live(&fixture, &[one, two], 6).await;
+    // The database is away for a minute: when it is back, everybody was silent.
+    fixture.clock.advance(Duration::from_secs(60));
+    store.heartbeat(one).await.unwrap();
+    store.take_orphans(one).await.unwrap();
+    store.heartbeat(two).await.unwrap();
+    live(&fixture, &[one], 5).await;
+    store.take_orphans(one).await.unwrap();
+    assert_eq!(store.heartbeat(two).await, Err(StoreError::Fenced));
+}
+
+async fn nothing_is_lost_or_done_twice_when_connections_break() {
+    let (fixture, database) = on_postgres().await;
+    let scene = fixture.scene().await;
+    let callers = (0..8_usize).map(|caller| {
+        let scene = scene.clone();
+        tokio::spawn(async move {
+            let mut saved = Vec::new();
+            for n in 0..25 {
+                let number = number(caller * 100 + n);
+                let new = NewContact {
+                    phone_number: number.clone(),
+                    name: None,
+                    email: None,
+                    extra: Default::default(),
+                };
+                match scene.store.create_contact(scene.account, new, None).await {
+                    Ok(row) => saved.push(row),
+                    // Said before anything was done.
+                    Err(StoreError::Unavailable(_)) => {}
+                    Err(other) => panic!("made twice: {other}"),
+                }
+            }
+            saved
+        })
+    });
+    let callers: Vec<_> = callers.collect();
+    let break_all = "SELECT CAST(COUNT(pg_terminate_backend(pid)) AS BIGINT) FROM pg_stat_activity \
+         WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    while !callers.iter().all(tokio::task::JoinHandle::is_finished) {
+        execute(&database.url, break_all).await;
+    }
+    let saved = join_all(callers).await.into_iter().flat_map(Result::unwrap);
+    let mut count = 0;
+    for row in saved {
+        assert_eq!(scene.store.contact(scene.account, row.id).await, Ok(row));
+        count += 1;
+    }
+    assert!(count > 100, "{count}");
+}
+
+async fn two_services_start_at_once() {
+    let database = database().await.unwrap();
+    let open = || SqlStore::open(&database.url, Arc::new(ManualClock::new()));
+    let (one, two) = tokio::join!(open(), open());
+    for store in [one.unwrap(), two.unwrap()] {
+        store.close().await;
+    }
+}
+
+#[tokio::test]
+async fn why_a_database_cannot_be_opened_is_said_without_its_password() {
+    let open = async |url: &str| {
+        let opened = SqlStore::open(url, Arc::new(ManualClock::new())).await;
+        opened.err().unwrap().to_string()
+    };
+    let away = open("postgres://ada:hidden@127.0.0.1:1/ringback").await;
+    assert!(away.contains("is it running"), "{away}");
+    let unknown = open("postgres://ada:hidden@127.0.0.1:1/ringback?sslmod=require").await;
+    assert!(unknown.contains("no parameter `sslmod`"), "{unknown}");
+    assert!(!away.contains("hidden") && !unknown.contains("hidden"), "{away} {unknown}");
+    let Some(database) = database().await else { return };
+    let mut url = reqwest::Url::parse(&database.url).unwrap();
+    let name = url.path().trim_start_matches('/').to_owned();
+    url.set_path("no_such_database");
+    let missing = open(url.as_str()).await;
+    assert!(missing.contains("no_such_database") && missing.contains("createdb"), "{missing}");
+    url.set_path(&name);
+    url.set_password(Some("wrong")).unwrap();
+    let wrong = open(url.as_str()).await;
+    // A server that trusts everybody does not mind.
+    assert!(wrong.contains("check user, password"), "{wrong}");
+    assert!(!wrong.contains("wrong@"), "{wrong}");
 }

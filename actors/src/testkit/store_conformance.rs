@@ -10,6 +10,7 @@
 mod attempts;
 mod campaign_reads;
 mod campaigns;
+mod concurrency;
 mod directory;
 mod edits;
 mod fixture;
@@ -22,6 +23,7 @@ mod returns;
 pub use attempts::*;
 pub use campaign_reads::*;
 pub use campaigns::*;
+pub use concurrency::*;
 pub use directory::*;
 pub use edits::*;
 pub use fixture::*;
@@ -115,6 +117,11 @@ macro_rules! store_conformance {
             a_leased_job_comes_back_and_fences_its_first_holder
             a_failed_job_is_put_off
             a_store_answers_a_ping
+            campaigns_made_at_once_have_creation_times_of_their_own
+            one_of_many_changes_of_an_agent_wins
+            a_number_is_saved_by_one_of_many
+            after_a_stop_nothing_more_is_claimed_or_dialed
+            a_number_is_not_called_once_it_is_on_the_list
         }
     };
 }
