@@ -16,6 +16,7 @@ use super::{
 const SWEPT: i64 = 4;
 
 /// A reservation to be made.
+#[derive(Clone)]
 struct Wanted {
     account: AccountId,
     key: String,

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use actors::{
     id::NodeId,
-    ports::store::{AttemptStore, DirectoryStore, NewContact, StoreError},
+    ports::store::{NewContact, StoreError},
     testkit::store_conformance::{Fixture, ManualClock, number},
 };
 use futures_util::future::join_all;
