@@ -121,7 +121,14 @@ fn a_bad_setting_is_named() {
     let folder = program.path("");
     let not_a_file = format!("sqlite://{}", folder.display());
     for (variable, value, flag) in [
-        ("DATABASE_URL", "postgres://localhost/ringback", "--database-url"),
+        ("DATABASE_URL", "mysql://localhost/ringback", "--database-url"),
+        (
+            "DATABASE_URL",
+            "postgres://localhost/ringback?sslmod=require",
+            "--database-url",
+        ),
+        // Nobody listens there.
+        ("DATABASE_URL", "postgres://127.0.0.1:1/ringback", "DATABASE_URL"),
         ("DATABASE_URL", "sqlite://", "--database-url"),
         ("DATABASE_URL", "sqlite:", "--database-url"),
         ("DATABASE_URL", "sqlite://?mode=rwc", "--database-url"),
@@ -141,6 +148,29 @@ fn a_bad_setting_is_named() {
         let refusal = ended.refusal();
         assert!(refusal.contains(flag), "{variable}={value}: {refusal}");
         assert!(refusal.contains(value), "{variable}={value}: {refusal}");
+    }
+}
+
+#[test]
+fn the_password_of_a_database_is_shown_by_nothing() {
+    let program = Program::new();
+    for (url, shown) in [
+        (
+            "postgres://ada:hidden@127.0.0.1:1/ringback",
+            "postgres://ada:***@127.0.0.1:1/ringback",
+        ),
+        ("mysql://ada:hidden@localhost/x", "mysql://ada:***@localhost/x"),
+        ("postgres://ada:hid#den@localhost/x", "postgres://…"),
+    ] {
+        for arguments in [&["serve"][..], &["account", "create", "--email", EMAIL]] {
+            let settings = [("DATABASE_URL", url), ("RUST_LOG", "trace")];
+            let ended = program.run_with(arguments, &settings);
+            let printed = format!("{}{}", ended.stdout, ended.stderr);
+            assert!(printed.contains(shown), "{printed}");
+            assert!(!printed.contains("hid"), "{printed}");
+        }
+        let help = program.run_with(&["serve", "--help"], &[("DATABASE_URL", url)]);
+        assert!(!help.stdout.contains("hid"), "{help:?}");
     }
 }
 

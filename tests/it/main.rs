@@ -7,6 +7,7 @@ mod campaign_end_to_end;
 mod campaign_end_to_end_commands;
 mod campaign_end_to_end_timing;
 mod cli;
+mod cli_postgres;
 mod exchange;
 mod exchange_client;
 mod knowledge_base;

@@ -97,8 +97,14 @@ impl Program {
 
     /// Starts the service; returns its address too.
     pub fn serve(&self) -> (Running, String) {
-        let running = self.start(&["serve"], &[]);
-        let address = running.address();
+        self.serve_with(&[])
+    }
+
+    /// Starts the service with settings; returns its address too.
+    pub fn serve_with(&self, settings: &[(&str, &str)]) -> (Running, String) {
+        let running = self.start(&["serve"], settings);
+        let line = running.line(|line| line.starts_with(LISTENS));
+        let address = line.trim_start_matches(LISTENS).to_owned();
         (running, address)
     }
 }
