@@ -43,14 +43,14 @@ parameter 400. What carries `x-ringback-extension` goes beyond the service docum
 
 /// Fields that the service document does not have.
 const OWN_FIELDS: &[(&str, &[&str])] = &[
-    (
-        "Campaign",
-        &["nextRunAt", "maxConcurrentCalls", "progress"],
-    ),
+    ("Campaign", &["nextRunAt", "maxConcurrentCalls", "progress"]),
     ("NewCampaign", &["maxConcurrentCalls"]),
     ("CampaignPatch", &["maxConcurrentCalls"]),
     ("ConversationItem", &["campaignId"]),
-    ("Conversation", &["conversationId", "campaignId", "carrier", "issues", "usage"]),
+    (
+        "Conversation",
+        &["conversationId", "campaignId", "carrier", "issues", "usage"],
+    ),
     ("DataCollected", &["items"]),
     ("DocumentDetails", &["textLength"]),
     ("Health", &["status", "version"]),
@@ -113,7 +113,11 @@ pub fn description() -> Value {
 
 fn resources() -> Vec<(&'static str, &'static str, Vec<Operation>)> {
     vec![
-        ("Service", "Whether it is there, and this description", accounts::service()),
+        (
+            "Service",
+            "Whether it is there, and this description",
+            accounts::service(),
+        ),
         ("Account", "The account behind a key", accounts::operations()),
         ("Agents", "Who talks", agents::operations()),
         ("Knowledge base", "What agents know", knowledge::operations()),
@@ -136,7 +140,10 @@ fn components(schemas: Schemas) -> BTreeMap<String, Value> {
     read.extend(agents());
     for (name, fields) in OWN_FIELDS {
         for field in *fields {
-            if let Some(property) = read.get_mut(*name).and_then(|schema| schema["properties"].get_mut(field)) {
+            if let Some(property) = read
+                .get_mut(*name)
+                .and_then(|schema| schema["properties"].get_mut(field))
+            {
                 property[EXTENSION] = json!(true);
             }
         }
@@ -162,7 +169,10 @@ fn agents() -> BTreeMap<String, Value> {
         if let Some(Value::Object(own)) = agent.get_mut("properties").map(Value::take) {
             properties.extend(own);
         }
-        properties.insert("metadata".into(), json!({ "$ref": "#/components/schemas/AgentMetadata" }));
+        properties.insert(
+            "metadata".into(),
+            json!({ "$ref": "#/components/schemas/AgentMetadata" }),
+        );
         agent["properties"] = Value::Object(properties);
         if let Some(required) = agent["required"].as_array_mut() {
             required.extend([json!("agentId"), json!("metadata")]);

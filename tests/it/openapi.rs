@@ -40,7 +40,10 @@ fn operations(description: &Value) -> Vec<(String, String, Value)> {
 fn the_description_is_the_one_that_was_agreed_to() {
     let agreed: Value = serde_json::from_str(&fs::read_to_string(AGREED).unwrap()).unwrap();
     let same = agreed == description();
-    assert!(same, "the description changed; if that is meant: cargo run -- openapi > tests/openapi.json");
+    assert!(
+        same,
+        "the description changed; if that is meant: cargo run -- openapi > tests/openapi.json"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -54,7 +57,9 @@ async fn it_is_served_without_a_key_and_without_the_envelope() {
     assert_eq!(served, description());
     assert_eq!(served["openapi"], "3.1.0");
     assert_eq!(served["info"]["version"], "1.0.0");
-    send(app.client.bare("GET", "/public/openapi.json?x=1")).await.expect(400);
+    send(app.client.bare("GET", "/public/openapi.json?x=1"))
+        .await
+        .expect(400);
 }
 
 #[tokio::test(start_paused = true)]
@@ -67,7 +72,13 @@ async fn every_described_operation_is_there() {
         let path = path.replace("{phoneNumber}", "+15550100010");
         let parts: Vec<&str> = path
             .split('/')
-            .map(|part| if part.starts_with('{') { "0198d1a0-0000-7000-8000-00000000000a" } else { part })
+            .map(|part| {
+                if part.starts_with('{') {
+                    "0198d1a0-0000-7000-8000-00000000000a"
+                } else {
+                    part
+                }
+            })
             .collect();
         let answer = send(app.client.bare(&method.to_uppercase(), &parts.join("/"))).await;
         assert_eq!(answer.status, 401, "{method} {path} is described but not there");
@@ -120,7 +131,11 @@ fn every_operation_says_what_it_takes_and_answers() {
         assert!(has("200") || has("201"), "{at}");
         assert!(has("400") && has("500"), "{at}");
         assert_eq!(has("401"), operation["security"] != json!([]), "{at}");
-        assert_eq!(has("404") && method != "post", path.contains('{') && method != "post", "{at}");
+        assert_eq!(
+            has("404") && method != "post",
+            path.contains('{') && method != "post",
+            "{at}"
+        );
         assert_eq!(has("415"), operation.get("requestBody").is_some(), "{at}");
     }
     let count = ids.len();
@@ -199,7 +214,10 @@ async fn the_page_loads_nothing_from_outside() {
     let page = http.get(format!("{base}/docs")).send().await.unwrap();
     assert_eq!(page.status(), 200);
     let policy = page.headers()["content-security-policy"].to_str().unwrap().to_owned();
-    assert!(policy.contains("default-src 'none'") && policy.contains("script-src 'self';"), "{policy}");
+    assert!(
+        policy.contains("default-src 'none'") && policy.contains("script-src 'self';"),
+        "{policy}"
+    );
     let html = page.text().await.unwrap();
     let mut files = Vec::new();
     for attribute in ["src=\"", "href=\""] {
@@ -213,10 +231,16 @@ async fn the_page_loads_nothing_from_outside() {
         assert_eq!(response.status(), 200, "{url}");
         let text = response.text().await.unwrap();
         if file.ends_with(".css") {
-            assert!(!text.contains("@import") && !text.contains("url(http"), "{file} loads from elsewhere");
+            assert!(
+                !text.contains("@import") && !text.contains("url(http"),
+                "{file} loads from elsewhere"
+            );
         }
         if file.ends_with("swagger-initializer.js") {
-            assert!(text.contains("/public/openapi.json") && text.contains("\"validatorUrl\": \"none\""), "{text}");
+            assert!(
+                text.contains("/public/openapi.json") && text.contains("\"validatorUrl\": \"none\""),
+                "{text}"
+            );
         }
     }
 }

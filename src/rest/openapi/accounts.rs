@@ -51,6 +51,7 @@ pub fn service() -> Vec<Operation> {
             .ours()
             .keyless()
             .raw(
+                "200",
                 "application/json",
                 "The OpenAPI description, not in the envelope",
                 json!({ "type": "object", "additionalProperties": true }),
@@ -65,14 +66,22 @@ pub fn operations() -> Vec<Operation> {
     vec![
         Operation::get("/public/v1/me", "me", "Whose key this is")
             .ok::<Identity>(json!({ "userId": samples::USER, "email": samples::EMAIL })),
-        Operation::post("/public/v1/me/api-key/regenerate", "regenerateApiKey", "Replace the key")
-            .ours()
-            .note("The old key stops working at once. The new one is shown this once.")
-            .optional_body::<NoFields>(json!({ "nothing": {} }))
-            .ok::<ApiKey>(json!({ "apiKey": "rb_3f9c1d2e4b5a69788796a5b4c3d2e1f0" })),
-        Operation::get("/public/v1/me/webhook-secret", "webhookSecret", "The secret that signs deliveries")
-            .ours()
-            .ok::<WebhookSecret>(secret.clone()),
+        Operation::post(
+            "/public/v1/me/api-key/regenerate",
+            "regenerateApiKey",
+            "Replace the key",
+        )
+        .ours()
+        .note("The old key stops working at once. The new one is shown this once.")
+        .optional_body::<NoFields>(json!({ "nothing": {} }))
+        .ok::<ApiKey>(json!({ "apiKey": "rb_3f9c1d2e4b5a69788796a5b4c3d2e1f0" })),
+        Operation::get(
+            "/public/v1/me/webhook-secret",
+            "webhookSecret",
+            "The secret that signs deliveries",
+        )
+        .ours()
+        .ok::<WebhookSecret>(secret.clone()),
         Operation::post(
             "/public/v1/me/webhook-secret/rotate",
             "rotateWebhookSecret",

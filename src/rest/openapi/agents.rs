@@ -51,7 +51,10 @@ pub fn operations() -> Vec<Operation> {
         Operation::post("/public/v1/agents/create", "createAgent", "Create an agent")
             .note("Everything but the name and the prompt takes its default.")
             .idempotent()
-            .body_named("NewAgent", json!({ "least": samples::least_agent(), "more": samples::new_agent() }))
+            .body_named(
+                "NewAgent",
+                json!({ "least": samples::least_agent(), "more": samples::new_agent() }),
+            )
             .created::<AgentCreated>(json!({ "agentId": samples::AGENT }))
             .link("read", "getAgent", "agentId", "/data/agentId")
             .link("change", "updateAgent", "agentId", "/data/agentId")
@@ -62,8 +65,12 @@ pub fn operations() -> Vec<Operation> {
                 "40 is out of range: 1 to 30, or -1 for never",
             )
             .conflict("number_in_use", NUMBER_IN_USE),
-        Operation::get("/public/v1/agents/{agentId}", "getAgent", "Read an agent with every default filled in")
-            .ok_named("Agent", samples::agent()),
+        Operation::get(
+            "/public/v1/agents/{agentId}",
+            "getAgent",
+            "Read an agent with every default filled in",
+        )
+        .ok_named("Agent", samples::agent()),
         Operation::patch("/public/v1/agents/{agentId}", "updateAgent", "Change an agent")
             .note(
                 "A JSON merge patch (RFC 7396): objects merge at any depth, arrays are replaced whole, `null` puts a \
@@ -80,10 +87,16 @@ pub fn operations() -> Vec<Operation> {
             .ok_named("Agent", samples::agent())
             .invalid("name", "required", "is required and has no default")
             .conflict("number_in_use", NUMBER_IN_USE)
-            .conflict("conflict", "it was changed by another request at the same time; read it again"),
+            .conflict(
+                "conflict",
+                "it was changed by another request at the same time; read it again",
+            ),
         Operation::delete("/public/v1/agents/{agentId}", "deleteAgent", "Delete an agent")
             .ours()
             .ok::<AgentDeleted>(json!({ "agentId": samples::AGENT, "deleted": true }))
-            .conflict("in_use", "the campaign `Check-ups` uses this agent; stop or delete it first"),
+            .conflict(
+                "in_use",
+                "the campaign `Check-ups` uses this agent; stop or delete it first",
+            ),
     ]
 }

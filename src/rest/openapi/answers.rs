@@ -109,6 +109,7 @@ fn response(status: u16, failures: &[&Failure]) -> Value {
     let retry = json!({ "$ref": "#/components/headers/RetryAfter" });
     match status {
         401 => headers["www-authenticate"] = json!({ "$ref": "#/components/headers/WwwAuthenticate" }),
+        416 => headers["content-range"] = json!({ "$ref": "#/components/headers/ContentRange" }),
         405 => headers["allow"] = json!({ "$ref": "#/components/headers/Allow" }),
         409 | 429 | 503 => headers["retry-after"] = retry,
         _ => {}
@@ -130,6 +131,7 @@ fn description(status: u16) -> &'static str {
         409 => "Not possible as things stand",
         413 => "Too many bytes or rows",
         415 => "Not a content type this operation takes",
+        416 => "None of the bytes asked for are there",
         429 => "Too many requests with this key",
         502 => "What had to be fetched could not be fetched",
         503 => "Not available at the moment",
@@ -177,6 +179,7 @@ pub fn header_components() -> Value {
             "example": 2,
         },
         "WwwAuthenticate": text("How to authenticate", "Bearer"),
+        "ContentRange": text("How long the file is", "bytes */44"),
         "Allow": text("The methods this path takes", "GET,HEAD"),
         "IdempotencyReplayed": {
             "description": "`true` when the answer is that of an earlier request with the same idempotency key",

@@ -298,9 +298,9 @@ pub struct CampaignPatch {
     /// Minutes before each, one per attempt.
     #[schema(required = false)]
     pub follow_up_intervals: Vec<Minutes>,
-    /// Calls of this campaign at once; `null` takes the bound away.
-    #[schema(minimum = 1, maximum = 100_000)]
-    pub max_concurrent_calls: Option<i64>,
+    /// Calls of this campaign at once.
+    #[schema(required = false, minimum = 1, maximum = 100_000)]
+    pub max_concurrent_calls: i64,
 }
 
 /// When to dial.

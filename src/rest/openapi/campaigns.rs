@@ -27,21 +27,29 @@ pub fn operations() -> Vec<Operation> {
 
 fn list() -> Operation {
     let status = json!({ "$ref": "#/components/schemas/CampaignStatus" });
-    Operation::get("/public/v1/campaigns", "listCampaigns", "List campaigns, newest first, without their contacts")
-        .query("name", "Name contains, in any case", json!({ "type": "string" }))
-        .query("status", "With this status", status)
-        .query("active", "Only active ones, or only others", json!({ "type": "boolean" }))
-        .query(
-            "cursor",
-            "`createdAt` of the last campaign of the page before",
-            json!({ "type": "string", "format": "date-time" }),
-        )
-        .query(
-            "pageSize",
-            "Items of a page",
-            json!({ "type": "integer", "minimum": 1, "maximum": 100, "default": 30 }),
-        )
-        .page::<Campaign>(samples::campaign())
+    Operation::get(
+        "/public/v1/campaigns",
+        "listCampaigns",
+        "List campaigns, newest first, without their contacts",
+    )
+    .query("name", "Name contains, in any case", json!({ "type": "string" }))
+    .query("status", "With this status", status)
+    .query(
+        "active",
+        "Only active ones, or only others",
+        json!({ "type": "boolean" }),
+    )
+    .query(
+        "cursor",
+        "`createdAt` of the last campaign of the page before",
+        json!({ "type": "string", "format": "date-time" }),
+    )
+    .query(
+        "pageSize",
+        "Items of a page",
+        json!({ "type": "integer", "minimum": 1, "maximum": 100, "default": 30 }),
+    )
+    .page::<Campaign>(samples::campaign())
 }
 
 fn linked(operation: Operation) -> Operation {
@@ -87,33 +95,41 @@ fn create() -> Operation {
         }))
         .warns()
         .created::<Campaign>(samples::campaign_detail())
-        .invalid("contacts[1].phoneNumber", "duplicate_number", "`+15550100010` repeats contacts[0]")
+        .invalid(
+            "contacts[1].phoneNumber",
+            "duplicate_number",
+            "`+15550100010` repeats contacts[0]",
+        )
         .missing("agent")
         .conflict("not_configured", LACKS);
     linked(operation)
 }
 
 fn create_csv() -> Operation {
-    let operation = Operation::post("/public/v1/campaigns/csv", "createCampaignFromCsv", "Make a campaign of a file")
-        .note(
-            "Nothing is saved and nothing dialed unless every row is valid. `phoneNumber phone mobile mobileNumber \
+    let operation = Operation::post(
+        "/public/v1/campaigns/csv",
+        "createCampaignFromCsv",
+        "Make a campaign of a file",
+    )
+    .note(
+        "Nothing is saved and nothing dialed unless every row is valid. `phoneNumber phone mobile mobileNumber \
              number contactNumber telephone` name the phone column, `name` and `email` are known too; every other \
              column is kept and serves as a variable.",
-        )
-        .idempotent()
-        .form::<NewCsvCampaign>(json!({
-            "launched": {
-                "file": "phone,name,persona\n+15550100010,Maria,cooperative\n",
-                "name": "Check-ups",
-                "agentId": samples::AGENT,
-                "launch": true,
-            },
-        }))
-        .warns()
-        .created::<Campaign>(samples::campaign_detail())
-        .invalid_rows()
-        .missing("agent")
-        .conflict("not_configured", LACKS);
+    )
+    .idempotent()
+    .form::<NewCsvCampaign>(json!({
+        "launched": {
+            "file": "phone,name,persona\n+15550100010,Maria,cooperative\n",
+            "name": "Check-ups",
+            "agentId": samples::AGENT,
+            "launch": true,
+        },
+    }))
+    .warns()
+    .created::<Campaign>(samples::campaign_detail())
+    .invalid_rows()
+    .missing("agent")
+    .conflict("not_configured", LACKS);
     linked(operation)
 }
 
@@ -122,44 +138,66 @@ fn one() -> Vec<Operation> {
         Operation::get("/public/v1/campaigns/{campaignId}", "getCampaign", "Read a campaign")
             .ours()
             .ok::<Campaign>(samples::campaign_detail()),
-        Operation::patch("/public/v1/campaigns/{campaignId}", "updateCampaign", "Change a campaign that does not run")
-            .note("Changing contacts, agent or schedule replaces a waiting job.")
-            .body::<CampaignPatch>(json!({
-                "nothing": {},
-                "name": { "name": "Check-ups, autumn" },
-                "unscheduled": { "scheduled": false, "endTime": null },
-                "contacts": { "contacts": [{ "phoneNumber": samples::PHONE, "name": "Maria" }] },
-            }))
-            .warns()
-            .ok::<Campaign>(samples::campaign_detail())
-            .invalid("contacts", "required", "must hold at least one contact")
-            .missing("agent")
-            .conflict("campaign_running", RUNNING)
-            .conflict("invalid_transition", TRANSITION)
-            .conflict("nothing_to_dial", NOTHING)
-            .conflict("not_configured", LACKS)
-            .conflict("conflict", "it was changed by another request at the same time; read it again"),
-        Operation::delete("/public/v1/campaigns/{campaignId}", "deleteCampaign", "Delete a campaign")
-            .ours()
-            .ok::<CampaignDeleted>(json!({ "campaignId": samples::CAMPAIGN, "deleted": true }))
-            .conflict("campaign_running", RUNNING)
-            .conflict("conflict", "it was changed by another request at the same time; read it again"),
-        Operation::post("/public/v1/campaigns/{campaignId}/schedule", "scheduleCampaign", "Dial by a schedule")
-            .note(
-                "Dialing begins at `startTime` in the time zone, pauses after `endTime` and goes on at the next \
+        Operation::patch(
+            "/public/v1/campaigns/{campaignId}",
+            "updateCampaign",
+            "Change a campaign that does not run",
+        )
+        .note("Changing contacts, agent or schedule replaces a waiting job.")
+        .body::<CampaignPatch>(json!({
+            "nothing": {},
+            "name": { "name": "Check-ups, autumn" },
+            "unscheduled": { "scheduled": false, "endTime": null },
+            "contacts": { "contacts": [{ "phoneNumber": samples::PHONE, "name": "Maria" }] },
+        }))
+        .warns()
+        .ok::<Campaign>(samples::campaign_detail())
+        .invalid("contacts", "required", "must hold at least one contact")
+        .missing("agent")
+        .conflict("campaign_running", RUNNING)
+        .conflict("invalid_transition", TRANSITION)
+        .conflict("nothing_to_dial", NOTHING)
+        .conflict("not_configured", LACKS)
+        .conflict(
+            "conflict",
+            "it was changed by another request at the same time; read it again",
+        ),
+        Operation::delete(
+            "/public/v1/campaigns/{campaignId}",
+            "deleteCampaign",
+            "Delete a campaign",
+        )
+        .ours()
+        .ok::<CampaignDeleted>(json!({ "campaignId": samples::CAMPAIGN, "deleted": true }))
+        .conflict("campaign_running", RUNNING)
+        .conflict(
+            "conflict",
+            "it was changed by another request at the same time; read it again",
+        ),
+        Operation::post(
+            "/public/v1/campaigns/{campaignId}/schedule",
+            "scheduleCampaign",
+            "Dial by a schedule",
+        )
+        .note(
+            "Dialing begins at `startTime` in the time zone, pauses after `endTime` and goes on at the next \
                  day's `startTime`. A paused or stopped campaign goes on from its `startIndex`.",
-            )
-            .body::<NewSchedule>(json!({
-                "daily": { "startTime": "09:00", "endTime": "17:30", "timezone": "Europe/Berlin" },
-                "once": { "startTime": "2026-06-01T09:00", "timezone": "Europe/Berlin" },
-            }))
-            .warns()
-            .ok::<Campaign>(samples::campaign_detail())
-            .invalid("timezone", "invalid_value", "`Mars/X` is not an IANA time zone such as Europe/Berlin")
-            .conflict("campaign_running", RUNNING)
-            .conflict("invalid_transition", TRANSITION)
-            .conflict("nothing_to_dial", NOTHING)
-            .conflict("not_configured", LACKS),
+        )
+        .body::<NewSchedule>(json!({
+            "daily": { "startTime": "09:00", "endTime": "17:30", "timezone": "Europe/Berlin" },
+            "once": { "startTime": "2026-06-01T09:00", "timezone": "Europe/Berlin" },
+        }))
+        .warns()
+        .ok::<Campaign>(samples::campaign_detail())
+        .invalid(
+            "timezone",
+            "invalid_value",
+            "`Mars/X` is not an IANA time zone such as Europe/Berlin",
+        )
+        .conflict("campaign_running", RUNNING)
+        .conflict("invalid_transition", TRANSITION)
+        .conflict("nothing_to_dial", NOTHING)
+        .conflict("not_configured", LACKS),
     ]
 }
 
@@ -174,12 +212,16 @@ fn commands() -> Vec<Operation> {
             .conflict("invalid_transition", TRANSITION)
             .conflict("nothing_to_dial", NOTHING)
             .conflict("not_configured", LACKS),
-        Operation::post("/public/v1/campaigns/{campaignId}/pause", "pauseCampaign", "Hold dialing")
-            .ours()
-            .note("Calls in progress end by themselves; no dial starts later than five seconds after the answer.")
-            .optional_body::<NoFields>(nothing())
-            .ok::<Campaign>(samples::campaign_detail())
-            .conflict("invalid_transition", TRANSITION),
+        Operation::post(
+            "/public/v1/campaigns/{campaignId}/pause",
+            "pauseCampaign",
+            "Hold dialing",
+        )
+        .ours()
+        .note("Calls in progress end by themselves; no dial starts later than five seconds after the answer.")
+        .optional_body::<NoFields>(nothing())
+        .ok::<Campaign>(samples::campaign_detail())
+        .conflict("invalid_transition", TRANSITION),
         Operation::post("/public/v1/campaigns/{campaignId}/stop", "stopCampaign", "End dialing")
             .ours()
             .optional_body::<StopOptions>(json!({ "nothing": {}, "now": { "hangUp": true } }))
@@ -205,21 +247,49 @@ fn results() -> Vec<Operation> {
     });
     let events = "event: campaign\ndata: {\"campaignId\":\"…\",\"status\":\"running\",\"progress\":{…}}\n\n";
     vec![
-        Operation::get("/public/v1/campaigns/{campaignId}/events", "campaignEvents", "Follow a campaign")
-            .ours()
-            .note(
-                "Server-sent events: `campaign` (status, progress) and `conversation` (conversationId, contact, \
+        Operation::get(
+            "/public/v1/campaigns/{campaignId}/events",
+            "campaignEvents",
+            "Follow a campaign",
+        )
+        .ours()
+        .note(
+            "Server-sent events: `campaign` (status, progress) and `conversation` (conversationId, contact, \
                  status), each with the whole present value; a new reader first gets the present state.",
-            )
-            .raw("text/event-stream", "The events, without end", json!({ "type": "string" }), json!(events)),
-        Operation::get("/public/v1/campaigns/{campaignId}/contacts", "listCampaignContacts", "What came of each contact")
-            .ours()
-            .query("status", "With this status", json!({ "$ref": "#/components/schemas/ContactStatus" }))
-            .paged()
-            .page::<ContactResult>(row),
-        Operation::get("/public/v1/campaigns/{campaignId}/results.csv", "campaignResults", "The same as a file")
-            .ours()
-            .note("Cells that a spreadsheet would take for a formula are escaped.")
-            .raw("text/csv", "A line for each contact", json!({ "type": "string" }), Value::Null),
+        )
+        .raw(
+            "200",
+            "text/event-stream",
+            "The events, without end",
+            json!({ "type": "string" }),
+            json!(events),
+        ),
+        Operation::get(
+            "/public/v1/campaigns/{campaignId}/contacts",
+            "listCampaignContacts",
+            "What came of each contact",
+        )
+        .ours()
+        .query(
+            "status",
+            "With this status",
+            json!({ "$ref": "#/components/schemas/ContactStatus" }),
+        )
+        .paged()
+        .page::<ContactResult>(row),
+        Operation::get(
+            "/public/v1/campaigns/{campaignId}/results.csv",
+            "campaignResults",
+            "The same as a file",
+        )
+        .ours()
+        .note("Cells that a spreadsheet would take for a formula are escaped.")
+        .raw(
+            "200",
+            "text/csv",
+            "A line for each contact",
+            json!({ "type": "string" }),
+            Value::Null,
+        ),
     ]
 }

@@ -234,4 +234,3 @@ pub struct Failure {
     /// The request's id, on campaign and contact operations.
     pub request_id: Option<String>,
 }
-

@@ -105,7 +105,8 @@ const EXISTS: &str = "a contact with this phone number is saved already";
 
 /// Operations of contacts.
 pub fn operations() -> Vec<Operation> {
-    let sent = json!({ "phoneNumber": "+1 (555) 010-0010", "name": "Maria", "email": "maria@example.com", "city": "Lisbon" });
+    let sent =
+        json!({ "phoneNumber": "+1 (555) 010-0010", "name": "Maria", "email": "maria@example.com", "city": "Lisbon" });
     vec![
         Operation::get("/public/v1/contacts", "listContacts", "List contacts, newest first")
             .ours()
@@ -138,7 +139,10 @@ pub fn operations() -> Vec<Operation> {
             .ok::<Contact>(samples::contact())
             .invalid("phoneNumber", "required", "is required")
             .conflict("contact_exists", EXISTS)
-            .conflict("conflict", "it was changed by another request at the same time; read it again"),
+            .conflict(
+                "conflict",
+                "it was changed by another request at the same time; read it again",
+            ),
         Operation::delete("/public/v1/contacts/{contactId}", "deleteContact", "Delete a contact")
             .query(
                 "erase",
@@ -153,10 +157,14 @@ pub fn operations() -> Vec<Operation> {
 pub fn do_not_call() -> Vec<Operation> {
     let entry = json!({ "phoneNumber": samples::PHONE, "metadata": { "createdAt": samples::AT } });
     vec![
-        Operation::get("/public/v1/do-not-call", "listDoNotCall", "The numbers that are not called")
-            .ours()
-            .paged()
-            .page::<DoNotCallEntry>(entry.clone()),
+        Operation::get(
+            "/public/v1/do-not-call",
+            "listDoNotCall",
+            "The numbers that are not called",
+        )
+        .ours()
+        .paged()
+        .page::<DoNotCallEntry>(entry.clone()),
         Operation::post("/public/v1/do-not-call", "addDoNotCall", "Never call a number")
             .ours()
             .note("A number that is on the list already stays as it is.")
@@ -167,9 +175,12 @@ pub fn do_not_call() -> Vec<Operation> {
                 "invalid_phone",
                 "`12ab` is not a phone number: write + and 7 to 15 digits, such as +15551234567",
             ),
-        Operation::delete("/public/v1/do-not-call/{phoneNumber}", "removeDoNotCall", "Allow calls to a number again")
-            .ours()
-            .ok::<DoNotCallDeleted>(json!({ "phoneNumber": samples::PHONE, "deleted": true })),
+        Operation::delete(
+            "/public/v1/do-not-call/{phoneNumber}",
+            "removeDoNotCall",
+            "Allow calls to a number again",
+        )
+        .ours()
+        .ok::<DoNotCallDeleted>(json!({ "phoneNumber": samples::PHONE, "deleted": true })),
     ]
 }
-

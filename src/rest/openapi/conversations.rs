@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::{
+    campaign_types::NoFields,
     common::{Made, PhoneNumber, PhoneNumberSent},
     operation::Operation,
     samples,
@@ -240,16 +241,19 @@ pub struct NewCall {
     #[schema(max_length = 200)]
     pub name: Option<String>,
     /// Values of `{{placeholders}}`: strings, numbers, booleans.
-    pub dynamic_variables: Option<BTreeMap<String, Value>>,
+    pub dynamic_variables: Option<BTreeMap<String, Variable>>,
 }
 
-/// The conversation of a new call.
+/// The value of a `{{placeholder}}`.
 #[derive(ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct CallCreated {
-    /// The id.
-    #[schema(format = "uuid")]
-    pub conversation_id: String,
+#[serde(untagged)]
+pub enum Variable {
+    /// A text of at most 4 KiB.
+    Text(String),
+    /// A number.
+    Number(f64),
+    /// Yes or no.
+    Flag(bool),
 }
 
 /// Operations of conversations and calls.
@@ -262,18 +266,43 @@ pub fn operations() -> Vec<Operation> {
             "Read a conversation",
         )
         .ok::<Conversation>(samples::conversation()),
-        Operation::post("/public/v1/conversations/{conversationId}/end", "endConversation", "Hang up")
-            .ours()
-            .ok::<Conversation>(samples::conversation())
-            .conflict("invalid_transition", "the conversation is over already"),
+        Operation::post(
+            "/public/v1/conversations/{conversationId}/end",
+            "endConversation",
+            "Hang up",
+        )
+        .ours()
+        .note("Answers when the conversation is over, or after ten seconds. A call not answered yet is cancelled.")
+        .optional_body::<NoFields>(json!({ "nothing": {} }))
+        .ok::<Conversation>(samples::conversation())
+        .conflict("invalid_transition", "the conversation is over already"),
         Operation::get(
             "/public/v1/conversations/{conversationId}/recording",
             "getRecording",
             "Listen to a conversation",
         )
         .ours()
-        .raw("audio/wav", "Stereo: the user left, the agent right", json!({}), Value::Null)
-        .fails(404, "not_found", "this conversation has no recording"),
+        .header("Range", "The bytes wanted, such as `bytes=0-65535`")
+        .raw(
+            "200",
+            "audio/wav",
+            "Stereo: the user left, the agent right",
+            json!({}),
+            Value::Null,
+        )
+        .raw(
+            "206",
+            "audio/wav",
+            "The bytes that `Range` asks for",
+            json!({}),
+            Value::Null,
+        )
+        .fails(404, "not_found", "this conversation has no recording")
+        .fails(
+            416,
+            "invalid_request",
+            "the header Range asks for bytes that are not there: the file has 44",
+        ),
         call(),
     ]
 }
@@ -283,30 +312,44 @@ fn list() -> Operation {
     let uuid = || json!({ "type": "string", "format": "uuid" });
     let mut campaign = uuid();
     campaign["x-ringback-extension"] = json!(true);
-    Operation::get("/public/v1/conversations", "listConversations", "List conversations, newest first")
-        .query("agentId", "Of this agent", uuid())
-        .query("campaignId", "Of this campaign", campaign)
-        .query(
-            "status",
-            "With this status",
-            json!({ "$ref": "#/components/schemas/ConversationStatus" }),
-        )
-        .query(
-            "startedBefore",
-            "Started before: Unix seconds, from 10^11 on milliseconds",
-            time(),
-        )
-        .query(
-            "startedAfter",
-            "Started after: Unix seconds, from 10^11 on milliseconds",
-            time(),
-        )
-        .query("minDuration", "Seconds at least", time())
-        .paged()
-        .page::<ConversationItem>(samples::conversation_item())
+    Operation::get(
+        "/public/v1/conversations",
+        "listConversations",
+        "List conversations, newest first",
+    )
+    .query("agentId", "Of this agent", uuid())
+    .query("campaignId", "Of this campaign", campaign)
+    .query(
+        "status",
+        "With this status",
+        json!({ "$ref": "#/components/schemas/ConversationStatus" }),
+    )
+    .query(
+        "startedBefore",
+        "Started before: Unix seconds, from 10^11 on milliseconds",
+        time(),
+    )
+    .query(
+        "startedAfter",
+        "Started after: Unix seconds, from 10^11 on milliseconds",
+        time(),
+    )
+    .query("minDuration", "Seconds at least", time())
+    .paged()
+    .page::<ConversationItem>(samples::conversation_item())
 }
 
 fn call() -> Operation {
+    let queued = json!({
+        "conversationId": samples::CONVERSATION,
+        "agentId": samples::AGENT,
+        "agentName": "Ava",
+        "status": "scheduled",
+        "direction": "outbound",
+        "startTimeUnix": 1_780_297_200,
+        "conversationDuration": 0,
+        "metadata": samples::made(),
+    });
     Operation::post("/public/v1/calls", "createCall", "Place one call")
         .ours()
         .idempotent()
@@ -319,7 +362,7 @@ fn call() -> Operation {
             },
         }))
         .warns()
-        .created::<CallCreated>(json!({ "conversationId": samples::CONVERSATION }))
+        .created::<ConversationItem>(queued)
         .link("read", "getConversation", "conversationId", "/data/conversationId")
         .link("end", "endConversation", "conversationId", "/data/conversationId")
         .missing("agent")

@@ -183,66 +183,109 @@ fn documents() -> Vec<Operation> {
     };
     vec![
         linked(
-            Operation::post("/public/v1/knowledge-base/documents/url", "createUrlDocument", "Make a document of an address")
-                .idempotent()
-                .body::<NewUrlDocument>(json!({ "page": { "url": "https://example.com/hours", "name": "Opening hours" } }))
-                .created::<Document>(samples::document())
-                .invalid("url", "address_not_allowed", "`http://127.0.0.1/` is a private address")
-                .fails(502, "upstream_failed", "https://example.com/hours answered 404"),
+            Operation::post(
+                "/public/v1/knowledge-base/documents/url",
+                "createUrlDocument",
+                "Make a document of an address",
+            )
+            .idempotent()
+            .body::<NewUrlDocument>(json!({ "page": { "url": "https://example.com/hours", "name": "Opening hours" } }))
+            .created::<Document>(samples::document())
+            .invalid("url", "address_not_allowed", "`http://127.0.0.1/` is a private address")
+            .fails(502, "upstream_failed", "https://example.com/hours answered 404"),
         ),
         linked(
-            Operation::post("/public/v1/knowledge-base/documents/text", "createTextDocument", "Make a document of a text")
-                .ours()
-                .idempotent()
-                .body::<NewTextDocument>(json!({ "text": { "name": "Prices", "text": "A check-up is 60 euros." } }))
-                .created::<Document>(text),
+            Operation::post(
+                "/public/v1/knowledge-base/documents/text",
+                "createTextDocument",
+                "Make a document of a text",
+            )
+            .ours()
+            .idempotent()
+            .body::<NewTextDocument>(json!({ "text": { "name": "Prices", "text": "A check-up is 60 euros." } }))
+            .created::<Document>(text),
         ),
         linked(
-            Operation::post("/public/v1/knowledge-base/documents/file", "createFileDocument", "Make a document of a file")
-                .ours()
-                .idempotent()
-                .form::<NewFileDocument>(json!({ "text": { "file": "A check-up is 60 euros.", "name": "Prices" } }))
-                .created::<Document>(file)
-                .invalid("file", "required", "is required"),
+            Operation::post(
+                "/public/v1/knowledge-base/documents/file",
+                "createFileDocument",
+                "Make a document of a file",
+            )
+            .ours()
+            .idempotent()
+            .form::<NewFileDocument>(json!({ "text": { "file": "A check-up is 60 euros.", "name": "Prices" } }))
+            .created::<Document>(file)
+            .invalid("file", "required", "is required"),
         ),
-        sorted(Operation::get("/public/v1/knowledge-base/documents", "listDocuments", "List documents"))
-            .sorted_page::<Document>(samples::document()),
-        Operation::get("/public/v1/knowledge-base/documents/{documentId}", "getDocument", "Read a document")
-            .ours()
-            .ok::<Document>(samples::document()),
-        Operation::delete("/public/v1/knowledge-base/documents/{documentId}", "deleteDocument", "Delete a document")
-            .ours()
-            .ok::<DocumentDeleted>(json!({ "documentId": samples::DOCUMENT, "deleted": true }))
-            .conflict("in_use", "the group `Practice` holds this document"),
+        sorted(Operation::get(
+            "/public/v1/knowledge-base/documents",
+            "listDocuments",
+            "List documents",
+        ))
+        .sorted_page::<Document>(samples::document()),
+        Operation::get(
+            "/public/v1/knowledge-base/documents/{documentId}",
+            "getDocument",
+            "Read a document",
+        )
+        .ours()
+        .ok::<Document>(samples::document()),
+        Operation::delete(
+            "/public/v1/knowledge-base/documents/{documentId}",
+            "deleteDocument",
+            "Delete a document",
+        )
+        .ours()
+        .ok::<DocumentDeleted>(json!({ "documentId": samples::DOCUMENT, "deleted": true }))
+        .conflict("in_use", "the group `Practice` holds this document"),
     ]
 }
 
 fn groups() -> Vec<Operation> {
     let unknown = "there is no document `0198d1a0-0000-7000-8000-0000000000ff` in this account";
     vec![
-        sorted(Operation::get("/public/v1/knowledge-base/groups", "listGroups", "List groups"))
-            .sorted_page::<Group>(samples::group()),
-        Operation::post("/public/v1/knowledge-base/groups", "createGroup", "Make a group of documents")
-            .ours()
-            .idempotent()
-            .body::<NewGroup>(json!({ "empty": { "name": "Practice" } }))
-            .created::<Group>(samples::group())
-            .link("read", "getGroup", "groupId", "/data/groupId")
-            .link("change", "updateGroup", "groupId", "/data/groupId")
-            .link("delete", "deleteGroup", "groupId", "/data/groupId")
-            .invalid("documentIds[0]", "not_found", unknown),
+        sorted(Operation::get(
+            "/public/v1/knowledge-base/groups",
+            "listGroups",
+            "List groups",
+        ))
+        .sorted_page::<Group>(samples::group()),
+        Operation::post(
+            "/public/v1/knowledge-base/groups",
+            "createGroup",
+            "Make a group of documents",
+        )
+        .ours()
+        .idempotent()
+        .body::<NewGroup>(json!({ "empty": { "name": "Practice" } }))
+        .created::<Group>(samples::group())
+        .link("read", "getGroup", "groupId", "/data/groupId")
+        .link("change", "updateGroup", "groupId", "/data/groupId")
+        .link("delete", "deleteGroup", "groupId", "/data/groupId")
+        .invalid("documentIds[0]", "not_found", unknown),
         Operation::get("/public/v1/knowledge-base/groups/{groupId}", "getGroup", "Read a group")
             .ours()
             .ok::<Group>(samples::group()),
-        Operation::patch("/public/v1/knowledge-base/groups/{groupId}", "updateGroup", "Change a group")
-            .ours()
-            .body::<GroupPatch>(json!({ "nothing": {}, "some": { "name": "Practice, autumn" } }))
-            .ok::<Group>(samples::group())
-            .invalid("documentIds[0]", "not_found", unknown)
-            .conflict("conflict", "it was changed by another request at the same time; read it again"),
-        Operation::delete("/public/v1/knowledge-base/groups/{groupId}", "deleteGroup", "Delete a group")
-            .ours()
-            .ok::<GroupDeleted>(json!({ "groupId": samples::GROUP, "deleted": true }))
-            .conflict("in_use", "the agent `Ava` holds this group"),
+        Operation::patch(
+            "/public/v1/knowledge-base/groups/{groupId}",
+            "updateGroup",
+            "Change a group",
+        )
+        .ours()
+        .body::<GroupPatch>(json!({ "nothing": {}, "some": { "name": "Practice, autumn" } }))
+        .ok::<Group>(samples::group())
+        .invalid("documentIds[0]", "not_found", unknown)
+        .conflict(
+            "conflict",
+            "it was changed by another request at the same time; read it again",
+        ),
+        Operation::delete(
+            "/public/v1/knowledge-base/groups/{groupId}",
+            "deleteGroup",
+            "Delete a group",
+        )
+        .ours()
+        .ok::<GroupDeleted>(json!({ "groupId": samples::GROUP, "deleted": true }))
+        .conflict("in_use", "the agent `Ava` holds this group"),
     ]
 }

@@ -167,8 +167,10 @@ impl Operation {
     /// `examples` is a map of name to value.
     fn body_of(mut self, content_type: &str, schema: &Value, examples: &Value, required: bool) -> Self {
         let content = json!({ content_type: { "schema": schema, "examples": named(examples) } });
-        self.value
-            .insert("requestBody".into(), json!({ "required": required, "content": content }));
+        self.value.insert(
+            "requestBody".into(),
+            json!({ "required": required, "content": content }),
+        );
         self
     }
 
@@ -187,8 +189,7 @@ impl Operation {
     /// 201 with `data`.
     pub fn created<T: ToSchema>(self, example: Value) -> Self {
         let schema = reference::<T>();
-        self.registered::<T>()
-            .answers("201", "Created", schema, example, None)
+        self.registered::<T>().answers("201", "Created", schema, example, None)
     }
 
     /// 200 with a schema made elsewhere.
@@ -234,7 +235,8 @@ impl Operation {
             shown["pagination"] = answers::pagination_example(schema == "SortedPagination");
         }
         if self.warns {
-            properties["warning"] = json!({ "type": "string", "description": "What is worth knowing; left out when there is nothing" });
+            properties["warning"] =
+                json!({ "type": "string", "description": "What is worth knowing; left out when there is nothing" });
             shown["warning"] = json!("the carrier is simulated: nobody is really called");
         }
         if self.shows_request_id() {
@@ -243,21 +245,29 @@ impl Operation {
             shown["requestId"] = json!(super::samples::REQUEST);
         }
         let schema = json!({ "type": "object", "properties": properties, "required": required });
-        let content = json!({ "application/json": { "schema": schema, "examples": { "success": { "value": shown } } } });
+        let content =
+            json!({ "application/json": { "schema": schema, "examples": { "success": { "value": shown } } } });
         let response = json!({ "description": text, "headers": answers::headers(self.replays), "content": content });
         self.responses.insert(status.into(), response);
         self
     }
 
-    /// 200 that is not in the envelope.
-    pub fn raw(mut self, content_type: &str, text: &str, schema: Value, example: Value) -> Self {
+    /// A header that may be sent.
+    pub fn header(mut self, name: &str, description: &str) -> Self {
+        self.parameters
+            .push(json!({ "name": name, "in": "header", "description": description, "schema": { "type": "string" } }));
+        self
+    }
+
+    /// A success that is not in the envelope.
+    pub fn raw(mut self, status: &str, content_type: &str, text: &str, schema: Value, example: Value) -> Self {
         let mut media = json!({ "schema": schema });
         if !example.is_null() {
             media["examples"] = json!({ "success": { "value": example } });
         }
         let response =
             json!({ "description": text, "headers": answers::headers(false), "content": { content_type: media } });
-        self.responses.insert("200".into(), response);
+        self.responses.insert(status.into(), response);
         self
     }
 

@@ -25,18 +25,32 @@ static COMPILED: LazyLock<Mutex<HashMap<String, Arc<Validator>>>> = LazyLock::ne
 pub fn check(method: &str, path: &str, status: u16, content_type: &str, body: Option<&Value>) {
     let Some((template, item)) = path_item(path) else {
         let name = if path == PANICS { "Internal" } else { "NotFound" };
-        assert!(status == 404 || path == PANICS, "{method} {path}: {status} at no described path");
+        assert!(
+            status == 404 || path == PANICS,
+            "{method} {path}: {status} at no described path"
+        );
         return hold(&format!("#/components/responses/{name}"), status, content_type, body);
     };
-    let described = if method == "HEAD" { "get" } else { &method.to_lowercase() };
+    let described = if method == "HEAD" {
+        "get"
+    } else {
+        &method.to_lowercase()
+    };
     let at = format!("{method} {template}");
     let Some(operation) = item.get(described) else {
         assert!(status == 405 || status == 401, "{at}: {status} of no described method");
-        let name = if status == 405 { "MethodNotAllowed" } else { "Unauthorized" };
+        let name = if status == 405 {
+            "MethodNotAllowed"
+        } else {
+            "Unauthorized"
+        };
         return hold(&format!("#/components/responses/{name}"), status, content_type, body);
     };
     let responses = operation["responses"].as_object().unwrap();
-    assert!(responses.contains_key(&status.to_string()), "{at}: status {status} is not described: {body:?}");
+    assert!(
+        responses.contains_key(&status.to_string()),
+        "{at}: status {status} is not described: {body:?}"
+    );
     if method == "HEAD" {
         return;
     }
@@ -63,7 +77,10 @@ fn hold(pointer: &str, status: u16, content_type: &str, body: Option<&Value>) {
     assert!(problems.is_empty(), "{pointer}: {problems:#?}\n{body}");
     if status >= 400 {
         let codes = response["x-ringback-codes"].as_array().unwrap();
-        assert!(codes.contains(&body["error"]["code"]), "{pointer}: the code is none of {codes:?}: {body}");
+        assert!(
+            codes.contains(&body["error"]["code"]),
+            "{pointer}: the code is none of {codes:?}: {body}"
+        );
     }
 }
 
@@ -74,20 +91,27 @@ pub fn problems(key: &str, schema: &Value, value: &Value) -> Vec<String> {
         Arc::clone(known.entry(key.to_owned()).or_insert_with(|| Arc::new(compile(schema))))
     };
     let found = compiled.iter_errors(value);
-    found.map(|error| format!("{}: {error}", error.instance_path())).collect()
+    found
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect()
 }
 
 fn compile(schema: &Value) -> Validator {
     let mut root = schema.clone();
     root["components"] = CLOSED["components"].clone();
     root["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
-    jsonschema::options().should_validate_formats(true).build(&root).unwrap()
+    jsonschema::options()
+        .should_validate_formats(true)
+        .build(&root)
+        .unwrap()
 }
 
 /// The description's path of a request's path: one without parameters wins.
 fn path_item(path: &str) -> Option<(&'static str, &'static Map<String, Value>)> {
     let paths = CLOSED["paths"].as_object()?;
-    let (template, item) = paths.get_key_value(path).or_else(|| paths.iter().find(|(template, _)| fits(template, path)))?;
+    let (template, item) = paths
+        .get_key_value(path)
+        .or_else(|| paths.iter().find(|(template, _)| fits(template, path)))?;
     Some((template, item.as_object()?))
 }
 
