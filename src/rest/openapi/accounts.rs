@@ -46,7 +46,8 @@ pub fn service() -> Vec<Operation> {
     vec![
         Operation::get("/public/health", "health", "Whether the service is reachable")
             .keyless()
-            .ok::<Health>(json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION") })),
+            .ok::<Health>(json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION") }))
+            .fails(503, "unavailable", "the database is not available; try again"),
         Operation::get("/public/openapi.json", "openapi", "This description")
             .ours()
             .keyless()
