@@ -24,6 +24,7 @@ mod rest_campaign_csv_rules;
 mod rest_campaign_cuts;
 mod rest_campaign_events;
 mod rest_campaign_results;
+mod rest_campaign_schedules;
 mod rest_campaigns;
 mod rest_contacts;
 mod rest_conversations;

@@ -277,3 +277,16 @@ async fn readers_are_bounded_for_each_account() {
     let refused = app.client.get(&format!("{path}?since=1")).await.expect(400);
     assert_eq!(refused.fields(), [("since", "unknown_parameter")]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_deleted_campaign_ends_its_streams() {
+    let app = TestApp::start().await;
+    let (campaign, _) = launched(&app, 1).await;
+    let mut reader = Reader::open(&app.client, campaign, None).await;
+    reader.event().await.unwrap();
+    let path = format!("/public/v1/campaigns/{campaign}");
+    app.client.post(&format!("{path}/stop"), json!({})).await.expect(200);
+    app.client.delete(&path).await.expect(200);
+    while reader.event().await.is_some() {}
+    app.client.get(&format!("{path}/events")).await.expect(404);
+}

@@ -3,7 +3,7 @@
 use actors::{
     agent::Problem,
     campaign::Schedule,
-    ports::store::{CampaignRow, ScheduleText},
+    ports::store::{CampaignRow, CampaignStatus, ScheduleText},
 };
 
 /// What is wrong with the texts; `wanted` when they must make a schedule, else they are only kept.
@@ -21,8 +21,10 @@ pub fn problems(text: &ScheduleText, wanted: bool) -> Vec<Problem> {
 }
 
 /// What there is to say about a schedule that was attached by the row's last change, if its start was over by then.
+/// A campaign that runs already was launched: it waits for no start.
 pub fn start_in_past(row: &CampaignRow) -> Option<String> {
-    let start = row.schedule.start_time.as_deref().filter(|_| row.scheduled)?;
+    let waits = row.scheduled && row.active && row.status != CampaignStatus::Running;
+    let start = row.schedule.start_time.as_deref().filter(|_| waits)?;
     let schedule = Schedule::parse(&row.schedule).ok()??;
     schedule
         .plan(row.updated_at)

@@ -64,6 +64,7 @@ pub async fn patch(
     if let (true, Some(agent)) = (begins, &agent) {
         require_ready(&state, agent)?;
     }
+    let rescheduled = update.start_time.is_some() || update.end_time.is_some() || update.timezone.is_some();
     let mut warnings = Vec::new();
     let mut import = None;
     if let (Some(contacts), Some(agent)) = (contacts, &agent) {
@@ -87,6 +88,8 @@ pub async fn patch(
     }
     if begins {
         warnings.extend(beginning_warnings(&state, &changed));
+    } else if rescheduled {
+        warnings.extend(schedule_texts::start_in_past(&changed));
     }
     let answer = Answer::ok(target.request_id).warning(joined(&warnings));
     answer.send(&state, &changed).await

@@ -1,0 +1,126 @@
+//! Schedules and changes of campaigns through HTTP and a whole node: what a client asks for is what is dialed.
+
+use serde_json::{Value, json};
+
+use crate::support::{client::Answer, words::interviewing_agent, world::World};
+
+/// A draft with two phones that are busy; its path.
+async fn draft(world: &World) -> String {
+    let agent = world.agent(interviewing_agent()).await;
+    let contacts = [("+15550100001", "busy"), ("+15550100002", "busy")];
+    let id = world.launch(&agent, &contacts, json!({ "launch": false })).await;
+    format!("/public/v1/campaigns/{id}")
+}
+
+fn id(path: &str) -> &str {
+    path.rsplit('/').next().unwrap()
+}
+
+fn stands(answer: &Answer) -> (&Value, &Value, &Value, &Value) {
+    let data = answer.data();
+    (&data["status"], &data["active"], &data["scheduled"], &data["nextRunAt"])
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_scheduled_campaign_dials_at_its_time_and_not_before() {
+    let world = World::start().await;
+    let path = draft(&world).await;
+    let schedule = json!({ "startTime": "01:10", "endTime": "17:00", "timezone": "Europe/Berlin" });
+    let answer = world
+        .client
+        .post(&format!("{path}/schedule"), schedule)
+        .await
+        .expect(200);
+    let at = json!("2026-01-01T00:10:00.000000Z");
+    assert_eq!(stands(&answer), (&json!("waiting"), &json!(true), &json!(true), &at));
+    assert!(!answer.text("/warning").contains("past"));
+    world.pass(590).await;
+    assert!(world.phones().dialed().is_empty());
+    let done = world.until_status(id(&path), "completed", 120).await;
+    assert_eq!(done["progress"]["failed"], 2);
+    assert_eq!(done["startTime"], "01:10");
+    let again = json!({ "startTime": "09:00", "timezone": "UTC" });
+    let refused = world.client.post(&format!("{path}/schedule"), again).await;
+    assert_eq!((refused.status, refused.code()), (409, "nothing_to_dial"));
+    // Other contacts make it a draft again.
+    let contacts = json!({ "contacts": [{ "phoneNumber": "+15550100003", "persona": "busy" }] });
+    let replaced = world.client.patch(&path, contacts).await.expect(200);
+    assert_eq!(replaced.data()["status"], "draft");
+    assert_eq!(
+        (&replaced.data()["startIndex"], &replaced.data()["contactCount"]),
+        (&json!(0), &json!(1))
+    );
+    assert_eq!(replaced.data()["progress"]["pending"], 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_patch_moves_the_campaign_as_its_states_allow() {
+    let world = World::start().await;
+    let path = draft(&world).await;
+    let patch = async |body: Value| world.client.patch(&path, body).await;
+    let nothing = patch(json!({ "scheduled": true })).await.expect(400);
+    assert_eq!(nothing.fields(), [("startTime", "required"), ("timezone", "required")]);
+    let stored = patch(json!({ "startTime": "03:00" })).await.expect(200);
+    assert_eq!(
+        stands(&stored),
+        (&json!("draft"), &json!(false), &json!(false), &Value::Null)
+    );
+    let queued = patch(json!({ "scheduled": true, "timezone": "UTC" })).await.expect(200);
+    let at = json!("2026-01-01T03:00:00.000000Z");
+    assert_eq!(stands(&queued), (&json!("waiting"), &json!(true), &json!(true), &at));
+    assert!(queued.text("/warning").contains("nobody is really called"));
+    let moved = patch(json!({ "startTime": "04:00" })).await.expect(200);
+    assert_eq!(moved.data()["nextRunAt"], "2026-01-01T04:00:00.000000Z");
+    assert_eq!(moved.body.get("warning"), None);
+    let past = patch(json!({ "startTime": "2025-01-01T02:00", "endTime": "03:00" }))
+        .await
+        .expect(200);
+    assert!(past.text("/warning").contains("in the past"));
+    assert_eq!(past.data()["nextRunAt"], "2026-01-01T02:00:00.000000Z");
+    let off = patch(json!({ "scheduled": false, "startTime": "05:00" }))
+        .await
+        .expect(200);
+    assert_eq!(
+        stands(&off),
+        (&json!("draft"), &json!(false), &json!(false), &Value::Null)
+    );
+    assert_eq!(
+        (&off.data()["startTime"], &off.data()["timezone"]),
+        (&json!("05:00"), &json!("UTC"))
+    );
+
+    let contacts = json!([{ "phoneNumber": "+15550100009", "persona": "silent" }]);
+    patch(json!({ "contacts": contacts })).await.expect(200);
+    let cleared = json!({ "startTime": null, "endTime": null, "timezone": null, "active": true });
+    let running = patch(cleared).await.expect(200);
+    assert_eq!(
+        stands(&running),
+        (&json!("running"), &json!(true), &json!(false), &Value::Null)
+    );
+    let schedule = json!({ "startTime": "09:00", "timezone": "UTC" });
+    for refused in [
+        patch(json!({ "name": "x" })).await,
+        patch(json!({ "contacts": contacts })).await,
+        world.client.post(&format!("{path}/schedule"), schedule).await,
+        world.client.delete(&path).await,
+    ] {
+        assert_eq!(
+            (refused.status, refused.code()),
+            (409, "campaign_running"),
+            "{}",
+            refused.body
+        );
+    }
+    world.until(60, "dial", |phones| !phones.dialed().is_empty()).await;
+    world.command(id(&path), "pause").await;
+    // Its call is live: the contacts stay.
+    let refused = patch(json!({ "contacts": contacts })).await;
+    assert_eq!((refused.status, refused.code()), (409, "campaign_running"));
+    let stopped = patch(json!({ "active": false })).await.expect(200);
+    assert_eq!(stopped.data()["status"], "stopped");
+    let same = patch(json!({ "active": false })).await.expect(200);
+    assert_eq!(same.data()["status"], "stopped");
+    let deleted = world.client.delete(&path).await.expect(200);
+    assert_eq!(*deleted.data(), json!({ "campaignId": id(&path), "deleted": true }));
+    world.client.get(&path).await.expect(404);
+}
