@@ -4,7 +4,7 @@ use std::{pin::Pin, time::Duration};
 
 use actors::{
     id::{CampaignId, NodeId},
-    ports::store::{AttemptStore, Claim, ConversationStatus, DirectoryStore, Outcome, PermitRequest},
+    ports::store::{AttemptStore, Claim, ConversationStatus, DirectoryStore, Outcome, PermitRequest, StoreError},
 };
 use futures_util::{Stream, StreamExt};
 use ringback::{api_key::generate_key, server::ServerLimits};
@@ -289,4 +289,20 @@ async fn a_deleted_campaign_ends_its_streams() {
     app.client.delete(&path).await.expect(200);
     while reader.event().await.is_some() {}
     app.client.get(&format!("{path}/events")).await.expect(404);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_outlives_an_outage_of_the_database() {
+    let app = TestApp::start().await;
+    let (campaign, node) = launched(&app, 2).await;
+    let claim = dial(&app, node, campaign).await;
+    let mut reader = Reader::open(&app.client, campaign, None).await;
+    assert_eq!(reader.event().await.unwrap().name, "campaign");
+    assert_eq!(reader.event().await.unwrap().name, "conversation");
+    app.store.fail_with(Some(StoreError::Unavailable("x".into())));
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    app.store.fail_with(None);
+    end(&app, claim, ConversationStatus::Completed).await;
+    let event = reader.event().await.unwrap();
+    assert_eq!(conversations(&[event]), [seen(claim, "completed")]);
 }

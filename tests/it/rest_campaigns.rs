@@ -361,6 +361,93 @@ async fn pages_neither_skip_nor_repeat_while_campaigns_are_added() {
     assert_eq!(*none.data(), json!([]));
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_removed_campaign_leaves_the_other_pages_whole() {
+    let app = TestApp::start().await;
+    let agent = app.agent().await;
+    let mut ids = Vec::new();
+    for n in 0..6 {
+        let named = with(body(&agent, 0..1), json!({ "name": format!("Été {n}") }));
+        let made = app.client.post(CAMPAIGNS, named).await.expect(201);
+        ids.push(made.text("/data/campaignId"));
+    }
+    let first = app
+        .client
+        .get(&format!("{CAMPAIGNS}?pageSize=3&name=%C3%89T%C3%89"))
+        .await;
+    let first = first.expect(200);
+    assert_eq!(first.data()[2]["name"], "Été 3");
+    let last = &first.data()[2]["metadata"]["createdAt"];
+    assert_eq!(first.body["pagination"]["nextCursor"], *last);
+    // The one that the cursor names, and one behind it.
+    for n in [3, 1] {
+        app.client.delete(&format!("{CAMPAIGNS}/{}", ids[n])).await.expect(200);
+    }
+    let path = format!(
+        "{CAMPAIGNS}?pageSize=3&name=%C3%A9t%C3%A9&cursor={}",
+        last.as_str().unwrap()
+    );
+    let rest = app.client.get(&path).await.expect(200);
+    let names: Vec<&Value> = rest.data().as_array().unwrap().iter().map(|c| &c["name"]).collect();
+    assert_eq!(names, ["Été 2", "Été 0"]);
+    assert_eq!(rest.body["pagination"], json!({ "pageSize": 3, "hasMore": false }));
+    for item in rest.data().as_array().unwrap() {
+        for field in [
+            "campaignId",
+            "name",
+            "agentId",
+            "active",
+            "scheduled",
+            "startTime",
+            "endTime",
+            "timezone",
+            "nextRunAt",
+            "status",
+            "startIndex",
+            "contactCount",
+            "followUp",
+            "metadata",
+        ] {
+            assert!(item.get(field).is_some(), "{field}: {item}");
+        }
+        assert_eq!(
+            (item.get("contacts"), &item["metadata"]["deletedAt"]),
+            (None, &Value::Null)
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_lists_parameters_are_checked() {
+    let app = TestApp::start().await;
+    campaign(&app).await;
+    let all = app
+        .client
+        .get(&format!("{CAMPAIGNS}?name=&pageSize=100"))
+        .await
+        .expect(200);
+    assert_eq!(all.data().as_array().unwrap().len(), 1);
+    for (query, fields) in [
+        (
+            "status=done&active=yes&pageSize=101&cursor=x&sort=name",
+            vec![
+                ("sort", "unknown_parameter"),
+                ("status", "invalid_value"),
+                ("active", "invalid_value"),
+                ("cursor", "invalid_value"),
+                ("pageSize", "out_of_range"),
+            ],
+        ),
+        ("pageSize=0", vec![("pageSize", "out_of_range")]),
+        ("pageSize=ten", vec![("pageSize", "out_of_range")]),
+        ("name=a&name=b", vec![("name", "repeated")]),
+        ("active=TRUE", vec![("active", "invalid_value")]),
+    ] {
+        let answer = app.client.get(&format!("{CAMPAIGNS}?{query}")).await.expect(400);
+        assert_eq!(answer.fields(), fields, "{query}");
+    }
+}
+
 #[tokio::test]
 async fn a_command_finds_the_switchboard_that_took_over() {
     let app = TestApp::start().await;

@@ -86,6 +86,8 @@ pub struct Feed {
     campaign: CampaignId,
     key: PlainKey,
     step: Step,
+    /// The reader knows some state from which it goes on.
+    begun: bool,
     /// The last change that was sent.
     place: Place,
     /// Where the feed stood at earlier looks, at most [`LOOK_BACK`] ago and one older.
@@ -126,6 +128,7 @@ impl Feed {
                     row: row.clone(),
                 },
             },
+            begun: resumed.is_some(),
             place,
             trail: VecDeque::new(),
             sent: HashMap::new(),
@@ -184,8 +187,6 @@ impl Feed {
 
     /// The campaign first, then the conversations that there are.
     async fn begin(&mut self, text: &mut String) -> StoreResult<()> {
-        // Should the store fail, it is begun again.
-        self.step = Step::Begin;
         let row = self.store.campaign(self.account, self.campaign).await?;
         let latest = self.store.latest_conversations(self.campaign, NEWEST).await?;
         self.place = latest
@@ -196,7 +197,7 @@ impl Feed {
             self.show(change, text);
         }
         self.trail.push_back((Instant::now(), self.place.before(LOOK_BACK)));
-        self.step = Step::Wait;
+        self.begun = true;
         Ok(())
     }
 
@@ -237,6 +238,10 @@ impl Feed {
                 return Ok(());
             }
             Err(_) => return Ok(()),
+        }
+        if !self.begun {
+            self.step = Step::Begin;
+            return Ok(());
         }
         let row = self.store.campaign(self.account, self.campaign).await?;
         let from = self.look_back();
