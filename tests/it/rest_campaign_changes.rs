@@ -455,3 +455,20 @@ async fn saved_contacts_fill_variables_too() {
     let changed = app.client.patch(&path, patch).await.expect(200);
     assert!(changed.text("/warning").contains("for 1 of 1 contacts"));
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_cannot_dial_is_in_the_way_only_of_dialing() {
+    let app = TestApp::start().await;
+    let path = draft(&app, json!({})).await;
+    let agent = app.client.get(&path).await.text("/data/agentId");
+    let direction = json!({ "direction": "inbound" });
+    app.client
+        .patch(&format!("/public/v1/agents/{agent}"), direction)
+        .await
+        .expect(200);
+    let contacts = json!({ "contacts": [{ "phoneNumber": "+15550000005" }] });
+    let changed = app.client.patch(&path, contacts).await.expect(200);
+    assert_eq!(numbers(&changed), ["+15550000005"]);
+    let refused = app.client.patch(&path, json!({ "active": true })).await.expect(400);
+    assert_eq!(refused.fields(), [("agentId", "not_allowed")]);
+}

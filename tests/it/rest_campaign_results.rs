@@ -182,7 +182,7 @@ async fn pages_of_contacts_are_whole_and_their_cursor_holds_for_them_only() {
         format!("{path}?cursor={cursor}"),
         format!("{path}?status=failed&cursor={cursor}"),
         format!("{CAMPAIGNS}/{other}/contacts?status=pending&cursor={cursor}"),
-        format!("{path}?status=pending&cursor={}x", cursor),
+        format!("{path}?status=pending&cursor={cursor}x"),
         format!("{path}?status=pending&cursor=x"),
     ] {
         let answer = app.client.get(&bad).await.expect(400);

@@ -58,16 +58,12 @@ pub async fn list(
     Query(parameters): Query<ListParameters>,
     PathId(id): PathId<CampaignId>,
 ) -> ApiResult<Reply> {
-    let ListParameters {
-        status,
-        cursor,
-        page_size,
-    } = parameters;
+    let (status, page_size) = (parameters.status, parameters.page_size);
     let row = state.store.campaign(account.id, id).await.or_no_such("campaign")?;
     let filter = format!("{id} {}", status.map_or("", ContactStatus::as_str));
     let binding = Binding::new(account.id, "campaign contacts", filter);
     let mut known = None;
-    let from = match cursor {
+    let from = match parameters.cursor {
         None => 0,
         Some(cursor) => {
             let (index, list) = place(&binding, &cursor)?;
@@ -83,11 +79,11 @@ pub async fn list(
     let page = usize::try_from(page_size).unwrap_or_default();
     let has_more = results.len() > page;
     results.truncate(page);
-    let next = results.last().filter(|_| has_more).map(|last| last.index + 1);
+    let last = results.last().filter(|_| has_more);
     let pagination = Pagination {
         page_size,
         has_more,
-        next_cursor: next.map(|index| binding.cursor(Timestamp(index), &list.to_string())),
+        next_cursor: last.map(|last| binding.cursor(Timestamp(last.index + 1), &list.to_string())),
     };
     let entities = entities(&*state.store, &row).await?;
     let items = results.iter().map(|result| item(result, &entities)).collect();

@@ -56,33 +56,21 @@ pub async fn patch(
     let row = row.or_no_such("campaign")?;
     let (mut update, contacts) = read(&state, &row, &body).await?;
     let begins = update.scheduled == Some(true) || update.active == Some(true);
-    let agent = match (update.agent, begins || contacts.is_some()) {
-        (Some(id), _) => Some(dialing_agent(&*state.store, row.account, id).await?),
-        (None, true) => Some(stored_agent(&state, &row).await?),
-        (None, false) => None,
-    };
-    if let (true, Some(agent)) = (begins, &agent) {
-        require_ready(&state, agent)?;
-    }
     let rescheduled = update.start_time.is_some() || update.end_time.is_some() || update.timezone.is_some();
+    let agent = agent_of(&state, &row, &update, begins).await?;
     let mut warnings = Vec::new();
-    let mut import = None;
-    if let (Some(contacts), Some(agent)) = (contacts, &agent) {
-        // Nothing is imported for a command that is certain to be refused.
-        if row.status == CampaignStatus::Running {
-            return Err(running());
+    let import = match contacts {
+        None => None,
+        Some(contacts) => {
+            let (import, warning) = hide(&state, &row, agent.as_ref(), &contacts).await?;
+            warnings.extend(warning);
+            Some(import)
         }
-        let mut open = OpenVariables::of(agent);
-        contacts::count_variables(&state.store, row.account, &contacts, &mut open).await?;
-        warnings.extend(open.warning());
-        let hidden = hide(&state, &row, &contacts).await?;
-        update.contacts = hidden.campaign();
-        import = Some(hidden);
-    }
+    };
+    update.contacts = import.as_ref().and_then(Import::campaign);
     // Refused, the import is dropped and so abandoned.
-    let changed = target
-        .command(&state, CampaignCommand::Update(Box::new(update)))
-        .await?;
+    let command = CampaignCommand::Update(Box::new(update));
+    let changed = target.command(&state, command).await?;
     if let Some(import) = import {
         import.taken();
     }
@@ -93,6 +81,26 @@ pub async fn patch(
     }
     let answer = Answer::ok(target.request_id).warning(joined(&warnings));
     answer.send(&state, &changed).await
+}
+
+/// The agent that will dial. One that cannot any more is in the way only of what is to begin.
+async fn agent_of(
+    state: &RestState,
+    row: &CampaignRow,
+    update: &CampaignUpdate,
+    begins: bool,
+) -> ApiResult<Option<Agent>> {
+    let agent = match update.agent {
+        Some(id) => dialing_agent(&*state.store, row.account, id).await?,
+        None => match stored_agent(state, row).await {
+            Err(ApiError::Conflict(..) | ApiError::Invalid(_)) if !begins => return Ok(None),
+            found => found?,
+        },
+    };
+    if begins {
+        require_ready(state, &agent)?;
+    }
+    Ok(Some(agent))
 }
 
 fn running() -> ApiError {
@@ -113,8 +121,19 @@ async fn stored_agent(state: &RestState, row: &CampaignRow) -> ApiResult<Agent> 
         })
 }
 
-/// The contacts under an import of their own, which no reader sees.
-async fn hide(state: &RestState, row: &CampaignRow, contacts: &[CampaignContact]) -> ApiResult<Import> {
+/// The contacts under an import of their own, which no reader sees, and what there is to say about them.
+async fn hide(
+    state: &RestState,
+    row: &CampaignRow,
+    agent: Option<&Agent>,
+    contacts: &[CampaignContact],
+) -> ApiResult<(Import, Option<String>)> {
+    // Nothing is imported for a command that is certain to be refused.
+    if row.status == CampaignStatus::Running {
+        return Err(running());
+    }
+    let mut open = agent.map(OpenVariables::of).unwrap_or_default();
+    contacts::count_variables(&state.store, row.account, contacts, &mut open).await?;
     let new = NewCampaign {
         name: row.name.clone(),
         agent: row.agent,
@@ -126,7 +145,7 @@ async fn hide(state: &RestState, row: &CampaignRow, contacts: &[CampaignContact]
     for chunk in contacts.chunks(CHUNK) {
         import.append(chunk).await?;
     }
-    Ok(import)
+    Ok((import, open.warning()))
 }
 
 /// What the body asks for, and the contacts if they are to be replaced.
@@ -137,11 +156,7 @@ async fn read(
 ) -> ApiResult<(CampaignUpdate, Option<Vec<CampaignContact>>)> {
     let mut fields = Fields::of(body, "");
     fields.only(&NAMES);
-    for name in NAMES.into_iter().filter(|name| !CLEARED.contains(name)) {
-        if body.get(name).is_some_and(Value::is_null) {
-            fields.problem(name, "wrong_type", "cannot be null: leave it out to keep it as it is");
-        }
-    }
+    refuse_nulls(&mut fields, body);
     let mut update = CampaignUpdate {
         name: name(&mut fields),
         agent: agent_id(&mut fields),
@@ -171,6 +186,15 @@ async fn read(
         Ok((update, contacts))
     } else {
         Err(ApiError::Invalid(fields.problems))
+    }
+}
+
+fn refuse_nulls(fields: &mut Fields<'_>, body: &Map<String, Value>) {
+    for name in NAMES.into_iter().filter(|name| !CLEARED.contains(name)) {
+        if body.get(name).is_some_and(Value::is_null) {
+            let message = "cannot be null: leave it out to keep it as it is";
+            fields.problem(name, "wrong_type", message);
+        }
     }
 }
 

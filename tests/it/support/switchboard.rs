@@ -145,7 +145,7 @@ async fn obey(store: &dyn Store, row: &CampaignRow, command: CampaignCommand) ->
         }
         (CampaignCommand::Delete, _) => {
             let deleted = store.delete_campaign(row.id, row.version).await;
-            return deleted.map(|()| row.clone()).map_err(unavailable);
+            return deleted.map(|()| row.clone()).map_err(|error| unavailable(&error));
         }
         (CampaignCommand::Update(update), _) => (changed(row, &update), edit(row, *update)),
         (CampaignCommand::Schedule(text), _) => (
@@ -172,10 +172,10 @@ async fn obey(store: &dyn Store, row: &CampaignRow, command: CampaignCommand) ->
         cancel_waiting: false,
     };
     let changed = store.update_campaign(row.id, row.version, edit, change).await;
-    changed.map_err(unavailable)
+    changed.map_err(|error| unavailable(&error))
 }
 
-fn unavailable(error: StoreError) -> CommandError {
+fn unavailable(error: &StoreError) -> CommandError {
     CommandError::Unavailable(error.to_string())
 }
 

@@ -71,7 +71,7 @@ enum Step {
     /// The present state, for a reader that is new.
     Begin,
     /// The changes behind this place.
-    Changes { from: Place, row: CampaignRow },
+    Changes { from: Place, row: Box<CampaignRow> },
     /// Nothing before the next look.
     Wait,
     /// Nothing more.
@@ -125,7 +125,7 @@ impl Feed {
                 None => Step::Begin,
                 Some(_) => Step::Changes {
                     from: place,
-                    row: row.clone(),
+                    row: Box::new(row.clone()),
                 },
             },
             begun: resumed.is_some(),
@@ -201,7 +201,7 @@ impl Feed {
         Ok(())
     }
 
-    async fn changes(&mut self, from: Place, row: CampaignRow, text: &mut String) -> StoreResult<()> {
+    async fn changes(&mut self, from: Place, row: Box<CampaignRow>, text: &mut String) -> StoreResult<()> {
         let page = self
             .store
             .changed_conversations(self.campaign, (from.0, from.1), PAGE)
@@ -243,7 +243,7 @@ impl Feed {
             self.step = Step::Begin;
             return Ok(());
         }
-        let row = self.store.campaign(self.account, self.campaign).await?;
+        let row = Box::new(self.store.campaign(self.account, self.campaign).await?);
         let from = self.look_back();
         self.step = Step::Changes { from, row };
         Ok(())
@@ -295,7 +295,8 @@ impl Feed {
         let pace = &self.progress;
         let changed = row.version != self.shown.1 || self.shown.0.is_empty();
         let wanted = pace.wanted || started.duration_since(pace.at_last) >= PROGRESS_EVERY;
-        if !changed && !(wanted && started >= pace.not_before) {
+        let may = wanted && started >= pace.not_before;
+        if !changed && !may {
             return Ok(());
         }
         let progress = self.store.progress(row.id).await?;
