@@ -258,6 +258,7 @@ CREATE INDEX attempts_held ON attempts (owner)
 CREATE INDEX attempts_sent ON attempts (account, phone_number)
     WHERE state IN ('dialing', 'dialed', 'answered', 'unknown');
 CREATE INDEX attempts_newest_first ON attempts (account, started_at, id);
+CREATE INDEX attempts_by_number ON attempts (account, phone_number);
 CREATE INDEX attempts_by_status ON attempts (account, status, started_at, id);
 CREATE INDEX attempts_by_agent ON attempts (agent, started_at, id);
 CREATE INDEX attempts_by_campaign ON attempts (campaign, started_at, id);

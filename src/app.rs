@@ -205,8 +205,12 @@ fn node_settings(config: &ServeConfig) -> NodeSettings {
     }
 }
 
+fn recordings_dir(config: &ServeConfig) -> PathBuf {
+    config.storage.data_dir.join("recordings")
+}
+
 fn recordings(config: &ServeConfig) -> Result<WavRecordings, StartError> {
-    let folder = config.storage.data_dir.join("recordings");
+    let folder = recordings_dir(config);
     WavRecordings::new(folder.clone())
         .map_err(|e| format!("cannot use {} for recordings: {e}", folder.display()).into())
 }
@@ -239,6 +243,10 @@ fn router(
         readiness: Arc::new(readiness),
         rate_limit: Arc::new(RateLimit::per_second(config.rate_limit)),
         spool_dir,
+        recordings_dir: recordings_dir(config),
+        upload_seats: rest::upload_seats(),
+        event_seats: rest::event_seats(),
+        stopping,
         documents: Arc::new(documents(&address_policy)?),
         address_policy,
     });

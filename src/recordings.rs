@@ -64,8 +64,20 @@ impl WavRecordings {
     }
 }
 
-fn file_of(dir: &Path, attempt: AttemptId) -> PathBuf {
+/// Where the finished recording of an attempt is, if there is one.
+pub fn file_of(dir: &Path, attempt: AttemptId) -> PathBuf {
     dir.join(format!("{attempt}.wav"))
+}
+
+/// Removes the recording of a call that is over, if there is one.
+///
+/// # Errors
+/// There is one, and it cannot be removed.
+pub fn erase(dir: &Path, attempt: AttemptId) -> io::Result<()> {
+    match std::fs::remove_file(file_of(dir, attempt)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 impl Recordings for WavRecordings {

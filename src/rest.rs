@@ -61,6 +61,14 @@ pub struct RestState {
     pub rate_limit: Arc<RateLimit>,
     /// Where uploads wait on disk while they are checked.
     pub spool_dir: PathBuf,
+    /// Where recordings are.
+    pub recordings_dir: PathBuf,
+    /// Uploads at once: each takes disk and a thread that checks it.
+    pub upload_seats: Seats,
+    /// Event streams at once: each looks at the database every second.
+    pub event_seats: Seats,
+    /// True from when streams are to end, because the service does.
+    pub stopping: watch::Receiver<bool>,
     /// Makes documents into text.
     pub documents: Arc<Documents>,
     /// Which addresses a client may have us connect to.

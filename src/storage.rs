@@ -16,6 +16,7 @@ mod conversations;
 mod dialect;
 mod directory;
 mod do_not_call;
+mod erasure;
 mod facts;
 mod idempotency;
 mod jobs;

@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "String", into = "String")]
 pub struct PhoneNumber(String);
 
+/// Not E.164: its first digit is 0.
+const ERASED: &str = "+0000000";
+
 /// A text that is not a phone number.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a phone number: write + and 7 to 15 digits, such as +15551234567")]
@@ -40,6 +43,25 @@ impl PhoneNumber {
         let digits = plain.strip_prefix('+').unwrap_or(&plain);
         let sound = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
         sound.then_some(plain)
+    }
+
+    /// What stands where a person's number was erased: no number of anybody, and nothing that can be typed in.
+    pub fn erased() -> Self {
+        Self(ERASED.to_owned())
+    }
+
+    /// Whether a person's number was erased here: nobody is called.
+    pub fn is_erased(&self) -> bool {
+        self.0 == ERASED
+    }
+
+    /// Reads what a store kept: a number, or the mark of an erased one.
+    pub fn stored(text: &str) -> Result<Self, InvalidPhoneNumber> {
+        if text == ERASED {
+            Ok(Self::erased())
+        } else {
+            Self::parse(text)
+        }
     }
 
     /// The number with its `+`.
@@ -125,6 +147,14 @@ mod tests {
         ] {
             assert!(PhoneNumber::parse(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn the_mark_of_an_erased_number_is_stored_and_never_given() {
+        let erased = PhoneNumber::erased();
+        assert!(erased.is_erased());
+        assert_eq!(PhoneNumber::stored(erased.as_str()), Ok(erased.clone()));
+        assert!(PhoneNumber::parse(erased.as_str()).is_err());
     }
 
     #[test]

@@ -2,9 +2,9 @@
 
 use actors::{
     agent::{Problem, merge},
-    id::ContactId,
+    id::{AccountId, AttemptId, ContactId},
     phone_number::PhoneNumber,
-    ports::store::{Account, ContactFilter, ContactRow, KeyTicket, NewContact, StoreError},
+    ports::store::{Account, ContactCalls, ContactFilter, ContactRow, KeyTicket, NewContact, StoreError},
 };
 use axum::{
     extract::State,
@@ -19,12 +19,13 @@ use super::{
     contact_fields,
     cursor::Binding,
     envelope::Reply,
-    error::{ApiError, ApiResult, OrNoSuch},
+    error::{ApiError, ApiResult, Conflict, OrNoSuch},
     fields::Fields,
     idempotency::{IdempotencyKey, RequestHash, Turn},
     path_id::PathId,
     query::{NoParameters, Paging, Parameters, Query, RawQuery},
 };
+use crate::recordings;
 
 const RESERVED: [&str; 2] = ["contactId", "metadata"];
 
@@ -172,15 +173,60 @@ pub async fn show(
     Ok(Reply::ok(view(&row)))
 }
 
-/// `DELETE /public/v1/contacts/{contactId}`.
+/// Parameters of a delete.
+#[derive(Debug, Clone, Copy)]
+pub struct DeleteParameters {
+    erase: bool,
+}
+
+impl Parameters for DeleteParameters {
+    const NAMES: &'static [&'static str] = &["erase"];
+
+    fn read(query: &mut RawQuery) -> Self {
+        Self {
+            erase: query.boolean("erase").unwrap_or(false),
+        }
+    }
+}
+
+/// `DELETE /public/v1/contacts/{contactId}`; with `erase=true` also what calls stored about that person.
 pub async fn delete(
     State(state): State<RestState>,
     Caller(account): Caller,
     PathId(id): PathId<ContactId>,
-    _: Query<NoParameters>,
+    Query(DeleteParameters { erase }): Query<DeleteParameters>,
 ) -> ApiResult<Reply> {
-    state.store.delete_contact(account.id, id).await.or_no_such("contact")?;
+    if erase {
+        erase_all(&state, account.id, id).await?;
+    } else {
+        state.store.delete_contact(account.id, id).await.or_no_such("contact")?;
+    }
     Ok(Reply::ok(json!({ "contactId": id.to_string(), "deleted": true })))
+}
+
+/// Recordings go first: a crash in between leaves the contact, whose erasure can be asked for again.
+async fn erase_all(state: &RestState, account: AccountId, id: ContactId) -> ApiResult<()> {
+    let calls = over(state.store.calls_of_contact(account, id).await.or_no_such("contact")?)?;
+    let folder = state.recordings_dir.clone();
+    let removing =
+        tokio::task::spawn_blocking(move || calls.into_iter().try_for_each(|call| recordings::erase(&folder, call)));
+    let removed = removing.await.map_err(|_| ApiError::Internal)?;
+    removed.map_err(|error| {
+        tracing::error!(%error, "a recording cannot be removed");
+        ApiError::Unavailable("a recording cannot be removed at the moment; try again".into())
+    })?;
+    over(state.store.erase_contact(account, id).await.or_no_such("contact")?).map(drop)
+}
+
+fn over(calls: ContactCalls) -> ApiResult<Vec<AttemptId>> {
+    match calls {
+        ContactCalls::Over(calls) => Ok(calls),
+        ContactCalls::Going => Err(ApiError::Conflict(
+            Conflict::InUse,
+            "a call to this contact goes on, or has ended within the last ten seconds; try again when it is over"
+                .into(),
+        )),
+    }
 }
 
 fn view(row: &ContactRow) -> Value {

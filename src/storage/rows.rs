@@ -229,7 +229,7 @@ fn parsed<T: FromStr>(name: &str, text: &str) -> StoreResult<T> {
 }
 
 fn phone_number(name: &str, text: &str) -> StoreResult<PhoneNumber> {
-    PhoneNumber::parse(text).map_err(|_| StoreError::Damaged(format!("column {name} is not a phone number")))
+    PhoneNumber::stored(text).map_err(|_| StoreError::Damaged(format!("column {name} is not a phone number")))
 }
 
 fn damaged(name: &str, error: &serde_json::Error) -> StoreError {

@@ -7,6 +7,8 @@ mod attempts;
 mod campaign_reads;
 mod campaigns;
 mod directory;
+mod erasure;
+mod idempotency;
 mod knowledge;
 mod records;
 
@@ -14,6 +16,8 @@ pub use attempts::*;
 pub use campaign_reads::*;
 pub use campaigns::*;
 pub use directory::*;
+pub use erasure::*;
+pub use idempotency::*;
 pub use knowledge::*;
 pub use records::*;
 
@@ -45,8 +49,25 @@ pub type StoreResult<T> = Result<T, StoreError>;
 
 /// The whole store.
 pub trait Store:
-    DirectoryStore + IdempotencyStore + KnowledgeStore + CampaignStore + CampaignReadStore + AttemptStore + RecordStore
+    DirectoryStore
+    + ErasureStore
+    + IdempotencyStore
+    + KnowledgeStore
+    + CampaignStore
+    + CampaignReadStore
+    + AttemptStore
+    + RecordStore
 {
 }
 
-impl<T: DirectoryStore + KnowledgeStore + CampaignStore + AttemptStore + RecordStore> Store for T {}
+impl<T> Store for T where
+    T: DirectoryStore
+        + ErasureStore
+        + IdempotencyStore
+        + KnowledgeStore
+        + CampaignStore
+        + CampaignReadStore
+        + AttemptStore
+        + RecordStore
+{
+}

@@ -5,6 +5,8 @@ mod campaign_reads;
 mod campaigns;
 mod contacts;
 mod directory;
+mod erasure;
+mod idempotency;
 mod knowledge;
 mod records;
 mod tables;

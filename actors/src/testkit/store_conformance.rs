@@ -13,6 +13,7 @@ mod campaigns;
 mod concurrency;
 mod directory;
 mod edits;
+mod erasure;
 mod fixture;
 mod knowledge;
 mod orphans;
@@ -26,6 +27,7 @@ pub use campaigns::*;
 pub use concurrency::*;
 pub use directory::*;
 pub use edits::*;
+pub use erasure::*;
 pub use fixture::*;
 pub use knowledge::*;
 pub use orphans::*;
@@ -53,6 +55,9 @@ macro_rules! store_conformance {
             a_contact_is_changed_under_its_version
             the_do_not_call_list_is_read_and_shortened
             a_replaced_secret_is_valid_for_a_day
+            an_erased_person_leaves_anonymous_rows
+            nothing_is_erased_while_a_call_goes_on
+            an_erased_place_in_a_campaign_is_never_dialed
             a_settled_key_answers_what_was_made
             a_key_belongs_to_one_request_of_one_account
             a_failure_frees_its_key_and_a_success_keeps_it

@@ -37,7 +37,8 @@ pub fn detail(row: &ConversationRow, turns: &[TurnFact], agent: Option<&AgentRow
     let analysis = row.analysis.as_ref();
     insert_some(&mut shown, "summary", analysis.map(|a| &a.summary));
     insert_some(&mut shown, "transcript", transcript(turns));
-    shown.insert("contactNumber".into(), json!(row.contact_number));
+    let number = (!row.contact_number.is_erased()).then_some(&row.contact_number);
+    insert_some(&mut shown, "contactNumber", number);
     insert_some(&mut shown, "callerNumber", row.caller_number.as_ref());
     insert_some(&mut shown, "sentiment", analysis.map(|a| &a.sentiment));
     insert_some(&mut shown, "keyMoments", analysis.map(|a| &a.key_moments));

@@ -95,6 +95,10 @@ impl World {
             readiness: Arc::new(|_| Ok(())),
             rate_limit: Arc::new(RateLimit::per_second(0)),
             spool_dir: std::env::temp_dir(),
+            recordings_dir: std::env::temp_dir(),
+            upload_seats: rest::upload_seats(),
+            event_seats: rest::event_seats(),
+            stopping: stopping.subscribe(),
             documents: Arc::new(Documents::new(document_settings()).unwrap()),
             address_policy: AddressPolicy::public_only(),
         });

@@ -143,7 +143,7 @@ impl Tables {
         let prefixes = &mut request.restricted_prefixes.iter();
         if !self.is_running(entry.campaign, now) {
             Some(Permit::CampaignNotRunning)
-        } else if self.do_not_call.contains_key(&(entry.account, number.clone())) {
+        } else if number.is_erased() || self.do_not_call.contains_key(&(entry.account, number.clone())) {
             Some(Permit::DoNotCall)
         } else if prefixes.any(|prefix| number.as_str().starts_with(prefix.as_str())) {
             Some(Permit::Restricted)

@@ -83,6 +83,15 @@ slowly! {
         do_not_call(account: AccountId, after: Option<(Timestamp, PhoneNumber)>, limit: i64) -> Vec<DoNotCallRow>;
         remove_do_not_call(account: AccountId, number: &PhoneNumber) -> ();
     }
+    ErasureStore {
+        calls_of_contact(account: AccountId, id: ContactId) -> ContactCalls;
+        erase_contact(account: AccountId, id: ContactId) -> ContactCalls;
+    }
+    IdempotencyStore {
+        reserve_key(account: AccountId, key: &str, operation: &str, request_hash: &str) -> Reservation;
+        renew_key(ticket: &KeyTicket) -> ();
+        release_key(ticket: &KeyTicket) -> ();
+    }
     KnowledgeStore {
         create_document(account: AccountId, new: NewDocument) -> DocumentRow;
         document(account: AccountId, id: DocumentId) -> DocumentRow;

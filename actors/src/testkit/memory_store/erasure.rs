@@ -1,0 +1,94 @@
+//! Erasing a person in memory.
+
+use async_trait::async_trait;
+
+use super::{
+    MemoryStore,
+    tables::{AttemptEntry, Tables},
+};
+use crate::{
+    id::{AccountId, AttemptId, ContactId},
+    phone_number::PhoneNumber,
+    ports::store::{AttemptState, ContactCalls, ErasureStore, SETTLING_US, StoreError, StoreResult},
+    time::Timestamp,
+};
+
+fn is_going(entry: &AttemptEntry, now: Timestamp) -> bool {
+    match entry.state {
+        AttemptState::Queued => false,
+        AttemptState::Final => entry.ended_at.is_some_and(|ended| now.0 - ended.0 < SETTLING_US),
+        AttemptState::Claimed
+        | AttemptState::Dialing
+        | AttemptState::Dialed
+        | AttemptState::Answered
+        | AttemptState::Unknown => true,
+    }
+}
+
+impl Tables {
+    fn number_of(&self, account: AccountId, id: ContactId) -> StoreResult<PhoneNumber> {
+        let row = self.contacts.get(&id).filter(|row| row.account == account);
+        row.map(|row| row.phone_number.clone()).ok_or(StoreError::NotFound)
+    }
+
+    fn calls_to(&self, account: AccountId, number: &PhoneNumber, now: Timestamp) -> ContactCalls {
+        let own = self.attempts.values().filter(|entry| entry.account == account);
+        let calls: Vec<&AttemptEntry> = own.filter(|entry| entry.phone_number == *number).collect();
+        if calls.iter().any(|entry| is_going(entry, now)) {
+            ContactCalls::Going
+        } else {
+            ContactCalls::Over(calls.into_iter().map(|entry| entry.id).collect())
+        }
+    }
+
+    fn erase_call(&mut self, id: AttemptId) {
+        if let Some(entry) = self.attempts.get_mut(&id) {
+            entry.phone_number = PhoneNumber::erased();
+            entry.collected.clear();
+            entry.analysis = None;
+        }
+        self.turns.retain(|(attempt, _), _| *attempt != id);
+        self.jobs.retain(|_, job| job.attempt != id);
+    }
+
+    fn erase_places(&mut self, account: AccountId, number: &PhoneNumber) {
+        let own = self.campaigns.values().filter(|entry| entry.row.account == account);
+        for list in own.map(|entry| entry.list).collect::<Vec<_>>() {
+            let contacts = self
+                .lists
+                .get_mut(&list)
+                .into_iter()
+                .flat_map(|list| &mut list.contacts);
+            for place in contacts.filter(|place| place.contact.phone_number == *number) {
+                place.contact.phone_number = PhoneNumber::erased();
+                place.contact.contact = None;
+                place.contact.name = None;
+                place.contact.email = None;
+                place.contact.extra.clear();
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl ErasureStore for MemoryStore {
+    async fn calls_of_contact(&self, account: AccountId, id: ContactId) -> StoreResult<ContactCalls> {
+        let tables = self.open()?;
+        let number = tables.number_of(account, id)?;
+        Ok(tables.calls_to(account, &number, self.now()))
+    }
+
+    async fn erase_contact(&self, account: AccountId, id: ContactId) -> StoreResult<ContactCalls> {
+        let mut tables = self.open()?;
+        let number = tables.number_of(account, id)?;
+        let calls = tables.calls_to(account, &number, self.now());
+        if let ContactCalls::Over(ids) = &calls {
+            for id in ids {
+                tables.erase_call(*id);
+            }
+            tables.erase_places(account, &number);
+            tables.contacts.remove(&id);
+        }
+        Ok(calls)
+    }
+}

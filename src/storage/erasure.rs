@@ -1,0 +1,137 @@
+//! Erasing a person: what was said in calls goes, their rows and places in campaigns stay without anybody.
+
+use actors::{
+    id::{AccountId, AttemptId, ContactId},
+    phone_number::PhoneNumber,
+    ports::store::{AttemptState, ContactCalls, ErasureStore, SETTLING_US, StoreError, StoreResult},
+};
+use async_trait::async_trait;
+
+use super::{
+    SqlStore, Work,
+    contact_states::ContactKey,
+    rows::{Columns, affected, unavailable},
+};
+
+async fn number_of(work: &mut Work<'_>, account: AccountId, id: ContactId) -> StoreResult<PhoneNumber> {
+    let row = sqlx::query("SELECT phone_number FROM contacts WHERE id = $1 AND account = $2")
+        .bind(id.to_string())
+        .bind(account.to_string())
+        .fetch_optional(&mut *work.conn)
+        .await
+        .map_err(unavailable)?;
+    row.ok_or(StoreError::NotFound)?.number("phone_number")
+}
+
+async fn calls_to(work: &mut Work<'_>, account: AccountId, number: &PhoneNumber) -> StoreResult<ContactCalls> {
+    let rows = sqlx::query("SELECT id, state, ended_at FROM attempts WHERE account = $1 AND phone_number = $2")
+        .bind(account.to_string())
+        .bind(number.as_str().to_owned())
+        .fetch_all(&mut *work.conn)
+        .await
+        .map_err(unavailable)?;
+    let mut calls = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let over = match row.word("state", AttemptState::parse)? {
+            AttemptState::Queued => true,
+            AttemptState::Final => {
+                let ended_at = row.maybe_int("ended_at")?;
+                ended_at.is_none_or(|ended_at| work.now.0 - ended_at >= SETTLING_US)
+            }
+            AttemptState::Claimed
+            | AttemptState::Dialing
+            | AttemptState::Dialed
+            | AttemptState::Answered
+            | AttemptState::Unknown => false,
+        };
+        if !over {
+            return Ok(ContactCalls::Going);
+        }
+        calls.push(row.id("id")?);
+    }
+    Ok(ContactCalls::Over(calls))
+}
+
+async fn calls(mut work: Work<'_>, account: AccountId, id: ContactId) -> StoreResult<ContactCalls> {
+    let number = number_of(&mut work, account, id).await?;
+    calls_to(&mut work, account, &number).await
+}
+
+/// Where the number stands in campaigns. Looks through their lists, which have no index for it: not in a transaction
+/// that others wait for.
+async fn places(mut work: Work<'_>, account: AccountId, id: ContactId) -> StoreResult<Vec<ContactKey>> {
+    let number = number_of(&mut work, account, id).await?;
+    let rows = sqlx::query(
+        "SELECT cc.list, cc.idx FROM campaigns c JOIN campaign_contacts cc ON cc.list = c.contact_list \
+         WHERE c.account = $1 AND cc.phone_number = $2",
+    )
+    .bind(account.to_string())
+    .bind(String::from(number))
+    .fetch_all(&mut *work.conn)
+    .await
+    .map_err(unavailable)?;
+    rows.iter()
+        .map(|row| {
+            Ok(ContactKey {
+                list: row.int("list")?,
+                index: row.int("idx")?,
+            })
+        })
+        .collect()
+}
+
+async fn erase_call(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
+    let update = sqlx::query(
+        "UPDATE attempts SET phone_number = $1, collected = '{}', summary = NULL, analysis = NULL WHERE id = $2",
+    );
+    let update = update.bind(String::from(PhoneNumber::erased())).bind(call.to_string());
+    affected(update, work.conn).await?;
+    for statement in [
+        "DELETE FROM turns WHERE attempt = $1",
+        "DELETE FROM outbox WHERE attempt = $1",
+    ] {
+        affected(sqlx::query(statement).bind(call.to_string()), work.conn).await?;
+    }
+    Ok(())
+}
+
+async fn erase(
+    mut work: Work<'_>,
+    account: AccountId,
+    id: ContactId,
+    places: Vec<ContactKey>,
+) -> StoreResult<ContactCalls> {
+    let number = number_of(&mut work, account, id).await?;
+    let calls = calls_to(&mut work, account, &number).await?;
+    let ContactCalls::Over(ids) = &calls else {
+        return Ok(calls);
+    };
+    for call in ids {
+        erase_call(&mut work, *call).await?;
+    }
+    for place in places {
+        let update = sqlx::query(
+            "UPDATE campaign_contacts SET phone_number = $1, name = NULL, email = NULL, extra = '{}' \
+             WHERE list = $2 AND idx = $3 AND phone_number = $4",
+        );
+        let update = update.bind(String::from(PhoneNumber::erased())).bind(place.list);
+        let update = update.bind(place.index).bind(number.as_str().to_owned());
+        affected(update, work.conn).await?;
+    }
+    let delete = sqlx::query("DELETE FROM contacts WHERE id = $1 AND account = $2");
+    affected(delete.bind(id.to_string()).bind(account.to_string()), work.conn).await?;
+    Ok(calls)
+}
+
+#[async_trait]
+impl ErasureStore for SqlStore {
+    async fn calls_of_contact(&self, account: AccountId, id: ContactId) -> StoreResult<ContactCalls> {
+        self.read(move |work| Box::pin(calls(work, account, id))).await
+    }
+
+    async fn erase_contact(&self, account: AccountId, id: ContactId) -> StoreResult<ContactCalls> {
+        let places = self.read(move |work| Box::pin(places(work, account, id))).await?;
+        self.write(move |work| Box::pin(erase(work, account, id, places.clone())))
+            .await
+    }
+}
