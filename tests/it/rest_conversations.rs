@@ -322,3 +322,40 @@ async fn a_strangers_conversation_is_a_404() {
     }
     assert_eq!(*stranger.get(CONVERSATIONS).await.data(), json!([]));
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_erased_contact_leaves_an_anonymous_conversation() {
+    let dialer = Dialer::start(1).await;
+    let client = &dialer.app.client;
+    let body = json!({ "phoneNumber": "+15550000000", "name": "Ada" });
+    let contact = client.post("/public/v1/contacts", body).await.expect(201);
+    let path = format!("/public/v1/contacts/{}", contact.text("/data/contactId"));
+    let attempt = dialer.dial().await;
+    let going = client.delete(&format!("{path}?erase=true")).await.expect(409);
+    assert_eq!(going.code(), "in_use");
+    dialer.talk(&attempt).await;
+    tokio::time::advance(Duration::from_secs(10)).await;
+    let id = attempt.claim.attempt;
+    let recording = std::env::temp_dir().join(format!("{id}.wav"));
+    std::fs::write(&recording, b"RIFF").unwrap();
+    let before = client.get(&format!("{CONVERSATIONS}/{id}")).await.expect(200);
+    assert_eq!(before.data()["contactNumber"], "+15550000000");
+    let wrong = client.delete(&format!("{path}?erase=yes")).await.expect(400);
+    assert_eq!(wrong.fields(), [("erase", "invalid_value")]);
+    dialer.app.stranger().await.delete(&format!("{path}?erase=true")).await.expect(404);
+    let gone = client.delete(&format!("{path}?erase=true")).await.expect(200);
+    assert_eq!(gone.data()["deleted"], true);
+    client.delete(&format!("{path}?erase=true")).await.expect(404);
+    assert!(!recording.exists());
+    let after = client.get(&format!("{CONVERSATIONS}/{id}")).await.expect(200);
+    assert_eq!(after.data()["status"], "completed");
+    for field in ["contactNumber", "transcript", "summary", "sentiment"] {
+        assert!(after.data().get(field).is_none(), "{field}: {}", after.body);
+    }
+    assert_eq!(after.data()["dataCollected"], json!({ "items": [] }));
+    let campaign = client.get(&format!("/public/v1/campaigns/{}", dialer.campaign)).await.expect(200);
+    assert_eq!(campaign.data()["contacts"], json!([{ "phoneNumber": "+0000000", "contactId": null }]));
+    // Without `erase` only the contact goes.
+    let body = json!({ "phoneNumber": "+15550000000" });
+    client.post("/public/v1/contacts", body).await.expect(201);
+}
