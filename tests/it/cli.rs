@@ -143,6 +143,7 @@ fn a_bad_setting_is_named() {
         ("RINGBACK_SIMULATED_URL", "http://[bad", "--simulated-url"),
         ("RINGBACK_MAX_CALLS", "0", "--max-calls"),
         ("RINGBACK_CALLS_PER_SECOND", "-1", "--calls-per-second"),
+        ("RINGBACK_ALLOW_PRIVATE_URLS", "maybe", "--allow-private-urls"),
     ] {
         let ended = program.run_with(&["serve"], &[(variable, value)]);
         let refusal = ended.refusal();

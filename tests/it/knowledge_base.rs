@@ -377,6 +377,52 @@ async fn what_a_group_or_an_agent_holds_is_not_deleted() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_deleted_agent_lets_go() {
+    let app = TestApp::start().await;
+    let one = document(&app, "one").await;
+    let made = app.client.post(AGENTS, agent_with(&json!([one]))).await.expect(201);
+    let path = format!("{DOCUMENTS}/{one}");
+    app.client.delete(&path).await.expect(409);
+    let agent = format!("/public/v1/agents/{}", made.text("/data/agentId"));
+    app.client.delete(&agent).await.expect(200);
+    app.client.delete(&path).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_request_sent_again_with_its_key_makes_nothing_twice() {
+    let app = TestApp::start().await;
+    let json = |path: &str, body: Value| app.client.request("POST", path).json(&body);
+    let file = |words: &str| {
+        let part = Part::bytes(words.as_bytes().to_vec()).file_name("a.txt");
+        let request = app.client.request("POST", &format!("{DOCUMENTS}/file"));
+        request.multipart(Form::new().part("file", part))
+    };
+    let text = |words: &str| json(&format!("{DOCUMENTS}/text"), json!({ "name": "n", "text": words }));
+    let group = |name: &str| json(GROUPS, json!({ "name": name }));
+    for (key, first, again, other) in [
+        ("text", text("a"), text("a"), text("b")),
+        ("file", file("a"), file("a"), file("b")),
+        ("group", group("a"), group("a"), group("b")),
+    ] {
+        let made = send(first.header("idempotency-key", key)).await.expect(201);
+        assert!(made.headers.get("idempotency-replayed").is_none(), "{key}");
+        let replayed = send(again.header("idempotency-key", key)).await.expect(201);
+        assert_eq!(replayed.headers["idempotency-replayed"], "true", "{key}");
+        assert_eq!(replayed.data(), made.data(), "{key}");
+        send(other.header("idempotency-key", key)).await.expect(409);
+    }
+    let documents = app.client.get(DOCUMENTS).await.expect(200);
+    assert_eq!(documents.data().as_array().unwrap().len(), 2);
+    // A failure leaves the key free.
+    let web = Web::local(|_| ok("text/plain", "words")).await;
+    for _ in 0..2 {
+        let body = json!({ "name": "n", "url": web.url("/") });
+        let refused = json(&format!("{DOCUMENTS}/url"), body).header("idempotency-key", "url");
+        send(refused).await.expect(400);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_agents_knowledge_must_be_there() {
     let app = TestApp::start().await;
     let one = document(&app, "one").await;

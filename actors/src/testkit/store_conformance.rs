@@ -70,6 +70,7 @@ macro_rules! store_conformance {
             a_group_keeps_its_documents_in_order
             known_ids_are_those_of_the_account
             what_is_held_is_not_deleted
+            a_deleted_agent_lets_go_of_what_it_held
             an_agent_takes_hold_only_of_what_is_there
             a_refused_delete_names_a_few_holders
             an_import_is_seen_by_no_reader_until_it_is_finished

@@ -7,7 +7,9 @@ use futures_util::future::join_all;
 use super::{Fixture, Scene, document, new_account, number};
 use crate::{
     id::AccountId,
-    ports::store::{CREATED, KeyTicket, NewContact, Reservation, StoreError},
+    ports::store::{
+        CREATED, DocumentKind, KeyTicket, KnowledgeFilter, NewContact, NewDocument, Reservation, StoreError,
+    },
 };
 
 const LEASE: Duration = Duration::from_secs(30);
@@ -61,6 +63,31 @@ pub async fn a_settled_key_answers_what_was_made(fixture: Fixture) {
         .await
         .unwrap();
     assert_eq!(scene.reserve("agent").await, replay(agent.id));
+    let ticket = scene.fresh("document").await;
+    let text = NewDocument {
+        kind: DocumentKind::Text,
+        name: "D".to_owned(),
+        url: None,
+        text: "words".to_owned(),
+    };
+    let made = store
+        .create_document(account, text.clone(), Some(&ticket))
+        .await
+        .unwrap();
+    assert_eq!(scene.reserve("document").await, replay(made.id));
+    let refused = store.create_document(account, text, Some(&ticket)).await;
+    assert_eq!(refused, Err(StoreError::Fenced));
+    let ticket = scene.fresh("group").await;
+    let group = store.create_group(account, "G".to_owned(), vec![made.id], Some(&ticket));
+    let group = group.await.unwrap();
+    assert_eq!(scene.reserve("group").await, replay(group.id));
+    let refused = store
+        .create_group(account, "H".to_owned(), Vec::new(), Some(&ticket))
+        .await;
+    assert_eq!(refused, Err(StoreError::Fenced));
+    let all = KnowledgeFilter::default();
+    assert_eq!(store.documents(account, all.clone(), 9).await.unwrap().len(), 1);
+    assert_eq!(store.groups(account, all, 9).await.unwrap().len(), 1);
     let ticket = scene.fresh("campaign").await;
     let import = store.begin_import(account, scene.new_campaign("C")).await.unwrap();
     let campaign = store.finish_import(import, Some(&ticket)).await.unwrap();

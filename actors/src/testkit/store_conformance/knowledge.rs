@@ -230,6 +230,24 @@ pub async fn what_is_held_is_not_deleted(Fixture { store, .. }: Fixture) {
     assert_eq!(store.delete_document(ada, two.id).await, Ok(Removal::Done));
 }
 
+pub async fn a_deleted_agent_lets_go_of_what_it_held(Fixture { store, .. }: Fixture) {
+    let (ada, _) = accounts(&*store).await;
+    let one = made(&*store, ada, "one").await;
+    let group = store.create_group(ada, "G".to_owned(), Vec::new(), None).await.unwrap();
+    let ids = [one.id.to_string(), group.id.to_string()];
+    let mut agents = Vec::new();
+    for name in ["Ann", "Bea"] {
+        agents.push(store.create_agent(ada, naming(name, &ids), None).await.unwrap().id);
+    }
+    store.delete_agent(ada, agents[0]).await.unwrap();
+    let by_bea = Removal::Held(vec![holder("agent", &agents[1], "Bea")]);
+    assert_eq!(store.delete_document(ada, one.id).await.as_ref(), Ok(&by_bea));
+    assert_eq!(store.delete_group(ada, group.id).await, Ok(by_bea));
+    store.delete_agent(ada, agents[1]).await.unwrap();
+    assert_eq!(store.delete_document(ada, one.id).await, Ok(Removal::Done));
+    assert_eq!(store.delete_group(ada, group.id).await, Ok(Removal::Done));
+}
+
 pub async fn an_agent_takes_hold_only_of_what_is_there(Fixture { store, .. }: Fixture) {
     let (ada, bob) = accounts(&*store).await;
     let (own, foreign) = (made(&*store, ada, "own").await, made(&*store, bob, "foreign").await);
