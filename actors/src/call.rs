@@ -14,3 +14,4 @@ mod writer;
 
 pub use actor::*;
 pub use message::*;
+pub use outcome::EndReason;

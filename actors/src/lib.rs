@@ -18,6 +18,7 @@ pub mod lines;
 pub mod node;
 pub mod phone_number;
 pub mod ports;
+pub mod single_calls;
 pub mod switchboard;
 pub mod template;
 #[cfg(feature = "testkit")]

@@ -1,4 +1,4 @@
-//! The root of the tree: starts Switchboard, Campaigns, Lines and Journal, and what they need.
+//! The root of the tree: starts Switchboard, Campaigns, SingleCalls, Lines and Journal, and what they need.
 
 mod actor;
 mod backoff;

@@ -1,4 +1,4 @@
-//! The door: takes commands from REST to the campaign supervisor, and callbacks and media sockets to their call.
+//! The door: takes commands from REST to the campaign supervisor, single calls to their dialer, and callbacks and media sockets to their call.
 //! Routing only; nothing lives below it.
 
 mod actor;

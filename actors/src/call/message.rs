@@ -40,6 +40,8 @@ pub struct CallPlan {
 pub enum CallMessage {
     /// End the call: before the answer it is cancelled, after it hung up.
     HangUp,
+    /// The same, and a call that was not sent is cancelled instead of queued again.
+    End,
     /// The carrier reports on the leg.
     Progress {
         /// Proof from the callback's address.

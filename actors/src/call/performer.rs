@@ -104,6 +104,7 @@ impl Performer {
     pub(super) async fn handle(&mut self, message: CallMessage) {
         match message {
             CallMessage::HangUp => self.apply(Event::HangUp).await,
+            CallMessage::End => self.apply(Event::End).await,
             CallMessage::Progress { proof, progress, reply } => {
                 let taken = self.progress(&proof, progress).await;
                 // The asker may have given up waiting.

@@ -132,6 +132,8 @@ pub struct State {
     replaced: Option<Speech>,
     next_speech: u64,
     voicemail: bool,
+    /// This very call is not wanted: where nothing was sent it is cancelled, not queued again.
+    unwanted: bool,
 }
 
 impl State {
@@ -151,6 +153,7 @@ impl State {
             replaced: None,
             next_speech: 0,
             voicemail: false,
+            unwanted: false,
         };
         (state, vec![Effect::AskPermit])
     }
@@ -172,6 +175,10 @@ impl State {
             Event::Reply(None) => self.reply_ended(now_ms, fx),
             Event::Timer(timer) => self.timer(timer, now_ms, fx),
             Event::HangUp => self.hang_up(fx),
+            Event::End => {
+                self.unwanted = true;
+                self.hang_up(fx);
+            }
         }
         (self, effects)
     }

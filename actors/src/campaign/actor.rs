@@ -14,7 +14,7 @@ use crate::{
     agent::Agent,
     campaigns::{CampaignCommand, CampaignsMessage, CommandError},
     id::{AttemptId, NodeId},
-    lines::LinesMessage,
+    lines::{Dialer, LinesMessage, Requester},
     node::{Backoff, Sibling, TaskGuard, contained},
     ports::{
         Ports,
@@ -170,9 +170,9 @@ impl CampaignState {
     /// Asks the line pool for the calls that live; until it answers nothing is dialed.
     fn attach(&mut self, me: &ActorRef<CampaignMessage>) {
         self.attached = false;
-        let campaign = self.row.id;
-        let requester = me.clone();
-        if self.lines.cast(LinesMessage::Attach { campaign, requester }).is_err() {
+        let dialer = Dialer::Campaign(self.row.id);
+        let requester = Requester::Campaign(me.clone());
+        if self.lines.cast(LinesMessage::Attach { dialer, requester }).is_err() {
             // The pool is being restarted and will say so; the timer is for the case that this was missed.
             self.wake(me, Duration::from_secs(1));
         }

@@ -9,7 +9,7 @@ use super::{CampaignMessage, CampaignState, Event, Intent, PlanContext, actor::O
 use crate::{
     agent,
     id::{AttemptId, CampaignId, NodeId},
-    lines::{HeldClaims, LinesMessage},
+    lines::{Dialer, HeldClaims, LinesMessage, Requester},
     node::contained,
     ports::store::{AgentRow, Outcome, Remaining, Store, StoreError, StoreResult},
 };
@@ -89,9 +89,9 @@ impl CampaignState {
         let now = Instant::now();
         let want = self.pacing.want(self.live.len(), now);
         let wish = LinesMessage::RequestLines {
-            campaign: self.row.id,
+            dialer: Dialer::Campaign(self.row.id),
             want,
-            requester: me.clone(),
+            requester: Requester::Campaign(me.clone()),
         };
         if self.lines.cast(wish).is_err() {
             self.wake(me, LOOK_AGAIN);
@@ -103,8 +103,8 @@ impl CampaignState {
 
     fn return_lines(&self, lines: usize) {
         if lines > 0 {
-            let campaign = self.row.id;
-            let _ = self.lines.cast(LinesMessage::ReturnLines { campaign, lines });
+            let dialer = Dialer::Campaign(self.row.id);
+            let _ = self.lines.cast(LinesMessage::ReturnLines { dialer, lines });
         }
     }
 
@@ -113,7 +113,9 @@ impl CampaignState {
         self.generation += 1;
         let unused = self.pacing.drop_grants();
         self.return_lines(unused);
-        let _ = self.lines.cast(LinesMessage::WithdrawWish(self.row.id));
+        let _ = self
+            .lines
+            .cast(LinesMessage::WithdrawWish(Dialer::Campaign(self.row.id)));
     }
 
     pub(super) fn lines_granted(&mut self, me: &ActorRef<CampaignMessage>, lines: usize) {

@@ -46,8 +46,8 @@ fn caller_id(agent: &Agent, carrier: &str) -> Option<PhoneNumber> {
     }
 }
 
-/// Values of the placeholders: the agent's own, over them the saved contact's further fields, over them the fields of
-/// the campaign's contact, over them the system's.
+/// Values of the placeholders: the agent's own, over them a single call's, over them the saved contact's further fields,
+/// over them the fields of the campaign's contact, over them the system's.
 fn variables(
     attempt: &ClaimedAttempt,
     caller_id: Option<&PhoneNumber>,
@@ -56,7 +56,10 @@ fn variables(
     let section = &context.agent.conversation_config.agent;
     let contact = &attempt.contact;
     let own = section.dynamic_variables.iter();
-    let free = own.chain(&attempt.saved_extra).chain(&contact.extra);
+    let free = own
+        .chain(&attempt.variables)
+        .chain(&attempt.saved_extra)
+        .chain(&contact.extra);
     let mut values: BTreeMap<String, String> = free.map(|(name, value)| (name.clone(), text(value))).collect();
     let mut set = |name: &str, value: String| values.insert(name.to_owned(), value);
     set("phoneNumber", contact.phone_number.to_string());

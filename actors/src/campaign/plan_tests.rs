@@ -16,9 +16,10 @@ fn attempt(extra: &Value) -> ClaimedAttempt {
             epoch: 1,
         },
         account: AccountId::new(),
-        campaign: CampaignId::new(),
+        campaign: Some(CampaignId::new()),
         agent: AgentId::new(),
         contact_index: 0,
+        variables: Default::default(),
         attempt_no: 1,
         tries: Default::default(),
         contact: CampaignContact {
@@ -85,6 +86,25 @@ fn the_saved_contacts_fields_stand_between_the_campaigns_and_the_agents() {
     assert_eq!(value("pets"), Some("2"));
     assert_eq!(value("name"), Some("Ada"));
     assert_eq!(value("phoneNumber"), Some("+15551234567"));
+}
+
+#[test]
+fn a_single_calls_values_stand_between_the_saved_contacts_and_the_agents() {
+    let context = context(json!({ "conversationConfig": { "agent": {
+        "dynamicVariables": { "city": "Pune", "plan": "basic", "shop": "Ada's" },
+    } } }));
+    let mut attempt = attempt(&json!({}));
+    attempt.saved_extra = json!({ "city": "Bonn" }).as_object().cloned().unwrap();
+    let given = json!({ "city": "Delhi", "plan": "gold", "vip": true, "name": "Eve", "system__timezone": "x" });
+    attempt.variables = given.as_object().cloned().unwrap();
+    let plan = plan(attempt, &context);
+    let value = |name: &str| plan.variables.get(name).map(String::as_str);
+    assert_eq!(value("city"), Some("Bonn"));
+    assert_eq!(value("plan"), Some("gold"));
+    assert_eq!(value("shop"), Some("Ada's"));
+    assert_eq!(value("vip"), Some("true"));
+    assert_eq!(value("name"), Some("Ada"));
+    assert_eq!(value("system__timezone"), Some("UTC"));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::{
         CampaignActor, CampaignArguments, CampaignMessage, CommandReply, Event, Intent, Wish, commit, unavailable,
     },
     id::{AccountId, CampaignId, NodeId},
-    lines::LinesMessage,
+    lines::{Dialer, LinesMessage},
     node::{Backoff, Restarts, Sibling, TaskGuard, undelivered},
     ports::{
         Ports,
@@ -241,7 +241,7 @@ impl CampaignsState {
             self.by_actor.remove(&child.actor.get_id());
             self.crashes.remove(&campaign);
             child.actor.stop(None);
-            let _ = self.with.lines.cast(LinesMessage::Withdraw(campaign));
+            let _ = self.with.lines.cast(LinesMessage::Withdraw(Dialer::Campaign(campaign)));
         }
     }
 
@@ -250,7 +250,7 @@ impl CampaignsState {
             return;
         };
         // Its grants flow back; its calls live on.
-        let _ = self.with.lines.cast(LinesMessage::Withdraw(campaign));
+        let _ = self.with.lines.cast(LinesMessage::Withdraw(Dialer::Campaign(campaign)));
         if !crashed || self.draining {
             return;
         }

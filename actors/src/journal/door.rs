@@ -53,12 +53,12 @@ impl Journal {
     }
 
     /// Keeps a fact. It is written in order, and also if the journal is not there now.
-    pub fn record(&self, attempt: AttemptId, campaign: CampaignId, fact: Fact) {
+    pub fn record(&self, attempt: AttemptId, campaign: impl Into<Option<CampaignId>>, fact: Fact) {
         self.backlog.with(|buffer| buffer.push((attempt, fact.clone())));
         // An error only says that nobody watches.
         let _ = self.live.send(LiveFact {
             attempt,
-            campaign,
+            campaign: campaign.into(),
             fact,
         });
         // A journal that is being started again looks into the backlog by itself.

@@ -24,8 +24,8 @@ pub enum JournalMessage {
 pub struct LiveFact {
     /// Its call.
     pub attempt: AttemptId,
-    /// The call's campaign.
-    pub campaign: CampaignId,
+    /// The call's campaign, if it belongs to one.
+    pub campaign: Option<CampaignId>,
     /// The fact.
     pub fact: Fact,
 }

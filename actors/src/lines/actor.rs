@@ -5,12 +5,11 @@ use std::{collections::HashMap, time::Duration};
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
 use tokio::time::Instant;
 
-use super::{CallRegistry, LinePool, LinesMessage, LinesSnapshot};
+use super::{CallRegistry, Dialer, LinePool, LinesMessage, LinesSnapshot, Requester};
 use crate::{
     audio_stream::StreamSettings,
     call::CallMessage,
-    campaign::CampaignMessage,
-    id::{AttemptId, CampaignId, NodeId},
+    id::{AttemptId, NodeId},
     journal::Journal,
     node::TaskGuard,
     ports::Ports,
@@ -44,9 +43,9 @@ pub struct LinesState {
     pub(super) ports: Ports,
     pub(super) journal: Journal,
     pub(super) registry: CallRegistry,
-    pub(super) pool: LinePool,
-    /// Where each campaign is told of its grants and its calls' ends.
-    pub(super) requesters: HashMap<CampaignId, ActorRef<CampaignMessage>>,
+    pub(super) pool: LinePool<Dialer>,
+    /// Where each dialer is told of its grants and its calls' ends.
+    pub(super) requesters: HashMap<Dialer, Requester>,
     /// The calls' actors; one that crashed is in the pool and no longer here.
     pub(super) calls: HashMap<AttemptId, ActorRef<CallMessage>>,
     pub(super) by_actor: HashMap<ActorId, AttemptId>,
@@ -65,8 +64,8 @@ impl Actor for LinesActor {
         arguments: LinesArguments,
     ) -> Result<LinesState, ActorProcessingErr> {
         let mut pool = LinePool::new(arguments.lines, arguments.calls_per_second);
-        for (attempt, campaign) in arguments.registry.all() {
-            pool.adopt(attempt, campaign);
+        for (attempt, dialer) in arguments.registry.all() {
+            pool.adopt(attempt, dialer);
             let crash = Some("line pool crashed".to_owned());
             me.cast(LinesMessage::ChildGone { attempt, crash })?;
         }
@@ -93,18 +92,18 @@ impl Actor for LinesActor {
     ) -> Result<(), ActorProcessingErr> {
         match message {
             LinesMessage::RequestLines {
-                campaign,
+                dialer,
                 want,
                 requester,
             } => {
-                state.requesters.insert(campaign, requester);
-                state.pool.wish(campaign, want);
+                state.requesters.insert(dialer, requester);
+                state.pool.wish(dialer, want);
             }
-            LinesMessage::ReturnLines { campaign, lines } => state.pool.give_back(campaign, lines),
-            LinesMessage::WithdrawWish(campaign) => state.pool.wish(campaign, 0),
-            LinesMessage::Withdraw(campaign) => {
-                state.pool.reclaim(campaign);
-                state.requesters.remove(&campaign);
+            LinesMessage::ReturnLines { dialer, lines } => state.pool.give_back(dialer, lines),
+            LinesMessage::WithdrawWish(dialer) => state.pool.wish(dialer, 0),
+            LinesMessage::Withdraw(dialer) => {
+                state.pool.reclaim(dialer);
+                state.requesters.remove(&dialer);
             }
             LinesMessage::Dial(plan) => state.dial(&me, *plan).await,
             LinesMessage::LegKnown { attempt, leg } => state.registry.leg_known(attempt, &leg),
@@ -123,8 +122,12 @@ impl Actor for LinesActor {
                 leg,
                 reply,
             } => state.forward(attempt, CallMessage::Media { proof, leg, reply }),
-            LinesMessage::Attach { campaign, requester } => state.attach(campaign, requester),
-            LinesMessage::HangUpCampaign(campaign) => state.hang_up(|c| c == campaign),
+            LinesMessage::Attach { dialer, requester } => state.attach(dialer, requester),
+            LinesMessage::HangUpCampaign(campaign) => state.hang_up(|dialer| dialer == Dialer::Campaign(campaign)),
+            LinesMessage::EndCall { attempt, reply } => {
+                let told = state.calls.get(&attempt).map(|call| call.cast(CallMessage::End));
+                let _ = reply.send(matches!(told, Some(Ok(()))));
+            }
             LinesMessage::ChildGone { attempt, crash } => state.child_gone(&me, attempt, crash),
             LinesMessage::Tick => state.timer = None,
             LinesMessage::Drain { grace_ms } => state.drain(&me, Duration::from_millis(grace_ms)),
@@ -164,13 +167,10 @@ impl LinesState {
         loop {
             let grants = self.pool.grant(Instant::now());
             let mut refused = false;
-            for (campaign, lines) in grants {
-                let told = self
-                    .requesters
-                    .get(&campaign)
-                    .is_some_and(|r| r.cast(CampaignMessage::LinesGranted(lines)).is_ok());
+            for (dialer, lines) in grants {
+                let told = self.requesters.get(&dialer).is_some_and(|r| r.granted(lines));
                 if !told {
-                    self.pool.reclaim(campaign);
+                    self.pool.reclaim(dialer);
                     refused = true;
                 }
             }
@@ -187,11 +187,10 @@ impl LinesState {
         }
     }
 
-    fn attach(&mut self, campaign: CampaignId, requester: ActorRef<CampaignMessage>) {
-        self.pool.reclaim(campaign);
-        let live = self.pool.calls_of(campaign);
-        let _ = requester.cast(CampaignMessage::Attached(live));
-        self.requesters.insert(campaign, requester);
+    fn attach(&mut self, dialer: Dialer, requester: Requester) {
+        self.pool.reclaim(dialer);
+        requester.attached(self.pool.calls_of(dialer));
+        self.requesters.insert(dialer, requester);
     }
 
     fn drain(&mut self, me: &ActorRef<LinesMessage>, grace: Duration) {

@@ -3,11 +3,10 @@
 use ractor::{Actor, ActorRef};
 use tokio::time::Instant;
 
-use super::{HeldClaims, LinesMessage, LinesState, LostCall, settle};
+use super::{Dialer, HeldClaims, LinesMessage, LinesState, LostCall, settle};
 use crate::{
     call::{CallActor, CallArguments, CallMessage, CallParents, CallPlan},
-    campaign::CampaignMessage,
-    id::{AttemptId, CampaignId},
+    id::AttemptId,
     node::undelivered,
     ports::store::Outcome,
     switchboard::DoorRefusal,
@@ -17,17 +16,17 @@ use crate::{
 pub const CALL_CRASHED: &str = "agent-error: call crashed";
 
 impl LinesState {
-    /// Starts a call on a line of its campaign. Without a line the claim goes back: nothing was dialed.
+    /// Starts a call on a line of its dialer. Without a line the claim goes back: nothing was dialed.
     pub(super) async fn dial(&mut self, me: &ActorRef<LinesMessage>, plan: CallPlan) {
         let attempt = plan.attempt.claim.attempt;
-        let campaign = plan.attempt.campaign;
-        if !self.pool.start(attempt, campaign, Instant::now()) {
+        let dialer = Dialer::from(plan.attempt.campaign);
+        if !self.pool.start(attempt, dialer, Instant::now()) {
             drop(HeldClaims::new(vec![plan.attempt], self.ports.store.clone()));
-            self.tell(campaign, attempt, None);
+            self.tell(dialer, attempt, None);
             return;
         }
         self.registry.insert(
-            campaign,
+            dialer,
             LostCall {
                 ended: plan.attempt.ended(),
                 to: plan.attempt.contact.phone_number.clone(),
@@ -71,14 +70,14 @@ impl LinesState {
     pub(super) fn ended(&mut self, attempt: AttemptId, outcome: Option<Outcome>) {
         self.calls.remove(&attempt);
         self.registry.remove(attempt);
-        if let Some(campaign) = self.pool.end(attempt) {
-            self.tell(campaign, attempt, outcome);
+        if let Some(dialer) = self.pool.end(attempt) {
+            self.tell(dialer, attempt, outcome);
         }
     }
 
-    fn tell(&self, campaign: CampaignId, attempt: AttemptId, outcome: Option<Outcome>) {
-        if let Some(requester) = self.requesters.get(&campaign) {
-            let _ = requester.cast(CampaignMessage::CallEnded { attempt, outcome });
+    fn tell(&self, dialer: Dialer, attempt: AttemptId, outcome: Option<Outcome>) {
+        if let Some(requester) = self.requesters.get(&dialer) {
+            requester.ended(attempt, outcome);
         }
     }
 
@@ -99,10 +98,10 @@ impl LinesState {
         });
     }
 
-    /// Asks the calls of some campaigns to end.
-    pub(super) fn hang_up(&self, of: impl Fn(CampaignId) -> bool) {
+    /// Asks the calls of some dialers to end.
+    pub(super) fn hang_up(&self, of: impl Fn(Dialer) -> bool) {
         for attempt in self.pool.calls() {
-            if self.pool.campaign_of(attempt).is_some_and(&of)
+            if self.pool.dialer_of(attempt).is_some_and(&of)
                 && let Some(call) = self.calls.get(&attempt)
             {
                 let _ = call.cast(CallMessage::HangUp);

@@ -12,32 +12,86 @@ use crate::{
         media_leg::MediaLeg,
         store::Outcome,
     },
+    single_calls::SingleCallsMessage,
     switchboard::DoorRefusal,
 };
 
+/// Who dials. Lines and dialing rate are shared among dialers in turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Dialer {
+    /// A campaign.
+    Campaign(CampaignId),
+    /// The calls that belong to no campaign, all together.
+    SingleCalls,
+}
+
+impl From<Option<CampaignId>> for Dialer {
+    fn from(campaign: Option<CampaignId>) -> Self {
+        campaign.map_or(Self::SingleCalls, Self::Campaign)
+    }
+}
+
+/// Where a dialer is told of its grants and its calls' ends.
+#[derive(Clone)]
+pub enum Requester {
+    /// A campaign's actor.
+    Campaign(ActorRef<CampaignMessage>),
+    /// The actor of single calls.
+    SingleCalls(ActorRef<SingleCallsMessage>),
+}
+
+impl Requester {
+    /// Tells of granted lines; false when nobody is there to take them.
+    pub(super) fn granted(&self, lines: usize) -> bool {
+        match self {
+            Self::Campaign(actor) => actor.cast(CampaignMessage::LinesGranted(lines)).is_ok(),
+            Self::SingleCalls(actor) => actor.cast(SingleCallsMessage::LinesGranted(lines)).is_ok(),
+        }
+    }
+
+    /// Tells of a call's end. One that is gone looks at the store when it comes back.
+    pub(super) fn ended(&self, attempt: AttemptId, outcome: Option<Outcome>) {
+        let _ = match self {
+            Self::Campaign(actor) => actor.cast(CampaignMessage::CallEnded { attempt, outcome }).is_ok(),
+            Self::SingleCalls(actor) => actor.cast(SingleCallsMessage::CallEnded).is_ok(),
+        };
+    }
+
+    /// Tells which of its calls live.
+    pub(super) fn attached(&self, live: Vec<AttemptId>) {
+        match self {
+            Self::Campaign(actor) => {
+                let _ = actor.cast(CampaignMessage::Attached(live));
+            }
+            // They keep no list of their calls.
+            Self::SingleCalls(_) => {}
+        }
+    }
+}
+
 /// Messages to the line pool.
 pub enum LinesMessage {
-    /// A campaign wants lines. It is granted what is free now, at the dialing rate; the rest of the wish waits and is
-    /// granted later. A new wish replaces the campaign's old one; zero withdraws it.
+    /// A dialer wants lines. It is granted what is free now, at the dialing rate; the rest of the wish waits and is
+    /// granted later. A new wish replaces the dialer's old one; zero withdraws it.
     RequestLines {
         /// Who.
-        campaign: CampaignId,
+        dialer: Dialer,
         /// How many.
         want: usize,
         /// Where grants go.
-        requester: ActorRef<CampaignMessage>,
+        requester: Requester,
     },
-    /// Lines granted but not needed. They name their campaign, so that a grant is never given back twice.
+    /// Lines granted but not needed. They name their dialer, so that a grant is never given back twice.
     ReturnLines {
         /// Who had them.
-        campaign: CampaignId,
+        dialer: Dialer,
         /// How many.
         lines: usize,
     },
-    /// A campaign wants no more lines for now. Grants on their way it gives back itself.
-    WithdrawWish(CampaignId),
-    /// A campaign's actor is gone: its wish and its unused grants are taken back.
-    Withdraw(CampaignId),
+    /// A dialer wants no more lines for now. Grants on their way it gives back itself.
+    WithdrawWish(Dialer),
+    /// A dialer's actor is gone: its wish and its unused grants are taken back.
+    Withdraw(Dialer),
     /// Place a call on a granted line.
     Dial(Box<CallPlan>),
     /// The carrier gave a call's leg an id, told by the call: it is hung up if the call dies.
@@ -76,15 +130,22 @@ pub enum LinesMessage {
         /// Whether the call took it.
         reply: RpcReplyPort<Result<(), DoorRefusal>>,
     },
-    /// A restarted campaign asks for its live calls, answered by `Attached`; their ends go to it from now on.
+    /// A restarted dialer asks for its live calls, answered by `Attached`; their ends go to it from now on.
     Attach {
         /// Which.
-        campaign: CampaignId,
+        dialer: Dialer,
         /// Its new actor.
-        requester: ActorRef<CampaignMessage>,
+        requester: Requester,
     },
     /// Hang up every call of a campaign.
     HangUpCampaign(CampaignId),
+    /// End one call for good: hung up if it was answered, else cancelled and not queued again.
+    EndCall {
+        /// Which.
+        attempt: AttemptId,
+        /// Whether it lives here; what it makes of it is told by its row.
+        reply: RpcReplyPort<bool>,
+    },
     /// A call actor is gone (sent to itself from a supervision event).
     ChildGone {
         /// Which.

@@ -5,24 +5,21 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use super::LostCall;
-use crate::{
-    id::{AttemptId, CampaignId},
-    ports::carrier::CarrierCallId,
-};
+use super::{Dialer, LostCall};
+use crate::{id::AttemptId, ports::carrier::CarrierCallId};
 
 /// The live calls of a node, each as it would have to be settled. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub struct CallRegistry(Arc<Mutex<HashMap<AttemptId, (CampaignId, LostCall)>>>);
+pub struct CallRegistry(Arc<Mutex<HashMap<AttemptId, (Dialer, LostCall)>>>);
 
 impl CallRegistry {
-    fn with<T>(&self, work: impl FnOnce(&mut HashMap<AttemptId, (CampaignId, LostCall)>) -> T) -> T {
+    fn with<T>(&self, work: impl FnOnce(&mut HashMap<AttemptId, (Dialer, LostCall)>) -> T) -> T {
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// A call begins.
-    pub fn insert(&self, campaign: CampaignId, call: LostCall) {
-        self.with(|calls| calls.insert(call.ended.claim.attempt, (campaign, call)));
+    pub fn insert(&self, dialer: Dialer, call: LostCall) {
+        self.with(|calls| calls.insert(call.claim.attempt, (dialer, call)));
     }
 
     /// Its leg got an id.
@@ -44,13 +41,8 @@ impl CallRegistry {
         self.with(|calls| calls.get(&attempt).map(|(_, call)| call.clone()))
     }
 
-    /// All of them with their campaigns.
-    pub fn all(&self) -> Vec<(AttemptId, CampaignId)> {
-        self.with(|calls| {
-            calls
-                .iter()
-                .map(|(attempt, (campaign, _))| (*attempt, *campaign))
-                .collect()
-        })
+    /// All of them with their dialers.
+    pub fn all(&self) -> Vec<(AttemptId, Dialer)> {
+        self.with(|calls| calls.iter().map(|(attempt, (dialer, _))| (*attempt, *dialer)).collect())
     }
 }

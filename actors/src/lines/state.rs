@@ -1,7 +1,7 @@
 //! The accounting of lines: who holds a grant, who waits for one, and which calls live. Free of I/O.
 //!
-//! A line is free, granted to a campaign, or held by a live call. Grants are bound to their campaign, so that those
-//! of a campaign that died flow back.
+//! A line is free, granted to a dialer (a campaign, or the single calls), or held by a live call. Grants are bound to
+//! their dialer, so that those of a campaign that died flow back.
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
@@ -10,7 +10,7 @@ use std::{
 
 use tokio::time::Instant;
 
-use crate::id::{AttemptId, CampaignId};
+use crate::id::AttemptId;
 
 /// How much longer than a second the carrier's second is taken to be. A call asks for its permit and then opens a
 /// connection, so the requests of two seconds can come closer at the carrier's door than they left here.
@@ -59,19 +59,19 @@ impl Rate {
     }
 }
 
-/// The lines of a node.
+/// The lines of a node, shared among dialers that are told apart by a `D`.
 #[derive(Debug, Clone)]
-pub struct LinePool {
+pub struct LinePool<D> {
     lines: usize,
     rate: Option<Rate>,
-    granted: BTreeMap<CampaignId, usize>,
-    /// Campaigns in the order of their turn; the next to be served is in front.
-    wishes: VecDeque<(CampaignId, usize)>,
-    live: HashMap<AttemptId, CampaignId>,
+    granted: BTreeMap<D, usize>,
+    /// Dialers in the order of their turn; the next to be served is in front.
+    wishes: VecDeque<(D, usize)>,
+    live: HashMap<AttemptId, D>,
     draining: bool,
 }
 
-impl LinePool {
+impl<D: Copy + Ord> LinePool<D> {
     /// All lines free; at most `calls_per_second` starts in a second, 0 for no limit.
     pub fn new(lines: usize, calls_per_second: f64) -> Self {
         Self {
@@ -110,29 +110,29 @@ impl LinePool {
         self.draining
     }
 
-    /// Replaces a campaign's wish; a campaign that waits already keeps its turn.
-    pub fn wish(&mut self, campaign: CampaignId, want: usize) {
+    /// Replaces a dialer's wish; a dialer that waits already keeps its turn.
+    pub fn wish(&mut self, dialer: D, want: usize) {
         if want == 0 || self.draining {
-            self.wishes.retain(|(c, _)| *c != campaign);
-        } else if let Some(wish) = self.wishes.iter_mut().find(|(c, _)| *c == campaign) {
+            self.wishes.retain(|(c, _)| *c != dialer);
+        } else if let Some(wish) = self.wishes.iter_mut().find(|(c, _)| *c == dialer) {
             wish.1 = want;
         } else {
-            self.wishes.push_back((campaign, want));
+            self.wishes.push_back((dialer, want));
         }
     }
 
-    /// Takes the campaign's wish and its unused grants back.
-    pub fn reclaim(&mut self, campaign: CampaignId) {
-        self.wish(campaign, 0);
-        self.granted.remove(&campaign);
+    /// Takes the dialer's wish and its unused grants back.
+    pub fn reclaim(&mut self, dialer: D) {
+        self.wish(dialer, 0);
+        self.granted.remove(&dialer);
     }
 
-    /// Grants that are not needed; more than the campaign holds are not counted.
-    pub fn give_back(&mut self, campaign: CampaignId, lines: usize) {
-        if let Some(held) = self.granted.get_mut(&campaign) {
+    /// Grants that are not needed; more than the dialer holds are not counted.
+    pub fn give_back(&mut self, dialer: D, lines: usize) {
+        if let Some(held) = self.granted.get_mut(&dialer) {
             *held = held.saturating_sub(lines);
             if *held == 0 {
-                self.granted.remove(&campaign);
+                self.granted.remove(&dialer);
             }
         }
     }
@@ -150,19 +150,19 @@ impl LinePool {
         }
     }
 
-    /// Grants what may be granted now, one line to each campaign in turn.
-    pub fn grant(&mut self, now: Instant) -> BTreeMap<CampaignId, usize> {
+    /// Grants what may be granted now, one line to each dialer in turn.
+    pub fn grant(&mut self, now: Instant) -> BTreeMap<D, usize> {
         let mut grants = BTreeMap::new();
         let mut allowance = if self.draining { 0 } else { self.allowance(now) };
         while allowance > 0 {
-            let Some((campaign, want)) = self.wishes.pop_front() else {
+            let Some((dialer, want)) = self.wishes.pop_front() else {
                 break;
             };
             allowance -= 1;
-            *grants.entry(campaign).or_insert(0) += 1;
-            *self.granted.entry(campaign).or_insert(0) += 1;
+            *grants.entry(dialer).or_insert(0) += 1;
+            *self.granted.entry(dialer).or_insert(0) += 1;
             if want > 1 {
-                self.wishes.push_back((campaign, want - 1));
+                self.wishes.push_back((dialer, want - 1));
             }
         }
         grants
@@ -177,19 +177,19 @@ impl LinePool {
             .flatten()
     }
 
-    /// A call begins on a line granted to its campaign, or, when the grant was reclaimed meanwhile, on a free one.
+    /// A call begins on a line granted to its dialer, or, when the grant was reclaimed meanwhile, on a free one.
     /// False when there is none, when the rate forbids it, when nothing is dialed any more, or when the call lives
     /// already.
-    pub fn start(&mut self, attempt: AttemptId, campaign: CampaignId, now: Instant) -> bool {
+    pub fn start(&mut self, attempt: AttemptId, dialer: D, now: Instant) -> bool {
         if self.draining || self.live.contains_key(&attempt) {
             return false;
         }
-        if self.granted.contains_key(&campaign) {
-            self.give_back(campaign, 1);
+        if self.granted.contains_key(&dialer) {
+            self.give_back(dialer, 1);
         } else if self.allowance(now) == 0 {
             return false;
         }
-        self.live.insert(attempt, campaign);
+        self.live.insert(attempt, dialer);
         if let Some(rate) = &mut self.rate {
             rate.starts.push_back(now);
         }
@@ -197,8 +197,8 @@ impl LinePool {
     }
 
     /// A call that lives already, whatever the lines: it was found, not started.
-    pub fn adopt(&mut self, attempt: AttemptId, campaign: CampaignId) {
-        self.live.insert(attempt, campaign);
+    pub fn adopt(&mut self, attempt: AttemptId, dialer: D) {
+        self.live.insert(attempt, dialer);
     }
 
     /// The live calls.
@@ -206,19 +206,19 @@ impl LinePool {
         self.live.keys().copied().collect()
     }
 
-    /// The live calls of one campaign.
-    pub fn calls_of(&self, campaign: CampaignId) -> Vec<AttemptId> {
-        let of = |(attempt, c): (&AttemptId, &CampaignId)| (*c == campaign).then_some(*attempt);
+    /// The live calls of one dialer.
+    pub fn calls_of(&self, dialer: D) -> Vec<AttemptId> {
+        let of = |(attempt, c): (&AttemptId, &D)| (*c == dialer).then_some(*attempt);
         self.live.iter().filter_map(of).collect()
     }
 
-    /// A live call's campaign.
-    pub fn campaign_of(&self, attempt: AttemptId) -> Option<CampaignId> {
+    /// A live call's dialer.
+    pub fn dialer_of(&self, attempt: AttemptId) -> Option<D> {
         self.live.get(&attempt).copied()
     }
 
-    /// A call is over; its campaign, the first time it is said.
-    pub fn end(&mut self, attempt: AttemptId) -> Option<CampaignId> {
+    /// A call is over; its dialer, the first time it is said.
+    pub fn end(&mut self, attempt: AttemptId) -> Option<D> {
         self.live.remove(&attempt)
     }
 }

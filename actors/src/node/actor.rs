@@ -1,4 +1,4 @@
-//! The root: supervises the four and restarts each that crashes, with growing waits. A new one takes over the
+//! The root: supervises the five and restarts each that crashes, with growing waits. A new one takes over the
 //! address of the old one.
 
 use std::{collections::HashMap, time::Duration};
@@ -12,6 +12,7 @@ use crate::{
     journal::{Backlog, Journal, JournalActor, JournalArguments, JournalMessage},
     lines::{CallRegistry, LinesActor, LinesArguments, LinesMessage},
     ports::Ports,
+    single_calls::{SingleCallsActor, SingleCallsArguments, SingleCallsMessage},
     switchboard::{SwitchboardActor, SwitchboardArguments, SwitchboardMessage},
 };
 
@@ -22,6 +23,8 @@ pub enum Part {
     Switchboard,
     /// The campaign supervisor.
     Campaigns,
+    /// The dialer of single calls.
+    SingleCalls,
     /// The line pool.
     Lines,
     /// The writer of facts.
@@ -45,13 +48,15 @@ pub enum NodeMessage {
     },
 }
 
-/// Addresses of the four.
+/// Addresses of the five.
 #[derive(Clone, Default)]
 pub struct Siblings {
     /// The door.
     pub switchboard: Sibling<SwitchboardMessage>,
     /// The campaign supervisor.
     pub campaigns: Sibling<CampaignsMessage>,
+    /// The dialer of single calls.
+    pub single_calls: Sibling<SingleCallsMessage>,
     /// The line pool.
     pub lines: Sibling<LinesMessage>,
     /// The writer of facts.
@@ -104,7 +109,13 @@ impl Actor for NodeActor {
             draining: None,
             tasks: Vec::new(),
         };
-        for part in [Part::Journal, Part::Lines, Part::Campaigns, Part::Switchboard] {
+        for part in [
+            Part::Journal,
+            Part::Lines,
+            Part::Campaigns,
+            Part::SingleCalls,
+            Part::Switchboard,
+        ] {
             state.start(&me, part).await?;
         }
         let (ports, node) = (state.with.ports.clone(), state.with.settings.node);
@@ -173,6 +184,7 @@ impl NodeState {
     fn dial_no_more(&self) {
         let _ = self.with.siblings.switchboard.cast(SwitchboardMessage::Drain);
         let _ = self.with.siblings.campaigns.cast(CampaignsMessage::Drain);
+        let _ = self.with.siblings.single_calls.cast(SingleCallsMessage::Drain);
     }
 
     async fn start(&mut self, me: &ActorRef<NodeMessage>, part: Part) -> Result<(), SpawnErr> {
@@ -182,6 +194,7 @@ impl NodeState {
             Part::Switchboard => {
                 let arguments = SwitchboardArguments {
                     campaigns: to.campaigns.clone(),
+                    single_calls: to.single_calls.clone(),
                     lines: to.lines.clone(),
                     draining: self.draining.is_some() || self.fenced,
                 };
@@ -198,6 +211,17 @@ impl NodeState {
                 };
                 let (actor, _) = Actor::spawn_linked(None, CampaignsActor, arguments, cell).await?;
                 to.campaigns.set(actor.clone());
+                actor.get_id()
+            }
+            Part::SingleCalls => {
+                let arguments = SingleCallsArguments {
+                    node: with.settings.node,
+                    ports: with.ports.clone(),
+                    lines: to.lines.clone(),
+                    ring_timeout: with.settings.ring_timeout,
+                };
+                let (actor, _) = Actor::spawn_linked(None, SingleCallsActor, arguments, cell).await?;
+                to.single_calls.set(actor.clone());
                 actor.get_id()
             }
             Part::Lines => {
@@ -236,15 +260,22 @@ impl NodeState {
             (Part::Campaigns, None) if self.registered && !self.fenced => {
                 let _ = to.campaigns.cast(CampaignsMessage::Resume);
             }
-            (Part::Campaigns, None) => {}
+            (Part::SingleCalls, None) if self.registered && !self.fenced => {
+                let _ = to.single_calls.cast(SingleCallsMessage::Resume);
+            }
+            (Part::Campaigns | Part::SingleCalls, None) => {}
             (Part::Campaigns, Some(_)) => {
                 let _ = to.campaigns.cast(CampaignsMessage::Drain);
+            }
+            (Part::SingleCalls, Some(_)) => {
+                let _ = to.single_calls.cast(SingleCallsMessage::Drain);
             }
             (Part::Lines, draining) => {
                 if let Some(grace_ms) = draining {
                     let _ = to.lines.cast(LinesMessage::Drain { grace_ms });
                 }
                 let _ = to.campaigns.cast(CampaignsMessage::LinesRestarted);
+                let _ = to.single_calls.cast(SingleCallsMessage::LinesRestarted);
             }
         }
     }
@@ -269,6 +300,7 @@ impl NodeState {
         self.tasks.push(TaskGuard::spawn(boot::take_over(ports, node)));
         if self.draining.is_none() {
             let _ = self.with.siblings.campaigns.cast(CampaignsMessage::Resume);
+            let _ = self.with.siblings.single_calls.cast(SingleCallsMessage::Resume);
         }
     }
 }

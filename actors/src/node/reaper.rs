@@ -51,7 +51,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        lines::LostCall,
+        lines::{Dialer, LostCall},
         ports::store::AttemptState,
         testkit::{
             fake_ports::FakePorts,
@@ -85,7 +85,7 @@ mod tests {
             since: clock.now(),
             error: String::new(),
         };
-        calls.insert(campaign, call);
+        calls.insert(Dialer::Campaign(campaign), call);
         assert_eq!(reap_once(&ports, scene.node, &calls).await, Ok(0));
         clock.advance(Duration::from_secs(60));
         assert_eq!(reap_once(&ports, scene.node, &calls).await, Ok(1));

@@ -4,7 +4,7 @@
 //! The store has its own clock; callers never pass the present time.
 
 mod attempts;
-mod campaign_reads;
+mod calls;
 mod campaigns;
 mod directory;
 mod erasure;
@@ -13,7 +13,7 @@ mod knowledge;
 mod records;
 
 pub use attempts::*;
-pub use campaign_reads::*;
+pub use calls::*;
 pub use campaigns::*;
 pub use directory::*;
 pub use erasure::*;
@@ -48,26 +48,6 @@ pub enum StoreError {
 pub type StoreResult<T> = Result<T, StoreError>;
 
 /// The whole store.
-pub trait Store:
-    DirectoryStore
-    + ErasureStore
-    + IdempotencyStore
-    + KnowledgeStore
-    + CampaignStore
-    + CampaignReadStore
-    + AttemptStore
-    + RecordStore
-{
-}
+pub trait Store: DirectoryStore + CampaignStore + AttemptStore + CallStore + RecordStore {}
 
-impl<T> Store for T where
-    T: DirectoryStore
-        + ErasureStore
-        + IdempotencyStore
-        + KnowledgeStore
-        + CampaignStore
-        + CampaignReadStore
-        + AttemptStore
-        + RecordStore
-{
-}
+impl<T: DirectoryStore + CampaignStore + AttemptStore + CallStore + RecordStore> Store for T {}

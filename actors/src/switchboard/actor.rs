@@ -9,6 +9,7 @@ use crate::{
     campaigns::{CampaignsMessage, CommandError},
     lines::{LinesMessage, LinesSnapshot},
     node::{NodeSnapshot, Sibling},
+    single_calls::{PlaceError, SingleCallsMessage},
 };
 
 /// How long a figure is waited for.
@@ -19,6 +20,8 @@ pub(crate) const INSPECTION: Duration = Duration::from_secs(1);
 pub struct SwitchboardArguments {
     /// Where commands go.
     pub campaigns: Sibling<CampaignsMessage>,
+    /// Where calls without a campaign go.
+    pub single_calls: Sibling<SingleCallsMessage>,
     /// Where callbacks and media go.
     pub lines: Sibling<LinesMessage>,
     /// No new work is taken.
@@ -62,6 +65,16 @@ impl Actor for SwitchboardActor {
                 command,
                 reply,
             }),
+            SwitchboardMessage::PlaceCall { reply, .. } if to.draining => {
+                let _ = reply.send(Err(PlaceError::Refused("the service is shutting down")));
+            }
+            SwitchboardMessage::PlaceCall { account, new, reply } => {
+                to.place(SingleCallsMessage::Place { account, new, reply });
+            }
+            SwitchboardMessage::EndCall { attempt, reply } => {
+                // One that finds nobody drops its reply, which reads as no answer.
+                let _ = to.lines.cast(LinesMessage::EndCall { attempt, reply });
+            }
             SwitchboardMessage::Progress {
                 attempt,
                 proof,
@@ -87,6 +100,7 @@ impl Actor for SwitchboardActor {
             SwitchboardMessage::Drain => {
                 to.draining = true;
                 let _ = to.campaigns.cast(CampaignsMessage::Drain);
+                let _ = to.single_calls.cast(SingleCallsMessage::Drain);
             }
             SwitchboardMessage::Inspect(reply) => {
                 tokio::spawn(inspect(to.clone(), reply));
@@ -100,6 +114,12 @@ impl SwitchboardArguments {
     fn command(&self, message: CampaignsMessage) {
         if let Err(Some(CampaignsMessage::Command { reply, .. })) = self.campaigns.cast(message) {
             let _ = reply.send(Err(CommandError::Unavailable("the dialer is being restarted".into())));
+        }
+    }
+
+    fn place(&self, message: SingleCallsMessage) {
+        if let Err(Some(SingleCallsMessage::Place { reply, .. })) = self.single_calls.cast(message) {
+            let _ = reply.send(Err(PlaceError::Refused("the dialer is being restarted")));
         }
     }
 

@@ -6,7 +6,12 @@ use crate::{
     campaigns::{CampaignCommand, CommandError},
     id::{AccountId, AttemptId, CampaignId},
     node::NodeSnapshot,
-    ports::{carrier::CallProgress, media_leg::MediaLeg, store::CampaignRow},
+    ports::{
+        carrier::CallProgress,
+        media_leg::MediaLeg,
+        store::{CampaignRow, NewCall},
+    },
+    single_calls::PlaceReply,
 };
 
 /// Why a callback or a media socket was not taken.
@@ -35,6 +40,22 @@ pub enum SwitchboardMessage {
         command: CampaignCommand,
         /// The campaign as it is afterwards.
         reply: RpcReplyPort<Result<CampaignRow, CommandError>>,
+    },
+    /// Queue a call that belongs to no campaign; answered after its commit.
+    PlaceCall {
+        /// Owner.
+        account: AccountId,
+        /// The call.
+        new: Box<NewCall>,
+        /// What became of it.
+        reply: PlaceReply,
+    },
+    /// End a call for good that the caller has seen to be the account's own.
+    EndCall {
+        /// Which.
+        attempt: AttemptId,
+        /// Whether it lives on this node. Its row tells how it ended.
+        reply: RpcReplyPort<bool>,
     },
     /// A carrier reports on a leg.
     Progress {

@@ -1,7 +1,7 @@
 //! The whole store in memory, behind one lock: no I/O and no other thread, so that it works under a paused clock.
 
 mod attempts;
-mod campaign_reads;
+mod calls;
 mod campaigns;
 mod contacts;
 mod directory;

@@ -8,7 +8,7 @@
 )]
 
 mod attempts;
-mod campaign_reads;
+mod calls;
 mod campaigns;
 mod concurrency;
 mod directory;
@@ -22,7 +22,7 @@ mod records;
 mod returns;
 
 pub use attempts::*;
-pub use campaign_reads::*;
+pub use calls::*;
 pub use campaigns::*;
 pub use concurrency::*;
 pub use directory::*;
@@ -115,6 +115,15 @@ macro_rules! store_conformance {
             the_dial_token_lasts_as_long_as_the_call
             a_new_node_declares_earlier_ones_dead
             orphans_go_to_the_new_node
+            a_single_call_is_queued_and_goes_its_way
+            a_single_call_brings_the_saved_contacts_fields
+            a_single_call_is_not_queued_for_do_not_call_or_an_unknown_agent
+            a_single_call_given_back_waits_again
+            the_permit_checks_a_single_call
+            the_longest_waiting_single_calls_are_claimed_first
+            a_single_call_that_waited_too_long_fails
+            what_waits_can_be_cancelled
+            a_dead_nodes_single_calls_are_taken_up
             turns_are_written_once_and_read_in_order
             a_conversation_follows_its_attempt
             conversations_are_filtered

@@ -345,7 +345,7 @@ impl TestCall {
     }
 
     pub async fn remaining(&self) -> Remaining {
-        self.store.remaining(self.plan.attempt.campaign).await.unwrap()
+        self.store.remaining(self.plan.attempt.campaign.unwrap()).await.unwrap()
     }
 
     /// Whether the store refuses to dial this number for this account again.

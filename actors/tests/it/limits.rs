@@ -6,7 +6,7 @@ use actors::{
     campaign::{CampaignActor, CampaignArguments, CampaignMessage},
     campaigns::CampaignCommand,
     id::NodeId,
-    lines::{LinesMessage, LinesSnapshot},
+    lines::{Dialer, LinesMessage, LinesSnapshot},
     node::{NodeHandle, NodeSettings},
     ports::store::{AttemptStore, CampaignStatus},
 };
@@ -188,5 +188,5 @@ async fn lines_granted_to_a_campaign_that_does_not_dial_are_given_back() {
     draft.cast(CampaignMessage::Attached(Vec::new())).unwrap();
     draft.cast(CampaignMessage::LinesGranted(3)).unwrap();
     let back = told.recv().await;
-    assert!(matches!(back, Some(LinesMessage::ReturnLines { campaign: c, lines: 3 }) if c == campaign));
+    assert!(matches!(back, Some(LinesMessage::ReturnLines { dialer: Dialer::Campaign(c), lines: 3 }) if c == campaign));
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio::time::Instant;
 
 use super::Performer;
@@ -50,7 +50,7 @@ impl Performer {
             ring_timeout: plan.ring_timeout,
             status_token: token.proof(Purpose::Status),
             media_token: token.proof(Purpose::Media),
-            hints: hints(&plan.attempt.contact.extra),
+            hints: hints(plan.attempt.contact.extra.iter().chain(&plan.attempt.variables)),
         };
         self.dialing_at = self.arguments.ports.clock.now();
         let carrier = self.arguments.ports.carrier.clone();
@@ -90,10 +90,9 @@ impl Performer {
     }
 }
 
-/// A contact's fields as text, for carriers that read them.
-fn hints(fields: &Map<String, Value>) -> BTreeMap<String, String> {
+/// A contact's fields, or a single call's variables, as text, for carriers that read them.
+fn hints<'a>(fields: impl Iterator<Item = (&'a String, &'a Value)>) -> BTreeMap<String, String> {
     fields
-        .iter()
         .map(|(name, value)| {
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             (name.clone(), text)

@@ -45,6 +45,12 @@ impl State {
     }
 
     pub(super) fn finish_with(&mut self, ending: Ending, fx: &mut Vec<Effect>) {
+        let ending = match ending {
+            Ending::NotSent { .. } if self.unwanted => {
+                Ending::Outcome(EndReason::Cancelled.outcome(false, Default::default()))
+            }
+            other => other,
+        };
         if self.phase != Phase::Ended {
             self.phase = Phase::Ended;
             fx.push(Effect::Finish(ending));

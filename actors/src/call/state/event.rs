@@ -49,8 +49,10 @@ pub enum Event {
     Reply(Option<Result<ReplyEvent, LanguageError>>),
     /// A timer fired.
     Timer(CallTimer),
-    /// We are to end the call.
+    /// We are to end the call; one that was not sent may be placed later.
     HangUp,
+    /// We are to end the call for good.
+    End,
 }
 
 /// Something to do.

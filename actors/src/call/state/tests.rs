@@ -193,6 +193,20 @@ fn a_hang_up_while_the_permit_is_out_sends_nothing() {
 }
 
 #[test]
+fn a_call_ended_for_good_is_cancelled_where_it_would_be_queued_again() {
+    let cancelled = Effect::Finish(Ending::Outcome(EndReason::Cancelled.outcome(false, Default::default())));
+    for answer in [PermitAnswer::Granted, PermitAnswer::Late, PermitAnswer::Unanswered] {
+        let state = at(CallPhase::Scheduled).apply(Event::End, 0).0;
+        let (_, effects) = state.apply(Event::Permitted(answer), 10);
+        assert_eq!(effects, [cancelled.clone()], "{answer:?}");
+    }
+    let state = at(CallPhase::Dialing).apply(Event::End, 0).0;
+    let busy = DialError::Busy { retry_after: None };
+    let (_, effects) = state.apply(Event::Dialed(Err(busy)), 10);
+    assert_eq!(effects, [cancelled]);
+}
+
+#[test]
 fn a_leg_that_becomes_known_after_the_end_is_hung_up() {
     let cause = CallProgress::Ended(EndCause::Busy);
     let state = at(CallPhase::Dialing).apply(Event::Progress(cause), 5).0;

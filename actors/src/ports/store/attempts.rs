@@ -140,15 +140,15 @@ impl AttemptState {
 pub struct ClaimedAttempt {
     /// The proof.
     pub claim: Claim,
-    /// Owner of the campaign.
+    /// Owner of the call.
     pub account: AccountId,
-    /// The campaign.
-    pub campaign: CampaignId,
+    /// The campaign; none for a single call.
+    pub campaign: Option<CampaignId>,
     /// Who dials.
     pub agent: AgentId,
-    /// Index of the contact in the campaign.
+    /// Index of the contact in the campaign; 0 for a single call.
     pub contact_index: i64,
-    /// Counts from 1 per contact.
+    /// Counts from 1 per contact, or per single call.
     pub attempt_no: i64,
     /// Where it stands among the contact's attempts.
     pub tries: Tries,
@@ -156,6 +156,8 @@ pub struct ClaimedAttempt {
     pub contact: CampaignContact,
     /// The further fields of the account's saved contact with this number, as they are now; empty if there is none.
     pub saved_extra: Map<String, Value>,
+    /// Values of placeholders that were given for this single call; empty in a campaign.
+    pub variables: Map<String, Value>,
 }
 
 /// What the permit needs to know beside the claim.
@@ -263,12 +265,8 @@ pub struct Remaining {
 pub struct Orphan {
     /// The proof, with this process as its owner.
     pub claim: Claim,
-    /// Owner of the campaign.
-    pub account: AccountId,
-    /// Its campaign.
-    pub campaign: CampaignId,
-    /// Where it stands among the contact's attempts.
-    pub tries: Tries,
+    /// Its campaign; none for a single call.
+    pub campaign: Option<CampaignId>,
     /// `Dialing`, `Dialed`, `Answered` or `Unknown`; claimed ones were queued again.
     pub state: AttemptState,
     /// Who was called.
@@ -300,8 +298,8 @@ pub trait AttemptStore: Send + Sync {
     /// order (their first attempt's row is made here). Empty when the campaign does not run.
     async fn claim(&self, node: NodeId, campaign: CampaignId, limit: i64) -> StoreResult<Vec<ClaimedAttempt>>;
 
-    /// Gives claims back unsent: gone if it was the contact's first attempt, else queued again with epoch + 1, or
-    /// `cancelled` if the campaign was stopped meanwhile.
+    /// Gives claims back unsent: gone if it was the contact's first attempt, else queued again with epoch + 1 (single
+    /// calls always), or `cancelled` if the campaign was stopped meanwhile.
     async fn release(&self, claims: &[Claim]) -> StoreResult<()>;
 
     /// The oldest of this node's claims that are `older_than_ms` old and for which no permit was asked, at most a

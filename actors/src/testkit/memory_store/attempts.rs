@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use serde_json::Map;
 
 use super::{
     MemoryStore,
@@ -28,7 +27,7 @@ const NUMBER_BUSY_DELAY: Duration = Duration::from_secs(30);
 impl Tables {
     fn unfinished_of(&self, campaign: CampaignId) -> impl Iterator<Item = &AttemptEntry> {
         let attempts = self.unfinished.iter().filter_map(|id| self.attempts.get(id));
-        attempts.filter(move |entry| entry.campaign == campaign)
+        attempts.filter(move |entry| entry.campaign == Some(campaign))
     }
 
     fn due(&self, campaign: CampaignId, now: Timestamp) -> Vec<AttemptId> {
@@ -46,7 +45,7 @@ impl Tables {
         let entry = self.campaigns.get_mut(&campaign)?;
         let place = Place {
             account: entry.row.account,
-            campaign,
+            campaign: Some(campaign),
             agent: entry.row.agent,
             contact_list: entry.list,
             contact_index: index,
@@ -62,56 +61,38 @@ impl Tables {
         Some(id)
     }
 
-    /// The attempt after one that ended; its contact is pending again. None in a campaign that was stopped.
-    fn plan_next(&mut self, ended: AttemptId, next: NextAttempt, now: Timestamp) {
-        let Some(entry) = self.attempts.get(&ended) else { return };
-        let (campaign, index) = (entry.campaign, entry.contact_index);
-        if self.is_stopped(campaign) {
-            return;
-        }
-        let place = Place {
-            account: entry.account,
-            campaign,
-            agent: self
-                .visible(campaign)
-                .map_or(entry.agent, |campaign| campaign.row.agent),
-            contact_index: index,
-            attempt_no: entry.attempt_no + 1,
-            tries: entry.tries.next(next.kind),
-            phone_number: entry.phone_number.clone(),
-        };
-        let planned = AttemptEntry::queued(place, next.due_at, now);
-        self.unfinished.insert(planned.id);
-        self.attempts.insert(planned.id, planned);
-        self.set_contact_state(campaign, index, ContactState::Pending);
-    }
-
-    fn take(&mut self, id: AttemptId, node: NodeId, now: Timestamp) -> Option<ClaimedAttempt> {
+    pub(super) fn take(&mut self, id: AttemptId, node: NodeId, now: Timestamp) -> Option<ClaimedAttempt> {
         let entry = self.attempts.get_mut(&id)?;
         entry.state = AttemptState::Claimed;
         entry.claimed_at = Some(now);
         entry.owner = Some(node);
         entry.epoch += 1;
-        let (campaign, list, index) = (entry.campaign, entry.contact_list, entry.contact_index);
-        let mut claimed = ClaimedAttempt {
+        let entry = self.attempts.get(&id)?;
+        let (index, call) = (entry.contact_index, self.calls.get(&id));
+        let contact = match (entry.campaign, call) {
+            (Some(campaign), _) => {
+                let contact = &self.campaigns.get(&campaign)?.contacts.get(index)?.contact;
+                self.with_saved(entry.account, contact)
+            }
+            (None, call) => self.callee(entry, call?),
+        };
+        let saved = contact.contact.and_then(|id| self.contacts.get(&id));
+        let claimed = ClaimedAttempt {
             claim: Claim {
                 attempt: id,
                 owner: node,
                 epoch: entry.epoch,
             },
             account: entry.account,
-            campaign,
+            campaign: entry.campaign,
             agent: entry.agent,
             contact_index: index as i64,
             attempt_no: entry.attempt_no,
-            tries: entry.tries,
-            contact: self.campaigns.get(&campaign)?.contacts.get(index)?.contact.clone(),
-            saved_extra: Map::new(),
+            saved_extra: saved.map(|row| row.extra.clone()).unwrap_or_default(),
+            variables: call.map(|call| call.variables.clone()).unwrap_or_default(),
+            contact,
         };
-        claimed.contact = self.with_saved(claimed.account, &claimed.contact);
-        let saved = claimed.contact.contact.and_then(|id| self.contacts.get(&id));
-        claimed.saved_extra = saved.map(|row| row.extra.clone()).unwrap_or_default();
-        self.set_contact_state(list, index, ContactState::InProgress);
+        self.set_contact_state(claimed.campaign, index, ContactState::InProgress);
         Some(claimed)
     }
 
@@ -141,7 +122,7 @@ impl Tables {
         let number = &entry.phone_number;
         let mut open = self.unfinished.iter().filter_map(|id| self.attempts.get(id));
         let prefixes = &mut request.restricted_prefixes.iter();
-        if !self.is_running(entry.campaign, now) {
+        if entry.campaign.is_some_and(|campaign| !self.is_running(campaign)) {
             Some(Permit::CampaignNotRunning)
         } else if number.is_erased() || self.do_not_call.contains_key(&(entry.account, number.clone())) {
             Some(Permit::DoNotCall)
@@ -290,7 +271,7 @@ impl AttemptStore for MemoryStore {
         }
         let now = self.now();
         let campaign = tables.held(claim)?.campaign;
-        if tables.is_stopped(campaign) {
+        if campaign.is_some_and(|campaign| tables.is_stopped(campaign)) {
             tables.give_back(claim.attempt, now);
         } else {
             tables.requeue(claim.attempt, Some(Timestamp(now.0 + delay_ms * 1_000)));
@@ -356,7 +337,7 @@ impl AttemptStore for MemoryStore {
         entry.ended_at = Some(now);
         let (list, index, answered) = (entry.contact_list, entry.contact_index, entry.answered_at.is_some());
         tables.unfinished.remove(&claim.attempt);
-        if let Some(contact) = tables.contact_mut(list, index) {
+        if let Some(contact) = campaign.and_then(|campaign| tables.contact_mut(campaign, index)) {
             contact.state = state;
             contact.voicemail = outcome.voicemail;
         }

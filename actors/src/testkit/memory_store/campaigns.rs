@@ -52,7 +52,7 @@ impl Tables {
     fn cancel_waiting(&mut self, campaign: CampaignId, now: Timestamp) {
         let attempts = self.unfinished.iter().filter_map(|id| self.attempts.get(id));
         let waiting: Vec<(AttemptId, i64)> = attempts
-            .filter(|entry| entry.campaign == campaign && entry.state == AttemptState::Queued)
+            .filter(|entry| entry.campaign == Some(campaign) && entry.state == AttemptState::Queued)
             .map(|entry| (entry.id, entry.attempt_no))
             .collect();
         for (id, attempt_no) in waiting {

@@ -21,16 +21,13 @@ use crate::{
 const LEASE: Duration = Duration::from_secs(60);
 
 impl Tables {
-    fn read_conversation(&self, entry: &AttemptEntry) -> ConversationRow {
-        let agent = self
-            .agents
-            .get(&entry.agent)
-            .or_else(|| self.deleted_agents.get(&entry.agent));
+    pub(super) fn read_conversation(&self, entry: &AttemptEntry) -> ConversationRow {
+        let agent = self.agents.get(&entry.agent);
         let name = agent.and_then(|agent| agent.document.get("name"));
         ConversationRow {
             id: entry.id,
             account: entry.account,
-            campaign: Some(entry.campaign),
+            campaign: entry.campaign,
             agent: entry.agent,
             agent_name: name.and_then(Value::as_str).unwrap_or_default().to_owned(),
             status: entry.conversation_status(),
@@ -67,7 +64,7 @@ fn duration_us(entry: &AttemptEntry) -> i64 {
 fn passes(filter: &ConversationFilter, entry: &AttemptEntry) -> bool {
     let started = entry.started_at();
     filter.agent.is_none_or(|agent| entry.agent == agent)
-        && filter.campaign.is_none_or(|campaign| entry.campaign == campaign)
+        && filter.campaign.is_none_or(|campaign| entry.campaign == Some(campaign))
         && filter.status.is_none_or(|status| entry.conversation_status() == status)
         && filter.started_before.is_none_or(|before| started < before)
         && filter.started_after.is_none_or(|after| started > after)

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::knowledge::GroupEntry;
+use super::calls::SingleCall;
 use crate::{
     dial_token::DialToken,
     id::{AccountId, AgentId, AttemptId, CampaignId, ContactId, DocumentId, GroupId, JobId, NodeId},
@@ -35,6 +35,8 @@ pub(super) struct Tables {
     pub(super) campaigns: HashMap<CampaignId, CampaignEntry>,
     pub(super) lists: HashMap<i64, ContactList>,
     pub(super) attempts: BTreeMap<AttemptId, AttemptEntry>,
+    /// The attempts that belong to no campaign.
+    pub(super) calls: HashMap<AttemptId, SingleCall>,
     /// The attempts that are not final: what claims, permits and takeovers look through.
     pub(super) unfinished: BTreeSet<AttemptId>,
     pub(super) carrier_calls: HashMap<(String, CarrierCallId), AttemptId>,
@@ -91,7 +93,7 @@ pub(super) struct ContactEntry {
 pub(super) struct AttemptEntry {
     pub(super) id: AttemptId,
     pub(super) account: AccountId,
-    pub(super) campaign: CampaignId,
+    pub(super) campaign: Option<CampaignId>,
     pub(super) agent: AgentId,
     /// It stays the list of the claim when the campaign gets another.
     pub(super) contact_list: i64,
@@ -235,12 +237,9 @@ impl Tables {
         self.lists.get(&list).ok_or(StoreError::NotFound)
     }
 
-    pub(super) fn contact_mut(&mut self, list: i64, index: usize) -> Option<&mut ContactEntry> {
-        self.lists.get_mut(&list)?.contacts.get_mut(index)
-    }
-
-    pub(super) fn set_contact_state(&mut self, list: i64, index: usize, state: ContactState) {
-        if let Some(contact) = self.contact_mut(list, index) {
+    /// Of a single call there is no contact.
+    pub(super) fn set_contact_state(&mut self, campaign: Option<CampaignId>, index: usize, state: ContactState) {
+        if let Some(contact) = campaign.and_then(|campaign| self.contact_mut(campaign, index)) {
             contact.state = state;
         }
     }
@@ -258,10 +257,14 @@ impl Tables {
     }
 
     /// A claim given back unsent: a contact's first attempt goes, a later one is queued again, or ends cancelled if
-    /// the campaign was stopped meanwhile.
+    /// the campaign was stopped meanwhile. A single call is queued again.
     pub(super) fn give_back(&mut self, id: AttemptId, now: Timestamp) {
         let Some(entry) = self.attempts.get(&id) else { return };
-        let stopped = self.is_stopped(entry.campaign);
+        let Some(campaign) = entry.campaign else {
+            self.requeue(id, None);
+            return;
+        };
+        let stopped = self.is_stopped(campaign);
         match (entry.attempt_no, stopped) {
             (1, _) => self.forget(id),
             (_, true) => self.cancel(id, None, now),
@@ -273,9 +276,9 @@ impl Tables {
     pub(super) fn forget(&mut self, id: AttemptId) {
         self.unfinished.remove(&id);
         let Some(entry) = self.attempts.remove(&id) else { return };
-        self.set_contact_state(entry.contact_list, entry.contact_index, ContactState::Pending);
-        if let Some(list) = self.lists.get_mut(&entry.contact_list) {
-            list.untried.insert(entry.contact_index);
+        self.set_contact_state(entry.campaign, entry.contact_index, ContactState::Pending);
+        if let Some(campaign) = entry.campaign.and_then(|id| self.campaigns.get_mut(&id)) {
+            campaign.untried.insert(entry.contact_index);
         }
     }
 
@@ -298,11 +301,22 @@ impl Tables {
 
     /// Ends an attempt that was never sent, and its contact with it.
     pub(super) fn cancel(&mut self, id: AttemptId, error: Option<&str>, now: Timestamp) {
+        self.end_unsent(id, ConversationStatus::Cancelled, error, now);
+    }
+
+    /// The same, as `cancelled` or `failed`.
+    pub(super) fn end_unsent(
+        &mut self,
+        id: AttemptId,
+        status: ConversationStatus,
+        error: Option<&str>,
+        now: Timestamp,
+    ) {
         let Some(entry) = self.attempts.get_mut(&id) else {
             return;
         };
         entry.state = AttemptState::Final;
-        entry.status = Some(ConversationStatus::Cancelled);
+        entry.status = Some(status);
         entry.error = error.map(str::to_owned);
         entry.ended_at = Some(now);
         entry.dialing_at = None;

@@ -35,7 +35,7 @@ pub async fn claims_go_through_the_contacts_in_order(fixture: Fixture) {
     for attempt in first.iter().chain(&second) {
         assert_eq!((attempt.claim.owner, attempt.claim.epoch), (scene.node, 1));
         assert_eq!((attempt.account, attempt.agent), (scene.account, scene.agent));
-        assert_eq!((attempt.campaign, attempt.attempt_no), (campaign, 1));
+        assert_eq!((attempt.campaign, attempt.attempt_no), (Some(campaign), 1));
         assert_eq!(attempt.contact, contact(attempt.contact_index as usize));
     }
     assert!(scene.claim(campaign, 9).await.is_empty());

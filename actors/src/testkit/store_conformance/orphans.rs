@@ -78,9 +78,7 @@ pub async fn orphans_go_to_the_new_node(fixture: Fixture) {
         claim.epoch += 1;
         Orphan {
             claim,
-            account: scene.account,
-            tries: Default::default(),
-            campaign,
+            campaign: Some(campaign),
             state,
             phone_number: number(index),
             carrier: "exchange".to_owned(),

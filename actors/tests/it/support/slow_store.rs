@@ -146,6 +146,13 @@ slowly! {
         remaining(campaign: CampaignId) -> Remaining;
         dial_token(attempt: AttemptId) -> DialToken;
     }
+    CallStore {
+        create_call(account: AccountId, new: NewCall) -> QueuedCall;
+        waiting_calls() -> WaitingCalls;
+        claim_calls(node: NodeId, limit: i64) -> Vec<ClaimedAttempt>;
+        expire_calls() -> u64;
+        cancel_queued(account: AccountId, attempt: AttemptId) -> ();
+    }
     RecordStore {
         append_facts(facts: &[(AttemptId, Fact)]) -> ();
         conversation(account: AccountId, id: AttemptId) -> ConversationRow;

@@ -1,0 +1,304 @@
+//! The actor of single calls: counts what waits, asks for lines, claims, hands over to calls. The queue is the
+//! store's, so that a call outlives the process that queued it.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use ractor::{Actor, ActorProcessingErr, ActorRef};
+
+use super::{PlaceError, PlaceReply, ReadyCalls, SingleCallsMessage};
+use crate::{
+    agent::{self, Agent},
+    call::EndReason,
+    campaign::{PlanContext, plan},
+    id::{AccountId, NodeId},
+    lines::{Dialer, HeldClaims, LinesMessage, Requester},
+    node::{Sibling, TaskGuard, contained},
+    ports::{
+        Ports,
+        store::{ClaimedAttempt, NewCall, Store, StoreError, StoreResult, WaitingCalls},
+    },
+};
+
+/// How often it looks for calls that others queued: another node, or a process that died.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+
+/// How soon it looks again after trouble with the store, or while calls wait for lines.
+const LOOK_SOON: Duration = Duration::from_secs(1);
+
+/// What it is started with.
+#[derive(Clone)]
+pub struct SingleCallsArguments {
+    /// This process.
+    pub node: NodeId,
+    /// The outside.
+    pub ports: Ports,
+    /// Who has the lines.
+    pub lines: Sibling<LinesMessage>,
+    /// How long a call may ring.
+    pub ring_timeout: Duration,
+}
+
+/// The actor of single calls.
+pub struct SingleCallsActor;
+
+/// Its state.
+pub struct SingleCallsState {
+    with: SingleCallsArguments,
+    /// This process is registered: earlier ones are dead for the store.
+    ready: bool,
+    draining: bool,
+    counting: bool,
+    count_again: bool,
+    timer: Option<TaskGuard>,
+}
+
+impl Actor for SingleCallsActor {
+    type Msg = SingleCallsMessage;
+    type State = SingleCallsState;
+    type Arguments = SingleCallsArguments;
+
+    async fn pre_start(
+        &self,
+        _me: ActorRef<SingleCallsMessage>,
+        arguments: SingleCallsArguments,
+    ) -> Result<SingleCallsState, ActorProcessingErr> {
+        Ok(SingleCallsState {
+            with: arguments,
+            ready: false,
+            draining: false,
+            counting: false,
+            count_again: false,
+            timer: None,
+        })
+    }
+
+    async fn handle(
+        &self,
+        me: ActorRef<SingleCallsMessage>,
+        message: SingleCallsMessage,
+        state: &mut SingleCallsState,
+    ) -> Result<(), ActorProcessingErr> {
+        match message {
+            SingleCallsMessage::Place { account, new, reply } => state.place(&me, account, *new, reply),
+            SingleCallsMessage::Resume => {
+                state.ready = true;
+                // Grants of one that crashed flow back.
+                let dialer = Dialer::SingleCalls;
+                let requester = Requester::SingleCalls(me.clone());
+                let _ = state.with.lines.cast(LinesMessage::Attach { dialer, requester });
+                state.look(&me);
+            }
+            SingleCallsMessage::Drain => {
+                state.draining = true;
+                state.timer = None;
+                let _ = state.with.lines.cast(LinesMessage::Withdraw(Dialer::SingleCalls));
+            }
+            SingleCallsMessage::LinesGranted(lines) => state.lines_granted(&me, lines),
+            SingleCallsMessage::CallEnded | SingleCallsMessage::LinesRestarted | SingleCallsMessage::Look => {
+                state.look(&me);
+            }
+            SingleCallsMessage::Counted(waiting) => state.counted(&me, waiting),
+            SingleCallsMessage::Claimed { lines, claimed } => state.claimed(&me, lines, claimed),
+        }
+        Ok(())
+    }
+}
+
+impl SingleCallsState {
+    fn dials(&self) -> bool {
+        self.ready && !self.draining
+    }
+
+    fn place(&self, me: &ActorRef<SingleCallsMessage>, account: AccountId, new: NewCall, reply: PlaceReply) {
+        let refusal = match (self.draining, self.ready) {
+            (true, _) => Some("the service is shutting down"),
+            (false, false) => Some("the service is starting"),
+            (false, true) => None,
+        };
+        if let Some(refusal) = refusal {
+            let _ = reply.send(Err(PlaceError::Refused(refusal)));
+            return;
+        }
+        let (me, store) = (me.clone(), Arc::clone(&self.with.ports.store));
+        tokio::spawn(async move {
+            let queued = contained(async move { store.create_call(account, new).await }).await;
+            let _ = reply.send(queued.map_err(PlaceError::from));
+            let _ = me.cast(SingleCallsMessage::Look);
+        });
+    }
+
+    /// Counts what waits.
+    fn look(&mut self, me: &ActorRef<SingleCallsMessage>) {
+        if !self.dials() {
+            return;
+        }
+        if self.counting {
+            self.count_again = true;
+            return;
+        }
+        self.counting = true;
+        let (me, store) = (me.clone(), Arc::clone(&self.with.ports.store));
+        tokio::spawn(async move {
+            let waiting = contained(async move { count(&*store).await }).await;
+            let _ = me.cast(SingleCallsMessage::Counted(waiting));
+        });
+    }
+
+    fn counted(&mut self, me: &ActorRef<SingleCallsMessage>, waiting: StoreResult<WaitingCalls>) {
+        self.counting = false;
+        if !self.dials() {
+            return;
+        }
+        let pause = match waiting {
+            Ok(waiting) => {
+                self.request_lines(me, usize::try_from(waiting.due).unwrap_or(0));
+                let now = self.with.ports.clock.now();
+                let until_next = waiting.next_due.map_or(LOOK_EVERY, |due| due.since(now));
+                match waiting.due {
+                    0 => until_next.clamp(LOOK_SOON, LOOK_EVERY),
+                    _ => LOOK_SOON,
+                }
+            }
+            Err(error) => {
+                tracing::warn!(%error, "waiting calls could not be counted, trying again");
+                LOOK_SOON
+            }
+        };
+        self.wake(me, pause);
+        if std::mem::take(&mut self.count_again) {
+            self.look(me);
+        }
+    }
+
+    fn wake(&mut self, me: &ActorRef<SingleCallsMessage>, after: Duration) {
+        let me = me.clone();
+        self.timer = Some(TaskGuard::spawn(async move {
+            tokio::time::sleep(after).await;
+            let _ = me.cast(SingleCallsMessage::Look);
+        }));
+    }
+
+    /// Wishes for as many lines as calls wait. A pool that is being restarted is asked at the next look.
+    fn request_lines(&self, me: &ActorRef<SingleCallsMessage>, want: usize) {
+        let _ = self.with.lines.cast(LinesMessage::RequestLines {
+            dialer: Dialer::SingleCalls,
+            want,
+            requester: Requester::SingleCalls(me.clone()),
+        });
+    }
+
+    fn return_lines(&self, lines: usize) {
+        if lines > 0 {
+            let dialer = Dialer::SingleCalls;
+            let _ = self.with.lines.cast(LinesMessage::ReturnLines { dialer, lines });
+        }
+    }
+
+    fn lines_granted(&mut self, me: &ActorRef<SingleCallsMessage>, lines: usize) {
+        if !self.dials() {
+            self.return_lines(lines);
+            return;
+        }
+        let (me, store, node) = (me.clone(), Arc::clone(&self.with.ports.store), self.with.node);
+        // Not bound to this actor: a claim that was made must find its way back to the queue if the actor is gone.
+        tokio::spawn(async move {
+            let claimed = contained(claim(store, node, lines)).await;
+            let _ = me.cast(SingleCallsMessage::Claimed { lines, claimed });
+        });
+    }
+
+    fn claimed(&mut self, me: &ActorRef<SingleCallsMessage>, lines: usize, claimed: StoreResult<ReadyCalls>) {
+        let dialed = match claimed {
+            Ok(ready) if self.dials() => self.dial(ready),
+            // Claims that come too late are released as they are dropped.
+            Ok(_) => 0,
+            Err(error) => {
+                tracing::warn!(%error, "waiting calls could not be claimed, trying again");
+                self.return_lines(lines);
+                self.wake(me, LOOK_SOON);
+                return;
+            }
+        };
+        self.return_lines(lines.saturating_sub(dialed));
+        self.look(me);
+    }
+
+    /// Hands claimed calls over; how many were taken.
+    fn dial(&self, ready: ReadyCalls) -> usize {
+        let ReadyCalls { mut held, agents } = ready;
+        let mut dialed = 0;
+        while let Some(attempt) = held.take() {
+            let Some(agent) = agents.get(&attempt.agent) else {
+                held.put_back(attempt);
+                break;
+            };
+            let context = PlanContext {
+                agent: Arc::clone(agent),
+                carrier: self.with.ports.carrier.name(),
+                ring_timeout: self.with.ring_timeout,
+                now: self.with.ports.clock.now(),
+            };
+            let call = plan(attempt.clone(), &context);
+            if self.with.lines.cast(LinesMessage::Dial(Box::new(call))).is_err() {
+                held.put_back(attempt);
+                break;
+            }
+            dialed += 1;
+        }
+        dialed
+    }
+}
+
+/// What waits, once those that waited too long are ended.
+async fn count(store: &dyn Store) -> StoreResult<WaitingCalls> {
+    let waiting = store.waiting_calls().await?;
+    if waiting.expired > 0 {
+        let ended = store.expire_calls().await?;
+        tracing::warn!(ended, "calls that could not be dialed in time were ended");
+    }
+    Ok(waiting)
+}
+
+/// Claims for `lines` and reads the agents afresh; calls whose agent cannot dial any more end `failed`.
+async fn claim(store: Arc<dyn Store>, node: NodeId, lines: usize) -> StoreResult<ReadyCalls> {
+    let limit = i64::try_from(lines).unwrap_or(i64::MAX);
+    let claimed = store.claim_calls(node, limit).await?;
+    let mut held = HeldClaims::new(claimed, Arc::clone(&store));
+    let mut agents = HashMap::new();
+    for _ in 0..held.len() {
+        let Some(attempt) = held.take() else { break };
+        if agents.contains_key(&attempt.agent) {
+            held.put_back(attempt);
+            continue;
+        }
+        match read_agent(&*store, &attempt).await {
+            Ok(Ok(agent)) => {
+                agents.insert(attempt.agent, Arc::new(agent));
+                held.put_back(attempt);
+            }
+            Ok(Err(why)) => {
+                let outcome = EndReason::agent(&why).outcome(false, Default::default());
+                if let Err(error) = store.finish(attempt.claim, outcome).await {
+                    tracing::warn!(attempt = %attempt.claim.attempt, %error, "outcome not written, trying again later");
+                    held.put_back(attempt);
+                    return Err(error);
+                }
+            }
+            Err(error) => {
+                held.put_back(attempt);
+                return Err(error);
+            }
+        }
+    }
+    Ok(ReadyCalls { held, agents })
+}
+
+/// The agent, or why the call cannot be made with it.
+async fn read_agent(store: &dyn Store, attempt: &ClaimedAttempt) -> StoreResult<Result<Agent, String>> {
+    match store.agent(attempt.account, attempt.agent).await {
+        Ok(row) => Ok(agent::complete(&row.document).map_err(|error| format!("agent cannot be read: {error}"))),
+        Err(StoreError::NotFound) => Ok(Err("the agent does not exist any more".into())),
+        Err(StoreError::Damaged(error)) => Ok(Err(format!("agent cannot be read: {error}"))),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,161 @@
+//! Single calls in memory.
+
+use async_trait::async_trait;
+use serde_json::{Map, Value};
+
+use super::{
+    MemoryStore,
+    tables::{AttemptEntry, Tables},
+};
+use crate::{
+    id::{AccountId, AttemptId, NodeId},
+    ports::store::{
+        AttemptState, CallStore, CampaignContact, ClaimedAttempt, ConversationStatus, DIAL_CALL_WITHIN,
+        NOT_DIALED_IN_TIME, NewCall, QueuedCall, StoreError, StoreResult, WaitingCalls,
+    },
+    time::Timestamp,
+};
+
+/// What a single call has beside its attempt.
+#[derive(Debug, Clone)]
+pub(super) struct SingleCall {
+    pub(super) name: Option<String>,
+    pub(super) variables: Map<String, Value>,
+    /// It is not dialed from then on.
+    pub(super) dial_before: Timestamp,
+}
+
+impl Tables {
+    /// The queued single calls.
+    fn waiting(&self) -> impl Iterator<Item = (&AttemptEntry, &SingleCall)> {
+        let attempts = self.unfinished.iter().filter_map(|id| self.attempts.get(id));
+        let queued = attempts.filter(|entry| entry.state == AttemptState::Queued);
+        queued.filter_map(|entry| Some((entry, self.calls.get(&entry.id)?)))
+    }
+
+    /// Who a single call dials, with the saved contact of the number.
+    pub(super) fn callee(&self, entry: &AttemptEntry, call: &SingleCall) -> CampaignContact {
+        let bare = CampaignContact {
+            phone_number: entry.phone_number.clone(),
+            contact: None,
+            name: call.name.clone(),
+            email: None,
+            extra: Map::new(),
+        };
+        let contact = self.with_saved(entry.account, &bare);
+        let saved = contact.contact.and_then(|id| self.contacts.get(&id));
+        CampaignContact {
+            name: contact.name.or_else(|| saved.and_then(|row| row.name.clone())),
+            email: saved.and_then(|row| row.email.clone()),
+            ..contact
+        }
+    }
+}
+
+fn queued(account: AccountId, new: &NewCall, now: Timestamp) -> AttemptEntry {
+    AttemptEntry {
+        id: AttemptId::new(),
+        account,
+        campaign: None,
+        agent: new.agent,
+        contact_index: 0,
+        attempt_no: 1,
+        phone_number: new.phone_number.clone(),
+        state: AttemptState::Queued,
+        owner: None,
+        epoch: 0,
+        claimed_at: None,
+        due_at: now,
+        dialing_at: None,
+        answered_at: None,
+        ended_at: None,
+        dial_token: None,
+        carrier: None,
+        caller_id: None,
+        carrier_call: None,
+        status: None,
+        error: None,
+        voicemail: false,
+        transferred: false,
+        collected: Default::default(),
+        analysis: None,
+        created_at: now,
+    }
+}
+
+#[async_trait]
+impl CallStore for MemoryStore {
+    async fn create_call(&self, account: AccountId, new: NewCall) -> StoreResult<QueuedCall> {
+        let mut tables = self.open()?;
+        tables.require_account(account)?;
+        if !tables.agents.contains_key(&new.agent) {
+            return Err(StoreError::NotFound);
+        }
+        if tables.do_not_call.contains(&(account, new.phone_number.clone())) {
+            return Ok(QueuedCall::DoNotCall);
+        }
+        let now = self.now();
+        let entry = queued(account, &new, now);
+        let row = tables.read_conversation(&entry);
+        let call = SingleCall {
+            name: new.name,
+            variables: new.variables,
+            dial_before: now.plus(DIAL_CALL_WITHIN),
+        };
+        tables.calls.insert(entry.id, call);
+        tables.unfinished.insert(entry.id);
+        tables.attempts.insert(entry.id, entry);
+        Ok(QueuedCall::Queued(Box::new(row)))
+    }
+
+    async fn waiting_calls(&self) -> StoreResult<WaitingCalls> {
+        let tables = self.open()?;
+        let now = self.now();
+        let mut waiting = WaitingCalls::default();
+        for (entry, call) in tables.waiting() {
+            if call.dial_before <= now {
+                waiting.expired += 1;
+            } else if entry.due_at <= now {
+                waiting.due += 1;
+            } else {
+                let earlier = waiting.next_due.is_none_or(|next| entry.due_at < next);
+                waiting.next_due = if earlier { Some(entry.due_at) } else { waiting.next_due };
+            }
+        }
+        Ok(waiting)
+    }
+
+    async fn claim_calls(&self, node: NodeId, limit: i64) -> StoreResult<Vec<ClaimedAttempt>> {
+        let mut tables = self.open()?;
+        let now = self.now();
+        let due = |(entry, call): &(&AttemptEntry, &SingleCall)| entry.due_at <= now && call.dial_before > now;
+        let mut ids: Vec<_> = tables.waiting().filter(due).map(|(e, _)| (e.due_at, e.id)).collect();
+        ids.sort_unstable();
+        ids.truncate(usize::try_from(limit).unwrap_or(0));
+        let take = |(_, id)| tables.take(id, node, now);
+        Ok(ids.into_iter().filter_map(take).collect())
+    }
+
+    async fn expire_calls(&self) -> StoreResult<u64> {
+        let mut tables = self.open()?;
+        let now = self.now();
+        let expired = tables.waiting().filter(|(_, call)| call.dial_before <= now);
+        let ids: Vec<AttemptId> = expired.map(|(entry, _)| entry.id).collect();
+        for id in &ids {
+            tables.end_unsent(*id, ConversationStatus::Failed, Some(NOT_DIALED_IN_TIME), now);
+        }
+        Ok(ids.len() as u64)
+    }
+
+    async fn cancel_queued(&self, account: AccountId, attempt: AttemptId) -> StoreResult<()> {
+        let mut tables = self.open()?;
+        let entry = tables.attempts.get(&attempt).filter(|entry| entry.account == account);
+        match entry.ok_or(StoreError::NotFound)?.state {
+            AttemptState::Queued => {
+                tables.cancel(attempt, None, self.now());
+                Ok(())
+            }
+            _ => Err(StoreError::Stale),
+        }
+    }
+}
