@@ -244,11 +244,6 @@ fn router(
         rate_limit: Arc::new(RateLimit::per_second(config.rate_limit)),
         spool_dir,
         recordings_dir: recordings_dir(config),
-        upload_seats: rest::upload_seats(),
-        event_seats: rest::event_seats(),
-        stopping,
-        documents: Arc::new(documents(&address_policy)?),
-        address_policy,
     });
     let rest = rest::with_cors(rest, &config.cors_origins);
     let metrics = get(move || {

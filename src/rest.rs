@@ -4,6 +4,7 @@ mod agent_references;
 mod agents;
 mod auth;
 mod body;
+mod calls;
 mod campaign_csv;
 mod campaigns;
 mod contact_fields;
@@ -63,16 +64,6 @@ pub struct RestState {
     pub spool_dir: PathBuf,
     /// Where recordings are.
     pub recordings_dir: PathBuf,
-    /// Uploads at once: each takes disk and a thread that checks it.
-    pub upload_seats: Seats,
-    /// Event streams at once: each looks at the database every second.
-    pub event_seats: Seats,
-    /// True from when streams are to end, because the service does.
-    pub stopping: watch::Receiver<bool>,
-    /// Makes documents into text.
-    pub documents: Arc<Documents>,
-    /// Which addresses a client may have us connect to.
-    pub address_policy: AddressPolicy,
 }
 
 /// The whole API below `/public`. Has a fallback of its own: routers merged with it must have none.
@@ -140,6 +131,15 @@ pub fn routes(state: RestState) -> Router {
         .merge(knowledge_base::routes())
         .route("/public/v1/conversations", get(conversations::list))
         .route("/public/v1/conversations/{conversationId}", get(conversations::show))
+        .route(
+            "/public/v1/conversations/{conversationId}/end",
+            post(conversations::end::end),
+        )
+        .route(
+            "/public/v1/conversations/{conversationId}/recording",
+            get(conversations::recording::recording),
+        )
+        .route("/public/v1/calls", post(calls::create))
         .route_layer(middleware::from_fn_with_state(state.clone(), auth::require_key));
     Router::new()
         .route("/public/health", get(health::show))

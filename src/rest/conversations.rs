@@ -1,13 +1,18 @@
 //! Conversations: what became of each attempt.
 
-pub mod view;
+pub mod end;
+pub mod recording;
+mod view;
 
 use actors::{
     id::{AgentId, AttemptId, CampaignId},
-    ports::store::{ConversationFilter, ConversationStatus, StoreError},
+    ports::store::{Account, ConversationFilter, ConversationRow, ConversationStatus, StoreError},
     time::Timestamp,
 };
 use axum::extract::State;
+use serde_json::Value;
+
+pub use view::item;
 
 use super::{
     RestState,
@@ -119,14 +124,19 @@ pub async fn show(
         .conversation(account.id, id)
         .await
         .or_no_such("conversation")?;
-    let turns = state.store.turns(id).await?;
+    Ok(Reply::ok(detail_of(&state, &account, &row).await?))
+}
+
+/// A conversation in full.
+async fn detail_of(state: &RestState, account: &Account, row: &ConversationRow) -> ApiResult<Value> {
+    let turns = state.store.turns(row.id).await?;
     let agent = match state.store.agent(account.id, row.agent).await {
         Ok(agent) => Some(agent),
         // The agent may be gone; its conversations stay.
         Err(StoreError::NotFound) => None,
         Err(other) => return Err(other.into()),
     };
-    Ok(Reply::ok(view::detail(&row, &turns, agent.as_ref(), &account)))
+    Ok(view::detail(row, &turns, agent.as_ref(), account))
 }
 
 #[cfg(test)]

@@ -38,25 +38,7 @@ pub struct Reply {
     status: StatusCode,
     data: Value,
     pagination: Option<Pagination>,
-    sorting: Sorting,
-}
-
-/// What lists that can be sorted add to `pagination`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Sorting {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sort_by: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sort_direction: Option<&'static str>,
-}
-
-#[derive(Serialize)]
-struct SortedPagination<'a> {
-    #[serde(flatten)]
-    pagination: &'a Pagination,
-    #[serde(flatten)]
-    sorting: Sorting,
+    warning: Option<String>,
 }
 
 impl Reply {
@@ -66,8 +48,14 @@ impl Reply {
             status: StatusCode::OK,
             data,
             pagination: None,
-            sorting: Sorting::default(),
+            warning: None,
         }
+    }
+
+    /// The same with something to say beside it.
+    #[must_use]
+    pub fn warning(self, warning: Option<String>) -> Self {
+        Self { warning, ..self }
     }
 
     /// 201 with `data`.
@@ -126,6 +114,8 @@ struct Envelope<'a> {
     error: Option<&'a ErrorBody>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pagination: Option<SortedPagination<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warning: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     request_id: Option<&'a str>,
 }
@@ -192,10 +182,8 @@ fn written(response: Response, payload: &Payload, id: Option<&RequestId>) -> Res
             success: true,
             data: Some(&reply.data),
             error: None,
-            pagination: reply.pagination.as_ref().map(|pagination| SortedPagination {
-                pagination,
-                sorting: reply.sorting,
-            }),
+            pagination: reply.pagination.as_ref(),
+            warning: reply.warning.as_deref(),
             request_id,
         },
         Payload::Failure(error) => Envelope {
@@ -203,6 +191,7 @@ fn written(response: Response, payload: &Payload, id: Option<&RequestId>) -> Res
             data: None,
             error: Some(error),
             pagination: None,
+            warning: None,
             request_id,
         },
     };

@@ -43,8 +43,8 @@ pub enum ApiError {
     PayloadTooLarge(String),
     /// Not the content type this path takes.
     UnsupportedMediaType(String),
-    /// Too many requests: try again after so many seconds.
-    RateLimited(u32),
+    /// None of the bytes asked for are in the file, which has so many.
+    RangeNotSatisfiable(u64),
     /// Something behind the API is away: try again.
     Unavailable(String),
     /// A bug. What happened is in the log, not in the answer.
@@ -64,10 +64,8 @@ pub enum Conflict {
     NothingToDial,
     /// A setting is missing.
     NotConfigured,
-    /// Something else needs it.
-    InUse,
-    /// A phone number is another account's, or another agent answers it.
-    NumberInUse,
+    /// The number is on the do-not-call list.
+    DoNotCall,
     /// Somebody else changed it at the same time.
     Changed,
     /// The same request is being worked on.
@@ -82,8 +80,7 @@ impl Conflict {
             Self::CampaignRunning => "campaign_running",
             Self::NothingToDial => "nothing_to_dial",
             Self::NotConfigured => "not_configured",
-            Self::InUse => "in_use",
-            Self::NumberInUse => "number_in_use",
+            Self::DoNotCall => "do_not_call",
             Self::Changed | Self::InProgress => "conflict",
         }
     }
@@ -137,7 +134,7 @@ impl ApiError {
             Self::Conflict(..) => StatusCode::CONFLICT,
             Self::PayloadTooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UnsupportedMediaType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Self::RateLimited(_) => StatusCode::TOO_MANY_REQUESTS,
+            Self::RangeNotSatisfiable(_) => StatusCode::RANGE_NOT_SATISFIABLE,
             Self::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         }
@@ -145,7 +142,9 @@ impl ApiError {
 
     fn code(&self) -> &'static str {
         match self {
-            Self::Invalid(_) | Self::InvalidRows { .. } | Self::Malformed(_) => "invalid_request",
+            Self::Invalid(_) | Self::InvalidRows { .. } | Self::Malformed(_) | Self::RangeNotSatisfiable(_) => {
+                "invalid_request"
+            }
             Self::Unauthorized(_) => "unauthorized",
             Self::NotFound(_) => "not_found",
             Self::MethodNotAllowed => "method_not_allowed",
@@ -170,6 +169,9 @@ impl ApiError {
             Self::RateLimited(seconds) => format!("too many requests; try again in {seconds} s"),
             Self::MethodNotAllowed => "this path does not take this method; see the Allow header".into(),
             Self::Internal => "something went wrong inside; the request id finds it in the log".into(),
+            Self::RangeNotSatisfiable(length) => {
+                format!("the header Range asks for bytes that are not there: the file has {length}")
+            }
             Self::Malformed(text)
             | Self::NotFound(text)
             | Self::Conflict(_, text)
@@ -183,6 +185,10 @@ impl ApiError {
     fn header(&self) -> Option<(HeaderName, HeaderValue)> {
         match self {
             Self::Unauthorized(_) => Some((header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
+            Self::RangeNotSatisfiable(length) => {
+                let value = HeaderValue::from_str(&format!("bytes */{length}"));
+                Some((header::CONTENT_RANGE, value.ok()?))
+            }
             Self::Unavailable(_) => Some((header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_S))),
             Self::RateLimited(seconds) => Some((header::RETRY_AFTER, HeaderValue::from(*seconds))),
             Self::Conflict(Conflict::InProgress, _) => Some((header::RETRY_AFTER, HeaderValue::from(1))),

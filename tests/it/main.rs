@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod app;
+mod calls_end_to_end;
 mod campaign_end_to_end;
 mod campaign_end_to_end_commands;
 mod campaign_end_to_end_timing;
@@ -18,7 +19,7 @@ mod media_route;
 mod openapi;
 mod rest_agents;
 mod rest_auth;
-mod rest_campaign_changes;
+mod rest_calls;
 mod rest_campaign_csv;
 mod rest_campaign_csv_rules;
 mod rest_campaign_cuts;
@@ -32,7 +33,7 @@ mod rest_directory;
 mod rest_envelope;
 mod rest_hostile;
 mod rest_idempotency;
-mod rest_limits;
+mod rest_recordings;
 mod rest_server;
 mod rest_sqlite;
 mod storage;

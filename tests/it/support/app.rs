@@ -108,20 +108,6 @@ pub async fn state(store: Arc<dyn Store>, node: &FakeNode) -> RestState {
         rate_limit: Arc::new(RateLimit::per_second(0)),
         spool_dir: std::env::temp_dir(),
         recordings_dir: std::env::temp_dir(),
-        upload_seats: rest::upload_seats(),
-        event_seats: rest::event_seats(),
-        stopping: node.stopping(),
-        documents: Arc::new(Documents::new(document_settings()).unwrap()),
-        address_policy: AddressPolicy::public_only(),
-    }
-}
-
-/// Documents as the service makes them, read by the real binary.
-pub fn document_settings() -> DocumentSettings {
-    DocumentSettings {
-        policy: AddressPolicy::public_only(),
-        resolver: Arc::new(SystemResolver),
-        program: env!("CARGO_BIN_EXE_ringback").into(),
     }
 }
 

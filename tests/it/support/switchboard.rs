@@ -6,7 +6,8 @@ use actors::{
     campaigns::{CampaignCommand, CampaignUpdate, CommandError},
     id::CampaignId,
     node::NodeSnapshot,
-    ports::store::{CampaignEdit, CampaignRow, CampaignStatus, ScheduleText, StateChange, Store, StoreError},
+    ports::store::{CampaignRow, CampaignStatus, StateChange, Store},
+    single_calls::PlaceError,
     switchboard::SwitchboardMessage,
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef};
@@ -52,14 +53,8 @@ impl FakeNode {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner).1.clone()
     }
 
-    /// What the handlers' streams watch for their end.
-    pub fn stopping(&self) -> watch::Receiver<bool> {
-        self.stopping.subscribe()
-    }
-
-    /// Lets the handlers' streams end.
-    pub fn stop(&self) {
-        self.stopping.send_replace(true);
+    fn mood(&self) -> Mood {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner).0.clone()
     }
 
     fn note(&self, campaign: CampaignId, command: CampaignCommand) -> Mood {
@@ -130,6 +125,26 @@ impl Actor for FakeSwitchboard {
                     reply,
                 }),
             },
+            SwitchboardMessage::PlaceCall {
+                account,
+                new,
+                ticket,
+                reply,
+            } => match state.node.mood() {
+                Mood::Obedient => {
+                    let queued = state.store.create_call(account, *new, ticket.as_ref()).await;
+                    reply.send(queued.map_err(PlaceError::from))?;
+                }
+                Mood::Refusing(_) => reply.send(Err(PlaceError::Refused("the service is shutting down")))?,
+                Mood::Silent => state.unanswered.push(SwitchboardMessage::PlaceCall {
+                    account,
+                    new,
+                    ticket,
+                    reply,
+                }),
+            },
+            // It holds no call.
+            SwitchboardMessage::EndCall { reply, .. } => reply.send(false)?,
             SwitchboardMessage::Inspect(reply) => reply.send(NodeSnapshot::default())?,
             SwitchboardMessage::Progress { .. } | SwitchboardMessage::Media { .. } | SwitchboardMessage::Drain => {}
         }

@@ -50,13 +50,48 @@ pub struct World {
     pub client: Client,
     /// Every reply the agent's model made, whole.
     pub replies: Replies,
+    store: Arc<MemoryStore>,
     exchange_at: SocketAddr,
     exchange: Option<ExchangeHandle>,
     clock: Arc<dyn Clock>,
-    _node: Arc<NodeHandle>,
+    node: NodeHandle,
     _reserved: TcpSocket,
-    _stopping: watch::Sender<bool>,
-    _tasks: JoinSet<()>,
+    tasks: JoinSet<()>,
+}
+
+/// One start of the service's process.
+async fn start_service(
+    store: &Arc<MemoryStore>,
+    clock: &Arc<dyn Clock>,
+    exchange_at: SocketAddr,
+    replies: &Replies,
+) -> (String, NodeHandle, JoinSet<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let ports = Ports {
+        store: store.clone(),
+        carrier: Arc::new(SimulatedCarrier::new(&format!("http://{exchange_at}"), &address).unwrap()),
+        transcriber: Arc::new(BabbleTranscriber),
+        synthesizer: Arc::new(BabbleSynthesizer),
+        language_model: Arc::new(replies.clone()),
+        recordings: Arc::new(FakeRecordings::default()),
+        clock: clock.clone(),
+    };
+    let settings = NodeSettings::default();
+    let node = Node::start(NodeArguments { ports, settings }).await.unwrap();
+    let rest = rest::router(RestState {
+        store: store.clone(),
+        switchboard: node.switchboard.clone(),
+        carrier_is_simulated: true,
+        readiness: Arc::new(|_| Ok(())),
+        spool_dir: std::env::temp_dir(),
+        recordings_dir: std::env::temp_dir(),
+    });
+    let router = rest.merge(carriers::router(CarrierDoor::new(node.switchboard.clone())));
+    let mut tasks = JoinSet::new();
+    tasks.spawn(serve(listener, router, ServerLimits::default(), std::future::pending()));
+    tasks.spawn(analysis_worker::run(store.clone()));
+    (address, node, tasks)
 }
 
 impl World {
@@ -73,50 +108,32 @@ impl World {
         let exchange_at = reserved.local_addr().unwrap();
         let clock: Arc<dyn Clock> = Arc::new(TokioClock::starting_at(START));
         let store = Arc::new(MemoryStore::new(clock.clone()));
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = format!("http://{}", listener.local_addr().unwrap());
         let replies = Replies::default();
-        let ports = Ports {
-            store: store.clone(),
-            carrier: Arc::new(SimulatedCarrier::new(&format!("http://{exchange_at}"), &address).unwrap()),
-            transcriber: Arc::new(BabbleTranscriber),
-            synthesizer: Arc::new(BabbleSynthesizer),
-            language_model: Arc::new(replies.clone()),
-            recordings: Arc::new(FakeRecordings::default()),
-            clock: clock.clone(),
-        };
-        let settings = NodeSettings::default();
-        let node = Arc::new(Node::start(NodeArguments { ports, settings }).await.unwrap());
-        let stopping = watch::Sender::new(false);
-        let rest = rest::router(RestState {
-            store: store.clone(),
-            switchboard: node.switchboard.clone(),
-            carrier_is_simulated: true,
-            readiness: Arc::new(|_| Ok(())),
-            rate_limit: Arc::new(RateLimit::per_second(0)),
-            spool_dir: std::env::temp_dir(),
-            recordings_dir: std::env::temp_dir(),
-            upload_seats: rest::upload_seats(),
-            event_seats: rest::event_seats(),
-            stopping: stopping.subscribe(),
-            documents: Arc::new(Documents::new(document_settings()).unwrap()),
-            address_policy: AddressPolicy::public_only(),
-        });
-        let router = rest.merge(carriers::router(CarrierDoor::new(node.switchboard.clone())));
-        let mut tasks = JoinSet::new();
-        tasks.spawn(serve(listener, router, ServerLimits::default(), std::future::pending()));
-        tasks.spawn(analysis_worker::run(store.clone()));
+        let (address, node, tasks) = start_service(&store, &clock, exchange_at, &replies).await;
         let (_, key) = new_account(&*store, "ada@example.com").await;
         Self {
             client: Client::new(&address, &key),
             replies,
+            store,
             exchange_at,
             exchange: None,
             clock,
-            _node: node,
+            node,
             _reserved: reserved,
-            _stopping: stopping,
-            _tasks: tasks,
+            tasks,
+        }
+    }
+
+    /// The process dies this moment, and another one starts on what it left on disk.
+    pub async fn restart(mut self) -> Self {
+        self.tasks.shutdown().await;
+        self.node.stop().await;
+        let (address, node, tasks) = start_service(&self.store, &self.clock, self.exchange_at, &self.replies).await;
+        Self {
+            client: Client::new(&address, &self.client.key),
+            node,
+            tasks,
+            ..self
         }
     }
 

@@ -114,9 +114,43 @@ pub async fn a_single_call_is_not_queued_for_do_not_call_or_an_unknown_agent(fix
     };
     let queued = scene.store.create_call(scene.account, unknown).await;
     assert_eq!(queued, Err(StoreError::NotFound));
-    let queued = scene.store.create_call(AccountId::new(), new_call(&scene, 2)).await;
+    let queued = scene
+        .store
+        .create_call(AccountId::new(), new_call(&scene, 2), None)
+        .await;
     assert_eq!(queued, Err(StoreError::NotFound));
     assert_eq!(scene.store.waiting_calls().await, Ok(WaitingCalls::default()));
+}
+
+pub async fn a_single_call_settles_its_idempotency_key(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let reserve = async || {
+        let reserved = scene.store.reserve_key(scene.account, "k", "create call", "h").await;
+        reserved.unwrap()
+    };
+    let Reservation::Fresh(ticket) = reserve().await else {
+        panic!("not fresh")
+    };
+    let queue = async || {
+        scene
+            .store
+            .create_call(scene.account, new_call(&scene, 1), Some(&ticket))
+            .await
+    };
+    let Ok(QueuedCall::Queued(row)) = queue().await else {
+        panic!("not queued")
+    };
+    let replay = Reservation::Replay {
+        status: 201,
+        resource: row.id.to_string(),
+    };
+    assert_eq!(reserve().await, replay);
+    assert_eq!(queue().await, Err(StoreError::Fenced));
+    assert_eq!(
+        scene.store.waiting_calls().await.unwrap().due,
+        1,
+        "nothing was made twice"
+    );
 }
 
 pub async fn a_single_call_given_back_waits_again(fixture: Fixture) {

@@ -1,0 +1,171 @@
+//! `POST /public/v1/calls`: one call that belongs to no campaign.
+
+use std::time::Duration;
+
+use actors::{
+    id::AgentId,
+    phone_number::PhoneNumber,
+    ports::store::{Account, ConversationRow, KeyTicket, NewCall, QueuedCall},
+    single_calls::PlaceError,
+    switchboard::SwitchboardMessage,
+};
+use axum::{
+    extract::State,
+    response::{IntoResponse, Response},
+};
+use serde_json::{Map, Value};
+
+use super::{
+    RestState,
+    auth::Caller,
+    body::JsonObject,
+    campaigns::{create::require_ready, launch_warning, settings::dialing_agent},
+    contact_fields::{EXTRA_BYTES, EXTRA_FIELDS},
+    conversations::item,
+    envelope::Reply,
+    error::{ApiError, ApiResult, Conflict, OrNoSuch},
+    fields::{Fields, NAME_CHARACTERS, kind},
+    idempotency::{IdempotencyKey, RequestHash, Turn},
+    query::{NoParameters, Query},
+};
+
+const NAMES: [&str; 4] = ["agentId", "phoneNumber", "name", "dynamicVariables"];
+
+/// How long the node may take to queue a call.
+const QUEUED_WITHIN: Duration = Duration::from_secs(5);
+
+/// The handler.
+pub async fn create(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    key: IdempotencyKey,
+    _: Query<NoParameters>,
+    JsonObject(body): JsonObject,
+) -> ApiResult<Response> {
+    let hash = || RequestHash::of_json(&body);
+    match key.take(&state, account.id, "create call", hash).await? {
+        Turn::Again(replay) => {
+            let row = state.store.conversation(account.id, replay.id()?).await;
+            let row = row.or_no_such("conversation")?;
+            Ok(replay.mark(created(&state, &row, &account)))
+        }
+        Turn::First(held) => {
+            let made = make(&state, &account, &body, held.ticket()).await;
+            Ok(created(&state, &held.end(made).await?, &account).into_response())
+        }
+    }
+}
+
+fn created(state: &RestState, row: &ConversationRow, account: &Account) -> Reply {
+    Reply::created(item(row, account)).warning(launch_warning(state))
+}
+
+async fn make(
+    state: &RestState,
+    account: &Account,
+    body: &Map<String, Value>,
+    ticket: Option<&KeyTicket>,
+) -> ApiResult<ConversationRow> {
+    let mut fields = Fields::of(body, "");
+    let read = read(&mut fields);
+    let (Some(new), true) = (read, fields.problems.is_empty()) else {
+        return Err(ApiError::Invalid(fields.problems));
+    };
+    let agent = dialing_agent(&*state.store, account.id, new.agent).await?;
+    require_ready(state, &agent)?;
+    let number = new.phone_number.clone();
+    let message = |reply| SwitchboardMessage::PlaceCall {
+        account: account.id,
+        new: Box::new(new),
+        ticket: ticket.cloned(),
+        reply,
+    };
+    match state.switchboard.ask(message, QUEUED_WITHIN).await {
+        Some(Ok(QueuedCall::Queued(row))) => Ok(*row),
+        Some(Ok(QueuedCall::DoNotCall)) => Err(ApiError::Conflict(
+            Conflict::DoNotCall,
+            format!("`{number}` is on this account's do-not-call list: it is not called until it is taken off there"),
+        )),
+        Some(Err(PlaceError::Store(error))) => Err(error.into()),
+        Some(Err(PlaceError::Refused(why))) => Err(ApiError::Unavailable(format!("{why}; try again"))),
+        None => {
+            tracing::error!("the node did not answer to a call that was asked for");
+            Err(ApiError::Unavailable(
+                "the node did not answer in time, and the call may have been queued: see the conversations before you \
+                 ask again, or ask with an `Idempotency-Key`"
+                    .into(),
+            ))
+        }
+    }
+}
+
+/// What the body asks for; incomplete where there were problems.
+fn read(fields: &mut Fields<'_>) -> Option<NewCall> {
+    fields.only(&NAMES);
+    let agent = fields.required_string("agentId").and_then(|text| {
+        let id = text.parse::<AgentId>();
+        if id.is_err() {
+            let message = format!("`{text:.100}` is not an agent's id (a UUID)");
+            fields.problem("agentId", "invalid_value", message);
+        }
+        id.ok()
+    });
+    let phone_number = fields.required_string("phoneNumber").and_then(|text| {
+        let number = PhoneNumber::parse(text);
+        if let Err(error) = &number {
+            fields.problem("phoneNumber", "invalid_phone", error.to_string());
+        }
+        number.ok()
+    });
+    let name = fields.string("name").map(str::trim).filter(|name| !name.is_empty());
+    if name.is_some_and(|name| name.chars().count() > NAME_CHARACTERS) {
+        let message = format!("has more than {NAME_CHARACTERS} characters");
+        fields.problem("name", "too_long", message);
+    }
+    let variables = variables(fields);
+    Some(NewCall {
+        agent: agent?,
+        phone_number: phone_number?,
+        name: name.map(str::to_owned),
+        variables,
+    })
+}
+
+fn variables(fields: &mut Fields<'_>) -> Map<String, Value> {
+    let given = match fields.value("dynamicVariables") {
+        None => return Map::new(),
+        Some(Value::Object(given)) => given,
+        Some(other) => {
+            let message = format!("must be an object, not {}", kind(other));
+            fields.problem("dynamicVariables", "wrong_type", message);
+            return Map::new();
+        }
+    };
+    if given.len() > EXTRA_FIELDS {
+        let message = format!("holds {} variables; at most {EXTRA_FIELDS} are taken", given.len());
+        fields.problem("dynamicVariables", "too_many", message);
+    }
+    let mut own = Fields::of(given, "dynamicVariables");
+    for (name, value) in given {
+        if name.trim().is_empty() || name.chars().count() > NAME_CHARACTERS {
+            let shown: String = name.chars().take(NAME_CHARACTERS).collect();
+            let message = format!("a variable's name has 1 to {NAME_CHARACTERS} characters");
+            own.problem(&shown, "not_allowed", message);
+            continue;
+        }
+        match value {
+            Value::Bool(_) | Value::Number(_) => {}
+            Value::String(text) if text.len() <= EXTRA_BYTES => {}
+            Value::String(text) => {
+                let message = format!("has {} bytes; at most {EXTRA_BYTES} are taken", text.len());
+                own.problem(name, "too_long", message);
+            }
+            other => {
+                let message = format!("must be a string, a number or a boolean, not {}", kind(other));
+                own.problem(name, "wrong_type", message);
+            }
+        }
+    }
+    fields.problems.append(&mut own.problems);
+    given.clone()
+}
