@@ -313,6 +313,115 @@ async fn pages_are_stable_and_a_cursor_is_bound_to_its_list() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn filters_combine_and_their_bounds_are_exclusive() {
+    let dialer = Dialer::start(4).await;
+    let mut ids = Vec::new();
+    for _ in 0..4 {
+        let attempt = dialer.dial().await;
+        ids.push(attempt.claim.attempt.to_string());
+        dialer.finish(&attempt, ConversationStatus::Failed, &[]).await;
+    }
+    let second = |n: i64| START.unix_seconds() + 1 + n;
+    let between = |after: i64, before: i64| format!("startedAfter={after}&startedBefore={before}");
+    assert_eq!(
+        dialer.ids(&between(second(0), second(3))).await,
+        [ids[2].clone(), ids[1].clone()]
+    );
+    let millis = between(second(0) * 1_000, second(3) * 1_000);
+    assert_eq!(dialer.ids(&millis).await, [ids[2].clone(), ids[1].clone()]);
+    assert!(dialer.ids(&between(second(1), second(1))).await.is_empty());
+    assert!(
+        dialer
+            .ids(&format!("{}&status=completed", between(0, second(9))))
+            .await
+            .is_empty()
+    );
+    assert_eq!(dialer.ids("status=failed&minDuration=0&pageSize=100").await.len(), 4);
+    assert!(dialer.ids("status=failed&minDuration=1").await.is_empty());
+    // Nothing overflows, and what is unknown is named.
+    assert_eq!(dialer.ids("startedBefore=9223372036854775").await.len(), 4);
+    assert!(dialer.ids("minDuration=9223372036854775807").await.is_empty());
+    for (query, field) in [
+        ("pageSize=0", ("pageSize", "out_of_range")),
+        ("pageSize=101", ("pageSize", "out_of_range")),
+        ("pageSize=x", ("pageSize", "out_of_range")),
+        ("pagesize=1", ("pagesize", "unknown_parameter")),
+        ("status=failed&status=completed", ("status", "repeated")),
+        ("startedBefore=9223372036854775807", ("startedBefore", "invalid_value")),
+    ] {
+        let answer = dialer
+            .app
+            .client
+            .get(&format!("{CONVERSATIONS}?{query}"))
+            .await
+            .expect(400);
+        assert_eq!(answer.fields(), [field], "{query}");
+    }
+    let page = dialer.app.client.get(CONVERSATIONS).await.expect(200);
+    assert_eq!(page.body["pagination"], json!({ "pageSize": 30, "hasMore": false }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_item_has_the_contracts_fields_and_no_more() {
+    let dialer = Dialer::start(1).await;
+    let attempt = dialer.dial().await;
+    let list = dialer.app.client.get(CONVERSATIONS).await.expect(200);
+    let item = &list.data()[0];
+    assert_eq!(
+        *item,
+        json!({
+            "conversationId": attempt.claim.attempt, "agentId": dialer.agent, "agentName": "Ann",
+            "campaignId": dialer.campaign, "status": "in_progress", "direction": "outbound",
+            "startTimeUnix": START.unix_seconds() + 1, "conversationDuration": 0, "metadata": item["metadata"],
+        })
+    );
+    let made = item["metadata"]["createdAt"].as_str().unwrap();
+    assert_eq!(made, "2026-01-01T00:00:01.000000Z");
+    // An unknown fate may be anything: it reads as in progress.
+    dialer.app.store.unknown(attempt.claim).await.unwrap();
+    assert_eq!(dialer.ids("status=in_progress").await.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn issues_are_told_of_an_agent_that_tracks_them() {
+    let dialer = Dialer::start(1).await;
+    let attempt = dialer.dial().await;
+    dialer.app.store.answered(attempt.claim).await.unwrap();
+    let turn = TurnFact {
+        seq: 0,
+        speaker: Speaker::User,
+        text: "I … Bonn.".into(),
+        started_ms: 65_900,
+        ended_ms: 67_000,
+        interrupted: false,
+        damaged: true,
+    };
+    let fact = (attempt.claim.attempt, Fact::Turn(turn));
+    dialer.app.store.append_facts(&[fact]).await.unwrap();
+    let path = format!("{CONVERSATIONS}/{}", attempt.claim.attempt);
+    let agent = format!("/public/v1/agents/{}", dialer.agent);
+    let track = json!({ "platformSettings": { "callActions": { "issueTracking": true } } });
+    dialer.app.client.patch(&agent, track).await.expect(200);
+    let live = dialer.app.client.get(&path).await.expect(200);
+    assert_eq!(live.data().get("issues"), None);
+    dialer.finish(&attempt, ConversationStatus::Failed, &[]).await;
+    let read = dialer.app.client.get(&path).await.expect(200);
+    assert_eq!(
+        read.data()["issues"],
+        json!([
+            "part of what the user said at 01:05 was not understood",
+            "the call ended with: busy"
+        ])
+    );
+    let off = json!({ "platformSettings": { "callActions": { "issueTracking": false } } });
+    dialer.app.client.patch(&agent, off).await.expect(200);
+    assert_eq!(
+        dialer.app.client.get(&path).await.expect(200).data().get("issues"),
+        None
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_strangers_conversation_is_a_404() {
     let dialer = Dialer::start(1).await;
     let id = dialer.dial().await.claim.attempt;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use actors::{
-    agent::{self, Entities, EntityKind},
+    agent::{self, Agent, EntityKind},
     ports::{
         language_model::Speaker,
         store::{Account, AgentRow, ConversationRow, TurnFact},
@@ -31,6 +31,7 @@ pub fn item(row: &ConversationRow, account: &Account) -> Value {
 
 /// The whole conversation.
 pub fn detail(row: &ConversationRow, turns: &[TurnFact], agent: Option<&AgentRow>, account: &Account) -> Value {
+    let agent = agent.and_then(|agent| agent::complete(&agent.document).ok());
     let mut shown = Map::new();
     shown.insert("conversationId".into(), json!(row.id));
     common(&mut shown, row);
@@ -43,11 +44,12 @@ pub fn detail(row: &ConversationRow, turns: &[TurnFact], agent: Option<&AgentRow
     insert_some(&mut shown, "sentiment", analysis.map(|a| &a.sentiment));
     insert_some(&mut shown, "keyMoments", analysis.map(|a| &a.key_moments));
     shown.insert("appointmentScheduled".into(), json!({}));
-    shown.insert("dataCollected".into(), collected(&row.collected, &entities(agent)));
+    shown.insert("dataCollected".into(), collected(row, agent.as_ref()));
     shown.insert("voiceMailDetected".into(), json!(row.voicemail));
     insert_some(&mut shown, "errorMessage", row.error.as_ref());
     shown.insert("callTransferred".into(), json!(row.transferred));
     insert_some(&mut shown, "carrier", row.carrier.as_ref());
+    insert_some(&mut shown, "issues", issues(row, turns, agent.as_ref()));
     shown.insert("metadata".into(), metadata(row, account));
     Value::Object(shown)
 }
@@ -101,10 +103,23 @@ fn transcript(turns: &[TurnFact]) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// The entities that an agent asks for, in its order.
-pub fn entities(agent: Option<&AgentRow>) -> Entities {
-    agent
-        .and_then(|agent| agent::complete(&agent.document).ok())
+/// What went wrong, of a call that is over, when the agent has `issueTracking`.
+fn issues(row: &ConversationRow, turns: &[TurnFact], agent: Option<&Agent>) -> Option<Vec<String>> {
+    if row.ended_at.is_none() || !agent?.platform_settings.call_actions.issue_tracking {
+        return None;
+    }
+    let ended = row.error.iter().map(|error| format!("the call ended with: {error}"));
+    let damaged = turns.iter().filter(|turn| turn.damaged).map(|turn| {
+        let second = turn.started_ms.max(0) / 1_000;
+        let at = format!("{:02}:{:02}", second / 60, second % 60);
+        format!("part of what the user said at {at} was not understood")
+    });
+    Some(damaged.chain(ended).collect())
+}
+
+/// `items` holds all entities, those of the agent first and in its order; `entity` and `value` are the first of them.
+fn collected(row: &ConversationRow, agent: Option<&Agent>) -> Value {
+    let entities = agent
         .map(|agent| agent.platform_settings.data_collection.typed())
         .unwrap_or_default()
 }
