@@ -14,4 +14,4 @@ mod writer;
 
 pub use actor::*;
 pub use message::*;
-pub use outcome::EndReason;
+pub use outcome::{EndReason, Obstacle};

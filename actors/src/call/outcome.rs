@@ -1,9 +1,9 @@
 //! How calls end, and what is written about each ending.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use crate::ports::{
-    carrier::EndCause,
+    carrier::{DialError, EndCause},
     store::{ConversationStatus, Outcome},
 };
 
@@ -65,6 +65,43 @@ impl EndReason {
             voicemail,
             transferred: false,
             collected,
+        }
+    }
+}
+
+/// What keeps the carrier from taking any call, not only this one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Obstacle {
+    /// It will pass: the carrier is away, or asks for a pause.
+    Passing {
+        /// What people read.
+        reason: String,
+        /// The carrier's own wish for a pause, if it named one.
+        pause: Option<Duration>,
+    },
+    /// It lasts until somebody acts: the carrier refuses the account.
+    Lasting {
+        /// What people read.
+        reason: String,
+    },
+}
+
+impl Obstacle {
+    /// What a failed dial says about the carrier; none when it says something about the number or the call only.
+    pub fn of(error: &DialError) -> Option<Self> {
+        match error {
+            DialError::Busy { retry_after } => Some(Self::Passing {
+                reason: "the carrier takes no more calls for the moment".into(),
+                pause: *retry_after,
+            }),
+            DialError::Unreachable(_) => Some(Self::Passing {
+                reason: error.to_string(),
+                pause: None,
+            }),
+            DialError::AccountRefused(text) => Some(Self::Lasting {
+                reason: format!("the carrier refuses the account: {text}"),
+            }),
+            DialError::InvalidNumber(_) | DialError::Rejected(_) | DialError::Unknown(_) => None,
         }
     }
 }

@@ -11,7 +11,7 @@ use tokio::{
 
 use super::{
     CallArguments, CallMessage, CallSnapshot,
-    outcome::Ending,
+    outcome::{Ending, Obstacle},
     state::{Effect, Event, PermitAnswer, Rules, State},
     tasks::{self, SEND_WITHIN},
     timers::Timers,
@@ -130,6 +130,10 @@ impl Performer {
             CallMessage::Dialed(result) => {
                 if let Err(error) = &result {
                     tracing::warn!(attempt = %self.arguments.plan.attempt.claim.attempt, %error, "not dialed");
+                }
+                if let Some(obstacle) = result.as_ref().err().and_then(Obstacle::of) {
+                    let attempt = self.arguments.plan.attempt.claim.attempt;
+                    self.tell_lines(LinesMessage::MetObstacle { attempt, obstacle });
                 }
                 self.apply(Event::Dialed(result)).await;
             }

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use super::{CampaignMessage, CampaignSnapshot, Event, Intent, Pacing, Wish, commit, unavailable};
 use crate::{
     agent::Agent,
+    call::Obstacle,
     campaigns::{CampaignCommand, CampaignsMessage, CommandError},
     id::{AttemptId, NodeId},
     lines::{Dialer, LinesMessage, Requester},
@@ -21,6 +22,9 @@ use crate::{
         store::{CampaignRow, CampaignStatus},
     },
 };
+
+/// The longest pause a carrier is granted before it is asked again.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// What a campaign is started with.
 pub struct CampaignArguments {
@@ -125,6 +129,7 @@ impl Actor for CampaignActor {
             }
             CampaignMessage::LinesGranted(lines) => state.lines_granted(&me, lines),
             CampaignMessage::CallEnded { attempt, outcome } => state.call_ended(&me, attempt, outcome.as_ref()),
+            CampaignMessage::MetObstacle(obstacle) => state.met_obstacle(&me, obstacle),
             CampaignMessage::Attached(live) => {
                 state.attached = true;
                 state.live = live.into_iter().collect();
@@ -214,14 +219,48 @@ impl CampaignState {
             }
             CampaignStatus::Waiting => self.wait_for_its_time(me, Event::TimeCame),
             CampaignStatus::Paused if self.row.active => self.wait_for_its_time(me, Event::WindowOpened),
-            // What was in the way when this was written may be gone; if not, it is met again.
-            CampaignStatus::Delayed => self.order(me, Order::Own(Event::ObstacleGone.into())),
+            CampaignStatus::Delayed => self.wait_for_the_carrier(me),
             CampaignStatus::Draft
             | CampaignStatus::Paused
             | CampaignStatus::Stopped
             | CampaignStatus::Completed
             | CampaignStatus::Failed => {}
         }
+    }
+
+    /// Tries again after its pause: what was in the way may be gone; if not, it is met again.
+    fn wait_for_the_carrier(&mut self, me: &ActorRef<CampaignMessage>) {
+        let now = Instant::now();
+        match self.pacing.held_until(now) {
+            Some(until) => self.wake(me, until.duration_since(now)),
+            None => self.order(me, Order::Own(Event::ObstacleGone.into())),
+        }
+    }
+
+    /// A call found that the carrier takes none: no further one is tried for a while, or at all.
+    fn met_obstacle(&mut self, me: &ActorRef<CampaignMessage>, obstacle: Obstacle) {
+        if !self.dials() {
+            return;
+        }
+        let now = Instant::now();
+        let intent = match obstacle {
+            Obstacle::Lasting { reason } => Intent {
+                reason: Some(reason),
+                ..Event::CannotGoOn.into()
+            },
+            Obstacle::Passing { reason, pause } => {
+                self.pacing.call_ended(None, now);
+                let pause = pause.unwrap_or_default().min(LONGEST_PAUSE);
+                self.pacing.hold(now + pause);
+                let until = self.pacing.held_until(now).unwrap_or(now);
+                Intent {
+                    reason: Some(reason),
+                    next_run_at: Some(self.ports.clock.now().plus(until.duration_since(now))),
+                    ..Event::Obstacle.into()
+                }
+            }
+        };
+        self.order(me, Order::Own(intent));
     }
 
     fn wait_for_its_time(&mut self, me: &ActorRef<CampaignMessage>, event: Event) {
@@ -286,7 +325,10 @@ impl CampaignState {
 
     fn changed(&mut self, me: &ActorRef<CampaignMessage>, latest: CampaignRow, changed: Result<(), CommandError>) {
         if self.row.status != latest.status {
-            self.pacing.restart();
+            // A carrier that is tried again and again is tried less and less often.
+            if ![self.row.status, latest.status].contains(&CampaignStatus::Delayed) {
+                self.pacing.restart();
+            }
             tracing::info!(campaign = %latest.id, status = latest.status.as_str(), reason = latest.reason, "campaign changed");
         }
         self.row = latest;

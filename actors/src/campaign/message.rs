@@ -4,6 +4,7 @@ use ractor::RpcReplyPort;
 use serde::Serialize;
 
 use crate::{
+    call::Obstacle,
     campaigns::{CampaignCommand, CommandError},
     id::AttemptId,
     lines::HeldClaims,
@@ -28,6 +29,8 @@ pub enum CampaignMessage {
         /// How; none when the permit was refused and nothing was dialed.
         outcome: Option<Outcome>,
     },
+    /// The carrier takes no call at present.
+    MetObstacle(Obstacle),
     /// The calls of this campaign that live already (after a restart).
     Attached(Vec<AttemptId>),
     /// The line pool was restarted: attach again.

@@ -107,6 +107,7 @@ impl Actor for LinesActor {
             }
             LinesMessage::Dial(plan) => state.dial(&me, *plan).await,
             LinesMessage::LegKnown { attempt, leg } => state.registry.leg_known(attempt, &leg),
+            LinesMessage::MetObstacle { attempt, obstacle } => state.met(attempt, obstacle),
             LinesMessage::CallEnded { attempt, outcome } | LinesMessage::CrashSettled { attempt, outcome } => {
                 state.ended(attempt, outcome);
             }

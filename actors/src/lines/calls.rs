@@ -5,7 +5,7 @@ use tokio::time::Instant;
 
 use super::{Dialer, HeldClaims, LinesMessage, LinesState, LostCall, settle};
 use crate::{
-    call::{CallActor, CallArguments, CallMessage, CallParents, CallPlan},
+    call::{CallActor, CallArguments, CallMessage, CallParents, CallPlan, Obstacle},
     id::AttemptId,
     node::undelivered,
     ports::store::Outcome,
@@ -72,6 +72,14 @@ impl LinesState {
         self.registry.remove(attempt);
         if let Some(dialer) = self.pool.end(attempt) {
             self.tell(dialer, attempt, outcome);
+        }
+    }
+
+    /// Passes on to its dialer what a call learned about the carrier.
+    pub(super) fn met(&self, attempt: AttemptId, obstacle: Obstacle) {
+        let dialer = self.pool.dialer_of(attempt);
+        if let Some(requester) = dialer.and_then(|dialer| self.requesters.get(&dialer)) {
+            requester.met(obstacle);
         }
     }
 

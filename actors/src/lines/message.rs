@@ -4,7 +4,7 @@ use ractor::{ActorRef, RpcReplyPort};
 use serde::Serialize;
 
 use crate::{
-    call::CallPlan,
+    call::{CallPlan, Obstacle},
     campaign::CampaignMessage,
     id::{AttemptId, CampaignId},
     ports::{
@@ -57,6 +57,16 @@ impl Requester {
         };
     }
 
+    /// Tells that the carrier takes no call. A single call waits for its own next try.
+    pub(super) fn met(&self, obstacle: Obstacle) {
+        match self {
+            Self::Campaign(actor) => {
+                let _ = actor.cast(CampaignMessage::MetObstacle(obstacle));
+            }
+            Self::SingleCalls(_) => {}
+        }
+    }
+
     /// Tells which of its calls live.
     pub(super) fn attached(&self, live: Vec<AttemptId>) {
         match self {
@@ -100,6 +110,13 @@ pub enum LinesMessage {
         attempt: AttemptId,
         /// Its leg.
         leg: CarrierCallId,
+    },
+    /// The carrier takes no call at present, told by a call that it did not take.
+    MetObstacle {
+        /// Which call.
+        attempt: AttemptId,
+        /// What is in the way.
+        obstacle: Obstacle,
     },
     /// A call is over and its outcome is on disk, told by the call.
     CallEnded {

@@ -7,7 +7,7 @@ use actors::{
     node::NodeSettings,
     ports::{
         carrier::DialError,
-        store::{AttemptStore, CampaignStatus, ConversationStatus, DirectoryStore},
+        store::{AttemptStore, CampaignStatus, CampaignStore, ConversationStatus, DirectoryStore},
     },
 };
 use serde_json::json;
@@ -159,7 +159,7 @@ async fn an_agent_that_cannot_be_read_fails_the_campaign_and_costs_no_contact() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_account_the_carrier_refuses_does_not_use_up_the_contacts() {
+async fn an_account_the_carrier_refuses_fails_the_campaign_and_costs_no_contact() {
     let world = World::new().await;
     let refused = DialError::AccountRefused("no credit".into());
     world.carrier.callees(Callees::Refused(refused));
@@ -167,13 +167,54 @@ async fn an_account_the_carrier_refuses_does_not_use_up_the_contacts() {
     let campaign = world.campaign(50).await;
     world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
     tokio::time::sleep(Duration::from_secs(300)).await;
-    let tries = world.carrier.dials().len();
-    assert!((8..=50).contains(&tries), "{tries} dials in five minutes");
+    let row = world.row(campaign).await;
+    assert_eq!((row.status, row.active), (CampaignStatus::Failed, false));
+    assert_eq!(
+        row.reason.as_deref(),
+        Some("the carrier refuses the account: no credit")
+    );
+    assert!(world.carrier.dials().len() <= 4);
+    assert_eq!(world.store.progress(campaign).await.unwrap().pending, 50);
     world.carrier.callees(BUSY);
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
     completed(&world, campaign).await;
     let calls = world.conversations(campaign).await;
     assert_eq!(calls.len(), 50);
     assert!(calls.iter().all(|c| c.error.as_deref() == Some("busy")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_carrier_that_is_away_or_throttles_delays_the_campaign_until_it_is_back() {
+    let away = DialError::Unreachable("connection refused".into());
+    let throttling = DialError::Busy {
+        retry_after: Some(Duration::from_secs(45)),
+    };
+    for (error, reason) in [
+        (away, "carrier unreachable: connection refused"),
+        (throttling, "the carrier takes no more calls for the moment"),
+    ] {
+        let world = World::slow().await;
+        world.carrier.callees(Callees::Refused(error));
+        let node = world.node(4).await;
+        let campaign = world.campaign(50).await;
+        world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+        until("delay", async || {
+            world.status(campaign).await == CampaignStatus::Delayed
+        })
+        .await;
+        let row = world.row(campaign).await;
+        assert_eq!((row.active, row.reason.as_deref()), (true, Some(reason)));
+        assert!(row.next_run_at.unwrap() > world.ports.clock.now());
+        tokio::time::sleep(Duration::from_secs(600)).await;
+        let tries = world.carrier.dials().len();
+        assert!((8..=120).contains(&tries), "{tries} dials in ten minutes");
+        world.carrier.callees(BUSY);
+        completed(&world, campaign).await;
+        assert_eq!(world.row(campaign).await.reason, None);
+        let calls = world.conversations(campaign).await;
+        assert_eq!(calls.len(), 50);
+        assert!(calls.iter().all(|c| c.error.as_deref() == Some("busy")));
+    }
 }
 
 #[tokio::test(start_paused = true)]
