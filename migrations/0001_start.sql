@@ -235,6 +235,8 @@ CREATE TABLE attempts (
     dialing_at BIGINT,
     answered_at BIGINT,
     ended_at BIGINT,
+    -- From the answer to the end; 0 while it lasts and for one that nobody answered.
+    duration_s BIGINT NOT NULL DEFAULT 0,
     carrier TEXT,
     carrier_call TEXT,
     caller_id TEXT,
@@ -257,13 +259,12 @@ CREATE INDEX attempts_held ON attempts (owner)
     WHERE state IN ('claimed', 'dialing', 'dialed', 'answered', 'unknown');
 CREATE INDEX attempts_sent ON attempts (account, phone_number)
     WHERE state IN ('dialing', 'dialed', 'answered', 'unknown');
-CREATE INDEX attempts_newest_first ON attempts (account, started_at, id);
-CREATE INDEX attempts_by_number ON attempts (account, phone_number);
-CREATE INDEX attempts_by_status ON attempts (account, status, started_at, id);
-CREATE INDEX attempts_by_agent ON attempts (agent, started_at, id);
-CREATE INDEX attempts_by_campaign ON attempts (campaign, started_at, id);
--- By the last change of status, which needs no column of its own.
-CREATE INDEX attempts_by_change ON attempts (campaign, COALESCE(ended_at, dialing_at, created_at), id);
+-- Pages of conversations are found in these alone. Those by agent and by campaign are read once per status and merged.
+CREATE INDEX attempts_newest_first ON attempts (account, started_at, id, duration_s);
+CREATE INDEX attempts_by_status ON attempts (account, status, started_at, id, duration_s);
+CREATE INDEX attempts_by_agent ON attempts (agent, status, started_at, id, duration_s);
+CREATE INDEX attempts_by_campaign ON attempts (campaign, status, started_at, id, duration_s);
+CREATE INDEX attempts_by_duration ON attempts (account, duration_s, started_at, id) WHERE duration_s > 0;
 
 -- Facts are observations, not decisions: they are appended unguarded, also for an attempt that is gone.
 CREATE TABLE turns (

@@ -12,6 +12,7 @@ mod campaign_edits;
 mod campaigns;
 mod contact_states;
 mod contacts;
+mod conversation_pages;
 mod conversations;
 mod dialect;
 mod directory;

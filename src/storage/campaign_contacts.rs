@@ -9,7 +9,7 @@ use sqlx::any::AnyRow;
 
 use super::{
     Work, campaigns,
-    rows::{Columns, ROWS_PER_INSERT, affected, composed, insert_rows, to_json, unavailable},
+    rows::{Columns, affected, composed, to_json, unavailable},
 };
 
 /// Rows that one transaction removes.
@@ -23,8 +23,7 @@ pub(super) async fn new_list(work: &mut Work<'_>) -> StoreResult<i64> {
     Ok(list)
 }
 
-pub(super) async fn append(work: Work<'_>, import: CampaignId, contacts: Vec<CampaignContact>) -> StoreResult<()> {
-    let count = contacts.len() as i64;
+pub(super) async fn append(work: Work<'_>, import: CampaignId, count: i64, rows: String) -> StoreResult<()> {
     let row = sqlx::query(
         "UPDATE campaigns SET contact_count = contact_count + $1 WHERE id = $2 AND importing = 1 \
          RETURNING contact_list, contact_count",
@@ -36,27 +35,36 @@ pub(super) async fn append(work: Work<'_>, import: CampaignId, contacts: Vec<Cam
     .map_err(unavailable)?;
     let row = row.ok_or(StoreError::NotFound)?;
     let list = row.int("contact_list")?;
-    let mut index = row.int("contact_count")? - count;
-    for chunk in contacts.chunks(ROWS_PER_INSERT) {
-        let mut insert = insert_rows(
-            "INSERT INTO campaign_contacts (list, idx, phone_number, name, email, extra) VALUES",
-            chunk.len(),
-            6,
-            "",
-        );
-        for contact in chunk {
-            insert = insert
-                .bind(list)
-                .bind(index)
-                .bind(contact.phone_number.as_str().to_owned())
-                .bind(contact.name.clone())
-                .bind(contact.email.clone())
-                .bind(to_json(&contact.extra)?);
-            index += 1;
-        }
-        affected(insert, work.conn).await?;
+    let index = row.int("contact_count")? - count;
+    let insert = composed(format!(
+        "INSERT INTO campaign_contacts (list, idx, phone_number, name, email, extra) {}",
+        work.dialect.contacts_of_json
+    ));
+    let insert = insert.bind(list).bind(index).bind(rows);
+    match affected(insert, work.conn).await? {
+        added if added == count as u64 => Ok(()),
+        added => Err(StoreError::Damaged(format!("{added} of {count} contacts were added"))),
     }
-    Ok(())
+}
+
+/// What [`append`] takes: each contact as an array, the further fields as their own text in it.
+pub(super) fn rows_of(contacts: &[CampaignContact]) -> StoreResult<String> {
+    let mut rows = Vec::with_capacity(contacts.len() * 128);
+    rows.push(b'[');
+    for (index, contact) in contacts.iter().enumerate() {
+        if index > 0 {
+            rows.push(b',');
+        }
+        let row = (
+            contact.phone_number.as_str(),
+            &contact.name,
+            &contact.email,
+            to_json(&contact.extra)?,
+        );
+        serde_json::to_writer(&mut rows, &row).map_err(|error| StoreError::Damaged(error.to_string()))?;
+    }
+    rows.push(b']');
+    String::from_utf8(rows).map_err(|error| StoreError::Damaged(error.to_string()))
 }
 
 /// A list that no campaign points at, whose contacts are to be removed.

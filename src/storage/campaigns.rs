@@ -242,8 +242,8 @@ impl CampaignStore for SqlStore {
     }
 
     async fn append_contacts(&self, import: CampaignId, contacts: &[CampaignContact]) -> StoreResult<()> {
-        let contacts = contacts.to_vec();
-        self.write(move |work| Box::pin(campaign_contacts::append(work, import, contacts)))
+        let (count, rows) = (contacts.len() as i64, campaign_contacts::rows_of(contacts)?);
+        self.write(move |work| Box::pin(campaign_contacts::append(work, import, count, rows)))
             .await
     }
 

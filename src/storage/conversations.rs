@@ -8,7 +8,8 @@ use sqlx::any::AnyRow;
 
 use super::{
     Work,
-    rows::{Columns, Conditions, composed, unavailable},
+    conversation_pages::Pages,
+    rows::{Columns, composed, unavailable},
 };
 
 /// What `read` wants; lists leave the analysis on its page of the file.
@@ -57,45 +58,22 @@ pub(super) async fn get(work: Work<'_>, account: Option<AccountId>, id: AttemptI
     Ok(conversation)
 }
 
-fn conditions(account: AccountId, filter: &ConversationFilter) -> Conditions {
-    let mut wanted = Conditions::default();
-    wanted.and("a.account = ?", [account.to_string().into()]);
-    if let Some(agent) = filter.agent {
-        wanted.and("a.agent = ?", [agent.to_string().into()]);
-    }
-    if let Some(campaign) = filter.campaign {
-        wanted.and("a.campaign = ?", [campaign.to_string().into()]);
-    }
-    if let Some(status) = filter.status {
-        wanted.and("a.status = ?", [status.as_str().into()]);
-    }
-    if let Some(before) = filter.started_before {
-        wanted.and("a.started_at < ?", [before.0.into()]);
-    }
-    if let Some(after) = filter.started_after {
-        wanted.and("a.started_at > ?", [after.0.into()]);
-    }
-    if let Some(seconds) = filter.min_duration {
-        let least_us = seconds.saturating_mul(1_000_000);
-        wanted.and("COALESCE(a.ended_at - a.answered_at, 0) >= ?", [least_us.into()]);
-    }
-    if let Some((started_at, id)) = filter.after {
-        wanted.and(
-            "(a.started_at, a.id) < (?, ?)",
-            [started_at.0.into(), id.to_string().into()],
-        );
-    }
-    wanted
-}
-
 pub(super) async fn list(
     work: Work<'_>,
     account: AccountId,
     filter: ConversationFilter,
     limit: i64,
 ) -> StoreResult<Vec<ConversationRow>> {
-    let head = format!("SELECT {COLUMNS} {FROM}");
-    let query = conditions(account, &filter).query(&head, "ORDER BY a.started_at DESC, a.id DESC", limit);
+    let pages = Pages::new(account, filter, limit);
+    let few = match pages.few() {
+        Some(count) => count
+            .fetch_one(&mut *work.conn)
+            .await
+            .map_err(unavailable)?
+            .flag("few")?,
+        None => false,
+    };
+    let query = pages.query(few, &format!("SELECT {COLUMNS}"));
     let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
     rows.iter().map(read).collect()
 }

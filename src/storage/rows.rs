@@ -148,12 +148,16 @@ impl Conditions {
     pub(super) fn query<'q>(self, head: &str, tail: &str, limit: i64) -> AnyQuery<'q> {
         let place = self.values.len() + 1;
         let sql = format!("{head} WHERE {} {tail} LIMIT ${place}", self.text.join(" AND "));
-        let bound = self.values.into_iter().fold(composed(sql), |query, value| match value {
-            Bound::Int(value) => query.bind(value),
-            Bound::Text(value) => query.bind(value),
-        });
-        bound.bind(limit.max(0))
+        bind_all(composed(sql), self.values).bind(limit.max(0))
     }
+}
+
+/// Binds values in their order.
+pub(super) fn bind_all(query: AnyQuery<'_>, values: Vec<Bound>) -> AnyQuery<'_> {
+    values.into_iter().fold(query, |query, value| match value {
+        Bound::Int(value) => query.bind(value),
+        Bound::Text(value) => query.bind(value),
+    })
 }
 
 /// Reads columns by name into the domain's types.
