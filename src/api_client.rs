@@ -7,6 +7,12 @@ use serde_json::{Value, json};
 
 use crate::http_client;
 
+/// What every contact of an answer has once.
+const CONTACT: &[u8] = b"\"phoneNumber\":";
+
+/// How long the import of a large file may take.
+const IMPORT_TIMEOUT: Duration = Duration::from_secs(600);
+
 /// Why a request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
@@ -127,6 +133,46 @@ impl ApiClient {
             .part("file", file);
         self.send(Method::POST, "/public/v1/campaigns/csv", Body::Form(form))
             .await
+    }
+
+    /// Creates a campaign from a large CSV file without launching it; reads the answer as it comes and returns how
+    /// many contacts it held.
+    ///
+    /// # Errors
+    ///
+    /// As [`ApiError`].
+    pub async fn import_csv(&self, name: &str, agent: &str, csv: Vec<u8>) -> Result<u64, ApiError> {
+        let file = multipart::Part::bytes(csv).file_name("contacts.csv");
+        let form = multipart::Form::new()
+            .text("name", name.to_owned())
+            .text("agentId", agent.to_owned())
+            .part("file", file);
+        let path = "/public/v1/campaigns/csv";
+        let request = self.http.post(format!("{}{path}", self.base_url)).multipart(form);
+        let request = request.timeout(IMPORT_TIMEOUT).header("x-api-key", &self.api_key);
+        let mut response = request.send().await?;
+        let status = response.status().as_u16();
+        if status != 201 {
+            return Err(ApiError::Refused {
+                method: Method::POST,
+                path: path.to_owned(),
+                status,
+                message: response.text().await?,
+            });
+        }
+        let mut contacts = 0;
+        let mut text = Vec::new();
+        while let Some(piece) = response.chunk().await? {
+            text.extend_from_slice(&piece);
+            contacts += text.windows(CONTACT.len()).filter(|bytes| *bytes == CONTACT).count() as u64;
+            // The start of one may lie at the end of this piece.
+            text.drain(..text.len().saturating_sub(CONTACT.len() - 1));
+        }
+        if text.ends_with(b"}") {
+            Ok(contacts)
+        } else {
+            Err(ApiError::Missing("requestId"))
+        }
     }
 
     /// One campaign with its progress.

@@ -1,6 +1,8 @@
 //! `ringback bench`: figures of this build, with the service and the phones as processes of their own.
 
+mod api;
 mod calls;
+mod connection;
 mod crashes;
 mod figures;
 mod processes;
@@ -19,6 +21,7 @@ type BenchError = Box<dyn std::error::Error + Send + Sync>;
 /// When a process does not start or stops answering.
 pub async fn run(command: BenchCommand) -> Result<ExitCode, BenchError> {
     let good = match command {
+        BenchCommand::Api(args) => api::run(args).await?,
         BenchCommand::Calls(args) => calls::run(args).await?,
         BenchCommand::Crashes(args) => crashes::run(args).await?,
     };

@@ -86,10 +86,36 @@ pub struct PhonesArgs {
 /// `ringback bench`.
 #[derive(Debug, Clone, Subcommand)]
 pub enum BenchCommand {
+    /// The REST API: import, reads and lists of a large account, start and memory
+    Api(BenchApiArgs),
     /// Concurrent calls: cores, memory and latency per call
     Calls(BenchCallsArgs),
     /// Kill the service at random moments of a campaign: nobody is dialed twice, nobody forgotten
     Crashes(BenchCrashesArgs),
+}
+
+/// `ringback bench api`.
+#[derive(Debug, Clone, Args)]
+pub struct BenchApiArgs {
+    /// Rows of the imported CSV file, and of the import that an earlier start left behind
+    #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1_000..=1_000_000))]
+    pub rows: u32,
+
+    /// Conversations of the account whose lists are read
+    #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1_000..=10_000_000))]
+    pub conversations: u32,
+
+    /// Seconds of reading one agent
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=600))]
+    pub seconds: u32,
+
+    /// Fail also when a figure misses its target
+    #[arg(long)]
+    pub strict: bool,
+
+    /// Also write the figures as JSON to this file
+    #[arg(long)]
+    pub json: Option<PathBuf>,
 }
 
 /// `ringback bench calls`.

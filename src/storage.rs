@@ -21,7 +21,7 @@ mod erasure;
 mod facts;
 mod idempotency;
 mod jobs;
-mod locks;
+mod measuring;
 mod nodes;
 mod open;
 mod records;

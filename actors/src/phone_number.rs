@@ -22,14 +22,19 @@ impl PhoneNumber {
     /// becomes `+`; any other character is an error, not something to drop.
     pub fn parse(text: &str) -> Result<Self, InvalidPhoneNumber> {
         let invalid = || InvalidPhoneNumber(text.to_owned());
+        // Most are spelled so already, and a file has a million of them.
+        if is_plain(text) {
+            return Ok(Self(text.to_owned()));
+        }
         let mut number: String = text.chars().filter(|c| !is_filler(*c)).collect();
         if let Some(rest) = number.strip_prefix("00") {
             number = format!("+{rest}");
         }
-        let digits = number.strip_prefix('+').ok_or_else(invalid)?;
-        let sound =
-            (7..=15).contains(&digits.len()) && !digits.starts_with('0') && digits.bytes().all(|b| b.is_ascii_digit());
-        if sound { Ok(Self(number)) } else { Err(invalid()) }
+        if is_plain(&number) {
+            Ok(Self(number))
+        } else {
+            Err(invalid())
+        }
     }
 
     /// What a text typed to find numbers says: digits, perhaps behind a `+`; none if it says anything else.
@@ -74,6 +79,13 @@ impl PhoneNumber {
         let shown = self.0.len() - 2;
         format!("+{}{}", "*".repeat(shown - 1), &self.0[shown..])
     }
+}
+
+/// `+` and digits as they are stored.
+fn is_plain(text: &str) -> bool {
+    text.strip_prefix('+').is_some_and(|digits| {
+        (7..=15).contains(&digits.len()) && !digits.starts_with('0') && digits.bytes().all(|b| b.is_ascii_digit())
+    })
 }
 
 fn is_filler(c: char) -> bool {

@@ -58,6 +58,7 @@ pub async fn run(args: BenchCallsArgs) -> Result<bool, BenchError> {
         max_calls: args.calls,
         calls_per_second: f64::from(args.calls.div_ceil(RAMP_SECONDS).max(5)),
         fixed_pause_ms: Some(PAUSE_MS),
+        workers: 1,
         core: Some(0),
     };
     let key = create_account(&settings).await?;

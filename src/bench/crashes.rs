@@ -43,6 +43,7 @@ pub async fn run(args: BenchCrashesArgs) -> Result<bool, BenchError> {
         max_calls: 20,
         calls_per_second: 20.0,
         fixed_pause_ms: None,
+        workers: 1,
         core: None,
     };
     let key = create_account(&settings).await?;

@@ -5,13 +5,13 @@ use std::{
     net::{SocketAddr, TcpListener},
     path::{Path, PathBuf},
     process::Stdio,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use serde_json::Value;
 use tokio::process::{Child, Command};
 
-use super::BenchError;
+use super::{BenchError, connection::Connection};
 use crate::http_client;
 
 /// How long a process may take to answer its first request.
@@ -43,6 +43,8 @@ pub struct ServiceSettings {
     pub calls_per_second: f64,
     /// Pause that ends a turn, when it is fixed.
     pub fixed_pause_ms: Option<u64>,
+    /// Worker threads.
+    pub workers: u16,
     /// Core to stay on.
     pub core: Option<usize>,
 }
@@ -85,9 +87,30 @@ impl Process {
         Ok(Self { child, pid })
     }
 
-    /// Starts the service on one worker thread and waits until it is healthy.
+    /// Starts the service and waits until it is healthy.
     pub async fn service(settings: &ServiceSettings) -> Result<Self, BenchError> {
-        let mut arguments: Vec<OsString> = vec!["--workers".into(), "1".into(), "serve".into()];
+        let process = Self::spawn(Self::serving(settings)?)?;
+        wait_for(&format!("{}/public/health", settings.base_url())).await?;
+        Ok(process)
+    }
+
+    /// The same, and how long it took to its first healthy answer.
+    pub async fn timed_service(settings: &ServiceSettings) -> Result<(Self, Duration), BenchError> {
+        let command = Self::serving(settings)?;
+        let began = Instant::now();
+        let process = Self::spawn(command)?;
+        while !is_healthy(settings.listen).await {
+            if began.elapsed() > START_LIMIT {
+                return Err(format!("{} does not answer", settings.base_url()).into());
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        Ok((process, began.elapsed()))
+    }
+
+    fn serving(settings: &ServiceSettings) -> Result<Command, BenchError> {
+        let workers = settings.workers.to_string();
+        let mut arguments: Vec<OsString> = vec!["--workers".into(), workers.into(), "serve".into()];
         let mut option = |name: &str, value: String| arguments.extend([name.into(), value.into()]);
         option("--listen", settings.listen.to_string());
         option("--database-url", settings.database_url());
@@ -103,9 +126,9 @@ impl Process {
             "RUST_LOG",
             std::env::var("RINGBACK_BENCH_LOG").unwrap_or_else(|_| "error".into()),
         );
-        let process = Self::spawn(command)?;
-        wait_for(&format!("{}/public/health", settings.base_url())).await?;
-        Ok(process)
+        // The bench asks more of one account than anybody may by default.
+        command.env("RINGBACK_RATE_LIMIT", "0");
+        Ok(command)
     }
 
     /// Starts the phones and waits until they answer.
@@ -154,11 +177,25 @@ impl Process {
 
     /// Memory in use, in MiB.
     pub fn resident_mib(&self) -> Result<f64, BenchError> {
+        self.status_mib("VmRSS:")
+    }
+
+    /// The most memory that was in use since [`Process::forget_peak`], in MiB.
+    pub fn peak_mib(&self) -> Result<f64, BenchError> {
+        self.status_mib("VmHWM:")
+    }
+
+    /// Lets the peak begin anew.
+    pub fn forget_peak(&self) -> Result<(), BenchError> {
+        Ok(std::fs::write(format!("/proc/{}/clear_refs", self.pid), "5")?)
+    }
+
+    fn status_mib(&self, name: &str) -> Result<f64, BenchError> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid))?;
         let line = status
             .lines()
-            .find_map(|l| l.strip_prefix("VmRSS:"))
-            .ok_or("no VmRSS")?;
+            .find_map(|l| l.strip_prefix(name))
+            .ok_or("no memory in /proc")?;
         let kib: f64 = line.trim().trim_end_matches("kB").trim().parse()?;
         Ok(kib / 1024.0)
     }
@@ -187,6 +224,14 @@ pub async fn create_account(settings: &ServiceSettings) -> Result<String, BenchE
         .as_str()
         .map(str::to_owned)
         .ok_or_else(|| "no key in the account".into())
+}
+
+async fn is_healthy(address: SocketAddr) -> bool {
+    let Ok(mut connection) = Connection::open(address).await else {
+        return false;
+    };
+    let asked = connection.get("/public/health", "").await;
+    asked.is_ok_and(|answer| answer.status == 200)
 }
 
 async fn wait_for(url: &str) -> Result<(), BenchError> {

@@ -8,6 +8,7 @@ mod lines;
 pub(in crate::rest) mod paced;
 mod report;
 mod rows;
+mod seen;
 mod upload;
 
 use std::{

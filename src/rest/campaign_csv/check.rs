@@ -1,9 +1,6 @@
 //! Checks a whole file before anything is saved.
 
-use std::{
-    collections::HashMap,
-    io::{self, BufRead, Seek},
-};
+use std::io::{self, BufRead, Seek};
 
 use actors::{agent::Problem, phone_number::PhoneNumber};
 
@@ -12,6 +9,7 @@ use super::{
     lines::find_not_text,
     report::{Report, RowCode, RowProblem, shown},
     rows::{ReadError, Record, Records},
+    seen::Seen,
 };
 use crate::rest::{contact_fields::EXTRA_BYTES, email::is_email, fields::NAME_CHARACTERS};
 
@@ -89,8 +87,7 @@ struct Checker<'a> {
     columns: &'a Columns,
     report: Report,
     limits: Vec<Problem>,
-    /// The digits of each number, which fit into 64 bits, to the row where it stands.
-    seen: HashMap<u64, u32>,
+    seen: Seen,
 }
 
 impl<'a> Checker<'a> {
@@ -99,7 +96,7 @@ impl<'a> Checker<'a> {
             columns,
             report: Report::default(),
             limits: Vec::new(),
-            seen: HashMap::new(),
+            seen: Seen::default(),
         }
     }
 
@@ -164,7 +161,7 @@ impl<'a> Checker<'a> {
 }
 
 /// Checks a number and notes that it stands in `row`.
-fn number(seen: &mut HashMap<u64, u32>, row: u64, cell: &str) -> Result<(), (RowCode, String)> {
+fn number(seen: &mut Seen, row: u64, cell: &str) -> Result<(), (RowCode, String)> {
     if cell.is_empty() {
         return Err((RowCode::MissingPhone, "has no phone number".into()));
     }
@@ -177,12 +174,9 @@ fn number(seen: &mut HashMap<u64, u32>, row: u64, cell: &str) -> Result<(), (Row
     // At most 15 digits, the first not 0: the number tells them all.
     let digits: u64 = number.as_str()[1..].parse().unwrap_or(0);
     let row = u32::try_from(row).unwrap_or(u32::MAX);
-    match seen.get(&digits) {
+    match seen.note(digits, row) {
         Some(first) => Err((RowCode::DuplicateNumber, format!("repeats the number of row {first}"))),
-        None => {
-            seen.insert(digits, row);
-            Ok(())
-        }
+        None => Ok(()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use actors::ports::store::{CampaignContact, CampaignRow, Store, StoreError};
+use actors::ports::store::{CampaignContact, CampaignRow, Store, StoreError, StoreResult};
 use axum::{
     body::Body,
     http::{HeaderValue, StatusCode, header},
@@ -11,6 +11,7 @@ use axum::{
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
+use tokio::task::JoinHandle;
 
 use super::view;
 use crate::rest::{RestState, envelope::Enveloped, error::ApiResult, request_id::RequestId};
@@ -93,8 +94,35 @@ impl Answer {
 struct Progressing {
     store: Arc<dyn Store>,
     row: CampaignRow,
-    next: Option<Vec<CampaignContact>>,
+    /// The page to be written next, which is read while the one before it is sent.
+    next: Option<JoinHandle<StoreResult<Vec<CampaignContact>>>>,
     sent: i64,
+}
+
+impl Progressing {
+    fn read(&self, from: i64) -> Option<JoinHandle<StoreResult<Vec<CampaignContact>>>> {
+        if from >= self.row.contact_count {
+            return None;
+        }
+        let (store, id) = (Arc::clone(&self.store), self.row.id);
+        Some(tokio::spawn(
+            async move { store.campaign_contacts(id, from, PAGE).await },
+        ))
+    }
+
+    /// The page as text, separated from the one before it.
+    fn text(&mut self, page: &[CampaignContact]) -> Result<Bytes, StoreError> {
+        let mut text = Vec::with_capacity(page.len() * 160);
+        for contact in page {
+            if self.sent > 0 {
+                text.push(b',');
+            }
+            let written = serde_json::to_writer(&mut text, &view::ShownContact(contact));
+            written.map_err(|error| StoreError::Damaged(error.to_string()))?;
+            self.sent += 1;
+        }
+        Ok(Bytes::from(text))
+    }
 }
 
 fn pages(
@@ -102,29 +130,25 @@ fn pages(
     row: &CampaignRow,
     first: Vec<CampaignContact>,
 ) -> impl stream::Stream<Item = Result<Bytes, StoreError>> + Send + use<> {
-    let start = Progressing {
+    let mut start = Progressing {
         store,
         row: row.clone(),
-        next: Some(first),
+        next: None,
         sent: 0,
     };
+    start.next = (!first.is_empty()).then(|| tokio::spawn(async { Ok(first) }));
     stream::try_unfold(start, |mut state| async move {
-        let page = match state.next.take() {
-            Some(first) => first,
-            None if state.sent >= state.row.contact_count => return Ok(None),
-            None => state.store.campaign_contacts(state.row.id, state.sent, PAGE).await?,
+        let Some(reading) = state.next.take() else {
+            return Ok(None);
         };
+        let page = reading
+            .await
+            .unwrap_or_else(|_| Err(StoreError::Unavailable("the reading of a page ended".to_owned())))?;
         if page.is_empty() {
             return Ok(None);
         }
-        let mut text = String::new();
-        for contact in &page {
-            if state.sent > 0 {
-                text.push(',');
-            }
-            text.push_str(&Value::Object(view::contact(contact)).to_string());
-            state.sent += 1;
-        }
-        Ok(Some((Bytes::from(text), state)))
+        state.next = state.read(state.sent + page.len() as i64);
+        let text = state.text(&page)?;
+        Ok(Some((text, state)))
     })
 }

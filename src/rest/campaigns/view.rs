@@ -4,9 +4,8 @@ use actors::{
     ports::store::{CampaignContact, CampaignRow},
     time::Timestamp,
 };
+use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::{Map, Value, json};
-
-use crate::rest::contact_fields;
 
 /// A campaign without its contacts.
 pub fn campaign(row: &CampaignRow) -> Map<String, Value> {
@@ -37,14 +36,27 @@ pub fn campaign(row: &CampaignRow) -> Map<String, Value> {
     shown
 }
 
-/// One contact of a campaign.
-pub fn contact(contact: &CampaignContact) -> Map<String, Value> {
-    let mut shown = contact_fields::show(
-        &contact.phone_number,
-        contact.name.as_deref(),
-        contact.email.as_deref(),
-        &contact.extra,
-    );
-    shown.insert("contactId".into(), json!(contact.contact));
-    shown
+/// One contact of a campaign: its fields at the top level, its own before the further ones.
+pub struct ShownContact<'a>(pub &'a CampaignContact);
+
+impl Serialize for ShownContact<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let contact = self.0;
+        let mut shown = serializer.serialize_map(None)?;
+        shown.serialize_entry("phoneNumber", contact.phone_number.as_str())?;
+        let own = [("name", &contact.name), ("email", &contact.email)];
+        for (field, value) in own {
+            if let Some(text) = value {
+                shown.serialize_entry(field, text)?;
+            }
+        }
+        for (field, value) in &contact.extra {
+            let taken = own.iter().any(|(name, value)| name == field && value.is_some());
+            if !taken && field != "phoneNumber" && field != "contactId" {
+                shown.serialize_entry(field, value)?;
+            }
+        }
+        shown.serialize_entry("contactId", &contact.contact)?;
+        shown.end()
+    }
 }

@@ -1,0 +1,95 @@
+//! A plain HTTP/1 connection that is kept open: a client that costs next to nothing beside the service it measures.
+
+use std::net::SocketAddr;
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+
+use super::BenchError;
+
+/// Bytes read at once.
+const PIECE: usize = 16 * 1024;
+
+/// An answer whose body came with its length.
+#[derive(Debug)]
+pub struct Answer {
+    /// HTTP status.
+    pub status: u16,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+/// One connection; one request at a time.
+pub struct Connection {
+    stream: TcpStream,
+    address: SocketAddr,
+    received: Vec<u8>,
+}
+
+impl Connection {
+    /// Connects.
+    pub async fn open(address: SocketAddr) -> Result<Self, BenchError> {
+        let stream = TcpStream::connect(address).await?;
+        stream.set_nodelay(true)?;
+        Ok(Self {
+            stream,
+            address,
+            received: Vec::with_capacity(PIECE),
+        })
+    }
+
+    /// `GET path`, with an API key unless it is empty.
+    pub async fn get(&mut self, path: &str, key: &str) -> Result<Answer, BenchError> {
+        self.send(&format!("GET {path}"), key, "").await
+    }
+
+    /// `POST path` with a JSON body.
+    pub async fn post(&mut self, path: &str, key: &str, body: &str) -> Result<Answer, BenchError> {
+        self.send(&format!("POST {path}"), key, body).await
+    }
+
+    async fn send(&mut self, line: &str, key: &str, body: &str) -> Result<Answer, BenchError> {
+        let mut request = format!("{line} HTTP/1.1\r\nhost: {}\r\n", self.address);
+        if !key.is_empty() {
+            request.push_str(&format!("x-api-key: {key}\r\n"));
+        }
+        if !body.is_empty() {
+            let length = body.len();
+            request.push_str(&format!(
+                "content-type: application/json\r\ncontent-length: {length}\r\n"
+            ));
+        }
+        request.push_str("\r\n");
+        request.push_str(body);
+        self.stream.write_all(request.as_bytes()).await?;
+        self.answer().await
+    }
+
+    async fn answer(&mut self) -> Result<Answer, BenchError> {
+        self.received.clear();
+        let begins = loop {
+            self.receive().await?;
+            if let Some(end) = self.received.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
+                break end + 4;
+            }
+        };
+        let head = std::str::from_utf8(&self.received[..begins])?.to_ascii_lowercase();
+        let status = head.split(' ').nth(1).ok_or("no status")?.parse()?;
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length:"));
+        let length: usize = length.ok_or("an answer without its length")?.trim().parse()?;
+        while self.received.len() < begins + length {
+            self.receive().await?;
+        }
+        let body = self.received[begins..begins + length].to_vec();
+        Ok(Answer { status, body })
+    }
+
+    async fn receive(&mut self) -> Result<(), BenchError> {
+        if self.stream.read_buf(&mut self.received).await? == 0 {
+            return Err("the service closed the connection".into());
+        }
+        Ok(())
+    }
+}
