@@ -147,6 +147,8 @@ async fn readers(url: &str, dialect: &'static Dialect) -> StoreResult<AnyPool> {
     AnyPoolOptions::new()
         .max_connections(READERS)
         .acquire_timeout(READER_WAIT)
+        // A file does not go away between two reads, and asking would cost as much as a read.
+        .test_before_acquire(false)
         .after_connect(move |conn, _| {
             Box::pin(async move {
                 for statement in dialect.reader_setup {

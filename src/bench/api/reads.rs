@@ -86,8 +86,9 @@ async fn pages(target: &Target, name: &str, filter: &str, report: &mut Report) -
         }
         let page: Value = serde_json::from_slice(&answer.body)?;
         for item in page["data"].as_array().into_iter().flatten() {
-            let started = item["startedAt"].as_i64().or_else(|| unix(item["startedAt"].as_str()?));
-            let started = started.ok_or("a conversation without startedAt")?;
+            let started = item["startTimeUnix"]
+                .as_i64()
+                .ok_or("a conversation without its start")?;
             if started > last {
                 report.fault(format!("{name}: a later conversation stands behind an earlier one"));
             }
@@ -100,10 +101,6 @@ async fn pages(target: &Target, name: &str, filter: &str, report: &mut Report) -
         }
     }
     Ok(times.percentile(0.99).unwrap_or_default())
-}
-
-fn unix(text: &str) -> Option<i64> {
-    Some(chrono::DateTime::parse_from_rfc3339(text).ok()?.timestamp_micros())
 }
 
 /// Reads one agent over some connections for a while.

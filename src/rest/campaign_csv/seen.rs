@@ -6,7 +6,9 @@ use std::hash::{BuildHasher, RandomState};
 #[derive(Debug, Default)]
 pub struct Seen {
     /// In the order in which they came.
-    numbers: Vec<(u64, u32)>,
+    numbers: Vec<u64>,
+    /// The row of each.
+    rows: Vec<u32>,
     /// Open addressing: places in `numbers`, counted from 1; 0 is free. A power of two, at most two thirds full.
     table: Vec<u32>,
     /// Its keys are random, so that no file can be made to collide.
@@ -22,7 +24,8 @@ impl Seen {
         match self.slot(number) {
             Ok(first) => Some(first),
             Err(free) => {
-                self.numbers.push((number, row));
+                self.numbers.push(number);
+                self.rows.push(row);
                 self.table[free] = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX);
                 None
             }
@@ -35,9 +38,8 @@ impl Seen {
         #[expect(clippy::cast_possible_truncation, reason = "a hash has bits enough either way")]
         let mut slot = self.hasher.hash_one(number) as usize & mask;
         while let Some(place) = (self.table[slot] as usize).checked_sub(1) {
-            let (known, row) = self.numbers[place];
-            if known == number {
-                return Ok(row);
+            if self.numbers[place] == number {
+                return Ok(self.rows[place]);
             }
             slot = (slot + 1) & mask;
         }
@@ -47,7 +49,7 @@ impl Seen {
     fn grow(&mut self) {
         self.table = vec![0; (self.table.len() * 2).max(1_024)];
         for place in 0..self.numbers.len() {
-            if let Err(free) = self.slot(self.numbers[place].0) {
+            if let Err(free) = self.slot(self.numbers[place]) {
                 self.table[free] = u32::try_from(place + 1).unwrap_or(u32::MAX);
             }
         }
