@@ -451,7 +451,13 @@ async fn an_erased_contact_leaves_an_anonymous_conversation() {
     assert_eq!(before.data()["contactNumber"], "+15550000000");
     let wrong = client.delete(&format!("{path}?erase=yes")).await.expect(400);
     assert_eq!(wrong.fields(), [("erase", "invalid_value")]);
-    dialer.app.stranger().await.delete(&format!("{path}?erase=true")).await.expect(404);
+    dialer
+        .app
+        .stranger()
+        .await
+        .delete(&format!("{path}?erase=true"))
+        .await
+        .expect(404);
     let gone = client.delete(&format!("{path}?erase=true")).await.expect(200);
     assert_eq!(gone.data()["deleted"], true);
     client.delete(&format!("{path}?erase=true")).await.expect(404);
@@ -462,8 +468,14 @@ async fn an_erased_contact_leaves_an_anonymous_conversation() {
         assert!(after.data().get(field).is_none(), "{field}: {}", after.body);
     }
     assert_eq!(after.data()["dataCollected"], json!({ "items": [] }));
-    let campaign = client.get(&format!("/public/v1/campaigns/{}", dialer.campaign)).await.expect(200);
-    assert_eq!(campaign.data()["contacts"], json!([{ "phoneNumber": "+0000000", "contactId": null }]));
+    let campaign = client
+        .get(&format!("/public/v1/campaigns/{}", dialer.campaign))
+        .await
+        .expect(200);
+    assert_eq!(
+        campaign.data()["contacts"],
+        json!([{ "phoneNumber": "+0000000", "contactId": null }])
+    );
     // Without `erase` only the contact goes.
     let body = json!({ "phoneNumber": "+15550000000" });
     client.post("/public/v1/contacts", body).await.expect(201);

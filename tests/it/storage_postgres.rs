@@ -34,6 +34,13 @@ async fn postgresql_passes_every_check_of_the_suite() {
         return;
     }
     conformance::every_check().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn postgresql_buries_the_silent_and_survives_lost_connections() {
+    if database().await.is_none() {
+        return;
+    }
     silence_is_death().await;
     who_was_silent_buries_nobody().await;
     nothing_is_lost_or_done_twice_when_connections_break().await;
