@@ -198,7 +198,7 @@ fn a_call_ended_for_good_is_cancelled_where_it_would_be_queued_again() {
     for answer in [PermitAnswer::Granted, PermitAnswer::Late, PermitAnswer::Unanswered] {
         let state = at(CallPhase::Scheduled).apply(Event::End, 0).0;
         let (_, effects) = state.apply(Event::Permitted(answer), 10);
-        assert_eq!(effects, [cancelled.clone()], "{answer:?}");
+        assert_eq!(effects, std::slice::from_ref(&cancelled), "{answer:?}");
     }
     let state = at(CallPhase::Dialing).apply(Event::End, 0).0;
     let busy = DialError::Busy { retry_after: None };

@@ -17,7 +17,7 @@ use crate::{
     time::Clock,
 };
 
-fn object(value: Value) -> Map<String, Value> {
+fn object(value: &Value) -> Map<String, Value> {
     value.as_object().cloned().unwrap()
 }
 
@@ -26,7 +26,7 @@ fn new_call(scene: &Scene, n: usize) -> NewCall {
         agent: scene.agent,
         phone_number: number(n),
         name: Some("Bo".to_owned()),
-        variables: object(json!({ "city": "Bonn", "age": 7, "vip": true })),
+        variables: object(&json!({ "city": "Bonn", "age": 7, "vip": true })),
     }
 }
 
@@ -57,7 +57,7 @@ pub async fn a_single_call_is_queued_and_goes_its_way(fixture: Fixture) {
     let all = scene
         .store
         .conversations(scene.account, ConversationFilter::default(), 9);
-    assert_eq!(all.await.unwrap(), [row.clone()]);
+    assert_eq!(all.await.unwrap(), std::slice::from_ref(&row));
 
     scene.clock.advance(Duration::from_secs(2));
     let claimed = claim_one(&scene).await;
@@ -86,7 +86,7 @@ pub async fn a_single_call_brings_the_saved_contacts_fields(fixture: Fixture) {
         phone_number: number(1),
         name: Some("Maria".to_owned()),
         email: Some("maria@example.com".to_owned()),
-        extra: object(json!({ "city": "Paris" })),
+        extra: object(&json!({ "city": "Paris" })),
     };
     let saved = scene.store.create_contact(scene.account, saved).await.unwrap();
     queue(&scene, 1).await;
@@ -94,7 +94,7 @@ pub async fn a_single_call_brings_the_saved_contacts_fields(fixture: Fixture) {
     assert_eq!(claimed.contact.contact, Some(saved.id));
     assert_eq!(claimed.contact.name.as_deref(), Some("Bo"), "the call's own name");
     assert_eq!(claimed.contact.email.as_deref(), Some("maria@example.com"));
-    assert_eq!(claimed.saved_extra, object(json!({ "city": "Paris" })));
+    assert_eq!(claimed.saved_extra, object(&json!({ "city": "Paris" })));
     let nameless = NewCall {
         name: None,
         ..new_call(&scene, 1)
