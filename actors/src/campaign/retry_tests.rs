@@ -1,3 +1,5 @@
+//! Tests.
+
 use super::*;
 use crate::ports::store::ScheduleText;
 
