@@ -56,9 +56,10 @@ impl Pages {
             (_, seconds) => self.newest(&mut keys, seconds),
         };
         let limit = keys.place(self.limit);
+        // SQLite takes the sides of a cross join in their order; else it may go through the whole account.
         let sql = format!(
-            "{select} FROM ({}) AS k JOIN attempts a ON a.id = k.id JOIN agents g ON g.id = a.agent \
-             WHERE a.account = {account} {ORDER} LIMIT {limit}",
+            "{select} FROM ({}) AS k CROSS JOIN attempts a JOIN agents g ON g.id = a.agent \
+             WHERE a.id = k.id AND a.account = {account} {ORDER} LIMIT {limit}",
             text.replace(LIMIT, &limit)
         );
         bind_all(composed(sql), keys.values)
