@@ -79,6 +79,11 @@ impl PhoneNumber {
         let shown = self.0.len() - 2;
         format!("+{}{}", "*".repeat(shown - 1), &self.0[shown..])
     }
+
+    /// A text, such as a carrier's refusal, with this number masked wherever its digits stand in it.
+    pub fn masked_in(&self, text: &str) -> String {
+        text.replace(&self.0[1..], &self.masked()[1..])
+    }
 }
 
 /// `+` and digits as they are stored.
@@ -172,5 +177,14 @@ mod tests {
     #[test]
     fn a_masked_number_shows_its_last_two_digits() {
         assert_eq!(PhoneNumber::parse("+15551234567").unwrap().masked(), "+*********67");
+    }
+
+    #[test]
+    fn a_text_shows_a_masked_number_by_its_last_two_digits() {
+        let number = PhoneNumber::parse("+15551234567").unwrap();
+        assert_eq!(
+            number.masked_in("`+15551234567` (15551234567) is not +15551234568"),
+            "`+*********67` (*********67) is not +15551234568"
+        );
     }
 }

@@ -129,7 +129,9 @@ impl Performer {
             }
             CallMessage::Dialed(result) => {
                 if let Err(error) = &result {
-                    tracing::warn!(attempt = %self.arguments.plan.attempt.claim.attempt, %error, "not dialed");
+                    let attempt = &self.arguments.plan.attempt;
+                    let error = attempt.contact.phone_number.masked_in(&error.to_string());
+                    tracing::warn!(attempt = %attempt.claim.attempt, error, "not dialed");
                 }
                 if let Some(obstacle) = result.as_ref().err().and_then(Obstacle::of) {
                     let attempt = self.arguments.plan.attempt.claim.attempt;

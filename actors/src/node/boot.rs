@@ -23,6 +23,9 @@ const HEARTBEAT: Duration = Duration::from_secs(3);
 /// How often it looks for what dead processes left.
 const TAKE_OVER: Duration = Duration::from_secs(3);
 
+/// How often it looks for lists of contacts that no campaign has any more.
+const SWEEP: Duration = Duration::from_secs(60);
+
 /// The outcome of a call whose process died.
 pub const MEDIA_LOST: &str = "media-lost";
 
@@ -62,12 +65,16 @@ pub async fn register_later(root: ActorRef<NodeMessage>, ports: Ports, node: Nod
     }
 }
 
-/// Removes the contacts of unfinished imports and of lists that were replaced. What fails is left to the next start.
+/// Removes the contacts of unfinished imports and of lists that were replaced, at the start and all along: nobody
+/// reads them any more, and a person's erasure does not reach them.
 pub async fn sweep_lists(ports: Ports) {
-    match ports.store.sweep_lists().await {
-        Ok(0) => {}
-        Ok(lists) => tracing::info!(lists, "contact lists that no campaign has were removed"),
-        Err(error) => tracing::warn!(%error, "contact lists that no campaign has stay until the next start"),
+    loop {
+        match ports.store.sweep_lists().await {
+            Ok(0) => {}
+            Ok(lists) => tracing::info!(lists, "contact lists that no campaign has were removed"),
+            Err(error) => tracing::warn!(%error, "contact lists that no campaign has stay for now, trying again"),
+        }
+        tokio::time::sleep(SWEEP).await;
     }
 }
 

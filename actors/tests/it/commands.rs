@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use actors::{
-    campaigns::{CampaignCommand, CampaignsMessage, CommandError},
+    campaigns::{CampaignCommand, CampaignUpdate, CampaignsMessage, CommandError},
     id::CampaignId,
-    ports::store::{CampaignStatus, StoreError},
+    ports::store::{CampaignStatus, CampaignStore, NewCampaign, StoreError},
 };
 
 use crate::support::{Callees, World, command_as, figures, new_account, until};
@@ -132,4 +132,29 @@ async fn a_campaign_that_keeps_crashing_is_left_failed_with_a_reason() {
     })
     .await;
     assert!(world.row(campaign).await.reason.unwrap().contains("crashing"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn contacts_that_were_replaced_are_removed_within_a_minute() {
+    let world = World::new().await;
+    let node = world.node(0).await;
+    let campaign = world.campaign(5).await;
+    let new = NewCampaign {
+        name: "Import".into(),
+        agent: world.agent,
+        schedule: Default::default(),
+        follow_up: Default::default(),
+        max_concurrent_calls: None,
+    };
+    let update = CampaignUpdate {
+        contacts: Some(world.import(new, 100..103).await),
+        ..CampaignUpdate::default()
+    };
+    // Not with what the start removes.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let update = CampaignCommand::Update(Box::new(update));
+    world.command(&node, campaign, update).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(world.store.sweep_lists().await, Ok(0));
+    assert_eq!(world.row(campaign).await.contact_count, 3);
 }
