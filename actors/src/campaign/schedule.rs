@@ -1,6 +1,6 @@
 //! A campaign's schedule read from its three texts. Free of I/O and of the present time.
 
-use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, TimeZone};
+use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, NaiveTime, TimeZone};
 use chrono_tz::Tz;
 
 use crate::{
@@ -82,7 +82,7 @@ impl Schedule {
             if let Some(value) = value.as_deref().filter(|value| moment(value).is_none()) {
                 let message = format!(
                     "`{value}` is no time: give `HH:MM`, `HH:MM:SS`, or ISO 8601 such as `2026-06-01T09:00` or \
-                     `2026-06-01T09:00:00+02:00`"
+                     `2026-06-01T09:00:00+02:00`, up to the year {LAST_YEAR}"
                 );
                 problems.push(Problem::new(path, "invalid", message));
             }
@@ -152,12 +152,15 @@ fn digits(text: &str, count: usize) -> Option<u32> {
     }
 }
 
+/// In every zone the next opening after a day of this year still has a year of four digits, as clients expect it.
+const LAST_YEAR: i32 = 9998;
+
 /// `YYYY-MM-DD`.
 fn date_of(text: &str) -> Option<NaiveDate> {
     let mut parts = text.splitn(3, '-');
     let year = digits(parts.next()?, 4)?;
     let (month, day) = (digits(parts.next()?, 2)?, digits(parts.next()?, 2)?);
-    NaiveDate::from_ymd_opt(i32::try_from(year).ok()?, month, day)
+    NaiveDate::from_ymd_opt(i32::try_from(year).ok()?, month, day).filter(|date| date.year() <= LAST_YEAR)
 }
 
 /// `HH:MM[:SS]`.
