@@ -5,14 +5,17 @@ use serde_json::json;
 
 use super::{
     RestState,
-    auth::Caller,
+    auth::{Caller, SentKey},
     body::OptionalJsonObject,
     envelope::Reply,
     error::ApiResult,
     fields,
     query::{NoParameters, Query},
 };
-use crate::{accounts::generate_webhook_secret, api_key::generate_key};
+use crate::{
+    accounts::generate_webhook_secret,
+    api_key::{PlainKey, generate_key},
+};
 
 /// `GET /public/v1/me`.
 pub async fn show(Caller(account): Caller, _: Query<NoParameters>) -> Reply {
@@ -23,11 +26,15 @@ pub async fn show(Caller(account): Caller, _: Query<NoParameters>) -> Reply {
 pub async fn regenerate_key(
     State(state): State<RestState>,
     Caller(account): Caller,
+    SentKey(old): SentKey,
     _: Query<NoParameters>,
     OptionalJsonObject(body): OptionalJsonObject,
 ) -> ApiResult<Reply> {
     fields::none(&body)?;
     let (plain, stored) = generate_key();
+    if let Some(new) = PlainKey::parse(&plain) {
+        state.rate_limit.replaced(&old.print(), new.print());
+    }
     state.store.replace_api_key(&account.email, stored).await?;
     Ok(Reply::ok(json!({ "apiKey": plain })))
 }

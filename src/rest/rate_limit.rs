@@ -78,6 +78,16 @@ impl RateLimit {
         keys.take(*key, rate, self.now()).map_err(refused)
     }
 
+    /// A key takes the place of another, with what that one has left: a new key is no new allowance.
+    pub fn replaced(&self, old: &KeyPrint, new: KeyPrint) {
+        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(full_at) = keys.full_at.get(old).copied()
+            && keys.full_at.len() < BUCKETS
+        {
+            keys.full_at.insert(new, full_at);
+        }
+    }
+
     /// The key that was looked up is none: its address pays.
     pub fn unknown(&self, address: IpAddr) {
         let Some(rate) = self.rate else { return };

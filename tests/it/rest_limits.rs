@@ -8,6 +8,7 @@ use ringback::{
     rest::{self, RateLimit},
     server::ServerLimits,
 };
+use serde_json::json;
 
 use crate::support::{
     app::{TestApp, serve_router, state},
@@ -43,6 +44,22 @@ async fn a_key_that_asks_too_often_is_told_when_to_come_back() {
     send(client.bare("GET", "/public/health")).await.expect(200);
     tokio::time::advance(Duration::from_secs(1)).await;
     client.get(ME).await.expect(200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_key_is_no_new_allowance() {
+    let app = TestApp::start().await;
+    let (client, _guards) = limited(&app, 1).await;
+    client.get(ME).await.expect(200);
+    let made = client
+        .post(&format!("{ME}/api-key/regenerate"), json!({}))
+        .await
+        .expect(200);
+    let renewed = Client::new(&client.base, &made.text("/data/apiKey"));
+    let refused = renewed.get(ME).await;
+    assert_eq!((refused.status, refused.code()), (429, "rate_limited"));
+    tokio::time::advance(Duration::from_secs(1)).await;
+    renewed.get(ME).await.expect(200);
 }
 
 #[tokio::test(start_paused = true)]
