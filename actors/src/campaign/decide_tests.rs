@@ -1,3 +1,5 @@
+//! The decisions of a campaign, one by one.
+
 use std::time::Duration;
 
 use super::*;

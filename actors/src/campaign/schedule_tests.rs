@@ -1,3 +1,5 @@
+//! What is read as a schedule, and what is refused.
+
 use super::*;
 
 fn text(start: &str, end: Option<&str>, zone: &str) -> ScheduleText {
