@@ -157,7 +157,11 @@ impl Writer {
         let mut shown = Map::new();
         let mut required = Vec::new();
         for field in fields {
-            let schema = self.field(field, form, &join(path, field.name), &Value::Null);
+            let mut schema = self.field(field, form, &join(path, field.name), &Value::Null);
+            // It is kept as it was given, and `null` is how to leave a field unset.
+            if form == AgentForm::Read && !field.required {
+                schema = nullable(schema);
+            }
             shown.insert(field.name.into(), schema);
             if field.required && form != AgentForm::Patch {
                 required.push(field.name);

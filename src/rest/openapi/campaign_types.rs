@@ -3,7 +3,7 @@
 use utoipa::ToSchema;
 
 use super::{
-    common::{Email, Name, PhoneNumber, PhoneNumberSent},
+    common::{Email, Name, PhoneNumberSent},
     conversations::DataCollected,
 };
 
@@ -85,7 +85,7 @@ pub struct Progress {
 #[serde(rename_all = "camelCase")]
 pub struct CampaignContact {
     /// E.164.
-    pub phone_number: PhoneNumber,
+    pub phone_number: CampaignNumber,
     /// The saved contact with this number.
     #[schema(required, format = "uuid")]
     pub contact_id: Option<String>,
@@ -169,11 +169,9 @@ pub struct NewCampaign {
     /// The agent that dials.
     #[schema(format = "uuid")]
     pub agent_id: String,
-    /// Whom to call; this or `contactIds`, or both.
+    /// Whom to call.
     #[schema(min_items = 1)]
-    pub contacts: Option<Vec<NewCampaignContact>>,
-    /// Saved contacts to call.
-    pub contact_ids: Option<Vec<ContactId>>,
+    pub contacts: Vec<NewCampaignContact>,
     /// Dial at once.
     #[schema(default = false)]
     pub launch: Option<bool>,
@@ -200,6 +198,11 @@ pub struct NewCampaign {
     #[schema(minimum = 1, maximum = 100_000)]
     pub max_concurrent_calls: Option<i64>,
 }
+
+/// A phone number in E.164; `+0000000` where the person's was erased.
+#[derive(ToSchema)]
+#[schema(pattern = r"^\+([1-9][0-9]{6,14}|0000000)$", example = "+15550100010")]
+pub struct CampaignNumber(pub String);
 
 /// A contact's id.
 #[derive(ToSchema)]
@@ -364,7 +367,7 @@ pub enum ContactStatus {
 #[serde(rename_all = "camelCase")]
 pub struct ContactResult {
     /// E.164.
-    pub phone_number: PhoneNumber,
+    pub phone_number: CampaignNumber,
     /// Its name.
     pub name: Option<String>,
     /// The saved contact.

@@ -101,6 +101,9 @@ pub struct DoNotCallDeleted {
     pub deleted: bool,
 }
 
+const GOING: &str =
+    "a call to this contact goes on, or has ended within the last ten seconds; try again when it is over";
+
 const EXISTS: &str = "a contact with this phone number is saved already";
 
 /// Operations of contacts.
@@ -149,7 +152,8 @@ pub fn operations() -> Vec<Operation> {
                 "Also erases what calls stored about this person",
                 json!({ "type": "boolean", "default": false, "x-ringback-extension": true }),
             )
-            .ok::<ContactDeleted>(json!({ "contactId": samples::CONTACT, "deleted": true })),
+            .ok::<ContactDeleted>(json!({ "contactId": samples::CONTACT, "deleted": true }))
+            .conflict("in_use", GOING),
     ]
 }
 

@@ -100,8 +100,8 @@ pub struct Conversation {
     pub summary: Option<String>,
     /// Lines `Agent: …` and `User: …`.
     pub transcript: Option<String>,
-    /// Who was called.
-    pub contact_number: PhoneNumber,
+    /// Who was called; left out once this person was erased.
+    pub contact_number: Option<PhoneNumber>,
     /// The caller ID.
     pub caller_number: Option<PhoneNumber>,
     /// How it felt.
@@ -240,9 +240,14 @@ pub struct NewCall {
     /// The callee's name.
     #[schema(max_length = 200)]
     pub name: Option<String>,
-    /// Values of `{{placeholders}}`: strings, numbers, booleans.
-    pub dynamic_variables: Option<BTreeMap<String, Variable>>,
+    /// Values of at most 100 `{{placeholders}}`: strings, numbers, booleans.
+    pub dynamic_variables: Option<BTreeMap<VariableName, Variable>>,
 }
+
+/// The name of a `{{placeholder}}`: not blank.
+#[derive(ToSchema)]
+#[schema(max_length = 200, pattern = r"\S")]
+pub struct VariableName(pub String);
 
 /// The value of a `{{placeholder}}`.
 #[derive(ToSchema)]
