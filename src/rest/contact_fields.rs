@@ -1,6 +1,6 @@
 //! The fields of a contact, saved or of a campaign: one set of rules for both.
 
-use actors::phone_number::PhoneNumber;
+use actors::{agent::Problem, phone_number::PhoneNumber};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -50,6 +50,16 @@ pub fn read(fields: &mut Fields<'_>, reserved: &[&str], handled: &[&str]) -> Con
     }
 }
 
+/// What is wrong with an extra field's name, under the start of it.
+pub fn wrong_name(name: &str) -> Option<Problem> {
+    let is_wrong = name.trim().is_empty() || name.chars().count() > NAME_CHARACTERS;
+    is_wrong.then(|| {
+        let shown: String = name.chars().take(NAME_CHARACTERS).collect();
+        let message = format!("a field's name has 1 to {NAME_CHARACTERS} characters");
+        Problem::new(shown, "not_allowed", message)
+    })
+}
+
 fn extra(fields: &mut Fields<'_>, reserved: &[&str], handled: &[&str]) -> Map<String, Value> {
     let mut extra = Map::new();
     let mut problems = Vec::new();
@@ -67,9 +77,8 @@ fn extra(fields: &mut Fields<'_>, reserved: &[&str], handled: &[&str]) -> Map<St
                 "not_allowed",
                 "is a name of the service's own; choose another".to_owned(),
             ));
-        } else if name.trim().is_empty() || name.chars().count() > NAME_CHARACTERS {
-            let message = format!("a field's name has 1 to {NAME_CHARACTERS} characters");
-            problems.push((name, "not_allowed", message));
+        } else if let Some(problem) = wrong_name(name) {
+            problems.push((name, "not_allowed", problem.message));
         } else if size > EXTRA_BYTES {
             let message = format!("has {size} bytes; at most {EXTRA_BYTES} are kept");
             problems.push((name, "too_long", message));

@@ -137,15 +137,16 @@ pub async fn patch(
     Ok(Reply::ok(view(&outcome.or_no_such("contact")?)))
 }
 
-/// The contact as the patch would have it. A field of the service's own is refused even where it would be removed.
+/// The contact as the patch would have it. A name that no field can have is refused even where it would be removed.
 fn patched(row: &ContactRow, patch: &Map<String, Value>) -> ApiResult<NewContact> {
     let mut problems = Vec::new();
-    for name in RESERVED
-        .into_iter()
-        .filter(|name| patch.get(*name).is_some_and(Value::is_null))
-    {
-        let message = "is a name of the service's own; leave it out";
-        problems.push(Problem::new(name, "not_allowed", message));
+    for (name, _) in patch.iter().filter(|(_, value)| value.is_null()) {
+        if RESERVED.contains(&name.as_str()) {
+            let message = "is a name of the service's own; leave it out";
+            problems.push(Problem::new(name, "not_allowed", message));
+        } else if let Some(problem) = contact_fields::wrong_name(name) {
+            problems.push(problem);
+        }
     }
     let known = contact_fields::show(&row.phone_number, row.name.as_deref(), row.email.as_deref(), &row.extra);
     let mut merged = Value::Object(known);

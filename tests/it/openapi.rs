@@ -85,6 +85,61 @@ async fn every_described_operation_is_there() {
     }
 }
 
+/// The described bodies' fields: method, path, names.
+fn described_fields() -> Vec<(String, String, Vec<String>)> {
+    let mut found = Vec::new();
+    for (method, path, operation) in operations(&CLOSED) {
+        let schema = &operation["requestBody"]["content"]["application/json"]["schema"];
+        let Some(reference) = schema["$ref"].as_str() else {
+            continue;
+        };
+        let schema = CLOSED.pointer(reference.trim_start_matches('#')).unwrap();
+        let names = schema["properties"].as_object().into_iter().flatten();
+        found.push((method, path, names.map(|(name, _)| name.clone()).collect()));
+    }
+    found
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_described_field_is_known() {
+    let app = TestApp::start().await;
+    let made = |path: &'static str, body: Value, id: &'static str| {
+        let client = &app.client;
+        async move { client.post(path, body).await.expect(201).text(&format!("/data/{id}")) }
+    };
+    let agent = app.agent().await;
+    let number = json!({ "phoneNumber": "+15550100010" });
+    let campaign = json!({ "name": "c", "agentId": agent, "contacts": [number] });
+    let ids = [
+        (
+            "{campaignId}",
+            made("/public/v1/campaigns", campaign, "campaignId").await,
+        ),
+        (
+            "{contactId}",
+            made("/public/v1/contacts", number.clone(), "contactId").await,
+        ),
+        (
+            "{groupId}",
+            made("/public/v1/knowledge-base/groups", json!({ "name": "g" }), "groupId").await,
+        ),
+        ("{agentId}", agent),
+    ];
+    let bodies = described_fields();
+    assert!(bodies.len() >= 12, "{bodies:?}");
+    for (method, path, names) in bodies {
+        let path = ids.iter().fold(path, |path, (name, id)| path.replace(name, id));
+        for name in names {
+            // Of no field's type, so that nothing is changed.
+            let request = app.client.request(&method.to_uppercase(), &path);
+            let answer = send(request.json(&json!({ &name: [[{}]] }))).await;
+            assert_eq!(answer.status, 400, "{method} {path} {name}");
+            let unknown = answer.fields().contains(&(name.as_str(), "unknown_field"));
+            assert!(!unknown, "{method} {path} does not know `{name}`");
+        }
+    }
+}
+
 /// The routes as the files of the API list them: path and method.
 fn routes() -> Vec<(String, &'static str)> {
     let mut files = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src/rest.rs")];

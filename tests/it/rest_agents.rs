@@ -88,3 +88,16 @@ async fn a_strangers_agent_is_a_404() {
     app.client.get("/public/v1/agents/create").await.expect(405);
     app.client.get("/public/v1/agents/ABC").await.expect(404);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_free_form_part_reads_back_with_its_nulls_as_described() {
+    let app = TestApp::start().await;
+    let mut body = minimal();
+    body["conversationConfig"]["languagePresets"] = json!({ "de": { "overrides": null } });
+    body["platformSettings"] = json!({ "dataCollection": { "entities": { "zip": { "type": null } } } });
+    let id = app.client.post(CREATE, body).await.expect(201).text("/data/agentId");
+    // The client holds every answer against the description.
+    let read = app.client.get(&format!("/public/v1/agents/{id}")).await.expect(200);
+    let presets = &read.data()["conversationConfig"]["languagePresets"];
+    assert_eq!(*presets, json!({ "de": { "overrides": null } }));
+}

@@ -115,3 +115,19 @@ async fn a_strangers_contact_is_a_404_and_numbers_are_unique_per_account() {
     }
     app.client.get(&format!("{CONTACTS}/{id}")).await.expect(200);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_name_that_no_field_can_have_is_refused_even_to_remove_it() {
+    let app = TestApp::start().await;
+    let made = app
+        .client
+        .post(CONTACTS, json!({ "phoneNumber": "+15550000001" }))
+        .await;
+    let path = format!("{CONTACTS}/{}", made.expect(201).text("/data/contactId"));
+    let long = "x".repeat(201);
+    for (name, shown) in [("", ""), (" ", " "), ("contactId", "contactId"), (&*long, &long[..200])] {
+        let answer = app.client.patch(&path, json!({ name: null })).await.expect(400);
+        assert_eq!(answer.fields(), [(shown, "not_allowed")]);
+    }
+    app.client.patch(&path, json!({ "city": null })).await.expect(200);
+}
