@@ -124,3 +124,25 @@ async fn a_patch_moves_the_campaign_as_its_states_allow() {
     assert_eq!(*deleted.data(), json!({ "campaignId": id(&path), "deleted": true }));
     world.client.get(&path).await.expect(404);
 }
+
+#[tokio::test(start_paused = true)]
+async fn another_agent_takes_over_the_waiting_job() {
+    let world = World::start().await;
+    let path = draft(&world).await;
+    let schedule = json!({ "startTime": "01:10", "timezone": "Europe/Berlin" });
+    world
+        .client
+        .post(&format!("{path}/schedule"), schedule)
+        .await
+        .expect(200);
+    let other = world.agent(interviewing_agent()).await;
+    let patched = world.client.patch(&path, json!({ "agentId": other })).await.expect(200);
+    assert_eq!(
+        (&patched.data()["status"], &patched.data()["nextRunAt"]),
+        (&json!("waiting"), &json!("2026-01-01T00:10:00.000000Z"))
+    );
+    world.until_status(id(&path), "completed", 900).await;
+    let list = world.client.get("/public/v1/conversations").await.expect(200);
+    let agents: Vec<&Value> = list.data().as_array().unwrap().iter().map(|c| &c["agentId"]).collect();
+    assert_eq!(agents, [&json!(other), &json!(other)]);
+}

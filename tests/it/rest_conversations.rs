@@ -383,6 +383,66 @@ async fn a_list_item_has_the_contracts_fields_and_no_more() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn every_status_of_a_conversation_is_read_and_filtered() {
+    let dialer = Dialer::start(5).await;
+    let mut ids = Vec::new();
+    for status in [
+        Some(ConversationStatus::Completed),
+        Some(ConversationStatus::Cancelled),
+        Some(ConversationStatus::Failed),
+        None,
+    ] {
+        let attempt = dialer.dial().await;
+        ids.push(attempt.claim.attempt.to_string());
+        if let Some(status) = status {
+            dialer.finish(&attempt, status, &[]).await;
+        }
+    }
+    let waits = dialer.app.store.claim(dialer.node, dialer.campaign, 1).await.unwrap();
+    ids.push(waits[0].claim.attempt.to_string());
+    for (id, status) in ids
+        .iter()
+        .zip(["completed", "cancelled", "failed", "in_progress", "scheduled"])
+    {
+        assert_eq!(dialer.ids(&format!("status={status}")).await, [id.clone()], "{status}");
+        let read = dialer
+            .app
+            .client
+            .get(&format!("{CONVERSATIONS}/{id}"))
+            .await
+            .expect(200);
+        assert_eq!(read.data()["status"], status);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conversation_tells_of_its_error_a_mailbox_and_a_transfer() {
+    let dialer = Dialer::start(2).await;
+    for (status, error, flag) in [
+        (ConversationStatus::Failed, Some("busy"), false),
+        (ConversationStatus::Completed, None, true),
+    ] {
+        let attempt = dialer.dial().await;
+        dialer.app.store.answered(attempt.claim).await.unwrap();
+        let outcome = Outcome {
+            status,
+            error: error.map(str::to_owned),
+            voicemail: flag,
+            transferred: flag,
+            collected: BTreeMap::new(),
+        };
+        dialer.app.store.finish(attempt.claim, outcome, None).await.unwrap();
+        let path = format!("{CONVERSATIONS}/{}", attempt.claim.attempt);
+        let read = dialer.app.client.get(&path).await.expect(200);
+        assert_eq!(read.data().get("errorMessage"), error.map(|text| json!(text)).as_ref());
+        assert_eq!(
+            (&read.data()["voiceMailDetected"], &read.data()["callTransferred"]),
+            (&json!(flag), &json!(flag))
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn issues_are_told_of_an_agent_that_tracks_them() {
     let dialer = Dialer::start(1).await;
     let attempt = dialer.dial().await;

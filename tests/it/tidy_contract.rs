@@ -1,0 +1,112 @@
+//! The documents keep their word: every test that ARCHITECTURE.md names for a line of the contract is there, and
+//! README.md knows every setting.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::PathBuf,
+};
+
+fn read(file: &str) -> Option<String> {
+    fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(file)).ok()
+}
+
+/// Words between backticks.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+/// Where a test of this name may stand; the name is as nextest prints it, `ringback::it` left out.
+fn files(name: &str) -> (Vec<String>, &str) {
+    let (package, path) = name.split_once(' ').unwrap_or(("ringback::it", name));
+    let (module, test) = path.rsplit_once("::").unwrap_or(("", path));
+    let folders = module.replace("::", "/");
+    let stands = match package {
+        "ringback::it" => vec![format!("tests/it/{folders}.rs")],
+        "actors::it" => vec![format!("actors/tests/it/{folders}.rs")],
+        _ => {
+            let of = folders.trim_end_matches("/tests");
+            ["", "_tests", "/tests"]
+                .map(|end| format!("{package}/src/{of}{end}.rs"))
+                .to_vec()
+        }
+    };
+    (stands, test)
+}
+
+fn is_there(name: &str) -> bool {
+    let (files, test) = files(name);
+    let defined = format!("fn {test}(");
+    files
+        .iter()
+        .filter_map(|file| read(file))
+        .any(|text| text.contains(&defined) && text.contains("#["))
+}
+
+#[test]
+fn every_line_of_the_contract_has_a_test_that_exists() {
+    let text = read("ARCHITECTURE.md").unwrap();
+    let table = text.split("## The contract, line by line").nth(1).unwrap();
+    let mut short = BTreeMap::new();
+    for line in table.lines().filter(|line| line.starts_with("- *")) {
+        let (word, name) = line.trim_start_matches("- ").split_once(": ").unwrap();
+        let name = name.trim_matches('`');
+        assert!(is_there(name), "{word}: there is no test {name}");
+        short.insert(word.to_owned(), name.to_owned());
+    }
+    let mut sections = BTreeSet::new();
+    for row in table.lines().filter(|line| line.starts_with("| ")) {
+        let (line, tests) = row.trim_matches('|').split_once('|').unwrap();
+        let line = line.trim();
+        if line == "Line" {
+            continue;
+        }
+        let mut count = 0;
+        for name in quoted(tests) {
+            assert!(is_there(name), "{line}: there is no test {name}");
+            count += 1;
+        }
+        count += short.keys().filter(|word| tests.contains(word.as_str())).count();
+        assert!(count > 0, "{line}: has no test");
+        sections.insert(line.split(' ').next().unwrap().to_owned());
+    }
+    let points = |section: u32, count: u32| (1..=count).map(move |point| format!("{section}.{point}"));
+    let expected = points(2, 10).chain(points(4, 16)).chain(points(5, 4));
+    for section in expected.chain(["3", "6", "7", "8"].map(str::to_owned)) {
+        assert!(sections.contains(&section), "section {section} has no line");
+    }
+}
+
+#[test]
+fn every_field_of_an_agent_has_a_line() {
+    let text = read("ARCHITECTURE.md").unwrap();
+    let agent = text.split("### Agent (2.1)").nth(1).unwrap();
+    let agent = agent.split("###").next().unwrap();
+    let words: BTreeSet<&str> = agent.split(|c: char| !c.is_alphanumeric()).collect();
+    let source = read("actors/src/agent/table.rs").unwrap();
+    let fields: Vec<&str> = ["optional(", "required("]
+        .iter()
+        .flat_map(|call| source.split(call).skip(1))
+        .filter_map(|rest| rest.trim_start().strip_prefix('"')?.split('"').next())
+        .collect();
+    assert!(fields.len() > 80, "{}", fields.len());
+    // What the service reads of free-form objects is no field of the contract, nor has a section a line of its own.
+    let inside = "source target overrides to cc subject includeTranscript conversationConfig platformSettings";
+    for field in fields {
+        let known = words.contains(field) || inside.split(' ').any(|name| name == field);
+        assert!(known, "{field} has no line in ARCHITECTURE.md");
+    }
+}
+
+#[test]
+fn the_readme_knows_every_setting() {
+    let readme = read("README.md").unwrap();
+    let known: BTreeSet<&str> = quoted(&readme).collect();
+    for file in ["src/config.rs", "src/cli.rs", "src/telemetry.rs"] {
+        let source = read(file).unwrap();
+        for setting in source.split("env = \"").skip(1) {
+            let setting = setting.split('"').next().unwrap();
+            assert!(known.contains(setting), "{file}: README.md does not know {setting}");
+        }
+    }
+}
