@@ -55,7 +55,7 @@ async fn full(app: &TestApp) -> Value {
         "conversationConfig": {
             "agent": {
                 "prompt": {
-                    "prompt": "Ask {{name}}.", "llm": "openai/gpt-4.1-mini", "temperature": 0.7, "toolIds": ["t1"],
+                    "prompt": "Ask {{name}}.", "llm": "openai/gpt-4.1-mini", "temperature": 0.7, "toolIds": [],
                     "builtInTools": tools, "knowledgeBase": [document], "ignoreDefaultPersonality": true,
                     "timezone": "Europe/Berlin",
                 },
@@ -438,6 +438,13 @@ async fn ranges_and_choices_hold_at_both_ends() {
             assert_eq!(paths, [path(pointer)], "{pointer}: {value}");
         }
     }
+    // There are no tools yet, so that every id is unknown.
+    let tools = only("/conversationConfig/agent/prompt/toolIds", json!(["t1"]));
+    let answer = app.client.patch(&path_of_agent, tools).await.expect(400);
+    assert_eq!(
+        answer.fields(),
+        [("conversationConfig.agent.prompt.toolIds[0]", "not_found")]
+    );
     let transfers = "/conversationConfig/agent/prompt/builtInTools/transferToNumber/transfers";
     for (kind, target, status) in [
         ("blind", "phone", 200),
