@@ -404,7 +404,11 @@ async fn every_status_of_a_conversation_is_read_and_filtered() {
         .iter()
         .zip(["completed", "cancelled", "failed", "in_progress", "scheduled"])
     {
-        assert_eq!(dialer.ids(&format!("status={status}")).await, [id.clone()], "{status}");
+        assert_eq!(
+            dialer.ids(&format!("status={status}")).await,
+            std::slice::from_ref(id),
+            "{status}"
+        );
         let read = dialer
             .app
             .client
