@@ -205,6 +205,7 @@ CREATE TABLE contact_states (
 );
 CREATE INDEX contact_states_untried ON contact_states (list, idx) WHERE state = 'pending' AND attempts = 0;
 CREATE INDEX contact_states_progress ON contact_states (list, voicemail, state);
+CREATE INDEX contact_states_in_order ON contact_states (list, state, idx);
 
 -- An attempt is what REST calls a conversation.
 CREATE TABLE attempts (
@@ -265,6 +266,19 @@ CREATE INDEX attempts_by_status ON attempts (account, status, started_at, id, du
 CREATE INDEX attempts_by_agent ON attempts (agent, status, started_at, id, duration_s);
 CREATE INDEX attempts_by_campaign ON attempts (campaign, status, started_at, id, duration_s);
 CREATE INDEX attempts_by_duration ON attempts (account, duration_s, started_at, id) WHERE duration_s > 0;
+CREATE INDEX attempts_by_number ON attempts (account, phone_number);
+-- By the last change of status, which needs no column of its own.
+CREATE INDEX attempts_by_change ON attempts (campaign, COALESCE(ended_at, dialing_at, created_at), id);
+
+-- What a call without a campaign has beside its attempt.
+CREATE TABLE single_calls (
+    attempt TEXT NOT NULL PRIMARY KEY REFERENCES attempts (id),
+    name TEXT,
+    variables TEXT NOT NULL,
+    -- It is not dialed from then on.
+    dial_before BIGINT NOT NULL
+);
+CREATE INDEX attempts_single_queued ON attempts (due_at, id) WHERE campaign IS NULL AND state = 'queued';
 
 -- Facts are observations, not decisions: they are appended unguarded, also for an attempt that is gone.
 CREATE TABLE turns (

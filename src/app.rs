@@ -107,7 +107,7 @@ impl App {
         let (mut server, mut tasks) = (JoinSet::new(), JoinSet::new());
         let spool_dir = config.storage.data_dir.join("spool");
         std::fs::create_dir_all(&spool_dir).map_err(|e| format!("cannot use {}: {e}", spool_dir.display()))?;
-        let router = router(&config, spool_dir, store.clone(), node.clone())?;
+        let router = router(&config, spool_dir, store.clone(), node.clone(), stopped.clone())?;
         let limits = ServerLimits {
             shutdown_grace: LAST_ANSWERS,
             ..ServerLimits::default()
@@ -229,6 +229,7 @@ fn router(
     spool_dir: PathBuf,
     store: Arc<dyn Store>,
     node: Arc<NodeHandle>,
+    stopping: watch::Receiver<bool>,
 ) -> Result<Router, StartError> {
     let switchboard = node.switchboard.clone();
     let address_policy = if config.allow_private_urls {
@@ -244,6 +245,11 @@ fn router(
         rate_limit: Arc::new(RateLimit::per_second(config.rate_limit)),
         spool_dir,
         recordings_dir: recordings_dir(config),
+        upload_seats: rest::upload_seats(),
+        event_seats: rest::event_seats(),
+        stopping,
+        documents: Arc::new(documents(&address_policy)?),
+        address_policy,
     });
     let rest = rest::with_cors(rest, &config.cors_origins);
     let metrics = get(move || {
@@ -252,6 +258,7 @@ fn router(
     });
     Ok(rest
         .merge(carriers::router(CarrierDoor::new(switchboard)))
+        .merge(rest::openapi::docs_router())
         .route("/metrics", metrics)
         .layer(middleware::from_fn(telemetry::measure)))
 }

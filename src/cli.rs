@@ -42,6 +42,8 @@ pub enum Command {
     /// Make accounts and keys
     #[command(subcommand)]
     Account(AccountCommand),
+    /// Print the API's description (OpenAPI 3.1)
+    Openapi,
     /// Read one document, started by the service
     #[command(hide = true)]
     Extract(ExtractArgs),

@@ -55,6 +55,7 @@ async fn run(command: Command) -> Result<ExitCode, AnyError> {
         Command::Phones(args) => phones(args).await,
         Command::Bench(command) => bench::run(command).await,
         Command::Account(command) => account(command).await,
+        Command::Openapi => openapi(),
         Command::Extract(args) => Ok(child::run(&args)),
     }
 }

@@ -18,6 +18,7 @@ mod envelope;
 mod error;
 mod fields;
 mod health;
+mod idempotency;
 mod knowledge_base;
 mod me;
 pub mod openapi;
@@ -33,6 +34,7 @@ use std::{path::PathBuf, sync::Arc};
 pub use cors::{around as with_cors, parse_origin};
 pub use rate_limit::RateLimit;
 
+use crate::{address_policy::AddressPolicy, documents::Documents};
 use actors::{agent::Agent, node::Sibling, ports::store::Store, switchboard::SwitchboardMessage};
 use axum::{
     Router,
@@ -64,6 +66,26 @@ pub struct RestState {
     pub spool_dir: PathBuf,
     /// Where recordings are.
     pub recordings_dir: PathBuf,
+    /// Uploads at once: each takes disk and a thread that checks it.
+    pub upload_seats: Seats,
+    /// Event streams at once: each looks at the database every second.
+    pub event_seats: Seats,
+    /// True from when streams are to end, because the service does.
+    pub stopping: watch::Receiver<bool>,
+    /// Makes documents into text.
+    pub documents: Arc<Documents>,
+    /// Which addresses a client may have us connect to.
+    pub address_policy: AddressPolicy,
+}
+
+/// What [`RestState::upload_seats`] should be.
+pub fn upload_seats() -> Seats {
+    Seats::new(4, 16)
+}
+
+/// What [`RestState::event_seats`] should be.
+pub fn event_seats() -> Seats {
+    Seats::new(50, 1_000)
 }
 
 /// The whole API below `/public`. Has a fallback of its own: routers merged with it must have none.

@@ -4,7 +4,7 @@ use actors::{
     agent::{self, Problem},
     id::AgentId,
     phone_number::PhoneNumber,
-    ports::store::{Account, AgentRow, KeyTicket, Removal, Store, StoreError},
+    ports::store::{Account, AgentRow, KeyTicket, Removal, StoreError},
 };
 use axum::{
     extract::State,
@@ -56,7 +56,7 @@ async fn make(
     ticket: Option<&KeyTicket>,
 ) -> ApiResult<AgentRow> {
     let document = agent::validate_create(&Value::Object(body)).map_err(ApiError::Invalid)?;
-    check_references(&*state.store, account, &document).await?;
+    check_references(state, account, &document).await?;
     match state.store.create_agent(account.id, document.clone(), ticket).await {
         Err(StoreError::Exists(_)) => Err(number_in_use(state, account, None, &document).await),
         made => Ok(made?),
@@ -121,7 +121,7 @@ pub async fn patch(
     for _ in 0..PATCH_TRIES {
         let row = state.store.agent(account.id, id).await.or_no_such("agent")?;
         document = agent::merge_patch(&row.document, &patch).map_err(ApiError::Invalid)?;
-        check_references(&*state.store, &account, &document).await?;
+        check_references(&state, &account, &document).await?;
         let update = state.store.update_agent(account.id, id, row.version, document.clone());
         outcome = update.await;
         if outcome != Err(StoreError::Stale) {
@@ -160,9 +160,10 @@ async fn number_in_use(
     )
 }
 
-/// Ids in a document must exist in the account. Documents, groups and tools have no place of their own yet, so that
-/// none of them exists.
-async fn check_references(store: &dyn Store, account: &Account, document: &Map<String, Value>) -> ApiResult<()> {
+/// Ids in a document must exist in the account, and its webhook must not be a private address. Tools have no place of
+/// their own yet, so that none of them exists.
+async fn check_references(state: &RestState, account: &Account, document: &Map<String, Value>) -> ApiResult<()> {
+    let store = &*state.store;
     let mut problems = Vec::new();
     for (path, text) in agent::referenced_agents(document) {
         let known = match text.parse() {

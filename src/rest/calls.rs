@@ -19,7 +19,10 @@ use super::{
     RestState,
     auth::Caller,
     body::JsonObject,
-    campaigns::{create::require_ready, launch_warning, settings::dialing_agent},
+    campaigns::{
+        begin::{launch_warning, require_ready},
+        settings::dialing_agent,
+    },
     contact_fields::{EXTRA_BYTES, EXTRA_FIELDS},
     conversations::item,
     envelope::Reply,

@@ -56,6 +56,10 @@ pub async fn create(
     _: Query<NoParameters>,
     request: Request,
 ) -> ApiResult<Response> {
+    let Some(_seat) = state.upload_seats.take(account.id) else {
+        let message = "too many uploads are under way; try again when one has ended";
+        return Err(ApiError::Unavailable(message.into()));
+    };
     let upload = upload::receive(request, &state.spool_dir, key.is_given()).await?;
     let begin = form::begin(&upload.texts);
     let hash = || upload.hash();

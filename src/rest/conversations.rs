@@ -2,7 +2,7 @@
 
 pub mod end;
 pub mod recording;
-mod view;
+pub mod view;
 
 use actors::{
     id::{AgentId, AttemptId, CampaignId},

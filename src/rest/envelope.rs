@@ -38,7 +38,26 @@ pub struct Reply {
     status: StatusCode,
     data: Value,
     pagination: Option<Pagination>,
+    sorting: Sorting,
     warning: Option<String>,
+}
+
+/// What lists that can be sorted add to `pagination`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Sorting {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sort_by: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sort_direction: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+struct SortedPagination<'a> {
+    #[serde(flatten)]
+    pagination: &'a Pagination,
+    #[serde(flatten)]
+    sorting: Sorting,
 }
 
 impl Reply {
@@ -48,6 +67,7 @@ impl Reply {
             status: StatusCode::OK,
             data,
             pagination: None,
+            sorting: Sorting::default(),
             warning: None,
         }
     }
@@ -182,7 +202,10 @@ fn written(response: Response, payload: &Payload, id: Option<&RequestId>) -> Res
             success: true,
             data: Some(&reply.data),
             error: None,
-            pagination: reply.pagination.as_ref(),
+            pagination: reply.pagination.as_ref().map(|pagination| SortedPagination {
+                pagination,
+                sorting: reply.sorting,
+            }),
             warning: reply.warning.as_deref(),
             request_id,
         },

@@ -43,6 +43,10 @@ pub enum ApiError {
     PayloadTooLarge(String),
     /// Not the content type this path takes.
     UnsupportedMediaType(String),
+    /// Somebody else's server, which the request needs, failed.
+    Upstream(String),
+    /// Too many requests: try again after so many seconds.
+    RateLimited(u32),
     /// None of the bytes asked for are in the file, which has so many.
     RangeNotSatisfiable(u64),
     /// Something behind the API is away: try again.
@@ -64,6 +68,10 @@ pub enum Conflict {
     NothingToDial,
     /// A setting is missing.
     NotConfigured,
+    /// Something else needs it.
+    InUse,
+    /// A phone number is another account's, or another agent answers it.
+    NumberInUse,
     /// The number is on the do-not-call list.
     DoNotCall,
     /// Somebody else changed it at the same time.
@@ -80,6 +88,8 @@ impl Conflict {
             Self::CampaignRunning => "campaign_running",
             Self::NothingToDial => "nothing_to_dial",
             Self::NotConfigured => "not_configured",
+            Self::InUse => "in_use",
+            Self::NumberInUse => "number_in_use",
             Self::DoNotCall => "do_not_call",
             Self::Changed | Self::InProgress => "conflict",
         }
@@ -134,6 +144,8 @@ impl ApiError {
             Self::Conflict(..) => StatusCode::CONFLICT,
             Self::PayloadTooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UnsupportedMediaType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::Upstream(_) => StatusCode::BAD_GATEWAY,
+            Self::RateLimited(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::RangeNotSatisfiable(_) => StatusCode::RANGE_NOT_SATISFIABLE,
             Self::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
@@ -151,6 +163,7 @@ impl ApiError {
             Self::Conflict(kind, _) => kind.code(),
             Self::PayloadTooLarge(_) => "payload_too_large",
             Self::UnsupportedMediaType(_) => "unsupported_media_type",
+            Self::Upstream(_) => "upstream_failed",
             Self::RateLimited(_) => "rate_limited",
             Self::Unavailable(_) => "unavailable",
             Self::Internal => "internal",

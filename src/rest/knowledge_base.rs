@@ -6,7 +6,7 @@ mod list;
 mod upload;
 mod view;
 
-use actors::ports::store::{Holder, Removal};
+use actors::ports::store::Removal;
 use axum::{
     Router,
     routing::{get, post},
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::{
     RestState,
     envelope::Reply,
-    error::{ApiError, ApiResult, Conflict},
+    error::{ApiError, ApiResult},
 };
 
 /// Every route below `/public/v1/knowledge-base`.
@@ -45,17 +45,6 @@ fn removed(removal: Removal, thing: &str, id_name: &str, id: &impl ToString) -> 
             data[id_name] = Value::from(id.to_string());
             Ok(Reply::ok(data))
         }
-        Removal::Held(holders) => {
-            let named: Vec<String> = holders.iter().map(shown).collect();
-            let message = format!(
-                "this {thing} is in use by {}; take it out there first",
-                named.join(", ")
-            );
-            Err(ApiError::Conflict(Conflict::InUse, message))
-        }
+        Removal::Held(holders) => Err(ApiError::held(thing, &holders)),
     }
-}
-
-fn shown(holder: &Holder) -> String {
-    format!("{} `{:.100}` ({})", holder.kind, holder.name, holder.id)
 }

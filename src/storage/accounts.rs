@@ -7,8 +7,8 @@ use actors::{
 use sqlx::any::AnyRow;
 
 use super::{
-    Work, locks,
-    rows::{Columns, unavailable, unique},
+    Work,
+    rows::{Columns, affected, unavailable, unique},
 };
 
 pub(super) async fn create(mut work: Work<'_>, new: NewAccount) -> StoreResult<()> {
@@ -101,11 +101,10 @@ pub(super) async fn get(work: Work<'_>, id: AccountId) -> StoreResult<Account> {
     read(&row.ok_or(StoreError::NotFound)?)
 }
 
-pub(super) async fn add_do_not_call(mut work: Work<'_>, account: AccountId, number: PhoneNumber) -> StoreResult<()> {
-    locks::before_do_not_call(&mut work, account).await?;
-    sqlx::query(
-        "INSERT INTO do_not_call (account, phone_number, created_at) VALUES ($1, $2, $3) \
-         ON CONFLICT (account, phone_number) DO NOTHING",
+pub(super) async fn secrets(work: Work<'_>, id: AccountId) -> StoreResult<WebhookSecrets> {
+    let row = sqlx::query(
+        "SELECT webhook_secret, CASE WHEN previous_secret_until > $1 THEN previous_webhook_secret END AS previous \
+         FROM accounts WHERE id = $2",
     )
     .bind(work.now.0)
     .bind(id.to_string())

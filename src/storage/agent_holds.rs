@@ -11,7 +11,7 @@ use actors::{
 use serde_json::{Map, Value};
 
 use super::{
-    Work,
+    Work, locks,
     rows::{AnyQuery, Columns, ROWS_PER_INSERT, affected, composed, insert_rows, unavailable, unique},
 };
 
@@ -64,6 +64,9 @@ async fn hold_numbers(
 ) -> StoreResult<()> {
     let (account, id) = agent;
     let numbers: Vec<(PhoneNumber, bool)> = named_numbers(document).into_iter().collect();
+    if !numbers.is_empty() {
+        locks::before_agent_numbers(work).await?;
+    }
     for chunk in numbers.chunks(ROWS_PER_INSERT) {
         let head = "INSERT INTO agent_numbers (agent, phone_number, account, answered) VALUES";
         let mut insert = insert_rows(head, chunk.len(), 4, "");

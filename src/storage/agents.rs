@@ -34,6 +34,7 @@ pub(super) async fn create(
     mut work: Work<'_>,
     account: AccountId,
     document: Map<String, Value>,
+    ticket: Option<KeyTicket>,
 ) -> StoreResult<AgentRow> {
     let id = AgentId::new();
     sqlx::query(
@@ -48,6 +49,7 @@ pub(super) async fn create(
     .execute(&mut *work.conn)
     .await
     .map_err(unavailable)?;
+    idempotency::settle(&mut work, ticket.as_ref(), CREATED, &id.to_string()).await?;
     knowledge::hold(&mut work, (account, id), &document).await?;
     agent_holds::hold(&mut work, (account, id), &document).await?;
     Ok(AgentRow {

@@ -4,8 +4,9 @@ use actors::{
     id::{AccountId, AttemptId, NodeId},
     ports::store::{
         AttemptState, CREATED, CallStore, CampaignContact, Claim, ClaimedAttempt, DIAL_CALL_WITHIN, KeyTicket,
-        NOT_DIALED_IN_TIME, NewCall, QueuedCall, StoreError, StoreResult, WaitingCalls,
+        NOT_DIALED_IN_TIME, NewCall, QueuedCall, StoreError, StoreResult, Tries, WaitingCalls,
     },
+    time::Timestamp,
 };
 use async_trait::async_trait;
 use serde_json::Map;
@@ -63,9 +64,9 @@ async fn create(
     }
     let id = AttemptId::new();
     let insert = sqlx::query(
-        "INSERT INTO attempts (id, account, agent, attempt_no, kind, phone_number, state, epoch, due_at, started_at, \
+        "INSERT INTO attempts (id, account, agent, attempt_no, follow_up_no, retry_no, kind, phone_number, state, epoch, due_at, started_at, \
          status, voicemail, transferred, collected, created_at) \
-         SELECT $1, $2, g.id, 1, 'first', $4, 'queued', 0, $5, $5, 'scheduled', 0, 0, '{}', $5 \
+         SELECT $1, $2, g.id, 1, 0, 0, 'first', $4, 'queued', 0, $5, $5, 'scheduled', 0, 0, '{}', $5 \
          FROM agents g WHERE g.id = $3 AND g.account = $2 AND g.deleted_at IS NULL",
     )
     .bind(id.to_string())
@@ -86,6 +87,23 @@ async fn create(
     idempotency::settle(&mut work, ticket.as_ref(), CREATED, &id.to_string()).await?;
     let row = conversations::get(work, Some(account), id).await?;
     Ok(QueuedCall::Queued(Box::new(row)))
+}
+
+/// A single call's next attempt has what the last one had; nothing happens to an attempt of a campaign.
+pub(super) async fn continue_as(
+    work: &mut Work<'_>,
+    ended: AttemptId,
+    planned: AttemptId,
+    due_at: Timestamp,
+) -> StoreResult<()> {
+    let insert = sqlx::query(
+        "INSERT INTO single_calls (attempt, name, variables, dial_before) \
+         SELECT $1, s.name, s.variables, $2 FROM single_calls s WHERE s.attempt = $3",
+    )
+    .bind(planned.to_string())
+    .bind(due_at.plus(DIAL_CALL_WITHIN).0)
+    .bind(ended.to_string());
+    affected(insert, work.conn).await.map(drop)
 }
 
 async fn is_not_to_be_called(work: &mut Work<'_>, account: AccountId, new: &NewCall) -> StoreResult<bool> {
@@ -118,7 +136,7 @@ async fn claim(mut work: Work<'_>, node: NodeId, limit: i64) -> StoreResult<Vec<
          ORDER BY a.due_at, a.id LIMIT $3{skip_locked}) \
          UPDATE attempts SET state = 'claimed', owner = $1, epoch = epoch + 1, claimed_at = $2 \
          WHERE state = 'queued' AND id IN (SELECT id FROM due) \
-         RETURNING id, account, agent, attempt_no, epoch, due_at, phone_number"
+         RETURNING id, account, agent, attempt_no, follow_up_no, retry_no, epoch, due_at, phone_number"
     ))
     .bind(node.to_string())
     .bind(work.now.0)
@@ -155,6 +173,10 @@ async fn read_claimed(work: &mut Work<'_>, node: NodeId, row: &AnyRow) -> StoreR
         agent: row.id("agent")?,
         contact_index: 0,
         attempt_no: row.int("attempt_no")?,
+        tries: Tries {
+            follow_up: row.int("follow_up_no")?,
+            retry: row.int("retry_no")?,
+        },
         contact: CampaignContact {
             phone_number: row.number("phone_number")?,
             contact: call.maybe_id("saved")?,

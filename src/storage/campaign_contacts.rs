@@ -138,91 +138,21 @@ pub(super) async fn list(
     rows.map_err(unavailable)?.iter().map(read).collect()
 }
 
-pub(super) async fn progress(mut work: Work<'_>, campaign: CampaignId) -> StoreResult<Progress> {
-    campaigns::require_visible(&mut work, campaign).await?;
-    let rows = sqlx::query(
-        "SELECT voicemail, state, COUNT(*) AS contacts FROM campaign_contacts WHERE campaign = $1 \
-         GROUP BY voicemail, state",
+/// The campaign gets the contacts of an import of its account, which ends. Its list before is loose from then on.
+pub(super) async fn replace(work: &mut Work<'_>, campaign: CampaignId, import: CampaignId) -> StoreResult<()> {
+    let row = sqlx::query(
+        "DELETE FROM campaigns WHERE id = $2 AND importing = 1 \
+         AND account = (SELECT c.account FROM campaigns c WHERE c.id = $1) RETURNING contact_list, contact_count",
     )
     .bind(campaign.to_string())
-    .fetch_all(work.conn)
+    .bind(import.to_string())
+    .fetch_optional(&mut *work.conn)
     .await
     .map_err(unavailable)?;
-    let mut progress = Progress::default();
-    for row in &rows {
-        let contacts = row.int("contacts")?;
-        match row.text("state")?.as_str() {
-            "pending" => progress.pending += contacts,
-            "in_progress" => progress.in_progress += contacts,
-            "completed" => {
-                progress.completed += contacts;
-                progress.voicemail += if row.flag("voicemail")? { contacts } else { 0 };
-            }
-            "failed" => progress.failed += contacts,
-            "cancelled" => progress.cancelled += contacts,
-            other => return Err(StoreError::Damaged(format!("contact state `{other}`"))),
-        }
-    }
-    Ok(progress)
-}
-
-/// The campaign gets the contacts of an import of its account, which ends.
-pub(super) async fn replace(work: &mut Work<'_>, campaign: CampaignId, import: CampaignId) -> StoreResult<()> {
-    let count = sqlx::query(
-        "UPDATE campaigns SET contact_count = (SELECT i.contact_count FROM campaigns i WHERE i.id = $2) WHERE id = $1 \
-         AND EXISTS (SELECT 1 FROM campaigns i WHERE i.id = $2 AND i.importing = 1 AND i.account = campaigns.account)",
-    );
-    let count = count.bind(campaign.to_string()).bind(import.to_string());
-    if affected(count, work.conn).await? == 0 {
-        return Err(StoreError::NotFound);
-    }
-    let gone = sqlx::query("DELETE FROM campaign_contacts WHERE campaign = $1").bind(campaign.to_string());
-    affected(gone, work.conn).await?;
-    let moved = sqlx::query("UPDATE campaign_contacts SET campaign = $1 WHERE campaign = $2");
-    let moved = moved.bind(campaign.to_string()).bind(import.to_string());
-    affected(moved, work.conn).await?;
-    let ended = sqlx::query("DELETE FROM campaigns WHERE id = $1").bind(import.to_string());
-    affected(ended, work.conn).await.map(drop)
-}
-
-/// Which contact of which campaign.
-#[derive(Debug, Clone)]
-pub(super) struct ContactKey {
-    pub(super) campaign: String,
-    pub(super) index: i64,
-}
-
-/// Sets a contact's state; `voicemail` says whether a machine answered last.
-pub(super) async fn set_state(
-    work: &mut Work<'_>,
-    key: &ContactKey,
-    state: ContactState,
-    voicemail: bool,
-) -> StoreResult<()> {
-    let update =
-        sqlx::query("UPDATE campaign_contacts SET state = $1, voicemail = $2 WHERE campaign = $3 AND idx = $4")
-            .bind(state.as_str())
-            .bind(i64::from(voicemail))
-            .bind(key.campaign.clone())
-            .bind(key.index);
-    affected(update, work.conn).await.map(drop)
-}
-
-/// A further attempt was planned.
-pub(super) async fn add_attempt(work: &mut Work<'_>, key: &ContactKey) -> StoreResult<()> {
-    let update = sqlx::query(
-        "UPDATE campaign_contacts SET state = 'pending', attempts = attempts + 1 WHERE campaign = $1 AND idx = $2",
-    )
-    .bind(key.campaign.clone())
-    .bind(key.index);
-    affected(update, work.conn).await.map(drop)
-}
-
-/// The contact is as if it had never been claimed.
-pub(super) async fn set_untried(work: &mut Work<'_>, key: &ContactKey) -> StoreResult<()> {
-    let update =
-        sqlx::query("UPDATE campaign_contacts SET state = 'pending', attempts = 0 WHERE campaign = $1 AND idx = $2")
-            .bind(key.campaign.clone())
-            .bind(key.index);
+    let row = row.ok_or(StoreError::NotFound)?;
+    let update = sqlx::query("UPDATE campaigns SET contact_list = $2, contact_count = $3 WHERE id = $1")
+        .bind(campaign.to_string())
+        .bind(row.int("contact_list")?)
+        .bind(row.int("contact_count")?);
     affected(update, work.conn).await.map(drop)
 }

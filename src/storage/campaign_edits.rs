@@ -7,7 +7,7 @@ use actors::{
 
 use super::{
     Work, attempts, campaign_contacts,
-    campaigns::{VISIBLE, change_state, require_visible},
+    campaigns::{VISIBLE, change_state, visible_list},
     rows::{affected, composed, to_json},
 };
 
@@ -68,7 +68,7 @@ pub(super) async fn delete(mut work: Work<'_>, id: CampaignId, version: i64) -> 
     .bind(version)
     .bind(work.now.0);
     if affected(query, work.conn).await? == 0 {
-        return require_visible(&mut work, id).await.and(Err(StoreError::Stale));
+        return visible_list(&mut work, id).await.and(Err(StoreError::Stale));
     }
     attempts::cancel_waiting(&mut work, id).await
 }

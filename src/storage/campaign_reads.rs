@@ -17,40 +17,39 @@ use sqlx::any::AnyRow;
 use super::{
     SqlStore, Work, campaigns,
     contacts::{self, Wanted},
-    rows::{AnyQuery, Bound, Columns, Conditions, composed, unavailable},
+    rows::{AnyQuery, Columns, composed, unavailable},
 };
 
-/// What `read_result` wants; the last attempt is found by the attempts' own key.
-const RESULTS: &str = "SELECT cc.idx, cc.phone_number, cc.name, cc.state AS contact_state, \
+/// What `read_result` wants of the contacts of campaign `c`; the last attempt is found by the attempts' own key.
+const RESULTS: &str = "SELECT cc.idx, cc.phone_number, cc.name, COALESCE(cs.state, 'pending') AS contact_state, \
      (SELECT s.id FROM contacts s WHERE s.account = c.account AND s.phone_number = cc.phone_number) AS saved, \
-     a.id AS attempt, a.attempt_no, a.error, a.voicemail, a.collected \
-     FROM campaigns c JOIN campaign_contacts cc ON cc.campaign = c.id \
-     LEFT JOIN attempts a ON a.campaign = cc.campaign AND a.contact_index = cc.idx AND a.attempt_no = \
-     (SELECT MAX(b.attempt_no) FROM attempts b WHERE b.campaign = cc.campaign AND b.contact_index = cc.idx)";
+     a.id AS attempt, a.attempt_no, a.error, a.voicemail, a.collected";
+const LAST_ATTEMPT: &str = "LEFT JOIN attempts a ON a.contact_list = cc.list AND a.contact_index = cc.idx \
+     AND a.attempt_no = (SELECT MAX(b.attempt_no) FROM attempts b \
+                         WHERE b.contact_list = cc.list AND b.contact_index = cc.idx)";
 
-/// Which contacts are wanted. Each condition is spelled as in the index that answers it.
+/// Where the contacts of a page are found. Those that were claimed before are in the order of an index under their
+/// state; those that never were have no state yet.
 #[derive(Clone, Copy)]
 enum Part {
     All,
-    Untried,
-    Again,
-    Final(ContactStatus),
-    InProgress,
+    Claimed(ContactStatus),
+    NeverClaimed,
 }
 
 impl Part {
-    fn of(status: Option<ContactStatus>) -> &'static [Self] {
+    fn of(status: Option<ContactStatus>) -> Vec<Self> {
         match status {
-            None => &[Self::All],
-            Some(ContactStatus::Pending) => &[Self::Untried, Self::Again],
-            Some(ContactStatus::InProgress) => &[Self::InProgress],
-            Some(ContactStatus::Completed) => &[Self::Final(ContactStatus::Completed)],
-            Some(ContactStatus::Failed) => &[Self::Final(ContactStatus::Failed)],
-            Some(ContactStatus::Cancelled) => &[Self::Final(ContactStatus::Cancelled)],
+            None => vec![Self::All],
+            Some(ContactStatus::Pending) => vec![Self::Claimed(ContactStatus::Pending), Self::NeverClaimed],
+            Some(status) => vec![Self::Claimed(status)],
         }
     }
 
-    fn narrow(self, wanted: &mut Conditions) {
+    /// Its rows as `$1` campaign, `$2` list, `$3` first index, `$4` limit, and sometimes `$5` state.
+    fn query(self) -> AnyQuery<'static> {
+        let state = "contact_states cs ON cs.list = cc.list AND cs.idx = cc.idx";
+        let own = "c.id = $1 AND cc.list = $2";
         match self {
             Self::All => composed(format!(
                 "{RESULTS} FROM campaigns c JOIN campaign_contacts cc ON {own} LEFT JOIN {state} {LAST_ATTEMPT} \
@@ -100,28 +99,31 @@ fn read_result(row: &AnyRow) -> StoreResult<ContactResult> {
 async fn results(
     mut work: Work<'_>,
     campaign: CampaignId,
-    parts: &[Part],
+    status: Option<ContactStatus>,
     from: i64,
     limit: i64,
-) -> StoreResult<Vec<ContactResult>> {
-    campaigns::require_visible(&mut work, campaign).await?;
-    let mut found = Vec::new();
-    for part in parts {
-        let mut wanted = Conditions::default();
-        let place: [Bound; 2] = [campaign.to_string().into(), from.into()];
-        wanted.and("c.id = ? AND cc.idx >= ?", place);
-        part.narrow(&mut wanted);
-        let query = wanted.query(RESULTS, "ORDER BY cc.idx", limit);
+) -> StoreResult<ContactPage> {
+    let (list, _) = campaigns::visible_list(&mut work, campaign).await?;
+    let parts = Part::of(status);
+    let mut results: Vec<ContactResult> = Vec::new();
+    for part in &parts {
+        let query = part.query().bind(campaign.to_string()).bind(list).bind(from);
+        let mut query = query.bind(limit.max(0));
+        if let Part::Claimed(status) = part {
+            query = query.bind(status.as_str());
+        }
         let rows = query.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
         for row in &rows {
-            found.push(read_result(row)?);
+            results.push(read_result(row)?);
         }
     }
     if parts.len() > 1 {
-        found.sort_unstable_by_key(|result: &ContactResult| result.index);
-        found.truncate(usize::try_from(limit).unwrap_or(0));
+        results.sort_unstable_by_key(|result| result.index);
+        // Claimed between the two reads, a contact would be in both.
+        results.dedup_by_key(|result| result.index);
+        results.truncate(usize::try_from(limit).unwrap_or(0));
     }
-    Ok(found)
+    Ok(ContactPage { list, results })
 }
 
 /// When an attempt came to its present status; spelled as in its index.
@@ -132,7 +134,7 @@ fn changes(condition: &str) -> AnyQuery<'static> {
     composed(format!(
         "SELECT a.id, a.status, a.phone_number, cc.name, {CHANGED} AS changed_at, \
          (SELECT s.id FROM contacts s WHERE s.account = a.account AND s.phone_number = a.phone_number) AS saved \
-         FROM attempts a LEFT JOIN campaign_contacts cc ON cc.campaign = a.campaign AND cc.idx = a.contact_index \
+         FROM attempts a LEFT JOIN campaign_contacts cc ON cc.list = a.contact_list AND cc.idx = a.contact_index \
          WHERE a.campaign = $1 AND NOT (a.state = 'claimed' AND a.attempt_no = 1) AND {condition}"
     ))
 }
@@ -152,7 +154,7 @@ async fn changed(
     after: (Timestamp, AttemptId),
     limit: i64,
 ) -> StoreResult<Vec<ChangedConversation>> {
-    campaigns::require_visible(&mut work, campaign).await?;
+    campaigns::visible_list(&mut work, campaign).await?;
     let query = changes(&format!(
         "{CHANGED} >= $2 AND ({CHANGED} > $2 OR a.id > $3) ORDER BY {CHANGED}, a.id LIMIT $4"
     ));
@@ -165,7 +167,7 @@ async fn changed(
 }
 
 async fn latest(mut work: Work<'_>, campaign: CampaignId, newest: i64) -> StoreResult<Vec<ChangedConversation>> {
-    campaigns::require_visible(&mut work, campaign).await?;
+    campaigns::visible_list(&mut work, campaign).await?;
     let recent = changes(&format!("a.id IS NOT NULL ORDER BY {CHANGED} DESC, a.id DESC LIMIT $2"));
     let recent = recent.bind(campaign.to_string()).bind(newest.max(0));
     // The list of states is the one of the small index of what is open.
@@ -197,8 +199,8 @@ impl CampaignReadStore for SqlStore {
         status: Option<ContactStatus>,
         from: i64,
         limit: i64,
-    ) -> StoreResult<Vec<ContactResult>> {
-        self.read(move |work| Box::pin(results(work, campaign, Part::of(status), from, limit)))
+    ) -> StoreResult<ContactPage> {
+        self.read(move |work| Box::pin(results(work, campaign, status, from, limit)))
             .await
     }
 

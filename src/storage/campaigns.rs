@@ -3,8 +3,8 @@
 use actors::{
     id::{AccountId, CampaignId},
     ports::store::{
-        Account, CampaignContact, CampaignEdit, CampaignFilter, CampaignRow, CampaignStatus, CampaignStore,
-        NewCampaign, Progress, ScheduleText, StateChange, StoreError, StoreResult,
+        Account, CREATED, CampaignContact, CampaignEdit, CampaignFilter, CampaignRow, CampaignStatus, CampaignStore,
+        KeyTicket, NewCampaign, Progress, ScheduleText, StateChange, StoreError, StoreResult,
     },
     time::Timestamp,
 };
@@ -12,14 +12,14 @@ use async_trait::async_trait;
 use sqlx::any::AnyRow;
 
 use super::{
-    SqlStore, Work, accounts, attempts, campaign_contacts, locks,
-    rows::{Columns, Conditions, affected, composed, to_json, unavailable},
+    SqlStore, Work, accounts, attempts, campaign_contacts, campaign_edits, contact_states, idempotency, locks,
+    rows::{Columns, Conditions, affected, composed, containing, to_json, unavailable},
 };
 
 /// What `read` wants of `campaigns c`.
 const SELECT: &str = "SELECT c.id, c.account, c.name, c.agent, c.status, c.version, c.active, c.scheduled, \
-     c.start_time, c.end_time, c.timezone, c.next_run_at, c.opens_from, c.closes_at, c.follow_up, c.max_concurrent_calls, c.contact_count, \
-     c.reason, c.created_at, c.updated_at, \
+     c.start_time, c.end_time, c.timezone, c.next_run_at, c.opens_from, c.closes_at, c.follow_up, \
+     c.max_concurrent_calls, c.contact_count, c.reason, c.created_at, c.updated_at, \
      COALESCE((SELECT MIN(s.idx) FROM contact_states s \
                WHERE s.list = c.contact_list AND s.state = 'pending' AND s.attempts = 0), \
               (SELECT l.next_index FROM contact_lists l WHERE l.id = c.contact_list AND l.next_index < c.contact_count), \
@@ -187,8 +187,8 @@ async fn list(work: Work<'_>, account: AccountId, filter: CampaignFilter, limit:
     rows.iter().map(read).collect()
 }
 
-async fn change_state(
-    mut work: Work<'_>,
+pub(super) async fn change_state(
+    work: &mut Work<'_>,
     id: CampaignId,
     version: i64,
     change: StateChange,
@@ -209,7 +209,7 @@ async fn change_state(
     .bind(change.opens_from.map(|at| at.0))
     .bind(change.closes_at.map(|at| at.0));
     if affected(query, work.conn).await? == 0 {
-        return require_visible(work, id).await.and(Err(StoreError::Stale));
+        return visible_list(work, id).await.and(Err(StoreError::Stale));
     }
     if change.cancel_waiting {
         attempts::cancel_waiting(work, id).await?;

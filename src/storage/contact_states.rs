@@ -72,6 +72,16 @@ pub(super) async fn set_in_progress(work: &mut Work<'_>, contact: ContactKey) ->
     affected(update, work.conn).await.map(drop)
 }
 
+/// A further attempt was planned: the contact is pending again.
+pub(super) async fn add_attempt(work: &mut Work<'_>, contact: Option<ContactKey>) -> StoreResult<()> {
+    let Some(contact) = contact else { return Ok(()) };
+    let update = sqlx::query(
+        "UPDATE contact_states SET state = 'pending', attempts = attempts + 1 WHERE list = $1 AND idx = $2",
+    );
+    let update = update.bind(contact.list).bind(contact.index);
+    affected(update, work.conn).await.map(drop)
+}
+
 /// The contact is as if it had never been claimed.
 pub(super) async fn set_untried(work: &mut Work<'_>, contact: Option<ContactKey>) -> StoreResult<()> {
     let Some(contact) = contact else { return Ok(()) };

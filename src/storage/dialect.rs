@@ -11,6 +11,13 @@ pub(super) struct Dialect {
     pub(super) skip_locked: &'static str,
     /// Behind the permit's read: the attempt `a` and the campaign `c` stay as they are until its end.
     pub(super) permit_lock: &'static str,
+    /// Behind a read of a campaign `c`: it stays as it is until the transaction's end.
+    pub(super) campaign_lock: &'static str,
+    /// Whether several transactions write at once, so that [`super::locks`] are taken.
+    pub(super) concurrent: bool,
+    /// A process is dead when it gave no sign of life for so long; none where a new process means that the earlier
+    /// ones are dead.
+    pub(super) silence: Option<Duration>,
     /// Behind an INSERT: the contacts of the JSON array `$3`, each an array of number, name, e-mail and further fields,
     /// as rows of list `$1` from index `$2` on. A value for each column would cost twice the time.
     pub(super) contacts_of_json: &'static str,
@@ -25,6 +32,9 @@ pub(super) static SQLITE: Dialect = Dialect {
     begin: "BEGIN IMMEDIATE",
     skip_locked: "",
     permit_lock: "",
+    campaign_lock: "",
+    concurrent: false,
+    silence: None,
     contacts_of_json: "SELECT $1, $2 + j.key, j.value ->> 0, j.value ->> 1, j.value ->> 2, j.value ->> 3 \
                        FROM json_each($3) AS j",
     // FULL syncs the log at each commit: with NORMAL a power cut may take a dial permit back.
@@ -47,6 +57,8 @@ pub(super) static POSTGRES: Dialect = Dialect {
     campaign_lock: " FOR SHARE OF c",
     concurrent: true,
     silence: Some(Duration::from_secs(15)),
+    contacts_of_json: "SELECT $1, $2 + j.place - 1, j.value ->> 0, j.value ->> 1, j.value ->> 2, j.value ->> 3 \
+                       FROM json_array_elements(CAST($3 AS JSON)) WITH ORDINALITY AS j (value, place)",
     writer_setup: &[
         // Whatever the server's default: a permit must survive a crash.
         "SET synchronous_commit = on",

@@ -8,11 +8,12 @@ use actors::{
 };
 
 use super::{
-    Work,
+    Work, locks,
     rows::{Columns, Conditions, affected, unavailable},
 };
 
-pub(super) async fn add(work: Work<'_>, account: AccountId, number: PhoneNumber) -> StoreResult<DoNotCallRow> {
+pub(super) async fn add(mut work: Work<'_>, account: AccountId, number: PhoneNumber) -> StoreResult<DoNotCallRow> {
+    locks::before_do_not_call(&mut work, account).await?;
     let insert = sqlx::query(
         "INSERT INTO do_not_call (account, phone_number, created_at) VALUES ($1, $2, $3) \
          ON CONFLICT (account, phone_number) DO NOTHING",

@@ -82,11 +82,16 @@ async fn places(mut work: Work<'_>, account: AccountId, id: ContactId) -> StoreR
 
 async fn erase_call(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
     let update = sqlx::query(
-        "UPDATE attempts SET phone_number = $1, collected = '{}', summary = NULL, analysis = NULL WHERE id = $2",
+        "UPDATE attempts SET phone_number = $1, collected = '{}', summary = NULL, analysis = NULL \
+         WHERE id = $2 AND state IN ('queued', 'final')",
     );
     let update = update.bind(String::from(PhoneNumber::erased())).bind(call.to_string());
-    affected(update, work.conn).await?;
+    if affected(update, work.conn).await? == 0 {
+        // Claimed since it was looked at: somebody may be dialing it now.
+        return Err(StoreError::Stale);
+    }
     for statement in [
+        "UPDATE single_calls SET name = NULL, variables = '{}' WHERE attempt = $1",
         "DELETE FROM turns WHERE attempt = $1",
         "DELETE FROM outbox WHERE attempt = $1",
     ] {

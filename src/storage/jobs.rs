@@ -27,9 +27,10 @@ pub(super) async fn add_analysis(work: &mut Work<'_>, attempt: AttemptId) -> Sto
 pub(super) async fn lease_analyses(work: Work<'_>, limit: i64) -> StoreResult<Vec<Job>> {
     let skip_locked = work.dialect.skip_locked;
     let query = composed(format!(
-        "UPDATE outbox SET due_at = $1, tries = tries + 1 WHERE id IN \
-         (SELECT id FROM outbox WHERE kind = 'analysis' AND due_at <= $2 ORDER BY due_at, id LIMIT $3{skip_locked}) \
-         AND due_at <= $2 RETURNING id, attempt, tries"
+        "WITH due AS MATERIALIZED (SELECT id FROM outbox WHERE kind = 'analysis' AND due_at <= $2 \
+         ORDER BY due_at, id LIMIT $3{skip_locked}) \
+         UPDATE outbox SET due_at = $1, tries = tries + 1 WHERE due_at <= $2 AND id IN (SELECT id FROM due) \
+         RETURNING id, attempt, tries"
     ))
     .bind(work.now.plus(LEASE).0)
     .bind(work.now.0)

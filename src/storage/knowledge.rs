@@ -7,8 +7,8 @@ mod holding;
 use actors::{
     id::{AccountId, DocumentId, GroupId},
     ports::store::{
-        DocumentRow, GroupEdit, GroupRow, KnowledgeFilter, KnowledgeStore, NewDocument, Removal, SortBy, StoreError,
-        StoreResult,
+        DocumentRow, GroupEdit, GroupRow, KeyTicket, KnowledgeFilter, KnowledgeStore, NewDocument, Removal, SortBy,
+        StoreError, StoreResult,
     },
 };
 use async_trait::async_trait;
@@ -25,8 +25,14 @@ const CHUNK: usize = 500;
 
 #[async_trait]
 impl KnowledgeStore for SqlStore {
-    async fn create_document(&self, account: AccountId, new: NewDocument) -> StoreResult<DocumentRow> {
-        self.write(move |work| Box::pin(documents::create(work, account, new)))
+    async fn create_document(
+        &self,
+        account: AccountId,
+        new: NewDocument,
+        ticket: Option<&KeyTicket>,
+    ) -> StoreResult<DocumentRow> {
+        let ticket = ticket.cloned();
+        self.write(move |work| Box::pin(documents::create(work, account, new, ticket)))
             .await
     }
 
@@ -65,8 +71,10 @@ impl KnowledgeStore for SqlStore {
         account: AccountId,
         name: String,
         documents: Vec<DocumentId>,
+        ticket: Option<&KeyTicket>,
     ) -> StoreResult<GroupRow> {
-        self.write(move |work| Box::pin(groups::create(work, account, name, documents)))
+        let ticket = ticket.cloned();
+        self.write(move |work| Box::pin(groups::create(work, account, (name, documents), ticket)))
             .await
     }
 

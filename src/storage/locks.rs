@@ -26,6 +26,12 @@ pub(super) async fn before_new_campaign(work: &mut Work<'_>, account: &str) -> S
     take(work, SQL, account.to_owned()).await
 }
 
+/// Before an agent gets numbers: no other account's agent gets one of them meanwhile.
+pub(super) async fn before_agent_numbers(work: &mut Work<'_>) -> StoreResult<()> {
+    const SQL: &str = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
+    take(work, SQL, "agent-numbers".to_owned()).await
+}
+
 async fn take(work: &mut Work<'_>, sql: &'static str, name: String) -> StoreResult<()> {
     if work.dialect.concurrent {
         let locked = sqlx::query(sql).bind(name).execute(&mut *work.conn).await;

@@ -174,6 +174,7 @@ mod tests {
 
     #[tokio::test]
     async fn commits_are_synced_and_readers_cannot_write() {
+        sqlx::any::install_default_drivers();
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}", folder.path().join("new/ringback.db").display());
         let mut opened = open_sqlite(&url, Company::Alone).await.unwrap();
@@ -187,6 +188,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_new_database_is_its_owners_alone() {
+        sqlx::any::install_default_drivers();
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ringback.db");

@@ -234,7 +234,7 @@ async fn what_is_not_there_or_not_here_cannot_be_ended() {
         transferred: false,
         collected: Default::default(),
     };
-    app.store.finish(claimed.claim, outcome).await.unwrap();
+    app.store.finish(claimed.claim, outcome, None).await.unwrap();
     assert_eq!(end(&app, id).await.expect(409).code(), "invalid_transition");
     let row = app.store.conversation(app.account.id, id).await.unwrap();
     assert_eq!(row.status, ConversationStatus::Failed);

@@ -121,7 +121,7 @@ async fn end(app: &TestApp, claim: Claim, status: ConversationStatus) {
         transferred: false,
         collected: Default::default(),
     };
-    app.store.finish(claim, outcome).await.unwrap();
+    app.store.finish(claim, outcome, None).await.unwrap();
 }
 
 /// Conversations of these events with their status.

@@ -85,7 +85,7 @@ async fn mixed(app: &TestApp) -> (CampaignId, Vec<Claim>) {
         outcome(ConversationStatus::Failed),
     ] {
         let claim = dial(app, node, campaign).await;
-        app.store.finish(claim, outcome).await.unwrap();
+        app.store.finish(claim, outcome, None).await.unwrap();
         claims.push(claim);
     }
     claims.push(dial(app, node, campaign).await);

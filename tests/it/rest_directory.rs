@@ -37,7 +37,7 @@ async fn all(client: &Client, path: &str, page_size: usize) -> Vec<Value> {
     }
 }
 
-fn agent(name: &str, extra: Value) -> Value {
+fn agent(name: &str, extra: &Value) -> Value {
     let mut body = json!({ "name": name, "conversationConfig": { "agent": { "prompt": { "prompt": "Hi." } } } });
     for (field, value) in extra.as_object().unwrap() {
         body[field] = value.clone();
@@ -52,7 +52,7 @@ async fn agents_are_listed_whole_and_newest_first() {
     for n in 0..5 {
         let made = app
             .client
-            .post(CREATE, agent(&format!("a{n}"), json!({})))
+            .post(CREATE, agent(&format!("a{n}"), &json!({})))
             .await
             .expect(201);
         ids.insert(0, made.text("/data/agentId"));
@@ -89,7 +89,7 @@ async fn an_agent_in_use_is_named_and_stays() {
     let stop = format!("/public/v1/campaigns/{}/stop", campaign.text("/data/campaignId"));
     app.client.post(&stop, json!({})).await.expect(200);
     let tools = json!({ "transferToAgent": { "transfers": [{ "agentId": id }] } });
-    let other = agent("Hands on", json!({}));
+    let other = agent("Hands on", &json!({}));
     let other = app.client.post(CREATE, other).await.expect(201).text("/data/agentId");
     let patch = json!({ "conversationConfig": { "agent": { "prompt": { "builtInTools": tools } } } });
     app.client.patch(&format!("{AGENTS}/{other}"), patch).await.expect(200);
@@ -113,12 +113,12 @@ async fn a_number_is_owned_once_and_answered_once() {
     let own = json!({ "direction": "inbound", "phoneNumbers": [{ "number": "+1 555 000 0001" }] });
     let first = app
         .client
-        .post(CREATE, agent("In", own.clone()))
+        .post(CREATE, agent("In", &own))
         .await
         .expect(201)
         .text("/data/agentId");
     for client in [&app.client, &stranger] {
-        let answer = client.post(CREATE, agent("Two", own.clone())).await.expect(409);
+        let answer = client.post(CREATE, agent("Two", &own)).await.expect(409);
         assert_eq!(answer.code(), "number_in_use");
         assert!(
             answer.text("/error/message").contains("+15550000001"),
@@ -127,13 +127,10 @@ async fn a_number_is_owned_once_and_answered_once() {
         );
     }
     let rotated = json!({ "platformSettings": { "telephony": { "rotationNumbers": ["+15550000001"] } } });
-    stranger
-        .post(CREATE, agent("Rotates", rotated.clone()))
-        .await
-        .expect(409);
+    stranger.post(CREATE, agent("Rotates", &rotated)).await.expect(409);
     let second = app
         .client
-        .post(CREATE, agent("Rotates", rotated))
+        .post(CREATE, agent("Rotates", &rotated))
         .await
         .expect(201)
         .text("/data/agentId");
@@ -149,7 +146,7 @@ async fn a_number_is_owned_once_and_answered_once() {
     stranger
         .post(
             CREATE,
-            agent("Mine now", json!({ "phoneNumbers": [{ "number": "+15550000001" }] })),
+            agent("Mine now", &json!({ "phoneNumbers": [{ "number": "+15550000001" }] })),
         )
         .await
         .expect(201);

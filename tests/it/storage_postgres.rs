@@ -156,13 +156,19 @@ async fn why_a_database_cannot_be_opened_is_said_without_its_password() {
     assert!(away.contains("is it running"), "{away}");
     let unknown = open("postgres://ada:hidden@127.0.0.1:1/ringback?sslmod=require").await;
     assert!(unknown.contains("no parameter `sslmod`"), "{unknown}");
-    assert!(!away.contains("hidden") && !unknown.contains("hidden"), "{away} {unknown}");
+    assert!(
+        !away.contains("hidden") && !unknown.contains("hidden"),
+        "{away} {unknown}"
+    );
     let Some(database) = database().await else { return };
     let mut url = reqwest::Url::parse(&database.url).unwrap();
     let name = url.path().trim_start_matches('/').to_owned();
     url.set_path("no_such_database");
     let missing = open(url.as_str()).await;
-    assert!(missing.contains("no_such_database") && missing.contains("createdb"), "{missing}");
+    assert!(
+        missing.contains("no_such_database") && missing.contains("createdb"),
+        "{missing}"
+    );
     url.set_path(&name);
     url.set_password(Some("wrong")).unwrap();
     let wrong = open(url.as_str()).await;

@@ -2,6 +2,7 @@
 
 pub mod app;
 pub mod client;
+pub mod contract;
 pub mod pdf;
 pub mod phone_log;
 pub mod postgres;

@@ -74,11 +74,11 @@ impl Writer {
 
     async fn perform(&self, write: Write) -> StoreResult<()> {
         match write {
-            Write::Dialed(id) => self.insist(|| self.store.dialed(self.claim, &id)).await,
-            Write::Answered => self.insist(|| self.store.answered(self.claim)).await,
-            Write::Unknown => self.insist(|| self.store.unknown(self.claim)).await,
+            Write::Dialed(id) => self.insist(|| self.ports.store.dialed(self.ended.claim, &id)).await,
+            Write::Answered => self.insist(|| self.ports.store.answered(self.ended.claim)).await,
+            Write::Unknown => self.insist(|| self.ports.store.unknown(self.ended.claim)).await,
             Write::OptOut(account, number) => {
-                let list = || async { self.store.add_do_not_call(account, &number).await.map(drop) };
+                let list = || async { self.ports.store.add_do_not_call(account, &number).await.map(drop) };
                 self.insist(list).await
             }
             Write::Finish { ending, hang_ups } => {

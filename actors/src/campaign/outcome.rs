@@ -4,7 +4,7 @@
 use super::{RetryRules, Schedule, may_be_followed, next_attempt};
 use crate::{
     agent,
-    id::{AccountId, CampaignId},
+    id::{AccountId, AgentId, CampaignId},
     ports::{
         Ports,
         store::{CampaignRow, Claim, ClaimedAttempt, NextAttempt, Outcome, StoreError, StoreResult, Tries},
@@ -18,7 +18,9 @@ pub struct Ended {
     pub claim: Claim,
     /// Owner.
     pub account: AccountId,
-    /// Its campaign; none for a single call, which nothing follows.
+    /// Who dialed.
+    pub agent: AgentId,
+    /// Its campaign; none for a single call, which only its agent's retries follow.
     pub campaign: Option<CampaignId>,
     /// Where it stands among its contact's attempts.
     pub tries: Tries,
@@ -30,7 +32,8 @@ impl ClaimedAttempt {
         Ended {
             claim: self.claim,
             account: self.account,
-            campaign: self.campaign.into(),
+            agent: self.agent,
+            campaign: self.campaign,
             tries: self.tries,
         }
     }
@@ -43,22 +46,33 @@ pub async fn finish(ports: &Ports, ended: &Ended, outcome: &Outcome) -> StoreRes
 }
 
 async fn plan_next(ports: &Ports, ended: &Ended, outcome: &Outcome) -> StoreResult<Option<NextAttempt>> {
-    let Some(campaign) = ended.campaign.filter(|_| may_be_followed(outcome)) else {
+    if !may_be_followed(outcome) {
         return Ok(None);
+    }
+    let rules = match ended.campaign {
+        None => of_agent(ports, ended.account, ended.agent).await?,
+        Some(campaign) => match ports.store.campaign(ended.account, campaign).await {
+            Ok(row) => rules(ports, &row).await?,
+            // It was removed meanwhile.
+            Err(StoreError::NotFound) => return Ok(None),
+            Err(error) => return Err(error),
+        },
     };
-    let row = match ports.store.campaign(ended.account, campaign).await {
-        Ok(row) => row,
-        // It was removed meanwhile.
-        Err(StoreError::NotFound) => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    let rules = rules(ports, &row).await?;
     Ok(next_attempt(&rules, ended.tries, outcome, ports.clock.now()))
 }
 
 /// The rules as they are now: those of the agent that the campaign has now.
 async fn rules(ports: &Ports, row: &CampaignRow) -> StoreResult<RetryRules> {
-    let agent = match ports.store.agent(row.account, row.agent).await {
+    Ok(RetryRules {
+        follow_up: row.follow_up.clone(),
+        schedule: Schedule::of(row),
+        ..of_agent(ports, row.account, row.agent).await?
+    })
+}
+
+/// What an agent says, without a campaign.
+async fn of_agent(ports: &Ports, account: AccountId, agent: AgentId) -> StoreResult<RetryRules> {
+    let agent = match ports.store.agent(account, agent).await {
         Ok(agent) => agent::complete(&agent.document).ok(),
         Err(StoreError::NotFound | StoreError::Damaged(_)) => None,
         Err(error) => return Err(error),
@@ -69,7 +83,6 @@ async fn rules(ports: &Ports, row: &CampaignRow) -> StoreResult<RetryRules> {
     Ok(RetryRules {
         retry_count: retry.retry_count.unwrap_or(0),
         retry_delay_min: retry.retry_delay.unwrap_or(0),
-        follow_up: row.follow_up.clone(),
-        schedule: Schedule::of(row),
+        ..RetryRules::default()
     })
 }

@@ -1,3 +1,5 @@
+//! Windows over daylight saving, midnight and dates, by example and by property.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -19,7 +19,7 @@ impl CallRegistry {
 
     /// A call begins.
     pub fn insert(&self, dialer: Dialer, call: LostCall) {
-        self.with(|calls| calls.insert(call.claim.attempt, (dialer, call)));
+        self.with(|calls| calls.insert(call.ended.claim.attempt, (dialer, call)));
     }
 
     /// Its leg got an id.

@@ -129,7 +129,8 @@ fn lost(orphan: Orphan) -> LostCall {
         ended: Ended {
             claim: orphan.claim,
             account: orphan.account,
-            campaign: orphan.campaign.into(),
+            agent: orphan.agent,
+            campaign: orphan.campaign,
             tries: orphan.tries,
         },
         to: orphan.phone_number,

@@ -5,6 +5,7 @@
 
 mod attempts;
 mod calls;
+mod campaign_reads;
 mod campaigns;
 mod directory;
 mod erasure;
@@ -14,6 +15,7 @@ mod records;
 
 pub use attempts::*;
 pub use calls::*;
+pub use campaign_reads::*;
 pub use campaigns::*;
 pub use directory::*;
 pub use erasure::*;
@@ -48,6 +50,28 @@ pub enum StoreError {
 pub type StoreResult<T> = Result<T, StoreError>;
 
 /// The whole store.
-pub trait Store: DirectoryStore + CampaignStore + AttemptStore + CallStore + RecordStore {}
+pub trait Store:
+    DirectoryStore
+    + ErasureStore
+    + IdempotencyStore
+    + KnowledgeStore
+    + CampaignStore
+    + CampaignReadStore
+    + AttemptStore
+    + CallStore
+    + RecordStore
+{
+}
 
-impl<T: DirectoryStore + CampaignStore + AttemptStore + CallStore + RecordStore> Store for T {}
+impl<T> Store for T where
+    T: DirectoryStore
+        + ErasureStore
+        + IdempotencyStore
+        + KnowledgeStore
+        + CampaignStore
+        + CampaignReadStore
+        + AttemptStore
+        + CallStore
+        + RecordStore
+{
+}

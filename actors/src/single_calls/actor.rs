@@ -15,7 +15,7 @@ use crate::{
     node::{Sibling, TaskGuard, contained},
     ports::{
         Ports,
-        store::{ClaimedAttempt, NewCall, Store, StoreError, StoreResult, WaitingCalls},
+        store::{ClaimedAttempt, KeyTicket, NewCall, Store, StoreError, StoreResult, WaitingCalls},
     },
 };
 
@@ -79,7 +79,12 @@ impl Actor for SingleCallsActor {
         state: &mut SingleCallsState,
     ) -> Result<(), ActorProcessingErr> {
         match message {
-            SingleCallsMessage::Place { account, new, reply } => state.place(&me, account, *new, reply),
+            SingleCallsMessage::Place {
+                account,
+                new,
+                ticket,
+                reply,
+            } => state.place(&me, (account, *new, ticket), reply),
             SingleCallsMessage::Resume => {
                 state.ready = true;
                 // Grants of one that crashed flow back.
@@ -109,7 +114,12 @@ impl SingleCallsState {
         self.ready && !self.draining
     }
 
-    fn place(&self, me: &ActorRef<SingleCallsMessage>, account: AccountId, new: NewCall, reply: PlaceReply) {
+    fn place(
+        &self,
+        me: &ActorRef<SingleCallsMessage>,
+        (account, new, ticket): (AccountId, NewCall, Option<KeyTicket>),
+        reply: PlaceReply,
+    ) {
         let refusal = match (self.draining, self.ready) {
             (true, _) => Some("the service is shutting down"),
             (false, false) => Some("the service is starting"),
@@ -121,7 +131,7 @@ impl SingleCallsState {
         }
         let (me, store) = (me.clone(), Arc::clone(&self.with.ports.store));
         tokio::spawn(async move {
-            let queued = contained(async move { store.create_call(account, new).await }).await;
+            let queued = contained(async move { store.create_call(account, new, ticket.as_ref()).await }).await;
             let _ = reply.send(queued.map_err(PlaceError::from));
             let _ = me.cast(SingleCallsMessage::Look);
         });
@@ -278,7 +288,7 @@ async fn claim(store: Arc<dyn Store>, node: NodeId, lines: usize) -> StoreResult
             }
             Ok(Err(why)) => {
                 let outcome = EndReason::agent(&why).outcome(false, Default::default());
-                if let Err(error) = store.finish(attempt.claim, outcome).await {
+                if let Err(error) = store.finish(attempt.claim, outcome, None).await {
                     tracing::warn!(attempt = %attempt.claim.attempt, %error, "outcome not written, trying again later");
                     held.put_back(attempt);
                     return Err(error);

@@ -8,7 +8,7 @@ use crate::{
     agent::Agent,
     id::{AccountId, AgentId},
     lines::HeldClaims,
-    ports::store::{NewCall, QueuedCall, StoreError, WaitingCalls},
+    ports::store::{KeyTicket, NewCall, QueuedCall, StoreError, WaitingCalls},
 };
 
 /// Why a call was not queued.
@@ -33,6 +33,8 @@ pub enum SingleCallsMessage {
         account: AccountId,
         /// The call.
         new: Box<NewCall>,
+        /// The request's idempotency key.
+        ticket: Option<KeyTicket>,
         /// What became of it.
         reply: PlaceReply,
     },

@@ -68,9 +68,17 @@ impl Actor for SwitchboardActor {
             SwitchboardMessage::PlaceCall { reply, .. } if to.draining => {
                 let _ = reply.send(Err(PlaceError::Refused("the service is shutting down")));
             }
-            SwitchboardMessage::PlaceCall { account, new, reply } => {
-                to.place(SingleCallsMessage::Place { account, new, reply });
-            }
+            SwitchboardMessage::PlaceCall {
+                account,
+                new,
+                ticket,
+                reply,
+            } => to.place(SingleCallsMessage::Place {
+                account,
+                new,
+                ticket,
+                reply,
+            }),
             SwitchboardMessage::EndCall { attempt, reply } => {
                 // One that finds nobody drops its reply, which reads as no answer.
                 let _ = to.lines.cast(LinesMessage::EndCall { attempt, reply });

@@ -9,7 +9,7 @@ use crate::{
     ports::{
         carrier::CallProgress,
         media_leg::MediaLeg,
-        store::{CampaignRow, NewCall},
+        store::{CampaignRow, KeyTicket, NewCall},
     },
     single_calls::PlaceReply,
 };
@@ -47,6 +47,8 @@ pub enum SwitchboardMessage {
         account: AccountId,
         /// The call.
         new: Box<NewCall>,
+        /// The request's idempotency key.
+        ticket: Option<KeyTicket>,
         /// What became of it.
         reply: PlaceReply,
     },

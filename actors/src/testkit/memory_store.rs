@@ -2,6 +2,7 @@
 
 mod attempts;
 mod calls;
+mod campaign_reads;
 mod campaigns;
 mod contacts;
 mod directory;

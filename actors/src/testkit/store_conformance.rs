@@ -9,12 +9,14 @@
 
 mod attempts;
 mod calls;
+mod campaign_reads;
 mod campaigns;
 mod concurrency;
 mod directory;
 mod edits;
 mod erasure;
 mod fixture;
+mod idempotency;
 mod knowledge;
 mod orphans;
 mod permits;
@@ -23,12 +25,14 @@ mod returns;
 
 pub use attempts::*;
 pub use calls::*;
+pub use campaign_reads::*;
 pub use campaigns::*;
 pub use concurrency::*;
 pub use directory::*;
 pub use edits::*;
 pub use erasure::*;
 pub use fixture::*;
+pub use idempotency::*;
 pub use knowledge::*;
 pub use orphans::*;
 pub use permits::*;
@@ -118,10 +122,12 @@ macro_rules! store_conformance {
             a_single_call_is_queued_and_goes_its_way
             a_single_call_brings_the_saved_contacts_fields
             a_single_call_is_not_queued_for_do_not_call_or_an_unknown_agent
+            a_single_call_settles_its_idempotency_key
             a_single_call_given_back_waits_again
             the_permit_checks_a_single_call
             the_longest_waiting_single_calls_are_claimed_first
             a_single_call_that_waited_too_long_fails
+            a_single_calls_retry_has_what_the_call_had
             what_waits_can_be_cancelled
             a_dead_nodes_single_calls_are_taken_up
             turns_are_written_once_and_read_in_order

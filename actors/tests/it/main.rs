@@ -12,5 +12,8 @@ mod dialing;
 mod journal;
 mod limits;
 mod orphans;
+mod retries;
+mod schedule_oracle;
+mod schedules;
 mod single_calls;
 mod support;

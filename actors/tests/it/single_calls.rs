@@ -9,8 +9,8 @@ use actors::{
     ports::{
         carrier::DialError,
         store::{
-            AttemptStore, CallStore, ConversationRow, ConversationStatus, DirectoryStore, NOT_DIALED_IN_TIME, NewCall,
-            QueuedCall, RecordStore,
+            AttemptStore, CallStore, ConversationFilter, ConversationRow, ConversationStatus, DirectoryStore,
+            NOT_DIALED_IN_TIME, NewCall, QueuedCall, RecordStore,
         },
     },
     single_calls::PlaceError,
@@ -32,7 +32,12 @@ fn new_call(world: &World, n: usize) -> NewCall {
 
 async fn place(world: &World, node: &NodeHandle, n: usize) -> Result<QueuedCall, PlaceError> {
     let (account, new) = (world.account, Box::new(new_call(world, n)));
-    let message = |reply| SwitchboardMessage::PlaceCall { account, new, reply };
+    let message = |reply| SwitchboardMessage::PlaceCall {
+        account,
+        new,
+        ticket: None,
+        reply,
+    };
     node.switchboard.ask(message, Duration::from_secs(60)).await.unwrap()
 }
 
@@ -46,7 +51,7 @@ async fn placed(world: &World, node: &NodeHandle, n: usize) -> AttemptId {
 
 /// A call that a process queued which died before it dialed.
 async fn left_behind(world: &World, n: usize) -> AttemptId {
-    match world.store.create_call(world.account, new_call(world, n)).await {
+    match world.store.create_call(world.account, new_call(world, n), None).await {
         Ok(QueuedCall::Queued(row)) => row.id,
         other => panic!("{other:?}"),
     }
@@ -249,6 +254,43 @@ async fn a_number_on_the_do_not_call_list_is_refused_and_one_put_there_later_is_
     until_status(&world, waiting, ConversationStatus::Cancelled).await;
     assert_eq!(row(&world, waiting).await.error.as_deref(), Some("do-not-call"));
     assert_eq!(world.carrier.dials().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_is_tried_again_as_its_agent_says() {
+    let world = World::new().await;
+    world.carrier.callees(Callees::Busy(Duration::from_secs(1)));
+    let agent = world.store.agent(world.account, world.agent).await.unwrap();
+    let mut document = agent.document;
+    document.insert(
+        "platformSettings".into(),
+        json!({ "callRetry": { "retryCount": 2, "retryDelay": 30 } }),
+    );
+    let updated = world
+        .store
+        .update_agent(world.account, world.agent, agent.version, document);
+    updated.await.unwrap();
+    let node = world.node(5).await;
+    let first = placed(&world, &node, 1).await;
+    until_status(&world, first, ConversationStatus::Failed).await;
+    let all = async || {
+        let filter = ConversationFilter::default();
+        world.store.conversations(world.account, filter, 99).await.unwrap()
+    };
+    assert_eq!(
+        all().await[0].status,
+        ConversationStatus::Scheduled,
+        "the next try is planned"
+    );
+    pass(4 * 1800).await;
+    let dials = world.carrier.dials();
+    assert_eq!(dials.len(), 3);
+    for pair in dials.windows(2) {
+        let waited = pair[1].0.duration_since(pair[0].0).as_secs();
+        assert!((1800..1810).contains(&waited), "{waited} s");
+        assert_eq!(pair[1].1.hints, pair[0].1.hints);
+    }
+    assert!(all().await.iter().all(|row| row.error.as_deref() == Some("busy")));
 }
 
 #[tokio::test(start_paused = true)]

@@ -112,7 +112,7 @@ impl World {
             max_concurrent_calls: most,
         };
         let id = self.import(new, contacts).await;
-        self.store.finish_import(id).await.unwrap().id
+        self.store.finish_import(id, None).await.unwrap().id
     }
 
     /// A draft whose contacts are called again after so many minutes each.
@@ -129,7 +129,7 @@ impl World {
             max_concurrent_calls: None,
         };
         let id = self.import(new, 0..contacts).await;
-        self.store.finish_import(id).await.unwrap().id
+        self.store.finish_import(id, None).await.unwrap().id
     }
 
     /// The agent's calls that do not get through are repeated so often, so many minutes apart.

@@ -45,9 +45,9 @@ pub async fn fill(settings: &ServiceSettings, key: &str, args: &BenchApiArgs) ->
         let document = json!({ "name": format!("Agent {n}"), "conversationConfig": { "agent": {
             "prompt": { "prompt": "Ask for the caller's name. ".repeat(20) }, "greetingMessage": "Hello." } } });
         let document = document.as_object().cloned().unwrap_or_default();
-        let agent = store.create_agent(account, document).await?.id;
+        let agent = store.create_agent(account, document, None).await?.id;
         let import = store.begin_import(account, campaign("Seed", agent)).await?;
-        owners.push((agent, store.finish_import(import).await?.id));
+        owners.push((agent, store.finish_import(import, None).await?.id));
     }
     store
         .seed_conversations(account, &owners, i64::from(args.conversations))

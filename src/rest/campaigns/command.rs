@@ -68,7 +68,7 @@ pub async fn command(
     let message = |reply| SwitchboardMessage::Command {
         account,
         campaign,
-        command,
+        command: command.clone(),
         reply,
     };
     match state.switchboard.ask(message, COMMAND_TIMEOUT).await {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use actors::{
-    agent::{self, Agent, EntityKind},
+    agent::{self, Agent, Entities, EntityKind},
     ports::{
         language_model::Speaker,
         store::{Account, AgentRow, ConversationRow, TurnFact},
@@ -44,7 +44,10 @@ pub fn detail(row: &ConversationRow, turns: &[TurnFact], agent: Option<&AgentRow
     insert_some(&mut shown, "sentiment", analysis.map(|a| &a.sentiment));
     insert_some(&mut shown, "keyMoments", analysis.map(|a| &a.key_moments));
     shown.insert("appointmentScheduled".into(), json!({}));
-    shown.insert("dataCollected".into(), collected(row, agent.as_ref()));
+    shown.insert(
+        "dataCollected".into(),
+        collected(&row.collected, &asked_for(agent.as_ref())),
+    );
     shown.insert("voiceMailDetected".into(), json!(row.voicemail));
     insert_some(&mut shown, "errorMessage", row.error.as_ref());
     shown.insert("callTransferred".into(), json!(row.transferred));
@@ -117,9 +120,13 @@ fn issues(row: &ConversationRow, turns: &[TurnFact], agent: Option<&Agent>) -> O
     Some(damaged.chain(ended).collect())
 }
 
-/// `items` holds all entities, those of the agent first and in its order; `entity` and `value` are the first of them.
-fn collected(row: &ConversationRow, agent: Option<&Agent>) -> Value {
-    let entities = agent
+/// The entities that an agent asks for, in its order.
+pub fn entities(agent: Option<&AgentRow>) -> Entities {
+    asked_for(agent.and_then(|agent| agent::complete(&agent.document).ok()).as_ref())
+}
+
+fn asked_for(agent: Option<&Agent>) -> Entities {
+    agent
         .map(|agent| agent.platform_settings.data_collection.typed())
         .unwrap_or_default()
 }

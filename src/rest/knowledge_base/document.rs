@@ -2,11 +2,20 @@
 
 use actors::{
     id::DocumentId,
-    ports::store::{DocumentKind, NewDocument},
+    ports::store::{Account, DocumentKind, NewDocument},
 };
-use axum::extract::{Request, State};
+use axum::{
+    extract::{Request, State},
+    response::{IntoResponse, Response},
+};
+use serde_json::{Map, Value};
 
-use super::{list::ListParameters, removed, upload, view};
+use super::{
+    list::ListParameters,
+    removed,
+    upload::{self, Upload},
+    view,
+};
 use crate::{
     address_policy::ALLOW_PRIVATE,
     documents::{DocumentError, fetch},
@@ -17,6 +26,7 @@ use crate::{
         envelope::Reply,
         error::{ApiError, ApiResult, OrNoSuch},
         fields::Fields,
+        idempotency::{IdempotencyKey, RequestHash, Turn},
         path_id::PathId,
         query::{NoParameters, Query},
     },
@@ -26,10 +36,76 @@ use crate::{
 pub async fn from_url(
     State(state): State<RestState>,
     Caller(account): Caller,
+    key: IdempotencyKey,
     _: Query<NoParameters>,
     JsonObject(body): JsonObject,
-) -> ApiResult<Reply> {
-    let mut fields = Fields::of(&body, "");
+) -> ApiResult<Response> {
+    let turn = key.take(&state, account.id, "create url document", || {
+        RequestHash::of_json(&body)
+    });
+    let turn = turn.await?;
+    made(&state, &account, turn, fetched(&state, &body)).await
+}
+
+/// `POST /public/v1/knowledge-base/documents/text`.
+pub async fn from_text(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    key: IdempotencyKey,
+    _: Query<NoParameters>,
+    JsonObject(body): JsonObject,
+) -> ApiResult<Response> {
+    let turn = key.take(&state, account.id, "create text document", || {
+        RequestHash::of_json(&body)
+    });
+    let turn = turn.await?;
+    made(&state, &account, turn, async { given(&body) }).await
+}
+
+/// `POST /public/v1/knowledge-base/documents/file`, multipart.
+pub async fn from_file(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    key: IdempotencyKey,
+    _: Query<NoParameters>,
+    request: Request,
+) -> ApiResult<Response> {
+    let upload = upload::receive(request, &state.spool_dir).await?;
+    let turn = key.take(&state, account.id, "create file document", || upload.hash());
+    let turn = turn.await?;
+    made(&state, &account, turn, uploaded(&state, upload)).await
+}
+
+/// Makes the document that `new` comes to; or shows the one that the same request made before.
+async fn made(
+    state: &RestState,
+    account: &Account,
+    turn: Turn,
+    new: impl Future<Output = ApiResult<NewDocument>>,
+) -> ApiResult<Response> {
+    let held = match turn {
+        Turn::First(held) => held,
+        Turn::Again(replay) => {
+            let row = state
+                .store
+                .document(account.id, replay.id()?)
+                .await
+                .or_no_such("document")?;
+            return Ok(replay.mark(Reply::created(view::document(&row, account))));
+        }
+    };
+    let outcome = async {
+        let new = new.await?;
+        Ok(state.store.create_document(account.id, new, held.ticket()).await?)
+    };
+    let outcome = outcome.await;
+    let row = held.end(outcome).await?;
+    Ok(Reply::created(view::document(&row, account)).into_response())
+}
+
+/// What is behind the address of a body.
+async fn fetched(state: &RestState, body: &Map<String, Value>) -> ApiResult<NewDocument> {
+    let mut fields = Fields::of(body, "");
     fields.only(&["url", "name"]);
     let url = fields.required_string("url").map(str::trim);
     if let Some(Err(problem)) = url.map(fetch::parse) {
@@ -39,68 +115,45 @@ pub async fn from_url(
     let (Some(url), Some(name), true) = (url, name, fields.problems.is_empty()) else {
         return Err(ApiError::Invalid(fields.problems));
     };
-    let text = state
-        .documents
-        .of_url(url)
-        .await
-        .map_err(|error| refused(error, "url"))?;
-    let new = NewDocument {
+    let text = state.documents.of_url(url).await;
+    Ok(NewDocument {
         kind: DocumentKind::Url,
         name,
         url: Some(url.to_owned()),
-        text,
-    };
-    let row = state.store.create_document(account.id, new).await?;
-    Ok(Reply::created(view::document(&row, &account)))
+        text: text.map_err(|error| refused(error, "url"))?,
+    })
 }
 
-/// `POST /public/v1/knowledge-base/documents/text`.
-pub async fn from_text(
-    State(state): State<RestState>,
-    Caller(account): Caller,
-    _: Query<NoParameters>,
-    JsonObject(body): JsonObject,
-) -> ApiResult<Reply> {
-    let mut fields = Fields::of(&body, "");
+/// The text of a body.
+fn given(body: &Map<String, Value>) -> ApiResult<NewDocument> {
+    let mut fields = Fields::of(body, "");
     fields.only(&["name", "text"]);
     let name = fields.name("name");
     let text = fields.required_string("text");
     if text.is_some_and(|text| text.trim().is_empty()) {
         fields.problem("text", "required", "must not be blank");
     }
-    let (Some(name), Some(text), true) = (name, text, fields.problems.is_empty()) else {
-        return Err(ApiError::Invalid(fields.problems));
-    };
-    let new = NewDocument {
-        kind: DocumentKind::Text,
-        name,
-        url: None,
-        text: text.to_owned(),
-    };
-    let row = state.store.create_document(account.id, new).await?;
-    Ok(Reply::created(view::document(&row, &account)))
+    match (name, text, fields.problems.is_empty()) {
+        (Some(name), Some(text), true) => Ok(NewDocument {
+            kind: DocumentKind::Text,
+            name,
+            url: None,
+            text: text.to_owned(),
+        }),
+        _ => Err(ApiError::Invalid(fields.problems)),
+    }
 }
 
-/// `POST /public/v1/knowledge-base/documents/file`, multipart.
-pub async fn from_file(
-    State(state): State<RestState>,
-    Caller(account): Caller,
-    _: Query<NoParameters>,
-    request: Request,
-) -> ApiResult<Reply> {
-    let upload = upload::receive(request, &state.spool_dir).await?;
-    let text = state
-        .documents
-        .of_file(upload.file, upload.content_type.as_deref())
-        .await;
-    let new = NewDocument {
+/// The text of an upload.
+async fn uploaded(state: &RestState, upload: Upload) -> ApiResult<NewDocument> {
+    let content_type = upload.content_type.as_deref();
+    let text = state.documents.of_file(upload.file, content_type).await;
+    Ok(NewDocument {
         kind: DocumentKind::File,
         name: upload.name,
         url: None,
         text: text.map_err(|error| refused(error, "file"))?,
-    };
-    let row = state.store.create_document(account.id, new).await?;
-    Ok(Reply::created(view::document(&row, &account)))
+    })
 }
 
 /// What a client is told of a document that has no text.

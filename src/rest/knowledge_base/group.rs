@@ -4,9 +4,13 @@ use std::collections::HashSet;
 
 use actors::{
     id::{DocumentId, GroupId},
-    ports::store::{Account, GroupEdit},
+    ports::store::{Account, GroupEdit, GroupRow, KeyTicket},
 };
-use axum::extract::State;
+use axum::{
+    extract::State,
+    response::{IntoResponse, Response},
+};
+use serde_json::{Map, Value};
 
 use super::{list::ListParameters, removed, view};
 use crate::rest::{
@@ -16,6 +20,7 @@ use crate::rest::{
     envelope::Reply,
     error::{ApiError, ApiResult, OrNoSuch},
     fields::{Fields, kind},
+    idempotency::{IdempotencyKey, RequestHash, Turn},
     path_id::PathId,
     query::{NoParameters, Query},
 };
@@ -29,19 +34,39 @@ const DOCUMENT_IDS: &str = "documentIds";
 pub async fn create(
     State(state): State<RestState>,
     Caller(account): Caller,
+    key: IdempotencyKey,
     _: Query<NoParameters>,
     JsonObject(body): JsonObject,
-) -> ApiResult<Reply> {
-    let mut fields = Fields::of(&body, "");
+) -> ApiResult<Response> {
+    let hash = || RequestHash::of_json(&body);
+    match key.take(&state, account.id, "create group", hash).await? {
+        Turn::Again(replay) => {
+            let row = state.store.group(account.id, replay.id()?).await.or_no_such("group")?;
+            Ok(replay.mark(Reply::created(view::group(&row, &account))))
+        }
+        Turn::First(held) => {
+            let made = make(&state, &account, &body, held.ticket()).await;
+            let row = held.end(made).await?;
+            Ok(Reply::created(view::group(&row, &account)).into_response())
+        }
+    }
+}
+
+async fn make(
+    state: &RestState,
+    account: &Account,
+    body: &Map<String, Value>,
+    ticket: Option<&KeyTicket>,
+) -> ApiResult<GroupRow> {
+    let mut fields = Fields::of(body, "");
     fields.only(&["name", DOCUMENT_IDS]);
     let name = fields.name("name");
-    let documents = document_ids(&state, &account, &mut fields).await?;
+    let documents = document_ids(state, account, &mut fields).await?;
     let (Some(name), true) = (name, fields.problems.is_empty()) else {
         return Err(ApiError::Invalid(fields.problems));
     };
     let documents = documents.unwrap_or_default();
-    let row = state.store.create_group(account.id, name, documents).await?;
-    Ok(Reply::created(view::group(&row, &account)))
+    Ok(state.store.create_group(account.id, name, documents, ticket).await?)
 }
 
 /// `documentIds`: documents of the account, none twice. None when it is not given.
@@ -58,7 +83,7 @@ async fn document_ids(
         fields.problem(DOCUMENT_IDS, "too_many", message);
         return Ok(None);
     }
-    let parsed = |item: &serde_json::Value| item.as_str()?.parse::<DocumentId>().ok();
+    let parsed = |item: &Value| item.as_str()?.parse::<DocumentId>().ok();
     let ids: Vec<DocumentId> = items.iter().filter_map(parsed).collect();
     let known = state.store.known_documents(account.id, &ids).await?;
     let known: HashSet<DocumentId> = known.into_iter().collect();
@@ -123,7 +148,7 @@ pub async fn patch(
         Some(_) => fields.name("name"),
         None => None,
     };
-    let emptied = body.get(DOCUMENT_IDS).is_some_and(serde_json::Value::is_null);
+    let emptied = body.get(DOCUMENT_IDS).is_some_and(Value::is_null);
     let documents = document_ids(&state, &account, &mut fields).await?;
     if !fields.problems.is_empty() {
         return Err(ApiError::Invalid(fields.problems));

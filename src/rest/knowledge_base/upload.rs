@@ -5,6 +5,7 @@ use std::{fs::File, io::Seek, path::Path};
 use actors::agent::Problem;
 use axum::{extract::Request, http::header};
 use multer::{Constraints, Field, Multipart, SizeLimit};
+use sha2::{Digest, Sha256};
 use tokio::io::AsyncWriteExt;
 
 use crate::rest::{
@@ -12,6 +13,7 @@ use crate::rest::{
     campaign_csv::paced::{Allowance, HeadTooLong, Paced},
     error::{ApiError, ApiResult},
     fields::{NAME_CHARACTERS, check_name, suggestion},
+    idempotency::RequestHash,
 };
 
 /// Bytes of the file.
@@ -32,12 +34,33 @@ pub struct Upload {
     pub content_type: Option<String>,
     /// The name given, else the file's.
     pub name: String,
+    digest: [u8; 32],
+}
+
+impl Upload {
+    /// What tells it from other uploads.
+    pub fn hash(&self) -> RequestHash {
+        let mut hash = RequestHash::default();
+        hash.part(self.name.as_bytes());
+        hash.part(self.content_type.as_deref().unwrap_or_default().as_bytes());
+        hash.part(&self.digest);
+        hash
+    }
+}
+
+/// A file on disk.
+#[derive(Debug)]
+struct Spooled {
+    file: File,
+    digest: [u8; 32],
+    content_type: Option<String>,
+    own_name: Option<String>,
 }
 
 /// What has come so far.
 #[derive(Debug, Default)]
 struct Received {
-    file: Option<(File, Option<String>, Option<String>)>,
+    file: Option<Spooled>,
     name: Option<String>,
     seen: Vec<String>,
     problems: Vec<Problem>,
@@ -82,8 +105,14 @@ impl Received {
         match name.as_str() {
             "file" => {
                 let content_type = field.content_type().map(ToString::to_string);
-                let file_name = field.file_name().map(str::to_owned);
-                self.file = Some((spool(field, spool_dir).await?, content_type, file_name));
+                let own_name = field.file_name().map(str::to_owned);
+                let (file, digest) = spool(field, spool_dir).await?;
+                self.file = Some(Spooled {
+                    file,
+                    digest,
+                    content_type,
+                    own_name,
+                });
             }
             "name" => self.name(field).await?,
             _ => {
@@ -121,7 +150,7 @@ impl Received {
     }
 
     fn finish(mut self) -> ApiResult<Upload> {
-        let file_name = self.file.as_ref().and_then(|(_, _, name)| name.clone());
+        let file_name = self.file.as_ref().and_then(|file| file.own_name.clone());
         let complained = self.problems.iter().any(|problem| problem.path == "name");
         if self.name.is_none() && !complained {
             self.name = file_name.as_deref().and_then(named_after);
@@ -133,10 +162,11 @@ impl Received {
             self.complain("file", "required", "is required");
         }
         match (self.file, self.name) {
-            (Some((file, content_type, _)), Some(name)) if self.problems.is_empty() => Ok(Upload {
-                file,
-                content_type,
+            (Some(spooled), Some(name)) if self.problems.is_empty() => Ok(Upload {
+                file: spooled.file,
+                content_type: spooled.content_type,
                 name,
+                digest: spooled.digest,
             }),
             _ => Err(ApiError::Invalid(self.problems)),
         }
@@ -156,7 +186,8 @@ async fn skip(mut field: Field<'_>) -> ApiResult<()> {
     Ok(())
 }
 
-async fn spool(mut field: Field<'_>, spool_dir: &Path) -> ApiResult<File> {
+async fn spool(mut field: Field<'_>, spool_dir: &Path) -> ApiResult<(File, [u8; 32])> {
+    let mut digest = Sha256::new();
     let mut file = tokio::fs::File::from_std(tempfile::tempfile_in(spool_dir).map_err(|e| no_room(&e))?);
     let mut size = 0;
     while let Some(chunk) = field.chunk().await.map_err(|error| refused(&error))? {
@@ -164,12 +195,13 @@ async fn spool(mut field: Field<'_>, spool_dir: &Path) -> ApiResult<File> {
         if size > FILE_BYTES {
             return Err(too_large());
         }
+        digest.update(&chunk);
         file.write_all(&chunk).await.map_err(|e| no_room(&e))?;
     }
     file.flush().await.map_err(|e| no_room(&e))?;
     let mut file = file.into_std().await;
     file.rewind().map_err(|e| no_room(&e))?;
-    Ok(file)
+    Ok((file, digest.finalize().into()))
 }
 
 fn too_large() -> ApiError {

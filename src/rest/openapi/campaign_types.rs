@@ -84,9 +84,8 @@ pub struct Progress {
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CampaignContact {
-    /// E.164; `+0000000` once the contact was erased.
-    #[schema(pattern = r"^\+([1-9][0-9]{6,14}|0000000)$", example = "+15550100010")]
-    pub phone_number: String,
+    /// E.164.
+    pub phone_number: CampaignNumber,
     /// The saved contact with this number.
     #[schema(required, format = "uuid")]
     pub contact_id: Option<String>,
@@ -367,9 +366,8 @@ pub enum ContactStatus {
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContactResult {
-    /// E.164; `+0000000` once the contact was erased.
-    #[schema(pattern = r"^\+([1-9][0-9]{6,14}|0000000)$", example = "+15550100010")]
-    pub phone_number: String,
+    /// E.164.
+    pub phone_number: CampaignNumber,
     /// Its name.
     pub name: Option<String>,
     /// The saved contact.

@@ -137,6 +137,7 @@ fn one() -> Vec<Operation> {
     vec![
         Operation::get("/public/v1/campaigns/{campaignId}", "getCampaign", "Read a campaign")
             .ours()
+            .warns()
             .ok::<Campaign>(samples::campaign_detail()),
         Operation::patch(
             "/public/v1/campaigns/{campaignId}",
@@ -220,11 +221,13 @@ fn commands() -> Vec<Operation> {
         .ours()
         .note("Calls in progress end by themselves; no dial starts later than five seconds after the answer.")
         .optional_body::<NoFields>(nothing())
+        .warns()
         .ok::<Campaign>(samples::campaign_detail())
         .conflict("invalid_transition", TRANSITION),
         Operation::post("/public/v1/campaigns/{campaignId}/stop", "stopCampaign", "End dialing")
             .ours()
             .optional_body::<StopOptions>(json!({ "nothing": {}, "now": { "hangUp": true } }))
+            .warns()
             .ok::<Campaign>(samples::campaign_detail())
             .conflict("invalid_transition", TRANSITION),
     ]

@@ -153,10 +153,7 @@ pub fn operations() -> Vec<Operation> {
                 json!({ "type": "boolean", "default": false, "x-ringback-extension": true }),
             )
             .ok::<ContactDeleted>(json!({ "contactId": samples::CONTACT, "deleted": true }))
-            .conflict(
-                "in_use",
-                "a call to this contact goes on, or has ended within the last ten seconds; try again when it is over",
-            ),
+            .conflict("in_use", GOING),
     ]
 }
 

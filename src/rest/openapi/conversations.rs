@@ -100,7 +100,7 @@ pub struct Conversation {
     pub summary: Option<String>,
     /// Lines `Agent: …` and `User: …`.
     pub transcript: Option<String>,
-    /// Who was called; left out once the contact was erased.
+    /// Who was called; left out once this person was erased.
     pub contact_number: Option<PhoneNumber>,
     /// The caller ID.
     pub caller_number: Option<PhoneNumber>,

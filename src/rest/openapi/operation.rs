@@ -1,6 +1,9 @@
 //! One operation of the description: built up in a few words, with everything that holds for all of them put in.
 
-#![expect(clippy::needless_pass_by_value, reason = "values made in place read better without a reference")]
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "values made in place read better without a reference"
+)]
 
 use std::collections::BTreeMap;
 

@@ -5,6 +5,7 @@ use actors::{
     ports::store::{Claim, ClaimedAttempt, Remaining, StoreError, StoreResult, Tries},
 };
 
+use serde_json::Map;
 use sqlx::any::AnyRow;
 
 use super::guard;
@@ -31,10 +32,13 @@ pub(super) async fn claim(
     campaign: CampaignId,
     limit: i64,
 ) -> StoreResult<Vec<ClaimedAttempt>> {
-    let row = sqlx::query(
-        "SELECT account, agent FROM campaigns WHERE id = $1 AND status = 'running' AND importing = 0 \
-         AND deleted_at IS NULL AND (closes_at IS NULL OR closes_at > $2)",
-    )
+    // Held until the end: what is claimed here is seen by whoever stops the campaign afterwards.
+    let campaign_lock = work.dialect.campaign_lock;
+    let row = composed(format!(
+        "SELECT c.account, c.agent, c.contact_list, c.contact_count FROM campaigns c \
+         WHERE c.id = $1 AND c.status = 'running' AND c.importing = 0 AND c.deleted_at IS NULL \
+         AND (c.closes_at IS NULL OR c.closes_at > $2){campaign_lock}"
+    ))
     .bind(campaign.to_string())
     .bind(work.now.0)
     .fetch_optional(&mut *work.conn)
@@ -55,15 +59,17 @@ pub(super) async fn claim(
     Ok(claimed)
 }
 
+/// Materialized, `due` locks each row once and no more than it may. The tests are repeated: on PostgreSQL `due` may
+/// have seen an older row.
+const CLAIM_DUE: &str = "UPDATE attempts SET state = 'claimed', owner = $1, epoch = epoch + 1, claimed_at = $3 \
+     WHERE state = 'queued' AND id IN (SELECT id FROM due) \
+     RETURNING id, agent, contact_list, contact_index, attempt_no, follow_up_no, retry_no, epoch, due_at";
+
 async fn claim_due(work: &mut Work<'_>, source: &Source, limit: i64) -> StoreResult<Vec<ClaimedAttempt>> {
     let skip_locked = work.dialect.skip_locked;
-    // The outer WHERE repeats the tests: on PostgreSQL the inner one may have seen an older row.
     let query = composed(format!(
-        "UPDATE attempts SET state = 'claimed', owner = $1, epoch = epoch + 1, claimed_at = $3 \
-         WHERE state = 'queued' AND EXISTS (SELECT 1 FROM campaigns c WHERE c.id = $2 AND c.status = 'running') \
-         AND id IN (SELECT id FROM attempts WHERE campaign = $2 AND state = 'queued' AND due_at <= $3 \
-                    ORDER BY due_at, id LIMIT $4{skip_locked}) \
-         RETURNING id, agent, contact_index, attempt_no, follow_up_no, retry_no, epoch, due_at"
+        "WITH due AS MATERIALIZED (SELECT id FROM attempts WHERE campaign = $2 AND state = 'queued' AND due_at <= $3 \
+         ORDER BY due_at, id LIMIT $4{skip_locked}) {CLAIM_DUE}"
     ))
     .bind(source.node.to_string())
     .bind(source.campaign.to_string())
@@ -84,13 +90,14 @@ async fn claim_due(work: &mut Work<'_>, source: &Source, limit: i64) -> StoreRes
                 epoch: row.int("epoch")?,
             },
             account: source.account,
-            campaign: source.campaign,
+            campaign: Some(source.campaign),
             agent: row.id("agent")?,
             contact_index: key.index,
             attempt_no: row.int("attempt_no")?,
             tries: guard::tries(&row)?,
             contact: campaign_contacts::read(&contact)?,
             saved_extra: campaign_contacts::read_saved_extra(&contact)?,
+            variables: Map::new(),
         });
     }
     Ok(claimed)
@@ -128,13 +135,14 @@ async fn claim_untried(work: &mut Work<'_>, source: &Source, limit: i64) -> Stor
                 epoch: 1,
             },
             account: source.account,
-            campaign: source.campaign,
+            campaign: Some(source.campaign),
             agent: source.agent,
             contact_index: row.int("idx")?,
             attempt_no: 1,
             tries: Tries::default(),
             contact: campaign_contacts::read(row)?,
             saved_extra: campaign_contacts::read_saved_extra(row)?,
+            variables: Map::new(),
         });
     }
     for chunk in claimed.chunks(ROWS_PER_INSERT) {
@@ -220,7 +228,7 @@ async fn insert_claimed(work: &mut Work<'_>, list: i64, claimed: &[ClaimedAttemp
             .bind(attempt.claim.attempt.to_string())
             .bind(attempt.account.to_string())
             .bind(attempt.agent.to_string())
-            .bind(attempt.campaign.to_string())
+            .bind(attempt.campaign.map(|campaign| campaign.to_string()))
             .bind(list)
             .bind(attempt.contact_index)
             .bind(attempt.attempt_no)

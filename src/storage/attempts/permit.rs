@@ -16,7 +16,7 @@ use super::{
 };
 use crate::storage::{
     Work,
-    campaign_contacts::{self, ContactState},
+    contact_states::{self, ContactState},
     locks,
     rows::{Columns, composed, unavailable},
 };
@@ -68,6 +68,26 @@ async fn checks(work: &mut Work<'_>, claim: Claim) -> StoreResult<AnyRow> {
         .bind(work.now.0)
         .fetch_optional(&mut *work.conn)
         .await;
+    match row.map_err(unavailable)? {
+        Some(row) => Ok(row),
+        None => checks_of_single_call(work, claim).await,
+    }
+}
+
+/// The same of an attempt without a campaign, which always runs.
+async fn checks_of_single_call(work: &mut Work<'_>, claim: Claim) -> StoreResult<AnyRow> {
+    let query = composed(format!(
+        "SELECT a.phone_number, CAST(1 AS BIGINT) AS campaign_runs, \
+         CAST(CASE WHEN EXISTS (SELECT 1 FROM do_not_call d \
+              WHERE d.account = a.account AND d.phone_number = a.phone_number) THEN 1 ELSE 0 END AS BIGINT) \
+              AS do_not_call, \
+         CAST(CASE WHEN EXISTS (SELECT 1 FROM attempts o \
+              WHERE o.account = a.account AND o.phone_number = a.phone_number AND o.id <> a.id \
+              AND o.state IN {SENT}) THEN 1 ELSE 0 END AS BIGINT) AS number_busy \
+         FROM attempts a \
+         WHERE a.id = $1 AND a.owner = $2 AND a.epoch = $3 AND a.state = 'claimed' AND a.campaign IS NULL"
+    ));
+    let row = bind_claim(query, claim).fetch_optional(&mut *work.conn).await;
     row.map_err(unavailable)?.ok_or(StoreError::Fenced)
 }
 

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::storage::{
     Work,
-    contact_states::{self, ContactKey, ContactState},
+    contact_states::{self, ContactState},
     jobs,
     rows::{Columns, composed, to_json, unavailable, unique},
 };
@@ -50,7 +50,13 @@ pub(super) async fn standing(work: &mut Work<'_>, attempt: AttemptId) -> StoreRe
          WHERE a.id = $1{permit_lock}"
     ));
     let query = query.bind(attempt.to_string()).fetch_optional(&mut *work.conn);
-    let row = query.await.map_err(unavailable)?.ok_or(StoreError::Fenced)?;
+    let Some(row) = query.await.map_err(unavailable)? else {
+        // A single call, which is always queued again; or none at all, which the guard behind this finds out.
+        return Ok(Standing {
+            first: false,
+            stopped: false,
+        });
+    };
     Ok(Standing {
         first: row.int("attempt_no")? == 1,
         stopped: row.text("status")? == CampaignStatus::Stopped.as_str() || row.maybe_int("deleted_at")?.is_some(),
@@ -186,7 +192,7 @@ pub(super) async fn finish(
         })
         .await?;
     debug_assert_eq!(held.state, AttemptState::Final);
-    campaign_contacts::set_state(&mut work, &held.contact, state, outcome.voicemail).await?;
+    contact_states::set(&mut work, held.contact, state, outcome.voicemail).await?;
     if let Some(next) = next {
         waiting::plan_next(&mut work, &held, claim.attempt, next).await?;
     }

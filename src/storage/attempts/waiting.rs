@@ -6,12 +6,12 @@ use actors::{
 };
 
 use super::{
-    guard::{self, Held, contact_key},
+    guard::{self, Held},
     steps,
 };
 use crate::storage::{
-    Work,
-    campaign_contacts::{self, ContactState},
+    Work, calls,
+    contact_states::{self, ContactKey, ContactState},
     rows::{affected, composed, unavailable},
 };
 
@@ -20,24 +20,25 @@ pub(super) async fn plan_next(work: &mut Work<'_>, ended: &Held, id: AttemptId, 
     if steps::standing(work, id).await?.stopped {
         return Ok(());
     }
-    let tries = guard::tries(&ended.row)?.next(next.kind);
+    let (planned, tries) = (AttemptId::new(), guard::tries(&ended.row)?.next(next.kind));
     // The agent is the one the campaign has now.
     let insert = sqlx::query(
-        "INSERT INTO attempts (id, account, agent, campaign, contact_index, attempt_no, follow_up_no, retry_no, kind, \
+        "INSERT INTO attempts (id, account, agent, campaign, contact_list, contact_index, attempt_no, follow_up_no, retry_no, kind, \
          phone_number, state, epoch, due_at, started_at, status, voicemail, transferred, collected, created_at) \
-         SELECT $2, a.account, c.agent, a.campaign, a.contact_index, a.attempt_no + 1, $3, $4, $5, a.phone_number, \
-         'queued', 0, $6, $6, 'scheduled', 0, 0, '{}', $7 FROM attempts a JOIN campaigns c ON c.id = a.campaign \
+         SELECT $2, a.account, COALESCE(c.agent, a.agent), a.campaign, a.contact_list, a.contact_index, a.attempt_no + 1, $3, $4, $5, a.phone_number, \
+         'queued', 0, $6, $6, 'scheduled', 0, 0, '{}', $7 FROM attempts a LEFT JOIN campaigns c ON c.id = a.campaign \
          WHERE a.id = $1",
     )
     .bind(id.to_string())
-    .bind(AttemptId::new().to_string())
+    .bind(planned.to_string())
     .bind(tries.follow_up)
     .bind(tries.retry)
     .bind(next.kind.as_str())
     .bind(next.due_at.0)
     .bind(work.now.0);
     affected(insert, work.conn).await?;
-    campaign_contacts::add_attempt(work, &ended.contact).await
+    calls::continue_as(work, id, planned, next.due_at).await?;
+    contact_states::add_attempt(work, ended.contact).await
 }
 
 /// What waits is called by another agent.
@@ -60,19 +61,19 @@ const QUEUED: &str = "(SELECT id FROM attempts WHERE campaign = $1 AND state = '
 pub(in crate::storage) async fn cancel_waiting(work: &mut Work<'_>, campaign: CampaignId) -> StoreResult<()> {
     let gone = composed(format!(
         "DELETE FROM attempts WHERE state = 'queued' AND attempt_no = 1 AND id IN {QUEUED} \
-         RETURNING campaign, contact_index"
+         RETURNING contact_list, contact_index"
     ));
     let gone = gone.bind(campaign.to_string()).fetch_all(&mut *work.conn).await;
     for row in gone.map_err(unavailable)? {
-        campaign_contacts::set_untried(work, &contact_key(&row)?).await?;
+        contact_states::set_untried(work, ContactKey::read(&row)?).await?;
     }
     let ended = composed(format!(
         "UPDATE attempts SET state = 'final', status = 'cancelled', ended_at = $2 \
-         WHERE state = 'queued' AND id IN {QUEUED} RETURNING campaign, contact_index"
+         WHERE state = 'queued' AND id IN {QUEUED} RETURNING contact_list, contact_index"
     ));
     let ended = ended.bind(campaign.to_string()).bind(work.now.0);
     for row in ended.fetch_all(&mut *work.conn).await.map_err(unavailable)? {
-        campaign_contacts::set_state(work, &contact_key(&row)?, ContactState::Cancelled, false).await?;
+        contact_states::set(work, ContactKey::read(&row)?, ContactState::Cancelled, false).await?;
     }
     Ok(())
 }

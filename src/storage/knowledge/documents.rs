@@ -3,14 +3,15 @@
 use actors::{
     id::{AccountId, DocumentId},
     ports::store::{
-        DocumentKind, DocumentRow, KnowledgeFilter, NewDocument, Removal, StoreError, StoreResult, name_order,
+        CREATED, DocumentKind, DocumentRow, KeyTicket, KnowledgeFilter, NewDocument, Removal, StoreError, StoreResult,
+        name_order,
     },
 };
 use sqlx::any::AnyRow;
 
 use super::{
     super::{
-        Work,
+        Work, idempotency,
         rows::{Columns, affected, unavailable},
     },
     holding::{Held, holders},
@@ -32,7 +33,12 @@ pub(super) fn read(row: &AnyRow) -> StoreResult<DocumentRow> {
     })
 }
 
-pub(super) async fn create(work: Work<'_>, account: AccountId, new: NewDocument) -> StoreResult<DocumentRow> {
+pub(super) async fn create(
+    mut work: Work<'_>,
+    account: AccountId,
+    new: NewDocument,
+    ticket: Option<KeyTicket>,
+) -> StoreResult<DocumentRow> {
     let row = DocumentRow {
         id: DocumentId::new(),
         account,
@@ -61,9 +67,10 @@ pub(super) async fn create(work: Work<'_>, account: AccountId, new: NewDocument)
     sqlx::query("INSERT INTO document_texts (document, words) VALUES ($1, $2)")
         .bind(row.id.to_string())
         .bind(new.text)
-        .execute(work.conn)
+        .execute(&mut *work.conn)
         .await
         .map_err(unavailable)?;
+    idempotency::settle(&mut work, ticket.as_ref(), CREATED, &row.id.to_string()).await?;
     Ok(row)
 }
 

@@ -4,13 +4,16 @@ use std::collections::HashMap;
 
 use actors::{
     id::{AccountId, DocumentId, GroupId},
-    ports::store::{DocumentRow, GroupEdit, GroupRow, KnowledgeFilter, Removal, StoreError, StoreResult, name_order},
+    ports::store::{
+        CREATED, DocumentRow, GroupEdit, GroupRow, KeyTicket, KnowledgeFilter, Removal, StoreError, StoreResult,
+        name_order,
+    },
 };
 use sqlx::any::AnyRow;
 
 use super::{
     super::{
-        Work,
+        Work, idempotency,
         rows::{Columns, affected, composed, unavailable},
     },
     documents,
@@ -34,9 +37,10 @@ fn read(row: &AnyRow) -> StoreResult<GroupRow> {
 pub(super) async fn create(
     mut work: Work<'_>,
     account: AccountId,
-    name: String,
-    documents: Vec<DocumentId>,
+    new: (String, Vec<DocumentId>),
+    ticket: Option<KeyTicket>,
 ) -> StoreResult<GroupRow> {
+    let (name, documents) = new;
     let id = GroupId::new();
     sqlx::query(
         "INSERT INTO document_groups (id, account, name, name_folded, name_order, created_at) \
@@ -52,6 +56,7 @@ pub(super) async fn create(
     .await
     .map_err(unavailable)?;
     put_documents(&mut work, (account, id), &documents).await?;
+    idempotency::settle(&mut work, ticket.as_ref(), CREATED, &id.to_string()).await?;
     get(work, account, id).await
 }
 

@@ -93,6 +93,10 @@ fn refused(error: &sqlx::Error) -> StoreError {
             };
             format!("the server refused: {}{way_out}", inner.message())
         }
+        // So TLS says that it does not trust the server.
+        sqlx::Error::Io(error) if error.kind() == std::io::ErrorKind::InvalidData => {
+            format!("no trusted connection to the server: {error}; check sslmode and sslrootcert")
+        }
         sqlx::Error::Io(error) => return away(&error.to_string()),
         other => other.to_string(),
     };

@@ -14,6 +14,7 @@ use axum::{Router, routing::get};
 use ringback::{
     address_policy::{AddressPolicy, SystemResolver},
     api_key::generate_key,
+    documents::{DocumentSettings, Documents},
     rest::{self, RateLimit, RestState},
     server::{ServerLimits, serve},
 };
@@ -108,6 +109,20 @@ pub async fn state(store: Arc<dyn Store>, node: &FakeNode) -> RestState {
         rate_limit: Arc::new(RateLimit::per_second(0)),
         spool_dir: std::env::temp_dir(),
         recordings_dir: std::env::temp_dir(),
+        upload_seats: rest::upload_seats(),
+        event_seats: rest::event_seats(),
+        stopping: node.stopping(),
+        documents: Arc::new(Documents::new(document_settings()).unwrap()),
+        address_policy: AddressPolicy::public_only(),
+    }
+}
+
+/// Documents as the service makes them, read by the real binary.
+pub fn document_settings() -> DocumentSettings {
+    DocumentSettings {
+        policy: AddressPolicy::public_only(),
+        resolver: Arc::new(SystemResolver),
+        program: env!("CARGO_BIN_EXE_ringback").into(),
     }
 }
 

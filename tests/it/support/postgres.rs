@@ -150,7 +150,11 @@ fn start(binaries: &Path) -> Server {
         command.uid(user).gid(group);
     }
     // Out of this process's group, whose end by a signal it is to outlive by a moment.
-    command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .process_group(0)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     let keeper = command.spawn().unwrap();
     let socket = folder.join(".s.PGSQL.5432");
     let began = Instant::now();

@@ -103,8 +103,7 @@ impl Program {
     /// Starts the service with settings; returns its address too.
     pub fn serve_with(&self, settings: &[(&str, &str)]) -> (Running, String) {
         let running = self.start(&["serve"], settings);
-        let line = running.line(|line| line.starts_with(LISTENS));
-        let address = line.trim_start_matches(LISTENS).to_owned();
+        let address = running.address();
         (running, address)
     }
 }

@@ -6,7 +6,7 @@ use actors::{
     campaigns::{CampaignCommand, CampaignUpdate, CommandError},
     id::CampaignId,
     node::NodeSnapshot,
-    ports::store::{CampaignRow, CampaignStatus, StateChange, Store},
+    ports::store::{CampaignEdit, CampaignRow, CampaignStatus, ScheduleText, StateChange, Store, StoreError},
     single_calls::PlaceError,
     switchboard::SwitchboardMessage,
 };
@@ -51,6 +51,16 @@ impl FakeNode {
 
     pub fn commands(&self) -> Vec<(CampaignId, CampaignCommand)> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner).1.clone()
+    }
+
+    /// What the handlers' streams watch for their end.
+    pub fn stopping(&self) -> watch::Receiver<bool> {
+        self.stopping.subscribe()
+    }
+
+    /// Lets the handlers' streams end.
+    pub fn stop(&self) {
+        self.stopping.send_replace(true);
     }
 
     fn mood(&self) -> Mood {

@@ -79,18 +79,27 @@ async fn start_service(
     };
     let settings = NodeSettings::default();
     let node = Node::start(NodeArguments { ports, settings }).await.unwrap();
+    let stopping = watch::Sender::new(false);
     let rest = rest::router(RestState {
         store: store.clone(),
         switchboard: node.switchboard.clone(),
         carrier_is_simulated: true,
         readiness: Arc::new(|_| Ok(())),
+        rate_limit: Arc::new(RateLimit::per_second(0)),
         spool_dir: std::env::temp_dir(),
         recordings_dir: std::env::temp_dir(),
+        upload_seats: rest::upload_seats(),
+        event_seats: rest::event_seats(),
+        stopping: stopping.subscribe(),
+        documents: Arc::new(Documents::new(document_settings()).unwrap()),
+        address_policy: AddressPolicy::public_only(),
     });
     let router = rest.merge(carriers::router(CarrierDoor::new(node.switchboard.clone())));
     let mut tasks = JoinSet::new();
     tasks.spawn(serve(listener, router, ServerLimits::default(), std::future::pending()));
     tasks.spawn(analysis_worker::run(store.clone()));
+    // Streams end when nobody could tell them to any more.
+    tasks.spawn(async move { stopping.closed().await });
     (address, node, tasks)
 }
 

@@ -265,8 +265,14 @@ pub struct Remaining {
 pub struct Orphan {
     /// The proof, with this process as its owner.
     pub claim: Claim,
+    /// Owner of the call.
+    pub account: AccountId,
+    /// Who dialed.
+    pub agent: AgentId,
     /// Its campaign; none for a single call.
     pub campaign: Option<CampaignId>,
+    /// Where it stands among the contact's attempts.
+    pub tries: Tries,
     /// `Dialing`, `Dialed`, `Answered` or `Unknown`; claimed ones were queued again.
     pub state: AttemptState,
     /// Who was called.

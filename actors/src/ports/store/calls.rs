@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 
-use super::{ClaimedAttempt, ConversationRow, StoreResult};
+use super::{ClaimedAttempt, ConversationRow, KeyTicket, StoreResult};
 use crate::{
     id::{AccountId, AgentId, AttemptId, NodeId},
     phone_number::PhoneNumber,
@@ -56,8 +56,14 @@ pub struct WaitingCalls {
 /// Single calls.
 #[async_trait]
 pub trait CallStore: Send + Sync {
-    /// Queues a call that is due now. `NotFound` for an unknown account or agent.
-    async fn create_call(&self, account: AccountId, new: NewCall) -> StoreResult<QueuedCall>;
+    /// Queues a call that is due now, and settles the idempotency key. `NotFound` for an unknown account or agent,
+    /// `Fenced` when the key is no longer held.
+    async fn create_call(
+        &self,
+        account: AccountId,
+        new: NewCall,
+        ticket: Option<&KeyTicket>,
+    ) -> StoreResult<QueuedCall>;
 
     /// What waits.
     async fn waiting_calls(&self) -> StoreResult<WaitingCalls>;

@@ -77,6 +77,15 @@ pub struct ContactResult {
     pub last: Option<LastAttempt>,
 }
 
+/// Some contacts of a campaign.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContactPage {
+    /// Tells these contacts from those that the campaign had before or gets later.
+    pub list: i64,
+    /// In the order of their indexes.
+    pub results: Vec<ContactResult>,
+}
+
 /// The last attempt of a contact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LastAttempt {
@@ -116,7 +125,7 @@ pub trait CampaignReadStore: Send + Sync {
         status: Option<ContactStatus>,
         from: i64,
         limit: i64,
-    ) -> StoreResult<Vec<ContactResult>>;
+    ) -> StoreResult<ContactPage>;
 
     /// The conversations behind `after` in the order of their last change of status, at most `limit`. A claim that
     /// has not been dialed is none yet: it may go without a trace.

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::StoreResult;
+use super::{KeyTicket, StoreResult};
 use crate::{
     id::{AccountId, DocumentId, GroupId},
     time::Timestamp,
@@ -179,7 +179,12 @@ pub const HOLDERS_NAMED: usize = 10;
 #[async_trait]
 pub trait KnowledgeStore: Send + Sync {
     /// Makes a document with its text. `NotFound` when there is no such account.
-    async fn create_document(&self, account: AccountId, new: NewDocument) -> StoreResult<DocumentRow>;
+    async fn create_document(
+        &self,
+        account: AccountId,
+        new: NewDocument,
+        ticket: Option<&KeyTicket>,
+    ) -> StoreResult<DocumentRow>;
 
     /// One document. `NotFound`.
     async fn document(&self, account: AccountId, id: DocumentId) -> StoreResult<DocumentRow>;
@@ -198,8 +203,13 @@ pub trait KnowledgeStore: Send + Sync {
     async fn delete_document(&self, account: AccountId, id: DocumentId) -> StoreResult<Removal>;
 
     /// Makes a group. `NotFound` when there is no such account, `Stale` when one of the documents is gone.
-    async fn create_group(&self, account: AccountId, name: String, documents: Vec<DocumentId>)
-    -> StoreResult<GroupRow>;
+    async fn create_group(
+        &self,
+        account: AccountId,
+        name: String,
+        documents: Vec<DocumentId>,
+        ticket: Option<&KeyTicket>,
+    ) -> StoreResult<GroupRow>;
 
     /// One group. `NotFound`.
     async fn group(&self, account: AccountId, id: GroupId) -> StoreResult<GroupRow>;

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 
 use super::{
     MemoryStore,
+    calls::SingleCall,
     tables::{AttemptEntry, ContactState, JobEntry, Place, Tables},
 };
 use crate::{
@@ -14,8 +15,8 @@ use crate::{
     ports::{
         carrier::CarrierCallId,
         store::{
-            AttemptState, AttemptStore, Claim, ClaimedAttempt, ConversationStatus, NextAttempt, Orphan, Outcome,
-            Permit, PermitRequest, Remaining, StoreError, StoreResult, Tries,
+            AttemptState, AttemptStore, Claim, ClaimedAttempt, ConversationStatus, DIAL_CALL_WITHIN, NextAttempt,
+            Orphan, Outcome, Permit, PermitRequest, Remaining, StoreError, StoreResult, Tries,
         },
     },
     time::Timestamp,
@@ -42,7 +43,8 @@ impl Tables {
 
     /// The first attempt of a contact that has none, as a queued row to be claimed at once.
     fn first_attempt(&mut self, campaign: CampaignId, index: usize, now: Timestamp) -> Option<AttemptId> {
-        let entry = self.campaigns.get_mut(&campaign)?;
+        let entry = self.campaigns.get(&campaign)?;
+        let list = self.lists.get_mut(&entry.list)?;
         let place = Place {
             account: entry.row.account,
             campaign: Some(campaign),
@@ -51,7 +53,7 @@ impl Tables {
             contact_index: index,
             attempt_no: 1,
             tries: Tries::default(),
-            phone_number: entry.contacts.get(index)?.contact.phone_number.clone(),
+            phone_number: list.contacts.get(index)?.contact.phone_number.clone(),
         };
         let attempt = AttemptEntry::queued(place, now, now);
         let id = attempt.id;
@@ -61,6 +63,38 @@ impl Tables {
         Some(id)
     }
 
+    /// The attempt after one that ended; its contact is pending again. None in a campaign that was stopped.
+    fn plan_next(&mut self, ended: AttemptId, next: NextAttempt, now: Timestamp) {
+        let Some(entry) = self.attempts.get(&ended) else { return };
+        let (campaign, list, index) = (entry.campaign, entry.contact_list, entry.contact_index);
+        if campaign.is_some_and(|campaign| self.is_stopped(campaign)) {
+            return;
+        }
+        let place = Place {
+            account: entry.account,
+            campaign,
+            agent: campaign
+                .and_then(|campaign| self.visible(campaign).ok())
+                .map_or(entry.agent, |campaign| campaign.row.agent),
+            contact_list: list,
+            contact_index: index,
+            attempt_no: entry.attempt_no + 1,
+            tries: entry.tries.next(next.kind),
+            phone_number: entry.phone_number.clone(),
+        };
+        let planned = AttemptEntry::queued(place, next.due_at, now);
+        if let Some(call) = self.calls.get(&ended) {
+            let call = SingleCall {
+                dial_before: next.due_at.plus(DIAL_CALL_WITHIN),
+                ..call.clone()
+            };
+            self.calls.insert(planned.id, call);
+        }
+        self.unfinished.insert(planned.id);
+        self.attempts.insert(planned.id, planned);
+        self.set_contact_state(list, index, ContactState::Pending);
+    }
+
     pub(super) fn take(&mut self, id: AttemptId, node: NodeId, now: Timestamp) -> Option<ClaimedAttempt> {
         let entry = self.attempts.get_mut(&id)?;
         entry.state = AttemptState::Claimed;
@@ -68,13 +102,10 @@ impl Tables {
         entry.owner = Some(node);
         entry.epoch += 1;
         let entry = self.attempts.get(&id)?;
-        let (index, call) = (entry.contact_index, self.calls.get(&id));
-        let contact = match (entry.campaign, call) {
-            (Some(campaign), _) => {
-                let contact = &self.campaigns.get(&campaign)?.contacts.get(index)?.contact;
-                self.with_saved(entry.account, contact)
-            }
-            (None, call) => self.callee(entry, call?),
+        let (list, index, call) = (entry.contact_list, entry.contact_index, self.calls.get(&id));
+        let contact = match call {
+            Some(call) => self.called(entry, call),
+            None => self.with_saved(entry.account, &self.lists.get(&list)?.contacts.get(index)?.contact),
         };
         let saved = contact.contact.and_then(|id| self.contacts.get(&id));
         let claimed = ClaimedAttempt {
@@ -88,11 +119,12 @@ impl Tables {
             agent: entry.agent,
             contact_index: index as i64,
             attempt_no: entry.attempt_no,
+            tries: entry.tries,
             saved_extra: saved.map(|row| row.extra.clone()).unwrap_or_default(),
             variables: call.map(|call| call.variables.clone()).unwrap_or_default(),
             contact,
         };
-        self.set_contact_state(claimed.campaign, index, ContactState::InProgress);
+        self.set_contact_state(list, index, ContactState::InProgress);
         Some(claimed)
     }
 
@@ -107,6 +139,7 @@ impl Tables {
                 epoch: entry.epoch,
             },
             account: entry.account,
+            agent: entry.agent,
             campaign: entry.campaign,
             tries: entry.tries,
             state: entry.state,
@@ -122,7 +155,7 @@ impl Tables {
         let number = &entry.phone_number;
         let mut open = self.unfinished.iter().filter_map(|id| self.attempts.get(id));
         let prefixes = &mut request.restricted_prefixes.iter();
-        if entry.campaign.is_some_and(|campaign| !self.is_running(campaign)) {
+        if entry.campaign.is_some_and(|campaign| !self.is_running(campaign, now)) {
             Some(Permit::CampaignNotRunning)
         } else if number.is_erased() || self.do_not_call.contains_key(&(entry.account, number.clone())) {
             Some(Permit::DoNotCall)
@@ -337,7 +370,7 @@ impl AttemptStore for MemoryStore {
         entry.ended_at = Some(now);
         let (list, index, answered) = (entry.contact_list, entry.contact_index, entry.answered_at.is_some());
         tables.unfinished.remove(&claim.attempt);
-        if let Some(contact) = campaign.and_then(|campaign| tables.contact_mut(campaign, index)) {
+        if let Some(contact) = tables.contact_mut(list, index) {
             contact.state = state;
             contact.voicemail = outcome.voicemail;
         }

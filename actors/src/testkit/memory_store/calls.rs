@@ -5,13 +5,13 @@ use serde_json::{Map, Value};
 
 use super::{
     MemoryStore,
-    tables::{AttemptEntry, Tables},
+    tables::{AttemptEntry, Place, Tables},
 };
 use crate::{
     id::{AccountId, AttemptId, NodeId},
     ports::store::{
-        AttemptState, CallStore, CampaignContact, ClaimedAttempt, ConversationStatus, DIAL_CALL_WITHIN,
-        NOT_DIALED_IN_TIME, NewCall, QueuedCall, StoreError, StoreResult, WaitingCalls,
+        AttemptState, CREATED, CallStore, CampaignContact, ClaimedAttempt, ConversationStatus, DIAL_CALL_WITHIN,
+        KeyTicket, NOT_DIALED_IN_TIME, NewCall, QueuedCall, StoreError, StoreResult, Tries, WaitingCalls,
     },
     time::Timestamp,
 };
@@ -34,7 +34,7 @@ impl Tables {
     }
 
     /// Who a single call dials, with the saved contact of the number.
-    pub(super) fn callee(&self, entry: &AttemptEntry, call: &SingleCall) -> CampaignContact {
+    pub(super) fn called(&self, entry: &AttemptEntry, call: &SingleCall) -> CampaignContact {
         let bare = CampaignContact {
             phone_number: entry.phone_number.clone(),
             contact: None,
@@ -53,49 +53,38 @@ impl Tables {
 }
 
 fn queued(account: AccountId, new: &NewCall, now: Timestamp) -> AttemptEntry {
-    AttemptEntry {
-        id: AttemptId::new(),
+    let place = Place {
         account,
         campaign: None,
         agent: new.agent,
+        contact_list: 0,
         contact_index: 0,
         attempt_no: 1,
+        tries: Tries::default(),
         phone_number: new.phone_number.clone(),
-        state: AttemptState::Queued,
-        owner: None,
-        epoch: 0,
-        claimed_at: None,
-        due_at: now,
-        dialing_at: None,
-        answered_at: None,
-        ended_at: None,
-        dial_token: None,
-        carrier: None,
-        caller_id: None,
-        carrier_call: None,
-        status: None,
-        error: None,
-        voicemail: false,
-        transferred: false,
-        collected: Default::default(),
-        analysis: None,
-        created_at: now,
-    }
+    };
+    AttemptEntry::queued(place, now, now)
 }
 
 #[async_trait]
 impl CallStore for MemoryStore {
-    async fn create_call(&self, account: AccountId, new: NewCall) -> StoreResult<QueuedCall> {
+    async fn create_call(
+        &self,
+        account: AccountId,
+        new: NewCall,
+        ticket: Option<&KeyTicket>,
+    ) -> StoreResult<QueuedCall> {
         let mut tables = self.open()?;
         tables.require_account(account)?;
-        if !tables.agents.contains_key(&new.agent) {
+        if tables.agents.get(&new.agent).is_none_or(|row| row.account != account) {
             return Err(StoreError::NotFound);
         }
-        if tables.do_not_call.contains(&(account, new.phone_number.clone())) {
+        if tables.do_not_call.contains_key(&(account, new.phone_number.clone())) {
             return Ok(QueuedCall::DoNotCall);
         }
         let now = self.now();
         let entry = queued(account, &new, now);
+        tables.settle(ticket, (CREATED, entry.id.to_string()), now)?;
         let row = tables.read_conversation(&entry);
         let call = SingleCall {
             name: new.name,

@@ -46,15 +46,16 @@ impl Tables {
 
     /// The campaign's conversations in the order of their last change.
     fn changes(&self, campaign: CampaignId) -> StoreResult<Vec<ChangedConversation>> {
-        let contacts = &self.visible(campaign)?.contacts;
-        let own = self.attempts.values().filter(|entry| entry.campaign == campaign);
+        self.visible(campaign)?;
+        let own = self.attempts.values().filter(|entry| entry.campaign == Some(campaign));
         let shown = own.filter(|entry| entry.state != AttemptState::Claimed || entry.attempt_no > 1);
         let mut changes: Vec<ChangedConversation> = shown
             .filter_map(|entry| {
+                let list = self.lists.get(&entry.contact_list)?;
                 Some(ChangedConversation {
                     id: entry.id,
                     status: entry.conversation_status(),
-                    who: self.callee(entry.account, &contacts.get(entry.contact_index)?.contact),
+                    who: self.callee(entry.account, &list.contacts.get(entry.contact_index)?.contact),
                     changed_at: changed_at(entry),
                 })
             })
@@ -82,9 +83,9 @@ impl CampaignReadStore for MemoryStore {
         status: Option<ContactStatus>,
         from: i64,
         limit: i64,
-    ) -> StoreResult<Vec<ContactResult>> {
+    ) -> StoreResult<ContactPage> {
         let tables = self.open()?;
-        let entry = tables.visible(campaign)?;
+        let (entry, list) = (tables.visible(campaign)?, tables.visible_list(campaign)?);
         let mut last: HashMap<usize, &AttemptEntry> = HashMap::new();
         for attempt in tables
             .attempts
@@ -96,7 +97,7 @@ impl CampaignReadStore for MemoryStore {
                 *newest = attempt;
             }
         }
-        let contacts = entry.contacts.iter().enumerate();
+        let contacts = list.contacts.iter().enumerate();
         let from = usize::try_from(from).unwrap_or(0);
         let wanted = contacts
             .skip(from)
@@ -107,7 +108,10 @@ impl CampaignReadStore for MemoryStore {
             status: contact.state.read(),
             last: last.get(&index).map(|attempt| result_of(attempt)),
         });
-        Ok(results.take(usize::try_from(limit).unwrap_or(0)).collect())
+        Ok(ContactPage {
+            list: entry.list,
+            results: results.take(usize::try_from(limit).unwrap_or(0)).collect(),
+        })
     }
 
     async fn changed_conversations(

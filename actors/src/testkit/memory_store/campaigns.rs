@@ -11,8 +11,8 @@ use super::{
 use crate::{
     id::{AccountId, AttemptId, CampaignId},
     ports::store::{
-        Account, AttemptState, CampaignContact, CampaignEdit, CampaignFilter, CampaignRow, CampaignStatus,
-        CampaignStore, NewCampaign, Progress, StateChange, StoreError, StoreResult,
+        Account, AttemptState, CREATED, CampaignContact, CampaignEdit, CampaignFilter, CampaignRow, CampaignStatus,
+        CampaignStore, KeyTicket, NewCampaign, Progress, StateChange, StoreError, StoreResult,
     },
     time::Timestamp,
 };
@@ -96,7 +96,7 @@ impl Tables {
         row.reason = change.reason;
         row.version += 1;
         row.updated_at = now;
-        Ok(entry.read())
+        Ok(self.row(self.visible(id)?))
     }
 
     /// The campaign gets the contacts of an import of its account, which ends.
@@ -109,8 +109,7 @@ impl Tables {
         self.cancel_waiting(id, now);
         let source = self.campaigns.remove(&import).ok_or(StoreError::NotFound)?;
         let entry = self.campaigns.get_mut(&id).ok_or(StoreError::NotFound)?;
-        entry.contacts = source.contacts;
-        entry.untried = source.untried;
+        entry.list = source.list;
         Ok(())
     }
 
@@ -124,7 +123,7 @@ impl Tables {
         row.max_concurrent_calls = edit.max_concurrent_calls.unwrap_or(row.max_concurrent_calls);
         let agent = row.agent;
         for attempt in self.attempts.values_mut() {
-            if attempt.campaign == id && attempt.state == AttemptState::Queued {
+            if attempt.campaign == Some(id) && attempt.state == AttemptState::Queued {
                 attempt.agent = agent;
             }
         }
@@ -177,8 +176,7 @@ impl CampaignStore for MemoryStore {
             row,
             importing: true,
             deleted: false,
-            contacts: Vec::new(),
-            untried: Default::default(),
+            list: rand::random_range(1..=i64::MAX),
         };
         tables.lists.insert(entry.list, ContactList::default());
         tables.campaigns.insert(id, entry);

@@ -47,6 +47,10 @@ impl Tables {
             entry.collected.clear();
             entry.analysis = None;
         }
+        if let Some(call) = self.calls.get_mut(&id) {
+            call.name = None;
+            call.variables.clear();
+        }
         self.turns.retain(|(attempt, _), _| *attempt != id);
         self.jobs.retain(|_, job| job.attempt != id);
     }

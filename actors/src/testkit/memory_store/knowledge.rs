@@ -8,8 +8,8 @@ use crate::{
     agent::referenced_documents,
     id::{AccountId, DocumentId, GroupId},
     ports::store::{
-        DocumentRow, GroupEdit, GroupRow, HOLDERS_NAMED, Holder, KnowledgeFilter, KnowledgeStore, NewDocument, Removal,
-        StoreError, StoreResult, order_key,
+        CREATED, DocumentRow, GroupEdit, GroupRow, HOLDERS_NAMED, Holder, KeyTicket, KnowledgeFilter, KnowledgeStore,
+        NewDocument, Removal, StoreError, StoreResult, order_key,
     },
     time::Timestamp,
 };
@@ -123,7 +123,12 @@ fn removal(mut holders: Vec<Holder>) -> Removal {
 
 #[async_trait]
 impl KnowledgeStore for MemoryStore {
-    async fn create_document(&self, account: AccountId, new: NewDocument) -> StoreResult<DocumentRow> {
+    async fn create_document(
+        &self,
+        account: AccountId,
+        new: NewDocument,
+        ticket: Option<&KeyTicket>,
+    ) -> StoreResult<DocumentRow> {
         let mut tables = self.open()?;
         tables.require_account(account)?;
         let row = DocumentRow {
@@ -135,6 +140,7 @@ impl KnowledgeStore for MemoryStore {
             characters: i64::try_from(new.text.chars().count()).unwrap_or(i64::MAX),
             created_at: self.now(),
         };
+        tables.settle(ticket, (CREATED, row.id.to_string()), row.created_at)?;
         tables.documents.insert(row.id, (row.clone(), new.text));
         Ok(row)
     }
@@ -190,6 +196,7 @@ impl KnowledgeStore for MemoryStore {
         account: AccountId,
         name: String,
         documents: Vec<DocumentId>,
+        ticket: Option<&KeyTicket>,
     ) -> StoreResult<GroupRow> {
         let mut tables = self.open()?;
         tables.require_account(account)?;
@@ -201,6 +208,7 @@ impl KnowledgeStore for MemoryStore {
             documents,
             created_at: self.now(),
         };
+        tables.settle(ticket, (CREATED, id.to_string()), group.created_at)?;
         let row = tables.group_row(id, &group);
         tables.groups.insert(id, group);
         Ok(row)

@@ -22,7 +22,10 @@ const LEASE: Duration = Duration::from_secs(60);
 
 impl Tables {
     pub(super) fn read_conversation(&self, entry: &AttemptEntry) -> ConversationRow {
-        let agent = self.agents.get(&entry.agent);
+        let agent = self
+            .agents
+            .get(&entry.agent)
+            .or_else(|| self.deleted_agents.get(&entry.agent));
         let name = agent.and_then(|agent| agent.document.get("name"));
         ConversationRow {
             id: entry.id,

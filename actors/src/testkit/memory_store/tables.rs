@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::calls::SingleCall;
+use uuid::Uuid;
+
+use super::{calls::SingleCall, knowledge::GroupEntry};
 use crate::{
     dial_token::DialToken,
     id::{AccountId, AgentId, AttemptId, CampaignId, ContactId, DocumentId, GroupId, JobId, NodeId},
@@ -11,7 +13,7 @@ use crate::{
         carrier::CarrierCallId,
         store::{
             Account, AgentRow, Analysis, AttemptState, CampaignContact, CampaignRow, CampaignStatus, Claim, ContactRow,
-            ConversationStatus, EventFact, StoreError, StoreResult, StoredApiKey, Tries, TurnFact,
+            ConversationStatus, DocumentRow, EventFact, StoreError, StoreResult, StoredApiKey, Tries, TurnFact,
         },
     },
     time::Timestamp,
@@ -70,6 +72,12 @@ pub(super) struct CampaignEntry {
     pub(super) row: CampaignRow,
     pub(super) importing: bool,
     pub(super) deleted: bool,
+    pub(super) list: i64,
+}
+
+/// The contacts of an import, which a campaign points at.
+#[derive(Default)]
+pub(super) struct ContactList {
     pub(super) contacts: Vec<ContactEntry>,
     /// Indexes of contacts without an attempt.
     pub(super) untried: BTreeSet<usize>,
@@ -95,7 +103,7 @@ pub(super) struct AttemptEntry {
     pub(super) account: AccountId,
     pub(super) campaign: Option<CampaignId>,
     pub(super) agent: AgentId,
-    /// It stays the list of the claim when the campaign gets another.
+    /// It stays the list of the claim when the campaign gets another; 0 for a single call, which has none.
     pub(super) contact_list: i64,
     pub(super) contact_index: usize,
     pub(super) attempt_no: i64,
@@ -126,8 +134,9 @@ pub(super) struct AttemptEntry {
 /// What an attempt is of.
 pub(super) struct Place {
     pub(super) account: AccountId,
-    pub(super) campaign: CampaignId,
+    pub(super) campaign: Option<CampaignId>,
     pub(super) agent: AgentId,
+    pub(super) contact_list: i64,
     pub(super) contact_index: usize,
     pub(super) attempt_no: i64,
     pub(super) tries: Tries,
@@ -142,6 +151,7 @@ impl AttemptEntry {
             account: of.account,
             campaign: of.campaign,
             agent: of.agent,
+            contact_list: of.contact_list,
             contact_index: of.contact_index,
             attempt_no: of.attempt_no,
             tries: of.tries,
@@ -237,9 +247,13 @@ impl Tables {
         self.lists.get(&list).ok_or(StoreError::NotFound)
     }
 
-    /// Of a single call there is no contact.
-    pub(super) fn set_contact_state(&mut self, campaign: Option<CampaignId>, index: usize, state: ContactState) {
-        if let Some(contact) = campaign.and_then(|campaign| self.contact_mut(campaign, index)) {
+    /// None for a single call: it has no contact.
+    pub(super) fn contact_mut(&mut self, list: i64, index: usize) -> Option<&mut ContactEntry> {
+        self.lists.get_mut(&list)?.contacts.get_mut(index)
+    }
+
+    pub(super) fn set_contact_state(&mut self, list: i64, index: usize, state: ContactState) {
+        if let Some(contact) = self.contact_mut(list, index) {
             contact.state = state;
         }
     }
@@ -276,9 +290,9 @@ impl Tables {
     pub(super) fn forget(&mut self, id: AttemptId) {
         self.unfinished.remove(&id);
         let Some(entry) = self.attempts.remove(&id) else { return };
-        self.set_contact_state(entry.campaign, entry.contact_index, ContactState::Pending);
-        if let Some(campaign) = entry.campaign.and_then(|id| self.campaigns.get_mut(&id)) {
-            campaign.untried.insert(entry.contact_index);
+        self.set_contact_state(entry.contact_list, entry.contact_index, ContactState::Pending);
+        if let Some(list) = self.lists.get_mut(&entry.contact_list) {
+            list.untried.insert(entry.contact_index);
         }
     }
 

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::{Fixture, Scene, number, outcome, request};
+use super::{Fixture, Scene, number, orphans::live_on, outcome, request};
 use crate::{
     id::{AccountId, AgentId, AttemptId, NodeId},
     ports::{
         carrier::CarrierCallId,
         store::{
-            ClaimedAttempt, ConversationFilter, ConversationRow, ConversationStatus, NOT_DIALED_IN_TIME, NewCall,
-            NewContact, Permit, QueuedCall, StoreError, WaitingCalls,
+            AttemptKind, ClaimedAttempt, ConversationFilter, ConversationRow, ConversationStatus, NOT_DIALED_IN_TIME,
+            NewCall, NewContact, NextAttempt, Permit, QueuedCall, Reservation, StoreError, WaitingCalls,
         },
     },
     time::Clock,
@@ -31,7 +31,7 @@ fn new_call(scene: &Scene, n: usize) -> NewCall {
 }
 
 async fn queue(scene: &Scene, n: usize) -> ConversationRow {
-    match scene.store.create_call(scene.account, new_call(scene, n)).await {
+    match scene.store.create_call(scene.account, new_call(scene, n), None).await {
         Ok(QueuedCall::Queued(row)) => *row,
         other => panic!("{other:?}"),
     }
@@ -73,7 +73,7 @@ pub async fn a_single_call_is_queued_and_goes_its_way(fixture: Fixture) {
     scene.store.answered(claimed.claim).await.unwrap();
     scene.clock.advance(Duration::from_secs(60));
     let over = outcome(ConversationStatus::Completed);
-    scene.store.finish(claimed.claim, over).await.unwrap();
+    scene.store.finish(claimed.claim, over, None).await.unwrap();
     let row = scene.store.conversation(scene.account, row.id).await.unwrap();
     assert_eq!(row.status, ConversationStatus::Completed);
     assert_eq!(row.started_at, queued_at.plus(Duration::from_secs(2)));
@@ -88,7 +88,7 @@ pub async fn a_single_call_brings_the_saved_contacts_fields(fixture: Fixture) {
         email: Some("maria@example.com".to_owned()),
         extra: object(&json!({ "city": "Paris" })),
     };
-    let saved = scene.store.create_contact(scene.account, saved).await.unwrap();
+    let saved = scene.store.create_contact(scene.account, saved, None).await.unwrap();
     queue(&scene, 1).await;
     let claimed = claim_one(&scene).await;
     assert_eq!(claimed.contact.contact, Some(saved.id));
@@ -99,20 +99,20 @@ pub async fn a_single_call_brings_the_saved_contacts_fields(fixture: Fixture) {
         name: None,
         ..new_call(&scene, 1)
     };
-    scene.store.create_call(scene.account, nameless).await.unwrap();
+    scene.store.create_call(scene.account, nameless, None).await.unwrap();
     assert_eq!(claim_one(&scene).await.contact.name.as_deref(), Some("Maria"));
 }
 
 pub async fn a_single_call_is_not_queued_for_do_not_call_or_an_unknown_agent(fixture: Fixture) {
     let scene = fixture.scene().await;
     scene.store.add_do_not_call(scene.account, &number(1)).await.unwrap();
-    let queued = scene.store.create_call(scene.account, new_call(&scene, 1)).await;
+    let queued = scene.store.create_call(scene.account, new_call(&scene, 1), None).await;
     assert_eq!(queued, Ok(QueuedCall::DoNotCall));
     let unknown = NewCall {
         agent: AgentId::new(),
         ..new_call(&scene, 2)
     };
-    let queued = scene.store.create_call(scene.account, unknown).await;
+    let queued = scene.store.create_call(scene.account, unknown, None).await;
     assert_eq!(queued, Err(StoreError::NotFound));
     let queued = scene
         .store
@@ -232,6 +232,36 @@ pub async fn a_single_call_that_waited_too_long_fails(fixture: Fixture) {
     assert_eq!(scene.store.due_analyses(9).await, Ok(Vec::new()), "nobody spoke");
 }
 
+pub async fn a_single_calls_retry_has_what_the_call_had(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let first = queue(&scene, 1).await.id;
+    let claimed = claim_one(&scene).await;
+    scene.permit(claimed.claim).await.unwrap();
+    let due_at = scene.clock.now().plus(Duration::from_secs(600));
+    let next = NextAttempt {
+        kind: AttemptKind::Retry,
+        due_at,
+    };
+    let failed = outcome(ConversationStatus::Failed);
+    scene.store.finish(claimed.claim, failed, Some(next)).await.unwrap();
+    let waiting = WaitingCalls {
+        next_due: Some(due_at),
+        ..WaitingCalls::default()
+    };
+    assert_eq!(scene.store.waiting_calls().await, Ok(waiting));
+    scene.clock.advance(Duration::from_secs(600 + 299));
+    let retry = claim_one(&scene).await;
+    assert_ne!(retry.claim.attempt, first);
+    assert_eq!((retry.attempt_no, retry.tries.retry, retry.campaign), (2, 1, None));
+    assert_eq!((retry.contact, retry.variables), (claimed.contact, claimed.variables));
+    let row = scene
+        .store
+        .conversation(scene.account, retry.claim.attempt)
+        .await
+        .unwrap();
+    assert_eq!((row.status, row.started_at), (ConversationStatus::Scheduled, due_at));
+}
+
 pub async fn what_waits_can_be_cancelled(fixture: Fixture) {
     let scene = fixture.scene().await;
     let single = queue(&scene, 1).await.id;
@@ -264,6 +294,7 @@ pub async fn a_dead_nodes_single_calls_are_taken_up(fixture: Fixture) {
     }
     let heir = NodeId::new();
     scene.store.register_node(heir).await.unwrap();
+    live_on(&*scene.store, &scene.clock, heir).await;
     let orphans = scene.store.take_orphans(heir).await.unwrap();
     let left: Vec<_> = orphans.iter().map(|o| (o.claim.attempt, o.campaign)).collect();
     assert_eq!(left, [(sent, None)]);

@@ -104,6 +104,9 @@ pub async fn abandoned_imports_are_swept(fixture: Fixture) {
     scene.clock.advance(Duration::from_secs(2 * 60 * 60));
     assert_eq!(store.sweep_imports().await, Ok(2));
     assert_eq!(store.finish_import(imports[1], None).await, Err(StoreError::NotFound));
+    assert_eq!(store.sweep_lists().await, Ok(2));
+    assert_eq!(store.sweep_lists().await, Ok(0));
+    assert_eq!(store.campaign_contacts(kept.id, 0, 9).await, Ok(vec![contact(0)]));
     assert_eq!(store.campaign(scene.account, kept.id).await, Ok(kept));
 }
 

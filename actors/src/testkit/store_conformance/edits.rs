@@ -38,7 +38,7 @@ pub async fn an_edit_changes_what_it_names_and_needs_the_present_version(fixture
     assert_eq!((row.max_concurrent_calls, row.contact_count), (Some(7), 2));
     assert_eq!((row.version, row.updated_at), (version + 1, scene.clock.now()));
 
-    let agent = scene.store.create_agent(scene.account, super::document("Bob"));
+    let agent = scene.store.create_agent(scene.account, super::document("Bob"), None);
     let edit = CampaignEdit {
         name: Some("ÄRGER".into()),
         agent: Some(agent.await.unwrap().id),
@@ -333,7 +333,12 @@ pub async fn waiting_attempts_go_to_the_campaigns_new_agent(fixture: Fixture) {
     scene.store.finish(busy, failed, next).await.unwrap();
     scene.turn(campaign, CampaignStatus::Paused).await;
     let document = super::document("Bob");
-    let agent: AgentId = scene.store.create_agent(scene.account, document).await.unwrap().id;
+    let agent: AgentId = scene
+        .store
+        .create_agent(scene.account, document, None)
+        .await
+        .unwrap()
+        .id;
     let edit = CampaignEdit {
         agent: Some(agent),
         ..CampaignEdit::default()

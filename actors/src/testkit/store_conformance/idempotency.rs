@@ -40,7 +40,7 @@ impl Scene {
     }
 }
 
-fn replay(resource: impl ToString) -> Reservation {
+fn replay(resource: &impl ToString) -> Reservation {
     Reservation::Replay {
         status: CREATED,
         resource: resource.to_string(),
@@ -56,13 +56,13 @@ pub async fn a_settled_key_answers_what_was_made(fixture: Fixture) {
         .create_contact(account, new_contact(1), Some(&ticket))
         .await
         .unwrap();
-    assert_eq!(scene.reserve("contact").await, replay(contact.id));
+    assert_eq!(scene.reserve("contact").await, replay(&contact.id));
     let ticket = scene.fresh("agent").await;
     let agent = store
         .create_agent(account, document("Ann"), Some(&ticket))
         .await
         .unwrap();
-    assert_eq!(scene.reserve("agent").await, replay(agent.id));
+    assert_eq!(scene.reserve("agent").await, replay(&agent.id));
     let ticket = scene.fresh("document").await;
     let text = NewDocument {
         kind: DocumentKind::Text,
@@ -74,13 +74,13 @@ pub async fn a_settled_key_answers_what_was_made(fixture: Fixture) {
         .create_document(account, text.clone(), Some(&ticket))
         .await
         .unwrap();
-    assert_eq!(scene.reserve("document").await, replay(made.id));
+    assert_eq!(scene.reserve("document").await, replay(&made.id));
     let refused = store.create_document(account, text, Some(&ticket)).await;
     assert_eq!(refused, Err(StoreError::Fenced));
     let ticket = scene.fresh("group").await;
     let group = store.create_group(account, "G".to_owned(), vec![made.id], Some(&ticket));
     let group = group.await.unwrap();
-    assert_eq!(scene.reserve("group").await, replay(group.id));
+    assert_eq!(scene.reserve("group").await, replay(&group.id));
     let refused = store
         .create_group(account, "H".to_owned(), Vec::new(), Some(&ticket))
         .await;
@@ -91,10 +91,10 @@ pub async fn a_settled_key_answers_what_was_made(fixture: Fixture) {
     let ticket = scene.fresh("campaign").await;
     let import = store.begin_import(account, scene.new_campaign("C")).await.unwrap();
     let campaign = store.finish_import(import, Some(&ticket)).await.unwrap();
-    assert_eq!(scene.reserve("campaign").await, replay(campaign.id));
+    assert_eq!(scene.reserve("campaign").await, replay(&campaign.id));
     // A deletion leaves the key settled.
     store.delete_contact(account, contact.id).await.unwrap();
-    assert_eq!(scene.reserve("contact").await, replay(contact.id));
+    assert_eq!(scene.reserve("contact").await, replay(&contact.id));
 }
 
 pub async fn a_key_belongs_to_one_request_of_one_account(fixture: Fixture) {
@@ -144,7 +144,7 @@ pub async fn a_failure_frees_its_key_and_a_success_keeps_it(fixture: Fixture) {
         .await
         .unwrap();
     store.release_key(&ticket).await.unwrap();
-    assert_eq!(scene.reserve("k").await, replay(made.id));
+    assert_eq!(scene.reserve("k").await, replay(&made.id));
     let twice = store.create_contact(account, new_contact(3), Some(&ticket)).await;
     assert_eq!(twice, Err(StoreError::Fenced));
     assert_eq!(store.renew_key(&ticket).await, Err(StoreError::Fenced));
@@ -184,14 +184,14 @@ pub async fn a_settled_key_is_kept_for_a_day(fixture: Fixture) {
         scene.fresh(&format!("dead {n}")).await;
     }
     scene.clock.advance(DAY - Duration::from_secs(1));
-    assert_eq!(scene.reserve("k").await, replay(made.id));
+    assert_eq!(scene.reserve("k").await, replay(&made.id));
     scene.clock.advance(Duration::from_secs(1));
     let ticket = scene.fresh("k").await;
     let made = store
         .create_contact(account, new_contact(2), Some(&ticket))
         .await
         .unwrap();
-    assert_eq!(scene.reserve("k").await, replay(made.id));
+    assert_eq!(scene.reserve("k").await, replay(&made.id));
     for n in 0..20 {
         scene.fresh(&format!("dead {n}")).await;
     }

@@ -31,7 +31,10 @@ fn text_of(name: &str, text: &str) -> NewDocument {
 }
 
 async fn made(store: &dyn Store, account: AccountId, name: &str) -> DocumentRow {
-    store.create_document(account, text_of(name, "words")).await.unwrap()
+    store
+        .create_document(account, text_of(name, "words"), None)
+        .await
+        .unwrap()
 }
 
 fn naming(name: &str, ids: &[String]) -> Map<String, Value> {
@@ -56,7 +59,7 @@ pub async fn a_document_keeps_its_text_apart(Fixture { store, clock }: Fixture) 
         url: Some("https://example.com/a".to_owned()),
         ..text_of("Prices", "Grüße, 5 €")
     };
-    let row = store.create_document(ada, new.clone()).await.unwrap();
+    let row = store.create_document(ada, new.clone(), None).await.unwrap();
     assert_eq!((row.characters, row.created_at), (10, clock.now()));
     assert_eq!((row.kind, row.url.clone()), (new.kind, new.url));
     assert_eq!(store.document(ada, row.id).await.as_ref(), Ok(&row));
@@ -64,7 +67,7 @@ pub async fn a_document_keeps_its_text_apart(Fixture { store, clock }: Fixture) 
     assert_eq!(store.document(bob, row.id).await, Err(StoreError::NotFound));
     assert_eq!(store.document_text(bob, row.id).await, Err(StoreError::NotFound));
     assert_eq!(store.delete_document(bob, row.id).await, Err(StoreError::NotFound));
-    let nobody = store.create_document(AccountId::new(), text_of("x", "y")).await;
+    let nobody = store.create_document(AccountId::new(), text_of("x", "y"), None).await;
     assert_eq!(nobody, Err(StoreError::NotFound));
 
     assert_eq!(store.delete_document(ada, row.id).await, Ok(Removal::Done));
@@ -145,7 +148,7 @@ pub async fn a_group_keeps_its_documents_in_order(Fixture { store, clock }: Fixt
         made(&*store, bob, "foreign").await,
     );
     let group = store
-        .create_group(ada, "G".to_owned(), vec![two.id, one.id])
+        .create_group(ada, "G".to_owned(), vec![two.id, one.id], None)
         .await
         .unwrap();
     assert_eq!(group.documents, [two.clone(), one.clone()]);
@@ -153,7 +156,7 @@ pub async fn a_group_keeps_its_documents_in_order(Fixture { store, clock }: Fixt
     assert_eq!(store.group(ada, group.id).await.as_ref(), Ok(&group));
     assert_eq!(store.group(bob, group.id).await, Err(StoreError::NotFound));
     for wrong in [foreign.id, DocumentId::new()] {
-        let refused = store.create_group(ada, "H".to_owned(), vec![one.id, wrong]).await;
+        let refused = store.create_group(ada, "H".to_owned(), vec![one.id, wrong], None).await;
         assert_eq!(refused, Err(StoreError::Stale));
         let edit = GroupEdit {
             name: Some("H".to_owned()),
@@ -186,7 +189,9 @@ pub async fn a_group_keeps_its_documents_in_order(Fixture { store, clock }: Fixt
     };
     assert_eq!(store.groups(ada, search, 10).await.unwrap().len(), 1);
 
-    let nobody = store.create_group(AccountId::new(), "G".to_owned(), Vec::new()).await;
+    let nobody = store
+        .create_group(AccountId::new(), "G".to_owned(), Vec::new(), None)
+        .await;
     assert_eq!(nobody, Err(StoreError::NotFound));
     assert_eq!(store.delete_group(bob, group.id).await, Err(StoreError::NotFound));
     assert_eq!(store.delete_group(ada, group.id).await, Ok(Removal::Done));
@@ -200,7 +205,7 @@ pub async fn known_ids_are_those_of_the_account(Fixture { store, .. }: Fixture) 
     let ids = [foreign.id, own.id, DocumentId::new()];
     assert_eq!(store.known_documents(ada, &ids).await, Ok(vec![own.id]));
     assert_eq!(store.known_documents(ada, &[]).await, Ok(vec![]));
-    let group = store.create_group(ada, "G".to_owned(), Vec::new()).await.unwrap();
+    let group = store.create_group(ada, "G".to_owned(), Vec::new(), None).await.unwrap();
     let ids = [GroupId::new(), group.id];
     assert_eq!(store.known_groups(ada, &ids).await, Ok(vec![group.id]));
     assert_eq!(store.known_groups(bob, &ids).await, Ok(vec![]));
@@ -209,7 +214,10 @@ pub async fn known_ids_are_those_of_the_account(Fixture { store, .. }: Fixture) 
 pub async fn what_is_held_is_not_deleted(Fixture { store, .. }: Fixture) {
     let (ada, _) = accounts(&*store).await;
     let (one, two) = (made(&*store, ada, "one").await, made(&*store, ada, "two").await);
-    let group = store.create_group(ada, "G".to_owned(), vec![one.id]).await.unwrap();
+    let group = store
+        .create_group(ada, "G".to_owned(), vec![one.id], None)
+        .await
+        .unwrap();
     let ids = [group.id.to_string(), two.id.to_string(), two.id.to_string()];
     let agent = store.create_agent(ada, naming("Ann", &ids), None).await.unwrap();
 
@@ -272,7 +280,10 @@ pub async fn a_refused_delete_names_a_few_holders(Fixture { store, .. }: Fixture
     let (ada, _) = accounts(&*store).await;
     let one = made(&*store, ada, "one").await;
     for n in 0..HOLDERS_NAMED + 2 {
-        store.create_group(ada, format!("G{n}"), vec![one.id]).await.unwrap();
+        store
+            .create_group(ada, format!("G{n}"), vec![one.id], None)
+            .await
+            .unwrap();
     }
     let Removal::Held(holders) = store.delete_document(ada, one.id).await.unwrap() else {
         panic!("deleted");

@@ -26,7 +26,7 @@ pub async fn a_new_node_declares_earlier_ones_dead(fixture: Fixture) {
 }
 
 /// A node's signs of life, until a process that is silent meanwhile counts as dead wherever silence tells.
-async fn live_on(store: &dyn Store, clock: &ManualClock, node: NodeId) {
+pub(super) async fn live_on(store: &dyn Store, clock: &ManualClock, node: NodeId) {
     for _ in 0..6 {
         clock.advance(Duration::from_secs(3));
         store.heartbeat(node).await.unwrap();
@@ -78,6 +78,9 @@ pub async fn orphans_go_to_the_new_node(fixture: Fixture) {
         claim.epoch += 1;
         Orphan {
             claim,
+            account: scene.account,
+            agent: scene.agent,
+            tries: Default::default(),
             campaign: Some(campaign),
             state,
             phone_number: number(index),

@@ -93,13 +93,13 @@ slowly! {
         release_key(ticket: &KeyTicket) -> ();
     }
     KnowledgeStore {
-        create_document(account: AccountId, new: NewDocument) -> DocumentRow;
+        create_document(account: AccountId, new: NewDocument, ticket: Option<&KeyTicket>) -> DocumentRow;
         document(account: AccountId, id: DocumentId) -> DocumentRow;
         document_text(account: AccountId, id: DocumentId) -> String;
         documents(account: AccountId, filter: KnowledgeFilter, limit: i64) -> Vec<DocumentRow>;
         known_documents(account: AccountId, ids: &[DocumentId]) -> Vec<DocumentId>;
         delete_document(account: AccountId, id: DocumentId) -> Removal;
-        create_group(account: AccountId, name: String, documents: Vec<DocumentId>) -> GroupRow;
+        create_group(account: AccountId, name: String, documents: Vec<DocumentId>, ticket: Option<&KeyTicket>) -> GroupRow;
         group(account: AccountId, id: GroupId) -> GroupRow;
         groups(account: AccountId, filter: KnowledgeFilter, limit: i64) -> Vec<GroupRow>;
         known_groups(account: AccountId, ids: &[GroupId]) -> Vec<GroupId>;
@@ -124,7 +124,7 @@ slowly! {
         account(id: AccountId) -> Account;
     }
     CampaignReadStore {
-        contact_results(campaign: CampaignId, status: Option<ContactStatus>, from: i64, limit: i64) -> Vec<ContactResult>;
+        contact_results(campaign: CampaignId, status: Option<ContactStatus>, from: i64, limit: i64) -> ContactPage;
         changed_conversations(campaign: CampaignId, after: (Timestamp, AttemptId), limit: i64) -> Vec<ChangedConversation>;
         latest_conversations(campaign: CampaignId, newest: i64) -> Vec<ChangedConversation>;
         saved_by_number(account: AccountId, numbers: &[PhoneNumber]) -> Vec<ContactRow>;
@@ -147,7 +147,7 @@ slowly! {
         dial_token(attempt: AttemptId) -> DialToken;
     }
     CallStore {
-        create_call(account: AccountId, new: NewCall) -> QueuedCall;
+        create_call(account: AccountId, new: NewCall, ticket: Option<&KeyTicket>) -> QueuedCall;
         waiting_calls() -> WaitingCalls;
         claim_calls(node: NodeId, limit: i64) -> Vec<ClaimedAttempt>;
         expire_calls() -> u64;
