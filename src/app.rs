@@ -89,7 +89,7 @@ impl App {
         let ports = Ports {
             store: store.clone(),
             carrier: Arc::new(SimulatedCarrier::new(&exchange_url, &callbacks)?),
-            transcriber: Arc::new(BabbleTranscriber),
+            transcriber: config.babble.applied_to(BabbleTranscriber),
             synthesizer: Arc::new(BabbleSynthesizer),
             language_model: Arc::new(Interviewer),
             recordings: Arc::new(recordings(&config)?),

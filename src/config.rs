@@ -6,7 +6,7 @@ use clap::{Arg, Args, Command, builder::TypedValueParser, error::ErrorKind};
 
 use crate::storage::{DatabaseUrl, without_password};
 
-use crate::rest;
+use crate::{rest, speech::imperfect::Imperfection};
 
 /// The largest `maxDurationSeconds` and a minute. A drain is over with its last call, each of which has its own
 /// agent's limit: so every call may end by itself.
@@ -38,6 +38,10 @@ pub struct ServeConfig {
     /// Text-to-speech provider
     #[arg(long, env = "RINGBACK_TTS", default_value = "babble", value_parser = ["babble"])]
     pub tts: String,
+
+    /// Faults of the babble recogniser
+    #[command(flatten)]
+    pub babble: Imperfection,
 
     /// Language model
     #[arg(long, env = "RINGBACK_LLM", default_value = "interviewer", value_parser = ["interviewer"])]

@@ -17,6 +17,7 @@ use crate::{
     app::App,
     cli::DemoArgs,
     config::{ServeConfig, StorageConfig},
+    speech::imperfect::Imperfection,
     storage::DatabaseUrl,
 };
 
@@ -131,6 +132,7 @@ fn config(folder: &Path) -> ServeConfig {
         stt: "babble".into(),
         tts: "babble".into(),
         llm: "interviewer".into(),
+        babble: Imperfection::default(),
         simulated_url: None,
         max_calls: 100,
         calls_per_second: 10.0,
