@@ -11,9 +11,12 @@ mod log;
 mod persona;
 mod phone;
 mod registry;
+mod script;
+mod sound;
 mod wire;
 
 use std::{
+    collections::BTreeMap,
     io,
     net::SocketAddr,
     ops::RangeInclusive,
@@ -36,6 +39,7 @@ pub use self::{
     handset::Figures,
     log::{LogEntry, LogEvent, read_log},
     persona::Persona,
+    script::{Echo, LineSound, Script, Stall, Step, WireFaults},
 };
 
 /// How long calls may take to end when the exchange closes.
@@ -58,6 +62,8 @@ pub struct ExchangeSettings {
     pub pick_up: RangeInclusive<Duration>,
     /// White noise behind every callee, as root mean square relative to full scale; none is digital silence.
     pub line_noise_dbfs: Option<f64>,
+    /// What callees may follow, by the name in a contact's `script` field.
+    pub scripts: BTreeMap<String, Script>,
     /// Sends every status callback twice.
     pub duplicate_statuses: bool,
     /// A call still up after so long is ended.
@@ -77,6 +83,7 @@ impl ExchangeSettings {
             max_calls: 1_000,
             pick_up: Duration::from_secs(2)..=Duration::from_secs(6),
             line_noise_dbfs: None,
+            scripts: BTreeMap::new(),
             duplicate_statuses: false,
             longest_call: Duration::from_secs(3_600),
             clock: Arc::new(SystemClock),

@@ -13,8 +13,9 @@ use super::{
     callback::{self, Status, Subscription},
     handset::{Figures, Handset},
     log::LogEvent,
-    persona::{Person, Persona},
+    persona::{self, Person, Persona},
     phone::{self, End, Phone},
+    script::Script,
 };
 
 /// From the accepted dial to the first ring, or to a busy tone.
@@ -31,6 +32,7 @@ pub(super) struct Order {
     pub(super) stream_url: String,
     pub(super) ring_timeout: Duration,
     pub(super) persona: Persona,
+    pub(super) script: Option<Script>,
 }
 
 /// The present state of a call, for the listing and for hanging up.
@@ -170,7 +172,11 @@ impl Call<'_> {
             Ok(socket) => socket,
             Err(error) => return self.media_failed(&error.to_string(), None),
         };
-        let mind = order.persona.mind(Person::new(&order.to, self.switch.settings.seed));
+        let person = Person::new(&order.to, self.switch.settings.seed);
+        let mind = match &order.script {
+            Some(script) => persona::scripted(person, script),
+            None => order.persona.mind(person),
+        };
         let handset = Handset::new(mind, &order.to);
         let phone = Phone {
             call_id: &order.call_id,
@@ -181,10 +187,21 @@ impl Call<'_> {
         };
         match phone.talk(socket, handset).await {
             (End::Broken(reason), figures) => self.media_failed(&reason, Some(figures)),
+            (End::Dropped, figures) => self.dropped(figures).await,
             (End::Callee | End::Caller | End::Exchange | End::TooLong, figures) => Ending {
                 figures: Some(figures),
                 ..Ending::of("completed")
             },
+        }
+    }
+
+    /// The carrier keeps the call, without media, until the caller gives it up.
+    async fn dropped(&self, figures: Figures) -> Ending {
+        self.add(LogEvent::Dropped);
+        self.hung_up_within(self.switch.settings.longest_call).await;
+        Ending {
+            figures: Some(figures),
+            ..Ending::of("completed")
         }
     }
 

@@ -1,6 +1,7 @@
 //! A telephone without its socket: plays what the caller sent, hears it, speaks, and measures. Pure; time is a number
 //! of microseconds since the media opened.
 
+mod background;
 mod ears;
 mod meter;
 mod mouth;
@@ -11,8 +12,8 @@ use media::{
     format::{Encoding, LineFormat},
 };
 
+pub(super) use self::background::Background;
 pub use self::meter::Figures;
-pub(super) use self::mouth::Background;
 use self::{
     ears::{Ears, Noticed},
     meter::Meter,
@@ -34,6 +35,8 @@ pub(super) struct Frame {
     pub(super) marks: Vec<String>,
     /// The callee hangs up after this frame.
     pub(super) hang_up: bool,
+    /// The telephone dies after this frame.
+    pub(super) drop: bool,
 }
 
 /// A telephone in use.
@@ -46,6 +49,7 @@ pub(super) struct Handset {
     log: Vec<LogEvent>,
     playing: Vec<u8>,
     hang_up: bool,
+    drop: bool,
 }
 
 fn ms(us: u64) -> u64 {
@@ -64,6 +68,7 @@ impl Handset {
             log: Vec::new(),
             playing: Vec::with_capacity(super::line::FRAME),
             hang_up: false,
+            drop: false,
         }
     }
 
@@ -97,6 +102,7 @@ impl Handset {
             voice,
             marks,
             hang_up: self.hang_up,
+            drop: self.drop,
         }
     }
 
@@ -123,7 +129,14 @@ impl Handset {
 
     fn hear(&mut self, now_us: u64) {
         self.meter.played(now_us, self.playing.len(), self.line.is_empty());
-        let Some(noticed) = self.ears.hear(&self.playing, ms(now_us), &mut self.meter) else {
+        let noticed = self.ears.hear(&self.playing, ms(now_us), &mut self.meter);
+        if self.mind.follows_the_agent()
+            && let Some((words, silent_ms)) = self.ears.so_far(ms(now_us))
+        {
+            let words = &words;
+            self.think(Sense::AgentSaying { words, silent_ms }, now_us);
+        }
+        let Some(noticed) = noticed else {
             return;
         };
         match noticed {
@@ -144,8 +157,10 @@ impl Handset {
         match self.mind.sense(ms(now_us), sense) {
             None => {}
             Some(Act::HangUp) => self.hang_up = true,
-            Some(Act::Say(text)) => self.mouth.say(text, self.ears.agent_talks()),
-            Some(Act::Beep) => self.mouth.beep(),
+            Some(Act::Drop) => self.drop = true,
+            Some(Act::Say(text)) => self.mouth.say(text.into(), self.ears.agent_talks()),
+            Some(Act::Speak(words)) => self.mouth.say(words, self.ears.agent_talks()),
+            Some(Act::Sound(sound)) => self.mouth.sound(sound, self.ears.agent_talks()),
         }
     }
 

@@ -20,7 +20,7 @@ use super::{
     Switch,
     call::{self, Entry, Order},
     log::LogEvent,
-    persona::Persona,
+    persona::{Callee, Persona},
 };
 
 /// Largest dial request.
@@ -86,7 +86,7 @@ fn is_address(text: &str, scheme: &str) -> bool {
 
 impl DialBody {
     /// What a carrier checks before it takes a call.
-    fn order(self, switch: &Switch) -> Result<(Order, Option<String>, Option<String>), Refusal> {
+    fn order(self, switch: &Switch) -> Result<(Order, LogEvent), Refusal> {
         let invalid = |message: String| Err(Refusal::Invalid(message));
         let to = match PhoneNumber::parse(&self.to) {
             Ok(number) if number.as_str() == self.to => self.to,
@@ -105,10 +105,19 @@ impl DialBody {
         if !(0.0..=LONGEST_RING_SECONDS).contains(&ring) {
             return invalid(format!("`ringTimeoutSeconds` must be 0 to {LONGEST_RING_SECONDS}"));
         }
-        let (persona, unknown) = Persona::choose(&self.hints, &to);
-        if persona == Persona::Invalid {
+        let callee = Callee::choose(&self.hints, &to, &switch.settings.scripts);
+        if callee.persona == Persona::Invalid {
             return Err(Refusal::NoNumber(to));
         }
+        let accepted = LogEvent::Accepted {
+            attempt: self.attempt.clone(),
+            to: to.clone(),
+            from: self.from,
+            persona: callee.persona.name().to_owned(),
+            unknown_persona: callee.unknown_persona,
+            script: callee.script.as_ref().map(|(name, _)| name.clone()),
+            unknown_script: callee.unknown_script,
+        };
         let order = Order {
             call_id: format!("CA{}", Uuid::new_v4().simple()),
             attempt: self.attempt,
@@ -117,9 +126,10 @@ impl DialBody {
             status_url: self.status_url,
             stream_url: self.stream_url,
             ring_timeout: Duration::from_secs_f64(ring),
-            persona,
+            persona: callee.persona,
+            script: callee.script.map(|(_, script)| script),
         };
-        Ok((order, self.from, unknown))
+        Ok((order, accepted))
     }
 }
 
@@ -130,20 +140,13 @@ async fn dial(State(switch): State<Arc<Switch>>, body: Bytes) -> Response {
         Ok(body) => body,
         Err(error) => return invalid(&format!("malformed request: {error}")),
     };
-    let (order, from, unknown_persona) = match body.order(&switch) {
+    let (order, accepted) = match body.order(&switch) {
         Ok(order) => order,
         Err(refusal) => return refusal.into_response(),
     };
     let Ok(line) = switch.lines.clone().try_acquire_owned() else {
         let busy = refusal(StatusCode::TOO_MANY_REQUESTS, "no_line", "all lines are in use");
         return ([(RETRY_AFTER, "1")], busy).into_response();
-    };
-    let accepted = LogEvent::Accepted {
-        attempt: order.attempt.clone(),
-        to: order.to.clone(),
-        from,
-        persona: order.persona.name().to_owned(),
-        unknown_persona,
     };
     let call_id = order.call_id.clone();
     // A task of its own: once the dial may be on record, a client that goes away does not undo it.

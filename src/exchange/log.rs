@@ -52,6 +52,12 @@ pub enum LogEvent {
         persona: String,
         /// The persona asked for, where there is none of this name.
         unknown_persona: Option<String>,
+        /// The script that is followed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        script: Option<String>,
+        /// The script asked for, where there is none of this name.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        unknown_script: Option<String>,
     },
     /// The phone rings.
     Ringing,
@@ -74,6 +80,20 @@ pub enum LogEvent {
         to_ms: u64,
         /// It began while the agent was talking.
         over_agent: bool,
+        /// It was not meant to make the agent stop ("mm-hm").
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        aside: bool,
+    },
+    /// The phone has made a sound that is no word.
+    Sounded {
+        /// Which: `cough`, `hum`, `music`, `noise`, `click` or `key`.
+        sound: String,
+        /// First loud frame.
+        from_ms: u64,
+        /// Last loud frame.
+        to_ms: u64,
+        /// It began while the agent was talking.
+        over_agent: bool,
     },
     /// The phone has heard something, that is: it was really played.
     Heard {
@@ -91,6 +111,8 @@ pub enum LogEvent {
         /// Its end.
         to_ms: u64,
     },
+    /// The phone's socket died, as its callee wanted; the call goes on without media.
+    Dropped,
     /// The call is over.
     Ended {
         /// How, in the words of the status callback.
@@ -272,6 +294,8 @@ mod tests {
             from: None,
             persona: "cooperative".into(),
             unknown_persona: None,
+            script: None,
+            unknown_script: None,
         }
     }
 

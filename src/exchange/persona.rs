@@ -8,12 +8,15 @@ mod interrupts;
 mod interviews;
 mod person;
 mod reply;
+mod scripted;
 mod silent;
 mod voicemail;
 
 use std::collections::BTreeMap;
 
 pub use person::Person;
+
+use super::script::Script;
 
 /// A callee's character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,15 +83,11 @@ impl Persona {
     /// The one that the hints name, else that of the number. The second value is a name nobody bears: such a callee
     /// is cooperative.
     pub fn choose(hints: &BTreeMap<String, String>, number: &str) -> (Self, Option<String>) {
-        let wanted = hints
-            .get("persona")
-            .map(|name| name.trim())
-            .filter(|name| !name.is_empty());
-        match wanted {
+        match named(hints, "persona") {
             None => (Self::of_number(number), None),
             Some(name) => match Self::named(name) {
                 Some(persona) => (persona, None),
-                None => (Self::Cooperative, Some(name.chars().take(64).collect())),
+                None => (Self::Cooperative, Some(shortened(name))),
             },
         }
     }
@@ -107,6 +106,53 @@ impl Persona {
     }
 }
 
+/// Who picks up, by the hints of a dial.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Callee {
+    /// How the number behaves until somebody answers, and afterwards where there is no script.
+    pub persona: Persona,
+    /// A persona asked for that nobody bears.
+    pub unknown_persona: Option<String>,
+    /// The script that is followed, with its name.
+    pub script: Option<(String, Script)>,
+    /// A script asked for that is not there.
+    pub unknown_script: Option<String>,
+}
+
+impl Callee {
+    /// The `script` hint comes first, then `persona`, then the number's last digit: who follows a script picks up
+    /// whatever the number, unless a persona is asked for too.
+    pub fn choose(hints: &BTreeMap<String, String>, number: &str, scripts: &BTreeMap<String, Script>) -> Self {
+        let wanted = named(hints, "script");
+        let script = wanted.and_then(|name| scripts.get_key_value(name));
+        let (persona, unknown_persona) = match (&script, named(hints, "persona")) {
+            (Some(_), None) => (Persona::Cooperative, None),
+            _ => Persona::choose(hints, number),
+        };
+        Self {
+            persona,
+            unknown_persona,
+            unknown_script: wanted.filter(|_| script.is_none()).map(shortened),
+            script: script.map(|(name, script)| (name.clone(), script.clone())),
+        }
+    }
+}
+
+/// The hint of a name, unless it is empty.
+fn named<'a>(hints: &'a BTreeMap<String, String>, hint: &str) -> Option<&'a str> {
+    let value = hints.get(hint).map(|value| value.trim());
+    value.filter(|value| !value.is_empty())
+}
+
+fn shortened(name: &str) -> String {
+    name.chars().take(64).collect()
+}
+
+/// The mind of a callee who follows a script.
+pub fn scripted(person: Person, script: &Script) -> Box<dyn Mind> {
+    Box::new(scripted::Scripted::new(person, &script.steps))
+}
+
 /// What a callee notices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sense<'a> {
@@ -114,6 +160,13 @@ pub enum Sense<'a> {
     Tick,
     /// The agent begins to talk.
     AgentStarted,
+    /// The agent talks; only for a mind that follows it.
+    AgentSaying {
+        /// Its words so far; the last one may be half a word.
+        words: &'a str,
+        /// How long it has been silent just now.
+        silent_ms: u64,
+    },
     /// The agent has fallen silent after saying this; parts may be missing.
     AgentSaid(&'a str),
     /// The callee's own words (or beep) are out.
@@ -121,20 +174,124 @@ pub enum Sense<'a> {
 }
 
 /// What a callee does.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Act {
     /// Begins to say this.
     Say(String),
-    /// Sends a mailbox's tone.
-    Beep,
+    /// Begins to say something in a particular manner.
+    Speak(Words),
+    /// Begins to make a sound.
+    Sound(Sound),
     /// Hangs up.
     HangUp,
+    /// Its telephone dies.
+    Drop,
+}
+
+/// Words and how they are said.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Words {
+    /// What is said, with the silences in it. The silence behind the last part does not count.
+    pub parts: Vec<Part>,
+    /// Whose voice it is; none is the callee's own.
+    pub voice: Option<String>,
+    /// Louder or softer than usual.
+    pub gain_db: f64,
+    /// Not meant to make the agent stop.
+    pub aside: bool,
+}
+
+/// A part of a sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// Its words.
+    pub text: String,
+    /// The silence behind it.
+    pub pause_ms: u64,
+}
+
+impl Words {
+    /// A sentence with silences in it.
+    pub fn in_parts(parts: impl IntoIterator<Item = Part>) -> Self {
+        Self {
+            parts: parts.into_iter().collect(),
+            voice: None,
+            gain_db: 0.0,
+            aside: false,
+        }
+    }
+
+    /// All of it, with a space for each silence.
+    pub fn text(&self) -> String {
+        let texts: Vec<&str> = self.parts.iter().map(|part| part.text.as_str()).collect();
+        texts.join(" ")
+    }
+}
+
+impl From<String> for Words {
+    fn from(text: String) -> Self {
+        Self::in_parts([Part { text, pause_ms: 0 }])
+    }
+}
+
+/// A sound that is no word.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Sound {
+    /// A mailbox's tone.
+    Beep,
+    /// A key of the telephone.
+    Key(char),
+    /// 250 ms.
+    Cough,
+    /// A switch.
+    Click,
+    /// 50 Hz and its harmonics.
+    Hum {
+        /// How long.
+        ms: u64,
+        /// Root mean square.
+        dbfs: f64,
+    },
+    /// Music on hold.
+    Music {
+        /// How long.
+        ms: u64,
+        /// Root mean square.
+        dbfs: f64,
+    },
+    /// Pink noise.
+    Noise {
+        /// How long.
+        ms: u64,
+        /// Root mean square.
+        dbfs: f64,
+    },
+}
+
+impl Sound {
+    /// Its name on record.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Beep => "beep",
+            Self::Key(_) => "key",
+            Self::Cough => "cough",
+            Self::Click => "click",
+            Self::Hum { .. } => "hum",
+            Self::Music { .. } => "music",
+            Self::Noise { .. } => "noise",
+        }
+    }
 }
 
 /// A callee's mind. `now_ms` counts from the answer and never goes back.
 pub trait Mind: Send {
     /// Notices something and may do something.
     fn sense(&mut self, now_ms: u64, sense: Sense<'_>) -> Option<Act>;
+
+    /// Whether it wants [`Sense::AgentSaying`] with every frame, which costs something.
+    fn follows_the_agent(&self) -> bool {
+        false
+    }
 }
 
 #[cfg(test)]

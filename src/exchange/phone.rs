@@ -76,6 +76,8 @@ pub(super) enum End {
     Exchange,
     /// The call has lasted as long as a call may.
     TooLong,
+    /// The telephone died.
+    Dropped,
     /// The caller's socket broke, or spoke no sense.
     Broken(String),
 }
@@ -133,7 +135,7 @@ impl Phone<'_> {
         let end = self.converse(&mut wire, &mut handset).await;
         let figures = handset.end();
         self.record(&mut handset);
-        if !matches!(end, End::Broken(_)) {
+        if !matches!(end, End::Broken(_) | End::Dropped) {
             let _ = timeout(CLOSE_WITHIN, goodbye(&mut wire, &end)).await;
         }
         (end, figures)
@@ -171,7 +173,12 @@ impl Phone<'_> {
 
     async fn frame(&self, wire: &mut Wire, handset: &mut Handset) -> Result<(), End> {
         let now_us = wire.now_us();
-        let Frame { voice, marks, hang_up } = handset.tick(now_us);
+        let Frame {
+            voice,
+            marks,
+            hang_up,
+            drop,
+        } = handset.tick(now_us);
         self.record(handset);
         let at_ms = wire.frames as u64 * 20;
         let media = match voice {
@@ -184,7 +191,11 @@ impl Phone<'_> {
         wire.frames += 1;
         let marks: Vec<String> = marks.iter().map(|mark| wire.writer.mark(mark)).collect();
         wire.send(marks.into_iter().chain([media])).await?;
-        if hang_up { Err(End::Callee) } else { Ok(()) }
+        match (drop, hang_up) {
+            (true, _) => Err(End::Dropped),
+            (false, true) => Err(End::Callee),
+            (false, false) => Ok(()),
+        }
     }
 }
 

@@ -27,7 +27,7 @@ pub struct DialRequest {
     pub status_token: String,
     /// Proves that a media socket belongs to this permit; goes into the stream's address.
     pub media_token: String,
-    /// The contact's fields. Real carriers ignore them; the simulated exchange reads `persona`.
+    /// The contact's fields. Real carriers ignore them; the simulated exchange reads `persona` and `script`.
     pub hints: BTreeMap<String, String>,
 }
 

@@ -18,8 +18,8 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 /// Answers are small; one that is not is not the exchange's.
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
-/// The field that chooses the callee.
-const PERSONA: &str = "persona";
+/// The fields that choose the callee.
+const HINTS: [&str; 2] = ["persona", "script"];
 
 /// A setting the carrier cannot work with.
 #[derive(Debug, thiserror::Error)]
@@ -140,11 +140,9 @@ impl SimulatedCarrier {
                 self.streams, request.media_token
             ),
             ring_timeout_seconds: request.ring_timeout.as_secs_f64(),
-            hints: request
-                .hints
-                .get(PERSONA)
-                .map(|name| (PERSONA, name.as_str()))
+            hints: HINTS
                 .into_iter()
+                .filter_map(|hint| Some((hint, request.hints.get(hint)?.as_str())))
                 .collect(),
         }
     }

@@ -70,6 +70,17 @@ impl Ears {
         self.talk.is_some()
     }
 
+    /// The words of a speech in progress as far as they are known, and how long it has been silent.
+    pub(super) fn so_far(&self, now_ms: u64) -> Option<(String, u64)> {
+        let talk = self.talk?;
+        let mut words = self.sentences.join(" ");
+        if !self.transcript.is_empty() {
+            words.push(' ');
+            words.push_str(&self.transcript.so_far());
+        }
+        Some((words.replace(MISSING, " "), now_ms.saturating_sub(talk.last_ms)))
+    }
+
     /// Hears a frame: up to 20 ms of mu-law, the rest of it silence.
     pub(super) fn hear(&mut self, played: &[u8], now_ms: u64, meter: &mut Meter) -> Option<Noticed> {
         if played.is_empty() && self.talk.is_none() {

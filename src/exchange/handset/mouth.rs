@@ -1,25 +1,54 @@
-//! A callee's voice, frame by frame, and what a line sounds like when nobody speaks. Pure.
+//! A callee's mouth, frame by frame: words in parts with silences between them, and sounds that are no words. Pure.
+
+use std::{borrow::Cow, collections::VecDeque};
 
 use media::{
     babble::{Speaker, Voice},
-    codec,
-    format::Encoding,
+    tone::generate,
 };
 
 use super::loud;
-use crate::exchange::{line::FRAME, log::LogEvent, wire};
+use crate::exchange::{
+    line::FRAME,
+    log::LogEvent,
+    persona::{Part, Sound, Words},
+    sound::{self, LOOP_DBFS},
+};
 
 /// Samples a second.
 const RATE: u32 = 8_000;
-/// A mailbox's tone.
-const BEEP_HZ: f64 = 1_000.0;
-const BEEP_FRAMES: u32 = 20;
-/// Its level, of full scale.
-const BEEP_LEVEL: f64 = 0.3;
+const SAMPLES_PER_MS: u64 = 8;
+const FRAME_MS: u64 = 20;
+const BEEP_HZ: f32 = 1_000.0;
+const BEEP_MS: u32 = 400;
+const KEY_MS: u32 = 100;
+
+/// Words on their way out.
+struct Talk {
+    text: String,
+    voice: Voice,
+    gain: f64,
+    aside: bool,
+    waiting: VecDeque<Part>,
+    speaker: Option<Box<Speaker>>,
+    /// Of the part that is being said.
+    pause_ms: u64,
+    /// What is left of the silence between two parts.
+    silent_frames: u64,
+}
+
+/// A sound on its way out; where it is longer than its samples, they are repeated.
+struct Noise {
+    sound: Sound,
+    samples: Cow<'static, [i16]>,
+    gain: f64,
+    at: usize,
+    length: usize,
+}
 
 enum Source {
-    Words { speaker: Box<Speaker>, text: String },
-    Beep { frame: u32 },
+    Words(Talk),
+    Noise(Noise),
 }
 
 struct Speaking {
@@ -31,20 +60,30 @@ struct Speaking {
 
 impl Speaking {
     fn into_log(self) -> LogEvent {
+        let (from_ms, to_ms) = (self.from_ms.unwrap_or(self.to_ms), self.to_ms);
+        let over_agent = self.over_agent;
         match self.source {
-            Source::Words { text, .. } => LogEvent::Said {
+            Source::Words(Talk { text, aside, .. }) => LogEvent::Said {
                 text,
-                from_ms: self.from_ms.unwrap_or(self.to_ms),
-                to_ms: self.to_ms,
-                over_agent: self.over_agent,
+                from_ms,
+                to_ms,
+                over_agent,
+                aside,
             },
-            Source::Beep { .. } => LogEvent::Beeped { to_ms: self.to_ms },
+            Source::Noise(Noise { sound: Sound::Beep, .. }) => LogEvent::Beeped { to_ms },
+            Source::Noise(Noise { sound, .. }) => LogEvent::Sounded {
+                sound: sound.name().to_owned(),
+                from_ms,
+                to_ms,
+                over_agent,
+            },
         }
     }
 }
 
 /// What comes out in a frame.
 pub(super) enum Output {
+    /// Nothing, or a silence in mid-sentence.
     Silence,
     Sound(Vec<i16>),
     /// The last sound was in the frame before.
@@ -53,24 +92,60 @@ pub(super) enum Output {
 
 pub(super) struct Mouth {
     voice: Voice,
+    /// Makes one cough differ from the next.
+    coughs: u64,
     speaking: Option<Speaking>,
 }
 
 impl Mouth {
     pub(super) fn new(voice: Voice) -> Self {
-        Self { voice, speaking: None }
-    }
-
-    pub(super) fn say(&mut self, text: String, over_agent: bool) {
-        // Never refused: the speaker knows this rate.
-        if let Ok(speaker) = Speaker::new(&text, self.voice, RATE) {
-            let speaker = Box::new(speaker);
-            self.begin(Source::Words { speaker, text }, over_agent);
+        Self {
+            voice,
+            coughs: 0,
+            speaking: None,
         }
     }
 
-    pub(super) fn beep(&mut self) {
-        self.begin(Source::Beep { frame: 0 }, false);
+    pub(super) fn say(&mut self, words: Words, over_agent: bool) {
+        let text = words.text();
+        let talk = Talk {
+            text,
+            voice: words.voice.as_deref().map_or(self.voice, Voice::named),
+            gain: sound::gain(words.gain_db),
+            aside: words.aside,
+            waiting: words.parts.into(),
+            speaker: None,
+            pause_ms: 0,
+            silent_frames: 0,
+        };
+        self.begin(Source::Words(talk), over_agent);
+    }
+
+    pub(super) fn sound(&mut self, sound: Sound, over_agent: bool) {
+        let (samples, dbfs): (Cow<'static, [i16]>, f64) = match sound {
+            Sound::Beep => (generate::beep(BEEP_HZ, BEEP_MS).into(), LOOP_DBFS),
+            Sound::Key(key) => (generate::dtmf(key, KEY_MS).into(), LOOP_DBFS),
+            Sound::Click => (sound::click().into(), LOOP_DBFS),
+            Sound::Cough => {
+                self.coughs += 1;
+                (sound::cough(self.coughs).into(), LOOP_DBFS)
+            }
+            Sound::Hum { dbfs, .. } => (sound::HUM.as_slice().into(), dbfs),
+            Sound::Music { dbfs, .. } => (sound::MUSIC.as_slice().into(), dbfs),
+            Sound::Noise { dbfs, .. } => (sound::PINK.as_slice().into(), dbfs),
+        };
+        let length = match sound {
+            Sound::Hum { ms, .. } | Sound::Music { ms, .. } | Sound::Noise { ms, .. } => ms * SAMPLES_PER_MS,
+            Sound::Beep | Sound::Key(_) | Sound::Click | Sound::Cough => samples.len() as u64,
+        };
+        let noise = Noise {
+            sound,
+            samples,
+            gain: sound::gain(dbfs - LOOP_DBFS),
+            at: 0,
+            length: usize::try_from(length).unwrap_or(usize::MAX),
+        };
+        self.begin(Source::Noise(noise), over_agent);
     }
 
     fn begin(&mut self, source: Source, over_agent: bool) {
@@ -87,6 +162,15 @@ impl Mouth {
         self.speaking.is_some()
     }
 
+    /// Whether what comes out is meant to be heard as a turn.
+    pub(super) fn is_meant(&self) -> bool {
+        let meant = |speaking: &Speaking| match &speaking.source {
+            Source::Words(talk) => !talk.aside,
+            Source::Noise(_) => false,
+        };
+        self.speaking.as_ref().is_some_and(meant)
+    }
+
     /// What was being said when the line went dead.
     pub(super) fn cut_off(&mut self) -> Option<LogEvent> {
         self.speaking.take().map(Speaking::into_log)
@@ -98,95 +182,73 @@ impl Mouth {
             return Output::Silence;
         };
         let samples = match &mut speaking.source {
-            Source::Words { speaker, .. } => speaker.next_chunk(FRAME),
-            Source::Beep { frame } => beep(frame),
+            Source::Words(talk) => talk.next(),
+            Source::Noise(noise) => noise.next(),
         };
         match samples {
-            Some(mut samples) => {
+            Next::Sound(mut samples) => {
                 samples.resize(FRAME, 0);
                 if loud(&samples) {
                     speaking.from_ms.get_or_insert(now_ms);
-                    speaking.to_ms = now_ms + 20;
+                    speaking.to_ms = now_ms + FRAME_MS;
                 }
                 Output::Sound(samples)
             }
-            None => self.cut_off().map_or(Output::Silence, Output::Finished),
+            Next::Silence => Output::Silence,
+            Next::Nothing => self.cut_off().map_or(Output::Silence, Output::Finished),
         }
     }
 }
 
-fn beep(frame: &mut u32) -> Option<Vec<i16>> {
-    if *frame == BEEP_FRAMES {
-        return None;
-    }
-    let first = *frame * FRAME as u32;
-    *frame += 1;
-    let wave = |n: u32| (std::f64::consts::TAU * BEEP_HZ * f64::from(first + n) / f64::from(RATE)).sin();
-    Some(
-        (0..FRAME as u32)
-            .map(|n| (wave(n) * BEEP_LEVEL * 32_767.0) as i16)
-            .collect(),
-    )
+/// What a source has next.
+enum Next {
+    Sound(Vec<i16>),
+    Silence,
+    Nothing,
 }
 
-/// The sound of a line on which nobody speaks, made once and shared by all phones: silence, or a second of noise.
-pub(in crate::exchange) struct Background {
-    payloads: Vec<String>,
-    noise: Vec<i16>,
-}
-
-impl Background {
-    /// Silence, or white noise of this level (root mean square, relative to full scale).
-    pub(in crate::exchange) fn new(noise_dbfs: Option<f64>) -> Self {
-        let noise = noise_dbfs.map(white_noise).unwrap_or_default();
-        let encoded = |samples: &[i16]| {
-            let mut bytes = Vec::with_capacity(samples.len());
-            codec::encode(Encoding::MuLaw, samples, &mut bytes);
-            wire::payload(&bytes)
-        };
-        let payloads = if noise.is_empty() {
-            vec![encoded(&[0; FRAME])]
-        } else {
-            noise.chunks(FRAME).map(encoded).collect()
-        };
-        Self { payloads, noise }
-    }
-
-    /// The payload of a frame without a voice.
-    pub(in crate::exchange) fn payload(&self, frame: usize) -> &str {
-        &self.payloads[frame % self.payloads.len()]
-    }
-
-    /// The payload of a frame with a voice (mu-law).
-    pub(in crate::exchange) fn beneath(&self, voice: &[u8], frame: usize) -> String {
-        if self.noise.is_empty() {
-            return wire::payload(voice);
+impl Talk {
+    fn next(&mut self) -> Next {
+        loop {
+            if let Some(samples) = self.speaker.as_mut().and_then(|speaker| speaker.next_chunk(FRAME)) {
+                return Next::Sound(self.amplified(samples));
+            }
+            if self.speaker.take().is_some() && !self.waiting.is_empty() {
+                self.silent_frames = self.pause_ms / FRAME_MS;
+            }
+            if self.silent_frames > 0 {
+                self.silent_frames -= 1;
+                return Next::Silence;
+            }
+            let Some(part) = self.waiting.pop_front() else {
+                return Next::Nothing;
+            };
+            self.pause_ms = part.pause_ms;
+            // Never refused: the speaker knows this rate.
+            self.speaker = Speaker::new(&part.text, self.voice, RATE).ok().map(Box::new);
         }
-        let mut samples = Vec::with_capacity(voice.len());
-        codec::decode(Encoding::MuLaw, voice, &mut samples);
-        let noise = self.noise.iter().cycle().skip(frame * FRAME % self.noise.len());
-        for (sample, noise) in samples.iter_mut().zip(noise) {
-            *sample = sample.saturating_add(*noise);
+    }
+
+    fn amplified(&self, mut samples: Vec<i16>) -> Vec<i16> {
+        #[expect(clippy::float_cmp, reason = "0 dB is exactly 1")]
+        if self.gain != 1.0 {
+            for sample in &mut samples {
+                *sample = (f64::from(*sample) * self.gain) as i16;
+            }
         }
-        let mut mixed = Vec::with_capacity(samples.len());
-        codec::encode(Encoding::MuLaw, &samples, &mut mixed);
-        wire::payload(&mixed)
+        samples
     }
 }
 
-/// A second of it, always the same.
-fn white_noise(dbfs: f64) -> Vec<i16> {
-    // Uniform noise between -a and a has the root mean square a / sqrt(3).
-    let amplitude = 32_767.0 * 10_f64.powf(dbfs.min(0.0) / 20.0) * 3_f64.sqrt();
-    let mut state = 0x2545_f491_4f6c_dd1d_u64;
-    (0..RATE)
-        .map(|_| {
-            // xorshift64
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            let share = (state >> 11) as f64 / (1_u64 << 53) as f64;
-            ((share * 2.0 - 1.0) * amplitude) as i16
-        })
-        .collect()
+impl Noise {
+    fn next(&mut self) -> Next {
+        let length = FRAME.min(self.length - self.at);
+        if length == 0 || self.samples.is_empty() {
+            return Next::Nothing;
+        }
+        let first = self.at % self.samples.len();
+        self.at += length;
+        let looped = self.samples.iter().cycle().skip(first).take(length);
+        Next::Sound(looped.map(|sample| (f64::from(*sample) * self.gain) as i16).collect())
+    }
 }

@@ -61,6 +61,19 @@ impl Cooperative {
         }
     }
 
+    /// Joins a call in which the agent has said `heard` since the callee's last words.
+    pub(super) fn joining(person: Person, now_ms: u64, heard: &str, agent_talks: bool) -> Self {
+        let mut joined = Self::new(person);
+        joined.state = State::Listening { since_ms: now_ms };
+        if !heard.is_empty() {
+            joined.agent_said(now_ms, heard);
+        }
+        if agent_talks {
+            joined.state = State::Hearing;
+        }
+        joined
+    }
+
     /// Whether it is talking.
     pub(super) fn is_speaking(&self) -> bool {
         matches!(self.state, State::Speaking { .. })
@@ -171,7 +184,7 @@ impl Mind for Cooperative {
                     at_ms: now_ms + WAITS_FOR_MORE_MS,
                 };
             }
-            (Sense::AgentStarted | Sense::Spoken, _) => {}
+            (Sense::AgentStarted | Sense::AgentSaying { .. } | Sense::Spoken, _) => {}
         }
         None
     }

@@ -92,7 +92,7 @@ fn converse(interview: &mut Interview, number: &str) -> Vec<String> {
                 lines.push(format!("User: {text}"));
             }
             Some(Act::HangUp) => break,
-            Some(Act::Beep) | None => continue,
+            _ => continue,
         }
         let words = interview.reply();
         lines.push(format!("Agent: {words}"));

@@ -1,6 +1,6 @@
 //! A mailbox: a greeting of about six seconds, a beep, a recording of at most thirty seconds.
 
-use super::{Act, Mind, Person, Sense};
+use super::{Act, Mind, Person, Sense, Sound};
 
 /// From the answer to the greeting.
 const GREETS_AFTER_MS: u64 = 400;
@@ -38,7 +38,7 @@ impl Mind for Voicemail {
                     format!("You have reached the voicemail of {name}. Please leave a message after the tone.");
                 (State::Greeting, Some(Act::Say(greeting)))
             }
-            (State::Greeting, Sense::Spoken) => (State::Beeping, Some(Act::Beep)),
+            (State::Greeting, Sense::Spoken) => (State::Beeping, Some(Act::Sound(Sound::Beep))),
             (State::Beeping, Sense::Spoken) => {
                 let until_ms = now_ms + RECORDS_MS;
                 (State::Recording { until_ms }, None)
@@ -66,7 +66,7 @@ mod tests {
             (72..=92).contains(&greeting.len()),
             "about 6 s at 13 characters a second: {greeting}"
         );
-        assert_eq!(mind.sense(6_400, Sense::Spoken), Some(Act::Beep));
+        assert_eq!(mind.sense(6_400, Sense::Spoken), Some(Act::Sound(Sound::Beep)));
         assert_eq!(mind.sense(6_800, Sense::Spoken), None);
         assert_eq!(mind.sense(20_000, Sense::AgentSaid("Please call back.")), None);
         assert_eq!(mind.sense(36_799, Sense::Tick), None);
