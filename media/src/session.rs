@@ -42,8 +42,10 @@ pub struct AudioSession {
     /// Since when speech of the user interrupts, in the stream's time; none while it does not.
     barge_in_from_ms: Option<u64>,
     speaking: Speaking,
+    /// A pause of this turn was reported.
+    pause_told: bool,
     /// A backchannel said during playout, which may yet turn out an answer.
-    held: Option<Utterance>,
+    backchannel: Option<Utterance>,
     events: VecDeque<SessionEvent>,
     outputs: VecDeque<LineOutput>,
     mixer: Option<StereoMixer>,
@@ -66,7 +68,8 @@ impl AudioSession {
             barge_in: BargeIn::new(0),
             barge_in_from_ms: None,
             speaking: Speaking::new(config),
-            held: None,
+            pause_told: false,
+            backchannel: None,
             events: VecDeque::new(),
             outputs: VecDeque::new(),
             mixer: config
@@ -112,20 +115,33 @@ impl AudioSession {
         self.words_changed(began);
     }
 
-    /// Queues text of a speech. A new speech drops an unfinished one; text of an earlier speech is ignored.
+    /// Queues text of a speech. A new speech drops an unfinished one, unless it is held: then it only takes the place
+    /// of another that is held. Text of an earlier speech is ignored.
     pub fn say(&mut self, say: &Say<'_>, now_ms: u64) {
         let now_ms = self.advance(now_ms);
-        if self.speaking.is_new(say.speech) {
+        if self.speaking.is_new(say.speech) && !say.held {
             self.drop_speech(Drop::Ended, now_ms);
-            self.held = None;
+            self.backchannel = None;
         }
         self.speaking.say(say);
         self.settle();
     }
 
-    /// Drops everything not yet played.
+    /// Lets a held speech play, in the place of an unfinished one. Any other number is ignored.
+    pub fn release(&mut self, speech: u64, now_ms: u64) {
+        let now_ms = self.advance(now_ms);
+        if self.speaking.is_held(speech) {
+            self.drop_speech(Drop::Ended, now_ms);
+            self.backchannel = None;
+            self.speaking.release();
+        }
+        self.settle();
+    }
+
+    /// Drops everything not yet played, and what is held; that is not reported, since nobody heard of it.
     pub fn stop_speaking(&mut self, now_ms: u64) {
         let now_ms = self.advance(now_ms);
+        self.speaking.drop_held();
         self.drop_speech(Drop::Ended, now_ms);
         self.settle();
     }
@@ -170,11 +186,11 @@ impl AudioSession {
     /// A synthesis failed: nothing more of its speech plays. The speech, unless the synthesis was stale.
     pub fn synthesis_failed(&mut self, generation: u64, now_ms: u64) -> Option<u64> {
         let now_ms = self.advance(now_ms);
-        if self.speaking.job() != Some(generation) {
-            return None;
+        let (speech, held) = self.speaking.speech_of(generation)?;
+        match held {
+            true => self.speaking.drop_held(),
+            false => self.drop_speech(Drop::Failed, now_ms),
         }
-        let speech = self.speaking.speech()?;
-        self.drop_speech(Drop::Failed, now_ms);
         self.settle();
         Some(speech)
     }
@@ -188,6 +204,7 @@ impl AudioSession {
     /// The line is gone: ends the user's turn with the words so far, and the agent's speech.
     pub fn close(&mut self, now_ms: u64) {
         let now_ms = self.advance(now_ms);
+        self.speaking.drop_held();
         self.drop_speech(Drop::Ended, now_ms);
         self.outputs.clear();
         if let Some(utterance) = self.endpointing.flush() {
@@ -241,7 +258,7 @@ impl AudioSession {
         }
     }
 
-    /// Whether nothing is being said or waits to be said.
+    /// Whether nothing is being said or waits to be said. A held speech does not count.
     pub fn is_quiet(&self) -> bool {
         self.speaking.speech().is_none()
     }
@@ -299,7 +316,7 @@ impl AudioSession {
 
     fn began(&mut self, began: Option<u64>) {
         if let Some(at_ms) = began {
-            self.held = None;
+            self.backchannel = None;
             self.events.push_back(SessionEvent::SpeechStarted { at_ms });
         }
     }
@@ -324,31 +341,63 @@ impl AudioSession {
                 words: &self.words,
             };
             match self.barge_in.observe(&seen) {
-                Some(barge_in::Verdict::Pause) => {
-                    self.speaking.pause(self.now_ms, &mut self.outputs);
-                    self.truncate_recording();
-                }
-                Some(barge_in::Verdict::Resume) => self.speaking.resume(),
+                Some(barge_in::Verdict::Pause) => self.pause_playout(),
+                Some(barge_in::Verdict::Resume) => self.resume_playout(),
                 Some(barge_in::Verdict::BargeIn) => self.drop_speech(Drop::BargedIn, self.now_ms),
                 None => {}
             }
         } else if self.speaking.is_paused() {
-            self.speaking.resume();
+            self.resume_playout();
             self.barge_in = BargeIn::new(at_ms);
         }
-        match self.endpointing.tick(at_ms) {
-            Some(endpointing::Verdict::Finalize) => self.events.push_back(SessionEvent::FinalWanted),
-            Some(endpointing::Verdict::Ended(utterance)) => self.turn_over(utterance),
-            None => {}
+        while let Some(verdict) = self.endpointing.tick(at_ms) {
+            match verdict {
+                endpointing::Verdict::Finalize => self.events.push_back(SessionEvent::FinalWanted),
+                endpointing::Verdict::Paused(text) => self.turn_paused(text),
+                endpointing::Verdict::Resumed if std::mem::take(&mut self.pause_told) => {
+                    let at_ms = self.now_ms;
+                    self.events.push_back(SessionEvent::TurnResumed { at_ms });
+                }
+                endpointing::Verdict::Resumed => {}
+                endpointing::Verdict::Ended(utterance) => self.turn_over(utterance),
+            }
         }
+    }
+
+    fn pause_playout(&mut self) {
+        self.speaking.pause(self.now_ms, &mut self.outputs);
+        self.truncate_recording();
+        let at_ms = self.now_ms;
+        let speech = self.speaking.speech();
+        self.events
+            .extend(speech.map(|speech| SessionEvent::PlayoutPaused { speech, at_ms }));
+    }
+
+    fn resume_playout(&mut self) {
+        self.speaking.resume();
+        let at_ms = self.now_ms;
+        let speech = self.speaking.speech();
+        self.events
+            .extend(speech.map(|speech| SessionEvent::PlayoutResumed { speech, at_ms }));
+    }
+
+    /// A sound of attention while the agent speaks is no turn that might be over.
+    fn turn_paused(&mut self, text: String) {
+        if self.speaking.is_audible() && words::is_backchannel(&text) {
+            return;
+        }
+        self.pause_told = true;
+        let at_ms = self.now_ms;
+        self.events.push_back(SessionEvent::TurnPaused { text, at_ms });
     }
 
     /// A turn during playout that told nothing is not reported; one that told something interrupts.
     fn turn_over(&mut self, utterance: Utterance) {
         self.words.clear();
+        self.pause_told = false;
         if self.speaking.is_audible() {
             if words::is_backchannel(&utterance.text) {
-                self.held = Some(utterance);
+                self.backchannel = Some(utterance);
                 return;
             }
             if utterance.text.is_empty() {
@@ -384,9 +433,9 @@ impl AudioSession {
             self.drop_speech(Drop::Ended, self.now_ms);
             let now_ms = self.hearing.now(self.now_ms);
             let answer = self
-                .held
+                .backchannel
                 .take()
-                .filter(|held| held.ended_ms + ANSWER_SLACK_MS >= now_ms);
+                .filter(|said| said.ended_ms + ANSWER_SLACK_MS >= now_ms);
             self.events.extend(answer.map(SessionEvent::UtteranceEnded));
         }
     }
@@ -418,6 +467,8 @@ pub struct Say<'a> {
     pub last: bool,
     /// Barge-in does not stop it.
     pub protected: bool,
+    /// Of the first text of a speech: make its audio ready, and send it after [`AudioSession::release`] only.
+    pub held: bool,
 }
 
 #[cfg(test)]

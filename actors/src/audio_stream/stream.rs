@@ -154,6 +154,7 @@ impl Stream {
                     text,
                     last,
                     protected,
+                    held: false,
                 };
                 self.session.say(&say, now_ms);
             }

@@ -89,7 +89,12 @@ pub(super) fn transcribe(
 /// A fact of the session as the call is told it; none of those the stream sees to itself.
 pub(super) fn reported(event: SessionEvent) -> Option<StreamEvent> {
     Some(match event {
-        SessionEvent::FinalWanted => return None,
+        SessionEvent::FinalWanted
+        | SessionEvent::TurnPaused { .. }
+        | SessionEvent::TurnResumed { .. }
+        | SessionEvent::PlayoutPaused { .. }
+        | SessionEvent::PlayoutResumed { .. }
+        | SessionEvent::EchoIgnored { .. } => return None,
         SessionEvent::SpeechStarted { at_ms } => StreamEvent::SpeechStarted { at_ms },
         SessionEvent::Interim { text } => StreamEvent::Interim { text },
         SessionEvent::UtteranceEnded(Utterance {

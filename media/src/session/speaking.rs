@@ -83,6 +83,21 @@ struct Current {
 }
 
 impl Current {
+    fn new(say: &Say<'_>, format: LineFormat) -> Self {
+        Self {
+            id: say.speech,
+            protected: say.protected,
+            speech: Speech::new(format),
+            queue: VecDeque::new(),
+            last: false,
+            audible: false,
+            paused: false,
+            sent_base: 0,
+            speech_base: 0,
+            heard: 0,
+        }
+    }
+
     fn position(&self, head: u64) -> u64 {
         if self.paused {
             return self.heard;
@@ -108,8 +123,10 @@ pub(super) struct Speaking {
     ledger: Ledger,
     can_clear: bool,
     current: Option<Current>,
-    /// The newest speech that has ended.
-    ended: Option<u64>,
+    /// The next speech, made ready beside the present one and not sent before it is released.
+    held: Option<Current>,
+    /// The newest speech there was.
+    newest: Option<u64>,
     generation: u64,
     encoded: Vec<u8>,
 }
@@ -123,7 +140,8 @@ impl Speaking {
             ledger: Ledger::new(config.abilities, config.format.sample_rate),
             can_clear: config.abilities.clear,
             current: None,
-            ended: None,
+            held: None,
+            newest: None,
             generation: 0,
             encoded: Vec::new(),
         }
@@ -152,43 +170,56 @@ impl Speaking {
 
     /// Whether text of this speech would begin a new one.
     pub(super) fn is_new(&self, speech: u64) -> bool {
-        let newest = self.speech().or(self.ended);
-        newest.is_none_or(|newest| speech > newest)
+        self.newest.is_none_or(|newest| speech > newest)
     }
 
     pub(super) fn say(&mut self, say: &Say<'_>) {
         if self.is_new(say.speech) {
-            self.current = Some(Current {
-                id: say.speech,
-                protected: say.protected,
-                speech: Speech::new(self.format),
-                queue: VecDeque::new(),
-                last: false,
-                audible: false,
-                paused: false,
-                sent_base: 0,
-                speech_base: 0,
-                heard: 0,
-            });
+            self.newest = Some(say.speech);
+            let begun = Some(Current::new(say, self.format));
+            self.held = None;
+            match say.held {
+                true => self.held = begun,
+                false => self.current = begun,
+            }
         }
-        let Some(current) = self.current.as_mut().filter(|current| current.id == say.speech) else {
+        let mut speeches = self.current.iter_mut().chain(self.held.iter_mut());
+        let Some(speech) = speeches.find(|speech| speech.id == say.speech) else {
             return;
         };
         if !say.text.trim().is_empty() {
-            current.queue.push_back(say.text.to_owned());
+            speech.queue.push_back(say.text.to_owned());
         }
-        current.protected = say.protected;
-        current.last |= say.last;
+        speech.protected = say.protected;
+        speech.last |= say.last;
+    }
+
+    /// Whether this speech waits to be released.
+    pub(super) fn is_held(&self, speech: u64) -> bool {
+        self.held.as_ref().is_some_and(|held| held.id == speech)
+    }
+
+    /// The held speech takes its turn; the present one must have been dropped.
+    pub(super) fn release(&mut self) {
+        if let Some(held) = self.held.take() {
+            self.current = Some(held);
+        }
+    }
+
+    /// The held speech is not wanted.
+    pub(super) fn drop_held(&mut self) {
+        self.held = None;
     }
 
     pub(super) fn next_text(&mut self) -> Option<SynthesisJob> {
-        let lookahead = LOOKAHEAD_MS * self.samples_per_ms;
-        let current = self.current.as_mut()?;
-        if current.speech.expects_audio() || current.speech.unsent() > lookahead {
+        if self.job().is_some() {
             return None;
         }
-        let text = current.queue.pop_front()?;
-        current.speech.begin_text(&text);
+        let lookahead = LOOKAHEAD_MS * self.samples_per_ms;
+        let mut speeches = self.current.iter_mut().chain(self.held.iter_mut());
+        let speech = speeches.find(|speech| !speech.queue.is_empty() && speech.speech.unsent() <= lookahead)?;
+        let text = speech.queue.pop_front()?;
+        speech.speech.begin_text(&text);
         self.generation += 1;
         Some(SynthesisJob {
             generation: self.generation,
@@ -198,33 +229,45 @@ impl Speaking {
 
     /// The synthesis whose audio is still wanted.
     pub(super) fn job(&self) -> Option<u64> {
-        let current = self.current.as_ref()?;
-        current.speech.expects_audio().then_some(self.generation)
+        let mut speeches = self.current.iter().chain(&self.held);
+        speeches
+            .any(|speech| speech.speech.expects_audio())
+            .then_some(self.generation)
+    }
+
+    /// The speech that is being synthesised.
+    fn in_work(&mut self, generation: u64) -> Option<&mut Current> {
+        let wanted = generation == self.generation;
+        let mut speeches = self.current.iter_mut().chain(self.held.iter_mut());
+        speeches.find(|speech| wanted && speech.speech.expects_audio())
+    }
+
+    /// The speech of a synthesis whose audio is still wanted, and whether it is held.
+    pub(super) fn speech_of(&mut self, generation: u64) -> Option<(u64, bool)> {
+        let id = self.in_work(generation)?.id;
+        Some((id, self.is_held(id)))
     }
 
     pub(super) fn is_well_ahead(&self) -> bool {
         let enough = WELL_AHEAD_MS * self.samples_per_ms;
-        self.current
-            .as_ref()
-            .is_some_and(|current| current.speech.unsent() > enough)
+        let mut speeches = self.current.iter().chain(&self.held);
+        speeches.any(|speech| speech.speech.expects_audio() && speech.speech.unsent() > enough)
     }
 
     pub(super) fn synthesized(&mut self, generation: u64, samples: &[i16], words: &[WordEnd]) {
-        if self.job() != Some(generation) {
-            return;
+        let mut encoded = std::mem::take(&mut self.encoded);
+        let format = self.format;
+        if let Some(speech) = self.in_work(generation) {
+            encoded.clear();
+            codec::encode(format.encoding, samples, &mut encoded);
+            speech.speech.push(&encoded, words);
         }
-        self.encoded.clear();
-        codec::encode(self.format.encoding, samples, &mut self.encoded);
-        if let Some(current) = &mut self.current {
-            current.speech.push(&self.encoded, words);
-        }
+        self.encoded = encoded;
     }
 
     pub(super) fn synthesis_ended(&mut self, generation: u64) {
-        if self.job() == Some(generation)
-            && let Some(current) = &mut self.current
-        {
-            current.speech.end_text();
+        if let Some(speech) = self.in_work(generation) {
+            speech.speech.end_text();
         }
     }
 
@@ -321,7 +364,6 @@ impl Speaking {
             self.cut(at_ms, outputs);
         }
         let current = self.current.take()?;
-        self.ended = Some(current.id);
         // Texts without any audio count as said only if the speech came to its end.
         let heard = match finished {
             true => current.speech.text().trim_end(),

@@ -1,6 +1,7 @@
 //! Tests of the session against a scripted carrier that plays what it is sent and returns marks in time.
 
 mod carrier;
+mod held;
 mod properties;
 
 use carrier::{Bench, CARRIER, MARKLESS, PACED, config};
@@ -207,6 +208,7 @@ fn a_protected_speech_plays_on_and_the_user_is_heard() {
                 text,
                 last: true,
                 protected,
+                held: false,
             },
             0,
         );
@@ -245,6 +247,7 @@ fn an_empty_speech_ends_at_once_and_a_failed_one_is_dropped() {
             text: "hello",
             last: true,
             protected: false,
+            held: false,
         },
         0,
     );

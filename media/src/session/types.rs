@@ -49,12 +49,43 @@ pub enum SessionEvent {
     },
     /// The recogniser is to give its final words now.
     FinalWanted,
+    /// The voice has stopped, and these words may be the whole turn. Comes again when the words change.
+    TurnPaused {
+        /// The words so far; never empty.
+        text: String,
+        /// When.
+        at_ms: u64,
+    },
+    /// There is voice again before the turn was over: it goes on.
+    TurnResumed {
+        /// When.
+        at_ms: u64,
+    },
     /// The user's turn is over.
     UtteranceEnded(Utterance),
     /// Audio of a speech began to play.
     SpeakingStarted {
         /// Which.
         speech: u64,
+        /// When.
+        at_ms: u64,
+    },
+    /// Somebody may be interrupting a speech: playout has stopped, and its rest is kept.
+    PlayoutPaused {
+        /// Which.
+        speech: u64,
+        /// When.
+        at_ms: u64,
+    },
+    /// It was no interruption: the speech goes on from the start of the word where it was cut.
+    PlayoutResumed {
+        /// Which.
+        speech: u64,
+        /// When.
+        at_ms: u64,
+    },
+    /// Voice on the line was the agent's own, come back: it is no speech of the user.
+    EchoIgnored {
         /// When.
         at_ms: u64,
     },

@@ -1,5 +1,5 @@
-//! When the user's turn is over: a pause counted from the last voiced block, its length by the words so far, and a
-//! bounded wait for the recogniser's last word.
+//! When the user's turn is over: a pause counted from the last voiced block, its length by the words so far. The
+//! recogniser is asked for its last words early in the pause, which hides how long they take.
 
 use super::words::{self, Ending};
 
@@ -9,14 +9,19 @@ const MAX_PAUSE_MS: u64 = 3_000;
 /// The least pause while something is being spelled.
 const SPELLING_PAUSE_MS: u64 = 1_500;
 
-/// How long the recogniser may take for its final words after it was asked.
-pub const FINAL_WAIT_MS: u64 = 300;
+/// Without voice for so long the recogniser is asked for its final words, and the turn may be over. Longer than the
+/// gaps between words; the detector needs 64 to 96 ms to tell that voice has stopped.
+pub const ASK_MS: u64 = 100;
+
+/// How long the recogniser may take for its final words after it was asked. One measured took 298 ms in the slowest
+/// twentieth of cases, counted from the end of the voice.
+pub const FINAL_WAIT_MS: u64 = 400;
 
 /// Voice without a word for so long (hold music, hum) does not hold the turn.
 pub const WORDLESS_MS: u64 = 1_500;
 
-/// A final that came so shortly before the last voiced block covers it.
-const SETTLED_SLACK_MS: u64 = 200;
+/// A final that came so shortly before the last voiced block covers it: in noise the detector closes late.
+const SETTLED_SLACK_MS: u64 = 120;
 
 /// Voice shorter than this, and without a word, is noise: a cough, a click.
 pub const NOISE_MS: u64 = 300;
@@ -69,6 +74,10 @@ pub struct Utterance {
 pub enum Verdict {
     /// Ask the recogniser for its final words.
     Finalize,
+    /// The voice has stopped; these words, never none, may be the whole turn.
+    Paused(String),
+    /// After [`Verdict::Paused`] there is voice again.
+    Resumed,
     /// The turn is over.
     Ended(Utterance),
 }
@@ -80,13 +89,29 @@ struct Turn {
     voiced_ms: u64,
     last_word_ms: Option<u64>,
     settled: String,
+    /// When the last final came that may cover all of the voice so far.
     settled_ms: Option<u64>,
     interim: String,
     damaged: bool,
     wordless: bool,
     /// The pause its words ask for; kept, since it is needed at every frame and changes with words only.
     pause_ms: u64,
+    /// When the recogniser was asked; none since there was voice again.
     asked_ms: Option<u64>,
+    /// It was asked then, and there was voice before it answered: its next final does not cover that voice.
+    overtaken_ms: Option<u64>,
+    telling: Telling,
+}
+
+/// What was told of a pause within the turn.
+#[derive(Debug, PartialEq, Eq)]
+enum Telling {
+    /// Nothing that still holds.
+    Nothing,
+    /// These words may be the whole turn.
+    Paused(String),
+    /// The voice goes on, which is yet to be told.
+    Resumed,
 }
 
 impl Turn {
@@ -103,6 +128,8 @@ impl Turn {
             wordless: false,
             pause_ms: policy.pause_ms(""),
             asked_ms: None,
+            overtaken_ms: None,
+            telling: Telling::Nothing,
         }
     }
 
@@ -119,10 +146,69 @@ impl Turn {
         self.interim.is_empty() && self.settled_ms.is_some_and(|at| at >= since)
     }
 
+    /// There is voice up to `at_ms`, of which `voiced_ms` are new.
+    fn voice(&mut self, at_ms: u64, voiced_ms: u64) {
+        self.last_voiced_ms = self.last_voiced_ms.max(at_ms);
+        self.voiced_ms += voiced_ms;
+        if let Some(asked) = self.asked_ms.take()
+            && self.settled_ms.is_none_or(|settled| settled < asked)
+        {
+            self.overtaken_ms = Some(asked);
+        }
+        if matches!(self.telling, Telling::Paused(_)) {
+            self.telling = Telling::Resumed;
+        }
+    }
+
+    /// A final came. One that answers what was asked before there was voice again is stale: it covers only the part
+    /// before.
+    fn settle(&mut self, text: &str, at_ms: u64) {
+        append(&mut self.settled, text);
+        self.interim.clear();
+        let answered = self.overtaken_ms.take();
+        if answered.is_none_or(|asked| at_ms > asked + FINAL_WAIT_MS) {
+            self.settled_ms = Some(at_ms);
+        }
+    }
+
+    /// When the recogniser is to be asked, if it is.
+    fn ask_at_ms(&self) -> Option<u64> {
+        let due = self.last_voiced_ms + ASK_MS.min(self.pause_ms);
+        (self.asked_ms.is_none() && !self.is_settled()).then_some(due)
+    }
+
+    /// When a pause is to be told, if it is.
+    fn tell_at_ms(&self) -> Option<u64> {
+        let wordless = self.settled.is_empty() && self.interim.is_empty();
+        let due = self.last_voiced_ms + ASK_MS.min(self.pause_ms);
+        (self.telling == Telling::Nothing && !wordless).then_some(due)
+    }
+
+    /// When its pause is over and the recogniser has had its time.
+    fn over_at_ms(&self) -> u64 {
+        let pause_ms = if self.wordless { 0 } else { self.pause_ms };
+        let over = self.last_voiced_ms + pause_ms;
+        match self.asked_ms {
+            Some(asked) if !self.is_settled() => over.max(asked + FINAL_WAIT_MS),
+            _ => over,
+        }
+    }
+
+    /// The words changed.
+    fn rethink(&mut self, policy: PausePolicy) {
+        let words = self.words();
+        self.pause_ms = policy.pause_ms(&words);
+        if matches!(&self.telling, Telling::Paused(told) if *told != words) {
+            self.telling = Telling::Nothing;
+        }
+    }
+
+    /// Voice that never became words is no speech, unless the recogniser says so or it was short.
     fn close(self) -> Utterance {
         let text = self.words();
+        let unclear = text.is_empty() && self.voiced_ms >= NOISE_MS && !self.wordless;
         Utterance {
-            damaged: self.damaged || (text.is_empty() && self.voiced_ms >= NOISE_MS),
+            damaged: self.damaged || unclear,
             text,
             started_ms: self.started_ms,
             ended_ms: self.last_voiced_ms,
@@ -185,9 +271,7 @@ impl Endpointing {
         let since = turn.last_word_ms.map_or(onset_ms, |word| word.max(onset_ms));
         turn.wordless = at_ms.saturating_sub(since) > WORDLESS_MS;
         if !turn.wordless {
-            turn.last_voiced_ms = turn.last_voiced_ms.max(at_ms);
-            turn.voiced_ms += voiced_ms;
-            turn.asked_ms = None;
+            turn.voice(at_ms, voiced_ms);
         }
         began
     }
@@ -202,7 +286,7 @@ impl Endpointing {
         let policy = self.policy;
         let turn = self.heard_words(at_ms);
         turn.interim = text;
-        turn.pause_ms = policy.pause_ms(&turn.words());
+        turn.rethink(policy);
         began
     }
 
@@ -217,55 +301,44 @@ impl Endpointing {
         let began = self.turn.is_none().then_some(at_ms);
         let policy = self.policy;
         let turn = self.heard_words(at_ms);
-        append(&mut turn.settled, &text);
-        turn.interim.clear();
-        turn.settled_ms = Some(at_ms);
+        turn.settle(&text, at_ms);
         turn.damaged |= damaged;
-        turn.pause_ms = policy.pause_ms(&turn.words());
+        turn.rethink(policy);
         began
     }
 
-    /// What time brings.
+    /// What time brings; to be called until it brings nothing.
     pub fn tick(&mut self, at_ms: u64) -> Option<Verdict> {
-        let due = self.pause_over_ms()?;
         let turn = self.turn.as_mut()?;
-        if at_ms < due {
-            return None;
+        if turn.telling == Telling::Resumed {
+            turn.telling = Telling::Nothing;
+            return Some(Verdict::Resumed);
         }
-        if turn.is_settled() {
+        if turn.ask_at_ms().is_some_and(|due| at_ms >= due) {
+            turn.asked_ms = Some(at_ms);
+            return Some(Verdict::Finalize);
+        }
+        if at_ms >= turn.over_at_ms() {
             return self.end(at_ms);
         }
-        match turn.asked_ms {
-            Some(asked) if at_ms >= asked + FINAL_WAIT_MS => self.end(at_ms),
-            Some(_) => None,
-            None => {
-                turn.asked_ms = Some(at_ms);
-                Some(Verdict::Finalize)
-            }
+        if turn.tell_at_ms().is_some_and(|due| at_ms >= due) {
+            let words = turn.words();
+            turn.telling = Telling::Paused(words.clone());
+            return Some(Verdict::Paused(words));
         }
+        None
     }
 
     /// When [`Self::tick`] has something to do.
     pub fn deadline(&self) -> Option<u64> {
         let turn = self.turn.as_ref()?;
-        let due = self.pause_over_ms()?;
-        Some(match turn.asked_ms {
-            Some(asked) if !turn.is_settled() => due.max(asked + FINAL_WAIT_MS),
-            _ => due,
-        })
+        let due = [turn.ask_at_ms(), turn.tell_at_ms(), Some(turn.over_at_ms())];
+        due.into_iter().flatten().min()
     }
 
     /// Ends the turn now, whatever is still expected.
     pub fn flush(&mut self) -> Option<Utterance> {
         self.turn.take().map(Turn::close)
-    }
-
-    fn pause_over_ms(&self) -> Option<u64> {
-        let turn = self.turn.as_ref()?;
-        if turn.wordless {
-            return Some(turn.last_voiced_ms);
-        }
-        Some(turn.last_voiced_ms + turn.pause_ms)
     }
 
     fn heard_words(&mut self, at_ms: u64) -> &mut Turn {

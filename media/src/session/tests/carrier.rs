@@ -187,6 +187,7 @@ impl Bench {
                 text,
                 last,
                 protected: false,
+                held: false,
             },
             self.now_ms,
         );

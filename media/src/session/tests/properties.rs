@@ -12,7 +12,8 @@ enum Input {
     Mark(u64),
     Interim(&'static str),
     Final(&'static str, bool),
-    Say(u64, &'static str, bool, bool),
+    Say(u64, &'static str, bool, bool, bool),
+    Release(u64),
     Synthesize(usize),
     EndSynthesis,
     FailSynthesis,
@@ -29,8 +30,9 @@ fn input() -> impl Strategy<Value = Input> {
         2 => (0u64..30).prop_map(Input::Mark),
         1 => words().prop_map(Input::Interim),
         1 => (words(), any::<bool>()).prop_map(|(w, damaged)| Input::Final(w, damaged)),
-        2 => (0u64..6, prop::sample::select(vec!["", "one two three", "four"]), any::<bool>(), any::<bool>())
-            .prop_map(|(speech, text, last, protected)| Input::Say(speech, text, last, protected)),
+        2 => (0u64..6, prop::sample::select(vec!["", "one two three", "four"]), any::<bool>(), any::<bool>(), any::<bool>())
+            .prop_map(|(speech, text, last, protected, held)| Input::Say(speech, text, last, protected, held)),
+        1 => (0u64..6).prop_map(Input::Release),
         4 => (0usize..8_000).prop_map(Input::Synthesize),
         2 => Just(Input::EndSynthesis),
         1 => Just(Input::FailSynthesis),
@@ -60,12 +62,13 @@ impl Run {
             Input::Mark(id) => session.mark(&format!("m{id}"), now),
             Input::Interim(text) => session.interim(text, now),
             Input::Final(text, damaged) => session.settled(text, damaged, now),
-            Input::Say(speech, text, last, protected) => session.say(
+            Input::Say(speech, text, last, protected, held) => session.say(
                 &Say {
                     speech,
                     text,
                     last,
                     protected,
+                    held,
                 },
                 now,
             ),
@@ -74,6 +77,7 @@ impl Run {
             Input::FailSynthesis => {
                 session.synthesis_failed(self.job, now);
             }
+            Input::Release(speech) => session.release(speech, now),
             Input::Stop => session.stop_speaking(now),
             Input::Allow(allowed) => session.allow_barge_in(allowed, now),
             Input::Tick => session.tick(now),

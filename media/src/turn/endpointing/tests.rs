@@ -26,7 +26,7 @@ fn wait(endpointing: &mut Endpointing, from: u64) -> (u64, Option<u64>, Utteranc
         match endpointing.tick(at) {
             Some(Verdict::Ended(utterance)) => return (at, asked, utterance),
             Some(Verdict::Finalize) => asked = Some(at),
-            None => {}
+            Some(Verdict::Paused(_) | Verdict::Resumed) | None => {}
         }
     }
     panic!("the turn did not end");
@@ -86,17 +86,107 @@ fn a_turn_with_its_final_ends_after_the_pause_without_asking() {
     assert!(!endpointing.in_turn() && endpointing.deadline().is_none());
 }
 
+/// The verdicts of a tick.
+fn ticked(endpointing: &mut Endpointing, at: u64) -> Vec<Verdict> {
+    std::iter::from_fn(|| endpointing.tick(at)).collect()
+}
+
 #[test]
-fn the_recogniser_is_asked_after_the_pause_and_waited_for() {
+fn the_recogniser_is_asked_early_in_the_pause_which_hides_its_latency() {
+    for (final_at, ended_at) in [(950, 1_250), (1_249, 1_250), (1_270, 1_270), (1_298, 1_298)] {
+        let mut endpointing = Endpointing::new(NORMAL);
+        speak(&mut endpointing, 0, 800);
+        endpointing.interim("to mor", 700);
+        assert_eq!(ticked(&mut endpointing, 899), []);
+        assert_eq!(
+            ticked(&mut endpointing, 900),
+            [Verdict::Finalize, Verdict::Paused("to mor".into())]
+        );
+        assert_eq!(endpointing.deadline(), Some(1_300), "an answer is awaited so long");
+        assert_eq!(ticked(&mut endpointing, final_at - 1), []);
+        endpointing.settle("tomorrow", false, final_at);
+        let (at, _, utterance) = wait_each_ms(&mut endpointing, final_at);
+        assert_eq!((at, utterance.text.as_str()), (ended_at, "tomorrow"));
+    }
+}
+
+fn wait_each_ms(endpointing: &mut Endpointing, from: u64) -> (u64, Vec<Verdict>, Utterance) {
+    let mut others = Vec::new();
+    for at in from..from + 5_000 {
+        for verdict in ticked(endpointing, at) {
+            match verdict {
+                Verdict::Ended(utterance) => return (at, others, utterance),
+                other => others.push(other),
+            }
+        }
+    }
+    panic!("the turn did not end");
+}
+
+#[test]
+fn a_turn_never_ends_on_a_final_that_answers_the_pause_before() {
     let mut endpointing = Endpointing::new(NORMAL);
     speak(&mut endpointing, 0, 800);
-    endpointing.interim("to mor", 700);
-    assert_eq!(endpointing.tick(1_249), None);
-    assert_eq!(endpointing.tick(1_250), Some(Verdict::Finalize));
-    assert_eq!(endpointing.deadline(), Some(1_550));
-    endpointing.settle("tomorrow", false, 1_300);
-    let (at, _, utterance) = wait(&mut endpointing, 1_300);
-    assert_eq!((at, utterance.text.as_str()), (1_300, "tomorrow"));
+    assert_eq!(ticked(&mut endpointing, 900), [Verdict::Finalize]);
+    speak(&mut endpointing, 960, 1_200);
+    endpointing.settle("Yes.", false, 1_190);
+    assert_eq!(
+        ticked(&mut endpointing, 1_300),
+        [Verdict::Finalize, Verdict::Paused("Yes.".into())]
+    );
+    endpointing.settle("Of course.", false, 1_498);
+    let (at, others, utterance) = wait_each_ms(&mut endpointing, 1_498);
+    assert_eq!((at, utterance.text.as_str()), (1_498, "Yes. Of course."));
+    assert_eq!(others, []);
+}
+
+#[test]
+fn a_stale_final_that_comes_after_the_second_request_does_not_answer_it() {
+    let mut endpointing = Endpointing::new(NORMAL);
+    speak(&mut endpointing, 0, 800);
+    assert_eq!(ticked(&mut endpointing, 900), [Verdict::Finalize]);
+    speak(&mut endpointing, 910, 990);
+    assert_eq!(ticked(&mut endpointing, 1_090), [Verdict::Finalize]);
+    endpointing.settle("Yes.", false, 1_100);
+    assert!(
+        !ticked(&mut endpointing, 1_400)
+            .iter()
+            .any(|v| matches!(v, Verdict::Ended(_)))
+    );
+    endpointing.settle("Do.", false, 1_410);
+    assert_eq!(wait_each_ms(&mut endpointing, 1_410).2.text, "Yes. Do.");
+}
+
+#[test]
+fn a_pause_is_told_again_when_its_words_or_the_voice_change() {
+    let mut endpointing = Endpointing::new(NORMAL);
+    speak(&mut endpointing, 0, 800);
+    let paused = |words: &str| Verdict::Paused(words.into());
+    assert_eq!(
+        ticked(&mut endpointing, 900),
+        [Verdict::Finalize],
+        "without words nothing is told"
+    );
+    endpointing.interim("at", 950);
+    assert_eq!(ticked(&mut endpointing, 950), [paused("at")]);
+    endpointing.interim("at", 960);
+    assert_eq!(ticked(&mut endpointing, 960), []);
+    endpointing.settle("At", false, 970);
+    assert_eq!(ticked(&mut endpointing, 970), [paused("At")]);
+    speak(&mut endpointing, 1_000, 1_400);
+    assert_eq!(ticked(&mut endpointing, 1_500), [Verdict::Finalize, paused("At")]);
+}
+
+#[test]
+fn voice_after_a_pause_that_was_told_is_told_too() {
+    let mut endpointing = Endpointing::new(NORMAL);
+    speak(&mut endpointing, 0, 800);
+    endpointing.settle("at", false, 850);
+    assert_eq!(ticked(&mut endpointing, 900), [Verdict::Paused("at".into())]);
+    endpointing.block(Some(1_000), 16, 1_016);
+    assert_eq!(ticked(&mut endpointing, 1_016), [Verdict::Resumed]);
+    endpointing.block(Some(1_000), 16, 1_032);
+    assert_eq!(ticked(&mut endpointing, 1_032), []);
 }
 
 #[test]
@@ -105,7 +195,7 @@ fn a_silent_recogniser_costs_a_bounded_wait_and_its_late_final_is_not_said_twice
     speak(&mut endpointing, 0, 800);
     endpointing.interim("my name", 700);
     let (at, asked, utterance) = wait(&mut endpointing, 800);
-    assert_eq!((asked, at), (Some(1_250), 1_550));
+    assert_eq!((asked, at), (Some(900), 1_300));
     assert_eq!(utterance.text, "my name");
     endpointing.settle("My name.", false, 1_700);
     assert!(!endpointing.in_turn());
@@ -127,11 +217,11 @@ fn words_beyond_those_a_turn_ended_on_begin_the_next() {
 fn voice_that_goes_on_takes_the_request_back() {
     let mut endpointing = Endpointing::new(NORMAL);
     speak(&mut endpointing, 0, 800);
-    assert_eq!(endpointing.tick(1_250), Some(Verdict::Finalize));
+    assert_eq!(endpointing.tick(1_200), Some(Verdict::Finalize));
     speak(&mut endpointing, 1_260, 1_900);
-    assert_eq!(endpointing.tick(2_300), None);
+    assert_eq!(endpointing.tick(1_990), None);
     let (at, asked, _) = wait(&mut endpointing, 1_900);
-    assert_eq!((asked, at), (Some(2_350), 2_650));
+    assert_eq!((asked, at), (Some(2_000), 2_400));
 }
 
 #[test]
@@ -213,7 +303,7 @@ proptest! {
     ) {
         let mut endpointing = Endpointing::new(NORMAL);
         let (mut at, mut began, mut ended) = (0, 0, 0);
-        let mut onset = None;
+        let (mut onset, mut told) = (None, false);
         for (input, step) in inputs {
             at += step;
             let begun = match input {
@@ -226,18 +316,30 @@ proptest! {
                 Input::Tick => None,
             };
             began += u32::from(begun.is_some());
-            if let Some(Verdict::Ended(utterance)) = endpointing.tick(at) {
-                ended += 1;
-                prop_assert!(utterance.started_ms <= utterance.ended_ms && utterance.ended_ms <= at);
+            for verdict in ticked(&mut endpointing, at) {
+                match verdict {
+                    Verdict::Ended(utterance) => {
+                        ended += 1;
+                        prop_assert!(utterance.started_ms <= utterance.ended_ms && utterance.ended_ms <= at);
+                        told = false;
+                    }
+                    Verdict::Paused(words) => {
+                        prop_assert!(!words.is_empty());
+                        told = true;
+                    }
+                    Verdict::Resumed => prop_assert!(std::mem::take(&mut told), "only what was told is taken back"),
+                    Verdict::Finalize => {}
+                }
             }
             prop_assert_eq!(began - ended, u32::from(endpointing.in_turn()));
         }
-        for _ in 0..3 {
+        for _ in 0..4 {
             let Some(deadline) = endpointing.deadline() else { break };
             at = at.max(deadline);
-            ended += u32::from(matches!(endpointing.tick(at), Some(Verdict::Ended(_))));
+            let verdicts = ticked(&mut endpointing, at);
+            ended += verdicts.iter().filter(|verdict| matches!(verdict, Verdict::Ended(_))).count() as u32;
         }
-        prop_assert!(!endpointing.in_turn(), "silence ends the turn within two deadlines");
+        prop_assert!(!endpointing.in_turn(), "silence ends the turn within a few deadlines");
         prop_assert_eq!(began, ended);
     }
 }
