@@ -4,6 +4,7 @@
 
 mod call;
 mod callback;
+mod faults;
 mod handset;
 mod http;
 mod line;

@@ -38,7 +38,20 @@ pub fn expected(persona: Persona) -> Expected {
         voicemail: false,
     };
     match persona {
-        Persona::Cooperative | Persona::Interrupts | Persona::Silent | Persona::HangsUp => completed,
+        Persona::Cooperative
+        | Persona::HelloFirst
+        | Persona::Hesitant
+        | Persona::Spells
+        | Persona::Interrupts
+        | Persona::Backchannel
+        | Persona::Echo
+        | Persona::Noisy
+        | Persona::Hum
+        | Persona::Silent
+        | Persona::HangsUp
+        | Persona::OptsOut
+        | Persona::Screening
+        | Persona::Ivr => completed,
         Persona::Voicemail => Expected {
             voicemail: true,
             ..completed
@@ -47,6 +60,7 @@ pub fn expected(persona: Persona) -> Expected {
         Persona::NoAnswer => failed("no-answer"),
         Persona::Rejects => failed("rejected"),
         Persona::Invalid => failed("invalid-number"),
+        Persona::Drops => failed("media-lost"),
     }
 }
 

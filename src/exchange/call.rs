@@ -13,9 +13,8 @@ use super::{
     callback::{self, Status, Subscription},
     handset::{Figures, Handset},
     log::LogEvent,
-    persona::{self, Person, Persona},
+    persona::{Callee, Person, Persona},
     phone::{self, End, Phone},
-    script::Script,
 };
 
 /// From the accepted dial to the first ring, or to a busy tone.
@@ -31,8 +30,7 @@ pub(super) struct Order {
     pub(super) status_url: String,
     pub(super) stream_url: String,
     pub(super) ring_timeout: Duration,
-    pub(super) persona: Persona,
-    pub(super) script: Option<Script>,
+    pub(super) callee: Callee,
 }
 
 /// The present state of a call, for the listing and for hanging up.
@@ -130,7 +128,7 @@ impl Call<'_> {
         if self.hung_up_within(SET_UP).await {
             return Ending::of("canceled");
         }
-        if order.persona == Persona::Busy {
+        if order.callee.persona == Persona::Busy {
             return Ending::of("busy");
         }
         self.add(LogEvent::Ringing);
@@ -139,7 +137,7 @@ impl Call<'_> {
         if self.hung_up_within(rings.min(order.ring_timeout)).await {
             return Ending::of("canceled");
         }
-        match order.persona {
+        match order.callee.persona {
             Persona::Rejects => Ending::of("rejected"),
             Persona::NoAnswer => Ending::of("no-answer"),
             _ if rings >= order.ring_timeout => Ending::of("no-answer"),
@@ -150,7 +148,7 @@ impl Call<'_> {
     /// How long it rings before somebody acts: one ring or two, always the same for the same number.
     fn rings_for(&self) -> Duration {
         let (settings, order) = (&self.switch.settings, &self.entry.order);
-        match order.persona {
+        match order.callee.persona {
             Persona::NoAnswer => order.ring_timeout,
             _ => {
                 let steps = Person::new(&order.to, settings.seed).choice("pick-up", 1_001);
@@ -173,17 +171,14 @@ impl Call<'_> {
             Err(error) => return self.media_failed(&error.to_string(), None),
         };
         let person = Person::new(&order.to, self.switch.settings.seed);
-        let mind = match &order.script {
-            Some(script) => persona::scripted(person, script),
-            None => order.persona.mind(person),
-        };
-        let handset = Handset::new(mind, &order.to);
+        let handset = Handset::new(order.callee.mind(person), &order.to).on_line(&order.callee.line(), &order.to);
         let phone = Phone {
             call_id: &order.call_id,
             log: &self.switch.log,
             background: self.switch.background.clone(),
             hang_up: &self.entry.hang_up,
             longest: self.switch.settings.longest_call,
+            wire: order.callee.wire(),
         };
         match phone.talk(socket, handset).await {
             (End::Broken(reason), figures) => self.media_failed(&reason, Some(figures)),

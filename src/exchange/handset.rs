@@ -1,6 +1,7 @@
 //! A telephone without its socket: plays what the caller sent, hears it, speaks, and measures. Pure; time is a number
 //! of microseconds since the media opened.
 
+mod backdrop;
 mod background;
 mod ears;
 mod meter;
@@ -15,6 +16,7 @@ use media::{
 pub(super) use self::background::Background;
 pub use self::meter::Figures;
 use self::{
+    backdrop::Backdrop,
     ears::{Ears, Noticed},
     meter::Meter,
     mouth::{Mouth, Output},
@@ -23,6 +25,7 @@ use super::{
     line::Line,
     log::LogEvent,
     persona::{Act, Mind, Sense},
+    script::LineSound,
     wire::Incoming,
 };
 
@@ -44,6 +47,7 @@ pub(super) struct Handset {
     line: Line,
     ears: Ears,
     mouth: Mouth,
+    backdrop: Option<Backdrop>,
     mind: Box<dyn Mind>,
     meter: Meter,
     log: Vec<LogEvent>,
@@ -63,6 +67,7 @@ impl Handset {
             line: Line::default(),
             ears: Ears::default(),
             mouth: Mouth::new(Voice::named(name)),
+            backdrop: None,
             mind,
             meter: Meter::default(),
             log: Vec::new(),
@@ -72,12 +77,26 @@ impl Handset {
         }
     }
 
+    /// The same telephone on a line that sounds like this; `name` makes lines differ.
+    pub(super) fn on_line(mut self, sound: &LineSound, name: &str) -> Self {
+        let seed = name
+            .bytes()
+            .fold(0, |seed: u64, byte| seed.wrapping_mul(31).wrapping_add(byte.into()));
+        self.backdrop = Backdrop::new(sound, seed);
+        self
+    }
+
     /// Takes a message of the caller; returns the marks to send back at once.
     pub(super) fn receive(&mut self, incoming: Incoming, now_us: u64) -> Vec<String> {
         match incoming {
             Incoming::Audio(audio) => {
-                let answers = self.meter.awaits_answer() && is_voiced(&audio);
-                self.meter.audio_arrived(now_us, answers);
+                let voiced = self.meter.awaits_voice() && is_voiced(&audio);
+                if let Some(after_us) = self.meter.audio_arrived(now_us, voiced) {
+                    self.log.push(LogEvent::Resumed {
+                        at_ms: ms(now_us),
+                        after_ms: ms(after_us),
+                    });
+                }
                 self.line.audio(audio);
                 Vec::new()
             }
@@ -86,7 +105,12 @@ impl Handset {
                 Vec::new()
             }
             Incoming::Clear => {
-                self.meter.cleared(now_us);
+                let unplayed_ms = self.line.unplayed_ms();
+                self.meter.cleared(now_us, unplayed_ms > 0);
+                self.log.push(LogEvent::Cleared {
+                    at_ms: ms(now_us),
+                    unplayed_ms,
+                });
                 self.line.clear()
             }
         }
@@ -164,17 +188,28 @@ impl Handset {
         }
     }
 
+    /// The next 20 ms for the line, as mu-law; none when it is silent.
     fn speak(&mut self, now_us: u64) -> Option<Vec<u8>> {
+        let voice = self.voice(now_us);
+        if let Some(backdrop) = &mut self.backdrop {
+            return Some(backdrop.beneath(voice.as_deref().unwrap_or_default(), &self.playing));
+        }
+        voice.map(|samples| {
+            let mut bytes = Vec::with_capacity(samples.len());
+            codec::encode(Encoding::MuLaw, &samples, &mut bytes);
+            bytes
+        })
+    }
+
+    fn voice(&mut self, now_us: u64) -> Option<Vec<i16>> {
         match self.mouth.frame(ms(now_us)) {
             Output::Silence => None,
             Output::Sound(samples) => {
-                let voiced = loud(&samples);
-                if voiced {
-                    self.meter.voice_sent(now_us, self.ears.agent_talks());
+                if loud(&samples) {
+                    let meant = self.mouth.is_meant();
+                    self.meter.voice_sent(now_us, self.ears.agent_talks(), meant);
                 }
-                let mut bytes = Vec::with_capacity(samples.len());
-                codec::encode(Encoding::MuLaw, &samples, &mut bytes);
-                Some(bytes)
+                Some(samples)
             }
             Output::Finished(event) => {
                 self.log.push(event);

@@ -114,9 +114,9 @@ impl DialBody {
             to: to.clone(),
             from: self.from,
             persona: callee.persona.name().to_owned(),
-            unknown_persona: callee.unknown_persona,
+            unknown_persona: callee.unknown_persona.clone(),
             script: callee.script.as_ref().map(|(name, _)| name.clone()),
-            unknown_script: callee.unknown_script,
+            unknown_script: callee.unknown_script.clone(),
         };
         let order = Order {
             call_id: format!("CA{}", Uuid::new_v4().simple()),
@@ -126,8 +126,7 @@ impl DialBody {
             status_url: self.status_url,
             stream_url: self.stream_url,
             ring_timeout: Duration::from_secs_f64(ring),
-            persona: callee.persona,
-            script: callee.script.map(|(_, script)| script),
+            callee,
         };
         Ok((order, accepted))
     }

@@ -30,6 +30,11 @@ impl Line {
         self.bytes == 0
     }
 
+    /// How long it takes to play the rest, in milliseconds.
+    pub(super) fn unplayed_ms(&self) -> u64 {
+        (self.bytes / 8) as u64
+    }
+
     /// Takes audio to play.
     pub(super) fn audio(&mut self, mut bytes: Vec<u8>) {
         let room = MOST_BYTES - self.bytes;

@@ -106,6 +106,20 @@ pub enum LogEvent {
         /// Nothing is missing at its end or in the middle.
         whole: bool,
     },
+    /// The caller dropped what it had sent ahead.
+    Cleared {
+        /// When.
+        at_ms: u64,
+        /// How much of it had not been played.
+        unplayed_ms: u64,
+    },
+    /// The agent's voice came back after a `clear` that nothing the callee said was the reason for.
+    Resumed {
+        /// When its audio arrived.
+        at_ms: u64,
+        /// Since the end of the callee's sound; since the `clear` where it had made none.
+        after_ms: u64,
+    },
     /// A beep was sent.
     Beeped {
         /// Its end.

@@ -1,34 +1,61 @@
 //! Who picks up: the personas, how one is chosen, and the mind of each as a pure state machine that knows only what
 //! it hears and how time passes.
 
+mod act;
+mod asides;
+mod callee;
 mod cooperative;
-mod hangs_up;
+mod halting;
+mod hello_first;
 mod interrupts;
 #[cfg(test)]
 mod interviews;
+mod ivr;
+mod leaves;
+mod opts_out;
 mod person;
 mod reply;
+mod screening;
 mod scripted;
 mod silent;
 mod voicemail;
 
 use std::collections::BTreeMap;
 
-pub use person::Person;
-
-use super::script::Script;
+pub use self::{
+    act::{Act, Part, Sound, Words},
+    callee::Callee,
+    person::Person,
+};
+use super::script::{Echo, LineSound};
 
 /// A callee's character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Persona {
     /// Answers, says hello, replies to each question.
     Cooperative,
+    /// Talks within the first 1.5 s, then cooperates.
+    HelloFirst,
+    /// Cooperates, with pauses of up to 2 s in mid-sentence.
+    Hesitant,
+    /// Cooperates, and spells numbers in groups.
+    Spells,
     /// Talks over the agent once, then cooperates.
     Interrupts,
+    /// Says "mm-hm" while the agent talks.
+    Backchannel,
+    /// Returns the agent's voice.
+    Echo,
+    /// Cooperates in pink noise, and coughs.
+    Noisy,
+    /// Cooperates, with hum and music behind it.
+    Hum,
     /// Answers and says nothing.
     Silent,
     /// Hangs up while the agent talks.
     HangsUp,
+    /// Wants no more calls.
+    OptsOut,
     /// Has another call.
     Busy,
     /// Lets it ring.
@@ -39,19 +66,61 @@ pub enum Persona {
     Invalid,
     /// A mailbox: greeting, beep, recording.
     Voicemail,
+    /// An assistant asks who is calling, then connects.
+    Screening,
+    /// A menu that wants a digit.
+    Ivr,
+    /// Its telephone dies.
+    Drops,
 }
 
+/// Relative to full scale; a voice has -20.
+const NOISY: LineSound = LineSound {
+    noise_dbfs: Some(-30.0),
+    ..QUIET
+};
+const ECHO: LineSound = LineSound {
+    echo: Some(Echo {
+        gain_db: -20.0,
+        delay_ms: 150,
+    }),
+    ..QUIET
+};
+const HUM: LineSound = LineSound {
+    hum_dbfs: Some(-32.0),
+    music_dbfs: Some(-36.0),
+    ..QUIET
+};
+const QUIET: LineSound = LineSound {
+    noise_dbfs: None,
+    echo: None,
+    hum_dbfs: None,
+    music_dbfs: None,
+};
+
 impl Persona {
-    const ALL: [(&'static str, Self); 9] = [
+    /// All of them, with their names.
+    pub const ALL: [(&'static str, Self); 20] = [
         ("cooperative", Self::Cooperative),
+        ("hello-first", Self::HelloFirst),
+        ("hesitant", Self::Hesitant),
+        ("spells", Self::Spells),
         ("interrupts", Self::Interrupts),
+        ("backchannel", Self::Backchannel),
+        ("echo", Self::Echo),
+        ("noisy", Self::Noisy),
+        ("hum", Self::Hum),
         ("silent", Self::Silent),
         ("hangs-up", Self::HangsUp),
+        ("opts-out", Self::OptsOut),
         ("busy", Self::Busy),
         ("no-answer", Self::NoAnswer),
         ("rejects", Self::Rejects),
         ("invalid", Self::Invalid),
         ("voicemail", Self::Voicemail),
+        ("screening", Self::Screening),
+        ("ivr", Self::Ivr),
+        ("drops", Self::Drops),
     ];
 
     /// The name in a contact's `persona` field.
@@ -72,6 +141,7 @@ impl Persona {
     /// The persona of a number, by its last digit.
     pub fn of_number(number: &str) -> Self {
         match number.bytes().last() {
+            Some(b'5') => Self::Hesitant,
             Some(b'6') => Self::Busy,
             Some(b'7') => Self::NoAnswer,
             Some(b'8') => Self::Voicemail,
@@ -95,45 +165,36 @@ impl Persona {
     /// The mind behind the telephone; only those who pick up need one.
     pub fn mind(self, person: Person) -> Box<dyn Mind> {
         match self {
-            Self::Cooperative | Self::Busy | Self::NoAnswer | Self::Rejects | Self::Invalid => {
-                Box::new(cooperative::Cooperative::new(person))
-            }
+            Self::Cooperative
+            | Self::Echo
+            | Self::Hum
+            | Self::Busy
+            | Self::NoAnswer
+            | Self::Rejects
+            | Self::Invalid => Box::new(cooperative::Cooperative::new(person)),
+            Self::HelloFirst => Box::new(hello_first::HelloFirst::new(person)),
+            Self::Hesitant => Box::new(halting::Halting::hesitant(person)),
+            Self::Spells => Box::new(halting::Halting::spelling(person)),
             Self::Interrupts => Box::new(interrupts::Interrupts::new(person)),
+            Self::Backchannel => Box::new(asides::Asides::agreeing(person)),
+            Self::Noisy => Box::new(asides::Asides::coughing(person)),
             Self::Silent => Box::new(silent::Silent),
-            Self::HangsUp => Box::new(hangs_up::HangsUp::new(person)),
+            Self::HangsUp => Box::new(leaves::Leaves::by_hanging_up(person)),
+            Self::OptsOut => Box::new(opts_out::OptsOut::new(person)),
             Self::Voicemail => Box::new(voicemail::Voicemail::new(person)),
+            Self::Screening => Box::new(screening::Screening::new(person)),
+            Self::Ivr => Box::new(ivr::Ivr::new()),
+            Self::Drops => Box::new(leaves::Leaves::by_dying(person)),
         }
     }
-}
 
-/// Who picks up, by the hints of a dial.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Callee {
-    /// How the number behaves until somebody answers, and afterwards where there is no script.
-    pub persona: Persona,
-    /// A persona asked for that nobody bears.
-    pub unknown_persona: Option<String>,
-    /// The script that is followed, with its name.
-    pub script: Option<(String, Script)>,
-    /// A script asked for that is not there.
-    pub unknown_script: Option<String>,
-}
-
-impl Callee {
-    /// The `script` hint comes first, then `persona`, then the number's last digit: who follows a script picks up
-    /// whatever the number, unless a persona is asked for too.
-    pub fn choose(hints: &BTreeMap<String, String>, number: &str, scripts: &BTreeMap<String, Script>) -> Self {
-        let wanted = named(hints, "script");
-        let script = wanted.and_then(|name| scripts.get_key_value(name));
-        let (persona, unknown_persona) = match (&script, named(hints, "persona")) {
-            (Some(_), None) => (Persona::Cooperative, None),
-            _ => Persona::choose(hints, number),
-        };
-        Self {
-            persona,
-            unknown_persona,
-            unknown_script: wanted.filter(|_| script.is_none()).map(shortened),
-            script: script.map(|(name, script)| (name.clone(), script.clone())),
+    /// What its line sounds like.
+    pub fn line(self) -> LineSound {
+        match self {
+            Self::Noisy => NOISY,
+            Self::Echo => ECHO,
+            Self::Hum => HUM,
+            _ => QUIET,
         }
     }
 }
@@ -146,11 +207,6 @@ fn named<'a>(hints: &'a BTreeMap<String, String>, hint: &str) -> Option<&'a str>
 
 fn shortened(name: &str) -> String {
     name.chars().take(64).collect()
-}
-
-/// The mind of a callee who follows a script.
-pub fn scripted(person: Person, script: &Script) -> Box<dyn Mind> {
-    Box::new(scripted::Scripted::new(person, &script.steps))
 }
 
 /// What a callee notices.
@@ -171,116 +227,6 @@ pub enum Sense<'a> {
     AgentSaid(&'a str),
     /// The callee's own words (or beep) are out.
     Spoken,
-}
-
-/// What a callee does.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Act {
-    /// Begins to say this.
-    Say(String),
-    /// Begins to say something in a particular manner.
-    Speak(Words),
-    /// Begins to make a sound.
-    Sound(Sound),
-    /// Hangs up.
-    HangUp,
-    /// Its telephone dies.
-    Drop,
-}
-
-/// Words and how they are said.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Words {
-    /// What is said, with the silences in it. The silence behind the last part does not count.
-    pub parts: Vec<Part>,
-    /// Whose voice it is; none is the callee's own.
-    pub voice: Option<String>,
-    /// Louder or softer than usual.
-    pub gain_db: f64,
-    /// Not meant to make the agent stop.
-    pub aside: bool,
-}
-
-/// A part of a sentence.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
-    /// Its words.
-    pub text: String,
-    /// The silence behind it.
-    pub pause_ms: u64,
-}
-
-impl Words {
-    /// A sentence with silences in it.
-    pub fn in_parts(parts: impl IntoIterator<Item = Part>) -> Self {
-        Self {
-            parts: parts.into_iter().collect(),
-            voice: None,
-            gain_db: 0.0,
-            aside: false,
-        }
-    }
-
-    /// All of it, with a space for each silence.
-    pub fn text(&self) -> String {
-        let texts: Vec<&str> = self.parts.iter().map(|part| part.text.as_str()).collect();
-        texts.join(" ")
-    }
-}
-
-impl From<String> for Words {
-    fn from(text: String) -> Self {
-        Self::in_parts([Part { text, pause_ms: 0 }])
-    }
-}
-
-/// A sound that is no word.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Sound {
-    /// A mailbox's tone.
-    Beep,
-    /// A key of the telephone.
-    Key(char),
-    /// 250 ms.
-    Cough,
-    /// A switch.
-    Click,
-    /// 50 Hz and its harmonics.
-    Hum {
-        /// How long.
-        ms: u64,
-        /// Root mean square.
-        dbfs: f64,
-    },
-    /// Music on hold.
-    Music {
-        /// How long.
-        ms: u64,
-        /// Root mean square.
-        dbfs: f64,
-    },
-    /// Pink noise.
-    Noise {
-        /// How long.
-        ms: u64,
-        /// Root mean square.
-        dbfs: f64,
-    },
-}
-
-impl Sound {
-    /// Its name on record.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Beep => "beep",
-            Self::Key(_) => "key",
-            Self::Cough => "cough",
-            Self::Click => "click",
-            Self::Hum { .. } => "hum",
-            Self::Music { .. } => "music",
-            Self::Noise { .. } => "noise",
-        }
-    }
 }
 
 /// A callee's mind. `now_ms` counts from the answer and never goes back.
@@ -309,7 +255,7 @@ mod tests {
         let none = BTreeMap::new();
         for (number, persona) in [
             ("+15551234560", Persona::Cooperative),
-            ("+15551234565", Persona::Cooperative),
+            ("+15551234565", Persona::Hesitant),
             ("+15551234566", Persona::Busy),
             ("+15551234567", Persona::NoAnswer),
             ("+15551234568", Persona::Voicemail),
@@ -338,6 +284,10 @@ mod tests {
         ]
     }
 
+    fn is_end(act: Option<&Act>) -> bool {
+        matches!(act, Some(Act::HangUp | Act::Drop))
+    }
+
     proptest! {
         #[test]
         fn any_sequence_of_senses_ends_in_a_hang_up_and_none_panics(
@@ -356,14 +306,14 @@ mod tests {
                     Some(text) => Sense::AgentSaid(text),
                     None => Sense::Spoken,
                 };
-                hung_up |= mind.sense(now_ms, sense) == Some(Act::HangUp);
+                hung_up |= is_end(mind.sense(now_ms, sense).as_ref());
             }
             // Left alone, with its words out, everybody but the silent one hangs up at last.
             for tick in 0..100_000 {
                 now_ms += 20;
                 let mut act = mind.sense(now_ms, if tick == 0 { Sense::Spoken } else { Sense::Tick });
                 while let Some(done) = act {
-                    hung_up |= done == Act::HangUp;
+                    hung_up |= is_end(Some(&done));
                     now_ms += 1_000;
                     act = if hung_up { None } else { mind.sense(now_ms, Sense::Spoken) };
                 }

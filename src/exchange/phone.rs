@@ -15,8 +15,10 @@ use tokio_tungstenite::{
 };
 
 use super::{
+    faults::Faults,
     handset::{Background, Figures, Frame, Handset},
     log::{Log, LogEvent},
+    script::WireFaults,
     wire::{self, Writer},
 };
 
@@ -89,6 +91,8 @@ pub(super) struct Phone<'a> {
     pub(super) background: Arc<Background>,
     pub(super) hang_up: &'a Notify,
     pub(super) longest: Duration,
+    /// What happens to its frames on their way.
+    pub(super) wire: WireFaults,
 }
 
 /// The socket with its numbering and its clock.
@@ -98,6 +102,7 @@ struct Wire {
     stream: String,
     opened: Instant,
     frames: usize,
+    faults: Option<Faults>,
 }
 
 impl Wire {
@@ -131,6 +136,7 @@ impl Phone<'_> {
             stream,
             opened: Instant::now(),
             frames: 0,
+            faults: Faults::new(self.wire),
         };
         let end = self.converse(&mut wire, &mut handset).await;
         let figures = handset.end();
@@ -189,8 +195,12 @@ impl Phone<'_> {
             }
         };
         wire.frames += 1;
-        let marks: Vec<String> = marks.iter().map(|mark| wire.writer.mark(mark)).collect();
-        wire.send(marks.into_iter().chain([media])).await?;
+        let mut texts: Vec<String> = marks.iter().map(|mark| wire.writer.mark(mark)).collect();
+        match &mut wire.faults {
+            None => texts.push(media),
+            Some(faults) => faults.pass(at_ms, media, &mut texts),
+        }
+        wire.send(texts).await?;
         match (drop, hang_up) {
             (true, _) => Err(End::Dropped),
             (false, true) => Err(End::Callee),

@@ -21,7 +21,7 @@ pub(super) struct Noise(u64);
 impl Noise {
     pub(super) fn new(seed: u64) -> Self {
         // Zero is the one state that never changes.
-        Self(seed ^ 0x2545_f491_4f6c_dd1d | 1)
+        Self((seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x2545_f491_4f6c_dd1d).max(1))
     }
 
     pub(super) fn bits(&mut self) -> u64 {

@@ -3,6 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// A sound that ended longer ago is not why audio was cleared.
+const ASIDE_MATTERS_US: u64 = 1_000_000;
+
 /// Measurements of one call, taken at the far end of the caller's socket.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -13,6 +16,16 @@ pub struct Figures {
     pub barge_in_us: Vec<u64>,
     /// Times the callee talked over the agent and no `clear` came before the agent had finished.
     pub barge_ins_ignored: u32,
+    /// Times audio was cleared though the callee had not spoken to the agent: a cough, "mm-hm", noise, an echo.
+    #[serde(default)]
+    pub false_stops: u32,
+    /// From the end of the sound behind a false stop to the next voiced audio of the agent; from the `clear` where
+    /// there was no such sound.
+    #[serde(default)]
+    pub resume_us: Vec<u64>,
+    /// Times the agent began to talk while the callee was in the middle of its speech.
+    #[serde(default)]
+    pub cut_offs: u32,
     /// Times playout ran dry in the middle of an utterance.
     pub gaps: u32,
     /// The longest of them.
@@ -35,17 +48,27 @@ pub(super) struct Meter {
     unanswered_since_us: Option<u64>,
     /// Since when the callee talks over the agent.
     over_since_us: Option<u64>,
+    /// The end so far of the last sound that was not meant for the agent.
+    aside_until_us: Option<u64>,
+    /// Since when, by that end, the agent's voice has been missing after a false stop.
+    stopped_since_us: Option<u64>,
 }
 
 impl Meter {
-    /// Audio of the agent came in.
-    pub(super) fn audio_arrived(&mut self, now_us: u64, voiced: bool) {
+    /// Audio of the agent came in. Returns for how long its voice had been missing after a false stop.
+    pub(super) fn audio_arrived(&mut self, now_us: u64, voiced: bool) -> Option<u64> {
         if let Some(dry) = self.dry_since_us.take() {
             self.gap_us = self.gap_us.max(now_us.saturating_sub(dry));
         }
-        if voiced && let Some(since) = self.unanswered_since_us.take() {
+        if !voiced {
+            return None;
+        }
+        if let Some(since) = self.unanswered_since_us.take() {
             self.figures.response_us.push(now_us - since);
         }
+        let after_us = now_us.saturating_sub(self.stopped_since_us.take()?);
+        self.figures.resume_us.push(after_us);
+        Some(after_us)
     }
 
     /// A frame begins in which `bytes` of the agent's audio are played; `last` when nothing waits behind them.
@@ -56,9 +79,9 @@ impl Meter {
         }
     }
 
-    /// Whether the next voiced audio is an answer.
-    pub(super) fn awaits_answer(&self) -> bool {
-        self.unanswered_since_us.is_some()
+    /// Whether the next voiced audio is an answer, or the rest of what was stopped.
+    pub(super) fn awaits_voice(&self) -> bool {
+        self.unanswered_since_us.is_some() || self.stopped_since_us.is_some()
     }
 
     /// The agent's words go on: the gap before them fell inside an utterance, unless they open a new one.
@@ -72,6 +95,9 @@ impl Meter {
 
     pub(super) fn agent_started(&mut self) {
         self.unanswered_since_us = None;
+        if self.voice_open && self.over_since_us.is_none() {
+            self.figures.cut_offs += 1;
+        }
     }
 
     pub(super) fn agent_ended(&mut self) {
@@ -80,33 +106,104 @@ impl Meter {
         }
     }
 
-    /// The agent's unplayed audio was dropped: a silence behind it is meant.
-    pub(super) fn cleared(&mut self, now_us: u64) {
+    /// The agent's unplayed audio was dropped, if there was any: a silence behind it is meant.
+    pub(super) fn cleared(&mut self, now_us: u64, unplayed: bool) {
         self.dry_since_us = None;
         self.gap_us = 0;
         if let Some(since) = self.over_since_us.take() {
             self.figures.barge_in_us.push(now_us - since);
+        } else if unplayed && !self.voice_open {
+            self.figures.false_stops += 1;
+            let recent = |end: &u64| *end + ASIDE_MATTERS_US > now_us;
+            let from_us = self.aside_until_us.filter(recent).unwrap_or(now_us);
+            self.stopped_since_us = Some(from_us);
         }
     }
 
-    /// A voiced frame of the callee was sent.
-    pub(super) fn voice_sent(&mut self, now_us: u64, agent_talks: bool) {
+    /// A voiced frame of the callee was sent; one that was `meant` belongs to words for the agent.
+    pub(super) fn voice_sent(&mut self, now_us: u64, agent_talks: bool, meant: bool) {
+        if !meant {
+            self.aside_until_us = Some(now_us);
+            // A stop in the middle of the sound: what counts is its end.
+            self.stopped_since_us = self.stopped_since_us.map(|_| now_us);
+            return;
+        }
         if !self.voice_open && agent_talks {
             self.over_since_us = Some(now_us);
         }
         self.voice_open = true;
         self.unanswered_since_us = None;
+        // What was stopped is not resumed but answered.
+        self.stopped_since_us = None;
         self.voice_until_us = Some(now_us);
     }
 
-    /// The callee's speech is over. An agent who talks through its end is not answering it.
+    /// The callee's sound is over. An agent who talks through its end is not answering it.
     pub(super) fn voice_ended(&mut self, agent_talks: bool) {
-        self.voice_open = false;
-        self.unanswered_since_us = self.voice_until_us.take().filter(|_| !agent_talks);
+        if std::mem::take(&mut self.voice_open) {
+            self.unanswered_since_us = self.voice_until_us.take().filter(|_| !agent_talks);
+        }
     }
 
     pub(super) fn figures(&mut self, discarded_bytes: u64) -> Figures {
         self.figures.discarded_bytes = discarded_bytes;
         self.figures.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stop_for_a_cough_is_false_and_its_resumption_is_timed_from_the_cough_s_end() {
+        let mut meter = Meter::default();
+        for now_us in (1_000_000..=1_240_000).step_by(20_000) {
+            meter.voice_sent(now_us, true, false);
+            if now_us == 1_160_000 {
+                meter.cleared(now_us, true);
+            }
+        }
+        meter.voice_ended(true);
+        assert!(meter.awaits_voice());
+        assert_eq!(meter.audio_arrived(1_400_000, true), Some(160_000));
+        assert_eq!(meter.audio_arrived(1_500_000, true), None);
+        let figures = meter.figures(0);
+        assert_eq!((figures.false_stops, figures.resume_us), (1, vec![160_000]));
+        assert!(figures.barge_in_us.is_empty() && figures.response_us.is_empty());
+    }
+
+    #[test]
+    fn a_stop_out_of_nothing_is_false_and_one_with_nothing_to_stop_is_none() {
+        let mut meter = Meter::default();
+        meter.cleared(5_000_000, false);
+        assert_eq!(meter.figures(0).false_stops, 0);
+        meter.cleared(6_000_000, true);
+        assert_eq!(meter.audio_arrived(6_300_000, true), Some(300_000));
+        assert_eq!(meter.figures(0).false_stops, 1);
+    }
+
+    #[test]
+    fn words_over_the_agent_are_a_barge_in_and_no_false_stop() {
+        let mut meter = Meter::default();
+        meter.voice_sent(1_000_000, true, true);
+        meter.cleared(1_200_000, true);
+        meter.cleared(1_700_000, true);
+        meter.voice_sent(1_720_000, true, true);
+        meter.voice_ended(false);
+        assert_eq!(meter.audio_arrived(2_200_000, true), None);
+        let figures = meter.figures(0);
+        assert_eq!((figures.barge_in_us, figures.false_stops), (vec![200_000], 0));
+        assert_eq!(figures.response_us, [480_000]);
+    }
+
+    #[test]
+    fn an_agent_that_begins_in_a_callee_s_pause_cuts_it_off() {
+        let mut meter = Meter::default();
+        meter.voice_sent(1_000_000, false, true);
+        meter.agent_started();
+        meter.voice_ended(true);
+        meter.agent_started();
+        assert_eq!(meter.figures(0).cut_offs, 1);
     }
 }

@@ -86,6 +86,28 @@ fn is_request(low: &str) -> bool {
     )
 }
 
+/// Numbers that are read from a card.
+const ACCOUNTS: [&str; 7] = [
+    "order number",
+    "customer number",
+    "account number",
+    "booking number",
+    "reference number",
+    "policy number",
+    "membership number",
+];
+
+/// Ten digits in three groups.
+fn digits(of: &str, person: Person) -> String {
+    let group = |at: usize, least: usize, span: usize| least + person.choice(&format!("{of} {at}"), span);
+    format!(
+        "{} {:03} {:04}",
+        group(0, 200, 800),
+        group(1, 0, 1_000),
+        group(2, 0, 10_000)
+    )
+}
+
 fn fact(low: &str, person: Person) -> Option<String> {
     let count = person.choice("count", 7) + 2;
     Some(if has_any(low, &["email", "e-mail", "mail address"]) {
@@ -97,7 +119,9 @@ fn fact(low: &str, person: Person) -> Option<String> {
     } else if has_phrase(low, "name") {
         format!("My name is {} {}.", person.first_name(), person.last_name())
     } else if has_any(low, &["phone number", "telephone number", "number can we", "reach you"]) {
-        "You can reach me at this number.".to_owned()
+        format!("My number is {}.", digits("phone", person))
+    } else if has_any(low, &ACCOUNTS) {
+        format!("It is {}.", digits("account", person))
     } else if has_any(low, &["how old", "your age"]) {
         format!("I am {} years old.", 25 + person.choice("age", 40))
     } else if has_any(
@@ -243,6 +267,8 @@ mod tests {
             ("How did you find the service?", "I think"),
             ("Thank you, I noted that.", "."),
             ("Please tell me your name.", "My name is"),
+            ("What is your phone number?", "My number is"),
+            ("May I have your order number?", "It is"),
         ] {
             let reply = said(asked);
             assert!(reply.contains(holds), "{asked} -> {reply}");

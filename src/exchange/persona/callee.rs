@@ -1,0 +1,89 @@
+//! Who picks up, by the hints of a dial: a persona, or somebody who follows a script.
+
+use std::collections::BTreeMap;
+
+use super::{Mind, Person, Persona, named, scripted::Scripted, shortened};
+use crate::exchange::script::{LineSound, Script, WireFaults};
+
+/// Who picks up, by the hints of a dial.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Callee {
+    /// How the number behaves until somebody answers, and afterwards where there is no script.
+    pub persona: Persona,
+    /// A persona asked for that nobody bears.
+    pub unknown_persona: Option<String>,
+    /// The script that is followed, with its name.
+    pub script: Option<(String, Script)>,
+    /// A script asked for that is not there.
+    pub unknown_script: Option<String>,
+}
+
+impl Callee {
+    /// The `script` hint comes first, then `persona`, then the number's last digit: who follows a script picks up
+    /// whatever the number, unless a persona is asked for too.
+    pub fn choose(hints: &BTreeMap<String, String>, number: &str, scripts: &BTreeMap<String, Script>) -> Self {
+        let wanted = named(hints, "script");
+        let script = wanted.and_then(|name| scripts.get_key_value(name));
+        let (persona, unknown_persona) = match (&script, named(hints, "persona")) {
+            (Some(_), None) => (Persona::Cooperative, None),
+            _ => Persona::choose(hints, number),
+        };
+        Self {
+            persona,
+            unknown_persona,
+            unknown_script: wanted.filter(|_| script.is_none()).map(shortened),
+            script: script.map(|(name, script)| (name.clone(), script.clone())),
+        }
+    }
+
+    /// The mind behind the telephone.
+    pub fn mind(&self, person: Person) -> Box<dyn Mind> {
+        match &self.script {
+            Some((_, script)) => Box::new(Scripted::new(person, &script.steps)),
+            None => self.persona.mind(person),
+        }
+    }
+
+    /// What the line sounds like.
+    pub fn line(&self) -> LineSound {
+        let script = self.script.as_ref().map(|(_, script)| script.line);
+        script.unwrap_or_else(|| self.persona.line())
+    }
+
+    /// What the wire does to frames.
+    pub fn wire(&self) -> WireFaults {
+        let script = self.script.as_ref().map(|(_, script)| script.wire);
+        script.unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exchange::script::Step;
+
+    fn choose(hints: &[(&str, &str)], number: &str) -> Callee {
+        let hints = hints
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let scripts = BTreeMap::from([("waits".to_owned(), Script::of([Step::WaitMs(20)]))]);
+        Callee::choose(&hints.collect(), number, &scripts)
+    }
+
+    #[test]
+    fn a_script_comes_first_and_picks_up_whatever_the_number() {
+        let callee = choose(&[("script", "waits")], "+15551234566");
+        assert_eq!(callee.persona, Persona::Cooperative);
+        assert_eq!(callee.script.map(|(name, _)| name).as_deref(), Some("waits"));
+        let busy = choose(&[("script", "waits"), ("persona", "busy")], "+15551234561");
+        assert!(busy.persona == Persona::Busy && busy.script.is_some());
+    }
+
+    #[test]
+    fn a_script_that_is_not_there_leaves_the_choice_to_the_others() {
+        let callee = choose(&[("script", "flies"), ("persona", "silent")], "+15551234566");
+        assert_eq!((callee.persona, callee.script), (Persona::Silent, None));
+        assert_eq!(callee.unknown_script.as_deref(), Some("flies"));
+        assert_eq!(choose(&[("script", " ")], "+15551234566").unknown_script, None);
+    }
+}

@@ -1,0 +1,63 @@
+//! Wants to be left alone: says so instead of any answer, says goodbye, and hangs up on an agent that goes on.
+
+use super::{Act, Mind, Person, Sense, cooperative::Cooperative};
+
+const WANTS: &str = "Please don't call me again.";
+/// Said so often, and then it hangs up.
+const TIMES: u32 = 2;
+
+pub(super) struct OptsOut {
+    inner: Cooperative,
+    said: u32,
+}
+
+impl OptsOut {
+    pub(super) fn new(person: Person) -> Self {
+        Self {
+            inner: Cooperative::new(person),
+            said: 0,
+        }
+    }
+}
+
+impl Mind for OptsOut {
+    fn sense(&mut self, now_ms: u64, sense: Sense<'_>) -> Option<Act> {
+        let act = self.inner.sense(now_ms, sense)?;
+        let Act::Say(text) = &act else {
+            return Some(act);
+        };
+        let low = text.to_lowercase();
+        if low.contains("hello") || low.contains("goodbye") {
+            return Some(act);
+        }
+        self.said += 1;
+        Some(if self.said > TIMES {
+            Act::HangUp
+        } else {
+            Act::Say(WANTS.to_owned())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_nothing_else_and_takes_its_leave() {
+        let mut mind = OptsOut::new(Person::new("+15551234561", 7));
+        let mut now = 1_000;
+        let mut hear = |text: &str| {
+            mind.sense(now, Sense::AgentStarted);
+            mind.sense(now + 1_000, Sense::AgentSaid(text));
+            let act = (now + 1_000..now + 4_000).find_map(|now| mind.sense(now, Sense::Tick));
+            now += 6_000;
+            mind.sense(now, Sense::Spoken);
+            act.unwrap()
+        };
+        assert_eq!(hear("Hello Maria. Which day suits you?"), Act::Say(WANTS.into()));
+        assert_eq!(hear("I will not. Goodbye!"), Act::Say("Thank you, goodbye.".into()));
+        assert_eq!(hear("Which day suits you?"), Act::Say(WANTS.into()));
+        assert_eq!(hear("Which time suits you?"), Act::HangUp);
+    }
+}
