@@ -6,6 +6,7 @@ mod connection;
 mod crashes;
 mod figures;
 mod processes;
+mod turns;
 
 use std::process::ExitCode;
 
@@ -24,6 +25,7 @@ pub async fn run(command: BenchCommand) -> Result<ExitCode, BenchError> {
         BenchCommand::Api(args) => api::run(args).await?,
         BenchCommand::Calls(args) => calls::run(args).await?,
         BenchCommand::Crashes(args) => crashes::run(args).await?,
+        BenchCommand::Turns(args) => turns::run(args).await?,
     };
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 pub use self::{
     observed::{Observed, Span},
-    score::{Score, Verdict},
+    score::{MISMATCH_WORDS, RESUMES_WITHIN_MS, Score, Verdict, percentile},
     setup::Setup,
 };
 use crate::exchange::{Script, Step};
@@ -62,6 +62,14 @@ impl Scenario {
         json!({
             "agentId": agent, "phoneNumber": number, "name": "Maria", "dynamicVariables": { "script": self.name }
         })
+    }
+
+    /// Whether the callee leaves before the agent has ended the call, in the middle of a speech perhaps.
+    fn ends_early(&self) -> bool {
+        self.script
+            .steps
+            .iter()
+            .any(|step| matches!(step, Step::HangUp | Step::Drop))
     }
 
     /// How the call must end: its status and `errorMessage`.

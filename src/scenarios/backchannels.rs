@@ -14,9 +14,7 @@ fn in_reply(name: &'static str, steps: Vec<Step>, expect: &'static [&'static str
     Scenario::new(name, Setup::two(), all, expect)
 }
 
-const ONCE: &[&str] = &[
-    HELLO, ASKS_DAY, FRIDAY, ASKS_FIRST, "paused", "resumed", YES, BYE, DONE,
-];
+const ONCE: &[&str] = &[HELLO, ASKS_DAY, FRIDAY, ASKS_FIRST, "paused", "resumed", YES, BYE, DONE];
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     vec![
@@ -24,7 +22,11 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         in_reply("mm-hm-middle", vec![Step::IntoSpeechMs(1_200), murmur("Mm-hm.")], ONCE),
         in_reply("mm-hm-late", vec![until_word("your"), murmur("Mm-hm.")], ONCE),
         in_reply("okay", vec![Step::IntoSpeechMs(900), murmur("Okay.")], ONCE),
-        in_reply("yeah-right", vec![Step::IntoSpeechMs(600), murmur("Yeah, right.")], ONCE),
+        in_reply(
+            "yeah-right",
+            vec![Step::IntoSpeechMs(600), murmur("Yeah, right.")],
+            ONCE,
+        ),
         Scenario::new(
             "mm-hm-in-greeting",
             Setup::day(),

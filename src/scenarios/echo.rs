@@ -14,9 +14,12 @@ fn echoing(mut scenario: Scenario, gain_db: f64, delay_ms: u64) -> Scenario {
 
 fn undisturbed(name: &'static str) -> Scenario {
     let steps = day_named([Step::UntilAgentSaid, say("Yes.")]);
-    Scenario::new(name, Setup::two(), steps, &[
-        HELLO, ASKS_DAY, FRIDAY, ASKS_FIRST, YES, BYE, DONE,
-    ])
+    Scenario::new(
+        name,
+        Setup::two(),
+        steps,
+        &[HELLO, ASKS_DAY, FRIDAY, ASKS_FIRST, YES, BYE, DONE],
+    )
 }
 
 fn interrupted(name: &'static str) -> Scenario {
@@ -26,18 +29,23 @@ fn interrupted(name: &'static str) -> Scenario {
         Step::UntilAgentSaid,
         say("Yes."),
     ]);
-    Scenario::new(name, Setup::two(), steps, &[
-        HELLO,
-        ASKS_DAY,
-        FRIDAY,
-        "agent (cut): Thank you.",
-        "paused",
-        "user: Sorry, could you say that again?",
-        "agent: All right. Is this your first visit?",
-        YES,
-        BYE,
-        DONE,
-    ])
+    Scenario::new(
+        name,
+        Setup::two(),
+        steps,
+        &[
+            HELLO,
+            ASKS_DAY,
+            FRIDAY,
+            "agent (cut): Thank you.",
+            "paused",
+            "user: Sorry, could you say that again?",
+            "agent: All right. Is this your first visit?",
+            YES,
+            BYE,
+            DONE,
+        ],
+    )
 }
 
 pub(super) fn scenarios() -> Vec<Scenario> {

@@ -27,9 +27,12 @@ pub(super) fn scenarios() -> Vec<Scenario> {
             ],
             &[HELLO, "agent (cut): Hello, this is Ava", DONE],
         ),
-        Scenario::new("hangs-up-after-question", Setup::day(), greeted([Step::HangUp]), &[
-            HELLO, ASKS_DAY, DONE,
-        ]),
+        Scenario::new(
+            "hangs-up-after-question",
+            Setup::day(),
+            greeted([Step::HangUp]),
+            &[HELLO, ASKS_DAY, DONE],
+        ),
         Scenario::new(
             "line-drops",
             Setup::day(),
@@ -42,51 +45,75 @@ pub(super) fn scenarios() -> Vec<Scenario> {
 
 fn asides() -> Vec<Scenario> {
     vec![
-        instead("opt-out", "Please don't call me again.", &[
-            HELLO,
-            ASKS_DAY,
-            "user: Please don't call me again.",
-            "agent: Understood, we won't call you again. Goodbye.",
-            DONE,
-        ]),
-        instead("call-me-later", "Could you call me later, please?", &[
-            HELLO,
-            ASKS_DAY,
-            "user: Could you call me later, please?",
-            "agent: Of course. Another time, then. Goodbye.",
-            DONE,
-        ]),
-        instead("repeat-please", "Sorry, could you repeat that?", &[
-            HELLO,
-            ASKS_DAY,
-            "user: Sorry, could you repeat that?",
-            "agent: Of course. Once more, Which day suits you for a visit?",
-            FRIDAY,
-            BYE,
-            DONE,
-        ]),
-        instead("who-is-this", "Who is this?", &[
-            HELLO,
-            ASKS_DAY,
-            "user: Who is this?",
-            "agent: This is an automated call from Ava. Which day suits you for a visit?",
-            FRIDAY,
-            BYE,
-            DONE,
-        ]),
-        instead("wrong-number", "I'm afraid you have the wrong number.", &[
-            HELLO,
-            ASKS_DAY,
-            "user: I'm afraid you have the wrong number.",
-            "agent: I'm sorry for the trouble. Goodbye.",
-            DONE,
-        ]),
-        instead("says-goodbye", "Sorry, I have to go. Bye!", &[
-            HELLO,
-            ASKS_DAY,
-            "user: Sorry, I have to go. Bye!",
-            "agent: Thank you for your time. Goodbye!",
-            DONE,
-        ]),
+        instead(
+            "opt-out",
+            "Please don't call me again.",
+            &[
+                HELLO,
+                ASKS_DAY,
+                "user: Please don't call me again.",
+                "agent: Understood, we won't call you again. Goodbye.",
+                DONE,
+            ],
+        ),
+        instead(
+            "call-me-later",
+            "Could you call me later, please?",
+            &[
+                HELLO,
+                ASKS_DAY,
+                "user: Could you call me later, please?",
+                "agent: Of course. Another time, then. Goodbye.",
+                DONE,
+            ],
+        ),
+        instead(
+            "repeat-please",
+            "Sorry, could you repeat that?",
+            &[
+                HELLO,
+                ASKS_DAY,
+                "user: Sorry, could you repeat that?",
+                "agent: Of course. Once more, Which day suits you for a visit?",
+                FRIDAY,
+                BYE,
+                DONE,
+            ],
+        ),
+        instead(
+            "who-is-this",
+            "Who is this?",
+            &[
+                HELLO,
+                ASKS_DAY,
+                "user: Who is this?",
+                "agent: This is an automated call from Ava. Which day suits you for a visit?",
+                FRIDAY,
+                BYE,
+                DONE,
+            ],
+        ),
+        instead(
+            "wrong-number",
+            "I'm afraid you have the wrong number.",
+            &[
+                HELLO,
+                ASKS_DAY,
+                "user: I'm afraid you have the wrong number.",
+                "agent: I'm sorry for the trouble. Goodbye.",
+                DONE,
+            ],
+        ),
+        instead(
+            "says-goodbye",
+            "Sorry, I have to go. Bye!",
+            &[
+                HELLO,
+                ASKS_DAY,
+                "user: Sorry, I have to go. Bye!",
+                "agent: Thank you for your time. Goodbye!",
+                DONE,
+            ],
+        ),
     ]
 }

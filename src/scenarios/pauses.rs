@@ -41,55 +41,55 @@ pub(super) fn scenarios() -> Vec<Scenario> {
 
 fn two_parts() -> Vec<Scenario> {
     vec![
-        paused("pause-400", Setup::day(), 400, &["On Friday,", "I think."], &[
-            HELLO,
-            ASKS_DAY,
-            "user: On Friday, I think.",
-            BYE,
-            DONE,
-        ]),
-        paused("pause-600", Setup::day(), 600, &["It would be", "Friday."], &[
-            HELLO,
-            ASKS_DAY,
-            "user: It would be Friday.",
-            BYE,
-            DONE,
-        ]),
-        paused("pause-800", Setup::day(), 800, &["I would like to come on", "Friday."], &[
-            HELLO,
-            ASKS_DAY,
-            "user: I would like to come on Friday.",
-            BYE,
-            DONE,
-        ]),
-        paused("pause-1000-hesitation", Setup::day(), 1_000, &["Well, um,", "Friday."], &[
-            HELLO,
-            ASKS_DAY,
-            "user: Well, um, Friday.",
-            BYE,
-            DONE,
-        ]),
-        paused("pause-1200", Setup::day(), 1_200, &["My preferred day is", "Friday."], &[
-            HELLO,
-            ASKS_DAY,
-            "user: My preferred day is Friday.",
-            BYE,
-            DONE,
-        ]),
-        paused("pause-1400-hesitation", Setup::day(), 1_400, &["I think, um,", "Friday."], &[
-            HELLO,
-            ASKS_DAY,
-            "user: I think, um, Friday.",
-            BYE,
-            DONE,
-        ]),
-        paused("pause-2000", Setup::day(), 2_000, &["Either Thursday or", "Friday."], &[
-            HELLO,
-            ASKS_DAY,
-            "user: Either Thursday or Friday.",
-            BYE,
-            DONE,
-        ]),
+        paused(
+            "pause-400",
+            Setup::day(),
+            400,
+            &["On Friday,", "I think."],
+            &[HELLO, ASKS_DAY, "user: On Friday, I think.", BYE, DONE],
+        ),
+        paused(
+            "pause-600",
+            Setup::day(),
+            600,
+            &["It would be", "Friday."],
+            &[HELLO, ASKS_DAY, "user: It would be Friday.", BYE, DONE],
+        ),
+        paused(
+            "pause-800",
+            Setup::day(),
+            800,
+            &["I would like to come on", "Friday."],
+            &[HELLO, ASKS_DAY, "user: I would like to come on Friday.", BYE, DONE],
+        ),
+        paused(
+            "pause-1000-hesitation",
+            Setup::day(),
+            1_000,
+            &["Well, um,", "Friday."],
+            &[HELLO, ASKS_DAY, "user: Well, um, Friday.", BYE, DONE],
+        ),
+        paused(
+            "pause-1200",
+            Setup::day(),
+            1_200,
+            &["My preferred day is", "Friday."],
+            &[HELLO, ASKS_DAY, "user: My preferred day is Friday.", BYE, DONE],
+        ),
+        paused(
+            "pause-1400-hesitation",
+            Setup::day(),
+            1_400,
+            &["I think, um,", "Friday."],
+            &[HELLO, ASKS_DAY, "user: I think, um, Friday.", BYE, DONE],
+        ),
+        paused(
+            "pause-2000",
+            Setup::day(),
+            2_000,
+            &["Either Thursday or", "Friday."],
+            &[HELLO, ASKS_DAY, "user: Either Thursday or Friday.", BYE, DONE],
+        ),
         paused(
             "three-parts",
             Setup::day(),
@@ -108,37 +108,40 @@ fn two_parts() -> Vec<Scenario> {
 
 fn by_eagerness() -> Vec<Scenario> {
     vec![
-        paused("eager-pause-400", Setup::day().eager(), 400, &["It would be", "Friday."], &[
-            HELLO,
-            ASKS_DAY,
-            "user: It would be Friday.",
-            BYE,
-            DONE,
-        ]),
-        paused("eager-hesitation-800", Setup::day().eager(), 800, &["On, um,", "Friday."], &[
-            HELLO,
-            ASKS_DAY,
-            "user: On, um, Friday.",
-            BYE,
-            DONE,
-        ]),
-        Scenario::new("eager-short", Setup::two().eager(), day_named([Step::UntilAgentSaid, say("Yes.")]), &[
-            HELLO, ASKS_DAY, FRIDAY, ASKS_FIRST, YES, BYE, DONE,
-        ]),
-        paused("patient-plain-700", Setup::day().patient(), 700, &["On Friday", "in the morning."], &[
-            HELLO,
-            ASKS_DAY,
-            "user: On Friday in the morning.",
-            BYE,
-            DONE,
-        ]),
-        paused("patient-pause-2000", Setup::day().patient(), 2_000, &["I would say on", "Friday."], &[
-            HELLO,
-            ASKS_DAY,
-            "user: I would say on Friday.",
-            BYE,
-            DONE,
-        ]),
+        paused(
+            "eager-pause-400",
+            Setup::day().eager(),
+            400,
+            &["It would be", "Friday."],
+            &[HELLO, ASKS_DAY, "user: It would be Friday.", BYE, DONE],
+        ),
+        paused(
+            "eager-hesitation-800",
+            Setup::day().eager(),
+            800,
+            &["On, um,", "Friday."],
+            &[HELLO, ASKS_DAY, "user: On, um, Friday.", BYE, DONE],
+        ),
+        Scenario::new(
+            "eager-short",
+            Setup::two().eager(),
+            day_named([Step::UntilAgentSaid, say("Yes.")]),
+            &[HELLO, ASKS_DAY, FRIDAY, ASKS_FIRST, YES, BYE, DONE],
+        ),
+        paused(
+            "patient-plain-700",
+            Setup::day().patient(),
+            700,
+            &["On Friday", "in the morning."],
+            &[HELLO, ASKS_DAY, "user: On Friday in the morning.", BYE, DONE],
+        ),
+        paused(
+            "patient-pause-2000",
+            Setup::day().patient(),
+            2_000,
+            &["I would say on", "Friday."],
+            &[HELLO, ASKS_DAY, "user: I would say on Friday.", BYE, DONE],
+        ),
     ]
 }
 
@@ -149,13 +152,25 @@ fn short_answers() -> Vec<Scenario> {
         Scenario::new(name, Setup::two(), steps, expect)
     };
     vec![
-        answered("answer-yes", "Yes.", &[HELLO, ASKS_DAY, FRIDAY, ASKS_FIRST, YES, BYE, DONE]),
-        answered("answer-yeah", "Yeah.", &[
-            HELLO, ASKS_DAY, FRIDAY, ASKS_FIRST, "user: Yeah.", BYE, DONE,
-        ]),
-        answered("answer-mm-hm", "Mm-hm.", &[
-            HELLO, ASKS_DAY, FRIDAY, ASKS_FIRST, "user: Mm-hm.", BYE, DONE,
-        ]),
-        answered("answer-no", "No.", &[HELLO, ASKS_DAY, FRIDAY, ASKS_FIRST, "user: No.", BYE, DONE]),
+        answered(
+            "answer-yes",
+            "Yes.",
+            &[HELLO, ASKS_DAY, FRIDAY, ASKS_FIRST, YES, BYE, DONE],
+        ),
+        answered(
+            "answer-yeah",
+            "Yeah.",
+            &[HELLO, ASKS_DAY, FRIDAY, ASKS_FIRST, "user: Yeah.", BYE, DONE],
+        ),
+        answered(
+            "answer-mm-hm",
+            "Mm-hm.",
+            &[HELLO, ASKS_DAY, FRIDAY, ASKS_FIRST, "user: Mm-hm.", BYE, DONE],
+        ),
+        answered(
+            "answer-no",
+            "No.",
+            &[HELLO, ASKS_DAY, FRIDAY, ASKS_FIRST, "user: No.", BYE, DONE],
+        ),
     ]
 }

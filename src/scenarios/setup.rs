@@ -107,7 +107,10 @@ impl Setup {
     }
 
     pub(super) fn impatient_with_spelling(self) -> Self {
-        Self { patience: "off", ..self }
+        Self {
+            patience: "off",
+            ..self
+        }
     }
 
     /// `turnEagerness`.

@@ -11,34 +11,30 @@ const STILL_THERE: &str = "agent: Are you still there? Which day suits you for a
 const GIVES_UP: &str = "agent: I can't hear you, so I'll hang up now. Goodbye!";
 
 pub(super) fn scenarios() -> Vec<Scenario> {
-    let mut rustling = Scenario::new("silent-with-noise", Setup::day(), vec![], &[
-        ASKS_DAY,
-        STILL_THERE,
-        STILL_THERE,
-        GIVES_UP,
-        DONE,
-    ]);
+    let mut rustling = Scenario::new(
+        "silent-with-noise",
+        Setup::day(),
+        vec![],
+        &[ASKS_DAY, STILL_THERE, STILL_THERE, GIVES_UP, DONE],
+    );
     rustling.script.line = LineSound {
         noise_dbfs: Some(-45.0),
         ..LineSound::default()
     };
     vec![
-        Scenario::new("silent-from-the-start", Setup::day(), vec![], &[
-            ASKS_DAY,
-            STILL_THERE,
-            STILL_THERE,
-            GIVES_UP,
-            DONE,
-        ]),
+        Scenario::new(
+            "silent-from-the-start",
+            Setup::day(),
+            vec![],
+            &[ASKS_DAY, STILL_THERE, STILL_THERE, GIVES_UP, DONE],
+        ),
         rustling,
-        Scenario::new("silent-after-greeting", Setup::day(), greeted([]), &[
-            HELLO,
-            ASKS_DAY,
-            STILL_THERE,
-            STILL_THERE,
-            GIVES_UP,
-            DONE,
-        ]),
+        Scenario::new(
+            "silent-after-greeting",
+            Setup::day(),
+            greeted([]),
+            &[HELLO, ASKS_DAY, STILL_THERE, STILL_THERE, GIVES_UP, DONE],
+        ),
         Scenario::new(
             "slow-to-answer",
             Setup::day(),

@@ -56,7 +56,11 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         Scenario::new(
             "answer-before-question",
             Setup::two(),
-            greeted([say("Friday, and it is my first visit."), Step::UntilAgentSaid, say("Yes.")]),
+            greeted([
+                say("Friday, and it is my first visit."),
+                Step::UntilAgentSaid,
+                say("Yes."),
+            ]),
             &[
                 HELLO,
                 ASKS_DAY,
@@ -76,7 +80,11 @@ fn greetings() -> Vec<Scenario> {
         Scenario::new(
             "hello-first",
             Setup::day(),
-            vec![say("Hello, Maria Miller speaking."), Step::UntilAgentSaid, say("Friday.")],
+            vec![
+                say("Hello, Maria Miller speaking."),
+                Step::UntilAgentSaid,
+                say("Friday."),
+            ],
             &["user: Hello, Maria Miller speaking.", ASKS_DAY, FRIDAY, BYE, DONE],
         ),
         Scenario::new(

@@ -9,9 +9,12 @@ use crate::exchange::{Stall, Step, WireFaults};
 
 fn on(name: &'static str, wire: WireFaults) -> Scenario {
     let steps = day_named([Step::UntilAgentSaid, say("Yes.")]);
-    let mut scenario = Scenario::new(name, Setup::two(), steps, &[
-        HELLO, ASKS_DAY, FRIDAY, ASKS_FIRST, YES, BYE, DONE,
-    ]);
+    let mut scenario = Scenario::new(
+        name,
+        Setup::two(),
+        steps,
+        &[HELLO, ASKS_DAY, FRIDAY, ASKS_FIRST, YES, BYE, DONE],
+    );
     scenario.script.wire = wire;
     scenario
 }
@@ -23,18 +26,23 @@ fn interrupted(name: &'static str, wire: WireFaults) -> Scenario {
         Step::UntilAgentSaid,
         say("Yes."),
     ]);
-    let mut scenario = Scenario::new(name, Setup::two(), steps, &[
-        HELLO,
-        ASKS_DAY,
-        FRIDAY,
-        "agent (cut): Thank you.",
-        "paused",
-        "user: Sorry, could you say that again?",
-        "agent: All right. Is this your first visit?",
-        YES,
-        BYE,
-        DONE,
-    ]);
+    let mut scenario = Scenario::new(
+        name,
+        Setup::two(),
+        steps,
+        &[
+            HELLO,
+            ASKS_DAY,
+            FRIDAY,
+            "agent (cut): Thank you.",
+            "paused",
+            "user: Sorry, could you say that again?",
+            "agent: All right. Is this your first visit?",
+            YES,
+            BYE,
+            DONE,
+        ],
+    );
     scenario.script.wire = wire;
     scenario
 }
@@ -66,10 +74,13 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         on("frames-twice", twice),
         on("frames-out-of-order", swapped),
         on("frames-in-bursts", bursts),
-        on("frames-lost", WireFaults {
-            lose_every: Some(150),
-            ..sound
-        }),
+        on(
+            "frames-lost",
+            WireFaults {
+                lose_every: Some(150),
+                ..sound
+            },
+        ),
         // The greeting is being spoken, nobody speaks, and while the callee answers.
         on("no-frames-in-greeting", stall(3_000, 1_000)),
         on("no-frames-for-2-s", stall(4_000, 2_000)),

@@ -40,6 +40,7 @@ mod rest_limits;
 mod rest_recordings;
 mod rest_server;
 mod rest_sqlite;
+mod scenarios;
 mod storage;
 mod storage_model;
 mod storage_postgres;

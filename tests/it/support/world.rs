@@ -2,6 +2,7 @@
 //! sockets, and an exchange with its phones. Clients come in by HTTP only.
 
 use std::{
+    collections::BTreeMap,
     net::SocketAddr,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -13,6 +14,8 @@ use actors::{
     ports::{
         Ports,
         language_model::{LanguageError, LanguageModel, ReplyEvent, ReplyRequest},
+        store::{RecordStore, TurnFact},
+        transcriber::Transcriber,
     },
     testkit::{fake_speech::FakeRecordings, memory_store::MemoryStore},
     time::{Clock, TokioClock},
@@ -23,7 +26,7 @@ use ringback::{
     analysis_worker,
     carriers::{self, CarrierDoor, simulated::SimulatedCarrier},
     documents::Documents,
-    exchange::{Exchange, ExchangeHandle, ExchangeSettings},
+    exchange::{Exchange, ExchangeHandle, ExchangeSettings, LogEntry, Script},
     rest::{self, RateLimit, RestState},
     server::{ServerLimits, serve},
     speech::babble::{BabbleSynthesizer, BabbleTranscriber},
@@ -45,11 +48,29 @@ use super::{
 /// How often a waiting test looks.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
+/// What of a world may differ.
+pub struct WorldSettings {
+    /// The recogniser.
+    pub transcriber: Arc<dyn Transcriber>,
+    /// What phones may follow.
+    pub scripts: BTreeMap<String, Script>,
+}
+
+impl Default for WorldSettings {
+    fn default() -> Self {
+        Self {
+            transcriber: Arc::new(BabbleTranscriber),
+            scripts: BTreeMap::new(),
+        }
+    }
+}
+
 /// The running service and its phones; ends when it is dropped.
 pub struct World {
     pub client: Client,
     /// Every reply the agent's model made, whole.
     pub replies: Replies,
+    settings: WorldSettings,
     store: Arc<MemoryStore>,
     exchange_at: SocketAddr,
     exchange: Option<ExchangeHandle>,
@@ -61,6 +82,7 @@ pub struct World {
 
 /// One start of the service's process.
 async fn start_service(
+    settings: &WorldSettings,
     store: &Arc<MemoryStore>,
     clock: &Arc<dyn Clock>,
     exchange_at: SocketAddr,
@@ -71,7 +93,7 @@ async fn start_service(
     let ports = Ports {
         store: store.clone(),
         carrier: Arc::new(SimulatedCarrier::new(&format!("http://{exchange_at}"), &address).unwrap()),
-        transcriber: Arc::new(BabbleTranscriber),
+        transcriber: settings.transcriber.clone(),
         synthesizer: Arc::new(BabbleSynthesizer),
         language_model: Arc::new(replies.clone()),
         recordings: Arc::new(FakeRecordings::default()),
@@ -106,23 +128,33 @@ async fn start_service(
 impl World {
     /// Everything, with the exchange up.
     pub async fn start() -> Self {
-        let mut world = Self::without_carrier().await;
+        Self::start_with(WorldSettings::default()).await
+    }
+
+    /// Everything, with these settings.
+    pub async fn start_with(settings: WorldSettings) -> Self {
+        let mut world = Self::prepared(settings).await;
         world.carrier_comes().await;
         world
     }
 
     /// Everything but the exchange: at its address nothing listens.
     pub async fn without_carrier() -> Self {
+        Self::prepared(WorldSettings::default()).await
+    }
+
+    async fn prepared(settings: WorldSettings) -> Self {
         let reserved = reserved_port();
         let exchange_at = reserved.local_addr().unwrap();
         let clock: Arc<dyn Clock> = Arc::new(TokioClock::starting_at(START));
         let store = Arc::new(MemoryStore::new(clock.clone()));
         let replies = Replies::default();
-        let (address, node, tasks) = start_service(&store, &clock, exchange_at, &replies).await;
+        let (address, node, tasks) = start_service(&settings, &store, &clock, exchange_at, &replies).await;
         let (_, key) = new_account(&*store, "ada@example.com").await;
         Self {
             client: Client::new(&address, &key),
             replies,
+            settings,
             store,
             exchange_at,
             exchange: None,
@@ -137,7 +169,14 @@ impl World {
     pub async fn restart(mut self) -> Self {
         self.tasks.shutdown().await;
         self.node.stop().await;
-        let (address, node, tasks) = start_service(&self.store, &self.clock, self.exchange_at, &self.replies).await;
+        let (address, node, tasks) = start_service(
+            &self.settings,
+            &self.store,
+            &self.clock,
+            self.exchange_at,
+            &self.replies,
+        )
+        .await;
         Self {
             client: Client::new(&address, &self.client.key),
             node,
@@ -151,6 +190,7 @@ impl World {
         let settings = ExchangeSettings {
             listen: self.exchange_at,
             clock: self.clock.clone(),
+            scripts: self.settings.scripts.clone(),
             ..ExchangeSettings::on_loopback()
         };
         self.exchange = Some(Exchange::start(settings).await.unwrap());
@@ -158,7 +198,36 @@ impl World {
 
     /// What the exchange has on record.
     pub fn phones(&self) -> PhoneLog {
-        PhoneLog::new(self.exchange.as_ref().map(ExchangeHandle::entries).unwrap_or_default())
+        PhoneLog::new(self.entries())
+    }
+
+    /// The exchange's record, entry by entry.
+    pub fn entries(&self) -> Vec<LogEntry> {
+        self.exchange.as_ref().map(ExchangeHandle::entries).unwrap_or_default()
+    }
+
+    /// The turns of a conversation with their times, as they were written down.
+    pub async fn turns(&self, conversation: &str) -> Vec<TurnFact> {
+        self.store.turns(conversation.parse().unwrap()).await.unwrap()
+    }
+
+    /// The conversation as it reads now.
+    pub async fn read(&self, conversation: &str) -> Value {
+        let path = format!("/public/v1/conversations/{conversation}");
+        self.client.get(&path).await.expect(200).data().clone()
+    }
+
+    /// Lets time run until a call is over, for at most `seconds`; the conversation then.
+    pub async fn until_over(&self, conversation: &str, seconds: u64) -> Value {
+        let limit = Instant::now() + Duration::from_secs(seconds);
+        loop {
+            let now = self.read(conversation).await;
+            if matches!(now["status"].as_str(), Some("completed" | "failed" | "cancelled")) {
+                return now;
+            }
+            assert!(Instant::now() < limit, "not over within {seconds} s: {now}");
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
     }
 
     /// Calls that ring or talk at the exchange.
