@@ -80,6 +80,10 @@ fn describe() {
         "Attempts that came to an end, by outcome"
     );
     metrics::describe_counter!("ringback_turns_total", "Turns of calls, by speaker");
+    metrics::describe_counter!(
+        "ringback_media_frame_faults_total",
+        "Frames of calls' audio that came twice, swapped, too late or not at all, by fault"
+    );
 }
 
 /// Sets the gauges of a node.

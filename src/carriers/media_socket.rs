@@ -22,7 +22,10 @@ use tokio::{
 };
 
 use self::allowance::{Allowance, Excess};
-use super::twilio::stream::{self, Event, StreamError};
+use super::twilio::{
+    reorder::{Faults, Reorder},
+    stream::{self, Event, Media, StreamError},
+};
 
 /// A message and a frame may have this many bytes.
 const MAX_MESSAGE_BYTES: usize = 64 * 1024;
@@ -39,6 +42,8 @@ const START_WITHIN: Duration = Duration::from_secs(10);
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 /// A carrier sends audio every 20 ms; a socket this quiet is dead.
 const IDLE: Duration = Duration::from_secs(30);
+/// Frames wait no longer than this for one before them.
+const GAP_WITHIN: Duration = Duration::from_millis(100);
 /// A socket that takes nothing for so long is stuck.
 const WRITE_WITHIN: Duration = Duration::from_secs(10);
 /// How long the peer may take to close after us.
@@ -84,14 +89,42 @@ pub fn upgrade(
 }
 
 /// Pushes `Closed` when it is dropped, and so on every way out.
+#[derive(Default)]
 struct Inbound {
     queue: Arc<InboundQueue>,
+    reorder: Reorder,
     clean: bool,
+}
+
+impl Inbound {
+    fn media(&mut self, media: Media) {
+        self.reorder
+            .take(media, |audio| self.queue.push(InboundItem::Audio(audio)));
+    }
+
+    fn flush(&mut self) {
+        self.reorder.flush(|audio| self.queue.push(InboundItem::Audio(audio)));
+    }
 }
 
 impl Drop for Inbound {
     fn drop(&mut self) {
+        self.flush();
         self.queue.push(InboundItem::Closed { clean: self.clean });
+        count(self.reorder.faults());
+    }
+}
+
+/// Adds up what was wrong with frames.
+fn count(faults: Faults) {
+    let kinds = [
+        ("duplicate", faults.duplicate),
+        ("swapped", faults.swapped),
+        ("late", faults.late),
+        ("missing", faults.missing),
+    ];
+    for (fault, times) in kinds.into_iter().filter(|(_, times)| *times > 0) {
+        metrics::counter!("ringback_media_frame_faults_total", "fault" => fault).increment(times);
     }
 }
 
@@ -136,11 +169,8 @@ async fn serve(
     permit: OwnedSemaphorePermit,
 ) {
     let attempt = claim.attempt;
-    let mut inbound = Inbound {
-        queue: Arc::default(),
-        clean: false,
-    };
-    let taken = match start(&mut socket, &inbound).await {
+    let mut inbound = Inbound::default();
+    let taken = match start(&mut socket, &mut inbound).await {
         Ok(start) => take(&switchboard, claim, &inbound)
             .await
             .map(|outbound| (start, outbound)),
@@ -170,7 +200,7 @@ fn close_frame(fault: &Fault) -> Message {
 }
 
 /// Waits for `start`. What comes before it is kept in the (bounded) queue.
-async fn start(socket: &mut WebSocket, inbound: &Inbound) -> Result<stream::Start, Fault> {
+async fn start(socket: &mut WebSocket, inbound: &mut Inbound) -> Result<stream::Start, Fault> {
     let mut allowance = Allowance::new(Instant::now());
     let deadline = Instant::now() + START_WITHIN;
     loop {
@@ -182,8 +212,12 @@ async fn start(socket: &mut WebSocket, inbound: &Inbound) -> Result<stream::Star
         };
         match event(&message)? {
             Some(Event::Start(start)) => return Ok(start),
+            Some(Event::Media(media)) => {
+                allowance.admit_audio(media.audio.len(), Instant::now())?;
+                inbound.media(media);
+            }
             Some(Event::Item(item)) => {
-                allowance.admit(&item, Instant::now())?;
+                allowance.admit_other(Instant::now())?;
                 inbound.queue.push(item);
             }
             Some(Event::Stop) => return Err(Fault::Gone),
@@ -279,7 +313,12 @@ async fn pump(
 async fn read(source: &mut SplitStream<WebSocket>, inbound: &mut Inbound) -> End {
     let mut allowance = Allowance::new(Instant::now());
     loop {
-        let message = match timeout(IDLE, source.next()).await {
+        let held = inbound.reorder.is_holding();
+        let message = match timeout(if held { GAP_WITHIN } else { IDLE }, source.next()).await {
+            Err(_) if held => {
+                inbound.flush();
+                continue;
+            }
             Err(_) => return End::Fault(Fault::Idle),
             Ok(None | Some(Err(_) | Ok(Message::Close(_)))) => return End::Peer,
             Ok(Some(Ok(message))) => message,
@@ -292,10 +331,14 @@ async fn read(source: &mut SplitStream<WebSocket>, inbound: &mut Inbound) -> End
 }
 
 /// Takes one message; true when it was the carrier's goodbye.
-fn admit(message: &Message, inbound: &Inbound, allowance: &mut Allowance) -> Result<bool, Fault> {
+fn admit(message: &Message, inbound: &mut Inbound, allowance: &mut Allowance) -> Result<bool, Fault> {
     match event(message)? {
+        Some(Event::Media(media)) => {
+            allowance.admit_audio(media.audio.len(), Instant::now())?;
+            inbound.media(media);
+        }
         Some(Event::Item(item)) => {
-            allowance.admit(&item, Instant::now())?;
+            allowance.admit_other(Instant::now())?;
             inbound.queue.push(item);
         }
         Some(Event::Stop) => return Ok(true),
@@ -343,7 +386,7 @@ async fn finish(
     sink: &mut SplitSink<WebSocket, Message>,
     source: &mut SplitStream<WebSocket>,
     goodbye: Message,
-    inbound: &Inbound,
+    inbound: &mut Inbound,
 ) {
     let mut allowance = Allowance::new(Instant::now());
     if sink.send(goodbye).await.is_err() {

@@ -1,3 +1,4 @@
 //! Twilio's formats. The simulated exchange streams audio in the same one.
 
+pub mod reorder;
 pub mod stream;

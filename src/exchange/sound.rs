@@ -188,7 +188,7 @@ mod tests {
         ] {
             assert!((dbfs(samples) - level).abs() < 0.2, "{name}: {}", dbfs(samples));
             let clipped = samples.iter().filter(|sample| sample.unsigned_abs() > 32_700).count();
-            assert!(clipped < samples.len() / 500, "{name}: {clipped} samples are clipped");
+            assert!(clipped <= samples.len() / 500, "{name}: {clipped} samples are clipped");
         }
         assert_eq!((cough(3).len(), click().len()), (2_000, 24));
         assert_ne!(cough(3), cough(4));
@@ -200,9 +200,8 @@ mod tests {
         let hum: Vec<i16> = HUM.iter().copied().cycle().take(8_000).collect();
         assert!(share_at(&hum, 50.0) > 0.4 && share_at(&hum, 100.0) > 0.1);
         let band = |from: f64| -> f64 {
-            (0..200)
-                .map(|n| share_at(&PINK, from * (1.0 + f64::from(n) / 200.0)))
-                .sum()
+            let steps = (0..100).map(|n| share_at(&PINK[..16_000], from * (1.0 + f64::from(n) / 100.0)));
+            steps.sum()
         };
         let fall = 10.0 * (band(250.0) / band(1_000.0)).log10();
         assert!(

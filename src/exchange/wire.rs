@@ -179,7 +179,12 @@ mod tests {
         assert_eq!((&*start.stream, &*start.call), ("MZ1", "CA1"));
         let media = writer.media(20, &payload(&[9; 160]));
         assert!(media.contains(r#""sequenceNumber":"2""#) && media.contains(r#""timestamp":"20""#));
-        assert_eq!(stream::parse(&media), Ok(Event::Item(InboundItem::Audio(vec![9; 160]))));
+        let expected = stream::Media {
+            chunk: Some(1),
+            timestamp_ms: Some(20),
+            audio: vec![9; 160],
+        };
+        assert_eq!(stream::parse(&media), Ok(Event::Media(expected)));
         assert_eq!(
             stream::parse(&writer.mark("u1")),
             Ok(Event::Item(InboundItem::Mark("u1".into())))

@@ -1,5 +1,6 @@
 //! The exchange as a carrier's customer sees it: dials, callbacks, telephones, record.
 
+mod scripts;
 mod support;
 
 use std::time::Duration;

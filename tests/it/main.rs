@@ -6,6 +6,7 @@ mod app;
 mod calls_end_to_end;
 mod campaign_end_to_end;
 mod campaign_end_to_end_commands;
+mod campaign_end_to_end_personas;
 mod campaign_end_to_end_timing;
 mod cli;
 mod cli_postgres;

@@ -1,6 +1,5 @@
 //! How much a media socket may send: audio hardly faster than it is spoken, other messages at a telephone's pace.
 
-use actors::ports::media_leg::InboundItem;
 use tokio::time::Instant;
 
 use crate::carriers::twilio::stream;
@@ -45,13 +44,10 @@ impl Allowance {
         }
     }
 
-    /// Counts an item.
-    pub(super) fn admit(&mut self, item: &InboundItem, now: Instant) -> Result<(), Excess> {
-        let InboundItem::Audio(audio) = item else {
-            return self.admit_other(now);
-        };
+    /// Counts a message of so many bytes of audio.
+    pub(super) fn admit_audio(&mut self, bytes: usize, now: Instant) -> Result<(), Excess> {
         self.count(now)?;
-        self.audio_bytes += audio.len() as u64;
+        self.audio_bytes += bytes as u64;
         let bytes_per_ms = stream::FORMAT.bytes_for_ms(1) as u64;
         if self.audio_bytes / bytes_per_ms > self.elapsed_ms(now) + AHEAD_MS {
             return Err(Excess::Ahead);
@@ -88,19 +84,17 @@ mod tests {
 
     use super::*;
 
-    fn audio(ms: u32) -> InboundItem {
-        InboundItem::Audio(vec![0xff; stream::FORMAT.bytes_for_ms(ms)])
-    }
+    const FRAME: usize = 160;
 
     #[test]
     fn a_stall_of_ten_seconds_may_be_caught_up_at_once() {
         let since = Instant::now();
         let mut allowance = Allowance::new(since);
         for _ in 0..500 {
-            assert_eq!(allowance.admit(&audio(20), since), Ok(()));
+            assert_eq!(allowance.admit_audio(FRAME, since), Ok(()));
         }
-        assert_eq!(allowance.admit(&audio(20), since), Err(Excess::Ahead));
-        assert_eq!(allowance.admit(&audio(20), since + Duration::from_secs(1)), Ok(()));
+        assert_eq!(allowance.admit_audio(FRAME, since), Err(Excess::Ahead));
+        assert_eq!(allowance.admit_audio(FRAME, since + Duration::from_secs(1)), Ok(()));
     }
 
     #[test]
@@ -109,7 +103,7 @@ mod tests {
         let mut allowance = Allowance::new(since);
         for frame in 0..200_000 {
             let now = since + Duration::from_millis(frame * 20);
-            assert_eq!(allowance.admit(&audio(20), now), Ok(()), "{frame}");
+            assert_eq!(allowance.admit_audio(FRAME, now), Ok(()), "{frame}");
         }
     }
 
@@ -117,10 +111,10 @@ mod tests {
     fn a_flood_of_marks_or_of_crumbs_of_audio_is_refused() {
         let since = Instant::now();
         let mut marks = Allowance::new(since);
-        let taken = (0..10_000).take_while(|_| marks.admit(&InboundItem::Mark("m".into()), since).is_ok());
+        let taken = (0..10_000).take_while(|_| marks.admit_other(since).is_ok());
         assert_eq!(taken.count(), 500);
         let mut crumbs = Allowance::new(since);
-        let taken = (0..10_000).take_while(|_| crumbs.admit(&InboundItem::Audio(vec![0xff]), since).is_ok());
+        let taken = (0..10_000).take_while(|_| crumbs.admit_audio(1, since).is_ok());
         assert_eq!(taken.count(), 2_000);
     }
 }

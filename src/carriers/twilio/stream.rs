@@ -32,12 +32,25 @@ pub enum Event {
     Connected,
     /// Says which call this is.
     Start(Start),
-    /// Audio of the caller, a mark that came back, or a key.
+    /// Audio of the caller.
+    Media(Media),
+    /// A mark that came back, or a key.
     Item(InboundItem),
     /// The carrier ends the stream.
     Stop,
     /// A kind of message, or a track of audio, that is not for us.
     Ignored,
+}
+
+/// A frame of audio.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Media {
+    /// Its number, from 1 on; none where the carrier counts in no way we know.
+    pub chunk: Option<u64>,
+    /// Its time since the start of the stream, in milliseconds.
+    pub timestamp_ms: Option<u64>,
+    /// Mu-law.
+    pub audio: Vec<u8>,
 }
 
 /// The `start` message.
@@ -103,8 +116,50 @@ struct Message<'a> {
 struct MediaBody<'a> {
     #[serde(borrow, default)]
     track: Cow<'a, str>,
+    #[serde(default)]
+    chunk: Count,
+    #[serde(default)]
+    timestamp: Count,
     #[serde(borrow)]
     payload: Cow<'a, str>,
+}
+
+/// A number, as such or as a string; none where it is something else.
+#[derive(Default)]
+struct Count(Option<u64>);
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl serde::de::Visitor<'_> for Visitor {
+            type Value = Count;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a number, or a string that holds one")
+            }
+
+            fn visit_u64<E>(self, number: u64) -> Result<Count, E> {
+                Ok(Count(Some(number)))
+            }
+
+            fn visit_i64<E>(self, number: i64) -> Result<Count, E> {
+                Ok(Count(u64::try_from(number).ok()))
+            }
+
+            fn visit_f64<E>(self, _: f64) -> Result<Count, E> {
+                Ok(Count(None))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Count, E> {
+                Ok(Count(text.parse().ok()))
+            }
+
+            fn visit_unit<E>(self) -> Result<Count, E> {
+                Ok(Count(None))
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
 }
 
 #[derive(Deserialize)]
@@ -196,7 +251,11 @@ fn media_event(media: &MediaBody<'_>) -> Result<Event, StreamError> {
     Ok(if audio.is_empty() {
         Event::Ignored
     } else {
-        Event::Item(InboundItem::Audio(audio))
+        Event::Media(Media {
+            chunk: media.chunk.0,
+            timestamp_ms: media.timestamp.0,
+            audio,
+        })
     })
 }
 
@@ -307,7 +366,14 @@ mod tests {
 
     #[test]
     fn every_message_of_a_stream_is_read() {
-        let audio = |bytes: &[u8]| Event::Item(InboundItem::Audio(bytes.to_vec()));
+        let audio = |chunk, timestamp_ms| {
+            let audio = vec![0x7f, 0xff, 0x80];
+            Event::Media(Media {
+                chunk,
+                timestamp_ms,
+                audio,
+            })
+        };
         for (text, event) in [
             (
                 r#"{"event":"connected","protocol":"Call","version":"1.0.0"}"#,
@@ -322,12 +388,22 @@ mod tests {
             ),
             (
                 r#"{"event":"media","sequenceNumber":"3","streamSid":"MZ1","media":{"track":"inbound","chunk":"1","timestamp":"5","payload":"f/+A"}}"#,
-                audio(&[0x7f, 0xff, 0x80]),
+                audio(Some(1), Some(5)),
             ),
             // An encoder may escape the slash, and order the keys as it likes.
+            (r#"{"media":{"payload":"f\/+A"},"event":"media"}"#, audio(None, None)),
+            // Numbers come as such or as strings; without sense they are none.
             (
-                r#"{"media":{"payload":"f\/+A"},"event":"media"}"#,
-                audio(&[0x7f, 0xff, 0x80]),
+                r#"{"event":"media","media":{"chunk":7,"timestamp":140,"payload":"f/+A"}}"#,
+                audio(Some(7), Some(140)),
+            ),
+            (
+                r#"{"event":"media","media":{"chunk":"x","timestamp":-1,"payload":"f/+A"}}"#,
+                audio(None, None),
+            ),
+            (
+                r#"{"event":"media","media":{"chunk":null,"timestamp":1.5,"payload":"f/+A"}}"#,
+                audio(None, None),
             ),
             (
                 r#"{"event":"media","media":{"track":"outbound","payload":"f/+A"}}"#,
@@ -417,7 +493,8 @@ mod tests {
     proptest! {
         #[test]
         fn any_audio_sent_is_read_back(audio in proptest::collection::vec(any::<u8>(), 1..2_000)) {
-            prop_assert_eq!(parse(&media("MZ1", &audio)), Ok(Event::Item(InboundItem::Audio(audio))));
+            let expected = Event::Media(Media { chunk: None, timestamp_ms: None, audio: audio.clone() });
+            prop_assert_eq!(parse(&media("MZ1", &audio)), Ok(expected));
         }
 
         #[test]

@@ -43,11 +43,11 @@ impl Mind for OptsOut {
 mod tests {
     use super::*;
 
-    #[test]
-    fn answers_nothing_else_and_takes_its_leave() {
+    /// What it answers to each speech of the agent.
+    fn answers(speeches: &[&str]) -> Vec<Act> {
         let mut mind = OptsOut::new(Person::new("+15551234561", 7));
         let mut now = 1_000;
-        let mut hear = |text: &str| {
+        let mut hear = |text: &&str| {
             mind.sense(now, Sense::AgentStarted);
             mind.sense(now + 1_000, Sense::AgentSaid(text));
             let act = (now + 1_000..now + 4_000).find_map(|now| mind.sense(now, Sense::Tick));
@@ -55,9 +55,20 @@ mod tests {
             mind.sense(now, Sense::Spoken);
             act.unwrap()
         };
-        assert_eq!(hear("Hello Maria. Which day suits you?"), Act::Say(WANTS.into()));
-        assert_eq!(hear("I will not. Goodbye!"), Act::Say("Thank you, goodbye.".into()));
-        assert_eq!(hear("Which day suits you?"), Act::Say(WANTS.into()));
-        assert_eq!(hear("Which time suits you?"), Act::HangUp);
+        speeches.iter().map(&mut hear).collect()
+    }
+
+    #[test]
+    fn says_what_it_wants_and_takes_its_leave() {
+        let heard = ["Hello Maria. Which day suits you?", "I will not. Goodbye!"];
+        let bye = Act::Say("Thank you, goodbye.".into());
+        assert_eq!(answers(&heard), [Act::Say(WANTS.into()), bye]);
+    }
+
+    #[test]
+    fn hangs_up_on_an_agent_that_goes_on() {
+        let heard = ["Which day suits you?", "Which week?", "Which year?"];
+        let wants = Act::Say(WANTS.into());
+        assert_eq!(answers(&heard), [wants.clone(), wants, Act::HangUp]);
     }
 }

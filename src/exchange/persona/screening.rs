@@ -10,6 +10,8 @@ const WAITS_MS: u64 = 8_000;
 const TIMES: u32 = 2;
 /// From "one moment" to the callee's hello.
 const CONNECTS_MS: u64 = 2_000;
+/// Nobody is screened for longer.
+const LONGEST_MS: u64 = 120_000;
 const ASSISTANT: &str = "screening assistant";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,6 +84,7 @@ impl Mind for Screening {
         }
         match (self.state, sense) {
             (State::Connected, _) => self.inner.sense(now_ms, sense),
+            (_, Sense::Tick) if now_ms >= LONGEST_MS => Some(Act::HangUp),
             (State::Waiting { ask_at_ms }, Sense::Tick) if now_ms >= ask_at_ms && !self.hears => self.ask(),
             (State::Waiting { .. }, Sense::AgentSaid(words)) if self.asked > 0 && !words.is_empty() => {
                 self.state = State::Announcing;
