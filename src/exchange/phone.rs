@@ -195,12 +195,15 @@ impl Phone<'_> {
             }
         };
         wire.frames += 1;
-        let mut texts: Vec<String> = marks.iter().map(|mark| wire.writer.mark(mark)).collect();
+        let marks = marks.iter().map(|mark| wire.writer.mark(mark)).collect::<Vec<_>>();
         match &mut wire.faults {
-            None => texts.push(media),
-            Some(faults) => faults.pass(at_ms, media, &mut texts),
+            None => wire.send(marks.into_iter().chain([media])).await?,
+            Some(faults) => {
+                let mut texts = marks;
+                faults.pass(at_ms, media, &mut texts);
+                wire.send(texts).await?;
+            }
         }
-        wire.send(texts).await?;
         match (drop, hang_up) {
             (true, _) => Err(End::Dropped),
             (false, true) => Err(End::Callee),

@@ -46,7 +46,7 @@ fn at_level(samples: &[f64], dbfs: f64) -> Vec<i16> {
 
 /// 50 Hz and its harmonics, as from a bad power supply: one period, which is one frame.
 pub(super) static HUM: LazyLock<Vec<i16>> = LazyLock::new(|| {
-    const LEVELS: [f64; 8] = [1.0, 0.6, 0.5, 0.25, 0.2, 0.1, 0.1, 0.05];
+    const LEVELS: [f64; 5] = [1.0, 0.6, 0.5, 0.3, 0.05];
     let sample = |n: u32| -> f64 {
         let harmonics = LEVELS.iter().zip(1_u32..);
         harmonics
@@ -59,10 +59,10 @@ pub(super) static HUM: LazyLock<Vec<i16>> = LazyLock::new(|| {
 /// Music on hold: four chords of two seconds each.
 pub(super) static MUSIC: LazyLock<Vec<i16>> = LazyLock::new(|| {
     const CHORDS: [[f64; 4]; 4] = [
-        [130.8, 261.6, 329.6, 392.0],
-        [110.0, 220.0, 261.6, 329.6],
-        [174.6, 220.0, 261.6, 349.2],
-        [98.0, 196.0, 246.9, 293.7],
+        [523.3, 659.3, 784.0, 1_046.5],
+        [440.0, 523.3, 659.3, 880.0],
+        [523.3, 698.5, 880.0, 1_046.5],
+        [493.9, 587.3, 784.0, 987.8],
     ];
     const CHORD: u32 = 16_000;
     let sample = |n: u32| -> f64 {
@@ -71,8 +71,8 @@ pub(super) static MUSIC: LazyLock<Vec<i16>> = LazyLock::new(|| {
         // Rises in 50 ms and dies away to half until the next one.
         let swell = (seconds / 0.05).min(1.0) * (1.0 - 0.25 * seconds);
         let string = |hz: &f64| -> f64 {
-            (1..=4)
-                .map(|k| (TAU * hz * f64::from(k) * seconds).sin() / f64::from(k * k))
+            (1..=3)
+                .map(|k| (TAU * hz * f64::from(k) * seconds).sin() / f64::from(k))
                 .sum()
         };
         swell * chord.iter().map(string).sum::<f64>()

@@ -10,18 +10,16 @@ use crate::support::{
     world::World,
 };
 
-/// Callees of each persona, who differ in what they say and when.
-const OF_EACH: usize = 2;
 /// A stopped voice is back within this time.
 const RESUMES_US: u64 = 300_000;
 
-/// Who is called: number, persona.
-fn contacts(personas: &[&'static str]) -> Vec<(String, &'static str)> {
-    let of_each = |(at, name): (usize, &&'static str)| {
+/// Who is called: number and persona; `of_each` differ in what they say and when.
+fn contacts(personas: &[&'static str], of_each: usize) -> Vec<(String, &'static str)> {
+    let callees = |(at, name): (usize, &&'static str)| {
         let name = *name;
-        (0..OF_EACH).map(move |n| (format!("+1555030{at:02}{n}1"), name))
+        (0..of_each).map(move |n| (format!("+1555030{at:02}{n}1"), name))
     };
-    personas.iter().enumerate().flat_map(of_each).collect()
+    personas.iter().enumerate().flat_map(callees).collect()
 }
 
 /// A call that is over: what the phone tells and what the service tells.
@@ -56,10 +54,10 @@ fn agent() -> Value {
 }
 
 /// Calls of these personas in one campaign.
-async fn calls(personas: &[&'static str]) -> (World, Vec<Over>) {
+async fn calls(personas: &[&'static str], of_each: usize) -> (World, Vec<Over>) {
     let world = World::start().await;
     let agent = world.agent(agent()).await;
-    let contacts = contacts(personas);
+    let contacts = contacts(personas, of_each);
     let listed: Vec<(&str, &str)> = contacts
         .iter()
         .map(|(number, persona)| (number.as_str(), *persona))
@@ -89,7 +87,7 @@ async fn calls(personas: &[&'static str]) -> (World, Vec<Over>) {
 #[tokio::test(start_paused = true)]
 async fn each_persona_comes_to_its_outcome() {
     let all: Vec<&'static str> = Persona::ALL.iter().map(|(name, _)| *name).collect();
-    let (world, over) = calls(&all).await;
+    let (world, over) = calls(&all, 1).await;
     let mut wrong = Vec::new();
     for call in &over {
         let conversation = &call.conversation;
@@ -127,7 +125,7 @@ const PLAIN: [&str; 9] = [
 
 #[tokio::test(start_paused = true)]
 async fn transcripts_are_what_phones_said_and_heard() {
-    let (_, over) = calls(&PLAIN).await;
+    let (_, over) = calls(&PLAIN, 1).await;
     let mut wrong = Vec::new();
     for call in &over {
         let (user, agent) = (lines(&call.conversation, "User"), lines(&call.conversation, "Agent"));
@@ -145,7 +143,7 @@ async fn transcripts_are_what_phones_said_and_heard() {
 
 #[tokio::test(start_paused = true)]
 async fn who_pauses_is_not_cut_off_and_a_spelled_number_is_collected_whole() {
-    let (_, over) = calls(&["hesitant", "spells"]).await;
+    let (_, over) = calls(&["hesitant", "spells"], 2).await;
     for call in &over {
         assert_eq!(call.figures().cut_offs, 0, "{}: {:?}", call.persona, call.phone);
         let said = call.said();
@@ -158,7 +156,7 @@ async fn who_pauses_is_not_cut_off_and_a_spelled_number_is_collected_whole() {
 
 #[tokio::test(start_paused = true)]
 async fn who_speaks_first_hears_the_whole_greeting() {
-    let (_, over) = calls(&["hello-first"]).await;
+    let (_, over) = calls(&["hello-first"], 6).await;
     for call in &over {
         let heard = call.heard();
         let greeting = heard.iter().find(|words| words.text.starts_with("Hello Maria"));
@@ -172,7 +170,7 @@ async fn who_speaks_first_hears_the_whole_greeting() {
 
 #[tokio::test(start_paused = true)]
 async fn no_sound_but_words_stops_the_agent_for_good() {
-    let (_, over) = calls(&["backchannel", "noisy", "echo", "hum"]).await;
+    let (_, over) = calls(&["backchannel", "noisy", "echo", "hum"], 2).await;
     for call in &over {
         let figures = call.figures();
         assert!(
@@ -194,7 +192,7 @@ async fn no_sound_but_words_stops_the_agent_for_good() {
 
 #[tokio::test(start_paused = true)]
 async fn who_opts_out_is_never_called_again() {
-    let (world, over) = calls(&["opts-out"]).await;
+    let (world, over) = calls(&["opts-out"], 1).await;
     let listed = world
         .client
         .get("/public/v1/do-not-call")
@@ -219,7 +217,7 @@ async fn who_opts_out_is_never_called_again() {
 
 #[tokio::test(start_paused = true)]
 async fn machines_are_told_from_people() {
-    let (_, over) = calls(&["voicemail", "screening", "ivr"]).await;
+    let (_, over) = calls(&["voicemail", "screening", "ivr"], 1).await;
     for call in &over {
         let heard = texts(&call.heard());
         match call.persona {

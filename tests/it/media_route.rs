@@ -209,6 +209,15 @@ impl Phone {
         self.0.send(Message::Text(message.to_string().into())).await
     }
 
+    /// A frame with its number, as carriers send it.
+    async fn numbered(&mut self, chunk: u8) {
+        let timestamp = (u32::from(chunk) * 20).to_string();
+        let payload = BASE64.encode([chunk; 160]);
+        let media = json!({"track": "inbound", "chunk": chunk.to_string(), "timestamp": timestamp, "payload": payload});
+        self.send(json!({"event": "media", "streamSid": "MZ1", "media": media}))
+            .await;
+    }
+
     async fn mark(&mut self, name: &str) -> Result<(), tungstenite::Error> {
         let message = json!({"event": "mark", "streamSid": "MZ1", "mark": {"name": name}});
         self.0.send(Message::Text(message.to_string().into())).await
@@ -309,6 +318,25 @@ async fn a_taken_socket_carries_everything_both_ways_in_order() {
             CLEAN
         ]
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn frames_that_come_twice_swapped_or_not_at_all_reach_the_call_in_order() {
+    let mut node = Node::start(false).await;
+    let (mut phone, mut leg) = node.connected().await;
+    for chunk in [1, 2, 2, 4, 3, 5, 5, 8, 9, 10, 11, 6] {
+        phone.numbered(chunk).await;
+    }
+    // Behind a lost one the rest does not wait for ever.
+    phone.numbered(13).await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    leg.leg.inbound.drain(&mut leg.items);
+    let silence = vec![0xff; 160];
+    let audio = |chunk: u8| match chunk {
+        6 | 7 | 12 => InboundItem::Audio(silence.clone()),
+        chunk => InboundItem::Audio(vec![chunk; 160]),
+    };
+    assert_eq!(leg.items, (1..=13).map(audio).collect::<Vec<_>>());
 }
 
 #[tokio::test(start_paused = true)]

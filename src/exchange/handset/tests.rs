@@ -18,7 +18,7 @@ impl Caller {
     fn of(persona: Persona) -> Self {
         let mind = persona.mind(Person::new("+15551234561", 7));
         Self {
-            handset: Handset::new(mind, "+15551234561"),
+            handset: Handset::new(mind, "+15551234561").on_line(&persona.line(), "+15551234561"),
             now_us: 0,
             log: Vec::new(),
             marks: Vec::new(),
@@ -224,4 +224,90 @@ fn a_callee_who_hangs_up_does_so_in_mid_sentence() {
     caller.log.extend(caller.handset.take_log());
     let (heard, whole) = caller.heard()[1];
     assert!(!whole && heard.starts_with("I am"), "{heard}");
+}
+
+#[test]
+fn who_stands_in_noise_or_hum_is_still_understood_to_the_letter() {
+    for persona in [
+        Persona::Noisy,
+        Persona::Hum,
+        Persona::Echo,
+        Persona::Hesitant,
+        Persona::Spells,
+    ] {
+        let mut caller = Caller::of(persona);
+        caller.run(130);
+        caller.say("Good morning, this is Ava. What is your order number?");
+        caller.run(500);
+        let said = caller.said();
+        assert!(said.len() == 2, "{persona:?}: {said:?}");
+        assert_eq!(understood(&caller.voice).join(" "), said.join(" "), "{persona:?}");
+    }
+}
+
+#[test]
+fn a_silence_in_mid_sentence_is_silent_and_the_sentence_is_one_on_record() {
+    let mut caller = Caller::of(Persona::Hesitant);
+    caller.run(130);
+    caller.say("What is your name?");
+    let begun = caller.voice.len();
+    caller.run(400);
+    let reply = caller.log.iter().rev().find_map(|event| match event {
+        LogEvent::Said {
+            text, from_ms, to_ms, ..
+        } => Some((text.clone(), *from_ms, *to_ms)),
+        _ => None,
+    });
+    let (text, from_ms, to_ms) = reply.unwrap();
+    assert!(text.starts_with("My name is"), "{text}");
+    // Said at a stretch it takes 75 ms a letter.
+    assert!(
+        to_ms - from_ms > text.len() as u64 * 75 + 300,
+        "{text}: {from_ms} to {to_ms}"
+    );
+    let frames: Vec<bool> = caller.voice[begun..].chunks(160).map(loud).collect();
+    let first = frames.iter().position(|loud| *loud).unwrap();
+    let last = frames.iter().rposition(|loud| *loud).unwrap();
+    let silent = frames[first..last]
+        .split(|loud| *loud)
+        .map(<[bool]>::len)
+        .max()
+        .unwrap();
+    assert!((30..=100).contains(&silent), "{silent} frames");
+}
+
+#[test]
+fn a_cough_that_stops_the_agent_is_a_false_stop_and_the_agent_s_return_is_timed() {
+    let mut caller = Caller::of(Persona::Noisy);
+    caller.run(130);
+    caller.say("Good morning.");
+    caller.run(200);
+    let audio = mulaw("I am calling about your order of last week, which is now on its way to you.");
+    caller.send(audio.clone());
+    let mut ran = 0;
+    while caller.handset.meter.figures(0).false_stops == 0 {
+        caller.run(1);
+        ran += 1;
+        assert!(ran < 200, "no cough");
+        if caller.handset.mouth.is_speaking() {
+            caller.run(10);
+            caller.handset.receive(Incoming::Clear, caller.now_us);
+        }
+    }
+    caller.run(15);
+    caller.send(audio[24_000..].to_vec());
+    caller.run(1);
+    let figures = caller.handset.meter.figures(0);
+    assert_eq!((figures.false_stops, figures.resume_us.len()), (1, 1));
+    assert!(figures.resume_us[0] <= 300_000, "{figures:?}");
+    let kinds: Vec<bool> = caller
+        .log
+        .iter()
+        .filter_map(|event| match event {
+            LogEvent::Cleared { unplayed_ms, .. } => Some(*unplayed_ms > 0),
+            LogEvent::Resumed { after_ms, .. } => Some(*after_ms <= 300),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(kinds, [true, true]);
 }
