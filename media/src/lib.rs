@@ -2,6 +2,7 @@
 //!
 //! Everything inside is mono `i16`; the recogniser's side is 16 kHz, a telephone line 8 kHz.
 
+pub mod amd;
 pub mod babble;
 pub mod codec;
 pub mod format;

@@ -1,0 +1,167 @@
+//! Finds the phrases of [`super::phrase`] in words: one pass over the words, phrases looked up by their first word.
+
+use std::{collections::HashMap, sync::LazyLock};
+
+use super::phrase::PHRASES;
+
+/// What a phrase speaks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hint {
+    /// A mailbox, certainly.
+    Tone,
+    /// A mailbox, unless a person offers to take the message.
+    Record,
+    /// Somebody cannot come to the telephone.
+    Away,
+    /// "You have reached".
+    Reached,
+    /// Somebody is not available.
+    Absent,
+    /// A message may be left.
+    Leave,
+    /// A mailbox is spoken of.
+    Mailbox,
+    /// Somebody will call back.
+    CallBack,
+    /// A menu.
+    Menu,
+    /// The line of a firm.
+    Queue,
+    /// A call-screening assistant.
+    Screening,
+    /// Asks who calls.
+    Who,
+    /// Asks why.
+    Why,
+    /// A mailbox that takes nothing.
+    Full,
+    /// The callee is away from the network.
+    NotReachable,
+    /// There is no such number.
+    NotInService,
+    /// The number or the person called is spoken of.
+    Dialed,
+    /// With `Dialed`: away from the network.
+    OffAir,
+    /// With `Dialed`: no such number.
+    NoService,
+    /// A hello.
+    Hello,
+    /// Said to somebody who can answer, or of a third person.
+    Person,
+    /// A question about machines.
+    Asks,
+    /// Asks for patience.
+    Holds,
+}
+
+/// A set of hints.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Hints(u32);
+
+type Index = HashMap<&'static str, Vec<(&'static str, Hint)>>;
+
+static BY_FIRST_WORD: LazyLock<Index> = LazyLock::new(|| {
+    let mut index = Index::new();
+    for &(hint, phrases) in PHRASES {
+        for phrase in phrases.split(", ") {
+            let first = phrase.split(' ').next().unwrap_or(phrase);
+            index.entry(first).or_default().push((phrase, hint));
+        }
+    }
+    index
+});
+
+impl Hints {
+    /// The hints in words as [`normalised`] gives them.
+    pub(super) fn of(words: &str) -> Self {
+        let mut hints = Self::default();
+        let mut at = 0;
+        for word in words.split(' ') {
+            let rest = &words[at..];
+            for (phrase, hint) in BY_FIRST_WORD.get(word).into_iter().flatten() {
+                let ends = rest.strip_prefix(phrase);
+                if ends.is_some_and(|after| after.is_empty() || after.starts_with(' ')) {
+                    hints.0 |= 1 << *hint as u32;
+                }
+            }
+            at += word.len() + 1;
+        }
+        hints
+    }
+
+    pub(super) fn has(self, hint: Hint) -> bool {
+        self.0 & (1 << hint as u32) != 0
+    }
+
+    /// How many of `wanted` are in it.
+    pub(super) fn count(self, wanted: &[Hint]) -> usize {
+        wanted.iter().filter(|hint| self.has(**hint)).count()
+    }
+
+    /// Whether any of `wanted` is in it.
+    pub(super) fn any(self, wanted: &[Hint]) -> bool {
+        self.count(wanted) > 0
+    }
+}
+
+/// Words in lower case, one space between them, without punctuation and without the accents of Latin letters.
+pub(super) fn normalised(text: &str) -> String {
+    let mut words = String::with_capacity(text.len());
+    for word in text.split(|c: char| c.is_whitespace() || c == '-') {
+        let before = words.len();
+        if before > 0 {
+            words.push(' ');
+        }
+        let start = words.len();
+        words.extend(word.chars().flat_map(char::to_lowercase).filter_map(letter));
+        if words.len() == start {
+            words.truncate(before);
+        }
+    }
+    words
+}
+
+/// The letter without its accent; none for punctuation. Marks of other scripts are part of their words.
+fn letter(c: char) -> Option<char> {
+    Some(match c {
+        'á' | 'à' | 'â' | 'ä' | 'ã' | 'å' => 'a',
+        'é' | 'è' | 'ê' | 'ë' => 'e',
+        'í' | 'ì' | 'î' | 'ï' => 'i',
+        'ó' | 'ò' | 'ô' | 'ö' | 'õ' => 'o',
+        'ú' | 'ù' | 'û' | 'ü' => 'u',
+        'ñ' => 'n',
+        'ç' => 'c',
+        'a'..='z' | '0'..='9' => c,
+        c if c.is_ascii() || "¡¿«»‘’“”„–—…।".contains(c) => return None,
+        c => c,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phrases_are_written_as_words_are_compared() {
+        for (_, phrases) in PHRASES {
+            for phrase in phrases.split(", ") {
+                assert_eq!(normalised(phrase), phrase);
+            }
+        }
+    }
+
+    #[test]
+    fn phrases_are_found_whole_and_in_any_spelling() {
+        let of = |text: &str| Hints::of(&normalised(text));
+        assert!(of("Leave it after the BEEP!").has(Hint::Tone));
+        assert!(of("déjenos algo después del tono").has(Hint::Tone));
+        assert!(of("You\u{2019}ve reached Bo").has(Hint::Reached));
+        assert!(of("बीप के बाद बोलिए।").has(Hint::Tone));
+        assert!(!of("after the tones").has(Hint::Tone), "a longer word is another word");
+        assert!(!of("this is").has(Hint::Hello), "`hi` is no part of a word");
+        assert!(!of("the isle").has(Hint::Person), "`he is` begins and ends at words");
+        assert_eq!(of(""), Hints::default());
+        assert_eq!(of(" — … "), Hints::default());
+    }
+}
