@@ -154,6 +154,8 @@ pub struct Tone {
     pub start_ms: u64,
     /// Its end.
     pub end_ms: u64,
+    /// No other tone sounded directly before or after it.
+    pub alone: bool,
 }
 
 /// Listens to the first words of a call. Times are milliseconds of the stream and never go back.
@@ -239,7 +241,7 @@ impl Detector {
             return self.find(Verdict::Unavailable, Reason::SpecialTones, at_ms);
         }
         let last = self.shape.last_voiced_ms()?;
-        if tone.start_ms <= last + BEEP_AFTER_MS && !self.is_late() {
+        if tone.alone && tone.start_ms <= last + BEEP_AFTER_MS && !self.is_late() {
             self.beep_ms = Some(at_ms);
             let evidence = self.evidence("", true);
             return self.judge(&evidence, at_ms);
@@ -390,4 +392,10 @@ pub fn asks_to_wait(text: &str) -> bool {
 /// Whether these words ask who calls or why.
 pub fn asks_who_calls(text: &str) -> bool {
     Hints::of(&normalised(text)).any(&[Hint::Who, Hint::Why, Hint::Screening])
+}
+
+/// Whether these words are how a person answers the telephone.
+pub fn says_hello(text: &str) -> bool {
+    let words = normalised(text);
+    Hints::of(&words).has(Hint::Hello) && words.split(' ').count() <= judge::HELLO_WORDS
 }

@@ -3,6 +3,7 @@
 
 mod clock;
 mod hearing;
+mod machines;
 mod speaking;
 mod types;
 
@@ -13,6 +14,7 @@ use speaking::{Drop, Speaking};
 pub use types::{LineOutput, SessionConfig, SessionError, SessionEvent, SynthesisJob};
 
 use crate::{
+    amd,
     playout::WordEnd,
     recording::StereoMixer,
     turn::{
@@ -49,6 +51,8 @@ pub struct AudioSession {
     events: VecDeque<SessionEvent>,
     outputs: VecDeque<LineOutput>,
     mixer: Option<StereoMixer>,
+    /// Finds out who answered; none where we were called.
+    who_answered: Option<amd::Detector>,
     now_ms: u64,
 }
 
@@ -75,6 +79,7 @@ impl AudioSession {
             mixer: config
                 .record
                 .then(|| StereoMixer::new(config.format.sample_rate as usize * RECORDING_SECONDS)),
+            who_answered: None,
             now_ms: 0,
         })
     }
@@ -88,8 +93,8 @@ impl AudioSession {
             self.hear(block);
         }
         self.blocks = blocks;
-        while let Some(at_ms) = self.hearing.poll_beep() {
-            self.events.push_back(SessionEvent::BeepEnded { at_ms });
+        while let Some(tone) = self.hearing.poll_tone() {
+            self.tone_ended(tone);
         }
         self.settle();
     }
@@ -301,6 +306,7 @@ impl AudioSession {
         }
         let began = self.endpointing.block(block.onset_ms, block.voiced_ms, block.at_ms);
         self.began(began);
+        self.look_at_voice(block);
         self.judge(block.at_ms);
     }
 
@@ -310,6 +316,7 @@ impl AudioSession {
         if words != self.words {
             self.words.clone_from(&words);
             self.events.push_back(SessionEvent::Interim { text: words });
+            self.look_at_words();
         }
         self.settle();
     }
@@ -350,17 +357,10 @@ impl AudioSession {
             self.resume_playout();
             self.barge_in = BargeIn::new(at_ms);
         }
-        while let Some(verdict) = self.endpointing.tick(at_ms) {
-            match verdict {
-                endpointing::Verdict::Finalize => self.events.push_back(SessionEvent::FinalWanted),
-                endpointing::Verdict::Paused(text) => self.turn_paused(text),
-                endpointing::Verdict::Resumed if std::mem::take(&mut self.pause_told) => {
-                    let at_ms = self.now_ms;
-                    self.events.push_back(SessionEvent::TurnResumed { at_ms });
-                }
-                endpointing::Verdict::Resumed => {}
-                endpointing::Verdict::Ended(utterance) => self.turn_over(utterance),
-            }
+        match self.endpointing.tick(at_ms) {
+            Some(endpointing::Verdict::Finalize) => self.events.push_back(SessionEvent::FinalWanted),
+            Some(endpointing::Verdict::Ended(utterance)) => self.look_at_turn(utterance, at_ms),
+            None => {}
         }
     }
 

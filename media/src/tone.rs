@@ -1,17 +1,25 @@
-//! Tones on a line: finds the beep of an answering machine, at 8 kHz.
+//! Tones on a line: finds the beep of an answering machine, on lines of 8 and 16 kHz.
 
 pub mod generate;
+#[cfg(test)]
+mod tests;
 
 use std::f32::consts::TAU;
 
-/// Samples a second.
+use crate::resample::HalfBandDown;
+
+/// Samples a second; a line of 16 kHz is brought down to it.
 const RATE_HZ: f32 = 8_000.0;
 /// Samples judged together: 10 ms.
 const FRAME: usize = 80;
-/// A beep lasts at least so many whole frames: those that fit into 150 ms wherever it starts.
-const FEWEST_FRAMES: u64 = 14;
-/// Where a beep's pitch may lie, in Hz.
-const PITCH_HZ: std::ops::RangeInclusive<f32> = 300.0..=2_000.0;
+/// A beep lasts at least so many whole frames: those that fit into 100 ms wherever it starts.
+const FEWEST_FRAMES: u64 = 9;
+/// And no more than these: 1.5 s, and as much as its edges may add. What lasts longer is a fax's answer or a fault.
+const MOST_FRAMES: u64 = 155;
+/// Frames after a tone in which another may begin: 60 ms. Tones so close together are a melody or an announcement's.
+const ALONE_FRAMES: u64 = 6;
+/// Where a beep's pitch may lie, in Hz: 350 to 2100, and as far as it may be mistaken.
+const PITCH_HZ: std::ops::RangeInclusive<f32> = 340.0..=2_110.0;
 /// The single tone of ringing and busy in most of the world, in Hz: never a beep.
 const CALL_PROGRESS_HZ: std::ops::RangeInclusive<f32> = 415.0..=435.0;
 /// Share of the energy that must lie at one frequency.
@@ -32,6 +40,8 @@ pub struct Beep {
     pub start_sample: u64,
     /// One past its last sample, to within 10 ms.
     pub end_sample: u64,
+    /// No other tone sounded within 60 ms before or after it.
+    pub alone: bool,
 }
 
 /// A frame that holds one tone and next to nothing else.
@@ -46,69 +56,158 @@ struct Pure {
 struct Running {
     hz: f32,
     level: f32,
+    /// Its first frame.
     start: u64,
     frames: u64,
+    /// The frame just judged was not of it; one such frame is a fault of the line.
+    missed: bool,
 }
 
-/// Finds single steady tones of at least 150 ms. The three tones before a carrier's announcement are each such a tone:
-/// several in a row with less than a second in between are no answering machine's.
-#[derive(Debug, Clone, Default)]
+impl Running {
+    fn new(pure: Pure, start: u64) -> Self {
+        Self {
+            hz: pure.hz,
+            level: pure.level,
+            start,
+            frames: 1,
+            missed: false,
+        }
+    }
+
+    fn is_continued_by(&self, pure: Pure) -> bool {
+        let level = pure.level / self.level;
+        (pure.hz - self.hz).abs() <= PITCH_DRIFT * self.hz && (1.0 / LEVEL_DRIFT..=LEVEL_DRIFT).contains(&level)
+    }
+
+    fn is_tone(&self) -> bool {
+        (FEWEST_FRAMES..=MOST_FRAMES).contains(&self.frames)
+    }
+}
+
+/// A tone that has ended and may turn out the first of several.
+#[derive(Debug, Clone, Copy)]
+struct Ended {
+    hz: f32,
+    start: u64,
+    end: u64,
+    alone: bool,
+}
+
+/// Finds single steady tones of 100 to 1500 ms, and tells each within 100 ms of its end. The three tones before a
+/// carrier's announcement are each such a tone, but not alone.
+#[derive(Default)]
 pub struct BeepDetector {
+    /// Of a line of 16 kHz.
+    down: Option<HalfBandDown>,
+    halved: Vec<i16>,
     frame: Vec<f32>,
-    /// Samples judged so far.
+    /// Frames judged so far.
     position: u64,
     running: Option<Running>,
+    ended: Option<Ended>,
+    /// The end of the last frame that belonged to a tone.
+    last_tone: Option<u64>,
 }
 
 impl BeepDetector {
-    /// A detector that has heard nothing.
+    /// A detector that has heard nothing of a line of 8 kHz.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Listens to samples at 8 kHz, in pieces of any length, and appends every beep that has ended.
-    pub fn push(&mut self, samples: &[i16], beeps: &mut Vec<Beep>) {
-        for &sample in samples {
-            self.frame.push(f32::from(sample));
-            if self.frame.len() == FRAME {
-                let pure = pure_tone(&self.frame);
-                beeps.extend(self.next(pure));
-                self.frame.clear();
-                self.position += FRAME as u64;
-            }
+    /// The same for a line of `sample_rate` Hz: 16000, or else taken for 8000.
+    pub fn for_rate(sample_rate: u32) -> Self {
+        Self {
+            down: (sample_rate == 16_000).then(HalfBandDown::new),
+            ..Self::default()
         }
+    }
+
+    /// Listens to samples of the line, in pieces of any length, and appends every beep that has ended.
+    pub fn push(&mut self, samples: &[i16], beeps: &mut Vec<Beep>) {
+        let Some(down) = &mut self.down else {
+            self.listen(samples, beeps);
+            return;
+        };
+        let mut halved = std::mem::take(&mut self.halved);
+        halved.clear();
+        down.process(samples, &mut halved);
+        self.listen(&halved, beeps);
+        self.halved = halved;
     }
 
     /// Whether a tone that is long enough for a beep sounds just now.
     pub fn is_sounding(&self) -> bool {
-        self.running.is_some_and(|running| running.frames >= FEWEST_FRAMES)
+        self.running.is_some_and(|running| running.is_tone())
     }
 
-    fn next(&mut self, pure: Option<Pure>) -> Option<Beep> {
-        if let (Some(running), Some(pure)) = (&mut self.running, pure) {
-            let steady = (pure.hz - running.hz).abs() <= PITCH_DRIFT * running.hz;
-            let level = pure.level / running.level;
-            if steady && (1.0 / LEVEL_DRIFT..=LEVEL_DRIFT).contains(&level) {
-                running.frames += 1;
-                running.level = pure.level;
-                running.hz += (pure.hz - running.hz) / running.frames as f32;
-                return None;
+    fn listen(&mut self, samples: &[i16], beeps: &mut Vec<Beep>) {
+        for &sample in samples {
+            self.frame.push(f32::from(sample));
+            if self.frame.len() == FRAME {
+                let pure = pure_tone(&self.frame);
+                self.next(pure);
+                beeps.extend(self.tell());
+                self.frame.clear();
+                self.position += 1;
             }
         }
-        let ended = self.running.take();
-        self.running = pure.map(|pure| Running {
-            hz: pure.hz,
-            level: pure.level,
-            start: self.position,
-            frames: 1,
-        });
-        ended
-            .filter(|tone| tone.frames >= FEWEST_FRAMES && !CALL_PROGRESS_HZ.contains(&tone.hz))
-            .map(|tone| Beep {
-                frequency_hz: tone.hz,
-                start_sample: tone.start,
-                end_sample: self.position,
-            })
+    }
+
+    fn next(&mut self, pure: Option<Pure>) {
+        if let (Some(running), Some(pure)) = (&mut self.running, pure)
+            && running.is_continued_by(pure)
+        {
+            running.frames += 1 + u64::from(running.missed);
+            running.missed = false;
+            running.level = pure.level;
+            running.hz += (pure.hz - running.hz) / running.frames as f32;
+            return;
+        }
+        match &mut self.running {
+            Some(running) if running.frames > 1 && !running.missed => running.missed = true,
+            _ => {
+                self.end_tone();
+                self.running = pure.map(|pure| Running::new(pure, self.position));
+            }
+        }
+    }
+
+    fn end_tone(&mut self) {
+        let Some(tone) = self.running.take().filter(Running::is_tone) else {
+            return;
+        };
+        let end = tone.start + tone.frames;
+        let follows = self
+            .last_tone
+            .replace(end)
+            .is_some_and(|last| tone.start <= last + ALONE_FRAMES);
+        if !CALL_PROGRESS_HZ.contains(&tone.hz) {
+            self.ended = Some(Ended {
+                hz: tone.hz,
+                start: tone.start,
+                end,
+                alone: !follows,
+            });
+        }
+    }
+
+    /// The tone that has ended, once it is known what follows it.
+    fn tell(&mut self) -> Option<Beep> {
+        let next = self.running.filter(|next| next.frames >= FEWEST_FRAMES / 3);
+        let ended = self.ended?;
+        let followed = next.is_some_and(|next| next.start <= ended.end + ALONE_FRAMES);
+        if !followed && self.position < ended.end + ALONE_FRAMES {
+            return None;
+        }
+        self.ended = None;
+        let line = if self.down.is_some() { 2 } else { 1 } * FRAME as u64;
+        Some(Beep {
+            frequency_hz: ended.hz,
+            start_sample: ended.start * line,
+            end_sample: ended.end * line,
+            alone: ended.alone && !followed,
+        })
     }
 }
 
@@ -172,131 +271,5 @@ fn goertzel(samples: &[f32], hz: f32) -> Phasor {
     Phasor {
         re: newer - older * cosine,
         im: -older * sine,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::{
-        babble::{Speaker, Voice},
-        codec,
-        format::Encoding,
-    };
-
-    fn beeps(samples: &[i16], chunk: usize) -> Vec<Beep> {
-        let (mut bytes, mut line, mut beeps) = (Vec::new(), Vec::new(), Vec::new());
-        codec::encode(Encoding::MuLaw, samples, &mut bytes);
-        codec::decode(Encoding::MuLaw, &bytes, &mut line);
-        let mut detector = BeepDetector::new();
-        for piece in line.chunks(chunk) {
-            detector.push(piece, &mut beeps);
-        }
-        detector.push(&[0; 2 * FRAME], &mut beeps);
-        beeps
-    }
-
-    fn noise(samples: usize, amplitude: i32) -> Vec<i16> {
-        let mut state = 1u32;
-        let mut next = || {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            ((state >> 16) as i32 * 2 * amplitude / 65_536 - amplitude) as i16
-        };
-        (0..samples).map(|_| next()).collect()
-    }
-
-    #[test]
-    fn no_other_sound_of_a_line_is_a_beep() {
-        let digits: Vec<i16> = "0123456789*#ABCD"
-            .chars()
-            .flat_map(|key| generate::dtmf(key, 400))
-            .collect();
-        let duet: Vec<i16> = generate::tones(&[1_000.0], 600)
-            .iter()
-            .zip(generate::tones(&[1_600.0], 600))
-            .map(|(&loud, soft)| loud + soft / 2)
-            .collect();
-        let sounds = [
-            ("a tone with a softer companion", duet),
-            ("ringback", generate::ringback(12_000)),
-            ("busy", generate::busy(6_000)),
-            ("425 Hz ringing", generate::tones(&[425.0], 1_000)),
-            ("DTMF", digits),
-            ("white noise", noise(80_000, 8_000)),
-            ("dial tone", generate::tones(&[350.0, 440.0], 3_000)),
-            ("50 Hz hum", generate::tones(&[50.0], 3_000)),
-            ("digital silence", vec![0; 8_000]),
-            ("a tick of 100 ms", generate::beep(1_000.0, 100)),
-        ];
-        for (name, samples) in sounds {
-            for offset in [0, 13, 41] {
-                let mut line = vec![0; offset];
-                line.extend(&samples);
-                assert_eq!(beeps(&line, 160), [], "{name}");
-            }
-        }
-    }
-
-    #[test]
-    fn speech_is_no_beep() {
-        for name in ["a", "b", "c", "d"] {
-            let text = "Please leave a message after the tone, and we will call you back. ".repeat(4);
-            let mut speaker = Speaker::new(&text, Voice::named(name), 8_000).unwrap();
-            let mut line = Vec::new();
-            while let Some(chunk) = speaker.next_chunk(1_600) {
-                line.extend(chunk);
-            }
-            assert_eq!(beeps(&line, 160), []);
-        }
-    }
-
-    #[test]
-    fn a_beep_in_a_noisy_line_after_speech_is_found_where_it_is() {
-        let mut speaker = Speaker::new("Leave a message.", Voice::named("x"), 8_000).unwrap();
-        let mut line = Vec::new();
-        while let Some(chunk) = speaker.next_chunk(1_600) {
-            line.extend(chunk);
-        }
-        line.extend([0; 4_000]);
-        let start = line.len() as u64;
-        line.extend(generate::beep(1_400.0, 300));
-        line.extend([0; 4_000]);
-        for (sample, noise) in line.iter_mut().zip(noise(40_000, 300)) {
-            *sample += noise;
-        }
-        let found = beeps(&line, 160);
-        assert_eq!(found.len(), 1);
-        assert!((found[0].frequency_hz - 1_400.0).abs() < 10.0, "{found:?}");
-        assert!(found[0].start_sample.abs_diff(start) <= 80 && found[0].end_sample.abs_diff(start + 2_400) <= 160);
-    }
-
-    #[test]
-    fn a_beep_is_announced_only_when_it_has_ended() {
-        let mut detector = BeepDetector::new();
-        let mut found = Vec::new();
-        detector.push(&generate::beep(900.0, 500), &mut found);
-        assert!(found.is_empty() && detector.is_sounding());
-        detector.push(&[0; 160], &mut found);
-        assert!(found.len() == 1 && !detector.is_sounding());
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
-        #[test]
-        fn every_beep_from_150_ms_is_found_once(
-            hz in prop_oneof![310.0f32..405.0, 445.0f32..1_990.0],
-            ms in 150u32..900,
-            offset in 0usize..400,
-            chunk in 1usize..500,
-        ) {
-            let mut line = vec![0; offset];
-            line.extend(generate::beep(hz, ms));
-            line.extend([0; 400]);
-            let found = beeps(&line, chunk);
-            prop_assert_eq!(found.len(), 1);
-            prop_assert!((found[0].frequency_hz - hz).abs() < 6.0, "{} heard as {:?}", hz, found);
-        }
     }
 }

@@ -14,6 +14,9 @@ const WORDLESS_STEADY_MS: u64 = 4_000;
 /// Talk before a beep that is a mailbox's when its words hint at one, too.
 const HINTED_STEADY_MS: u64 = 1_000;
 
+/// A hello of a person has no more words than "Hello, this is Dana Miller".
+pub(super) const HELLO_WORDS: usize = 5;
+
 /// Words that machines and people use; two of different kinds are a machine's if nothing speaks for a person.
 const WEAK: [Hint; 5] = [Hint::Reached, Hint::Absent, Hint::Leave, Hint::Mailbox, Hint::CallBack];
 
@@ -132,7 +135,7 @@ fn beep_counts(evidence: &Evidence) -> bool {
 
 /// Whether an utterance of so many words is a person's who answers or picks up.
 pub(super) fn is_person(hints: Hints, words: usize) -> bool {
-    let hello = hints.has(Hint::Hello) && words <= 4;
+    let hello = hints.has(Hint::Hello) && words <= HELLO_WORDS;
     (hello || hints.has(Hint::Person) || hints.has(Hint::Asks)) && !hints.any(&MACHINE) && !hints.has(Hint::Screening)
 }
 

@@ -199,4 +199,4 @@ const HOLDS: &str = "\
     please hold, hold on, hold the line, one moment, just a moment, one second, stay on the line, please wait, \
     please stand by, connecting, connect you, put you through, putting you through, transferring, transfer you, \
     let me check, let me see, checking if, see if, ill let, i will let, ill check, i will check, ill ask, i will \
-    ask, un momento, no cuelgue, ne quittez pas, un instant, einen moment, bleiben sie dran";
+    ask, un momento, no cuelgue, ne quittez pas, un instant, einen moment, bleiben sie dran, thank you, thanks, danke, merci, gracias";

@@ -87,6 +87,7 @@ impl Opening {
             frequency_hz,
             start_ms,
             end_ms,
+            alone: true,
         };
         let found = self.detector.tone(tone);
         self.findings.extend(found);
@@ -301,7 +302,7 @@ fn the_rest_of_a_greeting_is_nobody_who_picks_up() {
 
 #[test]
 fn a_menu_that_comes_again_is_still_a_menu_and_a_person_may_follow() {
-    let menu = "Hello and welcome to Acme. For sales, press one.";
+    let menu = "Hello and welcome to Acme Ltd. For sales, press one.";
     let call = opening().says(menu).pauses(4_000).says(menu).pauses(1_000);
     assert_eq!(call.verdicts(), [(Verdict::Ivr, Reason::Menu)]);
     let call = call.says("Acme, Dana speaking, how can I help you?").pauses(600);

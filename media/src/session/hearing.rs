@@ -2,6 +2,7 @@
 
 use super::{SessionConfig, SessionError, clock::StreamClock};
 use crate::{
+    amd::Tone,
     codec,
     format::LineFormat,
     recording::StereoMixer,
@@ -65,7 +66,7 @@ impl Hearing {
             vad: Vad::new(line_rate),
             vad_base_ms: 0,
             started: false,
-            beep: BeepDetector::new(),
+            beep: BeepDetector::for_rate(line_rate),
             beeps: Vec::new(),
             resampling: match (line_rate, config.recogniser_rate) {
                 (8_000, 16_000) => Resampling::Up(HalfBandUp::new()),
@@ -104,7 +105,7 @@ impl Hearing {
         }
         self.show(&pcm, blocks);
         self.resample(&pcm);
-        self.listen_for_beep(&pcm);
+        self.beep.push(&pcm, &mut self.beeps);
         if let Some(mixer) = mixer {
             record(mixer, self.samples, &pcm);
         }
@@ -112,10 +113,19 @@ impl Hearing {
         self.pcm = pcm;
     }
 
-    /// When a beep ended, once for each.
-    pub(super) fn poll_beep(&mut self) -> Option<u64> {
-        let beep = self.beeps.pop()?;
-        Some(self.vad_base_ms + beep.end_sample / self.samples_per_ms)
+    /// The next single tone that has ended.
+    pub(super) fn poll_tone(&mut self) -> Option<Tone> {
+        if self.beeps.is_empty() {
+            return None;
+        }
+        let beep = self.beeps.remove(0);
+        let stream_ms = |sample: u64| self.vad_base_ms + sample / self.samples_per_ms;
+        Some(Tone {
+            frequency_hz: beep.frequency_hz,
+            start_ms: stream_ms(beep.start_sample),
+            end_ms: stream_ms(beep.end_sample),
+            alone: beep.alone,
+        })
     }
 
     /// The end of what was received.
@@ -172,7 +182,7 @@ impl Hearing {
         while left > 0 {
             let piece = left.min(silence.len());
             self.show(&silence[..piece], blocks);
-            self.listen_for_beep(&silence[..piece]);
+            self.beep.push(&silence[..piece], &mut self.beeps);
             left -= piece;
         }
         self.vad_base_ms += gap_ms - shown_ms;
@@ -188,13 +198,6 @@ impl Hearing {
         // Nobody takes them: the recogniser is gone.
         if self.for_recogniser.len() > UNTAKEN_SAMPLES {
             self.for_recogniser.clear();
-        }
-    }
-
-    /// The detector knows telephone lines only.
-    fn listen_for_beep(&mut self, pcm: &[i16]) {
-        if self.format.sample_rate == 8_000 {
-            self.beep.push(pcm, &mut self.beeps);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a session is made of, and what comes out of it.
 
 use crate::{
+    amd::Finding,
     format::LineFormat,
     playout::LineAbilities,
     turn::endpointing::{PausePolicy, Utterance},
@@ -112,6 +113,9 @@ pub enum SessionEvent {
         /// When.
         at_ms: u64,
     },
+    /// It is known, or better known, who answered. A machine's verdict comes before the turn it rests on ends, a
+    /// person's after it.
+    Amd(Finding),
 }
 
 /// What is sent to the line, in order.
