@@ -2,6 +2,7 @@
 
 mod actor;
 mod history;
+mod introduction;
 mod message;
 mod outcome;
 mod performer;
@@ -9,7 +10,6 @@ mod pieces;
 mod state;
 mod tasks;
 mod timers;
-mod voicemail;
 mod writer;
 
 pub use actor::*;

@@ -1,5 +1,6 @@
 //! Commands to an audio stream, and the facts it reports.
 
+use media::amd::Finding;
 use ractor::RpcReplyPort;
 use serde::Serialize;
 
@@ -115,6 +116,8 @@ pub enum StreamEvent {
         /// When.
         at_ms: u64,
     },
+    /// It is known, or better known, who answered.
+    Amd(Finding),
     /// A key was pressed.
     Digit(char),
     /// The recogniser failed for good.

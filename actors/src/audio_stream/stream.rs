@@ -84,7 +84,9 @@ impl Stream {
             pause: pause_policy(&agent.conversation_config.turn, settings),
             record: recording.is_some(),
         };
-        let session = AudioSession::new(&config)?;
+        let mut session = AudioSession::new(&config)?;
+        // Every call is one that we placed.
+        session.find_out_who_answered();
         let transcript = transcribe(&*ports.transcriber, &agent, recogniser_rate, &me);
         let waker = me.clone();
         leg.inbound.set_waker(Box::new(move || {

@@ -123,5 +123,6 @@ pub(super) fn reported(event: SessionEvent) -> Option<StreamEvent> {
             at_ms,
         },
         SessionEvent::BeepEnded { at_ms } => StreamEvent::BeepEnded { at_ms },
+        SessionEvent::Amd(finding) => StreamEvent::Amd(finding),
     })
 }

@@ -114,8 +114,10 @@ pub enum CallTimer {
     MaxDuration,
     /// The closing sentence had its time.
     Closing,
-    /// The machine's beep did not come.
-    Beep,
+    /// A machine was given enough time.
+    Machine,
+    /// A machine has been silent for a while.
+    Quiet,
     /// A dial whose fate is not known was adopted by nobody.
     Settle,
     /// The pick-up is over: from now on the user's voice interrupts.
@@ -144,7 +146,7 @@ pub enum CallPhase {
     Thinking,
     /// The agent speaks.
     Speaking,
-    /// A machine answered; its greeting or the message runs.
+    /// A machine answered: a mailbox, a menu, or an assistant that asks who calls.
     Voicemail,
     /// The last words play.
     Closing,

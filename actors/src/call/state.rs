@@ -1,6 +1,6 @@
 //! The state machine of a call, free of I/O and clocks: facts go in, effects come out.
 //!
-//! `Scheduled → Dialing → Ringing → PickedUp → (Greeting) → Listening ⇄ Thinking ⇄ Speaking → (Voicemail) → Closing →
+//! `Scheduled → Dialing → Ringing → PickedUp → (Greeting) → Listening ⇄ Thinking ⇄ Speaking → (Machine) → Closing →
 //! HangingUp → Ended`. Facts are monotone: a late or repeated one changes nothing, so no event is an error.
 
 mod ending;
@@ -8,16 +8,19 @@ mod event;
 mod leg;
 mod reply;
 mod rules;
+mod screening;
 mod speech;
 mod talk;
 #[cfg(test)]
 mod tests;
 mod voicemail_flow;
+mod who_answered;
 
 pub use event::{Effect, Event, PermitAnswer};
 pub use rules::Rules;
 
 use speech::Speech;
+use who_answered::Machine;
 
 use super::{
     CallPhase, CallTimer,
@@ -54,8 +57,8 @@ enum Phase {
     Thinking,
     /// The agent speaks.
     Speaking,
-    /// A machine answered: waits for the beep, then speaks the message.
-    Voicemail { speaking: bool },
+    /// A machine answered.
+    Machine(Machine),
     /// The last words play.
     Closing { reason: EndReason },
     /// Media died; the carrier may still report that the call just ended.
@@ -87,10 +90,7 @@ struct User {
     unanswered: bool,
     /// The last utterance had no words and was answered as damaged.
     was_wordless: bool,
-    /// All words since the answer, as long as a machine may be speaking.
-    first_words: String,
-    /// How many utterances those are.
-    utterances: usize,
+    /// A beep came, and no voice after it.
     beep_heard: bool,
     /// When the last words ended that wait for a reply, in the stream's time.
     words_ended_ms: Option<u64>,
@@ -208,7 +208,7 @@ impl State {
             Phase::Listening => CallPhase::Listening,
             Phase::Thinking => CallPhase::Thinking,
             Phase::Speaking => CallPhase::Speaking,
-            Phase::Voicemail { .. } => CallPhase::Voicemail,
+            Phase::Machine(_) => CallPhase::Voicemail,
             Phase::Closing { .. } | Phase::Lost | Phase::HangingUp { .. } => CallPhase::Closing,
             Phase::Ended => CallPhase::Ended,
         }
@@ -225,7 +225,8 @@ impl State {
             CallTimer::Silence => self.silence_timeout(fx),
             CallTimer::MaxDuration => self.time_is_up(fx),
             CallTimer::Closing => self.closing_time_over(fx),
-            CallTimer::Beep => self.beep_did_not_come(fx),
+            CallTimer::Machine => self.machine_had_its_time(fx),
+            CallTimer::Quiet => self.machine_is_quiet(now_ms, fx),
             CallTimer::EndReport => self.end_report_missing(fx),
         }
     }
@@ -235,6 +236,11 @@ impl State {
         let opened = self.leg.media_ms.unwrap_or(0);
         let answered = self.leg.answered_ms.unwrap_or(opened);
         i64::try_from(stream_ms.saturating_add(opened.saturating_sub(answered))).unwrap_or(i64::MAX)
+    }
+
+    /// The audio stream's own time, now.
+    fn stream_ms(&self, now_ms: u64) -> u64 {
+        now_ms.saturating_sub(self.leg.media_ms.unwrap_or(now_ms))
     }
 
     /// Milliseconds into the call, now.

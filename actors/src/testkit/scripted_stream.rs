@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use media::amd::{Finding, Reason, Verdict};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::{task::AbortHandle, time::Instant};
 
@@ -106,6 +107,12 @@ impl ScriptedStream {
             started_ms: ended_ms.saturating_sub(spoken_ms),
             ended_ms,
         });
+    }
+
+    /// It is found who answered.
+    pub fn finds(&self, verdict: Verdict, reason: Reason) {
+        let at_ms = self.now_ms();
+        self.report(StreamEvent::Amd(Finding { verdict, reason, at_ms }));
     }
 
     /// The user speaks for `spoken_ms`.

@@ -91,7 +91,7 @@ impl State {
             | Phase::Listening
             | Phase::Thinking
             | Phase::Speaking
-            | Phase::Voicemail { .. }
+            | Phase::Machine(_)
             | Phase::Closing { .. }
             | Phase::Lost => self.end(EndReason::Completed, fx),
             Phase::HangingUp { .. } | Phase::Ended => {}
@@ -106,7 +106,7 @@ impl State {
                 self.say_goodbye(TIME_IS_UP, EndReason::Completed, lead_ms, fx);
             }
             // Nobody would hear a closing sentence: only the hard end holds.
-            Phase::PickedUp | Phase::Voicemail { .. } => fx.push(Effect::SetTimer(CallTimer::Closing, lead_ms)),
+            Phase::PickedUp | Phase::Machine(_) => fx.push(Effect::SetTimer(CallTimer::Closing, lead_ms)),
             // A goodbye that plays has at most what is left.
             Phase::Closing { .. } => fx.push(Effect::SetTimer(CallTimer::Closing, lead_ms)),
             Phase::Scheduled { .. }
@@ -125,7 +125,7 @@ impl State {
                 let reason = reason.clone();
                 self.end(reason, fx);
             }
-            Phase::PickedUp | Phase::Voicemail { .. } => self.end(EndReason::Completed, fx),
+            Phase::PickedUp | Phase::Machine(_) => self.end(EndReason::Completed, fx),
             _ => {}
         }
     }
@@ -149,7 +149,7 @@ impl State {
             | Phase::Listening
             | Phase::Thinking
             | Phase::Speaking
-            | Phase::Voicemail { .. }
+            | Phase::Machine(_)
             | Phase::Closing { .. } => {
                 self.leg.stream_open = false;
                 if clean {

@@ -168,7 +168,7 @@ impl State {
             | Phase::Listening
             | Phase::Thinking
             | Phase::Speaking
-            | Phase::Voicemail { .. }
+            | Phase::Machine(_)
             | Phase::Lost => self.end(EndReason::Completed, fx),
             Phase::Scheduled { .. } | Phase::HangingUp { .. } | Phase::Ended => {}
         }

@@ -133,7 +133,7 @@ impl State {
                 let reason = reason.clone();
                 self.end(reason, fx);
             }
-            Phase::Voicemail { .. } => self.end(EndReason::agent(&text), fx),
+            Phase::Machine(_) => self.end(EndReason::agent(&text), fx),
             // A broken voice cannot say goodbye.
             Phase::Greeting | Phase::Speaking if self.reply.voice_failures >= 2 => {
                 self.end(EndReason::agent(&text), fx);

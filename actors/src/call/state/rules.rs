@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use crate::{agent::Agent, template};
+use crate::{agent::Agent, call::introduction::introduction, template};
 
 /// Rules of one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub struct Rules {
     pub greeting: Option<String>,
     /// The greeting is protected from barge-in.
     pub greeting_protected: bool,
+    /// Told to an assistant that asks who calls.
+    pub introduction: String,
     /// Left on a machine.
     pub voicemail_message: Option<String>,
     /// Silence until the agent speaks up.
@@ -42,9 +44,11 @@ impl Rules {
     pub fn of(agent: &Agent, variables: &BTreeMap<String, String>, ring_timeout: Duration) -> Self {
         let config = &agent.conversation_config;
         let tools = &config.agent.prompt.built_in_tools;
+        let greeting = rendered(config.agent.greeting_message.as_ref(), variables);
         Self {
+            introduction: introduction(agent, greeting.as_deref(), variables),
             ring_timeout_ms: u64::try_from(ring_timeout.as_millis()).unwrap_or(u64::MAX),
-            greeting: rendered(config.agent.greeting_message.as_ref(), variables),
+            greeting,
             greeting_protected: config.agent.disable_first_message_interruptions,
             voicemail_message: rendered(tools.voicemail_detection.voicemail_message.as_ref(), variables),
             turn_timeout_ms: timeout_ms(config.turn.turn_timeout),

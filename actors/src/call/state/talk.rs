@@ -45,7 +45,7 @@ impl State {
             | Phase::Dialing { .. }
             | Phase::Unknown
             | Phase::Ringing
-            | Phase::Voicemail { .. }
+            | Phase::Machine(_)
             | Phase::Closing { .. }
             | Phase::Lost
             | Phase::HangingUp { .. }
@@ -55,7 +55,10 @@ impl State {
 
     pub(super) fn stream_event(&mut self, event: StreamEvent, now_ms: u64, fx: &mut Vec<Effect>) {
         match event {
-            StreamEvent::SpeechStarted { .. } => self.user_sounds(true, now_ms, fx),
+            StreamEvent::SpeechStarted { .. } => {
+                self.user_sounds(true, now_ms, fx);
+                self.voice_begins(fx);
+            }
             StreamEvent::Interim { .. } => self.user_sounds(false, now_ms, fx),
             StreamEvent::UtteranceEnded {
                 text,
@@ -90,6 +93,7 @@ impl State {
                 }
             }
             StreamEvent::BeepEnded { at_ms } => self.beep(at_ms, fx),
+            StreamEvent::Amd(finding) => self.who_answered(finding, now_ms, fx),
             StreamEvent::Digit(_) => self.user_sounds(false, now_ms, fx),
             StreamEvent::DeafnessBegan(error) => {
                 fx.push(event_fact("deafness", self.elapsed_ms(now_ms), "{}"));
@@ -148,10 +152,6 @@ impl State {
         let wordless = utterance.text.trim().is_empty();
         if !wordless {
             self.keep_words(utterance, fx);
-            if self.in_conversation() && self.heard_a_machine(&utterance.text, utterance.started_ms) {
-                self.machine_answered(fx);
-                return;
-            }
         }
         match self.phase {
             Phase::PickedUp => self.first_words_over(wordless, now_ms, fx),
@@ -168,11 +168,11 @@ impl State {
             | Phase::Dialing { .. }
             | Phase::Unknown
             | Phase::Ringing
-            | Phase::Voicemail { .. }
             | Phase::Closing { .. }
             | Phase::Lost
             | Phase::HangingUp { .. }
             | Phase::Ended => {}
+            Phase::Machine(machine) => self.machine_said(machine, utterance, now_ms, fx),
         }
     }
 
@@ -224,7 +224,7 @@ impl State {
         }
     }
 
-    fn greet(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn greet(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         match self.rules.greeting.clone() {
             Some(greeting) => {
                 self.phase = Phase::Greeting;
@@ -262,7 +262,7 @@ impl State {
                 let reason = reason.clone();
                 self.end(reason, fx);
             }
-            Phase::Voicemail { .. } => self.end(EndReason::Completed, fx),
+            Phase::Machine(machine) => self.said_to_machine(*machine, fx),
             // The model is not done: what it still says is a new speech.
             Phase::Speaking if self.reply.open => {}
             Phase::Greeting | Phase::Speaking => self.turn_over(now_ms, fx),

@@ -1,66 +1,53 @@
-//! A machine answered: its beep is waited for, a message is left when there is one, and the call ends.
+//! A mailbox answered: its beep is waited for, a message is left when there is one, and the call ends.
 
-use super::{Effect, EndReason, Phase, State, event_fact};
-use crate::call::{CallTimer, voicemail::is_machine_greeting};
-
-/// A machine gives itself away in its first words: this many utterances, begun this early in the call.
-const FIRST_UTTERANCES: usize = 3;
-const FIRST_WORDS_UNTIL_MS: u64 = 25_000;
+use super::{Effect, EndReason, Phase, State, event_fact, who_answered::Machine};
+use crate::call::CallTimer;
 
 /// How long the beep is waited for.
-const BEEP_WAIT_MS: u64 = 10_000;
+const BEEP_WAIT_MS: u64 = 30_000;
+
+/// Silence after the greeting in which no beep came: the mailbox records already.
+const NO_BEEP_MS: u64 = 2_500;
 
 impl State {
-    /// Adds an utterance to the call's first words; true when they are a machine's.
-    pub(super) fn heard_a_machine(&mut self, text: &str, started_ms: u64) -> bool {
-        self.user.utterances += 1;
-        if self.user.utterances > FIRST_UTTERANCES || started_ms > FIRST_WORDS_UNTIL_MS {
-            return false;
-        }
-        self.user.first_words.push(' ');
-        self.user.first_words.push_str(text);
-        is_machine_greeting(&self.user.first_words)
-    }
-
-    pub(super) fn machine_answered(&mut self, fx: &mut Vec<Effect>) {
+    pub(super) fn mailbox_answered(&mut self, fx: &mut Vec<Effect>) {
         self.voicemail = true;
-        fx.push(event_fact("voicemail", 0, "{}"));
-        fx.push(Effect::CancelReply);
-        self.reply.open = false;
-        self.leave_listening_timers(fx);
-        fx.push(Effect::CancelTimer(CallTimer::PickUp));
-        if self.speech.is_some() {
-            // Its report must not be taken for the message's.
-            fx.push(Effect::StopSpeaking);
-            self.replaced = self.speech.take();
-        }
-        self.phase = Phase::Voicemail { speaking: false };
+        self.fall_silent(fx);
+        self.phase = Phase::Machine(Machine::Beep);
         if self.rules.voicemail_message.is_none() {
             self.end(EndReason::Completed, fx);
         } else if self.user.beep_heard {
-            self.leave_message(fx);
+            self.leave_message(true, fx);
         } else {
-            fx.push(Effect::SetTimer(CallTimer::Beep, BEEP_WAIT_MS));
+            fx.push(Effect::SetTimer(CallTimer::Machine, BEEP_WAIT_MS));
+            if !self.user.speaking {
+                fx.push(Effect::SetTimer(CallTimer::Quiet, NO_BEEP_MS));
+            }
         }
+    }
+
+    /// The greeting pauses since `ended_ms`, in the stream's time, and may be over.
+    pub(super) fn greeting_paused(&mut self, ended_ms: u64, now_ms: u64, fx: &mut Vec<Effect>) {
+        let silent_ms = self.stream_ms(now_ms).saturating_sub(ended_ms);
+        let left_ms = NO_BEEP_MS.saturating_sub(silent_ms).max(1);
+        fx.push(Effect::SetTimer(CallTimer::Quiet, left_ms));
     }
 
     pub(super) fn beep(&mut self, at_ms: u64, fx: &mut Vec<Effect>) {
-        // A machine's words may become known only after its beep.
+        // A mailbox may become known only after its beep.
         self.user.beep_heard = true;
         fx.push(event_fact("beep", self.call_ms(at_ms), "{}"));
-        self.leave_message(fx);
-    }
-
-    pub(super) fn beep_did_not_come(&mut self, fx: &mut Vec<Effect>) {
-        self.leave_message(fx);
-    }
-
-    fn leave_message(&mut self, fx: &mut Vec<Effect>) {
-        if self.phase != (Phase::Voicemail { speaking: false }) {
-            return;
+        match self.phase {
+            // What was said before the beep was not recorded.
+            Phase::Machine(Machine::Beep | Machine::Message { beeped: false }) => self.leave_message(true, fx),
+            _ => {}
         }
-        fx.push(Effect::CancelTimer(CallTimer::Beep));
-        self.phase = Phase::Voicemail { speaking: true };
+    }
+
+    pub(super) fn leave_message(&mut self, beeped: bool, fx: &mut Vec<Effect>) {
+        fx.push(Effect::CancelTimer(CallTimer::Machine));
+        fx.push(Effect::CancelTimer(CallTimer::Quiet));
+        self.phase = Phase::Machine(Machine::Message { beeped });
         if let Some(message) = self.rules.voicemail_message.clone() {
             self.say_all(&message, true, fx);
         }

@@ -1,0 +1,50 @@
+//! A call-screening assistant answered: it is told who calls and why, and the agent waits to be connected.
+
+use media::amd;
+
+use super::{Effect, Phase, State, who_answered::Machine};
+use crate::call::CallTimer;
+
+/// How long the whole may take.
+const SCREENING_MS: u64 = 60_000;
+
+/// Silence after which somebody is taken to be on the line, waiting to be spoken to.
+const CONNECTED_MS: u64 = 10_000;
+
+/// How often who calls is told.
+const MOST_TOLD: u8 = 2;
+
+impl State {
+    pub(super) fn assistant_answered(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+        self.fall_silent(fx);
+        fx.push(Effect::SetTimer(CallTimer::Machine, SCREENING_MS));
+        self.introduce(0, now_ms, fx);
+    }
+
+    fn introduce(&mut self, told: u8, now_ms: u64, fx: &mut Vec<Effect>) {
+        fx.push(Effect::CancelTimer(CallTimer::Quiet));
+        self.phase = Phase::Machine(Machine::Screening {
+            told: told + 1,
+            since_ms: self.stream_ms(now_ms),
+        });
+        let introduction = self.rules.introduction.clone();
+        self.say_all(&introduction, true, fx);
+    }
+
+    /// The assistant goes on, or somebody has come to the telephone.
+    pub(super) fn assistant_said(&mut self, text: &str, told: u8, now_ms: u64, fx: &mut Vec<Effect>) {
+        if text.trim().is_empty() || amd::asks_to_wait(text) {
+            self.wait_to_be_connected(fx);
+        } else if amd::asks_who_calls(text) && !amd::says_hello(text) && told < MOST_TOLD {
+            self.introduce(told, now_ms, fx);
+        } else {
+            self.person_came(now_ms, fx);
+        }
+    }
+
+    pub(super) fn wait_to_be_connected(&mut self, fx: &mut Vec<Effect>) {
+        if self.speech.is_none() {
+            fx.push(Effect::SetTimer(CallTimer::Quiet, CONNECTED_MS));
+        }
+    }
+}
