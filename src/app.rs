@@ -202,6 +202,7 @@ fn node_settings(config: &ServeConfig) -> NodeSettings {
         stream: StreamSettings {
             fixed_pause_ms: config.fixed_pause_ms,
         },
+        speculation: config.speculation.into(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::{ffi::OsStr, net::SocketAddr, path::PathBuf};
 
+use actors::call::Speculation;
 use clap::{Arg, Args, Command, builder::TypedValueParser, error::ErrorKind};
 
 use crate::storage::{DatabaseUrl, without_password};
@@ -75,6 +76,11 @@ pub struct ServeConfig {
     #[arg(long, env = "RINGBACK_FIXED_PAUSE_MS", value_parser = clap::value_parser!(u64).range(50..=5_000))]
     pub fixed_pause_ms: Option<u64>,
 
+    /// How far a reply is made ahead in the pause that may end the user's turn: not at all, its text, or its first
+    /// piece of voice too
+    #[arg(long, env = "RINGBACK_SPECULATION", value_enum, default_value_t = SpeculationMode::Voice)]
+    pub speculation: SpeculationMode,
+
     /// Lets documents be fetched from, and webhooks go to, addresses that are not public
     #[arg(long, env = "RINGBACK_ALLOW_PRIVATE_URLS", value_parser = clap::builder::BoolishValueParser::new())]
     pub allow_private_urls: bool,
@@ -82,6 +88,27 @@ pub struct ServeConfig {
     /// Seconds calls in progress get to end after SIGTERM [default: as long as the longest call may last, and a minute]
     #[arg(long, env = "RINGBACK_DRAIN_SECONDS", default_value_t = LONGEST_DRAIN_SECONDS, hide_default_value = true)]
     pub drain_seconds: u64,
+}
+
+/// The words of `RINGBACK_SPECULATION`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum SpeculationMode {
+    /// The language model is asked when the turn is over.
+    Off,
+    /// It is asked on the words so far.
+    Text,
+    /// The same, and the first piece of its reply is synthesised.
+    Voice,
+}
+
+impl From<SpeculationMode> for Speculation {
+    fn from(mode: SpeculationMode) -> Self {
+        match mode {
+            SpeculationMode::Off => Self::Off,
+            SpeculationMode::Text => Self::Text,
+            SpeculationMode::Voice => Self::Voice,
+        }
+    }
 }
 
 /// Where things are stored.

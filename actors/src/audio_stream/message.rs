@@ -25,7 +25,12 @@ pub enum StreamMessage {
         last: bool,
         /// Barge-in does not stop it.
         protected: bool,
+        /// Nothing of the speech plays before it is released; its first piece is synthesised already. Counts with the
+        /// first piece of a speech.
+        held: bool,
     },
+    /// A held speech may play.
+    Release(SpeechId),
     /// Drop everything not yet played.
     StopSpeaking,
     /// Whether speech of the user now interrupts playout at all (false during the first 1.5 s after the answer).
@@ -78,6 +83,39 @@ pub enum StreamEvent {
         started_ms: u64,
         /// When its last voiced frame was heard.
         ended_ms: u64,
+        /// When the recogniser's last final words came; none where none came in this turn.
+        final_ms: Option<u64>,
+    },
+    /// The voice has stopped, and these words may be the whole turn. Comes again when they change.
+    TurnPaused {
+        /// The words; never empty.
+        text: String,
+        /// When.
+        at_ms: u64,
+    },
+    /// There is voice again before the turn ended.
+    TurnResumed {
+        /// When.
+        at_ms: u64,
+    },
+    /// The user's voice stopped playout for the moment; the rest is kept.
+    PlayoutPaused {
+        /// Of which speech.
+        speech: SpeechId,
+        /// When.
+        at_ms: u64,
+    },
+    /// It was no barge-in: playout goes on.
+    PlayoutResumed {
+        /// Of which speech.
+        speech: SpeechId,
+        /// When.
+        at_ms: u64,
+    },
+    /// A sound was taken for the agent's own voice coming back, and ignored.
+    EchoIgnored {
+        /// When.
+        at_ms: u64,
     },
     /// Audio of a speech began to play.
     SpeakingStarted {
@@ -85,6 +123,8 @@ pub enum StreamEvent {
         speech: SpeechId,
         /// When.
         at_ms: u64,
+        /// When its first synthesised audio came, held or not.
+        audio_ms: Option<u64>,
     },
     /// The user interrupted a speech; the rest of it is dropped.
     BargedIn {

@@ -14,7 +14,7 @@ use super::{
     deadline::Deadline,
     line::{Line, LineLost},
     synthesis::Synthesis,
-    terms::{Voice, abilities, pause_policy, reported, transcribe},
+    terms::{Moments, Voice, abilities, pause_policy, reported, transcribe},
 };
 use crate::{
     call::CallMessage,
@@ -48,6 +48,9 @@ pub(super) struct Stream {
     synthesizer: Arc<dyn Synthesizer>,
     voice: Voice,
     synthesis: Option<Synthesis>,
+    /// The speech that text came for last.
+    newest: Option<SpeechId>,
+    moments: Moments,
     transcript: Option<Box<dyn TranscriptStream>>,
     recording: Option<Box<dyn RecordingSink>>,
     deadline: Deadline,
@@ -105,6 +108,8 @@ impl Stream {
             synthesizer: ports.synthesizer,
             voice: Voice::of(&agent, line_rate),
             synthesis: None,
+            newest: None,
+            moments: Moments::default(),
             transcript: Some(transcript),
             recording,
             deadline: Deadline::new(started, me.clone()),
@@ -149,17 +154,22 @@ impl Stream {
                 text,
                 last,
                 protected,
+                held,
             } => {
+                if self.newest.replace(speech) != Some(speech) {
+                    self.moments.audio_ms = None;
+                }
                 let (speech, text) = (speech.0, text.as_str());
                 let say = Say {
                     speech,
                     text,
                     last,
                     protected,
-                    held: false,
+                    held,
                 };
                 self.session.say(&say, now_ms);
             }
+            StreamMessage::Release(speech) => self.session.release(speech.0, now_ms),
             StreamMessage::StopSpeaking => self.session.stop_speaking(now_ms),
             StreamMessage::AllowBargeIn(allowed) => self.session.allow_barge_in(allowed, now_ms),
             StreamMessage::Close => self.closing_ms = self.closing_ms.or(Some(now_ms)),
@@ -235,6 +245,7 @@ impl Stream {
             Some(Ok(piece)) => {
                 if let Some(synthesis) = self.synthesis.as_mut().filter(|s| s.generation() == generation) {
                     synthesis.taken();
+                    self.moments.audio_ms.get_or_insert(now_ms);
                 }
                 let words = piece.words.iter().map(|word| WordEnd {
                     text_end: word.text_end,
@@ -256,7 +267,10 @@ impl Stream {
     fn transcribed(&mut self, event: TranscriptEvent, now_ms: u64) {
         match event {
             TranscriptEvent::Interim { text } => self.session.interim(&text, now_ms),
-            TranscriptEvent::Final { text, damaged } => self.session.settled(&text, damaged, now_ms),
+            TranscriptEvent::Final { text, damaged } => {
+                self.moments.final_ms = Some(now_ms);
+                self.session.settled(&text, damaged, now_ms);
+            }
             TranscriptEvent::Failed(error) => {
                 if self.transcript.take().is_some() {
                     self.report(StreamEvent::DeafnessBegan(error));
@@ -318,7 +332,10 @@ impl Stream {
                     }
                 }
                 fact => {
-                    if let Some(event) = reported(fact) {
+                    if matches!(fact, SessionEvent::SpeechStarted { .. }) {
+                        self.moments.final_ms = None;
+                    }
+                    if let Some(event) = reported(fact, self.moments) {
                         self.report(event);
                     }
                 }

@@ -86,8 +86,17 @@ pub(super) fn transcribe(
     )
 }
 
+/// Moments that the session does not know, in the stream's milliseconds.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Moments {
+    /// The recogniser's last final words of this turn came.
+    pub(super) final_ms: Option<u64>,
+    /// The first audio of the newest speech came.
+    pub(super) audio_ms: Option<u64>,
+}
+
 /// A fact of the session as the call is told it; none of those the stream sees to itself.
-pub(super) fn reported(event: SessionEvent) -> Option<StreamEvent> {
+pub(super) fn reported(event: SessionEvent, moments: Moments) -> Option<StreamEvent> {
     Some(match event {
         SessionEvent::FinalWanted
         | SessionEvent::TurnPaused { .. }
@@ -107,10 +116,12 @@ pub(super) fn reported(event: SessionEvent) -> Option<StreamEvent> {
             damaged,
             started_ms,
             ended_ms,
+            final_ms: moments.final_ms,
         },
         SessionEvent::SpeakingStarted { speech, at_ms } => StreamEvent::SpeakingStarted {
             speech: SpeechId(speech),
             at_ms,
+            audio_ms: moments.audio_ms,
         },
         SessionEvent::BargedIn { speech, heard, at_ms } => StreamEvent::BargedIn {
             speech: SpeechId(speech),

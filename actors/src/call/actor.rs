@@ -2,7 +2,7 @@
 
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 
-use super::{CallMessage, CallParents, CallPlan, performer::Performer};
+use super::{CallMessage, CallParents, CallPlan, Speculation, performer::Performer};
 use crate::{audio_stream::StreamSettings, id::NodeId, ports::Ports};
 
 /// What a call is started with.
@@ -17,6 +17,8 @@ pub struct CallArguments {
     pub node: NodeId,
     /// What the service's settings say about its audio stream.
     pub stream: StreamSettings,
+    /// How far a reply is made ahead of the end of the user's turn.
+    pub speculation: Speculation,
 }
 
 /// One attempt.

@@ -30,6 +30,29 @@ fn tidy(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+fn add_user(items: &mut Vec<HistoryItem>, words: String, damaged: bool) {
+    match items.last_mut() {
+        Some(HistoryItem::Said {
+            speaker: Speaker::User,
+            text,
+            damaged: was_damaged,
+            ..
+        }) => {
+            if !text.is_empty() && !words.is_empty() {
+                text.push(' ');
+            }
+            text.push_str(&words);
+            *was_damaged |= damaged;
+        }
+        _ => items.push(HistoryItem::Said {
+            speaker: Speaker::User,
+            text: words,
+            interrupted: false,
+            damaged,
+        }),
+    }
+}
+
 impl History {
     /// The items, oldest first.
     pub fn items(&self) -> &[HistoryItem] {
@@ -64,27 +87,15 @@ impl History {
     /// The user said this. Words that follow the user's own are one item for the model, and a turn of their own.
     pub fn user_said(&mut self, words: &str, span: Span, damaged: bool) -> TurnFact {
         let words = tidy(words);
-        match self.items.last_mut() {
-            Some(HistoryItem::Said {
-                speaker: Speaker::User,
-                text,
-                damaged: was_damaged,
-                ..
-            }) => {
-                if !text.is_empty() && !words.is_empty() {
-                    text.push(' ');
-                }
-                text.push_str(&words);
-                *was_damaged |= damaged;
-            }
-            _ => self.items.push(HistoryItem::Said {
-                speaker: Speaker::User,
-                text: words.clone(),
-                interrupted: false,
-                damaged,
-            }),
-        }
+        add_user(&mut self.items, words.clone(), damaged);
         self.turn(Speaker::User, words, span, (false, damaged))
+    }
+
+    /// The items as they would be if the user's turn ended with these words; nothing is kept.
+    pub fn with_words(&self, words: &str) -> Vec<HistoryItem> {
+        let mut items = self.items.clone();
+        add_user(&mut items, tidy(words), false);
+        items
     }
 
     /// The user was silent and the agent is to speak up.

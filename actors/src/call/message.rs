@@ -36,6 +36,18 @@ pub struct CallPlan {
     pub ring_timeout: Duration,
 }
 
+/// How far a reply is made ahead, in the pause that may end the user's turn.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Speculation {
+    /// Not at all: the model is asked when the turn is over.
+    Off,
+    /// The model is asked on the words so far.
+    Text,
+    /// The same, and the first piece of its reply is synthesised.
+    #[default]
+    Voice,
+}
+
 /// Messages to a call. Results of its own tasks carry the generation they belong to; stale ones are dropped.
 pub enum CallMessage {
     /// End the call: before the answer it is cancelled, after it hung up.
@@ -124,6 +136,8 @@ pub enum CallTimer {
     BargeIn,
     /// The carrier, or the audio stream, did not report the end.
     EndReport,
+    /// The pause lasts: a reply may be made ahead.
+    Speculate,
 }
 
 /// Where a call stands.

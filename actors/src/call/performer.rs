@@ -65,7 +65,10 @@ impl Performer {
         probe: Option<ActorRef<StreamMessage>>,
     ) -> Self {
         let plan = &arguments.plan;
-        let rules = Rules::of(&plan.agent, &plan.variables, plan.ring_timeout);
+        let rules = Rules {
+            speculation: arguments.speculation,
+            ..Rules::of(&plan.agent, &plan.variables, plan.ring_timeout)
+        };
         let (machine, effects) = State::new(rules);
         let (writes, to_write) = mpsc::unbounded_channel();
         let writer = Writer {
@@ -240,12 +243,15 @@ impl Performer {
                     text,
                     last,
                     protected,
+                    held,
                 } => self.tell_stream(StreamMessage::Say {
                     speech,
                     text,
                     last,
                     protected,
+                    held,
                 }),
+                Effect::Release(speech) => self.tell_stream(StreamMessage::Release(speech)),
                 Effect::StopSpeaking => self.tell_stream(StreamMessage::StopSpeaking),
                 Effect::AllowBargeIn(allow) => self.tell_stream(StreamMessage::AllowBargeIn(allow)),
                 Effect::CloseStream => self.tell_stream(StreamMessage::Close),
@@ -301,7 +307,7 @@ impl Performer {
         let request = ReplyRequest {
             agent: plan.agent.clone(),
             variables: plan.variables.clone(),
-            history: machine.history().items().to_vec(),
+            history: machine.asked(),
         };
         let model = self.arguments.ports.language_model.clone();
         let task = tasks::reply(model, request, self.reply_generation, self.me.clone());

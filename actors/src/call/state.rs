@@ -5,10 +5,11 @@
 
 mod ending;
 mod event;
+mod latency;
 mod leg;
 mod reply;
 mod rules;
-mod screening;
+mod speculation;
 mod speech;
 mod talk;
 #[cfg(test)]
@@ -19,6 +20,8 @@ mod who_answered;
 pub use event::{Effect, Event, PermitAnswer};
 pub use rules::Rules;
 
+use latency::Latency;
+use speculation::{EarlyReply, Pause, Waste};
 use speech::Speech;
 use who_answered::Machine;
 
@@ -32,6 +35,7 @@ use crate::{
     audio_stream::SpeechId,
     ports::{
         carrier::CarrierCallId,
+        language_model::HistoryItem,
         store::{EventFact, Fact},
     },
 };
@@ -92,8 +96,12 @@ struct User {
     was_wordless: bool,
     /// A beep came, and no voice after it.
     beep_heard: bool,
-    /// When the last words ended that wait for a reply, in the stream's time.
-    words_ended_ms: Option<u64>,
+    /// The pause after which a reply may be made ahead.
+    pause: Option<Pause>,
+    /// Replies made ahead in this turn.
+    tries: u32,
+    /// A timer of silence that came due under a sound was put off; words allow it again.
+    held_timers: bool,
     /// Milliseconds of silence left, and since when they run.
     silence_left_ms: u64,
     silence_since_ms: Option<u64>,
@@ -108,7 +116,6 @@ struct ReplyState {
     tools: usize,
     /// Replies in a row that only called tools.
     rounds: usize,
-    asked_ms: u64,
     /// `endCall` was called: hang up after the speech.
     end_call: bool,
     protected: bool,
@@ -126,12 +133,18 @@ pub struct State {
     leg: Leg,
     user: User,
     reply: ReplyState,
+    /// A reply made ahead, while the user has the turn.
+    early: Option<EarlyReply>,
+    /// How long the answer to the user's last words took so far.
+    latency: Latency,
     history: History,
     speech: Option<Speech>,
     /// A speech that was replaced and has not yet been reported on.
     replaced: Option<Speech>,
     next_speech: u64,
     voicemail: bool,
+    /// Facts kept of pauses of playout and echoes.
+    notes: usize,
     /// This very call is not wanted: where nothing was sent it is cancelled, not queued again.
     unwanted: bool,
 }
@@ -148,11 +161,14 @@ impl State {
             phase: Phase::Scheduled { hang_up: false },
             leg: Leg::default(),
             reply: ReplyState::default(),
+            early: None,
+            latency: Latency::default(),
             history: History::default(),
             speech: None,
             replaced: None,
             next_speech: 0,
             voicemail: false,
+            notes: 0,
             unwanted: false,
         };
         (state, vec![Effect::AskPermit])
@@ -170,9 +186,12 @@ impl State {
             Event::MediaOpened => self.media_opened(now_ms, fx),
             Event::Stream(event) => self.stream_event(event, now_ms, fx),
             Event::StreamGone { crashed } => self.stream_gone(crashed, now_ms, fx),
-            Event::Reply(Some(Ok(event))) => self.reply_event(event, now_ms, fx),
-            Event::Reply(Some(Err(error))) => self.reply_failed(&error, fx),
-            Event::Reply(None) => self.reply_ended(now_ms, fx),
+            Event::Reply(Some(Ok(event))) if self.early.is_none() => self.reply_event(event, now_ms, fx),
+            Event::Reply(Some(Ok(event))) => self.early_event(event, now_ms, fx),
+            Event::Reply(Some(Err(error))) if self.early.is_none() => self.reply_failed(&error, fx),
+            Event::Reply(Some(Err(_))) => self.drop_early(Waste::Failed, fx),
+            Event::Reply(None) if self.early.is_none() => self.reply_ended(now_ms, fx),
+            Event::Reply(None) => self.early_ended(fx),
             Event::Timer(timer) => self.timer(timer, now_ms, fx),
             Event::HangUp => self.hang_up(fx),
             Event::End => {
@@ -195,6 +214,14 @@ impl State {
     /// The history, for the model.
     pub fn history(&self) -> &History {
         &self.history
+    }
+
+    /// What the model is asked on: the history, and the words of a turn that may yet go on.
+    pub fn asked(&self) -> Vec<HistoryItem> {
+        match &self.early {
+            Some(early) => self.history.with_words(early.text()),
+            None => self.history.items().to_vec(),
+        }
     }
 
     /// Where it stands, for readers.
@@ -228,6 +255,7 @@ impl State {
             CallTimer::Machine => self.machine_had_its_time(fx),
             CallTimer::Quiet => self.machine_is_quiet(now_ms, fx),
             CallTimer::EndReport => self.end_report_missing(fx),
+            CallTimer::Speculate => self.speculate(now_ms, fx),
         }
     }
 

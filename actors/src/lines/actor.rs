@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use super::{CallRegistry, Dialer, LinePool, LinesMessage, LinesSnapshot, Requester};
 use crate::{
     audio_stream::StreamSettings,
+    call::Speculation,
     call::CallMessage,
     id::{AttemptId, NodeId},
     journal::Journal,
@@ -21,6 +22,8 @@ pub struct LinesArguments {
     pub node: NodeId,
     /// What the service's settings say about every audio stream.
     pub stream: StreamSettings,
+    /// How far its replies are made ahead.
+    pub speculation: Speculation,
     /// The outside.
     pub ports: Ports,
     /// Lines in all.
@@ -40,6 +43,7 @@ pub struct LinesActor;
 pub struct LinesState {
     pub(super) node: NodeId,
     pub(super) stream: StreamSettings,
+    pub(super) speculation: Speculation,
     pub(super) ports: Ports,
     pub(super) journal: Journal,
     pub(super) registry: CallRegistry,
@@ -72,6 +76,7 @@ impl Actor for LinesActor {
         Ok(LinesState {
             node: arguments.node,
             stream: arguments.stream,
+            speculation: arguments.speculation,
             ports: arguments.ports,
             journal: arguments.journal,
             registry: arguments.registry,

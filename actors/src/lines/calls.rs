@@ -45,6 +45,7 @@ impl LinesState {
             },
             node: self.node,
             stream: self.stream,
+            speculation: self.speculation,
         };
         match Actor::spawn_linked(None, CallActor, arguments, me.get_cell()).await {
             Ok((call, _)) => {

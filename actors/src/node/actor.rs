@@ -228,6 +228,7 @@ impl NodeState {
                 let arguments = LinesArguments {
                     node: with.settings.node,
                     stream: with.settings.stream,
+                    speculation: with.settings.speculation,
                     ports: with.ports.clone(),
                     lines: with.settings.lines,
                     calls_per_second: with.settings.calls_per_second,

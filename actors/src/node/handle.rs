@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     audio_stream::StreamSettings,
+    call::Speculation,
     id::NodeId,
     journal::{Backlog, Journal, LiveFact},
     lines::{LinesMessage, LinesSnapshot},
@@ -40,6 +41,8 @@ pub struct NodeSettings {
     pub ring_timeout: Duration,
     /// What holds for every audio stream.
     pub stream: StreamSettings,
+    /// How far replies are made ahead of the end of the user's turn.
+    pub speculation: Speculation,
 }
 
 impl Default for NodeSettings {
@@ -51,6 +54,7 @@ impl Default for NodeSettings {
             calls_per_second: 0.0,
             ring_timeout: Duration::from_secs(30),
             stream: StreamSettings::default(),
+            speculation: Speculation::default(),
         }
     }
 }

@@ -35,6 +35,9 @@ struct Playing {
     text: String,
     started: Instant,
     end: Option<AbortHandle>,
+    /// It may not be heard yet.
+    held: bool,
+    last: bool,
 }
 
 /// The test's hold on the stream.
@@ -67,6 +70,13 @@ impl ScriptedStream {
     /// Those texts that were protected.
     pub fn protected(&self) -> Vec<String> {
         self.seen().protected.clone()
+    }
+
+    /// The text that is held, waiting for its release.
+    pub fn held(&self) -> Option<String> {
+        let seen = self.seen();
+        let held = seen.present.as_ref().filter(|playing| playing.held)?;
+        Some(held.text.clone())
     }
 
     /// Every `AllowBargeIn`.
@@ -106,13 +116,19 @@ impl ScriptedStream {
             damaged: text.is_empty(),
             started_ms: ended_ms.saturating_sub(spoken_ms),
             ended_ms,
+            final_ms: Some(ended_ms),
         });
     }
 
-    /// It is found who answered.
-    pub fn finds(&self, verdict: Verdict, reason: Reason) {
-        let at_ms = self.now_ms();
-        self.report(StreamEvent::Amd(Finding { verdict, reason, at_ms }));
+    /// The voice has stopped, with these words so far.
+    pub fn user_pauses(&self, text: &str) {
+        let (text, at_ms) = (text.to_owned(), self.now_ms());
+        self.report(StreamEvent::TurnPaused { text, at_ms });
+    }
+
+    /// The user goes on.
+    pub fn user_resumes(&self) {
+        self.report(StreamEvent::TurnResumed { at_ms: self.now_ms() });
     }
 
     /// The user speaks for `spoken_ms`.
@@ -136,6 +152,9 @@ impl ScriptedStream {
         if let Some(end) = playing.end {
             end.abort();
         }
+        if playing.held {
+            return None;
+        }
         let played = usize::try_from(playing.started.elapsed().as_millis() as u64 / MS_PER_BYTE).unwrap_or(usize::MAX);
         let text = &playing.text;
         let end = (0..=played.min(text.len()))
@@ -145,21 +164,47 @@ impl ScriptedStream {
         Some((playing.speech, text[..end].to_owned()))
     }
 
-    fn say(&self, speech: SpeechId, text: &str, last: bool, protected: bool) {
+    fn begin(&self, speech: SpeechId, held: bool) {
         let mut seen = self.seen();
-        if seen.heard_of != Some(speech) {
-            seen.heard_of = Some(speech);
-            seen.said.push(String::new());
-            seen.present = Some(Playing {
-                speech,
-                text: String::new(),
-                started: Instant::now(),
-                end: None,
-            });
-            drop(seen);
-            let at_ms = self.now_ms();
-            self.report(StreamEvent::SpeakingStarted { speech, at_ms });
-            seen = self.seen();
+        seen.heard_of = Some(speech);
+        seen.present = Some(Playing {
+            speech,
+            text: String::new(),
+            started: Instant::now(),
+            end: None,
+            held,
+            last: false,
+        });
+        drop(seen);
+        if !held {
+            self.audible(speech);
+        }
+    }
+
+    fn audible(&self, speech: SpeechId) {
+        self.seen().said.push(String::new());
+        let at_ms = self.now_ms();
+        self.report(StreamEvent::SpeakingStarted {
+            speech,
+            at_ms,
+            audio_ms: Some(at_ms),
+        });
+    }
+
+    fn release(&self, speech: SpeechId) {
+        let released = self.seen().present.take_if(|playing| playing.speech == speech);
+        if let Some(playing) = released {
+            self.begin(speech, false);
+            self.more(speech, &playing.text, playing.last, false);
+        }
+    }
+
+    fn more(&self, speech: SpeechId, text: &str, last: bool, protected: bool) {
+        let mut seen = self.seen();
+        if let Some(playing) = seen.present.as_mut().filter(|playing| playing.held) {
+            playing.text.push_str(text);
+            playing.last |= last;
+            return;
         }
         if let Some(said) = seen.said.last_mut() {
             said.push_str(text);
@@ -218,7 +263,15 @@ impl Actor for ScriptedStreamActor {
                 text,
                 last,
                 protected,
-            } => self.0.say(speech, &text, last, protected),
+                held,
+            } => {
+                let new = self.0.seen().heard_of != Some(speech);
+                if new {
+                    self.0.begin(speech, held);
+                }
+                self.0.more(speech, &text, last, protected);
+            }
+            StreamMessage::Release(speech) => self.0.release(speech),
             StreamMessage::StopSpeaking => {
                 if let Some((speech, heard)) = self.0.stop() {
                     let at_ms = self.0.now_ms();

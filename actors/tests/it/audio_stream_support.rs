@@ -276,6 +276,7 @@ impl Phone {
             text,
             last,
             protected,
+            held: false,
         };
         // The stream may have stopped.
         let _ = self.stream.cast(say);

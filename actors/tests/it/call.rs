@@ -130,7 +130,7 @@ async fn a_barge_in_leaves_in_the_history_what_was_heard() {
     });
     assert_eq!(heard.as_deref(), Some("One two three"));
     assert!(test.turns().iter().any(|turn| turn.interrupted));
-    assert!(test.events().contains(&"barge_in".to_owned()));
+    assert!(test.events().contains(&"barged_in".to_owned()));
 }
 
 #[tokio::test(start_paused = true)]

@@ -9,7 +9,7 @@ use std::{
 use actors::{
     agent::Agent,
     audio_stream::{StreamMessage, StreamSettings},
-    call::{CallArguments, CallMessage, CallParents, CallPlan, CallSnapshot, ProbedCallActor},
+    call::{CallArguments, CallMessage, CallParents, CallPlan, CallSnapshot, ProbedCallActor, Speculation},
     id::{AccountId, AgentId, AttemptId, CampaignId, NodeId},
     journal::{Backlog, Journal, JournalActor, JournalArguments, JournalMessage, LiveFact},
     lines::LinesMessage,
@@ -217,6 +217,7 @@ impl TestCall {
             },
             node,
             stream: StreamSettings::default(),
+            speculation: Speculation::default(),
         };
         let (call, _) = Actor::spawn(None, ProbedCallActor(stream_ref.clone()), arguments)
             .await

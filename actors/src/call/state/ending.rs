@@ -1,6 +1,6 @@
 //! Every way a call ends, and the way from there to the outcome.
 
-use super::{Effect, EndReason, Phase, State, event_fact};
+use super::{Effect, EndReason, Phase, State, event_fact, speculation::Waste};
 use crate::call::{
     CallTimer,
     outcome::{Ending, forbidden},
@@ -24,8 +24,7 @@ impl State {
         if matches!(self.phase, Phase::HangingUp { .. } | Phase::Ended) {
             return;
         }
-        fx.push(Effect::CancelReply);
-        self.reply.open = false;
+        self.drop_reply(fx);
         if self.leg.dialed && !self.leg.over {
             self.leg.over = true;
             fx.push(Effect::HangUpLeg(self.leg.id.clone()));
@@ -61,10 +60,16 @@ impl State {
         self.finish_with(Ending::Written(forbidden(why)), fx);
     }
 
-    /// Says a last sentence, then ends for `reason`, at the latest after `within_ms`.
-    pub(super) fn say_goodbye(&mut self, text: &str, reason: EndReason, within_ms: u64, fx: &mut Vec<Effect>) {
+    /// What the model still says is not wanted, nor what was made ahead.
+    pub(super) fn drop_reply(&mut self, fx: &mut Vec<Effect>) {
+        self.drop_early(Waste::Overtaken, fx);
         fx.push(Effect::CancelReply);
         self.reply.open = false;
+    }
+
+    /// Says a last sentence, then ends for `reason`, at the latest after `within_ms`.
+    pub(super) fn say_goodbye(&mut self, text: &str, reason: EndReason, within_ms: u64, fx: &mut Vec<Effect>) {
+        self.drop_reply(fx);
         if self.speech.is_some() {
             fx.push(Effect::StopSpeaking);
         }
@@ -169,8 +174,7 @@ impl State {
     }
 
     fn lose_media(&mut self, fx: &mut Vec<Effect>) {
-        fx.push(Effect::CancelReply);
-        self.reply.open = false;
+        self.drop_reply(fx);
         self.leave_listening_timers(fx);
         self.phase = Phase::Lost;
         fx.push(Effect::SetTimer(CallTimer::EndReport, END_REPORT_MS));

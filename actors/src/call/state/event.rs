@@ -82,7 +82,11 @@ pub enum Effect {
         last: bool,
         /// Barge-in does not stop it.
         protected: bool,
+        /// Nothing of the speech plays before it is released.
+        held: bool,
     },
+    /// Let a held speech play.
+    Release(SpeechId),
     /// Drop what is not yet played.
     StopSpeaking,
     /// Whether the user's voice interrupts.

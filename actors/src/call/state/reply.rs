@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::{Effect, EndReason, Phase, State, event_fact};
+use super::{Effect, EndReason, Phase, State, speculation::Waste};
 use crate::ports::{
     language_model::{LanguageError, ReplyEvent},
     synthesizer::SpeechError,
 };
 
 /// Text of one reply beyond this is not spoken.
-const MAX_REPLY_BYTES: usize = 8_000;
+pub(super) const MAX_REPLY_BYTES: usize = 8_000;
 
 /// Replies in a row that only call tools, before the user has the turn again.
 const MAX_TOOL_ROUNDS: usize = 3;
@@ -19,6 +19,13 @@ const PARDON: &str = "Sorry, could you say that again?";
 impl State {
     /// Asks the model; an unfinished reply is dropped.
     pub(super) fn think(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+        self.drop_early(Waste::OtherWords, fx);
+        self.begin_reply(now_ms, fx);
+        fx.push(Effect::StartReply);
+    }
+
+    /// The user's turn is over and a reply is coming.
+    pub(super) fn begin_reply(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         self.leave_listening(now_ms, fx);
         self.user.unanswered = false;
         self.phase = Phase::Thinking;
@@ -28,14 +35,14 @@ impl State {
         self.reply.tools = 0;
         self.reply.end_call = false;
         self.reply.protected = false;
-        self.reply.asked_ms = now_ms;
-        fx.push(Effect::StartReply);
+        self.latency.asked(self.stream_ms(now_ms));
     }
 
     pub(super) fn reply_event(&mut self, event: ReplyEvent, now_ms: u64, fx: &mut Vec<Effect>) {
         if !self.reply.open {
             return;
         }
+        self.latency.first_token(Some(self.stream_ms(now_ms)));
         match event {
             ReplyEvent::Text(text) => {
                 self.reply.bytes += text.len();
@@ -45,27 +52,24 @@ impl State {
                     return;
                 }
                 for piece in self.reply.cutter.push(&text) {
-                    self.speak_piece(piece, now_ms, fx);
+                    self.speak_piece(piece, fx);
                 }
             }
             ReplyEvent::Tool { name, arguments } => self.tool(&name, arguments, fx),
         }
     }
 
-    fn speak_piece(&mut self, piece: String, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn speak_piece(&mut self, piece: String, fx: &mut Vec<Effect>) {
         if piece.trim().is_empty() {
             return;
         }
         if self.phase == Phase::Thinking {
             self.phase = Phase::Speaking;
-            let thought_ms = now_ms.saturating_sub(self.reply.asked_ms);
-            let detail = json!({ "thoughtMs": thought_ms }).to_string();
-            fx.push(event_fact("reply", self.elapsed_ms(now_ms), &detail));
         }
         self.say_piece(piece, false, fx);
     }
 
-    fn tool(&mut self, name: &str, arguments: Value, fx: &mut Vec<Effect>) {
+    pub(super) fn tool(&mut self, name: &str, arguments: Value, fx: &mut Vec<Effect>) {
         self.reply.tools += 1;
         let result = match name {
             "collect" if self.history.collect(&arguments) => json!({ "ok": true }),
@@ -94,7 +98,7 @@ impl State {
         }
         self.reply.model_failures = 0;
         let rest = self.reply.cutter.finish();
-        self.speak_piece(rest, now_ms, fx);
+        self.speak_piece(rest, fx);
         match self.phase {
             Phase::Speaking if self.speech.is_some() => self.say_piece(String::new(), true, fx),
             // All of it was spoken, and failed, before the model came to its end.

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use crate::{agent::Agent, call::introduction::introduction, template};
+use crate::{agent::Agent, call::Speculation, template};
 
 /// Rules of one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub struct Rules {
     pub end_call_protected: bool,
     /// A user who asks not to be called again is not.
     pub smart_opt_out: bool,
+    /// How far a reply is made ahead; a setting of the service.
+    pub speculation: Speculation,
 }
 
 fn timeout_ms(seconds: f64) -> Option<u64> {
@@ -59,6 +61,7 @@ impl Rules {
                 .saturating_mul(1000),
             end_call_protected: tools.end_call.disable_interruption,
             smart_opt_out: agent.platform_settings.call_actions.smart_opt_out,
+            speculation: Speculation::default(),
         }
     }
 

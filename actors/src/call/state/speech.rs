@@ -32,6 +32,7 @@ impl State {
             text: text.to_owned(),
             last: true,
             protected,
+            held: false,
         });
     }
 
@@ -46,19 +47,28 @@ impl State {
             text,
             last,
             protected,
+            held: false,
         });
     }
 
-    pub(super) fn speaking_started(&mut self, id: SpeechId, at_ms: u64, now_ms: u64, fx: &mut Vec<Effect>) {
-        let elapsed = self.elapsed_ms(now_ms);
-        let waited_ms = self.user.words_ended_ms.take().map(|ended| at_ms.saturating_sub(ended));
-        let detail = json!({ "afterUserMs": waited_ms }).to_string();
-        for speech in [&mut self.speech, &mut self.replaced].into_iter().flatten() {
-            if speech.id == id && speech.started_ms.is_none() {
-                speech.started_ms = Some(at_ms);
-                fx.push(event_fact("speech_started", elapsed, &detail));
-            }
+    /// Audio of a speech began to play. An answer's first one tells how long the answer took.
+    pub(super) fn speaking_started(
+        &mut self,
+        id: SpeechId,
+        audio_ms: Option<u64>,
+        at_ms: u64,
+        fx: &mut Vec<Effect>,
+    ) {
+        let begins = |speech: &&mut Speech| speech.id == id && speech.started_ms.is_none();
+        match [&mut self.speech, &mut self.replaced].into_iter().flatten().find(begins) {
+            Some(speech) => speech.started_ms = Some(at_ms),
+            None => return,
         }
+        let (name, detail) = match self.latency.played(audio_ms, at_ms) {
+            Some(figures) => ("reply", figures),
+            None => ("speech_started", json!({})),
+        };
+        fx.push(event_fact(name, self.call_ms(at_ms), &detail.to_string()));
     }
 
     /// Keeps what was heard of a speech and forgets it. True when it was the present one.

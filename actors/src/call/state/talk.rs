@@ -3,29 +3,28 @@
 //! `silenceEndCallTimeout` counts silence while the user has the turn: the clock stands while the agent thinks or
 //! speaks, goes on afterwards from where it stood, and is full again at the user's next sound.
 
-use super::{Effect, EndReason, Phase, State, event_fact, leg::BARGE_IN_AFTER_MS};
-use crate::{audio_stream::StreamEvent, call::CallTimer, ports::store::Fact};
+use media::turn::words;
+use serde_json::json;
+
+use super::{Effect, EndReason, Latency, Phase, State, event_fact, leg::BARGE_IN_AFTER_MS, speculation::Waste};
+use crate::{
+    audio_stream::{SpeechId, StreamEvent},
+    call::CallTimer,
+    ports::store::Fact,
+};
+
+/// Pauses of playout and echoes that one call keeps facts of.
+const MOST_NOTES: usize = 200;
 
 /// How long a callee who spoke at once may go on before the greeting comes all the same.
 const FIRST_WORDS_MS: u64 = 8_000;
 
-/// A voice that becomes neither words nor an utterance holds the turn no longer than this.
-const VOICE_HOLDS_MS: u64 = 15_000;
+/// How long a timer of silence that comes due under the user's voice waits for its first word, once. Longer than the
+/// session takes to see that a sound has none.
+const VOICE_HOLDS_MS: u64 = 3_000;
 
-/// Sounds that show attention and want no answer.
-const BACKCHANNELS: [&str; 12] = [
-    "mm", "mmhm", "mhm", "uhhuh", "uh", "hm", "okay", "ok", "yeah", "right", "aha", "i see",
-];
-
-fn is_backchannel(text: &str) -> bool {
-    let words: String = text
-        .chars()
-        .filter(|c| c.is_alphanumeric() || c.is_whitespace())
-        .flat_map(char::to_lowercase)
-        .collect();
-    let words = words.trim();
-    BACKCHANNELS.contains(&words) || BACKCHANNELS.contains(&words.replace(' ', "").as_str())
-}
+/// Words that never become an utterance hold the turn no longer than this.
+const WORDS_HOLD_MS: u64 = 15_000;
 
 /// An utterance as the stream reports it.
 pub(super) struct Utterance {
@@ -33,6 +32,7 @@ pub(super) struct Utterance {
     pub(super) damaged: bool,
     pub(super) started_ms: u64,
     pub(super) ended_ms: u64,
+    pub(super) final_ms: Option<u64>,
 }
 
 impl State {
@@ -55,29 +55,38 @@ impl State {
 
     pub(super) fn stream_event(&mut self, event: StreamEvent, now_ms: u64, fx: &mut Vec<Effect>) {
         match event {
-            StreamEvent::SpeechStarted { .. } => {
-                self.user_sounds(true, now_ms, fx);
-                self.voice_begins(fx);
-            }
-            StreamEvent::Interim { .. } => self.user_sounds(false, now_ms, fx),
+            StreamEvent::SpeechStarted { .. } => self.user.speaking = true,
+            StreamEvent::Interim { .. } => self.user_speaks(now_ms, fx),
+            StreamEvent::TurnPaused { text, at_ms } => self.turn_paused(text, at_ms, now_ms, fx),
+            StreamEvent::TurnResumed { .. } => self.turn_resumed(fx),
             StreamEvent::UtteranceEnded {
                 text,
                 damaged,
                 started_ms,
                 ended_ms,
+                final_ms,
             } => {
                 let utterance = Utterance {
                     text,
                     damaged,
                     started_ms,
                     ended_ms,
+                    final_ms,
                 };
                 self.utterance(&utterance, now_ms, fx);
             }
-            StreamEvent::SpeakingStarted { speech, at_ms } => self.speaking_started(speech, at_ms, now_ms, fx),
+            StreamEvent::SpeakingStarted {
+                speech,
+                at_ms,
+                audio_ms,
+            } => self.speaking_started(speech, audio_ms, at_ms, fx),
+            StreamEvent::PlayoutPaused { speech, at_ms } => self.note("playout_paused", Some(speech), at_ms, fx),
+            StreamEvent::PlayoutResumed { speech, at_ms } => self.note("playout_resumed", Some(speech), at_ms, fx),
+            StreamEvent::EchoIgnored { at_ms } => self.note("echo_ignored", None, at_ms, fx),
             StreamEvent::BargedIn { speech, heard, at_ms } => {
                 if self.speech_over(speech, &heard, at_ms, true, fx) {
-                    self.barged_in(at_ms, now_ms, fx);
+                    self.barged_in(speech, &heard, at_ms, fx);
+                    self.interrupted(now_ms, fx);
                 }
             }
             StreamEvent::SpeakingEnded { speech, heard, at_ms } => {
@@ -90,11 +99,12 @@ impl State {
                     // What was heard of it is reported after this.
                     self.replaced = Some(failed);
                     self.voice_failed(&error, fx);
+                } else {
+                    self.early_voice_failed(speech, fx);
                 }
             }
             StreamEvent::BeepEnded { at_ms } => self.beep(at_ms, fx),
-            StreamEvent::Amd(finding) => self.who_answered(finding, now_ms, fx),
-            StreamEvent::Digit(_) => self.user_sounds(false, now_ms, fx),
+            StreamEvent::Digit(_) => self.user_speaks(now_ms, fx),
             StreamEvent::DeafnessBegan(error) => {
                 fx.push(event_fact("deafness", self.elapsed_ms(now_ms), "{}"));
                 self.give_up(&format!("speech recogniser: {error}"), fx);
@@ -103,19 +113,29 @@ impl State {
         }
     }
 
-    /// The user's voice: silence starts afresh, but a noise that never becomes words holds nothing for good.
-    fn user_sounds(&mut self, begins: bool, now_ms: u64, fx: &mut Vec<Effect>) {
-        self.user.speaking |= begins;
+    /// The user's words, or a key: silence starts afresh. A sound without words never does that, or noise on the line
+    /// would keep a call open for good.
+    fn user_speaks(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         self.user.silence_left_ms = self.rules.silence_end_ms.unwrap_or(0);
+        self.user.held_timers = false;
         if self.phase == Phase::Listening {
             if let Some(ms) = self.rules.turn_timeout_ms {
-                fx.push(Effect::SetTimer(CallTimer::Turn, ms.max(VOICE_HOLDS_MS)));
+                fx.push(Effect::SetTimer(CallTimer::Turn, ms.max(WORDS_HOLD_MS)));
             }
             if let Some(ms) = self.rules.silence_end_ms {
                 self.user.silence_since_ms = Some(now_ms);
-                fx.push(Effect::SetTimer(CallTimer::Silence, ms.max(VOICE_HOLDS_MS)));
+                fx.push(Effect::SetTimer(CallTimer::Silence, ms.max(WORDS_HOLD_MS)));
             }
         }
+    }
+
+    /// Whether a timer of silence waits for what the user may be about to say.
+    fn voice_holds(&mut self, timer: CallTimer, fx: &mut Vec<Effect>) -> bool {
+        let holds = self.user.speaking && !std::mem::replace(&mut self.user.held_timers, true);
+        if holds {
+            fx.push(Effect::SetTimer(timer, VOICE_HOLDS_MS));
+        }
+        holds
     }
 
     /// The user has the turn.
@@ -147,22 +167,31 @@ impl State {
     }
 
     fn utterance(&mut self, utterance: &Utterance, now_ms: u64, fx: &mut Vec<Effect>) {
-        self.user_sounds(false, now_ms, fx);
         self.user.speaking = false;
+        self.user.tries = 0;
         let wordless = utterance.text.trim().is_empty();
         if !wordless {
+            self.user_speaks(now_ms, fx);
             self.keep_words(utterance, fx);
         }
         match self.phase {
-            Phase::PickedUp => self.first_words_over(wordless, now_ms, fx),
-            // A cough or a click: nobody spoke.
-            Phase::Listening if wordless && !utterance.damaged => self.listen(now_ms, fx),
+            Phase::PickedUp => {
+                self.turn_ended(utterance, wordless, now_ms, fx);
+                self.first_words_over(wordless, now_ms, fx);
+            }
             Phase::Listening if wordless => self.wordless(utterance, now_ms, fx),
-            Phase::Listening | Phase::Thinking => self.answer_unless_empty(wordless, now_ms, fx),
+            Phase::Thinking if wordless => {}
+            Phase::Listening | Phase::Thinking => {
+                self.turn_ended(utterance, wordless, now_ms, fx);
+                self.answer(utterance, now_ms, fx);
+            }
             Phase::Greeting | Phase::Speaking => {
                 // Words spoken over the pick-up belong to it; a sound of attention wants no answer.
                 let opening = utterance.started_ms < BARGE_IN_AFTER_MS;
-                self.user.unanswered |= !wordless && !opening && !is_backchannel(&utterance.text);
+                if !wordless && !opening && !words::is_backchannel(&utterance.text) {
+                    self.user.unanswered = true;
+                    self.turn_ended(utterance, wordless, now_ms, fx);
+                }
             }
             Phase::Scheduled { .. }
             | Phase::Dialing { .. }
@@ -178,16 +207,30 @@ impl State {
 
     fn keep_words(&mut self, utterance: &Utterance, fx: &mut Vec<Effect>) {
         self.user.was_wordless = false;
-        self.user.words_ended_ms = Some(utterance.ended_ms);
         let span = self.span(utterance.started_ms, utterance.ended_ms);
         let turn = self.history.user_said(&utterance.text, span, utterance.damaged);
         fx.push(Effect::Record(Fact::Turn(turn)));
     }
 
-    /// There was voice, but no word was understood: asked back once, then ignored.
+    /// The user's words are to be answered.
+    fn turn_ended(&mut self, utterance: &Utterance, wordless: bool, now_ms: u64, fx: &mut Vec<Effect>) {
+        if wordless {
+            return;
+        }
+        let now_ms = self.stream_ms(now_ms);
+        self.latency = Latency::turn_ended(utterance.ended_ms, utterance.final_ms, now_ms);
+        let detail = json!({
+            "voiceMs": utterance.ended_ms.saturating_sub(utterance.started_ms),
+            "pauseMs": now_ms.saturating_sub(utterance.ended_ms),
+        });
+        fx.push(event_fact("turn_ended", self.call_ms(now_ms), &detail.to_string()));
+    }
+
+    /// A cough or a click: nobody spoke. Voice of which no word was understood is asked back once, then ignored. Neither
+    /// touches the timers of silence.
     fn wordless(&mut self, utterance: &Utterance, now_ms: u64, fx: &mut Vec<Effect>) {
-        if std::mem::replace(&mut self.user.was_wordless, true) {
-            self.listen(now_ms, fx);
+        self.drop_early(Waste::OtherWords, fx);
+        if !utterance.damaged || std::mem::replace(&mut self.user.was_wordless, true) {
             return;
         }
         let span = self.span(utterance.started_ms, utterance.ended_ms);
@@ -196,9 +239,9 @@ impl State {
         self.think(now_ms, fx);
     }
 
-    fn answer_unless_empty(&mut self, wordless: bool, now_ms: u64, fx: &mut Vec<Effect>) {
-        if !wordless {
-            self.reply.rounds = 0;
+    fn answer(&mut self, utterance: &Utterance, now_ms: u64, fx: &mut Vec<Effect>) {
+        self.reply.rounds = 0;
+        if !self.commit_early(&utterance.text, utterance.damaged, now_ms, fx) {
             self.think(now_ms, fx);
         }
     }
@@ -240,15 +283,21 @@ impl State {
         }
     }
 
-    fn barged_in(&mut self, at_ms: u64, now_ms: u64, fx: &mut Vec<Effect>) {
-        fx.push(event_fact("barge_in", self.call_ms(at_ms), "{}"));
+    /// The words themselves are the turn's; events hold figures only.
+    fn barged_in(&self, speech: SpeechId, heard: &str, at_ms: u64, fx: &mut Vec<Effect>) {
+        let words = heard.split_whitespace().count();
+        let detail = json!({ "speech": speech.0, "heardWords": words }).to_string();
+        fx.push(event_fact("barged_in", self.call_ms(at_ms), &detail));
+    }
+
+    fn interrupted(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         if matches!(self.phase, Phase::Greeting | Phase::Speaking) {
             fx.push(Effect::CancelReply);
             self.reply.open = false;
             self.reply.cutter.finish();
             self.reply.end_call = false;
+            self.user.speaking = true;
             self.listen(now_ms, fx);
-            self.user_sounds(true, now_ms, fx);
         }
     }
 
@@ -281,7 +330,7 @@ impl State {
     }
 
     pub(super) fn turn_timeout(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
-        if self.phase != Phase::Listening {
+        if self.phase != Phase::Listening || self.voice_holds(CallTimer::Turn, fx) {
             return;
         }
         let silent_ms = self.user.silence_since_ms.map(|since| now_ms.saturating_sub(since));
@@ -290,29 +339,25 @@ impl State {
             self.silence_timeout(fx);
         } else {
             self.user.speaking = false;
+            self.latency = Latency::default();
+            self.drop_early(Waste::Overtaken, fx);
             self.history.silence();
             self.think(now_ms, fx);
         }
     }
 
     pub(super) fn silence_timeout(&mut self, fx: &mut Vec<Effect>) {
-        if self.phase == Phase::Listening {
+        if self.phase == Phase::Listening && !self.voice_holds(CallTimer::Silence, fx) {
             self.end(EndReason::Completed, fx);
         }
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sounds_of_attention_want_no_answer() {
-        for text in ["Mm-hm.", "okay", "Uh huh", "I see."] {
-            assert!(is_backchannel(text), "{text}");
-        }
-        for text in ["", "no", "okay but wait", "yes please"] {
-            assert!(!is_backchannel(text), "{text}");
+    /// Keeps a small fact, of which a noisy line makes many: up to a bound.
+    fn note(&mut self, name: &str, speech: Option<SpeechId>, at_ms: u64, fx: &mut Vec<Effect>) {
+        if self.notes < MOST_NOTES {
+            self.notes += 1;
+            let detail = speech.map_or_else(|| json!({}), |speech| json!({ "speech": speech.0 }));
+            fx.push(event_fact(name, self.call_ms(at_ms), &detail.to_string()));
         }
     }
 }

@@ -39,6 +39,7 @@ fn said(text: &str) -> Event {
         damaged: false,
         started_ms: 2_000,
         ended_ms: 2_500,
+        final_ms: None,
     })
 }
 
@@ -48,6 +49,7 @@ fn not_understood() -> Event {
         damaged: true,
         started_ms: 2_000,
         ended_ms: 2_500,
+        final_ms: None,
     })
 }
 
@@ -311,9 +313,9 @@ fn any_stream_event() -> impl Strategy<Value = StreamEvent> {
         2 => (0..50_000u64).prop_map(|at_ms| StreamEvent::SpeechStarted { at_ms }),
         1 => Just(StreamEvent::Interim { text: "ye".into() }),
         6 => (words, any::<bool>(), 0..50_000u64, 0..50_000u64).prop_map(|(text, damaged, started_ms, ended_ms)| {
-            StreamEvent::UtteranceEnded { text, damaged, started_ms, ended_ms }
+            StreamEvent::UtteranceEnded { text, damaged, started_ms, ended_ms, final_ms: None }
         }),
-        2 => (speech(), 0..50_000u64).prop_map(|(speech, at_ms)| StreamEvent::SpeakingStarted { speech, at_ms }),
+        2 => (speech(), 0..50_000u64).prop_map(|(speech, at_ms)| StreamEvent::SpeakingStarted { speech, at_ms, audio_ms: None }),
         2 => (speech(), 0..50_000u64).prop_map(|(speech, at_ms)| {
             StreamEvent::BargedIn { speech, heard: "a".into(), at_ms }
         }),

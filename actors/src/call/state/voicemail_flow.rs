@@ -12,8 +12,16 @@ const NO_BEEP_MS: u64 = 2_500;
 impl State {
     pub(super) fn mailbox_answered(&mut self, fx: &mut Vec<Effect>) {
         self.voicemail = true;
-        self.fall_silent(fx);
-        self.phase = Phase::Machine(Machine::Beep);
+        fx.push(event_fact("voicemail", 0, "{}"));
+        self.drop_reply(fx);
+        self.leave_listening_timers(fx);
+        fx.push(Effect::CancelTimer(CallTimer::PickUp));
+        if self.speech.is_some() {
+            // Its report must not be taken for the message's.
+            fx.push(Effect::StopSpeaking);
+            self.replaced = self.speech.take();
+        }
+        self.phase = Phase::Voicemail { speaking: false };
         if self.rules.voicemail_message.is_none() {
             self.end(EndReason::Completed, fx);
         } else if self.user.beep_heard {

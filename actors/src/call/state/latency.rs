@@ -1,0 +1,56 @@
+//! How long an answer took, step by step, counted from the user's last voiced frame. All times here are the audio
+//! stream's, in milliseconds.
+
+use serde_json::{Value, json};
+
+/// The steps of one answer.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Latency {
+    /// The user's last voiced frame; none while nothing waits to be answered.
+    stopped_ms: Option<u64>,
+    final_ms: Option<u64>,
+    turn_end_ms: u64,
+    asked_ms: Option<u64>,
+    token_ms: Option<u64>,
+    pub(super) speculated: bool,
+}
+
+impl Latency {
+    /// The user's turn is over, and an answer follows.
+    pub(super) fn turn_ended(stopped_ms: u64, final_ms: Option<u64>, turn_end_ms: u64) -> Self {
+        Self {
+            stopped_ms: Some(stopped_ms),
+            final_ms,
+            turn_end_ms,
+            ..Self::default()
+        }
+    }
+
+    /// The model was asked. What an earlier reply brought no longer counts.
+    pub(super) fn asked(&mut self, at_ms: u64) {
+        self.asked_ms = Some(at_ms);
+        self.token_ms = None;
+        self.speculated = false;
+    }
+
+    /// The model's first word came.
+    pub(super) fn first_token(&mut self, at_ms: Option<u64>) {
+        self.token_ms = self.token_ms.or(at_ms);
+    }
+
+    /// The answer began to play: its figures, once; none if it answers nobody.
+    pub(super) fn played(&mut self, audio_ms: Option<u64>, at_ms: u64) -> Option<Value> {
+        let done = std::mem::take(self);
+        let stopped_ms = done.stopped_ms?;
+        let since = |at_ms: u64| i64::try_from(at_ms).unwrap_or(i64::MAX) - i64::try_from(stopped_ms).unwrap_or(0);
+        Some(json!({
+            "finalMs": done.final_ms.map(since),
+            "turnEndMs": since(done.turn_end_ms),
+            "askedMs": done.asked_ms.map(since),
+            "firstTokenMs": done.token_ms.map(since),
+            "firstAudioMs": audio_ms.map(since),
+            "playoutMs": since(at_ms),
+            "speculated": done.speculated,
+        }))
+    }
+}

@@ -1,0 +1,287 @@
+//! A reply made ahead: in a pause that may end the user's turn the model is asked on the words so far, and the first
+//! piece of its answer is synthesised and held. It becomes the reply when the turn ends with the same words; otherwise
+//! it is thrown away, and nothing of it was heard, kept or done.
+
+use media::turn::words::{self, Ending};
+use serde_json::{Value, json};
+
+use super::{Effect, Phase, State, event_fact, reply::MAX_REPLY_BYTES, speech::Speech};
+use crate::{
+    audio_stream::SpeechId,
+    call::{CallTimer, Speculation, pieces::PieceCutter},
+    ports::language_model::ReplyEvent,
+};
+
+/// Replies made ahead in one turn.
+pub(super) const MOST_TRIES: u32 = 3;
+
+/// How much longer each further try of a turn waits: who pauses often is likely to go on.
+const WARIER_MS: u64 = 100;
+
+/// How much longer it waits after words that more will follow: the pause that ends such a turn is a long one.
+const OPEN_WAIT_MS: u64 = 500;
+
+/// Characters of a token, to estimate what a model reads and writes; OpenAI's rule of thumb for English.
+const TOKEN_CHARACTERS: usize = 4;
+
+/// Why a reply made ahead was of no use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Waste {
+    /// The user went on speaking.
+    Resumed,
+    /// The turn's words became others.
+    OtherWords,
+    /// The model or the voice failed.
+    Failed,
+    /// The call took another way: it ended, or the agent spoke by itself.
+    Overtaken,
+}
+
+impl Waste {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Resumed => "resumed",
+            Self::OtherWords => "other_words",
+            Self::Failed => "failed",
+            Self::Overtaken => "overtaken",
+        }
+    }
+}
+
+/// The user's pause, with the words so far.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Pause {
+    text: String,
+    /// The stream's time.
+    at_ms: u64,
+}
+
+/// What of a reply still has to be said or done, in order.
+#[derive(Debug, Clone, PartialEq)]
+enum Step {
+    Say(String),
+    Tool { name: String, arguments: Value },
+}
+
+/// A reply that may yet be wanted.
+#[derive(Debug, Clone)]
+pub(super) struct EarlyReply {
+    pub(super) pause: Pause,
+    asked_ms: u64,
+    token_ms: Option<u64>,
+    cutter: PieceCutter,
+    waiting: Vec<Step>,
+    /// The speech whose first piece is being synthesised.
+    held: Option<SpeechId>,
+    /// The model has said everything.
+    over: bool,
+    protected: bool,
+    bytes: usize,
+    characters: usize,
+    voiced_characters: usize,
+}
+
+impl EarlyReply {
+    fn new(pause: Pause, asked_ms: u64) -> Self {
+        Self {
+            pause,
+            asked_ms,
+            token_ms: None,
+            cutter: PieceCutter::default(),
+            waiting: Vec::new(),
+            held: None,
+            over: false,
+            protected: false,
+            bytes: 0,
+            characters: 0,
+            voiced_characters: 0,
+        }
+    }
+
+    /// The words it was asked on.
+    pub(super) fn text(&self) -> &str {
+        &self.pause.text
+    }
+
+    fn speaks(&self) -> bool {
+        self.held.is_some() || self.waiting.iter().any(|step| matches!(step, Step::Say(_)))
+    }
+}
+
+/// The words as they are compared: case, white space and punctuation around words do not count, that within does, so
+/// that `3.5` is not `35`.
+pub(super) fn normalised(text: &str) -> String {
+    let words = text.split_whitespace().map(|word| {
+        word.trim_matches(|c: char| c.is_ascii_punctuation() || "。？！，।…–—".contains(c))
+            .to_lowercase()
+    });
+    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+impl State {
+    /// The user's voice has stopped.
+    pub(super) fn turn_paused(&mut self, text: String, at_ms: u64, now_ms: u64, fx: &mut Vec<Effect>) {
+        if self.rules.speculation == Speculation::Off || self.phase != Phase::Listening {
+            return;
+        }
+        let words = normalised(&text);
+        if self
+            .early
+            .as_ref()
+            .is_some_and(|early| normalised(early.text()) == words)
+        {
+            return;
+        }
+        self.drop_early(Waste::OtherWords, fx);
+        if words.is_empty() || self.user.tries >= MOST_TRIES {
+            return;
+        }
+        let open = matches!(words::ending(&text), Ending::Open | Ending::Spelling);
+        let wait_ms = u64::from(self.user.tries) * WARIER_MS + if open { OPEN_WAIT_MS } else { 0 };
+        self.user.pause = Some(Pause { text, at_ms });
+        match wait_ms {
+            0 => self.speculate(now_ms, fx),
+            _ => fx.push(Effect::SetTimer(CallTimer::Speculate, wait_ms)),
+        }
+    }
+
+    /// The pause has lasted long enough: the model is asked.
+    pub(super) fn speculate(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+        let Some(pause) = self.user.pause.take() else { return };
+        if self.phase == Phase::Listening && self.early.is_none() && self.speech.is_none() {
+            self.user.tries += 1;
+            self.early = Some(EarlyReply::new(pause, now_ms));
+            fx.push(Effect::StartReply);
+        }
+    }
+
+    /// There is voice again.
+    pub(super) fn turn_resumed(&mut self, fx: &mut Vec<Effect>) {
+        self.drop_early(Waste::Resumed, fx);
+    }
+
+    /// Something of the reply that is made ahead.
+    pub(super) fn early_event(&mut self, event: ReplyEvent, now_ms: u64, fx: &mut Vec<Effect>) {
+        let end_call_protected = self.rules.end_call_protected;
+        let Some(early) = self.early.as_mut().filter(|early| !early.over) else {
+            return;
+        };
+        early.token_ms.get_or_insert(now_ms);
+        match event {
+            ReplyEvent::Text(text) => {
+                early.bytes += text.len();
+                if early.bytes > MAX_REPLY_BYTES {
+                    fx.push(Effect::CancelReply);
+                    self.early_ended(fx);
+                    return;
+                }
+                early.characters += text.chars().count();
+                for piece in early.cutter.push(&text) {
+                    self.early_piece(piece, fx);
+                }
+            }
+            ReplyEvent::Tool { name, arguments } => {
+                early.protected |= end_call_protected && name == "endCall";
+                early.waiting.push(Step::Tool { name, arguments });
+            }
+        }
+    }
+
+    /// The model has said everything of the reply that is made ahead.
+    pub(super) fn early_ended(&mut self, fx: &mut Vec<Effect>) {
+        let Some(early) = self.early.as_mut().filter(|early| !early.over) else {
+            return;
+        };
+        early.over = true;
+        let rest = early.cutter.finish();
+        self.early_piece(rest, fx);
+    }
+
+    fn early_piece(&mut self, text: String, fx: &mut Vec<Effect>) {
+        let Some(early) = &mut self.early else { return };
+        if text.trim().is_empty() {
+            return;
+        }
+        if self.rules.speculation != Speculation::Voice || early.speaks() {
+            early.waiting.push(Step::Say(text));
+            return;
+        }
+        let speech = SpeechId(self.next_speech);
+        self.next_speech += 1;
+        early.held = Some(speech);
+        early.voiced_characters = text.chars().count();
+        fx.push(Effect::Say {
+            speech,
+            text,
+            last: false,
+            protected: early.protected,
+            held: true,
+        });
+    }
+
+    /// Whether the voice that failed was that of a reply made ahead, which is then thrown away.
+    pub(super) fn early_voice_failed(&mut self, speech: SpeechId, fx: &mut Vec<Effect>) -> bool {
+        let ours = self.early.as_ref().is_some_and(|early| early.held == Some(speech));
+        if ours {
+            self.drop_early(Waste::Failed, fx);
+        }
+        ours
+    }
+
+    /// Throws away what was made ahead.
+    pub(super) fn drop_early(&mut self, why: Waste, fx: &mut Vec<Effect>) {
+        if self.user.pause.take().is_some() {
+            fx.push(Effect::CancelTimer(CallTimer::Speculate));
+        }
+        let Some(early) = self.early.take() else { return };
+        fx.push(Effect::CancelReply);
+        if early.held.is_some() {
+            fx.push(Effect::StopSpeaking);
+        }
+        self.speculated("speculation_wasted", &early, Some(why), fx);
+    }
+
+    /// The turn is over with `text`: what was made ahead on the same words becomes the reply. False when there is none.
+    pub(super) fn commit_early(&mut self, text: &str, damaged: bool, now_ms: u64, fx: &mut Vec<Effect>) -> bool {
+        let same = |early: &mut EarlyReply| !damaged && normalised(early.text()) == normalised(text);
+        let Some(early) = self.early.take_if(same) else {
+            return false;
+        };
+        self.speculated("speculation_used", &early, None, fx);
+        self.begin_reply(now_ms, fx);
+        let token_ms = early.token_ms.map(|at_ms| self.stream_ms(at_ms));
+        self.latency.asked(self.stream_ms(early.asked_ms));
+        self.latency.first_token(token_ms);
+        self.latency.speculated = true;
+        self.reply.bytes = early.bytes;
+        self.reply.cutter = early.cutter;
+        if let Some(speech) = early.held {
+            self.speech = Some(Speech::new(speech, early.protected));
+            self.phase = Phase::Speaking;
+            fx.push(Effect::Release(speech));
+        }
+        for step in early.waiting {
+            match step {
+                Step::Say(text) => self.speak_piece(text, fx),
+                Step::Tool { name, arguments } => self.tool(&name, arguments, fx),
+            }
+        }
+        if early.over {
+            self.reply_ended(now_ms, fx);
+        }
+        true
+    }
+
+    fn speculated(&mut self, name: &str, early: &EarlyReply, why: Option<Waste>, fx: &mut Vec<Effect>) {
+        let mut detail = json!({
+            "tokens": early.characters.div_ceil(TOKEN_CHARACTERS),
+            "characters": early.characters,
+            "voiceCharacters": early.voiced_characters,
+        });
+        if let Some(why) = why {
+            detail["why"] = why.as_str().into();
+        }
+        let at_ms = self.call_ms(early.pause.at_ms);
+        fx.push(event_fact(name, at_ms, &detail.to_string()));
+    }
+}
