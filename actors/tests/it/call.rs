@@ -1,4 +1,4 @@
-//! Whole calls: dialing, the pick-up rule, turns, barge-in, silence, machines, and every way to end.
+//! Whole calls: dialing, the pick-up rule, turns, barge-in, silence, and every way to end.
 
 use std::time::Duration;
 
@@ -296,77 +296,6 @@ async fn a_very_short_limit_ends_hard() {
     ms(3_300).await;
     assert_eq!(test.outcome(), Some(("completed", None)));
     assert_eq!(test.hang_ups(), 1);
-}
-
-fn leaves_messages() -> Agent {
-    agent(json!({ "conversationConfig": { "agent": {
-        "greetingMessage": "Hello.",
-        "prompt": { "builtInTools": { "voicemailDetection": { "voicemailMessage": "Call us, {{name}}." } } }
-    } } }))
-}
-
-const MACHINE: &str = "You have reached Bo. Please leave a message after the tone.";
-
-#[tokio::test(start_paused = true)]
-async fn a_message_is_left_after_the_beep() {
-    let test = TestCall::answered(leaves_messages()).await;
-    ms(300).await;
-    test.stream.user_says(MACHINE, 6_000).await;
-    ms(500).await;
-    assert_eq!(test.snapshot().await.phase, CallPhase::Voicemail);
-    assert!(test.stream.said().is_empty());
-    test.stream.report(StreamEvent::BeepEnded { at_ms: 7_000 });
-    ms(10).await;
-    assert_eq!(test.stream.said(), ["Call us, Bo."]);
-    ms(3_000).await;
-    let outcome = test.ended().unwrap().unwrap();
-    assert!(outcome.voicemail);
-    assert_eq!(test.outcome(), Some(("completed", None)));
-    assert_eq!(test.transcript().last().unwrap(), "Agent: Call us, Bo.");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_beep_before_the_words_are_known_counts() {
-    let test = TestCall::answered(leaves_messages()).await;
-    ms(300).await;
-    test.stream.user_begins();
-    ms(6_000).await;
-    test.stream.report(StreamEvent::BeepEnded { at_ms: 6_100 });
-    ms(100).await;
-    test.stream.user_ends(MACHINE, 5_800);
-    ms(10).await;
-    assert_eq!(test.stream.said(), ["Call us, Bo."]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_machine_without_a_beep_gets_the_message_after_10_s() {
-    let test = TestCall::answered(leaves_messages()).await;
-    test.stream.user_says(MACHINE, 4_000).await;
-    ms(9_900).await;
-    assert!(test.stream.said().is_empty());
-    ms(200).await;
-    assert_eq!(test.stream.said(), ["Call us, Bo."]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_machine_that_was_greeted_over_is_still_recognised() {
-    let test = TestCall::answered(leaves_messages()).await;
-    ms(300).await;
-    test.stream.user_begins();
-    ms(9_300).await;
-    assert_eq!(test.stream.said(), ["Hello."]);
-    test.stream.user_ends(MACHINE, 9_000);
-    ms(100).await;
-    assert_eq!(test.snapshot().await.phase, CallPhase::Voicemail);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_machine_is_hung_up_on_when_there_is_no_message() {
-    let test = TestCall::answered(greeter()).await;
-    test.stream.user_says(MACHINE, 4_000).await;
-    ms(2_000).await;
-    assert!(test.ended().unwrap().unwrap().voicemail);
-    assert!(test.stream.said().is_empty());
 }
 
 #[tokio::test(start_paused = true)]

@@ -11,6 +11,7 @@ mod crashes;
 mod dialing;
 mod journal;
 mod limits;
+mod machines;
 mod orphans;
 mod retries;
 mod schedule_oracle;

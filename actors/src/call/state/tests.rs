@@ -1,7 +1,10 @@
 //! Tables of what each phase does with each event, and properties of any sequence.
 
+mod machines;
+
 use std::time::Duration;
 
+use media::amd::{Finding, Reason, Verdict};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -43,6 +46,11 @@ fn said(text: &str) -> Event {
     })
 }
 
+fn found(verdict: Verdict, reason: Reason) -> Event {
+    let at_ms = 2_500;
+    Event::Stream(StreamEvent::Amd(Finding { verdict, reason, at_ms }))
+}
+
 fn not_understood() -> Event {
     Event::Stream(StreamEvent::UtteranceEnded {
         text: String::new(),
@@ -78,7 +86,10 @@ fn way_to(phase: CallPhase) -> Vec<Event> {
         CallPhase::Listening => then(way_to(CallPhase::Greeting), ended(0)),
         CallPhase::Thinking => then(way_to(CallPhase::Listening), said("What is it?")),
         CallPhase::Speaking => then(way_to(CallPhase::Thinking), text("A survey. ")),
-        CallPhase::Voicemail => then(way_to(CallPhase::Answered), said("Leave a message after the beep.")),
+        CallPhase::Voicemail => then(
+            way_to(CallPhase::Answered),
+            found(Verdict::Voicemail, Reason::MachineWords),
+        ),
         CallPhase::Closing => then(way_to(CallPhase::Listening), Event::Timer(CallTimer::MaxDuration)),
         CallPhase::Ended => {
             let cause = CallProgress::Ended(EndCause::Busy);
@@ -324,10 +335,25 @@ fn any_stream_event() -> impl Strategy<Value = StreamEvent> {
         }),
         1 => speech().prop_map(move |speech| StreamEvent::SpeechFailed { speech, error: error() }),
         1 => (0..50_000u64).prop_map(|at_ms| StreamEvent::BeepEnded { at_ms }),
+        3 => any_finding().prop_map(StreamEvent::Amd),
         1 => Just(StreamEvent::Digit('5')),
         1 => Just(StreamEvent::DeafnessBegan(SpeechError::Unavailable("x".into()))),
         1 => any::<bool>().prop_map(|clean| StreamEvent::MediaClosed { clean }),
     ]
+}
+
+fn any_finding() -> impl Strategy<Value = Finding> {
+    let verdicts = prop::sample::select(vec![
+        (Verdict::Human, Reason::PickedUp),
+        (Verdict::Human, Reason::Converses),
+        (Verdict::Voicemail, Reason::MachineWords),
+        (Verdict::Ivr, Reason::Menu),
+        (Verdict::Ivr, Reason::Screening),
+        (Verdict::Unavailable, Reason::MailboxFull),
+        (Verdict::Unavailable, Reason::NotInService),
+        (Verdict::Unknown, Reason::Silence),
+    ]);
+    (verdicts, 0..50_000u64).prop_map(|((verdict, reason), at_ms)| Finding { verdict, reason, at_ms })
 }
 
 fn any_timer() -> impl Strategy<Value = CallTimer> {
@@ -339,7 +365,8 @@ fn any_timer() -> impl Strategy<Value = CallTimer> {
         CallTimer::Silence,
         CallTimer::MaxDuration,
         CallTimer::Closing,
-        CallTimer::Beep,
+        CallTimer::Machine,
+        CallTimer::Quiet,
         CallTimer::Settle,
         CallTimer::BargeIn,
         CallTimer::EndReport,

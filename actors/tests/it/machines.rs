@@ -1,0 +1,139 @@
+//! Calls that a machine answers: the message and its beep, and somebody who picks up after all.
+
+use actors::{
+    agent::Agent,
+    audio_stream::StreamEvent,
+    call::{CallMessage, CallPhase},
+};
+use media::amd::{Reason, Verdict};
+use serde_json::json;
+
+use crate::call_support::{TestCall, agent, greeter, ms};
+
+fn leaves_messages() -> Agent {
+    agent(json!({ "conversationConfig": { "agent": {
+        "greetingMessage": "Hello.",
+        "prompt": { "builtInTools": { "voicemailDetection": { "voicemailMessage": "Call us, {{name}}." } } }
+    } } }))
+}
+
+const MACHINE: &str = "You have reached Bo. Please leave a message after the tone.";
+
+/// The mailbox's words are over, and known for what they are.
+async fn mailbox_greets(test: &TestCall, spoken_ms: u64) {
+    test.stream.user_begins();
+    ms(spoken_ms).await;
+    test.stream.finds(Verdict::Voicemail, Reason::MachineWords);
+    test.stream.user_ends(MACHINE, spoken_ms);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_is_left_after_the_beep() {
+    let test = TestCall::answered(leaves_messages()).await;
+    ms(300).await;
+    mailbox_greets(&test, 6_000).await;
+    ms(500).await;
+    assert_eq!(test.snapshot().await.phase, CallPhase::Voicemail);
+    assert!(test.stream.said().is_empty());
+    test.stream.report(StreamEvent::BeepEnded { at_ms: 7_000 });
+    ms(10).await;
+    assert_eq!(test.stream.said(), ["Call us, Bo."]);
+    assert_eq!(test.stream.protected(), ["Call us, Bo."]);
+    ms(3_000).await;
+    let outcome = test.ended().unwrap().unwrap();
+    assert!(outcome.voicemail);
+    assert_eq!(test.outcome(), Some(("completed", None)));
+    assert_eq!(test.transcript().last().unwrap(), "Agent: Call us, Bo.");
+    assert!(test.ports.language_model.requests().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_beep_before_the_words_are_known_counts() {
+    let test = TestCall::answered(leaves_messages()).await;
+    ms(300).await;
+    test.stream.user_begins();
+    ms(6_000).await;
+    test.stream.report(StreamEvent::BeepEnded { at_ms: 6_100 });
+    ms(100).await;
+    test.stream.finds(Verdict::Voicemail, Reason::MachineWords);
+    test.stream.user_ends(MACHINE, 5_800);
+    ms(10).await;
+    assert_eq!(test.stream.said(), ["Call us, Bo."]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_mailbox_without_a_beep_gets_the_message_after_two_and_a_half_seconds_of_silence() {
+    let test = TestCall::answered(leaves_messages()).await;
+    mailbox_greets(&test, 4_000).await;
+    ms(1_000).await;
+    test.stream.user_says("Thank you.", 1_000).await;
+    ms(2_400).await;
+    assert!(test.stream.said().is_empty());
+    ms(200).await;
+    assert_eq!(test.stream.said(), ["Call us, Bo."]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_mailbox_that_does_not_fall_silent_is_waited_for_half_a_minute() {
+    let test = TestCall::answered(leaves_messages()).await;
+    test.stream.user_begins();
+    ms(1_000).await;
+    test.stream.finds(Verdict::Voicemail, Reason::MachineWords);
+    ms(29_900).await;
+    assert!(test.stream.said().is_empty());
+    ms(200).await;
+    assert_eq!(test.stream.said(), ["Call us, Bo."]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_began_before_the_beep_is_said_again() {
+    let test = TestCall::answered(leaves_messages()).await;
+    mailbox_greets(&test, 4_000).await;
+    ms(2_800).await;
+    let at_ms = test.stream.now_ms();
+    test.stream.report(StreamEvent::BeepEnded { at_ms });
+    ms(10).await;
+    assert_eq!(test.stream.said(), ["Call us, Bo.", "Call us, Bo."]);
+    ms(3_000).await;
+    assert_eq!(test.outcome(), Some(("completed", None)));
+    assert_eq!(test.transcript().last().unwrap(), "Agent: Call us, Bo.");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_machine_that_was_greeted_over_is_still_recognised() {
+    let test = TestCall::answered(leaves_messages()).await;
+    ms(300).await;
+    test.stream.user_begins();
+    ms(9_300).await;
+    assert_eq!(test.stream.said(), ["Hello."]);
+    test.stream.finds(Verdict::Voicemail, Reason::MachineWords);
+    ms(100).await;
+    assert_eq!(test.snapshot().await.phase, CallPhase::Voicemail);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_machine_is_hung_up_on_when_there_is_no_message() {
+    let test = TestCall::answered(greeter()).await;
+    mailbox_greets(&test, 4_000).await;
+    ms(2_000).await;
+    assert!(test.ended().unwrap().unwrap().voicemail);
+    assert!(test.stream.said().is_empty());
+    assert_eq!(test.transcript(), [format!("User: {MACHINE}")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn somebody_who_picks_up_in_the_middle_of_a_greeting_is_talked_to() {
+    let test = TestCall::answered(leaves_messages()).await;
+    mailbox_greets(&test, 4_000).await;
+    test.stream.user_says("Hello? I am here.", 900).await;
+    test.stream.finds(Verdict::Human, Reason::PickedUp);
+    ms(3_000).await;
+    assert_eq!(test.stream.said(), ["Hello."]);
+    assert_eq!(test.snapshot().await.phase, CallPhase::Listening);
+    test.stream.user_says("Who is it?", 900).await;
+    ms(3_000).await;
+    assert_eq!(test.stream.said(), ["Hello.", "Okay."]);
+    test.call.cast(CallMessage::HangUp).unwrap();
+    ms(2_000).await;
+    assert!(!test.ended().unwrap().unwrap().voicemail);
+}
