@@ -319,7 +319,7 @@ async fn count(mut facts: broadcast::Receiver<LiveFact>) {
             Ok(LiveFact {
                 fact: Fact::Event(event),
                 ..
-            }) => telemetry::count_event(&event.name),
+            }) => telemetry::count_event(&event),
             Err(broadcast::error::RecvError::Lagged(_)) => {}
             Err(broadcast::error::RecvError::Closed) => return,
         }

@@ -9,7 +9,7 @@ use actors::{
     node::NodeSnapshot,
     ports::{
         language_model::Speaker,
-        store::{ConversationStatus, Outcome},
+        store::{ConversationStatus, EventFact, Outcome},
     },
 };
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
@@ -76,6 +76,10 @@ fn describe() {
     metrics::describe_gauge!("ringback_campaigns", "Campaigns this node is working on");
     metrics::describe_counter!("ringback_call_events_total", "Events of calls, by name");
     metrics::describe_counter!(
+        "ringback_amd_total",
+        "Verdicts on who answered; one call may have several"
+    );
+    metrics::describe_counter!(
         "ringback_call_outcomes_total",
         "Attempts that came to an end, by outcome"
     );
@@ -104,8 +108,17 @@ pub fn count_turn(speaker: Speaker) {
 }
 
 /// Counts an event of a call. Names come from our own code, so there are few.
-pub fn count_event(name: &str) {
-    metrics::counter!("ringback_call_events_total", "event" => name.to_owned()).increment(1);
+pub fn count_event(event: &EventFact) {
+    metrics::counter!("ringback_call_events_total", "event" => event.name.clone()).increment(1);
+    if let Some(verdict) = amd_verdict(event) {
+        metrics::counter!("ringback_amd_total", "verdict" => verdict).increment(1);
+    }
+}
+
+/// Who answered, if the event tells.
+fn amd_verdict(event: &EventFact) -> Option<String> {
+    let detail: serde_json::Value = (event.name == "amd").then(|| serde_json::from_str(&event.detail).ok())??;
+    Some(detail["verdict"].as_str()?.to_owned())
 }
 
 /// Why an attempt can fail or be cancelled, up to the colon behind which more is said.
@@ -143,6 +156,19 @@ pub fn count_outcome(word: &'static str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_verdict_is_counted_by_its_name() {
+        let event = |name: &str, detail: &str| EventFact {
+            name: name.into(),
+            at_ms: 0,
+            detail: detail.into(),
+        };
+        let verdict = amd_verdict(&event("amd", r#"{"verdict":"ivr","reason":"menu","atMs":1}"#));
+        assert_eq!(verdict.as_deref(), Some("ivr"));
+        assert_eq!(amd_verdict(&event("beep", r#"{"verdict":"ivr"}"#)), None);
+        assert_eq!(amd_verdict(&event("amd", "{}")), None);
+    }
 
     #[test]
     fn an_outcome_is_one_of_a_few_words_whatever_the_carrier_says() {

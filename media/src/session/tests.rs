@@ -2,6 +2,7 @@
 
 mod carrier;
 mod held;
+mod machines;
 mod properties;
 
 use carrier::{Bench, CARRIER, MARKLESS, PACED, config};

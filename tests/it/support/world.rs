@@ -26,7 +26,7 @@ use ringback::{
     analysis_worker,
     carriers::{self, CarrierDoor, simulated::SimulatedCarrier},
     documents::Documents,
-    exchange::{Exchange, ExchangeHandle, ExchangeSettings, LogEntry, Script},
+    exchange::{Exchange, ExchangeHandle, ExchangeSettings, Script},
     rest::{self, RateLimit, RestState},
     server::{ServerLimits, serve},
     speech::babble::{BabbleSynthesizer, BabbleTranscriber},
@@ -74,6 +74,7 @@ pub struct World {
     store: Arc<MemoryStore>,
     exchange_at: SocketAddr,
     exchange: Option<ExchangeHandle>,
+    scripts: BTreeMap<String, Script>,
     clock: Arc<dyn Clock>,
     node: NodeHandle,
     _reserved: TcpSocket,
@@ -138,6 +139,14 @@ impl World {
         world
     }
 
+    /// Everything, with callees who may follow these scripts.
+    pub async fn with_scripts(scripts: BTreeMap<String, Script>) -> Self {
+        let mut world = Self::without_carrier().await;
+        world.scripts = scripts;
+        world.carrier_comes().await;
+        world
+    }
+
     /// Everything but the exchange: at its address nothing listens.
     pub async fn without_carrier() -> Self {
         Self::prepared(WorldSettings::default()).await
@@ -158,6 +167,7 @@ impl World {
             store,
             exchange_at,
             exchange: None,
+            scripts: BTreeMap::new(),
             clock,
             node,
             _reserved: reserved,
@@ -190,7 +200,7 @@ impl World {
         let settings = ExchangeSettings {
             listen: self.exchange_at,
             clock: self.clock.clone(),
-            scripts: self.settings.scripts.clone(),
+            scripts: self.scripts.clone(),
             ..ExchangeSettings::on_loopback()
         };
         self.exchange = Some(Exchange::start(settings).await.unwrap());
