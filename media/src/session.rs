@@ -2,13 +2,16 @@
 //! words and synthesised speech go in with the time; line output, the recogniser's samples and facts come out.
 
 mod clock;
+mod echo;
+mod echo_words;
 mod hearing;
-mod machines;
+mod levels;
 mod speaking;
 mod types;
 
 use std::collections::VecDeque;
 
+use echo::EchoGuard;
 use hearing::{HeardBlock, Hearing};
 use speaking::{Drop, Speaking};
 pub use types::{LineOutput, SessionConfig, SessionError, SessionEvent, SynthesisJob};
@@ -27,6 +30,21 @@ use crate::{
 /// A backchannel that ended so shortly before the agent's last word is an answer after all.
 const ANSWER_SLACK_MS: u64 = 1_500;
 
+/// How long after an echo its words may come: its delay, and the recogniser's.
+const ECHO_WORDS_MS: u64 = 2_000;
+
+/// A turn that began so shortly after an echo began in the midst of it.
+const AMIDST_MS: u64 = 100;
+
+/// How long the recogniser's words of before a turn may come after it began.
+const STRAGGLING_MS: u64 = 400;
+
+/// So many words of the agent's in a row, from a voice weaker than the agent's by [`WEAK_DB`], are its echo too.
+const ECHO_WORDS: usize = 3;
+
+/// Weaker than the agent by so much.
+const WEAK_DB: f32 = 6.0;
+
 /// Recorded audio that may wait to be taken.
 const RECORDING_SECONDS: usize = 10;
 
@@ -34,6 +52,14 @@ const RECORDING_SECONDS: usize = 10;
 pub struct AudioSession {
     hearing: Hearing,
     blocks: Vec<HeardBlock>,
+    echo: EchoGuard,
+    /// Blocks the guard passed on; kept for its room.
+    passed: Vec<HeardBlock>,
+    /// What the agent said last, and when that was over, in the stream's time.
+    said: String,
+    said_ms: u64,
+    /// The speech whose echo was reported.
+    echo_told: Option<u64>,
     endpointing: Endpointing,
     /// The words so far of the user's turn; kept, since barge-in looks at them at every block.
     words: String,
@@ -65,6 +91,11 @@ impl AudioSession {
         Ok(Self {
             hearing: Hearing::new(config)?,
             blocks: Vec::new(),
+            echo: EchoGuard::new(),
+            passed: Vec::new(),
+            said: String::new(),
+            said_ms: 0,
+            echo_told: None,
             endpointing: Endpointing::new(config.pause),
             words: String::new(),
             onset_ms: None,
@@ -109,14 +140,18 @@ impl AudioSession {
     /// The recogniser's words since its last final, replacing those before.
     pub fn interim(&mut self, text: &str, now_ms: u64) {
         let at_ms = self.stream_time(now_ms);
-        let began = self.endpointing.interim(text, at_ms);
+        let own = self.without_echo(text, at_ms);
+        let began = self.endpointing.interim(own.unwrap_or(text), at_ms);
         self.words_changed(began);
     }
 
     /// Words of the recogniser that will not change; part of the speech may have been heard and not understood.
     pub fn settled(&mut self, text: &str, damaged: bool, now_ms: u64) {
         let at_ms = self.stream_time(now_ms);
-        let began = self.endpointing.settle(text, damaged, at_ms);
+        let own = self.without_echo(text, at_ms);
+        // What was lost of an echo is no loss.
+        let damaged = damaged && own.is_none_or(|words| !words.is_empty());
+        let began = self.endpointing.settle(own.unwrap_or(text), damaged, at_ms);
         self.words_changed(began);
     }
 
@@ -300,14 +335,61 @@ impl AudioSession {
     }
 
     fn hear(&mut self, block: HeardBlock) {
-        self.onset_ms = block.onset_ms;
-        if block.voiced_ms > 0 {
+        let behind_ms = self.hearing.heard_ms().saturating_sub(block.at_ms);
+        let played_db = self.speaking.level_db(self.now_ms.saturating_sub(behind_ms));
+        let mut passed = std::mem::take(&mut self.passed);
+        self.echo.hear(block, played_db, &mut passed);
+        for block in passed.drain(..) {
+            self.heard(block);
+        }
+        self.passed = passed;
+        self.tell_echo(block.at_ms);
+    }
+
+    fn heard(&mut self, block: HeardBlock) {
+        let began = self.endpointing.block(block.onset_ms, block.voiced_ms, block.at_ms);
+        let heeded = self.endpointing.heeds_voice();
+        self.onset_ms = block.onset_ms.filter(|_| heeded);
+        if block.voiced_ms > 0 && heeded {
             self.last_voiced_ms = self.last_voiced_ms.max(block.at_ms);
         }
-        let began = self.endpointing.block(block.onset_ms, block.voiced_ms, block.at_ms);
         self.began(began);
         self.look_at_voice(block);
         self.judge(block.at_ms);
+    }
+
+    /// Once for each speech.
+    fn tell_echo(&mut self, at_ms: u64) {
+        let speech = self.speaking.speech();
+        if speech.is_some() && speech != self.echo_told && self.echo.heard_within(0, at_ms) {
+            self.echo_told = speech;
+            let at_ms = self.now_ms;
+            self.events.push_back(SessionEvent::EchoIgnored { at_ms });
+        }
+    }
+
+    /// The words without those of the agent's echo, if there may be any.
+    fn without_echo<'a>(&self, text: &'a str, at_ms: u64) -> Option<&'a str> {
+        let by_shape = self.echo.heard_within(ECHO_WORDS_MS, at_ms) && self.may_be_echo(at_ms);
+        let speaking = self.speaking.is_audible() || at_ms < self.said_ms + ECHO_WORDS_MS;
+        if !by_shape && !(speaking && self.echo.is_weak(WEAK_DB)) {
+            return None;
+        }
+        let mut said = self.said.clone();
+        said.push(' ');
+        said.push_str(self.speaking.text());
+        let own = echo_words::without_own(text, &said);
+        let enough = by_shape || (own.is_empty() && text.split_whitespace().count() >= ECHO_WORDS);
+        enough.then_some(own)
+    }
+
+    /// Whether words that come now may have been said before the user's turn: it has not begun or only just, or it
+    /// began in the midst of an echo.
+    fn may_be_echo(&self, at_ms: u64) -> bool {
+        self.endpointing.started_ms().is_none_or(|started_ms| {
+            let amidst = self.echo.heard_within(AMIDST_MS, started_ms);
+            amidst || at_ms < started_ms + STRAGGLING_MS
+        })
     }
 
     fn words_changed(&mut self, began: Option<u64>) {
@@ -346,6 +428,7 @@ impl AudioSession {
                 onset_ms: self.onset_ms,
                 last_voiced_ms: self.last_voiced_ms,
                 words: &self.words,
+                is_speech: self.endpointing.is_speech(),
             };
             match self.barge_in.observe(&seen) {
                 Some(barge_in::Verdict::Pause) => self.pause_playout(),
@@ -400,7 +483,7 @@ impl AudioSession {
                 self.backchannel = Some(utterance);
                 return;
             }
-            if utterance.text.is_empty() {
+            if !words::any(&utterance.text) {
                 return;
             }
             // Words begun before that belong to the pick-up, however late they are understood.
@@ -444,7 +527,19 @@ impl AudioSession {
         let dropped = self.speaking.drop_speech(how, now_ms, &mut self.outputs);
         if let Some(event) = dropped {
             self.truncate_recording();
+            self.agent_said(&event);
             self.events.push_back(event);
+        }
+    }
+
+    /// What the agent said last tells which answer is expected, and which words may come back.
+    fn agent_said(&mut self, event: &SessionEvent) {
+        if let SessionEvent::BargedIn { heard, .. } | SessionEvent::SpeakingEnded { heard, .. } = event
+            && !heard.is_empty()
+        {
+            self.said.clone_from(heard);
+            self.said_ms = self.hearing.now(self.now_ms);
+            self.endpointing.agent_said(heard);
         }
     }
 

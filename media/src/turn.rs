@@ -3,4 +3,5 @@
 
 pub mod barge_in;
 pub mod endpointing;
+pub mod expectation;
 pub mod words;

@@ -2,11 +2,13 @@
 //! nothing. The detector decides that there is voice; energy dates its first and last block.
 
 mod gate;
+mod steady;
 
 use std::collections::VecDeque;
 
 use earshot::Detector;
 use gate::Gate;
+use steady::Steady;
 
 /// Length of a block: what the detector judges at once.
 pub const BLOCK_MS: u32 = 16;
@@ -24,11 +26,28 @@ const CLOSE_SCORE: f32 = 0.4;
 const PRE_ROLL_BLOCKS: usize = 6;
 
 /// How far before the detector's verdict energy may date the onset, in blocks: it opens 24 to 88 ms late,
-/// on a new line or in noise later.
-const ONSET_BLOCKS: u64 = 8;
+/// on a new line later, in noise 10 dB below the voice 248 ms.
+const ONSET_BLOCKS: u64 = 12;
+
+/// Quiet blocks that a sound may have in it: 32 ms, more than the gaps between words of babble.
+const QUIET_BLOCKS: u32 = 2;
+
+/// The line's noise ends a voice that the detector still hears in it: a block less than so far above is not voiced.
+const ABOVE_NOISE_DB: f32 = 5.0;
+
+/// How fast the noise is followed while there is no voice: up with a time constant of 0.8 s, so that the moments before
+/// the detector opens do not count; down, also within voice, in 50 ms.
+const NOISE_RISE: f32 = 0.02;
+const NOISE_FALL: f32 = 0.3;
+
+/// Noise is never taken for louder than this, in dBFS: then voices would be lost in it.
+const MOST_NOISE_DB: f32 = -28.0;
+
+/// Where the noise is taken to be at first.
+const LEAST_NOISE_DB: f32 = -60.0;
 
 /// The verdict on one block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Block {
     /// Position one past the block, in samples of the line since the start.
     pub end: u64,
@@ -36,6 +55,8 @@ pub struct Block {
     pub onset: Option<u64>,
     /// There is voice, and this block has energy; the last such block dates the voice's end.
     pub voiced: bool,
+    /// Level above 200 Hz, in dBFS; -100 at least.
+    pub level_db: f32,
 }
 
 /// Voice activity of one line of 8 or 16 kHz.
@@ -48,7 +69,10 @@ pub struct Vad {
     pre_roll: VecDeque<[i16; DETECTOR_BLOCK]>,
     position: u64,
     loud_since: Option<u64>,
+    quiet_blocks: u32,
     onset: Option<u64>,
+    steady: Steady,
+    noise_db: f32,
 }
 
 impl Vad {
@@ -64,7 +88,10 @@ impl Vad {
             pre_roll: VecDeque::with_capacity(PRE_ROLL_BLOCKS),
             position: 0,
             loud_since: None,
+            quiet_blocks: 0,
             onset: None,
+            steady: Steady::default(),
+            noise_db: LEAST_NOISE_DB,
         }
     }
 
@@ -84,13 +111,16 @@ impl Vad {
         let start = self.position;
         self.position += self.block as u64;
         let was_open = self.gate.is_open();
-        let loud = self.gate.admit(&self.partial);
-        self.loud_since = if loud { self.loud_since.or(Some(start)) } else { None };
+        let power = self.gate.power(&self.partial);
+        let level_db = 10.0 * power.max(1.0e-10).log10();
+        let loud = self.gate.admit(power) && level_db >= self.noise_db + ABOVE_NOISE_DB;
+        self.follow_noise(level_db);
+        self.date_sound(loud, start);
         let frame = self.frame();
         if !self.gate.is_open() {
             self.onset = None;
             self.keep(frame);
-            return self.block(false);
+            return self.block(false, level_db);
         }
         if !was_open {
             for earlier in self.pre_roll.drain(..) {
@@ -99,15 +129,37 @@ impl Vad {
         }
         let score = self.detector.predict_i16(&frame);
         let threshold = if self.onset.is_some() { CLOSE_SCORE } else { OPEN_SCORE };
-        self.onset = (score >= threshold).then(|| self.onset.unwrap_or_else(|| self.date_onset(start)));
-        self.block(loud && self.onset.is_some())
+        let tone = loud && self.steady.is_tone(&self.partial, self.onset.is_some());
+        self.onset = (score >= threshold && !tone).then(|| self.onset.unwrap_or_else(|| self.date_onset(start)));
+        self.block(loud && self.onset.is_some(), level_db)
     }
 
-    fn block(&self, voiced: bool) -> Block {
+    fn block(&self, voiced: bool, level_db: f32) -> Block {
         Block {
             end: self.position,
             onset: self.onset,
             voiced,
+            level_db,
+        }
+    }
+
+    fn follow_noise(&mut self, level_db: f32) {
+        let off = level_db - self.noise_db;
+        let noise_db = match (off < 0.0, self.onset) {
+            (true, _) => self.noise_db + off * NOISE_FALL,
+            (false, None) => self.noise_db + off * NOISE_RISE,
+            (false, Some(_)) => self.noise_db,
+        };
+        self.noise_db = noise_db.clamp(LEAST_NOISE_DB, MOST_NOISE_DB);
+    }
+
+    /// Since when there is a sound.
+    fn date_sound(&mut self, loud: bool, start: u64) {
+        self.quiet_blocks = if loud { 0 } else { self.quiet_blocks.saturating_add(1) };
+        if loud {
+            self.loud_since = self.loud_since.or(Some(start));
+        } else if self.quiet_blocks > QUIET_BLOCKS {
+            self.loud_since = None;
         }
     }
 

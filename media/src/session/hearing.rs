@@ -24,6 +24,8 @@ pub(super) struct HeardBlock {
     pub(super) onset_ms: Option<u64>,
     /// The block's length if it is voiced, otherwise 0.
     pub(super) voiced_ms: u64,
+    /// Level above 200 Hz, in dBFS.
+    pub(super) level_db: f32,
 }
 
 enum Resampling {
@@ -171,6 +173,7 @@ impl Hearing {
                 at_ms: base_ms + block.end / samples_per_ms,
                 onset_ms: block.onset.map(|onset| base_ms + onset / samples_per_ms),
                 voiced_ms: if block.voiced { u64::from(BLOCK_MS) } else { 0 },
+                level_db: block.level_db,
             });
         });
     }

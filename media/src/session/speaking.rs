@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{LineOutput, Say, SessionConfig, SessionEvent, SynthesisJob};
+use super::{LineOutput, Say, SessionConfig, SessionEvent, SynthesisJob, echo::SILENT_DB, levels::Levels};
 use crate::{
     codec,
     format::LineFormat,
@@ -69,6 +69,7 @@ struct Current {
     id: u64,
     protected: bool,
     speech: Speech,
+    levels: Levels,
     queue: VecDeque<String>,
     last: bool,
     /// Audio of it was sent.
@@ -88,6 +89,7 @@ impl Current {
             id: say.speech,
             protected: say.protected,
             speech: Speech::new(format),
+            levels: Levels::new(format.sample_rate),
             queue: VecDeque::new(),
             last: false,
             audible: false,
@@ -261,6 +263,7 @@ impl Speaking {
             encoded.clear();
             codec::encode(format.encoding, samples, &mut encoded);
             speech.speech.push(&encoded, words);
+            speech.levels.push(samples);
         }
         self.encoded = encoded;
     }
@@ -415,6 +418,30 @@ impl Speaking {
 
     pub(super) fn ahead_ms(&self, now_ms: u64) -> u64 {
         self.ledger.outstanding(now_ms) / self.samples_per_ms
+    }
+
+    /// The level of what the line plays at a moment, in dBFS.
+    pub(super) fn level_db(&self, at_ms: u64) -> f32 {
+        let Some(current) = self
+            .current
+            .as_ref()
+            .filter(|current| current.audible && !current.paused)
+        else {
+            return SILENT_DB;
+        };
+        let position = current.position(self.ledger.head(at_ms));
+        match position < current.speech.cursor() {
+            true => current.levels.at(position),
+            false => SILENT_DB,
+        }
+    }
+
+    /// The text of the present speech, as far as it may have been heard.
+    pub(super) fn text(&self) -> &str {
+        self.current
+            .as_ref()
+            .filter(|current| current.audible)
+            .map_or("", |current| current.speech.text())
     }
 
     /// Samples sent, played, cleared and outstanding.

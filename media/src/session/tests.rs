@@ -1,9 +1,11 @@
 //! Tests of the session against a scripted carrier that plays what it is sent and returns marks in time.
 
 mod carrier;
+mod echo;
 mod held;
-mod machines;
+mod phone;
 mod properties;
+mod sounds;
 
 use carrier::{Bench, CARRIER, MARKLESS, PACED, config};
 
@@ -125,7 +127,9 @@ fn barge_in_clears_at_once_and_tells_what_was_heard() {
         bench.say(1, "one two three four five six seven eight", true);
         bench.silence(1_600);
         let onset = bench.now_ms;
-        bench.voice(1_000);
+        bench.voice(500);
+        bench.session.interim("Stop", bench.now_ms);
+        bench.voice(500);
         let cleared_at = bench.carrier.cleared_at_ms.unwrap();
         assert!(
             (160..=300).contains(&(cleared_at - onset)),
@@ -264,7 +268,9 @@ fn both_sides_are_recorded_where_they_were_heard() {
     bench.session.allow_barge_in(true, 0);
     bench.say(1, "one two three four five six seven eight", true);
     bench.silence(1_600);
-    bench.voice(1_000);
+    bench.voice(500);
+    bench.session.interim("Stop", bench.now_ms);
+    bench.voice(500);
     bench.silence(500);
     let mut recorded = bench.recorded.clone();
     recorded.extend(bench.session.take_recording(true));

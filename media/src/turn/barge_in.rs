@@ -9,7 +9,8 @@ pub const FIRST_STEP_MS: u64 = 160;
 /// The same for the rest of a speech that was paused in vain.
 pub const WARY_FIRST_STEP_MS: u64 = 300;
 
-/// Speech that makes it a barge-in without words.
+/// Speech that makes it a barge-in, whatever its words. Voice without any word pauses playout and no more: it may be
+/// music.
 pub const SPEECH_MS: u64 = 600;
 
 /// The same while the words so far could be a backchannel.
@@ -18,8 +19,9 @@ pub const BACKCHANNEL_SPEECH_MS: u64 = 900;
 /// Recognised words, no backchannel, that make it a barge-in.
 pub const TELLING_WORDS: usize = 2;
 
-/// Silence that ends a piece of speech; playout then goes on.
-pub const QUIET_MS: u64 = 200;
+/// Silence that ends a piece of speech; playout then goes on. In noise voice is seen to end up to 96 ms late, and
+/// playout is to go on within 300 ms.
+pub const QUIET_MS: u64 = 180;
 
 /// How long one telling word keeps playout paused: the end of the turn decides earlier as a rule.
 const WORD_HOLD_MS: u64 = 1_500;
@@ -35,6 +37,8 @@ pub struct Observation<'a> {
     pub last_voiced_ms: u64,
     /// The words so far of the user's turn.
     pub words: &'a str,
+    /// The recogniser heard speech, understood or not.
+    pub is_speech: bool,
 }
 
 /// What playout is to do.
@@ -97,7 +101,7 @@ impl BargeIn {
             (State::Quiet, _) => return None,
         };
         let lasted = seen.last_voiced_ms.saturating_sub(onset);
-        if lasted >= Self::speech_ms(seen.words) {
+        if seen.is_speech && lasted >= Self::speech_ms(seen.words) {
             return self.barge_in();
         }
         match self.state {

@@ -1,7 +1,10 @@
 //! When the user's turn is over: a pause counted from the last voiced block, its length by the words so far. The
 //! recogniser is asked for its last words early in the pause, which hides how long they take.
 
-use super::words::{self, Ending};
+use super::{
+    expectation::{Expectation, Progress},
+    words::{self, Ending},
+};
 
 /// The longest pause within a turn.
 const MAX_PAUSE_MS: u64 = 3_000;
@@ -12,6 +15,12 @@ const SPELLING_PAUSE_MS: u64 = 1_500;
 /// Without voice for so long the recogniser is asked for its final words, and the turn may be over. Longer than the
 /// gaps between words; the detector needs 64 to 96 ms to tell that voice has stopped.
 pub const ASK_MS: u64 = 100;
+
+/// Added to twice the pause after a hesitation: people think for up to two seconds in mid-sentence.
+const HESITATION_MS: u64 = 1_600;
+
+/// The same after a phrase that often wants an object.
+const OPEN_MS: u64 = 600;
 
 /// How long the recogniser may take for its final words after it was asked. One measured took 298 ms in the slowest
 /// twentieth of cases, counted from the end of the voice.
@@ -41,16 +50,27 @@ pub struct PausePolicy {
 }
 
 impl PausePolicy {
-    /// The pause that ends a turn of these words.
-    pub fn pause_ms(self, words: &str) -> u64 {
+    /// The pause that ends a turn of these words, when the agent asked for such an answer.
+    pub fn pause_ms(self, words: &str, asked: &Expectation) -> u64 {
         if let Some(fixed) = self.fixed_ms {
             return fixed;
         }
-        let pause = match words::ending(words) {
-            Ending::Complete => self.base_ms * 3 / 5,
-            Ending::Spelling if self.spelling_patience => SPELLING_PAUSE_MS.max(self.base_ms),
-            Ending::Plain | Ending::Spelling => self.base_ms,
-            Ending::Open => self.base_ms * 2 + 600,
+        let short = self.base_ms * 3 / 5;
+        let spelling = match self.spelling_patience {
+            true => SPELLING_PAUSE_MS.max(self.base_ms),
+            false => self.base_ms,
+        };
+        let pause = match (words::ending(words), asked.progress(words)) {
+            (Ending::Hesitating, _) => self.base_ms * 2 + HESITATION_MS,
+            (Ending::Open, Progress::Unknown) => self.base_ms * 2 + OPEN_MS,
+            (Ending::Open, _) => self.base_ms.max(spelling),
+            // Dictated in pieces, each perhaps with a full stop of the recogniser's.
+            (_, Progress::Begun) => spelling,
+            // A number may be longer than most.
+            (_, Progress::Enough) | (Ending::Spelling, Progress::Whole) => self.base_ms,
+            (Ending::Spelling, Progress::Unknown) => spelling,
+            (Ending::Complete, _) | (Ending::Plain, Progress::Whole) => short,
+            (Ending::Plain, Progress::Unknown) => self.base_ms,
         };
         pause.min(MAX_PAUSE_MS)
     }
@@ -101,6 +121,8 @@ struct Turn {
     /// It was asked then, and there was voice before it answered: its next final does not cover that voice.
     overtaken_ms: Option<u64>,
     telling: Telling,
+    /// Among its words is one that was understood.
+    has_words: bool,
 }
 
 /// What was told of a pause within the turn.
@@ -126,10 +148,11 @@ impl Turn {
             interim: String::new(),
             damaged: false,
             wordless: false,
-            pause_ms: policy.pause_ms(""),
+            pause_ms: policy.pause_ms("", &Expectation::Any),
             asked_ms: None,
             overtaken_ms: None,
             telling: Telling::Nothing,
+            has_words: false,
         }
     }
 
@@ -179,9 +202,8 @@ impl Turn {
 
     /// When a pause is to be told, if it is.
     fn tell_at_ms(&self) -> Option<u64> {
-        let wordless = self.settled.is_empty() && self.interim.is_empty();
         let due = self.last_voiced_ms + ASK_MS.min(self.pause_ms);
-        (self.telling == Telling::Nothing && !wordless).then_some(due)
+        (self.telling == Telling::Nothing && self.has_words).then_some(due)
     }
 
     /// When its pause is over and the recogniser has had its time.
@@ -195,9 +217,10 @@ impl Turn {
     }
 
     /// The words changed.
-    fn rethink(&mut self, policy: PausePolicy) {
+    fn rethink(&mut self, policy: PausePolicy, asked: &Expectation) {
         let words = self.words();
-        self.pause_ms = policy.pause_ms(&words);
+        self.has_words = words::any(&words);
+        self.pause_ms = policy.pause_ms(&words, asked);
         if matches!(&self.telling, Telling::Paused(told) if *told != words) {
             self.telling = Telling::Nothing;
         }
@@ -232,6 +255,7 @@ pub struct Endpointing {
     /// This voice had no words for too long; it counts again when it stops or says a word.
     ignoring: bool,
     owed: Option<Owed>,
+    asked: Expectation,
 }
 
 impl Endpointing {
@@ -242,12 +266,35 @@ impl Endpointing {
             turn: None,
             ignoring: false,
             owed: None,
+            asked: Expectation::Any,
         }
+    }
+
+    /// The agent has said these words: what answer they ask for.
+    pub fn agent_said(&mut self, words: &str) {
+        self.asked = Expectation::of(words);
+        self.rethink();
+    }
+
+    /// Whether voice counts: not while one goes on that had no words for too long.
+    pub fn heeds_voice(&self) -> bool {
+        !self.ignoring && self.turn.as_ref().is_none_or(|turn| !turn.wordless)
+    }
+
+    /// Whether the turn has words, or some that were not understood.
+    pub fn is_speech(&self) -> bool {
+        let turn = self.turn.as_ref();
+        turn.is_some_and(|turn| turn.damaged || !turn.settled.is_empty() || !turn.interim.is_empty())
     }
 
     /// Whether the user has a turn that is not over.
     pub fn in_turn(&self) -> bool {
         self.turn.is_some()
+    }
+
+    /// When the turn that is not over began.
+    pub fn started_ms(&self) -> Option<u64> {
+        self.turn.as_ref().map(|turn| turn.started_ms)
     }
 
     /// The words so far of the turn.
@@ -283,10 +330,8 @@ impl Endpointing {
             return None;
         }
         let began = self.turn.is_none().then_some(at_ms);
-        let policy = self.policy;
-        let turn = self.heard_words(at_ms);
-        turn.interim = text;
-        turn.rethink(policy);
+        self.heard_words(at_ms).interim = text;
+        self.rethink();
         began
     }
 
@@ -299,11 +344,10 @@ impl Endpointing {
             return None;
         }
         let began = self.turn.is_none().then_some(at_ms);
-        let policy = self.policy;
         let turn = self.heard_words(at_ms);
         turn.settle(&text, at_ms);
         turn.damaged |= damaged;
-        turn.rethink(policy);
+        self.rethink();
         began
     }
 
@@ -339,6 +383,12 @@ impl Endpointing {
     /// Ends the turn now, whatever is still expected.
     pub fn flush(&mut self) -> Option<Utterance> {
         self.turn.take().map(Turn::close)
+    }
+
+    fn rethink(&mut self) {
+        if let Some(turn) = &mut self.turn {
+            turn.rethink(self.policy, &self.asked);
+        }
     }
 
     fn heard_words(&mut self, at_ms: u64) -> &mut Turn {

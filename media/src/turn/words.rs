@@ -9,8 +9,10 @@ pub enum Ending {
     Plain,
     /// Digits or letters are being spelled.
     Spelling,
-    /// A hesitation, a comma, a phrase that wants an object: more follows.
+    /// A phrase that often wants an object.
     Open,
+    /// A hesitation, a comma, a word no sentence ends with: more follows.
+    Hesitating,
 }
 
 /// Sounds and words that tell the speaker to go on.
@@ -94,39 +96,21 @@ const ALWAYS_OPEN: &[&str] = &[
     "um", "umm", "uh", "uhm", "er", "erm", "and", "or", "but", "because", "the", "a", "an", "my",
 ];
 
-/// Last words after which more follows unless punctuation closes them.
-const OPEN: &[&str] = &[
-    "is",
-    "are",
-    "was",
+/// The same, unless punctuation closes them.
+const HESITATING: &[&str] = &[
     "to",
     "of",
-    "for",
     "with",
-    "at",
-    "in",
-    "on",
-    "so",
-    "if",
-    "that",
-    "then",
-    "well",
-    "like",
-    "about",
     "from",
     "your",
     "our",
     "their",
-    "his",
-    "her",
-    "it's",
+    "if",
     "i'm",
+    "i'd",
     "i",
     "we",
     "they",
-    "which",
-    "who",
-    "when",
     "und",
     "oder",
     "y",
@@ -135,6 +119,12 @@ const OPEN: &[&str] = &[
     "ou",
     "और",
     "लेकिन",
+];
+
+/// Last words after which more follows as a rule unless punctuation closes them.
+const OPEN: &[&str] = &[
+    "is", "are", "was", "for", "at", "in", "on", "so", "that", "then", "well", "like", "about", "his", "her", "it's",
+    "which", "who", "when",
 ];
 
 /// What a name or number is announced with: "my number is".
@@ -173,19 +163,25 @@ pub fn ending(words: &str) -> Ending {
     let closed = closes(text);
     let announced = last == "is" && before.as_deref().is_some_and(|word| ANNOUNCED.contains(&word));
     if text.ends_with([',', '-', '–', '—', '…', ':', ';']) || text.ends_with("...") {
-        return Ending::Open;
+        return Ending::Hesitating;
     }
     if !text.ends_with(['?', '!']) && (ALWAYS_OPEN.contains(&last.as_str()) || announced) {
-        return Ending::Open;
+        return Ending::Hesitating;
     }
     if is_spelled(&last, before.as_deref()) {
         return if closed { Ending::Plain } else { Ending::Spelling };
     }
     match closed {
         true => Ending::Complete,
+        false if HESITATING.contains(&last.as_str()) => Ending::Hesitating,
         false if OPEN.contains(&last.as_str()) => Ending::Open,
         false => Ending::Plain,
     }
+}
+
+/// Whether there is any word, not only marks of what is missing.
+pub fn any(words: &str) -> bool {
+    words.contains(char::is_alphanumeric)
 }
 
 /// Whether the words are nothing but a backchannel. No words are none.
@@ -248,7 +244,7 @@ fn is_spelled(last: &str, before: Option<&str>) -> bool {
     digits || (is_unit(last) && before.is_some_and(is_unit))
 }
 
-fn is_unit(token: &str) -> bool {
+pub(crate) fn is_unit(token: &str) -> bool {
     let mut chars = token.chars();
     let single = chars.next().is_some_and(char::is_alphanumeric) && chars.next().is_none();
     single || SPELLED.contains(&token) || (!token.is_empty() && token.chars().all(|c| c.is_ascii_digit()))
@@ -275,14 +271,15 @@ mod tests {
             ("Yes.", Ending::Complete),
             ("What is it for?", Ending::Complete),
             ("tomorrow at noon", Ending::Plain),
-            ("I want to", Ending::Open),
-            ("my number is", Ending::Open),
-            ("My number is.", Ending::Open),
+            ("I want to", Ending::Hesitating),
+            ("my number is", Ending::Hesitating),
+            ("My number is.", Ending::Hesitating),
             ("That is what it is.", Ending::Complete),
-            ("um", Ending::Open),
-            ("Well, um.", Ending::Open),
-            ("first of all,", Ending::Open),
-            ("and then...", Ending::Open),
+            ("what it is", Ending::Open),
+            ("um", Ending::Hesitating),
+            ("Well, um.", Ending::Hesitating),
+            ("first of all,", Ending::Hesitating),
+            ("and then...", Ending::Hesitating),
             ("five five one", Ending::Spelling),
             ("b o b", Ending::Spelling),
             ("it is 555", Ending::Spelling),

@@ -29,10 +29,15 @@ impl Gate {
         self.high_pass.process(f32::from(sample)) as i16
     }
 
-    /// Judges a block of filtered samples; whether it is loud itself.
-    pub(super) fn admit(&mut self, block: &[i16]) -> bool {
+    /// Mean power of a block of filtered samples, relative to full scale.
+    pub(super) fn power(&self, block: &[i16]) -> f32 {
         let energy: f32 = block.iter().map(|&s| f32::from(s) * f32::from(s)).sum();
-        let loud = energy >= OPEN_POWER * FULL_SCALE * FULL_SCALE * block.len() as f32;
+        energy / (FULL_SCALE * FULL_SCALE * block.len() as f32)
+    }
+
+    /// Judges a block of this power; whether it is loud itself.
+    pub(super) fn admit(&mut self, power: f32) -> bool {
+        let loud = power >= OPEN_POWER;
         if loud {
             self.remaining = HANGOVER_BLOCKS;
         } else {

@@ -51,6 +51,8 @@ pub struct Carrier {
     received: u64,
     played: u64,
     played_audio: Vec<u8>,
+    /// Samples played last.
+    playing: usize,
     silent_ms: u64,
     gaps: Vec<u64>,
     last_mark: u64,
@@ -62,7 +64,7 @@ pub struct Carrier {
 }
 
 impl Carrier {
-    fn take(&mut self, output: LineOutput, now_ms: u64) -> Vec<String> {
+    pub fn take(&mut self, output: LineOutput, now_ms: u64) -> Vec<String> {
         match output {
             LineOutput::Audio(audio) => {
                 self.messages += 1;
@@ -90,9 +92,19 @@ impl Carrier {
         }
     }
 
-    fn play(&mut self, ms: u64) -> Vec<String> {
+    /// What was played in the last `ms`; silence where nothing was.
+    pub fn last_played(&self, ms: usize) -> Vec<u8> {
+        let mut audio = vec![0xFF; ms * 8];
+        let playing = self.playing.min(audio.len());
+        let from = self.played_audio.len() - playing;
+        audio[..playing].copy_from_slice(&self.played_audio[from..]);
+        audio
+    }
+
+    pub fn play(&mut self, ms: u64) -> Vec<String> {
         let playing = self.buffer.len().min(ms as usize * 8);
         self.played += playing as u64;
+        self.playing = playing;
         self.played_audio.extend(self.buffer.drain(..playing));
         self.silent_ms += ms - playing as u64 / 8;
         if playing > 0 && self.silent_ms > 0 {

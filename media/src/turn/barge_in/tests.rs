@@ -24,6 +24,7 @@ fn play(spans: &[(u64, u64)], words: &[(u64, &str)], until: u64) -> Vec<(u64, Ve
             onset_ms: span.map(|(from, _)| *from),
             last_voiced_ms,
             words: said.unwrap_or(""),
+            is_speech: said.is_some(),
         };
         if let Some(verdict) = barge_in.observe(&seen) {
             verdicts.push((at_ms, verdict));
@@ -37,9 +38,18 @@ fn play(spans: &[(u64, u64)], words: &[(u64, &str)], until: u64) -> Vec<(u64, Ve
 
 #[test]
 fn speech_pauses_after_160_ms_and_interrupts_after_600() {
+    let said = [(2_000, "stop")];
+    assert_eq!(
+        play(&[(1_600, 4_000)], &said, 5_000),
+        [(1_760, Verdict::Pause), (2_208, Verdict::BargeIn)]
+    );
+}
+
+#[test]
+fn voice_without_a_word_pauses_and_never_interrupts() {
     assert_eq!(
         play(&[(1_600, 4_000)], &[], 5_000),
-        [(1_760, Verdict::Pause), (2_208, Verdict::BargeIn)]
+        [(1_760, Verdict::Pause), (4_192, Verdict::Resume)]
     );
 }
 
@@ -59,7 +69,7 @@ fn words_that_come_after_playout_went_on_interrupt_too() {
         verdicts,
         [
             (1_760, Verdict::Pause),
-            (2_208, Verdict::Resume),
+            (2_192, Verdict::Resume),
             (2_400, Verdict::BargeIn)
         ]
     );
@@ -68,7 +78,7 @@ fn words_that_come_after_playout_went_on_interrupt_too() {
 #[test]
 fn a_backchannel_resumes_within_300_ms_of_its_end() {
     let verdicts = play(&[(1_600, 2_320)], &[(1_904, "mm-hm")], 5_000);
-    assert_eq!(verdicts, [(1_760, Verdict::Pause), (2_528, Verdict::Resume)]);
+    assert_eq!(verdicts, [(1_760, Verdict::Pause), (2_512, Verdict::Resume)]);
 }
 
 #[test]
@@ -89,9 +99,9 @@ fn after_one_false_pause_the_first_step_is_300_ms() {
         verdicts,
         [
             (1_760, Verdict::Pause),
-            (2_048, Verdict::Resume),
+            (2_032, Verdict::Resume),
             (5_104, Verdict::Pause),
-            (5_408, Verdict::Resume)
+            (5_392, Verdict::Resume)
         ]
     );
 }
@@ -111,6 +121,7 @@ fn voice_before_the_floor_does_not_count() {
         onset_ms: Some(900),
         last_voiced_ms: at_ms,
         words: "",
+        is_speech: false,
     };
     assert_eq!(barge_in.observe(&seen(1_400)), None);
     assert_eq!(barge_in.observe(&seen(1_644)), None);
@@ -130,10 +141,10 @@ proptest! {
             onset_ms = if voiced { onset_ms.or(Some(at_ms - 16)) } else { None };
             if voiced { last_voiced_ms = at_ms; }
             words = said[pick];
-            barge_in.observe(&Observation { at_ms, onset_ms, last_voiced_ms, words });
+            barge_in.observe(&Observation { at_ms, onset_ms, last_voiced_ms, words, is_speech: !words.is_empty() });
         }
         if let Some(deadline) = barge_in.deadline(last_voiced_ms, words) {
-            let seen = Observation { at_ms: deadline.max(at_ms), onset_ms: None, last_voiced_ms, words };
+            let seen = Observation { at_ms: deadline.max(at_ms), onset_ms: None, last_voiced_ms, words, is_speech: !words.is_empty() };
             prop_assert!(barge_in.observe(&seen).is_some());
         }
         prop_assert!(!barge_in.is_paused());

@@ -34,36 +34,63 @@ fn wait(endpointing: &mut Endpointing, from: u64) -> (u64, Option<u64>, Utteranc
 
 #[test]
 fn pauses_follow_eagerness_words_and_the_fixed_setting() {
-    for (base_ms, plain, complete, open) in [(250, 250, 150, 1_100), (450, 450, 270, 1_500), (800, 800, 480, 2_200)] {
+    let any = Expectation::Any;
+    for (base_ms, plain, complete, hesitating) in
+        [(250, 250, 150, 2_100), (450, 450, 270, 2_500), (800, 800, 480, 3_000)]
+    {
         let policy = PausePolicy { base_ms, ..NORMAL };
-        assert_eq!(policy.pause_ms("tomorrow"), plain);
-        assert_eq!(policy.pause_ms("Tomorrow."), complete);
-        assert_eq!(policy.pause_ms("my number is"), open);
-        assert_eq!(policy.pause_ms("five five"), 1_500);
+        assert_eq!(policy.pause_ms("tomorrow", &any), plain);
+        assert_eq!(policy.pause_ms("Tomorrow.", &any), complete);
+        assert_eq!(policy.pause_ms("my number is", &any), hesitating);
+        assert_eq!(policy.pause_ms("what it is", &any), 2 * base_ms + 600);
+        assert_eq!(policy.pause_ms("five five", &any), 1_500);
+        let fixed = PausePolicy {
+            fixed_ms: Some(200),
+            ..policy
+        };
+        assert_eq!(fixed.pause_ms("and", &any), 200);
+        let hasty = PausePolicy {
+            spelling_patience: false,
+            ..policy
+        };
+        assert_eq!(hasty.pause_ms("five five", &any), plain);
+    }
+}
+
+#[test]
+fn pauses_follow_the_answer_that_was_asked_for() {
+    for (asked, words, pause) in [
+        ("Is it noon?", "yeah", 270),
+        ("Is it noon?", "Yeah.", 270),
+        ("Is it noon?", "Yes.", 270),
+        ("Is it noon?", "yes but", 2_500),
+        ("Tea or coffee?", "coffee", 270),
+        ("What is your phone number?", "yeah", 450),
+        ("What is your phone number?", "five", 1_500),
+        ("What is your phone number?", "Five five five.", 1_500),
+        ("What is your phone number?", "555 123 4567", 450),
+        ("What is your phone number?", "555 123 4567.", 450),
+        ("What is your email?", "john at mail dot com", 270),
+        ("What is your email?", "john at", 1_500),
+        ("What can I do for you?", "yeah", 450),
+        ("What can I do for you?", "yes", 450),
+    ] {
         assert_eq!(
-            PausePolicy {
-                fixed_ms: Some(200),
-                ..policy
-            }
-            .pause_ms("and"),
-            200
+            NORMAL.pause_ms(words, &Expectation::of(asked)),
+            pause,
+            "{asked} {words}"
         );
-        assert_eq!(
-            PausePolicy {
-                spelling_patience: false,
-                ..policy
-            }
-            .pause_ms("five five"),
-            plain
-        );
-        assert_eq!(
-            PausePolicy {
-                base_ms: 9_000,
-                ..policy
-            }
-            .pause_ms("and"),
-            3_000
-        );
+    }
+}
+
+#[test]
+fn an_expected_answer_ends_the_turn_sooner() {
+    for answer in ["yeah", "Yeah.", "yes", "Yes."] {
+        let mut endpointing = Endpointing::new(NORMAL);
+        endpointing.agent_said("Is it noon?");
+        speak(&mut endpointing, 0, 800);
+        endpointing.settle(answer, false, 800);
+        assert_eq!(wait_each_ms(&mut endpointing, 800).0, 1_070, "{answer}");
     }
 }
 
@@ -226,7 +253,7 @@ fn voice_that_goes_on_takes_the_request_back() {
 
 #[test]
 fn an_open_phrase_holds_the_turn_longer_and_a_closed_one_shorter() {
-    for (words, pause) in [("my number is", 1_500), ("It is noon.", 270)] {
+    for (words, pause) in [("my number is", 2_500), ("It is noon.", 270)] {
         let mut endpointing = Endpointing::new(NORMAL);
         speak(&mut endpointing, 0, 800);
         endpointing.settle(words, false, 800);

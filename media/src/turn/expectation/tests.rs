@@ -1,0 +1,99 @@
+//! Tests of expectations: what is asked for, and when it is given.
+
+use proptest::prelude::*;
+
+use super::*;
+
+#[test]
+fn questions_tell_the_kind_of_answer() {
+    let choice = |words: &[&str]| Expectation::Choice(words.iter().map(|&word| word.into()).collect());
+    for (words, expected) in [
+        ("Good morning. Is this a good time?", Expectation::YesNo),
+        ("Great. And would you like that?", Expectation::YesNo),
+        ("You said noon, correct?", Expectation::YesNo),
+        ("Passt Ihnen das?", Expectation::YesNo),
+        ("您方便吗？", Expectation::YesNo),
+        (
+            "Would you prefer the morning or the afternoon?",
+            choice(&["morning", "afternoon"]),
+        ),
+        ("When does it suit you?", Expectation::Figure),
+        ("How many people are you?", Expectation::Figure),
+        (
+            "What is your phone number?",
+            Expectation::Dictation(Dictated::Units(10)),
+        ),
+        (
+            "Could you give me your mobile number, please?",
+            Expectation::Dictation(Dictated::Units(10)),
+        ),
+        (
+            "Please tell me your email address.",
+            Expectation::Dictation(Dictated::Email),
+        ),
+        (
+            "What are the last four digits of your card?",
+            Expectation::Dictation(Dictated::Units(4)),
+        ),
+        (
+            "Please give me the six-digit code.",
+            Expectation::Dictation(Dictated::Units(6)),
+        ),
+        (
+            "Could you spell your last name?",
+            Expectation::Dictation(Dictated::Unknown),
+        ),
+        ("What is your order number?", Expectation::Dictation(Dictated::Unknown)),
+        ("Is this still your phone number?", Expectation::YesNo),
+        ("I will call the phone number again.", Expectation::Any),
+        ("What can I do for you?", Expectation::Any),
+        ("Is it noon? Thank you.", Expectation::Any),
+        ("", Expectation::Any),
+    ] {
+        assert_eq!(Expectation::of(words), expected, "{words:?}");
+    }
+}
+
+#[test]
+fn answers_are_told_from_what_is_not_whole() {
+    let phone = "What is your phone number?";
+    let email = "What is your email address?";
+    for (asked, answer, progress) in [
+        ("Is it noon?", "yeah", Progress::Whole),
+        ("Is it noon?", "Yes.", Progress::Whole),
+        ("Is it noon?", "I think", Progress::Unknown),
+        ("Tea or coffee?", "coffee please", Progress::Whole),
+        ("Tea or coffee?", "well", Progress::Unknown),
+        ("When does it suit you?", "Tuesday", Progress::Whole),
+        ("When does it suit you?", "maybe", Progress::Unknown),
+        (phone, "it is", Progress::Unknown),
+        (phone, "it is five", Progress::Begun),
+        (phone, "five five five. one two three.", Progress::Begun),
+        (
+            phone,
+            "five five five one two three four five six seven",
+            Progress::Enough,
+        ),
+        (phone, "555 123 4567", Progress::Enough),
+        (phone, "triple five 123 double four 67", Progress::Enough),
+        (email, "john", Progress::Begun),
+        (email, "john at mail", Progress::Begun),
+        (email, "john at mail dot com", Progress::Whole),
+        (email, "john@mail.com", Progress::Whole),
+        (email, "I don't have one", Progress::Unknown),
+        ("Could you spell your name?", "b o b", Progress::Begun),
+    ] {
+        assert_eq!(
+            Expectation::of(asked).progress(answer),
+            progress,
+            "{asked:?} {answer:?}"
+        );
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_words_are_taken(agent in "\\PC{0,60}", user in "\\PC{0,60}") {
+        Expectation::of(&agent).progress(&user);
+    }
+}
