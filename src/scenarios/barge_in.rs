@@ -49,6 +49,8 @@ pub(super) fn scenarios() -> Vec<Scenario> {
             say("Hello?"),
             until_word("you"),
             say("Friday suits me best."),
+            Step::UntilAgentSaid,
+            say("Friday."),
         ],
         &[
             HELLO,
@@ -204,6 +206,8 @@ fn into_replies() -> Vec<Scenario> {
                 say("Friday."),
                 Step::IntoSpeechMs(1_200),
                 say("Yes, it is my very first visit, and I am a little nervous about it, to be honest."),
+                Step::UntilAgentSaid,
+                say("Yes."),
             ]),
             &[
                 HELLO,
@@ -213,7 +217,9 @@ fn into_replies() -> Vec<Scenario> {
                 "paused",
                 "user: Yes, it is my very first visit, and I am a little nervous about it, to be honest.",
                 "agent: All right. Is this your first visit?",
-                "ended completed",
+                YES,
+                BYE,
+                DONE,
             ],
         ),
     ]

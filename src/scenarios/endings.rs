@@ -25,7 +25,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
                 Step::IntoSpeechMs(2_000),
                 Step::HangUp,
             ],
-            &[HELLO, "agent (cut): Hello, this is Ava", DONE],
+            &[HELLO, "agent: Hello, this is Ava from", DONE],
         ),
         Scenario::new(
             "hangs-up-after-question",
@@ -37,7 +37,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
             "line-drops",
             Setup::day(),
             greeted([say("Well, I would say"), Step::Drop]),
-            &[HELLO, ASKS_DAY, "ended failed: media-lost"],
+            &[HELLO, ASKS_DAY, "user: Well, I would say", "ended failed: media-lost"],
         ),
     ]);
     all

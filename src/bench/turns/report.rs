@@ -29,7 +29,7 @@ const FIGURES: [&str; 10] = [
 pub(super) fn table(passes: &[Pass]) -> String {
     let mut table = Table::new();
     table
-        .load_preset(UTF8_BORDERS_ONLY)
+        .load_style(UTF8_BORDERS_ONLY)
         .set_content_arrangement(ContentArrangement::Disabled);
     let mut header = vec![""];
     header.extend(passes.iter().map(|pass| pass.name));
