@@ -83,6 +83,14 @@ fn describe() {
         "ringback_call_outcomes_total",
         "Attempts that came to an end, by outcome"
     );
+    metrics::describe_counter!(
+        "ringback_speculation_tokens_total",
+        "Tokens of replies made ahead in the user's pause, at four characters each, by whether they were used"
+    );
+    metrics::describe_counter!(
+        "ringback_speculation_characters_total",
+        "Characters of replies made ahead that the model wrote and that the voice was given, by whether they were used"
+    );
     metrics::describe_counter!("ringback_turns_total", "Turns of calls, by speaker");
     metrics::describe_counter!(
         "ringback_media_frame_faults_total",
@@ -110,15 +118,17 @@ pub fn count_turn(speaker: Speaker) {
 /// Counts an event of a call. Names come from our own code, so there are few.
 pub fn count_event(event: &EventFact) {
     metrics::counter!("ringback_call_events_total", "event" => event.name.clone()).increment(1);
-    if let Some(verdict) = amd_verdict(event) {
-        metrics::counter!("ringback_amd_total", "verdict" => verdict).increment(1);
+    let fate = match event.name.as_str() {
+        "speculation_used" => "used",
+        "speculation_wasted" => "wasted",
+        _ => return,
+    };
+    let figures: serde_json::Value = serde_json::from_str(&event.detail).unwrap_or_default();
+    let count = |name: &str| figures[name].as_u64().unwrap_or(0);
+    metrics::counter!("ringback_speculation_tokens_total", "fate" => fate).increment(count("tokens"));
+    for (by, figure) in [("model", "characters"), ("voice", "voiceCharacters")] {
+        metrics::counter!("ringback_speculation_characters_total", "by" => by, "fate" => fate).increment(count(figure));
     }
-}
-
-/// Who answered, if the event tells.
-fn amd_verdict(event: &EventFact) -> Option<String> {
-    let detail: serde_json::Value = (event.name == "amd").then(|| serde_json::from_str(&event.detail).ok())??;
-    Some(detail["verdict"].as_str()?.to_owned())
 }
 
 /// Why an attempt can fail or be cancelled, up to the colon behind which more is said.

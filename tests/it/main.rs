@@ -16,7 +16,7 @@ mod knowledge_base;
 mod knowledge_extract;
 mod knowledge_fetch;
 mod knowledge_hostile;
-mod machines_end_to_end;
+mod latency;
 mod media_route;
 mod openapi;
 mod rest_agent_fields;

@@ -8,8 +8,8 @@ use tokio::time::Instant;
 use super::{CallRegistry, Dialer, LinePool, LinesMessage, LinesSnapshot, Requester};
 use crate::{
     audio_stream::StreamSettings,
-    call::Speculation,
     call::CallMessage,
+    call::Speculation,
     id::{AttemptId, NodeId},
     journal::Journal,
     node::TaskGuard,

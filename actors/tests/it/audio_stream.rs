@@ -2,7 +2,7 @@
 
 use actors::{
     agent::Agent,
-    audio_stream::{StreamEvent, StreamMessage, StreamSettings, StreamSnapshot},
+    audio_stream::{SpeechId, StreamEvent, StreamMessage, StreamSettings, StreamSnapshot},
     ports::media_leg::{INBOUND_FRAMES, InboundItem, LegAbilities},
 };
 use serde_json::json;
@@ -113,6 +113,61 @@ async fn a_protected_greeting_is_not_interrupted_and_the_user_is_heard() {
     assert_eq!(phone.first(speaking_ended).unwrap().1, LONG);
     assert_eq!(phone.understood(), LONG);
     assert_eq!(phone.first(utterance).unwrap().1.0, "Who is calling me there?");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_held_speech_plays_at_once_when_it_is_released_and_never_if_it_is_not() {
+    let phone = Phone::answer().await;
+    phone.hold(1, "A wrong answer.");
+    wait(1_000).await;
+    phone.stream.cast(StreamMessage::StopSpeaking).unwrap();
+    phone.hold(2, "The right answer.");
+    wait(1_000).await;
+    assert_eq!(phone.events(), [], "nobody has heard of either");
+    let released = phone.now_ms();
+    phone.stream.cast(StreamMessage::Release(SpeechId(2))).unwrap();
+    wait(4_000).await;
+    let started = phone.first(|event| match event {
+        StreamEvent::SpeakingStarted { speech, audio_ms, .. } => Some((speech.0, *audio_ms)),
+        _ => None,
+    });
+    let (at, (speech, audio_ms)) = started.unwrap();
+    assert_eq!((at, speech), (released, 2));
+    assert!(audio_ms.unwrap() < released, "its voice was made ahead");
+    assert_eq!(phone.understood(), "The right answer.");
+    assert_eq!(phone.count(|event| speaking_ended(event).is_some()), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pause_is_told_before_the_turn_is_over_and_its_end_when_the_user_goes_on() {
+    let phone = Phone::answer().await;
+    wait(500).await;
+    let spoken_ms = phone.user_says("I would like a table");
+    wait(spoken_ms + 300).await;
+    let spoken_ms = phone.user_says("for two");
+    wait(spoken_ms + 2_000).await;
+    let told: Vec<String> = phone
+        .events()
+        .into_iter()
+        .filter_map(|(_, event)| match event {
+            StreamEvent::TurnPaused { text, .. } => Some(text),
+            StreamEvent::TurnResumed { .. } => Some("resumed".into()),
+            StreamEvent::UtteranceEnded { text, final_ms, .. } => {
+                assert!(final_ms.is_some());
+                Some(format!("ended {text}"))
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "I would like a table",
+            "resumed",
+            "I would like a table for two",
+            "ended I would like a table for two"
+        ]
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -282,6 +282,19 @@ impl Phone {
         let _ = self.stream.cast(say);
     }
 
+    /// The agent makes this ready to be spoken.
+    pub fn hold(&self, speech: u64, text: &str) {
+        let say = StreamMessage::Say {
+            speech: SpeechId(speech),
+            text: text.to_owned(),
+            last: true,
+            protected: false,
+            held: true,
+        };
+        // The stream may have stopped.
+        let _ = self.stream.cast(say);
+    }
+
     /// The user says this, beginning now; how long it takes.
     pub fn user_says(&self, text: &str) -> u64 {
         let mut speaker = Speaker::new(text, Voice::new(150.0), 8_000).unwrap();

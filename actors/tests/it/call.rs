@@ -271,6 +271,69 @@ async fn the_users_voice_starts_the_silence_afresh() {
     assert_eq!(test.outcome(), Some(("completed", None)));
 }
 
+/// A noise every 1.5 s: voice without a word, or a click.
+async fn noisy(test: &TestCall, seconds: u64) {
+    for n in 0..seconds * 2 / 3 {
+        test.stream.user_begins();
+        ms(500).await;
+        let ended_ms = test.stream.now_ms();
+        test.stream.report(StreamEvent::UtteranceEnded {
+            text: String::new(),
+            damaged: n % 2 == 0,
+            started_ms: ended_ms.saturating_sub(400),
+            ended_ms,
+            final_ms: None,
+        });
+        ms(1_000).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn noise_on_the_line_does_not_keep_a_silent_call_open() {
+    let quitter = agent(json!({ "conversationConfig": {
+        "agent": { "greetingMessage": "Hello." }, "turn": { "turnTimeout": -1, "silenceEndCallTimeout": 10 }
+    } }));
+    let test = TestCall::answered(quitter).await;
+    ms(1_700).await;
+    noisy(&test, 9).await;
+    assert_eq!(test.ended(), None);
+    // 10 s of silence, what it took to ask back once, and the last sound's due.
+    noisy(&test, 9).await;
+    assert_eq!(test.outcome(), Some(("completed", None)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn noise_on_the_line_does_not_keep_the_agent_from_speaking_up() {
+    let talker = agent(json!({ "conversationConfig": {
+        "agent": { "greetingMessage": "Hello." }, "turn": { "turnTimeout": 4 }
+    } }));
+    let test = TestCall::answered(talker).await;
+    ms(1_700).await;
+    noisy(&test, 12).await;
+    let silences = test.ports.language_model.requests();
+    let silences = silences
+        .iter()
+        .filter(|r| r.history.last() == Some(&HistoryItem::Silence));
+    assert!(silences.count() >= 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_user_who_begins_to_speak_as_the_silence_ends_is_heard() {
+    let quitter = agent(json!({ "conversationConfig": {
+        "agent": { "greetingMessage": "Hello." }, "turn": { "turnTimeout": -1, "silenceEndCallTimeout": 5 }
+    } }));
+    let test = TestCall::answered(quitter).await;
+    ms(1_600 + 4_700).await;
+    test.stream.user_begins();
+    ms(1_000).await;
+    test.stream.report(StreamEvent::Interim { text: "I am".into() });
+    ms(2_500).await;
+    assert_eq!(test.ended(), None);
+    test.stream.user_ends("I am here.", 3_000);
+    ms(2_000).await;
+    assert_eq!(test.stream.said().last().unwrap(), "Okay.");
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_call_closes_politely_before_its_limit() {
     let short = agent(json!({ "conversationConfig": {

@@ -184,6 +184,14 @@ async fn claimed(store: &MemoryStore, node: NodeId) -> ClaimedAttempt {
 impl TestCall {
     /// A call that is about to ask for its permit; `prepare` scripts the fakes first.
     pub async fn start(agent: Agent, prepare: impl AsyncFnOnce(&FakePorts, &MemoryStore)) -> Self {
+        Self::start_with(agent, Speculation::default(), prepare).await
+    }
+
+    async fn start_with(
+        agent: Agent,
+        speculation: Speculation,
+        prepare: impl AsyncFnOnce(&FakePorts, &MemoryStore),
+    ) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(TokioClock::starting_at(CLOCK_START));
         let store = Arc::new(MemoryStore::new(clock.clone()));
         let node = NodeId::new();
@@ -217,7 +225,7 @@ impl TestCall {
             },
             node,
             stream: StreamSettings::default(),
-            speculation: Speculation::default(),
+            speculation,
         };
         let (call, _) = Actor::spawn(None, ProbedCallActor(stream_ref.clone()), arguments)
             .await
@@ -254,7 +262,13 @@ impl TestCall {
 
     /// A call that was answered in silence and has greeted.
     pub async fn greeted(agent: Agent) -> Self {
-        let test = Self::answered(agent).await;
+        Self::greeted_with(agent, Speculation::default()).await
+    }
+
+    /// The same, with replies made ahead so far.
+    pub async fn greeted_with(agent: Agent, speculation: Speculation) -> Self {
+        let test = Self::start_with(agent, speculation, async |_, _| {}).await;
+        test.open_media().await;
         ms(5_000).await;
         test
     }

@@ -17,4 +17,5 @@ mod retries;
 mod schedule_oracle;
 mod schedules;
 mod single_calls;
+mod speculation;
 mod support;

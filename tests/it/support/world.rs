@@ -9,6 +9,7 @@ use std::{
 };
 
 use actors::{
+    id::NodeId,
     interviewer::Interviewer,
     node::{Node, NodeArguments, NodeHandle, NodeSettings},
     ports::{
@@ -76,6 +77,7 @@ pub struct World {
     exchange: Option<ExchangeHandle>,
     scripts: BTreeMap<String, Script>,
     clock: Arc<dyn Clock>,
+    settings: NodeSettings,
     node: NodeHandle,
     _reserved: TcpSocket,
     tasks: JoinSet<()>,
@@ -88,6 +90,7 @@ async fn start_service(
     clock: &Arc<dyn Clock>,
     exchange_at: SocketAddr,
     replies: &Replies,
+    settings: &NodeSettings,
 ) -> (String, NodeHandle, JoinSet<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -100,7 +103,10 @@ async fn start_service(
         recordings: Arc::new(FakeRecordings::default()),
         clock: clock.clone(),
     };
-    let settings = NodeSettings::default();
+    let settings = NodeSettings {
+        node: NodeId::new(),
+        ..settings.clone()
+    };
     let node = Node::start(NodeArguments { ports, settings }).await.unwrap();
     let stopping = watch::Sender::new(false);
     let rest = rest::router(RestState {
@@ -129,36 +135,28 @@ async fn start_service(
 impl World {
     /// Everything, with the exchange up.
     pub async fn start() -> Self {
-        Self::start_with(WorldSettings::default()).await
+        Self::start_with(NodeSettings::default()).await
     }
 
-    /// Everything, with these settings.
-    pub async fn start_with(settings: WorldSettings) -> Self {
-        let mut world = Self::prepared(settings).await;
-        world.carrier_comes().await;
-        world
-    }
-
-    /// Everything, with callees who may follow these scripts.
-    pub async fn with_scripts(scripts: BTreeMap<String, Script>) -> Self {
-        let mut world = Self::without_carrier().await;
-        world.scripts = scripts;
+    /// The same, with these settings.
+    pub async fn start_with(settings: NodeSettings) -> Self {
+        let mut world = Self::without_carrier_with(settings).await;
         world.carrier_comes().await;
         world
     }
 
     /// Everything but the exchange: at its address nothing listens.
     pub async fn without_carrier() -> Self {
-        Self::prepared(WorldSettings::default()).await
+        Self::without_carrier_with(NodeSettings::default()).await
     }
 
-    async fn prepared(settings: WorldSettings) -> Self {
+    async fn without_carrier_with(settings: NodeSettings) -> Self {
         let reserved = reserved_port();
         let exchange_at = reserved.local_addr().unwrap();
         let clock: Arc<dyn Clock> = Arc::new(TokioClock::starting_at(START));
         let store = Arc::new(MemoryStore::new(clock.clone()));
         let replies = Replies::default();
-        let (address, node, tasks) = start_service(&settings, &store, &clock, exchange_at, &replies).await;
+        let (address, node, tasks) = start_service(&store, &clock, exchange_at, &replies, &settings).await;
         let (_, key) = new_account(&*store, "ada@example.com").await;
         Self {
             client: Client::new(&address, &key),
@@ -169,6 +167,7 @@ impl World {
             exchange: None,
             scripts: BTreeMap::new(),
             clock,
+            settings,
             node,
             _reserved: reserved,
             tasks,
@@ -179,14 +178,8 @@ impl World {
     pub async fn restart(mut self) -> Self {
         self.tasks.shutdown().await;
         self.node.stop().await;
-        let (address, node, tasks) = start_service(
-            &self.settings,
-            &self.store,
-            &self.clock,
-            self.exchange_at,
-            &self.replies,
-        )
-        .await;
+        let (store, clock) = (&self.store, &self.clock);
+        let (address, node, tasks) = start_service(store, clock, self.exchange_at, &self.replies, &self.settings).await;
         Self {
             client: Client::new(&address, &self.client.key),
             node,
@@ -238,6 +231,16 @@ impl World {
             assert!(Instant::now() < limit, "not over within {seconds} s: {now}");
             tokio::time::sleep(LOOK_EVERY).await;
         }
+    }
+
+    /// The events of a conversation's call that were kept, oldest first: name and figures.
+    pub fn events(&self, conversation: &str) -> Vec<(String, Value)> {
+        let events = self.store.events(conversation.parse().unwrap());
+        let events = events.into_iter().map(|event| {
+            let figures = serde_json::from_str(&event.detail).unwrap();
+            (event.name, figures)
+        });
+        events.collect()
     }
 
     /// Calls that ring or talk at the exchange.
@@ -336,12 +339,20 @@ fn reserved_port() -> TcpSocket {
 
 /// The interviewer, with a record of what it wanted to say.
 #[derive(Clone, Default)]
-pub struct Replies(Arc<Mutex<Vec<String>>>);
+pub struct Replies {
+    made: Arc<Mutex<Vec<String>>>,
+    delay: Arc<Mutex<Duration>>,
+}
 
 impl Replies {
     /// The words of each reply, in the order they were asked for.
     pub fn all(&self) -> Vec<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.made.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// From now on its first word takes so long.
+    pub fn delay(&self, delay: Duration) {
+        *self.delay.lock().unwrap_or_else(PoisonError::into_inner) = delay;
     }
 }
 
@@ -354,7 +365,12 @@ impl LanguageModel for Replies {
                 ReplyEvent::Tool { .. } => None,
             });
         let words = words.collect();
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(words);
-        Interviewer.reply(request).boxed()
+        self.made.lock().unwrap_or_else(PoisonError::into_inner).push(words);
+        let delay = *self.delay.lock().unwrap_or_else(PoisonError::into_inner);
+        if delay.is_zero() {
+            return Interviewer.reply(request).boxed();
+        }
+        let thinks = futures_util::stream::once(tokio::time::sleep(delay)).filter_map(|()| async { None });
+        thinks.chain(Interviewer.reply(request)).boxed()
     }
 }

@@ -130,8 +130,20 @@ impl State {
                 let reason = reason.clone();
                 self.end(reason, fx);
             }
-            Phase::PickedUp | Phase::Machine(_) => self.end(EndReason::Completed, fx),
-            _ => {}
+            // Time was up while nobody would have heard a closing sentence.
+            Phase::PickedUp
+            | Phase::Greeting
+            | Phase::Listening
+            | Phase::Thinking
+            | Phase::Speaking
+            | Phase::Voicemail { .. } => self.end(EndReason::Completed, fx),
+            Phase::Scheduled { .. }
+            | Phase::Dialing { .. }
+            | Phase::Unknown
+            | Phase::Ringing
+            | Phase::Lost
+            | Phase::HangingUp { .. }
+            | Phase::Ended => {}
         }
     }
 

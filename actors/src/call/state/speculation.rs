@@ -103,6 +103,12 @@ impl EarlyReply {
         &self.pause.text
     }
 
+    /// The speech that is held, if there is one yet.
+    #[cfg(test)]
+    pub(super) fn held(&self) -> Option<SpeechId> {
+        self.held
+    }
+
     fn speaks(&self) -> bool {
         self.held.is_some() || self.waiting.iter().any(|step| matches!(step, Step::Say(_)))
     }

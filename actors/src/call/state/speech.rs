@@ -52,15 +52,13 @@ impl State {
     }
 
     /// Audio of a speech began to play. An answer's first one tells how long the answer took.
-    pub(super) fn speaking_started(
-        &mut self,
-        id: SpeechId,
-        audio_ms: Option<u64>,
-        at_ms: u64,
-        fx: &mut Vec<Effect>,
-    ) {
+    pub(super) fn speaking_started(&mut self, id: SpeechId, audio_ms: Option<u64>, at_ms: u64, fx: &mut Vec<Effect>) {
         let begins = |speech: &&mut Speech| speech.id == id && speech.started_ms.is_none();
-        match [&mut self.speech, &mut self.replaced].into_iter().flatten().find(begins) {
+        match [&mut self.speech, &mut self.replaced]
+            .into_iter()
+            .flatten()
+            .find(begins)
+        {
             Some(speech) => speech.started_ms = Some(at_ms),
             None => return,
         }

@@ -1,7 +1,7 @@
 //! The conversation: whose turn it is, what is answered, and what silence means.
 //!
 //! `silenceEndCallTimeout` counts silence while the user has the turn: the clock stands while the agent thinks or
-//! speaks, goes on afterwards from where it stood, and is full again at the user's next sound.
+//! speaks, goes on afterwards from where it stood, and is full again at the user's next word.
 
 use media::turn::words;
 use serde_json::json;

@@ -1,6 +1,6 @@
 //! Tables of what each phase does with each event, and properties of any sequence.
 
-mod machines;
+mod speculation;
 
 use std::time::Duration;
 
@@ -182,7 +182,7 @@ fn every_phase_knows_what_each_event_means() {
         (Event::Timer(CallTimer::Turn), [S, D, R, A, G, T, T, P, V, C, E]),
         (Event::Timer(CallTimer::Silence), [S, D, R, A, G, C, T, P, V, C, E]),
         (Event::Timer(CallTimer::MaxDuration), [S, D, R, A, C, C, C, C, V, C, E]),
-        (Event::Timer(CallTimer::Closing), [S, D, R, C, G, L, T, P, C, C, E]),
+        (Event::Timer(CallTimer::Closing), [S, D, R, C, C, C, C, C, C, C, E]),
         (Event::HangUp, [S, D, E, C, C, C, C, C, C, C, E]),
     ];
     for (event, expected) in table {
@@ -335,7 +335,13 @@ fn any_stream_event() -> impl Strategy<Value = StreamEvent> {
         }),
         1 => speech().prop_map(move |speech| StreamEvent::SpeechFailed { speech, error: error() }),
         1 => (0..50_000u64).prop_map(|at_ms| StreamEvent::BeepEnded { at_ms }),
-        3 => any_finding().prop_map(StreamEvent::Amd),
+        2 => (prop::sample::select(vec!["yes", "ye", "and"]), 0..50_000u64).prop_map(|(text, at_ms)| {
+            StreamEvent::TurnPaused { text: text.into(), at_ms }
+        }),
+        1 => (0..50_000u64).prop_map(|at_ms| StreamEvent::TurnResumed { at_ms }),
+        1 => (speech(), 0..50_000u64).prop_map(|(speech, at_ms)| StreamEvent::PlayoutPaused { speech, at_ms }),
+        1 => (speech(), 0..50_000u64).prop_map(|(speech, at_ms)| StreamEvent::PlayoutResumed { speech, at_ms }),
+        1 => (0..50_000u64).prop_map(|at_ms| StreamEvent::EchoIgnored { at_ms }),
         1 => Just(StreamEvent::Digit('5')),
         1 => Just(StreamEvent::DeafnessBegan(SpeechError::Unavailable("x".into()))),
         1 => any::<bool>().prop_map(|clean| StreamEvent::MediaClosed { clean }),
@@ -370,6 +376,7 @@ fn any_timer() -> impl Strategy<Value = CallTimer> {
         CallTimer::Settle,
         CallTimer::BargeIn,
         CallTimer::EndReport,
+        CallTimer::Speculate,
     ])
 }
 
