@@ -16,8 +16,7 @@ use crate::{
     api_client::ApiClient,
     app::App,
     cli::DemoArgs,
-    config::{ServeConfig, StorageConfig},
-    speech::imperfect::Imperfection,
+    config::{ServeConfig, SpeculationMode, StorageConfig},
     storage::DatabaseUrl,
 };
 
@@ -140,6 +139,7 @@ fn config(folder: &Path) -> ServeConfig {
         rate_limit: 0,
         cors_origins: Vec::new(),
         fixed_pause_ms: None,
+        speculation: SpeculationMode::Voice,
         allow_private_urls: false,
         drain_seconds: 0,
     }

@@ -2,6 +2,11 @@
 
 use std::time::Duration;
 
+use actors::{
+    id::AttemptId,
+    journal::LiveFact,
+    ports::store::{EventFact, Fact},
+};
 use clap::Parser;
 use ringback::{
     accounts,
@@ -96,6 +101,47 @@ async fn outcomes_are_counted_when_they_are_on_disk() {
         shown.contains(r#"ringback_call_outcomes_total{outcome="busy"}"#),
         "{shown}"
     );
+    app.stop(Duration::ZERO).await;
+}
+
+#[tokio::test]
+async fn what_replies_made_ahead_cost_is_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = App::start(config(&folder, &["--speculation", "text"])).await.unwrap();
+    let detail = json!({ "tokens": 30, "characters": 120, "voiceCharacters": 40 }).to_string();
+    for (name, times) in [("speculation_used", 2), ("speculation_wasted", 1)] {
+        for _ in 0..times {
+            let event = EventFact {
+                name: name.into(),
+                at_ms: 0,
+                detail: detail.clone(),
+            };
+            let fact = LiveFact {
+                attempt: AttemptId::new(),
+                campaign: None,
+                fact: Fact::Event(event),
+            };
+            app.live.send(fact).unwrap();
+        }
+    }
+    let last = r#"ringback_speculation_characters_total{by="voice",fate="wasted"} 40"#;
+    let counted = async {
+        loop {
+            let shown = metrics(&app).await;
+            if shown.contains(last) {
+                return shown;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let shown = tokio::time::timeout(Duration::from_secs(30), counted).await.unwrap();
+    for line in [
+        r#"ringback_speculation_tokens_total{fate="used"} 60"#,
+        r#"ringback_speculation_tokens_total{fate="wasted"} 30"#,
+        r#"ringback_speculation_characters_total{by="model",fate="used"} 240"#,
+    ] {
+        assert!(shown.contains(line), "{line} is not in\n{shown}");
+    }
     app.stop(Duration::ZERO).await;
 }
 
