@@ -169,7 +169,10 @@ fn every_phase_knows_what_each_event_means() {
         (said("Yes."), [S, D, R, G, G, T, T, P, V, C, E]),
         (said(" "), [S, D, R, G, G, L, T, P, V, C, E]),
         (not_understood(), [S, D, R, G, G, T, T, P, V, C, E]),
-        (said("Please record your message."), [S, D, R, V, V, V, V, V, V, C, E]),
+        (
+            found(Verdict::Voicemail, Reason::MachineWords),
+            [S, D, R, V, V, V, V, V, V, C, E],
+        ),
         (text("Good day to you. "), [S, D, R, A, G, L, P, P, V, C, E]),
         (failed, [S, D, R, A, G, L, P, P, V, C, E]),
         (Event::Reply(None), [S, D, R, A, G, L, L, P, V, C, E]),
