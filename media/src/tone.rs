@@ -18,8 +18,8 @@ const FEWEST_FRAMES: u64 = 9;
 const MOST_FRAMES: u64 = 155;
 /// Frames after a tone in which another may begin: 60 ms. Tones so close together are a melody or an announcement's.
 const ALONE_FRAMES: u64 = 6;
-/// Where a beep's pitch may lie, in Hz: 350 to 2100, and as far as it may be mistaken.
-const PITCH_HZ: std::ops::RangeInclusive<f32> = 340.0..=2_110.0;
+/// Where a beep's pitch may lie, in Hz: 350 to 2100, and as far as noise may move it.
+const PITCH_HZ: std::ops::RangeInclusive<f32> = 325.0..=2_125.0;
 /// The single tone of ringing and busy in most of the world, in Hz: never a beep.
 const CALL_PROGRESS_HZ: std::ops::RangeInclusive<f32> = 415.0..=435.0;
 /// Share of the energy that must lie at one frequency.
