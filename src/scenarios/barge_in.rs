@@ -3,7 +3,7 @@
 
 use super::{
     Scenario,
-    common::{ASKS_DAY, ASKS_FIRST, BYE, DONE, FRIDAY, HELLO, YES, day_named, greeted, say, until_word},
+    common::{ASKS_DAY, BYE, DONE, FRIDAY, HELLO, YES, day_named, greeted, say, until_word},
     setup::Setup,
 };
 use crate::exchange::Step;

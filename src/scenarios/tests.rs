@@ -1,3 +1,5 @@
+//! Scores on calls made up for each definition, and the suite as data.
+
 use std::collections::BTreeSet;
 
 use actors::time::Timestamp;

@@ -1,3 +1,5 @@
+//! Delay, order, bounds and errors on a recogniser that says what it is pushed.
+
 use std::{sync::Mutex, time::Duration};
 
 use actors::ports::transcriber::TranscriptEvent::{Final, Interim};
