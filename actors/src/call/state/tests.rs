@@ -247,6 +247,24 @@ fn a_noise_is_neither_a_turn_nor_asked_back() {
 }
 
 #[test]
+fn a_noisy_line_fills_no_journal() {
+    let (mut state, mut kept) = (at(CallPhase::Speaking), 0);
+    for at_ms in 0..1_000 {
+        let speech = SpeechId(1);
+        for event in [
+            StreamEvent::PlayoutPaused { speech, at_ms },
+            StreamEvent::PlayoutResumed { speech, at_ms },
+            StreamEvent::EchoIgnored { at_ms },
+        ] {
+            let (next, effects) = state.apply(Event::Stream(event), 2_000);
+            state = next;
+            kept += effects.len();
+        }
+    }
+    assert_eq!(kept, 200);
+}
+
+#[test]
 fn what_was_heard_of_a_speech_that_failed_is_kept() {
     let state = at(CallPhase::Speaking);
     let speech = SpeechId(1);
