@@ -196,8 +196,7 @@ async fn people_are_talked_to_however_they_answer() {
         "Thank you for calling Miller's, this is Dana, how can I help you?",
         "He is not available right now, can I take a message?",
         "Is this a voicemail?",
-        "Oh hello there, I was just in the garden with the children and they make such a noise out there that I can \
-         hardly hear anything at all.",
+        "Oh hello there, I was just in the garden with the children and can hardly hear you at all.",
     ] {
         let over = Over::of(without_message(), vec![say(opening), Step::Cooperate]).await;
         over.is_completed(false);
