@@ -318,7 +318,7 @@ proptest! {
                     _ => {}
                 }
             }
-            prop_assert_eq!(held, state.early.as_ref().and_then(|early| early.held()));
+            prop_assert_eq!(held, state.early.as_ref().and_then(EarlyReply::held));
             prop_assert!(state.early.is_none() || state.phase() == CallPhase::Listening, "{:?}", event);
         }
     }
