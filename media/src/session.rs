@@ -335,24 +335,13 @@ impl AudioSession {
     }
 
     fn hear(&mut self, block: HeardBlock) {
-        let behind_ms = self.hearing.heard_ms().saturating_sub(block.at_ms);
-        let played_db = self.speaking.level_db(self.now_ms.saturating_sub(behind_ms));
-        let mut passed = std::mem::take(&mut self.passed);
-        self.echo.hear(block, played_db, &mut passed);
-        for block in passed.drain(..) {
-            self.heard(block);
+        self.onset_ms = block.onset_ms;
+        if block.voiced_ms > 0 {
+            self.last_voiced_ms = self.last_voiced_ms.max(block.voiced_until_ms);
         }
-        self.passed = passed;
-        self.tell_echo(block.at_ms);
-    }
-
-    fn heard(&mut self, block: HeardBlock) {
-        let began = self.endpointing.block(block.onset_ms, block.voiced_ms, block.at_ms);
-        let heeded = self.endpointing.heeds_voice();
-        self.onset_ms = block.onset_ms.filter(|_| heeded);
-        if block.voiced_ms > 0 && heeded {
-            self.last_voiced_ms = self.last_voiced_ms.max(block.at_ms);
-        }
+        let began = self
+            .endpointing
+            .block(block.onset_ms, block.voiced_ms, block.voiced_until_ms);
         self.began(began);
         self.look_at_voice(block);
         self.judge(block.at_ms);

@@ -9,6 +9,9 @@ const HANGOVER_BLOCKS: u32 = 13;
 
 const FULL_SCALE: f32 = 32_768.0;
 
+/// Parts of a block, of 4 ms, by which the end of voice is dated.
+const QUARTERS: usize = 4;
+
 /// The gate.
 pub(super) struct Gate {
     high_pass: HighPass,
@@ -29,15 +32,9 @@ impl Gate {
         self.high_pass.process(f32::from(sample)) as i16
     }
 
-    /// Mean power of a block of filtered samples, relative to full scale.
-    pub(super) fn power(&self, block: &[i16]) -> f32 {
-        let energy: f32 = block.iter().map(|&s| f32::from(s) * f32::from(s)).sum();
-        energy / (FULL_SCALE * FULL_SCALE * block.len() as f32)
-    }
-
-    /// Judges a block of this power; whether it is loud itself.
-    pub(super) fn admit(&mut self, power: f32) -> bool {
-        let loud = power >= OPEN_POWER;
+    /// Judges a block of filtered samples; whether it is loud itself.
+    pub(super) fn admit(&mut self, block: &[i16]) -> bool {
+        let loud = is_loud(block);
         if loud {
             self.remaining = HANGOVER_BLOCKS;
         } else {
@@ -50,6 +47,18 @@ impl Gate {
     pub(super) fn is_open(&self) -> bool {
         self.remaining > 0
     }
+}
+
+/// The end of the last loud quarter of a loud block.
+pub(super) fn loud_until(block: &[i16]) -> usize {
+    let quarter = (block.len() / QUARTERS).max(1);
+    let loud = block.chunks(quarter).rposition(is_loud);
+    loud.map_or(block.len(), |at| ((at + 1) * quarter).min(block.len()))
+}
+
+fn is_loud(samples: &[i16]) -> bool {
+    let energy: f32 = samples.iter().map(|&s| f32::from(s) * f32::from(s)).sum();
+    energy >= OPEN_POWER * FULL_SCALE * FULL_SCALE * samples.len() as f32
 }
 
 /// A Butterworth high-pass of second order, transposed direct form II.
