@@ -12,8 +12,7 @@ mod log;
 mod persona;
 mod phone;
 mod registry;
-mod script;
-mod sound;
+mod stagger;
 mod wire;
 
 use std::{
@@ -35,7 +34,7 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-use self::{handset::Background, log::Log, registry::Registry};
+use self::{handset::Background, log::Log, registry::Registry, stagger::Stagger};
 pub use self::{
     handset::Figures,
     log::{LogEntry, LogEvent, read_log},
@@ -63,8 +62,8 @@ pub struct ExchangeSettings {
     pub pick_up: RangeInclusive<Duration>,
     /// White noise behind every callee, as root mean square relative to full scale; none is digital silence.
     pub line_noise_dbfs: Option<f64>,
-    /// What callees may follow, by the name in a contact's `script` field.
-    pub scripts: BTreeMap<String, Script>,
+    /// Spreads the beginnings of the phones' frames evenly, however close together they pick up.
+    pub spread_frames: bool,
     /// Sends every status callback twice.
     pub duplicate_statuses: bool,
     /// A call still up after so long is ended.
@@ -84,7 +83,7 @@ impl ExchangeSettings {
             max_calls: 1_000,
             pick_up: Duration::from_secs(2)..=Duration::from_secs(6),
             line_noise_dbfs: None,
-            scripts: BTreeMap::new(),
+            spread_frames: false,
             duplicate_statuses: false,
             longest_call: Duration::from_secs(3_600),
             clock: Arc::new(SystemClock),
@@ -132,6 +131,7 @@ struct Switch {
     lines: Arc<Semaphore>,
     registry: Registry,
     background: Arc<Background>,
+    stagger: Stagger,
     tasks: Mutex<JoinSet<()>>,
 }
 
@@ -170,6 +170,7 @@ impl Exchange {
             lines: Arc::new(Semaphore::new(settings.max_calls.min(Semaphore::MAX_PERMITS))),
             registry: Registry::default(),
             background: Arc::new(Background::new(settings.line_noise_dbfs)),
+            stagger: Stagger::new(settings.spread_frames),
             tasks: Mutex::default(),
             settings,
         });

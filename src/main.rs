@@ -113,6 +113,7 @@ async fn phones(args: PhonesArgs) -> Result<ExitCode, AnyError> {
         max_calls: args.max_calls,
         seed: args.seed,
         line_noise_dbfs: args.line_noise_dbfs,
+        spread_frames: true,
         ..ExchangeSettings::at(args.listen)
     };
     let mut stop = StopSignals::catch()?;

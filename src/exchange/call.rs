@@ -176,6 +176,7 @@ impl Call<'_> {
             call_id: &order.call_id,
             log: &self.switch.log,
             background: self.switch.background.clone(),
+            stagger: &self.switch.stagger,
             hang_up: &self.entry.hang_up,
             longest: self.switch.settings.longest_call,
             wire: order.callee.wire(),

@@ -7,6 +7,8 @@ mod ears;
 mod meter;
 mod mouth;
 
+use std::time::Duration;
+
 use media::{
     babble::Voice,
     codec,
@@ -128,6 +130,11 @@ impl Handset {
             hang_up: self.hang_up,
             drop: self.drop,
         }
+    }
+
+    /// The frame that ends now was due so long ago.
+    pub(super) fn frame_late(&mut self, by: Duration) {
+        self.meter.frame_late(by);
     }
 
     /// What has happened since the last call.

@@ -18,11 +18,12 @@ use super::{
     faults::Faults,
     handset::{Background, Figures, Frame, Handset},
     log::{Log, LogEvent},
-    script::WireFaults,
+    stagger::Stagger,
     wire::{self, Writer},
 };
 
-const FRAME: Duration = Duration::from_millis(20);
+/// Every so often a telephone sends a frame.
+pub(super) const FRAME: Duration = Duration::from_millis(20);
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 /// A caller that takes nothing for so long is gone.
 const SEND_WITHIN: Duration = Duration::from_secs(10);
@@ -89,6 +90,7 @@ pub(super) struct Phone<'a> {
     pub(super) call_id: &'a str,
     pub(super) log: &'a Log,
     pub(super) background: Arc<Background>,
+    pub(super) stagger: &'a Stagger,
     pub(super) hang_up: &'a Notify,
     pub(super) longest: Duration,
     /// What happens to its frames on their way.
@@ -159,7 +161,7 @@ impl Phone<'_> {
             return end;
         }
         self.log.add(self.call_id, LogEvent::MediaOpened);
-        let mut frames = interval_at(wire.opened + FRAME, FRAME);
+        let mut frames = interval_at(self.stagger.first_frame(wire.opened), FRAME);
         frames.set_missed_tick_behavior(MissedTickBehavior::Burst);
         let over = tokio::time::sleep_until(wire.opened + self.longest);
         tokio::pin!(over);
@@ -168,7 +170,7 @@ impl Phone<'_> {
                 biased;
                 () = self.hang_up.notified() => Err(End::Exchange),
                 message = wire.socket.next() => receive(wire, handset, message).await,
-                _ = frames.tick() => self.frame(wire, handset).await,
+                due = frames.tick() => self.frame(wire, handset, due).await,
                 () = &mut over => Err(End::TooLong),
             };
             if let Err(end) = step {
@@ -177,7 +179,8 @@ impl Phone<'_> {
         }
     }
 
-    async fn frame(&self, wire: &mut Wire, handset: &mut Handset) -> Result<(), End> {
+    async fn frame(&self, wire: &mut Wire, handset: &mut Handset, due: Instant) -> Result<(), End> {
+        handset.frame_late(due.elapsed());
         let now_us = wire.now_us();
         let Frame {
             voice,

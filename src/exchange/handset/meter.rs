@@ -1,10 +1,12 @@
 //! What a callee's telephone measures of its caller: gaps in its voice, how fast it answers, how fast it stops. Pure;
 //! times in microseconds.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
-/// A sound that ended longer ago is not why audio was cleared.
-const ASIDE_MATTERS_US: u64 = 1_000_000;
+/// Frames later than this are counted together.
+const LATEST_MS: usize = 200;
 
 /// Measurements of one call, taken at the far end of the caller's socket.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +32,10 @@ pub struct Figures {
     pub gaps: u32,
     /// The longest of them.
     pub longest_gap_us: u64,
+    /// How late the phone's own frames were: how many by 0, 1, 2 … ms, the last for all that were later. It tells a
+    /// late answer from a late question.
+    #[serde(default)]
+    pub frames_late: Vec<u32>,
     /// Bytes of audio thrown away because more than ten minutes were waiting.
     pub discarded_bytes: u64,
 }
@@ -55,8 +61,18 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    /// Audio of the agent came in. Returns for how long its voice had been missing after a false stop.
-    pub(super) fn audio_arrived(&mut self, now_us: u64, voiced: bool) -> Option<u64> {
+    /// A frame of the phone itself was so late.
+    pub(super) fn frame_late(&mut self, by: Duration) {
+        let late = &mut self.figures.frames_late;
+        let ms = (by.as_millis() as usize).min(LATEST_MS);
+        if late.len() <= ms {
+            late.resize(ms + 1, 0);
+        }
+        late[ms] += 1;
+    }
+
+    /// Audio of the agent came in.
+    pub(super) fn audio_arrived(&mut self, now_us: u64, voiced: bool) {
         if let Some(dry) = self.dry_since_us.take() {
             self.gap_us = self.gap_us.max(now_us.saturating_sub(dry));
         }
