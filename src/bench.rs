@@ -5,6 +5,7 @@ mod calls;
 mod connection;
 mod crashes;
 mod figures;
+mod plot;
 mod processes;
 mod turns;
 

@@ -125,17 +125,33 @@ pub struct BenchApiArgs {
 /// `ringback bench calls`.
 #[derive(Debug, Clone, Args)]
 pub struct BenchCallsArgs {
-    /// Calls at once
-    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=5_000))]
-    pub calls: u32,
+    /// Calls at once; several numbers, as in 100,300,500, are measured in turn, each with a service of its own
+    #[arg(long, default_value = "100", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=5_000))]
+    pub calls: Vec<u32>,
 
-    /// Seconds to measure once all calls are in conversation
+    /// Seconds to measure once all calls are in conversation; the calls last a little longer
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(3..=600))]
     pub seconds: u32,
+
+    /// Of a hundred phones, how many interrupt the agent once
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(0..=50))]
+    pub interrupts: u32,
+
+    /// Of a hundred phones, how many speak in loud noise
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=50))]
+    pub noisy: u32,
+
+    /// Fail also when a figure misses its target
+    #[arg(long)]
+    pub strict: bool,
 
     /// Also write the figures as JSON to this file
     #[arg(long)]
     pub json: Option<PathBuf>,
+
+    /// Also draw latency and cores over the number of calls to this file, as SVG
+    #[arg(long)]
+    pub plot: Option<PathBuf>,
 }
 
 /// `ringback bench crashes`.

@@ -1,5 +1,7 @@
 //! Small statistics over samples.
 
+use serde_json::{Value, json};
+
 /// Samples of one figure.
 #[derive(Debug, Clone, Default)]
 pub struct Samples(Vec<f64>);
@@ -13,6 +15,11 @@ impl Samples {
     /// How many.
     pub fn len(&self) -> usize {
         self.0.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// The value that `share` (0 to 1) of the samples do not exceed (nearest rank); none without samples.
@@ -29,12 +36,15 @@ impl Samples {
         sorted.get(rank.max(1) - 1).copied()
     }
 
-    /// `p50 / p95 / p99` as text in whole units, or a dash.
-    pub fn summary(&self) -> String {
-        match (self.percentile(0.5), self.percentile(0.95), self.percentile(0.99)) {
-            (Some(p50), Some(p95), Some(p99)) => format!("{p50:.0} / {p95:.0} / {p99:.0}"),
-            _ => "–".into(),
-        }
+    /// The 50th, 95th and 99th percentile as JSON; null without samples.
+    pub fn json(&self) -> Value {
+        let [p50, p95, p99] = [0.5, 0.95, 0.99].map(|share| self.percentile(share));
+        json!({ "p50": p50, "p95": p95, "p99": p99, "samples": self.len() })
+    }
+
+    /// Takes the samples of another.
+    pub fn extend(&mut self, other: &Self) {
+        self.0.extend_from_slice(&other.0);
     }
 }
 

@@ -175,6 +175,20 @@ impl Process {
         Ok((ticks()? + ticks()?) / 100.0)
     }
 
+    /// Time that its present threads were ready and had no core, in seconds.
+    pub fn waited_seconds(&self) -> Result<f64, BenchError> {
+        let mut waited_ns = 0.0;
+        for thread in std::fs::read_dir(format!("/proc/{}/task", self.pid))? {
+            // A thread may end meanwhile. The fields: time on a core, time waiting for one, both in nanoseconds.
+            let Ok(text) = std::fs::read_to_string(thread?.path().join("schedstat")) else {
+                continue;
+            };
+            let waited = text.split_whitespace().nth(1).and_then(|ns| ns.parse::<f64>().ok());
+            waited_ns += waited.ok_or("no waiting time in /proc")?;
+        }
+        Ok(waited_ns / 1e9)
+    }
+
     /// Memory in use, in MiB.
     pub fn resident_mib(&self) -> Result<f64, BenchError> {
         self.status_mib("VmRSS:")

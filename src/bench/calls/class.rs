@@ -1,0 +1,68 @@
+//! The classes of phones in a round: which persona they have, and how many of each.
+
+/// How a phone behaves, as far as the figures tell it apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// Answers every question.
+    Cooperative,
+    /// Talks over the agent as well.
+    Interrupts,
+    /// In loud noise.
+    Noisy,
+}
+
+impl Class {
+    /// Its persona at the exchange.
+    pub fn persona(self) -> &'static str {
+        match self {
+            Self::Cooperative => "cooperative",
+            Self::Interrupts => "interrupts",
+            Self::Noisy => "noisy",
+        }
+    }
+
+    /// Whether every word must be understood.
+    pub fn is_clean(self) -> bool {
+        self != Self::Noisy
+    }
+}
+
+/// How many of a hundred phones are of which class.
+#[derive(Debug, Clone, Copy)]
+pub struct Mix {
+    /// Those that interrupt.
+    pub interrupts: u32,
+    /// Those in noise.
+    pub noisy: u32,
+}
+
+impl Mix {
+    /// The class of the `n`-th phone; each share is spread evenly over all of them.
+    pub fn class(self, n: u32) -> Class {
+        // One of a hundred neighbours has each place, and neighbouring places lie far from each other.
+        let place = n % 100 * 37 % 100;
+        if place < self.interrupts {
+            Class::Interrupts
+        } else if place < self.interrupts + self.noisy {
+            Class::Noisy
+        } else {
+            Class::Cooperative
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_hundred_phones_hold_the_shares_and_few_neighbours_nearly_so() {
+        let mix = Mix {
+            interrupts: 20,
+            noisy: 5,
+        };
+        let of = |class, phones: u32| (0..phones).filter(|n| mix.class(*n) == class).count();
+        assert_eq!([Class::Interrupts, Class::Noisy].map(|class| of(class, 300)), [60, 15]);
+        assert!((7..=9).contains(&of(Class::Interrupts, 40)));
+    }
+}
