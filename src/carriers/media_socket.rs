@@ -18,7 +18,7 @@ use futures_util::{
 };
 use tokio::{
     sync::{OwnedSemaphorePermit, mpsc},
-    time::{Instant, timeout},
+    time::{Instant, sleep_until, timeout},
 };
 
 use self::allowance::{Allowance, Excess};
@@ -311,19 +311,29 @@ async fn pump(
 }
 
 async fn read(source: &mut SplitStream<WebSocket>, inbound: &mut Inbound) -> End {
-    let mut allowance = Allowance::new(Instant::now());
+    let mut last = Instant::now();
+    let mut allowance = Allowance::new(last);
+    // Set anew only when it fires: frames come fifty times a second, and a timer for each costs more than its frame.
+    let idle = sleep_until(last + IDLE);
+    tokio::pin!(idle);
     loop {
-        let held = inbound.reorder.is_holding();
-        let message = match timeout(if held { GAP_WITHIN } else { IDLE }, source.next()).await {
-            Err(_) if held => {
-                inbound.flush();
+        let message = tokio::select! {
+            biased;
+            message = source.next() => message,
+            () = &mut idle => {
+                if last.elapsed() >= IDLE {
+                    return End::Fault(Fault::Idle);
+                }
+                idle.as_mut().reset(last + IDLE);
                 continue;
             }
-            Err(_) => return End::Fault(Fault::Idle),
-            Ok(None | Some(Err(_) | Ok(Message::Close(_)))) => return End::Peer,
-            Ok(Some(Ok(message))) => message,
         };
-        match admit(&message, inbound, &mut allowance) {
+        let message = match message {
+            None | Some(Err(_) | Ok(Message::Close(_))) => return End::Peer,
+            Some(Ok(message)) => message,
+        };
+        last = Instant::now();
+        match admit(&message, inbound, &mut allowance, last) {
             Ok(goodbye) => inbound.clean |= goodbye,
             Err(fault) => return End::Fault(fault),
         }
@@ -331,19 +341,19 @@ async fn read(source: &mut SplitStream<WebSocket>, inbound: &mut Inbound) -> End
 }
 
 /// Takes one message; true when it was the carrier's goodbye.
-fn admit(message: &Message, inbound: &mut Inbound, allowance: &mut Allowance) -> Result<bool, Fault> {
+fn admit(message: &Message, inbound: &Inbound, allowance: &mut Allowance, now: Instant) -> Result<bool, Fault> {
     match event(message)? {
         Some(Event::Media(media)) => {
             allowance.admit_audio(media.audio.len(), Instant::now())?;
             inbound.media(media);
         }
         Some(Event::Item(item)) => {
-            allowance.admit_other(Instant::now())?;
+            allowance.admit(&item, now)?;
             inbound.queue.push(item);
         }
         Some(Event::Stop) => return Ok(true),
         Some(Event::Start(_)) => return Err(Fault::SecondStart),
-        Some(Event::Connected | Event::Ignored) | None => allowance.admit_other(Instant::now())?,
+        Some(Event::Connected | Event::Ignored) | None => allowance.admit_other(now)?,
     }
     Ok(false)
 }
@@ -393,7 +403,7 @@ async fn finish(
         return;
     }
     while let Some(Ok(message)) = source.next().await {
-        if admit(&message, inbound, &mut allowance).is_err() {
+        if admit(&message, inbound, &mut allowance, Instant::now()).is_err() {
             return;
         }
     }
