@@ -24,6 +24,24 @@ pub struct ClassFigures {
     pub barge_ins_ms: Samples,
     /// Times the agent talked on to its end.
     pub barge_ins_ignored: u32,
+    /// Times it stopped for what was not meant for it: a cough, noise.
+    pub false_stops: u32,
+    /// From the end of that sound until its voice was back.
+    pub resumes_ms: Samples,
+    /// Times it began to talk in the middle of the phone's words.
+    pub cut_offs: u32,
+}
+
+impl ClassFigures {
+    /// Takes the figures of others.
+    pub fn extend(&mut self, other: &Self) {
+        self.responses_ms.extend(&other.responses_ms);
+        self.barge_ins_ms.extend(&other.barge_ins_ms);
+        self.barge_ins_ignored += other.barge_ins_ignored;
+        self.false_stops += other.false_stops;
+        self.resumes_ms.extend(&other.resumes_ms);
+        self.cut_offs += other.cut_offs;
+    }
 }
 
 /// What came out of the calls of a round.
@@ -116,6 +134,9 @@ impl Verdict {
         }
         figures.barge_in_us.iter().for_each(|us| own.barge_ins_ms.push(ms(*us)));
         own.barge_ins_ignored += figures.barge_ins_ignored;
+        own.false_stops += figures.false_stops;
+        figures.resume_us.iter().for_each(|us| own.resumes_ms.push(ms(*us)));
+        own.cut_offs += figures.cut_offs;
         let gap_ms = ms(figures.longest_gap_us);
         self.longest_gap_ms = self.longest_gap_ms.max(gap_ms);
         self.gaps += usize::from(gap_ms > GAP_LIMIT_MS);

@@ -31,6 +31,9 @@ const RESPONSE_CALLS: u32 = 300;
 const BARGE_IN_MS: [f64; 2] = [200.0, 280.0];
 const NOISY_BARGE_IN_MS: f64 = 350.0;
 
+/// From the end of a cough that stopped the agent until its voice is back.
+const NOISY_RESUME_MS: f64 = 300.0;
+
 /// Phones whose frames are so late at the 99th percentile spoil the latencies.
 const PHONES_LATE_MS: usize = 5;
 
@@ -140,11 +143,13 @@ fn figures(round: &Round) -> Vec<Figure> {
         &clean.barge_ins_ms,
         BARGE_IN_MS.map(Some),
     ));
-    figures.push(Figure::count("barge-ins ignored", clean.barge_ins_ignored as usize).at_most(0.0));
+    figures.extend([
+        Figure::count("barge-ins ignored", clean.barge_ins_ignored as usize).at_most(0.0),
+        Figure::count("phones cut off", clean.cut_offs as usize),
+        Figure::count("false stops", clean.false_stops as usize),
+    ]);
     if !noisy.responses_ms.is_empty() {
-        figures.extend(percentiles("in noise: response", &noisy.responses_ms, [None, None]));
-        let targets = [None, Some(NOISY_BARGE_IN_MS)];
-        figures.extend(percentiles("in noise: barge-in", &noisy.barge_ins_ms, targets));
+        figures.extend(in_noise(&noisy));
     }
     figures.extend([
         Figure::new("service ready, core taken, %", round.service_waited * 100.0, 1),
@@ -155,7 +160,20 @@ fn figures(round: &Round) -> Vec<Figure> {
     figures
 }
 
-/// Three rows; p50 and p99 may have targets.
+fn in_noise(noisy: &ClassFigures) -> Vec<Figure> {
+    let mut figures = percentiles("in noise: response", &noisy.responses_ms, [None, None]);
+    let targets = [None, Some(NOISY_BARGE_IN_MS)];
+    figures.extend(percentiles("in noise: barge-in", &noisy.barge_ins_ms, targets));
+    figures.push(Figure::count("in noise: false stops", noisy.false_stops as usize));
+    figures.extend(percentiles(
+        "in noise: back after one",
+        &noisy.resumes_ms,
+        [None, Some(NOISY_RESUME_MS)],
+    ));
+    figures
+}
+
+/// Three rows and their number; p50 and p99 may have targets.
 fn percentiles(name: &str, samples: &Samples, [p50, p99]: [Option<f64>; 2]) -> Vec<Figure> {
     let row = |share: f64, label: &str| Figure::new(format!("{name}, ms, {label}"), samples.percentile(share), 1);
     vec![
@@ -170,9 +188,7 @@ fn percentiles(name: &str, samples: &Samples, [p50, p99]: [Option<f64>; 2]) -> V
 fn together(round: &Round, of: impl Fn(Class) -> bool) -> ClassFigures {
     let mut all = ClassFigures::default();
     for (_, own) in round.verdict.classes.iter().filter(|(class, _)| of(**class)) {
-        all.responses_ms.extend(&own.responses_ms);
-        all.barge_ins_ms.extend(&own.barge_ins_ms);
-        all.barge_ins_ignored += own.barge_ins_ignored;
+        all.extend(own);
     }
     all
 }
@@ -199,7 +215,8 @@ fn round_json(round: &Round) -> Value {
         .map(|(class, own)| {
             let figures = json!({
                 "responseMs": own.responses_ms.json(), "bargeInMs": own.barge_ins_ms.json(),
-                "bargeInsIgnored": own.barge_ins_ignored,
+                "bargeInsIgnored": own.barge_ins_ignored, "cutOffs": own.cut_offs,
+                "falseStops": own.false_stops, "resumeMs": own.resumes_ms.json(),
             });
             (class.persona().to_owned(), figures)
         })
