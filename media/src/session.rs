@@ -6,6 +6,7 @@ mod echo;
 mod echo_words;
 mod hearing;
 mod levels;
+mod listening;
 mod speaking;
 mod types;
 
@@ -14,7 +15,7 @@ use std::collections::VecDeque;
 use echo::EchoGuard;
 use hearing::{HeardBlock, Hearing};
 use speaking::{Drop, Speaking};
-pub use types::{LineOutput, SessionConfig, SessionError, SessionEvent, SynthesisJob};
+pub use types::{LineOutput, Say, SessionConfig, SessionError, SessionEvent, SynthesisJob};
 
 use crate::{
     amd,
@@ -29,21 +30,6 @@ use crate::{
 
 /// A backchannel that ended so shortly before the agent's last word is an answer after all.
 const ANSWER_SLACK_MS: u64 = 1_500;
-
-/// How long after an echo its words may come: its delay, and the recogniser's.
-const ECHO_WORDS_MS: u64 = 2_000;
-
-/// A turn that began so shortly after an echo began in the midst of it.
-const AMIDST_MS: u64 = 100;
-
-/// How long the recogniser's words of before a turn may come after it began.
-const STRAGGLING_MS: u64 = 400;
-
-/// So many words of the agent's in a row, from a voice weaker than the agent's by [`WEAK_DB`], are its echo too.
-const ECHO_WORDS: usize = 3;
-
-/// Weaker than the agent by so much.
-const WEAK_DB: f32 = 6.0;
 
 /// Recorded audio that may wait to be taken.
 const RECORDING_SECONDS: usize = 10;
@@ -334,71 +320,6 @@ impl AudioSession {
         self.hearing.now(now_ms)
     }
 
-    fn hear(&mut self, block: HeardBlock) {
-        self.onset_ms = block.onset_ms;
-        if block.voiced_ms > 0 {
-            self.last_voiced_ms = self.last_voiced_ms.max(block.voiced_until_ms);
-        }
-        let began = self
-            .endpointing
-            .block(block.onset_ms, block.voiced_ms, block.voiced_until_ms);
-        self.began(began);
-        self.look_at_voice(block);
-        self.judge(block.at_ms);
-    }
-
-    /// Once for each speech.
-    fn tell_echo(&mut self, at_ms: u64) {
-        let speech = self.speaking.speech();
-        if speech.is_some() && speech != self.echo_told && self.echo.heard_within(0, at_ms) {
-            self.echo_told = speech;
-            let at_ms = self.now_ms;
-            self.events.push_back(SessionEvent::EchoIgnored { at_ms });
-        }
-    }
-
-    /// The words without those of the agent's echo, if there may be any.
-    fn without_echo<'a>(&self, text: &'a str, at_ms: u64) -> Option<&'a str> {
-        let by_shape = self.echo.heard_within(ECHO_WORDS_MS, at_ms) && self.may_be_echo(at_ms);
-        let speaking = self.speaking.is_audible() || at_ms < self.said_ms + ECHO_WORDS_MS;
-        if !by_shape && !(speaking && self.echo.is_weak(WEAK_DB)) {
-            return None;
-        }
-        let mut said = self.said.clone();
-        said.push(' ');
-        said.push_str(self.speaking.text());
-        let own = echo_words::without_own(text, &said);
-        let enough = by_shape || (own.is_empty() && text.split_whitespace().count() >= ECHO_WORDS);
-        enough.then_some(own)
-    }
-
-    /// Whether words that come now may have been said before the user's turn: it has not begun or only just, or it
-    /// began in the midst of an echo.
-    fn may_be_echo(&self, at_ms: u64) -> bool {
-        self.endpointing.started_ms().is_none_or(|started_ms| {
-            let amidst = self.echo.heard_within(AMIDST_MS, started_ms);
-            amidst || at_ms < started_ms + STRAGGLING_MS
-        })
-    }
-
-    fn words_changed(&mut self, began: Option<u64>) {
-        self.began(began);
-        let words = self.endpointing.words();
-        if words != self.words {
-            self.words.clone_from(&words);
-            self.events.push_back(SessionEvent::Interim { text: words });
-            self.look_at_words();
-        }
-        self.settle();
-    }
-
-    fn began(&mut self, began: Option<u64>) {
-        if let Some(at_ms) = began {
-            self.backchannel = None;
-            self.events.push_back(SessionEvent::SpeechStarted { at_ms });
-        }
-    }
-
     /// Everything that may follow from any input.
     fn settle(&mut self) {
         let at_ms = self.hearing.now(self.now_ms);
@@ -538,21 +459,6 @@ impl AudioSession {
             mixer.truncate_agent(position);
         }
     }
-}
-
-/// Text of a speech.
-#[derive(Debug, Clone, Copy)]
-pub struct Say<'a> {
-    /// Which speech; counts up.
-    pub speech: u64,
-    /// The words; may be empty with `last`.
-    pub text: &'a str,
-    /// Nothing more of this speech follows.
-    pub last: bool,
-    /// Barge-in does not stop it.
-    pub protected: bool,
-    /// Of the first text of a speech: make its audio ready, and send it after [`AudioSession::release`] only.
-    pub held: bool,
 }
 
 #[cfg(test)]

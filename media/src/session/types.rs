@@ -22,6 +22,21 @@ pub struct SessionConfig {
     pub record: bool,
 }
 
+/// Text of a speech.
+#[derive(Debug, Clone, Copy)]
+pub struct Say<'a> {
+    /// Which speech; counts up.
+    pub speech: u64,
+    /// The words; may be empty with `last`.
+    pub text: &'a str,
+    /// Nothing more of this speech follows.
+    pub last: bool,
+    /// Barge-in does not stop it.
+    pub protected: bool,
+    /// Of the first text of a speech: make its audio ready, and send it after [`super::AudioSession::release`] only.
+    pub held: bool,
+}
+
 /// A session that cannot be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SessionError {
