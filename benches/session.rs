@@ -99,8 +99,7 @@ impl Call {
         };
         self.session.say(&say, self.now_ms);
         if let Some(job) = self.session.next_text() {
-            self.session
-                .synthesized(job.generation, &self.voice, &[], self.now_ms);
+            self.session.synthesized(job.generation, &self.voice, &[], self.now_ms);
             self.session.synthesis_ended(job.generation, self.now_ms);
         }
         self.at = 0;

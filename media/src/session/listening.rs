@@ -55,7 +55,8 @@ impl AudioSession {
     pub(super) fn without_echo<'a>(&self, text: &'a str, at_ms: u64) -> Option<&'a str> {
         let by_shape = self.echo.heard_within(ECHO_WORDS_MS, at_ms) && self.may_be_echo(at_ms);
         let speaking = self.speaking.is_audible() || at_ms < self.said_ms + ECHO_WORDS_MS;
-        if !by_shape && !(speaking && self.echo.is_weak(WEAK_DB)) {
+        let may_be_own = by_shape || (speaking && self.echo.is_weak(WEAK_DB));
+        if !may_be_own {
             return None;
         }
         let mut said = self.said.clone();

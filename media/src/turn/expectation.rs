@@ -378,11 +378,11 @@ fn last_sentence(text: &str) -> &str {
     let text = text.trim();
     let closing = ['.', '?', '!', '。', '？', '！', '।'];
     let body = text.trim_end_matches(closing);
-    let starts = body.char_indices().filter(|(at, c)| {
+    let mut starts = body.char_indices().filter(|(at, c)| {
         let after = body.get(at + c.len_utf8()..).unwrap_or_default();
         closing.contains(c) && (!c.is_ascii() || after.starts_with(char::is_whitespace))
     });
-    let start = starts.last().map_or(0, |(at, c)| at + c.len_utf8());
+    let start = starts.next_back().map_or(0, |(at, c)| at + c.len_utf8());
     text.get(start..).unwrap_or_default().trim()
 }
 

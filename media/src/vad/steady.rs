@@ -45,11 +45,10 @@ fn unforetold(block: &[i16]) -> f32 {
         if pivot <= all * 1.0e-6 {
             continue;
         }
-        for row in at + 1..=ORDER {
-            let factor = sums[row][at] / pivot;
-            for column in at..=ORDER {
-                sums[row][column] -= factor * sums[at][column];
-            }
+        let pivots = sums[at];
+        for row in &mut sums[at + 1..] {
+            let factor = row[at] / pivot;
+            row.iter_mut().zip(&pivots).for_each(|(sum, by)| *sum -= factor * by);
         }
     }
     if all > 0.0 { sums[ORDER][ORDER] / all } else { 1.0 }
