@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use actors::time::{Clock, SystemClock, Timestamp};
 use reqwest::{Method, multipart};
 use serde_json::{Value, json};
 
@@ -60,6 +61,11 @@ impl ApiClient {
     }
 
     async fn send(&self, method: Method, path: &str, body: Body) -> Result<Value, ApiError> {
+        Ok(self.send_timed(method, path, body).await?.1)
+    }
+
+    /// The answer, and when its head came.
+    async fn send_timed(&self, method: Method, path: &str, body: Body) -> Result<(Timestamp, Value), ApiError> {
         let mut request = self.http.request(method.clone(), format!("{}{path}", self.base_url));
         request = request.header("x-api-key", &self.api_key);
         request = match body {
@@ -68,10 +74,11 @@ impl ApiClient {
             Body::Form(form) => request.multipart(form),
         };
         let response = request.send().await?;
+        let answered_at = SystemClock.now();
         let status = response.status();
         let answer: Value = response.json().await?;
         if status.is_success() {
-            return Ok(answer);
+            return Ok((answered_at, answer));
         }
         let error = &answer["error"];
         let mut message = error["message"].as_str().unwrap_or("no message").to_owned();
@@ -107,6 +114,36 @@ impl ApiClient {
     /// As [`ApiError`].
     pub async fn post(&self, path: &str, body: Value) -> Result<Value, ApiError> {
         self.send(Method::POST, path, Body::Json(body)).await
+    }
+
+    /// `POST` with a JSON body, for whose effect the moment counts at which the head of a good answer came.
+    ///
+    /// # Errors
+    ///
+    /// As [`ApiError`].
+    pub async fn post_timed(&self, path: &str, body: Value) -> Result<Timestamp, ApiError> {
+        Ok(self.send_timed(Method::POST, path, Body::Json(body)).await?.0)
+    }
+
+    /// `GET` of something that is not JSON.
+    ///
+    /// # Errors
+    ///
+    /// As [`ApiError`].
+    pub async fn text(&self, path: &str) -> Result<String, ApiError> {
+        let request = self.http.get(format!("{}{path}", self.base_url));
+        let response = request.header("x-api-key", &self.api_key).send().await?;
+        let status = response.status();
+        let text = response.text().await?;
+        if status.is_success() {
+            return Ok(text);
+        }
+        Err(ApiError::Refused {
+            method: Method::GET,
+            path: path.to_owned(),
+            status: status.as_u16(),
+            message: text,
+        })
     }
 
     /// Creates an agent and returns its id.

@@ -291,7 +291,7 @@ fn metrics_handle() -> &'static Option<PrometheusHandle> {
 
 async fn render_metrics(node: &NodeHandle) -> String {
     if let Some(snapshot) = node.inspect().await {
-        telemetry::set_gauges(snapshot);
+        telemetry::set_gauges(snapshot, node.actors());
     }
     metrics_handle()
         .as_ref()

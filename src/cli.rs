@@ -80,6 +80,10 @@ pub struct PhonesArgs {
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
 
+    /// Milliseconds it rings before somebody acts [default: 2000 to 6000, by the number]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(..=600_000))]
+    pub pick_up_ms: Option<u64>,
+
     /// Steady noise on every line, in dBFS (such as -50) [default: none]
     #[arg(long, allow_negative_numbers = true)]
     pub line_noise_dbfs: Option<f64>,
@@ -94,8 +98,9 @@ pub enum BenchCommand {
     Calls(BenchCallsArgs),
     /// Kill the service at random moments of a campaign: nobody is dialed twice, nobody forgotten
     Crashes(BenchCrashesArgs),
-    /// Scripted conversations in real time: cut-offs, dead air, missed and false barge-ins, heard words
-    Turns(BenchTurnsArgs),
+    /// Identical campaigns of very short calls: contacts a second, and nothing left behind; or commands against a dialer
+    /// at full speed
+    Dialer(BenchDialerArgs),
 }
 
 /// `ringback bench api`.
@@ -170,14 +175,30 @@ pub struct BenchCrashesArgs {
     pub seed: u64,
 }
 
-/// `ringback bench turns`.
+/// `ringback bench dialer`.
 #[derive(Debug, Clone, Args)]
-pub struct BenchTurnsArgs {
-    /// Only conversations with this in their name, such as `echo`
-    #[arg(long)]
-    pub only: Option<String>,
+pub struct BenchDialerArgs {
+    /// Contacts of each campaign
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(10..=100_000))]
+    pub contacts: u32,
 
-    /// Chooses the imperfect recogniser's delays and errors
+    /// Calls at once
+    #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u32).range(1..=5_000))]
+    pub lines: u32,
+
+    /// Identical campaigns, one after the other
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub rounds: u32,
+
+    /// Measure commands instead: pause, stop and opt-out at random moments of campaigns that are dialed at 200 a second
+    #[arg(long, conflicts_with_all = ["contacts", "lines", "rounds"])]
+    pub controls: bool,
+
+    /// Commands
+    #[arg(long, default_value_t = 200, requires = "controls", value_parser = clap::value_parser!(u32).range(5..=5_000))]
+    pub commands: u32,
+
+    /// Chooses the moments of the commands
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
 

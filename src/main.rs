@@ -108,7 +108,7 @@ impl StopSignals {
 }
 
 async fn phones(args: PhonesArgs) -> Result<ExitCode, AnyError> {
-    let settings = ExchangeSettings {
+    let mut settings = ExchangeSettings {
         log: args.log,
         max_calls: args.max_calls,
         seed: args.seed,
@@ -116,6 +116,9 @@ async fn phones(args: PhonesArgs) -> Result<ExitCode, AnyError> {
         spread_frames: true,
         ..ExchangeSettings::at(args.listen)
     };
+    if let Some(rings) = args.pick_up_ms.map(Duration::from_millis) {
+        settings.pick_up = rings..=rings;
+    }
     let mut stop = StopSignals::catch()?;
     run_phones(settings, async move { stop.next().await }).await?;
     Ok(ExitCode::SUCCESS)

@@ -74,6 +74,11 @@ fn describe() {
     metrics::describe_gauge!("ringback_live_calls", "Calls from dialing to their end");
     metrics::describe_gauge!("ringback_lines", "Calls this node may hold at once");
     metrics::describe_gauge!("ringback_campaigns", "Campaigns this node is working on");
+    metrics::describe_gauge!(
+        "ringback_actors",
+        "Actors that live, from the root to the audio streams"
+    );
+    metrics::describe_gauge!("ringback_tasks", "Tasks of the process that have not ended");
     metrics::describe_counter!("ringback_call_events_total", "Events of calls, by name");
     metrics::describe_counter!(
         "ringback_amd_total",
@@ -98,12 +103,15 @@ fn describe() {
     );
 }
 
-/// Sets the gauges of a node.
+/// Sets the gauges of a node, and of the process around it.
 #[expect(clippy::cast_precision_loss, reason = "counts far below 2^52")]
-pub fn set_gauges(snapshot: NodeSnapshot) {
+pub fn set_gauges(snapshot: NodeSnapshot, actors: usize) {
     metrics::gauge!("ringback_live_calls").set(snapshot.live_calls as f64);
     metrics::gauge!("ringback_lines").set(snapshot.lines as f64);
     metrics::gauge!("ringback_campaigns").set(snapshot.campaigns as f64);
+    metrics::gauge!("ringback_actors").set(actors as f64);
+    let tasks = tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    metrics::gauge!("ringback_tasks").set(tasks as f64);
 }
 
 /// Counts a turn.

@@ -48,6 +48,12 @@ impl Samples {
     }
 }
 
+impl Extend<f64> for Samples {
+    fn extend<T: IntoIterator<Item = f64>>(&mut self, values: T) {
+        self.0.extend(values);
+    }
+}
+
 impl FromIterator<f64> for Samples {
     fn from_iter<T: IntoIterator<Item = f64>>(iter: T) -> Self {
         Self(iter.into_iter().collect())

@@ -138,11 +138,25 @@ impl Process {
         core: Option<usize>,
         noise_dbfs: Option<f64>,
     ) -> Result<Self, BenchError> {
+        let noise = noise_dbfs.map(|noise| ["--line-noise-dbfs".into(), noise.to_string()]);
+        Self::phones_with(listen, log, core, noise).await
+    }
+
+    /// Starts phones that ring so many milliseconds before somebody acts, and waits until they answer.
+    pub async fn quick_phones(listen: SocketAddr, log: &Path, pick_up_ms: u64) -> Result<Self, BenchError> {
+        let pick_up = ["--pick-up-ms".into(), pick_up_ms.to_string()];
+        Self::phones_with(listen, log, None, Some(pick_up)).await
+    }
+
+    async fn phones_with(
+        listen: SocketAddr,
+        log: &Path,
+        core: Option<usize>,
+        option: Option<[String; 2]>,
+    ) -> Result<Self, BenchError> {
         let mut arguments: Vec<OsString> = vec!["phones".into(), "--listen".into(), listen.to_string().into()];
         arguments.extend(["--log".into(), log.into(), "--max-calls".into(), "5000".into()]);
-        if let Some(noise) = noise_dbfs {
-            arguments.extend(["--line-noise-dbfs".into(), noise.to_string().into()]);
-        }
+        arguments.extend(option.into_iter().flatten().map(OsString::from));
         let mut command = command(core, &arguments)?;
         command.env(
             "RUST_LOG",
@@ -197,6 +211,17 @@ impl Process {
     /// The most memory that was in use since [`Process::forget_peak`], in MiB.
     pub fn peak_mib(&self) -> Result<f64, BenchError> {
         self.status_mib("VmHWM:")
+    }
+
+    /// Sockets it holds, listening ones too.
+    pub fn sockets(&self) -> Result<u64, BenchError> {
+        let mut sockets = 0;
+        for file in std::fs::read_dir(format!("/proc/{}/fd", self.pid))? {
+            // One that is closed meanwhile is none.
+            let target = std::fs::read_link(file?.path()).unwrap_or_default();
+            sockets += u64::from(target.to_string_lossy().starts_with("socket:"));
+        }
+        Ok(sockets)
     }
 
     /// Lets the peak begin anew.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ractor::{Actor, ActorRef};
+use ractor::{Actor, ActorCell, ActorRef};
 use tokio::{sync::broadcast, task::JoinHandle, time::Instant};
 
 use super::{
@@ -132,6 +132,11 @@ impl NodeHandle {
         switchboard.ask(SwitchboardMessage::Inspect, 3 * INSPECTION).await
     }
 
+    /// Actors of the tree that live now, the root among them.
+    pub fn actors(&self) -> usize {
+        family(&self.root.get_cell())
+    }
+
     /// Takes no new work, places no new call, waits up to `grace` for calls to end by themselves, then hangs up the
     /// rest. Returns when no call lives and every fact is on disk, or when those had their time too.
     pub async fn drain(&self, grace: Duration) {
@@ -164,4 +169,9 @@ impl NodeHandle {
         self.root.stop(None);
         let _ = self.ended.await;
     }
+}
+
+/// An actor and all below it.
+fn family(actor: &ActorCell) -> usize {
+    1 + actor.get_children().iter().map(family).sum::<usize>()
 }

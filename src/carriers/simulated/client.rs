@@ -15,6 +15,8 @@ use crate::http_client;
 
 const CONNECT_WITHIN: Duration = Duration::from_secs(3);
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
+/// A connection that nobody uses is closed.
+const IDLE_WITHIN: Duration = Duration::from_secs(5);
 /// Answers are small; one that is not is not the exchange's.
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
@@ -118,7 +120,7 @@ impl SimulatedCarrier {
         let streams = callbacks.replacen("http", "ws", 1);
         Ok(Self {
             dialer: client().pool_max_idle_per_host(0).build()?,
-            client: client().build()?,
+            client: client().pool_idle_timeout(IDLE_WITHIN).build()?,
             calls: format!("{}/v1/calls", base("exchange address", exchange_url)?),
             callbacks,
             streams,

@@ -19,6 +19,8 @@ pub struct PhoneLog(Vec<LogEntry>);
 /// One call.
 #[derive(Debug)]
 pub struct PhoneCall {
+    /// When the exchange took the dial.
+    pub dialed_at: Timestamp,
     pub to: String,
     pub persona: String,
     events: Vec<(Timestamp, LogEvent)>,
@@ -36,6 +38,7 @@ impl PhoneLog {
             _ => None,
         });
         let calls = accepted.map(|(entry, to, persona)| PhoneCall {
+            dialed_at: entry.at,
             to: to.clone(),
             persona: persona.clone(),
             events: self.of_call(&entry.call_id),

@@ -19,7 +19,7 @@ use actors::{
         transcriber::Transcriber,
     },
     testkit::{fake_speech::FakeRecordings, memory_store::MemoryStore},
-    time::{Clock, TokioClock},
+    time::{Clock, Timestamp, TokioClock},
 };
 use futures_util::{StreamExt, stream::BoxStream};
 use ringback::{
@@ -79,8 +79,32 @@ pub struct World {
     clock: Arc<dyn Clock>,
     settings: NodeSettings,
     node: NodeHandle,
+    limits: Limits,
     _reserved: TcpSocket,
     tasks: JoinSet<()>,
+}
+
+/// How fast the service may dial.
+#[derive(Clone, Copy)]
+pub struct Limits {
+    /// Calls at once.
+    pub lines: usize,
+    /// 0 is no limit.
+    pub dials_per_second: f64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        let NodeSettings {
+            lines,
+            calls_per_second: dials_per_second,
+            ..
+        } = NodeSettings::default();
+        Self {
+            lines,
+            dials_per_second,
+        }
+    }
 }
 
 /// One start of the service's process.
@@ -90,7 +114,7 @@ async fn start_service(
     clock: &Arc<dyn Clock>,
     exchange_at: SocketAddr,
     replies: &Replies,
-    settings: &NodeSettings,
+    limits: Limits,
 ) -> (String, NodeHandle, JoinSet<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -104,8 +128,9 @@ async fn start_service(
         clock: clock.clone(),
     };
     let settings = NodeSettings {
-        node: NodeId::new(),
-        ..settings.clone()
+        lines: limits.lines,
+        calls_per_second: limits.dials_per_second,
+        ..NodeSettings::default()
     };
     let node = Node::start(NodeArguments { ports, settings }).await.unwrap();
     let stopping = watch::Sender::new(false);
@@ -135,28 +160,28 @@ async fn start_service(
 impl World {
     /// Everything, with the exchange up.
     pub async fn start() -> Self {
-        Self::start_with(NodeSettings::default()).await
+        Self::start_with(Limits::default()).await
     }
 
-    /// The same, with these settings.
-    pub async fn start_with(settings: NodeSettings) -> Self {
-        let mut world = Self::without_carrier_with(settings).await;
+    /// The same, within limits.
+    pub async fn start_with(limits: Limits) -> Self {
+        let mut world = Self::begun(limits).await;
         world.carrier_comes().await;
         world
     }
 
     /// Everything but the exchange: at its address nothing listens.
     pub async fn without_carrier() -> Self {
-        Self::without_carrier_with(NodeSettings::default()).await
+        Self::begun(Limits::default()).await
     }
 
-    async fn without_carrier_with(settings: NodeSettings) -> Self {
+    async fn begun(limits: Limits) -> Self {
         let reserved = reserved_port();
         let exchange_at = reserved.local_addr().unwrap();
         let clock: Arc<dyn Clock> = Arc::new(TokioClock::starting_at(START));
         let store = Arc::new(MemoryStore::new(clock.clone()));
         let replies = Replies::default();
-        let (address, node, tasks) = start_service(&store, &clock, exchange_at, &replies, &settings).await;
+        let (address, node, tasks) = start_service(&store, &clock, exchange_at, &replies, limits).await;
         let (_, key) = new_account(&*store, "ada@example.com").await;
         Self {
             client: Client::new(&address, &key),
@@ -169,6 +194,7 @@ impl World {
             clock,
             settings,
             node,
+            limits,
             _reserved: reserved,
             tasks,
         }
@@ -178,8 +204,8 @@ impl World {
     pub async fn restart(mut self) -> Self {
         self.tasks.shutdown().await;
         self.node.stop().await;
-        let (store, clock) = (&self.store, &self.clock);
-        let (address, node, tasks) = start_service(store, clock, self.exchange_at, &self.replies, &self.settings).await;
+        let (address, node, tasks) =
+            start_service(&self.store, &self.clock, self.exchange_at, &self.replies, self.limits).await;
         Self {
             client: Client::new(&address, &self.client.key),
             node,
@@ -246,6 +272,22 @@ impl World {
     /// Calls that ring or talk at the exchange.
     pub fn live_calls(&self) -> usize {
         self.exchange.as_ref().map_or(0, ExchangeHandle::live_calls)
+    }
+
+    /// The wall-clock time of the service and of the phones' record.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Actors of the service's tree, the root among them.
+    pub fn actors(&self) -> usize {
+        self.node.actors()
+    }
+
+    /// The ports at which the service and the exchange listen.
+    pub fn ports(&self) -> [u16; 2] {
+        let service = self.client.base.rsplit_once(':').unwrap().1;
+        [service.parse().unwrap(), self.exchange_at.port()]
     }
 
     /// A new agent's id.

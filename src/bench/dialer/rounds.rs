@@ -1,0 +1,345 @@
+//! The same campaign again and again: how fast it goes, whether everybody got an outcome, and what is left behind.
+
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    time::{Duration, Instant},
+};
+
+use actors::time::{Clock, SystemClock};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{
+    super::BenchError,
+    Bench,
+    counts::{Counts, IDLE_CORES, Rest, rest},
+    dials::Dials,
+};
+use crate::{api_client::ApiClient, cli::BenchDialerArgs};
+
+/// How long one campaign may take.
+const CAMPAIGN_LIMIT: Duration = Duration::from_secs(1_800);
+
+/// Who picks up hears a voice within this time (99 of 100).
+const GREETING_MS: f64 = 2_000.0;
+
+/// How often the campaign's state is read.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Memory after the last campaign, over that after the first, at most.
+const GROWTH: f64 = 1.05;
+
+/// Who picks up, in turn, with the status and the error each must end with.
+const PERSONAS: [(&str, &str, &str); 10] = [
+    ("busy", "failed", "busy"),
+    ("rejects", "failed", "rejected"),
+    ("busy", "failed", "busy"),
+    ("hangs-up", "completed", ""),
+    ("busy", "failed", "busy"),
+    ("rejects", "failed", "rejected"),
+    ("busy", "failed", "busy"),
+    ("hangs-up", "completed", ""),
+    ("busy", "failed", "busy"),
+    ("cooperative", "completed", ""),
+];
+
+/// One campaign.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Round {
+    /// From the upload of the file to the campaign's end.
+    seconds: f64,
+    contacts_per_second: f64,
+    fastest_second: usize,
+    calls_at_once: usize,
+    cores: f64,
+    dials: usize,
+    dialed_twice: Vec<String>,
+    /// Contacts without the outcome their persona gives.
+    wrong_outcomes: Vec<String>,
+    outcomes: BTreeMap<String, usize>,
+    /// From the pick-up to the agent's voice: the median, and what 99 of 100 calls do not exceed.
+    greeting_ms: Greeting,
+    rest: Rest,
+}
+
+#[derive(Debug, Serialize)]
+struct Greeting {
+    p50: Option<f64>,
+    p99: Option<f64>,
+}
+
+/// Runs the campaigns.
+pub async fn run(args: &BenchDialerArgs) -> Result<bool, BenchError> {
+    let bench = Bench::start(args.lines, 0.0).await?;
+    let before = rest(&bench, None).await?;
+    let mut rounds = Vec::new();
+    for number in 1..=args.rounds {
+        println!("round {number}/{}: {} contacts …", args.rounds, args.contacts);
+        rounds.push(round(&bench, number, args.contacts, before.counts).await?);
+    }
+    let report = Report {
+        contacts: args.contacts,
+        lines: args.lines,
+        before,
+        rounds,
+    };
+    println!("\n{}", report.table());
+    if let Some(path) = &args.json {
+        std::fs::write(path, serde_json::to_vec_pretty(&report.json())?)?;
+    }
+    let misses = report.misses();
+    for miss in &misses {
+        println!("MISSED: {miss}");
+    }
+    bench.end(misses.is_empty()).await?;
+    Ok(misses.is_empty())
+}
+
+fn csv(contacts: u32) -> Result<String, std::fmt::Error> {
+    let mut csv = String::from("phone,name,persona\n");
+    for n in 0..contacts {
+        let (persona, ..) = PERSONAS[n as usize % PERSONAS.len()];
+        writeln!(csv, "{},Contact {n},{persona}", number(n))?;
+    }
+    Ok(csv)
+}
+
+fn number(contact: u32) -> String {
+    format!("+1555{contact:07}")
+}
+
+async fn round(bench: &Bench, number: u32, contacts: u32, before: Counts) -> Result<Round, BenchError> {
+    let (from, began) = (SystemClock.now(), Instant::now());
+    let cpu = bench.service.cpu_seconds()?;
+    let api = bench.api()?;
+    let file = csv(contacts)?.into_bytes();
+    let launched = api.launch_csv(&format!("Round {number}"), &bench.agent, file).await?;
+    let campaign = launched["data"]["campaignId"].as_str().ok_or("no campaignId")?;
+    completed(&api, campaign).await?;
+    let seconds = began.elapsed().as_secs_f64();
+    let cores = (bench.service.cpu_seconds()? - cpu) / seconds;
+    let results = api
+        .text(&format!("/public/v1/campaigns/{campaign}/results.csv"))
+        .await?;
+    let (outcomes, wrong_outcomes) = judge(&results, contacts)?;
+    // Its connections must not be counted as left behind.
+    drop(api);
+    let rest = rest(bench, Some(before)).await?;
+    let dials = Dials::since(&bench.log, from)?;
+    Ok(Round {
+        seconds,
+        contacts_per_second: f64::from(contacts) / seconds,
+        fastest_second: dials.fastest_second(),
+        calls_at_once: dials.most_at_once(),
+        cores,
+        dials: dials.dials.len(),
+        dialed_twice: dials.twice(),
+        wrong_outcomes,
+        outcomes,
+        greeting_ms: Greeting {
+            p50: dials.greeting_ms.percentile(0.5),
+            p99: dials.greeting_ms.percentile(0.99),
+        },
+        rest,
+    })
+}
+
+/// Waits for the end of a campaign. The list shows no contacts, so that asking costs the service little.
+async fn completed(api: &ApiClient, campaign: &str) -> Result<(), BenchError> {
+    let deadline = Instant::now() + CAMPAIGN_LIMIT;
+    loop {
+        let list = api.get("/public/v1/campaigns?pageSize=5").await?;
+        let listed = list["data"].as_array().into_iter().flatten();
+        let mut ours = listed.filter(|item| item["campaignId"] == campaign);
+        match ours.next().and_then(|item| item["status"].as_str()) {
+            Some("completed") => return Ok(()),
+            Some("failed") | None => return Err(format!("campaign {campaign} did not complete: {list}").into()),
+            Some(_) if Instant::now() > deadline => return Err(format!("campaign {campaign} does not end").into()),
+            Some(_) => tokio::time::sleep(LOOK_EVERY).await,
+        }
+    }
+}
+
+/// How often each outcome occurs, and the contacts with another than their persona's.
+fn judge(results: &str, contacts: u32) -> Result<(BTreeMap<String, usize>, Vec<String>), BenchError> {
+    let mut found = BTreeMap::new();
+    let mut outcomes: BTreeMap<String, usize> = BTreeMap::new();
+    let mut reader = csv::Reader::from_reader(results.as_bytes());
+    for record in reader.deserialize() {
+        let line: ResultLine = record?;
+        let outcome = format!("{} {}", line.status, line.error_message).trim().to_owned();
+        *outcomes.entry(outcome.clone()).or_default() += 1;
+        found.insert(line.phone_number, outcome);
+    }
+    let wrong = (0..contacts).filter_map(|n| {
+        let (persona, status, error) = PERSONAS[n as usize % PERSONAS.len()];
+        let number = number(n);
+        let outcome = found.get(&number).map_or("not listed", String::as_str);
+        (outcome != format!("{status} {error}").trim()).then(|| format!("{number} ({persona}): {outcome}"))
+    });
+    Ok((outcomes, wrong.collect()))
+}
+
+/// The columns of `results.csv` that are judged.
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ResultLine {
+    phone_number: String,
+    status: String,
+    error_message: String,
+}
+
+struct Report {
+    contacts: u32,
+    lines: u32,
+    before: Rest,
+    rounds: Vec<Round>,
+}
+
+impl Report {
+    /// Memory after the last round over that after the first, where there are two.
+    fn growth(&self) -> Option<f64> {
+        let (first, last) = (self.rounds.first()?, self.rounds.last()?);
+        (self.rounds.len() > 1).then(|| last.rest.resident_mib / first.rest.resident_mib)
+    }
+
+    fn misses(&self) -> Vec<String> {
+        let mut misses = Vec::new();
+        for (number, round) in (1..).zip(&self.rounds) {
+            misses.extend(round.misses(number, self.contacts, &self.before));
+        }
+        if let Some(growth) = self.growth().filter(|growth| *growth > GROWTH) {
+            misses.push(format!(
+                "memory grew by {:.1} % after the first round",
+                (growth - 1.0) * 100.0
+            ));
+        }
+        misses
+    }
+
+    fn table(&self) -> String {
+        let mut text = format!(
+            "{} contacts a round, {} lines\n\n{:<34}{:>10}",
+            self.contacts, self.lines, "", "before"
+        );
+        for number in 1..=self.rounds.len() {
+            let _ = write!(text, "{:>12}", format!("round {number}"));
+        }
+        let mut row = |name: &str, before: String, of: &dyn Fn(&Round) -> String| {
+            let _ = write!(text, "\n{name:<34}{before:>10}");
+            for round in &self.rounds {
+                let _ = write!(text, "{:>12}", of(round));
+            }
+        };
+        let none = String::new;
+        let held = self.before.counts;
+        row("seconds", none(), &|r| format!("{:.1}", r.seconds));
+        row("contacts a second", none(), &|r| {
+            format!("{:.0}", r.contacts_per_second)
+        });
+        row("dials in the fastest second", none(), &|r| r.fastest_second.to_string());
+        row("calls at once", none(), &|r| r.calls_at_once.to_string());
+        row("cores of the service", none(), &|r| format!("{:.2}", r.cores));
+        row("dialed twice", none(), &|r| r.dialed_twice.len().to_string());
+        row("without their outcome", none(), &|r| r.wrong_outcomes.len().to_string());
+        row("pick-up to voice, ms, p50 / p99", none(), &|r| {
+            let ms = |of: Option<f64>| of.map_or("–".into(), |ms| format!("{ms:.0}"));
+            format!("{} / {}", ms(r.greeting_ms.p50), ms(r.greeting_ms.p99))
+        });
+        row("actors", held.actors.to_string(), &|r| r.rest.counts.actors.to_string());
+        row("tasks", held.tasks.to_string(), &|r| r.rest.counts.tasks.to_string());
+        row("sockets", held.sockets.to_string(), &|r| {
+            r.rest.counts.sockets.to_string()
+        });
+        let mib = |rest: &Rest| format!("{:.1}", rest.resident_mib);
+        row("memory at rest, MiB", mib(&self.before), &|r| mib(&r.rest));
+        row("quiet after, s", none(), &|r| format!("{:.1}", r.rest.quiet_after_s));
+        row("cores at rest", format!("{:.2}", self.before.idle_cores), &|r| {
+            format!("{:.2}", r.rest.idle_cores)
+        });
+        if let Some(growth) = self.growth() {
+            let percent = (growth - 1.0) * 100.0;
+            let _ = write!(
+                text,
+                "\n\nmemory after the last round over that after the first: {percent:+.1} %"
+            );
+        }
+        for (outcome, count) in self.rounds.iter().flat_map(|round| &round.outcomes) {
+            let _ = write!(text, "\n  {count:6}  {outcome}");
+        }
+        text.push('\n');
+        text
+    }
+
+    fn json(&self) -> Value {
+        json!({ "contacts": self.contacts, "lines": self.lines, "before": self.before, "rounds": self.rounds,
+            "growth": self.growth(), "misses": self.misses() })
+    }
+}
+
+impl Round {
+    fn misses(&self, number: u32, contacts: u32, before: &Rest) -> Vec<String> {
+        let mut misses = Vec::new();
+        let mut must = |holds: bool, what: String| {
+            if !holds {
+                misses.push(format!("round {number}: {what}"));
+            }
+        };
+        let some = |of: &[String]| of.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
+        must(
+            self.dials == contacts as usize,
+            format!("{} dials of {contacts} contacts", self.dials),
+        );
+        must(
+            self.dialed_twice.is_empty(),
+            format!("dialed twice: {}", some(&self.dialed_twice)),
+        );
+        must(
+            self.wrong_outcomes.is_empty(),
+            format!(
+                "{} without their outcome, such as {}",
+                self.wrong_outcomes.len(),
+                some(&self.wrong_outcomes)
+            ),
+        );
+        must(
+            self.greeting_ms.p99.is_some_and(|p99| p99 <= GREETING_MS),
+            format!("a voice after {:?} ms (p99)", self.greeting_ms.p99),
+        );
+        must(
+            self.rest.counts == before.counts,
+            format!("held {:?} before and {:?} after", before.counts, self.rest.counts),
+        );
+        must(
+            self.rest.idle_cores <= IDLE_CORES,
+            format!("{:.2} cores at rest", self.rest.idle_cores),
+        );
+        misses
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_contact_that_is_not_listed_or_ended_otherwise_is_found() {
+        let mut results = String::from("phoneNumber,name,status,errorMessage\n");
+        for n in 0..9 {
+            let (_, status, error) = PERSONAS[n as usize];
+            let error = if n == 4 { "no-answer" } else { error };
+            writeln!(results, "{},Contact,{status},{error}", number(n)).unwrap();
+        }
+        let (outcomes, wrong) = judge(&results, 10).unwrap();
+        assert_eq!(outcomes["failed busy"], 4);
+        assert_eq!(
+            wrong,
+            [
+                format!("{} (busy): failed no-answer", number(4)),
+                format!("{} (cooperative): not listed", number(9)),
+            ]
+        );
+    }
+}
