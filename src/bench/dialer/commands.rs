@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use actors::time::{Clock, SystemClock, Timestamp};
 use futures_util::future::try_join_all;
 use rand::{Rng, rngs::StdRng};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::BenchError;
-use crate::api_client::ApiClient;
+use crate::api_client::{ApiClient, ApiError};
 
 /// A campaign that was paused or stopped is left alone for so long: no dial may come later than 5 s after the answer.
 const HELD_FOR: Duration = Duration::from_secs(6);
@@ -58,8 +58,8 @@ pub struct Campaign {
     /// Of its contacts.
     pub numbers: Vec<String>,
     launched: Instant,
-    /// Since when it is paused or stopped, and by which command.
-    held: Option<(Instant, usize)>,
+    /// Since when it is paused or stopped, and by which command, if that was answered with 200.
+    held: Option<(Instant, Option<usize>)>,
 }
 
 impl Campaign {
@@ -86,6 +86,8 @@ pub struct Commander<'a> {
     pub campaigns: Vec<Campaign>,
     /// What was commanded.
     pub commands: Vec<Command>,
+    /// Requests that were answered with 503: tried again, or given up.
+    pub unavailable: usize,
 }
 
 impl Commander<'_> {
@@ -118,8 +120,12 @@ impl Commander<'_> {
         };
         let path = format!("/public/v1/campaigns/{}/{verb}", self.campaigns[campaign].id);
         let sent = SystemClock.now();
-        let answered = self.api.post_timed(&path, body).await?;
-        self.campaigns[campaign].held = Some((Instant::now(), self.commands.len()));
+        let Some(answered) = self.ask(&path, body).await? else {
+            // It may have been done all the same: launched again like the others.
+            self.campaigns[campaign].held = Some((Instant::now(), None));
+            return Ok(());
+        };
+        self.campaigns[campaign].held = Some((Instant::now(), Some(self.commands.len())));
         self.commands.push(Command {
             kind,
             sent,
@@ -170,19 +176,36 @@ impl Commander<'_> {
 
     /// Launches again what has been held long enough.
     pub async fn resume(&mut self) -> Result<(), BenchError> {
-        for campaign in &mut self.campaigns {
-            let Some((_, command)) = campaign.held.filter(|(since, _)| since.elapsed() >= HELD_FOR) else {
+        for index in 0..self.campaigns.len() {
+            let held = self.campaigns[index].held;
+            let Some((_, command)) = held.filter(|(since, _)| since.elapsed() >= HELD_FOR) else {
                 continue;
             };
-            if let Target::Campaign { until, .. } = &mut self.commands[command].target {
-                *until = Some(SystemClock.now());
+            let sent = SystemClock.now();
+            if let Some(Target::Campaign { until, .. }) = command.map(|command| &mut self.commands[command].target) {
+                // The first try counts: it may have been done although its answer was another.
+                until.get_or_insert(sent);
             }
-            let path = format!("/public/v1/campaigns/{}/launch", campaign.id);
-            self.api.post_timed(&path, json!({})).await?;
-            campaign.held = None;
-            campaign.launched = Instant::now();
+            let path = format!("/public/v1/campaigns/{}/launch", self.campaigns[index].id);
+            if self.ask(&path, json!({})).await?.is_some() {
+                self.campaigns[index].held = None;
+                self.campaigns[index].launched = Instant::now();
+            }
         }
         Ok(())
+    }
+
+    /// When the request was answered with 200, or with 409: it was done before. None for a 503.
+    async fn ask(&mut self, path: &str, body: Value) -> Result<Option<Timestamp>, BenchError> {
+        match self.api.post_timed(path, body).await {
+            Ok(answered) => Ok(Some(answered)),
+            Err(ApiError::Refused { status: 409, .. }) => Ok(Some(SystemClock.now())),
+            Err(ApiError::Refused { status: 503, .. }) => {
+                self.unavailable += 1;
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Waits until nothing that was told to stop may still be dialed.

@@ -37,6 +37,7 @@ pub async fn run(args: &BenchDialerArgs) -> Result<bool, BenchError> {
         api: &api,
         campaigns: Vec::new(),
         commands: Vec::new(),
+        unavailable: 0,
     };
     let began = Instant::now();
     for number in 0..CAMPAIGNS {
@@ -52,11 +53,8 @@ pub async fn run(args: &BenchDialerArgs) -> Result<bool, BenchError> {
     }
     let seconds = began.elapsed().as_secs_f64();
     commander.settle().await;
-    let Commander {
-        campaigns, commands, ..
-    } = commander;
     let dials = Dials::since(&bench.log, actors::time::Timestamp(0))?;
-    let report = Report::new(&campaigns, &commands, &dials, seconds);
+    let report = Report::new(&commander, &dials, seconds);
     println!("\n{}", report.table());
     if let Some(path) = &args.json {
         std::fs::write(path, serde_json::to_vec_pretty(&report.json())?)?;

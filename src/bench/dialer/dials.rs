@@ -28,7 +28,7 @@ pub struct Dials {
     /// In the order of their times.
     pub dials: Vec<Dial>,
     ends: Vec<Timestamp>,
-    /// Milliseconds from the pick-up to the first audible voice of the agent.
+    /// Milliseconds from the callee's first words, or from the pick-up where there were none, to the agent's voice.
     pub greeting_ms: Samples,
 }
 
@@ -37,6 +37,8 @@ pub struct Dials {
 struct Silence {
     answered: Option<Timestamp>,
     media_opened: Option<Timestamp>,
+    /// End of the words, in milliseconds from the opening of the media.
+    said_to_ms: Option<u64>,
 }
 
 impl Dials {
@@ -51,6 +53,12 @@ impl Dials {
                 LogEvent::Ended { .. } => found.ends.push(at),
                 LogEvent::Answered => silent.entry(entry.call_id).or_default().answered = Some(at),
                 LogEvent::MediaOpened => silent.entry(entry.call_id).or_default().media_opened = Some(at),
+                LogEvent::Said { to_ms, .. } => {
+                    // Later words are those of a call that has heard the agent.
+                    if let Some(silence) = silent.get_mut(&entry.call_id) {
+                        silence.said_to_ms = Some(to_ms);
+                    }
+                }
                 LogEvent::Heard { from_ms, .. } => {
                     let silence = silent.remove(&entry.call_id);
                     found
@@ -106,6 +114,9 @@ impl Dials {
 impl Silence {
     /// Its length, when the voice came `from_ms` after the opening of the media.
     fn until_ms(&self, from_ms: u64) -> Option<f64> {
+        if let Some(to_ms) = self.said_to_ms {
+            return Some(from_ms.saturating_sub(to_ms) as f64);
+        }
         let opening = self.media_opened?.since(self.answered?);
         Some(opening.as_secs_f64() * 1_000.0 + from_ms as f64)
     }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     super::figures::Samples,
-    commands::{Campaign, Command, Target},
+    commands::{Campaign, Command, Commander, Target},
     dials::{Dial, Dials},
 };
 
@@ -22,6 +22,9 @@ const LEAST_DIALS_PER_SECOND: f64 = 100.0;
 
 /// A command that counts came while its campaign had dialed within this time.
 const UNDER_WAY_US: i64 = 1_000_000;
+
+/// Of so many commands one may be answered with 503: on a machine that does other things the dialer may be late.
+const UNAVAILABLE_ONE_IN: usize = 20;
 
 /// The kinds, in the order of the table.
 const KINDS: [&str; 4] = ["pause", "stop", "stop and hang up", "opt-out"];
@@ -45,12 +48,15 @@ pub struct Report {
     dials: usize,
     dials_per_second: f64,
     dialed_twice: Vec<String>,
+    commands: usize,
+    unavailable: usize,
 }
 
 impl Report {
     /// Judges. `seconds`: from the first launch to the last command.
-    pub fn new(campaigns: &[Campaign], commands: &[Command], dials: &Dials, seconds: f64) -> Self {
-        let index = Index::new(campaigns, dials);
+    pub fn new(commander: &Commander<'_>, dials: &Dials, seconds: f64) -> Self {
+        let index = Index::new(&commander.campaigns, dials);
+        let commands = &commander.commands;
         let kinds = KINDS.map(|kind| {
             let mut figures = Figures::default();
             for command in commands.iter().filter(|command| command.kind == kind) {
@@ -64,6 +70,8 @@ impl Report {
             dials: total,
             dials_per_second: total as f64 / seconds,
             dialed_twice: dials.twice(),
+            commands: commands.len(),
+            unavailable: commander.unavailable,
         }
     }
 
@@ -81,6 +89,12 @@ impl Report {
         if self.dials_per_second < LEAST_DIALS_PER_SECOND {
             misses.push(format!("only {:.0} dials a second", self.dials_per_second));
         }
+        if self.unavailable * UNAVAILABLE_ONE_IN > self.commands {
+            misses.push(format!(
+                "{} of {} commands answered with 503",
+                self.unavailable, self.commands
+            ));
+        }
         if !self.dialed_twice.is_empty() {
             misses.push(format!("dialed twice: {:?}", self.dialed_twice));
         }
@@ -90,10 +104,11 @@ impl Report {
     /// For people.
     pub fn table(&self) -> String {
         let mut text = format!(
-            "{} dials, {:.0} a second; dialed twice {}\n\n{:<18}{:>8}{:>8}{:>22}{:>26}{:>10}\n",
+            "{} dials, {:.0} a second; dialed twice {}; answered with 503: {}\n\n{:<18}{:>8}{:>8}{:>22}{:>26}{:>10}\n",
             self.dials,
             self.dials_per_second,
             self.dialed_twice.len(),
+            self.unavailable,
             "",
             "judged",
             "moot",
@@ -124,7 +139,7 @@ impl Report {
                 "answerMs": { "p50": figures.answer_ms.percentile(0.5), "p99": figures.answer_ms.percentile(0.99) } })
         });
         json!({ "dials": self.dials, "dialsPerSecond": self.dials_per_second, "dialedTwice": self.dialed_twice,
-            "commands": kinds.collect::<Vec<_>>(), "misses": self.misses() })
+            "unavailable": self.unavailable, "commands": kinds.collect::<Vec<_>>(), "misses": self.misses() })
     }
 }
 
