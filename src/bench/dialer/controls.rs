@@ -51,8 +51,8 @@ pub async fn run(args: &BenchDialerArgs) -> Result<bool, BenchError> {
         commander.resume().await?;
         commander.next(&mut rng).await?;
     }
-    let seconds = began.elapsed().as_secs_f64();
     commander.settle().await;
+    let seconds = began.elapsed().as_secs_f64();
     let dials = Dials::since(&bench.log, actors::time::Timestamp(0))?;
     let report = Report::new(&commander, &dials, seconds);
     println!("\n{}", report.table());

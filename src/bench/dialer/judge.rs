@@ -18,7 +18,7 @@ const LATEST_MS: f64 = 5_000.0;
 const P99_MS: f64 = 1_000.0;
 
 /// Below this share of the rate the dialer was not at full speed, and the figures say little.
-const LEAST_DIALS_PER_SECOND: f64 = 100.0;
+const LEAST_DIALS_PER_SECOND: f64 = 50.0;
 
 /// A command that counts came while its campaign had dialed within this time.
 const UNDER_WAY_US: i64 = 1_000_000;
@@ -53,7 +53,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Judges. `seconds`: from the first launch to the last command.
+    /// Judges. `seconds`: from the first launch to the last look.
     pub fn new(commander: &Commander<'_>, dials: &Dials, seconds: f64) -> Self {
         let index = Index::new(&commander.campaigns, dials);
         let commands = &commander.commands;
@@ -104,7 +104,7 @@ impl Report {
     /// For people.
     pub fn table(&self) -> String {
         let mut text = format!(
-            "{} dials, {:.0} a second; dialed twice {}; answered with 503: {}\n\n{:<18}{:>8}{:>8}{:>22}{:>26}{:>10}\n",
+            "{} dials, {:.0} a second; dialed twice {}; answered with 503: {}\n\n{:<18}{:>8}{:>8}{:>22}{:>31}{:>10}\n",
             self.dials,
             self.dials_per_second,
             self.dialed_twice.len(),
@@ -120,7 +120,7 @@ impl Report {
             let latest = figures.late_ms.percentile(1.0).unwrap_or_default();
             let _ = writeln!(
                 text,
-                "{kind:<18}{:>8}{:>8}{:>22}{:>26}{latest:>10.0}",
+                "{kind:<18}{:>8}{:>8}{:>22}{:>31}{latest:>10.0}",
                 figures.late_ms.len(),
                 figures.moot,
                 figures.answer_ms.summary(),
