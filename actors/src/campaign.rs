@@ -10,6 +10,7 @@ mod pacing;
 mod plan;
 mod retry;
 mod schedule;
+mod starving;
 mod state;
 mod update;
 mod window;

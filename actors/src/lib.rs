@@ -7,6 +7,7 @@ pub mod agent;
 pub mod analysis;
 pub mod audio_stream;
 pub mod call;
+pub mod callback_time;
 pub mod campaign;
 pub mod campaigns;
 pub mod dial_token;

@@ -1,7 +1,7 @@
 //! Attempts: from the claim through the permit to the outcome, every write guarded by owner and epoch.
 
 mod claim;
-mod guard;
+pub(super) mod guard;
 mod orphans;
 mod permit;
 mod steps;

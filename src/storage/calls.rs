@@ -4,7 +4,7 @@ use actors::{
     id::{AccountId, AttemptId, NodeId},
     ports::store::{
         AttemptState, CREATED, CallStore, CampaignContact, Claim, ClaimedAttempt, DIAL_CALL_WITHIN, KeyTicket,
-        NOT_DIALED_IN_TIME, NewCall, QueuedCall, StoreError, StoreResult, Tries, WaitingCalls,
+        NOT_DIALED_IN_TIME, NewCall, QueuedCall, StoreError, StoreResult, WaitingCalls,
     },
     time::Timestamp,
 };
@@ -14,6 +14,7 @@ use sqlx::any::AnyRow;
 
 use super::{
     SqlStore, Work,
+    attempts::guard,
     contact_states::{self, ContactKey, ContactState},
     conversations, idempotency,
     rows::{Columns, affected, composed, to_json, unavailable},
@@ -136,7 +137,7 @@ async fn claim(mut work: Work<'_>, node: NodeId, limit: i64) -> StoreResult<Vec<
          ORDER BY a.due_at, a.id LIMIT $3{skip_locked}) \
          UPDATE attempts SET state = 'claimed', owner = $1, epoch = epoch + 1, claimed_at = $2 \
          WHERE state = 'queued' AND id IN (SELECT id FROM due) \
-         RETURNING id, account, agent, attempt_no, follow_up_no, retry_no, epoch, due_at, phone_number"
+         RETURNING id, account, agent, attempt_no, follow_up_no, retry_no, call_backs, epoch, due_at, phone_number"
     ))
     .bind(node.to_string())
     .bind(work.now.0)
@@ -173,10 +174,7 @@ async fn read_claimed(work: &mut Work<'_>, node: NodeId, row: &AnyRow) -> StoreR
         agent: row.id("agent")?,
         contact_index: 0,
         attempt_no: row.int("attempt_no")?,
-        tries: Tries {
-            follow_up: row.int("follow_up_no")?,
-            retry: row.int("retry_no")?,
-        },
+        tries: guard::tries(row)?,
         contact: CampaignContact {
             phone_number: row.number("phone_number")?,
             contact: call.maybe_id("saved")?,

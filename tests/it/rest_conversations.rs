@@ -8,7 +8,7 @@ use actors::{
         carrier::CarrierCallId,
         language_model::Speaker,
         store::{
-            Analysis, AttemptStore, ClaimedAttempt, ConversationStatus, Fact, KeyMoment, Outcome, Permit,
+            Analysis, AttemptStore, CallerId, ClaimedAttempt, ConversationStatus, Fact, KeyMoment, Outcome, Permit,
             PermitRequest, RecordStore, Sentiment, TurnFact, TurnSentiment,
         },
     },
@@ -64,7 +64,7 @@ impl Dialer {
             .remove(0);
         let request = PermitRequest {
             carrier: "simulated".into(),
-            caller_id: Some("+15559999999".to_owned().try_into().unwrap()),
+            caller_id: Some(CallerId::Fixed("+15559999999".to_owned().try_into().unwrap())),
             restricted_prefixes: Vec::new(),
         };
         let permit = self.app.store.permit(attempt.claim, request).await.unwrap();

@@ -214,6 +214,10 @@ impl World {
                 let restricted_prefixes = if *restricted { vec!["+1".to_owned()] } else { vec![] };
                 let request = PermitRequest {
                     restricted_prefixes,
+                    caller_id: Some(CallerId::InTurn(Rotation {
+                        numbers: vec![number(91), number(92)],
+                        calls_each: 2,
+                    })),
                     ..request()
                 };
                 format!("{:?}", store.permit(claim, request).await)

@@ -9,12 +9,11 @@ use crate::{
     agent::Agent,
     audio_stream::StreamEvent,
     id::AgentId,
-    phone_number::PhoneNumber,
     ports::{
         carrier::{CallProgress, CarrierCallId, DialError},
         language_model::{LanguageError, ReplyEvent},
         media_leg::MediaLeg,
-        store::{ClaimedAttempt, Permit, StoreError},
+        store::{CallerId, ClaimedAttempt, Permit, StoreError},
     },
     switchboard::DoorRefusal,
 };
@@ -30,8 +29,8 @@ pub struct CallPlan {
     pub agent: Arc<Agent>,
     /// Values of the placeholders.
     pub variables: Arc<BTreeMap<String, String>>,
-    /// Caller ID.
-    pub caller_id: Option<PhoneNumber>,
+    /// Caller ID, or those that take turns.
+    pub caller_id: Option<CallerId>,
     /// How long it may ring.
     pub ring_timeout: Duration,
 }

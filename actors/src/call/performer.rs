@@ -2,6 +2,8 @@
 
 mod carrier_side;
 
+use std::sync::Arc;
+
 use ractor::{Actor, ActorRef};
 use tokio::{
     sync::mpsc,
@@ -19,8 +21,10 @@ use super::{
 };
 use crate::{
     audio_stream::{AudioStreamActor, StreamArguments, StreamMessage},
+    campaign::{CALLER_NUMBER, CallBackWish},
     dial_token::{DialToken, Purpose},
     lines::LinesMessage,
+    phone_number::PhoneNumber,
     ports::{
         carrier::CallProgress,
         language_model::ReplyRequest,
@@ -41,6 +45,8 @@ pub(super) struct Performer {
     permit_asked: Instant,
     dialing_at: Timestamp,
     token: Option<DialToken>,
+    /// The number it shows, told by the permit.
+    caller_id: Option<PhoneNumber>,
     /// The media leg that was just accepted.
     offered: Option<MediaLeg>,
     stream: Option<ActorRef<StreamMessage>>,
@@ -86,6 +92,7 @@ impl Performer {
             permit_asked: now,
             dialing_at: arguments.ports.clock.now(),
             token: None,
+            caller_id: None,
             offered: None,
             stream: None,
             probe,
@@ -209,8 +216,9 @@ impl Performer {
 
     fn permitted(&mut self, answer: StoreResult<Permit>) -> PermitAnswer {
         match answer {
-            Ok(Permit::Granted { token }) => {
+            Ok(Permit::Granted { token, caller_id }) => {
                 self.token = Some(token);
+                self.shows(caller_id);
                 if self.permit_asked.elapsed() < SEND_WITHIN {
                     PermitAnswer::Granted
                 } else {
@@ -228,6 +236,21 @@ impl Performer {
         }
     }
 
+    /// Texts may name the number, so that they are read again when it is not the expected one.
+    fn shows(&mut self, caller_id: Option<PhoneNumber>) {
+        let text = caller_id.as_ref().map(ToString::to_string).unwrap_or_default();
+        self.caller_id = caller_id;
+        let plan = &mut self.arguments.plan;
+        if plan.variables.get(CALLER_NUMBER) == Some(&text) {
+            return;
+        }
+        Arc::make_mut(&mut plan.variables).insert(CALLER_NUMBER.to_owned(), text);
+        let rules = Rules::of(&plan.agent, &plan.variables, plan.ring_timeout);
+        if let Some(machine) = &mut self.machine {
+            machine.read_texts_again(rules);
+        }
+    }
+
     async fn perform(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             match effect {
@@ -235,6 +258,10 @@ impl Performer {
                 Effect::Dial => self.dial(),
                 Effect::WriteDialed(id) => self.leg_known(id),
                 Effect::WriteOptOut => self.opt_out(),
+                Effect::PlanCallBack(time) => {
+                    let said_at = self.arguments.ports.clock.now();
+                    self.write(Write::CallBack(CallBackWish { time, said_at }));
+                }
                 Effect::WriteAnswered => self.write(Write::Answered),
                 Effect::WriteUnknown => self.fate_unknown(),
                 Effect::OpenStream => self.open_stream().await,

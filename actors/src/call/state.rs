@@ -202,6 +202,11 @@ impl State {
         (self, effects)
     }
 
+    /// The same rules with texts whose placeholders got other values; before the callee is reached.
+    pub fn read_texts_again(&mut self, rules: Rules) {
+        self.rules = rules;
+    }
+
     /// Whether a media socket with the right proof is taken now.
     pub fn takes_media(&self) -> bool {
         let open = matches!(

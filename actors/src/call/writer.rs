@@ -7,7 +7,7 @@ use tokio::{sync::mpsc, task::JoinHandle};
 
 use super::{CallMessage, outcome::Ending};
 use crate::{
-    campaign::{Ended, finish},
+    campaign::{CallBackWish, Ended, finish},
     id::AccountId,
     journal::Journal,
     phone_number::PhoneNumber,
@@ -38,6 +38,8 @@ pub(super) enum Write {
     Unknown,
     /// The callee is not to be called again by this account.
     OptOut(AccountId, PhoneNumber),
+    /// What the callee asked for; it is written with the outcome. The last wish holds.
+    CallBack(CallBackWish),
     /// The end; nothing follows.
     Finish {
         /// What to write.
@@ -57,8 +59,15 @@ pub(super) struct Writer {
 
 impl Writer {
     /// Runs until the end was written or the claim is lost, then sends `Finished`.
-    pub(super) async fn run(self, mut writes: mpsc::UnboundedReceiver<Write>) {
+    pub(super) async fn run(mut self, mut writes: mpsc::UnboundedReceiver<Write>) {
         while let Some(write) = writes.recv().await {
+            if let Write::CallBack(wish) = write {
+                self.ended.call_back = Some(wish);
+                continue;
+            }
+            if let Write::OptOut(..) = &write {
+                self.ended.call_back = None;
+            }
             let last = matches!(write, Write::Finish { .. });
             let result = self.perform(write).await;
             if last || result == Err(StoreError::Fenced) {
@@ -81,6 +90,7 @@ impl Writer {
                 let list = || async { self.ports.store.add_do_not_call(account, &number).await.map(drop) };
                 self.insist(list).await
             }
+            Write::CallBack(_) => Ok(()),
             Write::Finish { ending, hang_ups } => {
                 let result = self.finish(ending).await;
                 for hang_up in hang_ups {

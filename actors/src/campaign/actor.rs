@@ -75,6 +75,10 @@ pub struct CampaignState {
     pub(super) count_again: bool,
     pub(super) trouble: Backoff,
     pub(super) draining: bool,
+    /// It is delayed because no line is free.
+    pub(super) starved: bool,
+    /// Lines granted to it then, kept until it runs again.
+    pub(super) kept: usize,
     orders: VecDeque<Order>,
     committing: Option<Order>,
     commands: u64,
@@ -107,6 +111,8 @@ impl Actor for CampaignActor {
             count_again: false,
             trouble: Backoff::new(Duration::from_millis(200), Duration::from_secs(10)),
             draining: false,
+            starved: false,
+            kept: 0,
             orders: VecDeque::new(),
             committing: None,
             commands: 0,
@@ -128,6 +134,7 @@ impl Actor for CampaignActor {
                 state.order(&me, Order::Command(command, reply));
             }
             CampaignMessage::LinesGranted(lines) => state.lines_granted(&me, lines),
+            CampaignMessage::NoLineFree { lines } => state.no_line_free(&me, lines),
             CampaignMessage::CallEnded { attempt, outcome } => state.call_ended(&me, attempt, outcome.as_ref()),
             CampaignMessage::MetObstacle(obstacle) => state.met_obstacle(&me, obstacle),
             CampaignMessage::Attached(live) => {
@@ -198,6 +205,11 @@ impl CampaignState {
             && self.committing.is_none()
     }
 
+    /// A change of the row is being written.
+    pub(super) fn is_committing(&self) -> bool {
+        self.committing.is_some()
+    }
+
     /// Does what the row says is to be done now.
     pub(super) fn go_on(&mut self, me: &ActorRef<CampaignMessage>) {
         if self.draining {
@@ -219,6 +231,7 @@ impl CampaignState {
             }
             CampaignStatus::Waiting => self.wait_for_its_time(me, Event::TimeCame),
             CampaignStatus::Paused if self.row.active => self.wait_for_its_time(me, Event::WindowOpened),
+            CampaignStatus::Delayed if self.starved => self.wait_for_a_line(me),
             CampaignStatus::Delayed => self.wait_for_the_carrier(me),
             CampaignStatus::Draft
             | CampaignStatus::Paused
@@ -331,6 +344,7 @@ impl CampaignState {
             }
             tracing::info!(campaign = %latest.id, status = latest.status.as_str(), reason = latest.reason, "campaign changed");
         }
+        self.starved &= latest.status == CampaignStatus::Delayed;
         self.row = latest;
         self.pacing.limit(&self.row);
         let mut later = false;
@@ -358,6 +372,7 @@ impl CampaignState {
     fn row_read(&mut self, me: &ActorRef<CampaignMessage>, row: CampaignRow) {
         if self.committing.is_none() && row.version > self.row.version {
             self.stop_dialing();
+            self.starved &= row.status == CampaignStatus::Delayed;
             self.row = row;
             self.pacing.limit(&self.row);
             self.go_on(me);

@@ -59,8 +59,14 @@ impl CampaignState {
     }
 
     fn act_on(&mut self, me: &ActorRef<CampaignMessage>, remaining: &Remaining) {
+        self.use_kept(me);
         if remaining.due > 0 || self.pacing.claiming() {
             self.request_lines(me);
+            // Lines elsewhere may be busy with it.
+            if remaining.open == 0 && self.pacing.starves(Instant::now()) {
+                let dialer = Dialer::Campaign(self.row.id);
+                let _ = self.lines.cast(LinesMessage::StillWaiting(dialer));
+            }
         } else if remaining.open > 0 || !self.live.is_empty() {
             // Ends of our own calls are told; those of others, and retries that fall due, are looked for.
             self.wake(me, LOOK_AGAIN);
@@ -88,6 +94,16 @@ impl CampaignState {
         }
         let now = Instant::now();
         let want = self.pacing.want(self.live.len(), now);
+        self.wish(me, want);
+        if let Some(until) = self.pacing.asks(want, self.live.len(), now) {
+            self.wake(me, until.saturating_duration_since(now).max(LOOK_AGAIN));
+        }
+        if let Some(until) = self.pacing.held_until(now) {
+            self.wake(me, until.duration_since(now));
+        }
+    }
+
+    pub(super) fn wish(&mut self, me: &ActorRef<CampaignMessage>, want: usize) {
         let wish = LinesMessage::RequestLines {
             dialer: Dialer::Campaign(self.row.id),
             want,
@@ -95,9 +111,6 @@ impl CampaignState {
         };
         if self.lines.cast(wish).is_err() {
             self.wake(me, LOOK_AGAIN);
-        }
-        if let Some(until) = self.pacing.held_until(now) {
-            self.wake(me, until.duration_since(now));
         }
     }
 
@@ -111,7 +124,7 @@ impl CampaignState {
     /// Nothing is dialed from here on: the wish is withdrawn, and claims still on their way go back.
     pub(super) fn stop_dialing(&mut self) {
         self.generation += 1;
-        let unused = self.pacing.drop_grants();
+        let unused = self.pacing.drop_grants() + std::mem::take(&mut self.kept);
         self.return_lines(unused);
         let _ = self
             .lines
@@ -119,6 +132,10 @@ impl CampaignState {
     }
 
     pub(super) fn lines_granted(&mut self, me: &ActorRef<CampaignMessage>, lines: usize) {
+        if self.starved && !self.is_committing() && !self.draining {
+            self.line_came(me, lines);
+            return;
+        }
         if !self.dials() {
             self.return_lines(lines);
             return;

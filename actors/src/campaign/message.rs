@@ -22,6 +22,11 @@ pub enum CampaignMessage {
     },
     /// Lines granted lines; those not used are given back.
     LinesGranted(usize),
+    /// It asks for lines, has none, and none is free.
+    NoLineFree {
+        /// How many there are.
+        lines: usize,
+    },
     /// A call of this campaign is over.
     CallEnded {
         /// Which.

@@ -1,7 +1,9 @@
 //! Writes an outcome together with the attempt that follows it. Whoever ends an attempt, its call, the line pool for a
 //! call that crashed, or a node for what a dead process left behind, does it here, so that all plan alike.
 
-use super::{RetryRules, Schedule, may_be_followed, next_attempt};
+use chrono_tz::Tz;
+
+use super::{CallBackWish, RetryRules, Schedule, call_back, may_be_called_back, may_be_followed, next_attempt};
 use crate::{
     agent,
     id::{AccountId, AgentId, CampaignId},
@@ -24,6 +26,8 @@ pub struct Ended {
     pub campaign: Option<CampaignId>,
     /// Where it stands among its contact's attempts.
     pub tries: Tries,
+    /// What the callee asked for.
+    pub call_back: Option<CallBackWish>,
 }
 
 impl ClaimedAttempt {
@@ -35,6 +39,7 @@ impl ClaimedAttempt {
             agent: self.agent,
             campaign: self.campaign,
             tries: self.tries,
+            call_back: None,
         }
     }
 }
@@ -46,7 +51,8 @@ pub async fn finish(ports: &Ports, ended: &Ended, outcome: &Outcome) -> StoreRes
 }
 
 async fn plan_next(ports: &Ports, ended: &Ended, outcome: &Outcome) -> StoreResult<Option<NextAttempt>> {
-    if !may_be_followed(outcome) {
+    let wish = ended.call_back.filter(|_| may_be_called_back(ended.tries, outcome));
+    if wish.is_none() && !may_be_followed(outcome) {
         return Ok(None);
     }
     let rules = match ended.campaign {
@@ -58,15 +64,20 @@ async fn plan_next(ports: &Ports, ended: &Ended, outcome: &Outcome) -> StoreResu
             Err(error) => return Err(error),
         },
     };
-    Ok(next_attempt(&rules, ended.tries, outcome, ports.clock.now()))
+    let now = ports.clock.now();
+    let asked_for = wish.and_then(|wish| call_back(&rules, wish, now));
+    Ok(asked_for.or_else(|| next_attempt(&rules, ended.tries, outcome, now)))
 }
 
 /// The rules as they are now: those of the agent that the campaign has now.
 async fn rules(ports: &Ports, row: &CampaignRow) -> StoreResult<RetryRules> {
+    let of_agent = of_agent(ports, row.account, row.agent).await?;
+    let zone = row.schedule.timezone.as_deref().and_then(|zone| zone.parse().ok());
     Ok(RetryRules {
         follow_up: row.follow_up.clone(),
         schedule: Schedule::of(row),
-        ..of_agent(ports, row.account, row.agent).await?
+        zone: zone.unwrap_or(of_agent.zone),
+        ..of_agent
     })
 }
 
@@ -77,10 +88,16 @@ async fn of_agent(ports: &Ports, account: AccountId, agent: AgentId) -> StoreRes
         Err(StoreError::NotFound | StoreError::Damaged(_)) => None,
         Err(error) => return Err(error),
     };
-    let retry = agent
-        .map(|agent| agent.platform_settings.call_retry)
-        .unwrap_or_default();
+    let agent = agent.unwrap_or_default();
+    let retry = agent.platform_settings.call_retry;
     Ok(RetryRules {
+        zone: agent
+            .conversation_config
+            .agent
+            .prompt
+            .timezone
+            .parse()
+            .unwrap_or(Tz::UTC),
         retry_count: retry.retry_count.unwrap_or(0),
         retry_delay_min: retry.retry_delay.unwrap_or(0),
         ..RetryRules::default()

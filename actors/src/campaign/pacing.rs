@@ -23,7 +23,16 @@ pub struct Pacing {
     /// Nothing is asked for before this instant.
     held_until: Option<Instant>,
     refusals: Backoff,
+    /// Since when it asks for lines and has none at all.
+    starving_since: Option<Instant>,
+    /// How long it does before it is delayed for it. Doubles with each time, so that campaigns that share few lines do
+    /// not change their state with every call.
+    patience: Duration,
 }
+
+/// A line may take so long to come.
+const PATIENCE: Duration = Duration::from_secs(2);
+const LONGEST_PATIENCE: Duration = Duration::from_secs(64);
 
 impl Pacing {
     /// Nothing is known to be due yet.
@@ -37,6 +46,8 @@ impl Pacing {
             claiming: 0,
             held_until: None,
             refusals: Backoff::new(Duration::from_secs(1), Duration::from_secs(60)),
+            starving_since: None,
+            patience: PATIENCE,
         }
     }
 
@@ -49,6 +60,29 @@ impl Pacing {
     pub fn restart(&mut self) {
         self.held_until = None;
         self.refusals.reset();
+        self.starving_since = None;
+        self.patience = PATIENCE;
+    }
+
+    /// It asks for `want` lines with `live` calls running: until when it puts up with having none.
+    pub fn asks(&mut self, want: usize, live: usize, now: Instant) -> Option<Instant> {
+        if want == 0 || live + self.granted + self.claiming > 0 {
+            self.starving_since = None;
+            return None;
+        }
+        Some(*self.starving_since.get_or_insert(now) + self.patience)
+    }
+
+    /// Whether it has asked for lines in vain for too long.
+    pub fn starves(&self, now: Instant) -> bool {
+        self.starving_since
+            .is_some_and(|since| now.duration_since(since) >= self.patience)
+    }
+
+    /// It is delayed for want of a line.
+    pub fn delayed_for_lines(&mut self) {
+        self.starving_since = None;
+        self.patience = (self.patience * 2).min(LONGEST_PATIENCE);
     }
 
     /// How many lines to ask for with `live` calls running.
@@ -82,6 +116,9 @@ impl Pacing {
     pub fn granted(&mut self, lines: usize, live: usize, now: Instant) -> usize {
         let used = lines.min(self.want(live, now));
         self.granted += used;
+        if used > 0 {
+            self.starving_since = None;
+        }
         lines - used
     }
 

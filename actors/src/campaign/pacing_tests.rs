@@ -15,6 +15,8 @@ fn pacing(most: Option<u32>, due: i64) -> Pacing {
         claiming: 0,
         held_until: None,
         refusals: Backoff::new(Duration::from_secs(1), Duration::from_secs(60)),
+        starving_since: None,
+        patience: PATIENCE,
     };
     pacing.counted(&Remaining {
         due,
@@ -113,4 +115,29 @@ proptest! {
         pacing.drop_grants();
         prop_assert!(pacing.want(0, now) <= most as usize);
     }
+}
+
+#[test]
+fn each_delay_for_want_of_a_line_makes_it_more_patient() {
+    let second = Duration::from_secs(1);
+    let mut now = Instant::now();
+    let mut pacing = pacing(None, 10);
+    for patience_s in [2, 4, 8, 16, 32, 64, 64] {
+        let until = pacing.asks(10, 0, now).unwrap();
+        assert_eq!(until, now + patience_s * second);
+        // Asking again does not begin anew, and a line of its own ends it.
+        assert_eq!(pacing.asks(5, 0, now + second), Some(until));
+        assert!(!pacing.starves(until - second / 10));
+        assert!(pacing.starves(until));
+        pacing.delayed_for_lines();
+        assert!(!pacing.starves(until));
+        now = until;
+    }
+    pacing.restart();
+    assert_eq!(pacing.asks(1, 0, now), Some(now + 2 * second));
+    assert_eq!(pacing.granted(1, 0, now), 0);
+    assert!(!pacing.starves(now + 60 * second));
+    pacing.drop_grants();
+    assert_eq!(pacing.asks(1, 1, now), None, "it dials");
+    assert_eq!(pacing.asks(0, 0, now), None, "it wants none");
 }

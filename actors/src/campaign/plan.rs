@@ -5,7 +5,13 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use chrono_tz::Tz;
 use serde_json::Value;
 
-use crate::{agent::Agent, call::CallPlan, phone_number::PhoneNumber, ports::store::ClaimedAttempt, time::Timestamp};
+use crate::{
+    agent::Agent,
+    call::CallPlan,
+    phone_number::PhoneNumber,
+    ports::store::{CallerId, ClaimedAttempt, Rotation},
+    time::Timestamp,
+};
 
 /// What all calls of a campaign share.
 #[derive(Clone)]
@@ -20,12 +26,16 @@ pub struct PlanContext {
     pub now: Timestamp,
 }
 
+/// The placeholder for the caller ID; where caller IDs take turns, its value is known with the permit only.
+pub const CALLER_NUMBER: &str = "system__caller_number";
+
 /// Plans one call.
 pub fn plan(attempt: ClaimedAttempt, context: &PlanContext) -> CallPlan {
     let caller_id = caller_id(&context.agent, context.carrier);
+    let first = caller_id.as_ref().and_then(|caller| caller.of_permit(0));
     CallPlan {
         agent_id: attempt.agent,
-        variables: Arc::new(variables(&attempt, caller_id.as_ref(), context)),
+        variables: Arc::new(variables(&attempt, first, context)),
         attempt,
         agent: Arc::clone(&context.agent),
         caller_id,
@@ -33,14 +43,26 @@ pub fn plan(attempt: ClaimedAttempt, context: &PlanContext) -> CallPlan {
     }
 }
 
-/// The agent's first number at the carrier.
-fn caller_id(agent: &Agent, carrier: &str) -> Option<PhoneNumber> {
+/// The agent's rotation, if it is enabled and has numbers; else its first number at the carrier.
+fn caller_id(agent: &Agent, carrier: &str) -> Option<CallerId> {
+    let telephony = &agent.platform_settings.telephony;
+    if telephony.number_rotation_enabled {
+        let numbers: Vec<_> = telephony.rotation_numbers.iter().filter_map(|n| usable(n)).collect();
+        if !numbers.is_empty() {
+            let calls_each = telephony.calls_per_number.unwrap_or(1);
+            return Some(CallerId::InTurn(Rotation { numbers, calls_each }));
+        }
+    }
     let mut numbers = agent.phone_numbers.iter();
     let own = numbers.find(|number| number.provider.as_deref() == Some(carrier))?;
-    match PhoneNumber::parse(&own.number) {
+    usable(&own.number).map(CallerId::Fixed)
+}
+
+fn usable(number: &str) -> Option<PhoneNumber> {
+    match PhoneNumber::parse(number) {
         Ok(number) => Some(number),
         Err(error) => {
-            tracing::warn!(%error, "the agent's phone number is not used as caller id");
+            tracing::warn!(%error, "a phone number of the agent is not used as caller id");
             None
         }
     }
@@ -73,10 +95,7 @@ fn variables(
     let local = context.now.to_utc().with_timezone(&zone);
     set("system__agent_id", attempt.agent.to_string());
     set("system__conversation_id", attempt.claim.attempt.to_string());
-    set(
-        "system__caller_number",
-        caller_id.map(ToString::to_string).unwrap_or_default(),
-    );
+    set(CALLER_NUMBER, caller_id.map(ToString::to_string).unwrap_or_default());
     set("system__called_number", contact.phone_number.to_string());
     set("system__time", local.format("%Y-%m-%d %H:%M:%S").to_string());
     set("system__timezone", zone.name().to_owned());

@@ -116,10 +116,61 @@ fn the_caller_id_is_the_agents_first_number_at_the_carrier() {
     ]);
     let caller = |agent| plan(attempt(&json!({})), &context(agent)).caller_id;
     let with = caller(json!({ "phoneNumbers": numbers }));
-    assert_eq!(with.unwrap().as_str(), "+15550000002");
+    let second = PhoneNumber::parse("+15550000002").unwrap();
+    assert_eq!(with, Some(CallerId::Fixed(second)));
     assert_eq!(caller(json!({})), None);
     assert_eq!(
         caller(json!({ "phoneNumbers": [{ "provider": "simulated", "number": "x" }] })),
         None
     );
+}
+
+#[test]
+fn caller_ids_take_turns_when_rotation_is_enabled_and_has_numbers() {
+    let planned = |telephony: Value| {
+        let own = json!([{ "provider": "simulated", "number": "+15550000001" }]);
+        let agent = json!({ "phoneNumbers": own, "platformSettings": { "telephony": telephony } });
+        plan(attempt(&json!({})), &context(agent))
+    };
+    let two = json!(["+15550000005", "+15550000006"]);
+    let on = planned(json!({ "numberRotationEnabled": true, "rotationNumbers": two, "callsPerNumber": 3 }));
+    let Some(CallerId::InTurn(rotation)) = &on.caller_id else {
+        panic!("{:?}", on.caller_id);
+    };
+    assert_eq!((rotation.numbers.len(), rotation.calls_each), (2, 3));
+    let shown = |permit| {
+        on.caller_id
+            .as_ref()
+            .and_then(|caller| caller.of_permit(permit))
+            .unwrap()
+            .as_str()
+    };
+    assert_eq!(
+        [0, 2, 3, 5, 6].map(shown),
+        [
+            "+15550000005",
+            "+15550000005",
+            "+15550000006",
+            "+15550000006",
+            "+15550000005"
+        ]
+    );
+    // Until the permit tells, the first is expected.
+    assert_eq!(
+        on.variables.get(CALLER_NUMBER).map(String::as_str),
+        Some("+15550000005")
+    );
+
+    let each = planned(json!({ "numberRotationEnabled": true, "rotationNumbers": two }));
+    assert!(matches!(
+        each.caller_id,
+        Some(CallerId::InTurn(Rotation { calls_each: 1, .. }))
+    ));
+    for off in [
+        json!({ "rotationNumbers": two }),
+        json!({ "numberRotationEnabled": true }),
+    ] {
+        let own = CallerId::Fixed(PhoneNumber::parse("+15550000001").unwrap());
+        assert_eq!(planned(off).caller_id, Some(own));
+    }
 }

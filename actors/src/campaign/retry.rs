@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
+use chrono_tz::Tz;
+
 use super::Schedule;
 use crate::{
+    callback_time::SpokenTime,
     lines::UNKNOWN_FATE,
     ports::store::{AttemptKind, ConversationStatus, FollowUp, NextAttempt, Outcome, Tries},
     time::Timestamp,
@@ -20,6 +23,30 @@ pub struct RetryRules {
     pub follow_up: FollowUp,
     /// The attached schedule and its first opening: nothing is due outside its windows.
     pub schedule: Option<(Schedule, Timestamp)>,
+    /// The zone of spoken times: the campaign's, else the agent's.
+    pub zone: Tz,
+}
+
+impl RetryRules {
+    /// That instant, or the next opening of the window.
+    fn in_window(&self, due_at: Timestamp) -> Timestamp {
+        match &self.schedule {
+            Some((schedule, opens_from)) => schedule.opening(*opens_from, due_at).opens_at,
+            None => due_at,
+        }
+    }
+}
+
+/// Call-backs that a contact is given: who puts off a fifth one is not called back any more.
+pub const MOST_CALL_BACKS: i64 = 5;
+
+/// What a callee asked for: to be called at another time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallBackWish {
+    /// When.
+    pub time: SpokenTime,
+    /// When it was said.
+    pub said_at: Timestamp,
 }
 
 /// How an outcome bears on further attempts.
@@ -62,6 +89,26 @@ pub fn may_be_followed(outcome: &Outcome) -> bool {
     Bearing::of(outcome) != Bearing::Settled
 }
 
+/// Whether an attempt that ended so may be followed by a call-back: a person was spoken with, not a machine.
+pub fn may_be_called_back(tries: Tries, outcome: &Outcome) -> bool {
+    let spoken_with = match outcome.status {
+        ConversationStatus::Completed => !outcome.voicemail,
+        ConversationStatus::Failed => true,
+        ConversationStatus::Cancelled | ConversationStatus::InProgress | ConversationStatus::Scheduled => false,
+    };
+    spoken_with && tries.call_backs < MOST_CALL_BACKS
+}
+
+/// The call that the callee asked for, at its time or when the window opens next. It comes before retries and
+/// follow-ups. None when the time is none, or too far.
+pub fn call_back(rules: &RetryRules, wish: CallBackWish, now: Timestamp) -> Option<NextAttempt> {
+    let asked_for = wish.time.instant(wish.said_at, rules.zone)?;
+    Some(NextAttempt {
+        kind: AttemptKind::CallBack,
+        due_at: rules.in_window(asked_for.max(now)),
+    })
+}
+
 /// The attempt after the one at `tries` that ended now: retries first, then follow-ups.
 pub fn next_attempt(rules: &RetryRules, tries: Tries, outcome: &Outcome, now: Timestamp) -> Option<NextAttempt> {
     let bearing = Bearing::of(outcome);
@@ -73,11 +120,7 @@ pub fn next_attempt(rules: &RetryRules, tries: Tries, outcome: &Outcome, now: Ti
         return None;
     };
     let wait = Duration::from_secs(u64::try_from(after_min).unwrap_or(0).saturating_mul(60));
-    let due_at = now.plus(wait);
-    let due_at = match &rules.schedule {
-        Some((schedule, opens_from)) => schedule.opening(*opens_from, due_at).opens_at,
-        None => due_at,
-    };
+    let due_at = rules.in_window(now.plus(wait));
     Some(NextAttempt { kind, due_at })
 }
 

@@ -29,6 +29,7 @@ fn rules() -> RetryRules {
             intervals_minutes: vec![60, 120],
         },
         schedule: None,
+        zone: Tz::UTC,
     }
 }
 
@@ -110,4 +111,63 @@ fn due_times_are_moved_into_the_window() {
     let edge = Timestamp(NOW.0 + 25 * 60_000_000);
     let next = next_attempt(&rules, Tries::default(), &failed("busy"), edge).unwrap();
     assert_eq!(next.due_at, Timestamp(NOW.0 + day * 60_000_000));
+}
+
+fn wish(text: &str) -> CallBackWish {
+    CallBackWish {
+        time: crate::callback_time::parse_answer(text).unwrap(),
+        said_at: NOW,
+    }
+}
+
+#[test]
+fn a_call_back_is_due_at_its_time_or_at_the_next_opening() {
+    let due_min = |rules: &RetryRules, text| {
+        let next = call_back(rules, wish(text), Timestamp(NOW.0 + 3_000_000)).unwrap();
+        assert_eq!(next.kind, AttemptKind::CallBack);
+        (next.due_at.0 - NOW.0) / 60_000_000
+    };
+    let open = RetryRules {
+        zone: Tz::Europe__Berlin,
+        ..rules()
+    };
+    assert_eq!(due_min(&open, "in ten minutes"), 10);
+    // It is ten in Berlin.
+    assert_eq!(due_min(&open, "at three"), 5 * 60);
+    let text = ScheduleText {
+        start_time: Some("09:00".into()),
+        end_time: Some("12:00".into()),
+        timezone: Some("Europe/Berlin".into()),
+    };
+    let windowed = RetryRules {
+        schedule: Schedule::parse(&text).unwrap().map(|schedule| (schedule, NOW)),
+        ..open
+    };
+    assert_eq!(due_min(&windowed, "in ten minutes"), 10);
+    assert_eq!(due_min(&windowed, "at three"), 23 * 60, "the next morning");
+    let late = CallBackWish {
+        time: SpokenTime::After(31 * 24 * 60),
+        said_at: NOW,
+    };
+    assert_eq!(call_back(&windowed, late, NOW), None);
+}
+
+#[test]
+fn a_person_is_called_back_a_few_times_and_a_machine_never() {
+    let talked = outcome(ConversationStatus::Completed, None, false);
+    let tries = |call_backs| Tries {
+        call_backs,
+        ..Tries::default()
+    };
+    assert!(may_be_called_back(tries(0), &talked));
+    assert!(may_be_called_back(tries(MOST_CALL_BACKS - 1), &failed("media-lost")));
+    assert!(!may_be_called_back(tries(MOST_CALL_BACKS), &talked));
+    assert!(!may_be_called_back(
+        tries(0),
+        &outcome(ConversationStatus::Completed, None, true)
+    ));
+    assert!(!may_be_called_back(
+        tries(0),
+        &outcome(ConversationStatus::Cancelled, None, false)
+    ));
 }

@@ -41,7 +41,7 @@ impl Moment {
 }
 
 /// What a clock on the wall shows in `zone`.
-pub(super) fn local(instant: Timestamp, zone: Tz) -> NaiveDateTime {
+pub fn local(instant: Timestamp, zone: Tz) -> NaiveDateTime {
     zone.from_utc_datetime(&instant.to_utc().naive_utc()).naive_local()
 }
 

@@ -126,6 +126,11 @@ enum Twice {
     Last,
 }
 
+/// The instant of a local time; the first one where it comes twice.
+pub fn first_instant(zone: Tz, local: NaiveDateTime) -> Timestamp {
+    resolve(zone, local, Twice::First)
+}
+
 fn resolve(zone: Tz, local: NaiveDateTime, twice: Twice) -> Timestamp {
     let instant = match (zone.from_local_datetime(&local), twice) {
         (LocalResult::Single(instant), _)

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     agent::{Agent, Entity},
+    callback_time::{self, SpokenTime},
     ports::language_model::{HistoryItem, Speaker},
 };
 
@@ -17,6 +18,10 @@ const MAX_FAILURES: usize = 3;
 /// Turns of the user that an interview may take, whatever they are about.
 const TURNS_PER_QUESTION: usize = 4;
 const TURNS_BESIDES: usize = 6;
+/// Times that somebody is asked when to be called, if the answer was not heard.
+const MAX_WHEN: usize = 2;
+/// Questions of a greeting to which "no" means "not now".
+const IS_IT_A_GOOD_TIME: [&str; 5] = ["good time", "a moment", "a minute", "have time", "free to talk"];
 /// Share of a question's words by which an agent's own wording of it is recognised.
 const RECOGNISED: f64 = 0.67;
 
@@ -84,6 +89,8 @@ pub(super) enum Heard {
     Answer(Value),
     /// Something else.
     Aside(Intent),
+    /// The wish to be called then.
+    CallAt(SpokenTime),
     /// Not an answer, though one was due.
     Unclear,
     /// No answer was due: the question has not been heard yet.
@@ -122,6 +129,8 @@ pub(super) struct Dialogue {
     pub user_turns: usize,
     /// Silences in a row.
     pub silences: usize,
+    /// How often somebody who wants to be called later was asked when, without an answer so far.
+    pub when_asked: usize,
     /// The call was told to end.
     pub ended: bool,
     pub last: Last,
@@ -144,6 +153,7 @@ impl Dialogue {
             agent_turns: 0,
             user_turns: 0,
             silences: 0,
+            when_asked: 0,
             ended: false,
             last: Last::Nothing,
             turn: None,
@@ -190,7 +200,17 @@ impl Dialogue {
 
     /// How a turn of the user is to be taken now.
     pub fn hear(&self, turn: &Turn) -> Heard {
-        let intent = phrases::intent(&turn.text);
+        let mut intent = phrases::intent(&turn.text);
+        if self.when_asked > 0 {
+            return self.hear_when(turn, intent);
+        }
+        if intent.is_none() && self.is_no_good_time(turn) {
+            intent = Some(Intent::CallBack);
+        }
+        let time = phrases::call_back_time(&turn.text).filter(|_| intent == Some(Intent::CallBack) && !turn.damaged);
+        if let Some(time) = time.filter(|_| !self.slot().is_some_and(|slot| self.asked && slot.is_about("call"))) {
+            return Heard::CallAt(time);
+        }
         let Some(slot) = self.slot() else {
             return intent.map_or(Heard::NotAsked, Heard::Aside);
         };
@@ -205,6 +225,38 @@ impl Dialogue {
             return Heard::Unclear;
         }
         answer::understand(&slot.entity, &turn.text).map_or(Heard::Unclear, Heard::Answer)
+    }
+
+    /// The answer to "When would suit you?". What is no time is taken for none that suits.
+    fn hear_when(&self, turn: &Turn, intent: Option<Intent>) -> Heard {
+        match intent {
+            Some(Intent::OptOut | Intent::WrongNumber | Intent::NotInterested) => {
+                return intent.map_or(Heard::Unclear, Heard::Aside);
+            }
+            _ if turn.damaged && self.when_asked < MAX_WHEN => return Heard::Aside(Intent::Repeat),
+            _ if turn.damaged => return Heard::Aside(Intent::CallBack),
+            _ => {}
+        }
+        if let Some(time) = callback_time::parse_answer(&turn.text) {
+            return Heard::CallAt(time);
+        }
+        match intent {
+            Some(aside @ (Intent::Repeat | Intent::WhoIsThis | Intent::HoldOn)) if self.when_asked < MAX_WHEN => {
+                Heard::Aside(aside)
+            }
+            Some(Intent::Goodbye) => Heard::Aside(Intent::Goodbye),
+            _ => Heard::Aside(Intent::CallBack),
+        }
+    }
+
+    /// "No" to a greeting that asks whether it is a good time.
+    fn is_no_good_time(&self, turn: &Turn) -> bool {
+        let asked = self.last_said.as_deref().and_then(last_question).unwrap_or_default();
+        self.agent_turns == 1
+            && !self.asked
+            && !self.cut_short
+            && IS_IT_A_GOOD_TIME.iter().any(|phrase| asked.contains(phrase))
+            && answer::yes_or_no(&turn.text) == Some(false)
     }
 
     /// Words like "call me back" are an answer where the question is about just that.
@@ -320,13 +372,21 @@ impl Dialogue {
     /// Closes the user's turn as the reply to it must have closed it.
     fn settle(&mut self) {
         let Some(turn) = self.turn.take() else { return };
-        match self.hear(&turn) {
+        let heard = self.hear(&turn);
+        let waits = match heard {
+            Heard::Aside(Intent::CallBack) => self.when_asked == 0,
+            Heard::Aside(Intent::Repeat | Intent::WhoIsThis | Intent::HoldOn) => self.when_asked > 0,
+            _ => false,
+        };
+        self.when_asked = if waits { self.when_asked + 1 } else { 0 };
+        match heard {
+            Heard::Aside(_) if waits => {}
             Heard::Aside(Intent::Refusal) if self.asked => self.close(),
             Heard::Aside(Intent::Repeat) if self.asked => drop(self.fail()),
             Heard::Unclear => drop(self.fail()),
             Heard::Answer(_) if self.slot().is_some_and(|slot| slot.name.is_none()) => self.close(),
             // An answer counts when it was collected, which the tool shows.
-            Heard::Answer(_) | Heard::Aside(_) | Heard::NotAsked => {}
+            Heard::Answer(_) | Heard::Aside(_) | Heard::CallAt(_) | Heard::NotAsked => {}
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What people say on the phone besides answers, recognised by their phrases.
 
+use crate::callback_time::{self, SpokenTime};
+
 /// What an utterance is about, when it is no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Intent {
@@ -104,6 +106,32 @@ const CALL_BACK: [&str; 17] = [
     "in a meeting",
     "try again later",
 ];
+/// Words of somebody who wants to be called; a time may stand before or behind them.
+const ASKS_FOR_A_CALL: [&str; 20] = [
+    "call me",
+    "call us",
+    "call back",
+    "call again",
+    "call later",
+    "ring me",
+    "ring back",
+    "ring again",
+    "phone me",
+    "phone back",
+    "try me",
+    "try again",
+    "reach me",
+    "contact me",
+    "get back to me",
+    "we talk",
+    "we speak",
+    "talk again",
+    "speak again",
+    "call this number",
+];
+/// With one of these a time before the wish says how long somebody is not free.
+const NOT_FREE: [&str; 7] = ["busy", "meeting", "driving", "until", "till", "can't", "cannot"];
+const DECLINES: [&str; 5] = ["don't", "dont", "not", "never", "stop"];
 const WHO_IS_THIS: [&str; 20] = [
     "who is this",
     "who's this",
@@ -213,7 +241,7 @@ pub fn intent(text: &str) -> Option<Intent> {
         (has(&STOP_CALLING) || never_call(&plain), Intent::OptOut),
         (has(&WRONG_NUMBER), Intent::WrongNumber),
         (has(&NOT_INTERESTED), Intent::NotInterested),
-        (has(&CALL_BACK), Intent::CallBack),
+        (has(&CALL_BACK) || call_back_time(text).is_some(), Intent::CallBack),
         (has(&WHO_IS_THIS), Intent::WhoIsThis),
         (has(&REPEAT) || REPEAT_ALONE.contains(&plain.as_str()), Intent::Repeat),
         (short && has(&HOLD_ON), Intent::HoldOn),
@@ -221,6 +249,33 @@ pub fn intent(text: &str) -> Option<Intent> {
         (has(&GOODBYE), Intent::Goodbye),
     ];
     rules.into_iter().find_map(|(holds, intent)| holds.then_some(intent))
+}
+
+/// The time at which somebody asks to be called, said with that wish.
+pub fn call_back_time(text: &str) -> Option<SpokenTime> {
+    let text = text.to_lowercase().replace(['\u{2019}', '\u{2bc}'], "'");
+    let wish = ASKS_FOR_A_CALL.iter().filter_map(|phrase| place(&text, phrase)).min()?;
+    let (before, after) = text.split_at(wish);
+    let plain_before = plain(before);
+    if DECLINES
+        .iter()
+        .any(|word| plain_before.split(' ').next_back() == Some(word))
+    {
+        return None;
+    }
+    let free = || !NOT_FREE.iter().any(|word| contains(&plain_before, word));
+    callback_time::parse(after).or_else(|| callback_time::parse(before).filter(|_| free()))
+}
+
+/// Where whole words of a text in lower case make up the phrase.
+fn place(text: &str, phrase: &str) -> Option<usize> {
+    let letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let mut places = text.match_indices(phrase);
+    let whole = |at: usize| {
+        let end = at + phrase.len();
+        !letter(text[..at].chars().next_back()) && !letter(text[end..].chars().next())
+    };
+    places.find_map(|(at, _)| whole(at).then_some(at))
 }
 
 /// Whether somebody takes leave in it, whatever else it says.
@@ -302,6 +357,8 @@ mod tests {
             ("You have the wrong number", Some(Intent::WrongNumber)),
             ("I'm not interested, bye", Some(Intent::NotInterested)),
             ("Could you call me back tomorrow?", Some(Intent::CallBack)),
+            ("Ring me in half an hour", Some(Intent::CallBack)),
+            ("The appointment is at three", None),
             ("Who is this?", Some(Intent::WhoIsThis)),
             ("Sorry?", Some(Intent::Repeat)),
             ("Hang on", Some(Intent::HoldOn)),
@@ -312,6 +369,24 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(intent(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_time_of_a_call_is_the_one_that_is_asked_for() {
+        for (text, expected) in [
+            ("Call me in ten minutes", Some("in 10 minutes")),
+            ("Could you ring me tomorrow at three, please?", Some("tomorrow at 3")),
+            ("I'm busy this morning, call me at 15:30", Some("at 15:30")),
+            ("I'm in a meeting until four, could you call back later?", None),
+            ("Tomorrow at noon you can call me again", Some("tomorrow at noon")),
+            ("Can we talk on Monday morning?", Some("on Monday in the morning")),
+            ("Please don't call me tomorrow at three", None),
+            ("Call me later", None),
+            ("I was born in 1980 and they recall me", None),
+        ] {
+            let time = call_back_time(text).map(|time| time.to_string());
+            assert_eq!(time.as_deref(), expected, "{text}");
         }
     }
 }

@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use super::{
-    answer,
-    dialogue::{Dialogue, Heard, Last, Turn, last_question, slots},
+    dialogue::{Dialogue, Heard, Last, Turn, slots},
     phrases::Intent,
 };
 use crate::{
     agent::Agent,
+    callback_time::SpokenTime,
     ports::language_model::{ReplyEvent, ReplyRequest},
     template,
 };
@@ -21,8 +21,8 @@ const OPEN_QUESTION: &str = "How can I help you today?";
 const QUESTION_WORDS: usize = 15;
 /// Said before the next question, in turn.
 const ACKNOWLEDGEMENTS: [&str; 3] = ["Thank you.", "Got it.", "Great."];
-/// Questions of a greeting to which "no" means "not now".
-const IS_IT_A_GOOD_TIME: [&str; 5] = ["good time", "a moment", "a minute", "have time", "free to talk"];
+/// Asked of somebody who wants to be called later and did not say when.
+const WHEN: &str = "When would suit you?";
 
 /// The reply to a request: never empty, the same for the same request.
 pub fn plan(request: &ReplyRequest) -> Vec<ReplyEvent> {
@@ -66,6 +66,16 @@ fn end(text: &str, reason: &str) -> Vec<ReplyEvent> {
     ]
 }
 
+/// Promises a call and ends this one.
+fn call_later(time: SpokenTime) -> Vec<ReplyEvent> {
+    let mut events = vec![ReplyEvent::Tool {
+        name: "callLater".into(),
+        arguments: json!({ "at": time.to_string() }),
+    }];
+    events.extend(end(&format!("Of course. We'll call you {time}. Goodbye."), "call_back"));
+    events
+}
+
 struct Reply<'a> {
     agent: &'a Agent,
     greeting: &'a str,
@@ -82,6 +92,7 @@ impl Reply<'_> {
             Last::Silence if self.dialogue.silences >= MAX_SILENCES => {
                 end("I can't hear you, so I'll hang up now. Goodbye!", "silence")
             }
+            Last::Silence if self.dialogue.when_asked > 0 => say(format!("Are you still there? {WHEN}")),
             Last::Silence if self.dialogue.agent_turns > 0 => self.next("Are you still there?"),
             Last::Nothing | Last::Agent | Last::User | Last::Tool | Last::Silence => self.next(""),
         }
@@ -99,10 +110,14 @@ impl Reply<'_> {
         }
         match heard {
             Heard::Answer(value) => self.collect(&value),
-            Heard::Aside(Intent::Repeat | Intent::Refusal) if !self.dialogue.asked => self.not_asked(turn),
+            Heard::CallAt(time) => call_later(time),
+            Heard::Aside(Intent::HoldOn) if self.dialogue.when_asked > 0 => say("Of course, take your time."),
+            Heard::Aside(Intent::WhoIsThis) if self.dialogue.when_asked > 0 => say(format!("{} {WHEN}", self.who())),
+            Heard::Aside(_) if self.dialogue.when_asked > 0 => say(format!("Sorry, I didn't catch that. {WHEN}")),
+            Heard::Aside(Intent::Repeat | Intent::Refusal) if !self.dialogue.asked => self.not_asked(),
             Heard::Aside(intent) => self.aside(intent),
             Heard::Unclear => self.unclear("Sorry, I didn't catch that."),
-            Heard::NotAsked => self.not_asked(turn),
+            Heard::NotAsked => self.not_asked(),
         }
     }
 
@@ -115,6 +130,7 @@ impl Reply<'_> {
             Intent::OptOut => end("Understood. Sorry for the trouble. Goodbye.", "opt_out"),
             Intent::WrongNumber => end("I'm sorry for the trouble. Goodbye.", "wrong_number"),
             Intent::NotInterested => end("All right. Thank you for your time. Goodbye.", "not_interested"),
+            Intent::CallBack if self.dialogue.when_asked == 0 => return None,
             Intent::CallBack => end("Of course. Another time, then. Goodbye.", "call_back"),
             Intent::Goodbye => end("Thank you for your time. Goodbye!", "goodbye"),
             Intent::WhoIsThis | Intent::Repeat | Intent::HoldOn | Intent::Refusal => return None,
@@ -124,10 +140,8 @@ impl Reply<'_> {
 
     fn aside(&mut self, intent: Intent) -> Vec<ReplyEvent> {
         match intent {
-            Intent::WhoIsThis => {
-                let name = self.agent.name.trim();
-                self.next(&format!("This is an automated call from {name}."))
-            }
+            Intent::WhoIsThis => self.next(&self.who()),
+            Intent::CallBack => say(format!("Of course. {WHEN}")),
             Intent::HoldOn => say("Of course, take your time."),
             Intent::Repeat => self.unclear("Of course."),
             Intent::Refusal => {
@@ -135,10 +149,12 @@ impl Reply<'_> {
                 self.next("No problem.")
             }
             // These have ended the call before.
-            Intent::OptOut | Intent::WrongNumber | Intent::NotInterested | Intent::CallBack | Intent::Goodbye => {
-                self.next("")
-            }
+            Intent::OptOut | Intent::WrongNumber | Intent::NotInterested | Intent::Goodbye => self.next(""),
         }
+    }
+
+    fn who(&self) -> String {
+        format!("This is an automated call from {}.", self.agent.name.trim())
     }
 
     fn collect(&mut self, value: &Value) -> Vec<ReplyEvent> {
@@ -167,22 +183,12 @@ impl Reply<'_> {
         }
     }
 
-    fn not_asked(&mut self, turn: &Turn) -> Vec<ReplyEvent> {
+    fn not_asked(&mut self) -> Vec<ReplyEvent> {
         let greeted = self.dialogue.agent_turns == 1;
         if self.dialogue.cut_short {
             let rest = if greeted { self.unheard_greeting() } else { "" };
             let opening = if rest.is_empty() { "All right." } else { rest };
             return self.next(opening);
-        }
-        let question = self
-            .dialogue
-            .last_said
-            .as_deref()
-            .and_then(last_question)
-            .unwrap_or_default();
-        let good_time = IS_IT_A_GOOD_TIME.iter().any(|phrase| question.contains(phrase));
-        if greeted && good_time && answer::yes_or_no(&turn.text) == Some(false) {
-            return end("Of course. Another time, then. Goodbye.", "call_back");
         }
         self.next("")
     }

@@ -36,6 +36,8 @@ struct Call {
     history: Vec<HistoryItem>,
     ended: Option<String>,
     collected: Vec<(String, Value)>,
+    /// When it is to be called again.
+    later: Option<String>,
 }
 
 impl Call {
@@ -46,6 +48,7 @@ impl Call {
             history,
             ended,
             collected,
+            later: None,
         }
     }
 
@@ -93,6 +96,7 @@ impl Call {
         let text = |key: &str| arguments[key].as_str().unwrap().to_owned();
         match name.as_str() {
             "collect" => self.collected.push((text("entity"), arguments["value"].clone())),
+            "callLater" => self.later = Some(text("at")),
             "endCall" => self.ended = Some(text("reason")),
             other => panic!("unknown tool {other}"),
         }
@@ -272,9 +276,9 @@ fn what_ends_a_call_ends_it_politely() {
             "All right. Thank you for your time. Goodbye.",
         ),
         (
-            "Can you call me later?",
+            "Can you call me in ten minutes?",
             "call_back",
-            "Of course. Another time, then. Goodbye.",
+            "Of course. We'll call you in 10 minutes. Goodbye.",
         ),
         ("Goodbye", "goodbye", "Thank you for your time. Goodbye!"),
     ] {
@@ -344,8 +348,61 @@ fn a_greeting_that_asks_for_the_name_is_answered_with_it() {
     assert_eq!(call.hears("Yes"), "What is your full name?");
     let mut call = Call::new(garage());
     call.said(Speaker::Agent, "Hello! Is this a good time?", false, false);
-    call.hears("No");
+    assert_eq!(call.hears("No"), "Of course. When would suit you?");
+    call.hears("At half past four");
     assert_eq!(call.ended.as_deref(), Some("call_back"));
+}
+
+#[test]
+fn who_wants_to_be_called_later_is_asked_when_once() {
+    let asked = |greeting: &str| {
+        let mut call = Call::greeted(garage());
+        call.hears("Hello");
+        assert_eq!(call.hears(greeting), "Of course. When would suit you?");
+        assert_eq!((call.ended.as_deref(), call.later.as_deref()), (None, None));
+        call
+    };
+    for (answer, at) in [
+        ("Tomorrow at three", "tomorrow at 3"),
+        ("ten minutes", "in 10 minutes"),
+        ("maybe on Monday morning", "on Monday in the morning"),
+    ] {
+        let mut call = asked("Can you call me later?");
+        assert_eq!(call.hears(answer), format!("Of course. We'll call you {at}. Goodbye."));
+        assert_eq!(
+            (call.ended.as_deref(), call.later.as_deref()),
+            (Some("call_back"), Some(at))
+        );
+        assert!(call.collected.is_empty());
+    }
+    let mut call = asked("This is a bad time");
+    assert_eq!(
+        call.hears("I really don't know"),
+        "Of course. Another time, then. Goodbye."
+    );
+    assert_eq!((call.ended.as_deref(), call.later), (Some("call_back"), None));
+
+    let mut call = asked("I'm driving");
+    assert_eq!(call.hears("Sorry?"), "Sorry, I didn't catch that. When would suit you?");
+    assert_eq!(call.hears("What?"), "Of course. Another time, then. Goodbye.");
+    let mut call = asked("I'm busy");
+    assert_eq!(
+        call.hears("Never call me again"),
+        "Understood. Sorry for the trouble. Goodbye."
+    );
+    assert_eq!(call.ended.as_deref(), Some("opt_out"));
+    let mut call = asked("I'm busy");
+    assert_eq!(call.waits(), "Are you still there? When would suit you?");
+    call.hears("In two hours");
+    assert_eq!(call.later.as_deref(), Some("in 2 hours"));
+}
+
+#[test]
+fn a_time_counts_where_a_message_is_taken_and_not_where_a_callback_is_asked_about() {
+    let mut call = Call::greeted(agent(&json!({})));
+    call.hears("Hello");
+    call.hears("Please call me tomorrow at three");
+    assert_eq!(call.later.as_deref(), Some("tomorrow at 3"));
 }
 
 #[test]

@@ -105,6 +105,12 @@ impl Actor for LinesActor {
                 state.pool.wish(dialer, want);
             }
             LinesMessage::ReturnLines { dialer, lines } => state.pool.give_back(dialer, lines),
+            LinesMessage::StillWaiting(dialer) => {
+                let requester = state.requesters.get(&dialer).filter(|_| state.pool.starves(dialer));
+                if let Some(requester) = requester {
+                    requester.no_line(state.pool.lines());
+                }
+            }
             LinesMessage::WithdrawWish(dialer) => state.pool.wish(dialer, 0),
             LinesMessage::Withdraw(dialer) => {
                 state.pool.reclaim(dialer);

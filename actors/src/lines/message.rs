@@ -57,6 +57,16 @@ impl Requester {
         };
     }
 
+    /// Tells that none of so many lines is free. A single call waits for its turn.
+    pub(super) fn no_line(&self, lines: usize) {
+        match self {
+            Self::Campaign(actor) => {
+                let _ = actor.cast(CampaignMessage::NoLineFree { lines });
+            }
+            Self::SingleCalls(_) => {}
+        }
+    }
+
     /// Tells that the carrier takes no call. A single call waits for its own next try.
     pub(super) fn met(&self, obstacle: Obstacle) {
         match self {
@@ -98,6 +108,9 @@ pub enum LinesMessage {
         /// How many.
         lines: usize,
     },
+    /// A dialer has waited long for its wish; it is told if that is because no line is free. The dialing rate is not
+    /// in the way: it makes everybody wait their turn.
+    StillWaiting(Dialer),
     /// A dialer wants no more lines for now. Grants on their way it gives back itself.
     WithdrawWish(Dialer),
     /// A dialer's actor is gone: its wish and its unused grants are taken back.

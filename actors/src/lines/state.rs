@@ -150,6 +150,14 @@ impl<D: Copy + Ord> LinePool<D> {
         }
     }
 
+    /// Whether a dialer has a wish and nothing else, because every line is taken.
+    pub fn starves(&self, dialer: D) -> bool {
+        self.wishes.iter().any(|(waiting, _)| *waiting == dialer)
+            && !self.granted.contains_key(&dialer)
+            && !self.live.values().any(|holder| *holder == dialer)
+            && self.live.len() + self.granted() >= self.lines
+    }
+
     /// Grants what may be granted now, one line to each dialer in turn.
     pub fn grant(&mut self, now: Instant) -> BTreeMap<D, usize> {
         let mut grants = BTreeMap::new();

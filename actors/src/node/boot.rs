@@ -132,6 +132,7 @@ fn lost(orphan: Orphan) -> LostCall {
             agent: orphan.agent,
             campaign: orphan.campaign,
             tries: orphan.tries,
+            call_back: None,
         },
         to: orphan.phone_number,
         carrier: orphan.carrier,

@@ -61,7 +61,8 @@ pub struct ReplyRequest {
 pub enum ReplyEvent {
     /// More words to speak.
     Text(String),
-    /// A tool call. `collect` (`{ "entity", "value" }`) and the built-in tools (`endCall` …) are known to the call.
+    /// A tool call. `collect` (`{ "entity", "value" }`), `callLater` (`{ "at" }`, the time in the callee's words or in
+    /// ISO 8601) and the built-in tools (`endCall` …) are known to the call.
     Tool {
         /// The tool's name.
         name: String,

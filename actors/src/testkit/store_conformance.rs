@@ -116,6 +116,8 @@ macro_rules! store_conformance {
             a_permit_is_refused_for_a_restricted_prefix
             a_number_is_called_by_one_attempt_at_a_time
             concurrent_permits_call_a_number_once
+            caller_ids_take_turns_by_the_agents_permits
+            concurrent_permits_share_the_turns_evenly
             the_dial_token_lasts_as_long_as_the_call
             a_new_node_declares_earlier_ones_dead
             orphans_go_to_the_new_node

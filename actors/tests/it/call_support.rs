@@ -273,6 +273,10 @@ impl TestCall {
         test
     }
 
+    pub fn account(&self) -> AccountId {
+        self.plan.attempt.account
+    }
+
     pub fn attempt(&self) -> AttemptId {
         self.claim.attempt
     }

@@ -190,3 +190,136 @@ async fn lines_granted_to_a_campaign_that_does_not_dial_are_given_back() {
     let back = told.recv().await;
     assert!(matches!(back, Some(LinesMessage::ReturnLines { dialer: Dialer::Campaign(c), lines: 3 }) if c == campaign));
 }
+
+/// How often a campaign's state changed: each change is a new version.
+async fn versions(world: &World, campaign: actors::id::CampaignId) -> i64 {
+    world.row(campaign).await.version
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_campaign_without_a_line_is_delayed_and_runs_again_with_one() {
+    let world = World::new().await;
+    let node = world.node(2).await;
+    let first = world.campaign(5).await;
+    let second = world.campaign_of(100..105, None).await;
+    world.command(&node, first, CampaignCommand::Launch).await.unwrap();
+    until("calls", async || world.carrier.sockets() == 2).await;
+    world.command(&node, second, CampaignCommand::Launch).await.unwrap();
+    let before = versions(&world, second).await;
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    assert_eq!(
+        world.status(second).await,
+        CampaignStatus::Running,
+        "a short moment is none"
+    );
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let row = world.row(second).await;
+    assert_eq!(
+        (row.status, row.active, row.next_run_at),
+        (CampaignStatus::Delayed, true, None)
+    );
+    assert_eq!(
+        row.reason.as_deref(),
+        Some("no line is free: all 2 are taken by other calls")
+    );
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(
+        versions(&world, second).await,
+        before + 1,
+        "one write, however long it takes"
+    );
+    assert_eq!(
+        world.status(first).await,
+        CampaignStatus::Running,
+        "whose calls have all lines is not delayed"
+    );
+
+    let stop = CampaignCommand::Stop { hang_up: true };
+    world.command(&node, first, stop).await.unwrap();
+    until("it dials", async || world.conversations(second).await.len() == 2).await;
+    let row = world.row(second).await;
+    assert_eq!((row.status, row.reason), (CampaignStatus::Running, None));
+    assert_eq!(versions(&world, second).await, before + 2);
+    assert_eq!(lines(&node).await.granted, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_delayed_campaign_is_paused_stopped_and_closed_like_others() {
+    let world = World::new().await;
+    let node = world.node(1).await;
+    let first = world.campaign(1).await;
+    world.command(&node, first, CampaignCommand::Launch).await.unwrap();
+    until("a call", async || world.carrier.sockets() == 1).await;
+    let second = world.campaign_of(100..102, None).await;
+    for command in [CampaignCommand::Pause, CampaignCommand::Stop { hang_up: false }] {
+        world.command(&node, second, CampaignCommand::Launch).await.unwrap();
+        until("delay", async || world.status(second).await == CampaignStatus::Delayed).await;
+        world.command(&node, second, command).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        assert!(!world.row(second).await.active);
+    }
+    let window = actors::ports::store::ScheduleText {
+        start_time: Some("12:00".into()),
+        end_time: Some("12:10".into()),
+        timezone: Some("UTC".into()),
+    };
+    world
+        .command(&node, second, CampaignCommand::Schedule(window))
+        .await
+        .unwrap();
+    until("delay", async || world.status(second).await == CampaignStatus::Delayed).await;
+    until("its window's end", async || {
+        world.status(second).await == CampaignStatus::Paused
+    })
+    .await;
+    assert!(world.row(second).await.active);
+    assert_eq!(world.carrier.dials().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn campaigns_that_share_too_few_lines_do_not_change_with_every_call() {
+    let world = World::new().await;
+    world.carrier.callees(Callees::Busy(Duration::from_secs(3)));
+    let node = world.node(1).await;
+    let campaigns = [world.campaign(60).await, world.campaign_of(100..160, None).await];
+    for campaign in campaigns {
+        world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    }
+    tokio::time::sleep(Duration::from_secs(240)).await;
+    for campaign in campaigns {
+        assert!(world.conversations(campaign).await.len() > 30, "both dial in turn");
+        let versions = versions(&world, campaign).await;
+        assert!(versions < 10, "{versions} versions");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn neither_the_rate_nor_its_own_limit_delays_a_campaign() {
+    let world = World::new().await;
+    world.carrier.callees(Callees::Busy(Duration::from_secs(1)));
+    let settings = NodeSettings {
+        lines: 5,
+        calls_per_second: 0.1,
+        ..NodeSettings::default()
+    };
+    let node = world.node_with(settings).await;
+    let slow = world.campaign(4).await;
+    world.command(&node, slow, CampaignCommand::Launch).await.unwrap();
+    let before = versions(&world, slow).await;
+    until("completion", async || {
+        world.status(slow).await == CampaignStatus::Completed
+    })
+    .await;
+    assert_eq!(versions(&world, slow).await, before + 1);
+    let times: Vec<_> = world.carrier.dials().iter().map(|(at, _)| *at).collect();
+    for pair in times.windows(2) {
+        let gap = pair[1].duration_since(pair[0]);
+        assert!((10.0..10.5).contains(&gap.as_secs_f64()), "{gap:?}");
+    }
+
+    world.carrier.callees(Callees::Answer);
+    let limited = world.campaign_of(100..104, Some(1)).await;
+    world.command(&node, limited, CampaignCommand::Launch).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(world.status(limited).await, CampaignStatus::Running);
+}

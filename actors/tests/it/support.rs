@@ -6,6 +6,7 @@ mod slow_store;
 use std::{sync::Arc, time::Duration};
 
 use actors::{
+    campaign::Schedule,
     campaigns::{CampaignCommand, CommandError},
     id::{AccountId, AgentId, CampaignId},
     node::{Node, NodeArguments, NodeHandle, NodeSettings, NodeSnapshot},
@@ -14,7 +15,7 @@ use actors::{
         Ports,
         store::{
             Account, CampaignContact, CampaignRow, CampaignStatus, CampaignStore, ConversationFilter, ConversationRow,
-            DirectoryStore, FollowUp, NewAccount, NewCampaign, RecordStore, StoredApiKey,
+            DirectoryStore, FollowUp, NewAccount, NewCampaign, RecordStore, ScheduleText, StateChange, StoredApiKey,
         },
     },
     switchboard::SwitchboardMessage,
@@ -132,10 +133,48 @@ impl World {
         self.store.finish_import(id, None).await.unwrap().id
     }
 
+    /// A campaign whose row says that it runs.
+    pub async fn running(&self, contacts: usize) -> CampaignId {
+        self.running_in(contacts, ScheduleText::default()).await
+    }
+
+    /// The same, in a window that is open.
+    pub async fn running_in(&self, contacts: usize, schedule: ScheduleText) -> CampaignId {
+        let now = self.ports.clock.now();
+        let plan = Schedule::parse(&schedule).unwrap().map(|schedule| schedule.plan(now));
+        let new = NewCampaign {
+            name: "spring".into(),
+            agent: self.agent,
+            schedule,
+            follow_up: Default::default(),
+            max_concurrent_calls: None,
+        };
+        let id = self.import(new, 0..contacts).await;
+        let row = self.store.finish_import(id, None).await.unwrap();
+        let running = StateChange {
+            status: CampaignStatus::Running,
+            active: true,
+            scheduled: plan.is_some(),
+            next_run_at: None,
+            opens_from: plan.map(|plan| plan.opens_at),
+            closes_at: plan.and_then(|plan| plan.closes_at),
+            reason: None,
+            cancel_waiting: false,
+        };
+        self.store.change_state(id, row.version, running).await.unwrap();
+        id
+    }
+
     /// The agent's calls that do not get through are repeated so often, so many minutes apart.
     pub async fn retries(&self, count: i64, delay_min: i64) {
+        let retry = json!({ "retryCount": count, "retryDelay": delay_min });
+        self.platform_settings(json!({ "callRetry": retry })).await;
+    }
+
+    /// The agent's platform settings are these from now on.
+    pub async fn platform_settings(&self, settings: Value) {
         let mut document = agent_document();
-        document["platformSettings"] = json!({ "callRetry": { "retryCount": count, "retryDelay": delay_min } });
+        document["platformSettings"] = settings;
         let document = document.as_object().cloned().unwrap();
         let row = self.store.agent(self.account, self.agent).await.unwrap();
         self.store

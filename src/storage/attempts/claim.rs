@@ -63,7 +63,7 @@ pub(super) async fn claim(
 /// have seen an older row.
 const CLAIM_DUE: &str = "UPDATE attempts SET state = 'claimed', owner = $1, epoch = epoch + 1, claimed_at = $3 \
      WHERE state = 'queued' AND id IN (SELECT id FROM due) \
-     RETURNING id, agent, contact_list, contact_index, attempt_no, follow_up_no, retry_no, epoch, due_at";
+     RETURNING id, agent, contact_list, contact_index, attempt_no, follow_up_no, retry_no, call_backs, epoch, due_at";
 
 async fn claim_due(work: &mut Work<'_>, source: &Source, limit: i64) -> StoreResult<Vec<ClaimedAttempt>> {
     let skip_locked = work.dialect.skip_locked;

@@ -35,7 +35,7 @@ impl Guarded {
 
     fn new(sql: &str, claim: Claim) -> Self {
         let sql = format!(
-            "{sql} RETURNING account, agent, campaign, contact_list, contact_index, attempt_no, follow_up_no, retry_no, \
+            "{sql} RETURNING account, agent, campaign, contact_list, contact_index, attempt_no, follow_up_no, retry_no, call_backs, \
              phone_number, state, epoch, carrier, carrier_call, dialing_at, answered_at"
         );
         Self { sql, claim }
@@ -94,6 +94,7 @@ pub(super) fn tries(row: &AnyRow) -> StoreResult<Tries> {
     Ok(Tries {
         follow_up: row.int("follow_up_no")?,
         retry: row.int("retry_no")?,
+        call_backs: row.int("call_backs")?,
     })
 }
 

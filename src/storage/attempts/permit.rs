@@ -6,7 +6,7 @@ use actors::{
     dial_token::DialToken,
     id::AttemptId,
     phone_number::PhoneNumber,
-    ports::store::{Claim, Permit, PermitRequest, StoreError, StoreResult},
+    ports::store::{CallerId, Claim, Permit, PermitRequest, StoreError, StoreResult},
 };
 use sqlx::any::AnyRow;
 
@@ -111,6 +111,10 @@ async fn refuse(work: &mut Work<'_>, claim: Claim, error: &'static str) -> Store
 async fn grant(work: &mut Work<'_>, claim: Claim, request: PermitRequest) -> StoreResult<Permit> {
     let now = work.now.0;
     let token = DialToken::random();
+    let caller_id = match &request.caller_id {
+        Some(caller) => take_turn(work, claim.attempt, caller).await?,
+        None => None,
+    };
     let update = Guarded::update(
         claim,
         "state = 'dialing', status = 'in_progress', dialing_at = $4, started_at = $4, dial_token = $5, carrier = $6, \
@@ -118,13 +122,28 @@ async fn grant(work: &mut Work<'_>, claim: Claim, request: PermitRequest) -> Sto
         "('claimed')",
     );
     let stored = token.as_stored().to_owned();
+    let shown = caller_id.clone().map(String::from);
     update
         .run(work, move |query| {
-            let caller_id = request.caller_id.map(String::from);
-            query.bind(now).bind(stored).bind(request.carrier).bind(caller_id)
+            query.bind(now).bind(stored).bind(request.carrier).bind(shown)
         })
         .await?;
-    Ok(Permit::Granted { token })
+    Ok(Permit::Granted { token, caller_id })
+}
+
+/// The caller ID of the agent's next permit. The count's row is the last that a permit locks, so that permits of one
+/// agent wait for each other and never in a circle.
+async fn take_turn(work: &mut Work<'_>, attempt: AttemptId, caller: &CallerId) -> StoreResult<Option<PhoneNumber>> {
+    let CallerId::InTurn(_) = caller else {
+        return Ok(caller.of_permit(0).cloned());
+    };
+    let count = sqlx::query(
+        "INSERT INTO caller_id_turns (agent, permits) SELECT agent, 1 FROM attempts WHERE id = $1 \
+         ON CONFLICT (agent) DO UPDATE SET permits = caller_id_turns.permits + 1 RETURNING permits",
+    );
+    let row = count.bind(attempt.to_string()).fetch_one(&mut *work.conn).await;
+    let permits = row.map_err(unavailable)?.int("permits")?;
+    Ok(caller.of_permit(permits - 1).cloned())
 }
 
 pub(super) async fn dial_token(work: Work<'_>, attempt: AttemptId) -> StoreResult<DialToken> {

@@ -23,11 +23,12 @@ pub(super) async fn plan_next(work: &mut Work<'_>, ended: &Held, id: AttemptId, 
     let (planned, tries) = (AttemptId::new(), guard::tries(&ended.row)?.next(next.kind));
     // The agent is the one the campaign has now.
     let insert = sqlx::query(
-        "INSERT INTO attempts (id, account, agent, campaign, contact_list, contact_index, attempt_no, follow_up_no, retry_no, kind, \
-         phone_number, state, epoch, due_at, started_at, status, voicemail, transferred, collected, created_at) \
-         SELECT $2, a.account, COALESCE(c.agent, a.agent), a.campaign, a.contact_list, a.contact_index, a.attempt_no + 1, $3, $4, $5, a.phone_number, \
-         'queued', 0, $6, $6, 'scheduled', 0, 0, '{}', $7 FROM attempts a LEFT JOIN campaigns c ON c.id = a.campaign \
-         WHERE a.id = $1",
+        "INSERT INTO attempts (id, account, agent, campaign, contact_list, contact_index, attempt_no, follow_up_no, \
+         retry_no, call_backs, kind, phone_number, state, epoch, due_at, started_at, status, voicemail, transferred, \
+         collected, created_at) \
+         SELECT $2, a.account, COALESCE(c.agent, a.agent), a.campaign, a.contact_list, a.contact_index, a.attempt_no + 1, \
+         $3, $4, $8, $5, a.phone_number, 'queued', 0, $6, $6, 'scheduled', 0, 0, '{}', $7 \
+         FROM attempts a LEFT JOIN campaigns c ON c.id = a.campaign WHERE a.id = $1",
     )
     .bind(id.to_string())
     .bind(planned.to_string())
@@ -35,7 +36,8 @@ pub(super) async fn plan_next(work: &mut Work<'_>, ended: &Held, id: AttemptId, 
     .bind(tries.retry)
     .bind(next.kind.as_str())
     .bind(next.due_at.0)
-    .bind(work.now.0);
+    .bind(work.now.0)
+    .bind(tries.call_backs);
     affected(insert, work.conn).await?;
     calls::continue_as(work, id, planned, next.due_at).await?;
     contact_states::add_attempt(work, ended.contact).await

@@ -45,7 +45,7 @@ impl Performer {
         let plan = &self.arguments.plan;
         let request = DialRequest {
             attempt: plan.attempt.claim.attempt,
-            from: plan.caller_id.clone(),
+            from: self.caller_id.clone(),
             to: plan.attempt.contact.phone_number.clone(),
             ring_timeout: plan.ring_timeout,
             status_token: token.proof(Purpose::Status),

@@ -3,6 +3,7 @@
 use crate::{
     audio_stream::{SpeechId, StreamEvent},
     call::{CallTimer, outcome::Ending},
+    callback_time::SpokenTime,
     ports::{
         carrier::{CallProgress, CarrierCallId, DialError},
         language_model::{LanguageError, ReplyEvent},
@@ -70,6 +71,8 @@ pub enum Effect {
     WriteUnknown,
     /// Put the callee on the account's do-not-call list.
     WriteOptOut,
+    /// Call the callee again then, once this call is over.
+    PlanCallBack(SpokenTime),
     /// Start the audio stream on the media leg that just came.
     OpenStream,
     /// Speak.

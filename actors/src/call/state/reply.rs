@@ -2,10 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::{Effect, EndReason, Phase, State, speculation::Waste};
-use crate::ports::{
-    language_model::{LanguageError, ReplyEvent},
-    synthesizer::SpeechError,
+use super::{Effect, EndReason, Phase, State, event_fact};
+use crate::{
+    callback_time::parse_answer,
+    ports::{
+        language_model::{LanguageError, ReplyEvent},
+        synthesizer::SpeechError,
+    },
 };
 
 /// Text of one reply beyond this is not spoken.
@@ -83,6 +86,14 @@ impl State {
                 }
                 json!({ "ok": true })
             }
+            "callLater" => match arguments.get("at").and_then(Value::as_str).and_then(parse_answer) {
+                Some(time) => {
+                    fx.push(Effect::PlanCallBack(time));
+                    json!({ "ok": true })
+                }
+                None => json!({ "error": "give `at`, a time within 30 days: `in ten minutes`, `tomorrow at 15:30`, or \
+                                          ISO 8601" }),
+            },
             "skipTurn" => {
                 self.reply.rounds = MAX_TOOL_ROUNDS;
                 json!({ "ok": true })

@@ -37,6 +37,8 @@ pub enum AttemptKind {
     Retry,
     /// A further call, planned by the campaign.
     FollowUp,
+    /// A call at the time that the callee asked for.
+    CallBack,
 }
 
 impl AttemptKind {
@@ -46,17 +48,21 @@ impl AttemptKind {
             Self::First => "first",
             Self::Retry => "retry",
             Self::FollowUp => "follow_up",
+            Self::CallBack => "call_back",
         }
     }
 }
 
-/// Where an attempt stands among those of its contact: follow-up 0 is the first call; retries count anew in each.
+/// Where an attempt stands among those of its contact: follow-up 0 is the first call; retries count anew in each
+/// planned call, be it a follow-up or a call-back.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Tries {
     /// Which follow-up.
     pub follow_up: i64,
     /// Which retry of it.
     pub retry: i64,
+    /// How many call-backs the contact was given.
+    pub call_backs: i64,
 }
 
 impl Tries {
@@ -72,6 +78,12 @@ impl Tries {
             AttemptKind::FollowUp => Self {
                 follow_up: self.follow_up + 1,
                 retry: 0,
+                ..self
+            },
+            AttemptKind::CallBack => Self {
+                retry: 0,
+                call_backs: self.call_backs + 1,
+                ..self
             },
         }
     }
@@ -80,7 +92,7 @@ impl Tries {
 /// The attempt that follows one that ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NextAttempt {
-    /// `Retry` or `FollowUp`.
+    /// `Retry`, `FollowUp` or `CallBack`.
     pub kind: AttemptKind,
     /// When it may be dialed.
     pub due_at: Timestamp,
@@ -160,13 +172,48 @@ pub struct ClaimedAttempt {
     pub variables: Map<String, Value>,
 }
 
+/// Which number a call shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CallerId {
+    /// Always this one.
+    Fixed(PhoneNumber),
+    /// One of several in turn, as the agent's permits are counted.
+    InTurn(Rotation),
+}
+
+impl CallerId {
+    /// The caller ID of the agent's permit number `permit`, counted from 0; none without a number.
+    pub fn of_permit(&self, permit: i64) -> Option<&PhoneNumber> {
+        match self {
+            Self::Fixed(number) => Some(number),
+            Self::InTurn(rotation) => rotation.of_permit(permit),
+        }
+    }
+}
+
+/// Numbers that take turns as caller ID.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rotation {
+    /// In their order.
+    pub numbers: Vec<PhoneNumber>,
+    /// Calls of each before the next one's turn; less than one counts as one.
+    pub calls_each: i64,
+}
+
+impl Rotation {
+    fn of_permit(&self, permit: i64) -> Option<&PhoneNumber> {
+        let turn = usize::try_from(permit.max(0) / self.calls_each.max(1)).ok()?;
+        self.numbers.get(turn.checked_rem(self.numbers.len())?)
+    }
+}
+
 /// What the permit needs to know beside the claim.
 #[derive(Debug, Clone)]
 pub struct PermitRequest {
     /// The carrier that will be asked.
     pub carrier: String,
-    /// The caller ID.
-    pub caller_id: Option<PhoneNumber>,
+    /// The caller ID; none where the carrier has a default.
+    pub caller_id: Option<CallerId>,
     /// Prefixes that are not dialed (`stateRestrictedNumbers`, when enabled).
     pub restricted_prefixes: Vec<String>,
 }
@@ -178,6 +225,8 @@ pub enum Permit {
     Granted {
         /// New with every permit.
         token: DialToken,
+        /// The number to show: the one whose turn it is.
+        caller_id: Option<PhoneNumber>,
     },
     /// The campaign no longer runs, or its window closed. The attempt was given back as by [`AttemptStore::release`].
     CampaignNotRunning,
@@ -312,7 +361,8 @@ pub trait AttemptStore: Send + Sync {
     /// thousand. One that no call and no campaign knows of was lost on its way: it is to be released.
     async fn stale_claims(&self, node: NodeId, older_than_ms: i64) -> StoreResult<Vec<Claim>>;
 
-    /// All checks and the step to `dialing` in one transaction, on disk when it returns. `Fenced`.
+    /// All checks and the step to `dialing` in one transaction, on disk when it returns. Where caller IDs take turns,
+    /// the same transaction counts the agent's permit: one that is refused takes no turn. `Fenced`.
     async fn permit(&self, claim: Claim, request: PermitRequest) -> StoreResult<Permit>;
 
     /// The permit was not used: certainly nothing was sent. Queued again after `delay_ms`, epoch + 1; given

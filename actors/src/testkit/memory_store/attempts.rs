@@ -11,12 +11,13 @@ use super::{
 };
 use crate::{
     dial_token::DialToken,
-    id::{AttemptId, CampaignId, JobId, NodeId},
+    id::{AgentId, AttemptId, CampaignId, JobId, NodeId},
+    phone_number::PhoneNumber,
     ports::{
         carrier::CarrierCallId,
         store::{
-            AttemptState, AttemptStore, Claim, ClaimedAttempt, ConversationStatus, DIAL_CALL_WITHIN, NextAttempt,
-            Orphan, Outcome, Permit, PermitRequest, Remaining, StoreError, StoreResult, Tries,
+            AttemptState, AttemptStore, CallerId, Claim, ClaimedAttempt, ConversationStatus, DIAL_CALL_WITHIN,
+            NextAttempt, Orphan, Outcome, Permit, PermitRequest, Remaining, StoreError, StoreResult, Tries,
         },
     },
     time::Timestamp,
@@ -170,6 +171,19 @@ impl Tables {
         }
     }
 
+    /// The number of the agent's next permit.
+    fn take_turn(&mut self, agent: AgentId, caller: &CallerId) -> Option<PhoneNumber> {
+        let permit = match caller {
+            CallerId::Fixed(_) => 0,
+            CallerId::InTurn(_) => {
+                let taken = self.turns_taken.entry(agent).or_default();
+                *taken += 1;
+                *taken - 1
+            }
+        };
+        caller.of_permit(permit).cloned()
+    }
+
     fn refuse(&mut self, id: AttemptId, refusal: &Permit, now: Timestamp) {
         match refusal {
             Permit::Granted { .. } => {}
@@ -286,14 +300,16 @@ impl AttemptStore for MemoryStore {
             tables.refuse(claim.attempt, &refusal, now);
             return Ok(refusal);
         }
+        let agent = entry.agent;
+        let caller_id = request.caller_id.and_then(|caller| tables.take_turn(agent, &caller));
         let token = DialToken::random();
         let entry = tables.held(claim)?;
         entry.state = AttemptState::Dialing;
         entry.dialing_at = Some(now);
         entry.dial_token = Some(token.clone());
         entry.carrier = Some(request.carrier);
-        entry.caller_id = request.caller_id;
-        Ok(Permit::Granted { token })
+        entry.caller_id.clone_from(&caller_id);
+        Ok(Permit::Granted { token, caller_id })
     }
 
     async fn not_sent(&self, claim: Claim, delay_ms: i64) -> StoreResult<()> {

@@ -41,6 +41,8 @@ pub(super) struct Tables {
     pub(super) calls: HashMap<AttemptId, SingleCall>,
     /// The attempts that are not final: what claims, permits and takeovers look through.
     pub(super) unfinished: BTreeSet<AttemptId>,
+    /// Permits of agents whose caller IDs take turns.
+    pub(super) turns_taken: HashMap<AgentId, i64>,
     pub(super) carrier_calls: HashMap<(String, CarrierCallId), AttemptId>,
     /// Node to whether it lives.
     pub(super) nodes: HashMap<NodeId, bool>,

@@ -274,18 +274,27 @@ pub async fn a_next_attempt_is_planned_with_the_outcome(fixture: Fixture) {
     );
     assert!(scene.claim(campaign, 9).await.is_empty());
 
-    // Each counts on from the one before; retries count anew in each follow-up.
+    // Each counts on from the one before; retries count anew in each follow-up and in each call-back.
     let steps = [
-        (AttemptKind::Retry, (2, 0, 1)),
-        (AttemptKind::FollowUp, (3, 0, 2)),
-        (AttemptKind::Retry, (4, 1, 0)),
-        (AttemptKind::FollowUp, (5, 1, 1)),
+        (AttemptKind::Retry, (2, 0, 1, 0)),
+        (AttemptKind::FollowUp, (3, 0, 2, 0)),
+        (AttemptKind::Retry, (4, 1, 0, 0)),
+        (AttemptKind::CallBack, (5, 1, 1, 0)),
+        (AttemptKind::Retry, (6, 1, 0, 1)),
+        (AttemptKind::CallBack, (7, 1, 1, 1)),
+        (AttemptKind::FollowUp, (8, 1, 0, 2)),
+        (AttemptKind::FollowUp, (9, 2, 0, 2)),
     ];
-    for (kind, (attempt_no, follow_up, retry)) in steps {
+    for (kind, (attempt_no, follow_up, retry, call_backs)) in steps {
         scene.clock.advance(Duration::from_secs(60));
         let claimed = scene.claim(campaign, 9).await.remove(0);
         assert_eq!(claimed.attempt_no, attempt_no);
-        assert_eq!(claimed.tries, Tries { follow_up, retry });
+        let expected = Tries {
+            follow_up,
+            retry,
+            call_backs,
+        };
+        assert_eq!(claimed.tries, expected);
         scene.permit(claimed.claim).await.unwrap();
         let due_at = scene.clock.now().plus(Duration::from_secs(60));
         scene

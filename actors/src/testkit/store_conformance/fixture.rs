@@ -16,9 +16,9 @@ use crate::{
     ports::{
         carrier::CarrierCallId,
         store::{
-            Account, CampaignContact, CampaignRow, CampaignStatus, Claim, ClaimedAttempt, ConversationStatus, FollowUp,
-            NewAccount, NewCampaign, Outcome, Permit, PermitRequest, ScheduleText, StateChange, Store, StoreResult,
-            StoredApiKey,
+            Account, CallerId, CampaignContact, CampaignRow, CampaignStatus, Claim, ClaimedAttempt, ConversationStatus,
+            FollowUp, NewAccount, NewCampaign, Outcome, Permit, PermitRequest, ScheduleText, StateChange, Store,
+            StoreResult, StoredApiKey,
         },
     },
     time::{Clock, Timestamp},
@@ -102,10 +102,14 @@ pub fn document(name: &str) -> Map<String, Value> {
     json!({ "name": name, "tags": ["a"] }).as_object().cloned().unwrap()
 }
 
+pub fn caller_number() -> PhoneNumber {
+    PhoneNumber::parse("+15550000000").unwrap()
+}
+
 pub fn request() -> PermitRequest {
     PermitRequest {
         carrier: "exchange".to_owned(),
-        caller_id: Some(PhoneNumber::parse("+15550000000").unwrap()),
+        caller_id: Some(CallerId::Fixed(caller_number())),
         restricted_prefixes: Vec::new(),
     }
 }

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use super::{Fixture, contact, number, outcome, request};
+use super::{Fixture, Scene, caller_number, contact, document, number, outcome, request};
 use crate::{
     dial_token::Purpose,
     id::AttemptId,
-    ports::store::{CampaignStatus, ConversationStatus, Permit, PermitRequest, StoreError},
+    phone_number::PhoneNumber,
+    ports::store::{CallerId, CampaignStatus, Claim, ConversationStatus, Permit, PermitRequest, Rotation, StoreError},
     time::Clock,
 };
 
@@ -22,7 +23,7 @@ pub async fn a_permit_is_given_once_with_its_token(fixture: Fixture) {
     );
 
     scene.clock.advance(Duration::from_secs(2));
-    let Ok(Permit::Granted { token }) = scene.permit(claim).await else {
+    let Ok(Permit::Granted { token, caller_id }) = scene.permit(claim).await else {
         panic!("no permit")
     };
     assert_eq!(scene.permit(claim).await, Err(StoreError::Fenced));
@@ -35,11 +36,12 @@ pub async fn a_permit_is_given_once_with_its_token(fixture: Fixture) {
     );
     assert_eq!(
         (row.carrier.as_deref(), row.caller_number),
-        (Some("exchange"), request().caller_id)
+        (Some("exchange"), Some(caller_number()))
     );
+    assert_eq!(caller_id, Some(caller_number()));
 
     let other = scene.claim_one(campaign).await;
-    let Ok(Permit::Granted { token: other }) = scene.permit(other).await else {
+    let Ok(Permit::Granted { token: other, .. }) = scene.permit(other).await else {
         panic!("no permit")
     };
     assert!(other != token);
@@ -165,4 +167,90 @@ pub async fn the_dial_token_lasts_as_long_as_the_call(fixture: Fixture) {
         scene.store.dial_token(AttemptId::new()).await,
         Err(StoreError::NotFound)
     );
+}
+
+fn in_turn(numbers: &[usize], calls_each: i64) -> PermitRequest {
+    PermitRequest {
+        caller_id: Some(CallerId::InTurn(Rotation {
+            numbers: numbers.iter().map(|n| number(*n)).collect(),
+            calls_each,
+        })),
+        ..request()
+    }
+}
+
+/// Asks for a permit: the number that it shows, or its refusal.
+async fn shown(scene: &Scene, claim: Claim, request: PermitRequest) -> Result<Option<PhoneNumber>, Permit> {
+    let row = async || scene.store.conversation(scene.account, claim.attempt).await.unwrap();
+    match scene.store.permit(claim, request).await.unwrap() {
+        Permit::Granted { caller_id, .. } => {
+            assert_eq!(row().await.caller_number, caller_id);
+            Ok(caller_id)
+        }
+        refusal => {
+            assert_eq!(row().await.caller_number, None);
+            Err(refusal)
+        }
+    }
+}
+
+pub async fn caller_ids_take_turns_by_the_agents_permits(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let campaign = scene.running(0..20).await;
+    scene.store.add_do_not_call(scene.account, &number(2)).await.unwrap();
+    let mut seen = Vec::new();
+    for attempt in scene.claim(campaign, 8).await {
+        match shown(&scene, attempt.claim, in_turn(&[91, 92, 93], 2)).await {
+            Ok(number) => seen.push(number.unwrap()),
+            Err(refusal) => assert_eq!(refusal, Permit::DoNotCall),
+        }
+    }
+    let turns = |order: &[usize]| order.iter().map(|n| number(*n)).collect::<Vec<_>>();
+    assert_eq!(seen, turns(&[91, 91, 92, 92, 93, 93, 91]), "a refusal takes no turn");
+
+    // A call that shows a number of its own takes none either, and another campaign of the agent goes on.
+    let fixed = scene.claim_one(campaign).await;
+    let shown_fixed = shown(&scene, fixed, request()).await;
+    assert_eq!(shown_fixed, Ok(Some(caller_number())));
+    let other = scene.running(100..110).await;
+    let claim = scene.claim_one(other).await;
+    assert_eq!(
+        shown(&scene, claim, in_turn(&[91, 92, 93], 2)).await,
+        Ok(Some(number(91)))
+    );
+
+    // Another agent has its own turns, and no number is none.
+    let stranger = scene
+        .store
+        .create_agent(scene.account, document("Bo"), None)
+        .await
+        .unwrap();
+    let stranger = Scene {
+        agent: stranger.id,
+        ..scene.clone()
+    };
+    let third = stranger.running(200..210).await;
+    for (numbers, expected) in [
+        (vec![91, 92], Some(number(91))),
+        (vec![], None),
+        (vec![91, 92], Some(number(91))),
+    ] {
+        let claim = stranger.claim_one(third).await;
+        assert_eq!(shown(&stranger, claim, in_turn(&numbers, 1)).await, Ok(expected));
+    }
+}
+
+pub async fn concurrent_permits_share_the_turns_evenly(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let campaign = scene.running(0..24).await;
+    let mut callers = tokio::task::JoinSet::new();
+    for attempt in scene.claim(campaign, 24).await {
+        let scene = scene.clone();
+        callers.spawn(async move { shown(&scene, attempt.claim, in_turn(&[91, 92], 3)).await.unwrap() });
+    }
+    let seen = callers.join_all().await;
+    for n in [91, 92] {
+        let calls = seen.iter().filter(|caller| **caller == Some(number(n)));
+        assert_eq!(calls.count(), 12, "{seen:?}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use super::{Fixture, Scene, number, outcome, request};
+use super::{Fixture, Scene, caller_number, number, outcome};
 use crate::{
     id::{AccountId, AttemptId, CampaignId},
     ports::{
@@ -117,7 +117,7 @@ pub async fn a_conversation_follows_its_attempt(fixture: Fixture) {
     scene.permit(claim).await.unwrap();
     expected.status = ConversationStatus::InProgress;
     expected.started_at = scene.clock.now();
-    expected.caller_number = request().caller_id;
+    expected.caller_number = Some(caller_number());
     expected.carrier = Some("exchange".to_owned());
     assert_eq!(stored().await, expected);
     scene.clock.advance(Duration::from_secs(1));

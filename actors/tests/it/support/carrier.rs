@@ -30,6 +30,8 @@ const PATIENCE: Duration = Duration::from_secs(600);
 pub enum Callees {
     /// They are busy, said after so long.
     Busy(Duration),
+    /// They do not answer: so the call ends after a second.
+    End(EndCause),
     /// They pick up after a second and say nothing.
     #[default]
     Answer,
@@ -94,6 +96,11 @@ impl ScriptedCarrier {
         self.seen().sockets.len()
     }
 
+    /// Every media socket dies, without a word of the carrier.
+    pub fn drop_sockets(&self) {
+        self.seen().sockets.clear();
+    }
+
     /// The leg of an attempt.
     pub fn leg_of(&self, attempt: AttemptId) -> CarrierCallId {
         let number = self.dialed_attempts().iter().position(|a| *a == attempt).unwrap();
@@ -117,6 +124,10 @@ async fn callee(seen: Arc<Mutex<Seen>>, door: Sibling<SwitchboardMessage>, dial:
         Callees::Busy(after) => {
             tokio::time::sleep(after).await;
             tell(CallProgress::Ended(EndCause::Busy)).await;
+        }
+        Callees::End(cause) => {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            tell(CallProgress::Ended(cause)).await;
         }
         Callees::Answer => {
             tell(CallProgress::Ringing).await;
@@ -155,7 +166,7 @@ impl Carrier for ScriptedCarrier {
         match &callees {
             Callees::Refused(error) => return Err(error.clone()),
             Callees::Silence => std::future::pending().await,
-            Callees::Busy(_) | Callees::Answer | Callees::Ring => {}
+            Callees::Busy(_) | Callees::End(_) | Callees::Answer | Callees::Ring => {}
         }
         if let Some(door) = door {
             tokio::spawn(callee(self.0.clone(), door, request.clone(), callees));

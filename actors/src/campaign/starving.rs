@@ -1,0 +1,49 @@
+//! A campaign that should be dialing and has no line: when it is delayed, and how it comes back.
+
+use ractor::ActorRef;
+use tokio::time::Instant;
+
+use super::{CampaignMessage, CampaignState, Event, Intent, actor::Order};
+
+impl CampaignState {
+    /// The line pool says that every line is taken. If it has been so for too long, the campaign is delayed.
+    pub(super) fn no_line_free(&mut self, me: &ActorRef<CampaignMessage>, lines: usize) {
+        if !self.dials() || !self.pacing.starves(Instant::now()) {
+            return;
+        }
+        self.pacing.delayed_for_lines();
+        self.starved = true;
+        let reason = Some(format!("no line is free: all {lines} are taken by other calls"));
+        self.order(
+            me,
+            Order::Own(Intent {
+                reason,
+                ..Event::Obstacle.into()
+            }),
+        );
+    }
+
+    /// Waits in the line pool's queue for its turn.
+    pub(super) fn wait_for_a_line(&mut self, me: &ActorRef<CampaignMessage>) {
+        let want = self.pacing.want(self.live.len(), Instant::now()).max(1);
+        self.wish(me, want);
+        if let Some(closes_at) = self.row.closes_at {
+            self.wake(me, closes_at.since(self.ports.clock.now()));
+        }
+    }
+
+    /// It is its turn: it runs again, with the line it was given.
+    pub(super) fn line_came(&mut self, me: &ActorRef<CampaignMessage>, lines: usize) {
+        self.order(me, Order::Own(Event::ObstacleGone.into()));
+        // Behind the order, which gives back what was granted before.
+        self.kept += lines;
+    }
+
+    /// Lines that it was given while it was delayed are used like others.
+    pub(super) fn use_kept(&mut self, me: &ActorRef<CampaignMessage>) {
+        let kept = std::mem::take(&mut self.kept);
+        if kept > 0 {
+            self.lines_granted(me, kept);
+        }
+    }
+}
