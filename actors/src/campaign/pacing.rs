@@ -31,7 +31,7 @@ pub struct Pacing {
 }
 
 /// A line may take so long to come.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(3);
 const LONGEST_PATIENCE: Duration = Duration::from_secs(64);
 
 impl Pacing {

@@ -122,7 +122,7 @@ fn each_delay_for_want_of_a_line_makes_it_more_patient() {
     let second = Duration::from_secs(1);
     let mut now = Instant::now();
     let mut pacing = pacing(None, 10);
-    for patience_s in [2, 4, 8, 16, 32, 64, 64] {
+    for patience_s in [3, 6, 12, 24, 48, 64, 64] {
         let until = pacing.asks(10, 0, now).unwrap();
         assert_eq!(until, now + patience_s * second);
         // Asking again does not begin anew, and a line of its own ends it.
@@ -134,7 +134,7 @@ fn each_delay_for_want_of_a_line_makes_it_more_patient() {
         now = until;
     }
     pacing.restart();
-    assert_eq!(pacing.asks(1, 0, now), Some(now + 2 * second));
+    assert_eq!(pacing.asks(1, 0, now), Some(now + 3 * second));
     assert_eq!(pacing.granted(1, 0, now), 0);
     assert!(!pacing.starves(now + 60 * second));
     pacing.drop_grants();

@@ -5,12 +5,11 @@ use std::time::Duration;
 use actors::{
     callback_time,
     campaign::{self, CallBackWish, Ended, MOST_CALL_BACKS},
-    campaigns::CampaignCommand,
     id::{CampaignId, NodeId},
     ports::{
         carrier::CarrierCallId,
         store::{
-            AttemptStore, CampaignStatus, ConversationFilter, ConversationRow, ConversationStatus, Outcome, Permit,
+            AttemptStore, CampaignStatus, CampaignStore, ConversationFilter, ConversationRow, ConversationStatus, Outcome, Permit,
             PermitRequest, RecordStore, ScheduleText,
         },
     },
@@ -139,7 +138,7 @@ async fn a_call_back_is_dialed_at_its_time_or_when_the_window_opens_next() {
         ("at two", 60),
         ("at half past two", 90),
         ("at seven", 24 * 60 - 60),
-        ("on Tuesday at 14:15", 25 * 60 + 15 - 60),
+        ("on Tuesday at 14:15", 25 * 60 + 15),
     ] {
         let world = World::new().await;
         world.carrier.callees(Callees::Busy(Duration::from_secs(5)));

@@ -206,7 +206,7 @@ async fn a_campaign_without_a_line_is_delayed_and_runs_again_with_one() {
     until("calls", async || world.carrier.sockets() == 2).await;
     world.command(&node, second, CampaignCommand::Launch).await.unwrap();
     let before = versions(&world, second).await;
-    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    tokio::time::sleep(Duration::from_millis(2_500)).await;
     assert_eq!(
         world.status(second).await,
         CampaignStatus::Running,
@@ -260,7 +260,7 @@ async fn a_delayed_campaign_is_paused_stopped_and_closed_like_others() {
     }
     let window = actors::ports::store::ScheduleText {
         start_time: Some("12:00".into()),
-        end_time: Some("12:10".into()),
+        end_time: Some("12:03".into()),
         timezone: Some("UTC".into()),
     };
     world
