@@ -9,8 +9,8 @@ use actors::{
     ports::{
         carrier::CarrierCallId,
         store::{
-            Analysis, CampaignRow, CampaignStatus, Claim, ConversationFilter, ConversationStatus, Job, Outcome,
-            PermitRequest, Store,
+            Analysis, CallerId, CampaignRow, CampaignStatus, Claim, ConversationFilter, ConversationStatus, Job,
+            Outcome, PermitRequest, Rotation, Store,
         },
     },
     testkit::{

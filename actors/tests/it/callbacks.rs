@@ -9,8 +9,8 @@ use actors::{
     ports::{
         carrier::CarrierCallId,
         store::{
-            AttemptStore, CampaignStatus, CampaignStore, ConversationFilter, ConversationRow, ConversationStatus, Outcome, Permit,
-            PermitRequest, RecordStore, ScheduleText,
+            AttemptStore, CampaignStatus, CampaignStore, ConversationFilter, ConversationRow, ConversationStatus,
+            Outcome, Permit, PermitRequest, RecordStore, ScheduleText,
         },
     },
     testkit::{fake_language::ScriptedReply, fake_ports::CLOCK_START},

@@ -90,7 +90,7 @@ impl Held {
 }
 
 /// Where the attempt of a row stands among its contact's.
-pub(super) fn tries(row: &AnyRow) -> StoreResult<Tries> {
+pub(in crate::storage) fn tries(row: &AnyRow) -> StoreResult<Tries> {
     Ok(Tries {
         follow_up: row.int("follow_up_no")?,
         retry: row.int("retry_no")?,

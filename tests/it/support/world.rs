@@ -15,7 +15,6 @@ use actors::{
     ports::{
         Ports,
         language_model::{LanguageError, LanguageModel, ReplyEvent, ReplyRequest},
-        store::{RecordStore, TurnFact},
         transcriber::Transcriber,
     },
     testkit::{fake_speech::FakeRecordings, memory_store::MemoryStore},
@@ -27,7 +26,7 @@ use ringback::{
     analysis_worker,
     carriers::{self, CarrierDoor, simulated::SimulatedCarrier},
     documents::Documents,
-    exchange::{Exchange, ExchangeHandle, ExchangeSettings, Script},
+    exchange::{Exchange, ExchangeHandle, ExchangeSettings, LogEntry, Script},
     rest::{self, RateLimit, RestState},
     server::{ServerLimits, serve},
     speech::babble::{BabbleSynthesizer, BabbleTranscriber},
@@ -55,6 +54,10 @@ pub struct WorldSettings {
     pub transcriber: Arc<dyn Transcriber>,
     /// What phones may follow.
     pub scripts: BTreeMap<String, Script>,
+    /// Calls at once.
+    pub lines: usize,
+    /// 0 is no limit.
+    pub calls_per_second: f64,
 }
 
 impl Default for WorldSettings {
@@ -62,6 +65,8 @@ impl Default for WorldSettings {
         Self {
             transcriber: Arc::new(BabbleTranscriber),
             scripts: BTreeMap::new(),
+            lines: NodeSettings::default().lines,
+            calls_per_second: NodeSettings::default().calls_per_second,
         }
     }
 }
@@ -128,8 +133,8 @@ async fn start_service(
         clock: clock.clone(),
     };
     let settings = NodeSettings {
-        lines: limits.lines,
-        calls_per_second: limits.dials_per_second,
+        lines: settings.lines,
+        calls_per_second: settings.calls_per_second,
         ..NodeSettings::default()
     };
     let node = Node::start(NodeArguments { ports, settings }).await.unwrap();
@@ -160,28 +165,28 @@ async fn start_service(
 impl World {
     /// Everything, with the exchange up.
     pub async fn start() -> Self {
-        Self::start_with(Limits::default()).await
+        Self::start_with(WorldSettings::default()).await
     }
 
-    /// The same, within limits.
-    pub async fn start_with(limits: Limits) -> Self {
-        let mut world = Self::begun(limits).await;
+    /// Everything, with these settings.
+    pub async fn start_with(settings: WorldSettings) -> Self {
+        let mut world = Self::prepared(settings).await;
         world.carrier_comes().await;
         world
     }
 
     /// Everything but the exchange: at its address nothing listens.
     pub async fn without_carrier() -> Self {
-        Self::begun(Limits::default()).await
+        Self::prepared(WorldSettings::default()).await
     }
 
-    async fn begun(limits: Limits) -> Self {
+    async fn prepared(settings: WorldSettings) -> Self {
         let reserved = reserved_port();
         let exchange_at = reserved.local_addr().unwrap();
         let clock: Arc<dyn Clock> = Arc::new(TokioClock::starting_at(START));
         let store = Arc::new(MemoryStore::new(clock.clone()));
         let replies = Replies::default();
-        let (address, node, tasks) = start_service(&store, &clock, exchange_at, &replies, limits).await;
+        let (address, node, tasks) = start_service(&settings, &store, &clock, exchange_at, &replies).await;
         let (_, key) = new_account(&*store, "ada@example.com").await;
         Self {
             client: Client::new(&address, &key),
@@ -204,8 +209,14 @@ impl World {
     pub async fn restart(mut self) -> Self {
         self.tasks.shutdown().await;
         self.node.stop().await;
-        let (address, node, tasks) =
-            start_service(&self.store, &self.clock, self.exchange_at, &self.replies, self.limits).await;
+        let (address, node, tasks) = start_service(
+            &self.settings,
+            &self.store,
+            &self.clock,
+            self.exchange_at,
+            &self.replies,
+        )
+        .await;
         Self {
             client: Client::new(&address, &self.client.key),
             node,
@@ -219,7 +230,7 @@ impl World {
         let settings = ExchangeSettings {
             listen: self.exchange_at,
             clock: self.clock.clone(),
-            scripts: self.scripts.clone(),
+            scripts: self.settings.scripts.clone(),
             ..ExchangeSettings::on_loopback()
         };
         self.exchange = Some(Exchange::start(settings).await.unwrap());
@@ -233,40 +244,6 @@ impl World {
     /// The exchange's record, entry by entry.
     pub fn entries(&self) -> Vec<LogEntry> {
         self.exchange.as_ref().map(ExchangeHandle::entries).unwrap_or_default()
-    }
-
-    /// The turns of a conversation with their times, as they were written down.
-    pub async fn turns(&self, conversation: &str) -> Vec<TurnFact> {
-        self.store.turns(conversation.parse().unwrap()).await.unwrap()
-    }
-
-    /// The conversation as it reads now.
-    pub async fn read(&self, conversation: &str) -> Value {
-        let path = format!("/public/v1/conversations/{conversation}");
-        self.client.get(&path).await.expect(200).data().clone()
-    }
-
-    /// Lets time run until a call is over, for at most `seconds`; the conversation then.
-    pub async fn until_over(&self, conversation: &str, seconds: u64) -> Value {
-        let limit = Instant::now() + Duration::from_secs(seconds);
-        loop {
-            let now = self.read(conversation).await;
-            if matches!(now["status"].as_str(), Some("completed" | "failed" | "cancelled")) {
-                return now;
-            }
-            assert!(Instant::now() < limit, "not over within {seconds} s: {now}");
-            tokio::time::sleep(LOOK_EVERY).await;
-        }
-    }
-
-    /// The events of a conversation's call that were kept, oldest first: name and figures.
-    pub fn events(&self, conversation: &str) -> Vec<(String, Value)> {
-        let events = self.store.events(conversation.parse().unwrap());
-        let events = events.into_iter().map(|event| {
-            let figures = serde_json::from_str(&event.detail).unwrap();
-            (event.name, figures)
-        });
-        events.collect()
     }
 
     /// Calls that ring or talk at the exchange.
