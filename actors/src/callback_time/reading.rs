@@ -150,6 +150,11 @@ impl Reading {
             let end = at + words.len();
             return Some(Found { value: *minutes, end });
         }
+        self.counted(at)
+    }
+
+    /// The same of something that is counted: "ten minutes", "one and a half hours", "an hour and ten minutes".
+    fn counted(&self, at: usize) -> Option<Found<u32>> {
         let many = self.quantity(at)?;
         let half = self.is(many.end, &["and", "a", "half"]);
         let unit_at = if half { many.end + 3 } else { many.end };

@@ -1,5 +1,7 @@
 //! Where an interview stands, read off its history alone: what is collected, what is being asked, how often in vain.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::{
@@ -11,6 +13,7 @@ use crate::{
     agent::{Agent, Entity},
     callback_time::{self, SpokenTime},
     ports::language_model::{HistoryItem, Speaker},
+    template,
 };
 
 /// Answers not understood until a question is dropped: it is repeated twice.
@@ -392,7 +395,7 @@ impl Dialogue {
 }
 
 /// What to ask for: the agent's entities, or a message when there are none.
-pub(super) fn slots(agent: &Agent, open_question: &str) -> Vec<Slot> {
+pub(super) fn slots(agent: &Agent, variables: &BTreeMap<String, String>, open_question: &str) -> Vec<Slot> {
     let entities = agent.platform_settings.data_collection.typed();
     if entities.is_empty() {
         let question = Question {
@@ -408,6 +411,8 @@ pub(super) fn slots(agent: &Agent, open_question: &str) -> Vec<Slot> {
         }];
     }
     let slots = entities.into_iter().map(|(name, mut entity)| {
+        // Nobody is to hear a placeholder.
+        entity.description = template::render(&entity.description, variables);
         let question = Question::of(&name, &entity);
         if entity.description.trim().is_empty() {
             entity.description = in_words(&name);

@@ -29,7 +29,7 @@ pub fn plan(request: &ReplyRequest) -> Vec<ReplyEvent> {
     let agent = &request.agent;
     let prompt = template::render(&agent.conversation_config.agent.prompt.prompt, &request.variables);
     let open = open_question(&prompt).unwrap_or(OPEN_QUESTION);
-    let mut dialogue = Dialogue::replay(slots(agent, open), &request.history);
+    let mut dialogue = Dialogue::replay(slots(agent, &request.variables, open), &request.history);
     let greeting = agent.conversation_config.agent.greeting_message.as_deref();
     let greeting = template::render(greeting.unwrap_or_default(), &request.variables);
     let mut reply = Reply {

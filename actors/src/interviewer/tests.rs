@@ -398,7 +398,18 @@ fn who_wants_to_be_called_later_is_asked_when_once() {
 }
 
 #[test]
-fn a_time_counts_where_a_message_is_taken_and_not_where_a_callback_is_asked_about() {
+fn a_placeholder_in_a_question_is_never_read_aloud() {
+    let entities = json!({ "day": { "type": "string", "description": "preferred day for {{what}} your visit" } });
+    let mut call = Call::greeted(agent(&entities));
+    let asked = call.hears("Hello");
+    assert!(
+        asked.contains("preferred day for your visit") && !asked.contains('{'),
+        "{asked}"
+    );
+}
+
+#[test]
+fn a_time_counts_where_a_message_is_taken() {
     let mut call = Call::greeted(agent(&json!({})));
     call.hears("Hello");
     call.hears("Please call me tomorrow at three");
