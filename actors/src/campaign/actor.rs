@@ -347,6 +347,7 @@ impl CampaignState {
         self.starved &= latest.status == CampaignStatus::Delayed;
         self.row = latest;
         self.pacing.limit(&self.row);
+        self.keep_lines_to_run_only();
         let mut later = false;
         match (self.committing.take(), changed) {
             (Some(Order::Command(command, reply)), changed) => {

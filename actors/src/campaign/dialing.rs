@@ -114,7 +114,7 @@ impl CampaignState {
         }
     }
 
-    fn return_lines(&self, lines: usize) {
+    pub(super) fn return_lines(&self, lines: usize) {
         if lines > 0 {
             let dialer = Dialer::Campaign(self.row.id);
             let _ = self.lines.cast(LinesMessage::ReturnLines { dialer, lines });

@@ -4,6 +4,7 @@ use ractor::ActorRef;
 use tokio::time::Instant;
 
 use super::{CampaignMessage, CampaignState, Event, Intent, actor::Order};
+use crate::ports::store::CampaignStatus;
 
 impl CampaignState {
     /// The line pool says that every line is taken. If it has been so for too long, the campaign is delayed.
@@ -37,6 +38,14 @@ impl CampaignState {
         self.order(me, Order::Own(Event::ObstacleGone.into()));
         // Behind the order, which gives back what was granted before.
         self.kept += lines;
+    }
+
+    /// It does not run after all: somebody paused it meanwhile, or the store is away.
+    pub(super) fn keep_lines_to_run_only(&mut self) {
+        if self.row.status != CampaignStatus::Running {
+            let kept = std::mem::take(&mut self.kept);
+            self.return_lines(kept);
+        }
     }
 
     /// Lines that it was given while it was delayed are used like others.

@@ -8,7 +8,7 @@ use actors::{
     id::NodeId,
     lines::{Dialer, LinesMessage, LinesSnapshot},
     node::{NodeHandle, NodeSettings},
-    ports::store::{AttemptStore, CampaignStatus},
+    ports::store::{AttemptStore, CampaignStatus, CampaignStore},
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
@@ -322,4 +322,36 @@ async fn neither_the_rate_nor_its_own_limit_delays_a_campaign() {
     world.command(&node, limited, CampaignCommand::Launch).await.unwrap();
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert_eq!(world.status(limited).await, CampaignStatus::Running);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_line_that_comes_while_the_campaign_is_changed_elsewhere_goes_back() {
+    let world = World::new().await;
+    let node = world.node(1).await;
+    let first = world.campaign(1).await;
+    world.command(&node, first, CampaignCommand::Launch).await.unwrap();
+    until("a call", async || world.carrier.sockets() == 1).await;
+    let second = world.campaign_of(100..102, None).await;
+    world.command(&node, second, CampaignCommand::Launch).await.unwrap();
+    until("delay", async || world.status(second).await == CampaignStatus::Delayed).await;
+    // Another process pauses it; this one does not know.
+    let row = world.row(second).await;
+    let paused = actors::ports::store::StateChange {
+        status: CampaignStatus::Paused,
+        active: false,
+        scheduled: false,
+        next_run_at: None,
+        opens_from: None,
+        closes_at: None,
+        reason: None,
+        cancel_waiting: false,
+    };
+    world.store.change_state(second, row.version, paused).await.unwrap();
+    let stop = CampaignCommand::Stop { hang_up: true };
+    world.command(&node, first, stop).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert_eq!(world.status(second).await, CampaignStatus::Paused);
+    let snapshot = lines(&node).await;
+    assert_eq!((snapshot.granted, snapshot.calls.len()), (0, 0));
+    assert_eq!(world.carrier.dials().len(), 1);
 }

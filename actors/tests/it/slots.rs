@@ -157,7 +157,7 @@ async fn after_a_dial_that_the_carrier_did_not_take() {
     all_is_back(refused(DialError::Rejected("x".into())), |p| p.failed = 3).await;
     all_is_back(refused(DialError::Unknown("reset".into())), |p| p.failed = 3).await;
     all_is_back(refused(DialError::AccountRefused("no credit".into())), |p| {
-        p.pending = 3
+        p.pending = 3;
     })
     .await;
 }
