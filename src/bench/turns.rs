@@ -147,7 +147,7 @@ async fn all_over(api: &ApiClient, ids: &[String]) -> Result<Vec<Value>, BenchEr
     let mut over = Vec::new();
     for id in ids {
         loop {
-            let conversation = api.get(&format!("/public/v1/conversations/{id}")).await?;
+            let conversation = api.get(&format!("/public/v1/conversations/{id}")).await?["data"].take();
             if matches!(
                 conversation["status"].as_str(),
                 Some("completed" | "failed" | "cancelled")
