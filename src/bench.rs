@@ -27,6 +27,7 @@ pub async fn run(command: BenchCommand) -> Result<ExitCode, BenchError> {
         BenchCommand::Api(args) => api::run(args).await?,
         BenchCommand::Calls(args) => calls::run(args).await?,
         BenchCommand::Crashes(args) => crashes::run(args).await?,
+        BenchCommand::Turns(args) => turns::run(args).await?,
         BenchCommand::Dialer(args) => dialer::run(args).await?,
     };
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -98,6 +98,8 @@ pub enum BenchCommand {
     Calls(BenchCallsArgs),
     /// Kill the service at random moments of a campaign: nobody is dialed twice, nobody forgotten
     Crashes(BenchCrashesArgs),
+    /// Scripted conversations in real time: cut-offs, dead air, missed and false barge-ins, heard words
+    Turns(BenchTurnsArgs),
     /// Identical campaigns of very short calls: contacts a second, and nothing left behind; or commands against a dialer
     /// at full speed
     Dialer(BenchDialerArgs),
@@ -173,6 +175,22 @@ pub struct BenchCrashesArgs {
     /// Chooses the moments
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+}
+
+/// `ringback bench turns`.
+#[derive(Debug, Clone, Args)]
+pub struct BenchTurnsArgs {
+    /// Only conversations with this in their name, such as `echo`
+    #[arg(long)]
+    pub only: Option<String>,
+
+    /// Chooses the imperfect recogniser's delays and errors
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+
+    /// Also write the figures as JSON to this file
+    #[arg(long)]
+    pub json: Option<PathBuf>,
 }
 
 /// `ringback bench dialer`.

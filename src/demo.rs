@@ -17,6 +17,7 @@ use crate::{
     app::App,
     cli::DemoArgs,
     config::{ServeConfig, SpeculationMode, StorageConfig},
+    speech::imperfect::Imperfection,
     storage::DatabaseUrl,
 };
 

@@ -12,6 +12,8 @@ mod log;
 mod persona;
 mod phone;
 mod registry;
+mod script;
+mod sound;
 mod stagger;
 mod wire;
 
@@ -64,6 +66,8 @@ pub struct ExchangeSettings {
     pub line_noise_dbfs: Option<f64>,
     /// Spreads the beginnings of the phones' frames evenly, however close together they pick up.
     pub spread_frames: bool,
+    /// What callees may follow, by the name in a contact's `script` field.
+    pub scripts: BTreeMap<String, Script>,
     /// Sends every status callback twice.
     pub duplicate_statuses: bool,
     /// A call still up after so long is ended.
@@ -84,6 +88,7 @@ impl ExchangeSettings {
             pick_up: Duration::from_secs(2)..=Duration::from_secs(6),
             line_noise_dbfs: None,
             spread_frames: false,
+            scripts: BTreeMap::new(),
             duplicate_statuses: false,
             longest_call: Duration::from_secs(3_600),
             clock: Arc::new(SystemClock),

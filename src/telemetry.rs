@@ -126,6 +126,14 @@ pub fn count_turn(speaker: Speaker) {
 /// Counts an event of a call. Names come from our own code, so there are few.
 pub fn count_event(event: &EventFact) {
     metrics::counter!("ringback_call_events_total", "event" => event.name.clone()).increment(1);
+    count_speculation(event);
+    if let Some(verdict) = amd_verdict(event) {
+        metrics::counter!("ringback_amd_total", "verdict" => verdict).increment(1);
+    }
+}
+
+/// Counts what a reply made ahead cost, if the event tells.
+fn count_speculation(event: &EventFact) {
     let fate = match event.name.as_str() {
         "speculation_used" => "used",
         "speculation_wasted" => "wasted",
@@ -137,6 +145,12 @@ pub fn count_event(event: &EventFact) {
     for (by, figure) in [("model", "characters"), ("voice", "voiceCharacters")] {
         metrics::counter!("ringback_speculation_characters_total", "by" => by, "fate" => fate).increment(count(figure));
     }
+}
+
+/// Who answered, if the event tells.
+fn amd_verdict(event: &EventFact) -> Option<String> {
+    let detail: serde_json::Value = (event.name == "amd").then(|| serde_json::from_str(&event.detail).ok())??;
+    Some(detail["verdict"].as_str()?.to_owned())
 }
 
 /// Why an attempt can fail or be cancelled, up to the colon behind which more is said.

@@ -7,6 +7,7 @@ mod echo_words;
 mod hearing;
 mod levels;
 mod listening;
+mod machines;
 mod speaking;
 mod types;
 
@@ -350,10 +351,17 @@ impl AudioSession {
             self.resume_playout();
             self.barge_in = BargeIn::new(at_ms);
         }
-        match self.endpointing.tick(at_ms) {
-            Some(endpointing::Verdict::Finalize) => self.events.push_back(SessionEvent::FinalWanted),
-            Some(endpointing::Verdict::Ended(utterance)) => self.look_at_turn(utterance, at_ms),
-            None => {}
+        while let Some(verdict) = self.endpointing.tick(at_ms) {
+            match verdict {
+                endpointing::Verdict::Finalize => self.events.push_back(SessionEvent::FinalWanted),
+                endpointing::Verdict::Paused(text) => self.turn_paused(text),
+                endpointing::Verdict::Resumed if std::mem::take(&mut self.pause_told) => {
+                    let at_ms = self.now_ms;
+                    self.events.push_back(SessionEvent::TurnResumed { at_ms });
+                }
+                endpointing::Verdict::Resumed => {}
+                endpointing::Verdict::Ended(utterance) => self.look_at_turn(utterance, at_ms),
+            }
         }
     }
 
@@ -425,10 +433,9 @@ impl AudioSession {
         if self.speaking.is_finished(self.now_ms) {
             self.drop_speech(Drop::Ended, self.now_ms);
             let now_ms = self.hearing.now(self.now_ms);
-            let answer = self
-                .backchannel
-                .take()
-                .filter(|said| said.ended_ms + ANSWER_SLACK_MS >= now_ms);
+            let answer = self.backchannel.take().filter(|said| {
+                said.ended_ms + ANSWER_SLACK_MS >= now_ms && self.endpointing.expectation().takes_backchannel()
+            });
             self.events.extend(answer.map(SessionEvent::UtteranceEnded));
         }
     }

@@ -24,8 +24,9 @@ const PITCH_HZ: std::ops::RangeInclusive<f32> = 325.0..=2_125.0;
 const CALL_PROGRESS_HZ: std::ops::RangeInclusive<f32> = 415.0..=435.0;
 /// Share of the energy that must lie at one frequency.
 const PURITY: f32 = 0.9;
-/// A beep's pitch moves by no more than this share of itself.
+/// A beep's pitch moves by no more than this share of itself, or by so many Hz: noise moves a low one more.
 const PITCH_DRIFT: f32 = 0.03;
+const PITCH_DRIFT_HZ: f32 = 20.0;
 /// A beep's level moves by no more than this factor (3 dB in power) from one frame to the next.
 const LEVEL_DRIFT: f32 = 2.0;
 /// Mean square below which there is nothing to hear: RMS 150, or -47 dBFS.
@@ -76,7 +77,8 @@ impl Running {
 
     fn is_continued_by(&self, pure: Pure) -> bool {
         let level = pure.level / self.level;
-        (pure.hz - self.hz).abs() <= PITCH_DRIFT * self.hz && (1.0 / LEVEL_DRIFT..=LEVEL_DRIFT).contains(&level)
+        (pure.hz - self.hz).abs() <= (PITCH_DRIFT * self.hz).max(PITCH_DRIFT_HZ)
+            && (1.0 / LEVEL_DRIFT..=LEVEL_DRIFT).contains(&level)
     }
 
     fn is_tone(&self) -> bool {
@@ -222,14 +224,15 @@ fn pure_tone(frame: &[f32]) -> Option<Pure> {
     let moved = (goertzel(late, guess).angle() - goertzel(early, guess).angle()) / TAU;
     let expected = guess * early.len() as f32 / RATE_HZ;
     let off = moved - expected;
-    let hz = guess + (off - off.round()) * RATE_HZ / early.len() as f32;
-    if !PITCH_HZ.contains(&hz) {
-        return None;
-    }
-    let purity = 2.0 * goertzel(frame, hz).power() / (frame.len() as f32 * energy);
-    (purity >= PURITY).then_some(Pure {
-        hz,
-        level: energy / frame.len() as f32,
+    let step = RATE_HZ / early.len() as f32;
+    let hz = guess + (off - off.round()) * step;
+    // Noise lifts the guess for a low pitch, by more than the phase can tell.
+    [hz, hz - step].into_iter().find_map(|hz| {
+        let purity = || 2.0 * goertzel(frame, hz).power() / (frame.len() as f32 * energy);
+        (PITCH_HZ.contains(&hz) && purity() >= PURITY).then(|| Pure {
+            hz,
+            level: energy / frame.len() as f32,
+        })
     })
 }
 

@@ -56,6 +56,8 @@ pub struct Block {
     /// There is voice, and this block has energy up to this position: finer than a block, so that the voice's end is
     /// not dated after the line's frame that brought it.
     pub voiced_until: Option<u64>,
+    /// Level above 200 Hz, in dBFS; -100 at least.
+    pub level_db: f32,
 }
 
 /// Voice activity of one line of 8 or 16 kHz.
@@ -110,7 +112,7 @@ impl Vad {
         let start = self.position;
         self.position += self.block as u64;
         let was_open = self.gate.is_open();
-        let power = self.gate.power(&self.partial);
+        let power = gate::power(&self.partial);
         let level_db = 10.0 * power.max(1.0e-10).log10();
         let loud = self.gate.admit(power) && level_db >= self.noise_db + ABOVE_NOISE_DB;
         self.follow_noise(level_db);
@@ -119,7 +121,7 @@ impl Vad {
         if !self.gate.is_open() {
             self.onset = None;
             self.keep(frame);
-            return self.block(None);
+            return self.block(None, level_db);
         }
         if !was_open {
             for earlier in self.pre_roll.drain(..) {
@@ -128,16 +130,38 @@ impl Vad {
         }
         let score = self.detector.predict_i16(&frame);
         let threshold = if self.onset.is_some() { CLOSE_SCORE } else { OPEN_SCORE };
-        self.onset = (score >= threshold).then(|| self.onset.unwrap_or_else(|| self.date_onset(start)));
+        let tone = loud && self.steady.is_tone(&self.partial, self.onset.is_some());
+        self.onset = (score >= threshold && !tone).then(|| self.onset.unwrap_or_else(|| self.date_onset(start)));
         let until = (loud && self.onset.is_some()).then(|| start + gate::loud_until(&self.partial) as u64);
-        self.block(until)
+        self.block(until, level_db)
     }
 
-    fn block(&self, voiced_until: Option<u64>) -> Block {
+    fn block(&self, voiced_until: Option<u64>, level_db: f32) -> Block {
         Block {
             end: self.position,
             onset: self.onset,
             voiced_until,
+            level_db,
+        }
+    }
+
+    fn follow_noise(&mut self, level_db: f32) {
+        let off = level_db - self.noise_db;
+        let noise_db = match (off < 0.0, self.onset) {
+            (true, _) => self.noise_db + off * NOISE_FALL,
+            (false, None) => self.noise_db + off * NOISE_RISE,
+            (false, Some(_)) => self.noise_db,
+        };
+        self.noise_db = noise_db.clamp(LEAST_NOISE_DB, MOST_NOISE_DB);
+    }
+
+    /// Since when there is a sound.
+    fn date_sound(&mut self, loud: bool, start: u64) {
+        self.quiet_blocks = if loud { 0 } else { self.quiet_blocks.saturating_add(1) };
+        if loud {
+            self.loud_since = self.loud_since.or(Some(start));
+        } else if self.quiet_blocks > QUIET_BLOCKS {
+            self.loud_since = None;
         }
     }
 

@@ -42,8 +42,16 @@ impl Samples {
         json!({ "p50": p50, "p95": p95, "p99": p99, "samples": self.len() })
     }
 
+    /// `p50 / p95 / p99` as text in whole units, or a dash.
+    pub fn summary(&self) -> String {
+        match [0.5, 0.95, 0.99].map(|share| self.percentile(share)) {
+            [Some(p50), Some(p95), Some(p99)] => format!("{p50:.0} / {p95:.0} / {p99:.0}"),
+            _ => "–".into(),
+        }
+    }
+
     /// Takes the samples of another.
-    pub fn extend(&mut self, other: &Self) {
+    pub fn join(&mut self, other: &Self) {
         self.0.extend_from_slice(&other.0);
     }
 }

@@ -18,7 +18,7 @@ use futures_util::{
 };
 use tokio::{
     sync::{OwnedSemaphorePermit, mpsc},
-    time::{Instant, sleep_until, timeout},
+    time::{Instant, sleep, sleep_until, timeout},
 };
 
 use self::allowance::{Allowance, Excess};
@@ -317,20 +317,25 @@ async fn read(source: &mut SplitStream<WebSocket>, inbound: &mut Inbound) -> End
     let idle = sleep_until(last + IDLE);
     tokio::pin!(idle);
     loop {
-        let message = tokio::select! {
+        let held = inbound.reorder.is_holding();
+        let next = tokio::select! {
             biased;
-            message = source.next() => message,
-            () = &mut idle => {
-                if last.elapsed() >= IDLE {
-                    return End::Fault(Fault::Idle);
-                }
+            message = source.next() => Some(message),
+            () = sleep(GAP_WITHIN), if held => None,
+            () = &mut idle, if !held => None,
+        };
+        let message = match next {
+            None if held => {
+                inbound.flush();
+                continue;
+            }
+            None if last.elapsed() >= IDLE => return End::Fault(Fault::Idle),
+            None => {
                 idle.as_mut().reset(last + IDLE);
                 continue;
             }
-        };
-        let message = match message {
-            None | Some(Err(_) | Ok(Message::Close(_))) => return End::Peer,
-            Some(Ok(message)) => message,
+            Some(None | Some(Err(_) | Ok(Message::Close(_)))) => return End::Peer,
+            Some(Some(Ok(message))) => message,
         };
         last = Instant::now();
         match admit(&message, inbound, &mut allowance, last) {
@@ -341,14 +346,14 @@ async fn read(source: &mut SplitStream<WebSocket>, inbound: &mut Inbound) -> End
 }
 
 /// Takes one message; true when it was the carrier's goodbye.
-fn admit(message: &Message, inbound: &Inbound, allowance: &mut Allowance, now: Instant) -> Result<bool, Fault> {
+fn admit(message: &Message, inbound: &mut Inbound, allowance: &mut Allowance, now: Instant) -> Result<bool, Fault> {
     match event(message)? {
         Some(Event::Media(media)) => {
-            allowance.admit_audio(media.audio.len(), Instant::now())?;
+            allowance.admit_audio(media.audio.len(), now)?;
             inbound.media(media);
         }
         Some(Event::Item(item)) => {
-            allowance.admit(&item, now)?;
+            allowance.admit_other(now)?;
             inbound.queue.push(item);
         }
         Some(Event::Stop) => return Ok(true),

@@ -212,8 +212,11 @@ impl Handset {
         match self.mouth.frame(ms(now_us)) {
             Output::Silence => None,
             Output::Sound(samples) => {
+                let meant = self.mouth.is_meant();
+                if !meant {
+                    self.ears.own_aside(ms(now_us));
+                }
                 if loud(&samples) {
-                    let meant = self.mouth.is_meant();
                     self.meter.voice_sent(now_us, self.ears.agent_talks(), meant);
                 }
                 Some(samples)

@@ -18,6 +18,7 @@ use super::{
     faults::Faults,
     handset::{Background, Figures, Frame, Handset},
     log::{Log, LogEvent},
+    script::WireFaults,
     stagger::Stagger,
     wire::{self, Writer},
 };

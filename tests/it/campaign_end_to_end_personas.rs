@@ -123,6 +123,20 @@ const PLAIN: [&str; 9] = [
     "screening",
 ];
 
+/// Without words that come twice running: after a cough playout goes on from the start of the word where it was cut.
+fn said_once(text: &str) -> String {
+    let mut words: Vec<&str> = Vec::new();
+    let mut rest: Vec<&str> = text.split_whitespace().collect();
+    while !rest.is_empty() {
+        let again = (1..=3).find(|n| rest.len() >= *n && words.ends_with(&rest[..*n]));
+        match again {
+            Some(n) => drop(rest.drain(..n)),
+            None => words.push(rest.remove(0)),
+        }
+    }
+    words.join(" ")
+}
+
 #[tokio::test(start_paused = true)]
 async fn transcripts_are_what_phones_said_and_heard() {
     let (_, over) = calls(&PLAIN, 1).await;
@@ -134,7 +148,7 @@ async fn transcripts_are_what_phones_said_and_heard() {
             wrong.push(format!("{} said {:?}, written {user:?}", call.persona, call.said()));
         }
         let heard = texts(&call.heard());
-        if agent.join(" ") != heard.join(" ") {
+        if agent.join(" ") != said_once(&heard.join(" ")) {
             wrong.push(format!("{} heard {heard:?}, written {agent:?}", call.persona));
         }
     }

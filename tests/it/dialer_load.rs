@@ -2,13 +2,10 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use actors::time::Timestamp;
+use actors::{node::NodeSettings, time::Timestamp};
 use serde_json::{Value, json};
 
-use crate::support::{
-    words::interviewing_agent,
-    world::{Limits, World},
-};
+use crate::support::{words::interviewing_agent, world::World};
 
 /// Everybody who ends a call in another way.
 const PERSONAS: [&str; 9] = [
@@ -77,9 +74,9 @@ async fn over(world: &World, campaign: &str) -> Value {
 
 #[tokio::test(start_paused = true)]
 async fn nothing_is_left_of_two_identical_campaigns() {
-    let limits = Limits {
+    let limits = NodeSettings {
         lines: 50,
-        ..Limits::default()
+        ..NodeSettings::default()
     };
     let world = World::start_with(limits).await;
     let agent = world.agent(interviewing_agent()).await;
@@ -116,9 +113,9 @@ const LATEST: Duration = Duration::from_secs(1);
 
 /// A campaign of busy numbers that is being dialed on all [`LINES`].
 async fn dialing() -> (World, String, Vec<String>) {
-    let limits = Limits {
+    let limits = NodeSettings {
         lines: LINES,
-        ..Limits::default()
+        ..NodeSettings::default()
     };
     let world = World::start_with(limits).await;
     let agent = world.agent(interviewing_agent()).await;

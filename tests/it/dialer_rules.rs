@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use actors::time::Timestamp;
+use actors::{node::NodeSettings, time::Timestamp};
 use ringback::exchange::{LogEvent, Script, Step};
 use serde_json::{Value, json};
 
@@ -255,10 +255,10 @@ async fn caller_ids_take_turns_also_over_a_restart() {
 #[tokio::test(start_paused = true)]
 async fn no_second_sees_more_calls_than_allowed_whatever_was_paused_between() {
     for per_second in [3.0, 0.5] {
-        let settings = WorldSettings {
+        let settings = NodeSettings {
             lines: 20,
             calls_per_second: per_second,
-            ..WorldSettings::default()
+            ..NodeSettings::default()
         };
         let world = World::start_with(settings).await;
         let agent = world.agent(interviewing_agent()).await;

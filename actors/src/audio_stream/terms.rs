@@ -98,12 +98,18 @@ pub(super) struct Moments {
 /// A fact of the session as the call is told it; none of those the stream sees to itself.
 pub(super) fn reported(event: SessionEvent, moments: Moments) -> Option<StreamEvent> {
     Some(match event {
-        SessionEvent::FinalWanted
-        | SessionEvent::TurnPaused { .. }
-        | SessionEvent::TurnResumed { .. }
-        | SessionEvent::PlayoutPaused { .. }
-        | SessionEvent::PlayoutResumed { .. }
-        | SessionEvent::EchoIgnored { .. } => return None,
+        SessionEvent::FinalWanted => return None,
+        SessionEvent::TurnPaused { text, at_ms } => StreamEvent::TurnPaused { text, at_ms },
+        SessionEvent::TurnResumed { at_ms } => StreamEvent::TurnResumed { at_ms },
+        SessionEvent::PlayoutPaused { speech, at_ms } => StreamEvent::PlayoutPaused {
+            speech: SpeechId(speech),
+            at_ms,
+        },
+        SessionEvent::PlayoutResumed { speech, at_ms } => StreamEvent::PlayoutResumed {
+            speech: SpeechId(speech),
+            at_ms,
+        },
+        SessionEvent::EchoIgnored { at_ms } => StreamEvent::EchoIgnored { at_ms },
         SessionEvent::SpeechStarted { at_ms } => StreamEvent::SpeechStarted { at_ms },
         SessionEvent::Interim { text } => StreamEvent::Interim { text },
         SessionEvent::UtteranceEnded(Utterance {

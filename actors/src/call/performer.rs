@@ -70,12 +70,8 @@ impl Performer {
         me: ActorRef<CallMessage>,
         probe: Option<ActorRef<StreamMessage>>,
     ) -> Self {
+        let (machine, effects) = State::new(rules(&arguments));
         let plan = &arguments.plan;
-        let rules = Rules {
-            speculation: arguments.speculation,
-            ..Rules::of(&plan.agent, &plan.variables, plan.ring_timeout)
-        };
-        let (machine, effects) = State::new(rules);
         let (writes, to_write) = mpsc::unbounded_channel();
         let writer = Writer {
             ports: arguments.ports.clone(),
@@ -245,9 +241,8 @@ impl Performer {
             return;
         }
         Arc::make_mut(&mut plan.variables).insert(CALLER_NUMBER.to_owned(), text);
-        let rules = Rules::of(&plan.agent, &plan.variables, plan.ring_timeout);
         if let Some(machine) = &mut self.machine {
-            machine.read_texts_again(rules);
+            machine.read_texts_again(rules(&self.arguments));
         }
     }
 
@@ -399,5 +394,13 @@ impl Performer {
         self.tell_stream(StreamMessage::Close);
         self.tell_lines(LinesMessage::CallEnded { attempt, outcome });
         self.me.stop(None);
+    }
+}
+
+fn rules(arguments: &CallArguments) -> Rules {
+    let plan = &arguments.plan;
+    Rules {
+        speculation: arguments.speculation,
+        ..Rules::of(&plan.agent, &plan.variables, plan.ring_timeout)
     }
 }

@@ -9,6 +9,7 @@ mod latency;
 mod leg;
 mod reply;
 mod rules;
+mod screening;
 mod speculation;
 mod speech;
 mod talk;

@@ -120,6 +120,12 @@ impl ScriptedStream {
         });
     }
 
+    /// It is found who answered.
+    pub fn finds(&self, verdict: Verdict, reason: Reason) {
+        let at_ms = self.now_ms();
+        self.report(StreamEvent::Amd(Finding { verdict, reason, at_ms }));
+    }
+
     /// The voice has stopped, with these words so far.
     pub fn user_pauses(&self, text: &str) {
         let (text, at_ms) = (text.to_owned(), self.now_ms());

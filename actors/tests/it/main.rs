@@ -19,4 +19,5 @@ mod schedule_oracle;
 mod schedules;
 mod single_calls;
 mod slots;
+mod speculation;
 mod support;

@@ -24,8 +24,10 @@ pub(super) struct HeardBlock {
     pub(super) onset_ms: Option<u64>,
     /// The block's length if it is voiced, otherwise 0.
     pub(super) voiced_ms: u64,
-    /// Up to when it is voiced, if it is.
+    /// Up to when it is voiced, if it is; otherwise its end.
     pub(super) voiced_until_ms: u64,
+    /// Level above 200 Hz, in dBFS.
+    pub(super) level_db: f32,
 }
 
 enum Resampling {
@@ -173,7 +175,8 @@ impl Hearing {
                 at_ms: base_ms + block.end / samples_per_ms,
                 onset_ms: block.onset.map(|onset| base_ms + onset / samples_per_ms),
                 voiced_ms: block.voiced_until.map_or(0, |_| u64::from(BLOCK_MS)),
-                voiced_until_ms: block.voiced_until.map_or(0, |until| base_ms + until / samples_per_ms),
+                voiced_until_ms: base_ms + block.voiced_until.unwrap_or(block.end) / samples_per_ms,
+                level_db: block.level_db,
             });
         });
     }

@@ -31,13 +31,16 @@ impl AudioSession {
     }
 
     fn heard(&mut self, block: HeardBlock) {
-        let began = self.endpointing.block(block.onset_ms, block.voiced_ms, block.at_ms);
+        let began = self
+            .endpointing
+            .block(block.onset_ms, block.voiced_ms, block.voiced_until_ms);
         let heeded = self.endpointing.heeds_voice();
         self.onset_ms = block.onset_ms.filter(|_| heeded);
         if block.voiced_ms > 0 && heeded {
-            self.last_voiced_ms = self.last_voiced_ms.max(block.at_ms);
+            self.last_voiced_ms = self.last_voiced_ms.max(block.voiced_until_ms);
         }
         self.began(began);
+        self.look_at_voice(block);
         self.judge(block.at_ms);
     }
 
@@ -55,8 +58,7 @@ impl AudioSession {
     pub(super) fn without_echo<'a>(&self, text: &'a str, at_ms: u64) -> Option<&'a str> {
         let by_shape = self.echo.heard_within(ECHO_WORDS_MS, at_ms) && self.may_be_echo(at_ms);
         let speaking = self.speaking.is_audible() || at_ms < self.said_ms + ECHO_WORDS_MS;
-        let may_be_own = by_shape || (speaking && self.echo.is_weak(WEAK_DB));
-        if !may_be_own {
+        if !(by_shape || speaking && self.echo.is_weak(WEAK_DB)) {
             return None;
         }
         let mut said = self.said.clone();
@@ -82,6 +84,7 @@ impl AudioSession {
         if words != self.words {
             self.words.clone_from(&words);
             self.events.push_back(SessionEvent::Interim { text: words });
+            self.look_at_words();
         }
         self.settle();
     }

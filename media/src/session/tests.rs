@@ -3,6 +3,7 @@
 mod carrier;
 mod echo;
 mod held;
+mod machines;
 mod phone;
 mod properties;
 mod sounds;

@@ -270,6 +270,11 @@ impl Endpointing {
         }
     }
 
+    /// The answer the agent's last words ask for.
+    pub fn expectation(&self) -> &Expectation {
+        &self.asked
+    }
+
     /// The agent has said these words: what answer they ask for.
     pub fn agent_said(&mut self, words: &str) {
         self.asked = Expectation::of(words);

@@ -18,6 +18,8 @@ pub enum Expectation {
     Choice(Vec<String>),
     /// A number, a time, a day.
     Figure,
+    /// Words of the user's own: the question wants no yes and names nothing.
+    Words,
     /// Something that is dictated piece by piece.
     Dictation(Dictated),
 }
@@ -260,9 +262,18 @@ impl Expectation {
         if yes_no || YES_NO_ENDINGS.iter().any(|ending| sentence.ends_with(ending)) {
             return Self::YesNo;
         }
-        match question && has(ASKS_FIGURE) {
-            true => Self::Figure,
+        match question {
+            true if has(ASKS_FIGURE) => Self::Figure,
+            true => Self::Words,
             false => Self::Any,
+        }
+    }
+
+    /// Whether a sound of attention, said when the agent was nearly through, may be the answer.
+    pub fn takes_backchannel(&self) -> bool {
+        match self {
+            Self::Any | Self::YesNo => true,
+            Self::Choice(_) | Self::Figure | Self::Words | Self::Dictation(_) => false,
         }
     }
 
@@ -275,7 +286,7 @@ impl Expectation {
             .collect();
         let has = |wanted: &dyn Fn(&str) -> bool| words.iter().any(|word| wanted(word));
         let whole = match self {
-            Self::Any => false,
+            Self::Any | Self::Words => false,
             Self::YesNo => words.first().is_some_and(|word| YES_NO.contains(&word.as_str())),
             Self::Choice(options) => has(&|word| options.iter().any(|option| option == word)),
             Self::Figure => has(&|word| FIGURES.contains(&word) || word.contains(|c: char| c.is_ascii_digit())),
@@ -378,11 +389,11 @@ fn last_sentence(text: &str) -> &str {
     let text = text.trim();
     let closing = ['.', '?', '!', '。', '？', '！', '।'];
     let body = text.trim_end_matches(closing);
-    let mut starts = body.char_indices().filter(|(at, c)| {
+    let mut ends = body.char_indices().filter(|(at, c)| {
         let after = body.get(at + c.len_utf8()..).unwrap_or_default();
         closing.contains(c) && (!c.is_ascii() || after.starts_with(char::is_whitespace))
     });
-    let start = starts.next_back().map_or(0, |(at, c)| at + c.len_utf8());
+    let start = ends.next_back().map_or(0, |(at, c)| at + c.len_utf8());
     text.get(start..).unwrap_or_default().trim()
 }
 

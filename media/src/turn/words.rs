@@ -123,8 +123,8 @@ const HESITATING: &[&str] = &[
 
 /// Last words after which more follows as a rule unless punctuation closes them.
 const OPEN: &[&str] = &[
-    "is", "are", "was", "for", "at", "in", "on", "so", "that", "then", "well", "like", "about", "his", "her", "it's",
-    "which", "who", "when",
+    "is", "are", "was", "be", "been", "for", "at", "in", "on", "so", "that", "then", "well", "like", "about", "his",
+    "her", "it's", "which", "who", "when",
 ];
 
 /// What a name or number is announced with: "my number is".
@@ -277,6 +277,7 @@ mod tests {
             ("That is what it is.", Ending::Complete),
             ("what it is", Ending::Open),
             ("um", Ending::Hesitating),
+            ("It would be", Ending::Open),
             ("Well, um.", Ending::Hesitating),
             ("first of all,", Ending::Hesitating),
             ("and then...", Ending::Hesitating),

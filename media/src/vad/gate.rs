@@ -32,9 +32,9 @@ impl Gate {
         self.high_pass.process(f32::from(sample)) as i16
     }
 
-    /// Judges a block of filtered samples; whether it is loud itself.
-    pub(super) fn admit(&mut self, block: &[i16]) -> bool {
-        let loud = is_loud(block);
+    /// Judges a block of this power; whether it is loud itself.
+    pub(super) fn admit(&mut self, power: f32) -> bool {
+        let loud = power >= OPEN_POWER;
         if loud {
             self.remaining = HANGOVER_BLOCKS;
         } else {
@@ -52,13 +52,14 @@ impl Gate {
 /// The end of the last loud quarter of a loud block.
 pub(super) fn loud_until(block: &[i16]) -> usize {
     let quarter = (block.len() / QUARTERS).max(1);
-    let loud = block.chunks(quarter).rposition(is_loud);
+    let loud = block.chunks(quarter).rposition(|part| power(part) >= OPEN_POWER);
     loud.map_or(block.len(), |at| ((at + 1) * quarter).min(block.len()))
 }
 
-fn is_loud(samples: &[i16]) -> bool {
+/// Mean power of filtered samples, relative to full scale.
+pub(super) fn power(samples: &[i16]) -> f32 {
     let energy: f32 = samples.iter().map(|&s| f32::from(s) * f32::from(s)).sum();
-    energy >= OPEN_POWER * FULL_SCALE * FULL_SCALE * samples.len() as f32
+    energy / (FULL_SCALE * FULL_SCALE * samples.len() as f32)
 }
 
 /// A Butterworth high-pass of second order, transposed direct form II.

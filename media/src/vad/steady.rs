@@ -45,10 +45,12 @@ fn unforetold(block: &[i16]) -> f32 {
         if pivot <= all * 1.0e-6 {
             continue;
         }
-        let pivots = sums[at];
-        for row in &mut sums[at + 1..] {
+        let eliminated = sums[at];
+        for row in &mut sums[at + 1..=ORDER] {
             let factor = row[at] / pivot;
-            row.iter_mut().zip(&pivots).for_each(|(sum, by)| *sum -= factor * by);
+            for (value, above) in row[at..].iter_mut().zip(&eliminated[at..]) {
+                *value -= factor * above;
+            }
         }
     }
     if all > 0.0 { sums[ORDER][ORDER] / all } else { 1.0 }

@@ -35,11 +35,11 @@ pub struct ClassFigures {
 impl ClassFigures {
     /// Takes the figures of others.
     pub fn extend(&mut self, other: &Self) {
-        self.responses_ms.extend(&other.responses_ms);
-        self.barge_ins_ms.extend(&other.barge_ins_ms);
+        self.responses_ms.join(&other.responses_ms);
+        self.barge_ins_ms.join(&other.barge_ins_ms);
         self.barge_ins_ignored += other.barge_ins_ignored;
         self.false_stops += other.false_stops;
-        self.resumes_ms.extend(&other.resumes_ms);
+        self.resumes_ms.join(&other.resumes_ms);
         self.cut_offs += other.cut_offs;
     }
 }
@@ -263,6 +263,7 @@ mod tests {
             from_ms: 0,
             to_ms: 0,
             over_agent: false,
+            aside: false,
         }
     }
 
@@ -282,6 +283,8 @@ mod tests {
             from: None,
             persona: class.persona().into(),
             unknown_persona: None,
+            script: None,
+            unknown_script: None,
         };
         let ended = LogEvent::Ended {
             cause: "completed".into(),

@@ -50,6 +50,8 @@ pub(super) enum Noticed {
 struct Talk {
     from_ms: u64,
     last_ms: u64,
+    /// Silence counts from here on.
+    quiet_ms: u64,
 }
 
 #[derive(Default)]
@@ -81,6 +83,14 @@ impl Ears {
         Some((words.replace(MISSING, " "), now_ms.saturating_sub(talk.last_ms)))
     }
 
+    /// The callee made a sound that wants no answer: who made it does not take the agent's silence under it for the end
+    /// of the agent's speech.
+    pub(super) fn own_aside(&mut self, now_ms: u64) {
+        if let Some(talk) = &mut self.talk {
+            talk.quiet_ms = now_ms;
+        }
+    }
+
     /// Hears a frame: up to 20 ms of mu-law, the rest of it silence.
     pub(super) fn hear(&mut self, played: &[u8], now_ms: u64, meter: &mut Meter) -> Option<Noticed> {
         if played.is_empty() && self.talk.is_none() {
@@ -95,13 +105,15 @@ impl Ears {
             self.talk = Some(Talk {
                 from_ms: now_ms,
                 last_ms: now_ms,
+                quiet_ms: now_ms,
             });
         }
         let talk = self.talk.as_mut()?;
         if voiced {
             talk.last_ms = now_ms;
+            talk.quiet_ms = now_ms;
         }
-        let silent_ms = now_ms - talk.last_ms;
+        let silent_ms = now_ms.saturating_sub(talk.quiet_ms);
         self.listen(meter);
         if starts {
             return Some(Noticed::Started);

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 /// Frames later than this are counted together.
 const LATEST_MS: usize = 200;
 
+/// A sound that ended longer ago is not why audio was cleared.
+const ASIDE_MATTERS_US: u64 = 1_000_000;
+
 /// Measurements of one call, taken at the far end of the caller's socket.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -71,8 +74,8 @@ impl Meter {
         late[ms] += 1;
     }
 
-    /// Audio of the agent came in.
-    pub(super) fn audio_arrived(&mut self, now_us: u64, voiced: bool) {
+    /// Audio of the agent came in. Returns for how long its voice had been missing after a false stop.
+    pub(super) fn audio_arrived(&mut self, now_us: u64, voiced: bool) -> Option<u64> {
         if let Some(dry) = self.dry_since_us.take() {
             self.gap_us = self.gap_us.max(now_us.saturating_sub(dry));
         }

@@ -15,6 +15,7 @@ use actors::{
     ports::{
         Ports,
         language_model::{LanguageError, LanguageModel, ReplyEvent, ReplyRequest},
+        store::{RecordStore, TurnFact},
         transcriber::Transcriber,
     },
     testkit::{fake_speech::FakeRecordings, memory_store::MemoryStore},
@@ -54,10 +55,17 @@ pub struct WorldSettings {
     pub transcriber: Arc<dyn Transcriber>,
     /// What phones may follow.
     pub scripts: BTreeMap<String, Script>,
-    /// Calls at once.
-    pub lines: usize,
-    /// 0 is no limit.
-    pub calls_per_second: f64,
+    /// The node's.
+    pub node: NodeSettings,
+}
+
+impl From<NodeSettings> for WorldSettings {
+    fn from(node: NodeSettings) -> Self {
+        Self {
+            node,
+            ..Self::default()
+        }
+    }
 }
 
 impl Default for WorldSettings {
@@ -65,8 +73,7 @@ impl Default for WorldSettings {
         Self {
             transcriber: Arc::new(BabbleTranscriber),
             scripts: BTreeMap::new(),
-            lines: NodeSettings::default().lines,
-            calls_per_second: NodeSettings::default().calls_per_second,
+            node: NodeSettings::default(),
         }
     }
 }
@@ -80,36 +87,10 @@ pub struct World {
     store: Arc<MemoryStore>,
     exchange_at: SocketAddr,
     exchange: Option<ExchangeHandle>,
-    scripts: BTreeMap<String, Script>,
     clock: Arc<dyn Clock>,
-    settings: NodeSettings,
     node: NodeHandle,
-    limits: Limits,
     _reserved: TcpSocket,
     tasks: JoinSet<()>,
-}
-
-/// How fast the service may dial.
-#[derive(Clone, Copy)]
-pub struct Limits {
-    /// Calls at once.
-    pub lines: usize,
-    /// 0 is no limit.
-    pub dials_per_second: f64,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        let NodeSettings {
-            lines,
-            calls_per_second: dials_per_second,
-            ..
-        } = NodeSettings::default();
-        Self {
-            lines,
-            dials_per_second,
-        }
-    }
 }
 
 /// One start of the service's process.
@@ -119,7 +100,6 @@ async fn start_service(
     clock: &Arc<dyn Clock>,
     exchange_at: SocketAddr,
     replies: &Replies,
-    limits: Limits,
 ) -> (String, NodeHandle, JoinSet<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -133,9 +113,8 @@ async fn start_service(
         clock: clock.clone(),
     };
     let settings = NodeSettings {
-        lines: settings.lines,
-        calls_per_second: settings.calls_per_second,
-        ..NodeSettings::default()
+        node: NodeId::new(),
+        ..settings.node.clone()
     };
     let node = Node::start(NodeArguments { ports, settings }).await.unwrap();
     let stopping = watch::Sender::new(false);
@@ -168,9 +147,18 @@ impl World {
         Self::start_with(WorldSettings::default()).await
     }
 
+    /// Everything, with callees who may follow these scripts.
+    pub async fn with_scripts(scripts: BTreeMap<String, Script>) -> Self {
+        Self::start_with(WorldSettings {
+            scripts,
+            ..WorldSettings::default()
+        })
+        .await
+    }
+
     /// Everything, with these settings.
-    pub async fn start_with(settings: WorldSettings) -> Self {
-        let mut world = Self::prepared(settings).await;
+    pub async fn start_with(settings: impl Into<WorldSettings>) -> Self {
+        let mut world = Self::prepared(settings.into()).await;
         world.carrier_comes().await;
         world
     }
@@ -195,11 +183,8 @@ impl World {
             store,
             exchange_at,
             exchange: None,
-            scripts: BTreeMap::new(),
             clock,
-            settings,
             node,
-            limits,
             _reserved: reserved,
             tasks,
         }
@@ -244,6 +229,40 @@ impl World {
     /// The exchange's record, entry by entry.
     pub fn entries(&self) -> Vec<LogEntry> {
         self.exchange.as_ref().map(ExchangeHandle::entries).unwrap_or_default()
+    }
+
+    /// The turns of a conversation with their times, as they were written down.
+    pub async fn turns(&self, conversation: &str) -> Vec<TurnFact> {
+        self.store.turns(conversation.parse().unwrap()).await.unwrap()
+    }
+
+    /// The conversation as it reads now.
+    pub async fn read(&self, conversation: &str) -> Value {
+        let path = format!("/public/v1/conversations/{conversation}");
+        self.client.get(&path).await.expect(200).data().clone()
+    }
+
+    /// Lets time run until a call is over, for at most `seconds`; the conversation then.
+    pub async fn until_over(&self, conversation: &str, seconds: u64) -> Value {
+        let limit = Instant::now() + Duration::from_secs(seconds);
+        loop {
+            let now = self.read(conversation).await;
+            if matches!(now["status"].as_str(), Some("completed" | "failed" | "cancelled")) {
+                return now;
+            }
+            assert!(Instant::now() < limit, "not over within {seconds} s: {now}");
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// The events of a conversation's call that were kept, oldest first: name and figures.
+    pub fn events(&self, conversation: &str) -> Vec<(String, Value)> {
+        let events = self.store.events(conversation.parse().unwrap());
+        let events = events.into_iter().map(|event| {
+            let figures = serde_json::from_str(&event.detail).unwrap();
+            (event.name, figures)
+        });
+        events.collect()
     }
 
     /// Calls that ring or talk at the exchange.

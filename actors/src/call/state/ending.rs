@@ -136,7 +136,7 @@ impl State {
             | Phase::Listening
             | Phase::Thinking
             | Phase::Speaking
-            | Phase::Voicemail { .. } => self.end(EndReason::Completed, fx),
+            | Phase::Machine(_) => self.end(EndReason::Completed, fx),
             Phase::Scheduled { .. }
             | Phase::Dialing { .. }
             | Phase::Unknown

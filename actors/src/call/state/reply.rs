@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Effect, EndReason, Phase, State, event_fact};
+use super::{Effect, EndReason, Phase, State, speculation::Waste};
 use crate::{
     callback_time::parse_answer,
     ports::{

@@ -2,7 +2,11 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use crate::{agent::Agent, call::Speculation, template};
+use crate::{
+    agent::Agent,
+    call::{Speculation, introduction::introduction},
+    template,
+};
 
 /// Rules of one call.
 #[derive(Debug, Clone, PartialEq, Eq)]

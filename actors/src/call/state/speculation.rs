@@ -142,7 +142,10 @@ impl State {
         if words.is_empty() || self.user.tries >= MOST_TRIES {
             return;
         }
-        let open = matches!(words::ending(&text), Ending::Open | Ending::Spelling);
+        let open = matches!(
+            words::ending(&text),
+            Ending::Open | Ending::Hesitating | Ending::Spelling
+        );
         let wait_ms = u64::from(self.user.tries) * WARIER_MS + if open { OPEN_WAIT_MS } else { 0 };
         self.user.pause = Some(Pause { text, at_ms });
         match wait_ms {

@@ -55,7 +55,10 @@ impl State {
 
     pub(super) fn stream_event(&mut self, event: StreamEvent, now_ms: u64, fx: &mut Vec<Effect>) {
         match event {
-            StreamEvent::SpeechStarted { .. } => self.user.speaking = true,
+            StreamEvent::SpeechStarted { .. } => {
+                self.user.speaking = true;
+                self.voice_begins(fx);
+            }
             StreamEvent::Interim { .. } => self.user_speaks(now_ms, fx),
             StreamEvent::TurnPaused { text, at_ms } => self.turn_paused(text, at_ms, now_ms, fx),
             StreamEvent::TurnResumed { .. } => self.turn_resumed(fx),
@@ -104,6 +107,7 @@ impl State {
                 }
             }
             StreamEvent::BeepEnded { at_ms } => self.beep(at_ms, fx),
+            StreamEvent::Amd(finding) => self.who_answered(finding, now_ms, fx),
             StreamEvent::Digit(_) => self.user_speaks(now_ms, fx),
             StreamEvent::DeafnessBegan(error) => {
                 fx.push(event_fact("deafness", self.elapsed_ms(now_ms), "{}"));

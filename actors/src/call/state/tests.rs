@@ -1,5 +1,6 @@
 //! Tables of what each phase does with each event, and properties of any sequence.
 
+mod machines;
 mod speculation;
 
 use std::time::Duration;
@@ -356,6 +357,7 @@ fn any_stream_event() -> impl Strategy<Value = StreamEvent> {
         }),
         1 => speech().prop_map(move |speech| StreamEvent::SpeechFailed { speech, error: error() }),
         1 => (0..50_000u64).prop_map(|at_ms| StreamEvent::BeepEnded { at_ms }),
+        3 => any_finding().prop_map(StreamEvent::Amd),
         2 => (prop::sample::select(vec!["yes", "ye", "and"]), 0..50_000u64).prop_map(|(text, at_ms)| {
             StreamEvent::TurnPaused { text: text.into(), at_ms }
         }),

@@ -12,16 +12,8 @@ const NO_BEEP_MS: u64 = 2_500;
 impl State {
     pub(super) fn mailbox_answered(&mut self, fx: &mut Vec<Effect>) {
         self.voicemail = true;
-        fx.push(event_fact("voicemail", 0, "{}"));
-        self.drop_reply(fx);
-        self.leave_listening_timers(fx);
-        fx.push(Effect::CancelTimer(CallTimer::PickUp));
-        if self.speech.is_some() {
-            // Its report must not be taken for the message's.
-            fx.push(Effect::StopSpeaking);
-            self.replaced = self.speech.take();
-        }
-        self.phase = Phase::Voicemail { speaking: false };
+        self.fall_silent(fx);
+        self.phase = Phase::Machine(Machine::Beep);
         if self.rules.voicemail_message.is_none() {
             self.end(EndReason::Completed, fx);
         } else if self.user.beep_heard {
@@ -45,10 +37,9 @@ impl State {
         // A mailbox may become known only after its beep.
         self.user.beep_heard = true;
         fx.push(event_fact("beep", self.call_ms(at_ms), "{}"));
-        match self.phase {
-            // What was said before the beep was not recorded.
-            Phase::Machine(Machine::Beep | Machine::Message { beeped: false }) => self.leave_message(true, fx),
-            _ => {}
+        // What was said before the beep was not recorded.
+        if let Phase::Machine(Machine::Beep | Machine::Message { beeped: false }) = self.phase {
+            self.leave_message(true, fx);
         }
     }
 

@@ -110,8 +110,7 @@ impl State {
 
     /// No conversation with a machine: what the agent says or is about to say is dropped.
     pub(super) fn fall_silent(&mut self, fx: &mut Vec<Effect>) {
-        fx.push(Effect::CancelReply);
-        self.reply.open = false;
+        self.drop_reply(fx);
         self.reply.end_call = false;
         self.user.unanswered = false;
         self.leave_listening_timers(fx);

@@ -46,7 +46,7 @@ fn questions_tell_the_kind_of_answer() {
         ("What is your order number?", Expectation::Dictation(Dictated::Unknown)),
         ("Is this still your phone number?", Expectation::YesNo),
         ("I will call the phone number again.", Expectation::Any),
-        ("What can I do for you?", Expectation::Any),
+        ("What can I do for you?", Expectation::Words),
         ("Is it noon? Thank you.", Expectation::Any),
         ("", Expectation::Any),
     ] {
@@ -95,5 +95,19 @@ proptest! {
     #[test]
     fn any_words_are_taken(agent in "\\PC{0,60}", user in "\\PC{0,60}") {
         Expectation::of(&agent).progress(&user);
+    }
+}
+
+#[test]
+fn a_sound_of_attention_answers_no_question_that_wants_words() {
+    for (asked, takes) in [
+        ("You are due for a check-up.", true),
+        ("Is this your first visit?", true),
+        ("What is your name?", false),
+        ("Which day suits you?", false),
+        ("Mornings or afternoons?", false),
+        ("What is your phone number?", false),
+    ] {
+        assert_eq!(Expectation::of(asked).takes_backchannel(), takes, "{asked}");
     }
 }

@@ -103,7 +103,7 @@ fn other_words_or_more_voice_throw_it_away() {
         (resumed(), "resumed"),
         (Event::Timer(CallTimer::Turn), "overtaken"),
         (Event::Timer(CallTimer::MaxDuration), "overtaken"),
-        (said("Please record your message."), "overtaken"),
+        (found(Verdict::Voicemail, Reason::MachineWords), "overtaken"),
         (Event::HangUp, "overtaken"),
         (Event::Stream(StreamEvent::MediaClosed { clean: false }), "overtaken"),
     ] {
