@@ -13,7 +13,7 @@ use ringback::{
     demo,
     documents::extract::child,
     exchange::{ExchangeSettings, run_phones},
-    http_client, rest,
+    http_client, rest, scenarios,
     storage::SqlStore,
     telemetry,
 };
@@ -114,6 +114,7 @@ async fn phones(args: PhonesArgs) -> Result<ExitCode, AnyError> {
         seed: args.seed,
         line_noise_dbfs: args.line_noise_dbfs,
         spread_frames: true,
+        scripts: scenarios::scripts(&scenarios::all()),
         ..ExchangeSettings::at(args.listen)
     };
     if let Some(rings) = args.pick_up_ms.map(Duration::from_millis) {

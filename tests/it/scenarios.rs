@@ -19,6 +19,10 @@ const MOST_LINES: usize = 40;
 /// be added; what is not here must come out.
 const OPEN: &[(&str, &str)] = &[
     (
+        "patient-plain-700",
+        "an answer of the asked kind shortens the pause of `patient` below 700 ms",
+    ),
+    (
         "mm-hm-then-interrupt",
         "two short words share a packet of the voice: the callee has them before their packet counts as heard",
     ),

@@ -78,6 +78,29 @@ fn every_line_of_the_contract_has_a_test_that_exists() {
 }
 
 #[test]
+fn every_complaint_has_a_test_that_exists() {
+    let text = read("ARCHITECTURE.md").unwrap();
+    let table = text
+        .split("## What users of such systems complain about")
+        .nth(1)
+        .unwrap();
+    let table = table.split("\n## ").next().unwrap();
+    let rows = table.lines().filter(|line| line.starts_with("| "));
+    let mut known = 0;
+    for (complaint, tests) in rows.filter_map(|row| row.trim_matches('|').split_once("|")).skip(1) {
+        let named: Vec<&str> = quoted(tests)
+            .filter(|name| !name.starts_with("ringback bench"))
+            .collect();
+        assert!(!named.is_empty(), "{complaint}: has no test");
+        for name in named {
+            assert!(is_there(name), "{complaint}: there is no test {name}");
+        }
+        known += 1;
+    }
+    assert_eq!(known, 25);
+}
+
+#[test]
 fn every_field_of_an_agent_has_a_line() {
     let text = read("ARCHITECTURE.md").unwrap();
     let agent = text.split("### Agent (2.1)").nth(1).unwrap();
