@@ -144,7 +144,7 @@ pub struct BenchCallsArgs {
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(0..=50))]
     pub interrupts: u32,
 
-    /// Of a hundred phones, how many speak in loud noise
+    /// Of a hundred phones, how many speak in loud noise; every second of them interrupts the agent once
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=50))]
     pub noisy: u32,
 

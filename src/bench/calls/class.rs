@@ -7,8 +7,10 @@ pub enum Class {
     Cooperative,
     /// Talks over the agent as well.
     Interrupts,
-    /// In loud noise.
+    /// In loud noise; coughs.
     Noisy,
+    /// In the same noise, and talks over the agent.
+    InterruptsInNoise,
 }
 
 impl Class {
@@ -16,14 +18,33 @@ impl Class {
     pub fn persona(self) -> &'static str {
         match self {
             Self::Cooperative => "cooperative",
-            Self::Interrupts => "interrupts",
+            Self::Interrupts | Self::InterruptsInNoise => "interrupts",
             Self::Noisy => "noisy",
+        }
+    }
+
+    /// Whose line it has at the exchange; empty for its own persona's.
+    pub fn line(self) -> &'static str {
+        match self {
+            Self::InterruptsInNoise => "noisy",
+            Self::Cooperative | Self::Interrupts | Self::Noisy => "",
+        }
+    }
+
+    /// Its name in the figures.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::InterruptsInNoise => "interrupts in noise",
+            Self::Cooperative | Self::Interrupts | Self::Noisy => self.persona(),
         }
     }
 
     /// Whether every word must be understood.
     pub fn is_clean(self) -> bool {
-        self != Self::Noisy
+        match self {
+            Self::Cooperative | Self::Interrupts => true,
+            Self::Noisy | Self::InterruptsInNoise => false,
+        }
     }
 }
 
@@ -32,7 +53,7 @@ impl Class {
 pub struct Mix {
     /// Those that interrupt.
     pub interrupts: u32,
-    /// Those in noise.
+    /// Those in noise; every second of them interrupts.
     pub noisy: u32,
 }
 
@@ -44,7 +65,10 @@ impl Mix {
         if place < self.interrupts {
             Class::Interrupts
         } else if place < self.interrupts + self.noisy {
-            Class::Noisy
+            match (place - self.interrupts) % 2 {
+                0 => Class::InterruptsInNoise,
+                _ => Class::Noisy,
+            }
         } else {
             Class::Cooperative
         }
@@ -59,10 +83,11 @@ mod tests {
     fn every_hundred_phones_hold_the_shares_and_few_neighbours_nearly_so() {
         let mix = Mix {
             interrupts: 20,
-            noisy: 5,
+            noisy: 6,
         };
         let of = |class, phones: u32| (0..phones).filter(|n| mix.class(*n) == class).count();
-        assert_eq!([Class::Interrupts, Class::Noisy].map(|class| of(class, 300)), [60, 15]);
+        let classes = [Class::Interrupts, Class::Noisy, Class::InterruptsInNoise];
+        assert_eq!(classes.map(|class| of(class, 300)), [60, 9, 9]);
         assert!((7..=9).contains(&of(Class::Interrupts, 40)));
     }
 }

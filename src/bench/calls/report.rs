@@ -218,7 +218,7 @@ fn round_json(round: &Round) -> Value {
                 "bargeInsIgnored": own.barge_ins_ignored, "cutOffs": own.cut_offs,
                 "falseStops": own.false_stops, "resumeMs": own.resumes_ms.json(),
             });
-            (class.persona().to_owned(), figures)
+            (class.name().to_owned(), figures)
         })
         .collect();
     json!({

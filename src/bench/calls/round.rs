@@ -141,9 +141,10 @@ fn agent(seconds: u32) -> Value {
 }
 
 fn contacts(calls: u32, mix: Mix) -> Vec<u8> {
-    let mut csv = String::from("phone,name,persona\n");
+    let mut csv = String::from("phone,name,persona,line\n");
     for n in 0..calls {
-        let _ = writeln!(csv, "+1555{n:07},Caller {n},{}", mix.class(n).persona());
+        let class = mix.class(n);
+        let _ = writeln!(csv, "+1555{n:07},Caller {n},{},{}", class.persona(), class.line());
     }
     csv.into_bytes()
 }

@@ -20,6 +20,12 @@ const WARM_UP: Duration = Duration::from_secs(1);
 /// Campaigns that always go on, so that the dialer stays at full speed.
 const ALWAYS_RUNNING: usize = 3;
 
+/// The commands that hold a whole campaign.
+pub const HOLDS: [&str; 3] = ["pause", "stop", "stop and hang up"];
+
+/// The command that holds one number.
+pub const OPT_OUT: &str = "opt-out";
+
 /// Numbers of one opt-out, and how far before the campaign's place in its list they begin.
 const OPT_OUTS: [u32; 3] = [1, 5, 20];
 const AHEAD: std::ops::Range<u32> = 0..60;
@@ -41,7 +47,7 @@ pub enum Target {
 /// A command that was answered with 200.
 #[derive(Debug, Clone)]
 pub struct Command {
-    /// `pause`, `stop`, `stop and hang up` or `opt-out`.
+    /// One of [`HOLDS`], or [`OPT_OUT`].
     pub kind: &'static str,
     /// When it was sent.
     pub sent: Timestamp,
@@ -104,12 +110,17 @@ impl Commander<'_> {
         }
         let campaign = running[rng.random_range(0..running.len())];
         let may_hold = self.campaigns.iter().filter(|campaign| campaign.runs()).count() > ALWAYS_RUNNING;
-        match rng.random_range(0..4_u8) {
-            0 if may_hold => self.hold(campaign, "pause").await,
-            1 if may_hold => self.hold(campaign, "stop").await,
-            2 if may_hold => self.hold(campaign, "stop and hang up").await,
-            _ => self.opt_out(campaign, rng).await,
+        if may_hold && rng.random_ratio(3, 4) {
+            self.hold(campaign, self.rarest_hold()).await
+        } else {
+            self.opt_out(campaign, rng).await
         }
+    }
+
+    /// The one that was commanded least, so that a short run judges each.
+    fn rarest_hold(&self) -> &'static str {
+        let commanded = |kind: &&str| self.commands.iter().filter(|command| command.kind == *kind).count();
+        HOLDS.into_iter().min_by_key(commanded).unwrap_or(HOLDS[0])
     }
 
     async fn hold(&mut self, campaign: usize, kind: &'static str) -> Result<(), BenchError> {
@@ -152,7 +163,7 @@ impl Commander<'_> {
             let sent = SystemClock.now();
             let answered = api.post_timed("/public/v1/do-not-call", json!({ "phoneNumber": number }));
             Ok::<_, BenchError>(Command {
-                kind: "opt-out",
+                kind: OPT_OUT,
                 sent,
                 answered: answered.await?,
                 target: Target::Number(number),

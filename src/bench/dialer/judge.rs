@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     super::figures::Samples,
-    commands::{Campaign, Command, Commander, Target},
+    commands::{Campaign, Command, Commander, HOLDS, OPT_OUT, Target},
     dials::{Dial, Dials},
 };
 
@@ -25,9 +25,6 @@ const UNDER_WAY_US: i64 = 1_000_000;
 
 /// Of so many commands one may be answered with 503: on a machine that does other things the dialer may be late.
 const UNAVAILABLE_ONE_IN: usize = 20;
-
-/// The kinds, in the order of the table.
-const KINDS: [&str; 4] = ["pause", "stop", "stop and hang up", "opt-out"];
 
 /// What became of the commands of one kind.
 #[derive(Default)]
@@ -57,7 +54,7 @@ impl Report {
     pub fn new(commander: &Commander<'_>, dials: &Dials, seconds: f64) -> Self {
         let index = Index::new(&commander.campaigns, dials);
         let commands = &commander.commands;
-        let kinds = KINDS.map(|kind| {
+        let kinds = HOLDS.into_iter().chain([OPT_OUT]).map(|kind| {
             let mut figures = Figures::default();
             for command in commands.iter().filter(|command| command.kind == kind) {
                 figures.add(command, &index);
@@ -66,7 +63,7 @@ impl Report {
         });
         let total = dials.dials.len();
         Self {
-            kinds: kinds.into(),
+            kinds: kinds.collect(),
             dials: total,
             dials_per_second: total as f64 / seconds,
             dialed_twice: dials.twice(),

@@ -21,7 +21,7 @@ const IDLE_WITHIN: Duration = Duration::from_secs(5);
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
 /// The fields that choose the callee.
-const HINTS: [&str; 2] = ["persona", "script"];
+const HINTS: [&str; 3] = ["persona", "script", "line"];
 
 /// A setting the carrier cannot work with.
 #[derive(Debug, thiserror::Error)]

@@ -16,6 +16,8 @@ pub struct Callee {
     pub script: Option<(String, Script)>,
     /// A script asked for that is not there.
     pub unknown_script: Option<String>,
+    /// Whose line it has, if not its own: anybody may stand in the noise of `noisy`.
+    on_line_of: Option<Persona>,
 }
 
 impl Callee {
@@ -31,6 +33,7 @@ impl Callee {
         Self {
             persona,
             unknown_persona,
+            on_line_of: named(hints, "line").and_then(Persona::named),
             unknown_script: wanted.filter(|_| script.is_none()).map(shortened),
             script: script.map(|(name, script)| (name.clone(), script.clone())),
         }
@@ -44,10 +47,13 @@ impl Callee {
         }
     }
 
-    /// What the line sounds like.
+    /// What the line sounds like: as a `line` hint says, else as the script or the persona has it.
     pub fn line(&self) -> LineSound {
-        let script = self.script.as_ref().map(|(_, script)| script.line);
-        script.unwrap_or_else(|| self.persona.line())
+        match (self.on_line_of, &self.script) {
+            (Some(persona), _) => persona.line(),
+            (None, Some((_, script))) => script.line,
+            (None, None) => self.persona.line(),
+        }
     }
 
     /// What the wire does to frames.
@@ -85,5 +91,19 @@ mod tests {
         assert_eq!((callee.persona, callee.script), (Persona::Silent, None));
         assert_eq!(callee.unknown_script.as_deref(), Some("flies"));
         assert_eq!(choose(&[("script", " ")], "+15551234566").unknown_script, None);
+    }
+
+    #[test]
+    fn anybody_may_have_the_line_of_another() {
+        let interrupts = |hints: &[(&str, &str)]| {
+            let callee = choose(&[&[("persona", "interrupts")], hints].concat(), "+15551234561");
+            assert_eq!(callee.persona, Persona::Interrupts);
+            callee.line()
+        };
+        assert_eq!(interrupts(&[]), LineSound::default());
+        assert_eq!(interrupts(&[("line", "noisy")]), Persona::Noisy.line());
+        assert_eq!(interrupts(&[("line", "nobody's")]), LineSound::default());
+        let script = choose(&[("script", "waits"), ("line", "hum")], "+15551234561");
+        assert_eq!(script.line(), Persona::Hum.line());
     }
 }
