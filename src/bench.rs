@@ -5,7 +5,6 @@ mod calls;
 mod connection;
 mod crashes;
 mod dialer;
-mod figures;
 mod plot;
 mod processes;
 mod turns;

@@ -18,6 +18,7 @@ pub mod exchange;
 pub mod http_client;
 pub mod recordings;
 pub mod rest;
+pub mod samples;
 pub mod scenarios;
 pub mod server;
 pub mod speech;

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 pub use self::{
     observed::{Observed, Span},
-    score::{MISMATCH_WORDS, RESUMES_WITHIN_MS, Score, Verdict, percentile},
+    score::{MISMATCH_WORDS, RESUMES_WITHIN_MS, Score, Verdict},
     setup::Setup,
 };
 use crate::exchange::{Script, Step};

@@ -9,6 +9,8 @@ mod dials;
 mod judge;
 mod rounds;
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use super::{
@@ -27,6 +29,13 @@ pub async fn run(args: BenchDialerArgs) -> Result<bool, BenchError> {
     } else {
         rounds::run(&args).await
     }
+}
+
+/// What a measurement came to.
+struct Figures {
+    table: String,
+    json: Value,
+    misses: Vec<String>,
 }
 
 /// The service and the phones, each a process of its own.
@@ -73,19 +82,28 @@ impl Bench {
         })
     }
 
-    /// A client of its own, whose connections end with it.
-    fn api(&self) -> Result<ApiClient, BenchError> {
-        Ok(ApiClient::new(self.settings.base_url(), self.key.clone())?)
-    }
-
-    /// Ends both; keeps what they left when it should be looked at.
-    async fn end(self, good: bool) -> Result<(), BenchError> {
+    /// Prints the figures, writes them where they are asked for, names each miss, and ends both processes. True without
+    /// a miss. What they left is kept when it should be looked at.
+    async fn report(self, json: Option<&Path>, figures: Figures) -> Result<bool, BenchError> {
+        println!("\n{}", figures.table);
+        if let Some(path) = json {
+            std::fs::write(path, serde_json::to_vec_pretty(&figures.json)?)?;
+        }
+        for miss in &figures.misses {
+            println!("MISSED: {miss}");
+        }
         self.service.kill().await?;
         self.phones.kill().await?;
+        let good = figures.misses.is_empty();
         if !good {
             println!("kept for inspection: {}", self.folder.keep().display());
         }
-        Ok(())
+        Ok(good)
+    }
+
+    /// A client of its own, whose connections end with it.
+    fn api(&self) -> Result<ApiClient, BenchError> {
+        Ok(ApiClient::new(self.settings.base_url(), self.key.clone())?)
     }
 }
 

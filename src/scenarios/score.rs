@@ -16,6 +16,7 @@ use super::{
     Scenario,
     observed::{Observed, Span},
 };
+use crate::samples::Samples;
 
 /// A stop later than this after the first voiced frame is a missed barge-in.
 const STOPS_WITHIN_MS: u64 = 1_000;
@@ -287,32 +288,11 @@ impl Score {
         json!({
             "scenarios": self.scenarios, "withoutFault": self.scenarios - self.faulty.len(),
             "turns": total.turns, "cutOffs": total.cut_offs,
-            "deadAirMs": percentiles(&total.dead_air_ms),
+            "deadAirMs": Samples::of_ms(&total.dead_air_ms).json(),
             "bargeIns": total.barge_ins, "missedBargeIns": total.missed_barge_ins,
             "falseBargeIns": total.false_barge_ins, "echoStops": total.echo_stops,
-            "falseStopsResumed": total.resume_ms.len(), "resumeMs": percentiles(&total.resume_ms),
+            "resumeMs": Samples::of_ms(&total.resume_ms).json(),
             "heardMismatchWords": total.heard_mismatch, "faults": faulty,
         })
     }
-}
-
-/// The value that `share` (0 to 1) of the samples do not exceed (nearest rank).
-pub fn percentile(samples: &[u64], share: f64) -> Option<u64> {
-    let mut sorted = samples.to_vec();
-    sorted.sort_unstable();
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "a rank within a short list"
-    )]
-    let rank = (share * sorted.len() as f64).ceil() as usize;
-    sorted.get(rank.max(1) - 1).copied()
-}
-
-fn percentiles(samples: &[u64]) -> Value {
-    json!({
-        "p50": percentile(samples, 0.5), "p95": percentile(samples, 0.95), "p99": percentile(samples, 0.99),
-        "max": samples.iter().max(),
-    })
 }

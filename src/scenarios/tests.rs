@@ -202,7 +202,7 @@ fn a_score_counts_scenarios_and_keeps_the_worst_mismatch() {
         (&json["scenarios"], &json["withoutFault"], &json["turns"]),
         (&json!(2), &json!(1), &json!(3))
     );
-    assert_eq!(json["deadAirMs"]["p95"], 600);
+    assert_eq!(json["deadAirMs"]["p95"], 600.0);
     assert_eq!(json["faults"]["pause-800"][0], "1 cut-offs");
     assert_eq!(score.total.heard_mismatch, 3);
     assert!(!score.holds());

@@ -10,8 +10,9 @@ use serde_json::json;
 use super::{Figure, Report, ms, reads::Target};
 use crate::{
     api_client::ApiClient,
-    bench::{BenchError, connection::Connection, figures::Samples, processes::Process},
+    bench::{BenchError, connection::Connection, processes::Process},
     cli::BenchApiArgs,
+    samples::Samples,
 };
 
 /// Contacts of the campaign that dials meanwhile.

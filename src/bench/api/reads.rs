@@ -8,7 +8,10 @@ use std::{
 use serde_json::Value;
 
 use super::{Figure, Report, ms, seed::Seeded};
-use crate::bench::{BenchError, connection::Connection, figures::Samples};
+use crate::{
+    bench::{BenchError, connection::Connection},
+    samples::Samples,
+};
 
 /// Connections that read an agent at once.
 const READERS: usize = 8;

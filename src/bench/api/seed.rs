@@ -13,8 +13,9 @@ use serde_json::json;
 use super::{Figure, Report};
 use crate::{
     api_key::PlainKey,
-    bench::{BenchError, figures::Samples, processes::ServiceSettings},
+    bench::{BenchError, processes::ServiceSettings},
     cli::BenchApiArgs,
+    samples::Samples,
     storage::SqlStore,
 };
 

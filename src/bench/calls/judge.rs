@@ -8,8 +8,9 @@ use serde_json::Value;
 
 use super::class::Class;
 use crate::{
-    bench::{BenchError, figures::Samples},
+    bench::BenchError,
     exchange::{Figures, LogEntry, LogEvent},
+    samples::Samples,
 };
 
 /// A longer silence inside an agent's speech can be heard.

@@ -11,10 +11,12 @@ use super::{
     judge::{ClassFigures, GAP_LIMIT_MS},
     round::Round,
 };
-use crate::bench::{
-    BenchError,
-    figures::Samples,
-    plot::{Line, Panel, draw},
+use crate::{
+    bench::{
+        BenchError,
+        plot::{Line, Panel, draw},
+    },
+    samples::Samples,
 };
 
 /// Most of a core that a call may take.

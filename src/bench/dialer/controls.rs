@@ -55,16 +55,7 @@ pub async fn run(args: &BenchDialerArgs) -> Result<bool, BenchError> {
     let seconds = began.elapsed().as_secs_f64();
     let dials = Dials::since(&bench.log, actors::time::Timestamp(0))?;
     let report = Report::new(&commander, &dials, seconds);
-    println!("\n{}", report.table());
-    if let Some(path) = &args.json {
-        std::fs::write(path, serde_json::to_vec_pretty(&report.json())?)?;
-    }
-    let misses = report.misses();
-    for miss in &misses {
-        println!("MISSED: {miss}");
-    }
-    bench.end(misses.is_empty()).await?;
-    Ok(misses.is_empty())
+    bench.report(args.json.as_deref(), report.figures()).await
 }
 
 /// Enough for one campaign to take a third of all dials from the first command to the last.

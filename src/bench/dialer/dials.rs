@@ -7,8 +7,11 @@ use std::{
 
 use actors::time::Timestamp;
 
-use super::super::{BenchError, figures::Samples};
-use crate::exchange::{LogEvent, read_log};
+use super::super::BenchError;
+use crate::{
+    exchange::{LogEvent, read_log},
+    samples::Samples,
+};
 
 const SECOND_US: i64 = 1_000_000;
 

@@ -6,10 +6,10 @@ use actors::time::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
-    super::figures::Samples,
     commands::{Campaign, Command, Commander, HOLDS, OPT_OUT, Target},
     dials::{Dial, Dials},
 };
+use crate::samples::Samples;
 
 /// No dial may come later after the answer.
 const LATEST_MS: f64 = 5_000.0;
@@ -72,8 +72,16 @@ impl Report {
         }
     }
 
-    /// What did not hold.
-    pub fn misses(&self) -> Vec<String> {
+    /// Everything, and what did not hold.
+    pub fn figures(&self) -> super::Figures {
+        super::Figures {
+            table: self.table(),
+            json: self.json(),
+            misses: self.misses(),
+        }
+    }
+
+    fn misses(&self) -> Vec<String> {
         let mut misses = Vec::new();
         for (kind, figures) in &self.kinds {
             match (figures.late_ms.percentile(1.0), figures.late_ms.percentile(0.99)) {
@@ -98,8 +106,7 @@ impl Report {
         misses
     }
 
-    /// For people.
-    pub fn table(&self) -> String {
+    fn table(&self) -> String {
         let mut text = format!(
             "{} dials, {:.0} a second; dialed twice {}; answered with 503: {}\n\n{:<18}{:>8}{:>8}{:>22}{:>31}{:>10}\n",
             self.dials,
@@ -127,8 +134,7 @@ impl Report {
         text
     }
 
-    /// For machines.
-    pub fn json(&self) -> Value {
+    fn json(&self) -> Value {
         let kinds = self.kinds.iter().map(|(kind, figures)| {
             let of = |share| figures.late_ms.percentile(share);
             json!({ "command": kind, "judged": figures.late_ms.len(), "moot": figures.moot, "overrun": figures.overrun,

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::{
     super::BenchError,
-    Bench,
+    Bench, Figures,
     counts::{Counts, IDLE_CORES, Rest, rest},
     dials::Dials,
 };
@@ -82,16 +82,7 @@ pub async fn run(args: &BenchDialerArgs) -> Result<bool, BenchError> {
         before,
         rounds,
     };
-    println!("\n{}", report.table());
-    if let Some(path) = &args.json {
-        std::fs::write(path, serde_json::to_vec_pretty(&report.json())?)?;
-    }
-    let misses = report.misses();
-    for miss in &misses {
-        println!("MISSED: {miss}");
-    }
-    bench.end(misses.is_empty()).await?;
-    Ok(misses.is_empty())
+    bench.report(args.json.as_deref(), report.figures()).await
 }
 
 fn csv(contacts: u32) -> Result<String, std::fmt::Error> {
@@ -196,6 +187,14 @@ struct Report {
 }
 
 impl Report {
+    fn figures(&self) -> Figures {
+        Figures {
+            table: self.table(),
+            json: self.json(),
+            misses: self.misses(),
+        }
+    }
+
     /// Memory after the last round over that after the first, where there are two.
     fn growth(&self) -> Option<f64> {
         let (first, last) = (self.rounds.first()?, self.rounds.last()?);

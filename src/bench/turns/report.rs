@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use comfy_table::{ContentArrangement, Table, presets::UTF8_BORDERS_ONLY};
 
 use super::Pass;
-use crate::scenarios::{Verdict, percentile};
+use crate::{samples::Samples, scenarios::Verdict};
 
 /// What pipecat published of its own suite of this kind: 56 conversations, 36 of them without a fault, 7 cut-offs in
 /// 157 turns, dead air of 1007 ms at the median and 3804 ms at the 95th percentile. Beside ours for orientation: the
@@ -59,16 +59,15 @@ fn column(pass: &Pass) -> [String; 10] {
         (score.scenarios - score.faulty.len()).to_string(),
         total.turns.to_string(),
         total.cut_offs.to_string(),
-        spread(&total.dead_air_ms),
+        Samples::of_ms(&total.dead_air_ms).summary(),
         format!("{}, {}", total.barge_ins, total.missed_barge_ins),
         total.false_barge_ins.to_string(),
-        format!("{}, {}", total.resume_ms.len(), spread(&total.resume_ms)),
+        format!(
+            "{}, {}",
+            total.resume_ms.len(),
+            Samples::of_ms(&total.resume_ms).summary()
+        ),
         total.echo_stops.to_string(),
         total.heard_mismatch.to_string(),
     ]
-}
-
-fn spread(samples: &[u64]) -> String {
-    let of = |share| percentile(samples, share).map_or_else(|| "–".to_owned(), |ms| ms.to_string());
-    format!("{} / {} / {}", of(0.5), of(0.95), of(0.99))
 }

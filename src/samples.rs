@@ -7,6 +7,12 @@ use serde_json::{Value, json};
 pub struct Samples(Vec<f64>);
 
 impl Samples {
+    /// Whole milliseconds.
+    pub fn of_ms(ms: &[u64]) -> Self {
+        #[expect(clippy::cast_precision_loss, reason = "times of a call, far below 2^52 ms")]
+        ms.iter().map(|ms| *ms as f64).collect()
+    }
+
     /// Adds one.
     pub fn push(&mut self, value: f64) {
         self.0.push(value);
