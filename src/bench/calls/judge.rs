@@ -99,11 +99,39 @@ struct Phone {
     figures: Option<Figures>,
 }
 
-/// A speech of the agent as the phone heard it.
+/// A speech of the agent, or a part of one, as the phone heard it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Heard {
     words: Vec<String>,
-    whole: bool,
+    end: End,
+}
+
+/// How it ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Whole,
+    /// Stopped for a sound and taken up again at the word that was cut, which may have been heard to its last sound.
+    TakenUpAgain,
+    Cut,
+}
+
+impl Heard {
+    /// The parts of a speech, each but the last followed by a stop.
+    fn parts(text: &str, whole: bool) -> Vec<Self> {
+        let parts: Vec<Vec<String>> = text
+            .split(MISSING)
+            .map(words)
+            .filter(|words| !words.is_empty())
+            .collect();
+        let last = parts.len().saturating_sub(1);
+        let end = |at| match (at == last, whole) {
+            (false, _) => End::TakenUpAgain,
+            (true, true) => End::Whole,
+            (true, false) => End::Cut,
+        };
+        let parts = parts.into_iter().enumerate();
+        parts.map(|(at, words)| Self { words, end: end(at) }).collect()
+    }
 }
 
 /// Judges a round by the exchange's log and the conversations.
@@ -175,10 +203,7 @@ fn phones(log: Vec<LogEntry>) -> BTreeMap<String, Phone> {
         match entry.event {
             LogEvent::Accepted { to, .. } => phone.to = to,
             LogEvent::Said { text, .. } => phone.said.push(text),
-            LogEvent::Heard { text, whole, .. } => phone.heard.push(Heard {
-                words: words(&text.replace(MISSING, " ")),
-                whole,
-            }),
+            LogEvent::Heard { text, whole, .. } => phone.heard.extend(Heard::parts(&text, whole)),
             LogEvent::Ended { figures, .. } => phone.figures = figures,
             _ => {}
         }
@@ -200,7 +225,7 @@ fn words(text: &str) -> Vec<String> {
 }
 
 /// Whether the agent's words are those that were heard, where a speech that was cut off may have one word more or
-/// less; how many have.
+/// less, and one that was taken up again its word twice; how many have.
 fn heard_so(agent: &[String], heard: &[Heard]) -> Option<usize> {
     // How far the agent's words are told by the speeches so far, and how many of those were off.
     let mut told: BTreeMap<usize, usize> = BTreeMap::from([(0, 0)]);
@@ -217,10 +242,17 @@ fn heard_so(agent: &[String], heard: &[Heard]) -> Option<usize> {
                 }
             };
             reach(&speech.words, 0, off);
-            if let (false, Some((_, before))) = (speech.whole, speech.words.split_last()) {
-                reach(before, 0, off + 1);
-                reach(before, 1, off + 1);
-                reach(&speech.words, 1, off + 1);
+            let Some((_, before)) = speech.words.split_last() else {
+                continue;
+            };
+            match speech.end {
+                End::Whole => {}
+                End::TakenUpAgain => reach(before, 0, off + 1),
+                End::Cut => {
+                    reach(before, 0, off + 1);
+                    reach(before, 1, off + 1);
+                    reach(&speech.words, 1, off + 1);
+                }
             }
         }
         told = next;
@@ -364,6 +396,25 @@ mod tests {
                 (verdict.wrong, verdict.off_by_a_word),
                 ([0, wrong], off),
                 "{cut} / {agent}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_speech_that_was_taken_up_again_may_have_been_heard_with_its_word_twice() {
+        for (heard_words, wrong, off) in [
+            ("Sorry, I didn't …didn't catch that.", 0, 1),
+            ("Sorry, I …didn't catch that.", 0, 0),
+            ("Sorry, I didn't …I didn't catch that.", 1, 0),
+            ("Sorry, I … catch that.", 1, 0),
+        ] {
+            let transcript = "Agent: Sorry, I didn't catch that.\nUser: Yes.";
+            let events = vec![heard(heard_words, true), said("Yes.")];
+            let verdict = judged(events, transcript, Class::Noisy);
+            assert_eq!(
+                (verdict.wrong, verdict.off_by_a_word),
+                ([0, wrong], off),
+                "{heard_words}"
             );
         }
     }
