@@ -10,8 +10,9 @@ mod shape;
 #[cfg(test)]
 mod tests;
 
-use hints::{Hint, Hints, normalised};
+use hints::{Hints, normalised};
 use judge::Evidence;
+use phrase::Hint;
 use shape::Shape;
 
 /// A greeting that begins so long after the answer is no longer looked at: by then somebody talks with the agent.

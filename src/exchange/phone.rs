@@ -19,12 +19,10 @@ use super::{
     handset::{Background, Figures, Frame, Handset},
     log::{Log, LogEvent},
     script::WireFaults,
-    stagger::Stagger,
+    stagger::{FRAME, Stagger},
     wire::{self, Writer},
 };
 
-/// Every so often a telephone sends a frame.
-pub(super) const FRAME: Duration = Duration::from_millis(20);
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 /// A caller that takes nothing for so long is gone.
 const SEND_WITHIN: Duration = Duration::from_secs(10);

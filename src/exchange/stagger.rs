@@ -8,7 +8,8 @@ use std::{
 
 use tokio::time::Instant;
 
-use super::phone::FRAME;
+/// Every so often a telephone sends a frame.
+pub(super) const FRAME: Duration = Duration::from_millis(20);
 
 /// Places within a frame, a millisecond apart: tokio's timer is not finer.
 const PLACES: u32 = 20;

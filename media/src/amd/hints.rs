@@ -2,58 +2,7 @@
 
 use std::{collections::HashMap, sync::LazyLock};
 
-use super::phrase::PHRASES;
-
-/// What a phrase speaks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hint {
-    /// A mailbox, certainly.
-    Tone,
-    /// A mailbox, unless a person offers to take the message.
-    Record,
-    /// Somebody cannot come to the telephone.
-    Away,
-    /// "You have reached".
-    Reached,
-    /// Somebody is not available.
-    Absent,
-    /// A message may be left.
-    Leave,
-    /// A mailbox is spoken of.
-    Mailbox,
-    /// Somebody will call back.
-    CallBack,
-    /// A menu.
-    Menu,
-    /// The line of a firm.
-    Queue,
-    /// A call-screening assistant.
-    Screening,
-    /// Asks who calls.
-    Who,
-    /// Asks why.
-    Why,
-    /// A mailbox that takes nothing.
-    Full,
-    /// The callee is away from the network.
-    NotReachable,
-    /// There is no such number.
-    NotInService,
-    /// The number or the person called is spoken of.
-    Dialed,
-    /// With `Dialed`: away from the network.
-    OffAir,
-    /// With `Dialed`: no such number.
-    NoService,
-    /// A hello.
-    Hello,
-    /// Said to somebody who can answer, or of a third person.
-    Person,
-    /// A question about machines.
-    Asks,
-    /// Asks for patience.
-    Holds,
-}
+use super::phrase::{Hint, PHRASES};
 
 /// A set of hints.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -1,9 +1,6 @@
 //! The fusion rule: what words, shape and beep say together. Pure, and the one place where a machine is found.
 
-use super::{
-    Reason, Verdict,
-    hints::{Hint, Hints},
-};
+use super::{Reason, Verdict, hints::Hints, phrase::Hint};
 
 /// Steady talk that a short answer to the telephone does not reach: people say less than 1.8 s and wait.
 const STEADY_MS: u64 = 3_200;

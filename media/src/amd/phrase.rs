@@ -1,7 +1,56 @@
 //! What answering machines, menus, announcements, call-screening assistants and people say first, in a few languages.
 //! Phrases stand in the form [`super::hints::normalised`] gives: lower case, no accents, no punctuation.
 
-use super::hints::Hint;
+/// What a phrase speaks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hint {
+    /// A mailbox, certainly.
+    Tone,
+    /// A mailbox, unless a person offers to take the message.
+    Record,
+    /// Somebody cannot come to the telephone.
+    Away,
+    /// "You have reached".
+    Reached,
+    /// Somebody is not available.
+    Absent,
+    /// A message may be left.
+    Leave,
+    /// A mailbox is spoken of.
+    Mailbox,
+    /// Somebody will call back.
+    CallBack,
+    /// A menu.
+    Menu,
+    /// The line of a firm.
+    Queue,
+    /// A call-screening assistant.
+    Screening,
+    /// Asks who calls.
+    Who,
+    /// Asks why.
+    Why,
+    /// A mailbox that takes nothing.
+    Full,
+    /// The callee is away from the network.
+    NotReachable,
+    /// There is no such number.
+    NotInService,
+    /// The number or the person called is spoken of.
+    Dialed,
+    /// With `Dialed`: away from the network.
+    OffAir,
+    /// With `Dialed`: no such number.
+    NoService,
+    /// A hello.
+    Hello,
+    /// Said to somebody who can answer, or of a third person.
+    Person,
+    /// A question about machines.
+    Asks,
+    /// Asks for patience.
+    Holds,
+}
 
 /// Every phrase, separated by commas, with what it hints at. Where one phrase holds another, both count.
 pub(super) const PHRASES: &[(Hint, &str)] = &[
