@@ -39,7 +39,6 @@ const OPEN: &[(&str, &str)] = &[
         "what is said into a protected greeting is answered by the question again",
     ),
     ("music-before-answer", "music for 3 s is a turn without words"),
-    ("hum-on-the-line", "hum at -35 dBFS damages each turn"),
 ];
 
 /// The same with an imperfect recogniser, by the scores.

@@ -22,6 +22,8 @@ const UNSURE_DB: f32 = 0.5;
 const INTERIM_DB: f32 = 5.0;
 /// A formant further than this below the whole is no formant.
 const WEAKEST_FORMANT_DB: f32 = 25.0;
+/// A hum this many times weaker than the vowel behind it (12 dB) is no packet's: both have one level. It is the line's.
+const LINE_HUM: f32 = 16.0;
 /// From the middle of the last sound until a hum must have come: six sounds, and the hum's confirmation.
 const NEXT_HUM: u64 = 6 * SOUND + HUM_REACH as u64;
 /// After so long without a hum the utterance is over: 1.6 s, the longest packet and its gap twice over.
@@ -231,8 +233,9 @@ impl Listener {
             return;
         };
         let vowel = bands.vowel();
-        if bands.total() < FLOOR || vowel.weakest_db > WEAKEST_FORMANT_DB {
-            // No vowel at all: this was a tone or a noise, or the packet is lost and will be missed.
+        let of_line = bands.total() > LINE_HUM * self.at(hum).total();
+        if bands.total() < FLOOR || of_line || vowel.weakest_db > WEAKEST_FORMANT_DB {
+            // No packet's: this was a tone or a noise, or the packet is lost and will be missed.
             return;
         }
         let header = Header::from_vowel(vowel.vowel).filter(|_| vowel.margin_db >= UNSURE_DB);

@@ -184,6 +184,36 @@ fn tones_noise_and_silence_say_nothing() {
     }
 }
 
+/// Mains hum of 50 Hz with the harmonics of a bad power supply, at -35 dBFS.
+fn mains_hum(n: usize) -> f64 {
+    let harmonics = [1.0, 0.6, 0.5, 0.3, 0.05];
+    let power: f64 = harmonics.iter().map(|level| level * level / 2.0).sum();
+    let amplitude = 32_768.0 * 10f64.powf(-35.0 / 20.0) / power.sqrt();
+    let sum = harmonics.iter().zip(1..).map(|(level, k)| {
+        let hz = 50.0 * f64::from(k);
+        level * (std::f64::consts::TAU * hz * n as f64 / 8_000.0).sin()
+    });
+    amplitude * sum.sum::<f64>()
+}
+
+#[test]
+fn mains_hum_is_taken_for_no_packet() {
+    for f0 in [105.0, 118.0, 131.0, 144.0, 157.0, 165.0] {
+        for offset in [0, 13, 37, 71, 111, 149] {
+            let mut speaker = Speaker::new("Friday.", Voice::new(f0), 8_000).unwrap();
+            let mut audio = vec![0; 4_000 + offset];
+            while let Some(chunk) = speaker.next_chunk(160) {
+                audio.extend(chunk);
+            }
+            audio.extend([0; 4_000]);
+            for (n, sample) in audio.iter_mut().enumerate() {
+                *sample += mains_hum(n) as i16;
+            }
+            assert_eq!(facts(&audio), [packet("Friday.", true, true)], "{f0} Hz, {offset}");
+        }
+    }
+}
+
 #[test]
 fn finish_ends_an_open_utterance_with_a_gap_and_nothing_else() {
     let audio = speak(TEXT, 8_000);
