@@ -53,6 +53,8 @@ pub struct Block {
     pub end: u64,
     /// While there is voice: the position at which it began.
     pub onset: Option<u64>,
+    /// While there is a sound louder than the line's noise, voice or not: the position at which it began.
+    pub sound: Option<u64>,
     /// There is voice, and this block has energy up to this position: finer than a block, so that the voice's end is
     /// not dated after the line's frame that brought it.
     pub voiced_until: Option<u64>,
@@ -140,6 +142,7 @@ impl Vad {
         Block {
             end: self.position,
             onset: self.onset,
+            sound: self.loud_since,
             voiced_until,
             level_db,
         }

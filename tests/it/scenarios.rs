@@ -19,10 +19,6 @@ const MOST_LINES: usize = 40;
 /// be added; what is not here must come out.
 const OPEN: &[(&str, &str)] = &[
     (
-        "patient-plain-700",
-        "an answer of the asked kind shortens the pause of `patient` below 700 ms",
-    ),
-    (
         "mm-hm-then-interrupt",
         "two short words share a packet of the voice: the callee has them before their packet counts as heard",
     ),
@@ -44,8 +40,6 @@ const OPEN: &[(&str, &str)] = &[
 /// The same with an imperfect recogniser, by the scores.
 const OPEN_WHEN_IMPERFECT: &[&str] = &[
     "mm-hm-then-interrupt",
-    "pause-400",
-    "patient-plain-700",
     "yeah-right",
     "echo-16",
     "echo-16-late",

@@ -323,6 +323,7 @@ fn spread(levels: &[f32; WINDOW]) -> f32 {
 fn silent(block: HeardBlock) -> HeardBlock {
     HeardBlock {
         onset_ms: None,
+        sound_ms: None,
         voiced_ms: 0,
         ..block
     }

@@ -22,6 +22,8 @@ const UNTAKEN_SAMPLES: usize = 32_000;
 pub(super) struct HeardBlock {
     pub(super) at_ms: u64,
     pub(super) onset_ms: Option<u64>,
+    /// While there is a sound, voice or not: since when.
+    pub(super) sound_ms: Option<u64>,
     /// The block's length if it is voiced, otherwise 0.
     pub(super) voiced_ms: u64,
     /// Up to when it is voiced, if it is; otherwise its end.
@@ -174,6 +176,7 @@ impl Hearing {
             blocks.push(HeardBlock {
                 at_ms: base_ms + block.end / samples_per_ms,
                 onset_ms: block.onset.map(|onset| base_ms + onset / samples_per_ms),
+                sound_ms: block.sound.map(|sound| base_ms + sound / samples_per_ms),
                 voiced_ms: block.voiced_until.map_or(0, |_| u64::from(BLOCK_MS)),
                 voiced_until_ms: base_ms + block.voiced_until.unwrap_or(block.end) / samples_per_ms,
                 level_db: block.level_db,

@@ -31,6 +31,7 @@ impl AudioSession {
     }
 
     fn heard(&mut self, block: HeardBlock) {
+        self.endpointing.sound(block.sound_ms);
         let began = self
             .endpointing
             .block(block.onset_ms, block.voiced_ms, block.voiced_until_ms);

@@ -16,6 +16,10 @@ const SPELLING_PAUSE_MS: u64 = 1_500;
 /// gaps between words; the detector needs 64 to 96 ms to tell that voice has stopped.
 pub const ASK_MS: u64 = 100;
 
+/// Complete words shorten the pause by no more than this: whoever is to be patient with pauses is not to be hurried by
+/// what a recogniser takes for a sentence's end.
+const MOST_HURRIED_MS: u64 = 200;
+
 /// Added to twice the pause after a hesitation: people think for up to two seconds in mid-sentence.
 const HESITATION_MS: u64 = 1_600;
 
@@ -28,6 +32,10 @@ pub const FINAL_WAIT_MS: u64 = 400;
 
 /// Voice without a word for so long (hold music, hum) does not hold the turn.
 pub const WORDLESS_MS: u64 = 1_500;
+
+/// A sound that began so shortly before the end of the pause may be the voice again: the detector opens 24 to 88 ms after
+/// a voice begins.
+pub const ONSET_WAIT_MS: u64 = 112;
 
 /// A final that came so shortly before the last voiced block covers it: in noise the detector closes late.
 const SETTLED_SLACK_MS: u64 = 120;
@@ -55,7 +63,7 @@ impl PausePolicy {
         if let Some(fixed) = self.fixed_ms {
             return fixed;
         }
-        let short = self.base_ms * 3 / 5;
+        let short = (self.base_ms * 3 / 5).max(self.base_ms.saturating_sub(MOST_HURRIED_MS));
         let spelling = match self.spelling_patience {
             true => SPELLING_PAUSE_MS.max(self.base_ms),
             false => self.base_ms,
@@ -67,10 +75,10 @@ impl PausePolicy {
             // Dictated in pieces, each perhaps with a full stop of the recogniser's.
             (_, Progress::Begun) => spelling,
             // A number may be longer than most.
-            (_, Progress::Enough) | (Ending::Spelling, Progress::Whole) => self.base_ms,
+            (_, Progress::Enough) | (Ending::Spelling, Progress::Whole | Progress::Given) => self.base_ms,
             (Ending::Spelling, Progress::Unknown) => spelling,
             (Ending::Complete, _) | (Ending::Plain, Progress::Whole) => short,
-            (Ending::Plain, Progress::Unknown) => self.base_ms,
+            (Ending::Plain, Progress::Given | Progress::Unknown) => self.base_ms,
         };
         pause.min(MAX_PAUSE_MS)
     }
@@ -206,12 +214,17 @@ impl Turn {
         (self.telling == Telling::Nothing && self.has_words).then_some(due)
     }
 
-    /// When its pause is over and the recogniser has had its time.
-    fn over_at_ms(&self) -> u64 {
+    /// When its pause is over and the recogniser has had its time; later if a sound has just begun.
+    fn over_at_ms(&self, sound_ms: Option<u64>) -> u64 {
         let pause_ms = if self.wordless { 0 } else { self.pause_ms };
         let over = self.last_voiced_ms + pause_ms;
-        match self.asked_ms {
+        let over = match self.asked_ms {
             Some(asked) if !self.is_settled() => over.max(asked + FINAL_WAIT_MS),
+            _ => over,
+        };
+        match sound_ms {
+            // Once: sounds one after the other do not hold the turn.
+            Some(began) if self.last_voiced_ms < began && began < over => over.max(began + ONSET_WAIT_MS),
             _ => over,
         }
     }
@@ -256,6 +269,8 @@ pub struct Endpointing {
     ignoring: bool,
     owed: Option<Owed>,
     asked: Expectation,
+    /// Since when there is a sound, voice or not.
+    sound_ms: Option<u64>,
 }
 
 impl Endpointing {
@@ -267,6 +282,7 @@ impl Endpointing {
             ignoring: false,
             owed: None,
             asked: Expectation::Any,
+            sound_ms: None,
         }
     }
 
@@ -305,6 +321,11 @@ impl Endpointing {
     /// The words so far of the turn.
     pub fn words(&self) -> String {
         self.turn.as_ref().map(Turn::words).unwrap_or_default()
+    }
+
+    /// Since when there is a sound on the line, voice or not; to be told before the block it is in.
+    pub fn sound(&mut self, since_ms: Option<u64>) {
+        self.sound_ms = since_ms;
     }
 
     /// A block of audio up to `at_ms`: since when there is voice, and whether the block itself is voiced. Returns
@@ -367,7 +388,7 @@ impl Endpointing {
             turn.asked_ms = Some(at_ms);
             return Some(Verdict::Finalize);
         }
-        if at_ms >= turn.over_at_ms() {
+        if at_ms >= turn.over_at_ms(self.sound_ms) {
             return self.end(at_ms);
         }
         if turn.tell_at_ms().is_some_and(|due| at_ms >= due) {
@@ -381,7 +402,11 @@ impl Endpointing {
     /// When [`Self::tick`] has something to do.
     pub fn deadline(&self) -> Option<u64> {
         let turn = self.turn.as_ref()?;
-        let due = [turn.ask_at_ms(), turn.tell_at_ms(), Some(turn.over_at_ms())];
+        let due = [
+            turn.ask_at_ms(),
+            turn.tell_at_ms(),
+            Some(turn.over_at_ms(self.sound_ms)),
+        ];
         due.into_iter().flatten().min()
     }
 

@@ -40,6 +40,8 @@ pub enum Dictated {
 pub enum Progress {
     /// It is given.
     Whole,
+    /// It is given, and a nearer word may follow: a time after a day.
+    Given,
     /// It may be given, and may be longer.
     Enough,
     /// It has begun and is not whole.
@@ -285,14 +287,15 @@ impl Expectation {
             .filter(|word| !word.is_empty())
             .collect();
         let has = |wanted: &dyn Fn(&str) -> bool| words.iter().any(|word| wanted(word));
-        let whole = match self {
-            Self::Any | Self::Words => false,
-            Self::YesNo => words.first().is_some_and(|word| YES_NO.contains(&word.as_str())),
-            Self::Choice(options) => has(&|word| options.iter().any(|option| option == word)),
-            Self::Figure => has(&|word| FIGURES.contains(&word) || word.contains(|c: char| c.is_ascii_digit())),
-            Self::Dictation(dictated) => return dictated.progress(&words),
-        };
-        if whole { Progress::Whole } else { Progress::Unknown }
+        match self {
+            Self::YesNo if words.first().is_some_and(|word| YES_NO.contains(&word.as_str())) => Progress::Whole,
+            Self::Choice(options) if has(&|word| options.iter().any(|option| option == word)) => Progress::Whole,
+            Self::Figure if has(&|word| FIGURES.contains(&word) || word.contains(|c: char| c.is_ascii_digit())) => {
+                Progress::Given
+            }
+            Self::Dictation(dictated) => dictated.progress(&words),
+            Self::Any | Self::Words | Self::YesNo | Self::Choice(_) | Self::Figure => Progress::Unknown,
+        }
     }
 }
 

@@ -36,7 +36,7 @@ fn wait(endpointing: &mut Endpointing, from: u64) -> (u64, Option<u64>, Utteranc
 fn pauses_follow_eagerness_words_and_the_fixed_setting() {
     let any = Expectation::Any;
     for (base_ms, plain, complete, hesitating) in
-        [(250, 250, 150, 2_100), (450, 450, 270, 2_500), (800, 800, 480, 3_000)]
+        [(250, 250, 150, 2_100), (450, 450, 270, 2_500), (800, 800, 600, 3_000)]
     {
         let policy = PausePolicy { base_ms, ..NORMAL };
         assert_eq!(policy.pause_ms("tomorrow", &any), plain);
@@ -65,6 +65,9 @@ fn pauses_follow_the_answer_that_was_asked_for() {
         ("Is it noon?", "Yes.", 270),
         ("Is it noon?", "yes but", 2_500),
         ("Tea or coffee?", "coffee", 270),
+        ("Which day suits you?", "On Friday", 450),
+        ("Which day suits you?", "On Friday.", 270),
+        ("Which day suits you?", "On Friday at", 1_500),
         ("What is your phone number?", "yeah", 450),
         ("What is your phone number?", "five", 1_500),
         ("What is your phone number?", "Five five five.", 1_500),
@@ -81,6 +84,27 @@ fn pauses_follow_the_answer_that_was_asked_for() {
             "{asked} {words}"
         );
     }
+}
+
+#[test]
+fn a_sound_that_has_just_begun_is_awaited_once() {
+    let ended_at = |sounds: &[(u64, u64)]| {
+        let mut endpointing = Endpointing::new(NORMAL);
+        speak(&mut endpointing, 0, 800);
+        endpointing.settle("On Friday", false, 800);
+        let ended = (800..2_000).step_by(10).find(|at| {
+            let sound = sounds.iter().find(|(from, to)| (*from..*to).contains(at));
+            endpointing.sound(sound.map(|(from, _)| *from));
+            matches!(endpointing.tick(*at), Some(Verdict::Ended(_)))
+        });
+        ended.unwrap()
+    };
+    assert_eq!(ended_at(&[]), 1_250);
+    assert_eq!(ended_at(&[(1_230, 1_500)]), 1_350, "perhaps the voice again");
+    assert_eq!(ended_at(&[(1_230, 1_260)]), 1_260, "a click");
+    assert_eq!(ended_at(&[(1_100, 1_500)]), 1_250, "a voice would be known by now");
+    assert_eq!(ended_at(&[(600, 1_500)]), 1_250, "the line's own");
+    assert_eq!(ended_at(&[(1_230, 1_300), (1_310, 1_500)]), 1_300, "the next sound");
 }
 
 #[test]

@@ -64,7 +64,7 @@ fn answers_are_told_from_what_is_not_whole() {
         ("Is it noon?", "I think", Progress::Unknown),
         ("Tea or coffee?", "coffee please", Progress::Whole),
         ("Tea or coffee?", "well", Progress::Unknown),
-        ("When does it suit you?", "Tuesday", Progress::Whole),
+        ("When does it suit you?", "Tuesday", Progress::Given),
         ("When does it suit you?", "maybe", Progress::Unknown),
         (phone, "it is", Progress::Unknown),
         (phone, "it is five", Progress::Begun),
