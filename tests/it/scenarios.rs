@@ -34,7 +34,6 @@ const OPEN: &[(&str, &str)] = &[
         "protected-greeting",
         "what is said into a protected greeting is answered by the question again",
     ),
-    ("music-before-answer", "music for 3 s is a turn without words"),
 ];
 
 /// The same with an imperfect recogniser, by the scores.

@@ -239,10 +239,12 @@ impl Turn {
         }
     }
 
-    /// Voice that never became words is no speech, unless the recogniser says so or it was short.
-    fn close(self) -> Utterance {
+    /// Voice that never became words is no speech, unless the recogniser says so or it was short; nor is one that has
+    /// stopped while its sound goes on: music or a machine, which the detector took for a voice at first.
+    fn close(self, sound_ms: Option<u64>) -> Utterance {
         let text = self.words();
-        let unclear = text.is_empty() && self.voiced_ms >= NOISE_MS && !self.wordless;
+        let goes_on = sound_ms.is_some_and(|began| began <= self.last_voiced_ms);
+        let unclear = text.is_empty() && self.voiced_ms >= NOISE_MS && !self.wordless && !goes_on;
         Utterance {
             damaged: self.damaged || unclear,
             text,
@@ -412,7 +414,7 @@ impl Endpointing {
 
     /// Ends the turn now, whatever is still expected.
     pub fn flush(&mut self) -> Option<Utterance> {
-        self.turn.take().map(Turn::close)
+        self.turn.take().map(|turn| turn.close(self.sound_ms))
     }
 
     fn rethink(&mut self) {
@@ -439,7 +441,7 @@ impl Endpointing {
             words: 1 + unsettled.count(),
             until_ms: at_ms + OWED_MS,
         });
-        Some(Verdict::Ended(turn.close()))
+        Some(Verdict::Ended(turn.close(self.sound_ms)))
     }
 
     /// Leaves out words that already belonged to the turn before.

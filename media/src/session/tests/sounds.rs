@@ -227,3 +227,42 @@ fn a_number_dictated_in_groups_is_one_turn() {
     phone.run(1_000);
     assert_eq!(phone.texts(), ["Five five five. one two three, four five six seven"]);
 }
+
+/// Music on hold: chords of two seconds, each of four notes with three harmonics, at -20 dBFS.
+fn held_music(ms: usize) -> Vec<i16> {
+    const CHORDS: [[f64; 4]; 4] = [
+        [523.3, 659.3, 784.0, 1_046.5],
+        [440.0, 523.3, 659.3, 880.0],
+        [523.3, 698.5, 880.0, 1_046.5],
+        [493.9, 587.3, 784.0, 987.8],
+    ];
+    let sample = |n: usize| -> f64 {
+        let (chord, seconds) = (CHORDS[n / 16_000 % 4], (n % 16_000) as f64 / 8_000.0);
+        let swell = (seconds / 0.05).min(1.0) * (1.0 - 0.25 * seconds);
+        let string = |hz: &f64| -> f64 {
+            let harmonics = (1..=3).map(f64::from);
+            harmonics.map(|k| (TAU * hz * k * seconds).sin() / k).sum()
+        };
+        swell * chord.iter().map(string).sum::<f64>()
+    };
+    (0..ms * 8).map(|n| (sample(n) * 1_780.0) as i16).collect()
+}
+
+#[test]
+fn music_that_is_taken_for_a_voice_at_first_is_no_speech_that_was_not_understood() {
+    for (begins_ms, plays_ms) in [(7_000, 3_000), (7_000, 9_000), (8_000, 3_000)] {
+        let mut phone = Phone::new();
+        phone.run(400);
+        phone.user("Hello?");
+        phone.run(begins_ms);
+        phone.sounds(held_music(plays_ms as usize));
+        phone.run(plays_ms + 1_000);
+        assert!(phone.count(started) > 1, "the detector takes its beginning for a voice");
+        let unclear = phone.count(|event| matches!(event, SessionEvent::UtteranceEnded(turn) if turn.damaged));
+        assert_eq!(unclear, 0, "{:?}", phone.events);
+        phone.run(600);
+        let length = phone.user("Friday.");
+        phone.run(length + 1_000);
+        assert_eq!(phone.texts().last(), Some(&"Friday."), "{:?}", phone.events);
+    }
+}

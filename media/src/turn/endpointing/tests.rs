@@ -108,6 +108,21 @@ fn a_sound_that_has_just_begun_is_awaited_once() {
 }
 
 #[test]
+fn a_voice_without_words_that_stops_while_its_sound_goes_on_was_no_speech() {
+    for (sound_ms, unclear) in [(None, true), (Some(1_000), true), (Some(100), false)] {
+        let mut endpointing = Endpointing::new(NORMAL);
+        speak(&mut endpointing, 100, 820);
+        endpointing.sound(sound_ms);
+        let (_, _, utterance) = wait(&mut endpointing, 820);
+        assert_eq!(
+            (utterance.text.as_str(), utterance.damaged),
+            ("", unclear),
+            "{sound_ms:?}"
+        );
+    }
+}
+
+#[test]
 fn an_expected_answer_ends_the_turn_sooner() {
     for answer in ["yeah", "Yeah.", "yes", "Yes."] {
         let mut endpointing = Endpointing::new(NORMAL);
