@@ -45,6 +45,8 @@ pub struct AudioSession {
     /// What the agent said last, and when that was over, in the stream's time.
     said: String,
     said_ms: u64,
+    /// The end of the last voice whose turn ended without words: they may come yet.
+    unworded_ms: Option<u64>,
     /// The speech whose echo was reported.
     echo_told: Option<u64>,
     endpointing: Endpointing,
@@ -82,6 +84,7 @@ impl AudioSession {
             passed: Vec::new(),
             said: String::new(),
             said_ms: 0,
+            unworded_ms: None,
             echo_told: None,
             endpointing: Endpointing::new(config.pause),
             words: String::new(),
@@ -396,6 +399,7 @@ impl AudioSession {
     fn turn_over(&mut self, utterance: Utterance) {
         self.words.clear();
         self.pause_told = false;
+        self.unworded_ms = utterance.text.is_empty().then_some(utterance.ended_ms);
         if self.speaking.is_audible() {
             if words::is_backchannel(&utterance.text) {
                 self.backchannel = Some(utterance);

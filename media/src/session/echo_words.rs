@@ -5,14 +5,32 @@ use crate::{babble::MISSING, turn::words::bare};
 /// Words of the agent that are remembered.
 const REMEMBERED: usize = 40;
 
+/// Words in a row that a recogniser may get wrong in an echo, put in or leave out: "choose day" for "Tuesday".
+const MISHEARD: usize = 2;
+
 /// `text` without the words at its front that are a stretch of what the agent said. The last word may be half
 /// recognised; what is missing matches anything.
 pub(super) fn without_own<'a>(text: &'a str, said: &str) -> &'a str {
+    without(text, said, matching)
+}
+
+/// The same where no voice but the agent's was heard: words that are not quite the agent's are misheard ones, up to
+/// [`MISHEARD`] of them in a row, and at the end, where the word that would tell may be yet to come.
+pub(super) fn without_misheard<'a>(text: &'a str, said: &str) -> &'a str {
+    let rest = without(text, said, misheard);
+    match rest.split_whitespace().count() <= MISHEARD {
+        true => "",
+        false => rest,
+    }
+}
+
+/// `text` without as many words at its front as `count` finds in the best stretch of what was said.
+fn without<'a>(text: &'a str, said: &str, count: impl Fn(&[String], &[String]) -> usize) -> &'a str {
     let said: Vec<String> = said.split_whitespace().map(bare).collect();
     let said = said.get(said.len().saturating_sub(REMEMBERED)..).unwrap_or_default();
     let heard: Vec<String> = text.split_whitespace().map(bare).collect();
     let longest = (0..said.len())
-        .map(|from| matching(&heard, said.get(from..).unwrap_or_default()))
+        .map(|from| count(&heard, said.get(from..).unwrap_or_default()))
         .max()
         .unwrap_or(0);
     let mut rest = text.trim();
@@ -23,6 +41,28 @@ pub(super) fn without_own<'a>(text: &'a str, said: &str) -> &'a str {
     }
     // Of the agent's words, too, some are lost.
     rest.trim_start_matches(|c: char| c == MISSING || c.is_whitespace())
+}
+
+/// How many words from the front are the agent's, some of them misheard. The last of them is not.
+fn misheard(heard: &[String], said: &[String]) -> usize {
+    let skips = (1..=2 * MISHEARD).flat_map(|both| (0..=both).map(move |more| (more, both - more)));
+    let skips: Vec<(usize, usize)> = skips
+        .filter(|(more, fewer)| *more <= MISHEARD && *fewer <= MISHEARD)
+        .collect();
+    let run = |heard_at: usize, said_at: usize| {
+        let rest = heard.get(heard_at..).zip(said.get(said_at..));
+        rest.map_or(0, |(heard, said)| matching(heard, said))
+    };
+    let first = run(0, 0);
+    let (mut at, mut said_at) = (first, first);
+    loop {
+        let next = skips.iter().find_map(|(more, fewer)| {
+            let same = run(at + more, said_at + fewer);
+            (same > 0).then_some((at + more + same, said_at + fewer + same))
+        });
+        let Some(next) = next else { return at };
+        (at, said_at) = next;
+    }
 }
 
 /// How many words from the front are the same.
@@ -56,5 +96,26 @@ mod tests {
             assert_eq!(without_own(text, said), rest, "{text:?}");
         }
         assert_eq!(without_own("hello", ""), "hello");
+    }
+
+    #[test]
+    fn an_echo_that_is_misheard_is_the_agents_and_other_words_are_not() {
+        let said = "Thank you, Ann. Which Tuesday is good for you, and is this your first visit?";
+        for (text, rest) in [
+            ("which choose day is good", ""),
+            ("Which uh Tuesday", ""),
+            ("witch Tuesday is could for you", ""),
+            ("is good you and", ""),
+            ("is this your this v", ""),
+            ("is this your so fir", ""),
+            ("them some", ""),
+            ("Stop", ""),
+            ("is this your first wait I am on", "wait I am on"),
+            ("no I am busy", "no I am busy"),
+            ("…", ""),
+            ("", ""),
+        ] {
+            assert_eq!(without_misheard(text, said), rest, "{text:?}");
+        }
     }
 }

@@ -65,9 +65,20 @@ impl AudioSession {
         let mut said = self.said.clone();
         said.push(' ');
         said.push_str(self.speaking.text());
-        let own = echo_words::without_own(text, &said);
+        let own = match by_shape && !self.may_be_voiced(at_ms) {
+            true => echo_words::without_misheard(text, &said),
+            false => echo_words::without_own(text, &said),
+        };
         let enough = by_shape || (own.is_empty() && text.split_whitespace().count() >= ECHO_WORDS);
         enough.then_some(own)
+    }
+
+    /// Whether words that come now may belong to a voice of the user's, be it of a turn that is over.
+    fn may_be_voiced(&self, at_ms: u64) -> bool {
+        let late = self
+            .unworded_ms
+            .is_some_and(|ended_ms| at_ms < ended_ms + ECHO_WORDS_MS);
+        late || self.endpointing.has_voice()
     }
 
     /// Whether words that come now may have been said before the user's turn: it has not begun or only just, or it

@@ -320,6 +320,11 @@ impl Endpointing {
         self.turn.as_ref().map(|turn| turn.started_ms)
     }
 
+    /// Whether the turn has voice, not words alone.
+    pub fn has_voice(&self) -> bool {
+        self.turn.as_ref().is_some_and(|turn| turn.voiced_ms > 0)
+    }
+
     /// The words so far of the turn.
     pub fn words(&self) -> String {
         self.turn.as_ref().map(Turn::words).unwrap_or_default()

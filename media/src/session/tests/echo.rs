@@ -40,6 +40,44 @@ fn an_echo_is_neither_a_turn_nor_an_interruption() {
     }
 }
 
+/// In any seven words one is wrong, two stand for another, one is left out.
+fn badly(at: usize, word: &str) -> String {
+    match at % 7 {
+        1 => "them".to_owned(),
+        3 => "choose day".to_owned(),
+        6 => String::new(),
+        _ => word.trim_end_matches(['.', ',', '?']).to_owned(),
+    }
+}
+
+#[test]
+fn an_echo_that_is_misheard_is_no_turn_and_a_user_over_it_is_one() {
+    for (gain_db, delay_ms) in [(-12.0, 150), (-16.0, 150), (-16.0, 300), (-20.0, 90)] {
+        let mut phone = echoing(gain_db, delay_ms);
+        phone.delay_ms = 280;
+        phone.mishears = badly;
+        phone.run(1_000);
+        phone.agent(1, GREETING);
+        phone.run(12_000);
+        let case = format!("{gain_db} dB after {delay_ms} ms");
+        assert_eq!(phone.cleared, [0u64; 0], "{case}: {:?}", phone.events);
+        assert_eq!(phone.texts(), [""; 0], "{case}");
+        phone.agent(2, GREETING);
+        phone.run(2_400);
+        let (onset, events) = (phone.now_ms, phone.events.len());
+        let length = phone.user("Stop.");
+        phone.run(length + 2_000);
+        assert!(phone.barged_in().is_some(), "{case}: {:?}", &phone.events[events..]);
+        let cleared = phone.cleared.first().map(|at| at - onset);
+        assert!(cleared.is_some_and(|ms| ms <= 280), "{cleared:?} {case}");
+        assert!(
+            phone.texts().last().is_some_and(|text| text.ends_with("Stop")),
+            "{case}: {:?}",
+            phone.texts()
+        );
+    }
+}
+
 #[test]
 fn a_user_who_talks_over_the_own_echo_interrupts_in_time() {
     for (gain_db, delay_ms, at_ms) in [
@@ -65,6 +103,17 @@ fn a_user_who_talks_over_the_own_echo_interrupts_in_time() {
         );
         assert_eq!(phone.texts(), ["Stop, please call me tomorrow."], "{case}");
     }
+}
+
+#[test]
+fn an_answer_whose_words_come_after_its_turn_is_kept_behind_an_echo() {
+    let mut phone = echoing(-20.0, 150);
+    phone.delay_ms = 900;
+    phone.agent(1, "Is this your first visit?");
+    phone.run(4_000);
+    phone.user("Yes.");
+    phone.run(3_000);
+    assert_eq!(phone.texts().last(), Some(&"Yes."), "{:?}", phone.events);
 }
 
 #[test]

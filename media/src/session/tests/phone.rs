@@ -30,6 +30,8 @@ pub struct Phone {
     pub echo: Option<Echo>,
     /// How long the recogniser takes.
     pub delay_ms: u64,
+    /// What the recogniser gets wrong: for each word, which of its utterance it is, what it is told as.
+    pub mishears: fn(usize, &str) -> String,
     /// Noise of the line, in dBFS.
     pub noise_dbfs: Option<f64>,
     played: VecDeque<i16>,
@@ -64,6 +66,7 @@ impl Phone {
             resumed: Vec::new(),
             echo: None,
             delay_ms: 0,
+            mishears: |_, word| word.to_owned(),
             noise_dbfs: None,
             played: VecDeque::new(),
             sound: VecDeque::new(),
@@ -165,14 +168,20 @@ impl Phone {
         let any = !heard.is_empty();
         for event in heard {
             if let Some(utterance) = self.transcript.take(event) {
-                let result = Recognised::Final(utterance.text, utterance.damaged);
+                let result = Recognised::Final(self.told(&utterance.text), utterance.damaged);
                 self.recognised.push_back((at, result));
             }
         }
         let text = self.transcript.so_far();
         if any && text.chars().any(char::is_alphanumeric) {
-            self.recognised.push_back((at, Recognised::Interim(text)));
+            self.recognised.push_back((at, Recognised::Interim(self.told(&text))));
         }
+    }
+
+    fn told(&self, text: &str) -> String {
+        let words = text.split_whitespace().enumerate();
+        let told: Vec<String> = words.map(|(at, word)| (self.mishears)(at, word)).collect();
+        told.join(" ")
     }
 
     fn collect(&mut self) {
