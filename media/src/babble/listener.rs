@@ -41,7 +41,7 @@ pub enum Heard {
     /// The text of the packet in progress so far: follows the packets before it and is not verified yet. The next
     /// event replaces it.
     Interim {
-        /// Whole characters only.
+        /// Whole characters only; empty when what was shown is lost within a gap.
         text: String,
     },
     /// A packet passed its check: this text follows what was verified before.
@@ -318,8 +318,14 @@ impl Listener {
 
     /// A packet was there and cannot be read. What was no more than a hum in a noise is not reported.
     fn lost(&mut self, at: u64, heard: &mut Vec<Heard>) {
+        let shown = matches!(&self.state, State::Reading(reading) if reading.shown > 0);
         self.state = State::Idle;
-        if self.open.is_none() && self.strange.count < FEWEST_VOWELS {
+        let reported = self.open.is_some() || self.strange.count >= FEWEST_VOWELS;
+        if shown && (!reported || self.in_gap) {
+            // No gap follows that would replace what was shown of it.
+            heard.push(Heard::Interim { text: String::new() });
+        }
+        if !reported {
             return;
         }
         self.gap(heard);

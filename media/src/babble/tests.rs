@@ -242,6 +242,19 @@ fn a_transcript_shows_what_is_missing_and_where() {
 }
 
 #[test]
+fn of_two_packets_cut_off_one_after_the_other_nothing_stays() {
+    // Cut behind the last letter, within the checksum, as by an interruption.
+    let cut = &speak("Thank you.", 8_000)[..6_720];
+    let interim = |text: &str| Heard::Interim { text: text.into() };
+    assert_eq!(listen(cut).last(), Some(&interim("Thank you.")));
+    let mut transcript = Transcript::default();
+    for event in listen(&[cut, &[0; 1_600], cut, &[0; 1_600]].concat()) {
+        assert_eq!(transcript.take(event), None);
+    }
+    assert_eq!(transcript.so_far(), "…");
+}
+
+#[test]
 fn a_name_is_a_voice() {
     let voices: Vec<Voice> = ["ann", "bob", "carol", "dave", ""].map(Voice::named).to_vec();
     assert_eq!(voices[0], Voice::named("ann"));
