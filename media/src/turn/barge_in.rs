@@ -13,8 +13,9 @@ pub const WARY_FIRST_STEP_MS: u64 = 300;
 /// music.
 pub const SPEECH_MS: u64 = 600;
 
-/// The same while the words so far could be a backchannel.
-pub const BACKCHANNEL_SPEECH_MS: u64 = 900;
+/// The same while the words so far could be a backchannel: two or three of them in one breath ("Yeah, right, okay.").
+/// The agent is silent meanwhile, so that waiting costs the user nothing.
+pub const BACKCHANNEL_SPEECH_MS: u64 = 1_800;
 
 /// Recognised words, no backchannel, that make it a barge-in.
 pub const TELLING_WORDS: usize = 2;
@@ -66,6 +67,8 @@ pub struct BargeIn {
     first_step_ms: u64,
     /// Voice counts from here on.
     floor_ms: u64,
+    /// Voice that began before belongs to the pick-up.
+    opened_ms: u64,
 }
 
 impl BargeIn {
@@ -75,12 +78,15 @@ impl BargeIn {
             state: State::Quiet,
             first_step_ms: FIRST_STEP_MS,
             floor_ms: at_ms,
+            opened_ms: 0,
         }
     }
 
-    /// Voice counts from `at_ms` on, not earlier.
+    /// Voice counts from `at_ms` on, not earlier. What began before is the callee picking up: only telling words beyond
+    /// a greeting interrupt then.
     pub fn count_from(&mut self, at_ms: u64) {
         self.floor_ms = self.floor_ms.max(at_ms);
+        self.opened_ms = at_ms;
     }
 
     /// Whether playout is paused.
@@ -91,13 +97,15 @@ impl BargeIn {
     /// Judges the moment.
     pub fn observe(&mut self, seen: &Observation<'_>) -> Option<Verdict> {
         let voiced_since_floor = seen.last_voiced_ms > self.floor_ms;
-        if voiced_since_floor && words::telling_words(seen.words) >= TELLING_WORDS {
+        let picks_up = seen.onset_ms.is_some_and(|onset| onset < self.opened_ms);
+        let telling = words::telling_words(seen.words) >= TELLING_WORDS;
+        if voiced_since_floor && telling && !(picks_up && words::is_pick_up(seen.words)) {
             return self.barge_in();
         }
         let quiet = seen.at_ms.saturating_sub(seen.last_voiced_ms) >= QUIET_MS;
         let onset = match (self.state, seen.onset_ms) {
             (State::Speech { onset_ms } | State::Paused { onset_ms }, _) => onset_ms,
-            (State::Quiet, Some(onset)) if voiced_since_floor && !quiet => onset.max(self.floor_ms),
+            (State::Quiet, Some(onset)) if voiced_since_floor && !quiet && !picks_up => onset.max(self.floor_ms),
             (State::Quiet, _) => return None,
         };
         let lasted = seen.last_voiced_ms.saturating_sub(onset);

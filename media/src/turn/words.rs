@@ -91,6 +91,34 @@ const BACKCHANNEL_PAIRS: &[(&str, &str)] = &[
     ("mm", "hm"),
 ];
 
+/// What a telephone is picked up with, beside sounds of attention.
+const GREETINGS: &[&str] = &[
+    "hello",
+    "hallo",
+    "hullo",
+    "hi",
+    "hey",
+    "morning",
+    "afternoon",
+    "evening",
+    "there",
+    "hola",
+    "diga",
+    "dígame",
+    "allo",
+    "allô",
+    "bonjour",
+    "pronto",
+    "alo",
+    "alô",
+    "olá",
+    "namaste",
+    "नमस्ते",
+    "हैलो",
+    "喂",
+    "もしもし",
+];
+
 /// Last words after which more follows, even if a recogniser put a full stop behind them.
 const ALWAYS_OPEN: &[&str] = &[
     "um", "umm", "uh", "uhm", "er", "erm", "and", "or", "but", "because", "the", "a", "an", "my",
@@ -201,6 +229,12 @@ pub fn could_be_backchannel(words: &str) -> bool {
 /// How many words are no backchannel; a last word that may become one does not count yet.
 pub fn telling_words(words: &str) -> usize {
     count_telling(words, |_| (), begins_backchannel)
+}
+
+/// Whether the words are no more than a telephone is picked up with: "Hello?", "Yes, good morning." No words are too.
+pub fn is_pick_up(words: &str) -> bool {
+    let mut tokens = words.split_whitespace().map(bare).filter(|token| !token.is_empty());
+    tokens.all(|token| GREETINGS.contains(&token.as_str()) || BACKCHANNELS.contains(&token.as_str()))
 }
 
 fn count_telling(words: &str, mut each: impl FnMut(&str), excuse_last: impl Fn(&str) -> bool) -> usize {
@@ -317,6 +351,16 @@ mod tests {
             assert_eq!(telling_words(words), telling, "{words:?}");
         }
         assert!(!is_backchannel("") && !could_be_backchannel(""));
+    }
+
+    #[test]
+    fn a_greeting_alone_is_a_pick_up() {
+        for words in ["", "Hello?", "Yes, hello?", "Hi there.", "Good morning!", "Hola"] {
+            assert!(is_pick_up(words), "{words:?}");
+        }
+        for words in ["Hello, Maria Miller speaking.", "Who is this?", "No."] {
+            assert!(!is_pick_up(words), "{words:?}");
+        }
     }
 
     #[test]

@@ -82,9 +82,15 @@ fn a_backchannel_resumes_within_300_ms_of_its_end() {
 }
 
 #[test]
-fn a_backchannel_that_goes_on_for_900_ms_interrupts() {
-    let verdicts = play(&[(1_600, 4_000)], &[(1_904, "yeah")], 5_000);
-    assert_eq!(verdicts, [(1_760, Verdict::Pause), (2_512, Verdict::BargeIn)]);
+fn two_backchannels_in_one_breath_are_one() {
+    let verdicts = play(&[(1_600, 2_720)], &[(1_904, "yeah"), (2_400, "Yeah, right.")], 5_000);
+    assert_eq!(verdicts, [(1_760, Verdict::Pause), (2_912, Verdict::Resume)]);
+}
+
+#[test]
+fn a_backchannel_that_goes_on_for_1800_ms_interrupts() {
+    let verdicts = play(&[(1_600, 5_000)], &[(1_904, "yeah")], 6_000);
+    assert_eq!(verdicts, [(1_760, Verdict::Pause), (3_408, Verdict::BargeIn)]);
 }
 
 #[test]
@@ -112,20 +118,36 @@ fn one_telling_word_keeps_playout_paused_until_the_turn_decides() {
     assert_eq!(verdicts, [(1_760, Verdict::Pause), (3_504, Verdict::Resume)]);
 }
 
-#[test]
-fn voice_before_the_floor_does_not_count() {
-    let mut barge_in = BargeIn::new(0);
+/// What voice from `onset_ms` on that says these words does to a speech that may be interrupted from 1.5 s on.
+fn at_the_pick_up(onset_ms: u64, words: &str) -> Option<(u64, Verdict)> {
+    let mut barge_in = BargeIn::new(1_200);
     barge_in.count_from(1_500);
-    let seen = |at_ms| Observation {
-        at_ms,
-        onset_ms: Some(900),
-        last_voiced_ms: at_ms,
-        words: "",
-        is_speech: false,
-    };
-    assert_eq!(barge_in.observe(&seen(1_400)), None);
-    assert_eq!(barge_in.observe(&seen(1_644)), None);
-    assert_eq!(barge_in.observe(&seen(1_660)), Some(Verdict::Pause));
+    (onset_ms..3_000).step_by(16).find_map(|at_ms| {
+        let seen = Observation {
+            at_ms,
+            onset_ms: Some(onset_ms),
+            last_voiced_ms: at_ms,
+            words,
+            is_speech: !words.is_empty(),
+        };
+        barge_in.observe(&seen).map(|verdict| (at_ms, verdict))
+    })
+}
+
+#[test]
+fn a_callee_who_picks_up_as_the_greeting_begins_does_not_stop_it() {
+    for words in ["", "Hello?", "Hello? Hello?", "Yes, hello, good morning."] {
+        assert_eq!(at_the_pick_up(1_300, words), None, "{words:?}");
+    }
+}
+
+#[test]
+fn telling_words_begun_at_the_pick_up_interrupt_and_later_voice_does_as_ever() {
+    assert_eq!(
+        at_the_pick_up(1_300, "Hello? Who is this?"),
+        Some((1_508, Verdict::BargeIn))
+    );
+    assert_eq!(at_the_pick_up(1_504, ""), Some((1_664, Verdict::Pause)));
 }
 
 proptest! {
