@@ -24,6 +24,7 @@ pub use rules::Rules;
 use latency::Latency;
 use speculation::{EarlyReply, Pause, Waste};
 use speech::Speech;
+use talk::Utterance;
 use who_answered::Machine;
 
 use super::{
@@ -93,6 +94,8 @@ struct User {
     speaking: bool,
     /// Words heard while the agent went on speaking, still to be answered.
     unanswered: bool,
+    /// Those of them that follow the speech in the history, once it is known what was heard of it.
+    over_speech: Vec<Utterance>,
     /// The last utterance had no words and was answered as damaged.
     was_wordless: bool,
     /// A beep came, and no voice after it.

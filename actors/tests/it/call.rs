@@ -8,7 +8,7 @@ use actors::{
     call::{CallMessage, CallPhase},
     ports::{
         carrier::{CallProgress, CarrierCallId, CarrierError, DialError, EndCause, ListedCall},
-        language_model::{HistoryItem, LanguageError, ReplyEvent},
+        language_model::{HistoryItem, LanguageError, ReplyEvent, Speaker},
         store::{AttemptState, StoreError},
     },
     switchboard::DoorRefusal,
@@ -178,7 +178,17 @@ async fn words_over_a_protected_greeting_are_answered_after_it() {
     ms(500).await;
     assert!(test.ports.language_model.requests().is_empty());
     ms(3_000).await;
-    assert_eq!(test.ports.language_model.requests().len(), 1);
+    let requests = test.ports.language_model.requests();
+    assert_eq!(requests.len(), 1);
+    let said: Vec<_> = requests[0].history.iter().rev().take(2).collect();
+    assert!(matches!(said[0], HistoryItem::Said { speaker: Speaker::User, text, .. } if text == "Wait, who is this?"));
+    assert!(matches!(
+        said[1],
+        HistoryItem::Said {
+            speaker: Speaker::Agent,
+            ..
+        }
+    ));
 }
 
 #[tokio::test(start_paused = true)]

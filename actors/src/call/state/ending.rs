@@ -52,6 +52,7 @@ impl State {
         };
         if self.phase != Phase::Ended {
             self.phase = Phase::Ended;
+            self.keep_words_over_speech(fx);
             fx.push(Effect::Finish(ending));
         }
     }

@@ -87,6 +87,7 @@ impl State {
         if let Some(turn) = self.history.agent_said(heard, span, interrupted) {
             fx.push(Effect::Record(Fact::Turn(turn)));
         }
+        self.keep_words_over_speech(fx);
         present
     }
 }

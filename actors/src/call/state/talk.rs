@@ -6,7 +6,7 @@
 use media::turn::words;
 use serde_json::json;
 
-use super::{Effect, EndReason, Latency, Phase, State, event_fact, leg::BARGE_IN_AFTER_MS, speculation::Waste};
+use super::{Effect, EndReason, Latency, Phase, Speech, State, event_fact, leg::BARGE_IN_AFTER_MS, speculation::Waste};
 use crate::{
     audio_stream::{SpeechId, StreamEvent},
     call::CallTimer,
@@ -27,6 +27,7 @@ const VOICE_HOLDS_MS: u64 = 3_000;
 const WORDS_HOLD_MS: u64 = 15_000;
 
 /// An utterance as the stream reports it.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Utterance {
     pub(super) text: String,
     pub(super) damaged: bool,
@@ -174,8 +175,15 @@ impl State {
         self.user.speaking = false;
         self.user.tries = 0;
         let wordless = utterance.text.trim().is_empty();
+        let over_speech = self.is_told_over_speech(utterance);
         if !wordless {
             self.user_speaks(now_ms, fx);
+        }
+        if over_speech {
+            self.told_over_speech(utterance, now_ms, fx);
+            return;
+        }
+        if !wordless {
             self.keep_words(utterance, fx);
         }
         match self.phase {
@@ -189,14 +197,7 @@ impl State {
                 self.turn_ended(utterance, wordless, now_ms, fx);
                 self.answer(utterance, now_ms, fx);
             }
-            Phase::Greeting | Phase::Speaking => {
-                // Words spoken over the pick-up belong to it; a sound of attention wants no answer.
-                let opening = utterance.started_ms < BARGE_IN_AFTER_MS;
-                if !wordless && !opening && !words::is_backchannel(&utterance.text) {
-                    self.user.unanswered = true;
-                    self.turn_ended(utterance, wordless, now_ms, fx);
-                }
-            }
+            Phase::Greeting | Phase::Speaking => {}
             Phase::Scheduled { .. }
             | Phase::Dialing { .. }
             | Phase::Unknown
@@ -206,6 +207,40 @@ impl State {
             | Phase::HangingUp { .. }
             | Phase::Ended => {}
             Phase::Machine(machine) => self.machine_said(machine, utterance, now_ms, fx),
+        }
+    }
+
+    /// Whether words want an answer though the agent has the turn. Those spoken over the pick-up belong to it; a sound
+    /// of attention wants none.
+    fn is_told_over_speech(&self, utterance: &Utterance) -> bool {
+        let opening = utterance.started_ms < BARGE_IN_AFTER_MS;
+        let tells = words::any(&utterance.text) && !words::is_backchannel(&utterance.text);
+        matches!(self.phase, Phase::Greeting | Phase::Speaking) && !opening && tells
+    }
+
+    /// Words over a speech that goes on are kept and answered after it, as they follow what was heard of it. A reply
+    /// of which nothing was heard yet is made anew.
+    fn told_over_speech(&mut self, utterance: &Utterance, now_ms: u64, fx: &mut Vec<Effect>) {
+        self.turn_ended(utterance, false, now_ms, fx);
+        let unheard = |speech: &Speech| speech.started_ms.is_none() && !speech.protected;
+        if self.phase == Phase::Speaking && self.speech.as_ref().is_some_and(unheard) {
+            self.keep_words(utterance, fx);
+            fx.push(Effect::StopSpeaking);
+            self.replaced = self.speech.take();
+            self.answer(utterance, now_ms, fx);
+            return;
+        }
+        self.user.unanswered = true;
+        match self.speech {
+            Some(_) => self.user.over_speech.push(utterance.clone()),
+            None => self.keep_words(utterance, fx),
+        }
+    }
+
+    /// What the speech said is in the history: the words spoken over it follow.
+    pub(super) fn keep_words_over_speech(&mut self, fx: &mut Vec<Effect>) {
+        for utterance in std::mem::take(&mut self.user.over_speech) {
+            self.keep_words(&utterance, fx);
         }
     }
 

@@ -240,6 +240,74 @@ fn turns(effects: &[Effect]) -> Vec<&str> {
 }
 
 #[test]
+fn words_over_a_protected_speech_follow_it_in_the_history_and_are_answered() {
+    let (state, effects) = at(CallPhase::Greeting).apply(said("Hold on, please."), 2_000);
+    assert!(turns(&effects).is_empty(), "{effects:?}");
+    let (state, effects) = state.apply(ended(0), 3_000);
+    assert_eq!(turns(&effects), ["Hello.", "Hold on, please."]);
+    assert_eq!(state.phase(), CallPhase::Thinking);
+    let last = state.history().items().last().cloned();
+    assert!(matches!(last, Some(HistoryItem::Said { text, .. }) if text == "Hold on, please."));
+}
+
+#[test]
+fn words_over_a_speech_are_kept_however_the_call_ends() {
+    for end in [
+        Event::StreamGone { crashed: true },
+        Event::Stream(StreamEvent::MediaClosed { clean: true }),
+    ] {
+        let state = at(CallPhase::Greeting).apply(said("Hold on, please."), 2_000).0;
+        let (state, mut all) = state.apply(end, 2_100);
+        all.extend(state.apply(Event::Timer(CallTimer::EndReport), 4_000).1);
+        assert_eq!(turns(&all), ["Hold on, please."]);
+        let place = |wanted: fn(&Effect) -> bool| all.iter().position(wanted).unwrap();
+        assert!(
+            place(|effect| matches!(effect, Effect::Record(Fact::Turn(_))))
+                < place(|effect| matches!(effect, Effect::Finish(_)))
+        );
+    }
+}
+
+#[test]
+fn a_reply_of_which_nothing_was_heard_is_made_anew_when_the_user_goes_on() {
+    let (state, effects) = at(CallPhase::Speaking).apply(said("And on Monday, too."), 2_000);
+    assert_eq!(state.phase(), CallPhase::Thinking);
+    assert!(effects.contains(&Effect::StopSpeaking) && effects.contains(&Effect::StartReply));
+    assert_eq!(turns(&effects), ["And on Monday, too."]);
+    // What is said now is no part of the speech that was dropped.
+    let (state, effects) = state.apply(text("Monday, then. "), 2_100);
+    let says = |effect: &&Effect| {
+        matches!(
+            effect,
+            Effect::Say {
+                speech: SpeechId(2),
+                ..
+            }
+        )
+    };
+    assert_eq!(effects.iter().filter(says).count(), 1, "{effects:?}");
+    assert_eq!(state.apply(ended(1), 2_200).0.phase(), CallPhase::Speaking);
+}
+
+#[test]
+fn a_reply_that_is_being_heard_goes_on_under_words_that_do_not_stop_it() {
+    let speech = SpeechId(1);
+    let began = StreamEvent::SpeakingStarted {
+        speech,
+        at_ms: 1_900,
+        audio_ms: None,
+    };
+    let state = at(CallPhase::Speaking).apply(Event::Stream(began), 1_900).0;
+    let (state, effects) = state.apply(said("And on Monday, too."), 2_000);
+    assert!(
+        effects
+            .iter()
+            .all(|effect| !matches!(effect, Effect::StopSpeaking | Effect::StartReply))
+    );
+    assert_eq!(state.phase(), CallPhase::Speaking);
+}
+
+#[test]
 fn a_noise_is_neither_a_turn_nor_asked_back() {
     let (_, effects) = at(CallPhase::Listening).apply(said(""), 2_000);
     assert!(turns(&effects).is_empty() && !effects.contains(&Effect::StartReply));
