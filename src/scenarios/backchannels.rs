@@ -78,7 +78,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
                 "resumed",
                 "paused",
                 "user: Sorry, could you say that again?",
-                "agent: Is this your first visit?",
+                "agent: Of course. Is this your first visit?",
                 YES,
                 BYE,
                 DONE,

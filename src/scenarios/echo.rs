@@ -40,7 +40,7 @@ fn interrupted(name: &'static str) -> Scenario {
             "agent (cut): Thank you.",
             "paused",
             "user: Sorry, could you say that again?",
-            "agent: All right. Is this your first visit?",
+            "agent: Of course. Is this your first visit?",
             YES,
             BYE,
             DONE,

@@ -96,7 +96,7 @@ fn interrupted_in_noise() -> Scenario {
         "agent (cut): Thank you.",
         "paused",
         "user: Sorry, could you say that again?",
-        "agent: All right. Is this your first visit?",
+        "agent: Of course. Is this your first visit?",
         YES,
         BYE,
         DONE,

@@ -26,7 +26,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
                 FRIDAY,
                 "paused",
                 "user: At ten o'clock, please.",
-                "agent: Is this your first visit?",
+                ASKS_FIRST,
                 YES,
                 BYE,
                 DONE,
@@ -90,7 +90,7 @@ fn greetings() -> Vec<Scenario> {
             "hello-late",
             Setup::day(),
             vec![Step::WaitMs(1_300), say("Hello?"), Step::UntilAgentSaid, say("Friday.")],
-            &[HELLO, ASKS_DAY, FRIDAY, BYE, DONE],
+            &[ASKS_DAY, HELLO, FRIDAY, BYE, DONE],
         ),
         Scenario::new(
             "no-hello",
@@ -124,6 +124,17 @@ fn greetings() -> Vec<Scenario> {
             ],
         ),
         Scenario::new(
+            "protected-greeting-answered",
+            Setup::day().protected(),
+            vec![
+                Step::WaitMs(400),
+                say("Hello?"),
+                Step::IntoSpeechMs(4_000),
+                say("On Friday."),
+            ],
+            &[HELLO, ASKS_DAY, "user: On Friday.", BYE, DONE],
+        ),
+        Scenario::new(
             "protected-greeting-then-interrupt",
             Setup::two().protected(),
             day_named([
@@ -139,7 +150,7 @@ fn greetings() -> Vec<Scenario> {
                 "agent (cut): Thank you.",
                 "paused",
                 "user: Sorry, could you say that again?",
-                "agent: All right. Is this your first visit?",
+                "agent: Of course. Is this your first visit?",
                 YES,
                 BYE,
                 DONE,

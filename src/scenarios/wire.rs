@@ -37,7 +37,7 @@ fn interrupted(name: &'static str, wire: WireFaults) -> Scenario {
             "agent (cut): Thank you.",
             "paused",
             "user: Sorry, could you say that again?",
-            "agent: All right. Is this your first visit?",
+            "agent: Of course. Is this your first visit?",
             YES,
             BYE,
             DONE,

@@ -19,25 +19,15 @@ const MOST_LINES: usize = 40;
 /// be added; what is not here must come out.
 const OPEN: &[(&str, &str)] = &[
     (
-        "mm-hm-then-interrupt",
-        "two short words share a packet of the voice: the callee has them before their packet counts as heard",
+        "patient-plain-700",
+        "an answer of the asked kind shortens the pause of `patient` below 700 ms",
     ),
-    (
-        "yeah-right",
-        "two backchannels that last more than 900 ms take the turn",
-    ),
-    (
-        "hello-late",
-        "\"Hello?\" 100 ms into the greeting drops it, and answers nothing",
-    ),
-    (
-        "protected-greeting",
-        "what is said into a protected greeting is answered by the question again",
-    ),
+    ("music-before-answer", "music for 3 s is a turn without words"),
+    ("hum-on-the-line", "hum at -35 dBFS damages each turn"),
 ];
 
 /// The same with an imperfect recogniser, by the scores.
-const OPEN_WHEN_IMPERFECT: &[&str] = &["mm-hm-then-interrupt", "yeah-right"];
+const OPEN_WHEN_IMPERFECT: &[&str] = &["pause-400", "patient-plain-700", "echo-16", "echo-16-late", "echo-12"];
 
 /// One call that is over.
 struct Run {

@@ -90,7 +90,7 @@ const LEAD_INS: [&str; 67] = [
     "we'd prefer",
 ];
 /// What people say after it.
-const LEAD_OUTS: [&str; 14] = [
+const LEAD_OUTS: [&str; 20] = [
     "please",
     "thanks",
     "thank you",
@@ -101,6 +101,12 @@ const LEAD_OUTS: [&str; 14] = [
     "would be fine",
     "would be perfect",
     "would be best",
+    "suits me best",
+    "suits me fine",
+    "suits me",
+    "would suit me",
+    "would suit me best",
+    "is best",
     "is fine",
     "is good",
     "i think",
@@ -420,6 +426,7 @@ mod tests {
             ("I'm Imre", Some("Imre")),
             ("Wellington", Some("Wellington")),
             ("Tuesday works for me.", Some("Tuesday")),
+            ("Friday suits me best.", Some("Friday")),
             ("five five five, one two", Some("55512")),
             ("Yes.", None),
             ("no", None),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use media::turn::expectation::{Expectation, Progress};
 use serde_json::Value;
 
 use super::{
@@ -25,8 +26,10 @@ const TURNS_BESIDES: usize = 6;
 const MAX_WHEN: usize = 2;
 /// Questions of a greeting to which "no" means "not now".
 const IS_IT_A_GOOD_TIME: [&str; 5] = ["good time", "a moment", "a minute", "have time", "free to talk"];
-/// Share of a question's words by which an agent's own wording of it is recognised.
+/// Share of a question's words by which an agent's own wording of it is recognised, or an answer that came before it.
 const RECOGNISED: f64 = 0.67;
+/// Words of a question from which on it is known what it is about.
+const BEGUN_WORDS: usize = 2;
 
 /// Something to ask for.
 pub(super) struct Slot {
@@ -49,11 +52,29 @@ impl Slot {
         if self.name.is_none() {
             return phrases::contains(&plain, "help") || phrases::contains(&plain, "do for you");
         }
+        self.is_spoken_of(&plain)
+    }
+
+    /// Whether plain words hold enough of the question's.
+    fn is_spoken_of(&self, plain: &str) -> bool {
         let keywords = &self.question.keywords;
-        let said = keywords.iter().filter(|word| phrases::contains(&plain, word)).count();
+        let said = keywords.iter().filter(|word| phrases::contains(plain, word)).count();
         #[expect(clippy::cast_precision_loss, reason = "a handful of words")]
         let share = said as f64 / keywords.len().max(1) as f64;
         share >= RECOGNISED
+    }
+
+    /// Whether a text was cut short within the question, after enough words to know what it is about.
+    fn is_begun_in(&self, text: &str) -> bool {
+        let question = self.question.first.as_str();
+        let heard = question.match_indices(' ').map(|(at, _)| &question[..at]);
+        let text = text.trim_end();
+        heard.skip(BEGUN_WORDS - 1).any(|heard| text.ends_with(heard))
+    }
+
+    /// Whether the words are of the kind that the question asks for, a day or digits say.
+    fn wants(&self, text: &str) -> bool {
+        Expectation::of(&self.question.first).progress(text) != Progress::Unknown
     }
 
     /// Whether a text was cut short so near the question's end that it was clear what was asked.
@@ -90,6 +111,8 @@ pub(super) struct Turn {
 pub(super) enum Heard {
     /// An answer to the open question.
     Answer(Value),
+    /// The answer before goes on: its question's index, and the whole of it.
+    More(usize, Value),
     /// Something else.
     Aside(Intent),
     /// The wish to be called then.
@@ -98,6 +121,13 @@ pub(super) enum Heard {
     Unclear,
     /// No answer was due: the question has not been heard yet.
     NotAsked,
+}
+
+/// An answer that was taken.
+struct Answered {
+    slot: usize,
+    text: String,
+    value: Value,
 }
 
 /// What came last.
@@ -136,6 +166,8 @@ pub(super) struct Dialogue {
     pub when_asked: usize,
     /// The call was told to end.
     pub ended: bool,
+    /// The answer taken last, until the agent is heard again.
+    answered: Option<Answered>,
     pub last: Last,
     /// What the user said that nobody has answered yet.
     pub turn: Option<Turn>,
@@ -158,6 +190,7 @@ impl Dialogue {
             silences: 0,
             when_asked: 0,
             ended: false,
+            answered: None,
             last: Last::Nothing,
             turn: None,
         };
@@ -213,6 +246,9 @@ impl Dialogue {
         let time = phrases::call_back_time(&turn.text).filter(|_| intent == Some(Intent::CallBack) && !turn.damaged);
         if let Some(time) = time.filter(|_| !self.slot().is_some_and(|slot| self.asked && slot.is_about("call"))) {
             return Heard::CallAt(time);
+        }
+        if let Some(more) = self.more(turn).filter(|_| intent.is_none()) {
+            return more;
         }
         let Some(slot) = self.slot() else {
             return intent.map_or(Heard::NotAsked, Heard::Aside);
@@ -273,17 +309,31 @@ impl Dialogue {
             }
     }
 
-    /// An answer to a question that was not heard to its end: only one that cannot be taken for anything else.
+    /// What goes on with an answer to which no reply was heard: "Friday." "At ten o'clock."
+    fn more(&self, turn: &Turn) -> Option<Heard> {
+        let answered = self.answered.as_ref()?;
+        let slot = self.slots.get(answered.slot)?;
+        if turn.damaged || !slot.wants(&turn.text) {
+            return None;
+        }
+        let value = answer::understand(&slot.entity, &format!("{} {}", answered.text, turn.text))?;
+        (value != answered.value).then_some(Heard::More(answered.slot, value))
+    }
+
+    /// An answer to a question that was not heard to its end: only one that cannot be taken for anything else, or that
+    /// speaks of the question itself.
     fn early(&self, slot: &Slot, text: &str) -> Option<Value> {
         let plain = phrases::plain(text);
         let introduces = ["my name is", "my name's", "this is"]
             .iter()
             .any(|phrase| phrases::contains(&plain, phrase));
+        let begun = || self.cut_short && self.last_said.as_deref().is_some_and(|said| slot.is_begun_in(said));
         let value = answer::understand(&slot.entity, text)?;
         match value {
-            Value::Bool(_) => None,
+            Value::Bool(_) => slot.is_spoken_of(&plain).then_some(value),
             Value::String(_) if slot.entity.allowed.is_empty() => {
-                (introduces && slot.is_about_a_name() && slot.name.is_some()).then_some(value)
+                let named = introduces && slot.is_about_a_name() && slot.name.is_some();
+                (named || begun() && slot.wants(text)).then_some(value)
             }
             value => self.cut_short.then_some(value),
         }
@@ -304,6 +354,7 @@ impl Dialogue {
                 ..
             } => {
                 self.settle();
+                self.answered = None;
                 self.agent_turns += 1;
                 self.cut_short = *interrupted;
                 self.last_said = Some(text.clone());
@@ -351,6 +402,7 @@ impl Dialogue {
             .iter()
             .position(|slot| slot.name.as_deref() == entity && entity.is_some());
         let Some(index) = index else { return };
+        self.note_answer(index, arguments.get("value"));
         let current = self.current() == Some(index);
         if let Some(done) = self.done.get_mut(index).filter(|done| !**done) {
             *done = true;
@@ -363,6 +415,17 @@ impl Dialogue {
             self.recognise();
         }
         self.turn = None;
+    }
+
+    /// Keeps what the user has just said as the answer, which may go on.
+    fn note_answer(&mut self, slot: usize, value: Option<&Value>) {
+        let before = self.answered.take().filter(|answered| answered.slot == slot);
+        let (Some(turn), Some(value)) = (&self.turn, value) else {
+            return;
+        };
+        let text = before.map_or_else(String::new, |before| before.text + " ") + &turn.text;
+        let value = value.clone();
+        self.answered = Some(Answered { slot, text, value });
     }
 
     /// Notes whether what the agent said since the user's last turn asks the present question.
@@ -389,7 +452,7 @@ impl Dialogue {
             Heard::Unclear => drop(self.fail()),
             Heard::Answer(_) if self.slot().is_some_and(|slot| slot.name.is_none()) => self.close(),
             // An answer counts when it was collected, which the tool shows.
-            Heard::Answer(_) | Heard::Aside(_) | Heard::CallAt(_) | Heard::NotAsked => {}
+            Heard::Answer(_) | Heard::More(..) | Heard::Aside(_) | Heard::CallAt(_) | Heard::NotAsked => {}
         }
     }
 }

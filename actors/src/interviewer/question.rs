@@ -86,9 +86,9 @@ const AUXILIARIES: [&str; 12] = [
     "are", "is", "were", "was", "can", "could", "would", "will", "should", "may", "might", "must",
 ];
 /// Words too common to recognise a question by.
-const COMMON: [&str; 26] = [
+const COMMON: [&str; 27] = [
     "the", "your", "you", "what", "which", "who", "how", "caller", "user", "customer", "client", "their", "they",
-    "whether", "for", "and", "are", "does", "did", "could", "tell", "would", "with", "have", "has", "that",
+    "whether", "for", "and", "are", "does", "did", "could", "tell", "would", "with", "have", "has", "that", "this",
 ];
 
 impl Question {
@@ -107,7 +107,7 @@ impl Question {
         };
         let first = with_options(&first, &options);
         let again = again(&wanted, &first, entity, &options);
-        let keywords = format!("{} {}", name.replace(['_', '-'], " "), wanted.text());
+        let keywords = format!("{} {}", in_words(name), wanted.text());
         Self {
             first,
             again,

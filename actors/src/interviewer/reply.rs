@@ -110,11 +110,13 @@ impl Reply<'_> {
         }
         match heard {
             Heard::Answer(value) => self.collect(&value),
+            Heard::More(slot, value) => self.amend(slot, &value),
             Heard::CallAt(time) => call_later(time),
             Heard::Aside(Intent::HoldOn) if self.dialogue.when_asked > 0 => say("Of course, take your time."),
             Heard::Aside(Intent::WhoIsThis) if self.dialogue.when_asked > 0 => say(format!("{} {WHEN}", self.who())),
             Heard::Aside(_) if self.dialogue.when_asked > 0 => say(format!("Sorry, I didn't catch that. {WHEN}")),
-            Heard::Aside(Intent::Repeat | Intent::Refusal) if !self.dialogue.asked => self.not_asked(),
+            Heard::Aside(Intent::Repeat) if !self.dialogue.asked => self.say_again(),
+            Heard::Aside(Intent::Refusal) if !self.dialogue.asked => self.not_asked(),
             Heard::Aside(intent) => self.aside(intent),
             Heard::Unclear => self.unclear("Sorry, I didn't catch that."),
             Heard::NotAsked => self.not_asked(),
@@ -163,14 +165,34 @@ impl Reply<'_> {
         let Some(name) = name else {
             return end("Thank you, I've made a note of that. Goodbye!", "completed");
         };
-        let acknowledgement = ACKNOWLEDGEMENTS[self.dialogue.collected % ACKNOWLEDGEMENTS.len()];
         self.dialogue.collected += 1;
+        self.acknowledge(&name, value)
+    }
+
+    /// An answer that went on is taken anew. Nobody heard the reply to its first part.
+    fn amend(&self, slot: usize, value: &Value) -> Vec<ReplyEvent> {
+        let name = self.dialogue.slots.get(slot).and_then(|slot| slot.name.as_deref());
+        self.acknowledge(name.unwrap_or_default(), value)
+    }
+
+    fn acknowledge(&self, name: &str, value: &Value) -> Vec<ReplyEvent> {
+        let before = self.dialogue.collected.saturating_sub(1);
         let mut events = vec![ReplyEvent::Tool {
             name: "collect".into(),
             arguments: json!({ "entity": name, "value": value }),
         }];
-        events.extend(self.next(acknowledgement));
+        events.extend(self.next(ACKNOWLEDGEMENTS[before % ACKNOWLEDGEMENTS.len()]));
         events
+    }
+
+    /// What was said was not heard, and the question not yet: a greeting begins anew.
+    fn say_again(&self) -> Vec<ReplyEvent> {
+        let anew = self.dialogue.agent_turns == 1 && self.dialogue.cut_short && !self.greeting.is_empty();
+        match anew {
+            true => self.next(&format!("Of course. {}", self.greeting)),
+            false if self.dialogue.agent_turns == 0 => self.next(""),
+            false => self.next("Of course."),
+        }
     }
 
     fn unclear(&mut self, opening: &str) -> Vec<ReplyEvent> {
@@ -208,10 +230,11 @@ impl Reply<'_> {
 
     /// Goes on: to the present question, or to the end.
     fn next(&self, opening: &str) -> Vec<ReplyEvent> {
-        let opening = if opening.is_empty() && self.dialogue.agent_turns == 0 {
-            "Hello!"
-        } else {
-            opening
+        let opening = match opening {
+            // Nothing was heard of the greeting.
+            "" if self.dialogue.agent_turns == 0 && !self.greeting.is_empty() => self.greeting,
+            "" if self.dialogue.agent_turns == 0 => "Hello!",
+            opening => opening,
         };
         let gap = if opening.is_empty() { "" } else { " " };
         match self.dialogue.slot() {

@@ -211,6 +211,127 @@ fn a_question_that_was_cut_short_is_asked_again() {
     );
 }
 
+fn dentist() -> Agent {
+    let mut agent = agent(&json!({
+        "day": { "type": "string", "description": "Which day suits you for a visit?" },
+        "firstVisit": { "type": "boolean", "description": "Is this your first visit?" },
+    }));
+    let greeting = "Hello, this is Ava. Which day suits you for a visit?";
+    agent.conversation_config.agent.greeting_message = Some(greeting.into());
+    agent
+}
+
+#[test]
+fn an_answer_of_the_asked_kind_into_a_question_counts() {
+    let mut call = Call::new(dentist());
+    call.said(Speaker::Agent, "Hello, this is Ava. Which day suits", true, false);
+    assert_eq!(
+        call.hears("Friday suits me best."),
+        "Thank you. Is this your first visit?"
+    );
+    assert_eq!(call.collected(), json!({ "day": "Friday" }));
+    for other in ["Wait, I am on the stairs", "Who, me?"] {
+        let mut call = Call::new(dentist());
+        call.said(Speaker::Agent, "Hello, this is Ava. Which day suits", true, false);
+        call.hears(other);
+        assert_eq!(call.collected(), json!({}), "{other}");
+    }
+    let mut call = Call::new(dentist());
+    call.said(Speaker::Agent, "Hello, this is", true, false);
+    call.hears("On Friday I am away");
+    assert_eq!(call.collected(), json!({}), "what day was asked for is not known yet");
+}
+
+#[test]
+fn an_answer_that_speaks_of_the_question_counts_before_it_was_heard() {
+    for (said, first) in [
+        ("Yes, it is my very first visit, and I am nervous.", Some(true)),
+        ("No, not my first visit.", Some(false)),
+        ("Yes.", None),
+    ] {
+        let mut call = Call::new(dentist());
+        call.said(
+            Speaker::Agent,
+            "Hello, this is Ava. Which day suits you for a visit?",
+            false,
+            false,
+        );
+        call.hears("Friday.");
+        call.history.pop();
+        call.said(Speaker::Agent, "Thank you.", true, false);
+        call.hears(said);
+        let collected = call.collected.iter().find(|(name, _)| name == "firstVisit");
+        assert_eq!(
+            collected.map(|(_, value)| value.clone()),
+            first.map(Value::from),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn an_answer_goes_on_while_no_reply_was_heard() {
+    let asked = || {
+        let mut call = Call::new(dentist());
+        call.said(
+            Speaker::Agent,
+            "Hello, this is Ava. Which day suits you for a visit?",
+            false,
+            false,
+        );
+        assert_eq!(call.hears("Friday."), "Thank you. Is this your first visit?");
+        call
+    };
+    let mut call = asked();
+    call.history.pop();
+    assert_eq!(
+        call.hears("At ten o'clock, please."),
+        "Thank you. Is this your first visit?"
+    );
+    assert_eq!(call.collected(), json!({ "day": "Friday. At ten o'clock" }));
+    call.history.pop();
+    assert_eq!(call.hears("Or at twelve."), "Thank you. Is this your first visit?");
+    assert_eq!(
+        call.collected(),
+        json!({ "day": "Friday. At ten o'clock, please. Or at twelve" })
+    );
+    call.hears("Yes.");
+    assert_eq!(call.collected()["firstVisit"], json!(true));
+
+    for other in ["Thank you.", "Wait, I forgot something.", "Is ten fine?"] {
+        let mut call = asked();
+        call.history.pop();
+        call.hears(other);
+        assert_eq!(call.collected(), json!({ "day": "Friday" }), "{other}");
+    }
+    let mut call = asked();
+    call.hears("At ten o'clock.");
+    assert_eq!(
+        call.collected(),
+        json!({ "day": "Friday" }),
+        "the next question was heard"
+    );
+}
+
+#[test]
+fn what_was_not_heard_is_said_again() {
+    let mut call = Call::new(dentist());
+    assert_eq!(
+        call.hears("Hello? Anna here."),
+        "Hello, this is Ava. Which day suits you for a visit?"
+    );
+    let mut call = Call::new(dentist());
+    call.said(Speaker::Agent, "Hello, this", true, false);
+    assert_eq!(
+        call.hears("Sorry, could you say that again?"),
+        "Of course. Hello, this is Ava. Which day suits you for a visit?"
+    );
+    call.hears("Friday.");
+    call.history.pop();
+    call.said(Speaker::Agent, "Thank you.", true, false);
+    assert_eq!(call.hears("Sorry?"), "Of course. Is this your first visit?");
+}
+
 #[test]
 fn an_answer_into_the_end_of_a_question_counts() {
     let mut call = Call::greeted(garage());

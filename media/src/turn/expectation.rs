@@ -287,15 +287,14 @@ impl Expectation {
             .filter(|word| !word.is_empty())
             .collect();
         let has = |wanted: &dyn Fn(&str) -> bool| words.iter().any(|word| wanted(word));
-        match self {
-            Self::YesNo if words.first().is_some_and(|word| YES_NO.contains(&word.as_str())) => Progress::Whole,
-            Self::Choice(options) if has(&|word| options.iter().any(|option| option == word)) => Progress::Whole,
-            Self::Figure if has(&|word| FIGURES.contains(&word) || word.contains(|c: char| c.is_ascii_digit())) => {
-                Progress::Given
-            }
-            Self::Dictation(dictated) => dictated.progress(&words),
-            Self::Any | Self::Words | Self::YesNo | Self::Choice(_) | Self::Figure => Progress::Unknown,
-        }
+        let whole = match self {
+            Self::Any | Self::Words => false,
+            Self::YesNo => words.first().is_some_and(|word| YES_NO.contains(&word.as_str())),
+            Self::Choice(options) => has(&|word| options.iter().any(|option| option == word)),
+            Self::Figure => (0..words.len()).any(|at| is_figure(&words, at)),
+            Self::Dictation(dictated) => return dictated.progress(&words),
+        };
+        if whole { Progress::Whole } else { Progress::Unknown }
     }
 }
 
@@ -312,6 +311,14 @@ impl Dictated {
             _ => Progress::Unknown,
         }
     }
+}
+
+/// Whether the word there is a number, a time or a day; "I am" is none.
+fn is_figure(words: &[String], at: usize) -> bool {
+    let word = words.get(at).map_or("", String::as_str);
+    let before = at.checked_sub(1).and_then(|before| words.get(before));
+    let figure = FIGURES.contains(&word) || word.contains(|c: char| c.is_ascii_digit());
+    figure && !(word == "am" && before.is_some_and(|before| before == "i"))
 }
 
 /// What the agent asks to have dictated.
