@@ -130,7 +130,9 @@ fn barge_in_clears_at_once_and_tells_what_was_heard() {
         let onset = bench.now_ms;
         bench.voice(500);
         bench.session.interim("Stop", bench.now_ms);
-        bench.voice(500);
+        bench.voice(300);
+        bench.session.interim("Stop it", bench.now_ms);
+        bench.voice(200);
         let cleared_at = bench.carrier.cleared_at_ms.unwrap();
         assert!(
             (160..=300).contains(&(cleared_at - onset)),

@@ -9,12 +9,13 @@ pub const FIRST_STEP_MS: u64 = 160;
 /// The same for the rest of a speech that was paused in vain.
 pub const WARY_FIRST_STEP_MS: u64 = 300;
 
-/// Speech that makes it a barge-in, whatever its words. Voice without any word pauses playout and no more: it may be
-/// music.
+/// Speech that makes it a barge-in though none of its words were understood. Voice without any word pauses playout and
+/// no more: it may be music.
 pub const SPEECH_MS: u64 = 600;
 
-/// The same while the words so far could be a backchannel: two or three of them in one breath ("Yeah, right, okay.").
-/// The agent is silent meanwhile, so that waiting costs the user nothing.
+/// The same while at most one of its words is no backchannel: two or three of them may come in one breath ("Yeah, right,
+/// okay."), and recognisers put words right that they showed first. The agent is silent meanwhile, so that waiting costs
+/// the user nothing.
 pub const BACKCHANNEL_SPEECH_MS: u64 = 1_800;
 
 /// Recognised words, no backchannel, that make it a barge-in.
@@ -158,7 +159,7 @@ impl BargeIn {
     }
 
     fn speech_ms(words: &str) -> u64 {
-        match words::could_be_backchannel(words) {
+        match words::any(words) {
             true => BACKCHANNEL_SPEECH_MS,
             false => SPEECH_MS,
         }

@@ -37,11 +37,20 @@ fn play(spans: &[(u64, u64)], words: &[(u64, &str)], until: u64) -> Vec<(u64, Ve
 }
 
 #[test]
-fn speech_pauses_after_160_ms_and_interrupts_after_600() {
-    let said = [(2_000, "stop")];
+fn speech_pauses_after_160_ms_and_interrupts_after_600_though_not_understood() {
+    let said = [(2_000, "…")];
     assert_eq!(
         play(&[(1_600, 4_000)], &said, 5_000),
         [(1_760, Verdict::Pause), (2_208, Verdict::BargeIn)]
+    );
+}
+
+#[test]
+fn a_wrong_word_that_is_put_right_interrupts_nothing() {
+    let said = [(2_000, "Yeah"), (2_500, "Yeah write"), (2_900, "Yeah right")];
+    assert_eq!(
+        play(&[(1_600, 2_640)], &said, 5_000),
+        [(1_760, Verdict::Pause), (2_912, Verdict::Resume)]
     );
 }
 
