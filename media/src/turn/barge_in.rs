@@ -99,8 +99,8 @@ impl BargeIn {
     pub fn observe(&mut self, seen: &Observation<'_>) -> Option<Verdict> {
         let voiced_since_floor = seen.last_voiced_ms > self.floor_ms;
         let picks_up = seen.onset_ms.is_some_and(|onset| onset < self.opened_ms);
-        let telling = words::telling_words(seen.words) >= TELLING_WORDS;
-        if voiced_since_floor && telling && !(picks_up && words::is_pick_up(seen.words)) {
+        let interrupts = |words| words::telling_words(words) >= TELLING_WORDS;
+        if voiced_since_floor && interrupts(seen.words) && !(picks_up && words::is_pick_up(seen.words)) {
             return self.barge_in();
         }
         let quiet = seen.at_ms.saturating_sub(seen.last_voiced_ms) >= QUIET_MS;
