@@ -118,6 +118,20 @@ async fn a_stop_that_hangs_up_ends_calls_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn calls_that_a_stop_left_alone_can_be_hung_up_by_another() {
+    let world = World::start().await;
+    let campaign = launched(&world).await;
+    in_the_middle(&world).await;
+    world.pass(4).await;
+    world.command(&campaign, "stop").await;
+    assert!(world.live_calls() > 0);
+    let path = format!("/public/v1/campaigns/{campaign}/stop");
+    world.client.post(&path, json!({ "hangUp": true })).await.expect(200);
+    world.pass(3).await;
+    assert_eq!(world.live_calls(), 0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_stopped_campaign_launched_again_dials_the_rest_once() {
     let world = World::start().await;
     let campaign = launched(&world).await;

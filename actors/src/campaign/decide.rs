@@ -74,6 +74,12 @@ pub fn decide(row: &CampaignRow, wish: &Wish, facts: &Facts) -> Result<Decision,
         Wish::Own(intent) => own(row, intent, facts.now).map(Decision::Turn),
         Wish::Command(CampaignCommand::Launch) => launch(row, facts).map(Decision::Turn),
         Wish::Command(CampaignCommand::Pause) => turn(row, Event::Pause).map(Decision::Turn),
+        // Calls that were left to end by themselves may still be hung up.
+        Wish::Command(CampaignCommand::Stop { hang_up: true })
+            if matches!(row.status, CampaignStatus::Stopped | CampaignStatus::Failed) =>
+        {
+            Ok(Decision::Turn(unchanged(row)))
+        }
         Wish::Command(CampaignCommand::Stop { .. }) => turn(row, Event::Stop).map(Decision::Turn),
         Wish::Command(CampaignCommand::Schedule(text)) => {
             let edit = CampaignEdit {

@@ -117,6 +117,18 @@ fn a_schedule_is_attached_with_its_first_opening() {
 }
 
 #[test]
+fn calls_left_to_end_by_themselves_may_still_be_hung_up() {
+    let stop = |hang_up| Wish::Command(CampaignCommand::Stop { hang_up });
+    for status in [CampaignStatus::Stopped, CampaignStatus::Failed] {
+        let row = row(status);
+        assert_eq!(changed(&row, &stop(true), &at(NOW)), Ok(unchanged(&row)));
+    }
+    let row = row(CampaignStatus::Stopped);
+    let refused = CommandError::InvalidTransition(CampaignStatus::Stopped);
+    assert_eq!(changed(&row, &stop(false), &at(NOW)), Err(refused));
+}
+
+#[test]
 fn a_campaign_runs_to_the_end_of_its_window_and_goes_on_at_the_next() {
     let waiting = scheduled(CampaignStatus::Waiting);
     let running = changed(&waiting, &own(Event::TimeCame), &at(hours(1))).unwrap();

@@ -377,10 +377,10 @@ pub struct ContactResult {
     pub status: ContactStatus,
     /// Why it failed or was cancelled, such as `busy`.
     pub error_message: Option<String>,
-    /// Calls so far.
+    /// Attempts so far; one that is planned counts.
     #[schema(minimum = 0)]
     pub attempts: i64,
-    /// The last call.
+    /// The conversation of the last attempt; a planned one is `scheduled`.
     #[schema(format = "uuid")]
     pub last_conversation_id: Option<String>,
     /// A machine picked up.
