@@ -8,6 +8,9 @@ const REMEMBERED: usize = 40;
 /// Words in a row that a recogniser may get wrong in an echo, put in or leave out: "choose day" for "Tuesday".
 const MISHEARD: usize = 2;
 
+/// Words heard and words said that a mishearing passes over, the likeliest first; [`MISHEARD`] of each at most.
+const PASSED_OVER: [(usize, usize); 8] = [(1, 1), (0, 1), (1, 0), (2, 1), (1, 2), (0, 2), (2, 0), (2, 2)];
+
 /// `text` without the words at its front that are a stretch of what the agent said. The last word may be half
 /// recognised; what is missing matches anything.
 pub(super) fn without_own<'a>(text: &'a str, said: &str) -> &'a str {
@@ -45,10 +48,6 @@ fn without<'a>(text: &'a str, said: &str, count: impl Fn(&[String], &[String]) -
 
 /// How many words from the front are the agent's, some of them misheard. The last of them is not.
 fn misheard(heard: &[String], said: &[String]) -> usize {
-    let skips = (1..=2 * MISHEARD).flat_map(|both| (0..=both).map(move |more| (more, both - more)));
-    let skips: Vec<(usize, usize)> = skips
-        .filter(|(more, fewer)| *more <= MISHEARD && *fewer <= MISHEARD)
-        .collect();
     let run = |heard_at: usize, said_at: usize| {
         let rest = heard.get(heard_at..).zip(said.get(said_at..));
         rest.map_or(0, |(heard, said)| matching(heard, said))
@@ -56,9 +55,9 @@ fn misheard(heard: &[String], said: &[String]) -> usize {
     let first = run(0, 0);
     let (mut at, mut said_at) = (first, first);
     loop {
-        let next = skips.iter().find_map(|(more, fewer)| {
-            let same = run(at + more, said_at + fewer);
-            (same > 0).then_some((at + more + same, said_at + fewer + same))
+        let next = PASSED_OVER.iter().find_map(|(over, under)| {
+            let same = run(at + over, said_at + under);
+            (same > 0).then_some((at + over + same, said_at + under + same))
         });
         let Some(next) = next else { return at };
         (at, said_at) = next;
