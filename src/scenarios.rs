@@ -114,6 +114,7 @@ pub fn number(at: usize) -> String {
 
 /// Steps and lines that many scenarios have in common.
 mod common {
+    use super::{Scenario, Setup};
     use crate::exchange::Step;
 
     pub(super) const HELLO: &str = "user: Hello?";
@@ -157,6 +158,49 @@ mod common {
         let mut all = greeted([say("Friday.")]);
         all.extend(steps);
         all
+    }
+
+    /// What comes out of a conversation of two questions that nothing disturbs.
+    pub(super) const PLAIN: &[&str] = &[HELLO, ASKS_DAY, FRIDAY, ASKS_FIRST, YES, BYE, DONE];
+
+    /// The same, with one false alarm in the second question.
+    pub(super) const STOPPED_ONCE: &[&str] =
+        &[HELLO, ASKS_DAY, FRIDAY, ASKS_FIRST, "paused", "resumed", YES, BYE, DONE];
+
+    /// Two questions, two answers.
+    pub(super) fn undisturbed(name: &'static str) -> Scenario {
+        in_second_question(name, [], PLAIN)
+    }
+
+    /// These steps in the second question, which is then answered.
+    pub(super) fn in_second_question(
+        name: &'static str,
+        steps: impl IntoIterator<Item = Step>,
+        expect: &'static [&'static str],
+    ) -> Scenario {
+        let mut all = day_named(steps);
+        all.extend([Step::UntilAgentSaid, say("Yes.")]);
+        Scenario::new(name, Setup::two(), all, expect)
+    }
+
+    /// Breaks into the second question one second after it began.
+    pub(super) fn interrupted(name: &'static str) -> Scenario {
+        in_second_question(
+            name,
+            [Step::IntoSpeechMs(1_000), say("Sorry, could you say that again?")],
+            &[
+                HELLO,
+                ASKS_DAY,
+                FRIDAY,
+                "agent (cut): Thank you.",
+                "paused",
+                "user: Sorry, could you say that again?",
+                "agent: Of course. Is this your first visit?",
+                YES,
+                BYE,
+                DONE,
+            ],
+        )
     }
 }
 

@@ -2,30 +2,31 @@
 
 use super::{
     Scenario,
-    common::{ASKS_DAY, ASKS_FIRST, BYE, DONE, FRIDAY, HELLO, YES, day_named, murmur, say, until_word},
+    common::{
+        ASKS_DAY, BYE, DONE, FRIDAY, HELLO, STOPPED_ONCE, YES, day_named, in_second_question, murmur, say, until_word,
+    },
     setup::Setup,
 };
 use crate::exchange::Step;
 
-/// "Mm-hm" in the second question.
-fn in_reply(name: &'static str, steps: Vec<Step>, expect: &'static [&'static str]) -> Scenario {
-    let mut all = day_named(steps);
-    all.extend([Step::UntilAgentSaid, say("Yes.")]);
-    Scenario::new(name, Setup::two(), all, expect)
-}
-
-const ONCE: &[&str] = &[HELLO, ASKS_DAY, FRIDAY, ASKS_FIRST, "paused", "resumed", YES, BYE, DONE];
-
 pub(super) fn scenarios() -> Vec<Scenario> {
     vec![
-        in_reply("mm-hm-early", vec![Step::IntoSpeechMs(200), murmur("Mm-hm.")], ONCE),
-        in_reply("mm-hm-middle", vec![Step::IntoSpeechMs(1_200), murmur("Mm-hm.")], ONCE),
-        in_reply("mm-hm-late", vec![until_word("your"), murmur("Mm-hm.")], ONCE),
-        in_reply("okay", vec![Step::IntoSpeechMs(900), murmur("Okay.")], ONCE),
-        in_reply(
+        in_second_question(
+            "mm-hm-early",
+            vec![Step::IntoSpeechMs(200), murmur("Mm-hm.")],
+            STOPPED_ONCE,
+        ),
+        in_second_question(
+            "mm-hm-middle",
+            vec![Step::IntoSpeechMs(1_200), murmur("Mm-hm.")],
+            STOPPED_ONCE,
+        ),
+        in_second_question("mm-hm-late", vec![until_word("your"), murmur("Mm-hm.")], STOPPED_ONCE),
+        in_second_question("okay", vec![Step::IntoSpeechMs(900), murmur("Okay.")], STOPPED_ONCE),
+        in_second_question(
             "yeah-right",
             vec![Step::IntoSpeechMs(600), murmur("Yeah, right.")],
-            ONCE,
+            STOPPED_ONCE,
         ),
         Scenario::new(
             "mm-hm-in-greeting",

@@ -3,7 +3,7 @@
 
 use super::{
     Scenario,
-    common::{ASKS_DAY, BYE, DONE, FRIDAY, HELLO, YES, day_named, greeted, say, until_word},
+    common::{ASKS_DAY, BYE, DONE, FRIDAY, HELLO, YES, day_named, greeted, in_second_question, say, until_word},
     setup::Setup,
 };
 use crate::exchange::Step;
@@ -13,8 +13,7 @@ const SAID_AGAIN: &str = "user: Sorry, could you say that again?";
 
 /// Breaks into the second question, and answers it when it is asked again.
 fn into_reply(name: &'static str, when: Step, expect: &'static [&'static str]) -> Scenario {
-    let steps = day_named([when, say(AGAIN), Step::UntilAgentSaid, say("Yes.")]);
-    Scenario::new(name, Setup::two(), steps, expect)
+    in_second_question(name, [when, say(AGAIN)], expect)
 }
 
 pub(super) fn scenarios() -> Vec<Scenario> {

@@ -2,8 +2,7 @@
 
 use super::{
     Scenario,
-    common::{ASKS_DAY, ASKS_FIRST, BYE, DONE, FRIDAY, HELLO, YES, day_named, murmur, say},
-    setup::Setup,
+    common::{STOPPED_ONCE, in_second_question, interrupted, murmur, undisturbed},
 };
 use crate::exchange::{Echo, Step};
 
@@ -12,53 +11,11 @@ fn echoing(mut scenario: Scenario, gain_db: f64, delay_ms: u64) -> Scenario {
     scenario
 }
 
-fn undisturbed(name: &'static str) -> Scenario {
-    let steps = day_named([Step::UntilAgentSaid, say("Yes.")]);
-    Scenario::new(
-        name,
-        Setup::two(),
-        steps,
-        &[HELLO, ASKS_DAY, FRIDAY, ASKS_FIRST, YES, BYE, DONE],
-    )
-}
-
-fn interrupted(name: &'static str) -> Scenario {
-    let steps = day_named([
-        Step::IntoSpeechMs(1_000),
-        say("Sorry, could you say that again?"),
-        Step::UntilAgentSaid,
-        say("Yes."),
-    ]);
-    Scenario::new(
-        name,
-        Setup::two(),
-        steps,
-        &[
-            HELLO,
-            ASKS_DAY,
-            FRIDAY,
-            "agent (cut): Thank you.",
-            "paused",
-            "user: Sorry, could you say that again?",
-            "agent: Of course. Is this your first visit?",
-            YES,
-            BYE,
-            DONE,
-        ],
-    )
-}
-
 pub(super) fn scenarios() -> Vec<Scenario> {
-    let murmured = Scenario::new(
+    let murmured = in_second_question(
         "echo-20-mm-hm",
-        Setup::two(),
-        day_named([
-            Step::IntoSpeechMs(1_000),
-            murmur("Mm-hm."),
-            Step::UntilAgentSaid,
-            say("Yes."),
-        ]),
-        &[HELLO, ASKS_DAY, FRIDAY, ASKS_FIRST, "paused", "resumed", YES, BYE, DONE],
+        [Step::IntoSpeechMs(1_000), murmur("Mm-hm.")],
+        STOPPED_ONCE,
     );
     vec![
         echoing(undisturbed("echo-20"), -20.0, 150),

@@ -2,47 +2,11 @@
 
 use super::{
     Scenario,
-    common::{ASKS_DAY, ASKS_FIRST, BYE, DONE, FRIDAY, HELLO, YES, day_named, say},
-    setup::Setup,
+    common::{interrupted, undisturbed},
 };
-use crate::exchange::{Stall, Step, WireFaults};
+use crate::exchange::{Stall, WireFaults};
 
-fn on(name: &'static str, wire: WireFaults) -> Scenario {
-    let steps = day_named([Step::UntilAgentSaid, say("Yes.")]);
-    let mut scenario = Scenario::new(
-        name,
-        Setup::two(),
-        steps,
-        &[HELLO, ASKS_DAY, FRIDAY, ASKS_FIRST, YES, BYE, DONE],
-    );
-    scenario.script.wire = wire;
-    scenario
-}
-
-fn interrupted(name: &'static str, wire: WireFaults) -> Scenario {
-    let steps = day_named([
-        Step::IntoSpeechMs(1_000),
-        say("Sorry, could you say that again?"),
-        Step::UntilAgentSaid,
-        say("Yes."),
-    ]);
-    let mut scenario = Scenario::new(
-        name,
-        Setup::two(),
-        steps,
-        &[
-            HELLO,
-            ASKS_DAY,
-            FRIDAY,
-            "agent (cut): Thank you.",
-            "paused",
-            "user: Sorry, could you say that again?",
-            "agent: Of course. Is this your first visit?",
-            YES,
-            BYE,
-            DONE,
-        ],
-    );
+fn on(mut scenario: Scenario, wire: WireFaults) -> Scenario {
     scenario.script.wire = wire;
     scenario
 }
@@ -70,21 +34,21 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         ..sound
     };
     vec![
-        on("frames-late", jitter),
-        on("frames-twice", twice),
-        on("frames-out-of-order", swapped),
-        on("frames-in-bursts", bursts),
+        on(undisturbed("frames-late"), jitter),
+        on(undisturbed("frames-twice"), twice),
+        on(undisturbed("frames-out-of-order"), swapped),
+        on(undisturbed("frames-in-bursts"), bursts),
         on(
-            "frames-lost",
+            undisturbed("frames-lost"),
             WireFaults {
                 lose_every: Some(150),
                 ..sound
             },
         ),
         // The greeting is being spoken, nobody speaks, and while the callee answers.
-        on("no-frames-in-greeting", stall(3_000, 1_000)),
-        on("no-frames-for-2-s", stall(4_000, 2_000)),
-        interrupted("frames-late-interrupt", jitter),
-        interrupted("frames-in-bursts-interrupt", bursts),
+        on(undisturbed("no-frames-in-greeting"), stall(3_000, 1_000)),
+        on(undisturbed("no-frames-for-2-s"), stall(4_000, 2_000)),
+        on(interrupted("frames-late-interrupt"), jitter),
+        on(interrupted("frames-in-bursts-interrupt"), bursts),
     ]
 }
