@@ -88,6 +88,20 @@ pub(super) fn scenarios() -> Vec<Scenario> {
             ],
         ),
         spelled(
+            "phone-long-gaps-eager",
+            phone().eager(),
+            1_700,
+            &["My number is 823", "151", "9126"],
+            &[HELLO, ASKS_PHONE, "user: My number is 823 151 9126", BYE, DONE],
+        ),
+        spelled(
+            "phone-long-gaps-patient",
+            phone().patient(),
+            1_700,
+            &["My number is 823", "151", "9126"],
+            &[HELLO, ASKS_PHONE, "user: My number is 823 151 9126", BYE, DONE],
+        ),
+        spelled(
             "code-groups",
             code(),
             900,

@@ -9,8 +9,12 @@ use super::{
 /// The longest pause within a turn.
 const MAX_PAUSE_MS: u64 = 3_000;
 
-/// The least pause while something is being spelled.
-const SPELLING_PAUSE_MS: u64 = 1_500;
+/// The least pause while something is being spelled. People leave up to 1500 ms between two groups of digits; a voice
+/// is seen some 100 ms after it begins.
+const SPELLING_PAUSE_MS: u64 = 1_700;
+
+/// The least pause while so little is spelled that more must follow.
+const SHORT_PAUSE_MS: u64 = 2_800;
 
 /// Without voice for so long the recogniser is asked for its final words, and the turn may be over. Longer than the
 /// gaps between words; the detector needs 64 to 96 ms to tell that voice has stopped.
@@ -64,12 +68,16 @@ impl PausePolicy {
             return fixed;
         }
         let short = (self.base_ms * 3 / 5).max(self.base_ms.saturating_sub(MOST_HURRIED_MS));
-        let spelling = match self.spelling_patience {
-            true => SPELLING_PAUSE_MS.max(self.base_ms),
+        let patiently = |least_ms: u64| match self.spelling_patience {
+            true => least_ms.max(self.base_ms),
             false => self.base_ms,
         };
+        let spelling = patiently(SPELLING_PAUSE_MS);
+        let hesitating = self.base_ms * 2 + HESITATION_MS;
         let pause = match (words::ending(words), asked.progress(words)) {
-            (Ending::Hesitating, _) => self.base_ms * 2 + HESITATION_MS,
+            (Ending::Hesitating, Progress::Short) => patiently(SHORT_PAUSE_MS).max(hesitating),
+            (Ending::Hesitating, _) => hesitating,
+            (_, Progress::Short) => patiently(SHORT_PAUSE_MS),
             (Ending::Open, Progress::Unknown) => self.base_ms * 2 + OPEN_MS,
             (Ending::Open, _) => self.base_ms.max(spelling),
             // Dictated in pieces, each perhaps with a full stop of the recogniser's.
@@ -349,7 +357,8 @@ impl Endpointing {
         let policy = self.policy;
         let turn = self.turn.get_or_insert_with(|| Turn::starting(onset_ms, policy));
         let since = turn.last_word_ms.map_or(onset_ms, |word| word.max(onset_ms));
-        turn.wordless = at_ms.saturating_sub(since) > WORDLESS_MS;
+        // A hum that sounds like voice ends no turn before silence would.
+        turn.wordless = at_ms.saturating_sub(since) > WORDLESS_MS.max(turn.pause_ms);
         if !turn.wordless {
             turn.voice(at_ms, voiced_ms);
         }

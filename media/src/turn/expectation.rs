@@ -6,6 +6,9 @@ use super::words::{bare, is_unit};
 /// Digits of a telephone number without its country code, in most plans.
 const PHONE_DIGITS: usize = 10;
 
+/// No telephone number has fewer: a subscriber's number without area code in the North American plan.
+const FEWEST_PHONE_DIGITS: usize = 7;
+
 /// The answer the agent waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Expectation {
@@ -46,6 +49,8 @@ pub enum Progress {
     Enough,
     /// It has begun and is not whole.
     Begun,
+    /// It has begun, and so little of it cannot be all.
+    Short,
     /// Nothing to go by.
     Unknown,
 }
@@ -306,10 +311,20 @@ impl Dictated {
         };
         match self {
             Self::Units(wanted) if units(words) >= wanted => Progress::Enough,
+            Self::Units(wanted) if begun && units(words) < fewest(wanted) => Progress::Short,
             _ if whole => Progress::Whole,
             _ if begun => Progress::Begun,
             _ => Progress::Unknown,
         }
+    }
+}
+
+/// The fewest units that may be all of something of which so many are expected: a telephone number's length varies,
+/// that of a code is known.
+fn fewest(wanted: usize) -> usize {
+    match wanted {
+        PHONE_DIGITS => FEWEST_PHONE_DIGITS,
+        counted => counted,
     }
 }
 

@@ -43,7 +43,7 @@ fn pauses_follow_eagerness_words_and_the_fixed_setting() {
         assert_eq!(policy.pause_ms("Tomorrow.", &any), complete);
         assert_eq!(policy.pause_ms("my number is", &any), hesitating);
         assert_eq!(policy.pause_ms("what it is", &any), 2 * base_ms + 600);
-        assert_eq!(policy.pause_ms("five five", &any), 1_500);
+        assert_eq!(policy.pause_ms("five five", &any), 1_700);
         let fixed = PausePolicy {
             fixed_ms: Some(200),
             ..policy
@@ -67,14 +67,16 @@ fn pauses_follow_the_answer_that_was_asked_for() {
         ("Tea or coffee?", "coffee", 270),
         ("Which day suits you?", "On Friday", 450),
         ("Which day suits you?", "On Friday.", 270),
-        ("Which day suits you?", "On Friday at", 1_500),
+        ("Which day suits you?", "On Friday at", 1_700),
         ("What is your phone number?", "yeah", 450),
-        ("What is your phone number?", "five", 1_500),
-        ("What is your phone number?", "Five five five.", 1_500),
+        ("What is your phone number?", "five", 2_800),
+        ("What is your phone number?", "Five five five.", 2_800),
+        ("What is your phone number?", "823,", 2_800),
+        ("What is your phone number?", "555 1234", 1_700),
         ("What is your phone number?", "555 123 4567", 450),
         ("What is your phone number?", "555 123 4567.", 450),
         ("What is your email?", "john at mail dot com", 270),
-        ("What is your email?", "john at", 1_500),
+        ("What is your email?", "john at", 1_700),
         ("What can I do for you?", "yeah", 450),
         ("What can I do for you?", "yes", 450),
     ] {
@@ -119,6 +121,26 @@ fn a_voice_without_words_that_stops_while_its_sound_goes_on_was_no_speech() {
             ("", unclear),
             "{sound_ms:?}"
         );
+    }
+}
+
+#[test]
+fn too_few_digits_for_a_phone_number_are_waited_for_in_every_eagerness() {
+    for base_ms in [250, 450, 800] {
+        for hums in [false, true] {
+            let mut endpointing = Endpointing::new(PausePolicy { base_ms, ..NORMAL });
+            endpointing.agent_said("Could you give me a phone number to reach you?");
+            speak(&mut endpointing, 0, 800);
+            endpointing.settle("My number is 823", false, 820);
+            let ended = (820..6_000).step_by(10).find(|at| {
+                if hums {
+                    endpointing.block(Some(0), 10, *at);
+                }
+                matches!(endpointing.tick(*at), Some(Verdict::Ended(_)))
+            });
+            let ended = ended.unwrap();
+            assert!((3_600..=3_650).contains(&ended), "{ended} ms, {base_ms} {hums}");
+        }
     }
 }
 

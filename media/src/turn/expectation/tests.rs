@@ -69,8 +69,11 @@ fn answers_are_told_from_what_is_not_whole() {
         ("When does it suit you?", "at nine am", Progress::Whole),
         ("When does it suit you?", "I am", Progress::Unknown),
         (phone, "it is", Progress::Unknown),
-        (phone, "it is five", Progress::Begun),
-        (phone, "five five five. one two three.", Progress::Begun),
+        (phone, "it is five", Progress::Short),
+        (phone, "five five five. one two three.", Progress::Short),
+        (phone, "five five five. one two three four.", Progress::Begun),
+        ("Please give me the six-digit code.", "12 34", Progress::Short),
+        ("What is your order number?", "12 34", Progress::Begun),
         (
             phone,
             "five five five one two three four five six seven",
