@@ -225,7 +225,10 @@ fn yours(thing: &str) -> String {
             return format!("your {}", second_person(rest));
         }
     }
-    if after_word(thing, "the").is_some() {
+    if ["the", "a", "an"]
+        .iter()
+        .any(|article| after_word(thing, article).is_some())
+    {
         return second_person(thing);
     }
     format!("your {}", second_person(thing))
