@@ -4,6 +4,7 @@
 
 mod answer;
 mod dialogue;
+mod dictated;
 mod numbers;
 pub mod phrases;
 mod question;

@@ -3,6 +3,7 @@
 use serde_json::{Number, Value};
 
 use super::{
+    dictated::Dictated,
     numbers,
     phrases::{contains, plain},
 };
@@ -301,6 +302,9 @@ fn by_likeness(names: &[String], said: &str) -> Option<usize> {
 
 /// The text without what people say around an answer; none if nothing is left, or if it is a question back.
 fn words(entity: &Entity, text: &str) -> Option<String> {
+    if let Some(dictated) = Dictated::of(&entity.description) {
+        return dictated.said_in(text);
+    }
     let bare = without_preposition(own_words(entity, strip(text)));
     let question = bare.ends_with('?') && !entity.description.to_lowercase().contains("question");
     let kept = bare.trim_end_matches(['.', ',', '!', '?', ';', ':', ' ']).to_owned();

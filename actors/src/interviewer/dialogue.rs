@@ -7,11 +7,12 @@ use serde_json::Value;
 
 use super::{
     answer,
+    dictated::{self, Dictated},
     phrases::{self, Intent},
     question::{Question, in_words},
 };
 use crate::{
-    agent::{Agent, Entity},
+    agent::{Agent, Entity, EntityKind},
     callback_time::{self, SpokenTime},
     ports::language_model::{HistoryItem, Speaker},
     template,
@@ -77,6 +78,22 @@ impl Slot {
         Expectation::of(&self.question.first).progress(text) != Progress::Unknown
     }
 
+    /// Whether the answer is dictated in pieces.
+    fn is_dictated(&self) -> bool {
+        matches!(Expectation::of(&self.question.first), Expectation::Dictation(_))
+    }
+
+    /// Whether digits said after this was asked are its answer, rather than the rest of the `answer` before.
+    fn takes_digits(&self, text: &str, answer: &Answered, before: &Self) -> bool {
+        let short = Expectation::of(&before.question.first).progress(&answer.text) == Progress::Short;
+        let wanted = match self.entity.kind {
+            EntityKind::Integer | EntityKind::Number => true,
+            EntityKind::Boolean => false,
+            EntityKind::String => self.is_dictated() || !short && self.wants(text),
+        };
+        wanted && answer::understand(&self.entity, text).is_some()
+    }
+
     /// Whether a text was cut short so near the question's end that it was clear what was asked.
     fn nearly_asked_in(&self, text: &str) -> bool {
         let question = self.question.first.as_str();
@@ -123,11 +140,32 @@ pub(super) enum Heard {
     NotAsked,
 }
 
-/// An answer that was taken.
+/// An answer that was taken, or the first digits of one.
 struct Answered {
     slot: usize,
     text: String,
+    /// Null as long as it is none yet.
     value: Value,
+    reply: Reply,
+}
+
+/// What was heard of the reply to an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reply {
+    Unheard,
+    CutShort,
+    Heard,
+}
+
+impl Answered {
+    /// The same when the agent was heard: only what is dictated may still go on, until the agent speaks again.
+    fn replied(self, interrupted: bool) -> Option<Self> {
+        let reply = match interrupted {
+            true => Reply::CutShort,
+            false => Reply::Heard,
+        };
+        (self.reply == Reply::Unheard).then_some(Self { reply, ..self })
+    }
 }
 
 /// What came last.
@@ -166,7 +204,7 @@ pub(super) struct Dialogue {
     pub when_asked: usize,
     /// The call was told to end.
     pub ended: bool,
-    /// The answer taken last, until the agent is heard again.
+    /// The answer taken last, as long as it may go on.
     answered: Option<Answered>,
     pub last: Last,
     /// What the user said that nobody has answered yet.
@@ -309,15 +347,41 @@ impl Dialogue {
             }
     }
 
-    /// What goes on with an answer to which no reply was heard: "Friday." "At ten o'clock."
+    /// What goes on with an answer to which no reply was heard, "Friday." "At ten o'clock.", or with digits.
     fn more(&self, turn: &Turn) -> Option<Heard> {
         let answered = self.answered.as_ref()?;
         let slot = self.slots.get(answered.slot)?;
-        if turn.damaged || !slot.wants(&turn.text) {
+        let goes_on = match answered.reply {
+            Reply::Unheard => slot.wants(&turn.text),
+            Reply::CutShort | Reply::Heard => self.are_more_digits(&turn.text, answered, slot),
+        };
+        if turn.damaged || !goes_on {
             return None;
         }
-        let value = answer::understand(&slot.entity, &format!("{} {}", answered.text, turn.text))?;
-        (value != answered.value).then_some(Heard::More(answered.slot, value))
+        let value = answer::understand(&slot.entity, &dictated::joined(&answered.text, &turn.text))?;
+        match answered.value {
+            Value::Null => Some(Heard::Answer(value)),
+            _ => (value != answered.value).then_some(Heard::More(answered.slot, value)),
+        }
+    }
+
+    /// Whether digits go on with those before, though the agent took these for all. First digits that were no answer
+    /// go on only if the agent was cut short: asked again, people begin anew.
+    fn are_more_digits(&self, text: &str, answered: &Answered, slot: &Slot) -> bool {
+        if !slot.is_dictated() || !dictated::is_digits(text) {
+            return false;
+        }
+        if answered.value.is_null() {
+            return answered.reply == Reply::CutShort && self.current() == Some(answered.slot);
+        }
+        let asked = |next: &&Slot| {
+            let begun = self.cut_short && self.last_said.as_deref().is_some_and(|said| next.is_begun_in(said));
+            self.asked || begun
+        };
+        !self
+            .slot()
+            .filter(asked)
+            .is_some_and(|next| next.takes_digits(text, answered, slot))
     }
 
     /// An answer to a question that was not heard to its end: only one that cannot be taken for anything else, or that
@@ -354,7 +418,7 @@ impl Dialogue {
                 ..
             } => {
                 self.settle();
-                self.answered = None;
+                self.answered = self.answered.take().and_then(|answered| answered.replied(*interrupted));
                 self.agent_turns += 1;
                 self.cut_short = *interrupted;
                 self.last_said = Some(text.clone());
@@ -423,9 +487,25 @@ impl Dialogue {
         let (Some(turn), Some(value)) = (&self.turn, value) else {
             return;
         };
-        let text = before.map_or_else(String::new, |before| before.text + " ") + &turn.text;
-        let value = value.clone();
-        self.answered = Some(Answered { slot, text, value });
+        let before = before.map_or_else(String::new, |before| before.text);
+        self.answered = Some(Answered {
+            slot,
+            text: dictated::joined(&before, &turn.text),
+            value: value.clone(),
+            reply: Reply::Unheard,
+        });
+    }
+
+    /// Keeps first digits that are no answer yet.
+    fn note_digits(&mut self, turn: &Turn) {
+        let phone = |slot: &&Slot| Dictated::of(&slot.entity.description) == Some(Dictated::Phone);
+        let begun = self.slot().filter(phone).is_some() && !dictated::phone(&turn.text).is_empty();
+        self.answered = self.current().filter(|_| begun && !turn.damaged).map(|slot| Answered {
+            slot,
+            text: turn.text.clone(),
+            value: Value::Null,
+            reply: Reply::Unheard,
+        });
     }
 
     /// Notes whether what the agent said since the user's last turn asks the present question.
@@ -449,7 +529,10 @@ impl Dialogue {
             Heard::Aside(_) if waits => {}
             Heard::Aside(Intent::Refusal) if self.asked => self.close(),
             Heard::Aside(Intent::Repeat) if self.asked => drop(self.fail()),
-            Heard::Unclear => drop(self.fail()),
+            Heard::Unclear => {
+                self.note_digits(&turn);
+                self.fail();
+            }
             Heard::Answer(_) if self.slot().is_some_and(|slot| slot.name.is_none()) => self.close(),
             // An answer counts when it was collected, which the tool shows.
             Heard::Answer(_) | Heard::More(..) | Heard::Aside(_) | Heard::CallAt(_) | Heard::NotAsked => {}

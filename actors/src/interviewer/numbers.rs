@@ -65,13 +65,7 @@ pub(super) fn digits(text: &str) -> Option<String> {
     let mut times = 1;
     let plain = plain(text);
     for word in plain.split(' ') {
-        let unit = UNITS.iter().position(|unit| *unit == word).map(|unit| unit.to_string());
-        let run = match word {
-            "oh" | "o" => Some("0".to_owned()),
-            _ if word.bytes().all(|byte| byte.is_ascii_digit()) => Some(word.to_owned()),
-            _ => unit,
-        };
-        match (word, run) {
+        match (word, run(word)) {
             ("double", _) => times = 2,
             ("triple", _) => times = 3,
             (_, Some(run)) => digits.push_str(&run.repeat(std::mem::replace(&mut times, 1))),
@@ -80,6 +74,16 @@ pub(super) fn digits(text: &str) -> Option<String> {
         }
     }
     (!digits.is_empty()).then_some(digits)
+}
+
+/// The digits that one word of plain text stands for.
+pub(super) fn run(word: &str) -> Option<String> {
+    match word {
+        "oh" | "o" => Some("0".to_owned()),
+        "" => None,
+        _ if word.bytes().all(|byte| byte.is_ascii_digit()) => Some(word.to_owned()),
+        _ => UNITS.iter().position(|unit| *unit == word).map(|unit| unit.to_string()),
+    }
 }
 
 /// Lower case, numbers kept in one piece, padded with spaces.

@@ -313,6 +313,96 @@ fn an_answer_goes_on_while_no_reply_was_heard() {
     );
 }
 
+fn reachable() -> Agent {
+    agent(&json!({
+        "phone": { "type": "string", "description": "a phone number to reach you" },
+    }))
+}
+
+/// The agent was heard to say only this of its last reply.
+fn cut_short(call: &mut Call, heard: &str) {
+    let said = |item: &HistoryItem| {
+        matches!(
+            item,
+            HistoryItem::Said {
+                speaker: Speaker::Agent,
+                ..
+            }
+        )
+    };
+    call.history.retain({
+        let last = call.history.iter().rposition(said);
+        let mut at = 0;
+        move |_| {
+            at += 1;
+            Some(at - 1) != last
+        }
+    });
+    if !heard.is_empty() {
+        call.said(Speaker::Agent, heard, true, false);
+    }
+}
+
+#[test]
+fn digits_that_come_late_belong_to_the_number_before() {
+    for heard in ["", "Thank you, that's", "Thank you, that's everything. Goodbye!"] {
+        let mut call = Call::greeted(reachable());
+        call.hears("Hello");
+        assert_eq!(
+            call.hears("My number is 823 151"),
+            "Thank you, that's everything. Goodbye!"
+        );
+        cut_short(&mut call, heard);
+        assert_eq!(call.hears("9126."), "Thank you, that's everything. Goodbye!", "{heard}");
+        assert_eq!(call.collected(), json!({ "phone": "8231519126" }), "{heard}");
+    }
+    let mut call = Call::greeted(reachable());
+    call.hears("Hello");
+    call.hears("My number is 823 151");
+    cut_short(&mut call, "Thank you");
+    call.hears("823 151 9126");
+    assert_eq!(call.collected(), json!({ "phone": "8231519126" }), "said anew");
+}
+
+#[test]
+fn digits_that_answer_the_next_question_do_not_go_on_with_the_number() {
+    for (kind, description, said, phone) in [
+        ("integer", "number of guests", "4", "823151"),
+        ("string", "preferred day for a visit", "9126", "8231519126"),
+        ("string", "order number", "9126", "823151"),
+    ] {
+        let mut call = Call::greeted(agent(&json!({
+            "phone": { "type": "string", "description": "a phone number to reach you" },
+            "then": { "type": kind, "description": description },
+        })));
+        call.hears("Hello");
+        call.hears("823 151");
+        call.hears(said);
+        assert_eq!(call.collected()["phone"], json!(phone), "{description}");
+    }
+}
+
+#[test]
+fn first_digits_are_no_number_and_are_kept_for_the_rest() {
+    let mut call = Call::greeted(reachable());
+    call.hears("Hello");
+    let again = "Sorry, I didn't catch that. Could you tell me a phone number to reach you once more?";
+    assert_eq!(call.hears("My number is 823"), again);
+    cut_short(&mut call, "Sorry, I");
+    assert_eq!(call.hears("151 9126."), "Thank you, that's everything. Goodbye!");
+    assert_eq!(call.collected(), json!({ "phone": "8231519126" }));
+
+    let mut call = Call::greeted(reachable());
+    call.hears("Hello");
+    assert_eq!(call.hears("My number is 823"), again);
+    call.hears("555 123 4567");
+    assert_eq!(
+        call.collected(),
+        json!({ "phone": "5551234567" }),
+        "asked again, it was said anew"
+    );
+}
+
 #[test]
 fn what_was_not_heard_is_said_again() {
     let mut call = Call::new(dentist());
