@@ -11,7 +11,7 @@ mod machines;
 mod speaking;
 mod types;
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, ops::Range};
 
 use echo::EchoGuard;
 use hearing::{HeardBlock, Hearing};
@@ -63,6 +63,10 @@ pub struct AudioSession {
     pause_told: bool,
     /// A backchannel said during playout, which may yet turn out an answer.
     backchannel: Option<Utterance>,
+    /// When the agent began to speak last, in the time of the line's audio.
+    began_ms: u64,
+    /// From when to when it said its last words, unless it was interrupted.
+    spoke_ms: Option<Range<u64>>,
     events: VecDeque<SessionEvent>,
     outputs: VecDeque<LineOutput>,
     mixer: Option<StereoMixer>,
@@ -95,6 +99,8 @@ impl AudioSession {
             speaking: Speaking::new(config),
             pause_told: false,
             backchannel: None,
+            began_ms: 0,
+            spoke_ms: None,
             events: VecDeque::new(),
             outputs: VecDeque::new(),
             mixer: config
@@ -387,12 +393,22 @@ impl AudioSession {
 
     /// A sound of attention while the agent speaks is no turn that might be over.
     fn turn_paused(&mut self, text: String) {
-        if self.speaking.is_audible() && words::is_backchannel(&text) {
+        let began_ms = self.endpointing.started_ms();
+        if words::is_backchannel(&text)
+            && (self.speaking.is_audible() || began_ms.is_some_and(|at| self.is_only_attention(at, &text)))
+        {
             return;
         }
         self.pause_told = true;
         let at_ms = self.now_ms;
         self.events.push_back(SessionEvent::TurnPaused { text, at_ms });
+    }
+
+    /// Whether the words of a turn that began then are a sound of attention over the agent's last words, which it said
+    /// to the end, and no answer to them.
+    fn is_only_attention(&self, began_ms: u64, text: &str) -> bool {
+        let over_agent = self.spoke_ms.as_ref().is_some_and(|spoke| spoke.contains(&began_ms));
+        over_agent && words::is_backchannel(text) && !self.endpointing.expectation().takes_backchannel(text)
     }
 
     /// A turn during playout that told nothing is not reported; one that told something interrupts.
@@ -415,6 +431,8 @@ impl AudioSession {
             if self.speaking.is_interruptible() && interrupts {
                 self.drop_speech(Drop::BargedIn, self.now_ms);
             }
+        } else if self.is_only_attention(utterance.started_ms, &utterance.text) {
+            return;
         }
         self.events.push_back(SessionEvent::UtteranceEnded(utterance));
     }
@@ -429,6 +447,7 @@ impl AudioSession {
         );
         if !before && self.speaking.is_audible() {
             self.barge_in = BargeIn::new(self.hearing.now(self.now_ms));
+            self.began_ms = self.hearing.now(self.now_ms);
             if let Some(speech) = self.speaking.speech() {
                 let at_ms = self.now_ms;
                 self.events.push_back(SessionEvent::SpeakingStarted { speech, at_ms });
@@ -438,7 +457,8 @@ impl AudioSession {
             self.drop_speech(Drop::Ended, self.now_ms);
             let now_ms = self.hearing.now(self.now_ms);
             let answer = self.backchannel.take().filter(|said| {
-                said.ended_ms + ANSWER_SLACK_MS >= now_ms && self.endpointing.expectation().takes_backchannel()
+                let expected = self.endpointing.expectation();
+                said.ended_ms + ANSWER_SLACK_MS >= now_ms && expected.takes_backchannel(&said.text)
             });
             self.events.extend(answer.map(SessionEvent::UtteranceEnded));
         }
@@ -460,6 +480,8 @@ impl AudioSession {
         {
             self.said.clone_from(heard);
             self.said_ms = self.hearing.now(self.now_ms);
+            let to_the_end = matches!(event, SessionEvent::SpeakingEnded { .. });
+            self.spoke_ms = to_the_end.then_some(self.began_ms..self.said_ms);
             self.endpointing.agent_said(heard);
         }
     }

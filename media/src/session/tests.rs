@@ -178,6 +178,41 @@ fn a_backchannel_at_the_end_of_a_question_is_the_answer() {
 }
 
 #[test]
+fn a_sound_of_attention_over_the_end_of_a_question_is_no_answer() {
+    let into_the_end = |question: &str, said: &str| {
+        let asking = || {
+            let mut bench = Bench::new(CARRIER);
+            bench.session.allow_barge_in(true, 0);
+            bench.say(1, question, true);
+            bench
+        };
+        let mut alone = asking();
+        while alone.heard().is_none() {
+            alone.silence(20);
+        }
+        let mut bench = asking();
+        bench.silence(alone.now_ms - 120);
+        bench.voice(300);
+        assert_eq!(
+            bench.heard().as_deref(),
+            Some(question),
+            "its voice goes on after the last word"
+        );
+        bench.session.settled(said, false, bench.now_ms);
+        bench.silence(3_000);
+        bench.utterance().map(|utterance| utterance.text)
+    };
+    for (question, said, answer) in [
+        ("Is it?", "Uh-huh.", None),
+        ("Is it?", "Yes.", Some("Yes.")),
+        ("Which day?", "Mm-hm.", None),
+        ("Which day?", "Friday.", Some("Friday.")),
+    ] {
+        assert_eq!(into_the_end(question, said).as_deref(), answer, "{question} {said}");
+    }
+}
+
+#[test]
 fn one_telling_word_interrupts_when_its_turn_is_over() {
     let mut bench = Bench::new(CARRIER);
     bench.session.allow_barge_in(true, 0);

@@ -163,6 +163,28 @@ const YES_NO: &[&str] = &[
     "いいえ",
 ];
 
+/// What is said by those who mean yes, not only that they listen.
+const PLAIN_YES: &[&str] = &[
+    "yes",
+    "yep",
+    "yup",
+    "yeah",
+    "sure",
+    "exactly",
+    "si",
+    "sí",
+    "claro",
+    "oui",
+    "ja",
+    "genau",
+    "sim",
+    "haan",
+    "हाँ",
+    "是",
+    "是的",
+    "はい",
+];
+
 /// Words of a request rather than a question.
 const REQUESTS: &[&str] = &[
     "give", "tell", "spell", "say", "share", "repeat", "leave", "provide", "confirm", "dictate", "get", "take", "what",
@@ -276,10 +298,14 @@ impl Expectation {
         }
     }
 
-    /// Whether a sound of attention, said when the agent was nearly through, may be the answer.
-    pub fn takes_backchannel(&self) -> bool {
+    /// Whether a sound of attention, begun before the agent was through, may be the answer: to a question that wants
+    /// yes or no only a plain yes is.
+    pub fn takes_backchannel(&self, words: &str) -> bool {
         match self {
-            Self::Any | Self::YesNo => true,
+            Self::Any => true,
+            Self::YesNo => words
+                .split_whitespace()
+                .any(|word| PLAIN_YES.contains(&bare(word).as_str())),
             Self::Choice(_) | Self::Figure | Self::Words | Self::Dictation(_) => false,
         }
     }

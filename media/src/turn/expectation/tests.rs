@@ -105,14 +105,22 @@ proptest! {
 
 #[test]
 fn a_sound_of_attention_answers_no_question_that_wants_words() {
-    for (asked, takes) in [
-        ("You are due for a check-up.", true),
-        ("Is this your first visit?", true),
-        ("What is your name?", false),
-        ("Which day suits you?", false),
-        ("Mornings or afternoons?", false),
-        ("What is your phone number?", false),
+    for (asked, words, takes) in [
+        ("You are due for a check-up.", "Okay.", true),
+        ("Is this your first visit?", "Yes.", true),
+        ("Is this your first visit?", "Oh, yeah.", true),
+        ("Is this your first visit?", "Uh-huh.", false),
+        ("Is this your first visit?", "mm-hm", false),
+        ("Is this your first visit?", "Okay.", false),
+        ("What is your name?", "Yes.", false),
+        ("Which day suits you?", "Uh-huh.", false),
+        ("Mornings or afternoons?", "Okay.", false),
+        ("What is your phone number?", "Sure.", false),
     ] {
-        assert_eq!(Expectation::of(asked).takes_backchannel(), takes, "{asked}");
+        assert_eq!(
+            Expectation::of(asked).takes_backchannel(words),
+            takes,
+            "{asked} {words}"
+        );
     }
 }
