@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use vader_sentiment::SentimentIntensityAnalyzer;
 
 use crate::{
-    interviewer::phrases,
+    interviewer::phrases::{self, Intent},
     ports::{
         language_model::Speaker,
         store::{Sentiment, TurnFact, TurnSentiment},
@@ -31,7 +31,12 @@ pub(super) fn score(text: &str) -> f64 {
     let text: String = text.replace('\u{2019}', "'").chars().take(MAX_CHARS).collect();
     let scores = ANALYZER.polarity_scores(&text);
     let compound = scores.get("compound").copied().filter(|score| score.is_finite());
-    rounded(compound.unwrap_or(0.0).clamp(-1.0, 1.0))
+    let score = rounded(compound.unwrap_or(0.0).clamp(-1.0, 1.0));
+    // "Please" alone would make a kind wish never to be called again a pleased one.
+    match phrases::intent(&text) {
+        Some(Intent::OptOut) => score.min(0.0),
+        _ => score,
+    }
 }
 
 /// Turn by turn and over all: the mean of the user's turns. A machine has no mood.
@@ -68,4 +73,21 @@ fn label(score: f64) -> &'static str {
 /// Four decimals, as the lexicon's own implementations give. Never a negative zero.
 fn rounded(score: f64) -> f64 {
     (score * 1e4).round() / 1e4 + 0.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wish_never_to_be_called_again_is_not_positive() {
+        for text in [
+            "Please don't call me again.",
+            "Please stop calling, thank you!",
+            "Take me off your list, please.",
+        ] {
+            assert_ne!(label(score(text)), "positive", "{text}");
+        }
+        assert_eq!(label(score("Yes please, that's great.")), "positive");
+    }
 }
