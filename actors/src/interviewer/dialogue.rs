@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use media::turn::expectation::{Expectation, Progress};
+use media::turn::{
+    expectation::{Expectation, Progress},
+    words,
+};
 use serde_json::Value;
 
 use super::{
@@ -136,6 +139,8 @@ pub(super) enum Heard {
     CallAt(SpokenTime),
     /// Not an answer, though one was due.
     Unclear,
+    /// A mere sound of attention: the answer is still to come.
+    Attention,
     /// No answer was due: the question has not been heard yet.
     NotAsked,
 }
@@ -301,7 +306,11 @@ impl Dialogue {
         if turn.damaged {
             return Heard::Unclear;
         }
-        answer::understand(&slot.entity, &turn.text).map_or(Heard::Unclear, Heard::Answer)
+        match answer::understand(&slot.entity, &turn.text) {
+            Some(value) => Heard::Answer(value),
+            None if slot.entity.kind != EntityKind::Boolean && words::is_backchannel(&turn.text) => Heard::Attention,
+            None => Heard::Unclear,
+        }
     }
 
     /// The answer to "When would suit you?". What is no time is taken for none that suits.
@@ -329,7 +338,7 @@ impl Dialogue {
     /// "No" to a greeting that asks whether it is a good time.
     fn is_no_good_time(&self, turn: &Turn) -> bool {
         let asked = self.last_said.as_deref().and_then(last_question).unwrap_or_default();
-        self.agent_turns == 1
+        self.collected == 0
             && !self.asked
             && !self.cut_short
             && IS_IT_A_GOOD_TIME.iter().any(|phrase| asked.contains(phrase))
@@ -431,6 +440,7 @@ impl Dialogue {
                 match name.as_str() {
                     "collect" => self.take_collected(arguments),
                     "endCall" => self.ended = true,
+                    "skipTurn" => self.settle(),
                     _ => {}
                 }
                 self.last = Last::Tool;
@@ -535,7 +545,8 @@ impl Dialogue {
             }
             Heard::Answer(_) if self.slot().is_some_and(|slot| slot.name.is_none()) => self.close(),
             // An answer counts when it was collected, which the tool shows.
-            Heard::Answer(_) | Heard::More(..) | Heard::Aside(_) | Heard::CallAt(_) | Heard::NotAsked => {}
+            Heard::Answer(_) | Heard::More(..) | Heard::Aside(_) | Heard::CallAt(_) => {}
+            Heard::Attention | Heard::NotAsked => {}
         }
     }
 }

@@ -115,10 +115,14 @@ impl Reply<'_> {
             Heard::Aside(Intent::HoldOn) if self.dialogue.when_asked > 0 => say("Of course, take your time."),
             Heard::Aside(Intent::WhoIsThis) if self.dialogue.when_asked > 0 => say(format!("{} {WHEN}", self.who())),
             Heard::Aside(_) if self.dialogue.when_asked > 0 => say(format!("Sorry, I didn't catch that. {WHEN}")),
-            Heard::Aside(Intent::Repeat) if !self.dialogue.asked => self.say_again(),
+            Heard::Aside(Intent::Repeat) if self.is_greeted_only() || !self.dialogue.asked => self.say_again(),
             Heard::Aside(Intent::Refusal) if !self.dialogue.asked => self.not_asked(),
             Heard::Aside(intent) => self.aside(intent),
             Heard::Unclear => self.unclear("Sorry, I didn't catch that."),
+            Heard::Attention => vec![ReplyEvent::Tool {
+                name: "skipTurn".into(),
+                arguments: json!({}),
+            }],
             Heard::NotAsked => self.not_asked(),
         }
     }
@@ -185,11 +189,17 @@ impl Reply<'_> {
         events
     }
 
-    /// What was said was not heard, and the question not yet: a greeting begins anew.
+    /// Whether the greeting is all that was said.
+    fn is_greeted_only(&self) -> bool {
+        self.dialogue.agent_turns == 1 && !self.greeting.trim().is_empty()
+    }
+
+    /// What was said was not heard: a greeting begins anew.
     fn say_again(&self) -> Vec<ReplyEvent> {
-        let anew = self.dialogue.agent_turns == 1 && self.dialogue.cut_short && !self.greeting.is_empty();
-        match anew {
-            true => self.next(&format!("Of course. {}", self.greeting)),
+        match self.is_greeted_only() {
+            // Its own question comes first.
+            true if self.greeting.trim_end().ends_with('?') => say(format!("Of course. {}", self.greeting.trim())),
+            true => self.next(&format!("Of course. {}", self.greeting.trim())),
             false if self.dialogue.agent_turns == 0 => self.next(""),
             false => self.next("Of course."),
         }

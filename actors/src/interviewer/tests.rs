@@ -98,6 +98,7 @@ impl Call {
             "collect" => self.collected.push((text("entity"), arguments["value"].clone())),
             "callLater" => self.later = Some(text("at")),
             "endCall" => self.ended = Some(text("reason")),
+            "skipTurn" => {}
             other => panic!("unknown tool {other}"),
         }
         self.history.push(HistoryItem::Tool {
@@ -401,6 +402,45 @@ fn first_digits_are_no_number_and_are_kept_for_the_rest() {
         json!({ "phone": "5551234567" }),
         "asked again, it was said anew"
     );
+}
+
+#[test]
+fn a_sound_of_attention_is_no_try_at_an_answer() {
+    let mut call = Call::greeted(garage());
+    call.hears("Hello");
+    for sound in ["Uh-huh.", "Mm-hm.", "Okay.", "Uh-huh."] {
+        assert_eq!(call.hears(sound), "", "{sound}");
+    }
+    assert_eq!(call.waits(), "Are you still there? What is your full name?");
+    assert_eq!(
+        call.hears("Ada Lovelace"),
+        "Thank you. What is your preferred day for a visit?"
+    );
+    assert_eq!(call.collected(), json!({ "name": "Ada Lovelace" }));
+}
+
+#[test]
+fn a_greeting_that_was_not_understood_is_said_again() {
+    for (greeting, again) in [
+        (
+            "Hello, this is Garage Nord.",
+            "Hello, this is Garage Nord. What is your full name?",
+        ),
+        (
+            "Hello, this is Garage Nord. Is this a good time?",
+            "Hello, this is Garage Nord. Is this a good time?",
+        ),
+        ("Hello! What is your full name?", "Hello! What is your full name?"),
+    ] {
+        let mut agent = garage();
+        agent.conversation_config.agent.greeting_message = Some(greeting.into());
+        let mut call = Call::new(agent);
+        call.said(Speaker::Agent, greeting, false, false);
+        assert_eq!(call.hears("Could you repeat that?"), format!("Of course. {again}"));
+        if again.ends_with("time?") {
+            assert_eq!(call.hears("No"), "Of course. When would suit you?");
+        }
+    }
 }
 
 #[test]
