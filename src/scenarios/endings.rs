@@ -76,7 +76,7 @@ fn asides() -> Vec<Scenario> {
                 HELLO,
                 ASKS_DAY,
                 "user: Sorry, could you repeat that?",
-                "agent: Of course. Once more, Which day suits you for a visit?",
+                "agent: Of course. Hello, this is Ava from Greenfield Dental. Which day suits you for a visit?",
                 FRIDAY,
                 BYE,
                 DONE,

@@ -189,9 +189,10 @@ impl Reply<'_> {
         events
     }
 
-    /// Whether the greeting is all that was said.
+    /// Whether the greeting is all that was said, and nothing was answered.
     fn is_greeted_only(&self) -> bool {
-        self.dialogue.agent_turns == 1 && !self.greeting.trim().is_empty()
+        let unanswered = self.dialogue.collected == 0 && self.dialogue.failures == 0;
+        self.dialogue.agent_turns == 1 && unanswered && !self.greeting.trim().is_empty()
     }
 
     /// What was said was not heard: a greeting begins anew.
