@@ -9,6 +9,7 @@ mod numbers;
 pub mod phrases;
 mod question;
 mod reply;
+mod slot;
 
 use futures_util::{StreamExt, stream, stream::BoxStream};
 

@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{
-    dialogue::{Dialogue, Heard, Last, Turn, slots},
+    dialogue::{Dialogue, Heard, Last, Turn},
     phrases::Intent,
+    slot::slots,
 };
 use crate::{
     agent::Agent,
