@@ -1,10 +1,50 @@
 //! `{{variable}}` in the texts of an agent: which there are, and what they become.
 //!
-//! Values are inserted as they are: a value that holds braces is never read again as a template.
+//! Values are inserted as they are: a value that holds braces is never read again as a template. What comes out has a
+//! bound, however often a text repeats a long value.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::agent::{Agent, BuiltInTools};
+
+/// Bytes of a variable's value.
+pub const VALUE_BYTES: usize = 4096;
+/// Characters of a text that is spoken or read in one piece: about ten minutes of speech.
+pub const SPOKEN_CHARS: usize = 10_000;
+/// Characters of instructions.
+pub const INSTRUCTION_CHARS: usize = 500_000;
+
+/// Which text of an agent is filled in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// `prompt.prompt`.
+    Prompt,
+    /// `greetingMessage`.
+    Greeting,
+    /// `voicemailDetection.voicemailMessage`.
+    VoicemailMessage,
+    /// The `description` of an entity to be collected.
+    EntityDescription,
+}
+
+impl Place {
+    fn field(self) -> &'static str {
+        match self {
+            Self::Prompt => "prompt",
+            Self::Greeting => "greetingMessage",
+            Self::VoicemailMessage => "voicemailMessage",
+            Self::EntityDescription => "description",
+        }
+    }
+
+    /// Characters of the text once it is filled in.
+    fn max_chars(self) -> usize {
+        match self {
+            Self::Prompt => INSTRUCTION_CHARS,
+            Self::Greeting | Self::VoicemailMessage | Self::EntityDescription => SPOKEN_CHARS,
+        }
+    }
+}
 
 /// A piece of a template.
 enum Piece<'a> {
@@ -25,11 +65,16 @@ pub fn placeholders(text: &str) -> Vec<String> {
 }
 
 /// The text with its placeholders filled in. One without a value (or with a blank one) becomes nothing, and the
-/// gap around it closes: no doubled space, no space before a comma.
-pub fn render(text: &str, variables: &BTreeMap<String, String>) -> String {
+/// gap around it closes: no doubled space, no space before a comma. What is longer than its place allows is cut.
+pub fn render(place: Place, text: &str, variables: &BTreeMap<String, String>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut gap = false;
+    let max_chars = place.max_chars();
     for piece in pieces(text) {
+        // No character has more than 4 bytes: this much is too long already.
+        if out.len() > max_chars * 4 {
+            break;
+        }
         match piece {
             Piece::Text(text) if gap => {
                 push_after_gap(&mut out, text);
@@ -47,6 +92,14 @@ pub fn render(text: &str, variables: &BTreeMap<String, String>) -> String {
     }
     if gap {
         out.truncate(out.trim_end_matches(' ').len());
+    }
+    if let Some((end, _)) = out.char_indices().nth(max_chars) {
+        tracing::warn!(
+            field = place.field(),
+            max_chars,
+            "text is too long with its variables filled in, and is cut"
+        );
+        out.truncate(end);
     }
     out
 }
@@ -131,7 +184,7 @@ mod tests {
     fn filled(text: &str) -> String {
         let variables = [("name", "Ada"), ("trick", "{{name}}"), ("blank", " ")];
         let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        render(text, &BTreeMap::from(variables))
+        render(Place::Greeting, text, &BTreeMap::from(variables))
     }
 
     #[test]
@@ -167,6 +220,24 @@ mod tests {
     }
 
     #[test]
+    fn a_text_that_repeats_a_long_value_is_cut_between_two_characters() {
+        for (value, places) in [
+            ("é".repeat(VALUE_BYTES / 2), [Place::Greeting, Place::Prompt]),
+            ("a".repeat(500_000), [Place::VoicemailMessage, Place::EntityDescription]),
+        ] {
+            let variables = BTreeMap::from([("a".to_owned(), value)]);
+            for place in places {
+                let spoken = render(place, &"{{a}} ".repeat(1_666), &variables);
+                assert_eq!(spoken.chars().count(), place.max_chars(), "{place:?}");
+                assert!(
+                    spoken.capacity() < 8 * place.max_chars() + 1_000_000,
+                    "{place:?} is never held whole"
+                );
+            }
+        }
+    }
+
+    #[test]
     fn names_come_once_in_order() {
         assert_eq!(placeholders("{{b}} {{ a }} {{b}} {{"), ["b", "a"]);
     }
@@ -190,12 +261,12 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_renders_and_leaves_no_placeholder_of_its_own(text in "[a{} ,é]{0,40}") {
-            prop_assert!(placeholders(&render(&text, &BTreeMap::new())).len() <= text.matches("{{").count());
+            prop_assert!(placeholders(&render(Place::Prompt, &text, &BTreeMap::new())).len() <= text.matches("{{").count());
         }
 
         #[test]
         fn a_text_without_braces_stays_as_it_is(text in "[^{}]{0,40}") {
-            prop_assert_eq!(render(&text, &BTreeMap::new()), text);
+            prop_assert_eq!(render(Place::Prompt, &text, &BTreeMap::new()), text);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The fields of a contact, saved or of a campaign: one set of rules for both.
 
-use actors::{agent::Problem, phone_number::PhoneNumber};
+use actors::{agent::Problem, phone_number::PhoneNumber, template::VALUE_BYTES};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -11,7 +11,7 @@ use super::{
 /// Extra fields per contact.
 pub const EXTRA_FIELDS: usize = 100;
 /// Bytes of an extra field's value; as JSON unless it is a text.
-pub const EXTRA_BYTES: usize = 4096;
+pub const EXTRA_BYTES: usize = VALUE_BYTES;
 
 const KNOWN: [&str; 3] = ["phoneNumber", "name", "email"];
 

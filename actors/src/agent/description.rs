@@ -83,7 +83,10 @@ impl Writer {
                 let item = if form == AgentForm::Patch { nullable(item) } else { item };
                 json!({ "type": "object", "additionalProperties": item })
             }
-            Shape::Scalar => json!({ "type": ["string", "number", "boolean"] }),
+            Shape::Scalar { max } => {
+                let longest = format!("A string of at most {max} bytes, a number or a boolean.");
+                json!({ "type": ["string", "number", "boolean"], "description": longest })
+            }
             Shape::Any => json!({}),
         }
     }

@@ -39,8 +39,8 @@ pub(super) enum Shape {
     Open(&'static [Field]),
     /// A free-form map of names to values of one shape.
     Map(&'static Shape),
-    /// A string, a number or a boolean.
-    Scalar,
+    /// A string of at most `max` bytes, a number or a boolean.
+    Scalar { max: usize },
     /// Whatever is given.
     Any,
 }
@@ -124,10 +124,7 @@ impl Walk {
             Shape::Section(fields) => self.section(value, fields, path),
             Shape::Open(fields) => self.open(value, fields, path),
             Shape::Map(item) => self.map(value, item, path),
-            Shape::Scalar => match value {
-                Value::String(_) | Value::Number(_) | Value::Bool(_) => Some(value.clone()),
-                other => self.refuse(path, "a string, a number or a boolean", other),
-            },
+            Shape::Scalar { max } => self.scalar(value, *max, path),
             Shape::Any => Some(value.clone()),
         }
     }
@@ -153,6 +150,18 @@ impl Walk {
                 self.report(path, "invalid", message);
                 None
             }
+        }
+    }
+
+    fn scalar(&mut self, value: &Value, max: usize, path: &str) -> Option<Value> {
+        match value {
+            Value::String(text) if text.len() > max => {
+                let message = format!("has {} bytes; at most {max} are taken", text.len());
+                self.report(path, "too_long", message);
+                None
+            }
+            Value::String(_) | Value::Number(_) | Value::Bool(_) => Some(value.clone()),
+            other => self.refuse(path, "a string, a number or a boolean", other),
         }
     }
 

@@ -4,13 +4,10 @@ use super::{
     rules,
     shape::{Field, Rule, Shape, optional, required},
 };
+use crate::template::{INSTRUCTION_CHARS, SPOKEN_CHARS, VALUE_BYTES};
 
 /// Names, labels and identifiers.
 const NAME_CHARS: usize = 200;
-/// Sentences: greeting, messages, descriptions, conditions.
-const SENTENCE_CHARS: usize = 10_000;
-/// Instructions.
-const PROMPT_CHARS: usize = 500_000;
 /// Addresses.
 const URL_CHARS: usize = 2048;
 /// Items of a list.
@@ -29,7 +26,7 @@ const UNIT: Shape = number(0.0, 1.0);
 const SPEED: Shape = number(0.5, 2.0);
 const NAME: Shape = text(NAME_CHARS, rules::not_blank);
 const LABEL: Shape = text(NAME_CHARS, rules::any);
-const SENTENCE: Shape = text(SENTENCE_CHARS, rules::any);
+const SENTENCE: Shape = text(SPOKEN_CHARS, rules::any);
 const PHONE: Shape = text(64, rules::phone_number);
 const NAMES: Shape = list(&NAME);
 const EMAILS: Shape = list(&text(crate::email::MAX_CHARS, rules::email_address));
@@ -79,12 +76,12 @@ const AGENT_SECTION: &[Field] = &[
     optional("greetingMessage", SENTENCE),
     optional("primaryLanguage", text(35, rules::language)),
     optional("hinglishMode", Shape::Flag),
-    optional("dynamicVariables", Shape::Map(&Shape::Scalar)),
+    optional("dynamicVariables", Shape::Map(&Shape::Scalar { max: VALUE_BYTES })),
     optional("disableFirstMessageInterruptions", Shape::Flag),
 ];
 
 const PROMPT: &[Field] = &[
-    required("prompt", text(PROMPT_CHARS, rules::any)),
+    required("prompt", text(INSTRUCTION_CHARS, rules::any)),
     optional("llm", NAME),
     optional("temperature", number(0.0, 2.0)),
     optional("toolIds", NAMES),

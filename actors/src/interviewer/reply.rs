@@ -11,7 +11,7 @@ use crate::{
     agent::Agent,
     callback_time::SpokenTime,
     ports::language_model::{ReplyEvent, ReplyRequest},
-    template,
+    template::{self, Place},
 };
 
 /// Silences in a row after which nobody is taken to be there.
@@ -28,11 +28,15 @@ const WHEN: &str = "When would suit you?";
 /// The reply to a request: never empty, the same for the same request.
 pub fn plan(request: &ReplyRequest) -> Vec<ReplyEvent> {
     let agent = &request.agent;
-    let prompt = template::render(&agent.conversation_config.agent.prompt.prompt, &request.variables);
+    let prompt = template::render(
+        Place::Prompt,
+        &agent.conversation_config.agent.prompt.prompt,
+        &request.variables,
+    );
     let open = open_question(&prompt).unwrap_or(OPEN_QUESTION);
     let mut dialogue = Dialogue::replay(slots(agent, &request.variables, open), &request.history);
     let greeting = agent.conversation_config.agent.greeting_message.as_deref();
-    let greeting = template::render(greeting.unwrap_or_default(), &request.variables);
+    let greeting = template::render(Place::Greeting, greeting.unwrap_or_default(), &request.variables);
     let mut reply = Reply {
         agent,
         greeting: &greeting,

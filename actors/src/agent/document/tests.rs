@@ -332,6 +332,12 @@ fn what_the_service_reads_of_free_form_parts_is_checked() {
     let mut body = minimal();
     body["conversationConfig"]["agent"]["dynamicVariables"] = json!({ "a": null });
     assert_eq!(wrong(&body), [format!("{path}.a wrong_type")], "null is no value");
+    body["conversationConfig"]["agent"]["dynamicVariables"] = json!({ "a": "é".repeat(2_048), "b": "x".repeat(4_097) });
+    assert_eq!(
+        wrong(&body),
+        [format!("{path}.b too_long")],
+        "as the variables of a call"
+    );
     let edges = json!({ "workflow": {
         "nodes": { "a": {} },
         "edges": { "e": { "source": "a", "target": "b" }, "f": { "source": "a" }, "g": 1, "h": { "source": 1, "target": "a" } }
@@ -506,7 +512,7 @@ fn fitting(shape: &'static Shape, required: bool) -> BoxedStrategy<Value> {
                 })
                 .boxed()
         }
-        Shape::Scalar => select(vec![json!("x"), json!(1.5), json!(7), json!(true)]).boxed(),
+        Shape::Scalar { .. } => select(vec![json!("x"), json!(1.5), json!(7), json!(true)]).boxed(),
         Shape::Any => select(vec![json!({ "type": "start" }), json!([null]), json!(1)]).boxed(),
     }
 }

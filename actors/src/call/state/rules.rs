@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use crate::{
     agent::Agent,
     call::{Speculation, introduction::introduction},
-    template,
+    template::{self, Place},
 };
 
 /// Rules of one call.
@@ -40,8 +40,8 @@ fn timeout_ms(seconds: f64) -> Option<u64> {
     (seconds > 0.0).then_some((seconds * 1000.0) as u64)
 }
 
-fn rendered(text: Option<&String>, variables: &BTreeMap<String, String>) -> Option<String> {
-    let text = template::render(text?, variables);
+fn rendered(place: Place, text: Option<&String>, variables: &BTreeMap<String, String>) -> Option<String> {
+    let text = template::render(place, text?, variables);
     (!text.trim().is_empty()).then_some(text)
 }
 
@@ -50,13 +50,17 @@ impl Rules {
     pub fn of(agent: &Agent, variables: &BTreeMap<String, String>, ring_timeout: Duration) -> Self {
         let config = &agent.conversation_config;
         let tools = &config.agent.prompt.built_in_tools;
-        let greeting = rendered(config.agent.greeting_message.as_ref(), variables);
+        let greeting = rendered(Place::Greeting, config.agent.greeting_message.as_ref(), variables);
         Self {
             introduction: introduction(agent, greeting.as_deref(), variables),
             ring_timeout_ms: u64::try_from(ring_timeout.as_millis()).unwrap_or(u64::MAX),
             greeting,
             greeting_protected: config.agent.disable_first_message_interruptions,
-            voicemail_message: rendered(tools.voicemail_detection.voicemail_message.as_ref(), variables),
+            voicemail_message: rendered(
+                Place::VoicemailMessage,
+                tools.voicemail_detection.voicemail_message.as_ref(),
+                variables,
+            ),
             turn_timeout_ms: timeout_ms(config.turn.turn_timeout),
             silence_end_ms: timeout_ms(config.turn.silence_end_call_timeout),
             max_duration_ms: u64::try_from(config.conversation.max_duration_seconds)
