@@ -17,6 +17,7 @@ use axum::{
     body::Bytes,
     extract::{
         DefaultBodyLimit, Path, State,
+        rejection::BytesRejection,
         ws::{WebSocketUpgrade, rejection::WebSocketUpgradeRejection},
     },
     http::StatusCode,
@@ -71,8 +72,16 @@ fn refusal(status: StatusCode, code: &str, message: &str) -> Response {
 async fn simulated_status(
     State(door): State<CarrierDoor>,
     Path((attempt, proof)): Path<(String, String)>,
-    body: Bytes,
+    body: Result<Bytes, BytesRejection>,
 ) -> Response {
+    let body = match body {
+        Ok(body) => body,
+        Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
+            let message = format!("a status callback has at most {MAX_CALLBACK_BYTES} bytes");
+            return refusal(StatusCode::PAYLOAD_TOO_LARGE, "too_large", &message);
+        }
+        Err(rejection) => return refusal(rejection.status(), "invalid_body", &rejection.body_text()),
+    };
     let Ok(attempt) = attempt.parse::<AttemptId>() else {
         return refusal(StatusCode::NOT_FOUND, "not_found", "the address names no attempt");
     };
@@ -101,6 +110,31 @@ async fn simulated_status(
     }
 }
 
+/// Whether the call that a socket names would take it. Asked before the upgrade: a socket that nobody proved may not
+/// stand in the way of those that calls wait for.
+async fn may_enter(door: &CarrierDoor, claim: &media_socket::Claim) -> Result<(), Response> {
+    let message = |reply| SwitchboardMessage::AskMedia {
+        attempt: claim.attempt,
+        proof: claim.proof.clone(),
+        reply,
+    };
+    let refused = match door.switchboard.ask(message, ANSWER_WITHIN).await {
+        Some(Ok(())) => return Ok(()),
+        Some(Err(refused)) => refused,
+        None => {
+            let message = "the node cannot take media sockets now; open it again";
+            return Err(refusal(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message));
+        }
+    };
+    let (status, code) = match refused {
+        DoorRefusal::UnknownCall => (StatusCode::NOT_FOUND, "not_found"),
+        DoorRefusal::BadProof => (StatusCode::FORBIDDEN, "bad_proof"),
+        DoorRefusal::NotNow => (StatusCode::CONFLICT, "not_now"),
+    };
+    tracing::info!(attempt = %claim.attempt, reason = %refused, "media socket refused");
+    Err(refusal(status, code, &refused.to_string()))
+}
+
 async fn media(
     State(door): State<CarrierDoor>,
     Path(token): Path<String>,
@@ -113,6 +147,9 @@ async fn media(
         Ok(socket) => socket,
         Err(rejection) => return refusal(rejection.status(), "not_a_websocket", &rejection.body_text()),
     };
+    if let Err(refused) = may_enter(&door, &claim).await {
+        return refused;
+    }
     let Ok(permit) = door.waiting.clone().try_acquire_owned() else {
         return refusal(
             StatusCode::SERVICE_UNAVAILABLE,

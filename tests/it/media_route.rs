@@ -89,6 +89,9 @@ impl Actor for OneCall {
     ) -> Result<(), ActorProcessingErr> {
         match message {
             message if self.dumb => unanswered.push(message),
+            SwitchboardMessage::AskMedia { attempt, proof, reply } => {
+                reply.send(self.refusal(attempt, Purpose::Media, &proof, *taken))?;
+            }
             SwitchboardMessage::Media {
                 attempt,
                 proof,
@@ -162,6 +165,20 @@ impl Node {
         connect_async_with_config(url, None, true)
             .await
             .map(|(socket, _)| Phone(socket))
+    }
+
+    /// The status and the code that refuse a socket before its upgrade.
+    async fn refused(&self, token: &str) -> (u16, String) {
+        match self.open(token).await {
+            Err(tungstenite::Error::Http(answer)) => {
+                let body: Value = serde_json::from_slice(answer.body().as_ref().unwrap()).unwrap();
+                (
+                    answer.status().as_u16(),
+                    body["error"]["code"].as_str().unwrap().to_owned(),
+                )
+            }
+            other => panic!("{token}: {:?}", other.map(|_| ())),
+        }
     }
 
     /// A socket that the call has taken.
@@ -417,13 +434,16 @@ async fn a_socket_that_the_call_does_not_take_is_closed_with_the_reason() {
     let mut node = Node::start(false).await;
     let stranger = format!("{}.{}", AttemptId::new(), node.token.proof(Purpose::Media));
     let forged = format!("{}.{}", node.attempt, node.token.proof(Purpose::Status));
-    for (token, reason) in [(stranger, "no such call here"), (forged, "proof does not match")] {
-        let mut phone = node.open(&token).await.unwrap();
-        phone.start().await;
-        assert_eq!(phone.closed().await, Some((CloseCode::Policy, reason.to_owned())));
+    for (token, status, code) in [(stranger, 404, "not_found"), (forged, 403, "bad_proof")] {
+        assert_eq!(
+            node.refused(&token).await,
+            (status, code.to_owned()),
+            "before the upgrade"
+        );
     }
-    let (mut first, leg) = node.connected().await;
     let mut second = node.open(&node.media_token()).await.unwrap();
+    let (mut first, leg) = node.connected().await;
+    assert_eq!(node.refused(&node.media_token()).await, (409, "not_now".to_owned()));
     second.start().await;
     let refusal = "call takes no media now".to_owned();
     assert_eq!(second.closed().await, Some((CloseCode::Policy, refusal)));
@@ -444,9 +464,17 @@ async fn a_socket_without_a_start_is_closed_after_ten_seconds() {
 #[tokio::test(start_paused = true)]
 async fn a_node_that_does_not_answer_asks_the_carrier_to_come_again() {
     let node = Node::start(true).await;
-    let mut phone = node.open(&node.media_token()).await.unwrap();
-    phone.start().await;
-    assert_eq!(phone.closed().await.unwrap().0, CloseCode::Again);
+    assert_eq!(node.refused(&node.media_token()).await, (503, "unavailable".to_owned()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn sockets_that_nobody_proved_never_keep_a_call_from_its_own() {
+    let mut node = Node::start(false).await;
+    let strange = format!("{}.{}", node.attempt, "0".repeat(64));
+    for _ in 0..600 {
+        assert_eq!(node.refused(&strange).await.0, 403);
+    }
+    node.connected().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -577,7 +605,9 @@ async fn a_status_is_taken_once_proved_and_a_late_one_is_no_error() {
         assert_eq!(status, 403, "{body}");
     }
     assert_eq!(node.status(node.attempt, &proof, "{}").await.0, 400);
-    assert_eq!(node.status(node.attempt, &proof, &" ".repeat(20_000)).await.0, 413);
+    let (status, body) = node.status(node.attempt, &proof, &" ".repeat(20_000)).await;
+    let body: Value = serde_json::from_str(&body).unwrap();
+    assert_eq!((status, &body["error"]["code"]), (413, &json!("too_large")));
     assert!(node.arrivals.try_recv().is_err());
     node.switchboard.stop_and_wait(None, None).await.unwrap();
     assert_eq!(node.status(node.attempt, &proof, ended).await.0, 503);

@@ -62,6 +62,13 @@ pub enum CallMessage {
         /// Whether it was taken.
         reply: RpcReplyPort<Result<(), DoorRefusal>>,
     },
+    /// The carrier asks to open the media socket.
+    AskMedia {
+        /// Proof from the socket's address.
+        proof: String,
+        /// Whether it would be taken now.
+        reply: RpcReplyPort<Result<(), DoorRefusal>>,
+    },
     /// The carrier opened the media socket.
     Media {
         /// Proof from the socket's address.

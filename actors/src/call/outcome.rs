@@ -39,10 +39,10 @@ impl EndReason {
         Self::Failed(format!("agent-error: {text}"))
     }
 
-    /// What a leg's end means for a call that was not answered before it was reported.
+    /// What a leg's end means for a call whose media had not come before it was reported.
     pub fn from_cause(cause: &EndCause) -> Self {
         match cause {
-            EndCause::Completed => Self::Completed,
+            EndCause::Completed => Self::media_lost(),
             EndCause::Busy => Self::Failed("busy".into()),
             EndCause::NoAnswer => Self::no_answer(),
             EndCause::Rejected => Self::Failed("rejected".into()),

@@ -116,6 +116,9 @@ impl Performer {
                 // The asker may have given up waiting.
                 let _ = reply.send(taken);
             }
+            CallMessage::AskMedia { proof, reply } => {
+                let _ = reply.send(self.may_take_media(&proof));
+            }
             CallMessage::Media { proof, leg, reply } => {
                 let taken = self.media(&proof, leg).await;
                 let _ = reply.send(taken);
@@ -194,13 +197,16 @@ impl Performer {
     }
 
     async fn media(&mut self, proof: &str, leg: MediaLeg) -> Result<(), DoorRefusal> {
-        self.check(Purpose::Media, proof)?;
-        if !self.machine.as_ref().is_some_and(State::takes_media) {
-            return Err(DoorRefusal::NotNow);
-        }
+        self.may_take_media(proof)?;
         self.offered = Some(leg);
         self.apply(Event::MediaOpened).await;
         Ok(())
+    }
+
+    fn may_take_media(&self, proof: &str) -> Result<(), DoorRefusal> {
+        self.check(Purpose::Media, proof)?;
+        let takes = self.machine.as_ref().is_some_and(State::takes_media);
+        takes.then_some(()).ok_or(DoorRefusal::NotNow)
     }
 
     fn check(&self, purpose: Purpose, proof: &str) -> Result<(), DoorRefusal> {

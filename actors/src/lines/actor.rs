@@ -128,6 +128,9 @@ impl Actor for LinesActor {
                 progress,
                 reply,
             } => state.forward(attempt, CallMessage::Progress { proof, progress, reply }),
+            LinesMessage::AskMedia { attempt, proof, reply } => {
+                state.forward(attempt, CallMessage::AskMedia { proof, reply });
+            }
             LinesMessage::Media {
                 attempt,
                 proof,

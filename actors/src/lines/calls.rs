@@ -62,7 +62,12 @@ impl LinesState {
             Some(call) => call.cast(message).err().and_then(undelivered),
             None => Some(message),
         };
-        if let Some(CallMessage::Progress { reply, .. } | CallMessage::Media { reply, .. }) = lost {
+        if let Some(
+            CallMessage::Progress { reply, .. }
+            | CallMessage::AskMedia { reply, .. }
+            | CallMessage::Media { reply, .. },
+        ) = lost
+        {
             let _ = reply.send(Err(DoorRefusal::UnknownCall));
         }
     }

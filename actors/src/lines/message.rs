@@ -149,6 +149,15 @@ pub enum LinesMessage {
         /// Whether the call took it.
         reply: RpcReplyPort<Result<(), DoorRefusal>>,
     },
+    /// A carrier asks to open a media socket.
+    AskMedia {
+        /// Which call.
+        attempt: AttemptId,
+        /// Proof from the address.
+        proof: String,
+        /// Whether the call would take it now.
+        reply: RpcReplyPort<Result<(), DoorRefusal>>,
+    },
     /// A carrier opened a media socket.
     Media {
         /// Which call.

@@ -94,6 +94,9 @@ impl Actor for SwitchboardActor {
                 progress,
                 reply,
             }),
+            SwitchboardMessage::AskMedia { attempt, proof, reply } => {
+                to.call(LinesMessage::AskMedia { attempt, proof, reply });
+            }
             SwitchboardMessage::Media {
                 attempt,
                 proof,
@@ -132,8 +135,11 @@ impl SwitchboardArguments {
     }
 
     fn call(&self, message: LinesMessage) {
-        if let Err(Some(LinesMessage::Progress { reply, .. } | LinesMessage::Media { reply, .. })) =
-            self.lines.cast(message)
+        if let Err(Some(
+            LinesMessage::Progress { reply, .. }
+            | LinesMessage::AskMedia { reply, .. }
+            | LinesMessage::Media { reply, .. },
+        )) = self.lines.cast(message)
         {
             let _ = reply.send(Err(DoorRefusal::UnknownCall));
         }

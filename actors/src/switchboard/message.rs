@@ -70,6 +70,15 @@ pub enum SwitchboardMessage {
         /// Whether a live call took it.
         reply: RpcReplyPort<Result<(), DoorRefusal>>,
     },
+    /// A carrier asks to open a media socket: nothing is upgraded before the proof holds.
+    AskMedia {
+        /// The attempt named in the socket's address.
+        attempt: AttemptId,
+        /// The proof named there (`Purpose::Media`).
+        proof: String,
+        /// Whether the call would take it now.
+        reply: RpcReplyPort<Result<(), DoorRefusal>>,
+    },
     /// A carrier opened a media socket.
     Media {
         /// The attempt named in the socket's address.

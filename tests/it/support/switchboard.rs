@@ -156,7 +156,10 @@ impl Actor for FakeSwitchboard {
             // It holds no call.
             SwitchboardMessage::EndCall { reply, .. } => reply.send(false)?,
             SwitchboardMessage::Inspect(reply) => reply.send(NodeSnapshot::default())?,
-            SwitchboardMessage::Progress { .. } | SwitchboardMessage::Media { .. } | SwitchboardMessage::Drain => {}
+            SwitchboardMessage::Progress { .. }
+            | SwitchboardMessage::AskMedia { .. }
+            | SwitchboardMessage::Media { .. }
+            | SwitchboardMessage::Drain => {}
         }
         Ok(())
     }

@@ -159,6 +159,8 @@ impl State {
                 }
                 self.end(EndReason::from_cause(cause), fx);
             }
+            // Answered, and nobody could say or hear a word.
+            Phase::PickedUp if self.leg.media_ms.is_none() => self.end(EndReason::media_lost(), fx),
             Phase::Closing { reason } => {
                 let reason = reason.clone();
                 self.end(reason, fx);
