@@ -73,7 +73,7 @@ pub struct PhonesArgs {
     pub log: Option<PathBuf>,
 
     /// Calls at once
-    #[arg(long, default_value_t = 1_000)]
+    #[arg(long, default_value_t = 1_000, value_parser = at_least_one)]
     pub max_calls: usize,
 
     /// Chooses the answers of the phones
@@ -84,8 +84,8 @@ pub struct PhonesArgs {
     #[arg(long, value_parser = clap::value_parser!(u64).range(..=600_000))]
     pub pick_up_ms: Option<u64>,
 
-    /// Steady noise on every line, in dBFS (such as -50) [default: none]
-    #[arg(long, allow_negative_numbers = true)]
+    /// Steady noise on every line, in dBFS from -120 to 0 (such as -50) [default: none]
+    #[arg(long, allow_negative_numbers = true, value_parser = dbfs)]
     pub line_noise_dbfs: Option<f64>,
 }
 
@@ -244,4 +244,22 @@ pub struct AccountArgs {
     /// Where it is stored
     #[command(flatten)]
     pub storage: StorageConfig,
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("0 is not in 1 and more".to_owned()),
+        Ok(number) => Ok(number),
+        Err(error) => Err(format!("{error}")),
+    }
+}
+
+/// A level from that of one part in a million to the loudest there is.
+fn dbfs(text: &str) -> Result<f64, String> {
+    let level: f64 = text.parse().map_err(|error| format!("{error}"))?;
+    // No range holds what is not a number.
+    let sound = (-120.0..=0.0).contains(&level);
+    sound
+        .then_some(level)
+        .ok_or_else(|| format!("{text} is not in -120 to 0"))
 }

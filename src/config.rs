@@ -13,6 +13,9 @@ use crate::{rest, speech::imperfect::Imperfection};
 /// agent's limit: so every call may end by itself.
 const LONGEST_DRAIN_SECONDS: u64 = 14_400 + 60;
 
+/// A week: no call lasts that long, and a clock cannot add every number of seconds to its time.
+const MOST_DRAIN_SECONDS: u64 = 7 * 24 * 3_600;
+
 /// Settings of `ringback serve`. Each flag has an environment variable of the same meaning.
 #[derive(Debug, Clone, Args)]
 pub struct ServeConfig {
@@ -85,8 +88,10 @@ pub struct ServeConfig {
     #[arg(long, env = "RINGBACK_ALLOW_PRIVATE_URLS", value_parser = clap::builder::BoolishValueParser::new())]
     pub allow_private_urls: bool,
 
-    /// Seconds calls in progress get to end after SIGTERM [default: as long as the longest call may last, and a minute]
-    #[arg(long, env = "RINGBACK_DRAIN_SECONDS", default_value_t = LONGEST_DRAIN_SECONDS, hide_default_value = true)]
+    /// Seconds calls in progress get to end after SIGTERM, at most a week [default: as long as the longest call may last,
+    /// and a minute]
+    #[arg(long, env = "RINGBACK_DRAIN_SECONDS", default_value_t = LONGEST_DRAIN_SECONDS, hide_default_value = true,
+          value_parser = clap::value_parser!(u64).range(..=MOST_DRAIN_SECONDS))]
     pub drain_seconds: u64,
 }
 

@@ -217,3 +217,21 @@ fn help_lists_the_commands() {
     let unknown = program.run(&["call"]);
     assert_eq!(unknown.code, Some(2), "{unknown:?}");
 }
+
+#[test]
+fn a_setting_out_of_its_range_is_refused_by_name() {
+    let program = Program::new();
+    let cases: [(&[&str], &str); 6] = [
+        (&["serve", "--drain-seconds", "18446744073709551615"], "--drain-seconds"),
+        (&["phones", "--max-calls", "0"], "--max-calls"),
+        (&["phones", "--line-noise-dbfs", "NaN"], "--line-noise-dbfs"),
+        (&["phones", "--line-noise-dbfs", "inf"], "--line-noise-dbfs"),
+        (&["phones", "--line-noise-dbfs", "50"], "--line-noise-dbfs"),
+        (&["phones", "--line-noise-dbfs", "-120.5"], "--line-noise-dbfs"),
+    ];
+    for (arguments, setting) in cases {
+        let ended = program.run(arguments);
+        assert_eq!(ended.code, Some(2), "{arguments:?}: {ended:?}");
+        assert!(ended.stderr.contains(setting), "{ended:?}");
+    }
+}
