@@ -260,7 +260,7 @@ impl From<StoreError> for ApiError {
                 tracing::warn!(%reason, "database unavailable");
                 Self::Unavailable("the database is not available; try again".into())
             }
-            StoreError::Damaged(what) => {
+            StoreError::Refused(what) | StoreError::Damaged(what) => {
                 tracing::error!(%what, "a stored value is damaged");
                 Self::Internal
             }

@@ -41,11 +41,20 @@ fn passes(error: &sqlx::Error) -> bool {
     }
 }
 
+/// Whether PostgreSQL found fault with a value itself: a data exception (22), such as U+0000 in a text, or a limit of the
+/// program (54), such as the length of an index row. SQLite's codes are numbers of other lengths.
+fn is_refusal(code: Option<&str>) -> bool {
+    code.is_some_and(|code| code.len() == 5 && (code.starts_with("22") || code.starts_with("54")))
+}
+
 /// Sorts a database error for the caller. A missing parent row reads as `NotFound`.
 pub(super) fn unavailable(error: sqlx::Error) -> StoreError {
     match error {
         ref passing if passes(passing) => StoreError::Unavailable(format!("{PASSING}{passing}")),
         sqlx::Error::Database(ref inner) if inner.is_foreign_key_violation() => StoreError::NotFound,
+        sqlx::Error::Database(ref inner) if is_refusal(inner.code().as_deref()) => {
+            StoreError::Refused(inner.message().to_owned())
+        }
         sqlx::Error::ColumnDecode { .. } | sqlx::Error::ColumnNotFound(_) | sqlx::Error::Decode(_) => {
             StoreError::Damaged(error.to_string())
         }

@@ -224,6 +224,40 @@ async fn a_list_that_is_none_is_not_taken_for_an_empty_one() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_a_carrier_says_is_taken_only_where_it_can_be_kept() {
+    let said = r#"{"code":"x","message":"no\u0000 \ncredit"}"#;
+    let (refused, _) = dial(answer("400 Bad Request", "", said)).await;
+    assert_eq!(refused, Err(DialError::Rejected("no credit".into())));
+    let (long, _) = dial(answer(
+        "201 Created",
+        "",
+        &format!(r#"{{"callId":["{}"]}}"#, "x".repeat(900_000)),
+    ))
+    .await;
+    assert!(long.unwrap_err().to_string().len() < 300);
+    for id in ["..", ".", "a b", "a\\u0000b", &"x".repeat(900_000)] {
+        let (dialed, _) = dial(answer("201 Created", "", &format!(r#"{{"callId":"{id}"}}"#))).await;
+        assert!(matches!(dialed, Err(DialError::Unknown(_))), "{dialed:?}");
+        let fine = r#"{"callId":"CA1","to":"+1","live":true}"#;
+        let list = format!(r#"{{"calls":[{{"callId":"{id}","to":"+1","live":true}},{fine}]}}"#);
+        let stub = stub(answer("200 OK", "", &list)).await;
+        let listed = carrier(&stub.url).find_calls(&number(), Timestamp(0)).await.unwrap();
+        let ids: Vec<&str> = listed.iter().map(|call| call.call.0.as_str()).collect();
+        assert_eq!(ids, ["CA1"]);
+    }
+    let stub = stub(answer("204 No Content", "", "")).await;
+    for id in ["..", "."] {
+        let ended = carrier(&stub.url).hang_up(&CarrierCallId(id.into())).await;
+        assert_eq!(ended, Err(CarrierError::NotFound));
+    }
+    assert_eq!(
+        stub.requests.load(Ordering::SeqCst),
+        0,
+        "the collection of calls is never deleted"
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_call_is_placed_listed_and_ended() {
     let settings = ExchangeSettings::on_loopback();
     let exchange = Exchange::start(settings).await.unwrap();

@@ -4,8 +4,11 @@ use std::{sync::Arc, time::Duration};
 
 use actors::{
     id::NodeId,
-    ports::store::{NewContact, StoreError},
-    testkit::store_conformance::{Fixture, ManualClock, number},
+    ports::{
+        carrier::CarrierCallId,
+        store::{ConversationStatus, NewContact, Outcome, StoreError},
+    },
+    testkit::store_conformance::{Fixture, ManualClock, number, outcome},
 };
 use futures_util::future::join_all;
 use ringback::storage::SqlStore;
@@ -41,6 +44,7 @@ async fn postgresql_buries_the_silent_and_survives_lost_connections() {
     if database().await.is_none() {
         return;
     }
+    what_it_has_no_place_for_is_refused_for_good().await;
     silence_is_death().await;
     who_was_silent_buries_nobody().await;
     nothing_is_lost_or_done_twice_when_connections_break().await;
@@ -48,6 +52,28 @@ async fn postgresql_buries_the_silent_and_survives_lost_connections() {
     tokio::task::spawn_blocking(storage_model::postgresql_and_memory_agree)
         .await
         .unwrap();
+}
+
+/// A refusal is told from an outage: whoever writes an outcome must not try for ever.
+async fn what_it_has_no_place_for_is_refused_for_good() {
+    let (fixture, _database) = on_postgres().await;
+    let scene = fixture.scene().await;
+    let campaign = scene.running(0..1).await;
+    let claim = scene.dialing(campaign).await;
+    let odd = Outcome {
+        error: Some("no\0credit".to_owned()),
+        ..outcome(ConversationStatus::Failed)
+    };
+    let refused = scene.store.finish(claim, odd.clone(), None).await;
+    assert!(matches!(refused, Err(StoreError::Refused(_))), "{refused:?}");
+    let long = CarrierCallId(
+        (0..900_000)
+            .map(|at: u32| char::from(b'!' + (at.wrapping_mul(2_654_435_761) >> 26) as u8))
+            .collect(),
+    );
+    let refused = scene.store.dialed(claim, &long).await;
+    assert!(matches!(refused, Err(StoreError::Refused(_))), "{refused:?}");
+    scene.store.finish(claim, odd.cleaned(), None).await.unwrap();
 }
 
 /// Signs of life every 3 s, for as long as `times` of them take.

@@ -44,10 +44,17 @@ impl ClaimedAttempt {
     }
 }
 
-/// Plans what follows and writes both in one transaction. The store's errors are for the caller to try again.
+/// Plans what follows and writes both in one transaction. An outcome that the store never takes as it is must not keep
+/// its attempt open: it is written cleaned. The store's errors are for the caller to try again.
 pub async fn finish(ports: &Ports, ended: &Ended, outcome: &Outcome) -> StoreResult<()> {
     let next = plan_next(ports, ended, outcome).await?;
-    ports.store.finish(ended.claim, outcome.clone(), next).await
+    match ports.store.finish(ended.claim, outcome.clone(), next).await {
+        Err(StoreError::Refused(error)) => {
+            tracing::error!(attempt = %ended.claim.attempt, error, "outcome was refused, and is written without what was odd in it");
+            ports.store.finish(ended.claim, outcome.cleaned(), next).await
+        }
+        written => written,
+    }
 }
 
 async fn plan_next(ports: &Ports, ended: &Ended, outcome: &Outcome) -> StoreResult<Option<NextAttempt>> {

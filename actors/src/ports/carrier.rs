@@ -12,6 +12,27 @@ use crate::{id::AttemptId, phone_number::PhoneNumber, time::Timestamp};
 #[serde(transparent)]
 pub struct CarrierCallId(pub String);
 
+/// Bytes of a carrier's id of a call: it is the key of an index, and part of an address.
+const ID_BYTES: usize = 256;
+/// Characters of a carrier's words: they end up in a contact's outcome.
+const WORDS_CHARS: usize = 200;
+
+impl CarrierCallId {
+    /// Takes what a carrier calls a call if it can be kept and asked for again: 1 to 256 visible ASCII characters that
+    /// name a place below the collection of calls, not the collection itself or what is above it.
+    pub fn checked(text: &str) -> Option<Self> {
+        let plain = (1..=ID_BYTES).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
+        (plain && !matches!(text, "." | "..")).then(|| Self(text.to_owned()))
+    }
+}
+
+/// A carrier's words as they may be kept and shown: without control characters, which no PostgreSQL text may hold all
+/// of, and of bounded length.
+pub fn plain_words(text: &str) -> String {
+    let words = text.chars().filter(|c| !c.is_control()).take(WORDS_CHARS);
+    words.collect::<String>().trim().to_owned()
+}
+
 /// One request to place a call. Sent at most once for each permit.
 #[derive(Debug, Clone)]
 pub struct DialRequest {
@@ -128,4 +149,32 @@ pub trait Carrier: Send + Sync {
 
     /// Calls placed to `to` since `since`, for settling an unknown fate.
     async fn find_calls(&self, to: &PhoneNumber, since: Timestamp) -> Result<Vec<ListedCall>, CarrierError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn an_id_is_taken_that_can_be_kept_and_asked_for() {
+        let longest = "x".repeat(256);
+        for id in ["CA1", "a/b?c#d%2e", "...", longest.as_str()] {
+            assert_eq!(CarrierCallId::checked(id), Some(CarrierCallId(id.to_owned())));
+        }
+        let too_long = "x".repeat(257);
+        for id in ["", ".", "..", "a b", "a\0", "a\n", "é", "\u{7f}", too_long.as_str()] {
+            assert_eq!(CarrierCallId::checked(id), None, "{id:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn words_are_plain_and_short(text in any::<String>(), more in "[a\\x00\n é]{0,600}") {
+            let words = plain_words(&format!("{text}{more}"));
+            prop_assert!(words.chars().count() <= WORDS_CHARS && !words.contains(char::is_control));
+            prop_assert_eq!(plain_words(&words), words);
+        }
+    }
 }

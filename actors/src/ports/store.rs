@@ -41,6 +41,10 @@ pub enum StoreError {
     /// The database is away or overloaded: may be tried again.
     #[error("database unavailable: {0}")]
     Unavailable(String),
+    /// The database will never take a value, however often it is asked: a character it has no place for, or a key that
+    /// is too long.
+    #[error("database refuses a value: {0}")]
+    Refused(String),
     /// A stored value that cannot be read back: a bug.
     #[error("stored value is damaged: {0}")]
     Damaged(String),

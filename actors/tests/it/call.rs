@@ -9,7 +9,7 @@ use actors::{
     ports::{
         carrier::{CallProgress, CarrierCallId, CarrierError, DialError, EndCause, ListedCall},
         language_model::{HistoryItem, LanguageError, ReplyEvent, Speaker},
-        store::{AttemptState, StoreError},
+        store::{AttemptState, RecordStore as _, StoreError},
     },
     switchboard::DoorRefusal,
     testkit::{fake_carrier::media_leg, fake_language::ScriptedReply},
@@ -413,6 +413,25 @@ async fn answered_without_media_is_media_lost() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_answered_call_that_ends_before_its_media_came_is_media_lost() {
+    let test = TestCall::dialed(greeter()).await;
+    test.call_back(CallProgress::Answered).await.unwrap();
+    test.call_back(CallProgress::Ended(EndCause::Completed)).await.unwrap();
+    ms(100).await;
+    assert_eq!(test.outcome(), Some(("failed", Some("media-lost".into()))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outcome_that_no_database_takes_is_written_cleaned() {
+    let test = dialed_with(DialError::Rejected("no\0 credit".into())).await;
+    ms(100).await;
+    let error = Some("carrier-error: no credit".to_owned());
+    assert_eq!(test.store.attempt_state(test.attempt()), Some(AttemptState::Final));
+    let row = test.store.conversation(test.account(), test.attempt()).await.unwrap();
+    assert_eq!(row.error, error);
+}
+
+#[tokio::test(start_paused = true)]
 async fn refused_numbers_and_requests_fail_for_good() {
     let test = dialed_with(DialError::InvalidNumber("no such number".into())).await;
     ms(100).await;
@@ -527,7 +546,15 @@ async fn a_wrong_proof_and_a_second_socket_are_refused() {
     let (proof, progress) = (dial.media_token, CallProgress::Answered);
     let taken = ractor::call!(test.call, |reply| CallMessage::Progress { proof, progress, reply }).unwrap();
     assert_eq!(taken, Err(DoorRefusal::BadProof));
+    let asked = |proof: &str| {
+        let (call, proof) = (test.call.clone(), proof.to_owned());
+        async move { ractor::call!(call, |reply| CallMessage::AskMedia { proof, reply }).unwrap() }
+    };
+    let media = test.ports.carrier.dials().remove(0).media_token;
+    assert_eq!(asked(&"0".repeat(64)).await, Err(DoorRefusal::BadProof));
+    assert_eq!(asked(&media).await, Ok(()));
     test.open_media().await;
+    assert_eq!(asked(&media).await, Err(DoorRefusal::NotNow));
     let second = test.ports.carrier.open_media(&test.call).await.unwrap();
     assert_eq!(second.err(), Some(DoorRefusal::NotNow));
 }

@@ -1,6 +1,6 @@
 //! The exchange's status callback: a JSON object with `callId`, `status`, `sequence` and, at the end, `cause`. Pure.
 
-use actors::ports::carrier::{CallProgress, EndCause};
+use actors::ports::carrier::{CallProgress, EndCause, plain_words};
 use serde::Deserialize;
 
 /// A body that is no status callback.
@@ -65,8 +65,7 @@ fn end_cause(cause: &Cause, reason: &str) -> EndCause {
         Cause::Rejected => EndCause::Rejected,
         Cause::InvalidNumber => EndCause::InvalidNumber,
         Cause::Canceled => EndCause::Canceled,
-        // The text ends up in a contact's outcome.
-        Cause::Failed => EndCause::Failed(reason.chars().take(200).collect()),
+        Cause::Failed => EndCause::Failed(plain_words(reason)),
     }
 }
 
@@ -96,6 +95,16 @@ mod tests {
         ] {
             assert_eq!(parse(body.as_bytes()), Ok(progress), "{body}");
         }
+    }
+
+    #[test]
+    fn a_reason_is_kept_without_what_no_database_takes() {
+        let body = serde_json::json!({ "status": "ended", "cause": "failed", "reason": format!("con\0ges\ntion{}", "x".repeat(900)) });
+        let reason = format!("congestion{}", "x".repeat(190));
+        assert_eq!(
+            parse(body.to_string().as_bytes()),
+            Ok(CallProgress::Ended(EndCause::Failed(reason)))
+        );
     }
 
     #[test]

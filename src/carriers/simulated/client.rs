@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use actors::{
     phone_number::PhoneNumber,
-    ports::carrier::{Carrier, CarrierCallId, CarrierError, DialError, DialRequest, ListedCall},
+    ports::carrier::{Carrier, CarrierCallId, CarrierError, DialError, DialRequest, ListedCall, plain_words},
     time::Timestamp,
 };
 use async_trait::async_trait;
@@ -190,10 +190,9 @@ async fn refused(answer: Response) -> DialError {
         .ok()
         .and_then(|bytes| serde_json::from_slice(&bytes).ok())
         .unwrap_or_default();
-    let words: String = if said.message.is_empty() {
-        status.to_string()
-    } else {
-        said.message.chars().take(200).collect()
+    let words = match plain_words(&said.message) {
+        empty if empty.is_empty() => status.to_string(),
+        words => words,
     };
     match status {
         StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::UNPROCESSABLE_ENTITY => {
@@ -241,13 +240,19 @@ impl Carrier for SimulatedCarrier {
         }
         let bytes = body(answer).await.map_err(DialError::Unknown)?;
         match serde_json::from_slice::<DialAnswer>(&bytes) {
-            Ok(answer) if !answer.call_id.is_empty() => Ok(CarrierCallId(answer.call_id)),
-            Ok(_) => Err(DialError::Unknown("answer names no call".to_owned())),
-            Err(error) => Err(DialError::Unknown(format!("answer is not a call: {error}"))),
+            Ok(answer) => CarrierCallId::checked(&answer.call_id)
+                .ok_or_else(|| DialError::Unknown("answer names no call that could be asked for".to_owned())),
+            Err(error) => Err(DialError::Unknown(plain_words(&format!(
+                "answer is not a call: {error}"
+            )))),
         }
     }
 
     async fn hang_up(&self, call: &CarrierCallId) -> Result<(), CarrierError> {
+        // No answer gave such an id, and its address would be another's.
+        let Some(call) = CarrierCallId::checked(&call.0) else {
+            return Err(CarrierError::NotFound);
+        };
         let mut address = Url::parse(&self.calls).map_err(|error| CarrierError::Protocol(error.to_string()))?;
         if let Ok(mut path) = address.path_segments_mut() {
             path.push(&call.0);
@@ -268,16 +273,24 @@ impl Carrier for SimulatedCarrier {
         }
         let bytes = body(answer).await.map_err(CarrierError::Unavailable)?;
         let listed: ListAnswer =
-            serde_json::from_slice(&bytes).map_err(|error| CarrierError::Protocol(error.to_string()))?;
-        Ok(listed
-            .calls
-            .into_iter()
-            .map(|item| ListedCall {
-                call: CarrierCallId(item.call_id),
-                attempt: item.attempt.and_then(|attempt| attempt.parse().ok()),
-                to: item.to,
-                live: item.live,
-            })
-            .collect())
+            serde_json::from_slice(&bytes).map_err(|error| CarrierError::Protocol(plain_words(&error.to_string())))?;
+        Ok(listed.calls.into_iter().filter_map(listed_call).collect())
     }
+}
+
+/// A call that cannot be asked for again is as good as not listed: its dial's fate stays unknown.
+fn listed_call(item: ListedItem) -> Option<ListedCall> {
+    let Some(call) = CarrierCallId::checked(&item.call_id) else {
+        tracing::warn!(
+            bytes = item.call_id.len(),
+            "a listed call has an id that cannot be used"
+        );
+        return None;
+    };
+    Some(ListedCall {
+        call,
+        attempt: item.attempt.and_then(|attempt| attempt.parse().ok()),
+        to: item.to,
+        live: item.live,
+    })
 }

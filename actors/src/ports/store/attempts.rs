@@ -296,6 +296,25 @@ pub struct Outcome {
     pub collected: BTreeMap<String, String>,
 }
 
+impl Outcome {
+    /// The same with nothing in its texts that a database could have no place for.
+    pub fn cleaned(&self) -> Self {
+        let plain = |text: &String| text.chars().filter(|c| !c.is_control()).take(CLEANED_CHARS).collect();
+        Self {
+            error: self.error.as_ref().map(plain),
+            collected: self
+                .collected
+                .iter()
+                .map(|(name, value)| (plain(name), plain(value)))
+                .collect(),
+            ..self.clone()
+        }
+    }
+}
+
+/// Characters of each text of an outcome that was refused as it was.
+const CLEANED_CHARS: usize = 1_000;
+
 /// What is left to do in a campaign.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Remaining {

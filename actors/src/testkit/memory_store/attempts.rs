@@ -375,6 +375,11 @@ impl AttemptStore for MemoryStore {
     async fn finish(&self, claim: Claim, outcome: Outcome, next: Option<NextAttempt>) -> StoreResult<()> {
         let mut tables = self.open()?;
         let now = self.now();
+        if outcome.error.as_ref().is_some_and(|error| error.contains('\0')) {
+            return Err(StoreError::Refused(
+                "a text holds U+0000, as none of PostgreSQL's may".to_owned(),
+            ));
+        }
         let state = contact_state(outcome.status)?;
         let entry = tables.held(claim)?;
         entry.state = AttemptState::Final;
