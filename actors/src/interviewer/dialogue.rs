@@ -13,7 +13,6 @@ use crate::{
     agent::EntityKind,
     callback_time::{self, SpokenTime},
     ports::language_model::{HistoryItem, Speaker},
-    template::{self, Place},
 };
 
 /// Answers not understood until a question is dropped: it is repeated twice.
@@ -456,43 +455,4 @@ impl Dialogue {
             Heard::Attention | Heard::NotAsked => {}
         }
     }
-}
-
-/// What to ask for: the agent's entities, or a message when there are none.
-pub(super) fn slots(agent: &Agent, variables: &BTreeMap<String, String>, open_question: &str) -> Vec<Slot> {
-    let entities = agent.platform_settings.data_collection.typed();
-    if entities.is_empty() {
-        let question = Question {
-            first: open_question.to_owned(),
-            again: format!("Once more: {open_question}"),
-            keywords: Vec::new(),
-        };
-        let entity = Entity::default();
-        return vec![Slot {
-            name: None,
-            entity,
-            question,
-        }];
-    }
-    let slots = entities.into_iter().map(|(name, mut entity)| {
-        // Nobody is to hear a placeholder.
-        entity.description = template::render(Place::EntityDescription, &entity.description, variables);
-        let question = Question::of(&name, &entity);
-        if entity.description.trim().is_empty() {
-            entity.description = in_words(&name);
-        }
-        Slot {
-            question,
-            name: Some(name),
-            entity,
-        }
-    });
-    slots.collect()
-}
-
-/// The last sentence that asks.
-pub(super) fn last_question(text: &str) -> Option<&str> {
-    let end = text.rfind('?')?;
-    let start = text[..end].rfind(['.', '!', '?']).map_or(0, |at| at + 1);
-    text.get(start..=end).map(str::trim)
 }

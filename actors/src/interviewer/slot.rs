@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     agent::{Agent, Entity, EntityKind},
-    template,
+    template::{self, Place},
 };
 
 /// Share of a question's words by which an agent's own wording of it is recognised, or an answer that came before it.
@@ -120,7 +120,7 @@ pub(super) fn slots(agent: &Agent, variables: &BTreeMap<String, String>, open_qu
     }
     let slots = entities.into_iter().map(|(name, mut entity)| {
         // Nobody is to hear a placeholder.
-        entity.description = template::render(&entity.description, variables);
+        entity.description = template::render(Place::EntityDescription, &entity.description, variables);
         let question = Question::of(&name, &entity);
         if entity.description.trim().is_empty() {
             entity.description = in_words(&name);

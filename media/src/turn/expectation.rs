@@ -318,14 +318,13 @@ impl Expectation {
             .filter(|word| !word.is_empty())
             .collect();
         let has = |wanted: &dyn Fn(&str) -> bool| words.iter().any(|word| wanted(word));
-        let whole = match self {
-            Self::Any | Self::Words => false,
-            Self::YesNo => words.first().is_some_and(|word| YES_NO.contains(&word.as_str())),
-            Self::Choice(options) => has(&|word| options.iter().any(|option| option == word)),
-            Self::Figure => (0..words.len()).any(|at| is_figure(&words, at)),
-            Self::Dictation(dictated) => return dictated.progress(&words),
-        };
-        if whole { Progress::Whole } else { Progress::Unknown }
+        match self {
+            Self::YesNo if words.first().is_some_and(|word| YES_NO.contains(&word.as_str())) => Progress::Whole,
+            Self::Choice(options) if has(&|word| options.iter().any(|option| option == word)) => Progress::Whole,
+            Self::Figure if (0..words.len()).any(|at| is_figure(&words, at)) => Progress::Given,
+            Self::Dictation(dictated) => dictated.progress(&words),
+            Self::Any | Self::Words | Self::YesNo | Self::Choice(_) | Self::Figure => Progress::Unknown,
+        }
     }
 }
 
