@@ -1,6 +1,5 @@
 //! Where an interview stands, read off its history alone: what is collected, what is being asked, how often in vain.
 
-use media::turn::words;
 use serde_json::Value;
 
 use super::{
@@ -10,7 +9,6 @@ use super::{
     slot::{Slot, last_question},
 };
 use crate::{
-    agent::EntityKind,
     callback_time::{self, SpokenTime},
     ports::language_model::{HistoryItem, Speaker},
 };
@@ -212,9 +210,9 @@ impl Dialogue {
         if turn.damaged {
             return Heard::Unclear;
         }
-        match answer::understand(&slot.entity, &turn.text) {
+        match slot.understand(&turn.text) {
             Some(value) => Heard::Answer(value),
-            None if slot.entity.kind != EntityKind::Boolean && words::is_backchannel(&turn.text) => Heard::Attention,
+            None if slot.is_only_attended_to_by(&turn.text) => Heard::Attention,
             None => Heard::Unclear,
         }
     }

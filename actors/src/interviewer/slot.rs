@@ -2,7 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use media::turn::expectation::{Expectation, Progress};
+use media::turn::{
+    expectation::{Expectation, Progress},
+    words,
+};
+use serde_json::Value;
 
 use super::{
     answer, phrases,
@@ -62,6 +66,24 @@ impl Slot {
     /// Whether the words are of the kind that the question asks for, a day or digits say.
     pub fn wants(&self, text: &str) -> bool {
         Expectation::of(&self.question.first).progress(text) != Progress::Unknown
+    }
+
+    /// The value that words give. Plain words may be asked for by a question that wants yes or no.
+    pub fn understand(&self, text: &str) -> Option<Value> {
+        let plain = || {
+            let wanted = self.entity.kind == EntityKind::String && self.entity.allowed.is_empty();
+            let asks = wanted && Expectation::of(&self.question.first) == Expectation::YesNo;
+            let yes = asks.then(|| answer::yes_or_no(text)).flatten()?;
+            Some(Value::from(if yes { "Yes" } else { "No" }))
+        };
+        answer::understand(&self.entity, text).or_else(plain)
+    }
+
+    /// Whether the words are a sound of attention, and cannot be the answer.
+    pub fn is_only_attended_to_by(&self, text: &str) -> bool {
+        self.entity.kind != EntityKind::Boolean
+            && words::is_backchannel(text)
+            && !Expectation::of(&self.question.first).takes_backchannel(text)
     }
 
     /// Whether the answer is dictated in pieces.

@@ -405,6 +405,16 @@ fn first_digits_are_no_number_and_are_kept_for_the_rest() {
 }
 
 #[test]
+fn yes_answers_a_question_that_wants_yes_or_no_whatever_its_type() {
+    for (said, value) in [("Yes.", "Yes"), ("Yeah, sure.", "Yes"), ("No.", "No")] {
+        let mut call = Call::greeted(agent(&json!({ "car": { "description": "whether you own a car" } })));
+        call.hears("Hello");
+        call.hears(said);
+        assert_eq!(call.collected(), json!({ "car": value }), "{said}");
+    }
+}
+
+#[test]
 fn a_sound_of_attention_is_no_try_at_an_answer() {
     let mut call = Call::greeted(garage());
     call.hears("Hello");
