@@ -14,7 +14,7 @@ use actors::{
     interviewer::Interviewer,
     journal::LiveFact,
     node::{Node, NodeArguments, NodeHandle, NodeSettings},
-    ports::{Ports, store::Fact, store::Store},
+    ports::{Ports, health::AlwaysWell, store::Fact, store::Store},
     time::{Clock, SystemClock},
 };
 use axum::{Router, middleware, routing::get};
@@ -92,6 +92,7 @@ impl App {
             transcriber: config.babble.applied_to(BabbleTranscriber),
             synthesizer: Arc::new(BabbleSynthesizer),
             language_model: Arc::new(Interviewer),
+            health: Arc::new(AlwaysWell),
             recordings: Arc::new(recordings(&config)?),
             clock,
         };
@@ -268,7 +269,7 @@ fn router(
 fn readiness(agent: &Agent) -> Result<(), String> {
     let config = &agent.conversation_config;
     let llm = &config.agent.prompt.llm;
-    if llm != DEFAULT_LLM {
+    if llm != DEFAULT_LLM && llm != "interviewer" {
         return Err(format!(
             "language model `{llm}` is not configured; `{DEFAULT_LLM}` needs nothing"
         ));

@@ -1,12 +1,14 @@
 //! The ports: traits for everything outside the domain, with their data and errors. Adapters live in the root package.
 
 pub mod carrier;
+pub mod health;
 pub mod language_model;
 pub mod media_leg;
 pub mod recordings;
 pub mod store;
 pub mod synthesizer;
 pub mod transcriber;
+pub mod usage;
 
 use std::sync::Arc;
 
@@ -25,6 +27,8 @@ pub struct Ports {
     pub synthesizer: Arc<dyn synthesizer::Synthesizer>,
     /// What the agent says next.
     pub language_model: Arc<dyn language_model::LanguageModel>,
+    /// How the providers are.
+    pub health: Arc<dyn health::ProviderHealth>,
     /// Where recordings are kept.
     pub recordings: Arc<dyn recordings::Recordings>,
     /// The wall clock.

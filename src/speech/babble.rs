@@ -1,19 +1,19 @@
 //! The babble voice as a speech provider: speaks and understands in-process, exactly, at about human speed.
 
 use actors::ports::{
-    synthesizer::{SpeechError, SpeechPiece, SpeechRequest, Synthesizer, WordTiming},
+    synthesizer::{SpeechError, SpeechPiece, SpeechStream, Synthesizer, Voice, VoiceConfig, WordTiming},
     transcriber::{Transcriber, TranscriberConfig, TranscriptEvent, TranscriptSink, TranscriptStream},
 };
-use futures_util::stream::{self, BoxStream, StreamExt};
+use futures_util::stream::{self, StreamExt};
 use media::{
-    babble::{Heard, Listener, MISSING, Speaker, Transcript, Utterance, Voice},
+    babble::{self, Heard, Listener, MISSING, Speaker, Transcript, Utterance},
     resample::HalfBandDown,
 };
 
 /// Pieces of speech a second: 200 ms each.
 const PIECES_A_SECOND: u32 = 5;
 
-/// Speaks babble. The voice is a name of any kind, after an optional `babble:`; a name always has the same voice.
+/// Speaks babble. The voice is a name of any kind; a name always has the same voice.
 /// The speed is fixed: the code's sounds have one length.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct BabbleSynthesizer;
@@ -46,10 +46,24 @@ impl Speech {
 }
 
 impl Synthesizer for BabbleSynthesizer {
-    fn synthesize(&self, request: SpeechRequest) -> BoxStream<'static, Result<SpeechPiece, SpeechError>> {
-        let name = request.voice.strip_prefix("babble:").unwrap_or(&request.voice);
-        let rate = request.sample_rate;
-        match Speaker::new(&request.text, Voice::named(name), rate) {
+    fn open(&self, config: VoiceConfig) -> Box<dyn Voice> {
+        Box::new(BabbleVoice {
+            voice: babble::Voice::named(&config.voice),
+            rate: config.sample_rate,
+        })
+    }
+}
+
+/// One call's voice.
+struct BabbleVoice {
+    voice: babble::Voice,
+    rate: u32,
+}
+
+impl Voice for BabbleVoice {
+    fn speak(&mut self, text: String) -> SpeechStream {
+        let rate = self.rate;
+        match Speaker::new(&text, self.voice, rate) {
             Ok(speaker) => {
                 let speech = Speech {
                     speaker,
@@ -173,16 +187,26 @@ impl TranscriptStream for BabbleStream {
 mod tests {
     use std::sync::{Arc, Mutex};
 
+    use actors::ports::usage::Meter;
+
     use super::*;
 
-    async fn speak(text: &str, sample_rate: u32) -> (Vec<i16>, Vec<WordTiming>, usize) {
-        let request = SpeechRequest {
-            text: text.into(),
-            voice: "babble:ann".into(),
+    fn voice(name: &str, sample_rate: u32) -> VoiceConfig {
+        VoiceConfig {
+            provider: None,
+            voice: name.into(),
+            language: "en".into(),
             sample_rate,
             speed: 1.0,
-        };
-        let mut pieces = BabbleSynthesizer.synthesize(request);
+            stability: 0.5,
+            similarity_boost: 0.8,
+            latency: 3,
+            meter: Meter::default(),
+        }
+    }
+
+    async fn speak(text: &str, sample_rate: u32) -> (Vec<i16>, Vec<WordTiming>, usize) {
+        let mut pieces = BabbleSynthesizer.open(voice("ann", sample_rate)).speak(text.into());
         let (mut samples, mut words, mut longest) = (Vec::new(), Vec::new(), 0);
         while let Some(piece) = pieces.next().await {
             let piece = piece.unwrap();
@@ -201,8 +225,10 @@ mod tests {
         let sink = events.clone();
         let config = TranscriberConfig {
             language: "en".into(),
+            hinglish: false,
             keywords: Vec::new(),
             sample_rate,
+            meter: Meter::default(),
         };
         let stream = BabbleTranscriber.open(config, Box::new(move |event| sink.lock().unwrap().push(event)));
         (stream, events)
@@ -284,13 +310,8 @@ mod tests {
 
     #[tokio::test]
     async fn an_unknown_rate_is_refused_by_both() {
-        let request = SpeechRequest {
-            text: "x".into(),
-            voice: String::new(),
-            sample_rate: 44_100,
-            speed: 1.0,
-        };
-        let piece = BabbleSynthesizer.synthesize(request).next().await.unwrap();
+        let mut pieces = BabbleSynthesizer.open(voice("", 44_100)).speak("x".into());
+        let piece = pieces.next().await.unwrap();
         assert!(matches!(piece, Err(SpeechError::Rejected(_))));
         let (_, events) = open(44_100);
         assert!(matches!(

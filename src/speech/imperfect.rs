@@ -127,6 +127,10 @@ impl TranscriptStream for ImperfectStream {
         self.inner.push(samples);
     }
 
+    fn speech_started(&mut self) {
+        self.inner.speech_started();
+    }
+
     fn finalize(&mut self) {
         self.inner.finalize();
     }

@@ -59,11 +59,12 @@ impl Default for AgentSection {
     }
 }
 
-/// The model an agent uses that names none: the embedded dialogue manager.
-pub const DEFAULT_LLM: &str = "interviewer";
+/// The model of an agent that names none: the service's default (`RINGBACK_LLM`).
+pub const DEFAULT_LLM: &str = "default";
 
-/// The voice an agent uses that names none: the embedded one.
-pub const DEFAULT_VOICE: &str = "babble:default";
+/// The voice of an agent that names none: the service's default (`RINGBACK_TTS`). As a voice of a provider, as in
+/// `elevenlabs:default`, it is that provider's default.
+pub const DEFAULT_VOICE: &str = "default";
 
 /// `agent.prompt`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -72,7 +73,7 @@ pub const DEFAULT_VOICE: &str = "babble:default";
 pub struct PromptSection {
     /// Instructions.
     pub prompt: String,
-    /// `provider/model`, or `interviewer`.
+    /// `provider/model`, `interviewer`, or `default`.
     pub llm: String,
     /// 0 to 2.
     #[serde(serialize_with = "figure::serialize")]
@@ -219,7 +220,7 @@ pub struct AudioTag {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct TtsSection {
-    /// `provider:voice`, or a bare voice of the default provider.
+    /// `provider:voice`, a bare voice of the default provider, or `default`.
     pub voice_id: String,
     /// Voices the model may switch to.
     pub supported_voices: Vec<SupportedVoice>,

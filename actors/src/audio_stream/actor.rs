@@ -9,7 +9,7 @@ use crate::{
     agent::Agent,
     call::CallMessage,
     id::AttemptId,
-    ports::{Ports, media_leg::MediaLeg},
+    ports::{Ports, media_leg::MediaLeg, usage::Meter},
 };
 
 /// What the service's settings say about every audio stream.
@@ -33,6 +33,8 @@ pub struct StreamArguments {
     pub call: ActorRef<CallMessage>,
     /// What the service's settings say.
     pub settings: StreamSettings,
+    /// Counts what the call uses of its providers.
+    pub meter: Meter,
 }
 
 /// The ears and the mouth of one call.

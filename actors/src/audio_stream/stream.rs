@@ -14,14 +14,14 @@ use super::{
     deadline::Deadline,
     line::{Line, LineLost},
     synthesis::Synthesis,
-    terms::{Moments, Voice, abilities, pause_policy, reported, transcribe},
+    terms::{Moments, abilities, pause_policy, reported, transcribe, voice_config},
 };
 use crate::{
     call::CallMessage,
     ports::{
         media_leg::{InboundItem, InboundQueue, OutboundItem},
         recordings::RecordingSink,
-        synthesizer::{SpeechError, SpeechPiece, SpeechRequest, Synthesizer},
+        synthesizer::{SpeechError, SpeechPiece, Voice},
         transcriber::{TranscriptEvent, TranscriptStream},
     },
 };
@@ -45,8 +45,7 @@ pub(super) struct Stream {
     items: Vec<InboundItem>,
     audio: Vec<u8>,
     line: Line,
-    synthesizer: Arc<dyn Synthesizer>,
-    voice: Voice,
+    voice: Box<dyn Voice>,
     synthesis: Option<Synthesis>,
     /// The speech that text came for last.
     newest: Option<SpeechId>,
@@ -73,6 +72,7 @@ impl Stream {
             ports,
             call,
             settings,
+            meter,
         } = arguments;
         let line_rate = leg.format.sample_rate;
         let recogniser_rate = ports.transcriber.sample_rate(line_rate);
@@ -90,7 +90,7 @@ impl Stream {
         let mut session = AudioSession::new(&config)?;
         // Every call is one that we placed.
         session.find_out_who_answered();
-        let transcript = transcribe(&*ports.transcriber, &agent, recogniser_rate, &me);
+        let transcript = transcribe(&*ports.transcriber, &agent, (recogniser_rate, meter.clone()), &me);
         let waker = me.clone();
         leg.inbound.set_waker(Box::new(move || {
             // The actor may be gone.
@@ -105,8 +105,7 @@ impl Stream {
             items: Vec::new(),
             audio: Vec::new(),
             line: Line::new(leg.outbound),
-            synthesizer: ports.synthesizer,
-            voice: Voice::of(&agent, line_rate),
+            voice: ports.synthesizer.open(voice_config(&agent, line_rate, meter)),
             synthesis: None,
             newest: None,
             moments: Moments::default(),
@@ -271,6 +270,7 @@ impl Stream {
                 self.moments.final_ms = Some(now_ms);
                 self.session.settled(&text, damaged, now_ms);
             }
+            TranscriptEvent::TurnEnded | TranscriptEvent::TurnPaused | TranscriptEvent::TurnResumed => {}
             TranscriptEvent::Failed(error) => {
                 if self.transcript.take().is_some() {
                     self.report(StreamEvent::DeafnessBegan(error));
@@ -334,6 +334,9 @@ impl Stream {
                 fact => {
                     if matches!(fact, SessionEvent::SpeechStarted { .. }) {
                         self.moments.final_ms = None;
+                        if let Some(transcript) = &mut self.transcript {
+                            transcript.speech_started();
+                        }
                     }
                     if let Some(event) = reported(fact, self.moments) {
                         self.report(event);
@@ -349,14 +352,8 @@ impl Stream {
             self.synthesis = None;
         }
         if let Some(SynthesisJob { generation, text }) = self.session.next_text() {
-            let request = SpeechRequest {
-                text,
-                voice: self.voice.name.clone(),
-                sample_rate: self.voice.sample_rate,
-                speed: self.voice.speed,
-            };
-            let synthesizer = self.synthesizer.clone();
-            self.synthesis = Some(Synthesis::start(generation, synthesizer, request, self.me.clone()));
+            let pieces = self.voice.speak(text);
+            self.synthesis = Some(Synthesis::start(generation, pieces, self.me.clone()));
         }
         if let Some(synthesis) = self.synthesis.as_mut()
             && synthesis.is_withheld()

@@ -7,7 +7,7 @@ use ractor::ActorRef;
 use tokio::{sync::Semaphore, task::AbortHandle, time::timeout};
 
 use super::StreamMessage;
-use crate::ports::synthesizer::{SpeechError, SpeechPiece, SpeechRequest, Synthesizer};
+use crate::ports::synthesizer::{SpeechError, SpeechPiece, SpeechStream};
 
 /// Pieces that may be under way at once.
 const PIECES_AHEAD: usize = 4;
@@ -26,19 +26,14 @@ pub(super) struct Synthesis {
 }
 
 impl Synthesis {
-    pub(super) fn start(
-        generation: u64,
-        synthesizer: Arc<dyn Synthesizer>,
-        request: SpeechRequest,
-        me: ActorRef<StreamMessage>,
-    ) -> Self {
+    pub(super) fn start(generation: u64, pieces: SpeechStream, me: ActorRef<StreamMessage>) -> Self {
         let permits = Arc::new(Semaphore::new(PIECES_AHEAD));
         let report = Report {
             generation,
             me,
             ended: false,
         };
-        let task = tokio::spawn(pull(synthesizer, request, permits.clone(), report));
+        let task = tokio::spawn(pull(pieces, permits.clone(), report));
         Self {
             generation,
             permits,
@@ -98,8 +93,7 @@ impl Drop for Report {
     }
 }
 
-async fn pull(synthesizer: Arc<dyn Synthesizer>, request: SpeechRequest, permits: Arc<Semaphore>, mut report: Report) {
-    let mut pieces = synthesizer.synthesize(request);
+async fn pull(mut pieces: SpeechStream, permits: Arc<Semaphore>, mut report: Report) {
     let mut patience = FIRST_PIECE;
     while !report.ended {
         // The semaphore is never closed.

@@ -9,36 +9,33 @@ use ractor::ActorRef;
 
 use super::{SpeechId, StreamEvent, StreamMessage, StreamSettings};
 use crate::{
-    agent::{Agent, SpellingPatience, TurnEagerness, TurnSection},
+    agent::{Agent, DEFAULT_VOICE, SpellingPatience, TurnEagerness, TurnSection},
     ports::{
         media_leg::MediaLeg,
+        synthesizer::VoiceConfig,
         transcriber::{Transcriber, TranscriberConfig, TranscriptStream},
+        usage::Meter,
     },
 };
 
 /// How the agent sounds.
-pub(super) struct Voice {
-    pub(super) name: String,
-    pub(super) speed: f32,
-    pub(super) sample_rate: u32,
-}
-
-impl Voice {
-    pub(super) fn of(agent: &Agent, sample_rate: u32) -> Self {
-        let tts = &agent.conversation_config.tts;
-        let name = tts
-            .voice_id
-            .split_once(':')
-            .map_or(tts.voice_id.as_str(), |(_, name)| name);
-        Self {
-            name: if name == "default" {
-                String::new()
-            } else {
-                name.to_owned()
-            },
-            speed: tts.speed as f32,
-            sample_rate,
-        }
+pub(super) fn voice_config(agent: &Agent, sample_rate: u32, meter: Meter) -> VoiceConfig {
+    let config = &agent.conversation_config;
+    let tts = &config.tts;
+    let (provider, voice) = match tts.voice_id.split_once(':') {
+        Some((provider, voice)) => (Some(provider.to_owned()), voice),
+        None => (None, tts.voice_id.as_str()),
+    };
+    VoiceConfig {
+        provider,
+        voice: if voice == DEFAULT_VOICE { "" } else { voice }.to_owned(),
+        language: config.agent.primary_language.clone(),
+        sample_rate,
+        speed: tts.speed as f32,
+        stability: tts.stability as f32,
+        similarity_boost: tts.similarity_boost as f32,
+        latency: u8::try_from(tts.optimize_streaming_latency).unwrap_or(0),
+        meter,
     }
 }
 
@@ -68,11 +65,13 @@ pub(super) fn pause_policy(turn: &TurnSection, settings: StreamSettings) -> Paus
 pub(super) fn transcribe(
     transcriber: &dyn Transcriber,
     agent: &Agent,
-    sample_rate: u32,
+    (sample_rate, meter): (u32, Meter),
     me: &ActorRef<StreamMessage>,
 ) -> Box<dyn TranscriptStream> {
     let config = TranscriberConfig {
         language: agent.conversation_config.agent.primary_language.clone(),
+        hinglish: agent.conversation_config.agent.hinglish_mode,
+        meter,
         keywords: agent.conversation_config.asr.keywords.clone(),
         sample_rate,
     };

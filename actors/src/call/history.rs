@@ -104,11 +104,12 @@ impl History {
     }
 
     /// The model called a tool.
-    pub fn tool(&mut self, name: &str, arguments: Value, result: Value) {
+    pub fn tool(&mut self, name: &str, arguments: Value, result: Value, echo: Option<Value>) {
         self.items.push(HistoryItem::Tool {
             name: name.to_owned(),
             arguments,
             result,
+            echo,
         });
     }
 

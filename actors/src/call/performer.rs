@@ -30,6 +30,7 @@ use crate::{
         language_model::ReplyRequest,
         media_leg::MediaLeg,
         store::{Fact, Outcome, Permit, StoreError, StoreResult},
+        usage::Meter,
     },
     switchboard::DoorRefusal,
     time::Timestamp,
@@ -61,6 +62,7 @@ pub(super) struct Performer {
     reply_task: Option<AbortHandle>,
     /// What the line pool is told at the end.
     outcome: Option<Outcome>,
+    meter: Meter,
 }
 
 impl Performer {
@@ -99,6 +101,7 @@ impl Performer {
             reply_generation: 0,
             reply_task: None,
             outcome: None,
+            meter: Meter::default(),
             me,
             arguments,
         };
@@ -313,6 +316,7 @@ impl Performer {
             ports: self.arguments.ports.clone(),
             call: self.me.clone(),
             settings: self.arguments.stream,
+            meter: self.meter.clone(),
         };
         match Actor::spawn_linked(None, AudioStreamActor, arguments, self.me.get_cell()).await {
             Ok((stream, _)) => self.stream = Some(stream),
@@ -336,6 +340,8 @@ impl Performer {
             agent: plan.agent.clone(),
             variables: plan.variables.clone(),
             history: machine.asked(),
+            now: self.arguments.ports.clock.now(),
+            meter: self.meter.clone(),
         };
         let model = self.arguments.ports.language_model.clone();
         let task = tasks::reply(model, request, self.reply_generation, self.me.clone());

@@ -67,6 +67,7 @@ fn end(text: &str, reason: &str) -> Vec<ReplyEvent> {
         ReplyEvent::Tool {
             name: "endCall".into(),
             arguments: json!({ "reason": reason }),
+            echo: None,
         },
     ]
 }
@@ -76,6 +77,7 @@ fn call_later(time: SpokenTime) -> Vec<ReplyEvent> {
     let mut events = vec![ReplyEvent::Tool {
         name: "callLater".into(),
         arguments: json!({ "at": time.to_string() }),
+        echo: None,
     }];
     events.extend(end(&format!("Of course. We'll call you {time}. Goodbye."), "call_back"));
     events
@@ -127,6 +129,7 @@ impl Reply<'_> {
             Heard::Attention => vec![ReplyEvent::Tool {
                 name: "skipTurn".into(),
                 arguments: json!({}),
+                echo: None,
             }],
             Heard::NotAsked => self.not_asked(),
         }
@@ -189,6 +192,7 @@ impl Reply<'_> {
         let mut events = vec![ReplyEvent::Tool {
             name: "collect".into(),
             arguments: json!({ "entity": name, "value": value }),
+            echo: None,
         }];
         events.extend(self.next(ACKNOWLEDGEMENTS[before % ACKNOWLEDGEMENTS.len()]));
         events

@@ -10,6 +10,8 @@ use super::*;
 use crate::{
     agent::Agent,
     ports::language_model::{HistoryItem, Speaker},
+    ports::usage::Meter,
+    time::Timestamp,
 };
 
 fn agent(entities: &Value) -> Agent {
@@ -74,7 +76,7 @@ impl Call {
         for event in plan(&self.request()) {
             match event {
                 ReplyEvent::Text(text) => words.push_str(&text),
-                ReplyEvent::Tool { name, arguments } => self.run(name, arguments),
+                ReplyEvent::Tool { name, arguments, .. } => self.run(name, arguments),
             }
         }
         if !words.is_empty() {
@@ -89,6 +91,8 @@ impl Call {
             agent: Arc::clone(&self.agent),
             variables,
             history: self.history.clone(),
+            now: Timestamp(0),
+            meter: Meter::default(),
         }
     }
 
@@ -105,6 +109,7 @@ impl Call {
             name,
             arguments,
             result: json!({}),
+            echo: None,
         });
     }
 
@@ -745,6 +750,7 @@ fn item() -> impl Strategy<Value = HistoryItem> {
             name: name.into(),
             arguments,
             result: Value::Null,
+            echo: None,
         });
     prop_oneof![4 => said, 1 => tool, 1 => Just(HistoryItem::Silence)]
 }
@@ -761,7 +767,7 @@ fn any_agent() -> impl Strategy<Value = Agent> {
 proptest! {
     #[test]
     fn any_history_has_a_reply(agent in any_agent(), history in vec(item(), 0..12)) {
-        let request = ReplyRequest { agent: Arc::new(agent), variables: Arc::default(), history };
+        let request = ReplyRequest { agent: Arc::new(agent), variables: Arc::default(), history, now: Timestamp(0), meter: Meter::default() };
         let reply = plan(&request);
         prop_assert!(!reply.is_empty());
         prop_assert!(!reply.contains(&ReplyEvent::Text(String::new())));

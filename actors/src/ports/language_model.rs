@@ -1,12 +1,13 @@
 //! The language model: what the agent says and does next.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use futures_util::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::agent::Agent;
+use super::usage::Meter;
+use crate::{agent::Agent, time::Timestamp};
 
 /// Who spoke.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -40,6 +41,8 @@ pub enum HistoryItem {
         arguments: Value,
         /// What it answered.
         result: Value,
+        /// What else the model's provider wants back with the call.
+        echo: Option<Value>,
     },
     /// The user has been silent for `turnTimeout` and the agent speaks up by itself.
     Silence,
@@ -54,6 +57,10 @@ pub struct ReplyRequest {
     pub variables: Arc<BTreeMap<String, String>>,
     /// The call so far.
     pub history: Vec<HistoryItem>,
+    /// The time, for what is said of it.
+    pub now: Timestamp,
+    /// Counts what is used.
+    pub meter: Meter,
 }
 
 /// What the model streams.
@@ -68,6 +75,8 @@ pub enum ReplyEvent {
         name: String,
         /// Its arguments.
         arguments: Value,
+        /// What else the provider put into the call, and wants back with the history.
+        echo: Option<Value>,
     },
 }
 
@@ -79,7 +88,10 @@ pub enum LanguageError {
     Rejected(String),
     /// The provider is busy.
     #[error("language model is busy")]
-    Busy,
+    Busy {
+        /// When to ask again, if it said so.
+        retry_after: Option<Duration>,
+    },
     /// Not reachable or not well.
     #[error("language model unavailable: {0}")]
     Unavailable(String),

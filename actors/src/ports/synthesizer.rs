@@ -1,18 +1,32 @@
 //! Text to speech.
 
+use std::time::Duration;
+
 use futures_util::stream::BoxStream;
 
-/// What is to be spoken, and how.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SpeechRequest {
-    /// Plain text, no markup.
-    pub text: String,
+use super::usage::Meter;
+
+/// How one call's agent sounds.
+#[derive(Debug, Clone)]
+pub struct VoiceConfig {
+    /// Its provider; none is the service's default.
+    pub provider: Option<String>,
     /// The voice's name at its provider; empty for the provider's default.
     pub voice: String,
+    /// Language code, such as `en`.
+    pub language: String,
     /// Wanted rate in Hz: 8000 or 16000.
     pub sample_rate: u32,
     /// Speaking rate, 1 is normal.
     pub speed: f32,
+    /// 0 (lively) to 1 (steady).
+    pub stability: f32,
+    /// 0 to 1, how close to the voice's original.
+    pub similarity_boost: f32,
+    /// 0 (best quality) to 4 (fastest).
+    pub latency: u8,
+    /// Counts what is used.
+    pub meter: Meter,
 }
 
 /// Where a word lies in a speech.
@@ -39,6 +53,12 @@ pub enum SpeechError {
     /// The provider refuses it and will again.
     #[error("refused by the speech provider: {0}")]
     Rejected(String),
+    /// The provider has too much to do.
+    #[error("speech provider is busy")]
+    Busy {
+        /// When to ask again, if it said so.
+        retry_after: Option<Duration>,
+    },
     /// The provider is not reachable or not well.
     #[error("speech provider unavailable: {0}")]
     Unavailable(String),
@@ -47,8 +67,23 @@ pub enum SpeechError {
     Protocol(String),
 }
 
-/// A voice.
+/// A speech under way. Its end is the end of the text; dropping it cancels the rest.
+pub type SpeechStream = BoxStream<'static, Result<SpeechPiece, SpeechError>>;
+
+/// A provider of voices.
 pub trait Synthesizer: Send + Sync {
-    /// Speaks a text. Dropping the stream cancels the rest.
-    fn synthesize(&self, request: SpeechRequest) -> BoxStream<'static, Result<SpeechPiece, SpeechError>>;
+    /// Opens the voice of one call. Returns at once; where the provider keeps a connection it is made behind it.
+    fn open(&self, config: VoiceConfig) -> Box<dyn Voice>;
+}
+
+/// One call's voice. Dropping it closes its connection.
+pub trait Voice: Send {
+    /// Speaks a text: plain words, no markup. Returns at once. One text is spoken after the other; a new one may be
+    /// begun while an old one's stream is dropped.
+    fn speak(&mut self, text: String) -> SpeechStream;
+
+    /// This text is likely to be spoken soon: a voice that keeps what it once said may fetch it now.
+    fn prepare(&mut self, text: &str) {
+        let _ = text;
+    }
 }

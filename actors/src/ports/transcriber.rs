@@ -1,16 +1,21 @@
 //! Speech to text.
 
 pub use super::synthesizer::SpeechError;
+use super::usage::Meter;
 
 /// What the recogniser should expect.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct TranscriberConfig {
     /// Language code, such as `en`.
     pub language: String,
+    /// Hindi with English words.
+    pub hinglish: bool,
     /// Terms to favour.
     pub keywords: Vec<String>,
     /// Rate of the samples pushed, in Hz: 8000 or 16000.
     pub sample_rate: u32,
+    /// Counts what is used.
+    pub meter: Meter,
 }
 
 /// What was recognised.
@@ -28,6 +33,13 @@ pub enum TranscriptEvent {
         /// Whether part of the speech was heard but not understood (shown as missing, never guessed).
         damaged: bool,
     },
+    /// The recogniser, which listens for turns itself, takes the user's turn for over: it had these words, which were
+    /// sent as finals.
+    TurnEnded,
+    /// The same recogniser thinks that the turn may be over, with the words of the last interim.
+    TurnPaused,
+    /// It thinks so no longer.
+    TurnResumed,
     /// The recogniser gave up; nothing more comes.
     Failed(SpeechError),
 }
@@ -46,8 +58,11 @@ pub trait Transcriber: Send + Sync {
 
 /// One call's recogniser. Dropping it closes the connection, on every exit path.
 pub trait TranscriptStream: Send {
-    /// Feeds mono samples, in order. Never blocks.
+    /// Feeds mono samples, in order, silence too. Never blocks.
     fn push(&mut self, samples: &[i16]);
+
+    /// There is voice; it began up to a few hundred milliseconds ago. For recognisers of whole utterances.
+    fn speech_started(&mut self) {}
 
     /// The voice has paused: whatever is known becomes final now (an event follows if there was any speech).
     fn finalize(&mut self);

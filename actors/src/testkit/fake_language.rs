@@ -50,6 +50,7 @@ impl ScriptedReply {
         self.events.push(Ok(ReplyEvent::Tool {
             name: name.to_owned(),
             arguments,
+            echo: None,
         }));
         self
     }

@@ -8,7 +8,7 @@ use super::{
     fake_speech::{FakeRecordings, FakeSynthesizer, FakeTranscriber},
 };
 use crate::{
-    ports::{Ports, store::Store},
+    ports::{Ports, health::AlwaysWell, store::Store},
     time::{Clock, Timestamp, TokioClock},
 };
 
@@ -61,6 +61,7 @@ impl FakePorts {
             transcriber: Arc::new(self.transcriber.clone()),
             synthesizer: Arc::new(self.synthesizer.clone()),
             language_model: self.language_model.clone(),
+            health: Arc::new(AlwaysWell),
             recordings: Arc::new(self.recordings.clone()),
             clock: self.clock.clone(),
         }

@@ -5,13 +5,13 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use futures_util::{StreamExt, stream, stream::BoxStream};
+use futures_util::{StreamExt, stream};
 
 use crate::{
     id::AttemptId,
     ports::{
         recordings::{RecordingSink, Recordings},
-        synthesizer::{SpeechError, SpeechPiece, SpeechRequest, Synthesizer, WordTiming},
+        synthesizer::{SpeechError, SpeechPiece, SpeechStream, Synthesizer, Voice, VoiceConfig, WordTiming},
         transcriber::{Transcriber, TranscriberConfig, TranscriptEvent, TranscriptSink, TranscriptStream},
     },
 };
@@ -110,11 +110,11 @@ impl Drop for FakeTranscriptStream {
 
 /// A voice: a square wave, [`MS_PER_BYTE`] for each byte of text, one piece a word, with timings.
 #[derive(Clone, Default)]
-pub struct FakeSynthesizer(Arc<Mutex<Voice>>);
+pub struct FakeSynthesizer(Arc<Mutex<Throat>>);
 
 #[derive(Default)]
-struct Voice {
-    requests: Vec<SpeechRequest>,
+struct Throat {
+    texts: Vec<String>,
     failures: VecDeque<SpeechError>,
 }
 
@@ -130,17 +130,14 @@ impl FakeSynthesizer {
 
     /// Every text it was asked to speak.
     pub fn texts(&self) -> Vec<String> {
-        let voice = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        voice.requests.iter().map(|request| request.text.clone()).collect()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).texts.clone()
     }
 }
 
-fn pieces(request: &SpeechRequest) -> Vec<SpeechPiece> {
-    let per_byte = MS_PER_BYTE * u64::from(request.sample_rate) / 1000;
+fn pieces(text: &str, sample_rate: u32) -> Vec<SpeechPiece> {
+    let per_byte = MS_PER_BYTE * u64::from(sample_rate) / 1000;
     let mut text_end = 0;
-    request
-        .text
-        .split_inclusive(char::is_whitespace)
+    text.split_inclusive(char::is_whitespace)
         .map(|word| {
             let start = text_end as u64 * per_byte;
             text_end += word.len();
@@ -161,11 +158,25 @@ fn pieces(request: &SpeechRequest) -> Vec<SpeechPiece> {
 }
 
 impl Synthesizer for FakeSynthesizer {
-    fn synthesize(&self, request: SpeechRequest) -> BoxStream<'static, Result<SpeechPiece, SpeechError>> {
-        let mut voice = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let spoken = pieces(&request);
-        voice.requests.push(request);
-        match voice.failures.pop_front() {
+    fn open(&self, config: VoiceConfig) -> Box<dyn Voice> {
+        Box::new(FakeVoice {
+            throat: self.0.clone(),
+            sample_rate: config.sample_rate,
+        })
+    }
+}
+
+struct FakeVoice {
+    throat: Arc<Mutex<Throat>>,
+    sample_rate: u32,
+}
+
+impl Voice for FakeVoice {
+    fn speak(&mut self, text: String) -> SpeechStream {
+        let mut throat = self.throat.lock().unwrap_or_else(PoisonError::into_inner);
+        let spoken = pieces(&text, self.sample_rate);
+        throat.texts.push(text);
+        match throat.failures.pop_front() {
             Some(error) => stream::iter(vec![Err(error)]).boxed(),
             None => stream::iter(spoken.into_iter().map(Ok)).boxed(),
         }

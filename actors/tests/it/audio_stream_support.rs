@@ -14,8 +14,9 @@ use actors::{
     id::AttemptId,
     ports::{
         media_leg::{InboundItem, InboundQueue, LegAbilities, MediaLeg, OutboundItem},
-        synthesizer::{SpeechError, SpeechPiece, SpeechRequest, Synthesizer, WordTiming},
+        synthesizer::{SpeechPiece, SpeechStream, Synthesizer, Voice as CallVoice, VoiceConfig, WordTiming},
         transcriber::{Transcriber, TranscriberConfig, TranscriptEvent, TranscriptSink, TranscriptStream},
+        usage::Meter,
     },
     testkit::{
         fake_ports::{CLOCK_START, FakePorts},
@@ -24,7 +25,7 @@ use actors::{
     },
     time::TokioClock,
 };
-use futures_util::{StreamExt, stream, stream::BoxStream};
+use futures_util::{StreamExt, stream};
 use media::{
     babble::{Heard, Listener, Speaker, Transcript, Voice},
     codec,
@@ -46,11 +47,23 @@ pub const STALLS: &str = "stalls";
 pub struct BabbleVoice;
 
 impl Synthesizer for BabbleVoice {
-    fn synthesize(&self, request: SpeechRequest) -> BoxStream<'static, Result<SpeechPiece, SpeechError>> {
-        if request.text == STALLS {
+    fn open(&self, config: VoiceConfig) -> Box<dyn CallVoice> {
+        Box::new(BabbleMouth {
+            sample_rate: config.sample_rate,
+        })
+    }
+}
+
+struct BabbleMouth {
+    sample_rate: u32,
+}
+
+impl CallVoice for BabbleMouth {
+    fn speak(&mut self, text: String) -> SpeechStream {
+        if text == STALLS {
             return stream::pending().boxed();
         }
-        let mut speaker = Speaker::new(&request.text, Voice::new(120.0), request.sample_rate).unwrap();
+        let mut speaker = Speaker::new(&text, Voice::new(120.0), self.sample_rate).unwrap();
         let words = speaker.words().iter().map(|word| WordTiming {
             text_end: word.text_end,
             sample_end: word.sample_end,
@@ -246,6 +259,7 @@ impl Phone {
             ports,
             call,
             settings,
+            meter: Meter::default(),
         };
         let (stream, stopped) = Actor::spawn(None, AudioStreamActor, arguments).await.unwrap();
         tokio::spawn(run(seen.clone(), inbound.clone(), receiver, started));

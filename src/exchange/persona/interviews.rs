@@ -6,7 +6,11 @@ use std::{collections::BTreeMap, sync::Arc};
 use actors::{
     agent::Agent,
     interviewer::plan,
-    ports::language_model::{HistoryItem, ReplyEvent, ReplyRequest, Speaker},
+    ports::{
+        language_model::{HistoryItem, ReplyEvent, ReplyRequest, Speaker},
+        usage::Meter,
+    },
+    time::Timestamp,
 };
 use serde_json::{Value, json};
 
@@ -49,12 +53,14 @@ impl Interview {
             agent: self.agent.clone(),
             variables: Arc::default(),
             history: self.history.clone(),
+            now: Timestamp(0),
+            meter: Meter::default(),
         };
         let mut words = String::new();
         for event in plan(&request) {
             match event {
                 ReplyEvent::Text(text) => words.push_str(&text),
-                ReplyEvent::Tool { name, arguments } => {
+                ReplyEvent::Tool { name, arguments, echo } => {
                     match &*name {
                         "collect" => {
                             let entity = arguments["entity"].as_str().unwrap().to_owned();
@@ -68,6 +74,7 @@ impl Interview {
                         name,
                         arguments,
                         result,
+                        echo,
                     });
                 }
             }

@@ -120,7 +120,10 @@ impl Errors {
                 self.shown.clear();
                 Some(TranscriptEvent::Final { text: told, damaged })
             }
-            TranscriptEvent::Failed(error) => Some(TranscriptEvent::Failed(error)),
+            other @ (TranscriptEvent::TurnEnded
+            | TranscriptEvent::TurnPaused
+            | TranscriptEvent::TurnResumed
+            | TranscriptEvent::Failed(_)) => Some(other),
         }
     }
 

@@ -2,7 +2,10 @@
 
 use std::{sync::Mutex, time::Duration};
 
-use actors::ports::transcriber::TranscriptEvent::{Final, Interim};
+use actors::ports::{
+    transcriber::TranscriptEvent::{Final, Interim},
+    usage::Meter,
+};
 use tokio::time::{Instant, sleep};
 
 use super::*;
@@ -49,8 +52,10 @@ fn open(faults: Imperfection) -> (Box<dyn TranscriptStream>, Told) {
     let sink = told.clone();
     let config = TranscriberConfig {
         language: "en".into(),
+        hinglish: false,
         keywords: Vec::new(),
         sample_rate: 8_000,
+        meter: Meter::default(),
     };
     let sink: TranscriptSink = Box::new(move |event| sink.lock().unwrap().push((Instant::now(), event)));
     (faults.applied_to(Parrot).open(config, sink), told)
@@ -139,7 +144,7 @@ async fn a_burst_stays_in_order_and_a_dropped_stream_says_nothing_more() {
 fn length(event: &TranscriptEvent) -> usize {
     match event {
         Interim { text } | Final { text, .. } => text.len(),
-        TranscriptEvent::Failed(_) => 0,
+        _ => 0,
     }
 }
 

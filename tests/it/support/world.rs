@@ -14,6 +14,7 @@ use actors::{
     node::{Node, NodeArguments, NodeHandle, NodeSettings},
     ports::{
         Ports,
+        health::AlwaysWell,
         language_model::{LanguageError, LanguageModel, ReplyEvent, ReplyRequest},
         store::{RecordStore, TurnFact},
         transcriber::Transcriber,
@@ -109,6 +110,7 @@ async fn start_service(
         transcriber: settings.transcriber.clone(),
         synthesizer: Arc::new(BabbleSynthesizer),
         language_model: Arc::new(replies.clone()),
+        health: Arc::new(AlwaysWell),
         recordings: Arc::new(FakeRecordings::default()),
         clock: clock.clone(),
     };

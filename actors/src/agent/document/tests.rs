@@ -57,7 +57,7 @@ fn a_name_and_a_prompt_are_enough_and_all_else_reads_back_with_the_contracts_def
             "agent": {
                 "prompt": {
                     "prompt": "Be kind.",
-                    "llm": "interviewer",
+                    "llm": "default",
                     "temperature": 0,
                     "toolIds": [],
                     "builtInTools": {
@@ -84,7 +84,7 @@ fn a_name_and_a_prompt_are_enough_and_all_else_reads_back_with_the_contracts_def
                 "turnTimeout": 7, "silenceEndCallTimeout": -1, "turnEagerness": "normal", "spellingPatience": "auto"
             },
             "tts": {
-                "voiceId": "babble:default",
+                "voiceId": "default",
                 "supportedVoices": [],
                 "expressiveMode": false,
                 "suggestedAudioTags": [],

@@ -58,7 +58,7 @@ impl State {
                     self.speak_piece(piece, fx);
                 }
             }
-            ReplyEvent::Tool { name, arguments } => self.tool(&name, arguments, fx),
+            ReplyEvent::Tool { name, arguments, echo } => self.tool(&name, arguments, echo, fx),
         }
     }
 
@@ -72,7 +72,7 @@ impl State {
         self.say_piece(piece, false, fx);
     }
 
-    pub(super) fn tool(&mut self, name: &str, arguments: Value, fx: &mut Vec<Effect>) {
+    pub(super) fn tool(&mut self, name: &str, arguments: Value, echo: Option<Value>, fx: &mut Vec<Effect>) {
         self.reply.tools += 1;
         let result = match name {
             "collect" if self.history.collect(&arguments) => json!({ "ok": true }),
@@ -100,7 +100,7 @@ impl State {
             }
             _ => json!({ "error": "not available" }),
         };
-        self.history.tool(name, arguments, result);
+        self.history.tool(name, arguments, result, echo);
     }
 
     pub(super) fn reply_ended(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {

@@ -60,7 +60,11 @@ pub(super) struct Pause {
 #[derive(Debug, Clone, PartialEq)]
 enum Step {
     Say(String),
-    Tool { name: String, arguments: Value },
+    Tool {
+        name: String,
+        arguments: Value,
+        echo: Option<Value>,
+    },
 }
 
 /// A reply that may yet be wanted.
@@ -189,9 +193,9 @@ impl State {
                     self.early_piece(piece, fx);
                 }
             }
-            ReplyEvent::Tool { name, arguments } => {
+            ReplyEvent::Tool { name, arguments, echo } => {
                 early.protected |= end_call_protected && name == "endCall";
-                early.waiting.push(Step::Tool { name, arguments });
+                early.waiting.push(Step::Tool { name, arguments, echo });
             }
         }
     }
@@ -272,7 +276,7 @@ impl State {
         for step in early.waiting {
             match step {
                 Step::Say(text) => self.speak_piece(text, fx),
-                Step::Tool { name, arguments } => self.tool(&name, arguments, fx),
+                Step::Tool { name, arguments, echo } => self.tool(&name, arguments, echo, fx),
             }
         }
         if early.over {

@@ -139,7 +139,7 @@ fn every_phase_knows_what_each_event_means() {
     let progress = |fact| Event::Progress(fact);
     let lost = Event::Stream(StreamEvent::MediaClosed { clean: false });
     let bye = Event::Stream(StreamEvent::MediaClosed { clean: true });
-    let failed = Event::Reply(Some(Err(LanguageError::Busy)));
+    let failed = Event::Reply(Some(Err(LanguageError::Busy { retry_after: None })));
     let table = [
         (
             Event::Permitted(PermitAnswer::Granted),
@@ -492,9 +492,8 @@ fn any_event() -> impl Strategy<Value = Event> {
         6 => Just(text("Well, this is it. And")),
         4 => tools.prop_map(|name| Event::Reply(Some(Ok(ReplyEvent::Tool {
             name: name.into(),
-            arguments: json!({ "entity": "a", "value": "b" }),
-        })))),
-        1 => Just(Event::Reply(Some(Err(LanguageError::Busy)))),
+            arguments: json!({ "entity": "a", "value": "b" }), echo: None })))),
+        1 => Just(Event::Reply(Some(Err(LanguageError::Busy { retry_after: None })))),
         4 => Just(Event::Reply(None)),
         4 => any_timer().prop_map(Event::Timer),
         1 => Just(Event::HangUp),

@@ -18,6 +18,7 @@ fn tool(name: &str, arguments: serde_json::Value) -> Event {
     Event::Reply(Some(Ok(ReplyEvent::Tool {
         name: name.into(),
         arguments,
+        echo: None,
     })))
 }
 
@@ -177,14 +178,17 @@ fn what_fails_ahead_costs_nothing_and_the_turn_asks_anew() {
         speech: SpeechId(1),
         error,
     });
-    let model = Event::Reply(Some(Err(LanguageError::Busy)));
+    let model = Event::Reply(Some(Err(LanguageError::Busy { retry_after: None })));
     for failure in [model, voice] {
         let (state, effects) = after(vec![paused("What is it?"), text("A survey. "), failure.clone()]);
         assert_eq!(state.phase(), CallPhase::Listening, "{failure:?}");
         assert_eq!(says(&effects), [("A survey. ", true)]);
         let (state, effects) = state.apply(said("What is it?"), 2_400);
         assert_eq!((asks(&effects), state.phase()), (1, CallPhase::Thinking));
-        let (_, effects) = state.apply(Event::Reply(Some(Err(LanguageError::Busy))), 2_500);
+        let (_, effects) = state.apply(
+            Event::Reply(Some(Err(LanguageError::Busy { retry_after: None }))),
+            2_500,
+        );
         assert_eq!(says(&effects).len(), 1, "an apology, not the end of the call");
     }
 }

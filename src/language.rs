@@ -1,0 +1,1 @@
+//! Language models: adapters of the port `LanguageModel`.

@@ -1,0 +1,5 @@
+//! What all providers of language and speech have in common: names, addresses, keys, sockets.
+
+pub mod name;
+pub mod settings;
+pub mod socket;

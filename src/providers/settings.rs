@@ -1,0 +1,305 @@
+//! Where each provider is, and the key it takes: the providers' usual environment variables.
+
+use std::{collections::BTreeMap, fmt};
+
+/// A key. It is shown nowhere.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Key(String);
+
+impl Key {
+    /// Keeps a key.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// For the header it is sent in.
+    pub fn secret(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Key(***)")
+    }
+}
+
+/// Where a provider is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    /// The provider's name, as in the settings.
+    pub provider: &'static str,
+    /// `http://` or `https://`, without a slash at the end.
+    pub base_url: String,
+    /// Local servers may do without.
+    pub key: Option<Key>,
+}
+
+impl Endpoint {
+    /// The address of a path, which begins with a slash.
+    pub fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.base_url)
+    }
+
+    /// The same for a WebSocket.
+    pub fn socket_url(&self, path: &str) -> String {
+        // `https` becomes `wss`.
+        format!("{}{path}", self.base_url.replacen("http", "ws", 1))
+    }
+}
+
+struct Known {
+    provider: &'static str,
+    key: &'static str,
+    base: &'static str,
+    default_base: Option<&'static str>,
+    /// A server of one's own, which needs no key.
+    local: bool,
+}
+
+const fn hosted(provider: &'static str, key: &'static str, base: &'static str, default: &'static str) -> Known {
+    Known {
+        provider,
+        key,
+        base,
+        default_base: Some(default),
+        local: false,
+    }
+}
+
+const fn local(provider: &'static str, key: &'static str, base: &'static str, default: &'static str) -> Known {
+    Known {
+        provider,
+        key,
+        base,
+        default_base: Some(default),
+        local: true,
+    }
+}
+
+const KNOWN: &[Known] = &[
+    hosted(
+        "openai",
+        "OPENAI_API_KEY",
+        "OPENAI_BASE_URL",
+        "https://api.openai.com/v1",
+    ),
+    hosted(
+        "anthropic",
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_BASE_URL",
+        "https://api.anthropic.com",
+    ),
+    hosted(
+        "groq",
+        "GROQ_API_KEY",
+        "GROQ_BASE_URL",
+        "https://api.groq.com/openai/v1",
+    ),
+    hosted(
+        "gemini",
+        "GEMINI_API_KEY",
+        "GEMINI_BASE_URL",
+        "https://generativelanguage.googleapis.com/v1beta/openai",
+    ),
+    Known {
+        provider: "azure",
+        key: "AZURE_OPENAI_API_KEY",
+        base: "AZURE_OPENAI_ENDPOINT",
+        default_base: None,
+        local: false,
+    },
+    hosted(
+        "deepgram",
+        "DEEPGRAM_API_KEY",
+        "DEEPGRAM_BASE_URL",
+        "https://api.deepgram.com",
+    ),
+    hosted(
+        "elevenlabs",
+        "ELEVENLABS_API_KEY",
+        "ELEVENLABS_BASE_URL",
+        "https://api.elevenlabs.io",
+    ),
+    hosted(
+        "cartesia",
+        "CARTESIA_API_KEY",
+        "CARTESIA_BASE_URL",
+        "https://api.cartesia.ai",
+    ),
+    local(
+        "ollama",
+        "OLLAMA_API_KEY",
+        "OLLAMA_BASE_URL",
+        "http://127.0.0.1:11434/v1",
+    ),
+    local("vllm", "VLLM_API_KEY", "VLLM_BASE_URL", "http://127.0.0.1:8000/v1"),
+    local(
+        "llamacpp",
+        "LLAMACPP_API_KEY",
+        "LLAMACPP_BASE_URL",
+        "http://127.0.0.1:8080/v1",
+    ),
+    local(
+        "speaches",
+        "SPEACHES_API_KEY",
+        "SPEACHES_BASE_URL",
+        "http://127.0.0.1:8000/v1",
+    ),
+    local(
+        "whispercpp",
+        "WHISPERCPP_API_KEY",
+        "WHISPERCPP_BASE_URL",
+        "http://127.0.0.1:8080/v1",
+    ),
+    local(
+        "kokoro",
+        "KOKORO_API_KEY",
+        "KOKORO_BASE_URL",
+        "http://127.0.0.1:8880/v1",
+    ),
+];
+
+/// Why a provider cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotConfigured {
+    /// Nobody knows it.
+    #[error("provider `{0}` is not known")]
+    Unknown(String),
+    /// Its key or its address is not set.
+    #[error("provider `{provider}` is not configured: set {variable}")]
+    Unset {
+        /// Its name.
+        provider: String,
+        /// The environment variable that is missing.
+        variable: &'static str,
+    },
+}
+
+/// Every provider's address and key, as far as they are known.
+#[derive(Debug, Clone, Default)]
+pub struct ProviderSettings {
+    endpoints: BTreeMap<&'static str, Endpoint>,
+}
+
+impl ProviderSettings {
+    /// Reads them with `variable`, which tells an environment variable's value.
+    ///
+    /// # Errors
+    ///
+    /// When an address is none; the text names its variable.
+    pub fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
+        let given = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
+        let mut endpoints = BTreeMap::new();
+        for known in KNOWN {
+            let key = given(known.key).map(|key| Key::new(key.trim()));
+            let base = given(known.base);
+            let base_url = match &base {
+                Some(text) => Some(base_url(text).map_err(|why| format!("{} {text}: {why}", known.base))?),
+                None => known.default_base.map(str::to_owned),
+            };
+            // Whoever gives an address may run a server there that wants no key.
+            let usable = known.local || key.is_some() || (base.is_some() && known.default_base.is_some());
+            if let Some(base_url) = base_url.filter(|_| usable) {
+                let provider = known.provider;
+                endpoints.insert(
+                    provider,
+                    Endpoint {
+                        provider,
+                        base_url,
+                        key,
+                    },
+                );
+            }
+        }
+        Ok(Self { endpoints })
+    }
+
+    /// Those of this process's environment.
+    ///
+    /// # Errors
+    ///
+    /// As [`ProviderSettings::read`].
+    pub fn from_environment() -> Result<Self, String> {
+        Self::read(|name| std::env::var(name).ok())
+    }
+
+    /// Where a provider is.
+    ///
+    /// # Errors
+    ///
+    /// When it is not known, or its key or address is not set.
+    pub fn endpoint(&self, provider: &str) -> Result<&Endpoint, NotConfigured> {
+        if let Some(endpoint) = self.endpoints.get(provider) {
+            return Ok(endpoint);
+        }
+        let known = KNOWN.iter().find(|known| known.provider == provider);
+        let known = known.ok_or_else(|| NotConfigured::Unknown(provider.to_owned()))?;
+        Err(NotConfigured::Unset {
+            provider: provider.to_owned(),
+            variable: if known.default_base.is_some() {
+                known.key
+            } else {
+                known.base
+            },
+        })
+    }
+}
+
+fn base_url(text: &str) -> Result<String, &'static str> {
+    let text = text.trim();
+    let http = text.starts_with("http://") || text.starts_with("https://");
+    let sound = http && !text.contains(['?', '#', ' ']) && reqwest::Url::parse(text).is_ok();
+    sound
+        .then(|| text.trim_end_matches('/').to_owned())
+        .ok_or("write an address such as https://api.example.com/v1")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(variables: &[(&str, &str)]) -> Result<ProviderSettings, String> {
+        ProviderSettings::read(|name| {
+            let found = variables.iter().find(|(variable, _)| *variable == name);
+            found.map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn a_key_or_an_address_makes_a_provider_usable() {
+        let settings = read(&[
+            ("DEEPGRAM_API_KEY", " secret\n"),
+            ("OPENAI_BASE_URL", "http://127.0.0.1:9000/v1/"),
+        ])
+        .unwrap();
+        let deepgram = settings.endpoint("deepgram").unwrap();
+        assert_eq!(deepgram.key.as_ref().unwrap().secret(), "secret");
+        assert_eq!(deepgram.socket_url("/v1/listen"), "wss://api.deepgram.com/v1/listen");
+        assert!(!format!("{settings:?}").contains("secret"));
+        let openai = settings.endpoint("openai").unwrap();
+        assert_eq!(openai.url("/models"), "http://127.0.0.1:9000/v1/models");
+        assert_eq!(openai.socket_url("/x"), "ws://127.0.0.1:9000/v1/x");
+        assert!(settings.endpoint("ollama").is_ok());
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let settings = read(&[("ANTHROPIC_API_KEY", "  ")]).unwrap();
+        let why = settings.endpoint("anthropic").unwrap_err().to_string();
+        assert_eq!(why, "provider `anthropic` is not configured: set ANTHROPIC_API_KEY");
+        assert!(
+            settings
+                .endpoint("azure")
+                .unwrap_err()
+                .to_string()
+                .contains("AZURE_OPENAI_ENDPOINT")
+        );
+        assert_eq!(
+            settings.endpoint("nobody"),
+            Err(NotConfigured::Unknown("nobody".into()))
+        );
+        let why = read(&[("KOKORO_BASE_URL", "localhost")]).unwrap_err();
+        assert!(why.starts_with("KOKORO_BASE_URL localhost: write an address"), "{why}");
+    }
+}

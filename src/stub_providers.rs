@@ -1,0 +1,147 @@
+//! Providers of language and speech for tests and benches, on real sockets and in the real ones' words. They speak and
+//! understand babble, so that every word of a call held through them can be checked, and take faults and times by
+//! order.
+
+mod fault;
+mod log;
+mod times;
+
+use std::{
+    collections::BTreeMap,
+    io,
+    net::SocketAddr,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use axum::{Router, serve::ListenerExt};
+use tokio::{net::TcpListener, task::JoinSet};
+
+pub use self::{
+    fault::Fault,
+    log::{Received, Service},
+    times::{Spread, StubTimes},
+};
+
+/// How the stubs are to behave.
+#[derive(Debug, Clone)]
+pub struct StubSettings {
+    /// Where they listen; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// How long they take.
+    pub times: StubTimes,
+    /// Chooses those times.
+    pub seed: u64,
+    /// The one key that is taken; any when none.
+    pub key: Option<String>,
+    /// Remember what was received, for [`StubHandle::received`].
+    pub keep_log: bool,
+}
+
+impl StubSettings {
+    /// On a free loopback port, at once, with any key and a log.
+    pub fn on_loopback() -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            times: StubTimes::AT_ONCE,
+            seed: 0,
+            key: None,
+            keep_log: true,
+        }
+    }
+}
+
+/// What all stubs share.
+#[derive(Debug)]
+pub(crate) struct Stub {
+    pub(crate) settings: StubSettings,
+    faults: Mutex<BTreeMap<Service, Vec<Fault>>>,
+    log: log::Log,
+}
+
+impl Stub {
+    /// The fault of this request or connection, which is used up unless it is the last of its list, and stays.
+    pub(crate) fn fault(&self, service: Service) -> Fault {
+        let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
+        match faults.get_mut(&service) {
+            Some(waiting) if waiting.len() > 1 => waiting.remove(0),
+            Some(waiting) => waiting.first().cloned().unwrap_or_default(),
+            None => Fault::None,
+        }
+    }
+
+    /// Remembers something that a client sent, or did.
+    pub(crate) fn received(&self, service: Service, what: impl Into<String>) {
+        if self.settings.keep_log {
+            self.log.push(Received {
+                service,
+                what: what.into(),
+            });
+        }
+    }
+
+    /// Whether a key is the right one.
+    pub(crate) fn takes(&self, key: Option<&str>) -> bool {
+        self.settings.key.as_deref().is_none_or(|right| key == Some(right))
+    }
+}
+
+/// Running stubs. They end when this is dropped.
+pub struct StubHandle {
+    address: SocketAddr,
+    stub: Arc<Stub>,
+    _tasks: JoinSet<()>,
+}
+
+impl StubHandle {
+    /// `http://` and the address served. Chat completions and other OpenAI routes begin with `/v1` there.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The faults of a service's next requests or connections, in order; the last one stays. None at all is health.
+    pub fn set_faults(&self, service: Service, faults: Vec<Fault>) {
+        let mut waiting = self.stub.faults.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.insert(service, faults);
+    }
+
+    /// What clients sent to a service so far.
+    pub fn received(&self, service: Service) -> Vec<String> {
+        self.stub.log.of(service)
+    }
+}
+
+/// Starts the stubs.
+///
+/// # Errors
+///
+/// When the address cannot be served.
+pub async fn start(settings: StubSettings) -> io::Result<StubHandle> {
+    let listener = TcpListener::bind(settings.listen).await?;
+    let address = listener.local_addr()?;
+    let stub = Arc::new(Stub {
+        settings,
+        faults: Mutex::default(),
+        log: log::Log::default(),
+    });
+    let router = router().with_state(stub.clone());
+    let listener = listener.tap_io(|stream| {
+        // Words are small and must not wait for more.
+        let _ = stream.set_nodelay(true);
+    });
+    let mut tasks = JoinSet::new();
+    tasks.spawn(async move {
+        if let Err(error) = axum::serve(listener, router).await {
+            tracing::error!(%error, "stub providers ended");
+        }
+    });
+    Ok(StubHandle {
+        address,
+        stub,
+        _tasks: tasks,
+    })
+}
+
+/// Every stub's routes.
+fn router() -> Router<Arc<Stub>> {
+    Router::new()
+}
