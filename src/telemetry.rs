@@ -96,6 +96,18 @@ fn describe() {
         "ringback_speculation_characters_total",
         "Characters of replies made ahead that the model wrote and that the voice was given, by whether they were used"
     );
+    metrics::describe_counter!(
+        "ringback_provider_requests_total",
+        "Requests to providers, by kind, provider and outcome; tripped ones were not sent"
+    );
+    metrics::describe_counter!(
+        "ringback_provider_retries_total",
+        "Hedges and retries that were wanted, by kind, provider and whether the retry budget allowed them"
+    );
+    metrics::describe_gauge!(
+        "ringback_provider_breaker",
+        "Circuit breaker by kind and provider: 0 closed, 1 half-open, 2 open"
+    );
     metrics::describe_counter!("ringback_turns_total", "Turns of calls, by speaker");
     metrics::describe_counter!(
         "ringback_media_frame_faults_total",

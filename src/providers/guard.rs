@@ -1,0 +1,234 @@
+//! A circuit breaker and a retry budget per provider: one that is unwell is left alone, and is asked again now and
+//! then; and no storm of retries makes it worse.
+
+mod breaker;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio::time::Instant;
+
+use breaker::{Breaker, Stand};
+
+/// What a provider is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Language models.
+    Language,
+    /// Speech to text.
+    Ears,
+    /// Text to speech.
+    Voice,
+}
+
+impl Kind {
+    /// For metrics.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Language => "language",
+            Self::Ears => "ears",
+            Self::Voice => "voice",
+        }
+    }
+}
+
+/// What a failure says about its provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Unavailable, busy, too late, or not in its own format: it counts.
+    Unwell,
+    /// It refuses our key or account (401, 402, 403): nothing is asked for a longer while.
+    Refused,
+    /// What we asked was wrong (400, 404, 413, 422): it counts as nothing.
+    OurFault,
+}
+
+impl Verdict {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Unwell => "unwell",
+            Self::Refused => "refused",
+            Self::OurFault => "our_fault",
+        }
+    }
+}
+
+/// Nothing passes now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("it has failed of late, and is asked again in {} s", .retry_in.as_secs_f64().ceil())]
+pub struct Tripped {
+    /// When to ask again.
+    pub retry_in: Duration,
+}
+
+/// One guard for each kind and provider, shared by all calls.
+#[derive(Debug, Clone, Default)]
+pub struct Guards(Arc<Mutex<BTreeMap<(Kind, String), Guard>>>);
+
+impl Guards {
+    /// The guard of a provider.
+    pub fn get(&self, kind: Kind, provider: &str) -> Guard {
+        let mut guards = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let guard = guards.entry((kind, provider.to_owned()));
+        guard.or_insert_with(|| Guard::new(kind, provider)).clone()
+    }
+}
+
+/// Watches one provider. Clones watch together.
+#[derive(Clone)]
+pub struct Guard(Arc<Watched>);
+
+struct Watched {
+    kind: Kind,
+    provider: String,
+    breaker: Mutex<Breaker>,
+}
+
+impl Guard {
+    fn new(kind: Kind, provider: &str) -> Self {
+        Self(Arc::new(Watched {
+            kind,
+            provider: provider.to_owned(),
+            breaker: Mutex::default(),
+        }))
+    }
+
+    /// Lets a request through, unless the provider has failed too often of late. After a pause one request at a time
+    /// is let through, to see whether it is well again.
+    ///
+    /// # Errors
+    ///
+    /// When nothing passes now.
+    pub fn admit(&self) -> Result<Pass, Tripped> {
+        let admitted = self.change(|breaker| breaker.admit(Instant::now()));
+        match admitted {
+            Ok(epoch) => Ok(Pass {
+                guard: self.clone(),
+                epoch,
+                settled: false,
+            }),
+            Err(retry_in) => {
+                self.count("tripped");
+                Err(Tripped { retry_in })
+            }
+        }
+    }
+
+    /// Whether one more request may be made for the same thing; takes from the budget, which grows by a tenth of a
+    /// retry with each request. Ask it before a hedge or a retry, and `admit` then.
+    pub fn may_retry(&self) -> bool {
+        let may = self.breaker().may_retry(Instant::now());
+        let allowed = if may { "yes" } else { "no" };
+        let (kind, provider) = (self.kind().as_str(), self.0.provider.clone());
+        metrics::counter!("ringback_provider_retries_total", "kind" => kind, "provider" => provider, "allowed" => allowed)
+            .increment(1);
+        may
+    }
+
+    /// Whether nothing passes now.
+    pub fn is_down(&self) -> bool {
+        self.breaker().is_down(Instant::now())
+    }
+
+    /// The provider's name.
+    pub fn provider(&self) -> &str {
+        &self.0.provider
+    }
+
+    /// What it is used for.
+    pub fn kind(&self) -> Kind {
+        self.0.kind
+    }
+
+    fn breaker(&self) -> MutexGuard<'_, Breaker> {
+        self.0.breaker.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the breaker, and says so if it stands differently then.
+    fn change<T>(&self, change: impl FnOnce(&mut Breaker) -> T) -> T {
+        let (result, before, after) = {
+            let mut breaker = self.breaker();
+            let before = breaker.stand();
+            let result = change(&mut breaker);
+            (result, before, breaker.stand())
+        };
+        if std::mem::discriminant(&before) != std::mem::discriminant(&after) {
+            self.tell(after);
+        }
+        result
+    }
+
+    fn tell(&self, stand: Stand) {
+        let (kind, provider) = (self.kind().as_str(), self.provider());
+        let figure = match stand {
+            Stand::Closed => {
+                tracing::info!(kind, provider, "provider is well again");
+                0.0
+            }
+            Stand::HalfOpen { .. } => 1.0,
+            Stand::Open(until) => {
+                let seconds = until.saturating_duration_since(Instant::now()).as_secs();
+                tracing::warn!(kind, provider, seconds, "provider is left alone for a while");
+                2.0
+            }
+        };
+        metrics::gauge!("ringback_provider_breaker", "kind" => kind, "provider" => provider.to_owned()).set(figure);
+    }
+
+    fn count(&self, outcome: &'static str) {
+        let (kind, provider) = (self.kind().as_str(), self.0.provider.clone());
+        metrics::counter!("ringback_provider_requests_total", "kind" => kind, "provider" => provider, "outcome" => outcome)
+            .increment(1);
+    }
+}
+
+impl fmt::Debug for Guard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Guard")
+            .field("kind", &self.0.kind)
+            .field("provider", &self.0.provider)
+            .field("breaker", &*self.breaker())
+            .finish()
+    }
+}
+
+/// Leave for one request. Dropped without a word it was cancelled, which counts as nothing.
+#[derive(Debug)]
+#[must_use = "say what came of it"]
+pub struct Pass {
+    guard: Guard,
+    epoch: u64,
+    settled: bool,
+}
+
+impl Pass {
+    /// The provider did what was asked.
+    pub fn succeeded(mut self) {
+        self.settled = true;
+        self.guard.count("succeeded");
+        self.guard.change(|breaker| breaker.succeeded(self.epoch));
+    }
+
+    /// It did not.
+    pub fn failed(mut self, verdict: Verdict) {
+        self.settled = true;
+        self.guard.count(verdict.as_str());
+        self.guard
+            .change(|breaker| breaker.failed(self.epoch, verdict, Instant::now()));
+    }
+}
+
+impl Drop for Pass {
+    fn drop(&mut self) {
+        if !self.settled {
+            self.guard.count("cancelled");
+            self.guard.change(|breaker| breaker.let_go(self.epoch));
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Tables of what opens and closes a breaker, and a property of any sequence.
+
+use std::time::Duration;
+
+use proptest::prelude::*;
+use tokio::time::{Instant, advance};
+
+use super::{
+    Guard, Guards, Kind,
+    Verdict::{OurFault, Refused, Unwell},
+    breaker::Breaker,
+};
+
+fn guard() -> Guard {
+    Guards::default().get(Kind::Language, "openai")
+}
+
+fn fail(guard: &Guard, times: usize) {
+    for _ in 0..times {
+        guard.admit().unwrap().failed(Unwell);
+    }
+}
+
+async fn pass(seconds: u64) {
+    advance(Duration::from_secs(seconds)).await;
+}
+
+/// The pause it has just begun, in seconds; waits for its end.
+async fn sit_out(guard: &Guard) -> u64 {
+    let pause = guard.admit().unwrap_err().retry_in;
+    assert!(guard.is_down());
+    advance(pause).await;
+    assert!(!guard.is_down(), "somebody must come to probe");
+    pause.as_secs()
+}
+
+#[tokio::test(start_paused = true)]
+async fn failures_in_a_row_open_it_and_a_probe_closes_it() {
+    let guard = guard();
+    fail(&guard, 4);
+    guard.admit().unwrap().succeeded();
+    fail(&guard, 4);
+    assert!(!guard.is_down());
+    fail(&guard, 1);
+    assert!(guard.is_down());
+    let tripped = guard.admit().unwrap_err();
+    assert_eq!(tripped.retry_in, Duration::from_secs(5));
+    assert!(tripped.to_string().ends_with("asked again in 5 s"), "{tripped}");
+    pass(4).await;
+    assert_eq!(guard.admit().unwrap_err().retry_in, Duration::from_secs(1));
+    pass(1).await;
+    let probe = guard.admit().unwrap();
+    assert!(guard.admit().is_err(), "one probe at a time");
+    probe.succeeded();
+    let (first, second) = (guard.admit().unwrap(), guard.admit().unwrap());
+    first.succeeded();
+    second.succeeded();
+    fail(&guard, 4);
+    assert!(!guard.is_down(), "old failures are forgotten");
+}
+
+#[tokio::test(start_paused = true)]
+async fn more_than_half_of_the_last_twenty_open_it() {
+    let guard = guard();
+    for _ in 0..10 {
+        guard.admit().unwrap().failed(Unwell);
+        guard.admit().unwrap().succeeded();
+    }
+    fail(&guard, 1);
+    assert!(!guard.is_down(), "ten of twenty");
+    fail(&guard, 1);
+    assert!(guard.is_down(), "eleven of twenty");
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_probe_that_fails_doubles_the_pause_to_five_minutes() {
+    let guard = guard();
+    fail(&guard, 5);
+    for expected in [5, 10, 20, 40, 80, 160, 300, 300] {
+        assert_eq!(sit_out(&guard).await, expected);
+        guard.admit().unwrap().failed(Unwell);
+    }
+    pass(300).await;
+    guard.admit().unwrap().succeeded();
+    fail(&guard, 5);
+    assert_eq!(sit_out(&guard).await, 5, "it begins afresh");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_opens_it_at_once_and_for_longer() {
+    let guard = guard();
+    guard.admit().unwrap().failed(Refused);
+    for expected in [60, 120, 240, 300] {
+        assert_eq!(sit_out(&guard).await, expected);
+        guard.admit().unwrap().failed(Refused);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn our_own_faults_and_cancelled_requests_count_as_nothing() {
+    let guard = guard();
+    for _ in 0..40 {
+        guard.admit().unwrap().failed(OurFault);
+        drop(guard.admit().unwrap());
+    }
+    fail(&guard, 4);
+    guard.admit().unwrap().failed(OurFault);
+    assert!(!guard.is_down());
+    fail(&guard, 1);
+    assert!(guard.is_down(), "nor do they break a row");
+    pass(5).await;
+    drop(guard.admit().unwrap());
+    guard.admit().unwrap().failed(OurFault);
+    guard.admit().unwrap().succeeded();
+    assert!(guard.admit().is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_asked_before_it_opened_says_nothing_later() {
+    let guard = guard();
+    let old: Vec<_> = (0..4).map(|_| guard.admit().unwrap()).collect();
+    fail(&guard, 5);
+    let mut old = old.into_iter();
+    old.next().unwrap().succeeded();
+    assert!(guard.is_down(), "an old success does not close it");
+    pass(5).await;
+    let probe = guard.admit().unwrap();
+    old.next().unwrap().failed(Unwell);
+    drop(old.next().unwrap());
+    assert!(guard.admit().is_err(), "the probe is still out");
+    probe.succeeded();
+    old.next().unwrap().failed(Refused);
+    assert!(guard.admit().is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_probe_that_tells_nothing_keeps_nobody_back_for_long() {
+    let guard = guard();
+    fail(&guard, 5);
+    pass(5).await;
+    let _silent = guard.admit().unwrap();
+    pass(14).await;
+    assert_eq!(guard.admit().unwrap_err().retry_in, Duration::from_secs(1));
+    pass(1).await;
+    guard.admit().unwrap().succeeded();
+    assert!(guard.admit().is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn retries_are_a_few_and_then_a_tenth_of_the_requests() {
+    let guard = guard();
+    let retries = |guard: &Guard| {
+        std::iter::repeat_with(|| guard.may_retry())
+            .take_while(|may| *may)
+            .count()
+    };
+    assert_eq!(retries(&guard), 3);
+    for _ in 0..50 {
+        guard.admit().unwrap().succeeded();
+    }
+    assert_eq!(retries(&guard), 5);
+    for _ in 0..1000 {
+        guard.admit().unwrap().succeeded();
+    }
+    assert_eq!(retries(&guard), 10, "what is saved up is bounded");
+    for _ in 0..50 {
+        guard.admit().unwrap().succeeded();
+    }
+    fail(&guard, 5);
+    assert!(!guard.may_retry(), "none while it is left alone");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_provider_has_one_guard_for_each_kind() {
+    let guards = Guards::default();
+    fail(&guards.clone().get(Kind::Voice, "deepgram"), 5);
+    assert!(guards.get(Kind::Voice, "deepgram").is_down());
+    assert!(!guards.get(Kind::Ears, "deepgram").is_down());
+    assert!(!guards.get(Kind::Voice, "cartesia").is_down());
+    let guard = guards.get(Kind::Voice, "deepgram");
+    assert_eq!((guard.provider(), guard.kind().as_str()), ("deepgram", "voice"));
+}
+
+proptest! {
+    /// Whatever happens, in whatever order: while it is open nothing passes, and no pause is longer than five minutes.
+    #[test]
+    fn it_never_stays_shut(steps in prop::collection::vec((0u8..7, 0usize..4, 0u64..400), 1..200)) {
+        let mut breaker = Breaker::default();
+        let mut now = Instant::now();
+        let mut out = Vec::new();
+        for (step, which, seconds) in steps {
+            let taken = (!out.is_empty()).then(|| which % out.len());
+            match (step, taken) {
+                (0, _) => now += Duration::from_secs(seconds),
+                (1 | 2, _) => match breaker.admit(now) {
+                    Ok(epoch) => {
+                        prop_assert!(!breaker.is_down(now));
+                        out.push(epoch);
+                    }
+                    Err(pause) => prop_assert!(pause <= Duration::from_secs(300)),
+                },
+                (3, Some(taken)) => breaker.succeeded(out.swap_remove(taken)),
+                (4, Some(taken)) => breaker.failed(out.swap_remove(taken), Unwell, now),
+                (5, Some(taken)) => breaker.failed(out.swap_remove(taken), Refused, now),
+                (_, Some(taken)) => breaker.let_go(out.swap_remove(taken)),
+                (_, None) => {}
+            }
+        }
+        for epoch in out {
+            breaker.let_go(epoch);
+        }
+        prop_assert!(breaker.admit(now + Duration::from_secs(300)).is_ok());
+    }
+}
