@@ -19,6 +19,7 @@ pub mod lines;
 pub mod node;
 pub mod phone_number;
 pub mod ports;
+pub mod prompt;
 pub mod single_calls;
 pub mod switchboard;
 pub mod template;

@@ -25,6 +25,8 @@ pub enum Place {
     VoicemailMessage,
     /// The `description` of an entity to be collected.
     EntityDescription,
+    /// The `description` of a built-in tool.
+    ToolDescription,
 }
 
 impl Place {
@@ -33,7 +35,7 @@ impl Place {
             Self::Prompt => "prompt",
             Self::Greeting => "greetingMessage",
             Self::VoicemailMessage => "voicemailMessage",
-            Self::EntityDescription => "description",
+            Self::EntityDescription | Self::ToolDescription => "description",
         }
     }
 
@@ -41,7 +43,8 @@ impl Place {
     fn max_chars(self) -> usize {
         match self {
             Self::Prompt => INSTRUCTION_CHARS,
-            Self::Greeting | Self::VoicemailMessage | Self::EntityDescription => SPOKEN_CHARS,
+            Self::Greeting | Self::VoicemailMessage => SPOKEN_CHARS,
+            Self::EntityDescription | Self::ToolDescription => SPOKEN_CHARS,
         }
     }
 }

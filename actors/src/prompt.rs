@@ -1,0 +1,101 @@
+//! What a language model is asked for one reply, in no provider's words: instructions, the call so far as messages, and
+//! the tools it may call.
+//!
+//! What stays the same from reply to reply comes first, so that a provider's prompt cache holds it.
+
+mod conversation;
+mod instructions;
+mod language;
+pub mod notes;
+mod tools;
+
+use serde_json::Value;
+
+pub use self::tools::{EntityLine, GREETING_HEADING};
+use crate::ports::language_model::ReplyRequest;
+
+/// The request of one reply.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prompt {
+    /// Instructions that are the same in every reply of a call.
+    pub stable: String,
+    /// Instructions that change, such as the time.
+    pub changing: String,
+    /// The call so far: begins and ends with [`Message::User`] or [`Message::Results`], and the roles alternate.
+    pub messages: Vec<Message>,
+    /// What may be called.
+    pub tools: Vec<Tool>,
+    /// How freely the model chooses its words: 0 to 2.
+    pub temperature: f64,
+}
+
+/// One message of the call.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Message {
+    /// What the other person said, with notes from the line.
+    User(String),
+    /// What the agent was heard to say, and the tools it called after that.
+    Agent {
+        /// The words; may be empty if there are calls.
+        text: String,
+        /// In the order they were made.
+        calls: Vec<ToolCall>,
+    },
+    /// What the calls of the message before answered.
+    Results(Vec<ToolResult>),
+}
+
+/// A tool call of the agent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolCall {
+    /// `call_1`, `call_2`, …
+    pub id: String,
+    /// The tool's name.
+    pub name: String,
+    /// An object.
+    pub arguments: Value,
+    /// What else the provider put into the call.
+    pub echo: Option<Value>,
+}
+
+/// A tool call's result.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolResult {
+    /// The call's.
+    pub id: String,
+    /// What it answered.
+    pub result: Value,
+}
+
+/// A tool that may be called.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tool {
+    /// Its name.
+    pub name: String,
+    /// When to call it.
+    pub description: String,
+    /// Its arguments as JSON Schema: an object without further properties, every property required.
+    pub parameters: Value,
+}
+
+impl Prompt {
+    /// What to ask for a reply.
+    pub fn of(request: &ReplyRequest) -> Self {
+        let tools = tools::tools(&request.agent, &request.variables);
+        Self {
+            stable: instructions::stable(request, &tools),
+            changing: instructions::changing(request),
+            messages: conversation::messages(&request.history),
+            tools,
+            temperature: request.agent.conversation_config.agent.prompt.temperature,
+        }
+    }
+
+    /// All instructions as one text.
+    pub fn system(&self) -> String {
+        format!("{}\n\n{}", self.stable, self.changing)
+    }
+}
+
+#[cfg(test)]
+mod tests;

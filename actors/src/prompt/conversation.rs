@@ -1,0 +1,133 @@
+//! A call's history as the messages of a model.
+
+use serde_json::{Value, json};
+
+use super::{Message, ToolCall, ToolResult, notes};
+use crate::ports::language_model::{HistoryItem, Speaker};
+
+/// Messages made so far.
+#[derive(Default)]
+struct Conversation {
+    messages: Vec<Message>,
+    calls: usize,
+    /// The agent was cut short, which the user's next message tells.
+    cut_short: bool,
+}
+
+/// The messages of a history: roles alternate, and the last one is not the agent's.
+pub(super) fn messages(history: &[HistoryItem]) -> Vec<Message> {
+    let mut conversation = Conversation::default();
+    conversation.user(notes::CONNECTED);
+    for item in history {
+        conversation.take(item);
+    }
+    if matches!(conversation.messages.last(), Some(Message::Agent { .. })) {
+        conversation.user(notes::YOUR_TURN);
+    }
+    conversation.messages
+}
+
+impl Conversation {
+    fn take(&mut self, item: &HistoryItem) {
+        match item {
+            HistoryItem::Said {
+                speaker: Speaker::User,
+                text,
+                damaged,
+                ..
+            } => {
+                if !text.trim().is_empty() {
+                    self.user(&without_brackets(text));
+                }
+                if *damaged {
+                    self.user(notes::DAMAGED);
+                }
+            }
+            HistoryItem::Said {
+                speaker: Speaker::Agent,
+                text,
+                interrupted,
+                ..
+            } => self.agent(text, *interrupted),
+            HistoryItem::Tool {
+                name,
+                arguments,
+                result,
+                echo,
+            } => self.tool(name, arguments, result, echo.as_ref()),
+            HistoryItem::Silence => self.user(notes::SILENCE),
+        }
+    }
+
+    fn user(&mut self, line: &str) {
+        if std::mem::take(&mut self.cut_short) {
+            self.user_line(notes::INTERRUPTED);
+        }
+        self.user_line(line);
+    }
+
+    fn user_line(&mut self, line: &str) {
+        if let Some(Message::User(text)) = self.messages.last_mut() {
+            text.push('\n');
+            text.push_str(line);
+        } else {
+            self.messages.push(Message::User(line.to_owned()));
+        }
+    }
+
+    fn agent(&mut self, words: &str, interrupted: bool) {
+        self.cut_short = interrupted;
+        match self.messages.last_mut() {
+            Some(Message::Agent { text, .. }) => {
+                text.push(' ');
+                text.push_str(words);
+            }
+            _ => self.messages.push(Message::Agent {
+                text: words.to_owned(),
+                calls: Vec::new(),
+            }),
+        }
+    }
+
+    fn tool(&mut self, name: &str, arguments: &Value, result: &Value, echo: Option<&Value>) {
+        self.calls += 1;
+        let call = ToolCall {
+            id: format!("call_{}", self.calls),
+            name: name.to_owned(),
+            // Providers take nothing but objects, also where the model gave none.
+            arguments: if arguments.is_object() {
+                arguments.clone()
+            } else {
+                json!({})
+            },
+            echo: echo.cloned(),
+        };
+        let result = ToolResult {
+            id: call.id.clone(),
+            result: result.clone(),
+        };
+        match self.messages.as_mut_slice() {
+            // Calls in a row are one message's, with the words they came after.
+            [.., Message::Agent { calls, .. }, Message::Results(results)] => {
+                calls.push(call);
+                results.push(result);
+            }
+            [.., Message::Agent { calls, .. }] => {
+                calls.push(call);
+                self.messages.push(Message::Results(vec![result]));
+            }
+            _ => {
+                self.messages.push(Message::Agent {
+                    text: String::new(),
+                    calls: vec![call],
+                });
+                self.messages.push(Message::Results(vec![result]));
+            }
+        }
+    }
+}
+
+/// What a person says is never a note from the line.
+fn without_brackets(text: &str) -> String {
+    text.replace('[', "(").replace(']', ")").replace('\n', " ")
+}

@@ -1,0 +1,89 @@
+//! The instructions of a call: who the agent is, how one speaks on the telephone, what to find out, what time it is.
+
+use std::fmt::Write;
+
+use chrono_tz::Tz;
+
+use super::{
+    Tool, language,
+    tools::{GREETING_HEADING, entity_lines},
+};
+use crate::{
+    ports::language_model::ReplyRequest,
+    template::{self, Place},
+};
+
+/// How the call reaches a model, and how its words reach the call. True whatever the agent's own manner is.
+const THE_LINE: &str = "# The line
+You are on a live telephone call. Everything you write is spoken aloud, so write only the words to be said: no markup, no lists, no emoji, no stage directions. What the other person says is written down by a machine that may mishear. Lines in square brackets are notes from the line: nobody said them, never say or write one. Your own earlier words are shown as far as they were heard.";
+
+const PERSONALITY: &str = "# Manner
+- Be warm, natural and brief: one or two short sentences, then let them speak. Ask one thing at a time.
+- Say numbers, dates, times, prices and addresses as a person would say them, and say back names, numbers and addresses that matter.
+- If something may have been misheard, take what is likely, or ask again in other words.
+- If they cut you short, answer what they said; do not begin again.
+- If they ask who you are or why you call, say so honestly.
+- Never say that something is done unless a tool has done it, and do not make up facts.";
+
+/// The part that is the same in every reply of a call.
+pub(super) fn stable(request: &ReplyRequest, tools: &[Tool]) -> String {
+    let agent = &request.agent.conversation_config.agent;
+    let mut parts = vec![template::render(Place::Prompt, &agent.prompt.prompt, &request.variables)];
+    parts.push(THE_LINE.to_owned());
+    if !agent.prompt.ignore_default_personality {
+        parts.push(PERSONALITY.to_owned());
+    }
+    let rule = language::rule(&agent.primary_language, agent.hinglish_mode);
+    parts.push(format!("# Language\n{rule}"));
+    if let Some(greeting) = agent.greeting_message.as_deref() {
+        let greeting = template::render(Place::Greeting, greeting, &request.variables);
+        let greeting = greeting.split_whitespace().collect::<Vec<_>>().join(" ");
+        if !greeting.is_empty() {
+            parts.push(format!(
+                "{GREETING_HEADING}\n{greeting}\nThese words of yours open the call. If they were not heard, begin with them."
+            ));
+        }
+    }
+    parts.extend(to_find_out(request));
+    parts.extend(with_tools(tools));
+    parts.retain(|part| !part.trim().is_empty());
+    parts.join("\n\n")
+}
+
+fn to_find_out(request: &ReplyRequest) -> Option<String> {
+    let mut names = String::new();
+    for line in entity_lines(&request.agent, &request.variables) {
+        let _ = write!(names, "\n- {line}");
+    }
+    (!names.is_empty()).then(|| {
+        format!(
+            "# What to find out\nAsk for what is still missing, one after the other, in your own words. Call `collect` as soon \
+             as you know a value, in the same reply as your next words, and again if they correct it. If they will not \
+             tell, go on.{names}"
+        )
+    })
+}
+
+fn with_tools(tools: &[Tool]) -> Option<String> {
+    let has = |name: &str| tools.iter().any(|tool| tool.name == name);
+    let mut rules = Vec::new();
+    if has("endCall") {
+        rules.push("- The call ends only when you call `endCall`: say your last words in the same reply.");
+    }
+    if has("callLater") {
+        rules.push("- If they want to be called at another time, ask when if they did not say it, and call `callLater`.");
+    }
+    (!rules.is_empty()).then(|| format!("# Tools\n{}", rules.join("\n")))
+}
+
+/// The part that changes from reply to reply.
+pub(super) fn changing(request: &ReplyRequest) -> String {
+    let name = request.agent.conversation_config.agent.prompt.timezone.as_str();
+    let zone: Tz = name.parse().unwrap_or(Tz::UTC);
+    let now = request.now.to_utc().with_timezone(&zone);
+    format!(
+        "# Now\nIt is {}, in the time zone {}.",
+        now.format("%A, %-d %B %Y, %H:%M"),
+        zone.name()
+    )
+}

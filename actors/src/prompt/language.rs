@@ -1,0 +1,66 @@
+//! The rule of the language to be spoken.
+
+/// ISO 639 codes of the languages that voices and recognisers commonly have.
+const NAMES: [(&str, &str); 44] = [
+    ("ar", "Arabic"),
+    ("bg", "Bulgarian"),
+    ("bn", "Bengali"),
+    ("ca", "Catalan"),
+    ("cs", "Czech"),
+    ("da", "Danish"),
+    ("de", "German"),
+    ("el", "Greek"),
+    ("en", "English"),
+    ("es", "Spanish"),
+    ("et", "Estonian"),
+    ("fa", "Persian"),
+    ("fi", "Finnish"),
+    ("fr", "French"),
+    ("gu", "Gujarati"),
+    ("he", "Hebrew"),
+    ("hi", "Hindi"),
+    ("hr", "Croatian"),
+    ("hu", "Hungarian"),
+    ("id", "Indonesian"),
+    ("it", "Italian"),
+    ("ja", "Japanese"),
+    ("kn", "Kannada"),
+    ("ko", "Korean"),
+    ("lt", "Lithuanian"),
+    ("lv", "Latvian"),
+    ("ml", "Malayalam"),
+    ("mr", "Marathi"),
+    ("ms", "Malay"),
+    ("nl", "Dutch"),
+    ("no", "Norwegian"),
+    ("pa", "Punjabi"),
+    ("pl", "Polish"),
+    ("pt", "Portuguese"),
+    ("ro", "Romanian"),
+    ("ru", "Russian"),
+    ("sk", "Slovak"),
+    ("sv", "Swedish"),
+    ("ta", "Tamil"),
+    ("te", "Telugu"),
+    ("tr", "Turkish"),
+    ("uk", "Ukrainian"),
+    ("vi", "Vietnamese"),
+    ("zh", "Chinese"),
+];
+
+/// What a model is told of the language.
+pub(super) fn rule(code: &str, hinglish: bool) -> String {
+    if hinglish {
+        return "Speak Hinglish, as people in Indian cities do: Hindi sentences with the everyday English words in them. \
+                Write the Hindi in Devanagari and the English words in Latin letters."
+            .to_owned();
+    }
+    let (language, region) = code.split_once('-').unwrap_or((code, ""));
+    let language = language.to_lowercase();
+    let name = NAMES.iter().find(|(known, _)| *known == language);
+    match (name, region) {
+        (Some((_, name)), "") => format!("Speak {name}."),
+        (Some((_, name)), region) => format!("Speak {name} as in the region {region} ({code})."),
+        (None, _) => format!("Speak the language with the code `{code}`."),
+    }
+}

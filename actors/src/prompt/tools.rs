@@ -1,0 +1,205 @@
+//! The tools a model is offered: those that a call performs and its agent allows.
+
+use std::{collections::BTreeMap, fmt};
+
+use serde_json::{Value, json};
+
+use super::Tool;
+use crate::{
+    agent::{Agent, BuiltInTool, Entity, EntityKind},
+    template::{self, Place},
+};
+
+/// The line of the instructions above the greeting.
+pub const GREETING_HEADING: &str = "# Greeting";
+
+/// Why a call may be ended.
+const REASONS: [&str; 8] = [
+    "completed",
+    "goodbye",
+    "not_interested",
+    "call_back",
+    "wrong_number",
+    "opt_out",
+    "silence",
+    "other",
+];
+
+/// An entity to be collected, in one line: `name (kind): description`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EntityLine {
+    /// Its name.
+    pub name: String,
+    /// What is wanted.
+    pub entity: Entity,
+}
+
+impl fmt::Display for EntityLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` (", self.name)?;
+        match self.entity.kind {
+            _ if !self.entity.allowed.is_empty() => {
+                write!(f, "one of {}", Value::from(self.entity.allowed.clone()))?;
+            }
+            EntityKind::String => f.write_str("text")?,
+            EntityKind::Number => f.write_str("number")?,
+            EntityKind::Integer => f.write_str("whole number")?,
+            EntityKind::Boolean => f.write_str("true or false")?,
+        }
+        f.write_str(")")?;
+        if self.entity.description.is_empty() {
+            return Ok(());
+        }
+        write!(f, ": {}", self.entity.description)
+    }
+}
+
+impl EntityLine {
+    /// Reads a line as it was written; none when it is no such line.
+    pub fn read(line: &str) -> Option<Self> {
+        let (name, rest) = line.strip_prefix('`')?.split_once("` (")?;
+        let (kind, allowed, rest) = match rest.strip_prefix("one of ") {
+            Some(rest) => {
+                let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Vec<Value>>();
+                let allowed = values.next()?.ok()?;
+                (kind_of(&allowed), allowed, &rest[values.byte_offset()..])
+            }
+            None => {
+                let (kind, _) = rest.split_once(')')?;
+                let known = match kind {
+                    "text" => EntityKind::String,
+                    "number" => EntityKind::Number,
+                    "whole number" => EntityKind::Integer,
+                    "true or false" => EntityKind::Boolean,
+                    _ => return None,
+                };
+                (known, Vec::new(), &rest[kind.len()..])
+            }
+        };
+        let description = rest.strip_prefix(')')?;
+        let description = description.strip_prefix(": ").unwrap_or(description).to_owned();
+        Some(Self {
+            name: name.to_owned(),
+            entity: Entity {
+                kind,
+                description,
+                allowed,
+            },
+        })
+    }
+}
+
+/// The kind that given choices have in common.
+fn kind_of(allowed: &[Value]) -> EntityKind {
+    match allowed {
+        all if all.iter().all(Value::is_boolean) => EntityKind::Boolean,
+        all if all.iter().all(|value| value.is_i64() || value.is_u64()) => EntityKind::Integer,
+        all if all.iter().all(Value::is_number) => EntityKind::Number,
+        _ => EntityKind::String,
+    }
+}
+
+/// What is to be collected, in the agent's order, with placeholders filled in.
+pub(super) fn entity_lines(agent: &Agent, variables: &BTreeMap<String, String>) -> Vec<EntityLine> {
+    let entities = agent.platform_settings.data_collection.typed().into_iter();
+    let lines = entities.map(|(name, mut entity)| {
+        let description = template::render(Place::EntityDescription, &entity.description, variables);
+        entity.description = description.split_whitespace().collect::<Vec<_>>().join(" ");
+        EntityLine { name, entity }
+    });
+    lines.collect()
+}
+
+/// The tools of an agent.
+pub(super) fn tools(agent: &Agent, variables: &BTreeMap<String, String>) -> Vec<Tool> {
+    let built_in = &agent.conversation_config.agent.prompt.built_in_tools;
+    let mut tools = Vec::new();
+    tools.extend(collect(&entity_lines(agent, variables)));
+    let opt_out = agent.platform_settings.call_actions.smart_opt_out;
+    if built_in.end_call.enabled {
+        let says = "Ends the call once your last words were heard. Say goodbye in the same reply.";
+        tools.push(end_call(&told(&built_in.end_call, says, variables), &REASONS));
+    } else if opt_out {
+        let says = "Ends the call. Only for somebody who asks never to be called again.";
+        tools.push(end_call(says, &["opt_out"]));
+    }
+    tools.push(call_later());
+    if built_in.skip_turn.enabled {
+        let says = "Says nothing and waits for the other person, who is still thinking or talks to somebody else.";
+        tools.push(Tool {
+            name: "skipTurn".into(),
+            description: told(&built_in.skip_turn, says, variables),
+            parameters: object(&json!({})),
+        });
+    }
+    tools
+}
+
+/// What a tool does, and when its agent wants it called.
+fn told(tool: &BuiltInTool, does: &str, variables: &BTreeMap<String, String>) -> String {
+    let when = tool.description.as_deref().unwrap_or_default();
+    let when = template::render(Place::ToolDescription, when, variables);
+    match when.trim() {
+        "" => does.to_owned(),
+        when => format!("{does}\n{when}"),
+    }
+}
+
+fn collect(lines: &[EntityLine]) -> Option<Tool> {
+    if lines.is_empty() {
+        return None;
+    }
+    let names: Vec<&str> = lines.iter().map(|line| line.name.as_str()).collect();
+    let told: Vec<String> = lines.iter().map(ToString::to_string).collect();
+    Some(Tool {
+        name: "collect".into(),
+        description: "Keeps a value that the other person told you. One call for each value.".into(),
+        parameters: object(&json!({
+            "entity": { "type": "string", "enum": names, "description": told.join("\n") },
+            "value": {
+                "type": "string",
+                "description": "The value alone, as text: `true` or `false`, a number in digits, one of the given choices \
+                                word for word, or their words in short.",
+            },
+        })),
+    })
+}
+
+fn end_call(description: &str, reasons: &[&str]) -> Tool {
+    Tool {
+        name: "endCall".into(),
+        description: description.into(),
+        parameters: object(&json!({
+            "reason": {
+                "type": "string",
+                "enum": reasons,
+                "description": "Why. `opt_out` for somebody who asks never to be called again, and for nobody else.",
+            },
+        })),
+    }
+}
+
+fn call_later() -> Tool {
+    Tool {
+        name: "callLater".into(),
+        description: "Plans another call to this person at a time they asked for, within 30 days. Say the time back.".into(),
+        parameters: object(&json!({
+            "at": {
+                "type": "string",
+                "description": "When, in English: `in ten minutes`, `tomorrow at 15:30`, `on Friday at 9 am`; or ISO 8601 \
+                                with the offset.",
+            },
+        })),
+    }
+}
+
+/// An object of which every property is required, as strict servers want it.
+fn object(properties: &Value) -> Value {
+    let required: Vec<&String> = properties.as_object().map(|all| all.keys().collect()).unwrap_or_default();
+    json!({
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    })
+}
