@@ -131,18 +131,28 @@ impl ApiClient {
     ///
     /// As [`ApiError`].
     pub async fn text(&self, path: &str) -> Result<String, ApiError> {
+        let bytes = self.bytes(path).await?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// `GET` of a file.
+    ///
+    /// # Errors
+    ///
+    /// As [`ApiError`].
+    pub async fn bytes(&self, path: &str) -> Result<Vec<u8>, ApiError> {
         let request = self.http.get(format!("{}{path}", self.base_url));
         let response = request.header("x-api-key", &self.api_key).send().await?;
         let status = response.status();
-        let text = response.text().await?;
+        let bytes = response.bytes().await?;
         if status.is_success() {
-            return Ok(text);
+            return Ok(bytes.to_vec());
         }
         Err(ApiError::Refused {
             method: Method::GET,
             path: path.to_owned(),
             status: status.as_u16(),
-            message: text,
+            message: String::from_utf8_lossy(&bytes).into_owned(),
         })
     }
 

@@ -162,7 +162,11 @@ async fn exchange(config: &ServeConfig) -> Result<(Option<ExchangeHandle>, Strin
         return Ok((None, url.clone()));
     }
     let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
-    let exchange = Exchange::start(ExchangeSettings::at(loopback)).await?;
+    let exchange = Exchange::start(ExchangeSettings {
+        scripts: config.scripts.clone(),
+        ..ExchangeSettings::at(loopback)
+    })
+    .await?;
     let url = exchange.url();
     Ok((Some(exchange), url))
 }

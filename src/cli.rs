@@ -5,8 +5,10 @@ use std::{net::SocketAddr, path::PathBuf};
 use clap::{Args, Parser, Subcommand};
 
 use crate::{
-    config::{ServeConfig, StorageConfig},
+    config::{ProviderConfig, ServeConfig, SpeculationMode, StorageConfig},
     documents::extract::child::ExtractArgs,
+    providers::name::ProviderName,
+    stub_providers::StubTimes,
     telemetry::LogFormat,
 };
 
@@ -36,6 +38,9 @@ pub enum Command {
     Demo(DemoArgs),
     /// Run a simulated telephone exchange as a process of its own
     Phones(PhonesArgs),
+    /// Check the providers of language and speech, or run stubs of them
+    #[command(subcommand)]
+    Providers(ProvidersCommand),
     /// Measure this build
     #[command(subcommand)]
     Bench(BenchCommand),
@@ -59,6 +64,11 @@ pub struct DemoArgs {
     /// Call only the first N contacts of the sample
     #[arg(long, conflicts_with = "csv", value_parser = clap::value_parser!(u16).range(1..=16))]
     pub contacts: Option<u16>,
+
+    /// Let the agent speak with another voice than babble, as provider or provider:voice, such as espeak; calls three
+    /// phones
+    #[arg(long, conflicts_with_all = ["csv", "contacts"])]
+    pub voice: Option<ProviderName>,
 }
 
 /// `ringback phones`.
@@ -87,6 +97,83 @@ pub struct PhonesArgs {
     /// Steady noise on every line, in dBFS from -120 to 0 (such as -50) [default: none]
     #[arg(long, allow_negative_numbers = true, value_parser = dbfs)]
     pub line_noise_dbfs: Option<f64>,
+}
+
+/// `ringback providers`.
+#[derive(Debug, Clone, Subcommand)]
+pub enum ProvidersCommand {
+    /// Make one small real request to each configured provider: what works, how fast, what is wrong
+    Check(ProvidersCheckArgs),
+    /// Run stubs of the providers on a real socket, for tests and benches; they speak and understand babble
+    Stub(ProvidersStubArgs),
+}
+
+/// `ringback providers check`.
+#[derive(Debug, Clone, Args)]
+pub struct ProvidersCheckArgs {
+    /// Which providers
+    #[command(flatten)]
+    pub providers: ProviderConfig,
+
+    /// Print the findings as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `ringback providers stub`.
+#[derive(Debug, Clone, Args)]
+pub struct ProvidersStubArgs {
+    /// Address to serve on
+    #[arg(long)]
+    pub listen: SocketAddr,
+
+    /// How long they take
+    #[arg(long, value_enum, default_value_t = StubTimesMode::AtOnce)]
+    pub times: StubTimesMode,
+
+    /// The one key they take [default: any]
+    #[arg(long)]
+    pub key: Option<String>,
+
+    /// Chooses their times
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+}
+
+/// How long stubs of providers take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum StubTimesMode {
+    /// No time at all.
+    AtOnce,
+    /// As long as hosted providers were measured to take.
+    Published,
+}
+
+impl StubTimesMode {
+    /// Its word on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::AtOnce => "at-once",
+            Self::Published => "published",
+        }
+    }
+
+    /// The times.
+    pub fn times(self) -> StubTimes {
+        match self {
+            Self::AtOnce => StubTimes::AT_ONCE,
+            Self::Published => StubTimes::PUBLISHED,
+        }
+    }
+}
+
+/// Which stubs of providers a bench puts behind the service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Trio {
+    /// OpenAI's language model, Deepgram's ears, ElevenLabs' voice.
+    Hosted,
+    /// Ollama's language model, speaches' ears, Kokoro's voice.
+    Local,
 }
 
 /// `ringback bench`.
@@ -147,6 +234,26 @@ pub struct BenchCallsArgs {
     /// Of a hundred phones, how many speak in loud noise; every second of them interrupts the agent once
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=50))]
     pub noisy: u32,
+
+    /// Hold the calls through stubs of these providers, over sockets, instead of the embedded language and speech
+    #[arg(long, value_enum)]
+    pub providers: Option<Trio>,
+
+    /// How long the stubs take; with published times the pause is that of the agent, and the whole silence is measured
+    #[arg(long, value_enum, default_value_t = StubTimesMode::AtOnce, requires = "providers")]
+    pub times: StubTimesMode,
+
+    /// Of a hundred calls, how many have providers that hang or drop in the midst, at every third request
+    #[arg(long, default_value_t = 0, requires = "providers", value_parser = clap::value_parser!(u32).range(0..=50))]
+    pub faulty: u32,
+
+    /// Record the calls, and check that every recording decodes and holds the words of its transcript
+    #[arg(long)]
+    pub recordings: bool,
+
+    /// How far the service makes replies ahead
+    #[arg(long, value_enum, default_value_t = SpeculationMode::Voice)]
+    pub speculation: SpeculationMode,
 
     /// Fail also when a figure misses its target
     #[arg(long)]

@@ -1,13 +1,18 @@
 //! Every setting of the service, from flags and environment, validated once.
 
-use std::{ffi::OsStr, net::SocketAddr, path::PathBuf};
+use std::{collections::BTreeMap, ffi::OsStr, net::SocketAddr, path::PathBuf};
 
 use actors::call::Speculation;
 use clap::{Arg, Args, Command, builder::TypedValueParser, error::ErrorKind};
 
 use crate::storage::{DatabaseUrl, without_password};
 
-use crate::{rest, speech::imperfect::Imperfection};
+use crate::{
+    exchange::Script,
+    providers::{name::ProviderName, settings::ProviderSettings},
+    rest,
+    speech::imperfect::Imperfection,
+};
 
 /// The largest `maxDurationSeconds` and a minute. A drain is over with its last call, each of which has its own
 /// agent's limit: so every call may end by itself.
@@ -35,25 +40,21 @@ pub struct ServeConfig {
     #[arg(long, env = "RINGBACK_CARRIER", default_value = "simulated", value_parser = ["simulated"])]
     pub carrier: String,
 
-    /// Speech-to-text provider
-    #[arg(long, env = "RINGBACK_STT", default_value = "babble", value_parser = ["babble"])]
-    pub stt: String,
-
-    /// Text-to-speech provider
-    #[arg(long, env = "RINGBACK_TTS", default_value = "babble", value_parser = ["babble"])]
-    pub tts: String,
+    /// Language and speech
+    #[command(flatten)]
+    pub providers: ProviderConfig,
 
     /// Faults of the babble recogniser
     #[command(flatten)]
     pub babble: Imperfection,
 
-    /// Language model
-    #[arg(long, env = "RINGBACK_LLM", default_value = "interviewer", value_parser = ["interviewer"])]
-    pub llm: String,
-
     /// Address of a telephone exchange (`ringback phones`) for the simulated carrier [default: one inside this process]
     #[arg(long, env = "RINGBACK_SIMULATED_URL", value_parser = parse_base_url)]
     pub simulated_url: Option<String>,
+
+    /// What the phones of an exchange inside this process may follow
+    #[arg(skip)]
+    pub scripts: BTreeMap<String, Script>,
 
     /// Calls at once
     #[arg(long, env = "RINGBACK_MAX_CALLS", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -95,6 +96,58 @@ pub struct ServeConfig {
     pub drain_seconds: u64,
 }
 
+/// Who hears, speaks and thinks.
+#[derive(Debug, Clone, Args)]
+pub struct ProviderConfig {
+    /// Speech-to-text provider, as provider or provider/model; after a comma others that take over from it
+    #[arg(long, env = "RINGBACK_STT", default_value = "babble", value_delimiter = ',')]
+    pub stt: Vec<ProviderName>,
+
+    /// Text-to-speech provider, as provider or provider:voice; after a comma others that take over from it
+    #[arg(long, env = "RINGBACK_TTS", default_value = "babble", value_delimiter = ',')]
+    pub tts: Vec<ProviderName>,
+
+    /// Language model, as provider/model; after a comma others that take over from it
+    #[arg(long, env = "RINGBACK_LLM", default_value = "interviewer", value_delimiter = ',')]
+    pub llm: Vec<ProviderName>,
+
+    /// Addresses and keys [default: the providers' own environment variables]
+    #[arg(skip)]
+    pub settings: Option<ProviderSettings>,
+}
+
+impl Default for ProviderConfig {
+    /// The embedded language and speech, which need nothing.
+    fn default() -> Self {
+        let embedded = |name: &str| {
+            vec![ProviderName {
+                provider: name.to_owned(),
+                model: None,
+                voice: None,
+            }]
+        };
+        Self {
+            stt: embedded("babble"),
+            tts: embedded("babble"),
+            llm: embedded("interviewer"),
+            settings: None,
+        }
+    }
+}
+
+impl ProviderConfig {
+    /// Addresses and keys.
+    ///
+    /// # Errors
+    ///
+    /// When an address in the environment is none.
+    pub fn settings(&self) -> Result<ProviderSettings, String> {
+        self.settings
+            .clone()
+            .map_or_else(ProviderSettings::from_environment, Ok)
+    }
+}
+
 /// The words of `RINGBACK_SPECULATION`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum SpeculationMode {
@@ -104,6 +157,17 @@ pub enum SpeculationMode {
     Text,
     /// The same, and the first piece of its reply is synthesised.
     Voice,
+}
+
+impl SpeculationMode {
+    /// Its word on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Text => "text",
+            Self::Voice => "voice",
+        }
+    }
 }
 
 impl From<SpeculationMode> for Speculation {

@@ -5,6 +5,7 @@ mod agent;
 mod expected;
 mod live;
 mod report;
+mod voiced;
 
 use std::{path::Path, process::ExitCode, time::Duration};
 
@@ -16,7 +17,7 @@ use crate::{
     api_client::ApiClient,
     app::App,
     cli::DemoArgs,
-    config::{ServeConfig, SpeculationMode, StorageConfig},
+    config::{ProviderConfig, ServeConfig, SpeculationMode, StorageConfig},
     speech::imperfect::Imperfection,
     storage::DatabaseUrl,
 };
@@ -44,7 +45,7 @@ pub async fn run(args: DemoArgs) -> Result<ExitCode, DemoError> {
     let csv = contacts(&args)?;
     let temporary = tempfile::Builder::new().prefix("ringback-demo-").tempdir()?;
     let folder = temporary.path().to_owned();
-    let app = App::start(config(&folder)).await?;
+    let app = App::start(config(&folder, &args)).await?;
     let new = accounts::create(app.store.as_ref(), "demo@ringback.example").await?;
     let address = format!("http://{}", app.address);
     let api = ApiClient::new(&address, &new.api_key)?;
@@ -115,12 +116,19 @@ fn contacts(args: &DemoArgs) -> Result<Vec<u8>, DemoError> {
     if let Some(path) = &args.csv {
         return std::fs::read(path).map_err(|e| format!("cannot read {}: {e}", path.display()).into());
     }
+    if args.voice.is_some() {
+        return Ok(voiced::contacts().into_bytes());
+    }
     let rows = args.contacts.map_or(usize::MAX, usize::from);
     let lines: Vec<&str> = SAMPLE.lines().take(rows.saturating_add(1)).collect();
     Ok(lines.join("\n").into_bytes())
 }
 
-fn config(folder: &Path) -> ServeConfig {
+fn config(folder: &Path, args: &DemoArgs) -> ServeConfig {
+    let mut providers = ProviderConfig::default();
+    if let Some(voice) = &args.voice {
+        providers.tts = vec![voice.clone()];
+    }
     ServeConfig {
         listen: ([127, 0, 0, 1], 0).into(),
         public_url: None,
@@ -129,11 +137,10 @@ fn config(folder: &Path) -> ServeConfig {
             data_dir: folder.to_owned(),
         },
         carrier: "simulated".into(),
-        stt: "babble".into(),
-        tts: "babble".into(),
-        llm: "interviewer".into(),
+        providers,
         babble: Imperfection::default(),
         simulated_url: None,
+        scripts: voiced::scripts(),
         max_calls: 100,
         calls_per_second: 10.0,
         ring_timeout_seconds: 12,

@@ -8,13 +8,14 @@ use ringback::{
     accounts,
     app::App,
     bench,
-    cli::{AccountArgs, AccountCommand, Cli, Command, PhonesArgs},
+    cli::{AccountArgs, AccountCommand, Cli, Command, PhonesArgs, ProvidersCommand, ProvidersStubArgs},
     config::ServeConfig,
     demo,
     documents::extract::child,
     exchange::{ExchangeSettings, run_phones},
     http_client, rest, scenarios,
     storage::SqlStore,
+    stub_providers::{self, StubSettings},
     telemetry,
 };
 use serde_json::json;
@@ -53,6 +54,7 @@ async fn run(command: Command) -> Result<ExitCode, AnyError> {
         Command::Serve(config) => serve(*config).await,
         Command::Demo(args) => demo::run(args).await,
         Command::Phones(args) => phones(args).await,
+        Command::Providers(ProvidersCommand::Stub(args)) => stub_providers(args).await,
         Command::Bench(command) => bench::run(command).await,
         Command::Account(command) => account(command).await,
         Command::Openapi => openapi(),
@@ -122,6 +124,23 @@ async fn phones(args: PhonesArgs) -> Result<ExitCode, AnyError> {
     }
     let mut stop = StopSignals::catch()?;
     run_phones(settings, async move { stop.next().await }).await?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs until it is told to stop.
+async fn stub_providers(args: ProvidersStubArgs) -> Result<ExitCode, AnyError> {
+    let mut stop = StopSignals::catch()?;
+    let stubs = stub_providers::start(StubSettings {
+        listen: args.listen,
+        times: args.times.times(),
+        seed: args.seed,
+        key: args.key,
+        keep_log: false,
+    })
+    .await
+    .map_err(|error| format!("--listen {}: cannot listen there: {error}", args.listen))?;
+    println!("Stub providers listen on {}", stubs.url());
+    stop.next().await;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -10,10 +10,13 @@ use std::{
     collections::BTreeMap,
     io,
     net::SocketAddr,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
-use axum::{Router, serve::ListenerExt};
+use axum::{Router, routing::get, serve::ListenerExt};
 use tokio::{net::TcpListener, task::JoinSet};
 
 pub use self::{
@@ -21,6 +24,13 @@ pub use self::{
     log::{Received, Service},
     times::{Spread, StubTimes},
 };
+
+/// A model, a voice or a keyword with this in its name has faults: every third request or connection hangs, or drops in
+/// the midst.
+pub const FAULTY: &str = "faulty";
+
+/// Of so many requests of a faulty name one has a fault.
+const FAULT_EVERY: usize = 3;
 
 /// How the stubs are to behave.
 #[derive(Debug, Clone)]
@@ -55,10 +65,25 @@ impl StubSettings {
 pub(crate) struct Stub {
     pub(crate) settings: StubSettings,
     faults: Mutex<BTreeMap<Service, Vec<Fault>>>,
+    /// Requests of faulty names so far.
+    faulty: AtomicUsize,
     log: log::Log,
 }
 
 impl Stub {
+    /// The fault of a request for a model, a voice or a word of this name.
+    pub(crate) fn fault_of(&self, service: Service, name: &str) -> Fault {
+        if !name.contains(FAULTY) {
+            return self.fault(service);
+        }
+        let n = self.faulty.fetch_add(1, Ordering::Relaxed);
+        match (n % FAULT_EVERY, n / FAULT_EVERY % 2) {
+            (0, 0) => Fault::Hang,
+            (0, _) => Fault::DropAfter(3),
+            _ => Fault::None,
+        }
+    }
+
     /// The fault of this request or connection, which is used up unless it is the last of its list, and stays.
     pub(crate) fn fault(&self, service: Service) -> Fault {
         let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
@@ -121,6 +146,7 @@ pub async fn start(settings: StubSettings) -> io::Result<StubHandle> {
     let stub = Arc::new(Stub {
         settings,
         faults: Mutex::default(),
+        faulty: AtomicUsize::new(0),
         log: log::Log::default(),
     });
     let router = router().with_state(stub.clone());
@@ -143,5 +169,5 @@ pub async fn start(settings: StubSettings) -> io::Result<StubHandle> {
 
 /// Every stub's routes.
 fn router() -> Router<Arc<Stub>> {
-    Router::new()
+    Router::new().route("/health", get(async || "ok"))
 }

@@ -108,6 +108,7 @@ pub async fn run(args: BenchApiArgs) -> Result<bool, BenchError> {
         fixed_pause_ms: None,
         workers: 2,
         core: None,
+        environment: Vec::new(),
     };
     let mut report = Report::default();
     let key = create_account(&settings).await?;

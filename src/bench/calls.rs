@@ -3,9 +3,12 @@
 
 mod class;
 mod judge;
+mod providers;
+mod recordings;
 mod report;
 mod round;
 
+use self::round::Round;
 use super::BenchError;
 use crate::cli::BenchCallsArgs;
 
@@ -27,6 +30,6 @@ pub async fn run(args: BenchCallsArgs) -> Result<bool, BenchError> {
     if let Some(file) = &args.plot {
         report::plot(&rounds, file)?;
     }
-    let good = rounds.iter().all(|round| round.verdict.good());
+    let good = rounds.iter().all(Round::good);
     Ok(good && (!args.strict || report::all_met(&rounds)))
 }

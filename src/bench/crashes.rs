@@ -45,6 +45,7 @@ pub async fn run(args: BenchCrashesArgs) -> Result<bool, BenchError> {
         fixed_pause_ms: None,
         workers: 1,
         core: None,
+        environment: Vec::new(),
     };
     let key = create_account(&settings).await?;
     let api = ApiClient::new(settings.base_url(), key)?;

@@ -65,6 +65,7 @@ impl Bench {
             fixed_pause_ms: None,
             workers: 2,
             core: None,
+            environment: Vec::new(),
         };
         let key = create_account(&settings).await?;
         let service = Process::service(&settings).await?;

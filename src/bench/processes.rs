@@ -47,6 +47,8 @@ pub struct ServiceSettings {
     pub workers: u16,
     /// Core to stay on.
     pub core: Option<usize>,
+    /// More of its environment.
+    pub environment: Vec<(&'static str, String)>,
 }
 
 impl ServiceSettings {
@@ -128,6 +130,7 @@ impl Process {
         );
         // The bench asks more of one account than anybody may by default.
         command.env("RINGBACK_RATE_LIMIT", "0");
+        command.envs(settings.environment.iter().map(|(name, value)| (*name, value)));
         Ok(command)
     }
 
@@ -164,6 +167,18 @@ impl Process {
         );
         let process = Self::spawn(command)?;
         wait_for(&format!("http://{listen}/v1/calls")).await?;
+        Ok(process)
+    }
+
+    /// Starts stubs of providers and waits until they answer.
+    pub async fn stub_providers(listen: SocketAddr, times: &str, core: Option<usize>) -> Result<Self, BenchError> {
+        let arguments: Vec<OsString> = ["--workers", "1", "providers", "stub", "--listen"]
+            .into_iter()
+            .map(OsString::from)
+            .chain([listen.to_string().into(), "--times".into(), times.into()])
+            .collect();
+        let process = Self::spawn(command(core, &arguments)?)?;
+        wait_for(&format!("http://{listen}/health")).await?;
         Ok(process)
     }
 

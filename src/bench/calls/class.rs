@@ -11,13 +11,15 @@ pub enum Class {
     Noisy,
     /// In the same noise, and talks over the agent.
     InterruptsInNoise,
+    /// Answers every question; its agent's providers have faults.
+    Faulty,
 }
 
 impl Class {
     /// Its persona at the exchange.
     pub fn persona(self) -> &'static str {
         match self {
-            Self::Cooperative => "cooperative",
+            Self::Cooperative | Self::Faulty => "cooperative",
             Self::Interrupts | Self::InterruptsInNoise => "interrupts",
             Self::Noisy => "noisy",
         }
@@ -27,7 +29,7 @@ impl Class {
     pub fn line(self) -> &'static str {
         match self {
             Self::InterruptsInNoise => "noisy",
-            Self::Cooperative | Self::Interrupts | Self::Noisy => "",
+            Self::Cooperative | Self::Interrupts | Self::Noisy | Self::Faulty => "",
         }
     }
 
@@ -35,6 +37,7 @@ impl Class {
     pub fn name(self) -> &'static str {
         match self {
             Self::InterruptsInNoise => "interrupts in noise",
+            Self::Faulty => "faulty providers",
             Self::Cooperative | Self::Interrupts | Self::Noisy => self.persona(),
         }
     }
@@ -43,7 +46,7 @@ impl Class {
     pub fn is_clean(self) -> bool {
         match self {
             Self::Cooperative | Self::Interrupts => true,
-            Self::Noisy | Self::InterruptsInNoise => false,
+            Self::Noisy | Self::InterruptsInNoise | Self::Faulty => false,
         }
     }
 }
@@ -55,6 +58,8 @@ pub struct Mix {
     pub interrupts: u32,
     /// Those in noise; every second of them interrupts.
     pub noisy: u32,
+    /// Those whose agent's providers have faults.
+    pub faulty: u32,
 }
 
 impl Mix {
@@ -69,6 +74,8 @@ impl Mix {
                 0 => Class::InterruptsInNoise,
                 _ => Class::Noisy,
             }
+        } else if place < self.interrupts + self.noisy + self.faulty {
+            Class::Faulty
         } else {
             Class::Cooperative
         }
@@ -84,10 +91,11 @@ mod tests {
         let mix = Mix {
             interrupts: 20,
             noisy: 6,
+            faulty: 10,
         };
         let of = |class, phones: u32| (0..phones).filter(|n| mix.class(*n) == class).count();
-        let classes = [Class::Interrupts, Class::Noisy, Class::InterruptsInNoise];
-        assert_eq!(classes.map(|class| of(class, 300)), [60, 9, 9]);
+        let classes = [Class::Interrupts, Class::Noisy, Class::InterruptsInNoise, Class::Faulty];
+        assert_eq!(classes.map(|class| of(class, 300)), [60, 9, 9, 30]);
         assert!((7..=9).contains(&of(Class::Interrupts, 40)));
     }
 }

@@ -50,8 +50,10 @@ impl ClassFigures {
 pub struct Verdict {
     /// Lines of the user and of the agent that were compared.
     pub turns: [usize; 2],
-    /// Calls that did not end as they should.
+    /// Calls that did not end as they should, those with faulty providers apart.
     pub not_completed: usize,
+    /// Calls with faulty providers: all of them, and those that did not end as they should.
+    pub faulty: [usize; 2],
     /// Calls in which a word of the user, or of the agent, is wrong.
     pub wrong: [usize; 2],
     /// Interrupted replies whose last word is known to a word only.
@@ -166,6 +168,9 @@ impl Verdict {
         own.false_stops += figures.false_stops;
         figures.resume_us.iter().for_each(|us| own.resumes_ms.push(ms(*us)));
         own.cut_offs += figures.cut_offs;
+        if class == Class::Faulty {
+            return;
+        }
         let gap_ms = ms(figures.longest_gap_us);
         self.longest_gap_ms = self.longest_gap_ms.max(gap_ms);
         self.gaps += usize::from(gap_ms > GAP_LIMIT_MS);
@@ -178,7 +183,14 @@ impl Verdict {
     }
 
     fn compared(&mut self, conversation: &Value, phone: &Phone, class: Class) {
-        self.not_completed += usize::from(conversation["status"] != "completed");
+        let bad_end = usize::from(conversation["status"] != "completed");
+        if class == Class::Faulty {
+            // What a broken speech was heard of is known to a word at best.
+            self.faulty[0] += 1;
+            self.faulty[1] += bad_end;
+            return;
+        }
+        self.not_completed += bad_end;
         let [user, agent] = ["User: ", "Agent: "].map(|speaker| lines(conversation, speaker));
         self.turns[0] += user.len();
         self.turns[1] += agent.len();
@@ -212,7 +224,7 @@ fn phones(log: Vec<LogEntry>) -> BTreeMap<String, Phone> {
 }
 
 /// The lines of a transcript that `speaker` spoke.
-fn lines<'a>(conversation: &'a Value, speaker: &str) -> Vec<&'a str> {
+pub fn lines<'a>(conversation: &'a Value, speaker: &str) -> Vec<&'a str> {
     let transcript = conversation["transcript"].as_str().unwrap_or_default();
     transcript
         .lines()

@@ -6,10 +6,9 @@ use comfy_table::{Table, presets::UTF8_BORDERS_ONLY};
 use serde_json::{Value, json};
 
 use super::{
-    PAUSE_MS,
     class::Class,
     judge::{ClassFigures, GAP_LIMIT_MS},
-    round::Round,
+    round::{Pause, Round},
 };
 use crate::{
     bench::{
@@ -35,6 +34,11 @@ const NOISY_BARGE_IN_MS: f64 = 350.0;
 
 /// From the end of a cough that stopped the agent until its voice is back.
 const NOISY_RESUME_MS: f64 = 300.0;
+
+/// Dead air of calls whose providers have faults, in ms at the 95th percentile, and how many of a hundred of them may not
+/// end properly.
+const FAULTY_SILENCE_MS: f64 = 2_500.0;
+const FAULTY_BAD_PERCENT: f64 = 1.0;
 
 /// Phones whose frames are so late at the 99th percentile spoil the latencies.
 const PHONES_LATE_MS: usize = 5;
@@ -119,8 +123,12 @@ pub fn table(rounds: &[Round]) -> String {
 
 fn figures(round: &Round) -> Vec<Figure> {
     let verdict = &round.verdict;
-    let [clean, noisy] = [true, false].map(|clean| together(round, |class| class.is_clean() == clean));
-    let response = |limit: f64| (round.calls <= RESPONSE_CALLS).then_some(limit);
+    let clean = together(round, Class::is_clean);
+    let noisy = together(round, |class| matches!(class, Class::Noisy | Class::InterruptsInNoise));
+    let response = |limits: [f64; 2]| match round.pause {
+        Pause::Fixed if round.calls <= RESPONSE_CALLS => limits.map(Some),
+        _ => [None, None],
+    };
     let mut figures = vec![
         Figure::new("service, cores", round.service_cores, 3),
         Figure::new("cores per call", round.cores_per_call(), 5).at_most(CORES_PER_CALL),
@@ -136,9 +144,9 @@ fn figures(round: &Round) -> Vec<Figure> {
         Figure::count(format!("calls with a gap > {GAP_LIMIT_MS:.0} ms"), verdict.gaps).at_most(0.0),
     ];
     figures.extend(percentiles(
-        &format!("response beyond {PAUSE_MS} ms"),
+        &round.pause.response(),
         &clean.responses_ms,
-        RESPONSE_MS.map(response),
+        response(RESPONSE_MS),
     ));
     figures.extend(percentiles(
         "barge-in to clear",
@@ -152,6 +160,15 @@ fn figures(round: &Round) -> Vec<Figure> {
     ]);
     if !noisy.responses_ms.is_empty() {
         figures.extend(in_noise(&noisy));
+    }
+    if let Some(recordings) = round.recordings {
+        figures.extend([
+            Figure::count("recordings decoded", recordings.decoded),
+            Figure::count("recordings wrong", recordings.wrong).at_most(0.0),
+        ]);
+    }
+    if verdict.faulty[0] > 0 {
+        figures.extend(with_faults(round));
     }
     figures.extend([
         Figure::new("service ready, core taken, %", round.service_waited * 100.0, 1),
@@ -173,6 +190,21 @@ fn in_noise(noisy: &ClassFigures) -> Vec<Figure> {
         [None, Some(NOISY_RESUME_MS)],
     ));
     figures
+}
+
+fn with_faults(round: &Round) -> Vec<Figure> {
+    let [all, bad] = round.verdict.faulty;
+    let faulty = together(round, |class| class == Class::Faulty);
+    let silence = faulty.responses_ms.percentile(0.95);
+    let name = format!("faulty providers: {}, ms, p95", round.pause.response());
+    #[expect(clippy::cast_precision_loss, reason = "calls of one run")]
+    let bad_share = 100.0 * bad as f64 / all as f64;
+    vec![
+        Figure::count("faulty providers: calls", all),
+        Figure::new("faulty providers: not ended properly, %", bad_share, 1).at_most(FAULTY_BAD_PERCENT),
+        Figure::count("faulty providers: answers measured", faulty.responses_ms.len()),
+        Figure::new(name, silence, 0).at_most(FAULTY_SILENCE_MS),
+    ]
 }
 
 /// Three rows and their number; p50 and p99 may have targets.
@@ -199,7 +231,6 @@ fn together(round: &Round, of: impl Fn(Class) -> bool) -> ClassFigures {
 pub fn as_json(rounds: &[Round]) -> Value {
     let rounds: Vec<Value> = rounds.iter().map(round_json).collect();
     json!({
-        "pauseMs": PAUSE_MS,
         "targets": {
             "coresPerCall": CORES_PER_CALL, "kibPerCall": KIB_PER_CALL, "longestGapMs": GAP_LIMIT_MS,
             "responseMs": { "p50": RESPONSE_MS[0], "p99": RESPONSE_MS[1], "toCalls": RESPONSE_CALLS },
@@ -224,12 +255,13 @@ fn round_json(round: &Round) -> Value {
         })
         .collect();
     json!({
-        "calls": round.calls,
+        "calls": round.calls, "measured": round.pause.response(),
         "serviceCores": round.service_cores, "coresPerCall": round.cores_per_call(),
         "serviceWaitedShare": round.service_waited,
         "kibPerCall": round.kib_per_call, "idleMib": round.idle_mib,
         "turns": { "user": verdict.turns[0], "agent": verdict.turns[1] },
         "notCompleted": verdict.not_completed,
+        "faulty": { "calls": verdict.faulty[0], "notCompleted": verdict.faulty[1] },
         "wrongTranscripts": { "user": verdict.wrong[0], "agent": verdict.wrong[1] },
         "interruptedRepliesOffByOneWord": verdict.off_by_a_word,
         "longestGapMs": verdict.longest_gap_ms, "callsWithTooLongAGap": verdict.gaps,
@@ -251,7 +283,7 @@ pub fn plot(rounds: &[Round], file: &Path) -> Result<(), BenchError> {
     let response = |share: f64| move |round: &Round| together(round, Class::is_clean).responses_ms.percentile(share);
     let panels = [
         Panel {
-            title: format!("Response beyond the pause of {PAUSE_MS} ms"),
+            title: rounds.first().map(|round| round.pause.response()).unwrap_or_default(),
             unit: "ms",
             digits: 0,
             lines: vec![

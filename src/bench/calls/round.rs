@@ -1,6 +1,6 @@
 //! One round of the measurement: so many calls at once, by a service and phones that are started for it alone.
 
-use std::{fmt::Write as _, time::Duration};
+use std::{fmt::Write as _, net::SocketAddr, time::Duration};
 
 use serde_json::{Value, json};
 
@@ -8,6 +8,8 @@ use super::{
     PAUSE_MS,
     class::{Class, Mix},
     judge::{Verdict, judge},
+    providers::Behind,
+    recordings::{self, Recordings},
 };
 use crate::{
     api_client::ApiClient,
@@ -15,7 +17,7 @@ use crate::{
         BenchError,
         processes::{Process, ServiceSettings, create_account, free_address},
     },
-    cli::BenchCallsArgs,
+    cli::{BenchCallsArgs, StubTimesMode},
     exchange::read_log,
 };
 
@@ -48,11 +50,48 @@ const QUESTIONS: [&str; 8] = [
     "preferred time of day",
 ];
 
+/// What of the silence before an answer counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pause {
+    /// The pause that ends a turn is fixed, and what lies beyond it counts.
+    Fixed,
+    /// The pause is the agent's own, and all of the silence counts.
+    Own,
+}
+
+impl Pause {
+    /// With stubs that take their time the silence is what a caller would hear.
+    fn of(args: &BenchCallsArgs) -> Self {
+        match args.times {
+            StubTimesMode::AtOnce => Self::Fixed,
+            StubTimesMode::Published => Self::Own,
+        }
+    }
+
+    fn fixed_ms(self) -> Option<u64> {
+        (self == Self::Fixed).then_some(PAUSE_MS)
+    }
+
+    fn subtracted_ms(self) -> u64 {
+        self.fixed_ms().unwrap_or(0)
+    }
+
+    /// What is measured of an answer, in words.
+    pub fn response(self) -> String {
+        match self {
+            Self::Fixed => format!("response beyond {PAUSE_MS} ms"),
+            Self::Own => "silence before an answer".to_owned(),
+        }
+    }
+}
+
 /// What a round came to.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Round {
     /// Calls at once.
     pub calls: u32,
+    /// What the latencies count from.
+    pub pause: Pause,
     /// Cores the service used while all of them talked.
     pub service_cores: f64,
     /// Cores the phones used meanwhile.
@@ -63,11 +102,18 @@ pub struct Round {
     pub idle_mib: f64,
     /// Its most memory during the measurement, above that and by call.
     pub kib_per_call: f64,
+    /// What was found in the recordings, when there are any.
+    pub recordings: Option<Recordings>,
     /// What the calls came to.
     pub verdict: Verdict,
 }
 
 impl Round {
+    /// Whether nothing was wrong that may never be.
+    pub fn good(&self) -> bool {
+        self.verdict.good() && self.recordings.is_none_or(|recordings| recordings.wrong == 0)
+    }
+
     /// Cores of the service, by call.
     pub fn cores_per_call(&self) -> f64 {
         self.service_cores / f64::from(self.calls)
@@ -81,6 +127,14 @@ pub async fn run(calls: u32, args: &BenchCallsArgs) -> Result<Round, BenchError>
     let mix = Mix {
         interrupts: args.interrupts,
         noisy: args.noisy,
+        faulty: args.faulty,
+    };
+    let behind = Behind::of(args);
+    let pause = Pause::of(args);
+    let stubs = free_address()?;
+    let _stubs = match behind {
+        Some(behind) => Some(Process::stub_providers(stubs, behind.times.as_str(), Some(CORES[1])).await?),
+        None => None,
     };
     let exchange = free_address()?;
     let phones = Process::phones(exchange, &log, Some(CORES[1]), Some(LINE_NOISE_DBFS)).await?;
@@ -90,36 +144,80 @@ pub async fn run(calls: u32, args: &BenchCallsArgs) -> Result<Round, BenchError>
         exchange,
         max_calls: calls,
         calls_per_second: f64::from(calls.div_ceil(RAMP_SECONDS).max(5)),
-        fixed_pause_ms: Some(PAUSE_MS),
+        fixed_pause_ms: pause.fixed_ms(),
         workers: 1,
         core: Some(CORES[0]),
+        environment: environment(behind, stubs, args),
     };
     let key = create_account(&settings).await?;
     let service = Process::service(&settings).await?;
     let idle_mib = service.resident_mib()?;
     let api = ApiClient::new(settings.base_url(), key)?;
-    let agent = api.create_agent(agent(args.seconds)).await?;
-    let launched = api.launch_csv("Bench", &agent, contacts(calls, mix)).await?;
-    let campaign = launched["data"]["campaignId"].as_str().ok_or("no campaignId")?;
+    let campaigns = launch(&api, calls, mix, behind, args).await?;
 
-    wait_for_calls(&api, campaign, calls).await?;
+    wait_for_calls(&api, &campaigns, calls).await?;
     let measured = measure(&service, &phones, args.seconds).await?;
-    wait_for_end(&api, campaign).await?;
-    let conversations = api.conversations(campaign).await?;
+    let mut conversations = Vec::new();
+    for campaign in &campaigns {
+        wait_for_end(&api, campaign).await?;
+        conversations.extend(api.conversations(campaign).await?);
+    }
     let class_of = |number: &str| class_of(number, mix);
+    let recordings = match args.recordings {
+        true => Some(recordings::check(&api, &conversations, class_of).await?),
+        false => None,
+    };
     let round = Round {
         calls,
+        pause,
+        recordings,
         idle_mib,
         kib_per_call: (measured.peak_mib - idle_mib) * 1024.0 / f64::from(calls),
         service_cores: measured.service_cores,
         phone_cores: measured.phone_cores,
         service_waited: measured.service_waited,
-        verdict: judge(read_log(&log)?, &conversations, class_of, PAUSE_MS)?,
+        verdict: judge(read_log(&log)?, &conversations, class_of, pause.subtracted_ms())?,
     };
-    if !round.verdict.good() {
+    if !round.good() {
         println!("kept for inspection: {}", folder.keep().display());
     }
     Ok(round)
+}
+
+fn environment(behind: Option<Behind>, stubs: SocketAddr, args: &BenchCallsArgs) -> Vec<(&'static str, String)> {
+    let mut all = behind.map_or_else(Vec::new, |behind| behind.environment(stubs));
+    all.push(("RINGBACK_SPECULATION", args.speculation.as_str().to_owned()));
+    all
+}
+
+/// Launches the campaigns: one, and one more for the calls whose providers have faults.
+async fn launch(
+    api: &ApiClient,
+    calls: u32,
+    mix: Mix,
+    behind: Option<Behind>,
+    args: &BenchCallsArgs,
+) -> Result<Vec<String>, BenchError> {
+    let mut campaigns = Vec::new();
+    for faulty in [false, true] {
+        let Some(csv) = contacts(calls, mix, faulty) else {
+            continue;
+        };
+        let mut agent = agent(args.seconds);
+        agent["platformSettings"]["privacy"] = json!({ "recordVoice": args.recordings });
+        if let Some(behind) = behind.filter(|_| faulty) {
+            let [model, voice, keyword] = behind.faulty();
+            let config = &mut agent["conversationConfig"];
+            config["agent"]["prompt"]["llm"] = model.into();
+            config["tts"] = json!({ "voiceId": voice });
+            config["asr"] = json!({ "keywords": [keyword] });
+        }
+        let agent = api.create_agent(agent).await?;
+        let launched = api.launch_csv("Bench", &agent, csv).await?;
+        let campaign = launched["data"]["campaignId"].as_str().ok_or("no campaignId")?;
+        campaigns.push(campaign.to_owned());
+    }
+    Ok(campaigns)
 }
 
 fn agent(seconds: u32) -> Value {
@@ -140,13 +238,15 @@ fn agent(seconds: u32) -> Value {
     })
 }
 
-fn contacts(calls: u32, mix: Mix) -> Vec<u8> {
+/// Those with faulty providers, or the others; none when there are none.
+fn contacts(calls: u32, mix: Mix, faulty: bool) -> Option<Vec<u8>> {
     let mut csv = String::from("phone,name,persona,line\n");
-    for n in 0..calls {
+    let header = csv.len();
+    for n in (0..calls).filter(|n| (mix.class(*n) == Class::Faulty) == faulty) {
         let class = mix.class(n);
         let _ = writeln!(csv, "+1555{n:07},Caller {n},{},{}", class.persona(), class.line());
     }
-    csv.into_bytes()
+    (csv.len() > header).then(|| csv.into_bytes())
 }
 
 /// The class of the phone with this number.
@@ -155,16 +255,20 @@ fn class_of(number: &str, mix: Mix) -> Class {
     mix.class(n.unwrap_or_default())
 }
 
-async fn wait_for_calls(api: &ApiClient, campaign: &str, calls: u32) -> Result<(), BenchError> {
+async fn wait_for_calls(api: &ApiClient, campaigns: &[String], calls: u32) -> Result<(), BenchError> {
     let deadline = tokio::time::Instant::now() + Duration::from_secs(u64::from(RAMP_SECONDS) * 4 + 20);
     loop {
-        let state = api.campaign(campaign).await?;
-        if state["progress"]["inProgress"].as_u64() == Some(u64::from(calls)) {
+        let mut up = 0;
+        for campaign in campaigns {
+            let state = api.campaign(campaign).await?;
+            up += state["progress"]["inProgress"].as_u64().unwrap_or_default();
+        }
+        if up == u64::from(calls) {
             tokio::time::sleep(LAST_RING).await;
             return Ok(());
         }
         if tokio::time::Instant::now() > deadline {
-            return Err(format!("not all calls came up: {}", state["progress"]).into());
+            return Err(format!("not all calls came up: {up} of {calls} did").into());
         }
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
