@@ -7,7 +7,7 @@ mod errors;
 
 use std::sync::Arc;
 
-use actors::ports::transcriber::{Transcriber, TranscriberConfig, TranscriptEvent, TranscriptSink, TranscriptStream};
+use actors::ports::transcriber::{Promise, Transcriber, TranscriberConfig, TranscriptEvent, TranscriptSink, TranscriptStream};
 use clap::Args;
 use tokio::task::AbortHandle;
 
@@ -133,6 +133,10 @@ impl TranscriptStream for ImperfectStream {
 
     fn finalize(&mut self) {
         self.inner.finalize();
+    }
+
+    fn promise(&self) -> Promise {
+        self.inner.promise()
     }
 }
 

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use media::{
     playout::WordEnd,
     session::{AudioSession, LineOutput, Say, SessionConfig, SessionError, SessionEvent, SynthesisJob},
+    turn::endpointing::Told,
 };
 use ractor::ActorRef;
 use tokio::time::Instant;
@@ -14,7 +15,7 @@ use super::{
     deadline::Deadline,
     line::{Line, LineLost},
     synthesis::Synthesis,
-    terms::{Moments, abilities, pause_policy, reported, transcribe, voice_config},
+    terms::{Moments, abilities, pause_policy, promised, reported, transcribe, voice_config},
 };
 use crate::{
     call::CallMessage,
@@ -267,10 +268,14 @@ impl Stream {
         match event {
             TranscriptEvent::Interim { text } => self.session.interim(&text, now_ms),
             TranscriptEvent::Final { text, damaged } => {
-                self.moments.final_ms = Some(now_ms);
+                if damaged || !text.is_empty() {
+                    self.moments.final_ms = Some(now_ms);
+                }
                 self.session.settled(&text, damaged, now_ms);
             }
-            TranscriptEvent::TurnEnded | TranscriptEvent::TurnPaused | TranscriptEvent::TurnResumed => {}
+            TranscriptEvent::TurnEnded => self.session.told(Told::Ended, now_ms),
+            TranscriptEvent::TurnPaused => self.session.told(Told::Paused, now_ms),
+            TranscriptEvent::TurnResumed => self.session.told(Told::Resumed, now_ms),
             TranscriptEvent::Failed(error) => {
                 if self.transcript.take().is_some() {
                     self.report(StreamEvent::DeafnessBegan(error));
@@ -315,12 +320,15 @@ impl Stream {
 
     fn listen(&mut self) {
         let samples = self.session.recogniser_samples();
-        if let Some(transcript) = &mut self.transcript
-            && !samples.is_empty()
-        {
+        let Some(transcript) = &mut self.transcript else {
+            samples.clear();
+            return;
+        };
+        if !samples.is_empty() {
             transcript.push(samples);
         }
         samples.clear();
+        self.session.recogniser(promised(transcript.promise()));
     }
 
     fn report_events(&mut self) {

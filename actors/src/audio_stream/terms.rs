@@ -3,7 +3,7 @@
 use media::{
     playout::LineAbilities,
     session::SessionEvent,
-    turn::endpointing::{PausePolicy, Utterance},
+    turn::endpointing::{PausePolicy, Recogniser, Utterance},
 };
 use ractor::ActorRef;
 
@@ -13,7 +13,7 @@ use crate::{
     ports::{
         media_leg::MediaLeg,
         synthesizer::VoiceConfig,
-        transcriber::{Transcriber, TranscriberConfig, TranscriptStream},
+        transcriber::{Promise, Transcriber, TranscriberConfig, TranscriptStream},
         usage::Meter,
     },
 };
@@ -58,6 +58,15 @@ pub(super) fn pause_policy(turn: &TurnSection, settings: StreamSettings) -> Paus
         },
         fixed_ms: settings.fixed_pause_ms,
         spelling_patience: turn.spelling_patience == SpellingPatience::Auto,
+    }
+}
+
+/// What the recogniser promises.
+pub(super) fn promised(promise: Promise) -> Recogniser {
+    Recogniser {
+        final_wait_ms: u64::try_from(promise.final_within.as_millis()).unwrap_or(u64::MAX),
+        answers_each: promise.answers_each,
+        tells_turns: promise.tells_turns,
     }
 }
 

@@ -1,5 +1,7 @@
 //! Speech to text.
 
+use std::time::Duration;
+
 pub use super::synthesizer::SpeechError;
 use super::usage::Meter;
 
@@ -44,6 +46,29 @@ pub enum TranscriptEvent {
     Failed(SpeechError),
 }
 
+/// What a recogniser promises of its finals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Promise {
+    /// How long a final may take after `finalize`, at most. A turn whose final has not come by then ends on the words
+    /// so far.
+    pub final_within: Duration,
+    /// Each `finalize` is answered by one final, in order, be it one of no words.
+    pub answers_each: bool,
+    /// It listens for turns, and reports them. `finalize` comes only when it has not done so for long.
+    pub tells_turns: bool,
+}
+
+impl Default for Promise {
+    /// A streaming recogniser that leaves turns to others; one measured took 298 ms in the slowest twentieth of cases.
+    fn default() -> Self {
+        Self {
+            final_within: Duration::from_millis(400),
+            answers_each: false,
+            tells_turns: false,
+        }
+    }
+}
+
 /// Where events go. Called from any task; must not block.
 pub type TranscriptSink = Box<dyn Fn(TranscriptEvent) + Send + Sync>;
 
@@ -66,4 +91,9 @@ pub trait TranscriptStream: Send {
 
     /// The voice has paused: whatever is known becomes final now (an event follows if there was any speech).
     fn finalize(&mut self);
+
+    /// What can be said of its finals now; may change with what it goes through. Must cost nothing.
+    fn promise(&self) -> Promise {
+        Promise::default()
+    }
 }

@@ -1,6 +1,7 @@
 //! From what was heard to the user's turn: the agent's echo is left out of voice and words.
 
 use super::{AudioSession, SessionEvent, echo_words, hearing::HeardBlock};
+use crate::turn::endpointing::{Recogniser, Told};
 
 /// How long after an echo its words may come: its delay, and the recogniser's.
 const ECHO_WORDS_MS: u64 = 2_000;
@@ -18,6 +19,18 @@ const ECHO_WORDS: usize = 3;
 const WEAK_DB: f32 = 6.0;
 
 impl AudioSession {
+    /// What the recogniser promises; may be said at any time, and costs nothing.
+    pub fn recogniser(&mut self, recogniser: Recogniser) {
+        self.endpointing.recogniser(recogniser);
+    }
+
+    /// What a recogniser that listens for turns says of the user's; the words it is about were given before.
+    pub fn told(&mut self, told: Told, now_ms: u64) {
+        let at_ms = self.stream_time(now_ms);
+        self.endpointing.told(told, at_ms);
+        self.settle();
+    }
+
     pub(super) fn hear(&mut self, block: HeardBlock) {
         let behind_ms = self.hearing.heard_ms().saturating_sub(block.at_ms);
         let played_db = self.speaking.level_db(self.now_ms.saturating_sub(behind_ms));

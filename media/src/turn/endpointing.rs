@@ -1,6 +1,14 @@
 //! When the user's turn is over: a pause counted from the last voiced block, its length by the words so far. The
 //! recogniser is asked for its last words early in the pause, which hides how long they take.
 
+mod recogniser;
+mod turn;
+
+use std::collections::VecDeque;
+
+pub use recogniser::{Recogniser, Told};
+use turn::{Telling, Turn};
+
 use super::{
     expectation::{Expectation, Progress},
     words::{self, Ending},
@@ -46,6 +54,21 @@ const SETTLED_SLACK_MS: u64 = 120;
 
 /// Voice shorter than this, and without a word, is noise: a cough, a click.
 pub const NOISE_MS: u64 = 300;
+
+/// A recogniser that listens for turns has not said that this one is over: after so much silence, or the pause that its
+/// words ask for if that is longer, it is asked for its final words. The slowest twentieth of one's verdicts takes
+/// 1500 ms.
+pub const TURN_FALLBACK_MS: u64 = 1_500;
+
+/// Voice that goes on for no longer than this after the recogniser took the turn for over is the detector's hangover, or
+/// a last breath.
+const TOLD_SLACK_MS: u64 = 300;
+
+/// Finals asked for that may be outstanding.
+const MOST_UNANSWERED: usize = 8;
+
+/// A final that was asked for so long ago will not come.
+const UNANSWERED_MS: u64 = 6_000;
 
 /// How long after a turn that ended on unsettled words their final may still come.
 const OWED_MS: u64 = 2_000;
@@ -118,150 +141,6 @@ pub enum Verdict {
     Ended(Utterance),
 }
 
-#[derive(Debug)]
-struct Turn {
-    started_ms: u64,
-    last_voiced_ms: u64,
-    voiced_ms: u64,
-    last_word_ms: Option<u64>,
-    settled: String,
-    /// When the last final came that may cover all of the voice so far.
-    settled_ms: Option<u64>,
-    interim: String,
-    damaged: bool,
-    wordless: bool,
-    /// The pause its words ask for; kept, since it is needed at every frame and changes with words only.
-    pause_ms: u64,
-    /// When the recogniser was asked; none since there was voice again.
-    asked_ms: Option<u64>,
-    /// It was asked then, and there was voice before it answered: its next final does not cover that voice.
-    overtaken_ms: Option<u64>,
-    telling: Telling,
-    /// Among its words is one that was understood.
-    has_words: bool,
-}
-
-/// What was told of a pause within the turn.
-#[derive(Debug, PartialEq, Eq)]
-enum Telling {
-    /// Nothing that still holds.
-    Nothing,
-    /// These words may be the whole turn.
-    Paused(String),
-    /// The voice goes on, which is yet to be told.
-    Resumed,
-}
-
-impl Turn {
-    fn starting(at_ms: u64, policy: PausePolicy) -> Self {
-        Self {
-            started_ms: at_ms,
-            last_voiced_ms: at_ms,
-            voiced_ms: 0,
-            last_word_ms: None,
-            settled: String::new(),
-            settled_ms: None,
-            interim: String::new(),
-            damaged: false,
-            wordless: false,
-            pause_ms: policy.pause_ms("", &Expectation::Any),
-            asked_ms: None,
-            overtaken_ms: None,
-            telling: Telling::Nothing,
-            has_words: false,
-        }
-    }
-
-    fn words(&self) -> String {
-        let mut words = self.settled.clone();
-        append(&mut words, &self.interim);
-        words
-    }
-
-    fn is_settled(&self) -> bool {
-        let since = self
-            .asked_ms
-            .unwrap_or(self.last_voiced_ms.saturating_sub(SETTLED_SLACK_MS));
-        self.interim.is_empty() && self.settled_ms.is_some_and(|at| at >= since)
-    }
-
-    /// There is voice up to `at_ms`, of which `voiced_ms` are new.
-    fn voice(&mut self, at_ms: u64, voiced_ms: u64) {
-        self.last_voiced_ms = self.last_voiced_ms.max(at_ms);
-        self.voiced_ms += voiced_ms;
-        if let Some(asked) = self.asked_ms.take()
-            && self.settled_ms.is_none_or(|settled| settled < asked)
-        {
-            self.overtaken_ms = Some(asked);
-        }
-        if matches!(self.telling, Telling::Paused(_)) {
-            self.telling = Telling::Resumed;
-        }
-    }
-
-    /// A final came. One that answers what was asked before there was voice again is stale: it covers only the part
-    /// before.
-    fn settle(&mut self, text: &str, at_ms: u64) {
-        append(&mut self.settled, text);
-        self.interim.clear();
-        let answered = self.overtaken_ms.take();
-        if answered.is_none_or(|asked| at_ms > asked + FINAL_WAIT_MS) {
-            self.settled_ms = Some(at_ms);
-        }
-    }
-
-    /// When the recogniser is to be asked, if it is.
-    fn ask_at_ms(&self) -> Option<u64> {
-        let due = self.last_voiced_ms + ASK_MS.min(self.pause_ms);
-        (self.asked_ms.is_none() && !self.is_settled()).then_some(due)
-    }
-
-    /// When a pause is to be told, if it is.
-    fn tell_at_ms(&self) -> Option<u64> {
-        let due = self.last_voiced_ms + ASK_MS.min(self.pause_ms);
-        (self.telling == Telling::Nothing && self.has_words).then_some(due)
-    }
-
-    /// When its pause is over and the recogniser has had its time; later if a sound has just begun.
-    fn over_at_ms(&self, sound_ms: Option<u64>) -> u64 {
-        let pause_ms = if self.wordless { 0 } else { self.pause_ms };
-        let over = self.last_voiced_ms + pause_ms;
-        let over = match self.asked_ms {
-            Some(asked) if !self.is_settled() => over.max(asked + FINAL_WAIT_MS),
-            _ => over,
-        };
-        match sound_ms {
-            // Once: sounds one after the other do not hold the turn.
-            Some(began) if self.last_voiced_ms < began && began < over => over.max(began + ONSET_WAIT_MS),
-            _ => over,
-        }
-    }
-
-    /// The words changed.
-    fn rethink(&mut self, policy: PausePolicy, asked: &Expectation) {
-        let words = self.words();
-        self.has_words = words::any(&words);
-        self.pause_ms = policy.pause_ms(&words, asked);
-        if matches!(&self.telling, Telling::Paused(told) if *told != words) {
-            self.telling = Telling::Nothing;
-        }
-    }
-
-    /// Voice that never became words is no speech, unless the recogniser says so or it was short; nor is one that has
-    /// stopped while its sound goes on: music or a machine, which the detector took for a voice at first.
-    fn close(self, sound_ms: Option<u64>) -> Utterance {
-        let text = self.words();
-        let goes_on = sound_ms.is_some_and(|began| began <= self.last_voiced_ms);
-        let unclear = text.is_empty() && self.voiced_ms >= NOISE_MS && !self.wordless && !goes_on;
-        Utterance {
-            damaged: self.damaged || unclear,
-            text,
-            started_ms: self.started_ms,
-            ended_ms: self.last_voiced_ms,
-        }
-    }
-}
-
 /// Words a turn ended on before they were final.
 #[derive(Debug)]
 struct Owed {
@@ -281,6 +160,9 @@ pub struct Endpointing {
     asked: Expectation,
     /// Since when there is a sound, voice or not.
     sound_ms: Option<u64>,
+    recogniser: Recogniser,
+    /// When the recogniser was asked for finals that have not come, if it answers each time.
+    unanswered: VecDeque<u64>,
 }
 
 impl Endpointing {
@@ -293,6 +175,25 @@ impl Endpointing {
             owed: None,
             asked: Expectation::Any,
             sound_ms: None,
+            recogniser: Recogniser::default(),
+            unanswered: VecDeque::new(),
+        }
+    }
+
+    /// What the recogniser promises; it may change at any time.
+    pub fn recogniser(&mut self, recogniser: Recogniser) {
+        self.recogniser = recogniser;
+    }
+
+    /// What a recogniser that listens for turns says of the user's.
+    pub fn told(&mut self, told: Told, at_ms: u64) {
+        let Some(turn) = &mut self.turn else { return };
+        turn.may_be_over = told == Told::Paused;
+        match told {
+            Told::Ended => turn.told_over_ms = Some(at_ms),
+            Told::Paused => {}
+            Told::Resumed if matches!(turn.telling, Telling::Paused(_)) => turn.telling = Telling::Resumed,
+            Told::Resumed => {}
         }
     }
 
@@ -382,12 +283,13 @@ impl Endpointing {
         let was_owed = self.owed.is_some();
         let text = self.without_owed(text, at_ms);
         self.owed = None;
+        let is_last = self.recogniser.answers_each.then(|| self.answered(at_ms));
         if text.is_empty() && (self.turn.is_none() || was_owed) {
             return None;
         }
         let began = self.turn.is_none().then_some(at_ms);
         let turn = self.heard_words(at_ms);
-        turn.settle(&text, at_ms);
+        turn.settle(&text, at_ms, is_last);
         turn.damaged |= damaged;
         self.rethink();
         began
@@ -400,14 +302,18 @@ impl Endpointing {
             turn.telling = Telling::Nothing;
             return Some(Verdict::Resumed);
         }
-        if turn.ask_at_ms().is_some_and(|due| at_ms >= due) {
+        let recogniser = self.recogniser;
+        if turn.ask_at_ms(recogniser).is_some_and(|due| at_ms >= due) {
             turn.asked_ms = Some(at_ms);
+            if recogniser.answers_each && self.unanswered.len() < MOST_UNANSWERED {
+                self.unanswered.push_back(at_ms);
+            }
             return Some(Verdict::Finalize);
         }
-        if at_ms >= turn.over_at_ms(self.sound_ms) {
+        if at_ms >= turn.over_at_ms(self.sound_ms, recogniser) {
             return self.end(at_ms);
         }
-        if turn.tell_at_ms().is_some_and(|due| at_ms >= due) {
+        if turn.tell_at_ms(recogniser).is_some_and(|due| at_ms >= due) {
             let words = turn.words();
             turn.telling = Telling::Paused(words.clone());
             return Some(Verdict::Paused(words));
@@ -419,9 +325,9 @@ impl Endpointing {
     pub fn deadline(&self) -> Option<u64> {
         let turn = self.turn.as_ref()?;
         let due = [
-            turn.ask_at_ms(),
-            turn.tell_at_ms(),
-            Some(turn.over_at_ms(self.sound_ms)),
+            turn.ask_at_ms(self.recogniser),
+            turn.tell_at_ms(self.recogniser),
+            Some(turn.over_at_ms(self.sound_ms, self.recogniser)),
         ];
         due.into_iter().flatten().min()
     }
@@ -442,6 +348,7 @@ impl Endpointing {
         let policy = self.policy;
         let turn = self.turn.get_or_insert_with(|| Turn::starting(at_ms, policy));
         turn.last_word_ms = Some(at_ms);
+        turn.told_over_ms = None;
         turn.wordless = false;
         turn
     }
@@ -453,9 +360,18 @@ impl Endpointing {
         self.owed = unsettled.next().map(|first| Owed {
             first: words::bare(first),
             words: 1 + unsettled.count(),
-            until_ms: at_ms + OWED_MS,
+            until_ms: at_ms + OWED_MS.max(2 * self.recogniser.final_wait_ms),
         });
         Some(Verdict::Ended(turn.close(self.sound_ms)))
+    }
+
+    /// A final came: whether it is the last of those asked for.
+    fn answered(&mut self, at_ms: u64) -> bool {
+        while self.unanswered.front().is_some_and(|asked| asked + UNANSWERED_MS < at_ms) {
+            self.unanswered.pop_front();
+        }
+        self.unanswered.pop_front();
+        self.unanswered.is_empty()
     }
 
     /// Leaves out words that already belonged to the turn before.
@@ -468,13 +384,6 @@ impl Endpointing {
         tokens.by_ref().take(skip).for_each(drop);
         tokens.collect::<Vec<_>>().join(" ")
     }
-}
-
-fn append(words: &mut String, more: &str) {
-    if !words.is_empty() && !more.is_empty() {
-        words.push(' ');
-    }
-    words.push_str(more);
 }
 
 #[cfg(test)]

@@ -1,0 +1,189 @@
+//! The user's turn that is not over: its voice, its words, and when the recogniser is asked or the turn is over.
+
+use super::{
+    ASK_MS, FINAL_WAIT_MS, NOISE_MS, ONSET_WAIT_MS, PausePolicy, Recogniser, SETTLED_SLACK_MS, TOLD_SLACK_MS,
+    TURN_FALLBACK_MS, Utterance,
+};
+use crate::turn::{expectation::Expectation, words};
+
+/// No voice for so long, three of the detector's blocks: none is going on.
+const QUIET_MS: u64 = 48;
+
+/// The turn.
+#[derive(Debug)]
+pub(super) struct Turn {
+    pub(super) started_ms: u64,
+    pub(super) last_voiced_ms: u64,
+    pub(super) voiced_ms: u64,
+    pub(super) last_word_ms: Option<u64>,
+    pub(super) settled: String,
+    /// When the last final came that may cover all of the voice so far.
+    pub(super) settled_ms: Option<u64>,
+    pub(super) interim: String,
+    pub(super) damaged: bool,
+    pub(super) wordless: bool,
+    /// The pause its words ask for; kept, since it is needed at every frame and changes with words only.
+    pub(super) pause_ms: u64,
+    /// When the recogniser was asked; none since there was voice again.
+    pub(super) asked_ms: Option<u64>,
+    /// It was asked then, and there was voice before it answered: its next final does not cover that voice.
+    pub(super) overtaken_ms: Option<u64>,
+    /// The recogniser took the turn for over, and there were no words since.
+    pub(super) told_over_ms: Option<u64>,
+    /// The recogniser thinks that it may be over.
+    pub(super) may_be_over: bool,
+    pub(super) telling: Telling,
+    /// Among its words is one that was understood.
+    pub(super) has_words: bool,
+}
+
+/// What was told of a pause within the turn.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Telling {
+    /// Nothing that still holds.
+    Nothing,
+    /// These words may be the whole turn.
+    Paused(String),
+    /// The voice goes on, which is yet to be told.
+    Resumed,
+}
+
+impl Turn {
+    pub(super) fn starting(at_ms: u64, policy: PausePolicy) -> Self {
+        Self {
+            started_ms: at_ms,
+            last_voiced_ms: at_ms,
+            voiced_ms: 0,
+            last_word_ms: None,
+            settled: String::new(),
+            settled_ms: None,
+            interim: String::new(),
+            damaged: false,
+            wordless: false,
+            pause_ms: policy.pause_ms("", &Expectation::Any),
+            asked_ms: None,
+            overtaken_ms: None,
+            told_over_ms: None,
+            may_be_over: false,
+            telling: Telling::Nothing,
+            has_words: false,
+        }
+    }
+
+    pub(super) fn words(&self) -> String {
+        let mut words = self.settled.clone();
+        append(&mut words, &self.interim);
+        words
+    }
+
+    fn is_settled(&self, recogniser: Recogniser) -> bool {
+        let by_itself = (!recogniser.answers_each).then(|| self.last_voiced_ms.saturating_sub(SETTLED_SLACK_MS));
+        let Some(since) = self.asked_ms.or(by_itself) else {
+            return false;
+        };
+        self.interim.is_empty() && self.settled_ms.is_some_and(|at| at >= since)
+    }
+
+    /// Whether the recogniser is to say that the turn is over: it listens for turns, and knows of this one.
+    fn is_recognisers(&self, recogniser: Recogniser) -> bool {
+        recogniser.tells_turns && self.has_words && !self.wordless && self.told_over_ms.is_none()
+    }
+
+    /// There is voice up to `at_ms`, of which `voiced_ms` are new.
+    pub(super) fn voice(&mut self, at_ms: u64, voiced_ms: u64) {
+        self.last_voiced_ms = self.last_voiced_ms.max(at_ms);
+        self.voiced_ms += voiced_ms;
+        if let Some(asked) = self.asked_ms.take()
+            && self.settled_ms.is_none_or(|settled| settled < asked)
+        {
+            self.overtaken_ms = Some(asked);
+        }
+        if matches!(self.telling, Telling::Paused(_)) {
+            self.telling = Telling::Resumed;
+        }
+        self.may_be_over = false;
+    }
+
+    /// A final came, the last of those asked for or not. One that answers what was asked before there was voice again is
+    /// stale: it covers only the part before.
+    pub(super) fn settle(&mut self, text: &str, at_ms: u64, is_last: Option<bool>) {
+        append(&mut self.settled, text);
+        self.interim.clear();
+        let answered = self.overtaken_ms.take();
+        if is_last.unwrap_or(answered.is_none_or(|asked| at_ms > asked + FINAL_WAIT_MS)) {
+            self.settled_ms = Some(at_ms);
+        }
+    }
+
+    /// When the recogniser is to be asked, if it is.
+    pub(super) fn ask_at_ms(&self, recogniser: Recogniser) -> Option<u64> {
+        let silence_ms = match recogniser.tells_turns {
+            _ if self.is_recognisers(recogniser) => self.pause_ms.max(TURN_FALLBACK_MS),
+            true => self.pause_ms,
+            false => ASK_MS.min(self.pause_ms),
+        };
+        let open = self.asked_ms.is_none() && self.told_over_ms.is_none() && !self.is_settled(recogniser);
+        open.then_some(self.last_voiced_ms + silence_ms)
+    }
+
+    /// When a pause is to be told, if it is.
+    pub(super) fn tell_at_ms(&self, recogniser: Recogniser) -> Option<u64> {
+        let untold = self.telling == Telling::Nothing && self.has_words;
+        match recogniser.tells_turns {
+            true => (untold && self.may_be_over).then_some(self.last_voiced_ms),
+            false => untold.then_some(self.last_voiced_ms + ASK_MS.min(self.pause_ms)),
+        }
+    }
+
+    /// When its pause is over and the recogniser has had its time, or says so; later if a sound has just begun.
+    pub(super) fn over_at_ms(&self, sound_ms: Option<u64>, recogniser: Recogniser) -> u64 {
+        let pause_ms = match self.wordless {
+            true => 0,
+            false if self.is_recognisers(recogniser) => self.pause_ms.max(TURN_FALLBACK_MS),
+            false => self.pause_ms,
+        };
+        let over = self.last_voiced_ms + pause_ms;
+        let over = match self.asked_ms {
+            Some(asked) if !self.is_settled(recogniser) => over.max(asked + recogniser.final_wait_ms),
+            _ => over,
+        };
+        let told = self.told_over_ms.filter(|told| self.last_voiced_ms <= told + TOLD_SLACK_MS);
+        let over = told.map_or(over, |told| told.max(self.last_voiced_ms + QUIET_MS));
+        match sound_ms {
+            // Once: sounds one after the other do not hold the turn.
+            Some(began) if self.last_voiced_ms < began && began < over => over.max(began + ONSET_WAIT_MS),
+            _ => over,
+        }
+    }
+
+    /// The words changed.
+    pub(super) fn rethink(&mut self, policy: PausePolicy, asked: &Expectation) {
+        let words = self.words();
+        self.has_words = words::any(&words);
+        self.pause_ms = policy.pause_ms(&words, asked);
+        if matches!(&self.telling, Telling::Paused(told) if *told != words) {
+            self.telling = Telling::Nothing;
+        }
+    }
+
+    /// Voice that never became words is no speech, unless the recogniser says so or it was short; nor is one that has
+    /// stopped while its sound goes on: music or a machine, which the detector took for a voice at first.
+    pub(super) fn close(self, sound_ms: Option<u64>) -> Utterance {
+        let text = self.words();
+        let goes_on = sound_ms.is_some_and(|began| began <= self.last_voiced_ms);
+        let unclear = text.is_empty() && self.voiced_ms >= NOISE_MS && !self.wordless && !goes_on;
+        Utterance {
+            damaged: self.damaged || unclear,
+            text,
+            started_ms: self.started_ms,
+            ended_ms: self.last_voiced_ms,
+        }
+    }
+}
+
+pub(super) fn append(words: &mut String, more: &str) {
+    if !words.is_empty() && !more.is_empty() {
+        words.push(' ');
+    }
+    words.push_str(more);
+}

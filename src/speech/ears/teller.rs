@@ -1,0 +1,145 @@
+//! Tells a call what was recognised, so that each final that was asked for is given once and in order, whatever the
+//! recogniser sends of itself meanwhile; and counts the audio.
+
+use actors::ports::{
+    transcriber::{TranscriptEvent, TranscriptSink},
+    usage::{Meter, Unit},
+};
+
+use super::inbox::Inbox;
+
+/// Audio is counted in portions of at least so much.
+const PORTION_MS: u64 = 1_000;
+
+/// What is told of one call. It outlives connections and recognisers.
+pub(in crate::speech) struct Teller {
+    pub(super) inbox: Inbox,
+    sink: TranscriptSink,
+    /// Finals that came while one was asked for: they are given with it.
+    held: String,
+    /// The words told last that are not final.
+    interim: String,
+    /// The recogniser thinks that the turn may be over.
+    paused: bool,
+}
+
+impl Teller {
+    pub(super) fn new(inbox: Inbox, sink: TranscriptSink) -> Self {
+        Self {
+            inbox,
+            sink,
+            held: String::new(),
+            interim: String::new(),
+            paused: false,
+        }
+    }
+
+    /// Whether words were told that are not final.
+    pub(super) fn has_interim(&self) -> bool {
+        !self.interim.is_empty()
+    }
+
+    /// Words since the last final.
+    pub(super) fn interim(&mut self, text: &str) {
+        let shown = joined(&self.held, text);
+        if shown != self.interim {
+            self.interim.clone_from(&shown);
+            (self.sink)(TranscriptEvent::Interim { text: shown });
+        }
+    }
+
+    /// Words that stay, up to a position; while a final is asked for they are kept for it.
+    pub(super) fn settled(&mut self, text: &str, up_to: u64) {
+        let mut state = self.inbox.state();
+        state.tape.settle(up_to);
+        let asked = !state.asked.is_empty();
+        drop(state);
+        if asked {
+            self.held = joined(&self.held, text);
+            self.interim("");
+        } else {
+            self.give(text, false);
+        }
+    }
+
+    /// The final that was asked for first. None was asked for: as [`Teller::settled`].
+    pub(super) fn answer(&mut self, text: &str, up_to: u64, damaged: bool) {
+        let mut state = self.inbox.state();
+        state.tape.settle(up_to);
+        state.asked.pop_front();
+        drop(state);
+        self.give(text, damaged);
+    }
+
+    /// Says something about the turn.
+    pub(super) fn turn(&mut self, event: TranscriptEvent) {
+        self.paused = event == TranscriptEvent::TurnPaused;
+        (self.sink)(event);
+    }
+
+    /// The recogniser is lost: what it thought of the turn no longer holds.
+    pub(super) fn lost(&mut self) {
+        self.inbox.state().connected = false;
+        if self.paused {
+            self.turn(TranscriptEvent::TurnResumed);
+        }
+    }
+
+    /// Nothing more comes.
+    pub(super) fn failed(&self, error: actors::ports::transcriber::SpeechError) {
+        (self.sink)(TranscriptEvent::Failed(error));
+    }
+
+    fn give(&mut self, text: &str, damaged: bool) {
+        let text = joined(&std::mem::take(&mut self.held), text);
+        self.interim.clear();
+        (self.sink)(TranscriptEvent::Final { text, damaged });
+    }
+}
+
+fn joined(first: &str, second: &str) -> String {
+    let (first, second) = (first.trim(), second.trim());
+    match first.is_empty() || second.is_empty() {
+        true => format!("{first}{second}"),
+        false => format!("{first} {second}"),
+    }
+}
+
+/// Audio sent to one provider; counted to the last piece on every exit path.
+pub(super) struct Counted {
+    meter: Meter,
+    provider: &'static str,
+    /// Bytes of a millisecond.
+    a_ms: u64,
+    bytes: u64,
+}
+
+impl Counted {
+    pub(super) fn new(meter: Meter, provider: &'static str, a_ms: u64) -> Self {
+        Self {
+            meter,
+            provider,
+            a_ms: a_ms.max(1),
+            bytes: 0,
+        }
+    }
+
+    pub(super) fn add(&mut self, bytes: usize) {
+        self.bytes += bytes as u64;
+        if self.bytes >= PORTION_MS * self.a_ms {
+            self.write();
+        }
+    }
+
+    fn write(&mut self) {
+        let ms = self.bytes / self.a_ms;
+        self.meter.add(self.provider, Unit::AudioMs, ms);
+        self.bytes -= ms * self.a_ms;
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.write();
+    }
+}
