@@ -122,11 +122,17 @@ impl Told {
         let text = |name: &str| error.get(name).and_then(Value::as_str).map(str::to_owned);
         let words = match error {
             Value::String(text) => text.clone(),
-            _ => text("message").or_else(|| text("detail")).unwrap_or_else(|| error.to_string()),
+            _ => text("message")
+                .or_else(|| text("detail"))
+                .unwrap_or_else(|| error.to_string()),
         };
         let words: String = words.chars().take(WORDS).collect();
         Self {
-            words: if words.is_empty() { "no reason given".into() } else { words },
+            words: if words.is_empty() {
+                "no reason given".into()
+            } else {
+                words
+            },
             kind: text("type").unwrap_or_default(),
             field: text("param"),
             code: text("code").unwrap_or_default(),
@@ -149,7 +155,9 @@ impl Told {
 /// When to ask again: `retry-after-ms`, or `retry-after` in seconds. A date is not read.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let figure = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
-    let seconds = figure("retry-after-ms").map(|ms| ms / 1000.0).or_else(|| figure("retry-after"))?;
+    let seconds = figure("retry-after-ms")
+        .map(|ms| ms / 1000.0)
+        .or_else(|| figure("retry-after"))?;
     Duration::try_from_secs_f64(seconds).ok()
 }
 
@@ -169,7 +177,8 @@ mod tests {
 
     #[test]
     fn a_status_says_what_to_do_next() {
-        let body = r#"{"error":{"message":"no such model","type":"invalid_request_error","param":"model","code":null}}"#;
+        let body =
+            r#"{"error":{"message":"no such model","type":"invalid_request_error","param":"model","code":null}}"#;
         for (status, verdict) in [
             (400, Verdict::OurFault),
             (404, Verdict::OurFault),
@@ -179,7 +188,10 @@ mod tests {
             (403, Verdict::Refused),
         ] {
             let failure = of(status, &[], body);
-            assert_eq!(failure, Failure::rejected(format!("HTTP {status}: no such model"), verdict));
+            assert_eq!(
+                failure,
+                Failure::rejected(format!("HTTP {status}: no such model"), verdict)
+            );
         }
         assert_eq!(of(500, &[], "oops"), Failure::unavailable("HTTP 500: oops"));
         assert_eq!(of(529, &[], ""), Failure::busy(None));
@@ -190,7 +202,10 @@ mod tests {
     fn the_pause_that_is_asked_for_is_read_in_both_units() {
         let busy = |ms: u64| Failure::busy(Some(Duration::from_millis(ms)));
         assert_eq!(of(429, &[("retry-after", "2")], ""), busy(2_000));
-        assert_eq!(of(429, &[("retry-after", "9"), ("retry-after-ms", "250")], ""), busy(250));
+        assert_eq!(
+            of(429, &[("retry-after", "9"), ("retry-after-ms", "250")], ""),
+            busy(250)
+        );
         for odd in ["-1", "NaN", "Wed, 21 Oct 2026 07:28:00 GMT", "1e300", ""] {
             assert_eq!(of(429, &[("retry-after", odd)], ""), Failure::busy(None), "{odd}");
         }
@@ -204,7 +219,10 @@ mod tests {
             LanguageError::Unavailable(words) => words,
             other => panic!("{other}"),
         };
-        assert_eq!(words(r#"[{"error":{"code":500,"message":"a","status":"INTERNAL"}}]"#), "HTTP 500: a");
+        assert_eq!(
+            words(r#"[{"error":{"code":500,"message":"a","status":"INTERNAL"}}]"#),
+            "HTTP 500: a"
+        );
         assert_eq!(words(r#"{"error":"b"}"#), "HTTP 500: b");
         assert_eq!(words(r#"{"detail":"c"}"#), "HTTP 500: c");
         assert_eq!(words(&"é".repeat(10_000)).chars().count(), WORDS + "HTTP 500: ".len());

@@ -153,7 +153,10 @@ mod tests {
 
     #[test]
     fn events_are_read_as_the_standard_has_it() {
-        assert_eq!(read("data: a\n\ndata:b\r\n\r\ndata\r\r"), [unnamed("a"), unnamed("b"), unnamed("")]);
+        assert_eq!(
+            read("data: a\n\ndata:b\r\n\r\ndata\r\r"),
+            [unnamed("a"), unnamed("b"), unnamed("")]
+        );
         assert_eq!(read("data: a\ndata:  b\n\n"), [unnamed("a\n b")]);
         assert_eq!(
             read("event: ping\ndata: {}\nid: 7\nretry: 3\n\n"),

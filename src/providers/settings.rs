@@ -174,6 +174,20 @@ pub enum NotConfigured {
         /// The environment variable that is missing.
         variable: &'static str,
     },
+    /// It has none of that.
+    #[error("provider `{provider}` has no {what}")]
+    Unfit {
+        /// Its name.
+        provider: String,
+        /// What was wanted.
+        what: &'static str,
+    },
+    /// Its models have names of its owner's.
+    #[error("provider `{0}` needs a model: write `{0}/` and the model's name")]
+    NoModel(String),
+    /// No client can be made.
+    #[error("no connection can be made: {0}")]
+    Broken(String),
 }
 
 /// Every provider's address and key, as far as they are known.

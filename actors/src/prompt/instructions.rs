@@ -28,7 +28,11 @@ const PERSONALITY: &str = "# Manner
 /// The part that is the same in every reply of a call.
 pub(super) fn stable(request: &ReplyRequest, tools: &[Tool]) -> String {
     let agent = &request.agent.conversation_config.agent;
-    let mut parts = vec![template::render(Place::Prompt, &agent.prompt.prompt, &request.variables)];
+    let mut parts = vec![template::render(
+        Place::Prompt,
+        &agent.prompt.prompt,
+        &request.variables,
+    )];
     parts.push(THE_LINE.to_owned());
     if !agent.prompt.ignore_default_personality {
         parts.push(PERSONALITY.to_owned());
@@ -71,7 +75,9 @@ fn with_tools(tools: &[Tool]) -> Option<String> {
         rules.push("- The call ends only when you call `endCall`: say your last words in the same reply.");
     }
     if has("callLater") {
-        rules.push("- If they want to be called at another time, ask when if they did not say it, and call `callLater`.");
+        rules.push(
+            "- If they want to be called at another time, ask when if they did not say it, and call `callLater`.",
+        );
     }
     (!rules.is_empty()).then(|| format!("# Tools\n{}", rules.join("\n")))
 }

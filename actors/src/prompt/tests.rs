@@ -98,7 +98,10 @@ fn instructions_hold_what_a_call_needs_and_the_time_comes_last() {
     ] {
         assert!(prompt.stable.contains(part), "{part} in {}", prompt.stable);
     }
-    assert_eq!(prompt.changing, "# Now\nIt is Monday, 1 June 2026, 14:05, in the time zone Europe/Berlin.");
+    assert_eq!(
+        prompt.changing,
+        "# Now\nIt is Monday, 1 June 2026, 14:05, in the time zone Europe/Berlin."
+    );
     assert!(prompt.system().ends_with(&prompt.changing));
     assert!(!prompt.system().contains("{{"));
     assert_eq!(prompt.temperature, 0.5);
@@ -155,7 +158,14 @@ fn only_tools_that_are_performed_and_allowed_are_offered() {
     let mut opting = Agent::default();
     opting.platform_settings.call_actions.smart_opt_out = true;
     opting.conversation_config.agent.prompt.built_in_tools.skip_turn.enabled = true;
-    opting.conversation_config.agent.prompt.built_in_tools.transfer_to_number.tool.enabled = true;
+    opting
+        .conversation_config
+        .agent
+        .prompt
+        .built_in_tools
+        .transfer_to_number
+        .tool
+        .enabled = true;
     assert_eq!(names(opting), ["endCall", "callLater", "skipTurn"]);
 }
 
@@ -165,7 +175,10 @@ fn a_tool_is_told_as_strict_servers_want_it() {
     let [collect, end_call, call_later] = prompt.tools.as_slice() else {
         panic!("three tools");
     };
-    assert_eq!(collect.parameters["properties"]["entity"]["enum"], json!(["day", "guests", "vegan"]));
+    assert_eq!(
+        collect.parameters["properties"]["entity"]["enum"],
+        json!(["day", "guests", "vegan"])
+    );
     assert!(end_call.description.ends_with("\nWhen Bo has a date."));
     for tool in [collect, end_call, call_later] {
         let properties = tool.parameters["properties"].as_object().unwrap();
@@ -182,7 +195,15 @@ fn entities_read_back_from_their_lines() {
     for line in lines {
         assert_eq!(EntityLine::read(&line.to_string()), Some(line));
     }
-    for odd in ["", "`a", "`a` (", "`a` (text", "`a` (one of [", "`a` (colour): b", "a (text)"] {
+    for odd in [
+        "",
+        "`a",
+        "`a` (",
+        "`a` (text",
+        "`a` (one of [",
+        "`a` (colour): b",
+        "a (text)",
+    ] {
         assert_eq!(EntityLine::read(odd), None, "{odd}");
     }
 }
@@ -201,7 +222,11 @@ fn a_conversation_alternates_and_ends_with_the_other_side() {
     );
     assert_eq!(
         messages(vec![said(Speaker::Agent, "One."), said(Speaker::Agent, "Two.")]),
-        [user(&[notes::CONNECTED]), spoken("One. Two."), user(&[notes::YOUR_TURN])]
+        [
+            user(&[notes::CONNECTED]),
+            spoken("One. Two."),
+            user(&[notes::YOUR_TURN])
+        ]
     );
     assert_eq!(
         messages(vec![said(Speaker::Agent, "Hello!"), HistoryItem::Silence]),
@@ -231,7 +256,10 @@ fn what_was_cut_short_or_lost_is_noted_with_the_users_words() {
             user(&[notes::INTERRUPTED, "No, on", notes::DAMAGED])
         ]
     );
-    assert_eq!(messages(vec![cut]).last(), Some(&user(&[notes::INTERRUPTED, notes::YOUR_TURN])));
+    assert_eq!(
+        messages(vec![cut]).last(),
+        Some(&user(&[notes::INTERRUPTED, notes::YOUR_TURN]))
+    );
 }
 
 #[test]

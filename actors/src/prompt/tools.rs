@@ -182,7 +182,8 @@ fn end_call(description: &str, reasons: &[&str]) -> Tool {
 fn call_later() -> Tool {
     Tool {
         name: "callLater".into(),
-        description: "Plans another call to this person at a time they asked for, within 30 days. Say the time back.".into(),
+        description: "Plans another call to this person at a time they asked for, within 30 days. Say the time back."
+            .into(),
         parameters: object(&json!({
             "at": {
                 "type": "string",
@@ -195,7 +196,10 @@ fn call_later() -> Tool {
 
 /// An object of which every property is required, as strict servers want it.
 fn object(properties: &Value) -> Value {
-    let required: Vec<&String> = properties.as_object().map(|all| all.keys().collect()).unwrap_or_default();
+    let required: Vec<&String> = properties
+        .as_object()
+        .map(|all| all.keys().collect())
+        .unwrap_or_default();
     json!({
         "type": "object",
         "properties": properties,

@@ -1,0 +1,45 @@
+//! OpenAI's chat completions, streamed, and what servers that speak alike do otherwise.
+
+mod calls;
+mod request;
+mod stream;
+
+use std::sync::Arc;
+
+use actors::{ports::usage::Meter, prompt::Prompt};
+use futures_util::{StreamExt, TryStreamExt, stream as streams};
+
+pub(super) use self::calls::arguments;
+use self::{request::Server, stream::ChatStream};
+use super::{
+    streaming::{Deltas, Tally, read},
+    wire::Wire,
+};
+
+/// A client of one provider.
+pub(super) struct ChatClient {
+    wire: Wire,
+    server: Server,
+}
+
+impl ChatClient {
+    pub(super) fn new(wire: Wire) -> Self {
+        let server = Server::of(wire.endpoint().provider);
+        Self { wire, server }
+    }
+
+    /// Asks for a reply.
+    pub(super) fn ask(self: Arc<Self>, model: String, prompt: Arc<Prompt>, meter: Meter) -> Deltas {
+        let asked = async move {
+            let endpoint = self.wire.endpoint();
+            let body = request::body(self.server, endpoint.provider, &model, &prompt);
+            let url = request::url(self.server, endpoint, &model);
+            let headers = request::headers(self.server, endpoint);
+            let response = self.wire.post(&url, &headers, &model, body).await?;
+            let provider = endpoint.provider;
+            let tally = Tally::new(provider, meter, &prompt);
+            Ok(read(response, ChatStream::new(provider), tally))
+        };
+        streams::once(asked).try_flatten().boxed()
+    }
+}

@@ -1,0 +1,144 @@
+//! Tool calls put together from their pieces, whichever way a server cuts and numbers them.
+
+use actors::ports::language_model::ReplyEvent;
+use serde_json::{Map, Value, json};
+
+use crate::language::failure::Failure;
+
+/// Tool calls of one reply.
+const MOST_CALLS: usize = 32;
+/// Bytes of one call's arguments.
+const MOST_ARGUMENTS: usize = 64 * 1024;
+
+/// A call that is being written.
+#[derive(Debug, Default)]
+struct Call {
+    index: Option<u64>,
+    id: String,
+    name: String,
+    arguments: String,
+    /// Fields that nobody knows here, and the provider wants back.
+    echo: Map<String, Value>,
+}
+
+/// The calls of one reply, in the order they began.
+#[derive(Debug, Default)]
+pub(super) struct Calls(Vec<Call>);
+
+impl Calls {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Takes a piece of a call.
+    pub(super) fn take(&mut self, piece: &Value) -> Result<(), Failure> {
+        let Some(fields) = piece.as_object() else { return Ok(()) };
+        let call = self.call_of(piece)?;
+        for (name, value) in fields {
+            match (name.as_str(), value) {
+                ("index" | "type", _) | (_, Value::Null) => {}
+                ("id", id) => {
+                    if let Some(id) = id.as_str().filter(|id| !id.is_empty()) {
+                        id.clone_into(&mut call.id);
+                    }
+                }
+                ("function", function) => call.take_function(function)?,
+                (name, value) => drop(call.echo.insert(name.to_owned(), value.clone())),
+            }
+        }
+        Ok(())
+    }
+
+    /// The call that a piece belongs to, begun if it is a new one.
+    fn call_of(&mut self, piece: &Value) -> Result<&mut Call, Failure> {
+        let index = piece.get("index").and_then(Value::as_u64);
+        let id = piece.get("id").and_then(Value::as_str).unwrap_or_default();
+        let named = piece
+            .pointer("/function/name")
+            .and_then(Value::as_str)
+            .is_some_and(|name| !name.is_empty());
+        let known = match index {
+            // Some number every call 0, and tell them apart by id.
+            Some(_) => self
+                .0
+                .iter()
+                .rposition(|call| call.index == index && !call.is_other(id)),
+            None => self.0.len().checked_sub(1).filter(|last| {
+                let last = &self.0[*last];
+                let begins_again = named && id.is_empty() && last.is_whole();
+                !last.is_other(id) && !begins_again
+            }),
+        };
+        let at = match known {
+            Some(at) => at,
+            None if self.0.len() == MOST_CALLS => return Err(Failure::protocol("too many tool calls in one reply")),
+            None => {
+                self.0.push(Call {
+                    index,
+                    ..Call::default()
+                });
+                self.0.len() - 1
+            }
+        };
+        Ok(&mut self.0[at])
+    }
+
+    /// The calls as they are to be made. Arguments that are no object become `null`, which is that call's error.
+    pub(super) fn finish(&mut self, provider: &str) -> Vec<ReplyEvent> {
+        let calls = std::mem::take(&mut self.0).into_iter();
+        let named = calls.filter(|call| !call.name.is_empty());
+        named
+            .map(|call| ReplyEvent::Tool {
+                arguments: arguments(&call.name, &call.arguments),
+                name: call.name,
+                echo: (!call.echo.is_empty()).then(|| json!({ provider: call.echo })),
+            })
+            .collect()
+    }
+}
+
+impl Call {
+    /// Whether an id is another call's.
+    fn is_other(&self, id: &str) -> bool {
+        !id.is_empty() && !self.id.is_empty() && id != self.id
+    }
+
+    fn is_whole(&self) -> bool {
+        serde_json::from_str::<Map<String, Value>>(&self.arguments).is_ok()
+    }
+
+    fn take_function(&mut self, function: &Value) -> Result<(), Failure> {
+        for (name, value) in function.as_object().into_iter().flatten() {
+            match (name.as_str(), value) {
+                (_, Value::Null) => {}
+                // Some repeat the name with every piece.
+                ("name", Value::String(name)) => name.clone_into(&mut self.name),
+                ("arguments", Value::String(piece)) => self.arguments.push_str(piece),
+                // Not streamed, and not as text.
+                ("arguments", whole) => self.arguments = whole.to_string(),
+                (name, value) => {
+                    let kept = self.echo.entry("function").or_insert_with(|| json!({}));
+                    kept[name] = value.clone();
+                }
+            }
+        }
+        if self.arguments.len() > MOST_ARGUMENTS {
+            return Err(Failure::protocol("a tool call's arguments never come to their end"));
+        }
+        Ok(())
+    }
+}
+
+/// A call's arguments, which no text at all leaves empty.
+pub(in crate::language) fn arguments(name: &str, text: &str) -> Value {
+    if text.trim().is_empty() {
+        return json!({});
+    }
+    match serde_json::from_str::<Map<String, Value>>(text) {
+        Ok(arguments) => Value::Object(arguments),
+        Err(error) => {
+            tracing::warn!(tool = name, %error, "the model called a tool with arguments that are no JSON object");
+            Value::Null
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! The request for a chat completion, as each server takes it. What is unset is left out.
+
+use actors::prompt::{Message, Prompt, Tool, ToolCall};
+use serde_json::{Map, Value, json};
+
+use crate::providers::settings::{Endpoint, Key};
+
+/// The most tokens of one reply: about two minutes of speech, with its tool calls.
+const MOST_TOKENS: u32 = 2_048;
+
+/// The version of Azure's interface; the newest that is generally available.
+const AZURE_VERSION: &str = "2024-10-21";
+
+/// Taken by Gemini in the place of a signature of its own, for calls that another model made.
+const NO_SIGNATURE: &str = "skip_thought_signature_validator";
+
+/// Who serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Server {
+    OpenAi,
+    Azure,
+    Groq,
+    Gemini,
+    /// Ollama, vLLM, llama.cpp.
+    Local,
+}
+
+impl Server {
+    pub(super) fn of(provider: &str) -> Self {
+        match provider {
+            "openai" => Self::OpenAi,
+            "azure" => Self::Azure,
+            "groq" => Self::Groq,
+            "gemini" => Self::Gemini,
+            _ => Self::Local,
+        }
+    }
+
+    fn reasons(self, model: &str) -> bool {
+        let reasoning = ["o1", "o3", "o4", "gpt-5"].iter().any(|name| model.starts_with(name));
+        matches!(self, Self::OpenAi | Self::Azure) && reasoning && !model.contains("chat")
+    }
+}
+
+/// Where it is sent.
+pub(super) fn url(server: Server, endpoint: &Endpoint, model: &str) -> String {
+    let base = endpoint.base_url.as_str();
+    if server != Server::Azure || base.ends_with("/openai/v1") {
+        return endpoint.url("/chat/completions");
+    }
+    let base = base.strip_suffix("/openai").unwrap_or(base);
+    let deployment: String = url::form_urlencoded::byte_serialize(model.as_bytes()).collect();
+    format!("{base}/openai/deployments/{deployment}/chat/completions?api-version={AZURE_VERSION}")
+}
+
+/// The headers that hold the key.
+pub(super) fn headers(server: Server, endpoint: &Endpoint) -> Vec<(&'static str, String)> {
+    let key = endpoint.key.as_ref().map(Key::secret);
+    let header = |key: &str| match server {
+        Server::Azure => ("api-key", key.to_owned()),
+        _ => ("authorization", format!("Bearer {key}")),
+    };
+    key.map(header).into_iter().collect()
+}
+
+/// The body.
+pub(super) fn body(server: Server, provider: &str, model: &str, prompt: &Prompt) -> Map<String, Value> {
+    let mut body = Map::new();
+    body.insert("model".into(), model.into());
+    let mut messages = vec![json!({ "role": "system", "content": prompt.system() })];
+    for message in &prompt.messages {
+        push(server, provider, message, &mut messages);
+    }
+    body.insert("messages".into(), messages.into());
+    if !prompt.tools.is_empty() {
+        body.insert("tools".into(), prompt.tools.iter().map(tool).collect());
+    }
+    body.insert("stream".into(), true.into());
+    match server {
+        Server::OpenAi => {
+            let options = json!({ "include_usage": true, "include_obfuscation": false });
+            body.insert("stream_options".into(), options);
+        }
+        // Groq tells it anyway, in `x_groq`.
+        Server::Groq => {}
+        Server::Azure | Server::Gemini | Server::Local => {
+            body.insert("stream_options".into(), json!({ "include_usage": true }));
+        }
+    }
+    if server.reasons(model) {
+        // These think first, unless told not to, and take no temperature.
+        if model.starts_with("gpt-5-") || model == "gpt-5" {
+            body.insert("reasoning_effort".into(), "minimal".into());
+        } else if model.starts_with('o') {
+            body.insert("reasoning_effort".into(), "low".into());
+        }
+        return body;
+    }
+    body.insert("temperature".into(), figure(prompt.temperature));
+    match server {
+        Server::OpenAi | Server::Azure | Server::Groq => {
+            body.insert("max_completion_tokens".into(), MOST_TOKENS.into());
+        }
+        Server::Local => {
+            body.insert("max_tokens".into(), MOST_TOKENS.into());
+        }
+        // Its thoughts count too, and would leave nothing for words.
+        Server::Gemini => {}
+    }
+    body
+}
+
+/// A whole figure as an integer.
+fn figure(value: f64) -> Value {
+    if value.fract() == 0.0 {
+        Value::from(value as i64)
+    } else {
+        Value::from(value)
+    }
+}
+
+fn push(server: Server, provider: &str, message: &Message, messages: &mut Vec<Value>) {
+    match message {
+        Message::User(text) => messages.push(json!({ "role": "user", "content": text })),
+        Message::Agent { text, calls } => {
+            let mut said = json!({ "role": "assistant" });
+            if !text.is_empty() || calls.is_empty() {
+                said["content"] = text.as_str().into();
+            }
+            if !calls.is_empty() {
+                let calls = calls.iter().enumerate();
+                said["tool_calls"] = calls
+                    .map(|(index, call)| tool_call(server, provider, index, call))
+                    .collect();
+            }
+            messages.push(said);
+        }
+        Message::Results(results) => {
+            messages.extend(results.iter().map(
+                |result| json!({ "role": "tool", "tool_call_id": result.id, "content": result.result.to_string() }),
+            ))
+        }
+    }
+}
+
+/// A call with what its own provider put into it; another one would refuse that.
+fn tool_call(server: Server, provider: &str, index: usize, call: &ToolCall) -> Value {
+    let mut told = json!({
+        "id": call.id,
+        "type": "function",
+        "function": { "name": call.name, "arguments": call.arguments.to_string() },
+    });
+    let echo = call.echo.as_ref().and_then(|echo| echo.get(provider));
+    for (name, value) in echo.and_then(Value::as_object).into_iter().flatten() {
+        match (name.as_str(), value.as_object()) {
+            ("function", Some(fields)) => {
+                for (name, value) in fields {
+                    told["function"][name] = value.clone();
+                }
+            }
+            _ => told[name] = value.clone(),
+        }
+    }
+    // Only the first call of a message bears a signature.
+    if server == Server::Gemini && index == 0 && told.get("extra_content").is_none() {
+        told["extra_content"] = json!({ "google": { "thought_signature": NO_SIGNATURE } });
+    }
+    told
+}
+
+fn tool(tool: &Tool) -> Value {
+    json!({
+        "type": "function",
+        "function": { "name": tool.name, "description": tool.description, "parameters": tool.parameters },
+    })
+}

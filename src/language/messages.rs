@@ -1,0 +1,50 @@
+//! Anthropic's messages, streamed.
+
+mod request;
+mod stream;
+
+use std::sync::Arc;
+
+use actors::{ports::usage::Meter, prompt::Prompt};
+use futures_util::{StreamExt, TryStreamExt, stream as streams};
+
+use self::stream::MessageStream;
+use super::{
+    streaming::{Deltas, Tally, read},
+    wire::Wire,
+};
+use crate::providers::settings::Key;
+
+/// The version of the interface.
+const VERSION: &str = "2023-06-01";
+
+/// A client of one provider.
+pub(super) struct MessagesClient {
+    wire: Wire,
+}
+
+impl MessagesClient {
+    pub(super) fn new(wire: Wire) -> Self {
+        Self { wire }
+    }
+
+    /// Asks for a reply.
+    pub(super) fn ask(self: Arc<Self>, model: String, prompt: Arc<Prompt>, meter: Meter) -> Deltas {
+        let asked = async move {
+            let endpoint = self.wire.endpoint();
+            let mut headers = vec![("anthropic-version", VERSION.to_owned())];
+            headers.extend(
+                endpoint
+                    .key
+                    .as_ref()
+                    .map(|key: &Key| ("x-api-key", key.secret().to_owned())),
+            );
+            let body = request::body(&model, &prompt);
+            let url = endpoint.url("/v1/messages");
+            let response = self.wire.post(&url, &headers, &model, body).await?;
+            let tally = Tally::new(endpoint.provider, meter, &prompt);
+            Ok(read(response, MessageStream::default(), tally))
+        };
+        streams::once(asked).try_flatten().boxed()
+    }
+}
