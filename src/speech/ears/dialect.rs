@@ -31,9 +31,15 @@ pub(in crate::speech) enum Heard {
         up_to_s: f64,
     },
     /// The turn may be over.
-    TurnPaused,
+    TurnPaused {
+        /// Its words.
+        text: String,
+    },
     /// It is not.
-    TurnResumed,
+    TurnResumed {
+        /// Its words.
+        text: String,
+    },
     /// The words that were asked for are not to be had now; the same is to be asked again.
     AskAgain,
 }
@@ -106,7 +112,7 @@ pub(in crate::speech) struct Idle {
 }
 
 /// A recogniser's language. It knows no time and no socket.
-pub(in crate::speech) trait Dialect: Send {
+pub(in crate::speech) trait Dialect: Send + Sync {
     /// Address and headers of a connection.
     fn request(&self) -> (String, Vec<(&'static str, String)>);
 

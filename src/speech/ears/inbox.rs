@@ -24,25 +24,25 @@ const CONNECTING: Duration = Duration::from_millis(500);
 const UNDER_WAY_MS: u64 = 300;
 
 /// Audio may be sent at so many hundredths of its speed.
-pub(super) const REPLAY_PERCENT: u64 = 125;
+pub(in crate::speech) const REPLAY_PERCENT: u64 = 125;
 
 /// The shared state.
 #[derive(Debug)]
-pub(super) struct State {
-    pub(super) tape: Tape,
+pub(in crate::speech) struct State {
+    pub(in crate::speech) tape: Tape,
     /// Up to where the tape was sent on this connection.
-    pub(super) sent: u64,
+    pub(in crate::speech) sent: u64,
     /// Where finals were asked for that have not been given, in order.
-    pub(super) asked: VecDeque<u64>,
+    pub(in crate::speech) asked: VecDeque<u64>,
     /// A recogniser is there.
-    pub(super) connected: bool,
+    pub(in crate::speech) connected: bool,
     /// What the recogniser promises when it is up to date.
-    pub(super) promise: Promise,
+    pub(in crate::speech) promise: Promise,
 }
 
 impl State {
     /// What can be promised now: later than usual while there is a backlog, or no connection.
-    pub(super) fn promise(&self) -> Promise {
+    pub(in crate::speech) fn promise(&self) -> Promise {
         let backlog_ms = (self.tape.end().saturating_sub(self.sent)) * 100 / self.tape.ms(100).max(1);
         let mut within = self.promise.final_within;
         if !self.connected {
@@ -60,7 +60,7 @@ impl State {
 
 /// Shared by the call's end and the task.
 #[derive(Debug, Clone)]
-pub(super) struct Inbox(Arc<Shared>);
+pub(in crate::speech) struct Inbox(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
@@ -69,7 +69,7 @@ struct Shared {
 }
 
 impl Inbox {
-    pub(super) fn new(tape: Tape, promise: Promise) -> Self {
+    pub(in crate::speech) fn new(tape: Tape, promise: Promise) -> Self {
         Self(Arc::new(Shared {
             state: Mutex::new(State {
                 tape,
@@ -83,12 +83,12 @@ impl Inbox {
     }
 
     /// Locks it; never across an await.
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(in crate::speech) fn state(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Appends a batch.
-    pub(super) fn push(&self, bytes: &[u8], peak: i16) -> Promise {
+    pub(in crate::speech) fn push(&self, bytes: &[u8], peak: i16) -> Promise {
         let mut state = self.state();
         let sent = state.sent;
         state.tape.push(bytes, peak, sent);
@@ -99,7 +99,7 @@ impl Inbox {
     }
 
     /// Asks for a final of everything so far.
-    pub(super) fn ask(&self) {
+    pub(in crate::speech) fn ask(&self) {
         let mut state = self.state();
         let end = state.tape.end();
         if state.asked.len() < MOST_ASKED {
@@ -112,7 +112,7 @@ impl Inbox {
     }
 
     /// Something was pushed or asked for since this was awaited last.
-    pub(super) async fn changed(&self) {
+    pub(in crate::speech) async fn changed(&self) {
         self.0.wake.notified().await;
     }
 }

@@ -286,8 +286,14 @@ impl<'a> Connection<'a> {
                 self.final_came(&text, Some(up_to_s), true);
                 self.teller.turn(TranscriptEvent::TurnEnded);
             }
-            Heard::TurnPaused => self.teller.turn(TranscriptEvent::TurnPaused),
-            Heard::TurnResumed => self.teller.turn(TranscriptEvent::TurnResumed),
+            Heard::TurnPaused { text } => {
+                self.teller.interim(&text);
+                self.teller.turn(TranscriptEvent::TurnPaused);
+            }
+            Heard::TurnResumed { text } => {
+                self.teller.turn(TranscriptEvent::TurnResumed);
+                self.teller.interim(&text);
+            }
             Heard::AskAgain => self.ask_again_at = Some(Instant::now() + ASK_AGAIN_AFTER),
         }
     }

@@ -1,8 +1,10 @@
 //! Tells a call what was recognised, so that each final that was asked for is given once and in order, whatever the
 //! recogniser sends of itself meanwhile; and counts the audio.
 
+use std::sync::Arc;
+
 use actors::ports::{
-    transcriber::{TranscriptEvent, TranscriptSink},
+    transcriber::{SpeechError, TranscriptEvent, TranscriptSink},
     usage::{Meter, Unit},
 };
 
@@ -13,8 +15,8 @@ const PORTION_MS: u64 = 1_000;
 
 /// What is told of one call. It outlives connections and recognisers.
 pub(in crate::speech) struct Teller {
-    pub(super) inbox: Inbox,
-    sink: TranscriptSink,
+    pub(in crate::speech) inbox: Inbox,
+    sink: Arc<TranscriptSink>,
     /// Finals that came while one was asked for: they are given with it.
     held: String,
     /// The words told last that are not final.
@@ -24,10 +26,10 @@ pub(in crate::speech) struct Teller {
 }
 
 impl Teller {
-    pub(super) fn new(inbox: Inbox, sink: TranscriptSink) -> Self {
+    pub(in crate::speech) fn new(inbox: Inbox, sink: TranscriptSink) -> Self {
         Self {
             inbox,
-            sink,
+            sink: Arc::new(sink),
             held: String::new(),
             interim: String::new(),
             paused: false,
@@ -35,12 +37,12 @@ impl Teller {
     }
 
     /// Whether words were told that are not final.
-    pub(super) fn has_interim(&self) -> bool {
+    pub(in crate::speech) fn has_interim(&self) -> bool {
         !self.interim.is_empty()
     }
 
     /// Words since the last final.
-    pub(super) fn interim(&mut self, text: &str) {
+    pub(in crate::speech) fn interim(&mut self, text: &str) {
         let shown = joined(&self.held, text);
         if shown != self.interim {
             self.interim.clone_from(&shown);
@@ -49,7 +51,7 @@ impl Teller {
     }
 
     /// Words that stay, up to a position; while a final is asked for they are kept for it.
-    pub(super) fn settled(&mut self, text: &str, up_to: u64) {
+    pub(in crate::speech) fn settled(&mut self, text: &str, up_to: u64) {
         let mut state = self.inbox.state();
         state.tape.settle(up_to);
         let asked = !state.asked.is_empty();
@@ -63,7 +65,7 @@ impl Teller {
     }
 
     /// The final that was asked for first. None was asked for: as [`Teller::settled`].
-    pub(super) fn answer(&mut self, text: &str, up_to: u64, damaged: bool) {
+    pub(in crate::speech) fn answer(&mut self, text: &str, up_to: u64, damaged: bool) {
         let mut state = self.inbox.state();
         state.tape.settle(up_to);
         state.asked.pop_front();
@@ -72,13 +74,13 @@ impl Teller {
     }
 
     /// Says something about the turn.
-    pub(super) fn turn(&mut self, event: TranscriptEvent) {
+    pub(in crate::speech) fn turn(&mut self, event: TranscriptEvent) {
         self.paused = event == TranscriptEvent::TurnPaused;
         (self.sink)(event);
     }
 
     /// The recogniser is lost: what it thought of the turn no longer holds.
-    pub(super) fn lost(&mut self) {
+    pub(in crate::speech) fn lost(&mut self) {
         self.inbox.state().connected = false;
         if self.paused {
             self.turn(TranscriptEvent::TurnResumed);
@@ -86,8 +88,17 @@ impl Teller {
     }
 
     /// Nothing more comes.
-    pub(super) fn failed(&self, error: actors::ports::transcriber::SpeechError) {
+    pub(in crate::speech) fn failed(&self, error: SpeechError) {
         (self.sink)(TranscriptEvent::Failed(error));
+    }
+
+    /// For a recogniser that tells the call itself from now on.
+    pub(in crate::speech) fn straight(&mut self) -> TranscriptSink {
+        if !self.held.is_empty() {
+            self.give("", false);
+        }
+        let sink = self.sink.clone();
+        Box::new(move |event| sink(event))
     }
 
     fn give(&mut self, text: &str, damaged: bool) {
@@ -106,7 +117,7 @@ fn joined(first: &str, second: &str) -> String {
 }
 
 /// Audio sent to one provider; counted to the last piece on every exit path.
-pub(super) struct Counted {
+pub(in crate::speech) struct Counted {
     meter: Meter,
     provider: &'static str,
     /// Bytes of a millisecond.
@@ -115,7 +126,7 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    pub(super) fn new(meter: Meter, provider: &'static str, a_ms: u64) -> Self {
+    pub(in crate::speech) fn new(meter: Meter, provider: &'static str, a_ms: u64) -> Self {
         Self {
             meter,
             provider,
@@ -124,7 +135,7 @@ impl Counted {
         }
     }
 
-    pub(super) fn add(&mut self, bytes: usize) {
+    pub(in crate::speech) fn add(&mut self, bytes: usize) {
         self.bytes += bytes as u64;
         if self.bytes >= PORTION_MS * self.a_ms {
             self.write();
