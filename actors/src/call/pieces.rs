@@ -1,14 +1,48 @@
-//! Cuts a streamed reply into pieces worth speaking: sentence by sentence, the first one early.
+//! Turns a streamed reply into pieces worth speaking: markup left out, sentence by sentence, the first one early.
+
+mod markup;
+mod plain;
+mod sentence;
+mod symbols;
+#[cfg(test)]
+mod tests;
+
+use plain::Plain;
+use sentence::End;
 
 /// The first piece may end at a comma once it is this long, in bytes.
 const EARLY_BYTES: usize = 24;
 
-/// A piece without any punctuation is cut at a space once it is this long, in bytes.
+/// A sentence is cut at its last comma, or else its last space, once it is this long, in bytes: about 15 s of speech.
 const LONG_BYTES: usize = 240;
 
-/// Collects text and gives it back in pieces. The pieces together are the text, white space included.
+/// A part cut off a long sentence has at least so many bytes, if it ends at a comma.
+const PART_BYTES: usize = 60;
+
+/// A text without any space is cut anywhere once it is this long, in bytes.
+const ENDLESS_BYTES: usize = 480;
+
+/// A whole text as it is spoken: without markup and emoji.
+pub fn spoken(text: &str) -> String {
+    let text = plain::plain(text);
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a piece ends with its sentence.
+pub fn is_whole(piece: &str) -> bool {
+    sentence::is_whole(piece)
+}
+
+/// Whether there is anything to speak in it.
+pub fn has_words(piece: &str) -> bool {
+    piece.chars().any(char::is_alphanumeric)
+}
+
+/// Collects text and gives it back in pieces that can be spoken. The pieces together are the text without its markup,
+/// however it was streamed.
 #[derive(Debug, Clone, Default)]
 pub struct PieceCutter {
+    plain: Plain,
     held: String,
     cut_before: bool,
 }
@@ -16,11 +50,16 @@ pub struct PieceCutter {
 impl PieceCutter {
     /// Takes more words; returns the pieces that are complete now.
     pub fn push(&mut self, text: &str) -> Vec<String> {
-        self.held.push_str(text);
+        self.held.push_str(&self.plain.push(text));
         let mut pieces = Vec::new();
-        while let Some(end) = self.piece_end() {
+        loop {
+            if self.held.starts_with(char::is_whitespace) {
+                self.held = self.held.trim_start().to_owned();
+            }
+            let Some(end) = self.piece_end() else { break };
             let rest = self.held.split_off(end);
-            pieces.push(std::mem::replace(&mut self.held, rest));
+            let piece = std::mem::replace(&mut self.held, rest);
+            pieces.push(piece.replace('\n', " "));
             self.cut_before = true;
         }
         pieces
@@ -28,79 +67,61 @@ impl PieceCutter {
 
     /// The text is over: what is left, perhaps nothing.
     pub fn finish(&mut self) -> String {
-        self.cut_before = false;
-        std::mem::take(&mut self.held)
+        let Self { mut plain, held, .. } = std::mem::take(self);
+        let rest = held + &plain.finish();
+        rest.trim_start().replace('\n', " ")
     }
 
-    /// Byte offset one past the first piece and the white space behind it. A sentence's end counts only when white
-    /// space follows, so that `3.5` and an unfinished `...` stay whole.
+    /// Byte offset one past the first piece and the white space behind it.
     fn piece_end(&self) -> Option<usize> {
-        let mut last_space = None;
-        let mut before = ' ';
-        for (at, c) in self.held.char_indices() {
-            if c.is_whitespace() && at > 0 {
-                let end = at + c.len_utf8();
-                let clause = matches!(before, ',' | ';' | ':' | '—') && !self.cut_before && at >= EARLY_BYTES;
-                if matches!(before, '.' | '?' | '!' | '…' | '。') || clause {
+        let text = self.held.as_str();
+        let (mut comma, mut space) = (None, None);
+        let (mut before, mut words) = (' ', false);
+        for (at, c) in text.char_indices() {
+            let next = at + c.len_utf8();
+            if words && !c.is_whitespace() && after_sure_mark(text, at, c) {
+                return Some(at);
+            }
+            if words && c.is_whitespace() {
+                if c == '\n' {
+                    return Some(next);
+                }
+                match sentence::end(&text[..at], text[next..].trim_start()) {
+                    End::Yes => return Some(next),
+                    End::No => {}
+                    End::Perhaps => return None,
+                }
+                space = Some(next);
+            }
+            if let Some(end) = clause_end(before, c, at) {
+                if !self.cut_before && at >= EARLY_BYTES {
                     return Some(end);
                 }
-                last_space = Some(end);
+                comma = Some(end).filter(|end| *end >= PART_BYTES).or(comma);
             }
-            if at >= LONG_BYTES && last_space.is_some() {
-                return last_space;
+            let long = (at >= LONG_BYTES).then(|| comma.or(space)).flatten();
+            if long.is_some() || at >= ENDLESS_BYTES {
+                return long.or(Some(at));
             }
+            words |= c.is_alphanumeric();
             before = c;
         }
         None
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
+/// Whether the text before `at` ends with a mark that needs no white space, and what follows begins another sentence.
+fn after_sure_mark(text: &str, at: usize, c: char) -> bool {
+    let before = text[..at].trim_end_matches(sentence::is_closer);
+    before.ends_with(sentence::is_sure_mark) && !sentence::is_closer(c) && !sentence::is_mark(c)
+}
 
-    use super::*;
-
-    #[test]
-    fn sentences_are_pieces_and_the_first_may_end_at_a_comma() {
-        let mut cutter = PieceCutter::default();
-        assert_eq!(
-            cutter.push("Thanks, that is very good to hear, "),
-            ["Thanks, that is very good to hear, "]
-        );
-        assert!(
-            cutter
-                .push("really, and it costs 3.5 euros, so far as I know")
-                .is_empty()
-        );
-        assert_eq!(
-            cutter.push(". Is it"),
-            ["really, and it costs 3.5 euros, so far as I know. "]
-        );
-        assert_eq!(cutter.finish(), "Is it");
-    }
-
-    #[test]
-    fn a_text_without_punctuation_is_still_cut() {
-        let mut cutter = PieceCutter::default();
-        let pieces = cutter.push(&"word ".repeat(200));
-        assert!(pieces.len() >= 3);
-        assert!(pieces.iter().all(|piece| piece.len() <= LONG_BYTES + 8));
-    }
-
-    proptest! {
-        #[test]
-        fn the_pieces_together_are_the_text(parts in prop::collection::vec("[ a-z.,?!…é]{0,40}", 0..20)) {
-            let mut cutter = PieceCutter::default();
-            let mut spoken = String::new();
-            for part in &parts {
-                for piece in cutter.push(part) {
-                    prop_assert!(!piece.is_empty());
-                    spoken.push_str(&piece);
-                }
-            }
-            spoken.push_str(&cutter.finish());
-            prop_assert_eq!(spoken, parts.concat());
-        }
+/// One past a comma or its like, when `c` at `at` shows that it is one.
+fn clause_end(before: char, c: char, at: usize) -> Option<usize> {
+    match before {
+        ',' | ';' | ':' | '—' | '–' | '،' | '؛' if c.is_whitespace() => Some(at + c.len_utf8()),
+        '，' | '、' | '；' | '：' if c.is_whitespace() => Some(at + c.len_utf8()),
+        '，' | '、' | '；' | '：' if !sentence::is_closer(c) => Some(at),
+        _ => None,
     }
 }

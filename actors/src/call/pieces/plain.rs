@@ -1,0 +1,398 @@
+//! Takes out of a streamed text what is not to be spoken: markup, tags, emoji, thoughts. Wherever the stream is cut,
+//! the words that come out are the same: what cannot be judged yet is held back.
+
+mod line;
+
+use super::{
+    markup::{Found, image, link, tag},
+    symbols::{is_emoji, is_silent},
+};
+
+/// Tags whose content is not for the user.
+const NOT_SPOKEN: [&str; 8] = [
+    "think",
+    "thinking",
+    "reasoning",
+    "thought",
+    "tool_call",
+    "function",
+    "script",
+    "style",
+];
+
+/// Tags that begin a new line.
+const LINE_TAGS: [&str; 14] = [
+    "br", "p", "li", "ul", "ol", "div", "tr", "table", "h1", "h2", "h3", "h4", "h5", "h6",
+];
+
+/// What kind of line is being read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Line {
+    #[default]
+    Plain,
+    /// A heading or a list's item: a full stop is spoken behind it.
+    Item,
+    /// A table's row: its cells are told apart by commas.
+    Row,
+}
+
+/// A bare address that is being read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Address {
+    #[default]
+    None,
+    /// Its host and path are spoken.
+    Spoken,
+    /// Its parameters are not.
+    Skipped,
+}
+
+/// What becomes of the text held first.
+enum Step {
+    /// So many bytes of it are spoken.
+    Say(usize),
+    /// So many bytes are not.
+    Drop(usize),
+    /// This is spoken instead.
+    Put(usize, &'static str),
+    /// This is read instead.
+    Read(usize, String),
+    /// A line ends.
+    EndLine(usize),
+    /// It cannot be told yet.
+    More,
+}
+
+/// The reader. See [`Plain::push`].
+#[derive(Debug, Clone)]
+pub(super) struct Plain {
+    held: String,
+    /// Nothing but markup and white space so far in this line.
+    at_start: bool,
+    line: Line,
+    address: Address,
+    /// Everything up to this tag's end is left out.
+    skipped: Option<&'static str>,
+    /// The last character given out, a line's end at the beginning.
+    last: char,
+    /// The last one that is no white space.
+    last_solid: char,
+    after_emoji: bool,
+}
+
+impl Default for Plain {
+    fn default() -> Self {
+        Self {
+            held: String::new(),
+            at_start: true,
+            line: Line::Plain,
+            address: Address::None,
+            skipped: None,
+            last: '\n',
+            last_solid: '\n',
+            after_emoji: false,
+        }
+    }
+}
+
+/// A whole text as it is spoken.
+pub(super) fn plain(text: &str) -> String {
+    let mut reader = Plain::default();
+    let mut spoken = reader.push(text);
+    spoken.push_str(&reader.finish());
+    spoken
+}
+
+impl Plain {
+    /// Takes more text; gives out what is to be spoken of it. Lines end with `\n`, and white space is single.
+    pub(super) fn push(&mut self, text: &str) -> String {
+        self.held.push_str(text);
+        self.read(false)
+    }
+
+    /// The text is over.
+    pub(super) fn finish(&mut self) -> String {
+        let spoken = self.read(true);
+        *self = Self::default();
+        spoken
+    }
+
+    fn read(&mut self, over: bool) -> String {
+        let mut held = std::mem::take(&mut self.held);
+        let (mut at, mut spoken) = (0, String::new());
+        while at < held.len() {
+            let rest = &held[at..];
+            match self.step(rest, over) {
+                Step::Say(bytes) => {
+                    rest[..bytes].chars().for_each(|c| self.give(c, &mut spoken));
+                    at += bytes;
+                }
+                Step::Drop(bytes) => at += bytes,
+                Step::Put(bytes, text) => {
+                    text.chars().for_each(|c| self.give(c, &mut spoken));
+                    at += bytes;
+                }
+                Step::Read(bytes, text) => {
+                    held.replace_range(..at + bytes, &text);
+                    at = 0;
+                }
+                Step::EndLine(bytes) => {
+                    self.end_line(&mut spoken);
+                    at += bytes;
+                }
+                Step::More => break,
+            }
+        }
+        held.drain(..at);
+        self.held = held;
+        spoken
+    }
+
+    fn give(&mut self, c: char, spoken: &mut String) {
+        let c = if c.is_whitespace() && c != '\n' { ' ' } else { c };
+        if c.is_whitespace() && (self.last == '\n' || self.last == c) {
+            return;
+        }
+        spoken.push(c);
+        self.last = c;
+        self.after_emoji = false;
+        if !c.is_whitespace() {
+            self.last_solid = c;
+            self.at_start = false;
+        }
+    }
+
+    fn end_line(&mut self, spoken: &mut String) {
+        let told = self.last_solid.is_alphanumeric() || matches!(self.last_solid, ')' | ']' | '"' | '”' | '\'' | '%');
+        if self.line != Line::Plain && !self.at_start && told {
+            self.give('.', spoken);
+        }
+        self.give('\n', spoken);
+        self.line = Line::Plain;
+        self.at_start = true;
+    }
+
+    fn step(&mut self, rest: &str, over: bool) -> Step {
+        if let Some(name) = self.skipped {
+            return self.skip(name, rest, over);
+        }
+        if self.address != Address::None
+            && let Some(step) = self.address(rest, over)
+        {
+            return step;
+        }
+        if self.at_start
+            && let Some(step) = self.line_start(rest, over)
+        {
+            return step;
+        }
+        self.inline(rest, over)
+    }
+
+    /// Leaves out everything up to the end tag.
+    fn skip(&mut self, name: &str, rest: &str, over: bool) -> Step {
+        let end = format!("</{name}>");
+        if let Some(at) = rest.to_ascii_lowercase().find(&end) {
+            self.skipped = None;
+            return Step::Drop(at + end.len());
+        }
+        // Its beginning may be here already.
+        let keep = if over { 0 } else { end.len() - 1 };
+        let mut bytes = rest.len().saturating_sub(keep);
+        while !rest.is_char_boundary(bytes) {
+            bytes -= 1;
+        }
+        if bytes == 0 { Step::More } else { Step::Drop(bytes) }
+    }
+
+    fn inline(&mut self, rest: &str, over: bool) -> Step {
+        let Some(c) = rest.chars().next() else {
+            return Step::More;
+        };
+        let bytes = c.len_utf8();
+        match c {
+            '\n' => Step::EndLine(1),
+            '\r' => Step::Drop(1),
+            ' ' | '\t' | '|' if self.line == Line::Row => Self::row_border(rest, over),
+            _ if c.is_whitespace() => Step::Say(bytes),
+            '*' | '_' | '~' => self.emphasis(c, rest, over),
+            '`' => match run(c, rest) {
+                marks if marks == rest.len() && !over => Step::More,
+                marks => Step::Drop(marks),
+            },
+            '\\' => escape(rest, over),
+            '!' => found(image(rest, over), 1),
+            '[' => found(link(rest, over), 1),
+            '<' => self.tag(rest, over),
+            '&' => entity(rest, over),
+            '\u{200d}' if self.after_emoji => Step::Drop(bytes),
+            _ if is_emoji(c) => {
+                self.after_emoji = true;
+                Step::Drop(bytes)
+            }
+            _ if is_silent(c) => Step::Drop(bytes),
+            'h' | 'H' | 'w' | 'W' if !self.last.is_alphanumeric() => self.address_start(rest, over),
+            _ if c.is_alphanumeric() => {
+                let word = rest.find(|c: char| !c.is_alphanumeric() || is_emoji(c));
+                Step::Say(word.unwrap_or(rest.len()))
+            }
+            _ => Step::Say(bytes),
+        }
+    }
+
+    /// Between the cells of a row white space counts as nothing, and behind the last one there is no border.
+    fn row_border(rest: &str, over: bool) -> Step {
+        let blank = |text: &str| text.len() - text.trim_start_matches([' ', '\t']).len();
+        let before = blank(rest);
+        let Some(behind) = rest[before..].strip_prefix('|') else {
+            return match rest[before..].chars().next() {
+                None if !over => Step::More,
+                None | Some('\n') => Step::Drop(before),
+                Some(_) if before > 0 => Step::Put(before, " "),
+                Some(c) => Step::Say(c.len_utf8()),
+            };
+        };
+        let bytes = before + 1 + blank(behind);
+        match rest[bytes..].chars().next() {
+            None if !over => Step::More,
+            None | Some('\n') => Step::Drop(bytes),
+            Some(_) => Step::Put(bytes, ", "),
+        }
+    }
+
+    /// Marks around words are dropped; those that stand for something stay.
+    fn emphasis(&self, c: char, rest: &str, over: bool) -> Step {
+        let marks = run(c, rest);
+        let next = match rest[marks..].chars().next() {
+            None if !over => return Step::More,
+            next => next.unwrap_or('\n'),
+        };
+        let (before, after) = (self.last, next);
+        let alone = before.is_whitespace() && after.is_whitespace();
+        let means_something = match (c, marks) {
+            ('~', marks) => marks == 1,
+            ('_', 3..) => false,
+            ('_', _) => alone || (before.is_alphanumeric() && after.is_alphanumeric()),
+            (_, 1) => {
+                // `3*4`, and a telephone's key, as in `*67` and `press *.`
+                let inside = before.is_alphanumeric() && after.is_alphanumeric();
+                let key = before.is_whitespace() && (after.is_ascii_digit() || ".,;:!?".contains(after));
+                alone || inside || key
+            }
+            _ => alone || (before.is_ascii_digit() && after.is_ascii_digit()),
+        };
+        if means_something {
+            Step::Say(marks)
+        } else {
+            Step::Drop(marks)
+        }
+    }
+
+    fn tag(&mut self, rest: &str, over: bool) -> Step {
+        let (bytes, name) = match tag(rest, over) {
+            Found::Markup { bytes, text } => (bytes, text),
+            other => return found(other, 1),
+        };
+        if let Some(address) = name.strip_prefix("address ") {
+            return Step::Read(bytes, address.to_owned());
+        }
+        let name = name.to_ascii_lowercase();
+        let empty = rest[..bytes].ends_with("/>");
+        self.skipped = NOT_SPOKEN.into_iter().find(|known| *known == name && !empty);
+        if LINE_TAGS.contains(&name.trim_start_matches('/')) {
+            return Step::EndLine(bytes);
+        }
+        Step::Drop(bytes)
+    }
+
+    /// `https://` and `www.` are not spoken.
+    fn address_start(&mut self, rest: &str, over: bool) -> Step {
+        let lower: String = rest.chars().take(13).collect::<String>().to_ascii_lowercase();
+        for start in ["https://www.", "http://www.", "https://", "http://", "www."] {
+            if lower.starts_with(start) {
+                self.address = Address::Spoken;
+                return Step::Drop(start.len());
+            }
+            if !over && start.starts_with(&lower) {
+                return Step::More;
+            }
+        }
+        let word = rest.find(|c: char| !c.is_alphanumeric());
+        Step::Say(word.unwrap_or(rest.len()))
+    }
+
+    /// More of a bare address; none when it is over.
+    fn address(&mut self, rest: &str, over: bool) -> Option<Step> {
+        let mut chars = rest.chars();
+        let c = chars.next()?;
+        let next = chars.next();
+        let ends = |c: Option<char>| c.is_none_or(|c| !c.is_ascii() || c.is_whitespace() || "()[]<>\"'*`|".contains(c));
+        if ends(Some(c)) {
+            self.address = Address::None;
+            return None;
+        }
+        if next.is_none() && !over && "/?#.,;:!".contains(c) {
+            return Some(Step::More);
+        }
+        let last = ends(next);
+        Some(match (self.address, c) {
+            (_, '.' | ',' | ';' | ':' | '!' | '?') if last => Step::Say(1),
+            (Address::Skipped, _) => Step::Drop(1),
+            (_, '/') if last || next.is_some_and(|next| "?#.,;:!".contains(next)) => Step::Drop(1),
+            (_, '?' | '#') => {
+                self.address = Address::Skipped;
+                Step::Drop(1)
+            }
+            _ => Step::Say(1),
+        })
+    }
+}
+
+fn run(c: char, text: &str) -> usize {
+    text.len() - text.trim_start_matches(c).len()
+}
+
+/// What was found, or the first character as it is.
+fn found(found: Found, first: usize) -> Step {
+    match found {
+        Found::Markup { bytes, text } if text.is_empty() => Step::Drop(bytes),
+        Found::Markup { bytes, text } => Step::Read(bytes, text),
+        Found::Text => Step::Say(first),
+        Found::Open => Step::More,
+    }
+}
+
+fn escape(rest: &str, over: bool) -> Step {
+    match rest[1..].chars().next() {
+        None if !over => Step::More,
+        // The character behind it is one byte, and is said as it is.
+        Some(c) if c.is_ascii_punctuation() => {
+            let said = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
+            let at = said.find(c).unwrap_or(0);
+            Step::Put(2, &said[at..=at])
+        }
+        _ => Step::Drop(1),
+    }
+}
+
+fn entity(rest: &str, over: bool) -> Step {
+    const ENTITIES: [(&str, &str); 8] = [
+        ("&amp;", "&"),
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&quot;", "\""),
+        ("&#39;", "'"),
+        ("&apos;", "'"),
+        ("&nbsp;", " "),
+        ("&hellip;", "…"),
+    ];
+    for (entity, means) in ENTITIES {
+        if rest.starts_with(entity) {
+            return Step::Put(entity.len(), means);
+        }
+        if !over && entity.starts_with(rest) {
+            return Step::More;
+        }
+    }
+    Step::Say(1)
+}
