@@ -17,8 +17,8 @@ pub fn contacts() -> String {
     let rows = CALLEES
         .iter()
         .enumerate()
-        .map(|(n, [name, ..])| format!("+1555010001{n},{name},{}", script_name(n)));
-    std::iter::once("phone,name,script".to_owned())
+        .map(|(n, [name, ..])| format!("+1555010001{n},{name},cooperative,{}", script_name(n)));
+    std::iter::once("phone,name,persona,script".to_owned())
         .chain(rows)
         .collect::<Vec<_>>()
         .join("\n")
