@@ -3,8 +3,13 @@
 //! order.
 
 mod fault;
+mod flux;
+mod hearing;
+mod listen;
 mod log;
+mod scribe;
 mod times;
+mod transcriptions;
 
 use std::{
     collections::BTreeMap,
@@ -169,5 +174,9 @@ pub async fn start(settings: StubSettings) -> io::Result<StubHandle> {
 
 /// Every stub's routes.
 fn router() -> Router<Arc<Stub>> {
-    Router::new().route("/health", get(async || "ok"))
+    Router::new()
+        .merge(flux::routes())
+        .merge(listen::routes())
+        .merge(scribe::routes())
+        .merge(transcriptions::routes())
 }

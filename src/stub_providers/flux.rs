@@ -1,0 +1,261 @@
+//! Deepgram's Flux, `/v2/listen`, as far as its clients can tell. Its time is the audio's: where that stops, no turn
+//! ends.
+
+use std::{ops::ControlFlow, sync::Arc};
+
+use axum::{
+    Router,
+    extract::{RawQuery, State, WebSocketUpgrade, ws::Message},
+    http::HeaderMap,
+    response::Response,
+    routing::get,
+};
+use media::turn::words::{self, Ending};
+use rand::rngs::StdRng;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    Fault, Service, Stub,
+    hearing::{
+        Ear, Span, Word, chances,
+        outlet::{LastWords, Outlet, bounded},
+        parameter, parameters, request_id,
+    },
+    listen::{key, refusal},
+};
+
+/// `Update` comes about so often, in milliseconds of audio.
+const UPDATE_MS: u64 = 250;
+
+/// Words that want others after them are given so much more silence.
+const OPEN_MS: u64 = 1_200;
+
+/// Silence that ends any turn, unless the client says otherwise.
+const TIMEOUT_MS: u64 = 5_000;
+
+/// The route.
+pub(super) fn routes() -> Router<Arc<Stub>> {
+    Router::new().route("/v2/listen", get(listen))
+}
+
+async fn listen(
+    State(stub): State<Arc<Stub>>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    stub.received(Service::Flux, format!("connected {}", query.as_deref().unwrap_or_default()));
+    let fault = stub.fault(Service::Flux);
+    if let Fault::Refuse(status) = fault {
+        return refusal(status);
+    }
+    if !stub.takes(key(&headers).as_deref()) {
+        return refusal(401);
+    }
+    let query = parameters(query.as_deref());
+    let rate = parameter(&query, "sample_rate").and_then(|rate| rate.parse().ok());
+    let ear = Ear::new(&parameter(&query, "encoding").unwrap_or_default(), rate.unwrap_or(0));
+    let known = parameter(&query, "model").is_some_and(|model| model.starts_with("flux-"));
+    let Some(ear) = ear.filter(|_| known) else {
+        return refusal(400);
+    };
+    let session = Session {
+        chances: chances(stub.settings.seed),
+        stub: stub.clone(),
+        ear,
+        id: request_id(),
+        sequence: 0,
+        turn: 0,
+        state: Turn::Waiting,
+        updated_ms: 0,
+        eager: parameter(&query, "eager_eot_threshold").is_some(),
+        timeout_ms: parameter(&query, "eot_timeout_ms").and_then(|ms| ms.parse().ok()).unwrap_or(TIMEOUT_MS),
+    };
+    bounded(upgrade).on_upgrade(move |socket| async move {
+        let failure = json!({
+            "type": "Error", "sequence_id": 0, "code": "INTERNAL_SERVER_ERROR",
+            "description": "An internal server error occurred while processing the request.",
+        });
+        let last_words = LastWords {
+            message: Some(failure.to_string()),
+            code: 1011,
+            reason: "NET-0000",
+        };
+        session.serve(Outlet::new(socket, fault, last_words)).await;
+        stub.received(Service::Flux, "disconnected");
+    })
+}
+
+#[derive(Deserialize)]
+struct Control {
+    #[serde(rename = "type")]
+    kind: String,
+}
+
+/// The turn it listens to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Turn {
+    /// None has begun.
+    Waiting,
+    /// Somebody speaks.
+    Going,
+    /// The words have paused; at that place in the audio the turn is over.
+    Pausing { end_ms: u64, told: Option<String> },
+}
+
+struct Session {
+    stub: Arc<Stub>,
+    ear: Ear,
+    chances: StdRng,
+    id: String,
+    sequence: u64,
+    turn: u64,
+    state: Turn,
+    updated_ms: u64,
+    eager: bool,
+    timeout_ms: u64,
+}
+
+impl Session {
+    async fn serve(mut self, mut outlet: Outlet) {
+        let connected = json!({ "type": "Connected", "request_id": self.id, "sequence_id": 0 });
+        if outlet.send(connected.to_string()).await.is_break() {
+            return;
+        }
+        while let Some(Ok(message)) = outlet.socket.recv().await {
+            let done = match message {
+                Message::Binary(audio) => self.audio(&audio, &mut outlet).await,
+                Message::Text(text) => self.control(&text, &mut outlet).await,
+                Message::Close(_) => ControlFlow::Break(()),
+                Message::Ping(_) | Message::Pong(_) => ControlFlow::Continue(()),
+            };
+            if done.is_break() {
+                return;
+            }
+        }
+    }
+
+    async fn audio(&mut self, audio: &[u8], outlet: &mut Outlet) -> ControlFlow<()> {
+        if self.stub.settings.keep_log {
+            self.stub.received(Service::Flux, format!("audio {}", audio.len()));
+        }
+        let before_ms = self.ear.spoken().map(|(ms, _)| ms);
+        self.ear.push(audio);
+        let spoken_ms = self.ear.spoken().map(|(ms, _)| ms);
+        if !self.ear.has_words() {
+            return ControlFlow::Continue(());
+        }
+        if spoken_ms != before_ms {
+            self.went_on(outlet).await?;
+        } else if !self.ear.in_utterance() || matches!(self.state, Turn::Pausing { .. }) {
+            self.paused(spoken_ms.unwrap_or(0), outlet).await?;
+        }
+        let now_ms = self.ear.now_ms();
+        if now_ms >= self.updated_ms + UPDATE_MS {
+            self.updated_ms = now_ms;
+            outlet.send(self.info("Update", &self.ear.so_far())).await?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// There are more words.
+    async fn went_on(&mut self, outlet: &mut Outlet) -> ControlFlow<()> {
+        let span = self.ear.so_far();
+        match std::mem::replace(&mut self.state, Turn::Going) {
+            Turn::Waiting => {
+                self.updated_ms = self.ear.now_ms();
+                outlet.send(self.info("StartOfTurn", &span)).await
+            }
+            Turn::Pausing { told: Some(_), .. } => outlet.send(self.info("TurnResumed", &span)).await,
+            Turn::Going | Turn::Pausing { told: None, .. } => ControlFlow::Continue(()),
+        }
+    }
+
+    /// There are none, since `spoken_ms`.
+    async fn paused(&mut self, spoken_ms: u64, outlet: &mut Outlet) -> ControlFlow<()> {
+        if self.state == Turn::Going {
+            let took = self.stub.settings.times.final_transcript.draw(&mut self.chances);
+            let text = self.ear.so_far().text();
+            let open_ms = match words::ending(&text) {
+                Ending::Complete | Ending::Plain => 0,
+                Ending::Hesitating | Ending::Open | Ending::Spelling => OPEN_MS,
+            };
+            let silence_ms = (u64::try_from(took.as_millis()).unwrap_or(0) + open_ms).min(self.timeout_ms);
+            let told = self.eager.then_some(text);
+            self.state = Turn::Pausing {
+                end_ms: spoken_ms + silence_ms,
+                told,
+            };
+            if self.eager {
+                outlet.send(self.info("EagerEndOfTurn", &self.ear.so_far())).await?;
+            }
+        }
+        match self.state {
+            Turn::Pausing { end_ms, .. } if self.ear.now_ms() >= end_ms => self.end("model", outlet).await,
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    async fn end(&mut self, trigger: &str, outlet: &mut Outlet) -> ControlFlow<()> {
+        let span = self.ear.take();
+        let mut info = self.shown("EndOfTurn", &span);
+        info["trigger"] = trigger.into();
+        self.turn += 1;
+        self.state = Turn::Waiting;
+        outlet.send(info.to_string()).await
+    }
+
+    async fn control(&mut self, text: &str, outlet: &mut Outlet) -> ControlFlow<()> {
+        self.stub.received(Service::Flux, text);
+        let kind = serde_json::from_str::<Control>(text).map(|control| control.kind);
+        match kind.as_deref() {
+            Ok("ForceEndTurn") if self.ear.has_words() => self.end("manual", outlet).await,
+            Ok("Configure") => {
+                self.sequence += 1;
+                let answer = json!({
+                    "type": "ConfigureSuccess", "request_id": self.id, "sequence_id": self.sequence,
+                    "thresholds": {}, "keyterms": [], "language_hints": [],
+                });
+                outlet.send(answer.to_string()).await
+            }
+            Ok("CloseStream") => {
+                if self.ear.has_words() {
+                    outlet.send(self.info("Update", &self.ear.so_far())).await?;
+                }
+                outlet.close_silently().await
+            }
+            Ok(_) => ControlFlow::Continue(()),
+            Err(_) => {
+                let failure = json!({
+                    "type": "Error", "sequence_id": self.sequence, "code": "UNPARSABLE_CLIENT_MESSAGE",
+                    "description": "The client sent a message that could not be read.",
+                });
+                outlet.send(failure.to_string()).await?;
+                outlet.close(1008, "").await
+            }
+        }
+    }
+
+    fn info(&mut self, event: &str, span: &Span) -> String {
+        self.shown(event, span).to_string()
+    }
+
+    fn shown(&mut self, event: &str, span: &Span) -> Value {
+        self.sequence += 1;
+        let show = |word: &Word| {
+            json!({ "word": word.text, "confidence": 0.99, "start": word.start_s(), "end": word.end_s() })
+        };
+        let confidence = match event {
+            "EndOfTurn" => 0.9,
+            "EagerEndOfTurn" => 0.6,
+            _ => 0.1,
+        };
+        json!({
+            "type": "TurnInfo", "request_id": self.id, "sequence_id": self.sequence, "event": event,
+            "turn_index": self.turn, "audio_window_start": span.start_ms as f64 / 1_000.0,
+            "audio_window_end": span.end_ms as f64 / 1_000.0, "transcript": span.text(),
+            "words": span.words.iter().map(show).collect::<Vec<_>>(), "end_of_turn_confidence": confidence,
+        })
+    }
+}

@@ -1,0 +1,273 @@
+//! What the stub recognisers have in common: an ear that understands babble and knows when each word was said.
+
+pub(super) mod outlet;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use media::{
+    babble::{Heard, Listener, MISSING, Transcript},
+    codec,
+    format::{Encoding, LineFormat},
+    resample::HalfBandDown,
+};
+use rand::{SeedableRng, rngs::StdRng};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+/// Audio is looked at in pieces of so much, which is how exactly words are dated.
+const PIECE_MS: u32 = 20;
+
+/// A word, with its place in the audio.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Word {
+    pub(super) text: String,
+    pub(super) start_ms: u64,
+    pub(super) end_ms: u64,
+}
+
+impl Word {
+    /// In seconds.
+    pub(super) fn start_s(&self) -> f64 {
+        self.start_ms as f64 / 1_000.0
+    }
+
+    /// In seconds.
+    pub(super) fn end_s(&self) -> f64 {
+        self.end_ms as f64 / 1_000.0
+    }
+}
+
+/// What was said in a stretch of the audio.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Span {
+    pub(super) start_ms: u64,
+    pub(super) end_ms: u64,
+    pub(super) words: Vec<Word>,
+}
+
+impl Span {
+    /// Its words.
+    pub(super) fn text(&self) -> String {
+        let words: Vec<_> = self.words.iter().map(|word| word.text.as_str()).collect();
+        words.join(" ")
+    }
+
+    /// `words` as Deepgram's `/v1/listen` shows them.
+    pub(super) fn listen_words(&self) -> Vec<Value> {
+        let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+        let show = |word: &Word| {
+            json!({
+                "word": bare(&word.text), "start": word.start_s(), "end": word.end_s(),
+                "confidence": 0.99, "punctuated_word": word.text,
+            })
+        };
+        self.words.iter().map(show).collect()
+    }
+}
+
+/// The ear of one connection. Times are milliseconds of its audio.
+pub(super) struct Ear {
+    format: LineFormat,
+    halve: Option<HalfBandDown>,
+    listener: Listener,
+    heard: Vec<Heard>,
+    transcript: Transcript,
+    /// Utterances that are over, and not taken.
+    done: String,
+    span: Span,
+    /// Half a sample that came at the end of a message.
+    odd: Vec<u8>,
+    /// The last word grew: in the audio, and by the clock.
+    spoken: Option<(u64, Instant)>,
+    samples: u64,
+}
+
+impl Ear {
+    /// An ear for a format; none for one that no stub knows.
+    pub(super) fn new(encoding: &str, sample_rate: u32) -> Option<Self> {
+        let encoding = match encoding {
+            "mulaw" | "ulaw" => Encoding::MuLaw,
+            "alaw" => Encoding::ALaw,
+            "linear16" | "pcm" => Encoding::Linear16,
+            _ => return None,
+        };
+        let halve = match sample_rate {
+            8_000 => None,
+            16_000 => Some(HalfBandDown::new()),
+            _ => return None,
+        };
+        Some(Self {
+            format: LineFormat { encoding, sample_rate },
+            halve,
+            listener: Listener::new(),
+            heard: Vec::new(),
+            transcript: Transcript::default(),
+            done: String::new(),
+            span: Span::default(),
+            odd: Vec::new(),
+            spoken: None,
+            samples: 0,
+        })
+    }
+
+    /// Listens.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        let mut all = std::mem::take(&mut self.odd);
+        all.extend_from_slice(bytes);
+        let whole = all.len() - all.len() % self.format.encoding.bytes_per_sample();
+        self.odd = all.split_off(whole);
+        let (mut pcm, mut narrow) = (Vec::new(), Vec::new());
+        for piece in all.chunks(self.format.bytes_for_ms(PIECE_MS)) {
+            pcm.clear();
+            codec::decode(self.format.encoding, piece, &mut pcm);
+            self.samples += pcm.len() as u64;
+            match &mut self.halve {
+                None => self.listener.push(&pcm, &mut self.heard),
+                Some(halve) => {
+                    narrow.clear();
+                    halve.process(&pcm, &mut narrow);
+                    self.listener.push(&narrow, &mut self.heard);
+                }
+            }
+            self.understand();
+        }
+    }
+
+    /// Where the audio is.
+    pub(super) fn now_ms(&self) -> u64 {
+        self.samples * 1_000 / u64::from(self.format.sample_rate)
+    }
+
+    /// What was said since words were taken last.
+    pub(super) fn so_far(&self) -> Span {
+        Span {
+            end_ms: self.now_ms(),
+            ..self.span.clone()
+        }
+    }
+
+    /// Whether there are words that were not taken.
+    pub(super) fn has_words(&self) -> bool {
+        !self.span.words.is_empty()
+    }
+
+    /// The last word's end: in the audio, and by the clock.
+    pub(super) fn spoken(&self) -> Option<(u64, Instant)> {
+        self.spoken
+    }
+
+    /// Whether somebody is in the midst of an utterance.
+    pub(super) fn in_utterance(&self) -> bool {
+        self.listener.in_utterance()
+    }
+
+    /// Everything up to now, as final; what is in the midst of being said is cut off.
+    pub(super) fn take(&mut self) -> Span {
+        self.listener.finish(&mut self.heard);
+        self.understand();
+        let span = self.so_far();
+        self.done.clear();
+        self.span = Span {
+            start_ms: span.end_ms,
+            ..Span::default()
+        };
+        span
+    }
+
+    fn understand(&mut self) {
+        if self.heard.is_empty() {
+            return;
+        }
+        for event in self.heard.drain(..) {
+            if let Some(utterance) = self.transcript.take(event) {
+                self.done.push_str(&utterance.text);
+                self.done.push(' ');
+            }
+        }
+        let text = format!("{}{}", self.done, self.transcript.so_far());
+        let now_ms = self.now_ms();
+        let words = text.split([' ', MISSING]).filter(|word| !word.is_empty());
+        let known = &mut self.span.words;
+        let mut count = 0;
+        for (n, word) in words.enumerate() {
+            count = n + 1;
+            if let Some(known) = known.get_mut(n) {
+                if known.text != word {
+                    known.text = word.to_owned();
+                    known.end_ms = now_ms;
+                    self.spoken = Some((now_ms, Instant::now()));
+                }
+                continue;
+            }
+            let before = known.last().map_or(self.span.start_ms, |word| word.end_ms);
+            known.push(Word {
+                text: word.to_owned(),
+                start_ms: before.max(now_ms.saturating_sub(u64::from(PIECE_MS))),
+                end_ms: now_ms,
+            });
+            self.spoken = Some((now_ms, Instant::now()));
+        }
+        known.truncate(count);
+    }
+}
+
+static CONNECTIONS: AtomicU64 = AtomicU64::new(0);
+
+/// Chances of one request or connection.
+pub(super) fn chances(seed: u64) -> StdRng {
+    let connection = CONNECTIONS.fetch_add(1, Ordering::Relaxed);
+    StdRng::seed_from_u64(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ connection)
+}
+
+/// The first value of a query's parameter.
+pub(super) fn parameter(query: &[(String, String)], name: &str) -> Option<String> {
+    let found = query.iter().find(|(key, _)| key == name);
+    found.map(|(_, value)| value.clone())
+}
+
+/// A query's parameters, repeated ones too.
+pub(super) fn parameters(query: Option<&str>) -> Vec<(String, String)> {
+    url::form_urlencoded::parse(query.unwrap_or_default().as_bytes())
+        .into_owned()
+        .collect()
+}
+
+/// A number for a request.
+pub(super) fn request_id() -> String {
+    uuid::Uuid::new_v4().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use media::babble::{Speaker, Voice};
+
+    use super::*;
+
+    #[test]
+    fn words_are_understood_and_dated_at_both_rates() {
+        for (encoding, rate) in [("mulaw", 8_000), ("linear16", 16_000)] {
+            let mut ear = Ear::new(encoding, rate).unwrap();
+            let format = ear.format;
+            let mut bytes = Vec::new();
+            let silence = vec![0; rate as usize];
+            codec::encode(format.encoding, &silence, &mut bytes);
+            let mut speaker = Speaker::new("My name is Ann.", Voice::named("ann"), rate).unwrap();
+            while let Some(chunk) = speaker.next_chunk(4_000) {
+                codec::encode(format.encoding, &chunk, &mut bytes);
+            }
+            let ends: Vec<_> = speaker.words().iter().map(|word| 1_000 + word.sample_end * 1_000 / u64::from(rate)).collect();
+            codec::encode(format.encoding, &silence, &mut bytes);
+            for piece in bytes.chunks(999) {
+                ear.push(piece);
+            }
+            let span = ear.take();
+            assert_eq!(span.text(), "My name is Ann.");
+            assert_eq!((span.start_ms, ear.so_far().text()), (0, String::new()));
+            for (word, end_ms) in span.words.iter().zip(ends) {
+                assert!(word.end_ms.abs_diff(end_ms) < 150, "{word:?} {end_ms}");
+            }
+            assert!(span.words.is_sorted_by_key(|word| word.start_ms));
+        }
+        assert!(Ear::new("opus", 8_000).is_none() && Ear::new("mulaw", 44_100).is_none());
+    }
+}

@@ -1,0 +1,330 @@
+//! Deepgram's `/v1/listen`, as far as its clients can tell.
+
+use std::{collections::VecDeque, ops::ControlFlow, sync::Arc, time::Duration};
+
+use axum::{
+    Router,
+    extract::{RawQuery, State, WebSocketUpgrade, ws::Message},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use rand::rngs::StdRng;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep_until};
+
+use super::{
+    Fault, Service, Stub,
+    hearing::{
+        Ear, Span, chances,
+        outlet::{LastWords, Outlet, bounded},
+        parameter, parameters, request_id,
+    },
+};
+
+/// Without audio or a `KeepAlive` for so long the connection is closed.
+const IDLE: Duration = Duration::from_secs(10);
+
+/// Interims come about so often, in milliseconds of audio.
+const INTERIM_MS: u64 = 1_000;
+
+/// Without endpointing, words become final so long after they were said.
+const RIPE_MS: u64 = 3_000;
+
+/// Audio beyond its speed by more than a quarter, and this, is too fast.
+const BURST_MS: u64 = 1_000;
+
+/// The route.
+pub(super) fn routes() -> Router<Arc<Stub>> {
+    Router::new().route("/v1/listen", get(listen))
+}
+
+/// The key a client sends, in either of Deepgram's headers.
+pub(super) fn key(headers: &HeaderMap) -> Option<String> {
+    let text = |name: header::HeaderName| headers.get(name)?.to_str().ok().map(str::to_owned);
+    let authorization = text(header::AUTHORIZATION).and_then(|value| {
+        let (scheme, key) = value.split_once(' ')?;
+        let known = ["token", "bearer"].contains(&scheme.to_ascii_lowercase().as_str());
+        known.then(|| key.trim().to_owned())
+    });
+    authorization.or_else(|| {
+        let offered = text(header::SEC_WEBSOCKET_PROTOCOL)?;
+        offered.split_once(',').map(|(_, key)| key.trim().to_owned())
+    })
+}
+
+/// A refusal at the handshake, in Deepgram's words.
+pub(super) fn refusal(status: u16) -> Response {
+    let (code, words) = match status {
+        401 => ("INVALID_AUTH", "Invalid credentials."),
+        402 => ("ASR_PAYMENT_REQUIRED", "Project does not have enough credits."),
+        429 => ("TOO_MANY_REQUESTS", "Too many requests. Please try again later."),
+        400 => ("Bad Request", "Unsupported encoding, sample rate or parameter."),
+        _ => ("INTERNAL_SERVER_ERROR", "Something went wrong."),
+    };
+    let id = request_id();
+    let body = axum::Json(json!({ "err_code": code, "err_msg": words, "request_id": id }));
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = (status, body).into_response();
+    let headers = response.headers_mut();
+    headers.insert("dg-error", HeaderValue::from_static(words));
+    if let Ok(id) = HeaderValue::from_str(&id) {
+        headers.insert("dg-request-id", id);
+    }
+    if status == StatusCode::TOO_MANY_REQUESTS {
+        headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+    response
+}
+
+async fn listen(
+    State(stub): State<Arc<Stub>>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    stub.received(Service::Listen, format!("connected {}", query.as_deref().unwrap_or_default()));
+    let fault = stub.fault(Service::Listen);
+    if let Fault::Refuse(status) = fault {
+        return refusal(status);
+    }
+    if !stub.takes(key(&headers).as_deref()) {
+        return refusal(401);
+    }
+    let query = parameters(query.as_deref());
+    let rate = parameter(&query, "sample_rate").and_then(|rate| rate.parse().ok());
+    let ear = Ear::new(&parameter(&query, "encoding").unwrap_or_default(), rate.unwrap_or(0));
+    let (Some(ear), Some(model)) = (ear, parameter(&query, "model")) else {
+        return refusal(400);
+    };
+    let id = request_id();
+    let session = Session::new(&query, model, id.clone(), ear, stub.clone());
+    let mut response = bounded(upgrade).on_upgrade(move |socket| async move {
+        let last_words = LastWords {
+            message: None,
+            code: 1011,
+            reason: "NET-0000",
+        };
+        session.serve(Outlet::new(socket, fault, last_words)).await;
+        stub.received(Service::Listen, "disconnected");
+    });
+    if let Ok(id) = HeaderValue::from_str(&id) {
+        response.headers_mut().insert("dg-request-id", id);
+    }
+    response
+}
+
+#[derive(Deserialize)]
+struct Control {
+    #[serde(rename = "type")]
+    kind: String,
+}
+
+/// What is to be sent when its time has come.
+struct Due {
+    at: Instant,
+    message: String,
+}
+
+struct Session {
+    stub: Arc<Stub>,
+    ear: Ear,
+    chances: StdRng,
+    id: String,
+    model: String,
+    interims: bool,
+    /// Silence that ends an utterance, in milliseconds of audio.
+    endpointing_ms: Option<u64>,
+    utterance_end_ms: Option<u64>,
+    vad_events: bool,
+    /// An interim was sent when the audio was there.
+    shown_ms: u64,
+    /// `SpeechStarted` was sent for the words so far.
+    started: bool,
+    /// `UtteranceEnd` is owed for a word that ended there.
+    utterance_ms: Option<u64>,
+    due: VecDeque<Due>,
+    alive: Instant,
+    began: Option<Instant>,
+    too_fast: bool,
+}
+
+impl Session {
+    fn new(query: &[(String, String)], model: String, id: String, ear: Ear, stub: Arc<Stub>) -> Self {
+        let flag = |name: &str| parameter(query, name).as_deref() == Some("true");
+        let number = |name: &str| parameter(query, name).and_then(|text| text.parse().ok());
+        let endpointing_ms = match parameter(query, "endpointing").as_deref() {
+            Some("false") => None,
+            Some("true") | None => Some(10),
+            Some(text) => text.parse().ok(),
+        };
+        Self {
+            chances: chances(stub.settings.seed),
+            stub,
+            ear,
+            id,
+            model,
+            interims: flag("interim_results"),
+            endpointing_ms,
+            utterance_end_ms: number("utterance_end_ms"),
+            vad_events: flag("vad_events"),
+            shown_ms: 0,
+            started: false,
+            utterance_ms: None,
+            due: VecDeque::new(),
+            alive: Instant::now(),
+            began: None,
+            too_fast: false,
+        }
+    }
+
+    async fn serve(mut self, mut outlet: Outlet) {
+        while self.turn(&mut outlet).await.is_continue() {}
+    }
+
+    /// Waits for one thing and does it.
+    async fn turn(&mut self, outlet: &mut Outlet) -> ControlFlow<()> {
+        let idle = self.alive + IDLE;
+        let next = self.due.front().map_or(idle, |due| due.at.min(idle));
+        let message = tokio::select! {
+            biased;
+            message = outlet.socket.recv() => message,
+            () = sleep_until(next) => {
+                if self.due.front().is_none_or(|due| due.at > Instant::now()) {
+                    return outlet.close(1011, "NET-0001").await;
+                }
+                let due = self.due.pop_front();
+                return outlet.send(due.map(|due| due.message).unwrap_or_default()).await;
+            }
+        };
+        match message {
+            Some(Ok(Message::Binary(audio))) if audio.is_empty() => self.finish(outlet).await,
+            Some(Ok(Message::Binary(audio))) => self.audio(&audio, outlet).await,
+            Some(Ok(Message::Text(text))) => self.control(&text, outlet).await,
+            Some(Ok(Message::Ping(_) | Message::Pong(_))) => ControlFlow::Continue(()),
+            Some(Ok(Message::Close(_)) | Err(_)) | None => ControlFlow::Break(()),
+        }
+    }
+
+    async fn audio(&mut self, audio: &[u8], outlet: &mut Outlet) -> ControlFlow<()> {
+        if self.stub.settings.keep_log {
+            self.stub.received(Service::Listen, format!("audio {}", audio.len()));
+        }
+        self.alive = Instant::now();
+        self.ear.push(audio);
+        self.watch_speed();
+        let now_ms = self.ear.now_ms();
+        if self.vad_events && self.ear.has_words() && !self.started {
+            self.started = true;
+            let started = self.ear.so_far().words.first().map_or(0.0, super::hearing::Word::start_s);
+            outlet
+                .send(json!({ "type": "SpeechStarted", "channel": [0, 1], "timestamp": started }).to_string())
+                .await?;
+        }
+        let spoken_ms = self.ear.spoken().map_or(0, |(ms, _)| ms);
+        let over = !self.ear.in_utterance() && self.ear.has_words();
+        match self.endpointing_ms {
+            Some(silence_ms) if over && now_ms >= spoken_ms + silence_ms => self.answer(true, false),
+            None if over && now_ms >= spoken_ms + RIPE_MS => self.answer(false, false),
+            _ => {}
+        }
+        let in_order = self.due.is_empty();
+        if self.interims && in_order && self.ear.has_words() && now_ms >= self.shown_ms + INTERIM_MS {
+            self.shown_ms = now_ms;
+            let interim = self.results(&self.ear.so_far(), [false, false, false]);
+            outlet.send(interim).await?;
+        }
+        if let (Some(silence_ms), Some(ended_ms)) = (self.utterance_end_ms, self.utterance_ms)
+            && now_ms >= ended_ms + silence_ms
+        {
+            self.utterance_ms = None;
+            let last = ended_ms as f64 / 1_000.0;
+            outlet
+                .send(json!({ "type": "UtteranceEnd", "channel": [0, 1], "last_word_end": last }).to_string())
+                .await?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn watch_speed(&mut self) {
+        let began = *self.began.get_or_insert_with(Instant::now);
+        let allowed = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX) * 5 / 4 + BURST_MS;
+        if self.ear.now_ms() > allowed && !self.too_fast {
+            self.too_fast = true;
+            self.stub.received(Service::Listen, "too fast");
+        }
+    }
+
+    async fn control(&mut self, text: &str, outlet: &mut Outlet) -> ControlFlow<()> {
+        self.stub.received(Service::Listen, text);
+        let Ok(control) = serde_json::from_str::<Control>(text) else {
+            return outlet.close(1008, "DATA-0000").await;
+        };
+        match control.kind.as_str() {
+            // Alone it keeps nothing alive: some audio must have come.
+            "KeepAlive" if self.began.is_some() => self.alive = Instant::now(),
+            "Finalize" => self.answer(true, true),
+            "CloseStream" => return self.finish(outlet).await,
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Makes what was said final; it is sent once a recogniser of its kind would have it.
+    fn answer(&mut self, speech_final: bool, from_finalize: bool) {
+        let span = self.ear.take();
+        // With nothing buffered no answer comes.
+        if span.end_ms == span.start_ms {
+            return;
+        }
+        let spoken = self.ear.spoken().map(|(_, at)| at).filter(|_| !span.words.is_empty());
+        let now = Instant::now();
+        let took = self.stub.settings.times.final_transcript.draw(&mut self.chances);
+        let at = spoken.map_or(now, |spoken| now.max(spoken + took));
+        // In order, whatever was drawn.
+        let at = self.due.back().map_or(at, |due| due.at.max(at));
+        self.utterance_ms = span.words.last().map(|word| word.end_ms).or(self.utterance_ms);
+        self.started = false;
+        self.shown_ms = span.end_ms;
+        let message = self.results(&span, [true, speech_final, from_finalize]);
+        self.due.push_back(Due { at, message });
+    }
+
+    /// The end: what is owed, the metadata, and a proper close.
+    async fn finish(&mut self, outlet: &mut Outlet) -> ControlFlow<()> {
+        if self.ear.has_words() {
+            self.answer(true, false);
+        }
+        for due in std::mem::take(&mut self.due) {
+            sleep_until(due.at).await;
+            outlet.send(due.message).await?;
+        }
+        let duration = self.ear.now_ms() as f64 / 1_000.0;
+        let metadata = json!({
+            "type": "Metadata", "transaction_key": "deprecated", "request_id": self.id, "sha256": "0".repeat(64),
+            "created": "2026-01-01T00:00:00.000Z", "duration": duration, "channels": 1,
+        });
+        outlet.send(metadata.to_string()).await?;
+        outlet.close(1000, "").await
+    }
+
+    fn results(&self, span: &Span, [is_final, speech_final, from_finalize]: [bool; 3]) -> String {
+        let start = span.start_ms as f64 / 1_000.0;
+        let duration = (span.end_ms - span.start_ms) as f64 / 1_000.0;
+        let alternative = json!({
+            "transcript": span.text(), "confidence": if span.words.is_empty() { 0.0 } else { 0.99 },
+            "words": span.listen_words(),
+        });
+        let results: Value = json!({
+            "type": "Results", "channel_index": [0, 1], "duration": duration, "start": start,
+            "is_final": is_final, "speech_final": speech_final, "from_finalize": from_finalize,
+            "channel": { "alternatives": [alternative] },
+            "metadata": {
+                "request_id": self.id, "model_uuid": "00000000-0000-0000-0000-000000000000",
+                "model_info": { "name": self.model, "version": "2026-01-01.0", "arch": "babble" },
+            },
+        });
+        results.to_string()
+    }
+}
