@@ -2,12 +2,15 @@
 //! understand babble, so that every word of a call held through them can be checked, and take faults and times by
 //! order.
 
+mod chat_completions;
+mod event_stream;
 mod fault;
 mod flux;
 mod hearing;
 mod listen;
 mod log;
-mod scribe;
+mod messages;
+mod mind;
 mod times;
 mod transcriptions;
 
@@ -175,8 +178,6 @@ pub async fn start(settings: StubSettings) -> io::Result<StubHandle> {
 /// Every stub's routes.
 fn router() -> Router<Arc<Stub>> {
     Router::new()
-        .merge(flux::routes())
-        .merge(listen::routes())
-        .merge(scribe::routes())
-        .merge(transcriptions::routes())
+        .merge(chat_completions::routes())
+        .merge(messages::routes())
 }

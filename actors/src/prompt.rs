@@ -11,8 +11,18 @@ mod tools;
 
 use serde_json::Value;
 
-pub use self::tools::{EntityLine, GREETING_HEADING};
+pub use self::tools::EntityLine;
 use crate::ports::language_model::ReplyRequest;
+
+/// The line of the instructions after the agent's own prompt.
+pub const LINE_HEADING: &str = "# The line";
+/// The line of the instructions above the agent's name.
+pub const NAME_HEADING: &str = "# Name";
+/// The line of the instructions above the greeting.
+pub const GREETING_HEADING: &str = "# Greeting";
+/// The rule of an agent that honours a wish never to be called again.
+pub const OPT_OUT_RULE: &str =
+    "- If they ask never to be called again, promise that and call `endCall` with the reason `opt_out`.";
 
 /// The request of one reply.
 #[derive(Debug, Clone, PartialEq)]

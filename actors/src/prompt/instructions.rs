@@ -4,18 +4,14 @@ use std::fmt::Write;
 
 use chrono_tz::Tz;
 
-use super::{
-    Tool, language,
-    tools::{GREETING_HEADING, entity_lines},
-};
+use super::{GREETING_HEADING, LINE_HEADING, NAME_HEADING, OPT_OUT_RULE, Tool, language, tools::entity_lines};
 use crate::{
     ports::language_model::ReplyRequest,
     template::{self, Place},
 };
 
 /// How the call reaches a model, and how its words reach the call. True whatever the agent's own manner is.
-const THE_LINE: &str = "# The line
-You are on a live telephone call. Everything you write is spoken aloud, so write only the words to be said: no markup, no lists, no emoji, no stage directions. What the other person says is written down by a machine that may mishear. Lines in square brackets are notes from the line: nobody said them, never say or write one. Your own earlier words are shown as far as they were heard.";
+const THE_LINE: &str = "You are on a live telephone call. Everything you write is spoken aloud, so write only the words to be said: no markup, no lists, no emoji, no stage directions. What the other person says is written down by a machine that may mishear. Lines in square brackets are notes from the line: nobody said them, never say or write one. Your own earlier words are shown as far as they were heard.";
 
 const PERSONALITY: &str = "# Manner
 - Be warm, natural and brief: one or two short sentences, then let them speak. Ask one thing at a time.
@@ -33,9 +29,15 @@ pub(super) fn stable(request: &ReplyRequest, tools: &[Tool]) -> String {
         &agent.prompt.prompt,
         &request.variables,
     )];
-    parts.push(THE_LINE.to_owned());
+    parts.push(format!("{LINE_HEADING}\n{THE_LINE}"));
     if !agent.prompt.ignore_default_personality {
         parts.push(PERSONALITY.to_owned());
+    }
+    let name = request.agent.name.split_whitespace().collect::<Vec<_>>().join(" ");
+    if !name.is_empty() {
+        parts.push(format!(
+            "{NAME_HEADING}\n{name}\nYou speak as this, unless you were told another name."
+        ));
     }
     let rule = language::rule(&agent.primary_language, agent.hinglish_mode);
     parts.push(format!("# Language\n{rule}"));
@@ -49,7 +51,7 @@ pub(super) fn stable(request: &ReplyRequest, tools: &[Tool]) -> String {
         }
     }
     parts.extend(to_find_out(request));
-    parts.extend(with_tools(tools));
+    parts.extend(with_tools(request, tools));
     parts.retain(|part| !part.trim().is_empty());
     parts.join("\n\n")
 }
@@ -68,11 +70,14 @@ fn to_find_out(request: &ReplyRequest) -> Option<String> {
     })
 }
 
-fn with_tools(tools: &[Tool]) -> Option<String> {
+fn with_tools(request: &ReplyRequest, tools: &[Tool]) -> Option<String> {
     let has = |name: &str| tools.iter().any(|tool| tool.name == name);
     let mut rules = Vec::new();
     if has("endCall") {
         rules.push("- The call ends only when you call `endCall`: say your last words in the same reply.");
+    }
+    if has("endCall") && request.agent.platform_settings.call_actions.smart_opt_out {
+        rules.push(OPT_OUT_RULE);
     }
     if has("callLater") {
         rules.push(

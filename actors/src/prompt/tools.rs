@@ -10,9 +10,6 @@ use crate::{
     template::{self, Place},
 };
 
-/// The line of the instructions above the greeting.
-pub const GREETING_HEADING: &str = "# Greeting";
-
 /// Why a call may be ended.
 const REASONS: [&str; 8] = [
     "completed",

@@ -1,0 +1,188 @@
+//! A reply as server-sent events, each in its time, with the faults that were ordered.
+
+use std::{
+    collections::VecDeque,
+    hash::{DefaultHasher, Hash, Hasher},
+    io,
+    sync::Arc,
+    time::Duration,
+};
+
+use axum::{
+    body::{Body, Bytes},
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use futures_util::stream;
+use rand::{SeedableRng, rngs::StdRng};
+use tokio::time::{Instant, sleep_until};
+
+use super::{Fault, Service, Stub};
+
+/// The size of an event that is far too long.
+const OVERSIZED_BYTES: usize = 4 * 1024 * 1024;
+
+/// The events of a reply.
+#[derive(Debug, Default)]
+pub(super) struct Script {
+    /// Those of the first token come together.
+    pub first: Vec<String>,
+    /// One for each further token.
+    pub tokens: Vec<String>,
+    /// What comes with the last one.
+    pub last: Vec<String>,
+    /// How the provider tells an error within the stream.
+    pub error: String,
+}
+
+/// A step of the body: what is sent when.
+enum Step {
+    Send(Instant, Bytes),
+    /// Nothing more, for ever.
+    Stall,
+    /// The connection breaks.
+    Drop,
+}
+
+struct Sending {
+    steps: VecDeque<Step>,
+    watch: Watch,
+}
+
+/// Tells when a client is gone before its time.
+pub(super) struct Watch {
+    stub: Arc<Stub>,
+    service: Service,
+    over: bool,
+}
+
+impl Watch {
+    pub(super) fn new(stub: Arc<Stub>, service: Service) -> Self {
+        Self {
+            stub,
+            service,
+            over: false,
+        }
+    }
+
+    /// Nothing is owed any more.
+    pub(super) fn over(&mut self) {
+        self.over = true;
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if !self.over {
+            self.stub.received(self.service, "disconnected");
+        }
+    }
+}
+
+/// Streams a script.
+pub(super) fn respond(mut watch: Watch, script: Script, fault: &Fault, request: &[u8]) -> Response {
+    let steps = in_time(&watch.stub, script, fault, request);
+    if steps.is_empty() {
+        watch.over();
+    }
+    let sending = Sending { steps, watch };
+    let body = stream::unfold(sending, |mut sending| async {
+        let step = sending.steps.pop_front();
+        match step {
+            Some(Step::Send(at, bytes)) => {
+                sleep_until(at).await;
+                if sending.steps.is_empty() {
+                    sending.watch.over();
+                }
+                Some((Ok(bytes), sending))
+            }
+            Some(Step::Stall) => std::future::pending().await,
+            Some(Step::Drop) => {
+                sending.watch.over();
+                Some((Err(io::Error::other("dropped by order")), sending))
+            }
+            None => None,
+        }
+    });
+    let headers = [
+        (header::CONTENT_TYPE, "text/event-stream; charset=utf-8"),
+        (header::CACHE_CONTROL, "no-cache"),
+    ];
+    (StatusCode::OK, headers, Body::from_stream(body)).into_response()
+}
+
+fn in_time(stub: &Stub, script: Script, fault: &Fault, request: &[u8]) -> VecDeque<Step> {
+    let times = stub.settings.times;
+    // The same request takes the same time, whatever else happens.
+    let mut hash = DefaultHasher::new();
+    request.hash(&mut hash);
+    let mut rng = StdRng::seed_from_u64(stub.settings.seed ^ hash.finish());
+    let mut at = Instant::now() + times.first_token.draw(&mut rng);
+    let gap = times
+        .tokens_per_second
+        .map_or(Duration::ZERO, |rate| Duration::from_secs(1) / rate.max(1));
+    let mut events: Vec<(Instant, String)> = script.first.into_iter().map(|event| (at, event)).collect();
+    for (index, token) in script.tokens.into_iter().enumerate() {
+        at += if index == 0 { Duration::ZERO } else { gap };
+        events.push((at, token));
+    }
+    events.extend(script.last.into_iter().map(|event| (at, event)));
+    with_fault(events, script.error, fault)
+}
+
+fn with_fault(mut events: Vec<(Instant, String)>, error: String, fault: &Fault) -> VecDeque<Step> {
+    let send = |(at, text): (Instant, String)| Step::Send(at, Bytes::from(text));
+    let end = |events: &mut Vec<(Instant, String)>, after: usize| {
+        events.truncate(after);
+        events.last().map_or_else(Instant::now, |(at, _)| *at)
+    };
+    match fault {
+        Fault::None | Fault::Refuse(_) | Fault::Hang => events.into_iter().map(send).collect(),
+        Fault::StallAfter(after) => {
+            end(&mut events, *after);
+            events.into_iter().map(send).chain([Step::Stall]).collect()
+        }
+        Fault::DropAfter(after) => {
+            end(&mut events, *after);
+            events.into_iter().map(send).chain([Step::Drop]).collect()
+        }
+        Fault::Drip(gap) => {
+            let mut at = Instant::now();
+            let bytes: Vec<u8> = events.into_iter().flat_map(|(_, text)| text.into_bytes()).collect();
+            let drops = bytes.into_iter().map(|byte| {
+                at += *gap;
+                Step::Send(at, Bytes::from(vec![byte]))
+            });
+            drops.collect()
+        }
+        Fault::MalformedAfter(after) => {
+            let at = end(&mut events, *after);
+            events.push((
+                at,
+                "data: {\"id\":\"chatcmpl-1\",\"choices\":[{\"delta\":{\"cont\n\n".into(),
+            ));
+            events.into_iter().map(send).collect()
+        }
+        Fault::OversizedAfter(after) => {
+            let at = end(&mut events, *after);
+            events.push((at, format!("data: \"{}\"\n\n", "x".repeat(OVERSIZED_BYTES))));
+            events.into_iter().map(send).collect()
+        }
+        Fault::ErrorAfter(after) => {
+            let at = end(&mut events, *after);
+            events.push((at, error));
+            events.into_iter().map(send).collect()
+        }
+    }
+}
+
+/// An event without a name.
+pub(super) fn data(value: &serde_json::Value) -> String {
+    format!("data: {value}\n\n")
+}
+
+/// Never answers, until the client is gone.
+pub(super) async fn hang(watch: Watch) -> Response {
+    let _watch = watch;
+    std::future::pending().await
+}

@@ -1,0 +1,208 @@
+//! `/v1/messages`: Anthropic's.
+
+mod reading;
+
+use std::sync::Arc;
+
+use axum::{
+    Json, Router,
+    body::Bytes,
+    extract::{DefaultBodyLimit, State},
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse, Response},
+    routing::post,
+};
+use serde_json::{Value, json};
+
+use super::{
+    Fault, Service, Stub,
+    event_stream::{Script, Watch, hang, respond},
+    mind::{Thought, count, tokens},
+};
+
+/// The largest request.
+const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
+
+pub(super) fn routes() -> Router<Arc<Stub>> {
+    let router = Router::new().route("/v1/messages", post(answer));
+    router.layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+}
+
+async fn answer(State(stub): State<Arc<Stub>>, headers: HeaderMap, body: Bytes) -> Response {
+    let service = Service::Messages;
+    stub.received(service, String::from_utf8_lossy(&body));
+    let fault = stub.fault(service);
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    if !stub.takes(header("x-api-key")) {
+        return refusal(401);
+    }
+    let mut watch = Watch::new(stub.clone(), service);
+    match &fault {
+        Fault::Hang => return hang(watch).await,
+        Fault::Refuse(status) => {
+            watch.over();
+            return refusal(*status);
+        }
+        _ => {}
+    }
+    match read(header("anthropic-version"), &body) {
+        Ok(message) if message.streamed => respond(watch, message.script(), &fault, &body),
+        read => {
+            watch.over();
+            match read {
+                Ok(message) => Json(message.whole()).into_response(),
+                Err(why) => {
+                    let error = json!({ "type": "invalid_request_error", "message": why });
+                    let body = json!({ "type": "error", "error": error, "request_id": "req_1" });
+                    (StatusCode::BAD_REQUEST, Json(body)).into_response()
+                }
+            }
+        }
+    }
+}
+
+fn read(version: Option<&str>, body: &[u8]) -> Result<Message, String> {
+    if version != Some("2023-06-01") {
+        return Err("anthropic-version: header is required".into());
+    }
+    let request: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    let asked = reading::read(&request)?;
+    Ok(Message {
+        model: request["model"].as_str().unwrap_or_default().to_owned(),
+        read_tokens: count(&request["messages"]) + count(&request["system"]),
+        streamed: request["stream"] == true,
+        thought: asked.think(),
+    })
+}
+
+struct Message {
+    model: String,
+    thought: Thought,
+    streamed: bool,
+    read_tokens: usize,
+}
+
+fn event(value: &Value) -> String {
+    format!(
+        "event: {}\ndata: {value}\n\n",
+        value["type"].as_str().unwrap_or_default()
+    )
+}
+
+impl Message {
+    fn written(&self) -> usize {
+        tokens(&self.thought.words).len() + 8 * self.thought.calls.len()
+    }
+
+    fn stop_reason(&self) -> &'static str {
+        if self.thought.calls.is_empty() {
+            "end_turn"
+        } else {
+            "tool_use"
+        }
+    }
+
+    /// The message without its content.
+    fn frame(&self) -> Value {
+        json!({
+            "id": "msg_1", "type": "message", "role": "assistant", "model": self.model, "content": [],
+            "stop_reason": null, "stop_sequence": null,
+            "usage": {
+                "input_tokens": self.read_tokens, "cache_creation_input_tokens": 0,
+                "cache_read_input_tokens": 16, "output_tokens": 1,
+            },
+        })
+    }
+
+    fn script(&self) -> Script {
+        let mut first = vec![
+            event(&json!({ "type": "message_start", "message": self.frame() })),
+            event(&json!({ "type": "ping" })),
+        ];
+        let mut events = Vec::new();
+        let mut index = 0;
+        if !self.thought.words.is_empty() {
+            let block = json!({ "type": "text", "text": "" });
+            first.push(event(
+                &json!({ "type": "content_block_start", "index": 0, "content_block": block }),
+            ));
+            for token in tokens(&self.thought.words) {
+                let delta = json!({ "type": "text_delta", "text": token });
+                events.push(event(
+                    &json!({ "type": "content_block_delta", "index": 0, "delta": delta }),
+                ));
+            }
+            events.push(event(&json!({ "type": "content_block_stop", "index": 0 })));
+            index += 1;
+        }
+        for (name, arguments) in &self.thought.calls {
+            let block = json!({ "type": "tool_use", "id": format!("toolu_{index}"), "name": name, "input": {} });
+            events.push(event(
+                &json!({ "type": "content_block_start", "index": index, "content_block": block }),
+            ));
+            let arguments = arguments.to_string();
+            let middle = arguments
+                .char_indices()
+                .map(|(at, _)| at)
+                .nth(arguments.chars().count() / 2);
+            let (begin, end) = arguments.split_at(middle.unwrap_or(0));
+            for piece in ["", begin, end] {
+                let delta = json!({ "type": "input_json_delta", "partial_json": piece });
+                events.push(event(
+                    &json!({ "type": "content_block_delta", "index": index, "delta": delta }),
+                ));
+            }
+            events.push(event(&json!({ "type": "content_block_stop", "index": index })));
+            index += 1;
+        }
+        let delta = json!({ "stop_reason": self.stop_reason(), "stop_sequence": null });
+        let usage = json!({ "output_tokens": self.written() });
+        let overloaded = json!({ "type": "overloaded_error", "message": "Overloaded" });
+        Script {
+            first,
+            tokens: events,
+            last: vec![
+                event(&json!({ "type": "message_delta", "delta": delta, "usage": usage })),
+                event(&json!({ "type": "message_stop" })),
+            ],
+            error: event(&json!({ "type": "error", "error": overloaded })),
+        }
+    }
+
+    /// Not streamed.
+    fn whole(&self) -> Value {
+        let mut content = Vec::new();
+        if !self.thought.words.is_empty() {
+            content.push(json!({ "type": "text", "text": self.thought.words }));
+        }
+        content.extend(self.thought.calls.iter().enumerate().map(|(index, (name, input))| {
+            json!({ "type": "tool_use", "id": format!("toolu_{index}"), "name": name, "input": input })
+        }));
+        let mut message = self.frame();
+        message["content"] = content.into();
+        message["stop_reason"] = self.stop_reason().into();
+        message["usage"]["output_tokens"] = self.written().into();
+        message
+    }
+}
+
+/// A refusal in Anthropic's words.
+fn refusal(status: u16) -> Response {
+    let (kind, message) = match status {
+        401 => ("authentication_error", "invalid x-api-key"),
+        402 => ("billing_error", "Your credit balance is too low."),
+        403 => ("permission_error", "Your key has no permission for this resource."),
+        404 => ("not_found_error", "The model was not found."),
+        429 => ("rate_limit_error", "This request would exceed your rate limit."),
+        529 => ("overloaded_error", "Overloaded"),
+        400..=499 => ("invalid_request_error", "The request was refused."),
+        _ => ("api_error", "Internal server error"),
+    };
+    let body = json!({ "type": "error", "error": { "type": kind, "message": message }, "request_id": "req_1" });
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = (status, Json(body)).into_response();
+    if status == StatusCode::TOO_MANY_REQUESTS {
+        response.headers_mut().insert("retry-after", 1.into());
+    }
+    response
+}

@@ -1,0 +1,84 @@
+//! A message's request, checked as strictly as Anthropic does.
+
+use serde_json::Value;
+
+use crate::stub_providers::mind::{Asked, object_of, text_of};
+
+/// Reads a request.
+pub(super) fn read(request: &Value) -> Result<Asked, String> {
+    for field in ["model", "max_tokens", "messages"] {
+        if request.get(field).is_none() {
+            return Err(format!("{field}: Field required"));
+        }
+    }
+    if request["temperature"].as_f64().is_some_and(|figure| figure > 1.0) {
+        return Err("temperature: range: 0..1".into());
+    }
+    let mut asked = Asked::default();
+    asked.system = text_of(&request["system"]);
+    for tool in request["tools"].as_array().into_iter().flatten() {
+        let name = tool["name"].as_str().ok_or("tools.0.name: Field required")?;
+        if !tool["input_schema"].is_object() {
+            return Err("tools.0.input_schema: Field required".into());
+        }
+        asked.tools.push((name.to_owned(), tool["input_schema"].clone()));
+    }
+    let messages = request["messages"].as_array().filter(|messages| !messages.is_empty());
+    let messages = messages.ok_or("messages: at least one message is required")?;
+    if messages[0]["role"] != "user" {
+        return Err("messages: first message must use the \"user\" role".into());
+    }
+    for message in messages {
+        take(&mut asked, message)?;
+    }
+    if asked.waits_for_results() {
+        return Err("`tool_use` ids were found without `tool_result` blocks immediately after".into());
+    }
+    if messages.last().is_some_and(|message| message["role"] == "assistant") {
+        return Err("this model does not support assistant message prefill".into());
+    }
+    Ok(asked)
+}
+
+fn take(asked: &mut Asked, message: &Value) -> Result<(), String> {
+    let content = &message["content"];
+    let own = message["role"] == "assistant";
+    let blocks = match content {
+        Value::String(text) => {
+            if asked.waits_for_results() {
+                return Err("`tool_use` ids were found without `tool_result` blocks immediately after".into());
+            }
+            if own {
+                asked.agent(text)
+            } else {
+                asked.user(text)
+            }
+            return Ok(());
+        }
+        blocks => blocks.as_array().filter(|blocks| !blocks.is_empty()),
+    };
+    for block in blocks.ok_or("messages: content must not be empty")? {
+        let text = block["text"].as_str().unwrap_or_default();
+        match block["type"].as_str().unwrap_or_default() {
+            "text" if text.trim().is_empty() => return Err("text content blocks must be non-empty".into()),
+            "text" if own => asked.agent(text),
+            "text" if asked.waits_for_results() => {
+                return Err("`tool_use` ids were found without `tool_result` blocks immediately after".into());
+            }
+            "text" => asked.user(text),
+            "tool_use" if own && block["input"].is_object() => {
+                let (id, name) = (block["id"].as_str(), block["name"].as_str());
+                let (id, name) = id.zip(name).ok_or("tool_use: id and name are required")?;
+                asked.call(id, name, object_of(&block["input"]).into());
+            }
+            "tool_result" if !own => {
+                let id = block["tool_use_id"].as_str().unwrap_or_default();
+                if !asked.result(id, &text_of(&block["content"])) {
+                    return Err(format!("unexpected `tool_use_id` found in `tool_result` blocks: {id}"));
+                }
+            }
+            kind => return Err(format!("messages: content of type `{kind}` does not belong there")),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,298 @@
+//! Language models that are slow, break off, refuse or speak nonsense: a typed error or another provider in time.
+
+use std::time::Duration;
+
+use actors::ports::{
+    language_model::{LanguageError, LanguageModel, ReplyEvent},
+    usage::{Meter, Unit},
+};
+use futures_util::StreamExt;
+use ringback::{
+    providers::guard::{Guards, Kind},
+    stub_providers::{self, Fault, Service, Spread, StubHandle, StubSettings, StubTimes},
+};
+use tokio::time::Instant;
+
+use crate::providers_language::{KEY, booking, models, models_with, reply, request, settings, stubs, told};
+
+type Reply = Vec<Result<ReplyEvent, LanguageError>>;
+
+/// One reply, and how long it took.
+async fn timed(names: &[&str], stub: &StubHandle) -> (Reply, Duration) {
+    let models = models(names, stub);
+    let began = Instant::now();
+    let events = reply(&models, request(&booking(), &[], &Meter::default())).await;
+    (events, began.elapsed())
+}
+
+fn failure(events: &Reply) -> &LanguageError {
+    events.last().unwrap().as_ref().unwrap_err()
+}
+
+fn words(events: &Reply) -> String {
+    let texts = events.iter().filter_map(|event| match event {
+        Ok(ReplyEvent::Text(text)) => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+const SERVICES: [(&str, Service); 2] = [("openai", Service::ChatCompletions), ("anthropic", Service::Messages)];
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_is_sorted_by_what_to_do_next() {
+    for (name, service) in SERVICES {
+        for status in [400, 401, 402, 403, 404, 413] {
+            let stub = stubs().await;
+            stub.set_faults(service, vec![Fault::Refuse(status)]);
+            let (events, took) = timed(&[name], &stub).await;
+            let LanguageError::Rejected(words) = failure(&events) else {
+                panic!("{name} {status}: {events:?}");
+            };
+            assert!(words.starts_with(&format!("{name}: HTTP {status}: ")), "{words}");
+            assert_eq!((events.len(), took.as_millis() < 50), (1, true), "not repeated");
+        }
+        let stub = stubs().await;
+        stub.set_faults(service, vec![Fault::Refuse(429)]);
+        let (events, took) = timed(&[name], &stub).await;
+        let retry_after = Some(Duration::from_secs(1));
+        assert_eq!(failure(&events), &LanguageError::Busy { retry_after });
+        assert!(
+            took >= Duration::from_secs(1) && took < Duration::from_secs(2),
+            "waited as it asked: {took:?}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_fails_once_is_asked_again() {
+    for (name, service) in SERVICES {
+        for fault in [
+            Fault::Refuse(500),
+            Fault::Refuse(503),
+            Fault::Refuse(529),
+            Fault::DropAfter(0),
+            Fault::ErrorAfter(1),
+            Fault::MalformedAfter(0),
+        ] {
+            let stub = stubs().await;
+            stub.set_faults(service, vec![fault.clone(), Fault::None]);
+            let (events, took) = timed(&[name], &stub).await;
+            assert!(words(&events).contains("preferred day"), "{name} {fault:?}: {events:?}");
+            assert!(took < Duration::from_secs(1), "{name} {fault:?}: {took:?}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_goes_wrong_in_the_middle_is_an_error_and_never_a_second_reply() {
+    for (name, service) in SERVICES {
+        for (fault, within) in [
+            (Fault::StallAfter(5), 2_600),
+            (Fault::DropAfter(5), 100),
+            (Fault::MalformedAfter(5), 100),
+            (Fault::OversizedAfter(5), 100),
+            (Fault::ErrorAfter(5), 100),
+        ] {
+            let stub = stubs().await;
+            stub.set_faults(service, vec![fault.clone(), Fault::None]);
+            let (events, took) = timed(&[name, "interviewer"], &stub).await;
+            assert!(!words(&events).is_empty(), "{name} {fault:?}: {events:?}");
+            let error = failure(&events);
+            let typed = match fault {
+                Fault::MalformedAfter(_) | Fault::OversizedAfter(_) => matches!(error, LanguageError::Protocol(_)),
+                Fault::ErrorAfter(_) if name == "anthropic" => matches!(error, LanguageError::Busy { .. }),
+                _ => matches!(error, LanguageError::Unavailable(_)),
+            };
+            assert!(typed, "{name} {fault:?}: {error}");
+            assert!(took <= Duration::from_millis(within), "{name} {fault:?}: {took:?}");
+            assert_eq!(
+                stub.received(service)
+                    .iter()
+                    .filter(|what| what.starts_with('{'))
+                    .count(),
+                1
+            );
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_at_all_within_four_seconds_goes_to_the_next_provider() {
+    for (name, service) in SERVICES {
+        for fault in [Fault::Hang, Fault::StallAfter(0), Fault::StallAfter(1)] {
+            let stub = stubs().await;
+            stub.set_faults(service, vec![fault.clone()]);
+            let (events, took) = timed(&[name], &stub).await;
+            assert!(matches!(failure(&events), LanguageError::Unavailable(_)), "{events:?}");
+            assert_eq!(took.as_secs(), 4, "{name} {fault:?}: {took:?}");
+            let (events, took) = timed(&[name, "interviewer"], &stub).await;
+            assert!(words(&events).contains("preferred day"), "{events:?}");
+            assert_eq!(took.as_secs(), 4, "{name} {fault:?}: {took:?}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_provider_that_fails_at_once_costs_no_time_when_there_is_another() {
+    for fault in [
+        Fault::Refuse(401),
+        Fault::Refuse(404),
+        Fault::Refuse(429),
+        Fault::Refuse(500),
+        Fault::DropAfter(0),
+    ] {
+        let stub = stubs().await;
+        stub.set_faults(Service::ChatCompletions, vec![fault.clone()]);
+        let (events, took) = timed(&["openai", "anthropic"], &stub).await;
+        assert!(words(&events).contains("preferred day"), "{fault:?}: {events:?}");
+        assert!(took < Duration::from_millis(50), "{fault:?}: {took:?}");
+        assert_eq!(stub.received(Service::Messages).len(), 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_reachable_is_one_error_that_names_them_all() {
+    let gone = stubs().await;
+    let settings = settings(&gone, &gone);
+    drop(gone);
+    tokio::task::yield_now().await;
+    let models = models_with(&["openai", "anthropic"], &settings, &Guards::default());
+    let events = reply(&models, request(&booking(), &[], &Meter::default())).await;
+    assert_eq!(events.len(), 1);
+    let LanguageError::Unavailable(words) = failure(&events) else {
+        panic!("{events:?}");
+    };
+    assert!(
+        words.contains("openai: ") && words.contains("; ") && words.contains("anthropic: "),
+        "{words}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_second_request_overtakes_a_slow_one() {
+    for (name, service) in SERVICES {
+        let stub = stubs().await;
+        stub.set_faults(service, vec![Fault::StallAfter(1), Fault::None]);
+        let (events, took) = timed(&[name], &stub).await;
+        assert!(words(&events).contains("preferred day"), "{events:?}");
+        assert!((1_200..1_300).contains(&took.as_millis()), "{name}: {took:?}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        let received = stub.received(service);
+        assert_eq!(received.len(), 3, "{received:?}");
+        assert_eq!(received[2], "disconnected", "the slow one is dropped");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_request_may_still_win() {
+    let settings_of_stub = StubSettings {
+        key: Some(KEY.into()),
+        times: StubTimes {
+            first_token: Spread {
+                p50_ms: 1_500,
+                p95_ms: 1_500,
+            },
+            ..StubTimes::AT_ONCE
+        },
+        ..StubSettings::on_loopback()
+    };
+    let stub = stub_providers::start(settings_of_stub).await.unwrap();
+    let (events, took) = timed(&["openai"], &stub).await;
+    assert!(words(&events).contains("preferred day"), "{events:?}");
+    assert_eq!(took.as_millis() / 100, 15, "{took:?}");
+    assert_eq!(
+        stub.received(Service::ChatCompletions)
+            .iter()
+            .filter(|what| what.starts_with('{'))
+            .count(),
+        2
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reply_byte_by_byte_is_whole() {
+    for (name, service) in SERVICES {
+        let stub = stubs().await;
+        stub.set_faults(service, vec![Fault::Drip(Duration::from_micros(100))]);
+        let (events, _) = timed(&[name], &stub).await;
+        let (words, _) = told(events);
+        assert!(words.contains("preferred day"), "{words}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_reply_is_cancelled_at_the_provider_and_counts_what_came() {
+    for (name, service) in SERVICES {
+        let settings_of_stub = StubSettings {
+            key: Some(KEY.into()),
+            times: StubTimes {
+                tokens_per_second: Some(10),
+                ..StubTimes::AT_ONCE
+            },
+            ..StubSettings::on_loopback()
+        };
+        let stub = stub_providers::start(settings_of_stub).await.unwrap();
+        let models = models(&[name], &stub);
+        let meter = Meter::default();
+        let mut events = models.reply(request(&booking(), &[], &meter));
+        for _ in 0..4 {
+            events.next().await.unwrap().unwrap();
+        }
+        drop(events);
+        tokio::time::sleep(Duration::from_millis(250)).await;
+        assert_eq!(
+            stub.received(service).last().map(String::as_str),
+            Some("disconnected"),
+            "{name}"
+        );
+        assert!(meter.used(name, Unit::InputTokens) > 100, "{name}: {meter:?}");
+        assert!(
+            (1..=12).contains(&meter.used(name, Unit::OutputTokens)),
+            "{name}: {meter:?}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_provider_that_keeps_failing_is_left_alone() {
+    let stub = stubs().await;
+    stub.set_faults(Service::ChatCompletions, vec![Fault::Refuse(401)]);
+    let guards = Guards::default();
+    let models = models_with(&["openai", "interviewer"], &settings(&stub, &stub), &guards);
+    for _ in 0..5 {
+        let events = reply(&models, request(&booking(), &[], &Meter::default())).await;
+        assert!(words(&events).contains("preferred day"));
+    }
+    assert!(guards.get(Kind::Language, "openai").is_down());
+    assert_eq!(
+        stub.received(Service::ChatCompletions).len(),
+        1,
+        "a refused key is not tried again"
+    );
+    let alone = models_with(&["openai"], &settings(&stub, &stub), &guards);
+    let events = reply(&alone, request(&booking(), &[], &Meter::default())).await;
+    let LanguageError::Unavailable(words) = failure(&events) else {
+        panic!("{events:?}");
+    };
+    assert!(words.starts_with("openai: it has failed of late"), "{words}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn hedges_end_with_their_budget() {
+    let stub = stubs().await;
+    stub.set_faults(Service::ChatCompletions, vec![Fault::StallAfter(1)]);
+    let guards = Guards::default();
+    let models = models_with(&["openai"], &settings(&stub, &stub), &guards);
+    let mut asked = 0;
+    for _ in 0..40 {
+        reply(&models, request(&booking(), &[], &Meter::default())).await;
+        asked += 1;
+    }
+    let requests = stub
+        .received(Service::ChatCompletions)
+        .iter()
+        .filter(|what| what.starts_with('{'))
+        .count();
+    assert!(requests < asked * 3 / 2, "{requests} requests for {asked} replies");
+}
