@@ -1,9 +1,11 @@
 //! Speech providers: adapters of the ports `Synthesizer` and `Transcriber`.
 
+mod aura;
 pub mod babble;
-mod deepgram_listen;
-pub mod ears;
-mod flux;
+mod cache;
+mod cartesia;
+mod elevenlabs;
+mod espeak;
 pub mod imperfect;
-mod scribe;
-mod transcriptions;
+mod openai_speech;
+pub mod voices;

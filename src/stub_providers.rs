@@ -2,15 +2,16 @@
 //! understand babble, so that every word of a call held through them can be checked, and take faults and times by
 //! order.
 
-mod chat_completions;
-mod event_stream;
+mod cartesia;
+mod elevenlabs;
 mod fault;
 mod flux;
 mod hearing;
 mod listen;
 mod log;
-mod messages;
-mod mind;
+mod speak;
+mod speaking;
+mod speech;
 mod times;
 mod transcriptions;
 
@@ -178,6 +179,8 @@ pub async fn start(settings: StubSettings) -> io::Result<StubHandle> {
 /// Every stub's routes.
 fn router() -> Router<Arc<Stub>> {
     Router::new()
-        .merge(chat_completions::routes())
-        .merge(messages::routes())
+        .merge(cartesia::routes())
+        .merge(elevenlabs::routes())
+        .merge(speak::routes())
+        .merge(speech::routes())
 }

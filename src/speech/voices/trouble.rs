@@ -1,0 +1,183 @@
+//! What goes wrong at a voice's provider: told apart finely enough to know whom to ask next.
+
+use std::time::Duration;
+
+use actors::ports::synthesizer::SpeechError;
+use serde_json::Value;
+
+use crate::providers::{guard::Verdict, settings::Endpoint, socket::ConnectError};
+
+/// The longest words of a provider that are passed on, in characters.
+const MOST_WORDS: usize = 300;
+
+/// A text that was not spoken, or not to its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::speech) enum Trouble {
+    /// The provider refuses our key or account.
+    Refused(String),
+    /// The provider refuses what it was asked.
+    Unfit(String),
+    /// The provider has too much to do.
+    Busy {
+        /// When to ask again, if it said so.
+        retry_after: Option<Duration>,
+    },
+    /// The provider is not reachable or not well.
+    Unavailable(String),
+    /// Not in the provider's own format.
+    Protocol(String),
+}
+
+impl Trouble {
+    /// What it says about the provider.
+    pub(in crate::speech) fn verdict(&self) -> Verdict {
+        match self {
+            Self::Refused(_) => Verdict::Refused,
+            Self::Unfit(_) => Verdict::OurFault,
+            Self::Busy { .. } | Self::Unavailable(_) | Self::Protocol(_) => Verdict::Unwell,
+        }
+    }
+
+    /// Whether the same provider may do better when it is asked once more.
+    pub(in crate::speech) fn may_pass(&self) -> bool {
+        matches!(self, Self::Unavailable(_) | Self::Protocol(_))
+    }
+
+    /// Of an answer with another HTTP status than was hoped for.
+    pub(in crate::speech) fn of_status(
+        endpoint: &Endpoint,
+        status: u16,
+        words: &str,
+        retry_after: Option<Duration>,
+    ) -> Self {
+        let provider = endpoint.provider;
+        let words = said(words);
+        let variable = format!("{}_API_KEY", provider.to_uppercase());
+        match status {
+            401 | 403 => Self::Refused(format!("{provider} answers {status}: {words}; check {variable}")),
+            402 => Self::Refused(format!("{provider} answers 402: {words}; check the account of {variable}")),
+            408 | 500.. => Self::Unavailable(format!("{provider} answers {status}: {words}")),
+            429 => Self::Busy { retry_after },
+            404 => Self::Unfit(format!(
+                "{provider} answers 404: {words}; check the voice, the model and {}_BASE_URL",
+                provider.to_uppercase()
+            )),
+            _ => Self::Unfit(format!("{provider} answers {status}: {words}; check the voice and the model")),
+        }
+    }
+
+    /// Of a socket that could not be made.
+    pub(in crate::speech) fn of_connect(endpoint: &Endpoint, error: &ConnectError) -> Self {
+        match error {
+            ConnectError::Refused { status, words } => Self::of_status(endpoint, *status, words, None),
+            ConnectError::Unreachable(why) => Self::Unavailable(format!("{}: {why}", endpoint.provider)),
+        }
+    }
+
+    /// Of an error in the provider's own words, after the connection was made. `code` is its name for it.
+    pub(in crate::speech) fn of_words(endpoint: &Endpoint, code: &str, words: &str) -> Self {
+        let all = format!("{code} {words}").to_ascii_lowercase();
+        let says = |parts: &[&str]| parts.iter().any(|part| all.contains(part));
+        let text = said(&format!("{code} {words}"));
+        let provider = endpoint.provider;
+        let variable = format!("{}_API_KEY", provider.to_uppercase());
+        if says(&["api_key", "api key", "unauthorized", "quota", "payment", "credit", "forbidden"]) {
+            return Self::Refused(format!("{provider}: {text}; check {variable} and its account"));
+        }
+        if says(&["too_many", "too many", "system_busy", "rate_limit", "rate limit", "concurren"]) {
+            return Self::Busy { retry_after: None };
+        }
+        if says(&["not_found", "not found", "invalid", "unsupported", "max_character_limit", "validation"]) {
+            return Self::Unfit(format!("{provider}: {text}; check the voice and the model"));
+        }
+        Self::Unavailable(format!("{provider}: {text}"))
+    }
+}
+
+impl From<Trouble> for SpeechError {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Refused(why) | Trouble::Unfit(why) => Self::Rejected(why),
+            Trouble::Busy { retry_after } => Self::Busy { retry_after },
+            Trouble::Unavailable(why) => Self::Unavailable(why),
+            Trouble::Protocol(why) => Self::Protocol(why),
+        }
+    }
+}
+
+/// A provider's words, short: what its JSON calls a message, if it is JSON.
+fn said(body: &str) -> String {
+    let parsed = serde_json::from_str::<Value>(body).ok();
+    let message = parsed.as_ref().and_then(message_in);
+    let words = message.unwrap_or(body).trim();
+    let short: String = words.chars().filter(|c| !c.is_control()).take(MOST_WORDS).collect();
+    if short.is_empty() { "no reason given".into() } else { short }
+}
+
+/// The first text under one of the names that the providers use.
+fn message_in(value: &Value) -> Option<&str> {
+    ["message", "err_msg", "error", "detail", "title"]
+        .iter()
+        .filter_map(|name| value.get(name))
+        .find_map(|found| found.as_str().or_else(|| message_in(found)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn endpoint() -> Endpoint {
+        Endpoint {
+            provider: "elevenlabs",
+            base_url: "http://127.0.0.1:1".into(),
+            key: None,
+        }
+    }
+
+    #[test]
+    fn a_status_tells_whom_to_ask_next_and_what_to_set() {
+        let body = r#"{"detail":{"status":"invalid_api_key","message":"Invalid API key"}}"#;
+        let of = |status| Trouble::of_status(&endpoint(), status, body, None);
+        for (status, verdict, again) in [
+            (401, Verdict::Refused, false),
+            (402, Verdict::Refused, false),
+            (403, Verdict::Refused, false),
+            (400, Verdict::OurFault, false),
+            (404, Verdict::OurFault, false),
+            (422, Verdict::OurFault, false),
+            (408, Verdict::Unwell, true),
+            (429, Verdict::Unwell, false),
+            (500, Verdict::Unwell, true),
+            (529, Verdict::Unwell, true),
+        ] {
+            assert_eq!((of(status).verdict(), of(status).may_pass()), (verdict, again), "{status}");
+        }
+        let why = SpeechError::from(of(401)).to_string();
+        assert!(why.contains("Invalid API key") && why.contains("ELEVENLABS_API_KEY"), "{why}");
+    }
+
+    #[test]
+    fn words_of_any_shape_are_kept_short() {
+        for (body, words) in [
+            ("plain", "plain"),
+            ("", "no reason given"),
+            (r#"{"err_code":"X","err_msg":"no credit"}"#, "no credit"),
+            (r#"{"error":{"message":"down","type":"x"}}"#, "down"),
+            (r#"{"error":"down"}"#, "down"),
+            (r#"{"detail":[1]}"#, r#"{"detail":[1]}"#),
+        ] {
+            assert_eq!(said(body), words);
+        }
+        assert_eq!(said(&"x".repeat(10_000)).len(), MOST_WORDS);
+    }
+
+    #[test]
+    fn errors_on_a_socket_are_told_apart_by_their_words() {
+        let of = |code, words| Trouble::of_words(&endpoint(), code, words).verdict();
+        assert_eq!(of("quota_exceeded", "no characters left"), Verdict::Refused);
+        assert_eq!(of("voice_not_found", ""), Verdict::OurFault);
+        assert_eq!(of("", "something broke"), Verdict::Unwell);
+        let busy = Trouble::of_words(&endpoint(), "too_many_concurrent_requests", "");
+        assert_eq!(busy, Trouble::Busy { retry_after: None });
+    }
+}

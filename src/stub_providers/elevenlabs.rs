@@ -1,0 +1,320 @@
+//! ElevenLabs: `stream-input` with one context, `multi-stream-input` with up to five, and the plain HTTP stream.
+
+mod context;
+mod http;
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use axum::{
+    Extension, Router,
+    extract::{Path, Query, State, WebSocketUpgrade, ws::Message},
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse, Response},
+    routing::{get, post},
+};
+use media::format::{Encoding, LineFormat};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep_until};
+
+use self::context::{Context, Frame};
+use super::{
+    Fault, Service, Stub,
+    speaking::{Closing, Gone, Speeches, Wire, chance, format, upgrade},
+};
+
+/// Contexts of one socket.
+const MOST_CONTEXTS: usize = 5;
+
+const SERVICE: Service = Service::ElevenLabs;
+
+pub(super) fn routes() -> Router<Arc<Stub>> {
+    Router::new()
+        .route("/v1/text-to-speech/{voice}/stream-input", get(single))
+        .route("/v1/text-to-speech/{voice}/multi-stream-input", get(multi))
+        .route("/v1/text-to-speech/{voice}/stream", post(http::stream))
+        .layer(Extension(Arc::new(Speeches::default())))
+}
+
+#[derive(Debug, Deserialize)]
+struct Asked {
+    #[serde(default)]
+    output_format: Option<String>,
+    #[serde(default)]
+    auto_mode: Option<String>,
+    #[serde(default)]
+    inactivity_timeout: Option<u64>,
+}
+
+/// The format of `pcm_16000` and the like; none for compressed ones.
+fn output_format(name: Option<&str>) -> Option<LineFormat> {
+    let (codec, rate) = name?.split_once('_')?;
+    let encoding = match codec {
+        "pcm" => Encoding::Linear16,
+        "ulaw" => Encoding::MuLaw,
+        "alaw" => Encoding::ALaw,
+        _ => return None,
+    };
+    Some(format(encoding, rate.parse().ok()?))
+}
+
+/// The provider's own envelope.
+fn refusal(status: u16) -> Response {
+    let (code, message) = match status {
+        401 => ("invalid_api_key", "Invalid API key"),
+        402 => ("payment_required", "A payment is due"),
+        403 => ("model_access_denied", "The model does not allow this"),
+        404 => ("voice_not_found", "A voice with this id was not found"),
+        429 => ("too_many_concurrent_requests", "Too many concurrent requests"),
+        400..=499 => ("invalid_request", "The request is not valid"),
+        _ => ("system_busy", "The system is busy"),
+    };
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let body = json!({ "detail": { "status": code, "message": message } });
+    let retry = (status == StatusCode::TOO_MANY_REQUESTS).then_some([("retry-after", "1")]);
+    (status, retry.map(axum::response::AppendHeaders), axum::Json(body)).into_response()
+}
+
+fn key(headers: &HeaderMap) -> Option<&str> {
+    headers.get("xi-api-key").and_then(|value| value.to_str().ok())
+}
+
+struct Door {
+    stub: Arc<Stub>,
+    speeches: Arc<Speeches>,
+    voice: String,
+    asked: Asked,
+}
+
+impl Door {
+    fn open(self, socket: WebSocketUpgrade, headers: &HeaderMap, many: bool) -> Response {
+        let fault = self.stub.fault(SERVICE);
+        if let Fault::Refuse(status) = fault {
+            return refusal(status);
+        }
+        // A first message may bring the key where the header has none.
+        if (many || key(headers).is_some()) && !self.stub.takes(key(headers)) {
+            return refusal(401);
+        }
+        let Some(format) = output_format(self.asked.output_format.as_deref()) else {
+            return refusal(400);
+        };
+        let known = key(headers).is_some() || many;
+        let stub = self.stub.clone();
+        upgrade(socket, (stub, SERVICE, fault), move |wire| async move {
+            let idle_s = self.asked.inactivity_timeout.unwrap_or(20).min(180);
+            let session = Session {
+                known,
+                format,
+                many,
+                automatic: self.asked.auto_mode.as_deref() == Some("true"),
+                idle: Duration::from_secs(idle_s),
+                contexts: BTreeMap::new(),
+                wire,
+                stub: self.stub,
+                speeches: self.speeches,
+                voice: self.voice,
+            };
+            session.serve().await;
+        })
+    }
+}
+
+async fn single(
+    State(stub): State<Arc<Stub>>,
+    Extension(speeches): Extension<Arc<Speeches>>,
+    Path(voice): Path<String>,
+    Query(asked): Query<Asked>,
+    headers: HeaderMap,
+    socket: WebSocketUpgrade,
+) -> Response {
+    let door = Door {
+        stub,
+        speeches,
+        voice,
+        asked,
+    };
+    door.open(socket, &headers, false)
+}
+
+async fn multi(
+    State(stub): State<Arc<Stub>>,
+    Extension(speeches): Extension<Arc<Speeches>>,
+    Path(voice): Path<String>,
+    Query(asked): Query<Asked>,
+    headers: HeaderMap,
+    socket: WebSocketUpgrade,
+) -> Response {
+    let door = Door {
+        stub,
+        speeches,
+        voice,
+        asked,
+    };
+    door.open(socket, &headers, true)
+}
+
+/// A client's message.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Said {
+    text: Option<String>,
+    context_id: Option<String>,
+    voice_settings: Option<Value>,
+    flush: bool,
+    try_trigger_generation: bool,
+    close_context: bool,
+    close_socket: bool,
+    #[serde(alias = "xi-api-key")]
+    xi_api_key: Option<String>,
+}
+
+/// Why a socket ends.
+enum End {
+    Gone,
+    Closing(Closing),
+}
+
+impl From<Gone> for End {
+    fn from(_: Gone) -> Self {
+        Self::Gone
+    }
+}
+
+fn broken(reason: &'static str) -> End {
+    End::Closing(Closing { code: 1008, reason })
+}
+
+struct Session {
+    wire: Wire,
+    stub: Arc<Stub>,
+    speeches: Arc<Speeches>,
+    voice: String,
+    format: LineFormat,
+    many: bool,
+    automatic: bool,
+    idle: Duration,
+    /// The key was right.
+    known: bool,
+    contexts: BTreeMap<String, Context>,
+}
+
+impl Session {
+    async fn serve(mut self) {
+        let end = loop {
+            if let Err(end) = self.step().await {
+                break end;
+            }
+        };
+        if let End::Closing(closing) = end {
+            self.wire.close(closing).await;
+        }
+    }
+
+    async fn step(&mut self) -> Result<(), End> {
+        let due = self.contexts.values().filter_map(Context::due).min();
+        let at = due.unwrap_or_else(|| Instant::now() + self.idle);
+        tokio::select! {
+            biased;
+            message = self.wire.receive() => self.take(&message?),
+            () = sleep_until(at) => match due {
+                Some(at) => self.speak(at).await,
+                None => Err(broken("input_timeout_exceeded")),
+            },
+        }
+    }
+
+    fn take(&mut self, message: &str) -> Result<(), End> {
+        let said: Said = serde_json::from_str(message).map_err(|_| broken("invalid message"))?;
+        if !self.known {
+            if !self.stub.takes(said.xi_api_key.as_deref()) {
+                return Err(broken("invalid_api_key"));
+            }
+            self.known = true;
+        }
+        if said.close_socket {
+            return Err(End::Closing(Closing {
+                code: 1000,
+                reason: "",
+            }));
+        }
+        let name = match (&said.context_id, self.many) {
+            (Some(name), true) => name.clone(),
+            (None, true) if said.text.as_deref() == Some("") => return Ok(()),
+            _ => String::new(),
+        };
+        if self.many && said.text.as_deref() == Some("") && !said.flush && !said.close_context {
+            // A keep-alive, but of an unknown context it opens one, without settings.
+            self.context(&name, &said)?;
+            return Ok(());
+        }
+        if said.close_context && !self.contexts.contains_key(&name) {
+            return Ok(());
+        }
+        let (automatic, many) = (self.automatic, self.many);
+        let context = self.context(&name, &said)?;
+        let ends = said.close_context || (!many && said.text.as_deref() == Some(""));
+        context.hear(said.text.as_deref().unwrap_or_default());
+        let wanted = ends || said.flush || said.try_trigger_generation || automatic || context.is_full();
+        let text = if wanted { context.taken_text() } else { String::new() };
+        let spoken = match text.trim().is_empty() {
+            true => None,
+            false => self.speeches.of(&text, &self.voice, self.format),
+        };
+        let after = self.stub.settings.times.first_audio.draw(&mut chance(&self.stub, &text));
+        if let Some(context) = self.contexts.get_mut(&name) {
+            if let Some(spoken) = spoken {
+                context.speak(spoken, Instant::now() + after);
+            }
+            if ends {
+                context.close(Instant::now());
+            }
+        }
+        Ok(())
+    }
+
+    /// The context of a message, opened if it is new.
+    fn context(&mut self, name: &str, said: &Said) -> Result<&mut Context, End> {
+        if !self.contexts.contains_key(name) && self.contexts.len() >= MOST_CONTEXTS {
+            return Err(broken("maximum number of concurrent contexts exceeded"));
+        }
+        let context = self.contexts.entry(name.to_owned());
+        let context = context.or_insert_with(|| Context::new(said.voice_settings.clone()));
+        match context.keeps(said.voice_settings.as_ref()) {
+            true => Ok(context),
+            false => Err(broken("voice_settings cannot be changed within a context")),
+        }
+    }
+
+    /// Sends one frame of what is due.
+    async fn speak(&mut self, due: Instant) -> Result<(), End> {
+        let drip = self.wire.faulty.drip();
+        let Some((name, context)) = self.contexts.iter_mut().find(|(_, c)| c.due() == Some(due)) else {
+            return Ok(());
+        };
+        let (name, frame) = (name.clone(), context.next_frame(drip));
+        let context_id = self.many.then_some(name.as_str());
+        let (text, over) = match frame {
+            Frame::Audio(text) => (text.with(context_id), false),
+            Frame::Final => (context::last(context_id), true),
+        };
+        let error = || {
+            let mut error = json!({ "message": "The system is busy", "error": "system_busy", "code": 1011 });
+            if let Some(context_id) = context_id {
+                error["contextId"] = context_id.into();
+            }
+            error.to_string()
+        };
+        self.wire.answer(Message::text(text), error).await?;
+        if over {
+            self.contexts.remove(&name);
+            if !self.many {
+                return Err(End::Closing(Closing {
+                    code: 1000,
+                    reason: "",
+                }));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,191 @@
+//! A stub's socket: what is sent on it, with the faults that were ordered.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade},
+    response::Response,
+};
+
+use super::super::{Fault, Service, Stub};
+
+/// As small as the service's own sockets have them.
+const READ_BUFFER_BYTES: usize = 4 * 1024;
+const MAX_MESSAGE_BYTES: usize = 256 * 1024;
+
+/// What becomes of the next message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Step {
+    /// It is sent.
+    Send,
+    /// It is not, and nothing after it.
+    Nothing,
+    /// The connection is dropped.
+    Drop,
+    /// Something else is sent in its place.
+    Instead(Odd),
+}
+
+/// What may be sent in place of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Odd {
+    /// Not in the format.
+    Malformed,
+    /// Several megabytes.
+    Oversized,
+    /// The provider's error.
+    Error,
+}
+
+/// Counts messages until the fault is due.
+#[derive(Debug)]
+pub(in super::super) struct Faulty {
+    fault: Fault,
+    sent: usize,
+}
+
+impl Faulty {
+    pub(in super::super) fn new(fault: Fault) -> Self {
+        Self { fault, sent: 0 }
+    }
+
+    /// What becomes of the next message.
+    pub(in super::super) fn step(&mut self) -> Step {
+        let sent = self.sent;
+        self.sent += 1;
+        match self.fault {
+            Fault::Hang => Step::Nothing,
+            Fault::StallAfter(after) if sent >= after => Step::Nothing,
+            Fault::DropAfter(after) if sent >= after => Step::Drop,
+            Fault::MalformedAfter(after) if sent == after => Step::Instead(Odd::Malformed),
+            Fault::OversizedAfter(after) if sent == after => Step::Instead(Odd::Oversized),
+            Fault::ErrorAfter(after) if sent == after => Step::Instead(Odd::Error),
+            _ => Step::Send,
+        }
+    }
+
+    /// Whether nothing is sent any more.
+    fn is_silent(&self) -> bool {
+        match self.fault {
+            Fault::Hang => true,
+            Fault::StallAfter(after) => self.sent >= after,
+            _ => false,
+        }
+    }
+
+    /// How much time there is between the smallest messages, if it drips.
+    pub(in super::super) fn drip(&self) -> Option<Duration> {
+        match self.fault {
+            Fault::Drip(each) => Some(each),
+            _ => None,
+        }
+    }
+}
+
+/// Megabytes that say nothing.
+pub(in super::super) fn oversized() -> String {
+    "A".repeat(3 * 1024 * 1024)
+}
+
+/// Upgrades a request with small buffers; the log knows of its end.
+pub(in super::super) fn upgrade<F>(
+    socket: WebSocketUpgrade,
+    (stub, service, fault): (Arc<Stub>, Service, Fault),
+    serve: impl FnOnce(Wire) -> F + Send + 'static,
+) -> Response
+where
+    F: Future<Output = ()> + Send,
+{
+    socket
+        .read_buffer_size(READ_BUFFER_BYTES)
+        .write_buffer_size(READ_BUFFER_BYTES)
+        .max_message_size(MAX_MESSAGE_BYTES)
+        .max_frame_size(MAX_MESSAGE_BYTES)
+        .on_upgrade(async move |socket| {
+            stub.received(service, "connected");
+            let wire = Wire {
+                socket,
+                faulty: Faulty::new(fault),
+                stub: stub.clone(),
+                service,
+            };
+            serve(wire).await;
+            stub.received(service, "disconnected");
+        })
+}
+
+/// The connection is over.
+#[derive(Debug)]
+pub(in super::super) struct Gone;
+
+/// Why the stub closes.
+#[derive(Debug)]
+pub(in super::super) struct Closing {
+    pub code: u16,
+    pub reason: &'static str,
+}
+
+/// A client's socket.
+pub(in super::super) struct Wire {
+    socket: WebSocket,
+    pub faulty: Faulty,
+    stub: Arc<Stub>,
+    service: Service,
+}
+
+impl Wire {
+    /// The next text message; control frames are answered by the library.
+    pub(in super::super) async fn receive(&mut self) -> Result<String, Gone> {
+        loop {
+            match self.socket.recv().await {
+                Some(Ok(Message::Text(text))) => {
+                    self.stub.received(self.service, text.as_str());
+                    return Ok(text.to_string());
+                }
+                Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Binary(_))) => {}
+                Some(Ok(Message::Close(_)) | Err(_)) | None => return Err(Gone),
+            }
+        }
+    }
+
+    /// Sends what is due to faults: an answer, or something odd in its place.
+    pub(in super::super) async fn answer(
+        &mut self,
+        message: Message,
+        error: impl FnOnce() -> String,
+    ) -> Result<(), Gone> {
+        match self.faulty.step() {
+            Step::Send => self.send(message).await,
+            Step::Nothing => Ok(()),
+            Step::Drop => Err(Gone),
+            Step::Instead(Odd::Malformed) => self.send(Message::text("{\"audio\": 7, \"type\"")).await,
+            Step::Instead(Odd::Oversized) => self.send(Message::text(oversized())).await,
+            Step::Instead(Odd::Error) => self.send(Message::text(error())).await,
+        }
+    }
+
+    /// Sends what is no answer, and so no message that faults count.
+    pub(in super::super) async fn say(&mut self, text: String) -> Result<(), Gone> {
+        match self.faulty.is_silent() {
+            true => Ok(()),
+            false => self.send(Message::text(text)).await,
+        }
+    }
+
+    async fn send(&mut self, message: Message) -> Result<(), Gone> {
+        self.socket.send(message).await.map_err(|_| Gone)
+    }
+
+    /// Says why, and closes.
+    pub(in super::super) async fn close(&mut self, closing: Closing) {
+        let frame = CloseFrame {
+            code: closing.code,
+            reason: closing.reason.into(),
+        };
+        if self.send(Message::Close(Some(frame))).await.is_ok() {
+            // What was written must not be cut off by a reset.
+            let rest = async { while let Some(Ok(_)) = self.socket.recv().await {} };
+            let _ = tokio::time::timeout(Duration::from_secs(2), rest).await;
+        }
+    }
+}

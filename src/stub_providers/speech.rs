@@ -1,0 +1,109 @@
+//! `/v1/audio/speech`, as OpenAI, Kokoro-FastAPI and speaches serve it: 24 kHz PCM as it is made.
+
+use std::sync::Arc;
+
+use axum::{
+    Extension, Json, Router,
+    extract::State,
+    http::{HeaderMap, StatusCode},
+    response::{AppendHeaders, IntoResponse, Response},
+    routing::post,
+};
+use media::format::{Encoding, LineFormat};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{
+    Fault, Service, Stub,
+    speaking::{Body, Speeches, chance, format},
+};
+
+const SERVICE: Service = Service::Speech;
+
+/// What `pcm` means.
+const RATE: u32 = 24_000;
+
+/// The longest input.
+const MOST_CHARACTERS: usize = 4_096;
+
+pub(super) fn routes() -> Router<Arc<Stub>> {
+    Router::new()
+        .route("/v1/audio/speech", post(speech))
+        .layer(Extension(Arc::new(Speeches::default())))
+}
+
+#[derive(Debug, Deserialize)]
+struct Asked {
+    model: String,
+    input: String,
+    voice: String,
+    #[serde(default)]
+    response_format: Option<String>,
+    #[serde(default)]
+    speed: Option<f64>,
+    /// Of speaches only.
+    #[serde(default)]
+    sample_rate: Option<u32>,
+}
+
+fn refusal(status: u16, message: &str) -> Response {
+    let code = match status {
+        401 => "invalid_api_key",
+        402 | 429 => "rate_limit_exceeded",
+        400..=499 => "invalid_value",
+        _ => "server_error",
+    };
+    let kind = if status < 500 { "invalid_request_error" } else { "server_error" };
+    let body = json!({ "error": { "message": message, "type": kind, "param": null, "code": code } });
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let retry = (status == StatusCode::TOO_MANY_REQUESTS).then_some([("retry-after", "1")]);
+    (status, retry.map(AppendHeaders), Json(body)).into_response()
+}
+
+impl Asked {
+    fn format(&self) -> Result<LineFormat, &'static str> {
+        if self.input.chars().count() > MOST_CHARACTERS {
+            return Err("input is longer than 4096 characters");
+        }
+        if self.speed.is_some_and(|speed| !(0.25..=4.0).contains(&speed)) {
+            return Err("speed must be from 0.25 to 4.0");
+        }
+        if self.model.is_empty() || self.voice.is_empty() {
+            return Err("model and voice are required");
+        }
+        match self.response_format.as_deref() {
+            Some("pcm") => Ok(format(Encoding::Linear16, self.sample_rate.unwrap_or(RATE))),
+            _ => Err("this server gives response_format pcm only"),
+        }
+    }
+}
+
+async fn speech(
+    State(stub): State<Arc<Stub>>,
+    Extension(speeches): Extension<Arc<Speeches>>,
+    headers: HeaderMap,
+    body: String,
+) -> Response {
+    stub.received(SERVICE, body.as_str());
+    let fault = stub.fault(SERVICE);
+    if let Fault::Refuse(status) = fault {
+        return refusal(status, "The request was refused");
+    }
+    let bearer = headers.get("authorization").and_then(|value| value.to_str().ok());
+    if !stub.takes(bearer.and_then(|value| value.strip_prefix("Bearer "))) {
+        return refusal(401, "Incorrect API key provided");
+    }
+    let asked = match serde_json::from_str::<Asked>(&body) {
+        Ok(asked) => asked,
+        Err(error) => return refusal(400, &error.to_string()),
+    };
+    let format = match asked.format() {
+        Ok(format) => format,
+        Err(why) => return refusal(400, why),
+    };
+    let Some(spoken) = speeches.of(&asked.input, &asked.voice, format) else {
+        return refusal(400, "sample_rate is not supported");
+    };
+    let after = stub.settings.times.first_audio.draw(&mut chance(&stub, &asked.input));
+    Body { spoken, after, fault }.answer("audio/pcm").await
+}
