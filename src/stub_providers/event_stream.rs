@@ -98,6 +98,8 @@ pub(super) fn respond(mut watch: Watch, script: Script, fault: &Fault, request: 
             }
             Some(Step::Stall) => std::future::pending().await,
             Some(Step::Drop) => {
+                // What was sent before is to arrive.
+                tokio::task::yield_now().await;
                 sending.watch.over();
                 Some((Err(io::Error::other("dropped by order")), sending))
             }

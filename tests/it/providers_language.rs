@@ -4,9 +4,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use actors::{
     agent::Agent,
-    call::History,
     ports::{
-        language_model::{HistoryItem, LanguageError, LanguageModel, ReplyEvent, ReplyRequest},
+        language_model::{HistoryItem, LanguageError, LanguageModel, ReplyEvent, ReplyRequest, Speaker},
         usage::{Meter, Unit},
     },
     time::Timestamp,
@@ -102,48 +101,56 @@ pub fn told(events: Vec<Result<ReplyEvent, LanguageError>>) -> (String, Vec<(Str
     (words, calls)
 }
 
-fn span() -> actors::call::Span {
-    actors::call::Span {
-        started_ms: 0,
-        ended_ms: 0,
+fn said(speaker: Speaker, text: &str) -> HistoryItem {
+    HistoryItem::Said {
+        speaker,
+        text: text.into(),
+        interrupted: false,
+        damaged: false,
     }
 }
 
 /// What came of a conversation.
+#[derive(Default)]
 struct Held {
-    history: History,
+    history: Vec<HistoryItem>,
+    collected: BTreeMap<String, Value>,
     words: Vec<String>,
     reason: Value,
 }
 
-/// Holds a conversation as a call does: what is collected is kept, tool calls go into the history.
+/// Holds a conversation as a call does: what is collected is kept, tool calls go into the history before the words that
+/// came with them, and a reply without words is followed by another.
 async fn hold(models: &LanguageModels, agent: &Agent, answers: &[&str], meter: &Meter) -> Held {
-    let mut held = Held {
-        history: History::default(),
-        words: Vec::new(),
-        reason: Value::Null,
-    };
+    let mut held = Held::default();
     held.history
-        .agent_said("Hello Maria, this is Greenfield Dental.", span(), false);
-    let mut answers = answers.iter();
-    for _ in 0..20 {
-        let Some(answer) = answers.next() else { break };
-        held.history.user_said(answer, span(), false);
-        loop {
-            let request = request(agent, held.history.items(), meter);
-            let (words, calls) = told(reply(models, request).await);
-            let spoke = !words.is_empty();
-            let called = !calls.is_empty();
+        .push(said(Speaker::Agent, "Hello Maria, this is Greenfield Dental."));
+    for answer in answers {
+        held.history.push(said(Speaker::User, answer));
+        for _ in 0..3 {
+            let (words, calls) = told(reply(models, request(agent, &held.history, meter)).await);
+            let waits = !words.is_empty() || calls.is_empty();
             for (name, arguments, echo) in calls {
-                if name == "endCall" {
-                    held.reason = arguments["reason"].clone();
+                match name.as_str() {
+                    "endCall" => held.reason = arguments["reason"].clone(),
+                    "collect" => {
+                        let entity = arguments["entity"].as_str().unwrap();
+                        held.collected.insert(entity.to_owned(), arguments["value"].clone());
+                    }
+                    _ => {}
                 }
-                assert!(name != "collect" || held.history.collect(&arguments), "{arguments}");
-                held.history.tool(&name, arguments, json!({ "ok": true }), echo);
+                held.history.push(HistoryItem::Tool {
+                    name,
+                    arguments,
+                    result: json!({ "ok": true }),
+                    echo,
+                });
             }
-            held.history.agent_said(&words, span(), false);
-            held.words.push(words);
-            if spoke || !called {
+            if !words.is_empty() {
+                held.history.push(said(Speaker::Agent, &words));
+                held.words.push(words);
+            }
+            if waits {
                 break;
             }
         }
@@ -153,9 +160,12 @@ async fn hold(models: &LanguageModels, agent: &Agent, answers: &[&str], meter: &
 
 const ANSWERS: [&str; 4] = ["Yes, hello?", "On Friday.", "Three guests.", "Yes, it is."];
 
-fn collected(held: &Held) -> Vec<(&str, &str)> {
-    let collected = held.history.collected().iter();
-    collected.map(|(name, value)| (name.as_str(), value.as_str())).collect()
+fn collected(held: &Held) -> Vec<(&str, String)> {
+    let in_words = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let collected = held.collected.iter();
+    collected
+        .map(|(name, value)| (name.as_str(), in_words(value)))
+        .collect()
 }
 
 #[tokio::test(start_paused = true)]
@@ -177,7 +187,8 @@ async fn a_whole_conversation_collects_its_data_at_every_server() {
         let held = hold(&models(&[name], &stub), &booking(), &ANSWERS, &meter).await;
         assert_eq!(
             collected(&held),
-            [("firstVisit", "true"), ("guests", "3"), ("preferredDay", "Friday")],
+            [("firstVisit", "true"), ("guests", "3"), ("preferredDay", "Friday")]
+                .map(|(name, value)| (name, value.to_owned())),
             "{name}: {:?}",
             held.words
         );
@@ -281,20 +292,10 @@ async fn a_field_that_a_model_refuses_is_sent_once_and_never_again() {
 async fn a_signature_goes_back_to_its_own_provider_only() {
     let stub = stubs().await;
     let gemini = models(&["gemini/quirk-gemini"], &stub);
-    let said = |text: &str| HistoryItem::Said {
-        speaker: actors::ports::language_model::Speaker::User,
-        text: text.into(),
-        interrupted: false,
-        damaged: false,
-    };
-    let asked = said("My preferred day for a visit is Friday");
-    let greeted = HistoryItem::Said {
-        speaker: actors::ports::language_model::Speaker::Agent,
-        text: "What is your preferred day for a visit?".into(),
-        interrupted: false,
-        damaged: false,
-    };
-    let mut history = vec![greeted, asked];
+    let mut history = vec![
+        said(Speaker::Agent, "What is your preferred day for a visit?"),
+        said(Speaker::User, "Friday"),
+    ];
     let (_, calls) = told(reply(&gemini, request(&booking(), &history, &Meter::default())).await);
     let (name, arguments, echo) = calls[0].clone();
     assert_eq!(
