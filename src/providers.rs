@@ -1,6 +1,7 @@
 //! What all providers of language and speech have in common: names, addresses, keys, sockets.
 
 pub mod guard;
+pub mod health;
 pub mod name;
 pub mod settings;
 pub mod socket;

@@ -2,6 +2,7 @@
 //! and audio never enter a log.
 
 mod http;
+mod stages;
 
 use std::io::IsTerminal;
 
@@ -57,6 +58,7 @@ const HTTP_SECONDS: &[f64] = &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2
 pub fn init_metrics() -> Result<PrometheusHandle, metrics_exporter_prometheus::BuildError> {
     let handle = PrometheusBuilder::new()
         .set_buckets_for_metric(Matcher::Full("ringback_http_request_seconds".into()), HTTP_SECONDS)?
+        .set_buckets_for_metric(Matcher::Full(stages::SECONDS.into()), stages::BOUNDS)?
         .install_recorder()?;
     describe();
     Ok(handle)
@@ -108,6 +110,10 @@ fn describe() {
         "ringback_provider_breaker",
         "Circuit breaker by kind and provider: 0 closed, 1 half-open, 2 open"
     );
+    metrics::describe_histogram!(
+        stages::SECONDS,
+        "Stages of an answer, in seconds: final, turn_end, first_token, first_audio, playout; answer is the whole"
+    );
     metrics::describe_counter!("ringback_turns_total", "Turns of calls, by speaker");
     metrics::describe_counter!(
         "ringback_media_frame_faults_total",
@@ -139,6 +145,7 @@ pub fn count_turn(speaker: Speaker) {
 pub fn count_event(event: &EventFact) {
     metrics::counter!("ringback_call_events_total", "event" => event.name.clone()).increment(1);
     count_speculation(event);
+    stages::measure(event);
     if let Some(verdict) = amd_verdict(event) {
         metrics::counter!("ringback_amd_total", "verdict" => verdict).increment(1);
     }

@@ -6,6 +6,7 @@ mod introduction;
 mod message;
 mod outcome;
 mod performer;
+mod phrases;
 mod pieces;
 mod state;
 mod tasks;
@@ -14,4 +15,4 @@ mod writer;
 
 pub use actor::*;
 pub use message::*;
-pub use outcome::{EndReason, Obstacle};
+pub use outcome::{EndReason, Obstacle, USAGE, usage};

@@ -12,6 +12,7 @@ mod retry;
 mod schedule;
 mod starving;
 mod state;
+mod unwell;
 mod update;
 mod window;
 

@@ -5,6 +5,7 @@ pub mod recording;
 pub mod view;
 
 use actors::{
+    call::USAGE,
     id::{AgentId, AttemptId, CampaignId},
     ports::store::{Account, ConversationFilter, ConversationRow, ConversationStatus, StoreError},
     time::Timestamp,
@@ -136,7 +137,15 @@ async fn detail_of(state: &RestState, account: &Account, row: &ConversationRow) 
         Err(StoreError::NotFound) => None,
         Err(other) => return Err(other.into()),
     };
-    Ok(view::detail(row, &turns, agent.as_ref(), account))
+    let usage = match row.ended_at {
+        Some(_) => state.store.last_event(row.id, USAGE).await?,
+        None => None,
+    };
+    let facts = view::Facts {
+        turns: &turns,
+        usage: usage.as_ref(),
+    };
+    Ok(view::detail(row, &facts, agent.as_ref(), account))
 }
 
 #[cfg(test)]

@@ -108,3 +108,21 @@ pub(super) async fn turns(work: Work<'_>, attempt: AttemptId) -> StoreResult<Vec
         })
         .collect()
 }
+
+pub(super) async fn last_event(work: Work<'_>, attempt: AttemptId, name: String) -> StoreResult<Option<EventFact>> {
+    let row =
+        sqlx::query("SELECT at_ms, detail FROM journal WHERE attempt = $1 AND name = $2 ORDER BY id DESC LIMIT 1")
+            .bind(attempt.to_string())
+            .bind(name.clone())
+            .fetch_optional(work.conn)
+            .await
+            .map_err(unavailable)?;
+    row.map(|row| {
+        Ok(EventFact {
+            name,
+            at_ms: row.int("at_ms")?,
+            detail: row.text("detail")?,
+        })
+    })
+    .transpose()
+}

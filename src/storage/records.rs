@@ -2,7 +2,9 @@
 
 use actors::{
     id::{AccountId, AttemptId},
-    ports::store::{Analysis, ConversationFilter, ConversationRow, Fact, Job, RecordStore, StoreResult, TurnFact},
+    ports::store::{
+        Analysis, ConversationFilter, ConversationRow, EventFact, Fact, Job, RecordStore, StoreResult, TurnFact,
+    },
 };
 use async_trait::async_trait;
 
@@ -37,6 +39,11 @@ impl RecordStore for SqlStore {
 
     async fn turns(&self, id: AttemptId) -> StoreResult<Vec<TurnFact>> {
         self.read(move |work| Box::pin(facts::turns(work, id))).await
+    }
+
+    async fn last_event(&self, id: AttemptId, name: &str) -> StoreResult<Option<EventFact>> {
+        let name = name.to_owned();
+        self.read(move |work| Box::pin(facts::last_event(work, id, name))).await
     }
 
     async fn due_analyses(&self, limit: i64) -> StoreResult<Vec<Job>> {

@@ -35,6 +35,8 @@ pub struct StreamArguments {
     pub settings: StreamSettings,
     /// Counts what the call uses of its providers.
     pub meter: Meter,
+    /// Texts that are likely to be said, the soonest first.
+    pub likely: Vec<String>,
 }
 
 /// The ears and the mouth of one call.

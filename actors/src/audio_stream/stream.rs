@@ -74,6 +74,7 @@ impl Stream {
             call,
             settings,
             meter,
+            likely,
         } = arguments;
         let line_rate = leg.format.sample_rate;
         let recogniser_rate = ports.transcriber.sample_rate(line_rate);
@@ -97,6 +98,10 @@ impl Stream {
             // The actor may be gone.
             let _ = waker.cast(StreamMessage::InboundWaits);
         }));
+        let mut voice = ports.synthesizer.open(voice_config(&agent, line_rate, meter));
+        for text in &likely {
+            voice.prepare(text);
+        }
         let started = Instant::now();
         Ok(Self {
             call,
@@ -106,7 +111,7 @@ impl Stream {
             items: Vec::new(),
             audio: Vec::new(),
             line: Line::new(leg.outbound),
-            voice: ports.synthesizer.open(voice_config(&agent, line_rate, meter)),
+            voice,
             synthesis: None,
             newest: None,
             moments: Moments::default(),

@@ -12,8 +12,8 @@ use crate::ports::synthesizer::{SpeechError, SpeechPiece, SpeechStream};
 /// Pieces that may be under way at once.
 const PIECES_AHEAD: usize = 4;
 
-/// How long the voice has for its first piece, and for each further one.
-const FIRST_PIECE: Duration = Duration::from_secs(4);
+/// How long the voice has for its first piece, the providers it falls back on included, and for each further one.
+const FIRST_PIECE: Duration = Duration::from_secs(8);
 const NEXT_PIECE: Duration = Duration::from_secs(10);
 
 /// A synthesis. Dropping it cancels it.

@@ -3,7 +3,11 @@
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 
 use super::{CallMessage, CallParents, CallPlan, Speculation, performer::Performer};
-use crate::{audio_stream::StreamSettings, id::NodeId, ports::Ports};
+use crate::{
+    audio_stream::StreamSettings,
+    id::NodeId,
+    ports::{Ports, usage::Meter},
+};
 
 /// What a call is started with.
 pub struct CallArguments {
@@ -19,6 +23,8 @@ pub struct CallArguments {
     pub stream: StreamSettings,
     /// How far a reply is made ahead of the end of the user's turn.
     pub speculation: Speculation,
+    /// Counts what it uses of its providers; whoever settles it, should it crash, has a clone.
+    pub meter: Meter,
 }
 
 /// One attempt.

@@ -130,6 +130,8 @@ pub enum CallTimer {
     Silence,
     /// `maxDurationSeconds` is near: say the closing sentence.
     MaxDuration,
+    /// The answer takes long: say so.
+    Filler,
     /// The closing sentence had its time.
     Closing,
     /// A machine was given enough time.

@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, time::Duration};
 
 use crate::ports::{
     carrier::{DialError, EndCause},
-    store::{ConversationStatus, Outcome},
+    store::{ConversationStatus, EventFact, Fact, Outcome},
+    usage::Meter,
 };
 
 /// Why a call is over.
@@ -104,6 +105,18 @@ impl Obstacle {
             DialError::InvalidNumber(_) | DialError::Rejected(_) | DialError::Unknown(_) => None,
         }
     }
+}
+
+/// The name of the event that tells what a call used of its providers. Where there are several, the last one holds.
+pub const USAGE: &str = "usage";
+
+/// What a call used of its providers, for its journal; none when it used none.
+pub fn usage(meter: &Meter, at_ms: i64) -> Option<Fact> {
+    Some(Fact::Event(EventFact {
+        name: USAGE.to_owned(),
+        at_ms,
+        detail: meter.shown()?.to_string(),
+    }))
 }
 
 /// What is left to write when a call is over.

@@ -13,7 +13,7 @@ use tokio::{
 
 use super::{
     CallArguments, CallMessage, CallSnapshot,
-    outcome::{Ending, Obstacle},
+    outcome::{Ending, Obstacle, usage},
     state::{Effect, Event, PermitAnswer, Rules, State},
     tasks::{self, SEND_WITHIN},
     timers::Timers,
@@ -30,7 +30,6 @@ use crate::{
         language_model::ReplyRequest,
         media_leg::MediaLeg,
         store::{Fact, Outcome, Permit, StoreError, StoreResult},
-        usage::Meter,
     },
     switchboard::DoorRefusal,
     time::Timestamp,
@@ -62,7 +61,6 @@ pub(super) struct Performer {
     reply_task: Option<AbortHandle>,
     /// What the line pool is told at the end.
     outcome: Option<Outcome>,
-    meter: Meter,
 }
 
 impl Performer {
@@ -101,7 +99,6 @@ impl Performer {
             reply_generation: 0,
             reply_task: None,
             outcome: None,
-            meter: Meter::default(),
             me,
             arguments,
         };
@@ -185,8 +182,12 @@ impl Performer {
         }
     }
 
+    fn now_ms(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
     async fn apply(&mut self, event: Event) {
-        let now_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let now_ms = self.now_ms();
         let Some(machine) = self.machine.take() else { return };
         let (machine, effects) = machine.apply(event, now_ms);
         self.machine = Some(machine);
@@ -309,6 +310,7 @@ impl Performer {
             return;
         }
         let plan = &self.arguments.plan;
+        let likely = self.machine.as_ref().map(State::likely_said).unwrap_or_default();
         let arguments = StreamArguments {
             leg,
             attempt: plan.attempt.claim.attempt,
@@ -316,7 +318,8 @@ impl Performer {
             ports: self.arguments.ports.clone(),
             call: self.me.clone(),
             settings: self.arguments.stream,
-            meter: self.meter.clone(),
+            meter: self.arguments.meter.clone(),
+            likely,
         };
         match Actor::spawn_linked(None, AudioStreamActor, arguments, self.me.get_cell()).await {
             Ok((stream, _)) => self.stream = Some(stream),
@@ -341,7 +344,7 @@ impl Performer {
             variables: plan.variables.clone(),
             history: machine.asked(),
             now: self.arguments.ports.clock.now(),
-            meter: self.meter.clone(),
+            meter: self.arguments.meter.clone(),
         };
         let model = self.arguments.ports.language_model.clone();
         let task = tasks::reply(model, request, self.reply_generation, self.me.clone());
@@ -385,6 +388,13 @@ impl Performer {
             Ending::Outcome(outcome) | Ending::Written(outcome) => Some(outcome.clone()),
             Ending::NotSent { .. } | Ending::Nothing => None,
         };
+        let at_ms = self
+            .machine
+            .as_ref()
+            .map_or(0, |machine| machine.elapsed_ms(self.now_ms()));
+        if let Some(usage) = usage(&self.arguments.meter, at_ms) {
+            self.record(usage);
+        }
         let hang_ups = std::mem::take(&mut self.hang_ups);
         self.write(Write::Finish { ending, hang_ups });
     }

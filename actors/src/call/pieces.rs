@@ -22,6 +22,10 @@ const PART_BYTES: usize = 60;
 /// A text without any space is cut anywhere once it is this long, in bytes.
 const ENDLESS_BYTES: usize = 480;
 
+/// Of one reply, what is spoken and what is read at most, thoughts and markup included, in bytes.
+const MOST_SPOKEN_BYTES: usize = 8_000;
+const MOST_READ_BYTES: usize = 64_000;
+
 /// A whole text as it is spoken: without markup and emoji.
 pub fn spoken(text: &str) -> String {
     let text = plain::plain(text);
@@ -45,11 +49,14 @@ pub struct PieceCutter {
     plain: Plain,
     held: String,
     cut_before: bool,
+    read_bytes: usize,
+    spoken_bytes: usize,
 }
 
 impl PieceCutter {
     /// Takes more words; returns the pieces that are complete now.
     pub fn push(&mut self, text: &str) -> Vec<String> {
+        self.read_bytes += text.len();
         self.held.push_str(&self.plain.push(text));
         let mut pieces = Vec::new();
         loop {
@@ -59,10 +66,16 @@ impl PieceCutter {
             let Some(end) = self.piece_end() else { break };
             let rest = self.held.split_off(end);
             let piece = std::mem::replace(&mut self.held, rest);
+            self.spoken_bytes += piece.len();
             pieces.push(piece.replace('\n', " "));
             self.cut_before = true;
         }
         pieces
+    }
+
+    /// Whether this is more than anybody wants to hear: the rest is to be dropped.
+    pub fn is_too_long(&self) -> bool {
+        self.spoken_bytes > MOST_SPOKEN_BYTES || self.read_bytes > MOST_READ_BYTES
     }
 
     /// The text is over: what is left, perhaps nothing.

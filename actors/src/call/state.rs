@@ -5,6 +5,7 @@
 
 mod ending;
 mod event;
+mod filler;
 mod latency;
 mod leg;
 mod reply;
@@ -116,13 +117,23 @@ struct User {
 struct ReplyState {
     open: bool,
     cutter: PieceCutter,
-    bytes: usize,
+    /// A whole sentence of it was given to the voice.
+    whole: bool,
+    /// What was given to the voice takes until about then.
+    said_until_ms: u64,
     tools: usize,
     /// Replies in a row that only called tools.
     rounds: usize,
     /// `endCall` was called: hang up after the speech.
     end_call: bool,
     protected: bool,
+    /// It broke off after a whole sentence: the agent soon goes on by itself.
+    broke_off: bool,
+    /// Fillers since the user's turn, and when the last one was said.
+    fillers: usize,
+    filled_ms: Option<u64>,
+    /// Nothing but fillers was said of this reply.
+    only_filled: bool,
     /// Failures of the model in a row.
     model_failures: usize,
     /// Failures of the voice in a row.
@@ -192,7 +203,7 @@ impl State {
             Event::StreamGone { crashed } => self.stream_gone(crashed, now_ms, fx),
             Event::Reply(Some(Ok(event))) if self.early.is_none() => self.reply_event(event, now_ms, fx),
             Event::Reply(Some(Ok(event))) => self.early_event(event, now_ms, fx),
-            Event::Reply(Some(Err(error))) if self.early.is_none() => self.reply_failed(&error, fx),
+            Event::Reply(Some(Err(error))) if self.early.is_none() => self.reply_failed(&error, now_ms, fx),
             Event::Reply(Some(Err(_))) => self.drop_early(Waste::Failed, fx),
             Event::Reply(None) if self.early.is_none() => self.reply_ended(now_ms, fx),
             Event::Reply(None) => self.early_ended(fx),
@@ -233,6 +244,14 @@ impl State {
         }
     }
 
+    /// What is likely to be said, the soonest first.
+    pub fn likely_said(&self) -> Vec<String> {
+        let Rules { greeting, phrases, .. } = &self.rules;
+        let own = phrases.fillers.iter().map(|filler| format!("{filler} "));
+        let likely = greeting.iter().cloned().chain(own);
+        likely.chain([phrases.pardon.to_owned()]).collect()
+    }
+
     /// Where it stands, for readers.
     pub fn phase(&self) -> CallPhase {
         match self.phase {
@@ -265,6 +284,7 @@ impl State {
             CallTimer::Quiet => self.machine_is_quiet(now_ms, fx),
             CallTimer::EndReport => self.end_report_missing(fx),
             CallTimer::Speculate => self.speculate(now_ms, fx),
+            CallTimer::Filler => self.fill(now_ms, fx),
         }
     }
 
@@ -281,7 +301,7 @@ impl State {
     }
 
     /// Milliseconds into the call, now.
-    fn elapsed_ms(&self, now_ms: u64) -> i64 {
+    pub fn elapsed_ms(&self, now_ms: u64) -> i64 {
         let answered = self.leg.answered_ms.unwrap_or(now_ms);
         i64::try_from(now_ms.saturating_sub(answered)).unwrap_or(i64::MAX)
     }

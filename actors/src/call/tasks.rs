@@ -36,9 +36,10 @@ const LOOK_UPS: u32 = 4;
 /// The carrier has so long for a hang-up or a listing, should its own limit fail.
 const CARRIER_WITHIN: Duration = Duration::from_secs(15);
 
-/// How long the model has for its first piece, and for each further one.
-const FIRST_PIECE: Duration = Duration::from_secs(4);
-const NEXT_PIECE: Duration = Duration::from_secs(10);
+/// How long the model has for its first piece, the providers it falls back on included (4 s each), and for each further
+/// one. A tool's arguments come in one piece, and a slow machine takes seconds to write them.
+const FIRST_PIECE: Duration = Duration::from_secs(12);
+const NEXT_PIECE: Duration = Duration::from_secs(6);
 
 /// Asks for the permit.
 pub(super) async fn ask_permit(store: Arc<dyn Store>, claim: Claim, request: PermitRequest, me: ActorRef<CallMessage>) {

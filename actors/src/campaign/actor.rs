@@ -79,6 +79,10 @@ pub struct CampaignState {
     pub(super) starved: bool,
     /// Lines granted to it then, kept until it runs again.
     pub(super) kept: usize,
+    /// It is delayed because providers are down.
+    pub(super) unwell: bool,
+    /// It asks whether they are back.
+    pub(super) asking: bool,
     orders: VecDeque<Order>,
     committing: Option<Order>,
     commands: u64,
@@ -113,6 +117,8 @@ impl Actor for CampaignActor {
             draining: false,
             starved: false,
             kept: 0,
+            unwell: false,
+            asking: false,
             orders: VecDeque::new(),
             committing: None,
             commands: 0,
@@ -160,6 +166,12 @@ impl Actor for CampaignActor {
                 lines,
                 attempts,
             } => state.claimed(&me, generation, lines, attempts),
+            CampaignMessage::ProvidersDown {
+                generation,
+                lines,
+                reason,
+            } => state.providers_down(&me, generation, lines, reason),
+            CampaignMessage::ProvidersAsked { well } => state.providers_asked(&me, well),
             CampaignMessage::StateChanged { latest, changed } => state.changed(&me, latest, changed),
             CampaignMessage::RowRead(row) => state.row_read(&me, row),
             CampaignMessage::Counted { generation, remaining } => state.counted(&me, generation, remaining),
@@ -232,6 +244,7 @@ impl CampaignState {
             CampaignStatus::Waiting => self.wait_for_its_time(me, Event::TimeCame),
             CampaignStatus::Paused if self.row.active => self.wait_for_its_time(me, Event::WindowOpened),
             CampaignStatus::Delayed if self.starved => self.wait_for_a_line(me),
+            CampaignStatus::Delayed if self.unwell => self.ask_for_providers(me),
             CampaignStatus::Delayed => self.wait_for_the_carrier(me),
             CampaignStatus::Draft
             | CampaignStatus::Paused
@@ -345,6 +358,7 @@ impl CampaignState {
             tracing::info!(campaign = %latest.id, status = latest.status.as_str(), reason = latest.reason, "campaign changed");
         }
         self.starved &= latest.status == CampaignStatus::Delayed;
+        self.unwell &= latest.status == CampaignStatus::Delayed;
         self.row = latest;
         self.pacing.limit(&self.row);
         self.keep_lines_to_run_only();
@@ -374,6 +388,7 @@ impl CampaignState {
         if self.committing.is_none() && row.version > self.row.version {
             self.stop_dialing();
             self.starved &= row.status == CampaignStatus::Delayed;
+            self.unwell &= row.status == CampaignStatus::Delayed;
             self.row = row;
             self.pacing.limit(&self.row);
             self.go_on(me);

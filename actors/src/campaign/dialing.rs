@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use ractor::ActorRef;
 use tokio::time::Instant;
 
-use super::{CampaignMessage, CampaignState, Event, Intent, PlanContext, actor::Order, plan};
+use super::{CampaignMessage, CampaignState, Event, Intent, PlanContext, actor::Order, plan, unwell::obstacle};
 use crate::{
     agent,
     id::{AttemptId, CampaignId, NodeId},
@@ -145,20 +145,34 @@ impl CampaignState {
         self.claim(me);
     }
 
-    /// Reads the agent afresh and claims for the lines at hand. Not bound to this actor: a claim that was made must
+    /// Reads the agent afresh and claims for the lines at hand, if its calls can be held now. Not bound to this actor: a claim that was made must
     /// find its way back to the queue if the actor is gone.
     fn claim(&mut self, me: &ActorRef<CampaignMessage>) {
         let Some(lines) = self.pacing.begin_claim() else {
             return;
         };
         let (me, store, node) = (me.clone(), Arc::clone(&self.ports.store), self.node);
+        let health = Arc::clone(&self.ports.health);
         let (row, generation) = (self.row.clone(), self.generation);
         tokio::spawn(async move {
             let agents = Arc::clone(&store);
             let agent = contained(async move { agents.agent(row.account, row.agent).await }).await;
-            let attempts = match &agent {
-                Ok(_) => contained(async move { claim(store, node, row.id, lines).await }).await,
-                Err(_) => Ok(HeldClaims::new(Vec::new(), store)),
+            let obstacle = match &agent {
+                Ok(row) => obstacle(health, row).await,
+                Err(_) => Ok(None),
+            };
+            if let Ok(Some(reason)) = obstacle {
+                let _ = me.cast(CampaignMessage::ProvidersDown {
+                    generation,
+                    lines,
+                    reason,
+                });
+                return;
+            }
+            let attempts = match (&agent, obstacle) {
+                (_, Err(error)) => Err(error),
+                (Ok(_), _) => contained(async move { claim(store, node, row.id, lines).await }).await,
+                (Err(_), _) => Ok(HeldClaims::new(Vec::new(), store)),
             };
             let _ = me.cast(CampaignMessage::AgentRead { generation, agent });
             let _ = me.cast(CampaignMessage::Claimed {

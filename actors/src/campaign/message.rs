@@ -60,6 +60,20 @@ pub enum CampaignMessage {
         /// The attempts; those not handed on to a call go back to the queue.
         attempts: Result<HeldClaims, StoreError>,
     },
+    /// Nothing was claimed: no call could be held now, own.
+    ProvidersDown {
+        /// Generation.
+        generation: u64,
+        /// How many lines were set aside.
+        lines: usize,
+        /// Why, for a client.
+        reason: String,
+    },
+    /// Whether calls could be held again, own.
+    ProvidersAsked {
+        /// They could.
+        well: bool,
+    },
     /// A guarded state change was committed or refused, own. Only one is under way at a time.
     StateChanged {
         /// The row as it is now, as far as it was read.

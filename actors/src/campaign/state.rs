@@ -54,7 +54,7 @@ pub enum Event {
     OnlyLater,
     /// Every contact has its final outcome.
     NothingLeft,
-    /// No line, or the carrier is away or throttles.
+    /// No line, the carrier is away or throttles, or every provider of a kind is down.
     Obstacle,
     /// Dialing is possible again.
     ObstacleGone,

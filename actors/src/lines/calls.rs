@@ -5,10 +5,10 @@ use tokio::time::Instant;
 
 use super::{Dialer, HeldClaims, LinesMessage, LinesState, LostCall, settle};
 use crate::{
-    call::{CallActor, CallArguments, CallMessage, CallParents, CallPlan, Obstacle},
+    call::{CallActor, CallArguments, CallMessage, CallParents, CallPlan, Obstacle, usage},
     id::AttemptId,
     node::undelivered,
-    ports::store::Outcome,
+    ports::{store::Outcome, usage::Meter},
     switchboard::DoorRefusal,
 };
 
@@ -25,6 +25,7 @@ impl LinesState {
             self.tell(dialer, attempt, None);
             return;
         }
+        let meter = Meter::default();
         self.registry.insert(
             dialer,
             LostCall {
@@ -34,6 +35,7 @@ impl LinesState {
                 leg: None,
                 since: self.ports.clock.now(),
                 error: CALL_CRASHED.to_owned(),
+                meter: meter.clone(),
             },
         );
         let arguments = CallArguments {
@@ -46,6 +48,7 @@ impl LinesState {
             node: self.node,
             stream: self.stream,
             speculation: self.speculation,
+            meter,
         };
         match Actor::spawn_linked(None, CallActor, arguments, me.get_cell()).await {
             Ok((call, _)) => {
@@ -104,6 +107,9 @@ impl LinesState {
         };
         let crash = crash.unwrap_or_else(|| "it stopped without an outcome".to_owned());
         tracing::error!(%attempt, crash, "call crashed");
+        if let Some(usage) = usage(&lost.meter, 0) {
+            self.journal.record(attempt, lost.ended.campaign, usage);
+        }
         let (me, ports) = (me.clone(), self.ports.clone());
         // Not bound to this actor: a leg must be hung up even if the pool goes down meanwhile.
         tokio::spawn(async move {

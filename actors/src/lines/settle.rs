@@ -12,6 +12,7 @@ use crate::{
         Ports,
         carrier::{CarrierCallId, CarrierError},
         store::{ConversationStatus, Outcome, StoreError},
+        usage::Meter,
     },
     time::Timestamp,
 };
@@ -41,6 +42,8 @@ pub struct LostCall {
     pub since: Timestamp,
     /// Why it failed, when there was a leg.
     pub error: String,
+    /// What its call used of its providers, as far as this process knows.
+    pub meter: Meter,
 }
 
 fn patience() -> Backoff {

@@ -14,6 +14,7 @@ use crate::{
     ports::{
         Ports,
         store::{Orphan, StoreError},
+        usage::Meter,
     },
 };
 
@@ -139,5 +140,6 @@ fn lost(orphan: Orphan) -> LostCall {
         leg: orphan.carrier_call,
         since: orphan.dialing_at,
         error: MEDIA_LOST.to_owned(),
+        meter: Meter::default(),
     }
 }

@@ -84,6 +84,7 @@ mod tests {
             leg: None,
             since: clock.now(),
             error: String::new(),
+            meter: crate::ports::usage::Meter::default(),
         };
         calls.insert(Dialer::Campaign(campaign), call);
         assert_eq!(reap_once(&ports, scene.node, &calls).await, Ok(0));

@@ -1,7 +1,11 @@
 //! The actor of single calls: counts what waits, asks for lines, claims, hands over to calls. The queue is the
 //! store's, so that a call outlives the process that queued it.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
@@ -209,10 +213,10 @@ impl SingleCallsState {
             self.return_lines(lines);
             return;
         }
-        let (me, store, node) = (me.clone(), Arc::clone(&self.with.ports.store), self.with.node);
+        let (me, ports, node) = (me.clone(), self.with.ports.clone(), self.with.node);
         // Not bound to this actor: a claim that was made must find its way back to the queue if the actor is gone.
         tokio::spawn(async move {
-            let claimed = contained(claim(store, node, lines)).await;
+            let claimed = contained(claim(ports, node, lines)).await;
             let _ = me.cast(SingleCallsMessage::Claimed { lines, claimed });
         });
     }
@@ -269,19 +273,29 @@ async fn count(store: &dyn Store) -> StoreResult<WaitingCalls> {
     Ok(waiting)
 }
 
-/// Claims for `lines` and reads the agents afresh; calls whose agent cannot dial any more end `failed`.
-async fn claim(store: Arc<dyn Store>, node: NodeId, lines: usize) -> StoreResult<ReadyCalls> {
+/// Claims for `lines` and reads the agents afresh; calls whose agent cannot dial any more end `failed`, and those that
+/// could not be held now, since their agent's providers are down, go on waiting.
+async fn claim(ports: Ports, node: NodeId, lines: usize) -> StoreResult<ReadyCalls> {
+    let store = ports.store;
     let limit = i64::try_from(lines).unwrap_or(i64::MAX);
     let claimed = store.claim_calls(node, limit).await?;
     let mut held = HeldClaims::new(claimed, Arc::clone(&store));
-    let mut agents = HashMap::new();
+    let (mut agents, mut unwell) = (HashMap::new(), HashSet::new());
     for _ in 0..held.len() {
         let Some(attempt) = held.take() else { break };
         if agents.contains_key(&attempt.agent) {
             held.put_back(attempt);
             continue;
         }
+        if unwell.contains(&attempt.agent) {
+            put_off(&*store, &mut held, attempt).await?;
+            continue;
+        }
         match read_agent(&*store, &attempt).await {
+            Ok(Ok(agent)) if ports.health.obstacle(&agent).is_some() => {
+                unwell.insert(attempt.agent);
+                put_off(&*store, &mut held, attempt).await?;
+            }
             Ok(Ok(agent)) => {
                 agents.insert(attempt.agent, Arc::new(agent));
                 held.put_back(attempt);
@@ -301,6 +315,18 @@ async fn claim(store: Arc<dyn Store>, node: NodeId, lines: usize) -> StoreResult
         }
     }
     Ok(ReadyCalls { held, agents })
+}
+
+/// The call cannot be held now: it is looked at again in a while.
+async fn put_off(store: &dyn Store, held: &mut HeldClaims, attempt: ClaimedAttempt) -> StoreResult<()> {
+    let after_ms = i64::try_from(LOOK_EVERY.as_millis()).unwrap_or(i64::MAX);
+    match store.not_sent(attempt.claim, after_ms).await {
+        Ok(()) | Err(StoreError::Fenced) => Ok(()),
+        Err(error) => {
+            held.put_back(attempt);
+            Err(error)
+        }
+    }
 }
 
 /// The agent, or why the call cannot be made with it.

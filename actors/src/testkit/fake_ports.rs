@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use super::{
     fake_carrier::FakeCarrier,
+    fake_health::FakeHealth,
     fake_language::ScriptedModel,
     fake_speech::{FakeRecordings, FakeSynthesizer, FakeTranscriber},
 };
 use crate::{
-    ports::{Ports, health::AlwaysWell, store::Store},
+    ports::{Ports, store::Store},
     time::{Clock, Timestamp, TokioClock},
 };
 
@@ -26,6 +27,8 @@ pub struct FakePorts {
     pub synthesizer: FakeSynthesizer,
     /// The language model.
     pub language_model: Arc<ScriptedModel>,
+    /// How the providers are.
+    pub health: Arc<FakeHealth>,
     /// Recordings.
     pub recordings: FakeRecordings,
     /// The wall clock.
@@ -47,6 +50,7 @@ impl FakePorts {
             transcriber: FakeTranscriber::default(),
             synthesizer: FakeSynthesizer::default(),
             language_model: Arc::default(),
+            health: Arc::default(),
             recordings: FakeRecordings::default(),
             clock,
             store,
@@ -61,7 +65,7 @@ impl FakePorts {
             transcriber: Arc::new(self.transcriber.clone()),
             synthesizer: Arc::new(self.synthesizer.clone()),
             language_model: self.language_model.clone(),
-            health: Arc::new(AlwaysWell),
+            health: self.health.clone(),
             recordings: Arc::new(self.recordings.clone()),
             clock: self.clock.clone(),
         }

@@ -29,6 +29,7 @@ struct Ears {
     sinks: Vec<Arc<TranscriptSink>>,
     finals: VecDeque<TranscriptEvent>,
     samples: u64,
+    panics: bool,
 }
 
 impl FakeTranscriber {
@@ -53,6 +54,11 @@ impl FakeTranscriber {
             .push_back(event);
     }
 
+    /// From now on its code panics when a stream is opened.
+    pub fn panic(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).panics = true;
+    }
+
     /// Samples pushed so far, over all streams.
     pub fn samples(&self) -> u64 {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).samples
@@ -65,6 +71,8 @@ impl Transcriber for FakeTranscriber {
     }
 
     fn open(&self, _config: TranscriberConfig, sink: TranscriptSink) -> Box<dyn TranscriptStream> {
+        let panics = self.0.lock().unwrap_or_else(PoisonError::into_inner).panics;
+        assert!(!panics, "the recogniser's code was told to panic");
         let sink = Arc::new(sink);
         self.0
             .lock()
@@ -115,7 +123,9 @@ pub struct FakeSynthesizer(Arc<Mutex<Throat>>);
 #[derive(Default)]
 struct Throat {
     texts: Vec<String>,
+    prepared: Vec<String>,
     failures: VecDeque<SpeechError>,
+    panics: bool,
 }
 
 impl FakeSynthesizer {
@@ -126,6 +136,16 @@ impl FakeSynthesizer {
             .unwrap_or_else(PoisonError::into_inner)
             .failures
             .push_back(error);
+    }
+
+    /// From now on its code panics when it is asked to speak.
+    pub fn panic(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).panics = true;
+    }
+
+    /// Every text it was told of ahead.
+    pub fn prepared(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).prepared.clone()
     }
 
     /// Every text it was asked to speak.
@@ -174,12 +194,18 @@ struct FakeVoice {
 impl Voice for FakeVoice {
     fn speak(&mut self, text: String) -> SpeechStream {
         let mut throat = self.throat.lock().unwrap_or_else(PoisonError::into_inner);
+        assert!(!throat.panics, "the voice's code was told to panic");
         let spoken = pieces(&text, self.sample_rate);
         throat.texts.push(text);
         match throat.failures.pop_front() {
             Some(error) => stream::iter(vec![Err(error)]).boxed(),
             None => stream::iter(spoken.into_iter().map(Ok)).boxed(),
         }
+    }
+
+    fn prepare(&mut self, text: &str) {
+        let mut throat = self.throat.lock().unwrap_or_else(PoisonError::into_inner);
+        throat.prepared.push(text.to_owned());
     }
 }
 

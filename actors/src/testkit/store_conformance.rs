@@ -133,6 +133,7 @@ macro_rules! store_conformance {
             what_waits_can_be_cancelled
             a_dead_nodes_single_calls_are_taken_up
             turns_are_written_once_and_read_in_order
+            the_last_event_of_a_name_is_found
             a_conversation_follows_its_attempt
             conversations_are_filtered
             conversations_page_without_gap_or_repeat

@@ -260,6 +260,7 @@ impl Phone {
             call,
             settings,
             meter: Meter::default(),
+            likely: Vec::new(),
         };
         let (stream, stopped) = Actor::spawn(None, AudioStreamActor, arguments).await.unwrap();
         tokio::spawn(run(seen.clone(), inbound.clone(), receiver, started));

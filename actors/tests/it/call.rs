@@ -648,13 +648,26 @@ async fn a_model_that_fails_is_apologised_for_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_model_that_says_nothing_is_given_4_s() {
+async fn a_model_that_says_nothing_is_given_12_s_with_words_between() {
     let test = TestCall::greeted(greeter()).await;
     let stuck = ScriptedReply::text("late").with_gap(Duration::from_secs(100));
     test.ports.language_model.script(stuck);
     test.stream.user_says("Hi.", 300).await;
-    ms(4_100).await;
-    assert_eq!(test.stream.said().last().unwrap(), "Sorry, could you say that again?");
+    ms(1_400).await;
+    assert_eq!(test.stream.said().len(), 1);
+    for (wait_ms, expected) in [
+        (200, "One moment, please. "),
+        (3_900, "One moment, please. "),
+        (200, "One moment, please. Just a second. "),
+        (6_000, "One moment, please. Just a second. I'm still here, one moment. "),
+        (
+            600,
+            "One moment, please. Just a second. I'm still here, one moment. Sorry, could you say that again?",
+        ),
+    ] {
+        ms(wait_ms).await;
+        assert_eq!(test.stream.said().last().unwrap(), expected);
+    }
 }
 
 #[tokio::test(start_paused = true)]

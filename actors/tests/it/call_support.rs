@@ -22,6 +22,7 @@ use actors::{
             DirectoryStore, Fact, FollowUp, NewAccount, NewCampaign, Outcome, Permit, PermitRequest, RecordStore,
             Remaining, ScheduleText, StateChange, StoredApiKey, TurnFact,
         },
+        usage::Meter,
     },
     switchboard::DoorRefusal,
     testkit::{
@@ -105,6 +106,8 @@ pub struct TestCall {
     backlog: Backlog,
     live: Mutex<(broadcast::Receiver<LiveFact>, Vec<Fact>)>,
     plan: CallPlan,
+    /// What the call uses.
+    pub meter: Meter,
     _stream_ref: ActorRef<StreamMessage>,
 }
 
@@ -216,6 +219,7 @@ impl TestCall {
             caller_id: None,
             ring_timeout: Duration::from_secs(30),
         };
+        let meter = Meter::default();
         let arguments = CallArguments {
             plan: plan.clone(),
             ports: ports.ports(),
@@ -226,6 +230,7 @@ impl TestCall {
             node,
             stream: StreamSettings::default(),
             speculation,
+            meter: meter.clone(),
         };
         let (call, _) = Actor::spawn(None, ProbedCallActor(stream_ref.clone()), arguments)
             .await
@@ -242,6 +247,7 @@ impl TestCall {
             backlog,
             live: Mutex::new((seen, Vec::new())),
             plan,
+            meter,
             _stream_ref: stream_ref,
         };
         ms(10).await;
@@ -329,7 +335,7 @@ impl TestCall {
         self.store.turns(self.attempt()).await.unwrap()
     }
 
-    fn facts(&self) -> Vec<Fact> {
+    pub fn facts(&self) -> Vec<Fact> {
         let mut live = self.live.lock().unwrap();
         while let Ok(seen) = live.0.try_recv() {
             live.1.push(seen.fact);

@@ -14,6 +14,8 @@ mod journal;
 mod limits;
 mod machines;
 mod orphans;
+mod provider_faults;
+mod provider_outages;
 mod retries;
 mod schedule_oracle;
 mod schedules;

@@ -20,6 +20,7 @@ use actors::{
     },
     switchboard::SwitchboardMessage,
     testkit::{
+        fake_health::FakeHealth,
         fake_ports::{CLOCK_START, FakePorts},
         memory_store::MemoryStore,
     },
@@ -35,6 +36,7 @@ pub struct World {
     pub store: Arc<MemoryStore>,
     pub carrier: Arc<ScriptedCarrier>,
     pub ports: Ports,
+    pub health: Arc<FakeHealth>,
     pub account: AccountId,
     pub agent: AgentId,
 }
@@ -64,7 +66,8 @@ impl World {
     pub async fn with_clock(clock: Arc<dyn Clock>) -> Self {
         let store = Arc::new(MemoryStore::new(clock.clone()));
         let carrier = Arc::new(ScriptedCarrier::default());
-        let mut ports = FakePorts::with_clock(store.clone(), clock).ports();
+        let fakes = FakePorts::with_clock(store.clone(), clock);
+        let mut ports = fakes.ports();
         ports.carrier = carrier.clone();
         let account = new_account(&store, "ada@example.com").await;
         let document = agent_document().as_object().cloned().unwrap();
@@ -73,6 +76,7 @@ impl World {
             store,
             carrier,
             ports,
+            health: fakes.health,
             account,
             agent,
         }

@@ -6,7 +6,7 @@ use actors::{
     agent::{self, Agent, Entities, EntityKind},
     ports::{
         language_model::Speaker,
-        store::{Account, AgentRow, ConversationRow, TurnFact},
+        store::{Account, AgentRow, ConversationRow, EventFact, TurnFact},
     },
     time::Timestamp,
 };
@@ -29,8 +29,17 @@ pub fn item(row: &ConversationRow, account: &Account) -> Value {
     Value::Object(shown)
 }
 
+/// What was kept of a call besides its row.
+pub struct Facts<'a> {
+    /// What was said, in order.
+    pub turns: &'a [TurnFact],
+    /// The event that tells what it used.
+    pub usage: Option<&'a EventFact>,
+}
+
 /// The whole conversation.
-pub fn detail(row: &ConversationRow, turns: &[TurnFact], agent: Option<&AgentRow>, account: &Account) -> Value {
+pub fn detail(row: &ConversationRow, facts: &Facts<'_>, agent: Option<&AgentRow>, account: &Account) -> Value {
+    let turns = facts.turns;
     let agent = agent.and_then(|agent| agent::complete(&agent.document).ok());
     let mut shown = Map::new();
     shown.insert("conversationId".into(), json!(row.id));
@@ -53,6 +62,10 @@ pub fn detail(row: &ConversationRow, turns: &[TurnFact], agent: Option<&AgentRow
     shown.insert("callTransferred".into(), json!(row.transferred));
     insert_some(&mut shown, "carrier", row.carrier.as_ref());
     insert_some(&mut shown, "issues", issues(row, turns, agent.as_ref()));
+    let usage = facts
+        .usage
+        .and_then(|event| serde_json::from_str::<Value>(&event.detail).ok());
+    insert_some(&mut shown, "usage", usage);
     shown.insert("metadata".into(), metadata(row, account));
     Value::Object(shown)
 }

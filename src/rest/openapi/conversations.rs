@@ -122,10 +122,31 @@ pub struct Conversation {
     pub carrier: Option<String>,
     /// What went wrong, when the agent tracks issues.
     pub issues: Option<Vec<String>>,
-    /// Seconds, tokens and characters by provider.
-    pub usage: Option<BTreeMap<String, Value>>,
+    /// What the call used of its providers, by their names, once it is over; left out when it used none.
+    pub usage: Option<BTreeMap<String, ProviderUsage>>,
     /// When it was made.
     pub metadata: Made,
+}
+
+/// What a call used of one provider, as providers charge for it.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProviderUsage {
+    /// Tokens that a language model read, those from its cache included.
+    #[schema(minimum = 0)]
+    pub input_tokens: Option<i64>,
+    /// Of these, tokens from the provider's prompt cache.
+    #[schema(minimum = 0)]
+    pub cached_tokens: Option<i64>,
+    /// Tokens that a language model wrote.
+    #[schema(minimum = 0)]
+    pub output_tokens: Option<i64>,
+    /// Characters that were synthesised.
+    #[schema(minimum = 0)]
+    pub characters: Option<i64>,
+    /// Seconds of audio that were transcribed.
+    #[schema(minimum = 0)]
+    pub seconds: Option<f64>,
 }
 
 /// How a conversation felt.

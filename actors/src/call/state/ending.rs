@@ -15,9 +15,6 @@ const END_REPORT_MS: u64 = 3_000;
 /// How long a goodbye may take.
 const GOODBYE_MS: u64 = 8_000;
 
-const TIME_IS_UP: &str = "I'm afraid our time is up. Goodbye.";
-const BROKEN: &str = "I'm sorry, something is not working on our side. Goodbye.";
-
 impl State {
     /// The call is over for `reason`: the leg is hung up if it lives, then the outcome is written.
     pub(super) fn end(&mut self, reason: EndReason, fx: &mut Vec<Effect>) {
@@ -83,7 +80,7 @@ impl State {
     /// A part of the agent is broken for good: says so and ends.
     pub(super) fn give_up(&mut self, why: &str, fx: &mut Vec<Effect>) {
         if self.in_conversation() {
-            self.say_goodbye(BROKEN, EndReason::agent(why), GOODBYE_MS, fx);
+            self.say_goodbye(self.rules.phrases.broken, EndReason::agent(why), GOODBYE_MS, fx);
         }
     }
 
@@ -109,7 +106,7 @@ impl State {
         let lead_ms = self.rules.closing_lead_ms();
         match self.phase {
             Phase::Greeting | Phase::Listening | Phase::Thinking | Phase::Speaking => {
-                self.say_goodbye(TIME_IS_UP, EndReason::Completed, lead_ms, fx);
+                self.say_goodbye(self.rules.phrases.time_is_up, EndReason::Completed, lead_ms, fx);
             }
             // Nobody would hear a closing sentence: only the hard end holds.
             Phase::PickedUp | Phase::Machine(_) => fx.push(Effect::SetTimer(CallTimer::Closing, lead_ms)),

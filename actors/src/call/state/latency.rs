@@ -13,6 +13,10 @@ pub(super) struct Latency {
     asked_ms: Option<u64>,
     token_ms: Option<u64>,
     pub(super) speculated: bool,
+    /// A filler was said before the answer.
+    pub(super) filled: bool,
+    /// The model was asked then, and its first word came after a filler played, or will.
+    late_asked_ms: Option<u64>,
 }
 
 impl Latency {
@@ -30,17 +34,28 @@ impl Latency {
     pub(super) fn asked(&mut self, at_ms: u64) {
         self.asked_ms = Some(at_ms);
         self.token_ms = None;
+        self.late_asked_ms = None;
         self.speculated = false;
     }
 
-    /// The model's first word came.
-    pub(super) fn first_token(&mut self, at_ms: Option<u64>) {
+    /// The model's first word came. The figures of one for which a filler had to be played.
+    pub(super) fn first_token(&mut self, at_ms: Option<u64>) -> Option<Value> {
         self.token_ms = self.token_ms.or(at_ms);
+        let asked_ms = self.late_asked_ms.take()?;
+        Some(json!({ "modelMs": at_ms?.saturating_sub(asked_ms) }))
+    }
+
+    /// Whether the model has said something.
+    pub(super) fn has_token(&self) -> bool {
+        self.token_ms.is_some()
     }
 
     /// The answer began to play: its figures, once; none if it answers nobody.
     pub(super) fn played(&mut self, audio_ms: Option<u64>, at_ms: u64) -> Option<Value> {
         let done = std::mem::take(self);
+        if done.filled && done.token_ms.is_none() {
+            self.late_asked_ms = done.asked_ms;
+        }
         let stopped_ms = done.stopped_ms?;
         let since = |at_ms: u64| i64::try_from(at_ms).unwrap_or(i64::MAX) - i64::try_from(stopped_ms).unwrap_or(0);
         Some(json!({
@@ -51,6 +66,7 @@ impl Latency {
             "firstAudioMs": audio_ms.map(since),
             "playoutMs": since(at_ms),
             "speculated": done.speculated,
+            "filled": done.filled,
         }))
     }
 }

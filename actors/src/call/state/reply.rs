@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Effect, EndReason, Phase, State, speculation::Waste};
+use super::{Effect, EndReason, Phase, State, event_fact, speculation::Waste};
 use crate::{
+    call::{CallTimer, pieces},
     callback_time::parse_answer,
     ports::{
         language_model::{LanguageError, ReplyEvent},
@@ -11,13 +12,12 @@ use crate::{
     },
 };
 
-/// Text of one reply beyond this is not spoken.
-pub(super) const MAX_REPLY_BYTES: usize = 8_000;
-
 /// Replies in a row that only call tools, before the user has the turn again.
 const MAX_TOOL_ROUNDS: usize = 3;
 
-const PARDON: &str = "Sorry, could you say that again?";
+/// Failures of the model in a row that end the call, when no whole sentence came; and when one came each time.
+const MOST_FAILURES: usize = 2;
+const MOST_BROKEN_OFF: usize = 4;
 
 impl State {
     /// Asks the model; an unfinished reply is dropped.
@@ -25,16 +25,24 @@ impl State {
         self.drop_early(Waste::OtherWords, fx);
         self.begin_reply(now_ms, fx);
         fx.push(Effect::StartReply);
+        self.await_reply(now_ms, now_ms, fx);
     }
 
     /// The user's turn is over and a reply is coming.
     pub(super) fn begin_reply(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         self.leave_listening(now_ms, fx);
         self.user.unanswered = false;
-        self.phase = Phase::Thinking;
+        // A speech of nothing but fillers goes on.
+        self.reply.only_filled = self.is_only_filled();
+        self.phase = match self.reply.only_filled {
+            true => Phase::Speaking,
+            false => Phase::Thinking,
+        };
         self.reply.open = true;
         self.reply.cutter.finish();
-        self.reply.bytes = 0;
+        self.reply.whole = false;
+        self.reply.broke_off = false;
+        self.reply.said_until_ms = 0;
         self.reply.tools = 0;
         self.reply.end_call = false;
         self.reply.protected = false;
@@ -45,29 +53,35 @@ impl State {
         if !self.reply.open {
             return;
         }
-        self.latency.first_token(Some(self.stream_ms(now_ms)));
+        if let Some(late) = self.latency.first_token(Some(self.stream_ms(now_ms))) {
+            fx.push(event_fact("late_token", self.elapsed_ms(now_ms), &late.to_string()));
+        }
         match event {
             ReplyEvent::Text(text) => {
-                self.reply.bytes += text.len();
-                if self.reply.bytes > MAX_REPLY_BYTES {
-                    fx.push(Effect::CancelReply);
-                    self.reply_ended(now_ms, fx);
-                    return;
-                }
                 for piece in self.reply.cutter.push(&text) {
-                    self.speak_piece(piece, fx);
+                    self.speak_piece(piece, now_ms, fx);
+                }
+                if self.reply.cutter.is_too_long() {
+                    fx.push(Effect::CancelReply);
+                    self.reply.cutter.finish();
+                    self.reply_ended(now_ms, fx);
                 }
             }
             ReplyEvent::Tool { name, arguments, echo } => self.tool(&name, arguments, echo, fx),
         }
     }
 
-    pub(super) fn speak_piece(&mut self, piece: String, fx: &mut Vec<Effect>) {
-        if piece.trim().is_empty() {
+    pub(super) fn speak_piece(&mut self, piece: String, now_ms: u64, fx: &mut Vec<Effect>) {
+        if !pieces::has_words(&piece) {
             return;
         }
         if self.phase == Phase::Thinking {
             self.phase = Phase::Speaking;
+        }
+        self.reply.whole |= pieces::is_whole(&piece);
+        self.reply.only_filled = false;
+        if self.reply.open {
+            self.await_more(&piece, now_ms, fx);
         }
         self.say_piece(piece, false, fx);
     }
@@ -108,14 +122,19 @@ impl State {
             return;
         }
         self.reply.model_failures = 0;
+        fx.push(Effect::CancelTimer(CallTimer::Filler));
         let rest = self.reply.cutter.finish();
-        self.speak_piece(rest, fx);
+        self.speak_piece(rest, now_ms, fx);
         match self.phase {
+            Phase::Speaking if self.is_only_filled() && self.asks_again() => {
+                self.reply.rounds += 1;
+                self.think(now_ms, fx);
+            }
             Phase::Speaking if self.speech.is_some() => self.say_piece(String::new(), true, fx),
             // All of it was spoken, and failed, before the model came to its end.
             Phase::Speaking => self.turn_over(now_ms, fx),
             Phase::Thinking if self.reply.end_call => self.end(EndReason::Completed, fx),
-            Phase::Thinking if self.reply.tools > 0 && self.reply.rounds < MAX_TOOL_ROUNDS => {
+            Phase::Thinking if self.asks_again() => {
                 self.reply.rounds += 1;
                 self.think(now_ms, fx);
             }
@@ -124,20 +143,37 @@ impl State {
         }
     }
 
-    pub(super) fn reply_failed(&mut self, error: &LanguageError, fx: &mut Vec<Effect>) {
+    /// Whether the model called tools and said nothing: it is told what they answered.
+    fn asks_again(&self) -> bool {
+        self.reply.tools > 0 && self.reply.rounds < MAX_TOOL_ROUNDS && !self.reply.end_call
+    }
+
+    /// The model failed, or broke off. Whole sentences that are out stand; where there is none, the agent apologises.
+    pub(super) fn reply_failed(&mut self, error: &LanguageError, now_ms: u64, fx: &mut Vec<Effect>) {
         if !std::mem::take(&mut self.reply.open) {
             return;
         }
-        fx.push(Effect::CancelReply);
+        fx.extend([Effect::CancelReply, Effect::CancelTimer(CallTimer::Filler)]);
         self.reply.cutter.finish();
         self.reply.model_failures += 1;
-        if self.reply.model_failures >= 2 {
+        let stands = self.reply.whole;
+        if self.reply.model_failures >= if stands { MOST_BROKEN_OFF } else { MOST_FAILURES } {
             self.give_up(&format!("language model: {error}"), fx);
+            return;
+        }
+        if stands {
+            let detail = json!({ "error": error.to_string() }).to_string();
+            fx.push(event_fact("reply_broke_off", self.elapsed_ms(now_ms), &detail));
+            self.reply.broke_off = !self.reply.end_call;
+            match self.speech {
+                Some(_) => self.say_piece(String::new(), true, fx),
+                None => self.turn_over(now_ms, fx),
+            }
             return;
         }
         self.reply.end_call = false;
         self.phase = Phase::Speaking;
-        self.say_piece(PARDON.to_owned(), true, fx);
+        self.say_piece(self.rules.phrases.pardon.to_owned(), true, fx);
     }
 
     pub(super) fn voice_failed(&mut self, error: &SpeechError, fx: &mut Vec<Effect>) {
@@ -159,7 +195,7 @@ impl State {
                 self.reply.cutter.finish();
                 self.reply.end_call = false;
                 self.phase = Phase::Speaking;
-                self.say_all(PARDON, false, fx);
+                self.say_all(self.rules.phrases.pardon, false, fx);
             }
             _ => {}
         }

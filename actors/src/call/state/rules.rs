@@ -2,9 +2,10 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use super::filler::BYTE_MS;
 use crate::{
     agent::Agent,
-    call::{Speculation, introduction::introduction},
+    call::{Speculation, introduction::introduction, phrases::Phrases, pieces::spoken},
     template::{self, Place},
 };
 
@@ -31,6 +32,10 @@ pub struct Rules {
     pub end_call_protected: bool,
     /// A user who asks not to be called again is not.
     pub smart_opt_out: bool,
+    /// What it says when a provider lets it down.
+    pub phrases: Phrases,
+    /// How long a byte of text takes to say, about.
+    pub byte_ms: u64,
     /// How far a reply is made ahead; a setting of the service.
     pub speculation: Speculation,
 }
@@ -41,8 +46,8 @@ fn timeout_ms(seconds: f64) -> Option<u64> {
 }
 
 fn rendered(place: Place, text: Option<&String>, variables: &BTreeMap<String, String>) -> Option<String> {
-    let text = template::render(place, text?, variables);
-    (!text.trim().is_empty()).then_some(text)
+    let text = spoken(&template::render(place, text?, variables));
+    (!text.is_empty()).then_some(text)
 }
 
 impl Rules {
@@ -69,6 +74,8 @@ impl Rules {
                 .saturating_mul(1000),
             end_call_protected: tools.end_call.disable_interruption,
             smart_opt_out: agent.platform_settings.call_actions.smart_opt_out,
+            phrases: Phrases::of(&config.agent.primary_language),
+            byte_ms: (BYTE_MS / config.tts.speed.max(0.1)) as u64,
             speculation: Speculation::default(),
         }
     }

@@ -5,10 +5,13 @@
 use media::turn::words::{self, Ending};
 use serde_json::{Value, json};
 
-use super::{Effect, Phase, State, event_fact, reply::MAX_REPLY_BYTES, speech::Speech};
+use super::{Effect, Phase, State, event_fact, speech::Speech};
 use crate::{
     audio_stream::SpeechId,
-    call::{CallTimer, Speculation, pieces::PieceCutter},
+    call::{
+        CallTimer, Speculation,
+        pieces::{self, PieceCutter},
+    },
     ports::language_model::ReplyEvent,
 };
 
@@ -77,10 +80,10 @@ pub(super) struct EarlyReply {
     waiting: Vec<Step>,
     /// The speech whose first piece is being synthesised.
     held: Option<SpeechId>,
+    held_text: String,
     /// The model has said everything.
     over: bool,
     protected: bool,
-    bytes: usize,
     characters: usize,
     voiced_characters: usize,
 }
@@ -94,9 +97,9 @@ impl EarlyReply {
             cutter: PieceCutter::default(),
             waiting: Vec::new(),
             held: None,
+            held_text: String::new(),
             over: false,
             protected: false,
-            bytes: 0,
             characters: 0,
             voiced_characters: 0,
         }
@@ -182,15 +185,18 @@ impl State {
         early.token_ms.get_or_insert(now_ms);
         match event {
             ReplyEvent::Text(text) => {
-                early.bytes += text.len();
-                if early.bytes > MAX_REPLY_BYTES {
+                early.characters += text.chars().count();
+                let pieces = early.cutter.push(&text);
+                let too_long = early.cutter.is_too_long();
+                if too_long {
+                    early.cutter.finish();
+                }
+                for piece in pieces {
+                    self.early_piece(piece, fx);
+                }
+                if too_long {
                     fx.push(Effect::CancelReply);
                     self.early_ended(fx);
-                    return;
-                }
-                early.characters += text.chars().count();
-                for piece in early.cutter.push(&text) {
-                    self.early_piece(piece, fx);
                 }
             }
             ReplyEvent::Tool { name, arguments, echo } => {
@@ -212,7 +218,7 @@ impl State {
 
     fn early_piece(&mut self, text: String, fx: &mut Vec<Effect>) {
         let Some(early) = &mut self.early else { return };
-        if text.trim().is_empty() {
+        if !pieces::has_words(&text) {
             return;
         }
         if self.rules.speculation != Speculation::Voice || early.speaks() {
@@ -222,6 +228,7 @@ impl State {
         let speech = SpeechId(self.next_speech);
         self.next_speech += 1;
         early.held = Some(speech);
+        early.held_text.clone_from(&text);
         early.voiced_characters = text.chars().count();
         fx.push(Effect::Say {
             speech,
@@ -264,18 +271,22 @@ impl State {
         self.begin_reply(now_ms, fx);
         let token_ms = early.token_ms.map(|at_ms| self.stream_ms(at_ms));
         self.latency.asked(self.stream_ms(early.asked_ms));
-        self.latency.first_token(token_ms);
+        let _ = self.latency.first_token(token_ms);
         self.latency.speculated = true;
-        self.reply.bytes = early.bytes;
         self.reply.cutter = early.cutter;
+        if !early.over {
+            self.await_reply(early.asked_ms, now_ms, fx);
+        }
         if let Some(speech) = early.held {
             self.speech = Some(Speech::new(speech, early.protected));
             self.phase = Phase::Speaking;
+            self.reply.whole = pieces::is_whole(&early.held_text);
             fx.push(Effect::Release(speech));
+            self.await_more(&early.held_text, now_ms, fx);
         }
         for step in early.waiting {
             match step {
-                Step::Say(text) => self.speak_piece(text, fx),
+                Step::Say(text) => self.speak_piece(text, now_ms, fx),
                 Step::Tool { name, arguments, echo } => self.tool(&name, arguments, echo, fx),
             }
         }

@@ -23,6 +23,9 @@ const FIRST_WORDS_MS: u64 = 8_000;
 /// session takes to see that a sound has none.
 const VOICE_HOLDS_MS: u64 = 3_000;
 
+/// How long the user has after a reply that broke off: perhaps no question was put to him.
+const BROKE_OFF_MS: u64 = 1_000;
+
 /// Words that never become an utterance hold the turn no longer than this.
 const WORDS_HOLD_MS: u64 = 15_000;
 
@@ -146,14 +149,22 @@ impl State {
     /// The user has the turn.
     pub(super) fn listen(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         self.phase = Phase::Listening;
-        self.reply.rounds = 0;
-        if let Some(ms) = self.rules.turn_timeout_ms {
+        self.new_turn();
+        let broke_off = std::mem::take(&mut self.reply.broke_off);
+        let soon = broke_off.then_some(BROKE_OFF_MS);
+        if let Some(ms) = self.rules.turn_timeout_ms.into_iter().chain(soon).min() {
             fx.push(Effect::SetTimer(CallTimer::Turn, ms));
         }
         if self.rules.silence_end_ms.is_some() {
             self.user.silence_since_ms = Some(now_ms);
             fx.push(Effect::SetTimer(CallTimer::Silence, self.user.silence_left_ms));
         }
+    }
+
+    fn new_turn(&mut self) {
+        self.reply.rounds = 0;
+        self.reply.fillers = 0;
+        self.reply.filled_ms = None;
     }
 
     /// The user no longer has the turn: his timers stand.
@@ -219,11 +230,12 @@ impl State {
     }
 
     /// Words over a speech that goes on are kept and answered after it, as they follow what was heard of it. A reply
-    /// of which nothing was heard yet is made anew.
+    /// of which nothing was heard yet, or nothing but fillers, is made anew.
     fn told_over_speech(&mut self, utterance: &Utterance, now_ms: u64, fx: &mut Vec<Effect>) {
         self.turn_ended(utterance, false, now_ms, fx);
         let unheard = |speech: &Speech| speech.started_ms.is_none() && !speech.protected;
-        if self.phase == Phase::Speaking && self.speech.as_ref().is_some_and(unheard) {
+        let replaceable = self.speech.as_ref().is_some_and(unheard) || self.is_only_filled();
+        if self.phase == Phase::Speaking && replaceable {
             self.keep_words(utterance, fx);
             fx.push(Effect::StopSpeaking);
             self.replaced = self.speech.take();
@@ -279,7 +291,7 @@ impl State {
     }
 
     fn answer(&mut self, utterance: &Utterance, now_ms: u64, fx: &mut Vec<Effect>) {
-        self.reply.rounds = 0;
+        self.new_turn();
         if !self.commit_early(&utterance.text, utterance.damaged, now_ms, fx) {
             self.think(now_ms, fx);
         }

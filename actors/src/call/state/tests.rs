@@ -185,6 +185,7 @@ fn every_phase_knows_what_each_event_means() {
         (Event::Timer(CallTimer::PickUp), [S, D, R, G, G, L, T, P, V, C, E]),
         (Event::Timer(CallTimer::Turn), [S, D, R, A, G, T, T, P, V, C, E]),
         (Event::Timer(CallTimer::Silence), [S, D, R, A, G, C, T, P, V, C, E]),
+        (Event::Timer(CallTimer::Filler), [S, D, R, A, G, L, P, P, V, C, E]),
         (Event::Timer(CallTimer::MaxDuration), [S, D, R, A, C, C, C, C, V, C, E]),
         (Event::Timer(CallTimer::Closing), [S, D, R, C, C, C, C, C, C, C, E]),
         (Event::HangUp, [S, D, E, C, C, C, C, C, C, C, E]),
@@ -469,6 +470,7 @@ fn any_timer() -> impl Strategy<Value = CallTimer> {
         CallTimer::BargeIn,
         CallTimer::EndReport,
         CallTimer::Speculate,
+        CallTimer::Filler,
     ])
 }
 

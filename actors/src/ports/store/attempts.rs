@@ -384,7 +384,7 @@ pub trait AttemptStore: Send + Sync {
     /// the same transaction counts the agent's permit: one that is refused takes no turn. `Fenced`.
     async fn permit(&self, claim: Claim, request: PermitRequest) -> StoreResult<Permit>;
 
-    /// The permit was not used: certainly nothing was sent. Queued again after `delay_ms`, epoch + 1; given
+    /// The claim or its permit was not used: certainly nothing was sent. Queued again after `delay_ms`, epoch + 1; given
     /// back as by [`AttemptStore::release`] if the campaign was stopped meanwhile. `Fenced`.
     async fn not_sent(&self, claim: Claim, delay_ms: i64) -> StoreResult<()>;
 

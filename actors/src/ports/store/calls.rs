@@ -18,7 +18,7 @@ pub const DIAL_CALL_WITHIN: Duration = Duration::from_secs(300);
 
 /// The `errorMessage` of a single call that could not be dialed in that time.
 pub const NOT_DIALED_IN_TIME: &str = "carrier-error: not dialed within 5 minutes; no line was free in that time, the \
-     number was busy with another call, or the service or the carrier was away";
+     number was busy with another call, or the service, the carrier or the agent's providers were away";
 
 /// A call to be placed.
 #[derive(Debug, Clone, PartialEq)]

@@ -206,6 +206,9 @@ pub trait RecordStore: Send + Sync {
     /// The turns of a call in order.
     async fn turns(&self, id: AttemptId) -> StoreResult<Vec<TurnFact>>;
 
+    /// The last event of this name in a call.
+    async fn last_event(&self, id: AttemptId, name: &str) -> StoreResult<Option<EventFact>>;
+
     /// Analysis jobs that are due, at most `limit`, leased for 60 s.
     async fn due_analyses(&self, limit: i64) -> StoreResult<Vec<Job>>;
 

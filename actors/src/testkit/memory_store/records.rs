@@ -12,7 +12,8 @@ use super::{
 use crate::{
     id::{AccountId, AttemptId, JobId},
     ports::store::{
-        Analysis, ConversationFilter, ConversationRow, Fact, Job, RecordStore, StoreError, StoreResult, TurnFact,
+        Analysis, ConversationFilter, ConversationRow, EventFact, Fact, Job, RecordStore, StoreError, StoreResult,
+        TurnFact,
     },
     time::Timestamp,
 };
@@ -123,6 +124,13 @@ impl RecordStore for MemoryStore {
         let tables = self.open()?;
         let own = tables.turns.range((id, i64::MIN)..=(id, i64::MAX));
         Ok(own.map(|(_, turn)| turn.clone()).collect())
+    }
+
+    async fn last_event(&self, id: AttemptId, name: &str) -> StoreResult<Option<EventFact>> {
+        let tables = self.open()?;
+        let mut own = tables.events.iter().rev();
+        let last = own.find(|(attempt, event)| *attempt == id && event.name == name);
+        Ok(last.map(|(_, event)| event.clone()))
     }
 
     async fn due_analyses(&self, limit: i64) -> StoreResult<Vec<Job>> {

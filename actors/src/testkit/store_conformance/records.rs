@@ -82,6 +82,38 @@ pub async fn turns_are_written_once_and_read_in_order(fixture: Fixture) {
     assert_eq!(scene.store.turns(AttemptId::new()).await, Ok(vec![]));
 }
 
+pub async fn the_last_event_of_a_name_is_found(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let campaign = scene.running(0..2).await;
+    let (one, two) = (
+        scene.dialing(campaign).await.attempt,
+        scene.dialing(campaign).await.attempt,
+    );
+    let event = |name: &str, at_ms: i64, detail: &str| EventFact {
+        name: name.to_owned(),
+        at_ms,
+        detail: detail.to_owned(),
+    };
+    let fact = |name: &str, at_ms: i64, detail: &str| Fact::Event(event(name, at_ms, detail));
+    let batch = [
+        (one, fact("usage", 7, r#"{"a":1}"#)),
+        (two, fact("usage", 8, "{}")),
+        (one, fact("usage", 5, r#"{"a":2}"#)),
+        (one, fact("other", 9, "{}")),
+    ];
+    scene.store.append_facts(&batch).await.unwrap();
+    let last = async |attempt, name| scene.store.last_event(attempt, name).await.unwrap();
+    assert_eq!(last(one, "usage").await, Some(event("usage", 5, r#"{"a":2}"#)));
+    assert_eq!(last(two, "usage").await, Some(event("usage", 8, "{}")));
+    assert_eq!(last(two, "other").await, None);
+    scene
+        .store
+        .append_facts(&[(two, fact("usage", 1, "{}"))])
+        .await
+        .unwrap();
+    assert_eq!(last(two, "usage").await, Some(event("usage", 1, "{}")));
+}
+
 pub async fn a_conversation_follows_its_attempt(fixture: Fixture) {
     let scene = fixture.scene().await;
     let campaign = scene.running(0..1).await;

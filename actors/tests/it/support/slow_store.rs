@@ -158,6 +158,7 @@ slowly! {
         conversation(account: AccountId, id: AttemptId) -> ConversationRow;
         conversations(account: AccountId, filter: ConversationFilter, limit: i64) -> Vec<ConversationRow>;
         turns(id: AttemptId) -> Vec<TurnFact>;
+        last_event(id: AttemptId, name: &str) -> Option<EventFact>;
         due_analyses(limit: i64) -> Vec<Job>;
         conversation_of_job(job: &Job) -> ConversationRow;
         save_analysis(job: &Job, analysis: Analysis) -> ();

@@ -1,0 +1,178 @@
+//! What an agent says by itself when a provider lets it down, in its language.
+
+/// Sentences of one language.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Phrases {
+    /// Said while an answer takes long, one after the other; none where the language is not known: a stranger's words
+    /// are worse than silence.
+    pub fillers: &'static [&'static str],
+    /// Said once when no answer came.
+    pub pardon: &'static str,
+    /// Said when the agent has to give up.
+    pub broken: &'static str,
+    /// Said when the call has lasted as long as it may.
+    pub time_is_up: &'static str,
+}
+
+const ENGLISH: Phrases = Phrases {
+    fillers: &["One moment, please.", "Just a second.", "I'm still here, one moment."],
+    pardon: "Sorry, could you say that again?",
+    broken: "I'm sorry, something is not working on our side. Goodbye.",
+    time_is_up: "I'm afraid our time is up. Goodbye.",
+};
+
+const OTHERS: [(&str, Phrases); 10] = [
+    (
+        "de",
+        Phrases {
+            fillers: &[
+                "Einen Moment, bitte.",
+                "Eine Sekunde noch.",
+                "Ich bin noch da, einen Moment.",
+            ],
+            pardon: "Entschuldigung, können Sie das bitte wiederholen?",
+            broken: "Es tut mir leid, bei uns funktioniert gerade etwas nicht. Auf Wiederhören.",
+            time_is_up: "Unsere Zeit ist leider um. Auf Wiederhören.",
+        },
+    ),
+    (
+        "es",
+        Phrases {
+            fillers: &["Un momento, por favor.", "Un segundo.", "Sigo aquí, un momento."],
+            pardon: "Perdone, ¿puede repetirlo, por favor?",
+            broken: "Lo siento, algo no funciona por nuestra parte. Adiós.",
+            time_is_up: "Lo siento, se nos ha acabado el tiempo. Adiós.",
+        },
+    ),
+    (
+        "fr",
+        Phrases {
+            fillers: &[
+                "Un instant, s'il vous plaît.",
+                "Une seconde.",
+                "Je suis toujours là, un instant.",
+            ],
+            pardon: "Pardon, pouvez-vous répéter, s'il vous plaît ?",
+            broken: "Je suis désolé, quelque chose ne fonctionne pas chez nous. Au revoir.",
+            time_is_up: "Notre temps est malheureusement écoulé. Au revoir.",
+        },
+    ),
+    (
+        "hi",
+        Phrases {
+            fillers: &["एक मिनट रुकिए।", "बस एक सेकंड।", "मैं यहीं हूँ, एक मिनट।"],
+            pardon: "माफ़ कीजिए, क्या आप फिर से बोल सकते हैं?",
+            broken: "माफ़ कीजिए, हमारी तरफ़ कुछ गड़बड़ी है। नमस्ते।",
+            time_is_up: "माफ़ कीजिए, हमारा समय समाप्त हो गया है। नमस्ते।",
+        },
+    ),
+    (
+        "it",
+        Phrases {
+            fillers: &[
+                "Un momento, per favore.",
+                "Solo un secondo.",
+                "Sono ancora qui, un momento.",
+            ],
+            pardon: "Scusi, può ripetere, per favore?",
+            broken: "Mi dispiace, qualcosa da parte nostra non funziona. Arrivederci.",
+            time_is_up: "Purtroppo il nostro tempo è finito. Arrivederci.",
+        },
+    ),
+    (
+        "ja",
+        Phrases {
+            fillers: &["少々お待ちください。", "もう少しお待ちください。"],
+            pardon: "申し訳ございません、もう一度おっしゃっていただけますか。",
+            broken: "申し訳ございません、こちらのシステムに問題が発生しました。失礼いたします。",
+            time_is_up: "申し訳ございません、お時間となりました。失礼いたします。",
+        },
+    ),
+    (
+        "nl",
+        Phrases {
+            fillers: &[
+                "Een moment, alstublieft.",
+                "Nog een seconde.",
+                "Ik ben er nog, een moment.",
+            ],
+            pardon: "Sorry, kunt u dat herhalen?",
+            broken: "Het spijt me, er werkt iets niet aan onze kant. Tot ziens.",
+            time_is_up: "Helaas is onze tijd om. Tot ziens.",
+        },
+    ),
+    (
+        "pl",
+        Phrases {
+            fillers: &["Chwileczkę, proszę.", "Jeszcze sekundę.", "Jestem tu, chwileczkę."],
+            pardon: "Przepraszam, czy można prosić o powtórzenie?",
+            broken: "Przepraszam, coś po naszej stronie nie działa. Do widzenia.",
+            time_is_up: "Niestety nasz czas minął. Do widzenia.",
+        },
+    ),
+    (
+        "pt",
+        Phrases {
+            fillers: &[
+                "Um momento, por favor.",
+                "Só um segundo.",
+                "Ainda estou aqui, um momento.",
+            ],
+            pardon: "Desculpe, pode repetir, por favor?",
+            broken: "Desculpe, algo não está a funcionar do nosso lado. Adeus.",
+            time_is_up: "Infelizmente o nosso tempo acabou. Adeus.",
+        },
+    ),
+    (
+        "zh",
+        Phrases {
+            fillers: &["请稍等。", "请再等一下。"],
+            pardon: "不好意思，您能再说一遍吗？",
+            broken: "很抱歉，我们这边出了点问题。再见。",
+            time_is_up: "很抱歉，通话时间到了。再见。",
+        },
+    ),
+];
+
+impl Phrases {
+    /// Those of a language code such as `pt-BR`; English ones without fillers where the language is not known.
+    pub fn of(language: &str) -> Self {
+        let main = language.split('-').next().unwrap_or_default().to_ascii_lowercase();
+        if main == "en" {
+            return ENGLISH;
+        }
+        let known = OTHERS.iter().find(|(code, _)| *code == main);
+        known.map_or(
+            Self {
+                fillers: &[],
+                ..ENGLISH
+            },
+            |(_, phrases)| *phrases,
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::call::pieces::{is_whole, spoken};
+
+    #[test]
+    fn every_language_has_whole_sentences_that_are_spoken_as_they_are() {
+        for (_, phrases) in OTHERS.iter().chain([&("en", ENGLISH)]) {
+            let others = [&phrases.pardon, &phrases.broken, &phrases.time_is_up];
+            for text in phrases.fillers.iter().chain(others) {
+                assert!(is_whole(text) && spoken(text) == **text, "{text}");
+            }
+            assert!(!phrases.fillers.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_language_is_found_by_its_code_and_an_unknown_one_has_no_fillers() {
+        assert_eq!(Phrases::of("pt-BR").fillers[0], "Um momento, por favor.");
+        assert_eq!(Phrases::of("EN-us"), ENGLISH);
+        assert!(Phrases::of("xx").fillers.is_empty());
+        assert_eq!(Phrases::of("xx").pardon, ENGLISH.pardon);
+    }
+}

@@ -1,0 +1,90 @@
+//! A campaign whose calls could not be held, since every provider of a kind is down: it is delayed, and asks now and
+//! then whether they are back.
+
+use std::{sync::Arc, time::Duration};
+
+use ractor::ActorRef;
+
+use super::{CampaignMessage, CampaignState, Event, Intent, actor::Order};
+use crate::{
+    agent,
+    node::contained,
+    ports::{
+        health::ProviderHealth,
+        store::{AgentRow, CampaignStatus, StoreError},
+    },
+};
+
+/// How often it asks.
+const ASK_EVERY: Duration = Duration::from_secs(5);
+
+/// Why no call of this agent can be held now. One that cannot be read is another's concern.
+pub(super) async fn obstacle(health: Arc<dyn ProviderHealth>, row: &AgentRow) -> Result<Option<String>, StoreError> {
+    let Ok(agent) = agent::complete(&row.document) else {
+        return Ok(None);
+    };
+    contained(async move { Ok(health.obstacle(&agent)) }).await
+}
+
+impl CampaignState {
+    /// Lines were there, and nothing was claimed for them.
+    pub(super) fn providers_down(
+        &mut self,
+        me: &ActorRef<CampaignMessage>,
+        generation: u64,
+        lines: usize,
+        reason: String,
+    ) {
+        self.pacing.end_claim(0);
+        self.return_lines(lines);
+        if !self.dials() {
+            return;
+        }
+        if generation != self.generation {
+            self.look(me);
+            return;
+        }
+        self.unwell = true;
+        self.order(
+            me,
+            Order::Own(Intent {
+                reason: Some(reason),
+                ..Event::Obstacle.into()
+            }),
+        );
+    }
+
+    /// Asks whether the providers of its agent, as it is now, are back.
+    pub(super) fn ask_for_providers(&mut self, me: &ActorRef<CampaignMessage>) {
+        if std::mem::replace(&mut self.asking, true) {
+            return;
+        }
+        let (me, store, health) = (
+            me.clone(),
+            Arc::clone(&self.ports.store),
+            Arc::clone(&self.ports.health),
+        );
+        let (account, agent) = (self.row.account, self.row.agent);
+        tokio::spawn(async move {
+            let agent = contained(async move { store.agent(account, agent).await }).await;
+            let well = match &agent {
+                Ok(row) => matches!(obstacle(health, row).await, Ok(None)),
+                // What becomes of a campaign without an agent is found when it dials.
+                Err(error) => *error == StoreError::NotFound,
+            };
+            let _ = me.cast(CampaignMessage::ProvidersAsked { well });
+        });
+    }
+
+    pub(super) fn providers_asked(&mut self, me: &ActorRef<CampaignMessage>, well: bool) {
+        self.asking = false;
+        if !self.unwell || self.row.status != CampaignStatus::Delayed || self.is_committing() || self.draining {
+            return;
+        }
+        if well {
+            self.order(me, Order::Own(Event::ObstacleGone.into()));
+        } else {
+            self.wake(me, ASK_EVERY);
+        }
+    }
+}
