@@ -33,7 +33,9 @@ async fn answer(State(stub): State<Arc<Stub>>, headers: HeaderMap, body: Bytes) 
     stub.received(service, String::from_utf8_lossy(&body));
     let fault = stub.fault(service);
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    if !stub.takes(header("x-api-key")) {
+    // Newer clients send it as others do.
+    let bearer = || header("authorization")?.strip_prefix("Bearer ");
+    if !stub.takes(header("x-api-key").or_else(bearer)) {
         return refusal(401);
     }
     let mut watch = Watch::new(stub.clone(), service);
@@ -62,7 +64,8 @@ async fn answer(State(stub): State<Arc<Stub>>, headers: HeaderMap, body: Bytes) 
 }
 
 fn read(version: Option<&str>, body: &[u8]) -> Result<Message, String> {
-    if version != Some("2023-06-01") {
+    let dated = |version: &str| version.len() == 10 && version.starts_with("20");
+    if !version.is_some_and(dated) {
         return Err("anthropic-version: header is required".into());
     }
     let request: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
