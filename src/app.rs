@@ -8,10 +8,8 @@ use std::{
 };
 
 use actors::{
-    agent::{Agent, DEFAULT_LLM, DEFAULT_VOICE},
     audio_stream::StreamSettings,
     id::NodeId,
-    interviewer::Interviewer,
     journal::LiveFact,
     node::{Node, NodeArguments, NodeHandle, NodeSettings},
     ports::{Ports, health::AlwaysWell, store::Fact, store::Store},
@@ -32,10 +30,11 @@ use crate::{
     config::ServeConfig,
     documents::{DocumentSettings, Documents, extract::this_program},
     exchange::{Exchange, ExchangeHandle, ExchangeSettings},
+    providers::team::Team,
     recordings::WavRecordings,
     rest::{self, RateLimit, RestState},
     server::{self, ServerLimits},
-    speech::babble::{BabbleSynthesizer, BabbleTranscriber},
+    speech::babble::BabbleTranscriber,
     storage::SqlStore,
     telemetry,
 };
@@ -86,12 +85,13 @@ impl App {
 
         let (exchange, exchange_url) = exchange(&config).await?;
         let callbacks = callback_address(&config, address)?;
+        let team = Arc::new(team(&config)?);
         let ports = Ports {
             store: store.clone(),
             carrier: Arc::new(SimulatedCarrier::new(&exchange_url, &callbacks)?),
-            transcriber: config.babble.applied_to(BabbleTranscriber),
-            synthesizer: Arc::new(BabbleSynthesizer),
-            language_model: Arc::new(Interviewer),
+            transcriber: team.ears.clone(),
+            synthesizer: team.voices.clone(),
+            language_model: team.language.clone(),
             health: Arc::new(AlwaysWell),
             recordings: Arc::new(recordings(&config)?),
             clock,
@@ -108,7 +108,13 @@ impl App {
         let (mut server, mut tasks) = (JoinSet::new(), JoinSet::new());
         let spool_dir = config.storage.data_dir.join("spool");
         std::fs::create_dir_all(&spool_dir).map_err(|e| format!("cannot use {}: {e}", spool_dir.display()))?;
-        let router = router(&config, spool_dir, store.clone(), node.clone(), stopped.clone())?;
+        let doors = Doors {
+            store: store.clone(),
+            node: node.clone(),
+            team,
+            stopping: stopped.clone(),
+        };
+        let router = router(&config, spool_dir, doors)?;
         let limits = ServerLimits {
             shutdown_grace: LAST_ANSWERS,
             ..ServerLimits::default()
@@ -230,13 +236,27 @@ fn documents(address_policy: &AddressPolicy) -> Result<Documents, StartError> {
     Ok(Documents::new(settings)?)
 }
 
-fn router(
-    config: &ServeConfig,
-    spool_dir: PathBuf,
+fn team(config: &ServeConfig) -> Result<Team, StartError> {
+    let babble = config.babble.applied_to(BabbleTranscriber);
+    let cache = config.storage.data_dir.join("speech");
+    Ok(Team::new(&config.providers, babble, Some(&cache))?)
+}
+
+/// What the routes lead to.
+struct Doors {
     store: Arc<dyn Store>,
     node: Arc<NodeHandle>,
+    team: Arc<Team>,
     stopping: watch::Receiver<bool>,
-) -> Result<Router, StartError> {
+}
+
+fn router(config: &ServeConfig, spool_dir: PathBuf, doors: Doors) -> Result<Router, StartError> {
+    let Doors {
+        store,
+        node,
+        team,
+        stopping,
+    } = doors;
     let switchboard = node.switchboard.clone();
     let address_policy = if config.allow_private_urls {
         AddressPolicy::everything()
@@ -247,7 +267,7 @@ fn router(
         store,
         switchboard: switchboard.clone(),
         carrier_is_simulated: config.carrier == "simulated",
-        readiness: Arc::new(readiness),
+        readiness: Arc::new(move |agent| team.ready_for(agent)),
         rate_limit: Arc::new(RateLimit::per_second(config.rate_limit)),
         spool_dir,
         recordings_dir: recordings_dir(config),
@@ -267,24 +287,6 @@ fn router(
         .merge(rest::openapi::docs_router())
         .route("/metrics", metrics)
         .layer(middleware::from_fn(telemetry::measure)))
-}
-
-/// Whether this build has what an agent asks for.
-fn readiness(agent: &Agent) -> Result<(), String> {
-    let config = &agent.conversation_config;
-    let llm = &config.agent.prompt.llm;
-    if llm != DEFAULT_LLM && llm != "interviewer" {
-        return Err(format!(
-            "language model `{llm}` is not configured; `{DEFAULT_LLM}` needs nothing"
-        ));
-    }
-    let voice = &config.tts.voice_id;
-    match voice.split_once(':') {
-        Some((provider, _)) if provider != "babble" => Err(format!(
-            "voice `{voice}` is not configured; `{DEFAULT_VOICE}` needs nothing"
-        )),
-        _ => Ok(()),
-    }
 }
 
 /// Only one recorder can be installed in a process; several apps in one (tests) share it.

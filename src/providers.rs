@@ -1,7 +1,9 @@
 //! What all providers of language and speech have in common: names, addresses, keys, sockets.
 
+pub mod check;
 pub mod guard;
 pub mod health;
 pub mod name;
 pub mod settings;
 pub mod socket;
+pub mod team;

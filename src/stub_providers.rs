@@ -3,7 +3,9 @@
 //! order.
 
 mod cartesia;
+mod chat_completions;
 mod elevenlabs;
+mod event_stream;
 mod fault;
 mod flux;
 mod hearing;
@@ -179,6 +181,13 @@ pub async fn start(settings: StubSettings) -> io::Result<StubHandle> {
 /// Every stub's routes.
 fn router() -> Router<Arc<Stub>> {
     Router::new()
+        .route("/health", get(async || "ok"))
+        .merge(chat_completions::routes())
+        .merge(messages::routes())
+        .merge(flux::routes())
+        .merge(listen::routes())
+        .merge(scribe::routes())
+        .merge(transcriptions::routes())
         .merge(cartesia::routes())
         .merge(elevenlabs::routes())
         .merge(speak::routes())

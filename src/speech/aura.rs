@@ -203,7 +203,10 @@ impl Dialect for Speak {
     }
 
     fn headers(&self) -> Vec<(&'static str, String)> {
-        self.authorization().map(|value| ("authorization", value)).into_iter().collect()
+        self.authorization()
+            .map(|value| ("authorization", value))
+            .into_iter()
+            .collect()
     }
 
     fn format(&self) -> LineFormat {
@@ -216,8 +219,14 @@ impl Dialect for Speak {
     }
 
     fn begin(&self, _id: u64, text: &str, out: &mut Vec<String>) {
-        let parts = split(text).into_iter().map(|part| json!({ "type": "Speak", "text": part }));
-        out.extend(parts.chain([json!({ "type": "Flush" })]).map(|message| message.to_string()));
+        let parts = split(text)
+            .into_iter()
+            .map(|part| json!({ "type": "Speak", "text": part }));
+        out.extend(
+            parts
+                .chain([json!({ "type": "Flush" })])
+                .map(|message| message.to_string()),
+        );
     }
 
     fn cancel(&self, _id: u64, out: &mut Vec<String>) {
@@ -239,7 +248,10 @@ impl Dialect for Speak {
     fn read<'m>(&self, message: &'m str) -> Result<Heard<'m>, Trouble> {
         let reply: Reply = serde_json::from_str(message)
             .map_err(|error| Trouble::Protocol(format!("{}: {error}", self.endpoint.provider)))?;
-        let code = reply.code.or(reply.err_code).map(|code| code.as_str().map_or(code.to_string(), str::to_owned));
+        let code = reply
+            .code
+            .or(reply.err_code)
+            .map(|code| code.as_str().map_or(code.to_string(), str::to_owned));
         let words = reply.description.or(reply.err_msg).unwrap_or_default();
         let failure = || Trouble::of_words(&self.endpoint, code.as_deref().unwrap_or_default(), &words);
         let flushed_too_often = || code.as_deref().is_some_and(|code| code.contains("FLUSH"));
@@ -285,7 +297,10 @@ mod tests {
         let text = "word ".repeat(900);
         let mut out = Vec::new();
         speak().begin(0, &text, &mut out);
-        let out: Vec<Value> = out.iter().map(|message| serde_json::from_str(message).unwrap()).collect();
+        let out: Vec<Value> = out
+            .iter()
+            .map(|message| serde_json::from_str(message).unwrap())
+            .collect();
         let parts: Vec<&str> = out.iter().filter_map(|message| message["text"].as_str()).collect();
         assert_eq!(parts.concat(), text);
         assert!(parts.iter().all(|part| part.chars().count() <= MOST_CHARACTERS) && parts.len() == 3);
@@ -307,9 +322,15 @@ mod tests {
             assert_eq!(speak.read(ignored), Ok(Heard::default()), "{ignored}");
         }
         let error = r#"{"type":"Error","description":"broken","code":"NET-0001"}"#;
-        assert!(matches!(speak.read(error).unwrap().failed, Some(Trouble::Unavailable(_))));
+        assert!(matches!(
+            speak.read(error).unwrap().failed,
+            Some(Trouble::Unavailable(_))
+        ));
         let warning = r#"{"type":"Warning","code":"EXCESSIVE_FLUSH","description":"x"}"#;
-        assert!(matches!(speak.read(warning).unwrap().failed, Some(Trouble::Busy { .. })));
+        assert!(matches!(
+            speak.read(warning).unwrap().failed,
+            Some(Trouble::Busy { .. })
+        ));
         assert!(matches!(speak.read("Flushed"), Err(Trouble::Protocol(_))));
     }
 

@@ -220,7 +220,10 @@ struct Landing<'a> {
 impl Drop for Landing<'_> {
     fn drop(&mut self) {
         let mut flights = locked(&self.cache.0.flights);
-        if flights.get(&self.key).is_some_and(|flight| Arc::ptr_eq(flight, self.flight)) {
+        if flights
+            .get(&self.key)
+            .is_some_and(|flight| Arc::ptr_eq(flight, self.flight))
+        {
             flights.remove(&self.key);
         }
         self.flight.break_off();

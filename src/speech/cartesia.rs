@@ -126,12 +126,19 @@ impl Dialect for TtsSocket {
     }
 
     fn url(&self) -> String {
-        self.endpoint.socket_url(&format!("/tts/websocket?cartesia_version={VERSION}"))
+        self.endpoint
+            .socket_url(&format!("/tts/websocket?cartesia_version={VERSION}"))
     }
 
     fn headers(&self) -> Vec<(&'static str, String)> {
-        let key = self.endpoint.key.as_ref().map(|key| ("x-api-key", key.secret().to_owned()));
-        key.into_iter().chain([("cartesia-version", VERSION.to_owned())]).collect()
+        let key = self
+            .endpoint
+            .key
+            .as_ref()
+            .map(|key| ("x-api-key", key.secret().to_owned()));
+        key.into_iter()
+            .chain([("cartesia-version", VERSION.to_owned())])
+            .collect()
     }
 
     fn format(&self) -> LineFormat {
@@ -189,7 +196,9 @@ impl Dialect for TtsSocket {
         if (context.is_some() && id.is_none()) || (id.is_none() && failed.is_none()) {
             return Ok(Heard::default());
         }
-        let words = reply.word_timestamps.map(|times| times.words.into_iter().zip(times.end));
+        let words = reply
+            .word_timestamps
+            .map(|times| times.words.into_iter().zip(times.end));
         let spoken = words.into_iter().flatten().map(|(text, end)| Spoken {
             text,
             is_word: true,

@@ -141,7 +141,9 @@ impl Dialect for MultiStream {
 
     fn headers(&self) -> Vec<(&'static str, String)> {
         let key = self.endpoint.key.as_ref();
-        key.map(|key| ("xi-api-key", key.secret().to_owned())).into_iter().collect()
+        key.map(|key| ("xi-api-key", key.secret().to_owned()))
+            .into_iter()
+            .collect()
     }
 
     fn format(&self) -> LineFormat {

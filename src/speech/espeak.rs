@@ -80,8 +80,16 @@ fn voice(config: &VoiceConfig) -> String {
         "en-in" => "en-gb",
         other => other.split('-').next().unwrap_or("en-us"),
     };
-    let wanted = if config.voice.is_empty() { by_language } else { &config.voice };
-    if sound(wanted) { wanted.to_owned() } else { "en-us".to_owned() }
+    let wanted = if config.voice.is_empty() {
+        by_language
+    } else {
+        &config.voice
+    };
+    if sound(wanted) {
+        wanted.to_owned()
+    } else {
+        "en-us".to_owned()
+    }
 }
 
 struct EspeakVoice {
@@ -98,7 +106,16 @@ impl Mouth for EspeakVoice {
         let mut command = Command::new(&self.program);
         // The text goes in by its standard input: no shell, and no argument that could be taken for an option.
         command
-            .args(["--stdin", "--stdout", "-b", "1", "-v", &self.voice, "-s", &self.words_a_minute])
+            .args([
+                "--stdin",
+                "--stdout",
+                "-b",
+                "1",
+                "-v",
+                &self.voice,
+                "-s",
+                &self.words_a_minute,
+            ])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -182,7 +199,9 @@ impl Speaking {
             if self.over {
                 return Ok(None);
             }
-            let read = timeout(NEXT_WITHIN, self.output.read(&mut bytes)).await.map_err(|_| stuck())?;
+            let read = timeout(NEXT_WITHIN, self.output.read(&mut bytes))
+                .await
+                .map_err(|_| stuck())?;
             match read {
                 Ok(0) => {
                     self.frames.finish();
@@ -201,7 +220,10 @@ fn stuck() -> Trouble {
 
 /// The rate in the header of 16-bit mono PCM.
 fn rate(header: &[u8; HEADER_BYTES]) -> Result<u32, Trouble> {
-    let [.., a, b, c, d] = header.get(..28).and_then(|head| <[u8; 28]>::try_from(head).ok()).unwrap_or_default();
+    let [.., a, b, c, d] = header
+        .get(..28)
+        .and_then(|head| <[u8; 28]>::try_from(head).ok())
+        .unwrap_or_default();
     let known = header.starts_with(b"RIFF") && header.get(36..40) == Some(b"data");
     match known {
         true => Ok(u32::from_le_bytes([a, b, c, d])),

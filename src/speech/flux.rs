@@ -56,7 +56,11 @@ impl Flux {
             .append_pair("eager_eot_threshold", EAGER_THRESHOLD);
         if model.contains("multi") {
             let language = config.language.split(['-', '_']).next().unwrap_or_default();
-            let hints = if config.hinglish { vec!["hi", "en"] } else { vec![language] };
+            let hints = if config.hinglish {
+                vec!["hi", "en"]
+            } else {
+                vec![language]
+            };
             for hint in hints.into_iter().filter(|hint| !hint.is_empty()) {
                 query.append_pair("language_hint", hint);
             }
@@ -128,7 +132,10 @@ impl Dialect for Flux {
             Some("Connected") => return Ok(Some(Heard::Ready)),
             Some("Error") => {
                 let failure: Failure = serde_json::from_str(text).map_err(protocol)?;
-                let (code, words) = (failure.code.unwrap_or_default(), failure.description.unwrap_or_default());
+                let (code, words) = (
+                    failure.code.unwrap_or_default(),
+                    failure.description.unwrap_or_default(),
+                );
                 return Err(Trouble::Unwell(format!("{code}: {words}")));
             }
             Some("TurnInfo") => {}

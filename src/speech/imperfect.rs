@@ -7,7 +7,9 @@ mod errors;
 
 use std::sync::Arc;
 
-use actors::ports::transcriber::{Promise, Transcriber, TranscriberConfig, TranscriptEvent, TranscriptSink, TranscriptStream};
+use actors::ports::transcriber::{
+    Promise, Transcriber, TranscriberConfig, TranscriptEvent, TranscriptSink, TranscriptStream,
+};
 use clap::Args;
 use tokio::task::AbortHandle;
 

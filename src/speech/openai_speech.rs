@@ -112,7 +112,8 @@ impl Mouth for Speaker {
             line_rate: self.line_rate,
             characters,
         };
-        self.meter.add(self.endpoint.provider, Unit::Characters, characters as u64);
+        self.meter
+            .add(self.endpoint.provider, Unit::Characters, characters as u64);
         audio(asked)
     }
 }

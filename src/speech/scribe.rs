@@ -122,7 +122,12 @@ impl Dialect for Scribe {
         let protocol = |why: String| Trouble::Protocol(why);
         let received: Received = serde_json::from_str(text).map_err(|error| protocol(error.to_string()))?;
         let kind = received.message_type.unwrap_or_default();
-        let words = || received.text.clone().ok_or_else(|| protocol(format!("{kind} without text")));
+        let words = || {
+            received
+                .text
+                .clone()
+                .ok_or_else(|| protocol(format!("{kind} without text")))
+        };
         let why = format!("{kind}: {}", received.error.as_deref().unwrap_or_default());
         Ok(match kind.as_str() {
             "session_started" => Some(Heard::Ready),

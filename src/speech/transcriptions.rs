@@ -103,12 +103,7 @@ struct Answer {
 }
 
 impl Clips {
-    pub(super) fn new(
-        endpoint: &Endpoint,
-        server: &Server,
-        model: Option<&str>,
-        config: &TranscriberConfig,
-    ) -> Self {
+    pub(super) fn new(endpoint: &Endpoint, server: &Server, model: Option<&str>, config: &TranscriberConfig) -> Self {
         let language = match config.hinglish {
             true => "hi",
             // Such servers know languages, not their countries.
@@ -263,7 +258,9 @@ fn next_job(teller: &Teller) -> Option<Job> {
         None if long => end,
         None => return None,
     };
-    let bytes = state.tape.read(start, usize::try_from(position.saturating_sub(start)).unwrap_or(0));
+    let bytes = state
+        .tape
+        .read(start, usize::try_from(position.saturating_sub(start)).unwrap_or(0));
     let format = state.tape.format();
     state.sent = position;
     let may_be_voice = state.tape.may_be_voice();
@@ -302,14 +299,25 @@ mod tests {
             let status = StatusCode::from_u16(status).unwrap();
             read_body(status, body.as_bytes(), Some(Duration::from_secs(1)))
         };
-        assert_eq!(read(200, r#"{"text":" Hi. ","usage":{"type":"tokens"}}"#), Ok(" Hi. ".into()));
+        assert_eq!(
+            read(200, r#"{"text":" Hi. ","usage":{"type":"tokens"}}"#),
+            Ok(" Hi. ".into())
+        );
         for (status, body, want) in [
             (200, r#"{"text":7}"#, Trouble::Protocol("x".into())),
             (200, r#"{"txt":""}"#, Trouble::Protocol("x".into())),
             (200, "", Trouble::Protocol("x".into())),
-            (200, r#"{"error":"failed to read WAV file"}"#, Trouble::Unwell("failed to read WAV file".into())),
+            (
+                200,
+                r#"{"error":"failed to read WAV file"}"#,
+                Trouble::Unwell("failed to read WAV file".into()),
+            ),
             (500, r#"{"error":"busy"}"#, Trouble::Unwell("500: busy".into())),
-            (401, r#"{"error":{"message":"bad key"}}"#, Trouble::Refused("401: bad key".into())),
+            (
+                401,
+                r#"{"error":{"message":"bad key"}}"#,
+                Trouble::Refused("401: bad key".into()),
+            ),
             (413, "too long", Trouble::OurFault("413: too long".into())),
             (429, "{}", Trouble::Busy(Some(Duration::from_secs(1)))),
         ] {
@@ -338,7 +346,10 @@ mod tests {
             meter: actors::ports::usage::Meter::default(),
         };
         let mut clips = Clips::new(&endpoint, &server, None, &config);
-        assert_eq!((clips.language.as_deref(), clips.prompt.as_str()), (Some("en"), "Bharat, Ringback"));
+        assert_eq!(
+            (clips.language.as_deref(), clips.prompt.as_str()),
+            (Some("en"), "Bharat, Ringback")
+        );
         assert_eq!(clips.promise().final_within, Duration::from_secs(1));
         clips.learn(Duration::from_secs(2));
         assert_eq!(clips.promise().final_within, Duration::from_secs(3));

@@ -69,7 +69,10 @@ async fn socket(
     if !stub.takes(header("x-api-key").or(bearer).or(door.api_key.as_deref())) {
         return refusal(401);
     }
-    if header("cartesia-version").or(door.cartesia_version.as_deref()).is_none() {
+    if header("cartesia-version")
+        .or(door.cartesia_version.as_deref())
+        .is_none()
+    {
         return refusal(400);
     }
     let shared = stub.clone();
@@ -193,13 +196,20 @@ impl Session {
             true => None,
             false => self.speeches.of(&asked.transcript, voice, format),
         };
-        let first = self.stub.settings.times.first_audio.draw(&mut chance(&self.stub, &asked.transcript));
+        let first = self
+            .stub
+            .settings
+            .times
+            .first_audio
+            .draw(&mut chance(&self.stub, &asked.transcript));
         // A text that goes on waits for more of it.
         let delay = Duration::from_millis(asked.max_buffer_delay_ms.unwrap_or(3_000));
         let due = Instant::now() + first + if asked.goes_on { delay } else { Duration::ZERO };
         let context = self.contexts.entry(asked.context_id).or_default();
         context.times |= asked.add_timestamps;
-        context.speeches.extend(spoken.map(|spoken| Speech { spoken, at_ms: 0, due }));
+        context
+            .speeches
+            .extend(spoken.map(|spoken| Speech { spoken, at_ms: 0, due }));
         if !asked.goes_on {
             context.closed = Some(due);
         }
@@ -240,7 +250,9 @@ impl Session {
     }
 
     async fn answer(&mut self, message: String, context: &str) -> Result<(), Gone> {
-        self.wire.answer(Message::text(message), || error(context, "internal_error")).await
+        self.wire
+            .answer(Message::text(message), || error(context, "internal_error"))
+            .await
     }
 }
 
@@ -259,7 +271,9 @@ fn words(spoken: &Spoken, (from_ms, to_ms): (u64, u64), before_ms: u64) -> Optio
     let seconds = |ms: u64| (ms + before_ms) as f64 / 1_000.0;
     let (mut words, mut start, mut end) = (Vec::new(), Vec::new(), Vec::new());
     for word in spoken.characters.split(|c| c.text.is_whitespace()) {
-        let (Some(first), Some(last)) = (word.first(), word.last()) else { continue };
+        let (Some(first), Some(last)) = (word.first(), word.last()) else {
+            continue;
+        };
         if (from_ms..to_ms).contains(&first.start_ms) {
             words.push(word.iter().map(|c| c.text).collect::<String>());
             start.push(seconds(first.start_ms));

@@ -233,10 +233,7 @@ impl Session {
             self.known = true;
         }
         if said.close_socket {
-            return Err(End::Closing(Closing {
-                code: 1000,
-                reason: "",
-            }));
+            return Err(End::Closing(Closing { code: 1000, reason: "" }));
         }
         let name = match (&said.context_id, self.many) {
             (Some(name), true) => name.clone(),
@@ -261,7 +258,12 @@ impl Session {
             true => None,
             false => self.speeches.of(&text, &self.voice, self.format),
         };
-        let after = self.stub.settings.times.first_audio.draw(&mut chance(&self.stub, &text));
+        let after = self
+            .stub
+            .settings
+            .times
+            .first_audio
+            .draw(&mut chance(&self.stub, &text));
         if let Some(context) = self.contexts.get_mut(&name) {
             if let Some(spoken) = spoken {
                 context.speak(spoken, Instant::now() + after);
@@ -309,10 +311,7 @@ impl Session {
         if over {
             self.contexts.remove(&name);
             if !self.many {
-                return Err(End::Closing(Closing {
-                    code: 1000,
-                    reason: "",
-                }));
+                return Err(End::Closing(Closing { code: 1000, reason: "" }));
             }
         }
         Ok(())

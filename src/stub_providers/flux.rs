@@ -45,7 +45,10 @@ async fn listen(
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    stub.received(Service::Flux, format!("connected {}", query.as_deref().unwrap_or_default()));
+    stub.received(
+        Service::Flux,
+        format!("connected {}", query.as_deref().unwrap_or_default()),
+    );
     let fault = stub.fault(Service::Flux);
     if let Fault::Refuse(status) = fault {
         return refusal(status);
@@ -70,7 +73,9 @@ async fn listen(
         state: Turn::Waiting,
         updated_ms: 0,
         eager: parameter(&query, "eager_eot_threshold").is_some(),
-        timeout_ms: parameter(&query, "eot_timeout_ms").and_then(|ms| ms.parse().ok()).unwrap_or(TIMEOUT_MS),
+        timeout_ms: parameter(&query, "eot_timeout_ms")
+            .and_then(|ms| ms.parse().ok())
+            .unwrap_or(TIMEOUT_MS),
     };
     bounded(upgrade).on_upgrade(move |socket| async move {
         let failure = json!({
@@ -243,9 +248,7 @@ impl Session {
 
     fn shown(&mut self, event: &str, span: &Span) -> Value {
         self.sequence += 1;
-        let show = |word: &Word| {
-            json!({ "word": word.text, "confidence": 0.99, "start": word.start_s(), "end": word.end_s() })
-        };
+        let show = |word: &Word| json!({ "word": word.text, "confidence": 0.99, "start": word.start_s(), "end": word.end_s() });
         let confidence = match event {
             "EndOfTurn" => 0.9,
             "EagerEndOfTurn" => 0.6,

@@ -255,7 +255,11 @@ mod tests {
             while let Some(chunk) = speaker.next_chunk(4_000) {
                 codec::encode(format.encoding, &chunk, &mut bytes);
             }
-            let ends: Vec<_> = speaker.words().iter().map(|word| 1_000 + word.sample_end * 1_000 / u64::from(rate)).collect();
+            let ends: Vec<_> = speaker
+                .words()
+                .iter()
+                .map(|word| 1_000 + word.sample_end * 1_000 / u64::from(rate))
+                .collect();
             codec::encode(format.encoding, &silence, &mut bytes);
             for piece in bytes.chunks(999) {
                 ear.push(piece);

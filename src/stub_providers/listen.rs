@@ -84,7 +84,10 @@ async fn listen(
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    stub.received(Service::Listen, format!("connected {}", query.as_deref().unwrap_or_default()));
+    stub.received(
+        Service::Listen,
+        format!("connected {}", query.as_deref().unwrap_or_default()),
+    );
     let fault = stub.fault(Service::Listen);
     if let Fault::Refuse(status) = fault {
         return refusal(status);
@@ -217,7 +220,12 @@ impl Session {
         let now_ms = self.ear.now_ms();
         if self.vad_events && self.ear.has_words() && !self.started {
             self.started = true;
-            let started = self.ear.so_far().words.first().map_or(0.0, super::hearing::Word::start_s);
+            let started = self
+                .ear
+                .so_far()
+                .words
+                .first()
+                .map_or(0.0, super::hearing::Word::start_s);
             outlet
                 .send(json!({ "type": "SpeechStarted", "channel": [0, 1], "timestamp": started }).to_string())
                 .await?;

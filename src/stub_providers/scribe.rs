@@ -49,7 +49,9 @@ fn refusal(status: u16) -> Response {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = (status, body).into_response();
     if status == StatusCode::TOO_MANY_REQUESTS {
-        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        response
+            .headers_mut()
+            .insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     }
     response
 }
@@ -60,7 +62,10 @@ async fn realtime(
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    stub.received(Service::Scribe, format!("connected {}", query.as_deref().unwrap_or_default()));
+    stub.received(
+        Service::Scribe,
+        format!("connected {}", query.as_deref().unwrap_or_default()),
+    );
     let fault = stub.fault(Service::Scribe);
     if let Fault::Refuse(status) = fault {
         return refusal(status);
@@ -157,18 +162,26 @@ impl Session {
     }
 
     async fn fail(&mut self, kind: &str, words: &str, outlet: &mut Outlet) -> ControlFlow<()> {
-        outlet.send(json!({ "message_type": kind, "error": words }).to_string()).await
+        outlet
+            .send(json!({ "message_type": kind, "error": words }).to_string())
+            .await
     }
 
     async fn chunk(&mut self, text: &str, outlet: &mut Outlet) -> ControlFlow<()> {
         let chunk = serde_json::from_str::<Chunk>(text);
         let chunk = chunk.ok().filter(|chunk| chunk.message_type == "input_audio_chunk");
-        let audio = chunk.as_ref().and_then(|chunk| STANDARD.decode(&chunk.audio_base_64).ok());
+        let audio = chunk
+            .as_ref()
+            .and_then(|chunk| STANDARD.decode(&chunk.audio_base_64).ok());
         let (Some(chunk), Some(audio)) = (chunk, audio) else {
             return self.fail("input_error", "The message could not be read.", outlet).await;
         };
         if self.stub.settings.keep_log {
-            let what = if chunk.commit { "commit".into() } else { format!("audio {}", audio.len()) };
+            let what = if chunk.commit {
+                "commit".into()
+            } else {
+                format!("audio {}", audio.len())
+            };
             self.stub.received(Service::Scribe, what);
         }
         self.ear.push(&audio);
@@ -177,7 +190,9 @@ impl Session {
         }
         let now_ms = self.ear.now_ms();
         let spoken_ms = self.ear.spoken().map_or(0, |(ms, _)| ms);
-        let pausing = self.silence_ms.is_some_and(|silence_ms| now_ms >= spoken_ms + silence_ms);
+        let pausing = self
+            .silence_ms
+            .is_some_and(|silence_ms| now_ms >= spoken_ms + silence_ms);
         if pausing && self.ear.has_words() && !self.ear.in_utterance() {
             return self.commit(outlet).await;
         }

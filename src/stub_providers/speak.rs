@@ -234,10 +234,7 @@ impl Session {
                 self.speeches_due.clear();
                 self.acknowledge("Cleared").await.map_err(|Gone| None)
             }
-            Said::Close => Err(Some(Closing {
-                code: 1000,
-                reason: "",
-            })),
+            Said::Close => Err(Some(Closing { code: 1000, reason: "" })),
         }
     }
 
@@ -255,7 +252,13 @@ impl Session {
         let Some(spoken) = self.speeches.of(&text, &self.voice, self.format) else {
             return Ok(());
         };
-        let due = now + self.stub.settings.times.first_audio.draw(&mut chance(&self.stub, &text));
+        let due = now
+            + self
+                .stub
+                .settings
+                .times
+                .first_audio
+                .draw(&mut chance(&self.stub, &text));
         self.speeches_due.push_back(Speech { spoken, at_ms: 0, due });
         Ok(())
     }

@@ -76,7 +76,10 @@ impl Spoken {
         let begins = |at_ms: u64| self.characters.partition_point(|c| c.start_ms < at_ms);
         // What begins with the end of the audio belongs to its last chunk.
         let last = if to == self.audio.len() { u64::MAX } else { from_ms + ms };
-        Some((audio, self.characters.get(begins(from_ms)..begins(last)).unwrap_or_default()))
+        Some((
+            audio,
+            self.characters.get(begins(from_ms)..begins(last)).unwrap_or_default(),
+        ))
     }
 }
 

@@ -53,7 +53,11 @@ fn refusal(status: u16, message: &str) -> Response {
         400..=499 => "invalid_value",
         _ => "server_error",
     };
-    let kind = if status < 500 { "invalid_request_error" } else { "server_error" };
+    let kind = if status < 500 {
+        "invalid_request_error"
+    } else {
+        "server_error"
+    };
     let body = json!({ "error": { "message": message, "type": kind, "param": null, "code": code } });
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let retry = (status == StatusCode::TOO_MANY_REQUESTS).then_some([("retry-after", "1")]);

@@ -32,12 +32,18 @@ pub(super) fn routes() -> Router<Arc<Stub>> {
 }
 
 fn refusal(status: u16, words: &str, code: Option<&str>) -> Response {
-    let kind = if status >= 500 { "server_error" } else { "invalid_request_error" };
+    let kind = if status >= 500 {
+        "server_error"
+    } else {
+        "invalid_request_error"
+    };
     let body = json!({ "error": { "message": words, "type": kind, "param": null, "code": code } });
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = (status, Json(body)).into_response();
     if status == StatusCode::TOO_MANY_REQUESTS {
-        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        response
+            .headers_mut()
+            .insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     }
     response
 }
@@ -130,7 +136,11 @@ async fn transcribe(State(stub): State<Arc<Stub>>, headers: HeaderMap, body: Byt
     if fault == Fault::Hang {
         std::future::pending::<()>().await;
     }
-    let took = stub.settings.times.final_transcript.draw(&mut chances(stub.settings.seed));
+    let took = stub
+        .settings
+        .times
+        .final_transcript
+        .draw(&mut chances(stub.settings.seed));
     sleep_until(arrived + took).await;
     gone.0 = None;
     spoil(answer(&form, &span, length), fault)

@@ -22,6 +22,7 @@ mod latency;
 mod machines_end_to_end;
 mod media_route;
 mod openapi;
+mod providers_ears;
 mod providers_language;
 mod providers_language_faults;
 mod rest_agent_fields;

@@ -367,7 +367,11 @@ impl Endpointing {
 
     /// A final came: whether it is the last of those asked for.
     fn answered(&mut self, at_ms: u64) -> bool {
-        while self.unanswered.front().is_some_and(|asked| asked + UNANSWERED_MS < at_ms) {
+        while self
+            .unanswered
+            .front()
+            .is_some_and(|asked| asked + UNANSWERED_MS < at_ms)
+        {
             self.unanswered.pop_front();
         }
         self.unanswered.pop_front();

@@ -74,7 +74,12 @@ async fn what_was_spoken_once_is_kept_with_its_words() {
 
 #[test]
 fn all_that_shapes_the_sound_tells_speeches_apart() {
-    let mut keys = vec![key("a"), key("b"), Key::new("q", "m", &config(), "a"), Key::new("p", "n", &config(), "a")];
+    let mut keys = vec![
+        key("a"),
+        key("b"),
+        Key::new("q", "m", &config(), "a"),
+        Key::new("p", "n", &config(), "a"),
+    ];
     for change in [
         (|c: &mut VoiceConfig| c.voice = "bob".into()) as fn(&mut VoiceConfig),
         |c| c.language = "hi".into(),
@@ -145,7 +150,9 @@ async fn a_synthesis_that_nobody_wants_any_more_is_dropped() {
     let pieces = cache.speak(key("a"), start);
     tokio::task::yield_now().await;
     drop(pieces);
-    tokio::time::timeout(Duration::from_secs(1), sender.closed()).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(1), sender.closed())
+        .await
+        .unwrap();
     tokio::task::yield_now().await;
     assert!(!cache.has(key("a")) && locked(&cache.0.flights).is_empty());
 }
@@ -167,8 +174,14 @@ async fn memory_is_bounded_and_the_longest_unused_goes() {
         // Used again and again.
         all(cache.speak(key("a"), never())).await.unwrap();
     }
-    let kept: Vec<_> = ["a", "b", "c", "d", "e", "f"].into_iter().filter(|text| cache.has(key(text))).collect();
-    assert!(kept.contains(&"a") && kept.contains(&"e") && !kept.contains(&"b"), "{kept:?}");
+    let kept: Vec<_> = ["a", "b", "c", "d", "e", "f"]
+        .into_iter()
+        .filter(|text| cache.has(key(text)))
+        .collect();
+    assert!(
+        kept.contains(&"a") && kept.contains(&"e") && !kept.contains(&"b"),
+        "{kept:?}"
+    );
     assert!(locked(&cache.0.memory).get(key("a")).unwrap().bytes() * kept.len() <= 40_000);
 }
 
@@ -185,7 +198,10 @@ async fn until(done: impl Fn() -> bool) {
 }
 
 fn files(folder: &Path) -> Vec<std::path::PathBuf> {
-    std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
+    std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect()
 }
 
 #[tokio::test]
@@ -229,11 +245,19 @@ async fn the_folder_is_bounded() {
     let cache = SpeechCache::bounded(Some(folder.path()), MOST_MEMORY_BYTES, 10_000).unwrap();
     let begun = Arc::default();
     for n in 0..12 {
-        all(cache.speak(key(&n.to_string()), start(&begun, fine(2)))).await.unwrap();
+        all(cache.speak(key(&n.to_string()), start(&begun, fine(2))))
+            .await
+            .unwrap();
         let disk = cache.0.disk.as_ref().unwrap();
         until(|| disk.has(key(&n.to_string()))).await;
     }
-    let bytes = || files(folder.path()).iter().filter_map(|path| path.metadata().ok()).map(|m| m.len()).sum::<u64>();
+    let bytes = || {
+        files(folder.path())
+            .iter()
+            .filter_map(|path| path.metadata().ok())
+            .map(|m| m.len())
+            .sum::<u64>()
+    };
     until(|| bytes() <= 10_000).await;
     assert!(bytes() > 6_000, "{}", bytes());
     assert!(cache.0.disk.as_ref().unwrap().has(key("11")) && !cache.0.disk.as_ref().unwrap().has(key("0")));

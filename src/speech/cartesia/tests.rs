@@ -41,24 +41,38 @@ fn every_message_is_read_and_others_are_ignored() {
     let dialect = dialect(16_000);
     let chunk = r#"{"type":"chunk","data":"AAAA","context_id":"t1","done":false,"status_code":206,"step_time":1.5}"#;
     let heard = dialect.read(chunk).unwrap();
-    assert_eq!((heard.id, heard.audio.as_deref(), heard.ended), (Some(1), Some("AAAA"), false));
+    assert_eq!(
+        (heard.id, heard.audio.as_deref(), heard.ended),
+        (Some(1), Some("AAAA"), false)
+    );
     let times = r#"{"type":"timestamps","context_id":"t1",
         "word_timestamps":{"words":["Hello","you"],"start":[0.0,0.4],"end":[0.35,0.8]}}"#;
     let heard = dialect.read(times).unwrap();
     let spoken: Vec<_> = heard.spoken.iter().map(|s| (s.text.as_ref(), s.end_ms)).collect();
     assert_eq!(spoken, [("Hello", 350.0), ("you", 800.0)]);
-    assert!(dialect.read(r#"{"type":"done","context_id":"t1","done":true}"#).unwrap().ended);
+    assert!(
+        dialect
+            .read(r#"{"type":"done","context_id":"t1","done":true}"#)
+            .unwrap()
+            .ended
+    );
     for ignored in [
         r#"{"type":"flush_done","context_id":"t1","done":false}"#,
         r#"{"type":"chunk","data":"AAAA","context_id":"other"}"#,
         r#"{"type":"news"}"#,
     ] {
         let heard = dialect.read(ignored).unwrap();
-        assert!(heard.audio.is_none() && !heard.ended && heard.failed.is_none(), "{ignored}");
+        assert!(
+            heard.audio.is_none() && !heard.ended && heard.failed.is_none(),
+            "{ignored}"
+        );
     }
     let error = r#"{"type":"error","error_code":"concurrency_limited","title":"Too many","status_code":429,
         "context_id":"t1","done":true}"#;
-    assert_eq!(dialect.read(error).unwrap().failed, Some(Trouble::Busy { retry_after: None }));
+    assert_eq!(
+        dialect.read(error).unwrap().failed,
+        Some(Trouble::Busy { retry_after: None })
+    );
     assert!(matches!(dialect.read("{\"type\":7}"), Err(Trouble::Protocol(_))));
 }
 

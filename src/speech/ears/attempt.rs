@@ -197,7 +197,9 @@ impl Attempt {
                 let end = state.tape.end();
                 while from < end || !state.asked.is_empty() {
                     let until = state.asked.front().copied().unwrap_or(end);
-                    let bytes = state.tape.read(from, usize::try_from(until.saturating_sub(from)).unwrap_or(0));
+                    let bytes = state
+                        .tape
+                        .read(from, usize::try_from(until.saturating_sub(from)).unwrap_or(0));
                     samples.clear();
                     media::codec::decode(state.tape.format().encoding, &bytes, &mut samples);
                     stream.push(&samples);

@@ -66,8 +66,8 @@ impl<'m> Alignment<'m> {
 
 /// Reads a message of a multi-context socket.
 pub(super) fn read<'m>(endpoint: &Endpoint, message: &'m str) -> Result<Heard<'m>, Trouble> {
-    let reply: Reply<'m> = serde_json::from_str(message)
-        .map_err(|error| Trouble::Protocol(format!("{}: {error}", endpoint.provider)))?;
+    let reply: Reply<'m> =
+        serde_json::from_str(message).map_err(|error| Trouble::Protocol(format!("{}: {error}", endpoint.provider)))?;
     let failed = failure(endpoint, &reply);
     let context = reply.context.or(reply.context_snake);
     let id = context.as_deref().and_then(|name| name.strip_prefix('t')?.parse().ok());

@@ -46,12 +46,23 @@ fn dialect(sample_rate: u32, latency: u8) -> MultiStream {
 #[test]
 fn the_address_asks_for_what_the_line_can_use() {
     let url = dialect(8_000, 3).url();
-    assert!(url.starts_with("wss://api.elevenlabs.io/v1/text-to-speech/a%20voice%2F1/multi-stream-input?"), "{url}");
-    for part in ["model_id=eleven_flash_v2_5", "output_format=ulaw_8000", "auto_mode=true", "language_code=en"] {
+    assert!(
+        url.starts_with("wss://api.elevenlabs.io/v1/text-to-speech/a%20voice%2F1/multi-stream-input?"),
+        "{url}"
+    );
+    for part in [
+        "model_id=eleven_flash_v2_5",
+        "output_format=ulaw_8000",
+        "auto_mode=true",
+        "language_code=en",
+    ] {
         assert!(url.contains(part), "{part} in {url}");
     }
     let url = dialect(16_000, 1).url();
-    assert!(url.contains("output_format=pcm_16000") && url.contains("eleven_multilingual_v2"), "{url}");
+    assert!(
+        url.contains("output_format=pcm_16000") && url.contains("eleven_multilingual_v2"),
+        "{url}"
+    );
     assert!(!url.contains("language_code"), "{url}");
 }
 
@@ -98,8 +109,17 @@ fn what_is_not_ours_or_not_known_is_ignored() {
     ] {
         assert_eq!(dialect(8_000, 3).read(message), Ok(Heard::default()), "{message}");
     }
-    for message in ["", "[]", "{\"audio\":7,\"contextId\":\"t1\"}", "{\"audio\":\"AA", "null"] {
-        assert!(matches!(dialect(8_000, 3).read(message), Err(Trouble::Protocol(_))), "{message}");
+    for message in [
+        "",
+        "[]",
+        "{\"audio\":7,\"contextId\":\"t1\"}",
+        "{\"audio\":\"AA",
+        "null",
+    ] {
+        assert!(
+            matches!(dialect(8_000, 3).read(message), Err(Trouble::Protocol(_))),
+            "{message}"
+        );
     }
 }
 
@@ -111,7 +131,10 @@ fn an_error_is_its_contexts_or_the_connections() {
     assert!(matches!((heard.id, heard.failed), (None, Some(Trouble::Refused(_)))));
     let message = r#"{"contextId":"t2","error":"system_busy","message":"later"}"#;
     let heard = dialect.read(message).unwrap();
-    assert!(matches!((heard.id, heard.failed), (Some(2), Some(Trouble::Busy { .. }))));
+    assert!(matches!(
+        (heard.id, heard.failed),
+        (Some(2), Some(Trouble::Busy { .. }))
+    ));
 }
 
 /// Plays messages with an alignment cut anywhere, each with the audio its characters last.
@@ -143,7 +166,10 @@ fn words(text: &str, cuts: &[usize]) -> Vec<(usize, u64)> {
     }
     spoken.finish();
     let pieces = std::iter::from_fn(|| spoken.next());
-    pieces.flat_map(|piece| piece.words).map(|word| (word.text_end, word.sample_end)).collect()
+    pieces
+        .flat_map(|piece| piece.words)
+        .map(|word| (word.text_end, word.sample_end))
+        .collect()
 }
 
 proptest! {

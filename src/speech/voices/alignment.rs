@@ -82,7 +82,10 @@ mod tests {
 
     #[test]
     fn what_is_not_in_the_text_moves_nothing() {
-        assert_eq!(ends("one two", &["#", "one", "zzz", "two", "two"], Aligner::word), [3, 7]);
+        assert_eq!(
+            ends("one two", &["#", "one", "zzz", "two", "two"], Aligner::word),
+            [3, 7]
+        );
         assert_eq!(ends("", &["one", ""], Aligner::word), Vec::<usize>::new());
     }
 

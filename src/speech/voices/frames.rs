@@ -196,12 +196,22 @@ mod tests {
         }
         frames.push(&[0xFF; 1_600]).unwrap();
         frames.push(&[0xFF; 800]).unwrap();
-        let ends = |piece: SpeechPiece| piece.words.iter().map(|w| (w.text_end, w.sample_end)).collect::<Vec<_>>();
+        let ends = |piece: SpeechPiece| {
+            piece
+                .words
+                .iter()
+                .map(|w| (w.text_end, w.sample_end))
+                .collect::<Vec<_>>()
+        };
         assert_eq!(ends(frames.next().unwrap()), [(3, 900)]);
         assert_eq!(ends(frames.next().unwrap()), [(7, 2_000)]);
         assert_eq!(frames.next(), None);
         frames.finish();
-        assert_eq!(ends(frames.next().unwrap()), [(9, 2_400)], "no word ends behind the audio");
+        assert_eq!(
+            ends(frames.next().unwrap()),
+            [(9, 2_400)],
+            "no word ends behind the audio"
+        );
         assert_eq!(frames.next(), None);
     }
 

@@ -79,10 +79,15 @@ async fn begin(asked: Asked) -> Result<State, Trouble> {
     if !answer.status().is_success() {
         return Err(refused(&asked.endpoint, answer).await);
     }
-    let kind = answer.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let kind = answer
+        .headers()
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok());
     let kind = kind.unwrap_or_default().to_ascii_lowercase();
     if kind.starts_with("text/") || kind.contains("json") {
-        return Err(Trouble::Protocol(format!("{provider} answers {kind} in place of audio")));
+        return Err(Trouble::Protocol(format!(
+            "{provider} answers {kind} in place of audio"
+        )));
     }
     Ok(State::Coming {
         provider,
@@ -116,7 +121,10 @@ async fn go_on(
 
 async fn refused(endpoint: &Endpoint, answer: Response) -> Trouble {
     let status = answer.status().as_u16();
-    let after = answer.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok());
+    let after = answer
+        .headers()
+        .get(header::RETRY_AFTER)
+        .and_then(|value| value.to_str().ok());
     let after = after.and_then(|value| value.parse().ok()).map(Duration::from_secs);
     let mut words = Vec::new();
     let mut body = answer.bytes_stream();

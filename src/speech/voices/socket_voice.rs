@@ -92,9 +92,7 @@ impl Mouth for SocketVoice {
                 ended: false,
             }
             .boxed(),
-            Err(mpsc::error::TrySendError::Full(_)) => {
-                stream::iter([Err(Trouble::Busy { retry_after: None })]).boxed()
-            }
+            Err(mpsc::error::TrySendError::Full(_)) => stream::iter([Err(Trouble::Busy { retry_after: None })]).boxed(),
             Err(mpsc::error::TrySendError::Closed(_)) => stream::iter([Err(broken())]).boxed(),
         }
     }
@@ -195,7 +193,11 @@ impl<D: Dialect> Line<D> {
                 }
                 Err(trouble) => trouble,
             };
-            tracing::debug!(provider = self.dialect.endpoint().provider, ?trouble, "voice socket lost");
+            tracing::debug!(
+                provider = self.dialect.endpoint().provider,
+                ?trouble,
+                "voice socket lost"
+            );
             self.fail_all(&trouble);
             if matches!(trouble, Trouble::Refused(_) | Trouble::Unfit(_)) {
                 return self.refuse(trouble).await;
@@ -354,7 +356,10 @@ impl<D: Dialect> Line<D> {
             return Err(self.unavailable("does not acknowledge a cancelled text"));
         }
         let by = Instant::now() + ACKNOWLEDGED_WITHIN;
-        self.open.values_mut().filter_map(|open| open.cancelled.as_mut()).for_each(|at| *at = by);
+        self.open
+            .values_mut()
+            .filter_map(|open| open.cancelled.as_mut())
+            .for_each(|at| *at = by);
         Ok(())
     }
 
@@ -464,10 +469,9 @@ impl<D: Dialect> Line<D> {
                 Trouble::Unfit(why) => Trouble::Protocol(why),
                 other => other,
             },
-            1002 | 1003 | 1007 | 1009 => Trouble::Protocol(format!(
-                "{} closed {code}: {reason}",
-                self.dialect.endpoint().provider
-            )),
+            1002 | 1003 | 1007 | 1009 => {
+                Trouble::Protocol(format!("{} closed {code}: {reason}", self.dialect.endpoint().provider))
+            }
             _ => self.unavailable(&format!("closed {code}: {reason}")),
         }
     }

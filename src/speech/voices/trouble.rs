@@ -55,14 +55,18 @@ impl Trouble {
         let variable = format!("{}_API_KEY", provider.to_uppercase());
         match status {
             401 | 403 => Self::Refused(format!("{provider} answers {status}: {words}; check {variable}")),
-            402 => Self::Refused(format!("{provider} answers 402: {words}; check the account of {variable}")),
+            402 => Self::Refused(format!(
+                "{provider} answers 402: {words}; check the account of {variable}"
+            )),
             408 | 500.. => Self::Unavailable(format!("{provider} answers {status}: {words}")),
             429 => Self::Busy { retry_after },
             404 => Self::Unfit(format!(
                 "{provider} answers 404: {words}; check the voice, the model and {}_BASE_URL",
                 provider.to_uppercase()
             )),
-            _ => Self::Unfit(format!("{provider} answers {status}: {words}; check the voice and the model")),
+            _ => Self::Unfit(format!(
+                "{provider} answers {status}: {words}; check the voice and the model"
+            )),
         }
     }
 
@@ -81,13 +85,35 @@ impl Trouble {
         let text = said(&format!("{code} {words}"));
         let provider = endpoint.provider;
         let variable = format!("{}_API_KEY", provider.to_uppercase());
-        if says(&["api_key", "api key", "unauthorized", "quota", "payment", "credit", "forbidden"]) {
+        if says(&[
+            "api_key",
+            "api key",
+            "unauthorized",
+            "quota",
+            "payment",
+            "credit",
+            "forbidden",
+        ]) {
             return Self::Refused(format!("{provider}: {text}; check {variable} and its account"));
         }
-        if says(&["too_many", "too many", "system_busy", "rate_limit", "rate limit", "concurren"]) {
+        if says(&[
+            "too_many",
+            "too many",
+            "system_busy",
+            "rate_limit",
+            "rate limit",
+            "concurren",
+        ]) {
             return Self::Busy { retry_after: None };
         }
-        if says(&["not_found", "not found", "invalid", "unsupported", "max_character_limit", "validation"]) {
+        if says(&[
+            "not_found",
+            "not found",
+            "invalid",
+            "unsupported",
+            "max_character_limit",
+            "validation",
+        ]) {
             return Self::Unfit(format!("{provider}: {text}; check the voice and the model"));
         }
         Self::Unavailable(format!("{provider}: {text}"))
@@ -111,7 +137,11 @@ fn said(body: &str) -> String {
     let message = parsed.as_ref().and_then(message_in);
     let words = message.unwrap_or(body).trim();
     let short: String = words.chars().filter(|c| !c.is_control()).take(MOST_WORDS).collect();
-    if short.is_empty() { "no reason given".into() } else { short }
+    if short.is_empty() {
+        "no reason given".into()
+    } else {
+        short
+    }
 }
 
 /// The first text under one of the names that the providers use.
@@ -150,10 +180,17 @@ mod tests {
             (500, Verdict::Unwell, true),
             (529, Verdict::Unwell, true),
         ] {
-            assert_eq!((of(status).verdict(), of(status).may_pass()), (verdict, again), "{status}");
+            assert_eq!(
+                (of(status).verdict(), of(status).may_pass()),
+                (verdict, again),
+                "{status}"
+            );
         }
         let why = SpeechError::from(of(401)).to_string();
-        assert!(why.contains("Invalid API key") && why.contains("ELEVENLABS_API_KEY"), "{why}");
+        assert!(
+            why.contains("Invalid API key") && why.contains("ELEVENLABS_API_KEY"),
+            "{why}"
+        );
     }
 
     #[test]

@@ -87,7 +87,10 @@ impl Context {
         };
         let ms = if drip.is_some() { SMALLEST_MS } else { FRAME_MS };
         let from_ms = speech.at_ms;
-        let audio = speech.spoken.chunk(from_ms, ms).map(|(audio, characters)| Audio::new(audio, characters, from_ms));
+        let audio = speech
+            .spoken
+            .chunk(from_ms, ms)
+            .map(|(audio, characters)| Audio::new(audio, characters, from_ms));
         speech.at_ms += ms;
         speech.due += drip.unwrap_or_default();
         let more = speech.spoken.chunk(speech.at_ms, ms).is_some();
@@ -139,7 +142,9 @@ impl Audio {
 
     /// The whole message.
     pub(super) fn with(&self, context: Option<&str>) -> String {
-        let context = context.map(|name| format!(r#","contextId":{}"#, json!(name))).unwrap_or_default();
+        let context = context
+            .map(|name| format!(r#","contextId":{}"#, json!(name)))
+            .unwrap_or_default();
         format!(
             r#"{{"audio":"{}","isFinal":null,"alignment":{},"normalizedAlignment":{}{context}}}"#,
             self.base64, self.alignment, self.alignment

@@ -36,7 +36,9 @@ impl Body {
         };
         let mut answer = Response::new(body);
         let content_type = axum::http::HeaderValue::from_static(content_type);
-        answer.headers_mut().insert(axum::http::header::CONTENT_TYPE, content_type);
+        answer
+            .headers_mut()
+            .insert(axum::http::header::CONTENT_TYPE, content_type);
         answer
     }
 
@@ -45,7 +47,9 @@ impl Body {
         stream::unfold(start, async |(spoken, mut faulty, at_ms)| {
             let drip = faulty.drip();
             let ms = if drip.is_some() { SMALLEST_MS } else { CHUNK_MS };
-            let chunk = spoken.chunk(at_ms, ms).map(|(audio, _)| Bytes::copy_from_slice(audio))?;
+            let chunk = spoken
+                .chunk(at_ms, ms)
+                .map(|(audio, _)| Bytes::copy_from_slice(audio))?;
             if let Some(each) = drip.filter(|_| at_ms > 0) {
                 sleep(each).await;
             }

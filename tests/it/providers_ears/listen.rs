@@ -32,7 +32,10 @@ async fn what_is_said_is_told_as_it_comes_and_finally() {
     let took = call.final_at(TEXT).unwrap() - asked;
     assert!(took < Duration::from_millis(350), "{took:?}");
     let interims = call.told.interims();
-    assert!(interims.len() > 2 && TEXT.starts_with(interims[0].trim_end()), "{interims:?}");
+    assert!(
+        interims.len() > 2 && TEXT.starts_with(interims[0].trim_end()),
+        "{interims:?}"
+    );
     let counted = call.meter.used("deepgram", Unit::AudioMs);
     let length = call.began.elapsed().as_millis() as u64;
     drop(call);
@@ -42,7 +45,12 @@ async fn what_is_said_is_told_as_it_comes_and_finally() {
     assert_eq!(controls(&received, "CloseStream"), 1);
     assert_eq!(received.last().unwrap(), "disconnected");
     assert!(received.iter().all(|what| what != "too fast"));
-    assert!(received.iter().filter(|what| what.starts_with("audio ")).all(|what| what == "audio 800" || what.len() < 9));
+    assert!(
+        received
+            .iter()
+            .filter(|what| what.starts_with("audio "))
+            .all(|what| what == "audio 800" || what.len() < 9)
+    );
     assert!(counted + 1_200 > length && counted <= length, "{counted} {length}");
 }
 
@@ -50,7 +58,12 @@ async fn what_is_said_is_told_as_it_comes_and_finally() {
 async fn the_agents_settings_become_the_providers() {
     let stub = stub(StubTimes::AT_ONCE).await;
     for (name, hinglish, wanted, unwanted) in [
-        ("deepgram", false, "model=nova-3&language=en&encoding=mulaw&sample_rate=8000", "keywords="),
+        (
+            "deepgram",
+            false,
+            "model=nova-3&language=en&encoding=mulaw&sample_rate=8000",
+            "keywords=",
+        ),
         ("deepgram", true, "language=multi", "filler_words"),
         ("deepgram/nova-2-phonecall", false, "keywords=Ann+Lee", "keyterm"),
         ("deepgram/nova-2", true, "language=hi", "multi"),
@@ -65,7 +78,10 @@ async fn the_agents_settings_become_the_providers() {
         let query = received.iter().rfind(|what| what.starts_with("connected")).unwrap();
         assert!(query.contains(wanted) && !query.contains(unwanted), "{query}");
         assert!(query.contains("endpointing=false") && query.contains("interim_results=true"));
-        assert!(query.contains("=Ann+Lee&") && query.ends_with("=Pune+%26+Co"), "{query}");
+        assert!(
+            query.contains("=Ann+Lee&") && query.ends_with("=Pune+%26+Co"),
+            "{query}"
+        );
     }
 }
 
@@ -171,7 +187,10 @@ async fn a_recogniser_that_never_comes_back_is_told_within_its_time() {
         let failure = call.told.failure().unwrap_or_default();
         assert!(failure.contains(words), "{fault:?}: {failure}");
         let all = call.told.all();
-        assert!(matches!(all.last().unwrap().1, TranscriptEvent::Failed(_)), "nothing follows");
+        assert!(
+            matches!(all.last().unwrap().1, TranscriptEvent::Failed(_)),
+            "nothing follows"
+        );
     }
 }
 
@@ -182,7 +201,11 @@ async fn a_wrong_key_is_told_at_once() {
     let ears = ears_with("deepgram", &settings(&stub, "another"), &guards);
     let mut call = Call::open(&ears);
     call.silence(200).await;
-    assert!(call.told.failure().unwrap().contains("401"), "{:?}", call.told.failure());
+    assert!(
+        call.told.failure().unwrap().contains("401"),
+        "{:?}",
+        call.told.failure()
+    );
     assert!(ears.guards()[0].is_down(), "others need not ask");
     assert!(!KEY.is_empty());
 }

@@ -96,7 +96,9 @@ impl Told {
 
     pub fn count_finals(&self) -> usize {
         let all = self.all();
-        all.iter().filter(|(_, e)| matches!(e, TranscriptEvent::Final { .. })).count()
+        all.iter()
+            .filter(|(_, e)| matches!(e, TranscriptEvent::Final { .. }))
+            .count()
     }
 
     pub fn interims(&self) -> Vec<String> {

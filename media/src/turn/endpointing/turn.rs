@@ -147,7 +147,9 @@ impl Turn {
             Some(asked) if !self.is_settled(recogniser) => over.max(asked + recogniser.final_wait_ms),
             _ => over,
         };
-        let told = self.told_over_ms.filter(|told| self.last_voiced_ms <= told + TOLD_SLACK_MS);
+        let told = self
+            .told_over_ms
+            .filter(|told| self.last_voiced_ms <= told + TOLD_SLACK_MS);
         let over = told.map_or(over, |told| told.max(self.last_voiced_ms + QUIET_MS));
         match sound_ms {
             // Once: sounds one after the other do not hold the turn.

@@ -1,0 +1,68 @@
+//! The language models, ears and voices of one service, as its settings name them.
+
+use std::{path::Path, sync::Arc};
+
+use actors::{agent::Agent, ports::transcriber::Transcriber};
+
+use super::{
+    guard::{Guard, Guards},
+    settings::NotConfigured,
+};
+use crate::{
+    config::ProviderConfig,
+    language::LanguageModels,
+    speech::{ears::Ears, voices::Voices},
+};
+
+/// Who thinks, hears and speaks.
+pub struct Team {
+    /// Language models.
+    pub language: Arc<LanguageModels>,
+    /// Speech to text.
+    pub ears: Arc<Ears>,
+    /// Text to speech.
+    pub voices: Arc<Voices>,
+}
+
+impl Team {
+    /// Brings them together. `babble` is the embedded recogniser; speech that was made once is kept in `cache`, and in
+    /// memory only without one.
+    ///
+    /// # Errors
+    ///
+    /// When a provider is not known, or its key or address is missing; the text names the variables.
+    pub fn new(config: &ProviderConfig, babble: Arc<dyn Transcriber>, cache: Option<&Path>) -> Result<Self, String> {
+        let settings = config.settings()?;
+        let guards = Guards::default();
+        let named = |variable: &str| move |why: NotConfigured| format!("{variable}: {why}");
+        let language = LanguageModels::new(config.llm.clone(), &settings, &guards).map_err(named("RINGBACK_LLM"))?;
+        let ears = Ears::new(config.stt.clone(), &settings, &guards, babble).map_err(named("RINGBACK_STT"))?;
+        let cache = cache.map(Path::to_owned);
+        let voices = Voices::new(config.tts.clone(), &settings, &guards, cache).map_err(|why| why.to_string())?;
+        Ok(Self {
+            language: Arc::new(language),
+            ears: Arc::new(ears),
+            voices: Arc::new(voices),
+        })
+    }
+
+    /// Whether an agent's model and voice are configured.
+    ///
+    /// # Errors
+    ///
+    /// When one is not; the text names the variable to set.
+    pub fn ready_for(&self, agent: &Agent) -> Result<(), String> {
+        let config = &agent.conversation_config;
+        self.language.check(&config.agent.prompt.llm)?;
+        self.voices.check(&config.tts.voice_id)
+    }
+
+    /// The guards of the providers a call of this agent could use, by kind.
+    pub fn guards(&self, agent: &Agent) -> [Vec<Guard>; 3] {
+        [
+            self.language.guards(agent),
+            self.ears.guards(),
+            self.voices.guards(agent),
+        ]
+    }
+}
