@@ -239,6 +239,22 @@ async fn a_tool_that_is_not_there_is_answered_as_such_and_the_model_goes_on() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_tool_call_that_cannot_be_read_is_not_made_and_the_model_goes_on() {
+    let test = TestCall::greeted(greeter()).await;
+    let broken = ScriptedReply::default().then_tool("endCall", json!(null));
+    test.ports.language_model.script(broken);
+    test.stream.user_says("That is all.", 500).await;
+    ms(3_000).await;
+    let requests = test.ports.language_model.requests();
+    assert_eq!(requests.len(), 2);
+    assert!(matches!(
+        requests[1].history.last(),
+        Some(HistoryItem::Tool { result, .. }) if result["error"].is_string()
+    ));
+    assert_eq!(test.hang_ups(), 0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_silent_user_is_spoken_to_again_and_again() {
     let talker = agent(json!({ "conversationConfig": {
         "agent": { "greetingMessage": "Hello." }, "turn": { "turnTimeout": 4 }

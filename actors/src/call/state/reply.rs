@@ -89,6 +89,8 @@ impl State {
     pub(super) fn tool(&mut self, name: &str, arguments: Value, echo: Option<Value>, fx: &mut Vec<Effect>) {
         self.reply.tools += 1;
         let result = match name {
+            // A call that could not be read is not made, not even half of it; the model is told, and may repeat it.
+            _ if !arguments.is_object() => json!({ "error": "the arguments are not a JSON object" }),
             "collect" if self.history.collect(&arguments) => json!({ "ok": true }),
             "collect" => json!({ "error": "give `entity` and `value`, both text" }),
             "endCall" => {
