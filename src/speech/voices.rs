@@ -1,9 +1,279 @@
-//! wip
+//! The voices of the service: which provider speaks for an agent, what becomes of a text when it does not, and what is
+//! kept of what was once said.
+
 pub(in crate::speech) mod alignment;
 pub(in crate::speech) mod dialect;
 pub(in crate::speech) mod frames;
+mod guarded;
 pub(in crate::speech) mod http_audio;
+mod lines;
 pub(in crate::speech) mod mouth;
+mod probe;
+mod relay;
 pub(in crate::speech) mod socket_voice;
 pub(in crate::speech) mod spoken_text;
 pub(in crate::speech) mod trouble;
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use actors::{
+    agent::{Agent, DEFAULT_VOICE},
+    ports::{
+        synthesizer::{SpeechError, SpeechStream, Synthesizer, Voice, VoiceConfig},
+        usage::Meter,
+    },
+};
+use futures_util::{StreamExt, stream};
+use tokio::time::timeout;
+
+pub use self::probe::ProbeReport;
+use self::{
+    lines::{Candidate, Lines},
+    mouth::{InProcess, Source},
+    relay::Relay,
+};
+use super::{
+    aura::{self, Aura},
+    babble::BabbleSynthesizer,
+    cache::SpeechCache,
+    cartesia::{self, Cartesia},
+    elevenlabs::{self, ElevenLabs},
+    espeak::Espeak,
+    openai_speech::OpenAiSpeech,
+};
+use crate::providers::{
+    guard::{Guard, Guards, Kind},
+    name::ProviderName,
+    settings::{NotConfigured, ProviderSettings},
+};
+
+/// Texts that one call may have fetched ahead at once.
+const MOST_PREPARED: usize = 3;
+/// How long fetching ahead may take.
+const PREPARED_WITHIN: Duration = Duration::from_secs(15);
+
+/// Why the voices cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum VoicesError {
+    /// A provider that is listed cannot be used.
+    #[error("RINGBACK_TTS: {0}")]
+    NotConfigured(#[from] NotConfigured),
+    /// The folder of the speech cache cannot be used.
+    #[error("the speech cache in {folder}: {error}")]
+    Cache {
+        /// The folder.
+        folder: String,
+        /// What is wrong with it.
+        error: std::io::Error,
+    },
+}
+
+/// Every voice there is. It speaks with the one an agent names, or the first of the list, and goes on with the others
+/// of the list when that one fails.
+pub struct Voices {
+    choices: Vec<ProviderName>,
+    settings: ProviderSettings,
+    guards: Guards,
+    cache: SpeechCache,
+    client: reqwest::Client,
+    espeak: Arc<Espeak>,
+}
+
+impl Voices {
+    /// Those of the list, the first being the default; of none, `babble`. With a folder, what was said is kept there.
+    ///
+    /// # Errors
+    ///
+    /// When one of them is not known or not configured, or the folder cannot be used.
+    pub fn new(
+        choices: Vec<ProviderName>,
+        settings: &ProviderSettings,
+        guards: &Guards,
+        cache_folder: Option<PathBuf>,
+    ) -> Result<Self, VoicesError> {
+        let cache = SpeechCache::open(cache_folder.as_deref()).map_err(|error| VoicesError::Cache {
+            folder: cache_folder.unwrap_or_default().display().to_string(),
+            error,
+        })?;
+        let voices = Self {
+            choices: if choices.is_empty() { vec![plain("babble")] } else { choices },
+            settings: settings.clone(),
+            guards: guards.clone(),
+            cache,
+            client: http_audio::client(),
+            espeak: Arc::new(Espeak::new()),
+        };
+        for choice in &voices.choices {
+            voices.candidate(choice, "")?;
+        }
+        Ok(voices)
+    }
+
+    /// Whether an agent may have this voice: `default`, `provider:voice`, or a voice of the default provider.
+    ///
+    /// # Errors
+    ///
+    /// Why not, and what to set.
+    pub fn check(&self, voice_id: &str) -> Result<(), String> {
+        let (provider, voice) = parted(voice_id);
+        let wanted = self.wanted(provider, voice);
+        self.candidate(&wanted, voice)
+            .map(|_| ())
+            .map_err(|why| format!("voice `{voice_id}`: {why}"))
+    }
+
+    /// The providers that could speak for an agent; none when one of them is within this process, which is never down.
+    pub fn guards(&self, agent: &Agent) -> Vec<Guard> {
+        let (provider, voice) = parted(&agent.conversation_config.tts.voice_id);
+        let candidates = self.candidates(provider, voice);
+        let guards: Vec<_> = candidates.iter().filter_map(|candidate| candidate.guard.clone()).collect();
+        if guards.len() == candidates.len() { guards } else { Vec::new() }
+    }
+
+    /// Has a provider say something, past the cache and its guard, to see whether it works.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    pub async fn probe(&self, name: &ProviderName) -> Result<ProbeReport, String> {
+        let candidate = self.candidate(name, "").map_err(|why| why.to_string())?;
+        probe::probe(&candidate).await
+    }
+
+    /// The agent's provider with its voice, and behind it those of the list that are others.
+    fn candidates(&self, provider: Option<&str>, voice: &str) -> Vec<Candidate> {
+        let wanted = self.wanted(provider, voice);
+        let first = self.candidate(&wanted, voice);
+        let others = self.choices.iter().filter(|choice| choice.provider != wanted.provider);
+        let others = others.map(|choice| self.candidate(choice, ""));
+        // What was configured when the agent was made may be so no longer.
+        std::iter::once(first).chain(others).filter_map(Result::ok).collect()
+    }
+
+    /// The choice for an agent's provider: that of the list where it is there, for its model.
+    fn wanted(&self, provider: Option<&str>, voice: &str) -> ProviderName {
+        let Some(provider) = provider else {
+            return self.choices.first().cloned().unwrap_or_else(|| plain("babble"));
+        };
+        let name: Option<ProviderName> = provider.parse().ok();
+        let name = name.unwrap_or_else(|| plain(provider));
+        let listed = self.choices.iter().find(|choice| choice.provider == name.provider);
+        match listed.filter(|_| name.model.is_none()) {
+            Some(listed) => ProviderName {
+                voice: listed.voice.clone().filter(|_| voice.is_empty()),
+                ..listed.clone()
+            },
+            None => name,
+        }
+    }
+
+    fn candidate(&self, name: &ProviderName, voice: &str) -> Result<Candidate, NotConfigured> {
+        let (source, usual): (Arc<dyn Source>, &str) = match name.provider.as_str() {
+            "babble" => (Arc::new(InProcess(BabbleSynthesizer)), ""),
+            "espeak" => (self.espeak.clone(), ""),
+            hosted => {
+                let endpoint = self.settings.endpoint(hosted)?.clone();
+                let model = name.model.clone();
+                match hosted {
+                    "elevenlabs" => (Arc::new(ElevenLabs::new(endpoint, model)), elevenlabs::DEFAULT_VOICE),
+                    "cartesia" => (Arc::new(Cartesia::new(endpoint, model)), cartesia::DEFAULT_VOICE),
+                    "deepgram" => (Arc::new(Aura::new(endpoint, self.client.clone())), aura::DEFAULT_VOICE),
+                    "openai" | "kokoro" | "speaches" => {
+                        let source = OpenAiSpeech::new(endpoint, model, self.client.clone());
+                        (Arc::new(source), OpenAiSpeech::default_voice(hosted))
+                    }
+                    other => return Err(NotConfigured::Unknown(format!("{other} (for speech)"))),
+                }
+            }
+        };
+        // Deepgram's voices are called models there.
+        let named = name.voice.as_deref().or(name.model.as_deref().filter(|_| name.provider == "deepgram"));
+        let voice = [voice, named.unwrap_or_default(), usual];
+        let within = matches!(name.provider.as_str(), "babble" | "espeak");
+        Ok(Candidate {
+            provider: name.provider.clone(),
+            voice: voice.into_iter().find(|voice| !voice.is_empty()).unwrap_or_default().to_owned(),
+            guard: (!within).then(|| self.guards.get(Kind::Voice, &name.provider)),
+            source,
+        })
+    }
+}
+
+fn plain(provider: &str) -> ProviderName {
+    ProviderName {
+        provider: provider.to_owned(),
+        model: None,
+        voice: None,
+    }
+}
+
+/// An agent's `voiceId` as provider and voice.
+fn parted(voice_id: &str) -> (Option<&str>, &str) {
+    let (provider, voice) = match voice_id.split_once(':') {
+        Some((provider, voice)) => (Some(provider), voice),
+        None => (None, voice_id),
+    };
+    (provider, if voice == DEFAULT_VOICE { "" } else { voice })
+}
+
+impl Synthesizer for Voices {
+    /// Must be called within a tokio runtime: sockets are made at once.
+    fn open(&self, config: VoiceConfig) -> Box<dyn Voice> {
+        let candidates = self.candidates(config.provider.as_deref(), &config.voice);
+        let lines = Arc::new(Lines::new(candidates, config, self.cache.clone()));
+        lines.warm_up();
+        Box::new(RelayVoice {
+            lines,
+            prepared: Arc::new(tokio::sync::Semaphore::new(MOST_PREPARED)),
+        })
+    }
+}
+
+/// One call's voice.
+struct RelayVoice {
+    lines: Arc<Lines>,
+    prepared: Arc<tokio::sync::Semaphore>,
+}
+
+impl Voice for RelayVoice {
+    fn speak(&mut self, text: String) -> SpeechStream {
+        if self.lines.count() == 0 {
+            let error = SpeechError::Rejected("no voice is configured: set RINGBACK_TTS".into());
+            return stream::iter([Err(error)]).boxed();
+        }
+        stream::unfold(Relay::new(self.lines.clone(), text), async |mut relay| {
+            let item = relay.next().await?;
+            Some((item, relay))
+        })
+        .boxed()
+    }
+
+    fn prepare(&mut self, text: &str) {
+        let Ok(permit) = self.prepared.clone().try_acquire_owned() else {
+            return;
+        };
+        if let Some(mut pieces) = self.lines.fetched(text) {
+            tokio::spawn(async move {
+                let fetching = async { while let Some(Ok(_)) = pieces.next().await {} };
+                // What failed is asked for again when it is spoken.
+                let _ = timeout(PREPARED_WITHIN, fetching).await;
+                drop(permit);
+            });
+        }
+    }
+}
+
+/// How a check speaks: as an agent does by default, on a telephone line.
+fn plain_config(voice: &str) -> VoiceConfig {
+    VoiceConfig {
+        provider: None,
+        voice: voice.to_owned(),
+        language: "en".into(),
+        sample_rate: 8_000,
+        speed: 1.0,
+        stability: 0.5,
+        similarity_boost: 0.8,
+        latency: 3,
+        meter: Meter::default(),
+    }
+}

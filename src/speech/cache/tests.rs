@@ -167,22 +167,16 @@ async fn a_synthesis_that_panics_fails_those_who_listen() {
 
 #[tokio::test(start_paused = true)]
 async fn memory_is_bounded_and_the_longest_unused_goes() {
-    let cache = SpeechCache::bounded(None, 40_000, 0).unwrap();
+    let cache = SpeechCache::bounded(None, 13_500, 0).unwrap();
     let begun = Arc::default();
     for text in ["a", "b", "c", "d", "e"] {
-        all(cache.speak(key(text), start(&begun, fine(4)))).await.unwrap();
+        all(cache.speak(key(text), start(&begun, fine(2)))).await.unwrap();
         // Used again and again.
         all(cache.speak(key("a"), never())).await.unwrap();
     }
-    let kept: Vec<_> = ["a", "b", "c", "d", "e", "f"]
-        .into_iter()
-        .filter(|text| cache.has(key(text)))
-        .collect();
-    assert!(
-        kept.contains(&"a") && kept.contains(&"e") && !kept.contains(&"b"),
-        "{kept:?}"
-    );
-    assert!(locked(&cache.0.memory).get(key("a")).unwrap().bytes() * kept.len() <= 40_000);
+    let kept: Vec<_> = ["a", "b", "c", "d", "e", "f"].into_iter().filter(|text| cache.has(key(text))).collect();
+    assert!(kept.contains(&"a") && kept.contains(&"e") && !kept.contains(&"b"), "{kept:?}");
+    assert!(locked(&cache.0.memory).get(key("a")).unwrap().bytes() * kept.len() <= 13_500);
 }
 
 /// Waits for the writing thread.

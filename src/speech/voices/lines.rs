@@ -1,0 +1,141 @@
+//! One call's lines to the providers that may speak for it: opened when they are needed, the first one at once.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use actors::ports::synthesizer::VoiceConfig;
+
+use super::{
+    guarded::guarded,
+    mouth::{Mouth, Pieces, Source},
+};
+use crate::{
+    providers::guard::Guard,
+    speech::cache::{Key, SpeechCache},
+};
+
+/// A provider that may speak, with the voice it would have.
+pub(super) struct Candidate {
+    pub provider: String,
+    pub voice: String,
+    pub source: Arc<dyn Source>,
+    /// None is within this process.
+    pub guard: Option<Guard>,
+}
+
+type Line = Arc<Mutex<Box<dyn Mouth>>>;
+
+/// A line of its own for one text; it becomes the call's when it does better.
+pub(super) struct Fresh(Line);
+
+pub(super) struct Lines {
+    candidates: Vec<Candidate>,
+    config: VoiceConfig,
+    cache: SpeechCache,
+    open: Mutex<Vec<Option<Line>>>,
+}
+
+impl Lines {
+    pub(super) fn new(candidates: Vec<Candidate>, config: VoiceConfig, cache: SpeechCache) -> Self {
+        Self {
+            open: Mutex::new(candidates.iter().map(|_| None).collect()),
+            candidates,
+            config,
+            cache,
+        }
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.candidates.len()
+    }
+
+    /// Samples a millisecond.
+    pub(super) fn samples_per_ms(&self) -> u64 {
+        u64::from(self.config.sample_rate / 1_000)
+    }
+
+    pub(super) fn provider(&self, index: usize) -> &str {
+        self.candidates.get(index).map_or("", |candidate| candidate.provider.as_str())
+    }
+
+    /// Opens the line that will be used first.
+    pub(super) fn warm_up(&self) {
+        let well = |candidate: &Candidate| candidate.guard.as_ref().is_none_or(|guard| !guard.is_down());
+        if let Some(index) = self.candidates.iter().position(well) {
+            drop(self.line(index));
+        }
+    }
+
+    /// Whether a provider may be asked once more for the same text.
+    pub(super) fn may_retry(&self, index: usize) -> bool {
+        let guard = self.candidates.get(index).and_then(|candidate| candidate.guard.as_ref());
+        guard.is_some_and(|guard| !guard.is_down() && guard.may_retry())
+    }
+
+    /// The text by a candidate: kept, shared with other calls, or asked for.
+    pub(super) fn speak(self: &Arc<Self>, index: usize, text: &str) -> Option<Pieces> {
+        let (key, candidate) = self.key(index, text)?;
+        if candidate.guard.is_none() {
+            // What is made within this process is cheaper to make than to keep.
+            return Some(self.ask(index, text));
+        }
+        let (lines, text) = (self.clone(), text.to_owned());
+        Some(self.cache.speak(key, Box::new(move || lines.ask(index, &text))))
+    }
+
+    /// The text by the first candidate, unless it is at hand.
+    pub(super) fn fetched(self: &Arc<Self>, text: &str) -> Option<Pieces> {
+        let (key, candidate) = self.key(0, text)?;
+        let idle = self.cache.has(key) || candidate.guard.as_ref().is_none_or(Guard::is_down);
+        if idle { None } else { self.speak(0, text) }
+    }
+
+    fn key(&self, index: usize, text: &str) -> Option<(Key, &Candidate)> {
+        let candidate = self.candidates.get(index)?;
+        let config = self.config_of(candidate);
+        let signature = candidate.source.signature(&config);
+        Some((Key::new(&candidate.provider, &signature, &config, text), candidate))
+    }
+
+    /// The text by a candidate's own line, which nobody shares.
+    pub(super) fn ask(&self, index: usize, text: &str) -> Pieces {
+        let Some((line, guard)) = self.line(index).zip(self.candidates.get(index).map(|c| c.guard.as_ref())) else {
+            return Box::pin(futures_util::stream::empty());
+        };
+        guarded(guard, || locked(&line).speak(text))
+    }
+
+    /// The same by a new line.
+    pub(super) fn ask_anew(&self, index: usize, text: &str) -> Option<(Pieces, Fresh)> {
+        let candidate = self.candidates.get(index)?;
+        let line = Arc::new(Mutex::new(candidate.source.open(&self.config_of(candidate))));
+        let pieces = guarded(candidate.guard.as_ref(), || locked(&line).speak(text));
+        Some((pieces, Fresh(line)))
+    }
+
+    /// A new line did better than the call's own.
+    pub(super) fn keep(&self, index: usize, fresh: Fresh) {
+        if let Some(line) = locked(&self.open).get_mut(index) {
+            *line = Some(fresh.0);
+        }
+    }
+
+    fn line(&self, index: usize) -> Option<Line> {
+        let candidate = self.candidates.get(index)?;
+        let mut open = locked(&self.open);
+        let line = open.get_mut(index)?;
+        let line = line.get_or_insert_with(|| Arc::new(Mutex::new(candidate.source.open(&self.config_of(candidate)))));
+        Some(line.clone())
+    }
+
+    fn config_of(&self, candidate: &Candidate) -> VoiceConfig {
+        VoiceConfig {
+            provider: Some(candidate.provider.clone()),
+            voice: candidate.voice.clone(),
+            ..self.config.clone()
+        }
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
