@@ -12,7 +12,7 @@ use actors::{
     id::NodeId,
     journal::LiveFact,
     node::{Node, NodeArguments, NodeHandle, NodeSettings},
-    ports::{Ports, health::AlwaysWell, store::Fact, store::Store},
+    ports::{Ports, store::Fact, store::Store},
     time::{Clock, SystemClock},
 };
 use axum::{Router, middleware, routing::get};
@@ -92,7 +92,7 @@ impl App {
             transcriber: team.ears.clone(),
             synthesizer: team.voices.clone(),
             language_model: team.language.clone(),
-            health: Arc::new(AlwaysWell),
+            health: Arc::new(team.health()),
             recordings: Arc::new(recordings(&config)?),
             clock,
         };

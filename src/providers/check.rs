@@ -60,7 +60,11 @@ pub async fn run(args: ProvidersCheckArgs) -> Result<ExitCode, Box<dyn std::erro
     for name in &args.providers.tts {
         let result = team.voices.probe(name).await.map(|report| {
             let length_ms = report.samples.len() as u64 * 1_000 / u64::from(report.sample_rate.max(1));
-            let came = format!("{length_ms} ms of speech in {} ms, voice {}", report.total.as_millis(), report.voice);
+            let came = format!(
+                "{length_ms} ms of speech in {} ms, voice {}",
+                report.total.as_millis(),
+                report.voice
+            );
             if speech.is_none() && !report.samples.is_empty() {
                 speech = Some((report.samples, report.sample_rate));
             }

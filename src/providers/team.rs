@@ -5,7 +5,8 @@ use std::{path::Path, sync::Arc};
 use actors::{agent::Agent, ports::transcriber::Transcriber};
 
 use super::{
-    guard::{Guard, Guards},
+    guard::{Guards, Kind},
+    health::Health,
     settings::NotConfigured,
 };
 use crate::{
@@ -34,7 +35,7 @@ impl Team {
     pub fn new(config: &ProviderConfig, babble: Arc<dyn Transcriber>, cache: Option<&Path>) -> Result<Self, String> {
         let settings = config.settings()?;
         let guards = Guards::default();
-        let named = |variable: &str| move |why: NotConfigured| format!("{variable}: {why}");
+        let named = |variable: &'static str| move |why: NotConfigured| format!("{variable}: {why}");
         let language = LanguageModels::new(config.llm.clone(), &settings, &guards).map_err(named("RINGBACK_LLM"))?;
         let ears = Ears::new(config.stt.clone(), &settings, &guards, babble).map_err(named("RINGBACK_STT"))?;
         let cache = cache.map(Path::to_owned);
@@ -57,12 +58,13 @@ impl Team {
         self.voices.check(&config.tts.voice_id)
     }
 
-    /// The guards of the providers a call of this agent could use, by kind.
-    pub fn guards(&self, agent: &Agent) -> [Vec<Guard>; 3] {
-        [
-            self.language.guards(agent),
-            self.ears.guards(),
-            self.voices.guards(agent),
-        ]
+    /// Knows whether an agent's calls can be held.
+    pub fn health(&self) -> Health {
+        let (language, ears, voices) = (self.language.clone(), self.ears.clone(), self.voices.clone());
+        Health::new(vec![
+            (Kind::Language, Box::new(move |agent| language.guards(agent))),
+            (Kind::Ears, Box::new(move |_| ears.guards())),
+            (Kind::Voice, Box::new(move |agent| voices.guards(agent))),
+        ])
     }
 }

@@ -96,7 +96,11 @@ impl Voices {
             error,
         })?;
         let voices = Self {
-            choices: if choices.is_empty() { vec![plain("babble")] } else { choices },
+            choices: if choices.is_empty() {
+                vec![plain("babble")]
+            } else {
+                choices
+            },
             settings: settings.clone(),
             guards: guards.clone(),
             cache,
@@ -126,8 +130,15 @@ impl Voices {
     pub fn guards(&self, agent: &Agent) -> Vec<Guard> {
         let (provider, voice) = parted(&agent.conversation_config.tts.voice_id);
         let candidates = self.candidates(provider, voice);
-        let guards: Vec<_> = candidates.iter().filter_map(|candidate| candidate.guard.clone()).collect();
-        if guards.len() == candidates.len() { guards } else { Vec::new() }
+        let guards: Vec<_> = candidates
+            .iter()
+            .filter_map(|candidate| candidate.guard.clone())
+            .collect();
+        if guards.len() == candidates.len() {
+            guards
+        } else {
+            Vec::new()
+        }
     }
 
     /// Has a provider say something, past the cache and its guard, to see whether it works.
@@ -187,12 +198,19 @@ impl Voices {
             }
         };
         // Deepgram's voices are called models there.
-        let named = name.voice.as_deref().or(name.model.as_deref().filter(|_| name.provider == "deepgram"));
+        let named = name
+            .voice
+            .as_deref()
+            .or(name.model.as_deref().filter(|_| name.provider == "deepgram"));
         let voice = [voice, named.unwrap_or_default(), usual];
         let within = matches!(name.provider.as_str(), "babble" | "espeak");
         Ok(Candidate {
             provider: name.provider.clone(),
-            voice: voice.into_iter().find(|voice| !voice.is_empty()).unwrap_or_default().to_owned(),
+            voice: voice
+                .into_iter()
+                .find(|voice| !voice.is_empty())
+                .unwrap_or_default()
+                .to_owned(),
             guard: (!within).then(|| self.guards.get(Kind::Voice, &name.provider)),
             source,
         })

@@ -68,8 +68,9 @@ const CREATED: u64 = 1_700_000_000;
 
 async fn answer(stub: Arc<Stub>, taken: bool, deployment: Option<String>, body: Bytes) -> Response {
     let service = Service::ChatCompletions;
-    stub.received(service, String::from_utf8_lossy(&body));
-    let fault = stub.fault(service);
+    let asked = String::from_utf8_lossy(&body);
+    let fault = stub.fault_of(service, &asked);
+    stub.received(service, asked);
     if !taken {
         return refusal(401);
     }

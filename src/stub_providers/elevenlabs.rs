@@ -88,7 +88,7 @@ struct Door {
 
 impl Door {
     fn open(self, socket: WebSocketUpgrade, headers: &HeaderMap, many: bool) -> Response {
-        let fault = self.stub.fault(SERVICE);
+        let fault = self.stub.fault_of(SERVICE, &self.voice);
         if let Fault::Refuse(status) = fault {
             return refusal(status);
         }

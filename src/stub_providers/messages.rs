@@ -30,8 +30,9 @@ pub(super) fn routes() -> Router<Arc<Stub>> {
 
 async fn answer(State(stub): State<Arc<Stub>>, headers: HeaderMap, body: Bytes) -> Response {
     let service = Service::Messages;
-    stub.received(service, String::from_utf8_lossy(&body));
-    let fault = stub.fault(service);
+    let asked = String::from_utf8_lossy(&body);
+    let fault = stub.fault_of(service, &asked);
+    stub.received(service, asked);
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     // Newer clients send it as others do.
     let bearer = || header("authorization")?.strip_prefix("Bearer ");

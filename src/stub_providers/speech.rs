@@ -89,7 +89,7 @@ async fn speech(
     body: String,
 ) -> Response {
     stub.received(SERVICE, body.as_str());
-    let fault = stub.fault(SERVICE);
+    let fault = stub.fault_of(SERVICE, &body);
     if let Fault::Refuse(status) = fault {
         return refusal(status, "The request was refused");
     }

@@ -111,9 +111,9 @@ fn understand(file: &[u8]) -> Option<(Span, f64)> {
 
 async fn transcribe(State(stub): State<Arc<Stub>>, headers: HeaderMap, body: Bytes) -> Response {
     let arrived = tokio::time::Instant::now();
-    let fault = stub.fault(Service::Transcriptions);
     let form = read(&headers, body).await;
     let fields = form.as_ref().map(|form| form.fields.join("&")).unwrap_or_default();
+    let fault = stub.fault_of(Service::Transcriptions, &fields);
     let bytes = form.as_ref().map_or(0, |form| form.file.len());
     stub.received(Service::Transcriptions, format!("{fields} file {bytes}"));
     match fault {

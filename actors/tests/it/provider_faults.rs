@@ -132,11 +132,7 @@ async fn a_filler_is_interrupted_like_any_speech() {
     test.stream.user_ends("Hello?", 300);
     ms(10_000).await;
     assert_eq!(last(&test), "On Monday.");
-    assert!(
-        test.transcript()
-            .iter()
-            .any(|line| line.starts_with("Agent: One"))
-    );
+    assert!(test.transcript().iter().any(|line| line.starts_with("Agent: One")));
 }
 
 #[tokio::test(start_paused = true)]

@@ -54,7 +54,9 @@ impl Lines {
     }
 
     pub(super) fn provider(&self, index: usize) -> &str {
-        self.candidates.get(index).map_or("", |candidate| candidate.provider.as_str())
+        self.candidates
+            .get(index)
+            .map_or("", |candidate| candidate.provider.as_str())
     }
 
     /// Opens the line that will be used first.
@@ -67,7 +69,10 @@ impl Lines {
 
     /// Whether a provider may be asked once more for the same text.
     pub(super) fn may_retry(&self, index: usize) -> bool {
-        let guard = self.candidates.get(index).and_then(|candidate| candidate.guard.as_ref());
+        let guard = self
+            .candidates
+            .get(index)
+            .and_then(|candidate| candidate.guard.as_ref());
         guard.is_some_and(|guard| !guard.is_down() && guard.may_retry())
     }
 
@@ -98,7 +103,10 @@ impl Lines {
 
     /// The text by a candidate's own line, which nobody shares.
     pub(super) fn ask(&self, index: usize, text: &str) -> Pieces {
-        let Some((line, guard)) = self.line(index).zip(self.candidates.get(index).map(|c| c.guard.as_ref())) else {
+        let Some((line, guard)) = self
+            .line(index)
+            .zip(self.candidates.get(index).map(|c| c.guard.as_ref()))
+        else {
             return Box::pin(futures_util::stream::empty());
         };
         guarded(guard, || locked(&line).speak(text))

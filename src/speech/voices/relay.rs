@@ -123,7 +123,10 @@ impl Relay {
             let (index, whole) = (ask.index(), self.base_text == 0);
             let attempt = match ask {
                 Ask::Again(_) if !self.lines.may_retry(index) => None,
-                Ask::Again(_) => self.lines.ask_anew(index, &rest).map(|(pieces, fresh)| (pieces, Some(fresh))),
+                Ask::Again(_) => self
+                    .lines
+                    .ask_anew(index, &rest)
+                    .map(|(pieces, fresh)| (pieces, Some(fresh))),
                 // Only whole texts are worth keeping.
                 Ask::First(_) if whole => self.lines.speak(index, &rest).map(|pieces| (pieces, None)),
                 Ask::First(_) => Some((self.lines.ask(index, &rest), None)),
@@ -184,7 +187,9 @@ impl Relay {
         let given = Duration::from_millis(self.given_samples / self.lines.samples_per_ms().max(1));
         let played = self.first_audio.map_or(self.last_audio, |at| at + given);
         let dry = played.checked_sub(NEARLY_PLAYED).unwrap_or(played);
-        (self.last_audio + STALLED).max(dry).min(self.last_audio + LONGEST_STALL)
+        (self.last_audio + STALLED)
+            .max(dry)
+            .min(self.last_audio + LONGEST_STALL)
     }
 
     /// Gives out a piece of attempt `n`, which is the one that goes on.
@@ -228,7 +233,8 @@ impl Relay {
         }
         if !trouble.may_pass() {
             let index = failed.index;
-            self.plan.retain(|ask| !matches!(ask, Ask::Again(again) if *again == index));
+            self.plan
+                .retain(|ask| !matches!(ask, Ask::Again(again) if *again == index));
         }
         self.trouble = Some(trouble);
     }
@@ -240,7 +246,10 @@ impl Relay {
             let index = self.running.first().map_or(0, |attempt| attempt.index);
             let provider = self.lines.provider(index).to_owned();
             self.running.clear();
-            self.resume(index, Trouble::Unavailable(format!("{provider} stalled in the middle of a text")));
+            self.resume(
+                index,
+                Trouble::Unavailable(format!("{provider} stalled in the middle of a text")),
+            );
         } else if now >= self.hard_at {
             self.running.clear();
             self.plan.clear();
