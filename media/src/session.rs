@@ -52,6 +52,7 @@ pub struct AudioSession {
     endpointing: Endpointing,
     /// The words so far of the user's turn; kept, since barge-in looks at them at every block.
     words: String,
+    voice: listening::VoiceNews,
     /// Since when there is voice, and the end of the last voiced block.
     onset_ms: Option<u64>,
     last_voiced_ms: u64,
@@ -92,6 +93,7 @@ impl AudioSession {
             echo_told: None,
             endpointing: Endpointing::new(config.pause),
             words: String::new(),
+            voice: listening::VoiceNews::default(),
             onset_ms: None,
             last_voiced_ms: 0,
             barge_in: BargeIn::new(0),
@@ -362,7 +364,7 @@ impl AudioSession {
         }
         while let Some(verdict) = self.endpointing.tick(at_ms) {
             match verdict {
-                endpointing::Verdict::Finalize => self.events.push_back(SessionEvent::FinalWanted),
+                endpointing::Verdict::Finalize => self.want_final(),
                 endpointing::Verdict::Paused(text) => self.turn_paused(text),
                 endpointing::Verdict::Resumed if std::mem::take(&mut self.pause_told) => {
                     let at_ms = self.now_ms;

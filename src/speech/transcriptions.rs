@@ -250,7 +250,7 @@ fn unwell(error: &reqwest::Error) -> Trouble {
 
 /// Everything up to the newest asking: the older ones are answered by it too.
 fn next_job(teller: &Teller) -> Option<Job> {
-    let mut state = teller.inbox.state();
+    let state = teller.inbox.state();
     let (start, end) = (state.tape.start(), state.tape.end());
     let long = end.saturating_sub(start) >= state.tape.ms(PIECE_MS);
     let position = match state.asked.back() {
@@ -262,7 +262,6 @@ fn next_job(teller: &Teller) -> Option<Job> {
         .tape
         .read(start, usize::try_from(position.saturating_sub(start)).unwrap_or(0));
     let format = state.tape.format();
-    state.sent = position;
     let may_be_voice = state.tape.may_be_voice();
     let asked = state.asked.len();
     drop(state);
@@ -280,7 +279,7 @@ fn next_job(teller: &Teller) -> Option<Job> {
 
 fn answer(teller: &mut Teller, job: &Job, text: &str, damaged: bool) {
     if job.asked == 0 {
-        teller.settled(text, job.position);
+        teller.settled(text, job.position, false);
         return;
     }
     for _ in 1..job.asked {
@@ -331,7 +330,7 @@ mod tests {
 
     #[test]
     fn a_server_that_was_slow_is_given_more_time_for_a_while() {
-        let client = Client::new();
+        let client = crate::http_client::builder().build().unwrap();
         let server = Server::of("speaches", &client).unwrap();
         let endpoint = Endpoint {
             provider: "speaches",

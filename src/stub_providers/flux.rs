@@ -49,7 +49,7 @@ async fn listen(
         Service::Flux,
         format!("connected {}", query.as_deref().unwrap_or_default()),
     );
-    let fault = stub.fault_of(Service::Flux, query.as_deref().unwrap_or_default());
+    let fault = stub.fault(Service::Flux);
     if let Fault::Refuse(status) = fault {
         return refusal(status);
     }

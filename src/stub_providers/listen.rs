@@ -88,7 +88,7 @@ async fn listen(
         Service::Listen,
         format!("connected {}", query.as_deref().unwrap_or_default()),
     );
-    let fault = stub.fault_of(Service::Listen, query.as_deref().unwrap_or_default());
+    let fault = stub.fault(Service::Listen);
     if let Fault::Refuse(status) = fault {
         return refusal(status);
     }

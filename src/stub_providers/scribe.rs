@@ -66,7 +66,7 @@ async fn realtime(
         Service::Scribe,
         format!("connected {}", query.as_deref().unwrap_or_default()),
     );
-    let fault = stub.fault_of(Service::Scribe, query.as_deref().unwrap_or_default());
+    let fault = stub.fault(Service::Scribe);
     if let Fault::Refuse(status) = fault {
         return refusal(status);
     }

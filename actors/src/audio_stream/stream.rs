@@ -333,6 +333,9 @@ impl Stream {
             transcript.push(samples);
         }
         samples.clear();
+        if self.session.voice_began() {
+            transcript.speech_started();
+        }
         self.session.recogniser(promised(transcript.promise()));
     }
 
@@ -347,9 +350,6 @@ impl Stream {
                 fact => {
                     if matches!(fact, SessionEvent::SpeechStarted { .. }) {
                         self.moments.final_ms = None;
-                        if let Some(transcript) = &mut self.transcript {
-                            transcript.speech_started();
-                        }
                     }
                     if let Some(event) = reported(fact, self.moments) {
                         self.report(event);

@@ -86,7 +86,8 @@ pub trait TranscriptStream: Send {
     /// Feeds mono samples, in order, silence too. Never blocks.
     fn push(&mut self, samples: &[i16]);
 
-    /// There is voice; it began up to a few hundred milliseconds ago. For recognisers of whole utterances.
+    /// There is voice again, at first or after it had paused; it began up to a few hundred milliseconds ago. Comes again
+    /// after each `finalize` that more voice follows.
     fn speech_started(&mut self) {}
 
     /// The voice has paused: whatever is known becomes final now (an event follows if there was any speech).

@@ -18,6 +18,15 @@ const ECHO_WORDS: usize = 3;
 /// Weaker than the agent by so much.
 const WEAK_DB: f32 = 6.0;
 
+/// Whether there is voice that the recogniser does not know of.
+#[derive(Debug, Default)]
+pub(super) struct VoiceNews {
+    /// It goes on since it was told, and no words were asked for.
+    is_known: bool,
+    /// It began, and that was not told.
+    began: bool,
+}
+
 impl AudioSession {
     /// What the recogniser promises; may be said at any time, and costs nothing.
     pub fn recogniser(&mut self, recogniser: Recogniser) {
@@ -29,6 +38,16 @@ impl AudioSession {
         let at_ms = self.stream_time(now_ms);
         self.endpointing.told(told, at_ms);
         self.settle();
+    }
+
+    /// Whether voice began since this was asked last: at first, after a silence, or after words were asked for.
+    pub fn voice_began(&mut self) -> bool {
+        std::mem::take(&mut self.voice.began)
+    }
+
+    pub(super) fn want_final(&mut self) {
+        self.voice.is_known = false;
+        self.events.push_back(SessionEvent::FinalWanted);
     }
 
     pub(super) fn hear(&mut self, block: HeardBlock) {
@@ -50,7 +69,9 @@ impl AudioSession {
             .block(block.onset_ms, block.voiced_ms, block.voiced_until_ms);
         let heeded = self.endpointing.heeds_voice();
         self.onset_ms = block.onset_ms.filter(|_| heeded);
+        self.voice.is_known &= block.onset_ms.is_some();
         if block.voiced_ms > 0 && heeded {
+            self.voice.began |= !std::mem::replace(&mut self.voice.is_known, true);
             self.last_voiced_ms = self.last_voiced_ms.max(block.voiced_until_ms);
         }
         self.began(began);

@@ -174,6 +174,8 @@ impl Attempt {
             let mut state = self.teller.inbox.state();
             state.promise = clips.promise();
             state.connected = true;
+            // Nothing is sent before it is asked for.
+            state.sent = u64::MAX;
             state.tape.keep(transcriptions::KEEPS_MS);
             Counted::new(self.config.meter.clone(), choice.provider(), state.tape.ms(1))
         };
@@ -209,7 +211,7 @@ impl Attempt {
                     }
                 }
                 state.sent = end;
-                state.tape.settle(end);
+                state.tape.settle(end, true);
             }
             tokio::select! {
                 _ = &mut self.gone => return End::Gone,

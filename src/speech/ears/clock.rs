@@ -60,9 +60,11 @@ impl AudioClock {
             reason = "not negative, and what is too great saturates"
         )]
         let at = (ms as u64).saturating_mul(self.a_ms).min(self.sent);
-        let within = self.stretches.iter().rev().find(|(from, _)| *from <= at);
-        let (from, position) = within.or(self.stretches.first()).copied().unwrap_or_default();
-        (position + at.saturating_sub(from)).min(self.next)
+        let after = self.stretches.partition_point(|(from, _)| *from <= at);
+        let within = self.stretches.get(after.saturating_sub(1));
+        let (from, position) = within.copied().unwrap_or_default();
+        let end = self.stretches.get(after).map_or(self.next, |(_, next)| *next);
+        (position + at.saturating_sub(from)).min(end)
     }
 
     fn begin(&mut self, position: u64) {

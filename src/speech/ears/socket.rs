@@ -301,6 +301,7 @@ impl<'a> Connection<'a> {
     fn final_came(&mut self, text: &str, up_to_s: Option<f64>, answers: bool) {
         self.useful = true;
         let late = self.late_until.is_some_and(|until| Instant::now() < until);
+        let ended = answers;
         let answers = answers && !self.asked.is_empty() && !late;
         if late {
             self.late_until = None;
@@ -309,7 +310,7 @@ impl<'a> Connection<'a> {
         if answers {
             self.answered(text, up_to);
         } else {
-            self.teller.settled(text, up_to.unwrap_or(0));
+            self.teller.settled(text, up_to.unwrap_or(0), ended);
             self.give_up_on_silence();
         }
     }
@@ -356,7 +357,7 @@ impl<'a> Connection<'a> {
             self.ask_again_at,
             self.hung_at(),
             self.pass.as_ref().map(|_| self.began + WELL_AFTER),
-            Some(self.sent_at + self.dialect.idle().after),
+            self.ready.then(|| self.sent_at + self.dialect.idle().after),
         ];
         let now = Instant::now();
         times.into_iter().flatten().min().unwrap_or(now + WELL_AFTER)

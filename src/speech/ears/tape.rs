@@ -34,8 +34,10 @@ pub(in crate::speech) struct Tape {
     settled: u64,
     /// There may be voice from here on, within what is not settled.
     loud: Option<u64>,
-    /// The voice was noticed, and no final has come since.
-    voiced: bool,
+    /// The end of the last loud batch.
+    last_loud: u64,
+    /// A voice was noticed there, and no final that was asked for covers it.
+    noticed: Option<u64>,
     most_bytes: usize,
 }
 
@@ -55,7 +57,8 @@ impl Tape {
             base: 0,
             settled: 0,
             loud: None,
-            voiced: false,
+            last_loud: 0,
+            noticed: None,
             most_bytes: format.bytes_for_ms(20_000),
         }
     }
@@ -81,41 +84,45 @@ impl Tape {
 
     /// Whether there may be voice in what is not settled.
     pub(in crate::speech) fn may_be_voice(&self) -> bool {
-        self.voiced || self.loud.is_some()
+        self.noticed.is_some() || self.loud.is_some()
     }
 
-    /// Whether the voice was noticed, and no final has come since.
+    /// Whether a voice was noticed that no final covers.
     pub(in crate::speech) fn is_voiced(&self) -> bool {
-        self.voiced
+        self.noticed.is_some()
     }
 
     /// Appends encoded audio whose loudest sample is given; `sent` is how far it was sent.
     pub(in crate::speech) fn push(&mut self, bytes: &[u8], peak: i16, sent: u64) {
-        if peak >= LOUD && self.loud.is_none() {
+        let is_loud = peak >= LOUD;
+        if is_loud && self.loud.is_none() {
             self.loud = Some(self.end());
         }
         self.bytes.extend(bytes);
+        if is_loud {
+            self.last_loud = self.end();
+        }
         self.trim(sent);
     }
 
     /// A voice began a moment ago.
     pub(in crate::speech) fn voice_began(&mut self) {
         let began = self.end().saturating_sub(self.ms(PRE_ROLL_MS)).max(self.settled);
-        self.voiced = true;
+        self.noticed = Some(self.end());
         self.loud = Some(self.loud.map_or(began, |loud| loud.min(began)));
     }
 
-    /// A final covers everything before `position`.
-    pub(in crate::speech) fn settle(&mut self, position: u64) {
+    /// A final covers everything before `position`, where the voice has paused or goes on.
+    pub(in crate::speech) fn settle(&mut self, position: u64, paused: bool) {
         let position = position.min(self.end());
+        if paused {
+            self.noticed = self.noticed.filter(|noticed| *noticed > position);
+        }
         if position <= self.settled {
             return;
         }
         self.settled = position;
-        // What follows may have voice; whether it has is looked at when it goes on.
-        let rest_is_voice = self.voiced && position + self.ms(BATCH_MS) < self.end();
-        self.loud = (self.loud.is_some() && rest_is_voice).then_some(position);
-        self.voiced = false;
+        self.loud = (self.last_loud > position).then_some(position);
         self.drop_before(position);
     }
 
@@ -134,8 +141,8 @@ impl Tape {
     /// Forgets what no recogniser will want: silence, noise, and what is beyond the bound.
     fn trim(&mut self, sent: u64) {
         let end = self.end();
-        let noise = !self.voiced && end > self.settled + self.ms(NOISE_AFTER_MS);
-        if self.loud.is_none() || noise {
+        let noise = self.noticed.is_none() && end > self.settled + self.ms(NOISE_AFTER_MS);
+        if self.loud.is_none() && self.noticed.is_none() || noise {
             let keep = end.saturating_sub(self.ms(PRE_ROLL_MS));
             self.drop_before(keep.min(sent));
             self.loud = None;
@@ -179,7 +186,9 @@ mod tests {
             tape.push(&BATCH, 4_000, u64::MAX);
         }
         assert_eq!((tape.start(), tape.end()), (32_000, 64_000));
-        tape.settle(60_000);
+        tape.settle(50_000, false);
+        assert!(tape.is_voiced(), "it goes on");
+        tape.settle(60_000, true);
         assert_eq!(tape.start(), 60_000);
         assert!(tape.may_be_voice() && !tape.is_voiced(), "it went on behind the final");
         for _ in 0..100 {
@@ -217,7 +226,7 @@ mod tests {
                 tape.push(&piece, 0, all.len() as u64);
                 all.extend(piece);
                 if settle {
-                    tape.settle(tape.end() / 2);
+                    tape.settle(tape.end() / 2, voice);
                 }
                 prop_assert_eq!(tape.end(), all.len() as u64);
                 prop_assert!(tape.end() - tape.start() <= 8_000 && tape.start() <= tape.end());

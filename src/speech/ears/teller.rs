@@ -50,10 +50,11 @@ impl Teller {
         }
     }
 
-    /// Words that stay, up to a position; while a final is asked for they are kept for it.
-    pub(in crate::speech) fn settled(&mut self, text: &str, up_to: u64) {
+    /// Words that stay, up to a position, behind which the voice goes on or has paused; while a final is asked for they
+    /// are kept for it.
+    pub(in crate::speech) fn settled(&mut self, text: &str, up_to: u64, paused: bool) {
         let mut state = self.inbox.state();
-        state.tape.settle(up_to);
+        state.tape.settle(up_to, paused);
         let asked = !state.asked.is_empty();
         drop(state);
         if asked {
@@ -67,7 +68,7 @@ impl Teller {
     /// The final that was asked for first. None was asked for: as [`Teller::settled`].
     pub(in crate::speech) fn answer(&mut self, text: &str, up_to: u64, damaged: bool) {
         let mut state = self.inbox.state();
-        state.tape.settle(up_to);
+        state.tape.settle(up_to, true);
         state.asked.pop_front();
         drop(state);
         self.give(text, damaged);

@@ -1,5 +1,7 @@
 //! Tests of endpointing: the pauses, the recogniser's last word, voice without words.
 
+mod recogniser;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -372,6 +374,15 @@ enum Input {
     Interim(String),
     Settle(String, bool),
     Tick,
+    Told(Told),
+}
+
+fn any_recogniser() -> impl Strategy<Value = Recogniser> {
+    (0u64..3_000, any::<bool>(), any::<bool>()).prop_map(|(final_wait_ms, answers_each, tells_turns)| Recogniser {
+        final_wait_ms,
+        answers_each,
+        tells_turns,
+    })
 }
 
 fn input() -> impl Strategy<Value = Input> {
@@ -381,6 +392,7 @@ fn input() -> impl Strategy<Value = Input> {
         1 => words.clone().prop_map(|w| Input::Interim(w.to_owned())),
         1 => (words, any::<bool>()).prop_map(|(w, damaged)| Input::Settle(w.to_owned(), damaged)),
         2 => Just(Input::Tick),
+        1 => prop::sample::select(vec![Told::Ended, Told::Paused, Told::Resumed]).prop_map(Input::Told),
     ]
 }
 
@@ -388,8 +400,12 @@ proptest! {
     #[test]
     fn any_sequence_ends_and_every_turn_that_began_is_ended_once(
         inputs in prop::collection::vec((input(), 0u64..700), 0..200),
+        recogniser in prop::option::of(any_recogniser()),
     ) {
         let mut endpointing = Endpointing::new(NORMAL);
+        if let Some(recogniser) = recogniser {
+            endpointing.recogniser(recogniser);
+        }
         let (mut at, mut began, mut ended) = (0, 0, 0);
         let (mut onset, mut told) = (None, false);
         for (input, step) in inputs {
@@ -402,6 +418,10 @@ proptest! {
                 Input::Interim(text) => endpointing.interim(&text, at),
                 Input::Settle(text, damaged) => endpointing.settle(&text, damaged, at),
                 Input::Tick => None,
+                Input::Told(told) => {
+                    endpointing.told(told, at);
+                    None
+                }
             };
             began += u32::from(begun.is_some());
             for verdict in ticked(&mut endpointing, at) {
