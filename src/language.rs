@@ -132,7 +132,7 @@ impl Asking {
                 is_last: others.iter().all(is_down),
             };
             match race.run().await {
-                Ok(Begun::Speaks(event, speaking)) => return Some((Ok(event), Stage::Speaking(Box::new(speaking)))),
+                Ok(Begun::Speaks(event, speaking)) => return Some((Ok(event), Stage::Speaking(speaking))),
                 Ok(Begun::Silent) => return None,
                 Err(failure) => {
                     let provider = mind.provider.as_str();

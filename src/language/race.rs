@@ -102,7 +102,7 @@ impl Speaking {
 /// What came of a provider's request.
 pub(super) enum Begun {
     /// It speaks; this came first.
-    Speaks(ReplyEvent, Speaking),
+    Speaks(ReplyEvent, Box<Speaking>),
     /// It came to its end without a word.
     Silent,
 }
@@ -116,6 +116,13 @@ pub(super) fn by(provider: &str, error: LanguageError) -> LanguageError {
         LanguageError::Protocol(words) => LanguageError::Protocol(named(&words)),
         busy @ LanguageError::Busy { .. } => busy,
     }
+}
+
+/// When a race takes its turns.
+struct Times {
+    /// None once there was a hedge, or none is wanted any more.
+    hedge_at: Option<Instant>,
+    give_up_at: Instant,
 }
 
 /// A race for the first word of one provider.
@@ -158,46 +165,65 @@ impl Race<'_> {
 
     async fn heat(&self, began: Instant) -> Result<Begun, Failure> {
         let mut runners = vec![self.start()?];
-        let mut hedge_at = Some(Instant::now() + HEDGE_AFTER);
-        let mut give_up_at = began + FIRST_WORD_WITHIN;
+        let mut times = Times {
+            hedge_at: Some(Instant::now() + HEDGE_AFTER),
+            give_up_at: began + FIRST_WORD_WITHIN,
+        };
         loop {
             tokio::select! {
                 biased;
-                (at, delta) = next_of(&mut runners) => match delta {
-                    Some(Ok(Delta::Thinking)) => {}
-                    Some(Ok(Delta::Working)) => {
-                        // It has won, though nothing can be given out yet.
-                        runners.swap(0, at);
-                        runners.truncate(1);
-                        hedge_at = None;
-                        give_up_at = give_up_at.max(Instant::now() + NEXT_WORD_WITHIN);
+                (at, delta) = next_of(&mut runners) => {
+                    if let Some(result) = self.take(&mut runners, at, delta, &mut times) {
+                        return result;
                     }
-                    Some(Ok(Delta::Event(event))) => {
-                        let speaking = Speaking { runner: runners.swap_remove(at), provider: self.mind.provider.clone() };
-                        return Ok(Begun::Speaks(event, speaking));
-                    }
-                    Some(Err(failure)) => {
-                        runners.swap_remove(at).failed(failure.verdict);
-                        if runners.is_empty() {
-                            return Err(failure);
-                        }
-                    }
-                    None => {
-                        runners.swap_remove(at).succeeded();
-                        return Ok(Begun::Silent);
-                    }
-                },
-                () = sleep_until(hedge_at.unwrap_or(give_up_at)), if hedge_at.is_some() => {
-                    hedge_at = None;
+                }
+                () = sleep_until(times.hedge_at.unwrap_or(times.give_up_at)), if times.hedge_at.is_some() => {
+                    times.hedge_at = None;
                     runners.extend(self.hedge());
                 }
-                () = sleep_until(give_up_at) => {
-                    for mut runner in runners {
+                () = sleep_until(times.give_up_at) => {
+                    for runner in &mut runners {
                         runner.failed(Verdict::Unwell);
                     }
                     let waited = began.elapsed().as_secs_f64();
                     return Err(Failure::unavailable(format!("nothing came within {waited:.1} s")));
                 }
+            }
+        }
+    }
+
+    /// Takes one runner's delta; what comes of the race if it is over with that.
+    fn take(
+        &self,
+        runners: &mut Vec<Runner>,
+        at: usize,
+        delta: Option<Result<Delta, Failure>>,
+        times: &mut Times,
+    ) -> Option<Result<Begun, Failure>> {
+        match delta {
+            Some(Ok(Delta::Thinking)) => None,
+            Some(Ok(Delta::Working)) => {
+                // It has won, though nothing can be given out yet.
+                runners.swap(0, at);
+                runners.truncate(1);
+                times.hedge_at = None;
+                times.give_up_at = times.give_up_at.max(Instant::now() + NEXT_WORD_WITHIN);
+                None
+            }
+            Some(Ok(Delta::Event(event))) => {
+                let speaking = Speaking {
+                    runner: runners.swap_remove(at),
+                    provider: self.mind.provider.clone(),
+                };
+                Some(Ok(Begun::Speaks(event, Box::new(speaking))))
+            }
+            Some(Err(failure)) => {
+                runners.swap_remove(at).failed(failure.verdict);
+                runners.is_empty().then_some(Err(failure))
+            }
+            None => {
+                runners.swap_remove(at).succeeded();
+                Some(Ok(Begun::Silent))
             }
         }
     }

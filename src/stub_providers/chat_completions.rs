@@ -82,7 +82,7 @@ async fn answer(stub: Arc<Stub>, taken: bool, deployment: Option<String>, body: 
             refusal(*status)
         }
         Fault::Hang => hang(watch).await,
-        _ => match read(deployment, &body) {
+        _ => match read(deployment.as_deref(), &body) {
             Ok(completion) if completion.streamed => respond(watch, completion.script(), &fault, &body),
             read => {
                 let mut watch = watch;
@@ -96,17 +96,14 @@ async fn answer(stub: Arc<Stub>, taken: bool, deployment: Option<String>, body: 
     }
 }
 
-fn read(deployment: Option<String>, body: &[u8]) -> Result<Completion, (String, Option<&'static str>)> {
+fn read(deployment: Option<&str>, body: &[u8]) -> Result<Completion, (String, Option<&'static str>)> {
     let request: Value = serde_json::from_slice(body).map_err(|error| (error.to_string(), None))?;
-    let model = request["model"]
-        .as_str()
-        .map(str::to_owned)
-        .or_else(|| deployment.clone());
+    let model = request["model"].as_str().or(deployment);
     let model = model.ok_or_else(|| ("you must provide a model parameter".to_owned(), Some("model")))?;
     let quirk = if deployment.is_some() {
         Quirk::Azure
     } else {
-        Quirk::of(&model)
+        Quirk::of(model)
     };
     quirk.refuses(&request)?;
     let asked = reading::read(&request, quirk)?;
@@ -115,7 +112,7 @@ fn read(deployment: Option<String>, body: &[u8]) -> Result<Completion, (String, 
         streamed: request["stream"] == true,
         usage: request["stream_options"]["include_usage"] == true,
         thought: asked.think(),
-        model,
+        model: model.to_owned(),
         quirk,
     })
 }

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::{
     Fault, Service, Stub,
     event_stream::{Script, Watch, hang, respond},
-    mind::{Thought, count, tokens},
+    mind::{Thought, count, halves, tokens},
 };
 
 /// The largest request.
@@ -93,6 +93,14 @@ fn event(value: &Value) -> String {
     )
 }
 
+fn begin(index: usize, block: &Value) -> String {
+    event(&json!({ "type": "content_block_start", "index": index, "content_block": block }))
+}
+
+fn piece(index: usize, delta: &Value) -> String {
+    event(&json!({ "type": "content_block_delta", "index": index, "delta": delta }))
+}
+
 impl Message {
     fn written(&self) -> usize {
         tokens(&self.thought.words).len() + 8 * self.thought.calls.len()
@@ -126,51 +134,41 @@ impl Message {
         let mut events = Vec::new();
         let mut index = 0;
         if !self.thought.words.is_empty() {
-            let block = json!({ "type": "text", "text": "" });
-            first.push(event(
-                &json!({ "type": "content_block_start", "index": 0, "content_block": block }),
-            ));
-            for token in tokens(&self.thought.words) {
-                let delta = json!({ "type": "text_delta", "text": token });
-                events.push(event(
-                    &json!({ "type": "content_block_delta", "index": 0, "delta": delta }),
-                ));
-            }
+            first.push(begin(0, &json!({ "type": "text", "text": "" })));
+            let words = tokens(&self.thought.words).into_iter();
+            events.extend(words.map(|token| piece(0, &json!({ "type": "text_delta", "text": token }))));
             events.push(event(&json!({ "type": "content_block_stop", "index": 0 })));
             index += 1;
         }
         for (name, arguments) in &self.thought.calls {
             let block = json!({ "type": "tool_use", "id": format!("toolu_{index}"), "name": name, "input": {} });
-            events.push(event(
-                &json!({ "type": "content_block_start", "index": index, "content_block": block }),
-            ));
-            let arguments = arguments.to_string();
-            let middle = arguments
-                .char_indices()
-                .map(|(at, _)| at)
-                .nth(arguments.chars().count() / 2);
-            let (begin, end) = arguments.split_at(middle.unwrap_or(0));
-            for piece in ["", begin, end] {
-                let delta = json!({ "type": "input_json_delta", "partial_json": piece });
-                events.push(event(
-                    &json!({ "type": "content_block_delta", "index": index, "delta": delta }),
+            events.push(begin(index, &block));
+            let (start, end) = halves(&arguments.to_string());
+            for part in [String::new(), start, end] {
+                events.push(piece(
+                    index,
+                    &json!({ "type": "input_json_delta", "partial_json": part }),
                 ));
             }
             events.push(event(&json!({ "type": "content_block_stop", "index": index })));
             index += 1;
         }
-        let delta = json!({ "stop_reason": self.stop_reason(), "stop_sequence": null });
-        let usage = json!({ "output_tokens": self.written() });
         let overloaded = json!({ "type": "overloaded_error", "message": "Overloaded" });
         Script {
             first,
             tokens: events,
-            last: vec![
-                event(&json!({ "type": "message_delta", "delta": delta, "usage": usage })),
-                event(&json!({ "type": "message_stop" })),
-            ],
+            last: self.last(),
             error: event(&json!({ "type": "error", "error": overloaded })),
         }
+    }
+
+    fn last(&self) -> Vec<String> {
+        let delta = json!({ "stop_reason": self.stop_reason(), "stop_sequence": null });
+        let usage = json!({ "output_tokens": self.written() });
+        vec![
+            event(&json!({ "type": "message_delta", "delta": delta, "usage": usage })),
+            event(&json!({ "type": "message_stop" })),
+        ]
     }
 
     /// Not streamed.

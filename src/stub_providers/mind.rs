@@ -244,6 +244,13 @@ pub(super) fn tokens(words: &str) -> Vec<&str> {
     words.split_inclusive(' ').collect()
 }
 
+/// A text in two pieces, as arguments are streamed.
+pub(super) fn halves(text: &str) -> (String, String) {
+    let middle = text.char_indices().map(|(at, _)| at).nth(text.chars().count() / 2);
+    let (begin, end) = text.split_at(middle.unwrap_or(0));
+    (begin.to_owned(), end.to_owned())
+}
+
 /// About how many tokens a request has.
 pub(super) fn count(value: &Value) -> usize {
     value.to_string().len().div_ceil(4)

@@ -1,6 +1,6 @@
 //! The request for a chat completion, as each server takes it. What is unset is left out.
 
-use actors::prompt::{Message, Prompt, Tool, ToolCall};
+use actors::prompt::{Message, Prompt, Tool, ToolCall, ToolResult};
 use serde_json::{Map, Value, json};
 
 use crate::providers::settings::{Endpoint, Key};
@@ -76,38 +76,42 @@ pub(super) fn body(server: Server, provider: &str, model: &str, prompt: &Prompt)
         body.insert("tools".into(), prompt.tools.iter().map(tool).collect());
     }
     body.insert("stream".into(), true.into());
-    match server {
-        Server::OpenAi => {
-            let options = json!({ "include_usage": true, "include_obfuscation": false });
-            body.insert("stream_options".into(), options);
-        }
-        // Groq tells it anyway, in `x_groq`.
-        Server::Groq => {}
-        Server::Azure | Server::Gemini | Server::Local => {
-            body.insert("stream_options".into(), json!({ "include_usage": true }));
-        }
-    }
+    body.extend(stream_options(server).map(|options| ("stream_options".to_owned(), options)));
     if server.reasons(model) {
-        // These think first, unless told not to, and take no temperature.
-        if model.starts_with("gpt-5-") || model == "gpt-5" {
-            body.insert("reasoning_effort".into(), "minimal".into());
-        } else if model.starts_with('o') {
-            body.insert("reasoning_effort".into(), "low".into());
-        }
+        // These think first, unless told not to, and take no temperature. Thoughts count as tokens.
+        body.extend(effort(model).map(|effort| ("reasoning_effort".to_owned(), effort.into())));
         return body;
     }
     body.insert("temperature".into(), figure(prompt.temperature));
-    match server {
-        Server::OpenAi | Server::Azure | Server::Groq => {
-            body.insert("max_completion_tokens".into(), MOST_TOKENS.into());
-        }
-        Server::Local => {
-            body.insert("max_tokens".into(), MOST_TOKENS.into());
-        }
-        // Its thoughts count too, and would leave nothing for words.
-        Server::Gemini => {}
-    }
+    body.extend(bound(server).map(|bound| (bound.to_owned(), MOST_TOKENS.into())));
     body
+}
+
+fn stream_options(server: Server) -> Option<Value> {
+    match server {
+        Server::OpenAi => Some(json!({ "include_usage": true, "include_obfuscation": false })),
+        Server::Azure | Server::Gemini | Server::Local => Some(json!({ "include_usage": true })),
+        // It tells its usage anyway, in `x_groq`.
+        Server::Groq => None,
+    }
+}
+
+/// How much a reasoning model is to think, where it can be told: as little as it can.
+fn effort(model: &str) -> Option<&'static str> {
+    if model == "gpt-5" || model.starts_with("gpt-5-") {
+        return Some("minimal");
+    }
+    model.starts_with('o').then_some("low")
+}
+
+/// The field that bounds a reply.
+fn bound(server: Server) -> Option<&'static str> {
+    match server {
+        Server::OpenAi | Server::Azure | Server::Groq => Some("max_completion_tokens"),
+        Server::Local => Some("max_tokens"),
+        // Its thoughts count too, and would leave nothing for words.
+        Server::Gemini => None,
+    }
 }
 
 /// A whole figure as an integer.
@@ -135,12 +139,12 @@ fn push(server: Server, provider: &str, message: &Message, messages: &mut Vec<Va
             }
             messages.push(said);
         }
-        Message::Results(results) => {
-            messages.extend(results.iter().map(
-                |result| json!({ "role": "tool", "tool_call_id": result.id, "content": result.result.to_string() }),
-            ))
-        }
+        Message::Results(results) => messages.extend(results.iter().map(tool_result)),
     }
+}
+
+fn tool_result(result: &ToolResult) -> Value {
+    json!({ "role": "tool", "tool_call_id": result.id, "content": result.result.to_string() })
 }
 
 /// A call with what its own provider put into it; another one would refuse that.

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::stub_providers::mind::halves;
+
 /// One server's ways.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Quirk {
@@ -120,12 +122,7 @@ impl Quirk {
                     let first = json!({ "index": at, "id": format!("call_{at}"), "type": "function",
                                         "function": { "name": name, "arguments": "" } });
                     deltas.push(json!({ "tool_calls": [first] }));
-                    let arguments = arguments.to_string();
-                    let middle = arguments
-                        .char_indices()
-                        .map(|(at, _)| at)
-                        .nth(arguments.chars().count() / 2);
-                    let (begin, end) = arguments.split_at(middle.unwrap_or(0));
+                    let (begin, end) = halves(&arguments.to_string());
                     for piece in [begin, end] {
                         let piece = json!({ "index": at, "function": { "arguments": piece } });
                         deltas.push(json!({ "tool_calls": [piece] }));

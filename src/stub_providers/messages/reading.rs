@@ -49,9 +49,9 @@ fn take(asked: &mut Asked, message: &Value) -> Result<(), String> {
                 return Err("`tool_use` ids were found without `tool_result` blocks immediately after".into());
             }
             if own {
-                asked.agent(text)
+                asked.agent(text);
             } else {
-                asked.user(text)
+                asked.user(text);
             }
             return Ok(());
         }

@@ -1,13 +1,21 @@
 //! Tests of the reading of chunks, with those of each server and a corrupted one of each.
 
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "pieces of JSON are written where they are used"
+)]
+
 use actors::ports::language_model::{LanguageError, ReplyEvent};
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
 
+/// Words, calls with what is to be echoed, and how it ended.
+type Read = (String, Vec<(String, Value, Option<Value>)>, Result<(), Failure>);
+
 /// What a stream of data lines comes to: words, calls, and the failure if there is one.
-fn read(lines: &[Value]) -> (String, Vec<(String, Value, Option<Value>)>, Result<(), Failure>) {
+fn read(lines: &[Value]) -> Read {
     let texts: Vec<String> = lines
         .iter()
         .map(|line| line.as_str().map_or_else(|| line.to_string(), str::to_owned))
@@ -15,7 +23,7 @@ fn read(lines: &[Value]) -> (String, Vec<(String, Value, Option<Value>)>, Result
     read_texts(&texts)
 }
 
-fn read_texts(lines: &[String]) -> (String, Vec<(String, Value, Option<Value>)>, Result<(), Failure>) {
+fn read_texts(lines: &[String]) -> Read {
     let mut stream = ChatStream::new("gemini");
     let mut deltas = Vec::new();
     let mut result = Ok(());

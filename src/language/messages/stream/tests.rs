@@ -1,5 +1,10 @@
 //! Tests of the reading of a message's events, and of corrupted ones.
 
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "pieces of JSON are written where they are used"
+)]
+
 use actors::ports::language_model::LanguageError;
 use serde_json::json;
 
