@@ -3,12 +3,13 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use actors::{
+    call::USAGE,
     id::{AttemptId, CampaignId, NodeId},
     ports::{
         carrier::CarrierCallId,
         language_model::Speaker,
         store::{
-            Analysis, AttemptStore, CallerId, ClaimedAttempt, ConversationStatus, Fact, KeyMoment, Outcome, Permit,
+            Analysis, AttemptStore, CallerId, ClaimedAttempt, ConversationStatus, EventFact, Fact, KeyMoment, Outcome, Permit,
             PermitRequest, RecordStore, Sentiment, TurnFact, TurnSentiment,
         },
     },
@@ -543,4 +544,36 @@ async fn an_erased_contact_leaves_an_anonymous_conversation() {
     // Without `erase` only the contact goes.
     let body = json!({ "phoneNumber": "+15550000000" });
     client.post("/public/v1/contacts", body).await.expect(201);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conversation_tells_what_it_used_once_it_is_over() {
+    let dialer = Dialer::start(2).await;
+    let attempt = dialer.dial().await;
+    let used = |detail: &str| {
+        let event = EventFact {
+            name: USAGE.into(),
+            at_ms: 9,
+            detail: detail.into(),
+        };
+        (attempt.claim.attempt, Fact::Event(event))
+    };
+    let shown = json!({
+        "deepgram": { "seconds": 12.5 },
+        "elevenlabs": { "characters": 240 },
+        "openai": { "inputTokens": 900, "cachedTokens": 512, "outputTokens": 60 },
+    });
+    let facts = [used(r#"{"openai":{"inputTokens":1}}"#), used(&shown.to_string())];
+    dialer.app.store.append_facts(&facts).await.unwrap();
+    let path = format!("{CONVERSATIONS}/{}", attempt.claim.attempt);
+    let running = dialer.app.client.get(&path).await.expect(200);
+    assert_eq!(running.data().get("usage"), None);
+    dialer.talk(&attempt).await;
+    let over = dialer.app.client.get(&path).await.expect(200);
+    assert_eq!(over.data()["usage"], shown);
+    let silent = dialer.dial().await;
+    dialer.finish(&silent, ConversationStatus::Failed, &[]).await;
+    let path = format!("{CONVERSATIONS}/{}", silent.claim.attempt);
+    let over = dialer.app.client.get(&path).await.expect(200);
+    assert_eq!(over.data().get("usage"), None, "it used none");
 }

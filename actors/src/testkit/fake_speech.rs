@@ -54,9 +54,9 @@ impl FakeTranscriber {
             .push_back(event);
     }
 
-    /// From now on its code panics when a stream is opened.
-    pub fn panic(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).panics = true;
+    /// Whether its code panics when a stream is opened.
+    pub fn panic(&self, panics: bool) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).panics = panics;
     }
 
     /// Samples pushed so far, over all streams.
@@ -138,9 +138,9 @@ impl FakeSynthesizer {
             .push_back(error);
     }
 
-    /// From now on its code panics when it is asked to speak.
-    pub fn panic(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).panics = true;
+    /// Whether its code panics when it is asked to speak.
+    pub fn panic(&self, panics: bool) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).panics = panics;
     }
 
     /// Every text it was told of ahead.

@@ -6,6 +6,7 @@ use actors::{
     agent::Agent,
     audio_stream::StreamEvent,
     call::{CallMessage, USAGE},
+    campaigns::CampaignCommand,
     ports::{
         carrier::{CallProgress, EndCause},
         language_model::{HistoryItem, LanguageError, ReplyEvent},
@@ -16,7 +17,10 @@ use actors::{
 };
 use serde_json::{Value, json};
 
-use crate::call_support::{TestCall, agent, greeter, ms};
+use crate::{
+    call_support::{TestCall, agent, greeter, ms},
+    support::{Callees, World, figures, until},
+};
 
 const MOMENT: &str = "One moment, please. ";
 
@@ -303,4 +307,61 @@ async fn what_a_call_used_is_told_at_its_end_however_it_ends() {
         (None, Some(("completed", None))),
         "nothing was used"
     );
+}
+
+/// Two calls are answered; what became of them, and then of one more once the provider's code is mended.
+async fn ends(world: &World, mend: impl FnOnce()) -> Vec<Option<String>> {
+    let node = world.node(2).await;
+    let (broken, sound) = (world.campaign(2).await, world.campaign_of(2..3, None).await);
+    world.command(&node, broken, CampaignCommand::Launch).await.unwrap();
+    until("the end", async || {
+        let calls = world.conversations(broken).await;
+        calls.len() == 2 && calls.iter().all(|call| call.ended_at.is_some())
+    })
+    .await;
+    mend();
+    let legs = world.carrier.hang_ups().len();
+    assert_eq!(legs, 2, "their legs are hung up");
+    world.command(&node, sound, CampaignCommand::Launch).await.unwrap();
+    ms(8_000).await;
+    assert_eq!(figures(&node).await.live_calls, 1, "the next one is held");
+    let calls = world.conversations(broken).await;
+    calls.into_iter().map(|call| call.error).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_in_the_voices_code_costs_the_call() {
+    let world = World::new().await;
+    world.carrier.callees(Callees::Answer);
+    world.synthesizer.panic(true);
+    let errors = ends(&world, || world.synthesizer.panic(false)).await;
+    for error in errors {
+        assert_eq!(error.as_deref(), Some("agent-error: audio stream crashed"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_in_the_recognisers_code_costs_the_call() {
+    let world = World::new().await;
+    world.carrier.callees(Callees::Answer);
+    world.transcriber.panic(true);
+    let errors = ends(&world, || world.transcriber.panic(false)).await;
+    for error in errors {
+        assert_eq!(error.as_deref(), Some("agent-error: audio stream crashed"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_voice_is_told_ahead_what_is_likely_to_be_said() {
+    let world = World::new().await;
+    world.carrier.callees(Callees::Answer);
+    let node = world.node(1).await;
+    let campaign = world.campaign(1).await;
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    until("a call", async || world.carrier.sockets() == 1).await;
+    ms(3_000).await;
+    let prepared = world.synthesizer.prepared();
+    assert_eq!(prepared[..2], ["Hello, this is Ringo.", MOMENT]);
+    assert_eq!(prepared.last().unwrap(), "Sorry, could you say that again?");
+    assert_eq!(world.synthesizer.texts(), ["Hello, this is Ringo."]);
 }

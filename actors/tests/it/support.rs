@@ -22,6 +22,7 @@ use actors::{
     testkit::{
         fake_health::FakeHealth,
         fake_ports::{CLOCK_START, FakePorts},
+        fake_speech::{FakeSynthesizer, FakeTranscriber},
         memory_store::MemoryStore,
     },
     time::{Clock, TokioClock},
@@ -37,6 +38,8 @@ pub struct World {
     pub carrier: Arc<ScriptedCarrier>,
     pub ports: Ports,
     pub health: Arc<FakeHealth>,
+    pub transcriber: FakeTranscriber,
+    pub synthesizer: FakeSynthesizer,
     pub account: AccountId,
     pub agent: AgentId,
 }
@@ -77,6 +80,8 @@ impl World {
             carrier,
             ports,
             health: fakes.health,
+            transcriber: fakes.transcriber,
+            synthesizer: fakes.synthesizer,
             account,
             agent,
         }
