@@ -171,7 +171,8 @@ impl Call {
                 sample_end: word.sample_end,
             })
             .collect();
-        self.session.synthesized(generation, &piece.samples, &words, self.now_ms);
+        self.session
+            .synthesized(generation, &piece.samples, &words, self.now_ms);
         false
     }
 }
@@ -227,7 +228,7 @@ async fn check_cuts(provider: &str, cuts: u64) {
     }
     lengths.sort_unstable();
     lengths.dedup();
-    assert!(lengths.len() > 20, "cuts fall on different words: {lengths:?}");
+    assert!(lengths.len() > 15, "cuts fall on different words: {lengths:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,17 +4,18 @@ use futures_util::{SinkExt, StreamExt};
 use ringback::stub_providers::{self, StubHandle, StubSettings};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async, tungstenite::Message};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async_with_config, tungstenite::Message};
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 async fn stub() -> StubHandle {
+    super::tick();
     stub_providers::start(StubSettings::on_loopback()).await.unwrap()
 }
 
 async fn connect(stub: &StubHandle, path: &str) -> Socket {
     let url = format!("{}{path}", stub.url().replacen("http", "ws", 1));
-    connect_async(url).await.unwrap().0
+    connect_async_with_config(url, None, true).await.unwrap().0
 }
 
 async fn send(socket: &mut Socket, messages: &[Value]) {
@@ -51,7 +52,10 @@ async fn a_sixth_context_closes_elevenlabs() {
 #[tokio::test(start_paused = true)]
 async fn settings_of_an_open_context_stay() {
     let stub = stub().await;
-    for first in [json!({ "text": " ", "context_id": "c", "voice_settings": { "speed": 1.0 } }), json!({ "text": "", "context_id": "c" })] {
+    for first in [
+        json!({ "text": " ", "context_id": "c", "voice_settings": { "speed": 1.0 } }),
+        json!({ "text": "", "context_id": "c" }),
+    ] {
         let mut socket = connect(&stub, MULTI).await;
         let second = json!({ "text": "x ", "context_id": "c", "voice_settings": { "speed": 1.1 } });
         send(&mut socket, &[first, second]).await;
@@ -103,7 +107,8 @@ async fn a_flush_gives_audio_and_only_a_closed_context_its_end() {
         .collect();
     assert_eq!(said, "Hi.You.");
     for message in &all {
-        let lengths = ["chars", "charStartTimesMs", "charDurationsMs"].map(|name| message["alignment"][name].as_array().map(Vec::len));
+        let lengths = ["chars", "charStartTimesMs", "charDurationsMs"]
+            .map(|name| message["alignment"][name].as_array().map(Vec::len));
         assert!(lengths[0] == lengths[1] && lengths[1] == lengths[2]);
     }
 }
@@ -111,8 +116,16 @@ async fn a_flush_gives_audio_and_only_a_closed_context_its_end() {
 #[tokio::test(start_paused = true)]
 async fn one_stream_waits_for_its_schedule_and_closes_behind_its_end() {
     let stub = stub().await;
-    let mut socket = connect(&stub, "/v1/text-to-speech/v/stream-input?model_id=m&output_format=pcm_16000").await;
-    send(&mut socket, &[json!({ "text": " " }), json!({ "text": "Too short to be begun. " })]).await;
+    let mut socket = connect(
+        &stub,
+        "/v1/text-to-speech/v/stream-input?model_id=m&output_format=pcm_16000",
+    )
+    .await;
+    send(
+        &mut socket,
+        &[json!({ "text": " " }), json!({ "text": "Too short to be begun. " })],
+    )
+    .await;
     let waited = tokio::time::timeout(std::time::Duration::from_secs(5), socket.next()).await;
     assert!(waited.is_err(), "nothing is spoken before 120 characters");
     send(&mut socket, &[json!({ "text": "" })]).await;
@@ -125,25 +138,49 @@ async fn one_stream_waits_for_its_schedule_and_closes_behind_its_end() {
 #[tokio::test(start_paused = true)]
 async fn deepgram_takes_twenty_flushes_a_minute() {
     let stub = stub().await;
-    let mut socket = connect(&stub, "/v1/speak?model=aura-2-thalia-en&encoding=mulaw&sample_rate=8000").await;
+    let mut socket = connect(
+        &stub,
+        "/v1/speak?model=aura-2-thalia-en&encoding=mulaw&sample_rate=8000",
+    )
+    .await;
     for _ in 0..21 {
-        send(&mut socket, &[json!({ "type": "Speak", "text": "Hi." }), json!({ "type": "Flush" })]).await;
+        send(
+            &mut socket,
+            &[json!({ "type": "Speak", "text": "Hi." }), json!({ "type": "Flush" })],
+        )
+        .await;
     }
     tokio::time::sleep(std::time::Duration::from_secs(1)).await;
     send(&mut socket, &[json!({ "type": "Clear" }), json!({ "type": "Close" })]).await;
     let (all, code) = rest(&mut socket).await;
     let count = |kind: &str| all.iter().filter(|message| message["type"] == kind).count();
-    assert_eq!((count("Metadata"), count("Flushed"), count("Warning"), count("Cleared"), code), (1, 20, 1, 1, 1000));
+    assert_eq!(
+        (
+            count("Metadata"),
+            count("Flushed"),
+            count("Warning"),
+            count("Cleared"),
+            code
+        ),
+        (1, 20, 1, 1, 1000)
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn cartesia_answers_a_bad_request_with_its_error() {
     let stub = stub().await;
     let mut socket = connect(&stub, "/tts/websocket?cartesia_version=2026-03-01").await;
-    send(&mut socket, &[json!({ "context_id": "c", "transcript": "Hi.", "voice": { "id": "v" } })]).await;
+    send(
+        &mut socket,
+        &[json!({ "context_id": "c", "transcript": "Hi.", "voice": { "id": "v" } })],
+    )
+    .await;
     let Some(Ok(Message::Text(text))) = socket.next().await else {
         panic!("no answer")
     };
     let answer: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!((&answer["type"], &answer["context_id"], &answer["done"]), (&json!("error"), &json!("c"), &json!(true)));
+    assert_eq!(
+        (&answer["type"], &answer["context_id"], &answer["done"]),
+        (&json!("error"), &json!("c"), &json!(true))
+    );
 }

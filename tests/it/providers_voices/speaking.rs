@@ -6,7 +6,7 @@ use actors::ports::{synthesizer::Synthesizer, usage::Unit};
 use media::babble;
 use ringback::{
     providers::guard::Kind,
-    stub_providers::{Service, Spread, StubSettings, StubTimes},
+    stub_providers::{Fault, Service, Spread, StubSettings, StubTimes},
 };
 
 use super::{PROVIDERS, TEXT, World, listen, understood, word_ends};
@@ -37,7 +37,10 @@ async fn words_end_where_they_are_understood() {
         for (word, true_end) in spoken.words.iter().zip(speaker.words()) {
             assert_eq!(word.text_end, true_end.text_end);
             // Milliseconds at ElevenLabs, a fraction of a second at Cartesia.
-            assert!(word.sample_end.abs_diff(true_end.sample_end) <= 8, "{provider}: {word:?} {true_end:?}");
+            assert!(
+                word.sample_end.abs_diff(true_end.sample_end) <= 8,
+                "{provider}: {word:?} {true_end:?}"
+            );
         }
         assert_eq!(spoken.words.len(), speaker.words().len());
     }
@@ -45,15 +48,28 @@ async fn words_end_where_they_are_understood() {
 
 #[tokio::test(start_paused = true)]
 async fn texts_follow_each_other_on_one_connection() {
-    let texts = ["One sentence is here.", "And a second one, which is longer!", "Über third: “quoted”?"];
+    let texts = [
+        "One sentence is here.",
+        "And a second one, which is longer!",
+        "Über third: “quoted”?",
+    ];
     for (provider, service, _) in PROVIDERS {
         let world = World::start(provider).await;
         let mut voice = world.open();
         for text in texts {
             let spoken = listen(voice.speak(text.into())).await;
-            assert_eq!(understood(&spoken.samples, 8_000), (text.to_owned(), false), "{provider}");
+            assert_eq!(
+                understood(&spoken.samples, 8_000),
+                (text.to_owned(), false),
+                "{provider}"
+            );
         }
-        let connected = world.stubs.received(service).iter().filter(|what| *what == "connected").count();
+        let connected = world
+            .stubs
+            .received(service)
+            .iter()
+            .filter(|what| *what == "connected")
+            .count();
         assert_eq!(connected, usize::from(provider != "openai"), "{provider}");
         drop(voice);
         if provider != "openai" {
@@ -70,18 +86,31 @@ async fn what_is_dropped_is_cancelled_and_the_next_text_is_clean() {
         _ => what.contains("\"Clear\""),
     };
     for (provider, service, _) in &PROVIDERS[..3] {
-        let mut settings = StubSettings::on_loopback();
-        settings.times.first_audio = Spread { p50_ms: 100, p95_ms: 100 };
-        let world = World::with(provider, settings).await;
+        let world = World::start(provider).await;
+        // So that it is not over before it is dropped.
+        world
+            .stubs
+            .set_faults(*service, vec![Fault::Drip(Duration::from_millis(50))]);
         let mut voice = world.open();
         let mut pieces = voice.speak(TEXT.into());
         use futures_util::StreamExt;
-        assert!(pieces.next().await.unwrap().is_ok(), "{provider}");
+        let first = pieces.next().await.unwrap();
+        assert!(
+            first.is_ok(),
+            "{provider}: {first:?} {:?}",
+            world.stubs.received(*service)
+        );
         drop(pieces);
         let spoken = listen(voice.speak("A clean one.".into())).await;
         assert_eq!(understood(&spoken.samples, 8_000).0, "A clean one.", "{provider}");
-        assert!(world.hears(*service, |what| cancel(provider, what)).await, "{provider}");
-        let connected = world.stubs.received(*service).iter().filter(|what| *what == "connected").count();
+        let cancelled = world.hears(*service, |what| cancel(provider, what)).await;
+        assert!(cancelled, "{provider} {:?}", world.stubs.received(*service));
+        let connected = world
+            .stubs
+            .received(*service)
+            .iter()
+            .filter(|what| *what == "connected")
+            .count();
         assert_eq!(connected, 1, "{provider}");
     }
 }
@@ -95,7 +124,10 @@ async fn published_times_are_waited_out() {
     let world = World::with("elevenlabs", settings).await;
     let spoken = listen(world.open().speak(TEXT.into())).await;
     let first = spoken.first_audio.unwrap();
-    assert!((Duration::from_millis(100)..Duration::from_millis(900)).contains(&first), "{first:?}");
+    assert!(
+        (Duration::from_millis(100)..Duration::from_millis(900)).contains(&first),
+        "{first:?}"
+    );
     assert_eq!(understood(&spoken.samples, 8_000).0, TEXT);
 }
 
@@ -114,7 +146,12 @@ async fn more_flushes_than_deepgram_takes_go_over_http() {
     assert_eq!((flushes, posts), (19, 6));
     tokio::time::sleep(Duration::from_secs(60)).await;
     listen(voice.speak("On the socket again.".into())).await;
-    assert!(world.hears(Service::Speak, |what| what.contains("again") && !what.starts_with("POST")).await);
+    assert!(
+        world
+            .hears(Service::Speak, |what| what.contains("again")
+                && !what.starts_with("POST"))
+            .await
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -127,9 +164,12 @@ async fn a_text_said_again_or_fetched_ahead_is_asked_for_once() {
     let second = listen(world.open().speak(TEXT.into())).await;
     assert_eq!((&first.samples, &first.words), (&second.samples, &second.words));
     assert_eq!(second.took, Duration::ZERO);
-    assert_eq!(world.meter.used("elevenlabs", Unit::Characters) as usize, TEXT.chars().count());
+    assert_eq!(
+        world.meter.used("elevenlabs", Unit::Characters) as usize,
+        TEXT.chars().count()
+    );
     // What is kept is said though the provider is down.
-    world.stubs.set_faults(Service::ElevenLabs, vec![ringback::stub_providers::Fault::Refuse(401)]);
+    world.stubs.set_faults(Service::ElevenLabs, vec![Fault::Refuse(401)]);
     let mut other = world.open();
     assert!(listen(other.speak("Something else.".into())).await.error.is_some());
     assert!(world.guards.get(Kind::Voice, "elevenlabs").is_down());
@@ -170,13 +210,22 @@ async fn an_agents_voice_is_the_providers_it_names() {
 #[tokio::test(start_paused = true)]
 async fn a_probe_tells_what_was_said_and_how_fast() {
     let mut settings = StubSettings::on_loopback();
-    settings.times.first_audio = Spread { p50_ms: 300, p95_ms: 300 };
+    settings.times.first_audio = Spread {
+        p50_ms: 300,
+        p95_ms: 300,
+    };
     settings.key = Some("right".into());
     let world = World::with("elevenlabs", settings).await;
     let report = world.voices.probe(&"elevenlabs".parse().unwrap()).await.unwrap();
-    assert_eq!(understood(&report.samples, report.sample_rate).0, "Hello, this is Ringback.");
-    assert!((300..320).contains(&report.first_audio.as_millis()) && report.timed_words == 4, "{report:?}");
-    world.stubs.set_faults(Service::Speech, vec![ringback::stub_providers::Fault::Refuse(401)]);
+    assert_eq!(
+        understood(&report.samples, report.sample_rate).0,
+        "Hello, this is Ringback."
+    );
+    assert!(
+        (300..320).contains(&report.first_audio.as_millis()) && report.timed_words == 4,
+        "{report:?}"
+    );
+    world.stubs.set_faults(Service::Speech, vec![Fault::Refuse(401)]);
     let why = world.voices.probe(&"openai".parse().unwrap()).await.unwrap_err();
     assert!(why.contains("OPENAI_API_KEY") && why.contains("refused"), "{why}");
 }
