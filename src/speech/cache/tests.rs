@@ -1,3 +1,5 @@
+//! What the speech cache keeps, shares and drops.
+
 use std::{
     sync::atomic::{AtomicUsize, Ordering},
     time::Duration,

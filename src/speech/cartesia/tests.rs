@@ -1,3 +1,5 @@
+//! Cartesia's messages, whole and broken.
+
 use actors::ports::usage::Meter;
 use proptest::prelude::*;
 

@@ -1,3 +1,5 @@
+//! ElevenLabs' messages, whole and broken, and the words in their alignments.
+
 use actors::ports::usage::Meter;
 use proptest::prelude::*;
 use serde_json::Value;

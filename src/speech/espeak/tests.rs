@@ -1,3 +1,5 @@
+//! The local program, where it is installed and where it is not.
+
 use actors::ports::usage::Meter;
 
 use super::*;
