@@ -22,8 +22,9 @@ const SILENCE_AFTER: Duration = Duration::from_secs(5);
 /// 407 ms after the speech in the slowest hundredth of cases; counted from our asking, 100 ms after it.
 const FINAL_WITHIN: Duration = Duration::from_millis(450);
 
-/// Key terms that are sent.
+/// Key terms that it takes, and the characters of each.
 const MOST_KEYWORDS: usize = 50;
+const LONGEST_KEYWORD: usize = 20;
 
 /// The dialect.
 pub(super) struct Scribe {
@@ -47,7 +48,8 @@ impl Scribe {
         if !language.is_empty() {
             query.append_pair("language_code", language);
         }
-        let keywords = config.keywords.iter().map(|word| word.trim()).filter(|w| !w.is_empty());
+        let keywords = config.keywords.iter().map(|word| word.trim());
+        let keywords = keywords.filter(|word| (1..=LONGEST_KEYWORD).contains(&word.chars().count()));
         for keyword in keywords.take(MOST_KEYWORDS) {
             query.append_pair("keyterms", keyword);
         }

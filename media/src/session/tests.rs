@@ -6,6 +6,7 @@ mod held;
 mod machines;
 mod phone;
 mod properties;
+mod recogniser;
 mod sounds;
 
 use carrier::{Bench, CARRIER, MARKLESS, PACED, config};

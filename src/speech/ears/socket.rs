@@ -27,7 +27,7 @@ const READY_WITHIN: Duration = Duration::from_secs(2);
 const WRITE_WITHIN: Duration = Duration::from_secs(2);
 
 /// Asked for the words of a voice it says nothing at all for so long: it hangs.
-const ANSWER_WITHIN: Duration = Duration::from_secs(2);
+const ANSWER_WITHIN: Duration = Duration::from_millis(1_200);
 
 /// The same while a voice goes on; interims come each second.
 const WORDS_WITHIN: Duration = Duration::from_secs(4);
