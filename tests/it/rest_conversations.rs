@@ -9,8 +9,8 @@ use actors::{
         carrier::CarrierCallId,
         language_model::Speaker,
         store::{
-            Analysis, AttemptStore, CallerId, ClaimedAttempt, ConversationStatus, EventFact, Fact, KeyMoment, Outcome, Permit,
-            PermitRequest, RecordStore, Sentiment, TurnFact, TurnSentiment,
+            Analysis, AttemptStore, CallerId, ClaimedAttempt, ConversationStatus, EventFact, Fact, KeyMoment, Outcome,
+            Permit, PermitRequest, RecordStore, Sentiment, TurnFact, TurnSentiment,
         },
     },
 };
