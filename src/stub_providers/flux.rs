@@ -132,7 +132,7 @@ impl Session {
             let done = match message {
                 Message::Binary(audio) => self.audio(&audio, &mut outlet).await,
                 Message::Text(text) => self.control(&text, &mut outlet).await,
-                Message::Close(_) => ControlFlow::Break(()),
+                Message::Close(_) => outlet.read_out().await,
                 Message::Ping(_) | Message::Pong(_) => ControlFlow::Continue(()),
             };
             if done.is_break() {

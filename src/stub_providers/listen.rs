@@ -206,7 +206,8 @@ impl Session {
             Some(Ok(Message::Binary(audio))) => self.audio(&audio, outlet).await,
             Some(Ok(Message::Text(text))) => self.control(&text, outlet).await,
             Some(Ok(Message::Ping(_) | Message::Pong(_))) => ControlFlow::Continue(()),
-            Some(Ok(Message::Close(_)) | Err(_)) | None => ControlFlow::Break(()),
+            Some(Ok(Message::Close(_))) => outlet.read_out().await,
+            Some(Err(_)) | None => ControlFlow::Break(()),
         }
     }
 

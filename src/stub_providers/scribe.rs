@@ -157,7 +157,8 @@ impl Session {
             Some(Ok(Message::Text(text))) => self.chunk(&text, outlet).await,
             Some(Ok(Message::Ping(_) | Message::Pong(_))) => ControlFlow::Continue(()),
             Some(Ok(Message::Binary(_))) => self.fail("input_error", "Binary messages are not taken.", outlet).await,
-            Some(Ok(Message::Close(_)) | Err(_)) | None => ControlFlow::Break(()),
+            Some(Ok(Message::Close(_))) => outlet.read_out().await,
+            Some(Err(_)) | None => ControlFlow::Break(()),
         }
     }
 

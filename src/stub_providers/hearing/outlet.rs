@@ -98,8 +98,9 @@ impl Outlet {
         self.close(code, reason).await
     }
 
-    /// Reads until the peer has closed too, so that what was written is not cut off by a reset.
-    async fn read_out(&mut self) -> ControlFlow<()> {
+    /// Reads until the peer has closed too, so that what was written, or the answer to its own close, is not cut off by a
+    /// reset.
+    pub(in crate::stub_providers) async fn read_out(&mut self) -> ControlFlow<()> {
         let reading = async { while let Some(Ok(_)) = self.socket.recv().await {} };
         let _ = tokio::time::timeout(std::time::Duration::from_secs(2), reading).await;
         ControlFlow::Break(())
