@@ -61,7 +61,7 @@ impl Ears {
             voice: None,
         };
         let names = if choices.is_empty() { vec![default] } else { choices };
-        let find = |name: &ProviderName| Choice::find(name, (settings, guards), &babble, &client);
+        let find = move |name: &ProviderName| Choice::find(name, (settings, guards), &babble, &client);
         Ok(Self {
             choices: names.iter().map(find).collect::<Result<_, _>>()?,
         })

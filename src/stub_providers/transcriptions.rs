@@ -143,7 +143,7 @@ async fn transcribe(State(stub): State<Arc<Stub>>, headers: HeaderMap, body: Byt
         .draw(&mut chances(stub.settings.seed));
     sleep_until(arrived + took).await;
     gone.0 = None;
-    spoil(answer(&form, &span, length), fault)
+    spoil(answer(&form, &span, length), &fault)
 }
 
 /// Notes that a client left before its answer.
@@ -184,12 +184,12 @@ fn answer(form: &Form, span: &Span, length: f64) -> (&'static str, String) {
 }
 
 /// The answer as the fault has it.
-fn spoil((kind, text): (&'static str, String), fault: Fault) -> Response {
+fn spoil((kind, text): (&'static str, String), fault: &Fault) -> Response {
     let half = text.len() / 2;
     let body = match fault {
         Fault::MalformedAfter(_) => Body::from(text.as_bytes()[..half].to_vec()),
         Fault::OversizedAfter(_) => Body::from("x".repeat(OVERSIZED_BYTES)),
-        Fault::Drip(pause) => Body::from_stream(drip(text, pause)),
+        Fault::Drip(pause) => Body::from_stream(drip(text, *pause)),
         Fault::DropAfter(_) => {
             let first = Ok(Bytes::from(text.as_bytes()[..half].to_vec()));
             let broken = Err(std::io::Error::other("the connection is dropped"));
