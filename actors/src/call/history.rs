@@ -104,7 +104,7 @@ impl History {
     }
 
     /// The model called a tool.
-    pub fn tool(&mut self, name: &str, arguments: Value, result: Value, echo: Option<Value>) {
+    pub fn tool(&mut self, name: &str, arguments: Value, result: Value, echo: Option<Box<Value>>) {
         self.items.push(HistoryItem::Tool {
             name: name.to_owned(),
             arguments,

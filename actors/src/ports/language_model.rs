@@ -42,7 +42,7 @@ pub enum HistoryItem {
         /// What it answered.
         result: Value,
         /// What else the model's provider wants back with the call.
-        echo: Option<Value>,
+        echo: Option<Box<Value>>,
     },
     /// The user has been silent for `turnTimeout` and the agent speaks up by itself.
     Silence,
@@ -76,7 +76,7 @@ pub enum ReplyEvent {
         /// Its arguments.
         arguments: Value,
         /// What else the provider put into the call, and wants back with the history.
-        echo: Option<Value>,
+        echo: Option<Box<Value>>,
     },
 }
 

@@ -54,7 +54,7 @@ impl Conversation {
                 arguments,
                 result,
                 echo,
-            } => self.tool(name, arguments, result, echo.as_ref()),
+            } => self.tool(name, arguments, result, echo.as_deref()),
             HistoryItem::Silence => self.user(notes::SILENCE),
         }
     }

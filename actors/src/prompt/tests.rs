@@ -64,7 +64,7 @@ fn called(name: &str, echo: Option<Value>) -> HistoryItem {
         name: name.into(),
         arguments: json!({ "a": 1 }),
         result: json!({ "ok": true }),
-        echo,
+        echo: echo.map(Box::new),
     }
 }
 

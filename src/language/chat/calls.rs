@@ -91,7 +91,7 @@ impl Calls {
             .map(|call| ReplyEvent::Tool {
                 arguments: arguments(&call.name, &call.arguments),
                 name: call.name,
-                echo: (!call.echo.is_empty()).then(|| json!({ provider: call.echo })),
+                echo: (!call.echo.is_empty()).then(|| Box::new(json!({ provider: call.echo }))),
             })
             .collect()
     }

@@ -86,7 +86,7 @@ impl State {
         self.say_piece(piece, false, fx);
     }
 
-    pub(super) fn tool(&mut self, name: &str, arguments: Value, echo: Option<Value>, fx: &mut Vec<Effect>) {
+    pub(super) fn tool(&mut self, name: &str, arguments: Value, echo: Option<Box<Value>>, fx: &mut Vec<Effect>) {
         self.reply.tools += 1;
         let result = match name {
             // A call that could not be read is not made, not even half of it; the model is told, and may repeat it.

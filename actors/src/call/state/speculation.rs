@@ -66,7 +66,7 @@ enum Step {
     Tool {
         name: String,
         arguments: Value,
-        echo: Option<Value>,
+        echo: Option<Box<Value>>,
     },
 }
 
