@@ -492,6 +492,7 @@ impl AudioSession {
         let position = self.hearing.position(self.now_ms);
         if let Some(mixer) = &mut self.mixer {
             mixer.truncate_agent(position);
+            self.speaking.recording_cleared(position);
         }
     }
 }

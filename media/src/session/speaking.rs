@@ -131,6 +131,20 @@ pub(super) struct Speaking {
     newest: Option<u64>,
     generation: u64,
     encoded: Vec<u8>,
+    /// Where the recording's next sample of the agent goes while the line plays on.
+    recorded_end: u64,
+}
+
+/// The time of the line moves in frames, that of the playout does not: audio that seems to begin so shortly before or
+/// after the end of what is there goes on from it.
+const RECORDING_SLACK_MS: u64 = 100;
+
+/// Where audio is recorded that will be played from about `expected` on: without a seam where the line plays on.
+fn recorded_from(end: u64, expected: u64, samples_per_ms: u64) -> u64 {
+    match end.abs_diff(expected) <= RECORDING_SLACK_MS * samples_per_ms {
+        true => end,
+        false => expected,
+    }
 }
 
 impl Speaking {
@@ -140,6 +154,7 @@ impl Speaking {
             samples_per_ms: u64::from(config.format.sample_rate / 1_000),
             pace: Pace::of(config),
             ledger: Ledger::new(config.abilities, config.format.sample_rate),
+            recorded_end: 0,
             can_clear: config.abilities.clear,
             current: None,
             held: None,
@@ -292,13 +307,20 @@ impl Speaking {
             if let Some((mixer, position)) = &mut recording {
                 let mut pcm = Vec::with_capacity(audio.len());
                 codec::decode(self.format.encoding, &audio, &mut pcm);
-                mixer.push_agent_at(*position + ahead, &pcm);
+                let from = recorded_from(self.recorded_end, *position + ahead, self.samples_per_ms);
+                mixer.push_agent_at(from, &pcm);
+                self.recorded_end = from + pcm.len() as u64;
             }
             let samples = audio.len() / self.format.encoding.bytes_per_sample();
             self.ledger.send(samples as u64, now_ms);
             outputs.push_back(LineOutput::Audio(audio));
             outputs.extend(self.ledger.mark().map(|id| LineOutput::Mark(format!("m{id}"))));
         }
+    }
+
+    /// Nothing of the agent is recorded from here on.
+    pub(super) fn recording_cleared(&mut self, position: u64) {
+        self.recorded_end = self.recorded_end.min(position);
     }
 
     fn next_message(&mut self, now_ms: u64) -> Option<Vec<u8>> {

@@ -333,6 +333,50 @@ fn both_sides_are_recorded_where_they_were_heard() {
 }
 
 #[test]
+fn the_agents_side_is_recorded_without_a_seam() {
+    let mut session = AudioSession::new(&SessionConfig {
+        record: true,
+        ..config(MARKLESS)
+    })
+    .unwrap();
+    // No two pieces of a sweep are alike.
+    let sweep = |n: u32| f64::from(n).powi(2) * 2e-5;
+    let voice: Vec<i16> = (1..24_000)
+        .map(|n| (sweep(n).sin() * 8_000.0 + 9_000.0) as i16)
+        .collect();
+    session.say(
+        &Say {
+            speech: 1,
+            text: "a sweep",
+            last: true,
+            protected: false,
+            held: false,
+        },
+        0,
+    );
+    let job = session.next_text().unwrap();
+    session.synthesized(job.generation, &voice, &[], 0);
+    session.synthesis_ended(job.generation, 0);
+    let mut recorded = Vec::new();
+    for frame in 1..=250u64 {
+        // Frames are late, and something happens between two of them.
+        let now_ms = frame * 20 + frame % 3 * 6;
+        session.receive(&[0xFF; 160], now_ms);
+        session.tick(now_ms + 7);
+        while session.poll_output().is_some() {}
+        recorded.extend(session.take_recording(false));
+    }
+    recorded.extend(session.take_recording(true));
+    let agent: Vec<i16> = recorded.chunks(2).map(|pair| pair[1]).collect();
+    let (mut line, mut spoken) = (Vec::new(), Vec::new());
+    codec::encode(Encoding::MuLaw, &voice, &mut line);
+    codec::decode(Encoding::MuLaw, &line, &mut spoken);
+    let begin = agent.iter().position(|sample| *sample != 0).unwrap();
+    let seam = spoken.iter().zip(&agent[begin..]).position(|(said, kept)| said != kept);
+    assert_eq!(seam, None, "begun at {begin}");
+}
+
+#[test]
 fn closing_reports_what_is_unfinished_once() {
     let mut bench = Bench::new(CARRIER);
     bench.say(1, "one two three four", true);

@@ -231,7 +231,7 @@ fn agent(seconds: u32) -> Value {
     json!({
         "name": "Bench",
         "conversationConfig": { "agent": {
-            "prompt": { "prompt": "Ask the questions." },
+            "prompt": { "prompt": "Ask the questions.", "builtInTools": { "endCall": { "enabled": true } } },
             "greetingMessage": "Hello, I have a few questions for you."
         }, "conversation": { "maxDurationSeconds": 1200 } },
         "platformSettings": { "dataCollection": { "entities": entities } }

@@ -43,7 +43,9 @@ fn read_texts(lines: &[String]) -> Read {
     for delta in deltas {
         match delta {
             Delta::Event(ReplyEvent::Text(text)) => words.push_str(&text),
-            Delta::Event(ReplyEvent::Tool { name, arguments, echo }) => calls.push((name, arguments, echo.map(|echo| *echo))),
+            Delta::Event(ReplyEvent::Tool { name, arguments, echo }) => {
+                calls.push((name, arguments, echo.map(|echo| *echo)))
+            }
             Delta::Thinking | Delta::Working => {}
         }
     }
