@@ -30,7 +30,7 @@ use crate::{
     config::ServeConfig,
     documents::{DocumentSettings, Documents, extract::this_program},
     exchange::{Exchange, ExchangeHandle, ExchangeSettings},
-    providers::team::Team,
+    providers::{prober, team::Team},
     recordings::WavRecordings,
     rest::{self, RateLimit, RestState},
     server::{self, ServerLimits},
@@ -111,7 +111,7 @@ impl App {
         let doors = Doors {
             store: store.clone(),
             node: node.clone(),
-            team,
+            team: team.clone(),
             stopping: stopped.clone(),
         };
         let router = router(&config, spool_dir, doors)?;
@@ -123,6 +123,7 @@ impl App {
         tasks.spawn(analysis_worker::run(store.clone()));
         tasks.spawn(count(live.subscribe()));
         tasks.spawn(keep_metrics_small());
+        tasks.spawn(prober::run(team.clone(), config.providers.clone()));
         Ok(Self {
             address,
             store,

@@ -4,6 +4,8 @@ pub mod check;
 pub mod guard;
 pub mod health;
 pub mod name;
+pub mod prober;
 pub mod settings;
 pub mod socket;
 pub mod team;
+pub mod words;

@@ -6,10 +6,7 @@ use actors::ports::language_model::LanguageError;
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 
-use crate::providers::guard::Verdict;
-
-/// A provider's words are kept as far as this, in characters.
-const WORDS: usize = 300;
+use crate::providers::{guard::Verdict, words};
 
 /// A failed request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,7 +123,7 @@ impl Told {
                 .or_else(|| text("detail"))
                 .unwrap_or_else(|| error.to_string()),
         };
-        let words: String = words.chars().take(WORDS).collect();
+        let words = words::fit(&words);
         Self {
             words: if words.is_empty() {
                 "no reason given".into()
@@ -225,7 +222,7 @@ mod tests {
         );
         assert_eq!(words(r#"{"error":"b"}"#), "HTTP 500: b");
         assert_eq!(words(r#"{"detail":"c"}"#), "HTTP 500: c");
-        assert_eq!(words(&"é".repeat(10_000)).chars().count(), WORDS + "HTTP 500: ".len());
+        assert_eq!(words(&"é".repeat(10_000)).chars().count(), 300 + "HTTP 500: ".len());
         let failure = Failure::unavailable("bad key sk-1").without("sk-1");
         assert_eq!(failure, Failure::unavailable("bad key ***"));
     }

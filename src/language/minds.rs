@@ -164,9 +164,22 @@ impl Minds {
         let client = client.ok_or_else(|| NotConfigured::Unknown(provider.to_owned()))?;
         Ok(Mind {
             client: Some((client, model.ok_or_else(unnamed)?)),
-            guard: Some(self.guards.get(Kind::Language, provider)),
+            guard: Some(self.guard(name)),
             provider: provider.to_owned(),
         })
+    }
+
+    /// The provider's guard for what the service asks of it, and one of its own for a model that an agent names.
+    fn guard(&self, name: &ProviderName) -> Guard {
+        let own = name.model.as_deref().filter(|model| {
+            let mut listed = self
+                .choices
+                .iter()
+                .filter(|(choice, _)| choice.provider == name.provider);
+            !self.choices.is_empty() && !listed.any(|(choice, _)| choice.model.as_deref() == Some(model))
+        });
+        self.guards
+            .get_named(Kind::Language, &name.provider, own.unwrap_or_default())
     }
 
     /// The models to ask for an agent, in order: its own, then the service's of other providers.

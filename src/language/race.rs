@@ -63,9 +63,9 @@ impl Runner {
         }
     }
 
-    fn failed(&mut self, verdict: Verdict) {
+    fn failed(&mut self, verdict: Verdict, why: &str) {
         if let Some(pass) = self.pass.take() {
-            pass.failed(verdict);
+            pass.failed(verdict, why);
         }
     }
 }
@@ -93,7 +93,7 @@ impl Speaking {
                     NEXT_WORD_WITHIN.as_secs_f64()
                 )),
             };
-            self.runner.failed(failure.verdict);
+            self.runner.failed(failure.verdict, &failure.error.to_string());
             return Some(Err(by(&self.provider, failure.error)));
         }
     }
@@ -183,7 +183,7 @@ impl Race<'_> {
                 }
                 () = sleep_until(times.give_up_at) => {
                     for runner in &mut runners {
-                        runner.failed(Verdict::Unwell);
+                        runner.failed(Verdict::Unwell, "no word in time");
                     }
                     let waited = began.elapsed().as_secs_f64();
                     return Err(Failure::unavailable(format!("nothing came within {waited:.1} s")));
@@ -218,7 +218,9 @@ impl Race<'_> {
                 Some(Ok(Begun::Speaks(event, Box::new(speaking))))
             }
             Some(Err(failure)) => {
-                runners.swap_remove(at).failed(failure.verdict);
+                runners
+                    .swap_remove(at)
+                    .failed(failure.verdict, &failure.error.to_string());
                 runners.is_empty().then_some(Err(failure))
             }
             None => {

@@ -6,7 +6,7 @@ use std::{process::ExitCode, sync::Arc};
 use comfy_table::{Table, presets::UTF8_BORDERS_ONLY};
 use serde_json::{Value, json};
 
-use super::team::Team;
+use super::{prober, team::Team};
 use crate::{cli::ProvidersCheckArgs, speech::babble::BabbleTranscriber};
 
 /// What was found of one provider.
@@ -79,7 +79,12 @@ pub async fn run(args: ProvidersCheckArgs) -> Result<ExitCode, Box<dyn std::erro
     for name in &args.providers.stt {
         let result = match &speech {
             Some((samples, rate)) => team.ears.probe(&name.to_string(), samples, *rate).await,
-            None => Err("not asked: there is no voice that could speak to it (RINGBACK_TTS)".to_owned()),
+            // Its words will not be understood, but a wrong key or address shows.
+            None => {
+                let speech = prober::babble("Hello?").await;
+                let asked = team.ears.probe(&name.to_string(), &speech, prober::SAMPLE_RATE).await;
+                asked.map_err(|why| format!("{why} (no voice of RINGBACK_TTS works: it was spoken to in babble)"))
+            }
         };
         let result = result.map(|report| (report.final_after.as_millis(), format!("{:?}", report.words)));
         findings.push(Finding {

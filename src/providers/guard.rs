@@ -8,12 +8,16 @@ mod tests;
 use std::{
     collections::BTreeMap,
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
 use tokio::time::Instant;
 
+use super::words;
 use breaker::{Breaker, Stand};
 
 /// What a provider is for.
@@ -60,23 +64,58 @@ impl Verdict {
 }
 
 /// Nothing passes now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("it has failed of late, and is asked again in {} s", .retry_in.as_secs_f64().ceil())]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("it has failed of late ({why}), and is asked again in {} s", .retry_in.as_secs_f64().ceil())]
 pub struct Tripped {
     /// When to ask again.
     pub retry_in: Duration,
+    /// What went wrong last.
+    pub why: String,
 }
 
 /// One guard for each kind and provider, shared by all calls.
 #[derive(Debug, Clone, Default)]
-pub struct Guards(Arc<Mutex<BTreeMap<(Kind, String), Guard>>>);
+pub struct Guards {
+    all: Arc<Mutex<BTreeMap<Watch, Guard>>>,
+    /// Somebody asks those that are down, now and then.
+    probed: Arc<AtomicBool>,
+}
+
+/// Kind, provider, and the model or voice that is watched apart.
+type Watch = (Kind, String, String);
+
+/// Guards of models and voices that agents name; beyond it all of them are forgotten and begin anew.
+const MOST_NAMED: usize = 1_000;
 
 impl Guards {
     /// The guard of a provider.
     pub fn get(&self, kind: Kind, provider: &str) -> Guard {
-        let mut guards = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let guard = guards.entry((kind, provider.to_owned()));
-        guard.or_insert_with(|| Guard::new(kind, provider)).clone()
+        self.get_named(kind, provider, "")
+    }
+
+    /// The guard of a provider's model or voice that the service does not use by itself. What goes wrong with one
+    /// account's model must not keep the provider from all others.
+    pub fn get_named(&self, kind: Kind, provider: &str, name: &str) -> Guard {
+        let mut guards = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (kind, provider.to_owned(), name.to_owned());
+        if guards.len() >= MOST_NAMED && !guards.contains_key(&key) {
+            guards.retain(|(_, _, name), _| name.is_empty());
+        }
+        let guard = guards.entry(key);
+        guard
+            .or_insert_with(|| Guard::new(kind, provider, name, self.probed.clone()))
+            .clone()
+    }
+
+    /// From now on somebody asks those that are down, now and then, so that nobody is called to find out.
+    pub fn will_be_probed(&self) {
+        self.probed.store(true, Ordering::Relaxed);
+    }
+
+    /// Those that have failed, whose pause is over, and of which a request would tell whether they are well again.
+    pub fn wanting_probe(&self) -> Vec<Guard> {
+        let guards = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        guards.values().filter(|guard| guard.wants_probe()).cloned().collect()
     }
 }
 
@@ -88,14 +127,22 @@ struct Watched {
     kind: Kind,
     provider: String,
     breaker: Mutex<Breaker>,
+    /// What went wrong last.
+    why: Mutex<String>,
+    /// Its model or voice, if this guard is for that alone.
+    name: String,
+    probed: Arc<AtomicBool>,
 }
 
 impl Guard {
-    fn new(kind: Kind, provider: &str) -> Self {
+    fn new(kind: Kind, provider: &str, name: &str, probed: Arc<AtomicBool>) -> Self {
         Self(Arc::new(Watched {
             kind,
             provider: provider.to_owned(),
             breaker: Mutex::default(),
+            why: Mutex::default(),
+            name: name.to_owned(),
+            probed,
         }))
     }
 
@@ -115,7 +162,8 @@ impl Guard {
             }),
             Err(retry_in) => {
                 self.count("tripped");
-                Err(Tripped { retry_in })
+                let why = self.0.why.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                Err(Tripped { retry_in, why })
             }
         }
     }
@@ -131,9 +179,22 @@ impl Guard {
         may
     }
 
-    /// Whether nothing passes now.
+    /// Whether nothing should be begun that needs it: nothing passes now, or somebody who probes it has not found it
+    /// well again.
     pub fn is_down(&self) -> bool {
-        self.breaker().is_down(Instant::now())
+        let breaker = self.breaker();
+        let unproved = self.0.probed.load(Ordering::Relaxed) && breaker.stand() != Stand::Closed;
+        unproved || breaker.is_down(Instant::now())
+    }
+
+    /// The model or voice that this guard is for alone; empty for the whole provider.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    fn wants_probe(&self) -> bool {
+        let breaker = self.breaker();
+        breaker.stand() != Stand::Closed && !breaker.is_down(Instant::now())
     }
 
     /// The provider's name.
@@ -215,9 +276,13 @@ impl Pass {
         self.guard.change(|breaker| breaker.succeeded(self.epoch));
     }
 
-    /// It did not.
-    pub fn failed(mut self, verdict: Verdict) {
+    /// It did not; `why` is told to those who are turned away.
+    pub fn failed(mut self, verdict: Verdict, why: &str) {
         self.settled = true;
+        if verdict != Verdict::OurFault {
+            let why = words::fit(why);
+            *self.guard.0.why.lock().unwrap_or_else(PoisonError::into_inner) = why;
+        }
         self.guard.count(verdict.as_str());
         self.guard
             .change(|breaker| breaker.failed(self.epoch, verdict, Instant::now()));

@@ -54,7 +54,7 @@ mod tests {
     use crate::providers::guard::{Guards, Verdict};
 
     fn refuse(guard: &Guard) {
-        guard.admit().unwrap().failed(Verdict::Refused);
+        guard.admit().unwrap().failed(Verdict::Refused, "trouble");
     }
 
     #[tokio::test(start_paused = true)]

@@ -30,7 +30,8 @@ impl FromStr for ProviderName {
             Some((provider, model)) => (provider, Some(model)),
             None => (rest, None),
         };
-        let plain = |part: &str| !part.is_empty() && !part.contains(|c: char| c.is_whitespace() || c.is_control());
+        let plain =
+            |part: &str| !part.is_empty() && !part.contains(|c: char| c == ',' || c.is_whitespace() || c.is_control());
         let named = plain(provider) && model.is_none_or(plain) && voice.is_none_or(plain);
         if !named {
             return Err(format!(
@@ -81,7 +82,7 @@ mod tests {
             assert_eq!((name.model.as_deref(), name.voice.as_deref()), (model, voice));
             assert_eq!(name.to_string().to_lowercase(), text.to_lowercase());
         }
-        for text in ["", "/x", "openai/", "kokoro:", "two words"] {
+        for text in ["", "/x", "openai/", "kokoro:", "two words", "openai/a,b"] {
             assert!(
                 text.parse::<ProviderName>().unwrap_err().contains("write provider"),
                 "{text}"

@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, fmt};
 
+use super::{name::ProviderName, words};
+
 /// A key. It is shown nowhere.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key(String);
@@ -9,7 +11,9 @@ pub struct Key(String);
 impl Key {
     /// Keeps a key.
     pub fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
+        let text = text.into();
+        words::hide(&text);
+        Self(text)
     }
 
     /// For the header it is sent in.
@@ -33,6 +37,8 @@ pub struct Endpoint {
     pub base_url: String,
     /// Local servers may do without.
     pub key: Option<Key>,
+    /// Nobody set anything of it: it is where such servers usually are.
+    pub assumed: bool,
 }
 
 impl Endpoint {
@@ -209,7 +215,7 @@ impl ProviderSettings {
             let key = given(known.key).map(|key| Key::new(key.trim()));
             let base = given(known.base);
             let base_url = match &base {
-                Some(text) => Some(base_url(text).map_err(|why| format!("{} {text}: {why}", known.base))?),
+                Some(text) => Some(base_url(text).map_err(|why| format!("{}: {why}", known.base))?),
                 None => known.default_base.map(str::to_owned),
             };
             // Whoever gives an address may run a server there that wants no key.
@@ -221,6 +227,7 @@ impl ProviderSettings {
                     Endpoint {
                         provider,
                         base_url,
+                        assumed: key.is_none() && base.is_none(),
                         key,
                     },
                 );
@@ -238,6 +245,16 @@ impl ProviderSettings {
         Self::read(|name| std::env::var(name).ok())
     }
 
+    /// Without servers that are merely assumed, unless they are named by the service itself: an agent must not make the
+    /// service talk to whatever listens on this machine.
+    #[must_use]
+    pub fn only_named_or_set<'a>(mut self, named: impl Iterator<Item = &'a ProviderName>) -> Self {
+        let named: Vec<&str> = named.map(|name| name.provider.as_str()).collect();
+        self.endpoints
+            .retain(|provider, endpoint| !endpoint.assumed || named.contains(provider));
+        self
+    }
+
     /// Where a provider is.
     ///
     /// # Errors
@@ -251,10 +268,9 @@ impl ProviderSettings {
         let known = known.ok_or_else(|| NotConfigured::Unknown(provider.to_owned()))?;
         Err(NotConfigured::Unset {
             provider: provider.to_owned(),
-            variable: if known.default_base.is_some() {
-                known.key
-            } else {
-                known.base
+            variable: match known.default_base {
+                Some(_) if !known.local => known.key,
+                _ => known.base,
             },
         })
     }
@@ -263,10 +279,10 @@ impl ProviderSettings {
 fn base_url(text: &str) -> Result<String, &'static str> {
     let text = text.trim();
     let http = text.starts_with("http://") || text.starts_with("https://");
-    let sound = http && !text.contains(['?', '#', ' ']) && reqwest::Url::parse(text).is_ok();
+    let sound = http && !text.contains(['?', '#', ' ', '@']) && reqwest::Url::parse(text).is_ok();
     sound
         .then(|| text.trim_end_matches('/').to_owned())
-        .ok_or("write an address such as https://api.example.com/v1")
+        .ok_or("write an address such as https://api.example.com/v1, without a password")
 }
 
 #[cfg(test)]
@@ -295,6 +311,11 @@ mod tests {
         assert_eq!(openai.url("/models"), "http://127.0.0.1:9000/v1/models");
         assert_eq!(openai.socket_url("/x"), "ws://127.0.0.1:9000/v1/x");
         assert!(settings.endpoint("ollama").is_ok());
+        let named: ProviderName = "kokoro".parse().unwrap();
+        let settings = settings.only_named_or_set(std::iter::once(&named));
+        assert!(settings.endpoint("kokoro").is_ok() && settings.endpoint("openai").is_ok());
+        let why = settings.endpoint("ollama").unwrap_err().to_string();
+        assert!(why.contains("OLLAMA_BASE_URL"), "{why}");
     }
 
     #[test]
@@ -314,6 +335,8 @@ mod tests {
             Err(NotConfigured::Unknown("nobody".into()))
         );
         let why = read(&[("KOKORO_BASE_URL", "localhost")]).unwrap_err();
-        assert!(why.starts_with("KOKORO_BASE_URL localhost: write an address"), "{why}");
+        assert!(why.starts_with("KOKORO_BASE_URL: write an address"), "{why}");
+        let why = read(&[("OPENAI_BASE_URL", "http://u:secret@127.0.0.1/v1")]).unwrap_err();
+        assert!(!why.contains("secret"), "{why}");
     }
 }

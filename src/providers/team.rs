@@ -23,6 +23,8 @@ pub struct Team {
     pub ears: Arc<Ears>,
     /// Text to speech.
     pub voices: Arc<Voices>,
+    /// Of all of them.
+    pub guards: Guards,
 }
 
 impl Team {
@@ -33,7 +35,8 @@ impl Team {
     ///
     /// When a provider is not known, or its key or address is missing; the text names the variables.
     pub fn new(config: &ProviderConfig, babble: Arc<dyn Transcriber>, cache: Option<&Path>) -> Result<Self, String> {
-        let settings = config.settings()?;
+        let named_here = [&config.llm, &config.stt, &config.tts];
+        let settings = config.settings()?.only_named_or_set(named_here.into_iter().flatten());
         let guards = Guards::default();
         let named = |variable: &'static str| move |why: NotConfigured| format!("{variable}: {why}");
         let language = LanguageModels::new(config.llm.clone(), &settings, &guards).map_err(named("RINGBACK_LLM"))?;
@@ -44,6 +47,7 @@ impl Team {
             language: Arc::new(language),
             ears: Arc::new(ears),
             voices: Arc::new(voices),
+            guards,
         })
     }
 

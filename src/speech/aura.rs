@@ -283,6 +283,7 @@ mod tests {
     fn speak() -> Speak {
         Speak {
             endpoint: Endpoint {
+                assumed: false,
                 provider: "deepgram",
                 base_url: "https://api.deepgram.com".into(),
                 key: None,

@@ -53,7 +53,10 @@ impl Ears {
         guards: &Guards,
         babble: Arc<dyn Transcriber>,
     ) -> Result<Self, NotConfigured> {
-        let client = http_client::builder().connect_timeout(CONNECT_WITHIN).build();
+        let client = http_client::builder()
+            .connect_timeout(CONNECT_WITHIN)
+            .redirect(reqwest::redirect::Policy::none())
+            .build();
         let client = client.map_err(|error| NotConfigured::Unknown(format!("any: no HTTP client: {error}")))?;
         let default = ProviderName {
             provider: "babble".into(),

@@ -112,8 +112,15 @@ impl Mouth for Speaker {
             line_rate: self.line_rate,
             characters,
         };
-        self.meter
-            .add(self.endpoint.provider, Unit::Characters, characters as u64);
+        let (meter, provider) = (self.meter.clone(), self.endpoint.provider);
+        let mut charged = false;
         audio(asked)
+            .inspect(move |piece| {
+                // What is refused, or never comes, is not charged.
+                if piece.is_ok() && !std::mem::replace(&mut charged, true) {
+                    meter.add(provider, Unit::Characters, characters as u64);
+                }
+            })
+            .boxed()
     }
 }

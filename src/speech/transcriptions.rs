@@ -333,6 +333,7 @@ mod tests {
         let client = crate::http_client::builder().build().unwrap();
         let server = Server::of("speaches", &client).unwrap();
         let endpoint = Endpoint {
+            assumed: false,
             provider: "speaches",
             base_url: "http://127.0.0.1:1/v1".into(),
             key: None,

@@ -202,7 +202,15 @@ impl Voices {
             .voice
             .as_deref()
             .or(name.model.as_deref().filter(|_| name.provider == "deepgram"));
+        let agents = voice;
         let voice = [voice, named.unwrap_or_default(), usual];
+        // A voice or a model that an agent names has a guard of its own.
+        let listed = self.choices.iter().any(|choice| choice == name) || self.choices.is_empty();
+        let own = match (listed, &name.model) {
+            (true, _) => agents,
+            (false, Some(model)) => model,
+            (false, None) => agents,
+        };
         let within = matches!(name.provider.as_str(), "babble" | "espeak");
         Ok(Candidate {
             provider: name.provider.clone(),
@@ -211,7 +219,7 @@ impl Voices {
                 .find(|voice| !voice.is_empty())
                 .unwrap_or_default()
                 .to_owned(),
-            guard: (!within).then(|| self.guards.get(Kind::Voice, &name.provider)),
+            guard: (!within).then(|| self.guards.get_named(Kind::Voice, &name.provider, own)),
             source,
         })
     }

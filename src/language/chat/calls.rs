@@ -21,6 +21,9 @@ struct Call {
     echo: Map<String, Value>,
 }
 
+/// Of a call's unknown fields so many bytes are kept: a signature has some hundreds.
+const MOST_ECHO: usize = 8 * 1024;
+
 /// The calls of one reply, in the order they began.
 #[derive(Debug, Default)]
 pub(super) struct Calls(Vec<Call>);
@@ -43,7 +46,7 @@ impl Calls {
                     }
                 }
                 ("function", function) => call.take_function(function)?,
-                (name, value) => drop(call.echo.insert(name.to_owned(), value.clone())),
+                (name, value) => call.keep(name, value),
             }
         }
         Ok(())
@@ -98,6 +101,13 @@ impl Calls {
 }
 
 impl Call {
+    /// Keeps an unknown field for the provider, unless it is far too long: it would be sent again with every request.
+    fn keep(&mut self, name: &str, value: &Value) {
+        if value.to_string().len() <= MOST_ECHO && self.echo.len() < 16 {
+            self.echo.insert(name.to_owned(), value.clone());
+        }
+    }
+
     /// Whether an id is another call's.
     fn is_other(&self, id: &str) -> bool {
         !id.is_empty() && !self.id.is_empty() && id != self.id
@@ -117,8 +127,10 @@ impl Call {
                 // Not streamed, and not as text.
                 ("arguments", whole) => self.arguments = whole.to_string(),
                 (name, value) => {
-                    let kept = self.echo.entry("function").or_insert_with(|| json!({}));
-                    kept[name] = value.clone();
+                    if value.to_string().len() <= MOST_ECHO {
+                        let kept = self.echo.entry("function").or_insert_with(|| json!({}));
+                        kept[name] = value.clone();
+                    }
                 }
             }
         }

@@ -19,7 +19,7 @@ const UNWELL_PAUSE: Duration = Duration::from_secs(5);
 const REFUSED_PAUSE: Duration = Duration::from_secs(60);
 
 /// The longest pause: whoever has mended something waits no longer.
-const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// A probe that has told nothing for so long no longer keeps others back.
 const PROBE_WITHIN: Duration = Duration::from_secs(15);

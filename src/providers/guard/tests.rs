@@ -17,7 +17,7 @@ fn guard() -> Guard {
 
 fn fail(guard: &Guard, times: usize) {
     for _ in 0..times {
-        guard.admit().unwrap().failed(Unwell);
+        guard.admit().unwrap().failed(Unwell, "trouble");
     }
 }
 
@@ -63,7 +63,7 @@ async fn failures_in_a_row_open_it_and_a_probe_closes_it() {
 async fn more_than_half_of_the_last_twenty_open_it() {
     let guard = guard();
     for _ in 0..10 {
-        guard.admit().unwrap().failed(Unwell);
+        guard.admit().unwrap().failed(Unwell, "trouble");
         guard.admit().unwrap().succeeded();
     }
     fail(&guard, 1);
@@ -78,7 +78,7 @@ async fn each_probe_that_fails_doubles_the_pause_to_five_minutes() {
     fail(&guard, 5);
     for expected in [5, 10, 20, 40, 80, 160, 300, 300] {
         assert_eq!(sit_out(&guard).await, expected);
-        guard.admit().unwrap().failed(Unwell);
+        guard.admit().unwrap().failed(Unwell, "trouble");
     }
     pass(300).await;
     guard.admit().unwrap().succeeded();
@@ -89,10 +89,10 @@ async fn each_probe_that_fails_doubles_the_pause_to_five_minutes() {
 #[tokio::test(start_paused = true)]
 async fn a_refusal_opens_it_at_once_and_for_longer() {
     let guard = guard();
-    guard.admit().unwrap().failed(Refused);
+    guard.admit().unwrap().failed(Refused, "trouble");
     for expected in [60, 120, 240, 300] {
         assert_eq!(sit_out(&guard).await, expected);
-        guard.admit().unwrap().failed(Refused);
+        guard.admit().unwrap().failed(Refused, "trouble");
     }
 }
 
@@ -100,17 +100,17 @@ async fn a_refusal_opens_it_at_once_and_for_longer() {
 async fn our_own_faults_and_cancelled_requests_count_as_nothing() {
     let guard = guard();
     for _ in 0..40 {
-        guard.admit().unwrap().failed(OurFault);
+        guard.admit().unwrap().failed(OurFault, "trouble");
         drop(guard.admit().unwrap());
     }
     fail(&guard, 4);
-    guard.admit().unwrap().failed(OurFault);
+    guard.admit().unwrap().failed(OurFault, "trouble");
     assert!(!guard.is_down());
     fail(&guard, 1);
     assert!(guard.is_down(), "nor do they break a row");
     pass(5).await;
     drop(guard.admit().unwrap());
-    guard.admit().unwrap().failed(OurFault);
+    guard.admit().unwrap().failed(OurFault, "trouble");
     guard.admit().unwrap().succeeded();
     assert!(guard.admit().is_ok());
 }
@@ -125,11 +125,11 @@ async fn what_was_asked_before_it_opened_says_nothing_later() {
     assert!(guard.is_down(), "an old success does not close it");
     pass(5).await;
     let probe = guard.admit().unwrap();
-    old.next().unwrap().failed(Unwell);
+    old.next().unwrap().failed(Unwell, "trouble");
     drop(old.next().unwrap());
     assert!(guard.admit().is_err(), "the probe is still out");
     probe.succeeded();
-    old.next().unwrap().failed(Refused);
+    old.next().unwrap().failed(Refused, "trouble");
     assert!(guard.admit().is_ok());
 }
 

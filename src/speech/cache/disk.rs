@@ -112,8 +112,8 @@ impl Disk {
     /// Reads a speech. Blocks.
     pub(super) fn read(&self, key: Key) -> Option<Speech> {
         let path = path_of(&self.folder, key);
-        let read = fs::metadata(&path).and_then(|meta| match meta.len() > MOST_FILE_BYTES {
-            true => Err(io::Error::other("too large")),
+        let read = fs::symlink_metadata(&path).and_then(|meta| match !meta.is_file() || meta.len() > MOST_FILE_BYTES {
+            true => Err(io::Error::other("no file, or too large")),
             false => fs::read(&path),
         });
         let speech = read.as_deref().ok().and_then(decode);
@@ -147,9 +147,12 @@ fn write(folder: &Path, key: Key, speech: &Speech) -> io::Result<u64> {
     let file = encode(speech);
     let path = path_of(folder, key);
     let part = path.with_extension("part");
-    fs::write(&part, &file)?;
-    fs::rename(&part, &path)?;
-    Ok(file.len() as u64)
+    let kept = fs::write(&part, &file).and_then(|()| fs::rename(&part, &path));
+    if kept.is_err() {
+        // Half a file is of no use, and counts in no bound.
+        let _ = fs::remove_file(&part);
+    }
+    kept.map(|()| file.len() as u64)
 }
 
 /// Deletes what has not been used for longest, until the rest is within the bound.

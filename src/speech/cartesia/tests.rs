@@ -7,6 +7,7 @@ use super::*;
 
 fn dialect(sample_rate: u32) -> TtsSocket {
     let endpoint = Endpoint {
+        assumed: false,
         provider: "cartesia",
         base_url: "https://api.cartesia.ai".into(),
         key: None,

@@ -16,7 +16,7 @@ use super::{
     teller::{Counted, Teller},
 };
 use crate::{
-    providers::guard::Pass,
+    providers::{guard::Pass, words},
     speech::transcriptions::{self, Clips},
 };
 
@@ -71,7 +71,7 @@ impl Attempt {
                 Some(why) => trouble = why,
                 None => return,
             }
-            tracing::warn!(recogniser = %choice.name, why = ?trouble, is_last, "recogniser given up for this call");
+            tracing::warn!(recogniser = %choice.name, why = words::fit(&trouble.to_string()), is_last, "recogniser given up for this call");
         }
         self.teller.failed(trouble.into());
     }
@@ -101,13 +101,18 @@ impl Attempt {
             if trouble.is_permanent() {
                 return Some(trouble);
             }
-            let proven = useful || began.elapsed() >= PROVEN_AFTER;
-            failures = if proven { 1 } else { failures + 1 };
+            // One that says something and leaves at once, again and again, is no better than one that says nothing.
+            let proven = began.elapsed() >= PROVEN_AFTER;
+            failures = if proven || useful && failures == 0 {
+                1
+            } else {
+                failures + 1
+            };
             let may_retry = is_last || failures == 1 && proven || choice.guard.may_retry();
             if failures > most || !may_retry {
                 return Some(trouble);
             }
-            tracing::info!(recogniser = %choice.name, why = ?trouble, failures, "recogniser lost, trying again");
+            tracing::info!(recogniser = %choice.name, why = words::fit(&trouble.to_string()), failures, "recogniser lost, trying again");
             self.pause(backoff(failures, &trouble)).await?;
         }
     }
@@ -226,7 +231,7 @@ fn report(choice: &Choice, pass: Option<Pass>, trouble: &Trouble) {
     if let Some(verdict) = trouble.verdict()
         && let Some(pass) = pass.or_else(|| choice.guard.admit().ok())
     {
-        pass.failed(verdict);
+        pass.failed(verdict, &trouble.to_string());
     }
 }
 

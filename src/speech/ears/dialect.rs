@@ -5,7 +5,7 @@ use std::time::Duration;
 use actors::ports::transcriber::{Promise, SpeechError};
 use tokio_tungstenite::tungstenite::{Message, protocol::CloseFrame};
 
-use crate::providers::guard::Verdict;
+use crate::providers::{guard::Verdict, words};
 
 /// One message of a recogniser, in our terms.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,20 +44,40 @@ pub(in crate::speech) enum Heard {
     AskAgain,
 }
 
+impl Heard {
+    /// How many bytes of words there are.
+    pub(in crate::speech) fn bytes(&self) -> usize {
+        match self {
+            Self::Ready | Self::AskAgain => 0,
+            Self::Interim(text)
+            | Self::Final { text, .. }
+            | Self::TurnEnded { text, .. }
+            | Self::TurnPaused { text }
+            | Self::TurnResumed { text } => text.len(),
+        }
+    }
+}
+
 /// Why a recogniser cannot go on.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(in crate::speech) enum Trouble {
     /// Our key or account is refused, and will be.
+    #[error("{0}")]
     Refused(String),
     /// What we asked is refused, and will be.
+    #[error("{0}")]
     OurFault(String),
     /// It has too much to do.
+    #[error("it has too much to do")]
     Busy(Option<Duration>),
     /// It is not well, or the connection is gone.
+    #[error("{0}")]
     Unwell(String),
     /// It is not in its format.
+    #[error("not in its format: {0}")]
     Protocol(String),
     /// The session has reached its limit; nothing is wrong.
+    #[error("the session has reached its limit")]
     Expired,
 }
 
@@ -93,10 +113,10 @@ impl Trouble {
 impl From<Trouble> for SpeechError {
     fn from(trouble: Trouble) -> Self {
         match trouble {
-            Trouble::Refused(why) | Trouble::OurFault(why) => Self::Rejected(why),
+            Trouble::Refused(why) | Trouble::OurFault(why) => Self::Rejected(words::fit(&why)),
             Trouble::Busy(retry_after) => Self::Busy { retry_after },
-            Trouble::Unwell(why) => Self::Unavailable(why),
-            Trouble::Protocol(why) => Self::Protocol(why),
+            Trouble::Unwell(why) => Self::Unavailable(words::fit(&why)),
+            Trouble::Protocol(why) => Self::Protocol(words::fit(&why)),
             Trouble::Expired => Self::Unavailable("the session reached its limit".into()),
         }
     }

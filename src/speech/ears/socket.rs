@@ -41,6 +41,13 @@ const GOODBYE_WITHIN: Duration = Duration::from_millis(500);
 /// Asked to ask again, it is given this.
 const ASK_AGAIN_AFTER: Duration = Duration::from_millis(300);
 
+/// A turn has a few hundred words; what is longer is none.
+const MOST_WORDS_BYTES: usize = 16 * 1024;
+
+/// Interims come some times a second; after a reconnect a few seconds' worth may come at once.
+const WORDS_WINDOW: Duration = Duration::from_secs(1);
+const MOST_WORDS_IN_WINDOW: u32 = 200;
+
 /// Audio this much ahead of the allowed speed is no replay: the line itself comes in bursts.
 const BURST_MS: u64 = 500;
 
@@ -75,6 +82,8 @@ pub(super) struct Connection<'a> {
     unheard_since: Option<Instant>,
     /// Finals came.
     pub(super) useful: bool,
+    /// How often words came, and since when.
+    words: (u32, Instant),
 }
 
 impl<'a> Connection<'a> {
@@ -117,6 +126,7 @@ impl<'a> Connection<'a> {
             ask_again_at: None,
             unheard_since: None,
             useful: false,
+            words: (0, now),
         })
     }
 
@@ -261,7 +271,7 @@ impl<'a> Connection<'a> {
                 self.unheard_since = None;
                 if let Some(heard) = self.dialect.read(&text)? {
                     self.well();
-                    self.hear(heard);
+                    self.hear(heard)?;
                 }
                 Ok(())
             }
@@ -273,7 +283,10 @@ impl<'a> Connection<'a> {
         }
     }
 
-    fn hear(&mut self, heard: Heard) {
+    fn hear(&mut self, heard: Heard) -> Result<(), Trouble> {
+        if heard.bytes() > MOST_WORDS_BYTES {
+            return Err(Trouble::Protocol("more words at once than anybody can say".into()));
+        }
         match heard {
             Heard::Ready => {
                 self.ready = true;
@@ -295,6 +308,21 @@ impl<'a> Connection<'a> {
                 self.teller.interim(&text);
             }
             Heard::AskAgain => self.ask_again_at = Some(Instant::now() + ASK_AGAIN_AFTER),
+        }
+        self.pace_words()
+    }
+
+    /// A recogniser that sends words without end is cut off: nobody could take them.
+    fn pace_words(&mut self) -> Result<(), Trouble> {
+        let (heard, since) = self.words;
+        let now = Instant::now();
+        self.words = match now < since + WORDS_WINDOW {
+            true => (heard + 1, since),
+            false => (1, now),
+        };
+        match self.words.0 > MOST_WORDS_IN_WINDOW {
+            true => Err(Trouble::Protocol("words come faster than anybody can speak".into())),
+            false => Ok(()),
         }
     }
 

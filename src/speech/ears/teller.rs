@@ -13,6 +13,9 @@ use super::inbox::Inbox;
 /// Audio is counted in portions of at least so much.
 const PORTION_MS: u64 = 1_000;
 
+/// Words that are held for a final that was asked for.
+const MOST_HELD_BYTES: usize = 32 * 1024;
+
 /// What is told of one call. It outlives connections and recognisers.
 pub(in crate::speech) struct Teller {
     pub(in crate::speech) inbox: Inbox,
@@ -59,6 +62,11 @@ impl Teller {
         drop(state);
         if asked {
             self.held = joined(&self.held, text);
+            if self.held.len() > MOST_HELD_BYTES {
+                // No turn is that long: given away, it is at least bounded.
+                self.give("", false);
+                return;
+            }
             self.interim("");
         } else {
             self.give(text, false);

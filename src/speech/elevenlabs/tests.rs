@@ -12,6 +12,7 @@ use crate::{
 
 fn endpoint() -> Endpoint {
     Endpoint {
+        assumed: false,
         provider: "elevenlabs",
         base_url: "https://api.elevenlabs.io".into(),
         key: Some(Key::new("secret")),

@@ -8,6 +8,7 @@ use crate::providers::settings::Key;
 
 fn scribe(language: &str, hinglish: bool, sample_rate: u32) -> Scribe {
     let endpoint = Endpoint {
+        assumed: false,
         provider: "elevenlabs",
         base_url: "https://api.elevenlabs.io".into(),
         key: Some(Key::new("secret")),

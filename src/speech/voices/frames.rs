@@ -122,8 +122,11 @@ impl Frames {
         if !enough {
             return None;
         }
-        let rest = self.waiting.split_off(waiting.min(MOST_MS * self.samples_per_ms));
-        let samples = std::mem::replace(&mut self.waiting, rest);
+        // Copied out: a piece must not hold the room of all that waits.
+        let samples: Vec<i16> = self
+            .waiting
+            .drain(..waiting.min(MOST_MS * self.samples_per_ms))
+            .collect();
         self.given += samples.len() as u64;
         let mut words = Vec::new();
         // A provider's last word may end a little behind its audio.

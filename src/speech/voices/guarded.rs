@@ -59,7 +59,7 @@ impl Stream for Guarded {
             }
             Poll::Ready(Some(Err(trouble))) => {
                 if let Some(pass) = self.pass.take() {
-                    pass.failed(trouble.verdict());
+                    pass.failed(trouble.verdict(), &trouble.to_string());
                 }
             }
         }
@@ -72,7 +72,7 @@ impl Drop for Guarded {
         let Some(pass) = self.pass.take() else { return };
         let slow = self.waiting_since.is_some_and(|since| since.elapsed() >= SLOW);
         match (slow, self.begun) {
-            (true, _) => pass.failed(crate::providers::guard::Verdict::Unwell),
+            (true, _) => pass.failed(crate::providers::guard::Verdict::Unwell, "no audio in time"),
             (false, true) => pass.succeeded(),
             (false, false) => drop(pass),
         }

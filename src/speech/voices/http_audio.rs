@@ -21,6 +21,7 @@ const KEPT_CONNECTIONS: usize = 64;
 pub(in crate::speech) fn client() -> reqwest::Client {
     let builder = crate::http_client::builder()
         .connect_timeout(CONNECT_WITHIN)
+        .redirect(reqwest::redirect::Policy::none())
         .pool_max_idle_per_host(KEPT_CONNECTIONS)
         .tcp_nodelay(true);
     // Only a broken TLS set-up fails, and then every client of the process does.

@@ -5,26 +5,28 @@ use std::time::Duration;
 use actors::ports::synthesizer::SpeechError;
 use serde_json::Value;
 
-use crate::providers::{guard::Verdict, settings::Endpoint, socket::ConnectError};
-
-/// The longest words of a provider that are passed on, in characters.
-const MOST_WORDS: usize = 300;
+use crate::providers::{guard::Verdict, settings::Endpoint, socket::ConnectError, words};
 
 /// A text that was not spoken, or not to its end.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(in crate::speech) enum Trouble {
     /// The provider refuses our key or account.
+    #[error("{0}")]
     Refused(String),
     /// The provider refuses what it was asked.
+    #[error("{0}")]
     Unfit(String),
     /// The provider has too much to do.
+    #[error("it has too much to do")]
     Busy {
         /// When to ask again, if it said so.
         retry_after: Option<Duration>,
     },
     /// The provider is not reachable or not well.
+    #[error("{0}")]
     Unavailable(String),
     /// Not in the provider's own format.
+    #[error("not in its format: {0}")]
     Protocol(String),
 }
 
@@ -135,8 +137,7 @@ impl From<Trouble> for SpeechError {
 fn said(body: &str) -> String {
     let parsed = serde_json::from_str::<Value>(body).ok();
     let message = parsed.as_ref().and_then(message_in);
-    let words = message.unwrap_or(body).trim();
-    let short: String = words.chars().filter(|c| !c.is_control()).take(MOST_WORDS).collect();
+    let short = words::fit(message.unwrap_or(body).trim());
     if short.is_empty() {
         "no reason given".into()
     } else {
@@ -158,6 +159,7 @@ mod tests {
 
     fn endpoint() -> Endpoint {
         Endpoint {
+            assumed: false,
             provider: "elevenlabs",
             base_url: "http://127.0.0.1:1".into(),
             key: None,
@@ -205,7 +207,7 @@ mod tests {
         ] {
             assert_eq!(said(body), words);
         }
-        assert_eq!(said(&"x".repeat(10_000)).len(), MOST_WORDS);
+        assert_eq!(said(&"x".repeat(10_000)).len(), 300);
     }
 
     #[test]

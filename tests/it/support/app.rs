@@ -103,7 +103,7 @@ pub async fn state(store: Arc<dyn Store>, node: &FakeNode) -> RestState {
         store,
         carrier_is_simulated: true,
         readiness: Arc::new(|agent| match agent.conversation_config.agent.prompt.llm.as_str() {
-            "interviewer" => Ok(()),
+            "interviewer" | "default" => Ok(()),
             other => Err(format!("`{other}` needs OPENAI_API_KEY")),
         }),
         rate_limit: Arc::new(RateLimit::per_second(0)),

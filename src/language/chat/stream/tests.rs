@@ -44,7 +44,7 @@ fn read_texts(lines: &[String]) -> Read {
         match delta {
             Delta::Event(ReplyEvent::Text(text)) => words.push_str(&text),
             Delta::Event(ReplyEvent::Tool { name, arguments, echo }) => {
-                calls.push((name, arguments, echo.map(|echo| *echo)))
+                calls.push((name, arguments, echo.map(|echo| *echo)));
             }
             Delta::Thinking | Delta::Working => {}
         }
