@@ -73,24 +73,24 @@ async fn more_than_half_of_the_last_twenty_open_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_probe_that_fails_doubles_the_pause_to_five_minutes() {
+async fn each_probe_that_fails_doubles_the_pause_to_a_minute() {
     let guard = guard();
     fail(&guard, 5);
-    for expected in [5, 10, 20, 40, 80, 160, 300, 300] {
+    for expected in [5, 10, 20, 40, 60, 60] {
         assert_eq!(sit_out(&guard).await, expected);
         guard.admit().unwrap().failed(Unwell, "trouble");
     }
-    pass(300).await;
+    pass(60).await;
     guard.admit().unwrap().succeeded();
     fail(&guard, 5);
     assert_eq!(sit_out(&guard).await, 5, "it begins afresh");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refusal_opens_it_at_once_and_for_longer() {
+async fn a_refusal_opens_it_at_once_and_for_a_minute() {
     let guard = guard();
     guard.admit().unwrap().failed(Refused, "trouble");
-    for expected in [60, 120, 240, 300] {
+    for expected in [60, 60, 60] {
         assert_eq!(sit_out(&guard).await, expected);
         guard.admit().unwrap().failed(Refused, "trouble");
     }
@@ -113,6 +113,35 @@ async fn our_own_faults_and_cancelled_requests_count_as_nothing() {
     guard.admit().unwrap().failed(OurFault, "trouble");
     guard.admit().unwrap().succeeded();
     assert!(guard.admit().is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_is_probed_stays_down_until_it_was_found_well() {
+    let guards = Guards::default();
+    let guard = guards.get(Kind::Language, "openai");
+    guards.will_be_probed();
+    fail(&guard, 5);
+    assert!(guards.wanting_probe().is_empty(), "it is left alone first");
+    pass(5).await;
+    assert!(guard.is_down(), "nobody is called to find out");
+    assert_eq!(guards.wanting_probe().len(), 1);
+    guard.admit().unwrap().succeeded();
+    assert!(!guard.is_down() && guards.wanting_probe().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_an_agent_names_has_a_guard_of_its_own() {
+    let guards = Guards::default();
+    let provider = guards.get(Kind::Voice, "elevenlabs");
+    let named = guards.get_named(Kind::Voice, "elevenlabs", "no-such-voice");
+    named.admit().unwrap().failed(Refused, "no such voice");
+    assert!(named.is_down() && !provider.is_down());
+    let again = guards.get_named(Kind::Voice, "elevenlabs", "no-such-voice");
+    assert!(again.admit().unwrap_err().to_string().contains("no such voice"));
+    for n in 0..2_000 {
+        drop(guards.get_named(Kind::Voice, "elevenlabs", &n.to_string()));
+    }
+    assert!(guards.wanting_probe().len() <= 1_000);
 }
 
 #[tokio::test(start_paused = true)]
