@@ -139,6 +139,7 @@ impl Dialect for Listen {
             final_within: FINAL_WITHIN,
             answers_each: true,
             tells_turns: false,
+            tells_interims: true,
         }
     }
 

@@ -104,6 +104,7 @@ impl Dialect for Flux {
             final_within: FINAL_WITHIN,
             answers_each: true,
             tells_turns: true,
+            tells_interims: true,
         }
     }
 

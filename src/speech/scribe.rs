@@ -98,6 +98,7 @@ impl Dialect for Scribe {
             final_within: FINAL_WITHIN,
             answers_each: true,
             tells_turns: false,
+            tells_interims: true,
         }
     }
 

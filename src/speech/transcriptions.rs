@@ -126,6 +126,7 @@ impl Clips {
             final_within: self.within,
             answers_each: true,
             tells_turns: false,
+            tells_interims: false,
         }
     }
 

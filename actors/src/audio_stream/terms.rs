@@ -67,6 +67,7 @@ pub(super) fn promised(promise: Promise) -> Recogniser {
         final_wait_ms: u64::try_from(promise.final_within.as_millis()).unwrap_or(u64::MAX),
         answers_each: promise.answers_each,
         tells_turns: promise.tells_turns,
+        tells_interims: promise.tells_interims,
     }
 }
 

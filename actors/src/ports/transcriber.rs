@@ -56,6 +56,8 @@ pub struct Promise {
     pub answers_each: bool,
     /// It listens for turns, and reports them. `finalize` comes only when it has not done so for long.
     pub tells_turns: bool,
+    /// It sends interims while words are said; without them a long voice is not taken for music.
+    pub tells_interims: bool,
 }
 
 impl Default for Promise {
@@ -65,6 +67,7 @@ impl Default for Promise {
             final_within: Duration::from_millis(400),
             answers_each: false,
             tells_turns: false,
+            tells_interims: true,
         }
     }
 }

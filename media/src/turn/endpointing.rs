@@ -45,6 +45,9 @@ pub const FINAL_WAIT_MS: u64 = 400;
 /// Voice without a word for so long (hold music, hum) does not hold the turn.
 pub const WORDLESS_MS: u64 = 1_500;
 
+/// The same where no word can be told before the voice pauses: nobody speaks so long without a pause, music does.
+pub const UNTOLD_MS: u64 = 20_000;
+
 /// A sound that began so shortly before the end of the pause may be the voice again: the detector opens 24 to 88 ms after
 /// a voice begins.
 pub const ONSET_WAIT_MS: u64 = 112;
@@ -256,10 +259,14 @@ impl Endpointing {
         }
         let began = self.turn.is_none().then_some(onset_ms);
         let policy = self.policy;
+        let wordless_ms = match self.recogniser.tells_interims {
+            true => WORDLESS_MS,
+            false => UNTOLD_MS,
+        };
         let turn = self.turn.get_or_insert_with(|| Turn::starting(onset_ms, policy));
         let since = turn.last_word_ms.map_or(onset_ms, |word| word.max(onset_ms));
         // A hum that sounds like voice ends no turn before silence would.
-        turn.wordless = at_ms.saturating_sub(since) > WORDLESS_MS.max(turn.pause_ms);
+        turn.wordless = at_ms.saturating_sub(since) > wordless_ms.max(turn.pause_ms);
         if !turn.wordless {
             turn.voice(at_ms, voiced_ms);
         }

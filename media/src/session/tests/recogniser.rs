@@ -9,6 +9,7 @@ fn bench(final_wait_ms: u64, tells_turns: bool) -> Bench {
         final_wait_ms,
         answers_each: true,
         tells_turns,
+        tells_interims: true,
     });
     bench
 }

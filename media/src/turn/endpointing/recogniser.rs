@@ -12,6 +12,9 @@ pub struct Recogniser {
     pub answers_each: bool,
     /// It listens for turns itself: [`Told`] comes from it, and it is asked only when nothing does for long.
     pub tells_turns: bool,
+    /// It tells words while they are said. One that does not is silent however much is said: a voice without a word is a
+    /// voice all the same.
+    pub tells_interims: bool,
 }
 
 impl Default for Recogniser {
@@ -20,6 +23,7 @@ impl Default for Recogniser {
             final_wait_ms: FINAL_WAIT_MS,
             answers_each: false,
             tells_turns: false,
+            tells_interims: true,
         }
     }
 }

@@ -379,6 +379,7 @@ enum Input {
 
 fn any_recogniser() -> impl Strategy<Value = Recogniser> {
     (0u64..3_000, any::<bool>(), any::<bool>()).prop_map(|(final_wait_ms, answers_each, tells_turns)| Recogniser {
+        tells_interims: final_wait_ms % 2 == 0,
         final_wait_ms,
         answers_each,
         tells_turns,

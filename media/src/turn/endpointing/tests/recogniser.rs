@@ -6,12 +6,14 @@ const SLOW: Recogniser = Recogniser {
     final_wait_ms: 2_000,
     answers_each: true,
     tells_turns: false,
+    tells_interims: true,
 };
 
 const OF_TURNS: Recogniser = Recogniser {
     final_wait_ms: 400,
     answers_each: true,
     tells_turns: true,
+    tells_interims: true,
 };
 
 fn endpointing(recogniser: Recogniser) -> Endpointing {
@@ -46,6 +48,20 @@ fn the_turn_waits_for_a_slow_recogniser_and_no_longer_than_it_may_take() {
         all.extend(until(&mut endpointing, answer_ms, answer_ms + 100));
         assert_eq!(ended(&all), Some((over_ms, words)));
     }
+}
+
+#[test]
+fn a_long_voice_is_no_music_where_no_word_can_be_told_before_its_end() {
+    let mut endpointing = endpointing(Recogniser {
+        tells_interims: false,
+        ..SLOW
+    });
+    speak(&mut endpointing, 0, 4_000);
+    let mut all = until(&mut endpointing, 4_000, 4_200);
+    assert!(all.iter().any(|(_, verdict)| *verdict == Verdict::Finalize));
+    endpointing.settle("My name is Alex Miller.", false, 4_210);
+    all.extend(until(&mut endpointing, 4_210, 7_000));
+    assert_eq!(ended(&all).map(|(_, words)| words), Some("My name is Alex Miller."));
 }
 
 #[test]
