@@ -232,7 +232,8 @@ pub fn lines<'a>(conversation: &'a Value, speaker: &str) -> Vec<&'a str> {
         .collect()
 }
 
-fn words(text: &str) -> Vec<String> {
+/// The words of a text, as they are written.
+pub fn words(text: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 

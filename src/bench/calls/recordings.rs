@@ -8,7 +8,10 @@ use media::{
 };
 use serde_json::Value;
 
-use super::{class::Class, judge::lines};
+use super::{
+    class::Class,
+    judge::{lines, words},
+};
 use crate::{api_client::ApiClient, bench::BenchError};
 
 /// What was found in the recordings of a round.
@@ -93,8 +96,4 @@ fn understood(samples: &[i16]) -> Vec<String> {
     let said = heard.into_iter().filter_map(|event| transcript.take(event));
     said.flat_map(|utterance| words(&utterance.text.replace(MISSING, " ")))
         .collect()
-}
-
-fn words(text: &str) -> Vec<String> {
-    text.split_whitespace().map(str::to_owned).collect()
 }
