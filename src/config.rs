@@ -5,13 +5,13 @@ use std::{collections::BTreeMap, ffi::OsStr, net::SocketAddr, path::PathBuf};
 use actors::call::Speculation;
 use clap::{Arg, Args, Command, builder::TypedValueParser, error::ErrorKind};
 
-use crate::storage::{DatabaseUrl, without_password};
-
 use crate::{
     exchange::Script,
+    http_client::base_url,
     providers::{name::ProviderName, settings::ProviderSettings},
     rest,
     speech::imperfect::Imperfection,
+    storage::{DatabaseUrl, without_password},
 };
 
 /// The largest `maxDurationSeconds` and a minute. A drain is over with its last call, each of which has its own
@@ -194,12 +194,7 @@ pub struct StorageConfig {
 }
 
 fn parse_base_url(text: &str) -> Result<String, String> {
-    let http = text.starts_with("http://") || text.starts_with("https://");
-    if http && !text.contains(['?', '#', ' ']) && reqwest::Url::parse(text).is_ok() {
-        Ok(text.trim_end_matches('/').to_owned())
-    } else {
-        Err("write an address such as https://calls.example.com".into())
-    }
+    base_url(text).ok_or_else(|| "write an address such as https://calls.example.com".into())
 }
 
 /// Reads the database's address; unlike the parsers of other settings it refuses one without showing its password.

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, fmt};
 
 use super::{name::ProviderName, words};
+use crate::http_client;
 
 /// A key. It is shown nowhere.
 #[derive(Clone, PartialEq, Eq)]
@@ -277,11 +278,8 @@ impl ProviderSettings {
 }
 
 fn base_url(text: &str) -> Result<String, &'static str> {
-    let text = text.trim();
-    let http = text.starts_with("http://") || text.starts_with("https://");
-    let sound = http && !text.contains(['?', '#', ' ', '@']) && reqwest::Url::parse(text).is_ok();
-    sound
-        .then(|| text.trim_end_matches('/').to_owned())
+    http_client::base_url(text.trim())
+        .filter(|url| !url.contains('@'))
         .ok_or("write an address such as https://api.example.com/v1, without a password")
 }
 
