@@ -26,11 +26,12 @@ use std::{
     net::SocketAddr,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
 };
 
 use axum::{Router, routing::get, serve::ListenerExt};
+use rand::{SeedableRng, rngs::StdRng};
 use tokio::{net::TcpListener, task::JoinSet};
 
 pub use self::{
@@ -81,6 +82,8 @@ pub(crate) struct Stub {
     faults: Mutex<BTreeMap<Service, Vec<Fault>>>,
     /// Requests of faulty names so far.
     faulty: AtomicUsize,
+    /// Requests and connections so far that took chances.
+    chances: AtomicU64,
     log: log::Log,
 }
 
@@ -106,6 +109,19 @@ impl Stub {
             Some(waiting) => waiting.first().cloned().unwrap_or_default(),
             None => Fault::None,
         }
+    }
+
+    /// A client has come to a socket's door, asking for `query`: remembered. The fault of that connection.
+    pub(crate) fn connected(&self, service: Service, query: Option<&str>) -> Fault {
+        let query = query.unwrap_or_default();
+        self.received(service, format!("connected {query}"));
+        self.fault_of(service, query)
+    }
+
+    /// Chances of one request or connection. A request that is made again has others, as with a real provider.
+    pub(crate) fn chances(&self) -> StdRng {
+        let n = self.chances.fetch_add(1, Ordering::Relaxed);
+        StdRng::seed_from_u64(self.settings.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ n)
     }
 
     /// Remembers something that a client sent, or did.
@@ -161,6 +177,7 @@ pub async fn start(settings: StubSettings) -> io::Result<StubHandle> {
         settings,
         faults: Mutex::default(),
         faulty: AtomicUsize::new(0),
+        chances: AtomicU64::new(0),
         log: log::Log::default(),
     });
     let router = router().with_state(stub.clone());

@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::{
     Fault, Service, Stub,
-    speaking::{Closing, Gone, Speeches, Spoken, Wire, chance, format, upgrade},
+    speaking::{Closing, Gone, Speeches, Spoken, Wire, format, upgrade},
 };
 
 const SERVICE: Service = Service::Cartesia;
@@ -196,12 +196,7 @@ impl Session {
             true => None,
             false => self.speeches.of(&asked.transcript, voice, format),
         };
-        let first = self
-            .stub
-            .settings
-            .times
-            .first_audio
-            .draw(&mut chance(&self.stub, &asked.transcript));
+        let first = self.stub.settings.times.first_audio.draw(&mut self.stub.chances());
         // A text that goes on waits for more of it.
         let delay = Duration::from_millis(asked.max_buffer_delay_ms.unwrap_or(3_000));
         let due = Instant::now() + first + if asked.goes_on { delay } else { Duration::ZERO };

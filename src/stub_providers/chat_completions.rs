@@ -83,7 +83,7 @@ async fn answer(stub: Arc<Stub>, taken: bool, deployment: Option<String>, body: 
         }
         Fault::Hang => hang(watch).await,
         _ => match read(deployment.as_deref(), &body) {
-            Ok(completion) if completion.streamed => respond(watch, completion.script(), &fault, &body),
+            Ok(completion) if completion.streamed => respond(watch, completion.script(), &fault),
             read => {
                 let mut watch = watch;
                 watch.over();

@@ -20,7 +20,7 @@ use tokio::time::{Instant, sleep_until};
 use self::context::{Context, Frame};
 use super::{
     Fault, Service, Stub,
-    speaking::{Closing, Gone, Speeches, Wire, chance, format, upgrade},
+    speaking::{Closing, Gone, Speeches, Wire, format, upgrade},
 };
 
 /// Contexts of one socket.
@@ -30,8 +30,7 @@ const SERVICE: Service = Service::ElevenLabs;
 
 pub(super) fn routes() -> Router<Arc<Stub>> {
     Router::new()
-        .route("/v1/text-to-speech/{voice}/stream-input", get(single))
-        .route("/v1/text-to-speech/{voice}/multi-stream-input", get(multi))
+        .route("/v1/text-to-speech/{voice}/{door}", get(socket))
         .route("/v1/text-to-speech/{voice}/stream", post(http::stream))
         .layer(Extension(Arc::new(Speeches::default())))
 }
@@ -120,38 +119,26 @@ impl Door {
     }
 }
 
-async fn single(
+async fn socket(
     State(stub): State<Arc<Stub>>,
     Extension(speeches): Extension<Arc<Speeches>>,
-    Path(voice): Path<String>,
+    Path((voice, door)): Path<(String, String)>,
     Query(asked): Query<Asked>,
     headers: HeaderMap,
     socket: WebSocketUpgrade,
 ) -> Response {
+    let many = match door.as_str() {
+        "stream-input" => false,
+        "multi-stream-input" => true,
+        _ => return StatusCode::NOT_FOUND.into_response(),
+    };
     let door = Door {
         stub,
         speeches,
         voice,
         asked,
     };
-    door.open(socket, &headers, false)
-}
-
-async fn multi(
-    State(stub): State<Arc<Stub>>,
-    Extension(speeches): Extension<Arc<Speeches>>,
-    Path(voice): Path<String>,
-    Query(asked): Query<Asked>,
-    headers: HeaderMap,
-    socket: WebSocketUpgrade,
-) -> Response {
-    let door = Door {
-        stub,
-        speeches,
-        voice,
-        asked,
-    };
-    door.open(socket, &headers, true)
+    door.open(socket, &headers, many)
 }
 
 /// A client's message.
@@ -258,12 +245,7 @@ impl Session {
             true => None,
             false => self.speeches.of(&text, &self.voice, self.format),
         };
-        let after = self
-            .stub
-            .settings
-            .times
-            .first_audio
-            .draw(&mut chance(&self.stub, &text));
+        let after = self.stub.settings.times.first_audio.draw(&mut self.stub.chances());
         if let Some(context) = self.contexts.get_mut(&name) {
             if let Some(spoken) = spoken {
                 context.speak(spoken, Instant::now() + after);

@@ -1,12 +1,6 @@
 //! A reply as server-sent events, each in its time, with the faults that were ordered.
 
-use std::{
-    collections::VecDeque,
-    hash::{DefaultHasher, Hash, Hasher},
-    io,
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::VecDeque, io, sync::Arc, time::Duration};
 
 use axum::{
     body::{Body, Bytes},
@@ -14,7 +8,6 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures_util::stream;
-use rand::{SeedableRng, rngs::StdRng};
 use tokio::time::{Instant, sleep_until};
 
 use super::{Fault, Service, Stub};
@@ -80,8 +73,8 @@ impl Drop for Watch {
 }
 
 /// Streams a script.
-pub(super) fn respond(mut watch: Watch, script: Script, fault: &Fault, request: &[u8]) -> Response {
-    let steps = in_time(&watch.stub, script, fault, request);
+pub(super) fn respond(mut watch: Watch, script: Script, fault: &Fault) -> Response {
+    let steps = in_time(&watch.stub, script, fault);
     if steps.is_empty() {
         watch.over();
     }
@@ -113,13 +106,9 @@ pub(super) fn respond(mut watch: Watch, script: Script, fault: &Fault, request: 
     (StatusCode::OK, headers, Body::from_stream(body)).into_response()
 }
 
-fn in_time(stub: &Stub, script: Script, fault: &Fault, request: &[u8]) -> VecDeque<Step> {
+fn in_time(stub: &Stub, script: Script, fault: &Fault) -> VecDeque<Step> {
     let times = stub.settings.times;
-    // The same request takes the same time, whatever else happens.
-    let mut hash = DefaultHasher::new();
-    request.hash(&mut hash);
-    let mut rng = StdRng::seed_from_u64(stub.settings.seed ^ hash.finish());
-    let mut at = Instant::now() + times.first_token.draw(&mut rng);
+    let mut at = Instant::now() + times.first_token.draw(&mut stub.chances());
     let gap = times
         .tokens_per_second
         .map_or(Duration::ZERO, |rate| Duration::from_secs(1) / rate.max(1));

@@ -16,13 +16,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    Fault, Service, Stub,
+    Service, Stub,
     hearing::{
-        Ear, Span, Word, chances,
+        Ear, Span, Word,
         outlet::{LastWords, Outlet, bounded},
-        parameter, parameters, request_id,
+        parameter, request_id,
     },
-    listen::{key, refusal},
+    listen::{Client, enter, refusal},
 };
 
 /// `Update` comes about so often, in milliseconds of audio.
@@ -45,26 +45,16 @@ async fn listen(
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    stub.received(
-        Service::Flux,
-        format!("connected {}", query.as_deref().unwrap_or_default()),
-    );
-    let fault = stub.fault(Service::Flux);
-    if let Fault::Refuse(status) = fault {
-        return refusal(status);
-    }
-    if !stub.takes(key(&headers).as_deref()) {
-        return refusal(401);
-    }
-    let query = parameters(query.as_deref());
-    let rate = parameter(&query, "sample_rate").and_then(|rate| rate.parse().ok());
-    let ear = Ear::new(&parameter(&query, "encoding").unwrap_or_default(), rate.unwrap_or(0));
-    let known = parameter(&query, "model").is_some_and(|model| model.starts_with("flux-"));
-    let Some(ear) = ear.filter(|_| known) else {
-        return refusal(400);
+    let entered = enter(&stub, Service::Flux, query.as_deref(), &headers);
+    let Client { fault, query, ear } = match entered {
+        Ok(client) => client,
+        Err(status) => return refusal(status),
     };
+    if !parameter(&query, "model").is_some_and(|model| model.starts_with("flux-")) {
+        return refusal(400);
+    }
     let session = Session {
-        chances: chances(stub.settings.seed),
+        chances: stub.chances(),
         stub: stub.clone(),
         ear,
         id: request_id(),

@@ -2,15 +2,12 @@
 
 pub(super) mod outlet;
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use media::{
     babble::{Heard, Listener, MISSING, Transcript},
     codec,
     format::{Encoding, LineFormat},
     resample::HalfBandDown,
 };
-use rand::{SeedableRng, rngs::StdRng};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -209,14 +206,6 @@ impl Ear {
         }
         known.truncate(count);
     }
-}
-
-static CONNECTIONS: AtomicU64 = AtomicU64::new(0);
-
-/// Chances of one request or connection.
-pub(super) fn chances(seed: u64) -> StdRng {
-    let connection = CONNECTIONS.fetch_add(1, Ordering::Relaxed);
-    StdRng::seed_from_u64(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ connection)
 }
 
 /// The first value of a query's parameter.

@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep_until};
 use super::{
     Fault, Service, Stub,
     hearing::{
-        Ear, Span, chances,
+        Ear, Span,
         outlet::{LastWords, Outlet, bounded},
         parameter, parameters, request_id,
     },
@@ -54,6 +54,33 @@ pub(super) fn key(headers: &HeaderMap) -> Option<String> {
     })
 }
 
+/// A client that is let in.
+pub(super) struct Client {
+    pub(super) fault: Fault,
+    /// The parameters of its query.
+    pub(super) query: Vec<(String, String)>,
+    pub(super) ear: Ear,
+}
+
+/// Lets a client in, or refuses it with a status.
+pub(super) fn enter(stub: &Stub, service: Service, query: Option<&str>, headers: &HeaderMap) -> Result<Client, u16> {
+    let fault = stub.connected(service, query);
+    if let Fault::Refuse(status) = fault {
+        return Err(status);
+    }
+    if !stub.takes(key(headers).as_deref()) {
+        return Err(401);
+    }
+    let query = parameters(query);
+    let rate = parameter(&query, "sample_rate").and_then(|rate| rate.parse().ok());
+    let ear = Ear::new(&parameter(&query, "encoding").unwrap_or_default(), rate.unwrap_or(0));
+    Ok(Client {
+        ear: ear.ok_or(400_u16)?,
+        fault,
+        query,
+    })
+}
+
 /// A refusal at the handshake, in Deepgram's words.
 pub(super) fn refusal(status: u16) -> Response {
     let (code, words) = match status {
@@ -84,21 +111,12 @@ async fn listen(
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    stub.received(
-        Service::Listen,
-        format!("connected {}", query.as_deref().unwrap_or_default()),
-    );
-    let fault = stub.fault(Service::Listen);
-    if let Fault::Refuse(status) = fault {
-        return refusal(status);
-    }
-    if !stub.takes(key(&headers).as_deref()) {
-        return refusal(401);
-    }
-    let query = parameters(query.as_deref());
-    let rate = parameter(&query, "sample_rate").and_then(|rate| rate.parse().ok());
-    let ear = Ear::new(&parameter(&query, "encoding").unwrap_or_default(), rate.unwrap_or(0));
-    let (Some(ear), Some(model)) = (ear, parameter(&query, "model")) else {
+    let entered = enter(&stub, Service::Listen, query.as_deref(), &headers);
+    let Client { fault, query, ear } = match entered {
+        Ok(client) => client,
+        Err(status) => return refusal(status),
+    };
+    let Some(model) = parameter(&query, "model") else {
         return refusal(400);
     };
     let id = request_id();
@@ -163,7 +181,7 @@ impl Session {
             Some(text) => text.parse().ok(),
         };
         Self {
-            chances: chances(stub.settings.seed),
+            chances: stub.chances(),
             stub,
             ear,
             id,

@@ -49,7 +49,7 @@ async fn answer(State(stub): State<Arc<Stub>>, headers: HeaderMap, body: Bytes) 
         _ => {}
     }
     match read(header("anthropic-version"), &body) {
-        Ok(message) if message.streamed => respond(watch, message.script(), &fault, &body),
+        Ok(message) if message.streamed => respond(watch, message.script(), &fault),
         read => {
             watch.over();
             match read {

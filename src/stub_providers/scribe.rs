@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep_until};
 use super::{
     Fault, Service, Stub,
     hearing::{
-        Ear, Span, chances,
+        Ear, Span,
         outlet::{LastWords, Outlet, bounded},
         parameter, parameters, request_id,
     },
@@ -62,11 +62,7 @@ async fn realtime(
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    stub.received(
-        Service::Scribe,
-        format!("connected {}", query.as_deref().unwrap_or_default()),
-    );
-    let fault = stub.fault(Service::Scribe);
+    let fault = stub.connected(Service::Scribe, query.as_deref());
     if let Fault::Refuse(status) = fault {
         return refusal(status);
     }
@@ -86,7 +82,7 @@ async fn realtime(
     let by_vad = parameter(&query, "commit_strategy").as_deref() == Some("vad");
     let silence = parameter(&query, "vad_silence_threshold_secs").and_then(|text| text.parse().ok());
     let session = Session {
-        chances: chances(stub.settings.seed),
+        chances: stub.chances(),
         stub: stub.clone(),
         ear,
         id: request_id(),

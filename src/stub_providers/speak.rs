@@ -16,7 +16,8 @@ use tokio::time::{Instant, sleep_until};
 
 use super::{
     Fault, Service, Stub,
-    speaking::{Body, Closing, Gone, Speeches, Spoken, Wire, chance, format, upgrade},
+    listen::key,
+    speaking::{Body, Closing, Gone, Speeches, Spoken, Wire, format, upgrade},
 };
 
 const SERVICE: Service = Service::Speak;
@@ -89,15 +90,6 @@ fn refusal(status: u16) -> Response {
     answer
 }
 
-/// The key of `Token KEY`, or of `Bearer JWT`.
-fn key(headers: &HeaderMap) -> Option<&str> {
-    let value = headers.get("authorization")?.to_str().ok()?;
-    let (_, key) = value
-        .split_once(' ')
-        .filter(|(kind, _)| kind.eq_ignore_ascii_case("token") || kind.eq_ignore_ascii_case("bearer"))?;
-    Some(key)
-}
-
 async fn plain(
     State(stub): State<Arc<Stub>>,
     Extension(speeches): Extension<Arc<Speeches>>,
@@ -106,11 +98,11 @@ async fn plain(
     body: String,
 ) -> Response {
     stub.received(SERVICE, format!("POST {body}"));
-    let fault = stub.fault(SERVICE);
+    let fault = stub.fault_of(SERVICE, asked.voice());
     if let Fault::Refuse(status) = fault {
         return refusal(status);
     }
-    if !stub.takes(key(&headers)) {
+    if !stub.takes(key(&headers).as_deref()) {
         return refusal(401);
     }
     let body: Value = serde_json::from_str(&body).unwrap_or_default();
@@ -122,7 +114,7 @@ async fn plain(
     let Some(spoken) = format.and_then(|format| speeches.of(text, asked.voice(), format)) else {
         return refusal(400);
     };
-    let after = stub.settings.times.first_audio.draw(&mut chance(&stub, text));
+    let after = stub.settings.times.first_audio.draw(&mut stub.chances());
     Body { spoken, after, fault }.answer("audio/l16").await
 }
 
@@ -133,11 +125,11 @@ async fn socket(
     headers: HeaderMap,
     socket: WebSocketUpgrade,
 ) -> Response {
-    let fault = stub.fault(SERVICE);
+    let fault = stub.fault_of(SERVICE, asked.voice());
     if let Fault::Refuse(status) = fault {
         return refusal(status);
     }
-    if !stub.takes(key(&headers)) {
+    if !stub.takes(key(&headers).as_deref()) {
         return refusal(401);
     }
     let Some(format) = asked.format() else {
@@ -252,13 +244,7 @@ impl Session {
         let Some(spoken) = self.speeches.of(&text, &self.voice, self.format) else {
             return Ok(());
         };
-        let due = now
-            + self
-                .stub
-                .settings
-                .times
-                .first_audio
-                .draw(&mut chance(&self.stub, &text));
+        let due = now + self.stub.settings.times.first_audio.draw(&mut self.stub.chances());
         self.speeches_due.push_back(Speech { spoken, at_ms: 0, due });
         Ok(())
     }

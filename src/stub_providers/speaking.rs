@@ -15,11 +15,9 @@ use media::{
     format::{Encoding, LineFormat},
     resample::Resampler,
 };
-use rand::{SeedableRng, rngs::StdRng};
 
 pub(super) use self::body::Body;
 pub(super) use self::wire::{Closing, Gone, Wire, upgrade};
-use super::Stub;
 
 /// Speeches that are kept: many calls say the same.
 const MOST_KEPT_BYTES: usize = 16 * 1024 * 1024;
@@ -144,14 +142,6 @@ impl Speeches {
     fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Chance of one request: it follows from the stub's seed and the request.
-pub(super) fn chance(stub: &Stub, of: &str) -> StdRng {
-    let hash = of.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    StdRng::seed_from_u64(stub.settings.seed ^ hash)
 }
 
 /// A format from its parts.

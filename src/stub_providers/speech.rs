@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::{
     Fault, Service, Stub,
-    speaking::{Body, Speeches, chance, format},
+    speaking::{Body, Speeches, format},
 };
 
 const SERVICE: Service = Service::Speech;
@@ -108,6 +108,6 @@ async fn speech(
     let Some(spoken) = speeches.of(&asked.input, &asked.voice, format) else {
         return refusal(400, "sample_rate is not supported");
     };
-    let after = stub.settings.times.first_audio.draw(&mut chance(&stub, &asked.input));
+    let after = stub.settings.times.first_audio.draw(&mut stub.chances());
     Body { spoken, after, fault }.answer("audio/pcm").await
 }

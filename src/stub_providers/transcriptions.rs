@@ -16,7 +16,7 @@ use tokio::time::{sleep, sleep_until};
 
 use super::{
     Fault, Service, Stub,
-    hearing::{Ear, Span, chances},
+    hearing::{Ear, Span},
 };
 
 /// Files have 25 MB at most.
@@ -136,11 +136,7 @@ async fn transcribe(State(stub): State<Arc<Stub>>, headers: HeaderMap, body: Byt
     if fault == Fault::Hang {
         std::future::pending::<()>().await;
     }
-    let took = stub
-        .settings
-        .times
-        .final_transcript
-        .draw(&mut chances(stub.settings.seed));
+    let took = stub.settings.times.final_transcript.draw(&mut stub.chances());
     sleep_until(arrived + took).await;
     gone.0 = None;
     spoil(answer(&form, &span, length), &fault)

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::{
     super::{
         Fault, Stub,
-        speaking::{Body, Speeches, chance},
+        speaking::{Body, Speeches},
     },
     Asked, SERVICE, key, output_format, refusal,
 };
@@ -27,7 +27,7 @@ pub(super) async fn stream(
     Json(body): Json<Value>,
 ) -> Response {
     stub.received(SERVICE, body.to_string());
-    let fault = stub.fault(SERVICE);
+    let fault = stub.fault_of(SERVICE, &voice);
     if let Fault::Refuse(status) = fault {
         return refusal(status);
     }
@@ -39,6 +39,6 @@ pub(super) async fn stream(
     let Some(spoken) = format.and_then(|format| speeches.of(text, &voice, format)) else {
         return refusal(400);
     };
-    let after = stub.settings.times.first_audio.draw(&mut chance(&stub, text));
+    let after = stub.settings.times.first_audio.draw(&mut stub.chances());
     Body { spoken, after, fault }.answer("audio/pcm").await
 }
