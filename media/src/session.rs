@@ -489,10 +489,8 @@ impl AudioSession {
     }
 
     fn truncate_recording(&mut self) {
-        let position = self.hearing.position(self.now_ms);
         if let Some(mixer) = &mut self.mixer {
-            mixer.truncate_agent(position);
-            self.speaking.recording_cleared(position);
+            mixer.truncate_agent(self.speaking.recorded_end());
         }
     }
 }

@@ -131,20 +131,8 @@ pub(super) struct Speaking {
     newest: Option<u64>,
     generation: u64,
     encoded: Vec<u8>,
-    /// Where the recording's next sample of the agent goes while the line plays on.
+    /// Where the recording's last sample of the agent ends.
     recorded_end: u64,
-}
-
-/// The time of the line moves in frames, that of the playout does not: audio that seems to begin so shortly before or
-/// after the end of what is there goes on from it.
-const RECORDING_SLACK_MS: u64 = 100;
-
-/// Where audio is recorded that will be played from about `expected` on: without a seam where the line plays on.
-fn recorded_from(end: u64, expected: u64, samples_per_ms: u64) -> u64 {
-    match end.abs_diff(expected) <= RECORDING_SLACK_MS * samples_per_ms {
-        true => end,
-        false => expected,
-    }
 }
 
 impl Speaking {
@@ -307,7 +295,13 @@ impl Speaking {
             if let Some((mixer, position)) = &mut recording {
                 let mut pcm = Vec::with_capacity(audio.len());
                 codec::decode(self.format.encoding, &audio, &mut pcm);
-                let from = recorded_from(self.recorded_end, *position + ahead, self.samples_per_ms);
+                // The line's time moves in frames, which may be late, and that of the playout does not: what follows
+                // on something is put behind it, whatever they say.
+                let from = match ahead > 0 {
+                    true => self.recorded_end,
+                    false => self.recorded_end.max(*position),
+                };
+                let from = from.max(mixer.taken());
                 mixer.push_agent_at(from, &pcm);
                 self.recorded_end = from + pcm.len() as u64;
             }
@@ -318,9 +312,9 @@ impl Speaking {
         }
     }
 
-    /// Nothing of the agent is recorded from here on.
-    pub(super) fn recording_cleared(&mut self, position: u64) {
-        self.recorded_end = self.recorded_end.min(position);
+    /// Where the recording of the agent ends, without what was cleared.
+    pub(super) fn recorded_end(&self) -> u64 {
+        self.recorded_end
     }
 
     fn next_message(&mut self, now_ms: u64) -> Option<Vec<u8>> {
@@ -405,7 +399,9 @@ impl Speaking {
     /// Clears the line and notes what was heard.
     fn cut(&mut self, now_ms: u64, outputs: &mut VecDeque<LineOutput>) {
         let outstanding = self.ledger.outstanding(now_ms) > 0;
+        let cleared = self.ledger.cleared();
         let head = self.ledger.clear(now_ms);
+        self.recorded_end = self.recorded_end.saturating_sub(self.ledger.cleared() - cleared);
         if let Some(current) = &mut self.current {
             current.heard = current.heard(head);
             current.paused = true;

@@ -332,8 +332,8 @@ fn both_sides_are_recorded_where_they_were_heard() {
     );
 }
 
-#[test]
-fn the_agents_side_is_recorded_without_a_seam() {
+/// The agent's side of a recorded call, where the line's frames come `burst` at a time, must hold what it said, whole.
+fn assert_recorded_whole(burst: u64) {
     let mut session = AudioSession::new(&SessionConfig {
         record: true,
         ..config(MARKLESS)
@@ -361,7 +361,9 @@ fn the_agents_side_is_recorded_without_a_seam() {
     for frame in 1..=250u64 {
         // Frames are late, and something happens between two of them.
         let now_ms = frame * 20 + frame % 3 * 6;
-        session.receive(&[0xFF; 160], now_ms);
+        if frame % burst == 0 {
+            session.receive(&[0xFF; 160].repeat(burst as usize), now_ms);
+        }
         session.tick(now_ms + 7);
         while session.poll_output().is_some() {}
         recorded.extend(session.take_recording(false));
@@ -373,7 +375,15 @@ fn the_agents_side_is_recorded_without_a_seam() {
     codec::decode(Encoding::MuLaw, &line, &mut spoken);
     let begin = agent.iter().position(|sample| *sample != 0).unwrap();
     let seam = spoken.iter().zip(&agent[begin..]).position(|(said, kept)| said != kept);
-    assert_eq!(seam, None, "begun at {begin}");
+    assert_eq!(seam, None, "begun at {begin}, {burst} frames at once");
+    assert!(agent.len() - begin >= spoken.len(), "{burst} frames at once");
+}
+
+#[test]
+fn the_agents_side_is_recorded_without_a_seam() {
+    for burst in [1, 8, 15, 40] {
+        assert_recorded_whole(burst);
+    }
 }
 
 #[test]
