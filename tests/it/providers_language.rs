@@ -90,7 +90,7 @@ pub async fn reply(models: &LanguageModels, request: ReplyRequest) -> Vec<Result
 }
 
 /// Said and done in a reply that does not fail.
-pub fn told(events: Vec<Result<ReplyEvent, LanguageError>>) -> (String, Vec<(String, Value, Option<Value>)>) {
+pub fn told(events: Vec<Result<ReplyEvent, LanguageError>>) -> (String, Vec<(String, Value, Option<Box<Value>>)>) {
     let (mut words, mut calls) = (String::new(), Vec::new());
     for event in events {
         match event.unwrap() {
@@ -300,7 +300,9 @@ async fn a_signature_goes_back_to_its_own_provider_only() {
     let (name, arguments, echo) = calls[0].clone();
     assert_eq!(
         echo,
-        Some(json!({ "gemini": { "extra_content": { "google": { "thought_signature": "c2lnbmF0dXJl" } } } }))
+        Some(Box::new(
+            json!({ "gemini": { "extra_content": { "google": { "thought_signature": "c2lnbmF0dXJl" } } } })
+        ))
     );
     history.push(HistoryItem::Tool {
         name,

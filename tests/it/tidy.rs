@@ -123,6 +123,23 @@ fn every_file_says_what_it_is_about() {
     }
 }
 
+/// A test that no file names is compiled by nobody, and nobody says so.
+#[test]
+fn every_file_of_tests_is_run() {
+    for tests in ["tests/it", "actors/tests/it", "media/tests/it"] {
+        let folder = root().join(tests);
+        let Ok(main) = fs::read_to_string(folder.join("main.rs")) else {
+            continue;
+        };
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let stem = path.file_stem().unwrap().to_string_lossy().into_owned();
+            let named = stem == "main" || main.contains(&format!("mod {stem};"));
+            assert!(named, "{} is not named in main.rs", name(&path));
+        }
+    }
+}
+
 #[test]
 fn a_file_has_one_subject() {
     let is_tests = |file: &str| file.contains("tests");
