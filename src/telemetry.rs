@@ -91,12 +91,17 @@ fn describe() {
         "Attempts that came to an end, by outcome"
     );
     metrics::describe_counter!(
+        "ringback_speculations_total",
+        "Replies made ahead in the user's pause, by whether they were used; each had the model read a prompt"
+    );
+    metrics::describe_counter!(
         "ringback_speculation_tokens_total",
-        "Tokens of replies made ahead in the user's pause, at four characters each, by whether they were used"
+        "Tokens of replies made ahead that had come when the turn ended or went on, at four characters each, by whether \
+         they were used; none of a model that takes longer than the pause"
     );
     metrics::describe_counter!(
         "ringback_speculation_characters_total",
-        "Characters of replies made ahead that the model wrote and that the voice was given, by whether they were used"
+        "Characters of the same that the model wrote and that the voice was given, by whether they were used"
     );
     metrics::describe_counter!(
         "ringback_provider_requests_total",
@@ -151,13 +156,15 @@ pub fn count_event(event: &EventFact) {
     }
 }
 
-/// Counts what a reply made ahead cost, if the event tells.
+/// Counts a reply made ahead and what it cost, if the event tells. A slow model has cost no token yet, so that the
+/// tokens alone do not show that there was one.
 fn count_speculation(event: &EventFact) {
     let fate = match event.name.as_str() {
         "speculation_used" => "used",
         "speculation_wasted" => "wasted",
         _ => return,
     };
+    metrics::counter!("ringback_speculations_total", "fate" => fate).increment(1);
     let figures: serde_json::Value = serde_json::from_str(&event.detail).unwrap_or_default();
     let count = |name: &str| figures[name].as_u64().unwrap_or(0);
     metrics::counter!("ringback_speculation_tokens_total", "fate" => fate).increment(count("tokens"));

@@ -139,6 +139,8 @@ async fn what_replies_made_ahead_cost_is_counted() {
         r#"ringback_speculation_tokens_total{fate="used"} 60"#,
         r#"ringback_speculation_tokens_total{fate="wasted"} 30"#,
         r#"ringback_speculation_characters_total{by="model",fate="used"} 240"#,
+        r#"ringback_speculations_total{fate="used"} 2"#,
+        r#"ringback_speculations_total{fate="wasted"} 1"#,
     ] {
         assert!(shown.contains(line), "{line} is not in\n{shown}");
     }
