@@ -460,3 +460,51 @@ async fn ranges_and_choices_hold_at_both_ends() {
             .expect(status);
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_language_is_a_code_and_not_a_name() {
+    let app = TestApp::start().await;
+    let path_of_agent = made(&app, minimal()).await;
+    let field = "/conversationConfig/agent/primaryLanguage";
+    for code in [
+        "en",
+        "EN",
+        "hi-IN",
+        "pt-BR",
+        "zh-Hant-TW",
+        "yue",
+        "es-419",
+        "sl-rozaj-biske",
+    ] {
+        let patched = app
+            .client
+            .patch(&path_of_agent, only(field, json!(code)))
+            .await
+            .expect(200);
+        assert_eq!(patched.data().pointer(field), Some(&json!(code)));
+    }
+    for wrong in [
+        "english",
+        "klingon",
+        "en_US",
+        "e",
+        "en-",
+        "-en",
+        "en us",
+        "deutsch-DE",
+        "12",
+        "",
+    ] {
+        let refused = app
+            .client
+            .patch(&path_of_agent, only(field, json!(wrong)))
+            .await
+            .expect(400);
+        assert_eq!(refused.fields(), [(path(field).as_str(), "invalid")], "{wrong}");
+        let message = refused.text("/error/fields/0/message");
+        assert!(
+            message.contains(&format!("{wrong:?}")) && message.contains("\"pt-BR\""),
+            "{message}"
+        );
+    }
+}

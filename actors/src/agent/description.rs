@@ -201,7 +201,7 @@ fn text(max: usize, form: AgentForm, path: &str) -> Value {
                 r"^\+[1-9][0-9]{0,14}$"
             });
         }
-        "primaryLanguage" => schema["pattern"] = json!("^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$"),
+        "primaryLanguage" => schema["pattern"] = json!("^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*$"),
         "timezone" => schema["examples"] = json!(["UTC", "Europe/Berlin"]),
         "postCallWebhook" => {
             schema["format"] = json!("uri");

@@ -36,11 +36,12 @@ pub(super) fn timezone(text: &str) -> Result<String, String> {
     }
 }
 
-/// A language code such as `en` or `pt-BR`.
+/// A language code such as `en` or `pt-BR`, as BCP 47 has them: two or three letters first, for longer first parts are
+/// reserved and none was ever given out. So a language's name in words is none.
 pub(super) fn language(text: &str) -> Result<String, String> {
     let mut parts = text.split('-');
     let first = parts.next().unwrap_or_default();
-    let sound = (2..=8).contains(&first.len())
+    let sound = (2..=3).contains(&first.len())
         && first.bytes().all(|byte| byte.is_ascii_alphabetic())
         && parts.all(|part| (1..=8).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric()));
     if sound {
