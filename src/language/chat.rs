@@ -37,7 +37,7 @@ impl ChatClient {
             let headers = request::headers(self.server, endpoint);
             let response = self.wire.post(&url, &headers, &model, body).await?;
             let provider = endpoint.provider;
-            let tally = Tally::new(provider, meter, &prompt);
+            let tally = Tally::new(provider, model, meter, &prompt);
             Ok(read(response, ChatStream::new(provider), tally))
         };
         streams::once(asked).try_flatten().boxed()

@@ -42,7 +42,7 @@ impl MessagesClient {
             let body = request::body(&model, &prompt);
             let url = endpoint.url("/v1/messages");
             let response = self.wire.post(&url, &headers, &model, body).await?;
-            let tally = Tally::new(endpoint.provider, meter, &prompt);
+            let tally = Tally::new(endpoint.provider, model, meter, &prompt);
             Ok(read(response, MessageStream::default(), tally))
         };
         streams::once(asked).try_flatten().boxed()

@@ -76,6 +76,7 @@ pub(super) trait Protocol: Send + 'static {
 /// Counts what a request used when it is dropped, however it ended.
 pub(super) struct Tally {
     pub provider: &'static str,
+    pub model: String,
     pub meter: Meter,
     /// Characters of the request.
     pub asked: usize,
@@ -87,9 +88,10 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub(super) fn new(provider: &'static str, meter: Meter, prompt: &Prompt) -> Self {
+    pub(super) fn new(provider: &'static str, model: String, meter: Meter, prompt: &Prompt) -> Self {
         Self {
             provider,
+            model,
             meter,
             asked: size(prompt),
             answered: 0,
@@ -125,9 +127,10 @@ impl Drop for Tally {
             true if counted.output > 0 => counted.output,
             _ => counted.output.max(estimate(self.answered)),
         };
-        self.meter.add(self.provider, Unit::InputTokens, input);
-        self.meter.add(self.provider, Unit::CachedTokens, counted.cached);
-        self.meter.add(self.provider, Unit::OutputTokens, output);
+        self.meter.add(self.provider, &self.model, Unit::InputTokens, input);
+        self.meter
+            .add(self.provider, &self.model, Unit::CachedTokens, counted.cached);
+        self.meter.add(self.provider, &self.model, Unit::OutputTokens, output);
     }
 }
 

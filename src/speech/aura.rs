@@ -118,7 +118,8 @@ impl Plain {
         let authorization = self.speak.authorization();
         let (format, line_rate, client) = (self.speak.format, self.line_rate, self.client.clone());
         let characters = text.chars().count() as u64;
-        self.meter.add(endpoint.provider, Unit::Characters, characters);
+        self.meter
+            .add(endpoint.provider, &self.speak.voice, Unit::Characters, characters);
         let shared = Arc::new((endpoint, url, authorization));
         let asked = parts.into_iter().map(move |text| {
             let (endpoint, url, authorization) = &*shared;
@@ -196,6 +197,10 @@ struct Reply {
 impl Dialect for Speak {
     fn endpoint(&self) -> &Endpoint {
         &self.endpoint
+    }
+
+    fn model(&self) -> &str {
+        &self.voice
     }
 
     fn url(&self) -> String {

@@ -125,6 +125,10 @@ impl Dialect for TtsSocket {
         &self.endpoint
     }
 
+    fn model(&self) -> &str {
+        &self.model
+    }
+
     fn url(&self) -> String {
         self.endpoint
             .socket_url(&format!("/tts/websocket?cartesia_version={VERSION}"))

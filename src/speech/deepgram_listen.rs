@@ -26,6 +26,7 @@ const MOST_KEYWORDS: usize = 100;
 
 /// The dialect.
 pub(super) struct Listen {
+    model: String,
     url: String,
     headers: Vec<(&'static str, String)>,
 }
@@ -33,8 +34,10 @@ pub(super) struct Listen {
 impl Listen {
     pub(super) fn new(endpoint: &Endpoint, model: Option<&str>, config: &TranscriberConfig) -> Self {
         let format = Tape::new(config.sample_rate).format();
-        let query = query(model.unwrap_or(DEFAULT_MODEL), config, format);
+        let model = model.unwrap_or(DEFAULT_MODEL);
+        let query = query(model, config, format);
         Self {
+            model: model.to_owned(),
             url: format!("{}?{query}", endpoint.socket_url("/v1/listen")),
             headers: authorization(endpoint),
         }
@@ -132,6 +135,10 @@ pub(super) fn kind(text: &str) -> Result<Option<String>, Trouble> {
 impl Dialect for Listen {
     fn request(&self) -> (String, Vec<(&'static str, String)>) {
         (self.url.clone(), self.headers.clone())
+    }
+
+    fn model(&self) -> &str {
+        &self.model
     }
 
     fn promise(&self) -> Promise {

@@ -117,6 +117,10 @@ impl Dialect for MultiStream {
         &self.endpoint
     }
 
+    fn model(&self) -> &str {
+        &self.model
+    }
+
     fn url(&self) -> String {
         let format = match self.format.encoding {
             Encoding::MuLaw => "ulaw_8000",

@@ -33,6 +33,7 @@ const MOST_KEYWORDS: usize = 100;
 
 /// The dialect.
 pub(super) struct Flux {
+    model: String,
     url: String,
     headers: Vec<(&'static str, String)>,
     /// The turn it is in has words.
@@ -70,6 +71,7 @@ impl Flux {
             query.append_pair("keyterm", keyword);
         }
         Self {
+            model: model.to_owned(),
             url: format!("{}?{}", endpoint.socket_url("/v2/listen"), query.finish()),
             headers: authorization(endpoint),
             in_turn: false,
@@ -93,6 +95,10 @@ struct Failure {
 impl Dialect for Flux {
     fn request(&self) -> (String, Vec<(&'static str, String)>) {
         (self.url.clone(), self.headers.clone())
+    }
+
+    fn model(&self) -> &str {
+        &self.model
     }
 
     fn greets(&self) -> bool {

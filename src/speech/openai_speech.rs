@@ -112,13 +112,13 @@ impl Mouth for Speaker {
             line_rate: self.line_rate,
             characters,
         };
-        let (meter, provider) = (self.meter.clone(), self.endpoint.provider);
+        let (meter, provider, model) = (self.meter.clone(), self.endpoint.provider, self.model.clone());
         let mut charged = false;
         audio(asked)
             .inspect(move |piece| {
                 // What is refused, or never comes, is not charged.
                 if piece.is_ok() && !std::mem::replace(&mut charged, true) {
-                    meter.add(provider, Unit::Characters, characters as u64);
+                    meter.add(provider, &model, Unit::Characters, characters as u64);
                 }
             })
             .boxed()

@@ -28,6 +28,7 @@ const LONGEST_KEYWORD: usize = 20;
 
 /// The dialect.
 pub(super) struct Scribe {
+    model: String,
     url: String,
     headers: Vec<(&'static str, String)>,
     sample_rate: u32,
@@ -36,9 +37,10 @@ pub(super) struct Scribe {
 impl Scribe {
     pub(super) fn new(endpoint: &Endpoint, model: Option<&str>, config: &TranscriberConfig) -> Self {
         let format = Tape::new(config.sample_rate).format();
+        let model = model.unwrap_or(DEFAULT_MODEL);
         let mut query = url::form_urlencoded::Serializer::new(String::new());
         query
-            .append_pair("model_id", model.unwrap_or(DEFAULT_MODEL))
+            .append_pair("model_id", model)
             .append_pair("audio_format", &audio_format(format))
             .append_pair("commit_strategy", "manual");
         let language = match config.hinglish {
@@ -56,6 +58,7 @@ impl Scribe {
         let path = endpoint.socket_url("/v1/speech-to-text/realtime");
         let key = endpoint.key.iter();
         Self {
+            model: model.to_owned(),
             url: format!("{path}?{}", query.finish()),
             headers: key.map(|key| ("xi-api-key", key.secret().to_owned())).collect(),
             sample_rate: format.sample_rate,
@@ -87,6 +90,10 @@ struct Received {
 impl Dialect for Scribe {
     fn request(&self) -> (String, Vec<(&'static str, String)>) {
         (self.url.clone(), self.headers.clone())
+    }
+
+    fn model(&self) -> &str {
+        &self.model
     }
 
     fn greets(&self) -> bool {

@@ -120,6 +120,11 @@ impl Clips {
         }
     }
 
+    /// The model that is asked for.
+    pub(super) fn model(&self) -> &str {
+        &self.model
+    }
+
     /// What can be promised.
     pub(super) fn promise(&self) -> Promise {
         Promise {

@@ -559,8 +559,8 @@ async fn a_conversation_tells_what_it_used_once_it_is_over() {
         (attempt.claim.attempt, Fact::Event(event))
     };
     let shown = json!({
-        "deepgram": { "seconds": 12.5 },
-        "elevenlabs": { "characters": 240 },
+        "deepgram": { "seconds": 12.5, "models": { "nova-3": { "seconds": 12.5 } } },
+        "elevenlabs": { "characters": 240, "models": { "eleven_flash_v2_5": { "characters": 240 } } },
         "openai": { "inputTokens": 900, "cachedTokens": 512, "outputTokens": 60 },
     });
     let facts = [used(r#"{"openai":{"inputTokens":1}}"#), used(&shown.to_string())];

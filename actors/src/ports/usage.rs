@@ -22,40 +22,64 @@ pub enum Unit {
     AudioMs,
 }
 
+impl Unit {
+    fn name(self) -> &'static str {
+        match self {
+            Self::InputTokens => "inputTokens",
+            Self::CachedTokens => "cachedTokens",
+            Self::OutputTokens => "outputTokens",
+            Self::Characters => "characters",
+            Self::AudioMs => "seconds",
+        }
+    }
+
+    fn shown(self, amount: u64) -> Value {
+        match self {
+            Self::AudioMs => Value::from(amount as f64 / 1000.0),
+            Self::InputTokens | Self::CachedTokens | Self::OutputTokens | Self::Characters => Value::from(amount),
+        }
+    }
+}
+
 /// Counts what one call uses. Clones count together; work that is dropped half-way counts too.
 #[derive(Debug, Clone, Default)]
-pub struct Meter(Arc<Mutex<BTreeMap<(String, Unit), u64>>>);
+pub struct Meter(Arc<Mutex<BTreeMap<Counted, u64>>>);
+
+/// A provider, its model or voice, and what of it is counted.
+type Counted = (String, String, Unit);
 
 impl Meter {
-    /// Adds what was used of a provider.
-    pub fn add(&self, provider: &str, unit: Unit, amount: u64) {
+    /// Adds what was used of a provider's model, which may be a voice where voices are what it charges by.
+    pub fn add(&self, provider: &str, model: &str, unit: Unit, amount: u64) {
         if amount > 0 {
             let mut used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            *used.entry((provider.to_owned(), unit)).or_default() += amount;
+            *used.entry((provider.to_owned(), model.to_owned(), unit)).or_default() += amount;
         }
     }
 
     /// What was used of one provider.
     pub fn used(&self, provider: &str, unit: Unit) -> u64 {
         let used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        used.get(&(provider.to_owned(), unit)).copied().unwrap_or(0)
+        let of_it = used.iter().filter(|((by, _, of), _)| by == provider && *of == unit);
+        of_it.map(|(_, amount)| amount).sum()
     }
 
     /// Everything, by provider, as a conversation shows it: `inputTokens`, `cachedTokens`, `outputTokens`, `characters`,
-    /// and `seconds` of audio. None when no provider was used.
+    /// and `seconds` of audio, and the same of each of its `models`. None when no provider was used.
     pub fn shown(&self) -> Option<Value> {
         let used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sums: BTreeMap<(&str, Unit), u64> = BTreeMap::new();
+        for ((provider, _, unit), amount) in used.iter() {
+            *sums.entry((provider, *unit)).or_default() += amount;
+        }
         let mut providers = Map::new();
-        for ((provider, unit), amount) in used.iter() {
-            let (name, amount) = match unit {
-                Unit::InputTokens => ("inputTokens", Value::from(*amount)),
-                Unit::CachedTokens => ("cachedTokens", Value::from(*amount)),
-                Unit::OutputTokens => ("outputTokens", Value::from(*amount)),
-                Unit::Characters => ("characters", Value::from(*amount)),
-                Unit::AudioMs => ("seconds", Value::from(*amount as f64 / 1000.0)),
-            };
-            let provider = providers.entry(provider.clone()).or_insert_with(|| Map::new().into());
-            provider[name] = amount;
+        for ((provider, unit), sum) in sums {
+            let provider = providers.entry(provider).or_insert_with(|| Map::new().into());
+            provider[unit.name()] = unit.shown(sum);
+        }
+        // Some servers have one model, which needs no name.
+        for ((provider, model, unit), amount) in used.iter().filter(|((_, model, _), _)| !model.is_empty()) {
+            providers[provider.as_str()]["models"][model.as_str()][unit.name()] = unit.shown(*amount);
         }
         (!providers.is_empty()).then_some(Value::Object(providers))
     }
@@ -71,14 +95,24 @@ mod tests {
     fn what_is_used_adds_up_by_provider() {
         let meter = Meter::default();
         assert_eq!(meter.shown(), None);
-        meter.clone().add("openai", Unit::InputTokens, 100);
-        meter.add("openai", Unit::InputTokens, 20);
-        meter.add("deepgram", Unit::AudioMs, 1_500);
-        meter.add("deepgram", Unit::Characters, 0);
+        meter.clone().add("openai", "gpt-4.1-mini", Unit::InputTokens, 100);
+        meter.add("openai", "gpt-4.1-mini", Unit::InputTokens, 20);
+        meter.add("openai", "gpt-4.1", Unit::InputTokens, 3);
+        meter.add("openai", "tts-1", Unit::Characters, 40);
+        meter.add("deepgram", "nova-3", Unit::AudioMs, 1_500);
+        meter.add("deepgram", "nova-3", Unit::Characters, 0);
+        let models = json!({
+            "gpt-4.1": { "inputTokens": 3 },
+            "gpt-4.1-mini": { "inputTokens": 120 },
+            "tts-1": { "characters": 40 },
+        });
         assert_eq!(
             meter.shown(),
-            Some(json!({ "deepgram": { "seconds": 1.5 }, "openai": { "inputTokens": 120 } }))
+            Some(json!({
+                "deepgram": { "seconds": 1.5, "models": { "nova-3": { "seconds": 1.5 } } },
+                "openai": { "inputTokens": 123, "characters": 40, "models": models },
+            }))
         );
-        assert_eq!(meter.used("openai", Unit::InputTokens), 120);
+        assert_eq!(meter.used("openai", Unit::InputTokens), 123);
     }
 }

@@ -291,12 +291,15 @@ fn usage(test: &TestCall) -> Option<Value> {
 async fn what_a_call_used_is_told_at_its_end_however_it_ends() {
     for end in [EndCause::Completed, EndCause::Failed("x".into())] {
         let test = TestCall::greeted(greeter()).await;
-        test.meter.add("openai", Unit::InputTokens, 120);
-        test.meter.add("deepgram", Unit::AudioMs, 2_500);
+        test.meter.add("openai", "gpt-4.1-mini", Unit::InputTokens, 120);
+        test.meter.add("deepgram", "nova-3", Unit::AudioMs, 2_500);
         assert_eq!(usage(&test), None);
         test.call_back(CallProgress::Ended(end)).await.unwrap();
         ms(1_500).await;
-        let expected = json!({ "deepgram": { "seconds": 2.5 }, "openai": { "inputTokens": 120 } });
+        let expected = json!({
+            "deepgram": { "seconds": 2.5, "models": { "nova-3": { "seconds": 2.5 } } },
+            "openai": { "inputTokens": 120, "models": { "gpt-4.1-mini": { "inputTokens": 120 } } },
+        });
         assert_eq!(usage(&test), Some(expected));
     }
     let test = TestCall::greeted(greeter()).await;

@@ -147,6 +147,29 @@ pub struct ProviderUsage {
     /// Seconds of audio that were transcribed.
     #[schema(minimum = 0)]
     pub seconds: Option<f64>,
+    /// The same of each of its models by its name, or of each voice where the provider charges by voices.
+    pub models: Option<BTreeMap<String, ModelUsage>>,
+}
+
+/// What a call used of one model.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelUsage {
+    /// Tokens that it read, those from its cache included.
+    #[schema(minimum = 0)]
+    pub input_tokens: Option<i64>,
+    /// Of these, tokens from the provider's prompt cache.
+    #[schema(minimum = 0)]
+    pub cached_tokens: Option<i64>,
+    /// Tokens that it wrote.
+    #[schema(minimum = 0)]
+    pub output_tokens: Option<i64>,
+    /// Characters that it spoke.
+    #[schema(minimum = 0)]
+    pub characters: Option<i64>,
+    /// Seconds of audio that it heard.
+    #[schema(minimum = 0)]
+    pub seconds: Option<f64>,
 }
 
 /// How a conversation felt.

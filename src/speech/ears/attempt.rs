@@ -143,7 +143,8 @@ impl Attempt {
             let mut state = self.teller.inbox.state();
             state.promise = dialect.promise();
             state.tape.keep(STREAM_KEEPS_MS);
-            Counted::new(self.config.meter.clone(), choice.provider(), state.tape.ms(1))
+            let charged = (choice.provider(), dialect.model());
+            Counted::new(self.config.meter.clone(), charged, state.tape.ms(1))
         };
         let opened = tokio::select! {
             _ = &mut self.gone => return End::Gone,
@@ -182,7 +183,8 @@ impl Attempt {
             // Nothing is sent before it is asked for.
             state.sent = u64::MAX;
             state.tape.keep(transcriptions::KEEPS_MS);
-            Counted::new(self.config.meter.clone(), choice.provider(), state.tape.ms(1))
+            let charged = (choice.provider(), clips.model());
+            Counted::new(self.config.meter.clone(), charged, state.tape.ms(1))
         };
         tokio::select! {
             _ = &mut self.gone => End::Gone,

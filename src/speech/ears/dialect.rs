@@ -136,6 +136,9 @@ pub(in crate::speech) trait Dialect: Send + Sync {
     /// Address and headers of a connection.
     fn request(&self) -> (String, Vec<(&'static str, String)>);
 
+    /// The model it asks for.
+    fn model(&self) -> &str;
+
     /// It says [`Heard::Ready`] before it takes audio.
     fn greets(&self) -> bool {
         false

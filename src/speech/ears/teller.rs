@@ -129,16 +129,18 @@ fn joined(first: &str, second: &str) -> String {
 pub(in crate::speech) struct Counted {
     meter: Meter,
     provider: &'static str,
+    model: String,
     /// Bytes of a millisecond.
     a_ms: u64,
     bytes: u64,
 }
 
 impl Counted {
-    pub(in crate::speech) fn new(meter: Meter, provider: &'static str, a_ms: u64) -> Self {
+    pub(in crate::speech) fn new(meter: Meter, (provider, model): (&'static str, &str), a_ms: u64) -> Self {
         Self {
             meter,
             provider,
+            model: model.to_owned(),
             a_ms: a_ms.max(1),
             bytes: 0,
         }
@@ -153,7 +155,7 @@ impl Counted {
 
     fn write(&mut self) {
         let ms = self.bytes / self.a_ms;
-        self.meter.add(self.provider, Unit::AudioMs, ms);
+        self.meter.add(self.provider, &self.model, Unit::AudioMs, ms);
         self.bytes -= ms * self.a_ms;
     }
 }

@@ -13,6 +13,9 @@ pub(in crate::speech) trait Dialect: Send + Sync + 'static {
     /// Where it is.
     fn endpoint(&self) -> &Endpoint;
 
+    /// What it charges by: the model, or the voice where voices are models.
+    fn model(&self) -> &str;
+
     /// The socket's address.
     fn url(&self) -> String;
 

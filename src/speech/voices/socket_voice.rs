@@ -314,7 +314,8 @@ impl<D: Dialect> Line<D> {
             self.next_id += 1;
             self.dialect.begin(id, &text, &mut self.out);
             let provider = self.dialect.endpoint().provider;
-            self.meter.add(provider, Unit::Characters, characters as u64);
+            self.meter
+                .add(provider, self.dialect.model(), Unit::Characters, characters as u64);
             let open = Open {
                 text: spoken,
                 sink,

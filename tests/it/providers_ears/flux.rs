@@ -53,6 +53,8 @@ async fn its_turns_are_told() {
     );
     assert!(call.stream.promise().tells_turns);
     assert!(call.meter.used("deepgram", Unit::AudioMs) > 3_000);
+    let used = &call.meter.shown().unwrap()["deepgram"];
+    assert_eq!(used["models"]["flux-general-en"]["seconds"], used["seconds"], "{used}");
     let received = stub.received(Service::Flux);
     assert!(received[0].contains("model=flux-general-en&encoding=mulaw&sample_rate=8000&eager_eot_threshold=0.5"));
 }

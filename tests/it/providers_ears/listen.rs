@@ -37,6 +37,8 @@ async fn what_is_said_is_told_as_it_comes_and_finally() {
         "{interims:?}"
     );
     let counted = call.meter.used("deepgram", Unit::AudioMs);
+    let used = &call.meter.shown().unwrap()["deepgram"];
+    assert_eq!(used["models"]["nova-3"]["seconds"], used["seconds"], "{used}");
     let length = call.began.elapsed().as_millis() as u64;
     drop(call);
     tokio::time::sleep(Duration::from_secs(1)).await;

@@ -28,6 +28,11 @@ async fn what_is_said_is_told_as_it_comes_and_finally() {
         "{interims:?}"
     );
     assert!(call.meter.used("elevenlabs", Unit::AudioMs) > 3_000);
+    let used = &call.meter.shown().unwrap()["elevenlabs"];
+    assert_eq!(
+        used["models"]["scribe_v2_realtime"]["seconds"], used["seconds"],
+        "{used}"
+    );
     let received = stub.received(Service::Scribe);
     let wanted = "model_id=scribe_v2_realtime&audio_format=ulaw_8000&commit_strategy=manual&language_code=en";
     assert!(received[0].contains(wanted), "{}", received[0]);

@@ -50,6 +50,9 @@ async fn an_utterance_is_posted_once_the_voice_has_paused() {
         let used = call.meter.used(provider, Unit::AudioMs);
         let wanted = 1_000 + super::support::spoken(TEXT, 8_000).len() as u64 / 8 + 120;
         assert!(used.abs_diff(wanted) < 150, "{used} {wanted}");
+        let shown = &call.meter.shown().unwrap()[provider];
+        let named = model.trim_start_matches("model=");
+        assert_eq!(shown["models"][named]["seconds"], shown["seconds"], "{shown}");
         assert!(call.stream.promise().final_within >= Duration::from_secs(1));
     }
 }

@@ -22,6 +22,13 @@ async fn every_provider_is_understood_at_both_rates() {
             let (text, damaged) = understood(&spoken.samples, rate);
             assert_eq!((text.as_str(), damaged), (TEXT, false), "{provider} at {rate}");
             assert_eq!(world.characters(provider), TEXT.chars().count());
+            let used = &world.meter.shown().unwrap()[provider];
+            let models: Vec<&serde_json::Value> = used["models"].as_object().unwrap().values().collect();
+            assert_eq!(
+                models,
+                [&serde_json::json!({ "characters": used["characters"] })],
+                "{used}"
+            );
             let ends: Vec<_> = spoken.words.iter().map(|word| word.text_end).collect();
             assert_eq!(ends, if timed { word_ends(TEXT) } else { Vec::new() }, "{provider}");
         }
