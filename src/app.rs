@@ -92,7 +92,7 @@ impl App {
             transcriber: team.ears.clone(),
             synthesizer: team.voices.clone(),
             language_model: team.language.clone(),
-            health: Arc::new(team.health()),
+            health: Arc::new(team.health(clock.clone())),
             recordings: Arc::new(recordings(&config)?),
             clock,
         };

@@ -129,6 +129,8 @@ struct Watched {
     breaker: Mutex<Breaker>,
     /// What went wrong last.
     why: Mutex<String>,
+    /// Since when it has not been found well.
+    unwell_since: Mutex<Option<Instant>>,
     /// Its model or voice, if this guard is for that alone.
     name: String,
     probed: Arc<AtomicBool>,
@@ -141,6 +143,7 @@ impl Guard {
             provider: provider.to_owned(),
             breaker: Mutex::default(),
             why: Mutex::default(),
+            unwell_since: Mutex::default(),
             name: name.to_owned(),
             probed,
         }))
@@ -162,8 +165,10 @@ impl Guard {
             }),
             Err(retry_in) => {
                 self.count("tripped");
-                let why = self.0.why.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                Err(Tripped { retry_in, why })
+                Err(Tripped {
+                    retry_in,
+                    why: self.why(),
+                })
             }
         }
     }
@@ -185,6 +190,17 @@ impl Guard {
         let breaker = self.breaker();
         let unproved = self.0.probed.load(Ordering::Relaxed) && breaker.stand() != Stand::Closed;
         unproved || breaker.is_down(Instant::now())
+    }
+
+    /// What went wrong last.
+    pub fn why(&self) -> String {
+        self.0.why.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// For how long it has not been found well; none if it is.
+    pub fn unwell_for(&self) -> Option<Duration> {
+        let since = *self.0.unwell_since.lock().unwrap_or_else(PoisonError::into_inner);
+        since.map(|since| since.elapsed())
     }
 
     /// The model or voice that this guard is for alone; empty for the whole provider.
@@ -226,16 +242,20 @@ impl Guard {
     }
 
     fn tell(&self, stand: Stand) {
-        let (kind, provider) = (self.kind().as_str(), self.provider());
+        let (kind, provider, name) = (self.kind().as_str(), self.provider(), self.name());
+        let mut since = self.0.unwell_since.lock().unwrap_or_else(PoisonError::into_inner);
         let figure = match stand {
             Stand::Closed => {
-                tracing::info!(kind, provider, "provider is well again");
+                let seconds = since.take().map_or(0, |since| since.elapsed().as_secs());
+                tracing::info!(kind, provider, name, seconds, "provider is well again");
                 0.0
             }
             Stand::HalfOpen { .. } => 1.0,
             Stand::Open(until) => {
-                let seconds = until.saturating_duration_since(Instant::now()).as_secs();
-                tracing::warn!(kind, provider, seconds, "provider is left alone for a while");
+                let now = Instant::now();
+                since.get_or_insert(now);
+                let (seconds, why) = (until.saturating_duration_since(now).as_secs(), self.why());
+                tracing::warn!(kind, provider, name, seconds, why, "provider is left alone for a while");
                 2.0
             }
         };

@@ -2,11 +2,11 @@
 
 use std::{path::Path, sync::Arc};
 
-use actors::{agent::Agent, ports::transcriber::Transcriber};
+use actors::{agent::Agent, ports::transcriber::Transcriber, time::Clock};
 
 use super::{
     guard::{Guards, Kind},
-    health::Health,
+    health::{Find, Health},
     settings::NotConfigured,
 };
 use crate::{
@@ -63,12 +63,13 @@ impl Team {
     }
 
     /// Knows whether an agent's calls can be held.
-    pub fn health(&self) -> Health {
+    pub fn health(&self, clock: Arc<dyn Clock>) -> Health {
         let (language, ears, voices) = (self.language.clone(), self.ears.clone(), self.voices.clone());
-        Health::new(vec![
+        let kinds: Vec<(Kind, Find)> = vec![
             (Kind::Language, Box::new(move |agent| language.guards(agent))),
             (Kind::Ears, Box::new(move |_| ears.guards())),
             (Kind::Voice, Box::new(move |agent| voices.guards(agent))),
-        ])
+        ];
+        Health::new(kinds, clock)
     }
 }

@@ -4,7 +4,10 @@ use std::{pin::Pin, time::Duration};
 
 use actors::{
     id::{CampaignId, NodeId},
-    ports::store::{AttemptStore, Claim, ConversationStatus, DirectoryStore, Outcome, PermitRequest, StoreError},
+    ports::store::{
+        AttemptStore, CampaignStatus, CampaignStore, Claim, ConversationStatus, DirectoryStore, Outcome, PermitRequest,
+        StateChange, StoreError,
+    },
 };
 use futures_util::{Stream, StreamExt};
 use ringback::{api_key::generate_key, server::ServerLimits};
@@ -305,4 +308,28 @@ async fn a_stream_outlives_an_outage_of_the_database() {
     end(&app, claim, ConversationStatus::Completed).await;
     let event = reader.event().await.unwrap();
     assert_eq!(conversations(&[event]), [seen(claim, "completed")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_delayed_campaign_says_why() {
+    let app = TestApp::start().await;
+    let (campaign, _) = launched(&app, 1).await;
+    let mut reader = Reader::open(&app.client, campaign, None).await;
+    let running = reader.until("running").await;
+    assert_eq!(running[0].data["reason"], Value::Null);
+    let row = app.store.campaign(app.account.id, campaign).await.unwrap();
+    let why = "the text-to-speech provider is down: elevenlabs (401), since 2026-06-01T08:00:00Z";
+    let change = StateChange {
+        status: CampaignStatus::Delayed,
+        active: true,
+        scheduled: false,
+        next_run_at: None,
+        opens_from: None,
+        closes_at: None,
+        reason: Some(why.into()),
+        cancel_waiting: false,
+    };
+    app.store.change_state(campaign, row.version, change).await.unwrap();
+    let delayed = reader.until("delayed").await;
+    assert_eq!(delayed.last().unwrap().data["reason"], why);
 }

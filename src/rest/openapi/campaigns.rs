@@ -257,8 +257,9 @@ fn results() -> Vec<Operation> {
         )
         .ours()
         .note(
-            "Server-sent events: `campaign` (status, progress) and `conversation` (conversationId, contact, \
-                 status), each with the whole present value; a new reader first gets the present state.",
+            "Server-sent events: `campaign` (status, progress, and the `reason` of one that is `delayed` or `failed`) \
+                 and `conversation` (conversationId, contact, status), each with the whole present value; a new reader \
+                 first gets the present state.",
         )
         .raw(
             "200",

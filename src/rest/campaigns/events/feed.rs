@@ -322,7 +322,7 @@ impl Feed {
 }
 
 fn campaign(row: &CampaignRow, progress: &Value) -> Value {
-    json!({
+    let mut data = json!({
         "campaignId": row.id,
         "status": row.status.as_str(),
         "active": row.active,
@@ -331,7 +331,11 @@ fn campaign(row: &CampaignRow, progress: &Value) -> Value {
         "startIndex": row.start_index,
         "contactCount": row.contact_count,
         "progress": progress,
-    })
+    });
+    if let Some(reason) = &row.reason {
+        data["reason"] = json!(reason);
+    }
+    data
 }
 
 #[cfg(test)]
