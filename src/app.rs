@@ -30,7 +30,7 @@ use crate::{
     config::ServeConfig,
     documents::{DocumentSettings, Documents, extract::this_program},
     exchange::{Exchange, ExchangeHandle, ExchangeSettings},
-    providers::{prober, team::Team},
+    providers::{prober, roster, team::Team},
     recordings::WavRecordings,
     rest::{self, RateLimit, RestState},
     server::{self, ServerLimits},
@@ -86,6 +86,9 @@ impl App {
         let (exchange, exchange_url) = exchange(&config).await?;
         let callbacks = callback_address(&config, address)?;
         let team = Arc::new(team(&config)?);
+        for line in roster::lines(&config.providers, &config.providers.settings()?) {
+            tracing::info!("{line}");
+        }
         let ports = Ports {
             store: store.clone(),
             carrier: Arc::new(SimulatedCarrier::new(&exchange_url, &callbacks)?),

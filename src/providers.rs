@@ -5,6 +5,7 @@ pub mod guard;
 pub mod health;
 pub mod name;
 pub mod prober;
+pub mod roster;
 pub mod settings;
 pub mod socket;
 pub mod team;

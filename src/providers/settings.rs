@@ -55,13 +55,24 @@ impl Endpoint {
     }
 }
 
-struct Known {
-    provider: &'static str,
-    key: &'static str,
-    base: &'static str,
-    default_base: Option<&'static str>,
+/// What is known of a provider whatever is set.
+#[derive(Debug, Clone, Copy)]
+pub struct Known {
+    /// Its name.
+    pub provider: &'static str,
+    /// The environment variable of its key.
+    pub key: &'static str,
+    /// The environment variable of its address.
+    pub base: &'static str,
+    /// Where it is when nothing else is said.
+    pub default_base: Option<&'static str>,
     /// A server of one's own, which needs no key.
-    local: bool,
+    pub local: bool,
+}
+
+/// What is known of the provider of this name; nothing of those without an address.
+pub fn known(provider: &str) -> Option<&'static Known> {
+    KNOWN.iter().find(|known| known.provider == provider)
 }
 
 const fn hosted(provider: &'static str, key: &'static str, base: &'static str, default: &'static str) -> Known {
@@ -265,8 +276,7 @@ impl ProviderSettings {
         if let Some(endpoint) = self.endpoints.get(provider) {
             return Ok(endpoint);
         }
-        let known = KNOWN.iter().find(|known| known.provider == provider);
-        let known = known.ok_or_else(|| NotConfigured::Unknown(provider.to_owned()))?;
+        let known = known(provider).ok_or_else(|| NotConfigured::Unknown(provider.to_owned()))?;
         Err(NotConfigured::Unset {
             provider: provider.to_owned(),
             variable: match known.default_base {

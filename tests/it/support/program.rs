@@ -111,8 +111,13 @@ impl Program {
 impl Running {
     /// The address of a service, once it listens.
     pub fn address(&self) -> String {
-        let line = self.line(|line| line.starts_with(LISTENS));
-        line.trim_start_matches(LISTENS).to_owned()
+        self.line_after(LISTENS)
+    }
+
+    /// What follows `beginning` in the line that begins so.
+    pub fn line_after(&self, beginning: &str) -> String {
+        let line = self.line(|line| line.starts_with(beginning));
+        line.trim_start_matches(beginning).to_owned()
     }
 
     /// Waits for a line on its standard output.

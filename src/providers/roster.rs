@@ -1,0 +1,56 @@
+//! Who thinks, hears and speaks by the settings, in words for the operator who starts the service.
+
+use super::{
+    name::ProviderName,
+    settings::{Known, ProviderSettings, known},
+};
+use crate::config::ProviderConfig;
+
+/// Providers inside this process or on this machine, which have no address.
+const WITHIN: [&str; 3] = ["interviewer", "babble", "espeak"];
+
+/// One line for each kind: the list in order, with the addresses that are not the provider's own, and the keys that are
+/// missing. If some are out of this process, one more about how to check them.
+pub fn lines(config: &ProviderConfig, settings: &ProviderSettings) -> Vec<String> {
+    let kinds = [
+        ("Language models", &config.llm),
+        ("Speech to text", &config.stt),
+        ("Text to speech", &config.tts),
+    ];
+    let mut lines: Vec<String> = kinds
+        .iter()
+        .map(|(kind, names)| {
+            let shown: Vec<String> = names.iter().map(|name| shown(name, settings)).collect();
+            format!("{kind}: {}", shown.join(", then "))
+        })
+        .collect();
+    let outside = |names: &&Vec<ProviderName>| names.iter().any(|name| !WITHIN.contains(&name.provider.as_str()));
+    if kinds.iter().any(|(_, names)| outside(names)) {
+        let how = "Whether they answer, and have these models and voices, says `ringback providers check`";
+        lines.push(how.to_owned());
+    }
+    lines
+}
+
+fn shown(name: &ProviderName, settings: &ProviderSettings) -> String {
+    let (Some(known), Ok(endpoint)) = (known(&name.provider), settings.endpoint(&name.provider)) else {
+        return name.to_string();
+    };
+    let Known {
+        key,
+        default_base,
+        local,
+        ..
+    } = *known;
+    let mut notes = Vec::new();
+    if local || default_base != Some(endpoint.base_url.as_str()) {
+        notes.push(endpoint.base_url.clone());
+    }
+    if !local && endpoint.key.is_none() {
+        notes.push(format!("{key} is not set"));
+    }
+    match notes.is_empty() {
+        true => name.to_string(),
+        false => format!("{name} ({})", notes.join("; ")),
+    }
+}
