@@ -3,6 +3,7 @@
 pub mod check;
 pub mod guard;
 pub mod health;
+pub mod hints;
 pub mod name;
 pub mod prober;
 pub mod roster;

@@ -6,7 +6,7 @@ use std::{process::ExitCode, sync::Arc};
 use comfy_table::{Table, presets::UTF8_BORDERS_ONLY};
 use serde_json::{Value, json};
 
-use super::{prober, team::Team};
+use super::{hints::with_hint, name::ProviderName, prober, team::Team};
 use crate::{cli::ProvidersCheckArgs, speech::babble::BabbleTranscriber};
 
 /// What was found of one provider.
@@ -38,8 +38,25 @@ impl Finding {
 /// When a provider is not configured.
 pub async fn run(args: ProvidersCheckArgs) -> Result<ExitCode, Box<dyn std::error::Error + Send + Sync>> {
     let team = Team::new(&args.providers, Arc::new(BabbleTranscriber), None)?;
+    let mut findings = language_models(&team, &args.providers.llm).await;
+    let (voices, speech) = voices(&team, &args.providers.tts).await;
+    findings.extend(voices);
+    findings.extend(recognisers(&team, &args.providers.stt, speech).await);
+    let settings = args.providers.settings()?;
+    for finding in &mut findings {
+        if let Err(why) = &mut finding.result {
+            let provider = finding.name.split([':', '/']).next().unwrap_or_default();
+            *why = with_hint(provider, why, &settings);
+        }
+    }
+    show(&findings, args.json)?;
+    let all_work = findings.iter().all(|finding| finding.result.is_ok());
+    Ok(if all_work { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+async fn language_models(team: &Team, names: &[ProviderName]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for name in &args.providers.llm {
+    for name in names {
         let result = team.language.probe(name).await.map(|report| {
             let came = format!(
                 "{:?} in {} ms, model {}",
@@ -55,9 +72,16 @@ pub async fn run(args: ProvidersCheckArgs) -> Result<ExitCode, Box<dyn std::erro
             result,
         });
     }
-    // What the first voice says is what recognisers are asked to understand.
-    let mut speech = None;
-    for name in &args.providers.tts {
+    findings
+}
+
+/// Samples and their rate in Hz.
+type Speech = (Vec<i16>, u32);
+
+/// Also what the first voice that works has said: it is what recognisers are asked to understand.
+async fn voices(team: &Team, names: &[ProviderName]) -> (Vec<Finding>, Option<Speech>) {
+    let (mut findings, mut speech) = (Vec::new(), None);
+    for name in names {
         let result = team.voices.probe(name).await.map(|report| {
             let length_ms = report.samples.len() as u64 * 1_000 / u64::from(report.sample_rate.max(1));
             let came = format!(
@@ -76,7 +100,12 @@ pub async fn run(args: ProvidersCheckArgs) -> Result<ExitCode, Box<dyn std::erro
             result,
         });
     }
-    for name in &args.providers.stt {
+    (findings, speech)
+}
+
+async fn recognisers(team: &Team, names: &[ProviderName], speech: Option<Speech>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for name in names {
         let result = match &speech {
             Some((samples, rate)) => team.ears.probe(&name.to_string(), samples, *rate).await,
             // Its words will not be understood, but a wrong key or address shows.
@@ -86,16 +115,13 @@ pub async fn run(args: ProvidersCheckArgs) -> Result<ExitCode, Box<dyn std::erro
                 asked.map_err(|why| format!("{why} (no voice of RINGBACK_TTS works: it was spoken to in babble)"))
             }
         };
-        let result = result.map(|report| (report.final_after.as_millis(), format!("{:?}", report.words)));
         findings.push(Finding {
             kind: "recogniser",
             name: name.to_string(),
-            result,
+            result: result.map(|report| (report.final_after.as_millis(), format!("{:?}", report.words))),
         });
     }
-    show(&findings, args.json)?;
-    let all_work = findings.iter().all(|finding| finding.result.is_ok());
-    Ok(if all_work { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    findings
 }
 
 fn show(findings: &[Finding], as_json: bool) -> Result<(), serde_json::Error> {
