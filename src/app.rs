@@ -86,6 +86,7 @@ impl App {
         let (exchange, exchange_url) = exchange(&config).await?;
         let callbacks = callback_address(&config, address)?;
         let team = Arc::new(team(&config)?);
+        team.check_names().await?;
         for line in roster::lines(&config.providers, &config.providers.settings()?) {
             tracing::info!("{line}");
         }
@@ -238,6 +239,23 @@ fn documents(address_policy: &AddressPolicy) -> Result<Documents, StartError> {
         program: this_program().map_err(|e| format!("cannot find this program's own file: {e}"))?,
     };
     Ok(Documents::new(settings)?)
+}
+
+/// Whether the first voice of the settings is there and speaks: it says one sentence.
+///
+/// # Errors
+///
+/// What is wrong with it.
+pub async fn try_voice(config: &ServeConfig) -> Result<(), StartError> {
+    let team = team(config)?;
+    // Unlike the service, which may wait for a program, this needs it now.
+    let there = team.voices.check_names().await;
+    there.map_err(|why| format!("RINGBACK_TTS: {why}"))?;
+    if let Some(voice) = config.providers.tts.first() {
+        let spoken = team.voices.probe(voice).await;
+        spoken.map_err(|why| format!("RINGBACK_TTS: {voice}: {why}"))?;
+    }
+    Ok(())
 }
 
 fn team(config: &ServeConfig) -> Result<Team, StartError> {

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use crate::{
     accounts,
     api_client::ApiClient,
-    app::App,
+    app::{self, App},
     cli::DemoArgs,
     config::{ProviderConfig, ServeConfig, SpeculationMode, StorageConfig},
     speech::imperfect::Imperfection,
@@ -45,7 +45,13 @@ pub async fn run(args: DemoArgs) -> Result<ExitCode, DemoError> {
     let csv = contacts(&args)?;
     let temporary = tempfile::Builder::new().prefix("ringback-demo-").tempdir()?;
     let folder = temporary.path().to_owned();
-    let app = App::start(config(&folder, &args)).await?;
+    let config = config(&folder, &args);
+    if args.voice.is_some() {
+        // Nobody is called to find out that the agent cannot speak.
+        let tried = app::try_voice(&config).await;
+        tried.map_err(|why| why.to_string().replacen("RINGBACK_TTS", "--voice", 1))?;
+    }
+    let app = App::start(config).await?;
     let new = accounts::create(app.store.as_ref(), "demo@ringback.example").await?;
     let address = format!("http://{}", app.address);
     let api = ApiClient::new(&address, &new.api_key)?;

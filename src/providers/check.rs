@@ -35,9 +35,10 @@ impl Finding {
 ///
 /// # Errors
 ///
-/// When a provider is not configured.
+/// When a provider is not configured, or a voice is named that is not there.
 pub async fn run(args: ProvidersCheckArgs) -> Result<ExitCode, Box<dyn std::error::Error + Send + Sync>> {
     let team = Team::new(&args.providers, Arc::new(BabbleTranscriber), None)?;
+    team.check_names().await?;
     let mut findings = language_models(&team, &args.providers.llm).await;
     let (voices, speech) = voices(&team, &args.providers.tts).await;
     findings.extend(voices);

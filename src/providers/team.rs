@@ -12,7 +12,10 @@ use super::{
 use crate::{
     config::ProviderConfig,
     language::LanguageModels,
-    speech::{ears::Ears, voices::Voices},
+    speech::{
+        ears::Ears,
+        voices::{NoVoice, Voices},
+    },
 };
 
 /// Who thinks, hears and speaks.
@@ -49,6 +52,23 @@ impl Team {
             voices: Arc::new(voices),
             guards,
         })
+    }
+
+    /// Whether the settings name voices that are not there, as far as this machine can tell. A program that is away
+    /// may be installed while the service runs; what a provider has, `ringback providers check` finds out.
+    ///
+    /// # Errors
+    ///
+    /// When one is not there; the text names those that are near.
+    pub async fn check_names(&self) -> Result<(), String> {
+        match self.voices.check_names().await {
+            Ok(()) => Ok(()),
+            Err(NoVoice::Unknown(why)) => Err(format!("RINGBACK_TTS: {why}")),
+            Err(NoVoice::Unasked(why)) => {
+                tracing::warn!("RINGBACK_TTS: {why}");
+                Ok(())
+            }
+        }
     }
 
     /// Whether an agent's model and voice are configured.

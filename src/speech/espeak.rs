@@ -1,5 +1,7 @@
 //! `espeak-ng` as a local process: a human-sounding voice with no key and no server.
 
+pub mod names;
+
 use std::{process::Stdio, sync::Arc, time::Duration};
 
 use actors::ports::synthesizer::{SpeechPiece, VoiceConfig};
@@ -69,10 +71,6 @@ impl Source for Espeak {
 
 /// The program's name of a voice: the one that is named, else its language's.
 fn voice(config: &VoiceConfig) -> String {
-    let sound = |name: &str| {
-        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '+');
-        !name.is_empty() && name.len() <= 32 && name.chars().all(plain) && !name.starts_with('-')
-    };
     let language = config.language.to_ascii_lowercase().replace('_', "-");
     let by_language = match language.as_str() {
         "en" | "" => "en-us",
@@ -85,10 +83,26 @@ fn voice(config: &VoiceConfig) -> String {
     } else {
         &config.voice
     };
-    if sound(wanted) {
+    if is_sound(wanted) {
         wanted.to_owned()
     } else {
         "en-us".to_owned()
+    }
+}
+
+/// Whether a name may be an argument of the program.
+fn is_sound(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '+');
+    !name.is_empty() && name.len() <= 32 && name.chars().all(plain) && !name.starts_with('-')
+}
+
+/// Why the program does not run, in words for its operator.
+fn not_started(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            "espeak-ng is not installed: install it (apt install espeak-ng), or choose another voice".into()
+        }
+        _ => format!("espeak-ng does not start: {error}"),
     }
 }
 
@@ -151,10 +165,8 @@ impl Speaking {
         permit: OwnedSemaphorePermit,
     ) -> Result<Self, Trouble> {
         let mut child = command.spawn().map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => Trouble::Unfit(
-                "espeak-ng is not installed: install it (apt install espeak-ng), or choose another voice".into(),
-            ),
-            _ => Trouble::Unavailable(format!("espeak-ng does not start: {error}")),
+            std::io::ErrorKind::NotFound => Trouble::Unfit(not_started(&error)),
+            _ => Trouble::Unavailable(not_started(&error)),
         })?;
         let (Some(mut input), Some(mut output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(Trouble::Unavailable("espeak-ng has no pipes".into()));

@@ -32,13 +32,14 @@ use self::{
     mouth::{InProcess, Source},
     relay::Relay,
 };
+pub use super::espeak::names::NoVoice;
 use super::{
     aura::{self, Aura},
     babble::BabbleSynthesizer,
     cache::SpeechCache,
     cartesia::{self, Cartesia},
     elevenlabs::{self, ElevenLabs},
-    espeak::Espeak,
+    espeak::{self, Espeak},
     openai_speech::OpenAiSpeech,
 };
 use crate::providers::{
@@ -124,6 +125,19 @@ impl Voices {
         self.candidate(&wanted, voice)
             .map(|_| ())
             .map_err(|why| format!("voice `{voice_id}`: {why}"))
+    }
+
+    /// Whether the voices of the list exist, as far as this machine can tell: those of `espeak`. Only their providers
+    /// know the others.
+    ///
+    /// # Errors
+    ///
+    /// When one does not, or cannot be looked for.
+    pub async fn check_names(&self) -> Result<(), NoVoice> {
+        for choice in self.choices.iter().filter(|choice| choice.provider == "espeak") {
+            espeak::names::check(choice).await?;
+        }
+        Ok(())
     }
 
     /// The providers that could speak for an agent; none when one of them is within this process, which is never down.

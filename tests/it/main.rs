@@ -10,6 +10,7 @@ mod campaign_end_to_end_personas;
 mod campaign_end_to_end_timing;
 mod cli;
 mod cli_check;
+mod cli_names;
 mod cli_postgres;
 mod cli_roster;
 mod dialer_load;
