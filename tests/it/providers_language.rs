@@ -89,8 +89,11 @@ pub async fn reply(models: &LanguageModels, request: ReplyRequest) -> Vec<Result
     models.reply(request).collect().await
 }
 
+/// A tool's name, its arguments, and what goes back to the provider.
+type Done = (String, Value, Option<Box<Value>>);
+
 /// Said and done in a reply that does not fail.
-pub fn told(events: Vec<Result<ReplyEvent, LanguageError>>) -> (String, Vec<(String, Value, Option<Box<Value>>)>) {
+pub fn told(events: Vec<Result<ReplyEvent, LanguageError>>) -> (String, Vec<Done>) {
     let (mut words, mut calls) = (String::new(), Vec::new());
     for event in events {
         match event.unwrap() {
