@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::providers::{guard::Verdict, words};
 
-/// A failed request.
+/// A failed request. Its words are made fit to be shown when it is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Failure {
     /// For the call.
@@ -18,23 +18,23 @@ pub(super) struct Failure {
 }
 
 impl Failure {
-    pub(super) fn unavailable(words: impl Into<String>) -> Self {
+    pub(super) fn unavailable(words: impl AsRef<str>) -> Self {
         Self {
-            error: LanguageError::Unavailable(words.into()),
+            error: LanguageError::Unavailable(words::fit(words.as_ref())),
             verdict: Verdict::Unwell,
         }
     }
 
-    pub(super) fn protocol(words: impl Into<String>) -> Self {
+    pub(super) fn protocol(words: impl AsRef<str>) -> Self {
         Self {
-            error: LanguageError::Protocol(words.into()),
+            error: LanguageError::Protocol(words::fit(words.as_ref())),
             verdict: Verdict::Unwell,
         }
     }
 
-    pub(super) fn rejected(words: impl Into<String>, verdict: Verdict) -> Self {
+    pub(super) fn rejected(words: impl AsRef<str>, verdict: Verdict) -> Self {
         Self {
-            error: LanguageError::Rejected(words.into()),
+            error: LanguageError::Rejected(words::fit(words.as_ref())),
             verdict,
         }
     }
@@ -80,17 +80,6 @@ impl Failure {
             "overloaded_error" | "rate_limit_error" | "rate_limit_exceeded" | "tokens" | "requests" => Self::busy(None),
             _ => Self::unavailable(words),
         }
-    }
-
-    /// Without a secret in its words.
-    pub(super) fn without(mut self, secret: &str) -> Self {
-        if let LanguageError::Rejected(words) | LanguageError::Unavailable(words) | LanguageError::Protocol(words) =
-            &mut self.error
-            && !secret.is_empty()
-        {
-            *words = words.replace(secret, "***");
-        }
-        self
     }
 }
 
@@ -161,6 +150,7 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::providers::settings::Key;
 
     fn of(status: u16, header: &[(&'static str, &'static str)], body: &str) -> Failure {
         let headers = header.iter().map(|(name, value)| {
@@ -222,9 +212,27 @@ mod tests {
         );
         assert_eq!(words(r#"{"error":"b"}"#), "HTTP 500: b");
         assert_eq!(words(r#"{"detail":"c"}"#), "HTTP 500: c");
-        assert_eq!(words(&"é".repeat(10_000)).chars().count(), 300 + "HTTP 500: ".len());
-        let failure = Failure::unavailable("bad key sk-1").without("sk-1");
-        assert_eq!(failure, Failure::unavailable("bad key ***"));
+        assert_eq!(words(&"é".repeat(10_000)).chars().count(), 300);
+        let _key = Key::new("zk-1");
+        assert_eq!(words("bad key zk-1"), "HTTP 500: bad key ***");
+    }
+
+    #[test]
+    fn no_providers_words_begin_a_line_of_a_log() {
+        let told = "down\r\n2026-01-01 ERROR forged\u{1b}[2J\u{2028}x";
+        let quoted = serde_json::json!({ "error": { "message": told } }).to_string();
+        for failure in [
+            of(500, &[], told),
+            of(400, &[], &quoted),
+            Failure::of_error(&Value::from(told)),
+            Failure::protocol(told),
+            Failure::unavailable(told),
+            Failure::rejected(told, Verdict::OurFault),
+        ] {
+            let words = failure.error.to_string();
+            assert!(words.contains("forged"), "{words}");
+            assert!(!words.contains(|c: char| c.is_control() || c == '\u{2028}'), "{words:?}");
+        }
     }
 
     #[test]

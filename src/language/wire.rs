@@ -18,7 +18,7 @@ use crate::{
     http_client,
     providers::{
         guard::Verdict,
-        settings::{Endpoint, Key},
+        settings::Endpoint,
         socket::CONNECT_WITHIN,
     },
 };
@@ -71,10 +71,6 @@ impl Wire {
         &self.endpoint
     }
 
-    fn key(&self) -> &str {
-        self.endpoint.key.as_ref().map(Key::secret).unwrap_or_default()
-    }
-
     /// Posts a request for a stream. A field that the model does not take, and that can be done without, is left out
     /// and the request repeated.
     pub(super) async fn post(
@@ -99,7 +95,7 @@ impl Wire {
                 given.find(|field| told.is_about(field))
             });
             let Some(field) = field else {
-                return Err(Failure::of_status(status.as_u16(), &answer_headers, &answer).without(self.key()));
+                return Err(Failure::of_status(status.as_u16(), &answer_headers, &answer));
             };
             tracing::info!(
                 provider = self.endpoint.provider,

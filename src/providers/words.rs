@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 /// The longest words that are passed on, in characters.
 const MOST: usize = 300;
 
-/// A key this short is no secret, and may be a part of anything.
-const SHORTEST: usize = 6;
+/// A key shorter than this may be a part of any word, and is hidden only where it stands alone.
+const SHORT: usize = 6;
 
 /// Every key of this process; a provider may send ours back.
 static KEYS: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -14,7 +14,7 @@ static KEYS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 /// From now on this text is never passed on.
 pub(super) fn hide(key: &str) {
     let mut keys = KEYS.lock().unwrap_or_else(PoisonError::into_inner);
-    if key.len() >= SHORTEST && !keys.iter().any(|known| known == key) {
+    if !key.is_empty() && !keys.iter().any(|known| known == key) {
         keys.push(key.to_owned());
         // One key may be the beginning of another.
         keys.sort_by_key(|key| std::cmp::Reverse(key.len()));
@@ -26,11 +26,29 @@ pub fn fit(words: &str) -> String {
     let mut words = words.to_owned();
     for key in KEYS.lock().unwrap_or_else(PoisonError::into_inner).iter() {
         if words.contains(key.as_str()) {
-            words = words.replace(key.as_str(), "***");
+            words = without(&words, key);
         }
     }
-    let plain = words.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let plain = words.chars().map(|c| if is_odd(c) { ' ' } else { c });
     plain.take(MOST).collect::<String>().trim().to_owned()
+}
+
+fn without(words: &str, key: &str) -> String {
+    let (mut rest, mut shown) = (words, String::with_capacity(words.len()));
+    while let Some((before, after)) = rest.split_once(key) {
+        shown.push_str(before);
+        let in_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+        let alone = !in_word(shown.chars().next_back()) && !in_word(after.chars().next());
+        shown.push_str(if alone || key.len() >= SHORT { "***" } else { key });
+        rest = after;
+    }
+    shown.push_str(rest);
+    shown
+}
+
+/// What moves the cursor, breaks the line or turns the direction of what stands beside it.
+fn is_odd(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
@@ -50,5 +68,21 @@ mod tests {
         assert!(!shown.contains("canary") && shown.contains("***"), "{shown}");
         assert!(!shown.contains(char::is_control));
         assert!(shown.chars().count() <= MOST);
+    }
+
+    #[test]
+    fn a_short_key_is_hidden_where_it_stands_alone() {
+        let _key = Key::new("zq-7");
+        assert_eq!(
+            fit("key zq-7, 'zq-7' and Bearer:zq-7"),
+            "key ***, '***' and Bearer:***"
+        );
+        assert_eq!(fit("model zq-70b of xzq-7"), "model zq-70b of xzq-7");
+    }
+
+    #[test]
+    fn no_sign_begins_a_line_or_turns_one_round() {
+        let told = "a\r\nb\u{85}c\u{2028}d\u{2029}e\u{202e}f\u{2066}g\u{0}h\u{7f}";
+        assert_eq!(fit(told), "a  b c d e f g h");
     }
 }

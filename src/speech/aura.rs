@@ -24,7 +24,7 @@ use super::voices::{
     socket_voice::SocketVoice,
     trouble::Trouble,
 };
-use crate::providers::settings::Endpoint;
+use crate::providers::{settings::Endpoint, words};
 
 /// The voice, which is a model there, when none is named.
 pub(super) const DEFAULT_VOICE: &str = "aura-2-thalia-en";
@@ -265,6 +265,7 @@ impl Dialect for Speak {
             // Nothing comes of a flush that was not taken.
             "Warning" if flushed_too_often() => Some(Trouble::Busy { retry_after: None }),
             "Warning" => {
+                let words = words::fit(&words);
                 tracing::warn!(provider = self.endpoint.provider, words, "voice provider warns");
                 None
             }

@@ -11,7 +11,7 @@ use super::ears::{
     dialect::{Dialect, Heard, Idle, Trouble},
     tape::Tape,
 };
-use crate::providers::settings::Endpoint;
+use crate::providers::{settings::Endpoint, words};
 
 const DEFAULT_MODEL: &str = "nova-3";
 
@@ -173,7 +173,7 @@ impl Dialect for Listen {
         let kind = kind(text)?;
         match kind.as_deref() {
             Some("Results") => {}
-            Some("Error") => return Err(Trouble::Unwell(text.chars().take(200).collect())),
+            Some("Error") => return Err(Trouble::Unwell(words::fit(text))),
             _ => return Ok(None),
         }
         // One that cannot be read may have been a final: all since the last one is sent again.

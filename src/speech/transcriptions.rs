@@ -17,6 +17,7 @@ use super::ears::{
 use crate::providers::{
     guard::{Guard, Pass},
     settings::Endpoint,
+    words,
 };
 
 /// Audio kept at most; an utterance that gets so long is posted in pieces.
@@ -171,7 +172,7 @@ impl Clips {
                 }
                 // This utterance is refused, others were not: it cannot be read.
                 Err(Trouble::OurFault(why)) if useful => {
-                    tracing::warn!(why, "utterance refused");
+                    tracing::warn!(why = words::fit(&why), "utterance refused");
                     answer(teller, &job, "", true);
                 }
                 Err(trouble) => return (trouble, useful, Some(pass)),

@@ -3,7 +3,7 @@
 use actors::ports::language_model::ReplyEvent;
 use serde_json::{Map, Value, json};
 
-use crate::language::failure::Failure;
+use crate::{language::failure::Failure, providers::words};
 
 /// Tool calls of one reply.
 const MOST_CALLS: usize = 32;
@@ -149,7 +149,7 @@ pub(in crate::language) fn arguments(name: &str, text: &str) -> Value {
     match serde_json::from_str::<Map<String, Value>>(text) {
         Ok(arguments) => Value::Object(arguments),
         Err(error) => {
-            tracing::warn!(tool = name, %error, "the model called a tool with arguments that are no JSON object");
+            tracing::warn!(tool = words::fit(name), %error, "the model called a tool with arguments that are no JSON object");
             Value::Null
         }
     }

@@ -84,7 +84,7 @@ pub(in crate::speech) enum Trouble {
 impl Trouble {
     /// Of an HTTP status, at a handshake or in an answer, with its words.
     pub(in crate::speech) fn of_status(status: u16, words: &str, retry_after: Option<Duration>) -> Self {
-        let words = format!("{status}: {}", words.chars().take(200).collect::<String>());
+        let words = format!("{status}: {}", words::fit(words));
         match status {
             401..=403 => Self::Refused(words),
             408 | 425 => Self::Unwell(words),
@@ -172,4 +172,29 @@ pub(in crate::speech) trait Dialect: Send + Sync {
 
     /// A new connection begins.
     fn restarted(&mut self) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::providers::settings::Key;
+
+    #[test]
+    fn no_recognisers_words_begin_a_line_of_a_log_or_hold_a_key() {
+        let _key = Key::new("dg-canary-0123456789");
+        let told = format!("{}dg-canary-0123456789\r\nERROR forged\u{1b}[2J", "x".repeat(190));
+        for trouble in [
+            Trouble::of_status(401, &told, None),
+            Trouble::of_status(400, &told, None),
+            Trouble::of_status(500, &told, None),
+            Trouble::Refused(told.clone()),
+            Trouble::OurFault(told.clone()),
+            Trouble::Unwell(told.clone()),
+            Trouble::Protocol(told.clone()),
+        ] {
+            let words = SpeechError::from(trouble).to_string();
+            assert!(words.contains("forged") && !words.contains("canary"), "{words}");
+            assert!(!words.contains(char::is_control), "{words:?}");
+        }
+    }
 }

@@ -12,6 +12,7 @@ use super::{
     mouth::Pieces,
     trouble::Trouble,
 };
+use crate::providers::words;
 
 /// No audio for so long: somebody else is asked beside.
 const FIRST_AUDIO: Duration = Duration::from_millis(1_200);
@@ -227,7 +228,8 @@ impl Relay {
     fn failed(&mut self, trouble: Trouble, n: usize) {
         let failed = self.running.swap_remove(n);
         let provider = self.lines.provider(failed.index);
-        tracing::info!(provider, ?trouble, begun = self.begun, "a voice failed");
+        let why = words::fit(&trouble.to_string());
+        tracing::info!(provider, why, begun = self.begun, "a voice failed");
         if self.begun {
             return self.resume(failed.index, trouble);
         }

@@ -26,7 +26,10 @@ use super::{
     spoken_text::SpokenText,
     trouble::Trouble,
 };
-use crate::providers::socket::{ProviderSocket, connect};
+use crate::providers::{
+    socket::{ProviderSocket, connect},
+    words,
+};
 
 /// Texts that may wait for the socket.
 const MOST_WAITING: usize = 8;
@@ -193,11 +196,8 @@ impl<D: Dialect> Line<D> {
                 }
                 Err(trouble) => trouble,
             };
-            tracing::debug!(
-                provider = self.dialect.endpoint().provider,
-                ?trouble,
-                "voice socket lost"
-            );
+            let (provider, why) = (self.dialect.endpoint().provider, words::fit(&trouble.to_string()));
+            tracing::debug!(provider, why, "voice socket lost");
             self.fail_all(&trouble);
             if matches!(trouble, Trouble::Refused(_) | Trouble::Unfit(_)) {
                 return self.refuse(trouble).await;

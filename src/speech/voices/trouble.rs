@@ -125,10 +125,10 @@ impl Trouble {
 impl From<Trouble> for SpeechError {
     fn from(trouble: Trouble) -> Self {
         match trouble {
-            Trouble::Refused(why) | Trouble::Unfit(why) => Self::Rejected(why),
+            Trouble::Refused(why) | Trouble::Unfit(why) => Self::Rejected(words::fit(&why)),
             Trouble::Busy { retry_after } => Self::Busy { retry_after },
-            Trouble::Unavailable(why) => Self::Unavailable(why),
-            Trouble::Protocol(why) => Self::Protocol(why),
+            Trouble::Unavailable(why) => Self::Unavailable(words::fit(&why)),
+            Trouble::Protocol(why) => Self::Protocol(words::fit(&why)),
         }
     }
 }
@@ -208,6 +208,21 @@ mod tests {
             assert_eq!(said(body), words);
         }
         assert_eq!(said(&"x".repeat(10_000)).len(), 300);
+    }
+
+    #[test]
+    fn no_providers_words_begin_a_line_of_a_log() {
+        let told = || "closed 1011: x\r\n2026-01-01 ERROR forged\u{1b}[2J\u{2028}".to_owned();
+        for trouble in [
+            Trouble::Refused(told()),
+            Trouble::Unfit(told()),
+            Trouble::Unavailable(told()),
+            Trouble::Protocol(told()),
+        ] {
+            let words = SpeechError::from(trouble).to_string();
+            assert!(words.contains("forged"), "{words}");
+            assert!(!words.contains(|c: char| c.is_control() || c == '\u{2028}'), "{words:?}");
+        }
     }
 
     #[test]
