@@ -70,7 +70,14 @@ impl Failure {
         if told.is_about_money() {
             return Self::rejected(words, Verdict::Refused);
         }
-        match told.kind.as_str() {
+        let names = [told.code.as_str(), told.kind.as_str()];
+        let sorted = names.iter().find_map(|name| Self::of_name(name, &words));
+        sorted.unwrap_or_else(|| Self::unavailable(words))
+    }
+
+    /// Of a provider's name for an error, if it is known.
+    fn of_name(name: &str, words: &str) -> Option<Self> {
+        Some(match name {
             "authentication_error" | "permission_error" | "billing_error" | "invalid_api_key" => {
                 Self::rejected(words, Verdict::Refused)
             }
@@ -78,18 +85,27 @@ impl Failure {
                 Self::rejected(words, Verdict::OurFault)
             }
             "overloaded_error" | "rate_limit_error" | "rate_limit_exceeded" | "tokens" | "requests" => Self::busy(None),
-            _ => Self::unavailable(words),
-        }
+            _ => return None,
+        })
     }
+}
+
+/// How an error comes to a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum About {
+    /// The provider names it as the field that was wrong.
+    Named,
+    /// It is among the words; they may repeat what was sent.
+    Mentioned,
 }
 
 /// A provider's error in its own words.
 pub(super) struct Told {
     words: String,
-    /// `type`, or `code` where that says more.
+    /// Its `type`.
     kind: String,
     /// The request's field that was wrong.
-    pub(super) field: Option<String>,
+    field: Option<String>,
     code: String,
 }
 
@@ -129,11 +145,11 @@ impl Told {
         [self.kind.as_str(), self.code.as_str()].contains(&"insufficient_quota")
     }
 
-    /// Whether the error is about a field of the request.
-    pub(super) fn is_about(&self, field: &str) -> bool {
+    /// How the error comes to a field of the request, if it does.
+    pub(super) fn about(&self, field: &str) -> Option<About> {
         match &self.field {
-            Some(named) => named.split(['.', '[']).next() == Some(field),
-            None => self.words.contains(field),
+            Some(named) => (named.split(['.', '[']).next() == Some(field)).then_some(About::Named),
+            None => self.words.contains(field).then_some(About::Mentioned),
         }
     }
 }
@@ -242,6 +258,10 @@ mod tests {
         assert_eq!(of("authentication_error").verdict, Verdict::Refused);
         assert_eq!(of("invalid_request_error").verdict, Verdict::OurFault);
         assert_eq!(of("api_error"), Failure::unavailable("m"));
+        let finer = serde_json::json!({ "type": "server_error", "code": "rate_limit_exceeded", "message": "m" });
+        assert_eq!(Failure::of_error(&finer), Failure::busy(None));
+        let echo = serde_json::json!({ "type": "api_error", "message": "insufficient_quota authentication_error" });
+        assert_eq!(Failure::of_error(&echo).verdict, Verdict::Unwell);
         assert_eq!(Failure::of_error(&Value::Null), Failure::unavailable("null"));
     }
 }

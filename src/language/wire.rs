@@ -11,7 +11,7 @@ use reqwest::{Response, StatusCode, redirect};
 use serde_json::{Map, Value};
 
 use super::{
-    failure::{Failure, Told},
+    failure::{About, Failure, Told},
     streaming::root_cause,
 };
 use crate::{
@@ -90,11 +90,11 @@ impl Wire {
             let answer_headers = response.headers().clone();
             let answer = beginning(response).await;
             let wrong = matches!(status.as_u16(), 400 | 422).then(|| Told::read(&answer));
-            let field = wrong.and_then(|told| {
+            let wrong = wrong.and_then(|told| {
                 let mut given = OPTIONAL.into_iter().filter(|field| body.contains_key(*field));
-                given.find(|field| told.is_about(field))
+                given.find_map(|field| Some(field).zip(told.about(field)))
             });
-            let Some(field) = field else {
+            let Some((field, about)) = wrong else {
                 return Err(Failure::of_status(status.as_u16(), &answer_headers, &answer));
             };
             tracing::info!(
@@ -103,7 +103,10 @@ impl Wire {
                 field,
                 "left out, as the model does not take it"
             );
-            self.learn(model, field);
+            // Words that repeat ours say nothing of the model: they must not change what others are asked with.
+            if about == About::Named || !body.values().any(|value| mentions(value, field)) {
+                self.learn(model, field);
+            }
             body.shift_remove(field);
         }
         Err(Failure::protocol("the provider refuses one field after the other"))
@@ -138,6 +141,18 @@ impl Wire {
         if refused.len() < MOST_LEARNED {
             refused.insert((model.to_owned(), field));
         }
+    }
+}
+
+/// Whether a text within a value has these words.
+fn mentions(value: &Value, words: &str) -> bool {
+    match value {
+        Value::String(text) => text.contains(words),
+        Value::Array(items) => items.iter().any(|item| mentions(item, words)),
+        Value::Object(fields) => fields
+            .iter()
+            .any(|(name, value)| name.contains(words) || mentions(value, words)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
 

@@ -258,7 +258,7 @@ impl Dialect for Speak {
             .or(reply.err_code)
             .map(|code| code.as_str().map_or(code.to_string(), str::to_owned));
         let words = reply.description.or(reply.err_msg).unwrap_or_default();
-        let failure = || Trouble::of_words(&self.endpoint, code.as_deref().unwrap_or_default(), &words);
+        let failure = || Trouble::of_codes(&self.endpoint, &[code.as_deref().unwrap_or_default()], &words);
         let flushed_too_often = || code.as_deref().is_some_and(|code| code.contains("FLUSH"));
         let failed = match reply.kind.as_str() {
             "Error" => Some(failure()),

@@ -90,6 +90,8 @@ struct Reply<'m> {
     #[serde(default)]
     error_code: Option<Value>,
     #[serde(default)]
+    status_code: Option<Value>,
+    #[serde(default)]
     error: Option<Value>,
     #[serde(default)]
     title: Option<Value>,
@@ -116,7 +118,8 @@ impl Reply<'_> {
             Some(other) => other.to_string(),
         };
         let words = [&self.error, &self.title, &self.message].map(text).join(" ");
-        Some(Trouble::of_words(endpoint, &text(&self.error_code), words.trim()))
+        let codes = [&self.error_code, &self.status_code].map(text);
+        Some(Trouble::of_codes(endpoint, &[&codes[0], &codes[1]], &words))
     }
 }
 

@@ -201,10 +201,11 @@ pub(super) fn closed(frame: Option<&CloseFrame>) -> Trouble {
         return Trouble::Unwell("closed without a word".into());
     };
     let words = format!("closed: {} {}", u16::from(frame.code), frame.reason);
-    match frame.reason.as_str() {
-        reason if reason.contains("DATA-0000") => Trouble::OurFault(words),
+    // Its code comes first; behind it are words.
+    match frame.reason.split([' ', ':']).next() {
+        Some("DATA-0000") => Trouble::OurFault(words),
         // No audio in time: the line was silent, and the connection is made anew.
-        reason if reason.contains("NET-0001") => Trouble::Expired,
+        Some("NET-0001") => Trouble::Expired,
         _ => Trouble::Unwell(words),
     }
 }

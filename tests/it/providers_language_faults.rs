@@ -1,17 +1,25 @@
 //! Language models that are slow, break off, refuse or speak nonsense: a typed error or another provider in time.
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use actors::ports::{
     language_model::{LanguageError, LanguageModel, ReplyEvent},
     usage::{Meter, Unit},
 };
+use axum::{Json, Router, http::StatusCode, routing::post};
 use futures_util::StreamExt;
 use ringback::{
-    providers::guard::{Guards, Kind},
+    providers::{
+        guard::{Guards, Kind},
+        settings::ProviderSettings,
+    },
     stub_providers::{self, Fault, Service, Spread, StubHandle, StubSettings, StubTimes},
 };
-use tokio::time::Instant;
+use serde_json::{Value, json};
+use tokio::{net::TcpListener, time::Instant};
 
 use crate::providers_language::{KEY, booking, models, models_with, reply, request, settings, stubs, told};
 
@@ -295,4 +303,52 @@ async fn hedges_end_with_their_budget() {
         .filter(|what| what.starts_with('{'))
         .count();
     assert!(requests < asked * 3 / 2, "{requests} requests for {asked} replies");
+}
+
+/// A server that is asked for chat completions: it keeps the requests, and answers each as it is told to.
+async fn server(answer: fn(&Value) -> (StatusCode, String)) -> (ProviderSettings, Arc<Mutex<Vec<Value>>>) {
+    let asked: Arc<Mutex<Vec<Value>>> = Arc::default();
+    let kept = asked.clone();
+    let handle = move |Json(body): Json<Value>| {
+        let answer = answer(&body);
+        kept.lock().unwrap().push(body);
+        async move { answer }
+    };
+    let router = Router::new().route("/v1/chat/completions", post(handle));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("http://{}/v1", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let settings = ProviderSettings::read(|name| (name == "OPENAI_BASE_URL").then(|| base.clone()));
+    (settings.unwrap(), asked)
+}
+
+const SAID: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"Yes.\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+
+/// Takes no temperature that it is told of in words, and repeats those.
+fn repeats(body: &Value) -> (StatusCode, String) {
+    let told = body["messages"].to_string().contains("temperature");
+    if told && body.get("temperature").is_some() {
+        let words = "cannot answer: what is the temperature?";
+        return (
+            StatusCode::BAD_REQUEST,
+            json!({ "error": { "message": words } }).to_string(),
+        );
+    }
+    (StatusCode::OK, SAID.to_owned())
+}
+
+#[tokio::test(start_paused = true)]
+async fn words_that_repeat_ours_do_not_change_what_others_are_asked_with() {
+    let (settings, asked) = server(repeats).await;
+    let models = models_with(&["openai"], &settings, &Guards::default());
+    let mut curious = booking();
+    let prompt = &mut curious.conversation_config.agent.prompt.prompt;
+    prompt.push_str(" Ask for the temperature.");
+    for agent in [curious, booking()] {
+        let events = reply(&models, request(&agent, &[], &Meter::default())).await;
+        assert_eq!(words(&events), "Yes.", "{events:?}");
+    }
+    let asked = asked.lock().unwrap();
+    let with: Vec<bool> = asked.iter().map(|body| body.get("temperature").is_some()).collect();
+    assert_eq!(with, [true, false, true]);
 }

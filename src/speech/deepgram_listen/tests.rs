@@ -93,6 +93,8 @@ fn a_close_tells_whether_to_come_again() {
     };
     assert!(matches!(why(1008, "DATA-0000"), Trouble::OurFault(_)));
     assert_eq!(why(1011, "NET-0001"), Trouble::Expired);
+    assert_eq!(why(1011, "NET-0001: no audio in time"), Trouble::Expired);
+    assert!(matches!(why(1008, "no key term \"DATA-0000\""), Trouble::Unwell(_)));
     assert!(matches!(why(1011, "NET-0000"), Trouble::Unwell(_)));
     assert!(matches!(closed(None), Trouble::Unwell(_)));
 }

@@ -98,5 +98,5 @@ fn failure(endpoint: &Endpoint, reply: &Reply<'_>) -> Option<Trouble> {
     };
     let (error, message) = (text(&reply.error), text(&reply.message));
     let failed = !error.is_empty() || (!message.is_empty() && reply.audio.is_none());
-    failed.then(|| Trouble::of_words(endpoint, &error, &format!("{} {message}", text(&reply.code))))
+    failed.then(|| Trouble::of_codes(endpoint, &[&error, &text(&reply.code)], &message))
 }

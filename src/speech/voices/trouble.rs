@@ -7,6 +7,9 @@ use serde_json::Value;
 
 use crate::providers::{guard::Verdict, settings::Endpoint, socket::ConnectError, words};
 
+/// A provider's name for an error is no longer than this.
+const LONGEST_CODE: usize = 64;
+
 /// A text that was not spoken, or not to its end.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(in crate::speech) enum Trouble {
@@ -80,45 +83,39 @@ impl Trouble {
         }
     }
 
-    /// Of an error in the provider's own words, after the connection was made. `code` is its name for it.
-    pub(in crate::speech) fn of_words(endpoint: &Endpoint, code: &str, words: &str) -> Self {
-        let all = format!("{code} {words}").to_ascii_lowercase();
-        let says = |parts: &[&str]| parts.iter().any(|part| all.contains(part));
-        let text = said(&format!("{code} {words}"));
+    /// Of an error that came on a socket. `codes` are the provider's names for it and HTTP statuses, the finest first;
+    /// `words` are for people. They may repeat what was sent, a voice's name or a text, and so decide nothing.
+    pub(in crate::speech) fn of_codes(endpoint: &Endpoint, codes: &[&str], words: &str) -> Self {
+        let told = codes.iter().map(|code| code.trim()).filter(|code| !code.is_empty());
+        let text = said(&told.clone().chain([words.trim()]).collect::<Vec<_>>().join(" "));
+        told.into_iter()
+            .find_map(|code| Self::of_code(endpoint, code, &text))
+            .unwrap_or_else(|| Self::Unavailable(format!("{}: {text}", endpoint.provider)))
+    }
+
+    /// Of one name or status, if it is known.
+    fn of_code(endpoint: &Endpoint, code: &str, text: &str) -> Option<Self> {
+        if let Some(status) = code.parse().ok().filter(|status| (400..600).contains(status)) {
+            return Some(Self::of_status(endpoint, status, text, None));
+        }
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        if code.len() > LONGEST_CODE || !code.chars().all(is_name) {
+            // A sentence.
+            return None;
+        }
+        let code = code.to_ascii_lowercase();
+        let is = |parts: &[&str]| parts.iter().any(|part| code.contains(part));
         let provider = endpoint.provider;
         let variable = format!("{}_API_KEY", provider.to_uppercase());
-        if says(&[
-            "api_key",
-            "api key",
-            "unauthorized",
-            "quota",
-            "payment",
-            "credit",
-            "forbidden",
-        ]) {
-            return Self::Refused(format!("{provider}: {text}; check {variable} and its account"));
+        if is(&["api_key", "auth", "quota", "payment", "credit", "forbidden"]) {
+            let why = format!("{provider}: {text}; check {variable} and its account");
+            return Some(Self::Refused(why));
         }
-        if says(&[
-            "too_many",
-            "too many",
-            "system_busy",
-            "rate_limit",
-            "rate limit",
-            "concurren",
-        ]) {
-            return Self::Busy { retry_after: None };
+        if is(&["too_many", "system_busy", "rate_limit", "concurren"]) {
+            return Some(Self::Busy { retry_after: None });
         }
-        if says(&[
-            "not_found",
-            "not found",
-            "invalid",
-            "unsupported",
-            "max_character_limit",
-            "validation",
-        ]) {
-            return Self::Unfit(format!("{provider}: {text}; check the voice and the model"));
-        }
-        Self::Unavailable(format!("{provider}: {text}"))
+        let unfit = is(&["not_found", "invalid", "unsupported", "max_character_limit", "validation"]);
+        unfit.then(|| Self::Unfit(format!("{provider}: {text}; check the voice and the model")))
     }
 }
 
@@ -226,12 +223,29 @@ mod tests {
     }
 
     #[test]
-    fn errors_on_a_socket_are_told_apart_by_their_words() {
-        let of = |code, words| Trouble::of_words(&endpoint(), code, words).verdict();
-        assert_eq!(of("quota_exceeded", "no characters left"), Verdict::Refused);
-        assert_eq!(of("voice_not_found", ""), Verdict::OurFault);
-        assert_eq!(of("", "something broke"), Verdict::Unwell);
-        let busy = Trouble::of_words(&endpoint(), "too_many_concurrent_requests", "");
+    fn errors_on_a_socket_are_told_apart_by_their_codes() {
+        let of = |codes: &[&str], words| Trouble::of_codes(&endpoint(), codes, words).verdict();
+        assert_eq!(of(&["quota_exceeded"], "no characters left"), Verdict::Refused);
+        assert_eq!(of(&["voice_not_found"], ""), Verdict::OurFault);
+        assert_eq!(of(&["", "INVALID_AUTH"], ""), Verdict::Refused);
+        assert_eq!(of(&["odd", "402"], ""), Verdict::Refused);
+        assert_eq!(of(&["odd", "503"], ""), Verdict::Unwell);
+        assert_eq!(of(&[], "something broke"), Verdict::Unwell);
+        let busy = Trouble::of_codes(&endpoint(), &["too_many_concurrent_requests"], "");
         assert_eq!(busy, Trouble::Busy { retry_after: None });
+        let why = SpeechError::from(Trouble::of_codes(&endpoint(), &["quota_exceeded", "1008"], "no characters left"));
+        assert!(why.to_string().contains("quota_exceeded 1008 no characters left"), "{why}");
+    }
+
+    #[test]
+    fn what_we_sent_comes_back_and_decides_nothing() {
+        for echo in ["quota", "forbidden", "invalid_api_key", "credit", "too_many", "not_found", "401"] {
+            let words = format!("the voice {echo} cannot say: pay the {echo}");
+            let of = |codes: &[&str]| Trouble::of_codes(&endpoint(), codes, &words).verdict();
+            assert_eq!(of(&[]), Verdict::Unwell, "{words}");
+            assert_eq!(of(&["internal", ""]), Verdict::Unwell, "{words}");
+            assert_eq!(of(&[&words]), Verdict::Unwell, "a sentence is no code: {words}");
+            assert_eq!(of(&["voice_not_found"]), Verdict::OurFault, "{words}");
+        }
     }
 }
