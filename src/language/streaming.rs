@@ -24,6 +24,12 @@ const BODY_BYTES: usize = 8 * 1024 * 1024;
 /// Bytes of one reply's words: twice what a call speaks of one.
 pub(super) const MOST_TEXT: usize = 16_000;
 
+/// Tool calls of one reply.
+pub(super) const MOST_CALLS: usize = 32;
+
+/// Bytes of all that one reply's tool calls hold together: a form of a hundred fields has some thousands.
+pub(super) const MOST_CALL_BYTES: usize = 64 * 1024;
+
 /// Once the model has finished, what else comes (the usage) is waited for no longer than this.
 const AFTER_FINISH: Duration = Duration::from_millis(500);
 
@@ -131,6 +137,22 @@ impl Drop for Tally {
         self.meter
             .add(self.provider, &self.model, Unit::CachedTokens, counted.cached);
         self.meter.add(self.provider, &self.model, Unit::OutputTokens, output);
+    }
+}
+
+/// Leave for one more tool call, where there are so many.
+pub(super) fn one_more(calls: usize) -> Result<(), Failure> {
+    match calls < MOST_CALLS {
+        true => Ok(()),
+        false => Err(Failure::protocol("too many tool calls in one reply")),
+    }
+}
+
+/// Leave for so many bytes in all the calls of a reply.
+pub(super) fn in_all(bytes: usize) -> Result<(), Failure> {
+    match bytes <= MOST_CALL_BYTES {
+        true => Ok(()),
+        false => Err(Failure::protocol("the tool calls of one reply never come to their end")),
     }
 }
 

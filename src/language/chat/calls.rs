@@ -3,12 +3,13 @@
 use actors::ports::language_model::ReplyEvent;
 use serde_json::{Map, Value, json};
 
-use crate::{language::failure::Failure, providers::words};
-
-/// Tool calls of one reply.
-const MOST_CALLS: usize = 32;
-/// Bytes of one call's arguments.
-const MOST_ARGUMENTS: usize = 64 * 1024;
+use crate::{
+    language::{
+        failure::Failure,
+        streaming::{in_all, one_more},
+    },
+    providers::words,
+};
 
 /// A call that is being written.
 #[derive(Debug, Default)]
@@ -19,6 +20,8 @@ struct Call {
     arguments: String,
     /// Fields that nobody knows here, and the provider wants back.
     echo: Map<String, Value>,
+    /// About as many bytes as these have.
+    echo_bytes: usize,
 }
 
 /// Of a call's unknown fields so many bytes are kept: a signature has some hundreds.
@@ -45,11 +48,11 @@ impl Calls {
                         id.clone_into(&mut call.id);
                     }
                 }
-                ("function", function) => call.take_function(function)?,
-                (name, value) => call.keep(name, value),
+                ("function", function) => call.take_function(function),
+                (name, value) => call.keep(None, name, value),
             }
         }
-        Ok(())
+        in_all(self.0.iter().map(Call::bytes).sum())
     }
 
     /// The call that a piece belongs to, begun if it is a new one.
@@ -74,8 +77,8 @@ impl Calls {
         };
         let at = match known {
             Some(at) => at,
-            None if self.0.len() == MOST_CALLS => return Err(Failure::protocol("too many tool calls in one reply")),
             None => {
+                one_more(self.0.len())?;
                 self.0.push(Call {
                     index,
                     ..Call::default()
@@ -101,10 +104,31 @@ impl Calls {
 }
 
 impl Call {
-    /// Keeps an unknown field for the provider, unless it is far too long: it would be sent again with every request.
-    fn keep(&mut self, name: &str, value: &Value) {
-        if value.to_string().len() <= MOST_ECHO && self.echo.len() < 16 {
-            self.echo.insert(name.to_owned(), value.clone());
+    /// Bytes of what it holds.
+    fn bytes(&self) -> usize {
+        self.id.len() + self.name.len() + self.arguments.len() + self.echo_bytes
+    }
+
+    /// Keeps an unknown field for the provider, the call's or one within another, unless they are far too long: it would
+    /// be sent again with every request.
+    fn keep(&mut self, within: Option<&str>, name: &str, value: &Value) {
+        let kept = within.map_or(Some(&self.echo), |within| self.echo.get(within)?.as_object());
+        let was = kept.and_then(|fields| fields.get(name));
+        if was == Some(value) {
+            return;
+        }
+        let bytes = |value: &Value| name.len() + value.to_string().len();
+        let all = self.echo_bytes - was.map_or(0, bytes) + bytes(value);
+        if all > MOST_ECHO {
+            return;
+        }
+        self.echo_bytes = all;
+        let fields = match within {
+            None => Some(&mut self.echo),
+            Some(within) => self.echo.entry(within).or_insert_with(|| json!({})).as_object_mut(),
+        };
+        if let Some(fields) = fields {
+            fields.insert(name.to_owned(), value.clone());
         }
     }
 
@@ -117,7 +141,7 @@ impl Call {
         serde_json::from_str::<Map<String, Value>>(&self.arguments).is_ok()
     }
 
-    fn take_function(&mut self, function: &Value) -> Result<(), Failure> {
+    fn take_function(&mut self, function: &Value) {
         for (name, value) in function.as_object().into_iter().flatten() {
             match (name.as_str(), value) {
                 (_, Value::Null) => {}
@@ -126,18 +150,9 @@ impl Call {
                 ("arguments", Value::String(piece)) => self.arguments.push_str(piece),
                 // Not streamed, and not as text.
                 ("arguments", whole) => self.arguments = whole.to_string(),
-                (name, value) => {
-                    if value.to_string().len() <= MOST_ECHO {
-                        let kept = self.echo.entry("function").or_insert_with(|| json!({}));
-                        kept[name] = value.clone();
-                    }
-                }
+                (name, value) => self.keep(Some("function"), name, value),
             }
         }
-        if self.arguments.len() > MOST_ARGUMENTS {
-            return Err(Failure::protocol("a tool call's arguments never come to their end"));
-        }
-        Ok(())
     }
 }
 

@@ -10,15 +10,10 @@ use crate::{
         chat::arguments,
         failure::Failure,
         sse::Event,
-        streaming::{Delta, MOST_TEXT, Protocol, Usage},
+        streaming::{Delta, MOST_TEXT, Protocol, Usage, in_all, one_more},
     },
     providers::guard::Verdict,
 };
-
-/// Tool calls of one reply.
-const MOST_CALLS: usize = 32;
-/// Bytes of one call's arguments.
-const MOST_ARGUMENTS: usize = 64 * 1024;
 
 #[derive(Debug)]
 struct Call {
@@ -32,6 +27,8 @@ struct Call {
 #[derive(Debug, Default)]
 pub(in crate::language) struct MessageStream {
     calls: BTreeMap<u64, Call>,
+    /// Bytes of all calls so far.
+    call_bytes: usize,
     /// Bytes of words so far.
     said: usize,
     stop_reason: Option<String>,
@@ -50,9 +47,8 @@ impl MessageStream {
                     input: block["input"].clone(),
                     streamed: String::new(),
                 };
-                if self.calls.len() == MOST_CALLS {
-                    return Err(Failure::protocol("too many tool calls in one reply"));
-                }
+                one_more(self.calls.len())?;
+                self.grow(call.name.len() + call.input.to_string().len())?;
                 let index = event["index"].as_u64();
                 self.calls.insert(index.unwrap_or(self.calls.len() as u64), call);
                 out.push(Delta::Working);
@@ -77,9 +73,7 @@ impl MessageStream {
                 };
                 if let Some((call, piece)) = call.zip(delta["partial_json"].as_str()) {
                     call.streamed.push_str(piece);
-                    if call.streamed.len() > MOST_ARGUMENTS {
-                        return Err(Failure::protocol("a tool call's arguments never come to their end"));
-                    }
+                    self.grow(piece.len())?;
                 }
                 out.push(Delta::Working);
                 Ok(())
@@ -90,6 +84,12 @@ impl MessageStream {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Counts what a call has got.
+    fn grow(&mut self, bytes: usize) -> Result<(), Failure> {
+        self.call_bytes += bytes;
+        in_all(self.call_bytes)
     }
 
     fn say(&mut self, words: &Value, out: &mut Vec<Delta>) -> Result<(), Failure> {

@@ -296,6 +296,41 @@ fn nothing_grows_without_a_bound() {
 }
 
 #[test]
+fn what_all_calls_of_a_reply_hold_together_has_a_bound() {
+    let of = |calls: usize, function: &dyn Fn(usize) -> Value| {
+        let calls = (0..calls).map(|at| json!({ "index": at, "id": at.to_string(), "function": function(at) }));
+        read(&calls.map(|call| pieces(json!([call]))).collect::<Vec<_>>())
+    };
+    let told = |bytes: usize| json!({ "name": "x", "arguments": "a".repeat(bytes) });
+    let whole = |bytes: usize| json!({ "name": "x", "arguments": { "a": "a".repeat(bytes) } });
+    let named = |bytes: usize| json!({ "name": "x".repeat(bytes) });
+    let odd = |bytes: usize| json!({ "name": "x", "odd": "a".repeat(bytes) });
+    for (case, of_bytes) in [told, whole, named, odd].iter().enumerate() {
+        let (_, calls, result) = of(10, &|_| of_bytes(7_000));
+        assert!(matches!(result.unwrap_err().error, LanguageError::Protocol(_)), "{case}");
+        assert!(calls.is_empty(), "{case}: none of them is made");
+    }
+    let cut = [pieces(json!([{ "index": 0, "function": told(6_000) }])), finish("stop")];
+    assert_eq!(read(&cut).2, Ok(()), "one alone is no more than is taken");
+}
+
+#[test]
+fn unknown_fields_are_kept_up_to_a_bound_and_again_without_growing() {
+    let repeated = |at: usize| json!({ "index": 0, "function": { "name": "x", "odd": "a".repeat(3_000), "n": at } });
+    let mut lines: Vec<Value> = (0..100).map(|at| pieces(json!([repeated(at)]))).collect();
+    lines.push(finish("tool_calls"));
+    let (_, calls, result) = read(&lines);
+    assert_eq!(result, Ok(()));
+    let echo = calls[0].2.clone().unwrap();
+    assert_eq!(echo["gemini"]["function"]["n"], 99);
+    let many = |at: usize| json!({ "index": 0, "function": { "name": "x", at.to_string(): "a".repeat(500) } });
+    let mut lines: Vec<Value> = (0..100).map(|at| pieces(json!([many(at)]))).collect();
+    lines.push(finish("tool_calls"));
+    let echo = read(&lines).1[0].2.clone().unwrap();
+    assert!(echo.to_string().len() < 10_000, "{}", echo.to_string().len());
+}
+
+#[test]
 fn usage_is_the_last_that_was_told() {
     let usage = |input: u64, output: u64| json!({ "prompt_tokens": input, "completion_tokens": output });
     let mut stream = ChatStream::new("groq");
