@@ -19,7 +19,7 @@ use super::{
 };
 use crate::providers::{
     guard::{Guard, Guards, Kind},
-    name::ProviderName,
+    name::{ProviderName, is_segment, is_sound},
     settings::{NotConfigured, ProviderSettings},
 };
 
@@ -161,9 +161,15 @@ impl Minds {
             .or_else(chosen)
             .or_else(|| default.map(str::to_owned));
         let unnamed = || NotConfigured::NoModel(provider.to_owned());
+        let model = model.ok_or_else(unnamed)?;
+        // Azure's are a part of the address.
+        let sound = if provider == "azure" { is_segment } else { is_sound };
+        if !sound(&model) {
+            return Err(NotConfigured::Odd(model));
+        }
         let client = client.ok_or_else(|| NotConfigured::Unknown(provider.to_owned()))?;
         Ok(Mind {
-            client: Some((client, model.ok_or_else(unnamed)?)),
+            client: Some((client, model)),
             guard: Some(self.guard(name)),
             provider: provider.to_owned(),
         })

@@ -2,6 +2,33 @@
 
 use std::{fmt, str::FromStr};
 
+/// Whether a model or a voice may have this name: nothing in it that has a meaning in an address, wherever it is put.
+pub fn is_sound(name: &str) -> bool {
+    let odd = |c: char| c.is_control() || matches!(c, '\\' | '?' | '#' | '%');
+    !name.trim().is_empty() && !name.contains(odd) && name.split('/').all(|part| !matches!(part, "." | ".."))
+}
+
+/// Whether it may also be one segment of a path.
+pub fn is_segment(name: &str) -> bool {
+    is_sound(name) && !name.contains('/')
+}
+
+/// A name as one segment of a path, whatever is in it.
+pub fn path_segment(name: &str) -> String {
+    let mut segment = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => segment.push(char::from(byte)),
+            _ => segment.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    if matches!(segment.as_str(), "" | "." | "..") {
+        // Dots are read as a way up even when they are encoded, and nothing at all as no segment. Nobody has a blank.
+        segment.push_str("%20");
+    }
+    segment
+}
+
 /// A provider, and its model or voice.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ProviderName {
@@ -32,7 +59,8 @@ impl FromStr for ProviderName {
         };
         let plain =
             |part: &str| !part.is_empty() && !part.contains(|c: char| c == ',' || c.is_whitespace() || c.is_control());
-        let named = plain(provider) && model.is_none_or(plain) && voice.is_none_or(plain);
+        let sound = |part: &str| plain(part) && is_sound(part);
+        let named = plain(provider) && model.is_none_or(sound) && voice.is_none_or(sound);
         if !named {
             return Err(format!(
                 "`{text}` names no provider: write provider, provider/model or provider:voice, such as openai/gpt-4.1-mini"
@@ -64,6 +92,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_name_stays_one_segment_of_its_path() {
+        assert_eq!(path_segment("JBF.-_~9"), "JBF.-_~9");
+        assert_eq!(path_segment("a b/ü%"), "a%20b%2F%C3%BC%25");
+        for odd in ["..", ".", "", "../..", "..\\..", "%2e%2e", "%2E.", "a/../../b", "?x", "#x", "\t", "..;"] {
+            let written = format!("https://host/v1/voices/{}/stream", path_segment(odd));
+            let read = reqwest::Url::parse(&written).unwrap();
+            let segments: Vec<&str> = read.path_segments().unwrap().collect();
+            assert_eq!((segments.len(), segments[1], segments[3]), (4, "voices", "stream"), "{odd:?}: {read}");
+            assert_eq!((read.query(), read.fragment()), (None, None), "{odd:?}");
+        }
+    }
+
+    #[test]
     fn a_name_has_a_provider_and_perhaps_a_model_or_a_voice() {
         for (text, provider, model, voice) in [
             ("deepgram", "deepgram", None, None),
@@ -82,7 +123,22 @@ mod tests {
             assert_eq!((name.model.as_deref(), name.voice.as_deref()), (model, voice));
             assert_eq!(name.to_string().to_lowercase(), text.to_lowercase());
         }
-        for text in ["", "/x", "openai/", "kokoro:", "two words", "openai/a,b"] {
+        for text in [
+            "",
+            "/x",
+            "openai/",
+            "kokoro:",
+            "two words",
+            "openai/a,b",
+            "azure/..",
+            "azure/../../x",
+            "speaches/a/./b",
+            "elevenlabs:..",
+            "elevenlabs:../../x",
+            "azure/a%2fb",
+            "azure/a?b",
+            "azure/a#b",
+        ] {
             assert!(
                 text.parse::<ProviderName>().unwrap_err().contains("write provider"),
                 "{text}"

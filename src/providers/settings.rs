@@ -203,6 +203,9 @@ pub enum NotConfigured {
     /// Its models have names of its owner's.
     #[error("provider `{0}` needs a model: write `{0}/` and the model's name")]
     NoModel(String),
+    /// It would be a part of an address, and has what means something there.
+    #[error("`{0}` can be no name of a model or a voice: write one without `..`, `%`, `?`, `#` and `\\`")]
+    Odd(String),
     /// No client can be made.
     #[error("no connection can be made: {0}")]
     Broken(String),

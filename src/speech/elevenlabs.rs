@@ -12,12 +12,12 @@ use media::format::{Encoding, LineFormat};
 use serde_json::json;
 
 use super::voices::{
-    dialect::{Dialect, Heard, line_format, path_segment, plain_language},
+    dialect::{Dialect, Heard, line_format, plain_language},
     mouth::{Mouth, Pieces, Source},
     socket_voice::SocketVoice,
     trouble::Trouble,
 };
-use crate::providers::settings::Endpoint;
+use crate::providers::{name::path_segment, settings::Endpoint};
 
 /// The voice of the provider's own examples.
 pub(super) const DEFAULT_VOICE: &str = "JBFqnCBsd6RMkjVDRZzb";

@@ -44,7 +44,7 @@ use super::{
 };
 use crate::providers::{
     guard::{Guard, Guards, Kind},
-    name::ProviderName,
+    name::{ProviderName, is_segment, is_sound},
     settings::{NotConfigured, ProviderSettings},
 };
 
@@ -193,6 +193,14 @@ impl Voices {
     }
 
     fn candidate(&self, name: &ProviderName, voice: &str) -> Result<Candidate, NotConfigured> {
+        let odd_model = name.model.as_deref().filter(|model| !is_sound(model));
+        let odd_voice = [Some(voice).filter(|voice| !voice.is_empty()), name.voice.as_deref()]
+            .into_iter()
+            .flatten()
+            .find(|voice| !is_segment(voice));
+        if let Some(odd) = odd_model.or(odd_voice) {
+            return Err(NotConfigured::Odd(odd.to_owned()));
+        }
         let (source, usual): (Arc<dyn Source>, &str) = match name.provider.as_str() {
             "babble" => (Arc::new(InProcess(BabbleSynthesizer)), ""),
             "espeak" => (self.espeak.clone(), ""),

@@ -389,6 +389,28 @@ async fn what_cannot_be_asked_is_named_with_its_variable() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_models_name_never_leaves_its_place_in_an_address() {
+    let stub = stubs().await;
+    let models = models(&["interviewer"], &stub);
+    for llm in [
+        "azure/..",
+        "azure/../../../v1",
+        "azure/a/b",
+        "azure/a%2f..",
+        "azure/a?b",
+        "azure/a#b",
+        "azure/a\\b",
+        "..",
+        "openai/../x",
+    ] {
+        let why = models.check(llm).unwrap_err();
+        assert!(why.contains("names no provider") || why.contains("can be no name"), "{llm}: {why}");
+    }
+    assert_eq!(models.check("azure/gpt-4.1_v2"), Ok(()));
+    assert_eq!(models.check("ollama/hf.co/owner/model.v1:Q4"), Ok(()));
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_agents_guards_are_those_of_its_providers() {
     let stub = stubs().await;
     let guards = |names: &[&str]| {

@@ -3,7 +3,10 @@
 use actors::prompt::{Message, Prompt, Tool, ToolCall, ToolResult};
 use serde_json::{Map, Value, json};
 
-use crate::providers::settings::{Endpoint, Key};
+use crate::providers::{
+    name::path_segment,
+    settings::{Endpoint, Key},
+};
 
 /// The most tokens of one reply: about two minutes of speech, with its tool calls.
 const MOST_TOKENS: u32 = 2_048;
@@ -49,7 +52,7 @@ pub(super) fn url(server: Server, endpoint: &Endpoint, model: &str) -> String {
         return endpoint.url("/chat/completions");
     }
     let base = base.strip_suffix("/openai").unwrap_or(base);
-    let deployment: String = url::form_urlencoded::byte_serialize(model.as_bytes()).collect();
+    let deployment = path_segment(model);
     format!("{base}/openai/deployments/{deployment}/chat/completions?api-version={AZURE_VERSION}")
 }
 

@@ -99,15 +99,3 @@ pub(in crate::speech) fn plain_language(config: &VoiceConfig) -> String {
     let language = config.language.split(['-', '_']).next().unwrap_or_default();
     language.to_ascii_lowercase()
 }
-
-/// A name as one segment of a path.
-pub(in crate::speech) fn path_segment(name: &str) -> String {
-    let mut segment = String::with_capacity(name.len());
-    for byte in name.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => segment.push(char::from(byte)),
-            _ => segment.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    segment
-}

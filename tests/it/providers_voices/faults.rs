@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use actors::ports::synthesizer::SpeechError;
+use actors::ports::synthesizer::{SpeechError, Synthesizer, VoiceConfig};
 use ringback::{
     providers::guard::Kind,
-    stub_providers::{Fault, StubSettings},
+    stub_providers::{Fault, Service, StubSettings},
 };
 
 use super::{PROVIDERS, Spoken, TEXT, World, listen, understood};
@@ -230,4 +230,34 @@ async fn the_wrong_key_is_told_in_words() {
         assert!(why.contains("401") && why.contains("_API_KEY"), "{why}");
         assert!(!why.contains("right"), "no key in {why}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_voices_name_never_leaves_its_place_in_an_address() {
+    let world = World::start("openai").await;
+    for voice in [
+        "elevenlabs:..",
+        "elevenlabs:../../x",
+        "elevenlabs:a/b",
+        "elevenlabs:%2e%2e",
+        "elevenlabs:a?b",
+        "elevenlabs:a#b",
+        "elevenlabs:a\\b",
+        "elevenlabs/../x:a",
+    ] {
+        let why = world.voices.check(voice).unwrap_err();
+        assert!(why.contains("can be no name"), "{voice}: {why}");
+        let (provider, voice) = voice.split_once(':').unwrap();
+        let config = VoiceConfig {
+            provider: Some(provider.to_owned()),
+            voice: voice.to_owned(),
+            ..world.config(8_000)
+        };
+        // An agent of before speaks with the service's own voice.
+        let spoken = listen(world.voices.open(config).speak(TEXT.into())).await;
+        assert_eq!(understood(&spoken.samples, 8_000).0, TEXT, "{voice}: {:?}", spoken.error);
+    }
+    assert!(world.stubs.received(Service::ElevenLabs).is_empty());
+    assert_eq!(world.voices.check("elevenlabs:JBFqnCBsd6RMkjVDRZzb"), Ok(()));
+    assert_eq!(world.voices.check("kokoro:af_bella(2)+af_sky(1)"), Ok(()));
 }
