@@ -1,5 +1,5 @@
-//! Equal text in an equal voice is synthesised once and kept: in memory, and on disk where there is a folder. Calls that
-//! ask for the same at once share one synthesis; only complete ones are kept.
+//! Equal text in an equal voice is synthesised once and kept: in memory, and on disk where there is a folder and the text
+//! has nothing of a person in it. Calls that ask for the same at once share one synthesis; only complete ones are kept.
 
 mod disk;
 mod flight;
@@ -87,6 +87,15 @@ impl Speech {
     }
 }
 
+/// Where a speech may be kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::speech) enum Kept {
+    /// Until it has not been used for long, or the process ends.
+    InMemory,
+    /// And for the next process: nobody who wants their data erased is in it.
+    OnDisk,
+}
+
 /// Begins a synthesis.
 pub(in crate::speech) type Start = Box<dyn FnOnce() -> Pieces + Send>;
 
@@ -134,9 +143,13 @@ impl SpeechCache {
 
     /// The speech of a key: kept, on its way for another call, or begun with `start`. Must be called within a tokio
     /// runtime.
-    pub(in crate::speech) fn speak(&self, key: Key, start: Start) -> Pieces {
+    pub(in crate::speech) fn speak(&self, key: Key, kept: Kept, start: Start) -> Pieces {
+        let disk = self.0.disk.as_ref().filter(|_| kept == Kept::OnDisk);
         if let Some(speech) = locked(&self.0.memory).get(key) {
             count("memory");
+            if let Some(disk) = disk.filter(|disk| !disk.has(key)) {
+                disk.keep(key, speech.clone());
+            }
             return speech.play();
         }
         let mut flights = locked(&self.0.flights);
@@ -148,19 +161,18 @@ impl SpeechCache {
         let pieces = flight.listen();
         flights.insert(key, flight.clone());
         drop(flights);
-        let on_disk = self.0.disk.as_ref().is_some_and(|disk| disk.has(key));
-        let source = match on_disk {
+        let source = match self.0.disk.as_ref().is_some_and(|disk| disk.has(key)) {
             true => Source::Disk(start),
             false => {
                 count("miss");
                 Source::Provider(start())
             }
         };
-        tokio::spawn(self.clone().fly(key, flight, source));
+        tokio::spawn(self.clone().fly((key, kept), flight, source));
         pieces
     }
 
-    async fn fly(self, key: Key, flight: Arc<Flight>, source: Source) {
+    async fn fly(self, (key, kept): (Key, Kept), flight: Arc<Flight>, source: Source) {
         let landing = Landing {
             cache: &self,
             key,
@@ -191,7 +203,7 @@ impl SpeechCache {
         };
         if let Some(speech) = flight.carry(pieces, may_leave).await
             && locked(&self.0.memory).put(key, speech.clone())
-            && let Some(disk) = &self.0.disk
+            && let Some(disk) = self.0.disk.as_ref().filter(|_| kept == Kept::OnDisk)
         {
             disk.keep(key, speech);
         }

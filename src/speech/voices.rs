@@ -19,7 +19,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use actors::{
     agent::{Agent, DEFAULT_VOICE},
     ports::{
-        synthesizer::{SpeechError, SpeechStream, Synthesizer, Voice, VoiceConfig},
+        synthesizer::{Likely, SpeechError, SpeechStream, Synthesizer, Voice, VoiceConfig},
         usage::Meter,
     },
 };
@@ -296,7 +296,11 @@ impl Voice for RelayVoice {
         .boxed()
     }
 
-    fn prepare(&mut self, text: &str) {
+    fn prepare(&mut self, likely: &Likely) {
+        let text = likely.text.as_str();
+        if likely.fixed {
+            self.lines.may_keep(text);
+        }
         let Ok(permit) = self.prepared.clone().try_acquire_owned() else {
             return;
         };

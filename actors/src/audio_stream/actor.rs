@@ -9,7 +9,7 @@ use crate::{
     agent::Agent,
     call::CallMessage,
     id::AttemptId,
-    ports::{Ports, media_leg::MediaLeg, usage::Meter},
+    ports::{Ports, media_leg::MediaLeg, synthesizer::Likely, usage::Meter},
 };
 
 /// What the service's settings say about every audio stream.
@@ -36,7 +36,7 @@ pub struct StreamArguments {
     /// Counts what the call uses of its providers.
     pub meter: Meter,
     /// Texts that are likely to be said, the soonest first.
-    pub likely: Vec<String>,
+    pub likely: Vec<Likely>,
 }
 
 /// The ears and the mouth of one call.

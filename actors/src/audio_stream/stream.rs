@@ -99,8 +99,8 @@ impl Stream {
             let _ = waker.cast(StreamMessage::InboundWaits);
         }));
         let mut voice = ports.synthesizer.open(voice_config(&agent, line_rate, meter));
-        for text in &likely {
-            voice.prepare(text);
+        for likely in &likely {
+            voice.prepare(likely);
         }
         let started = Instant::now();
         Ok(Self {

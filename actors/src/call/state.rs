@@ -40,6 +40,7 @@ use crate::{
         carrier::CarrierCallId,
         language_model::HistoryItem,
         store::{EventFact, Fact},
+        synthesizer::Likely,
     },
 };
 
@@ -245,11 +246,18 @@ impl State {
     }
 
     /// What is likely to be said, the soonest first.
-    pub fn likely_said(&self) -> Vec<String> {
-        let Rules { greeting, phrases, .. } = &self.rules;
+    pub fn likely_said(&self) -> Vec<Likely> {
+        let Rules {
+            greeting,
+            greeting_fixed,
+            phrases,
+            ..
+        } = &self.rules;
+        let likely = |text: String, fixed: bool| Likely { text, fixed };
+        let greeting = greeting.iter().map(|text| likely(text.clone(), *greeting_fixed));
         let own = phrases.fillers.iter().map(|filler| format!("{filler} "));
-        let likely = greeting.iter().cloned().chain(own);
-        likely.chain([phrases.pardon.to_owned()]).collect()
+        let own = own.chain([phrases.pardon.to_owned()]);
+        greeting.chain(own.map(|text| likely(text, true))).collect()
     }
 
     /// Where it stands, for readers.

@@ -76,14 +76,23 @@ pub trait Synthesizer: Send + Sync {
     fn open(&self, config: VoiceConfig) -> Box<dyn Voice>;
 }
 
+/// A text that is likely to be spoken soon.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Likely {
+    /// The words.
+    pub text: String,
+    /// Nothing in it comes from a contact or a conversation: its speech may be kept for longer than this process.
+    pub fixed: bool,
+}
+
 /// One call's voice. Dropping it closes its connection.
 pub trait Voice: Send {
     /// Speaks a text: plain words, no markup. Returns at once. One text is spoken after the other; a new one may be
     /// begun while an old one's stream is dropped.
     fn speak(&mut self, text: String) -> SpeechStream;
 
-    /// This text is likely to be spoken soon: a voice that keeps what it once said may fetch it now.
-    fn prepare(&mut self, text: &str) {
-        let _ = text;
+    /// A voice that keeps what it once said may fetch this now. What is not told here as fixed it may keep in memory only.
+    fn prepare(&mut self, likely: &Likely) {
+        let _ = likely;
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     id::AttemptId,
     ports::{
         recordings::{RecordingSink, Recordings},
-        synthesizer::{SpeechError, SpeechPiece, SpeechStream, Synthesizer, Voice, VoiceConfig, WordTiming},
+        synthesizer::{Likely, SpeechError, SpeechPiece, SpeechStream, Synthesizer, Voice, VoiceConfig, WordTiming},
         transcriber::{Transcriber, TranscriberConfig, TranscriptEvent, TranscriptSink, TranscriptStream},
     },
 };
@@ -123,7 +123,7 @@ pub struct FakeSynthesizer(Arc<Mutex<Throat>>);
 #[derive(Default)]
 struct Throat {
     texts: Vec<String>,
-    prepared: Vec<String>,
+    prepared: Vec<Likely>,
     failures: VecDeque<SpeechError>,
     panics: bool,
 }
@@ -144,7 +144,7 @@ impl FakeSynthesizer {
     }
 
     /// Every text it was told of ahead.
-    pub fn prepared(&self) -> Vec<String> {
+    pub fn prepared(&self) -> Vec<Likely> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).prepared.clone()
     }
 
@@ -203,9 +203,9 @@ impl Voice for FakeVoice {
         }
     }
 
-    fn prepare(&mut self, text: &str) {
+    fn prepare(&mut self, likely: &Likely) {
         let mut throat = self.throat.lock().unwrap_or_else(PoisonError::into_inner);
-        throat.prepared.push(text.to_owned());
+        throat.prepared.push(likely.clone());
     }
 }
 

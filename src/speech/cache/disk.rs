@@ -19,7 +19,10 @@ const MOST_WAITING: usize = 64;
 
 const MAGIC: &[u8; 8] = b"RBSPEAK1";
 const CHECKSUM_BYTES: usize = 32;
-const EXTENSION: &str = "speech";
+const EXTENSION: &str = "fixed";
+
+/// Files of an older service, which kept every text: people's data may be in them.
+const FORMER_EXTENSION: &str = "speech";
 
 /// A file is not read beyond this.
 const MOST_FILE_BYTES: u64 = 32 * 1024 * 1024;
@@ -60,12 +63,13 @@ impl Index {
 impl Disk {
     /// What a folder keeps. Reads the folder; the thread that writes ends with the last clone.
     pub(super) fn open(folder: &Path, most_bytes: u64) -> io::Result<Self> {
-        fs::create_dir_all(folder)?;
+        private::folder(folder)?;
         let mut found = Vec::new();
         for entry in fs::read_dir(folder)? {
             let path = entry?.path();
-            if path.extension().is_some_and(|extension| extension == "part") {
-                // Of a process that ended in between.
+            let extension = path.extension().unwrap_or_default();
+            // The former are of a process that ended in between.
+            if extension == "part" || extension == FORMER_EXTENSION {
                 let _ = fs::remove_file(&path);
             }
             if let Some((key, meta)) = key_of(&path).zip(fs::metadata(&path).ok()) {
@@ -147,12 +151,42 @@ fn write(folder: &Path, key: Key, speech: &Speech) -> io::Result<u64> {
     let file = encode(speech);
     let path = path_of(folder, key);
     let part = path.with_extension("part");
-    let kept = fs::write(&part, &file).and_then(|()| fs::rename(&part, &path));
+    let kept = private::write(&part, &file).and_then(|()| fs::rename(&part, &path));
     if kept.is_err() {
         // Half a file is of no use, and counts in no bound.
         let _ = fs::remove_file(&part);
     }
     kept.map(|()| file.len() as u64)
+}
+
+/// Folders and files that nobody else on the machine can read, where the system knows of owners.
+mod private {
+    use std::{fs, io, io::Write, path::Path};
+
+    /// Makes a folder, or makes one private that is there.
+    pub(super) fn folder(path: &Path) -> io::Result<()> {
+        fs::create_dir_all(path)?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            // Not every file system can; its files are private all the same.
+            if let Err(error) = fs::set_permissions(path, fs::Permissions::from_mode(0o700)) {
+                tracing::warn!(%error, folder = %path.display(), "the speech cache's folder is not private");
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a new file.
+    pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+        // One that is left over would keep its owner's rights.
+        let _ = fs::remove_file(path);
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.open(path)?.write_all(bytes)
+    }
 }
 
 /// Deletes what has not been used for longest, until the rest is within the bound.

@@ -1,6 +1,9 @@
 //! One call's lines to the providers that may speak for it: opened when they are needed, the first one at once.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use actors::ports::synthesizer::VoiceConfig;
 
@@ -10,8 +13,11 @@ use super::{
 };
 use crate::{
     providers::guard::Guard,
-    speech::cache::{Key, SpeechCache},
+    speech::cache::{Kept, Key, SpeechCache},
 };
+
+/// Texts of one call that may be kept on disk.
+const MOST_FIXED: usize = 32;
 
 /// A provider that may speak, with the voice it would have.
 pub(super) struct Candidate {
@@ -32,6 +38,8 @@ pub(super) struct Lines {
     config: VoiceConfig,
     cache: SpeechCache,
     open: Mutex<Vec<Option<Line>>>,
+    /// Texts that are the same in every call.
+    fixed: Mutex<BTreeSet<String>>,
 }
 
 impl Lines {
@@ -41,6 +49,15 @@ impl Lines {
             candidates,
             config,
             cache,
+            fixed: Mutex::default(),
+        }
+    }
+
+    /// A text of which the speech may be kept on disk: it is the same in every call.
+    pub(super) fn may_keep(&self, text: &str) {
+        let mut fixed = locked(&self.fixed);
+        if fixed.len() < MOST_FIXED {
+            fixed.insert(text.trim().to_owned());
         }
     }
 
@@ -83,8 +100,13 @@ impl Lines {
             // What is made within this process is cheaper to make than to keep.
             return Some(self.ask(index, text));
         }
+        let kept = match locked(&self.fixed).contains(text.trim()) {
+            true => Kept::OnDisk,
+            false => Kept::InMemory,
+        };
         let (lines, text) = (self.clone(), text.to_owned());
-        Some(self.cache.speak(key, Box::new(move || lines.ask(index, &text))))
+        let start = Box::new(move || lines.ask(index, &text));
+        Some(self.cache.speak(key, kept, start))
     }
 
     /// The text by the first candidate, unless it is at hand.

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use actors::ports::{synthesizer::Synthesizer, usage::Unit};
+use actors::ports::{
+    synthesizer::{Likely, Synthesizer},
+    usage::Unit,
+};
 use media::babble;
 use ringback::{
     providers::guard::Kind,
@@ -165,7 +168,10 @@ async fn more_flushes_than_deepgram_takes_go_over_http() {
 async fn a_text_said_again_or_fetched_ahead_is_asked_for_once() {
     let world = World::start("elevenlabs").await;
     let mut voice = world.open();
-    voice.prepare(TEXT);
+    voice.prepare(&Likely {
+        text: TEXT.into(),
+        fixed: true,
+    });
     let first = listen(voice.speak(TEXT.into())).await;
     // Another call of the same agent.
     let second = listen(world.open().speak(TEXT.into())).await;

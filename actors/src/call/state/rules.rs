@@ -16,6 +16,8 @@ pub struct Rules {
     pub ring_timeout_ms: u64,
     /// Spoken first; none: the agent waits for the user.
     pub greeting: Option<String>,
+    /// The greeting is the same whoever is called.
+    pub greeting_fixed: bool,
     /// The greeting is protected from barge-in.
     pub greeting_protected: bool,
     /// Told to an assistant that asks who calls.
@@ -55,10 +57,14 @@ impl Rules {
     pub fn of(agent: &Agent, variables: &BTreeMap<String, String>, ring_timeout: Duration) -> Self {
         let config = &agent.conversation_config;
         let tools = &config.agent.prompt.built_in_tools;
-        let greeting = rendered(Place::Greeting, config.agent.greeting_message.as_ref(), variables);
+        let greets = |variables: &BTreeMap<String, String>| {
+            rendered(Place::Greeting, config.agent.greeting_message.as_ref(), variables)
+        };
+        let greeting = greets(variables);
         Self {
             introduction: introduction(agent, greeting.as_deref(), variables),
             ring_timeout_ms: u64::try_from(ring_timeout.as_millis()).unwrap_or(u64::MAX),
+            greeting_fixed: greets(&BTreeMap::new()) == greeting,
             greeting,
             greeting_protected: config.agent.disable_first_message_interruptions,
             voicemail_message: rendered(
@@ -83,5 +89,26 @@ impl Rules {
     /// How long before the limit the closing sentence begins.
     pub(super) fn closing_lead_ms(&self) -> u64 {
         (self.max_duration_ms / 4).min(5_000)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_greeting_is_fixed_if_it_is_the_same_whoever_is_called() {
+        let variables = BTreeMap::from([("name".to_owned(), "Maria".to_owned())]);
+        for (greeting, fixed) in [
+            ("Hello, this is Ringo.", true),
+            ("Hello {{name}}, this is Ringo.", false),
+            ("Hello {{ name }}!", false),
+            ("Hello {{city}}, this is Ringo.", true),
+        ] {
+            let mut agent = Agent::default();
+            agent.conversation_config.agent.greeting_message = Some(greeting.into());
+            let rules = Rules::of(&agent, &variables, Duration::from_secs(30));
+            assert_eq!(rules.greeting_fixed, fixed, "{:?}", rules.greeting);
+        }
     }
 }
