@@ -3,6 +3,7 @@
 
 mod actor;
 mod deadline;
+mod heard;
 mod line;
 mod message;
 mod stream;

@@ -4,10 +4,7 @@ use media::amd::Finding;
 use ractor::RpcReplyPort;
 use serde::Serialize;
 
-use crate::ports::{
-    synthesizer::{SpeechError, SpeechPiece},
-    transcriber::TranscriptEvent,
-};
+use crate::ports::synthesizer::{SpeechError, SpeechPiece};
 
 /// One speech of the agent: a greeting, a reply. Counts up in a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -46,8 +43,8 @@ pub enum StreamMessage {
         /// The piece; none is the end of this text.
         piece: Option<Result<SpeechPiece, SpeechError>>,
     },
-    /// The recogniser heard something, own.
-    Transcript(TranscriptEvent),
+    /// What the recogniser heard waits, own.
+    TranscriptWaits,
     /// The session's next deadline has come, own.
     Deadline {
         /// Which setting of the timer.

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use super::{
     SpeechId, StreamArguments, StreamEvent, StreamMessage, StreamSnapshot,
     deadline::Deadline,
+    heard::Heard,
     line::{Line, LineLost},
     synthesis::Synthesis,
     terms::{Moments, abilities, pause_policy, promised, reported, transcribe, voice_config},
@@ -52,6 +53,7 @@ pub(super) struct Stream {
     newest: Option<SpeechId>,
     moments: Moments,
     transcript: Option<Box<dyn TranscriptStream>>,
+    heard: Arc<Heard>,
     recording: Option<Box<dyn RecordingSink>>,
     deadline: Deadline,
     /// Since when it is to close.
@@ -92,7 +94,7 @@ impl Stream {
         let mut session = AudioSession::new(&config)?;
         // Every call is one that we placed.
         session.find_out_who_answered();
-        let transcript = transcribe(&*ports.transcriber, &agent, (recogniser_rate, meter.clone()), &me);
+        let (transcript, heard) = transcribe(&*ports.transcriber, &agent, (recogniser_rate, meter.clone()), &me);
         let waker = me.clone();
         leg.inbound.set_waker(Box::new(move || {
             // The actor may be gone.
@@ -116,6 +118,7 @@ impl Stream {
             newest: None,
             moments: Moments::default(),
             transcript: Some(transcript),
+            heard,
             recording,
             deadline: Deadline::new(started, me.clone()),
             me,
@@ -180,7 +183,12 @@ impl Stream {
             StreamMessage::Close => self.closing_ms = self.closing_ms.or(Some(now_ms)),
             StreamMessage::InboundWaits => self.drain(now_ms),
             StreamMessage::Synthesized { generation, piece } => self.synthesized(generation, piece, now_ms),
-            StreamMessage::Transcript(event) => self.transcribed(event, now_ms),
+            StreamMessage::TranscriptWaits => {
+                for event in self.heard.drain() {
+                    self.transcribed(event, now_ms);
+                    self.perform();
+                }
+            }
             StreamMessage::Deadline { generation } => {
                 if self.deadline.fired(generation) {
                     self.session.tick(now_ms);

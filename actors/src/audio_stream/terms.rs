@@ -1,5 +1,7 @@
 //! The agent's settings and the socket's abilities in the session's terms, and the session's facts in the call's.
 
+use std::sync::Arc;
+
 use media::{
     playout::LineAbilities,
     session::SessionEvent,
@@ -7,7 +9,7 @@ use media::{
 };
 use ractor::ActorRef;
 
-use super::{SpeechId, StreamEvent, StreamMessage, StreamSettings};
+use super::{SpeechId, StreamEvent, StreamMessage, StreamSettings, heard::Heard};
 use crate::{
     agent::{Agent, DEFAULT_VOICE, SpellingPatience, TurnEagerness, TurnSection},
     ports::{
@@ -71,13 +73,13 @@ pub(super) fn promised(promise: Promise) -> Recogniser {
     }
 }
 
-/// Opens the recogniser; its events come back as messages.
+/// Opens the recogniser, and what it says.
 pub(super) fn transcribe(
     transcriber: &dyn Transcriber,
     agent: &Agent,
     (sample_rate, meter): (u32, Meter),
     me: &ActorRef<StreamMessage>,
-) -> Box<dyn TranscriptStream> {
+) -> (Box<dyn TranscriptStream>, Arc<Heard>) {
     let config = TranscriberConfig {
         language: agent.conversation_config.agent.primary_language.clone(),
         hinglish: agent.conversation_config.agent.hinglish_mode,
@@ -86,13 +88,13 @@ pub(super) fn transcribe(
         sample_rate,
     };
     let me = me.clone();
-    transcriber.open(
-        config,
-        Box::new(move |event| {
-            // The actor may be gone.
-            let _ = me.cast(StreamMessage::Transcript(event));
-        }),
-    )
+    let heard = Heard::new(move || {
+        // The actor may be gone.
+        let _ = me.cast(StreamMessage::TranscriptWaits);
+    });
+    let hears = heard.clone();
+    let stream = transcriber.open(config, Box::new(move |event| hears.push(event)));
+    (stream, heard)
 }
 
 /// Moments that the session does not know, in the stream's milliseconds.

@@ -72,7 +72,8 @@ impl Default for Promise {
     }
 }
 
-/// Where events go. Called from any task; must not block.
+/// Where events go. Called from any task; must not block. It keeps little of what is not taken in time: the newest
+/// interim, and all finals as long as they are no more than people say.
 pub type TranscriptSink = Box<dyn Fn(TranscriptEvent) + Send + Sync>;
 
 /// A speech recogniser.
