@@ -280,7 +280,7 @@ impl Endpointing {
             return None;
         }
         let began = self.turn.is_none().then_some(at_ms);
-        self.heard_words(at_ms).interim = text;
+        self.heard_words(at_ms).unsettled(&text);
         self.rethink();
         began
     }

@@ -452,3 +452,20 @@ proptest! {
         prop_assert_eq!(began, ended);
     }
 }
+
+#[test]
+fn a_recogniser_without_end_fills_no_more_than_a_turn() {
+    let mut endpointing = Endpointing::new(NORMAL);
+    speak(&mut endpointing, 0, 800);
+    for n in 0..100 {
+        endpointing.interim(&"é".repeat(9_000), 700 + n);
+        endpointing.settle(&"é".repeat(1_000), false, 700 + n);
+        assert!(endpointing.words().len() <= turn::MOST_WORDS);
+    }
+    endpointing.interim(&"x".repeat(100_000), 800);
+    assert!(endpointing.words().len() <= turn::MOST_WORDS);
+    endpointing.settle("and more", false, 810);
+    let (_, _, utterance) = wait(&mut endpointing, 820);
+    assert!(utterance.damaged && utterance.text.len() > 30_000, "{}", utterance.text.len());
+    assert!(utterance.text.len() <= turn::MOST_WORDS && utterance.text.starts_with('é'));
+}

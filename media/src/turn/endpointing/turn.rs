@@ -9,6 +9,9 @@ use crate::turn::{expectation::Expectation, words};
 /// No voice for so long, three of the detector's blocks: none is going on.
 const QUIET_MS: u64 = 48;
 
+/// Bytes of one turn's words: some five minutes of speech. What comes beyond is damage.
+pub(super) const MOST_WORDS: usize = 32 * 1024;
+
 /// The turn.
 #[derive(Debug)]
 pub(super) struct Turn {
@@ -104,10 +107,18 @@ impl Turn {
         self.may_be_over = false;
     }
 
+    /// The words since the last final.
+    pub(super) fn unsettled(&mut self, text: &str) {
+        let room = MOST_WORDS.saturating_sub(self.settled.len() + 1);
+        fitting(text, room).clone_into(&mut self.interim);
+    }
+
     /// A final came, the last of those asked for or not. One that answers what was asked before there was voice again is
     /// stale: it covers only the part before.
     pub(super) fn settle(&mut self, text: &str, at_ms: u64, is_last: Option<bool>) {
-        append(&mut self.settled, text);
+        let room = fitting(text, MOST_WORDS.saturating_sub(self.settled.len() + 1));
+        append(&mut self.settled, room);
+        self.damaged |= room.len() < text.len();
         self.interim.clear();
         let answered = self.overtaken_ms.take();
         if is_last.unwrap_or(answered.is_none_or(|asked| at_ms > asked + FINAL_WAIT_MS)) {
@@ -181,6 +192,12 @@ impl Turn {
             ended_ms: self.last_voiced_ms,
         }
     }
+}
+
+/// As much of a text as there is room for, in bytes.
+fn fitting(text: &str, room: usize) -> &str {
+    let end = (0..=room.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
+    text.get(..end.unwrap_or(0)).unwrap_or_default()
 }
 
 pub(super) fn append(words: &mut String, more: &str) {
