@@ -247,7 +247,10 @@ mod tests {
         ] {
             let words = failure.error.to_string();
             assert!(words.contains("forged"), "{words}");
-            assert!(!words.contains(|c: char| c.is_control() || c == '\u{2028}'), "{words:?}");
+            assert!(
+                !words.contains(|c: char| c.is_control() || c == '\u{2028}'),
+                "{words:?}"
+            );
         }
     }
 

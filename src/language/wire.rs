@@ -16,11 +16,7 @@ use super::{
 };
 use crate::{
     http_client,
-    providers::{
-        guard::Verdict,
-        settings::Endpoint,
-        socket::CONNECT_WITHIN,
-    },
+    providers::{guard::Verdict, settings::Endpoint, socket::CONNECT_WITHIN},
 };
 
 /// A refusal's body is read as far as this.

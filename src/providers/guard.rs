@@ -84,6 +84,9 @@ pub struct Guards {
 /// Kind, provider, and the model or voice that is watched apart.
 type Watch = (Kind, String, String);
 
+/// What an agent names is no longer probed when nobody has wanted it for so long.
+const UNWANTED_AFTER: Duration = Duration::from_secs(600);
+
 /// Guards of models and voices that agents name; beyond it all of them are forgotten and begin anew.
 const MOST_NAMED: usize = 1_000;
 
@@ -112,10 +115,12 @@ impl Guards {
         self.probed.store(true, Ordering::Relaxed);
     }
 
-    /// Those that have failed, whose pause is over, and of which a request would tell whether they are well again.
+    /// Those that have failed, whose pause is over, and of which a request would tell whether they are well again. Of
+    /// what agents name only what somebody still wants.
     pub fn wanting_probe(&self) -> Vec<Guard> {
         let guards = self.all.lock().unwrap_or_else(PoisonError::into_inner);
-        guards.values().filter(|guard| guard.wants_probe()).cloned().collect()
+        let wanting = guards.values().filter(|guard| guard.wants_probe() && guard.is_wanted());
+        wanting.cloned().collect()
     }
 }
 
@@ -133,6 +138,8 @@ struct Watched {
     unwell_since: Mutex<Option<Instant>>,
     /// Its model or voice, if this guard is for that alone.
     name: String,
+    /// When somebody last wanted to use it.
+    wanted: Mutex<Instant>,
     probed: Arc<AtomicBool>,
 }
 
@@ -145,6 +152,7 @@ impl Guard {
             why: Mutex::default(),
             unwell_since: Mutex::default(),
             name: name.to_owned(),
+            wanted: Mutex::new(Instant::now()),
             probed,
         }))
     }
@@ -164,6 +172,7 @@ impl Guard {
                 settled: false,
             }),
             Err(retry_in) => {
+                self.want();
                 self.count("tripped");
                 Err(Tripped {
                     retry_in,
@@ -187,6 +196,7 @@ impl Guard {
     /// Whether nothing should be begun that needs it: nothing passes now, or somebody who probes it has not found it
     /// well again.
     pub fn is_down(&self) -> bool {
+        self.want();
         let breaker = self.breaker();
         let unproved = self.0.probed.load(Ordering::Relaxed) && breaker.stand() != Stand::Closed;
         unproved || breaker.is_down(Instant::now())
@@ -206,6 +216,15 @@ impl Guard {
     /// The model or voice that this guard is for alone; empty for the whole provider.
     pub fn name(&self) -> &str {
         &self.0.name
+    }
+
+    fn want(&self) {
+        *self.0.wanted.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    fn is_wanted(&self) -> bool {
+        let wanted = *self.0.wanted.lock().unwrap_or_else(PoisonError::into_inner);
+        self.0.name.is_empty() || wanted.elapsed() < UNWANTED_AFTER
     }
 
     fn wants_probe(&self) -> bool {
@@ -243,23 +262,22 @@ impl Guard {
 
     fn tell(&self, stand: Stand) {
         let (kind, provider, name) = (self.kind().as_str(), self.provider(), self.name());
-        let mut since = self.0.unwell_since.lock().unwrap_or_else(PoisonError::into_inner);
         let figure = match stand {
             Stand::Closed => {
-                let seconds = since.take().map_or(0, |since| since.elapsed().as_secs());
-                tracing::info!(kind, provider, name, seconds, "provider is well again");
+                tracing::info!(kind, provider, name, "provider is well again");
                 0.0
             }
             Stand::HalfOpen { .. } => 1.0,
             Stand::Open(until) => {
-                let now = Instant::now();
-                since.get_or_insert(now);
-                let (seconds, why) = (until.saturating_duration_since(now).as_secs(), self.why());
-                tracing::warn!(kind, provider, name, seconds, why, "provider is left alone for a while");
+                let seconds = until.saturating_duration_since(Instant::now()).as_secs();
+                tracing::warn!(kind, provider, name, seconds, "provider is left alone for a while");
                 2.0
             }
         };
-        metrics::gauge!("ringback_provider_breaker", "kind" => kind, "provider" => provider.to_owned()).set(figure);
+        // What goes wrong with one account's model is no alarm.
+        if name.is_empty() {
+            metrics::gauge!("ringback_provider_breaker", "kind" => kind, "provider" => provider.to_owned()).set(figure);
+        }
     }
 
     fn count(&self, outcome: &'static str) {

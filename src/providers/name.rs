@@ -95,11 +95,28 @@ mod tests {
     fn a_name_stays_one_segment_of_its_path() {
         assert_eq!(path_segment("JBF.-_~9"), "JBF.-_~9");
         assert_eq!(path_segment("a b/ü%"), "a%20b%2F%C3%BC%25");
-        for odd in ["..", ".", "", "../..", "..\\..", "%2e%2e", "%2E.", "a/../../b", "?x", "#x", "\t", "..;"] {
+        for odd in [
+            "..",
+            ".",
+            "",
+            "../..",
+            "..\\..",
+            "%2e%2e",
+            "%2E.",
+            "a/../../b",
+            "?x",
+            "#x",
+            "\t",
+            "..;",
+        ] {
             let written = format!("https://host/v1/voices/{}/stream", path_segment(odd));
             let read = reqwest::Url::parse(&written).unwrap();
             let segments: Vec<&str> = read.path_segments().unwrap().collect();
-            assert_eq!((segments.len(), segments[1], segments[3]), (4, "voices", "stream"), "{odd:?}: {read}");
+            assert_eq!(
+                (segments.len(), segments[1], segments[3]),
+                (4, "voices", "stream"),
+                "{odd:?}: {read}"
+            );
             assert_eq!((read.query(), read.fragment()), (None, None), "{odd:?}");
         }
     }

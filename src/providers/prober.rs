@@ -6,14 +6,17 @@ use actors::ports::{
     synthesizer::{Synthesizer, VoiceConfig},
     usage::Meter,
 };
-use futures_util::StreamExt;
+use futures_util::{StreamExt, stream};
 
 use super::{
     guard::{Guard, Kind, Pass, Verdict},
     name::ProviderName,
     team::Team,
 };
-use crate::{config::ProviderConfig, speech::babble::BabbleSynthesizer};
+use crate::{
+    config::ProviderConfig,
+    speech::{babble::BabbleSynthesizer, voices},
+};
 
 /// How often it is looked who is down; their guards say how long they are left alone.
 const EVERY: Duration = Duration::from_secs(1);
@@ -21,14 +24,25 @@ const EVERY: Duration = Duration::from_secs(1);
 /// Rate of what is spoken to recognisers, in Hz.
 pub(super) const SAMPLE_RATE: u32 = 8_000;
 
+/// How many are asked at once: one that hangs keeps few others waiting.
+const MOST_AT_ONCE: usize = 16;
+
 /// Asks for ever.
 pub async fn run(team: Arc<Team>, config: ProviderConfig) {
     team.guards.will_be_probed();
+    // What the service uses itself does not wait for the many models and voices that agents may name.
+    tokio::join!(watch(&team, &config, false), watch(&team, &config, true));
+}
+
+/// Asks those that agents name, or those of the service.
+async fn watch(team: &Team, config: &ProviderConfig, named: bool) {
     loop {
         tokio::time::sleep(EVERY).await;
-        for guard in team.guards.wanting_probe() {
-            probe(&team, &config, &guard).await;
-        }
+        let wanting = team.guards.wanting_probe().into_iter();
+        let wanting = wanting.filter(|guard| guard.name().is_empty() != named);
+        stream::iter(wanting)
+            .for_each_concurrent(MOST_AT_ONCE, async |guard| probe(team, config, &guard).await)
+            .await;
     }
 }
 
@@ -49,7 +63,10 @@ async fn probe(team: &Team, config: &ProviderConfig, guard: &Guard) {
         }
         Kind::Voice => {
             let listed = listed(&config.tts).filter(|_| own.is_none());
-            let name = listed.unwrap_or_else(|| named(None, own));
+            let name = listed.unwrap_or_else(|| match own.as_deref().and_then(voices::model_and_voice) {
+                Some((model, voice)) => named(Some(model.to_owned()), voice.map(str::to_owned)),
+                None => named(None, own),
+            });
             let Ok(pass) = guard.admit() else { return };
             settle(pass, team.voices.probe(&name).await.map(drop));
         }

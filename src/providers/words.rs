@@ -73,10 +73,7 @@ mod tests {
     #[test]
     fn a_short_key_is_hidden_where_it_stands_alone() {
         let _key = Key::new("zq-7");
-        assert_eq!(
-            fit("key zq-7, 'zq-7' and Bearer:zq-7"),
-            "key ***, '***' and Bearer:***"
-        );
+        assert_eq!(fit("key zq-7, 'zq-7' and Bearer:zq-7"), "key ***, '***' and Bearer:***");
         assert_eq!(fit("model zq-70b of xzq-7"), "model zq-70b of xzq-7");
     }
 

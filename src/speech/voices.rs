@@ -228,10 +228,9 @@ impl Voices {
         let voice = [voice, named.unwrap_or_default(), usual];
         // A voice or a model that an agent names has a guard of its own.
         let listed = self.choices.iter().any(|choice| choice == name) || self.choices.is_empty();
-        let own = match (listed, &name.model) {
-            (true, _) => agents,
-            (false, Some(model)) => model,
-            (false, None) => agents,
+        let own = match name.model.as_deref().filter(|_| !listed) {
+            Some(model) => format!("{model}/{agents}"),
+            None => agents.to_owned(),
         };
         let within = matches!(name.provider.as_str(), "babble" | "espeak");
         Ok(Candidate {
@@ -241,7 +240,7 @@ impl Voices {
                 .find(|voice| !voice.is_empty())
                 .unwrap_or_default()
                 .to_owned(),
-            guard: (!within).then(|| self.guards.get_named(Kind::Voice, &name.provider, own)),
+            guard: (!within).then(|| self.guards.get_named(Kind::Voice, &name.provider, &own)),
             source,
         })
     }
@@ -253,6 +252,12 @@ fn plain(provider: &str) -> ProviderName {
         model: None,
         voice: None,
     }
+}
+
+/// The model and the voice that a guard's name has, if it has a model; a voice has no slash.
+pub(crate) fn model_and_voice(name: &str) -> Option<(&str, Option<&str>)> {
+    let (model, voice) = name.rsplit_once('/')?;
+    Some((model, Some(voice).filter(|voice| !voice.is_empty())))
 }
 
 /// An agent's `voiceId` as provider and voice.

@@ -5,17 +5,27 @@ use std::{
     time::Duration,
 };
 
-use actors::ports::{
-    language_model::{LanguageError, LanguageModel, ReplyEvent},
-    usage::{Meter, Unit},
+use actors::{
+    agent::Agent,
+    ports::{
+        health::ProviderHealth,
+        language_model::{LanguageError, LanguageModel, ReplyEvent},
+        usage::{Meter, Unit},
+    },
 };
 use axum::{Json, Router, http::StatusCode, routing::post};
 use futures_util::StreamExt;
 use ringback::{
+    config::ProviderConfig,
+    language::LanguageModels,
     providers::{
-        guard::{Guards, Kind},
+        guard::{Guard, Guards, Kind, Verdict},
+        health::{Find, Health},
+        prober,
         settings::ProviderSettings,
+        team::Team,
     },
+    speech::babble::BabbleTranscriber,
     stub_providers::{self, Fault, Service, Spread, StubHandle, StubSettings, StubTimes},
 };
 use serde_json::{Value, json};
@@ -351,4 +361,135 @@ async fn words_that_repeat_ours_do_not_change_what_others_are_asked_with() {
     let asked = asked.lock().unwrap();
     let with: Vec<bool> = asked.iter().map(|body| body.get("temperature").is_some()).collect();
     assert_eq!(with, [true, false, true]);
+}
+
+/// Says far too much, with one model.
+fn rambles(body: &Value) -> (StatusCode, String) {
+    let said = match body["model"].as_str() {
+        Some("rambling") => SAID.replace("Yes.", &"Well, well. ".repeat(2_000)),
+        _ => SAID.to_owned(),
+    };
+    (StatusCode::OK, said)
+}
+
+fn asking(llm: &str) -> Agent {
+    let mut agent = booking();
+    agent.conversation_config.agent.prompt.llm = llm.into();
+    agent
+}
+
+/// Whether an agent's calls can be held as far as its model goes.
+fn obstacle(models: &LanguageModels, agent: &Agent) -> Option<String> {
+    let models = models.clone();
+    let find: Find = Box::new(move |agent: &Agent| models.guards(agent));
+    Health::new(vec![(Kind::Language, find)]).obstacle(agent)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_only_an_agent_names_costs_nobody_else() {
+    let stub = stubs().await;
+    stub.set_faults(Service::ChatCompletions, vec![Fault::Hang]);
+    let guards = Guards::default();
+    let slow = models_with(&["openai"], &settings(&stub, &stub), &guards);
+    let (server, _) = server(rambles).await;
+    let rambling_guards = Guards::default();
+    let rambling = models_with(&["openai"], &server, &rambling_guards);
+    for (models, guards, name) in [(slow, guards, "slow"), (rambling, rambling_guards, "rambling")] {
+        let agent = asking(&format!("openai/{name}"));
+        for _ in 0..5 {
+            let events = reply(&models, request(&agent, &[], &Meter::default())).await;
+            assert!(events.last().unwrap().is_err(), "{name}: {events:?}");
+        }
+        assert!(guards.get_named(Kind::Language, "openai", name).is_down(), "{name}");
+        assert!(!guards.get(Kind::Language, "openai").is_down(), "{name}");
+        assert!(obstacle(&models, &agent).is_some(), "{name}");
+        for other in ["default", "openai", "openai/another"] {
+            assert_eq!(obstacle(&models, &asking(other)), None, "{name}: {other}");
+        }
+        // The others' requests are let through.
+        stub.set_faults(Service::ChatCompletions, vec![Fault::None]);
+        let events = reply(&models, request(&booking(), &[], &Meter::default())).await;
+        assert!(events.iter().all(Result::is_ok), "{name}: {events:?}");
+    }
+}
+
+/// A service whose providers are all at a stub, and whose prober is at work.
+fn team(stub: &StubHandle) -> Arc<Team> {
+    let config = ProviderConfig {
+        llm: vec!["openai".parse().unwrap()],
+        tts: vec!["elevenlabs".parse().unwrap()],
+        settings: Some(
+            ProviderSettings::read(|name| match name {
+                "OPENAI_BASE_URL" => Some(format!("{}/v1", stub.url())),
+                name if name.ends_with("_BASE_URL") => Some(stub.url()),
+                name if name.ends_with("_API_KEY") => Some(KEY.to_owned()),
+                _ => None,
+            })
+            .unwrap(),
+        ),
+        ..ProviderConfig::default()
+    };
+    let team = Arc::new(Team::new(&config, Arc::new(BabbleTranscriber), None).unwrap());
+    tokio::spawn(prober::run(team.clone(), config));
+    // A paused clock would leap to the next timer while bytes are on their way.
+    tokio::spawn(async {
+        loop {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    });
+    team
+}
+
+fn fail(guard: &Guard) {
+    for _ in 0..5 {
+        guard.admit().unwrap().failed(Verdict::Unwell, "trouble");
+    }
+    assert!(guard.is_down());
+}
+
+/// Seconds until it is found well again; none within a minute.
+async fn well_after(guard: &Guard) -> Option<u64> {
+    for second in 0..60 {
+        if !guard.is_down() {
+            return Some(second);
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    None
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_services_model_is_probed_however_many_of_agents_hang() {
+    let stub = stubs().await;
+    stub.set_faults(Service::Messages, vec![Fault::Hang]);
+    let team = team(&stub);
+    for n in 0..40 {
+        let name = format!("slow-{n}");
+        fail(&team.guards.get_named(Kind::Language, "anthropic", &name));
+    }
+    let own = team.guards.get(Kind::Language, "openai");
+    fail(&own);
+    assert!(team.health().obstacle(&booking()).is_some());
+    let after = well_after(&own).await;
+    assert!(after.is_some_and(|seconds| seconds <= 8), "{after:?}");
+    assert_eq!(team.health().obstacle(&booking()), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_voice_and_its_model_that_an_agent_names_are_probed_as_they_are() {
+    let stub = stubs().await;
+    let team = team(&stub);
+    let mut agent = booking();
+    agent.conversation_config.tts.voice_id = "cartesia/sonic-2:bob".into();
+    let guard = team.voices.guards(&agent).into_iter().find(|guard| guard.provider() == "cartesia");
+    let guard = guard.unwrap();
+    fail(&guard);
+    agent.conversation_config.tts.voice_id = "cartesia/sonic-2:ann".into();
+    assert!(team.voices.guards(&agent).iter().all(|guard| !guard.is_down()), "of another voice");
+    assert!(well_after(&guard).await.is_some());
+    let received = stub.received(Service::Cartesia);
+    assert!(
+        received.iter().any(|asked| asked.contains("sonic-2") && asked.contains("bob")),
+        "{received:?}"
+    );
 }

@@ -78,7 +78,11 @@ impl Queue {
                 }
             }
             TurnEnded => {
-                let since = self.events.iter().rev().take_while(|event| !matches!(event, Final { .. }));
+                let since = self
+                    .events
+                    .iter()
+                    .rev()
+                    .take_while(|event| !matches!(event, Final { .. }));
                 if since.into_iter().all(|event| *event != TurnEnded) {
                     self.events.push_back(TurnEnded);
                 }

@@ -145,6 +145,31 @@ async fn what_an_agent_names_has_a_guard_of_its_own() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_only_an_agent_names_is_probed_as_long_as_somebody_wants_it() {
+    let guards = Guards::default();
+    guards.will_be_probed();
+    let (own, named) = (
+        guards.get(Kind::Language, "openai"),
+        guards.get_named(Kind::Language, "openai", "gone"),
+    );
+    let wanting = || {
+        guards
+            .wanting_probe()
+            .iter()
+            .map(|guard| guard.name().to_owned())
+            .collect::<Vec<_>>()
+    };
+    fail(&own, 5);
+    fail(&named, 5);
+    pass(5).await;
+    assert_eq!(wanting(), ["", "gone"]);
+    pass(600).await;
+    assert_eq!(wanting(), [""], "the service's own is probed for ever");
+    assert!(named.is_down(), "a campaign asks after it");
+    assert_eq!(wanting(), ["", "gone"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_was_asked_before_it_opened_says_nothing_later() {
     let guard = guard();
     let old: Vec<_> = (0..4).map(|_| guard.admit().unwrap()).collect();

@@ -69,7 +69,10 @@ fn fine(count: usize) -> Vec<Result<SpeechPiece, Trouble>> {
 async fn what_was_spoken_once_is_kept_with_its_words() {
     let cache = SpeechCache::open(None).unwrap();
     let begun = Arc::default();
-    assert_eq!(all(cache.speak(key("a"), Kept::OnDisk, start(&begun, fine(3)))).await, Ok(pieces(3)));
+    assert_eq!(
+        all(cache.speak(key("a"), Kept::OnDisk, start(&begun, fine(3)))).await,
+        Ok(pieces(3))
+    );
     assert_eq!(all(cache.speak(key(" a "), Kept::OnDisk, never())).await, Ok(pieces(3)));
     assert!(cache.has(key("a")) && !cache.has(key("b")));
 }
@@ -112,7 +115,10 @@ async fn what_failed_is_told_to_all_and_not_kept() {
     let two = cache.speak(key("a"), Kept::OnDisk, never());
     assert!(all(one).await.is_err() && all(two).await.is_err());
     assert!(!cache.has(key("a")));
-    assert_eq!(all(cache.speak(key("a"), Kept::OnDisk, start(&begun, fine(1)))).await, Ok(pieces(1)));
+    assert_eq!(
+        all(cache.speak(key("a"), Kept::OnDisk, start(&begun, fine(1)))).await,
+        Ok(pieces(1))
+    );
     assert_eq!(begun.load(Ordering::Relaxed), 2);
 }
 
@@ -172,7 +178,9 @@ async fn memory_is_bounded_and_the_longest_unused_goes() {
     let cache = SpeechCache::bounded(None, 13_500, 0).unwrap();
     let begun = Arc::default();
     for text in ["a", "b", "c", "d", "e"] {
-        all(cache.speak(key(text), Kept::OnDisk, start(&begun, fine(2)))).await.unwrap();
+        all(cache.speak(key(text), Kept::OnDisk, start(&begun, fine(2))))
+            .await
+            .unwrap();
         // Used again and again.
         all(cache.speak(key("a"), Kept::OnDisk, never())).await.unwrap();
     }
@@ -211,7 +219,9 @@ async fn a_folder_keeps_speech_for_the_next_process() {
     let folder = tempfile::tempdir().unwrap();
     let cache = SpeechCache::open(Some(folder.path())).unwrap();
     let begun = Arc::default();
-    all(cache.speak(key("a"), Kept::OnDisk, start(&begun, fine(3)))).await.unwrap();
+    all(cache.speak(key("a"), Kept::OnDisk, start(&begun, fine(3))))
+        .await
+        .unwrap();
     until(|| cache.0.disk.as_ref().unwrap().has(key("a"))).await;
     let next = SpeechCache::open(Some(folder.path())).unwrap();
     assert!(!next.has(key("a")));
@@ -225,16 +235,26 @@ async fn what_is_not_the_same_for_everybody_is_kept_in_memory_only() {
     let cache = SpeechCache::open(Some(folder.path())).unwrap();
     let begun = Arc::default();
     let disk = || cache.0.disk.as_ref().unwrap();
-    all(cache.speak(key("Hello Maria"), Kept::InMemory, start(&begun, fine(1)))).await.unwrap();
-    all(cache.speak(key("Hello Maria"), Kept::InMemory, never())).await.unwrap();
+    all(cache.speak(key("Hello Maria"), Kept::InMemory, start(&begun, fine(1))))
+        .await
+        .unwrap();
+    all(cache.speak(key("Hello Maria"), Kept::InMemory, never()))
+        .await
+        .unwrap();
     // Written one after the other: the first would be there by then.
-    all(cache.speak(key("Hello"), Kept::OnDisk, start(&begun, fine(1)))).await.unwrap();
+    all(cache.speak(key("Hello"), Kept::OnDisk, start(&begun, fine(1))))
+        .await
+        .unwrap();
     until(|| disk().has(key("Hello"))).await;
     assert!(cache.has(key("Hello Maria")) && !disk().has(key("Hello Maria")));
     assert_eq!(files(folder.path()).len(), 1);
     // Said before anybody knew that it is the same for everybody.
-    all(cache.speak(key("One moment."), Kept::InMemory, start(&begun, fine(1)))).await.unwrap();
-    all(cache.speak(key("One moment."), Kept::OnDisk, never())).await.unwrap();
+    all(cache.speak(key("One moment."), Kept::InMemory, start(&begun, fine(1))))
+        .await
+        .unwrap();
+    all(cache.speak(key("One moment."), Kept::OnDisk, never()))
+        .await
+        .unwrap();
     until(|| disk().has(key("One moment."))).await;
 }
 
@@ -249,12 +269,18 @@ async fn nobody_else_on_the_machine_reads_it() {
     std::fs::write(folder.join("0".repeat(64)).with_extension("speech"), b"of before").unwrap();
     let cache = SpeechCache::open(Some(&folder)).unwrap();
     let begun = Arc::default();
-    all(cache.speak(key("a"), Kept::OnDisk, start(&begun, fine(1)))).await.unwrap();
+    all(cache.speak(key("a"), Kept::OnDisk, start(&begun, fine(1))))
+        .await
+        .unwrap();
     until(|| cache.0.disk.as_ref().unwrap().has(key("a"))).await;
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&folder), 0o700);
     let files = files(&folder);
-    assert_eq!(files.len(), 1, "what an older service kept of everybody is gone: {files:?}");
+    assert_eq!(
+        files.len(),
+        1,
+        "what an older service kept of everybody is gone: {files:?}"
+    );
     assert_eq!(mode(&files[0]), 0o600);
 }
 
@@ -263,7 +289,9 @@ async fn damaged_files_are_noticed_and_dropped() {
     let folder = tempfile::tempdir().unwrap();
     let cache = SpeechCache::open(Some(folder.path())).unwrap();
     let begun = Arc::default();
-    all(cache.speak(key("a"), Kept::OnDisk, start(&begun, fine(2)))).await.unwrap();
+    all(cache.speak(key("a"), Kept::OnDisk, start(&begun, fine(2))))
+        .await
+        .unwrap();
     until(|| cache.0.disk.as_ref().unwrap().has(key("a"))).await;
     let path = files(folder.path()).remove(0);
     let whole = std::fs::read(&path).unwrap();
@@ -273,7 +301,10 @@ async fn damaged_files_are_noticed_and_dropped() {
         std::fs::write(&path, damaged).unwrap();
         std::fs::write(folder.path().join("left.part"), b"x").unwrap();
         let next = SpeechCache::open(Some(folder.path())).unwrap();
-        assert_eq!(all(next.speak(key("a"), Kept::OnDisk, start(&begun, fine(2)))).await, Ok(pieces(2)));
+        assert_eq!(
+            all(next.speak(key("a"), Kept::OnDisk, start(&begun, fine(2)))).await,
+            Ok(pieces(2))
+        );
         until(|| std::fs::read(&path).is_ok_and(|file| file == whole)).await;
     }
     assert_eq!(begun.load(Ordering::Relaxed), 5);

@@ -465,7 +465,11 @@ impl<D: Dialect> Line<D> {
         let (code, reason) = (u16::from(frame.code), frame.reason.as_str());
         match code {
             // A broken rule, or a limit: its name comes first, if it has one.
-            1008 => match Trouble::of_codes(self.dialect.endpoint(), &[name_in(reason)], &format!("(closed 1008) {reason}")) {
+            1008 => match Trouble::of_codes(
+                self.dialect.endpoint(),
+                &[name_in(reason)],
+                &format!("(closed 1008) {reason}"),
+            ) {
                 // A socket made anew may do; only a key is wrong for good.
                 Trouble::Unfit(why) => Trouble::Protocol(why),
                 other => other,

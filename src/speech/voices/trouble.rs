@@ -114,7 +114,13 @@ impl Trouble {
         if is(&["too_many", "system_busy", "rate_limit", "concurren"]) {
             return Some(Self::Busy { retry_after: None });
         }
-        let unfit = is(&["not_found", "invalid", "unsupported", "max_character_limit", "validation"]);
+        let unfit = is(&[
+            "not_found",
+            "invalid",
+            "unsupported",
+            "max_character_limit",
+            "validation",
+        ]);
         unfit.then(|| Self::Unfit(format!("{provider}: {text}; check the voice and the model")))
     }
 }
@@ -218,7 +224,10 @@ mod tests {
         ] {
             let words = SpeechError::from(trouble).to_string();
             assert!(words.contains("forged"), "{words}");
-            assert!(!words.contains(|c: char| c.is_control() || c == '\u{2028}'), "{words:?}");
+            assert!(
+                !words.contains(|c: char| c.is_control() || c == '\u{2028}'),
+                "{words:?}"
+            );
         }
     }
 
@@ -233,13 +242,28 @@ mod tests {
         assert_eq!(of(&[], "something broke"), Verdict::Unwell);
         let busy = Trouble::of_codes(&endpoint(), &["too_many_concurrent_requests"], "");
         assert_eq!(busy, Trouble::Busy { retry_after: None });
-        let why = SpeechError::from(Trouble::of_codes(&endpoint(), &["quota_exceeded", "1008"], "no characters left"));
-        assert!(why.to_string().contains("quota_exceeded 1008 no characters left"), "{why}");
+        let why = SpeechError::from(Trouble::of_codes(
+            &endpoint(),
+            &["quota_exceeded", "1008"],
+            "no characters left",
+        ));
+        assert!(
+            why.to_string().contains("quota_exceeded 1008 no characters left"),
+            "{why}"
+        );
     }
 
     #[test]
     fn what_we_sent_comes_back_and_decides_nothing() {
-        for echo in ["quota", "forbidden", "invalid_api_key", "credit", "too_many", "not_found", "401"] {
+        for echo in [
+            "quota",
+            "forbidden",
+            "invalid_api_key",
+            "credit",
+            "too_many",
+            "not_found",
+            "401",
+        ] {
             let words = format!("the voice {echo} cannot say: pay the {echo}");
             let of = |codes: &[&str]| Trouble::of_codes(&endpoint(), codes, &words).verdict();
             assert_eq!(of(&[]), Verdict::Unwell, "{words}");

@@ -466,6 +466,10 @@ fn a_recogniser_without_end_fills_no_more_than_a_turn() {
     assert!(endpointing.words().len() <= turn::MOST_WORDS);
     endpointing.settle("and more", false, 810);
     let (_, _, utterance) = wait(&mut endpointing, 820);
-    assert!(utterance.damaged && utterance.text.len() > 30_000, "{}", utterance.text.len());
+    assert!(
+        utterance.damaged && utterance.text.len() > 30_000,
+        "{}",
+        utterance.text.len()
+    );
     assert!(utterance.text.len() <= turn::MOST_WORDS && utterance.text.starts_with('é'));
 }

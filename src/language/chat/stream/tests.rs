@@ -307,7 +307,10 @@ fn what_all_calls_of_a_reply_hold_together_has_a_bound() {
     let odd = |bytes: usize| json!({ "name": "x", "odd": "a".repeat(bytes) });
     for (case, of_bytes) in [told, whole, named, odd].iter().enumerate() {
         let (_, calls, result) = of(10, &|_| of_bytes(7_000));
-        assert!(matches!(result.unwrap_err().error, LanguageError::Protocol(_)), "{case}");
+        assert!(
+            matches!(result.unwrap_err().error, LanguageError::Protocol(_)),
+            "{case}"
+        );
         assert!(calls.is_empty(), "{case}: none of them is made");
     }
     let cut = [pieces(json!([{ "index": 0, "function": told(6_000) }])), finish("stop")];

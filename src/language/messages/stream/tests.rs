@@ -188,9 +188,22 @@ fn odd_events_are_survived_and_nothing_grows_without_a_bound() {
     assert!(matches!(read(&long).1.unwrap_err().error, LanguageError::Protocol(_)));
     let many: Vec<Value> = (0..100).map(|at| tool(at, "x")).collect();
     assert!(matches!(read(&many).1.unwrap_err().error, LanguageError::Protocol(_)));
-    let several: Vec<Value> = (0..10).flat_map(|at| [tool(at, "x"), input(at, &"a".repeat(7_000))]).collect();
-    assert!(matches!(read(&several).1.unwrap_err().error, LanguageError::Protocol(_)));
-    let whole = |at: u64| block(at, json!({ "type": "tool_use", "name": "x", "input": { "a": "a".repeat(7_000) } }));
+    let several: Vec<Value> = (0..10)
+        .flat_map(|at| [tool(at, "x"), input(at, &"a".repeat(7_000))])
+        .collect();
+    assert!(matches!(
+        read(&several).1.unwrap_err().error,
+        LanguageError::Protocol(_)
+    ));
+    let whole = |at: u64| {
+        block(
+            at,
+            json!({ "type": "tool_use", "name": "x", "input": { "a": "a".repeat(7_000) } }),
+        )
+    };
     let several: Vec<Value> = (0..10).map(whole).collect();
-    assert!(matches!(read(&several).1.unwrap_err().error, LanguageError::Protocol(_)));
+    assert!(matches!(
+        read(&several).1.unwrap_err().error,
+        LanguageError::Protocol(_)
+    ));
 }
