@@ -404,7 +404,10 @@ async fn a_models_name_never_leaves_its_place_in_an_address() {
         "openai/../x",
     ] {
         let why = models.check(llm).unwrap_err();
-        assert!(why.contains("names no provider") || why.contains("can be no name"), "{llm}: {why}");
+        assert!(
+            why.contains("names no provider") || why.contains("can be no name"),
+            "{llm}: {why}"
+        );
     }
     assert_eq!(models.check("azure/gpt-4.1_v2"), Ok(()));
     assert_eq!(models.check("ollama/hf.co/owner/model.v1:Q4"), Ok(()));

@@ -332,7 +332,8 @@ async fn server(answer: fn(&Value) -> (StatusCode, String)) -> (ProviderSettings
     (settings.unwrap(), asked)
 }
 
-const SAID: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"Yes.\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+const SAID: &str =
+    "data: {\"choices\":[{\"delta\":{\"content\":\"Yes.\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
 
 /// Takes no temperature that it is told of in words, and repeats those.
 fn repeats(body: &Value) -> (StatusCode, String) {
@@ -481,15 +482,24 @@ async fn a_voice_and_its_model_that_an_agent_names_are_probed_as_they_are() {
     let team = team(&stub);
     let mut agent = booking();
     agent.conversation_config.tts.voice_id = "cartesia/sonic-2:bob".into();
-    let guard = team.voices.guards(&agent).into_iter().find(|guard| guard.provider() == "cartesia");
+    let guard = team
+        .voices
+        .guards(&agent)
+        .into_iter()
+        .find(|guard| guard.provider() == "cartesia");
     let guard = guard.unwrap();
     fail(&guard);
     agent.conversation_config.tts.voice_id = "cartesia/sonic-2:ann".into();
-    assert!(team.voices.guards(&agent).iter().all(|guard| !guard.is_down()), "of another voice");
+    assert!(
+        team.voices.guards(&agent).iter().all(|guard| !guard.is_down()),
+        "of another voice"
+    );
     assert!(well_after(&guard).await.is_some());
     let received = stub.received(Service::Cartesia);
     assert!(
-        received.iter().any(|asked| asked.contains("sonic-2") && asked.contains("bob")),
+        received
+            .iter()
+            .any(|asked| asked.contains("sonic-2") && asked.contains("bob")),
         "{received:?}"
     );
 }

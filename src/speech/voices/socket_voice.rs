@@ -464,16 +464,7 @@ impl<D: Dialect> Line<D> {
         };
         let (code, reason) = (u16::from(frame.code), frame.reason.as_str());
         match code {
-            // A broken rule, or a limit: its name comes first, if it has one.
-            1008 => match Trouble::of_codes(
-                self.dialect.endpoint(),
-                &[name_in(reason)],
-                &format!("(closed 1008) {reason}"),
-            ) {
-                // A socket made anew may do; only a key is wrong for good.
-                Trouble::Unfit(why) => Trouble::Protocol(why),
-                other => other,
-            },
+            1008 => Trouble::of_rule(self.dialect.endpoint(), reason),
             1002 | 1003 | 1007 | 1009 => {
                 Trouble::Protocol(format!("{} closed {code}: {reason}", self.dialect.endpoint().provider))
             }
@@ -484,12 +475,6 @@ impl<D: Dialect> Line<D> {
     fn unavailable(&self, why: &str) -> Trouble {
         Trouble::Unavailable(format!("{} {why}", self.dialect.endpoint().provider))
     }
-}
-
-/// The name before a reason's words.
-fn name_in(reason: &str) -> &str {
-    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    reason.split(|c| !is_name(c)).next().unwrap_or_default()
 }
 
 fn fail(sink: mpsc::Sender<Outcome>, trouble: &Trouble) {

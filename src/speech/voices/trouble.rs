@@ -93,6 +93,17 @@ impl Trouble {
             .unwrap_or_else(|| Self::Unavailable(format!("{}: {text}", endpoint.provider)))
     }
 
+    /// Of a socket that was closed with 1008, for a broken rule or a limit: its name comes first, if it has one.
+    pub(in crate::speech) fn of_rule(endpoint: &Endpoint, reason: &str) -> Self {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        let name = reason.split(|c| !is_name(c)).next().unwrap_or_default();
+        match Self::of_codes(endpoint, &[name], &format!("(closed 1008) {reason}")) {
+            // A socket made anew may do; only a key is wrong for good.
+            Self::Unfit(why) => Self::Protocol(why),
+            other => other,
+        }
+    }
+
     /// Of one name or status, if it is known.
     fn of_code(endpoint: &Endpoint, code: &str, text: &str) -> Option<Self> {
         if let Some(status) = code.parse().ok().filter(|status| (400..600).contains(status)) {
@@ -251,6 +262,19 @@ mod tests {
             why.to_string().contains("quota_exceeded 1008 no characters left"),
             "{why}"
         );
+    }
+
+    #[test]
+    fn a_closed_socket_is_sorted_by_the_name_before_its_words() {
+        let of = |reason| Trouble::of_rule(&endpoint(), reason);
+        assert_eq!(of("quota_exceeded: no characters left").verdict(), Verdict::Refused);
+        assert!(
+            matches!(of("invalid_message: x"), Trouble::Protocol(_)),
+            "only of this socket"
+        );
+        for reason in ["", "voice quota is unknown", "no voice invalid_api_key"] {
+            assert!(matches!(of(reason), Trouble::Unavailable(_)), "{reason}");
+        }
     }
 
     #[test]
