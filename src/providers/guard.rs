@@ -262,15 +262,19 @@ impl Guard {
 
     fn tell(&self, stand: Stand) {
         let (kind, provider, name) = (self.kind().as_str(), self.provider(), self.name());
+        let mut since = self.0.unwell_since.lock().unwrap_or_else(PoisonError::into_inner);
         let figure = match stand {
             Stand::Closed => {
-                tracing::info!(kind, provider, name, "provider is well again");
+                let seconds = since.take().map_or(0, |since| since.elapsed().as_secs());
+                tracing::info!(kind, provider, name, seconds, "provider is well again");
                 0.0
             }
             Stand::HalfOpen { .. } => 1.0,
             Stand::Open(until) => {
-                let seconds = until.saturating_duration_since(Instant::now()).as_secs();
-                tracing::warn!(kind, provider, name, seconds, "provider is left alone for a while");
+                let now = Instant::now();
+                since.get_or_insert(now);
+                let (seconds, why) = (until.saturating_duration_since(now).as_secs(), self.why());
+                tracing::warn!(kind, provider, name, seconds, why, "provider is left alone for a while");
                 2.0
             }
         };

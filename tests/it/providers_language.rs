@@ -98,7 +98,7 @@ pub fn told(events: Vec<Result<ReplyEvent, LanguageError>>) -> (String, Vec<Done
     for event in events {
         match event.unwrap() {
             ReplyEvent::Text(text) => words.push_str(&text),
-            ReplyEvent::Tool { name, arguments, echo } => calls.push((name, arguments, echo.map(|echo| *echo))),
+            ReplyEvent::Tool { name, arguments, echo } => calls.push((name, arguments, echo)),
         }
     }
     (words, calls)
@@ -146,7 +146,7 @@ async fn hold(models: &LanguageModels, agent: &Agent, answers: &[&str], meter: &
                     name,
                     arguments,
                     result: json!({ "ok": true }),
-                    echo: echo.map(Box::new),
+                    echo,
                 });
             }
             if !words.is_empty() {
@@ -311,7 +311,7 @@ async fn a_signature_goes_back_to_its_own_provider_only() {
         name,
         arguments,
         result: json!({ "ok": true }),
-        echo: echo.map(Box::new),
+        echo,
     });
     for (names, signature) in [
         (

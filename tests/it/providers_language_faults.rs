@@ -12,6 +12,7 @@ use actors::{
         language_model::{LanguageError, LanguageModel, ReplyEvent},
         usage::{Meter, Unit},
     },
+    time::{Clock, SystemClock},
 };
 use axum::{Json, Router, http::StatusCode, routing::post};
 use futures_util::StreamExt;
@@ -379,11 +380,15 @@ fn asking(llm: &str) -> Agent {
     agent
 }
 
+fn clock() -> Arc<dyn Clock> {
+    Arc::new(SystemClock)
+}
+
 /// Whether an agent's calls can be held as far as its model goes.
 fn obstacle(models: &LanguageModels, agent: &Agent) -> Option<String> {
     let models = models.clone();
     let find: Find = Box::new(move |agent: &Agent| models.guards(agent));
-    Health::new(vec![(Kind::Language, find)]).obstacle(agent)
+    Health::new(vec![(Kind::Language, find)], clock()).obstacle(agent)
 }
 
 #[tokio::test(start_paused = true)]
@@ -470,10 +475,10 @@ async fn the_services_model_is_probed_however_many_of_agents_hang() {
     }
     let own = team.guards.get(Kind::Language, "openai");
     fail(&own);
-    assert!(team.health().obstacle(&booking()).is_some());
+    assert!(team.health(clock()).obstacle(&booking()).is_some());
     let after = well_after(&own).await;
     assert!(after.is_some_and(|seconds| seconds <= 8), "{after:?}");
-    assert_eq!(team.health().obstacle(&booking()), None);
+    assert_eq!(team.health(clock()).obstacle(&booking()), None);
 }
 
 #[tokio::test(start_paused = true)]
