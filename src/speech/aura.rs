@@ -70,7 +70,7 @@ impl Source for Aura {
     }
 
     fn signature(&self, _config: &VoiceConfig) -> String {
-        "aura".into()
+        format!("aura {}", self.endpoint.base_url)
     }
 }
 

@@ -17,7 +17,7 @@ use futures_util::{StreamExt, stream};
 use sha2::{Digest, Sha256};
 
 use self::{disk::Disk, flight::Flight, memory::Memory};
-use super::voices::mouth::Pieces;
+use super::voices::{mouth::Pieces, sounding::is_audible};
 
 /// Speech in memory: about 17 minutes at 8 kHz.
 const MOST_MEMORY_BYTES: usize = 16 * 1024 * 1024;
@@ -82,6 +82,12 @@ impl Speech {
         self.0.iter().map(of).sum()
     }
 
+    /// Samples of the pieces in which something sounds.
+    fn sounding_samples(&self) -> u64 {
+        let sounding = self.0.iter().filter(|piece| is_audible(piece));
+        sounding.map(|piece| piece.samples.len() as u64).sum()
+    }
+
     fn play(self) -> Pieces {
         stream::iter((0..self.0.len()).map(move |n| Ok(self.0[n].clone()))).boxed()
     }
@@ -94,6 +100,15 @@ pub(in crate::speech) enum Kept {
     InMemory,
     /// And for the next process: nobody who wants their data erased is in it.
     OnDisk,
+}
+
+/// What of a speech is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::speech) struct Keep {
+    /// Where.
+    pub place: Kept,
+    /// Nothing of one that sounds for less: it is not all of its text.
+    pub least_samples: u64,
 }
 
 /// Begins a synthesis.
@@ -143,8 +158,8 @@ impl SpeechCache {
 
     /// The speech of a key: kept, on its way for another call, or begun with `start`. Must be called within a tokio
     /// runtime.
-    pub(in crate::speech) fn speak(&self, key: Key, kept: Kept, start: Start) -> Pieces {
-        let disk = self.0.disk.as_ref().filter(|_| kept == Kept::OnDisk);
+    pub(in crate::speech) fn speak(&self, key: Key, keep: Keep, start: Start) -> Pieces {
+        let disk = self.0.disk.as_ref().filter(|_| keep.place == Kept::OnDisk);
         if let Some(speech) = locked(&self.0.memory).get(key) {
             count("memory");
             if let Some(disk) = disk.filter(|disk| !disk.has(key)) {
@@ -168,11 +183,11 @@ impl SpeechCache {
                 Source::Provider(start())
             }
         };
-        tokio::spawn(self.clone().fly((key, kept), flight, source));
+        tokio::spawn(self.clone().fly((key, keep), flight, source));
         pieces
     }
 
-    async fn fly(self, (key, kept): (Key, Kept), flight: Arc<Flight>, source: Source) {
+    async fn fly(self, (key, keep): (Key, Keep), flight: Arc<Flight>, source: Source) {
         let landing = Landing {
             cache: &self,
             key,
@@ -201,9 +216,16 @@ impl SpeechCache {
             }
             left
         };
-        if let Some(speech) = flight.carry(pieces, may_leave).await
+        let whole = |speech: &Speech| {
+            let whole = speech.sounding_samples() >= keep.least_samples;
+            if !whole {
+                count("too_short");
+            }
+            whole
+        };
+        if let Some(speech) = flight.carry(pieces, may_leave).await.filter(whole)
             && locked(&self.0.memory).put(key, speech.clone())
-            && let Some(disk) = self.0.disk.as_ref().filter(|_| kept == Kept::OnDisk)
+            && let Some(disk) = self.0.disk.as_ref().filter(|_| keep.place == Kept::OnDisk)
         {
             disk.keep(key, speech);
         }

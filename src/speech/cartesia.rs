@@ -62,7 +62,7 @@ impl Source for Cartesia {
     }
 
     fn signature(&self, _config: &VoiceConfig) -> String {
-        self.model.clone()
+        format!("{} {}", self.model, self.endpoint.base_url)
     }
 }
 

@@ -76,7 +76,7 @@ impl Source for ElevenLabs {
     }
 
     fn signature(&self, config: &VoiceConfig) -> String {
-        format!("{} context", self.model(config))
+        format!("{} context {}", self.model(config), self.endpoint.base_url)
     }
 }
 

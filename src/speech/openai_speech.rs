@@ -72,7 +72,7 @@ impl Source for OpenAiSpeech {
     }
 
     fn signature(&self, _config: &VoiceConfig) -> String {
-        self.model.clone()
+        format!("{} {}", self.model, self.endpoint.base_url)
     }
 }
 

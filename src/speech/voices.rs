@@ -11,6 +11,7 @@ pub(in crate::speech) mod mouth;
 mod probe;
 mod relay;
 pub(in crate::speech) mod socket_voice;
+pub(in crate::speech) mod sounding;
 pub(in crate::speech) mod spoken_text;
 pub(in crate::speech) mod trouble;
 
@@ -332,5 +333,30 @@ fn plain_config(voice: &str) -> VoiceConfig {
         similarity_boost: 0.8,
         latency: 3,
         meter: Meter::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn voices_at(host: &str) -> Voices {
+        let settings = ProviderSettings::read(|name| match name {
+            name if name.ends_with("_BASE_URL") => Some(format!("http://{host}/v1")),
+            name if name.ends_with("_API_KEY") => Some("a key of theirs".into()),
+            _ => None,
+        });
+        Voices::new(Vec::new(), &settings.unwrap(), &Guards::default(), None).unwrap()
+    }
+
+    #[test]
+    fn what_one_server_said_is_not_taken_for_anothers() {
+        for provider in ["elevenlabs", "cartesia", "deepgram", "openai", "kokoro", "speaches"] {
+            let signatures = ["one.example", "two.example"].map(|host| {
+                let candidate = voices_at(host).candidate(&plain(provider), "").unwrap();
+                candidate.source.signature(&plain_config(""))
+            });
+            assert_ne!(signatures[0], signatures[1], "{provider}");
+        }
     }
 }

@@ -3,6 +3,7 @@
 
 mod cuts;
 mod faults;
+mod odd_servers;
 mod rules;
 mod speaking;
 
@@ -69,17 +70,7 @@ impl World {
     }
 
     fn config(&self, sample_rate: u32) -> VoiceConfig {
-        VoiceConfig {
-            provider: None,
-            voice: String::new(),
-            language: "en".into(),
-            sample_rate,
-            speed: 1.0,
-            stability: 0.5,
-            similarity_boost: 0.8,
-            latency: 3,
-            meter: self.meter.clone(),
-        }
+        config(sample_rate, &self.meter)
     }
 
     fn open(&self) -> Box<dyn Voice> {
@@ -99,6 +90,21 @@ impl World {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         false
+    }
+}
+
+/// The default voice as it is.
+fn config(sample_rate: u32, meter: &Meter) -> VoiceConfig {
+    VoiceConfig {
+        provider: None,
+        voice: String::new(),
+        language: "en".into(),
+        sample_rate,
+        speed: 1.0,
+        stability: 0.5,
+        similarity_boost: 0.8,
+        latency: 3,
+        meter: meter.clone(),
     }
 }
 

@@ -25,6 +25,15 @@ fn config() -> VoiceConfig {
     }
 }
 
+const ON_DISK: Keep = Keep {
+    place: Kept::OnDisk,
+    least_samples: 0,
+};
+const IN_MEMORY: Keep = Keep {
+    place: Kept::InMemory,
+    ..ON_DISK
+};
+
 fn key(text: &str) -> Key {
     Key::new("p", "m", &config(), text)
 }
@@ -70,11 +79,32 @@ async fn what_was_spoken_once_is_kept_with_its_words() {
     let cache = SpeechCache::open(None).unwrap();
     let begun = Arc::default();
     assert_eq!(
-        all(cache.speak(key("a"), Kept::OnDisk, start(&begun, fine(3)))).await,
+        all(cache.speak(key("a"), ON_DISK, start(&begun, fine(3)))).await,
         Ok(pieces(3))
     );
-    assert_eq!(all(cache.speak(key(" a "), Kept::OnDisk, never())).await, Ok(pieces(3)));
+    assert_eq!(all(cache.speak(key(" a "), ON_DISK, never())).await, Ok(pieces(3)));
     assert!(cache.has(key("a")) && !cache.has(key("b")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_sounds_too_short_is_played_and_not_kept() {
+    let cache = SpeechCache::open(None).unwrap();
+    let begun = Arc::default();
+    let silence = SpeechPiece {
+        samples: vec![3; 8_000],
+        words: Vec::new(),
+    };
+    for (least_samples, kept) in [(1_601, false), (1_600, true)] {
+        let keep = Keep {
+            least_samples,
+            ..ON_DISK
+        };
+        let mut outcome = fine(2);
+        outcome.push(Ok(silence.clone()));
+        let spoken = all(cache.speak(key("a"), keep, start(&begun, outcome))).await;
+        assert_eq!(spoken.unwrap().len(), 3);
+        assert_eq!(cache.has(key("a")), kept, "{least_samples}");
+    }
 }
 
 #[test]
@@ -111,12 +141,12 @@ async fn what_failed_is_told_to_all_and_not_kept() {
     let cache = SpeechCache::open(None).unwrap();
     let begun = Arc::default();
     let failed = vec![Ok(piece(1)), Err(Trouble::Unavailable("down".into()))];
-    let one = cache.speak(key("a"), Kept::OnDisk, start(&begun, failed));
-    let two = cache.speak(key("a"), Kept::OnDisk, never());
+    let one = cache.speak(key("a"), ON_DISK, start(&begun, failed));
+    let two = cache.speak(key("a"), ON_DISK, never());
     assert!(all(one).await.is_err() && all(two).await.is_err());
     assert!(!cache.has(key("a")));
     assert_eq!(
-        all(cache.speak(key("a"), Kept::OnDisk, start(&begun, fine(1)))).await,
+        all(cache.speak(key("a"), ON_DISK, start(&begun, fine(1)))).await,
         Ok(pieces(1))
     );
     assert_eq!(begun.load(Ordering::Relaxed), 2);
@@ -139,10 +169,10 @@ fn by_hand() -> (mpsc::Sender<SpeechPiece>, Start) {
 async fn calls_at_once_share_one_synthesis_and_outlive_each_other() {
     let cache = SpeechCache::open(None).unwrap();
     let (sender, start) = by_hand();
-    let mut first = cache.speak(key("a"), Kept::OnDisk, start);
+    let mut first = cache.speak(key("a"), ON_DISK, start);
     sender.send(piece(1)).await.unwrap();
     assert_eq!(first.next().await, Some(Ok(piece(1))));
-    let second = cache.speak(key("a"), Kept::OnDisk, never());
+    let second = cache.speak(key("a"), ON_DISK, never());
     drop(first);
     tokio::time::sleep(Duration::from_secs(1)).await;
     sender.send(piece(2)).await.unwrap();
@@ -155,7 +185,7 @@ async fn calls_at_once_share_one_synthesis_and_outlive_each_other() {
 async fn a_synthesis_that_nobody_wants_any_more_is_dropped() {
     let cache = SpeechCache::open(None).unwrap();
     let (sender, start) = by_hand();
-    let pieces = cache.speak(key("a"), Kept::OnDisk, start);
+    let pieces = cache.speak(key("a"), ON_DISK, start);
     tokio::task::yield_now().await;
     drop(pieces);
     tokio::time::timeout(Duration::from_secs(1), sender.closed())
@@ -169,7 +199,7 @@ async fn a_synthesis_that_nobody_wants_any_more_is_dropped() {
 async fn a_synthesis_that_panics_fails_those_who_listen() {
     let cache = SpeechCache::open(None).unwrap();
     let start: Start = Box::new(|| stream::once(async { panic!("broken") }).boxed());
-    assert!(all(cache.speak(key("a"), Kept::OnDisk, start)).await.is_err());
+    assert!(all(cache.speak(key("a"), ON_DISK, start)).await.is_err());
     assert!(locked(&cache.0.flights).is_empty());
 }
 
@@ -178,11 +208,11 @@ async fn memory_is_bounded_and_the_longest_unused_goes() {
     let cache = SpeechCache::bounded(None, 13_500, 0).unwrap();
     let begun = Arc::default();
     for text in ["a", "b", "c", "d", "e"] {
-        all(cache.speak(key(text), Kept::OnDisk, start(&begun, fine(2))))
+        all(cache.speak(key(text), ON_DISK, start(&begun, fine(2))))
             .await
             .unwrap();
         // Used again and again.
-        all(cache.speak(key("a"), Kept::OnDisk, never())).await.unwrap();
+        all(cache.speak(key("a"), ON_DISK, never())).await.unwrap();
     }
     let kept: Vec<_> = ["a", "b", "c", "d", "e", "f"]
         .into_iter()
@@ -219,13 +249,13 @@ async fn a_folder_keeps_speech_for_the_next_process() {
     let folder = tempfile::tempdir().unwrap();
     let cache = SpeechCache::open(Some(folder.path())).unwrap();
     let begun = Arc::default();
-    all(cache.speak(key("a"), Kept::OnDisk, start(&begun, fine(3))))
+    all(cache.speak(key("a"), ON_DISK, start(&begun, fine(3))))
         .await
         .unwrap();
     until(|| cache.0.disk.as_ref().unwrap().has(key("a"))).await;
     let next = SpeechCache::open(Some(folder.path())).unwrap();
     assert!(!next.has(key("a")));
-    assert_eq!(all(next.speak(key("a"), Kept::OnDisk, never())).await, Ok(pieces(3)));
+    assert_eq!(all(next.speak(key("a"), ON_DISK, never())).await, Ok(pieces(3)));
     assert!(next.has(key("a")), "and in memory then");
 }
 
@@ -235,26 +265,22 @@ async fn what_is_not_the_same_for_everybody_is_kept_in_memory_only() {
     let cache = SpeechCache::open(Some(folder.path())).unwrap();
     let begun = Arc::default();
     let disk = || cache.0.disk.as_ref().unwrap();
-    all(cache.speak(key("Hello Maria"), Kept::InMemory, start(&begun, fine(1))))
+    all(cache.speak(key("Hello Maria"), IN_MEMORY, start(&begun, fine(1))))
         .await
         .unwrap();
-    all(cache.speak(key("Hello Maria"), Kept::InMemory, never()))
-        .await
-        .unwrap();
+    all(cache.speak(key("Hello Maria"), IN_MEMORY, never())).await.unwrap();
     // Written one after the other: the first would be there by then.
-    all(cache.speak(key("Hello"), Kept::OnDisk, start(&begun, fine(1))))
+    all(cache.speak(key("Hello"), ON_DISK, start(&begun, fine(1))))
         .await
         .unwrap();
     until(|| disk().has(key("Hello"))).await;
     assert!(cache.has(key("Hello Maria")) && !disk().has(key("Hello Maria")));
     assert_eq!(files(folder.path()).len(), 1);
     // Said before anybody knew that it is the same for everybody.
-    all(cache.speak(key("One moment."), Kept::InMemory, start(&begun, fine(1))))
+    all(cache.speak(key("One moment."), IN_MEMORY, start(&begun, fine(1))))
         .await
         .unwrap();
-    all(cache.speak(key("One moment."), Kept::OnDisk, never()))
-        .await
-        .unwrap();
+    all(cache.speak(key("One moment."), ON_DISK, never())).await.unwrap();
     until(|| disk().has(key("One moment."))).await;
 }
 
@@ -269,7 +295,7 @@ async fn nobody_else_on_the_machine_reads_it() {
     std::fs::write(folder.join("0".repeat(64)).with_extension("speech"), b"of before").unwrap();
     let cache = SpeechCache::open(Some(&folder)).unwrap();
     let begun = Arc::default();
-    all(cache.speak(key("a"), Kept::OnDisk, start(&begun, fine(1))))
+    all(cache.speak(key("a"), ON_DISK, start(&begun, fine(1))))
         .await
         .unwrap();
     until(|| cache.0.disk.as_ref().unwrap().has(key("a"))).await;
@@ -289,7 +315,7 @@ async fn damaged_files_are_noticed_and_dropped() {
     let folder = tempfile::tempdir().unwrap();
     let cache = SpeechCache::open(Some(folder.path())).unwrap();
     let begun = Arc::default();
-    all(cache.speak(key("a"), Kept::OnDisk, start(&begun, fine(2))))
+    all(cache.speak(key("a"), ON_DISK, start(&begun, fine(2))))
         .await
         .unwrap();
     until(|| cache.0.disk.as_ref().unwrap().has(key("a"))).await;
@@ -302,7 +328,7 @@ async fn damaged_files_are_noticed_and_dropped() {
         std::fs::write(folder.path().join("left.part"), b"x").unwrap();
         let next = SpeechCache::open(Some(folder.path())).unwrap();
         assert_eq!(
-            all(next.speak(key("a"), Kept::OnDisk, start(&begun, fine(2)))).await,
+            all(next.speak(key("a"), ON_DISK, start(&begun, fine(2)))).await,
             Ok(pieces(2))
         );
         until(|| std::fs::read(&path).is_ok_and(|file| file == whole)).await;
@@ -317,7 +343,7 @@ async fn the_folder_is_bounded() {
     let cache = SpeechCache::bounded(Some(folder.path()), MOST_MEMORY_BYTES, 10_000).unwrap();
     let begun = Arc::default();
     for n in 0..12 {
-        all(cache.speak(key(&n.to_string()), Kept::OnDisk, start(&begun, fine(2))))
+        all(cache.speak(key(&n.to_string()), ON_DISK, start(&begun, fine(2))))
             .await
             .unwrap();
         let disk = cache.0.disk.as_ref().unwrap();

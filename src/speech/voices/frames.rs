@@ -33,6 +33,8 @@ pub(in crate::speech) struct Frames {
     words: VecDeque<WordTiming>,
     samples_per_ms: usize,
     given: u64,
+    /// A sample has come.
+    begun: bool,
     most: u64,
     finished: bool,
 }
@@ -58,6 +60,7 @@ impl Frames {
             words: VecDeque::new(),
             samples_per_ms: line_rate as usize / 1_000,
             given: 0,
+            begun: false,
             most: most_ms * u64::from(line_rate) / 1_000,
             finished: false,
         })
@@ -86,6 +89,7 @@ impl Frames {
             }
         }
         codec::decode(self.encoding, bytes, &mut decoded);
+        self.begun |= !decoded.is_empty();
         match &mut self.resampler {
             Some(resampler) => resampler.process(&decoded, &mut self.waiting),
             None => self.waiting.extend_from_slice(&decoded),
@@ -106,7 +110,8 @@ impl Frames {
 
     /// Nothing more comes: what is left is given out whatever its length.
     pub(in crate::speech) fn finish(&mut self) {
-        if let Some(resampler) = &mut self.resampler {
+        // Of nothing a converter still makes samples.
+        if let Some(resampler) = self.resampler.as_mut().filter(|_| self.begun) {
             resampler.flush(&mut self.waiting);
         }
         self.finished = true;
@@ -181,6 +186,17 @@ mod tests {
         let (two, three) = rest.split_at(4_001);
         let pieces = pieces(PCM_16000, 16_000, &[one, &[], two, three]);
         assert_eq!(samples(&pieces), all);
+    }
+
+    #[test]
+    fn of_nothing_comes_nothing() {
+        for rate in [8_000, 16_000, 24_000] {
+            let format = LineFormat {
+                encoding: Encoding::Linear16,
+                sample_rate: rate,
+            };
+            assert_eq!(pieces(format, 8_000, &[&[], &[7]]), [], "{rate}");
+        }
     }
 
     #[test]

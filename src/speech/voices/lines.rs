@@ -10,10 +10,11 @@ use actors::ports::synthesizer::VoiceConfig;
 use super::{
     guarded::guarded,
     mouth::{Mouth, Pieces, Source},
+    sounding::{least_samples, sounding},
 };
 use crate::{
     providers::guard::Guard,
-    speech::cache::{Kept, Key, SpeechCache},
+    speech::cache::{Keep, Kept, Key, SpeechCache},
 };
 
 /// Texts of one call that may be kept on disk.
@@ -100,13 +101,17 @@ impl Lines {
             // What is made within this process is cheaper to make than to keep.
             return Some(self.ask(index, text));
         }
-        let kept = match locked(&self.fixed).contains(text.trim()) {
+        let place = match locked(&self.fixed).contains(text.trim()) {
             true => Kept::OnDisk,
             false => Kept::InMemory,
         };
+        let keep = Keep {
+            place,
+            least_samples: least_samples(text, &self.config),
+        };
         let (lines, text) = (self.clone(), text.to_owned());
         let start = Box::new(move || lines.ask(index, &text));
-        Some(self.cache.speak(key, kept, start))
+        Some(self.cache.speak(key, keep, start))
     }
 
     /// The text by the first candidate, unless it is at hand.
@@ -131,14 +136,14 @@ impl Lines {
         else {
             return Box::pin(futures_util::stream::empty());
         };
-        guarded(guard, || locked(&line).speak(text))
+        guarded(guard, || sounding(text, locked(&line).speak(text)))
     }
 
     /// The same by a new line.
     pub(super) fn ask_anew(&self, index: usize, text: &str) -> Option<(Pieces, Fresh)> {
         let candidate = self.candidates.get(index)?;
         let line = Arc::new(Mutex::new(candidate.source.open(&self.config_of(candidate))));
-        let pieces = guarded(candidate.guard.as_ref(), || locked(&line).speak(text));
+        let pieces = guarded(candidate.guard.as_ref(), || sounding(text, locked(&line).speak(text)));
         Some((pieces, Fresh(line)))
     }
 

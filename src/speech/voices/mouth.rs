@@ -19,7 +19,7 @@ pub(in crate::speech) trait Source: Send + Sync {
     /// Opens a line to it; the voice is one of its own. Returns at once.
     fn open(&self, config: &VoiceConfig) -> Box<dyn Mouth>;
 
-    /// All that shapes its audio beside the voice's settings: the model, and this service's way of asking.
+    /// All that shapes its audio beside the voice's settings: the model, the server, and this service's way of asking.
     fn signature(&self, config: &VoiceConfig) -> String;
 }
 

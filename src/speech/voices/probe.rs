@@ -5,7 +5,11 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use tokio::time::{Instant, timeout};
 
-use super::{lines::Candidate, plain_config};
+use super::{
+    lines::Candidate,
+    plain_config,
+    sounding::{is_audible, least_samples, sounding},
+};
 
 /// What is said.
 const TEXT: &str = "Hello, this is Ringback.";
@@ -37,7 +41,8 @@ pub struct ProbeReport {
 pub(super) async fn probe(candidate: &Candidate) -> Result<ProbeReport, String> {
     let config = plain_config(&candidate.voice);
     let started = Instant::now();
-    let mut pieces = candidate.source.open(&config).speak(TEXT);
+    let mut pieces = sounding(TEXT, candidate.source.open(&config).speak(TEXT));
+    let mut sounded = 0;
     let mut report = ProbeReport {
         provider: candidate.provider.clone(),
         voice: candidate.voice.clone(),
@@ -54,12 +59,21 @@ pub(super) async fn probe(candidate: &Candidate) -> Result<ProbeReport, String> 
             if report.samples.is_empty() {
                 report.first_audio = started.elapsed();
             }
+            sounded += if is_audible(&piece) {
+                piece.samples.len() as u64
+            } else {
+                0
+            };
             report.samples.extend(piece.samples);
             report.timed_words += piece.words.len();
         }
         report.total = started.elapsed();
-        match report.samples.is_empty() {
-            true => Err(format!("{} sent no audio", report.provider)),
+        let sounded_ms = sounded * 1_000 / u64::from(config.sample_rate);
+        match sounded < least_samples(TEXT, &config) {
+            true => Err(format!(
+                "{} spoke for {sounded_ms} ms: too short for {TEXT:?}",
+                report.provider
+            )),
             false => Ok(()),
         }
     };

@@ -1,0 +1,238 @@
+//! Servers that answer what no provider should: nothing, silence, other sounds than were asked for, or far too slowly.
+//! What they send is never taken for speech, never kept, and counts against them.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use actors::ports::{
+    synthesizer::{SpeechError, Synthesizer, VoiceConfig},
+    usage::Meter,
+};
+use axum::{
+    Router,
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use futures_util::{SinkExt, StreamExt};
+use ringback::{
+    providers::{
+        guard::{Guards, Kind},
+        settings::ProviderSettings,
+    },
+    speech::voices::Voices,
+};
+use serde_json::{Value, json};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    time::sleep,
+};
+use tokio_tungstenite::{accept_async, tungstenite::Message};
+
+use super::{Spoken, TEXT, config, listen, tick};
+
+const KEY: &str = "sk-Canary-0123456789";
+
+/// A server, and voices that speak through it alone.
+struct Odd {
+    voices: Voices,
+    guards: Guards,
+    requests: Arc<AtomicUsize>,
+}
+
+impl Odd {
+    fn new(provider: &str, url: &str, requests: Arc<AtomicUsize>) -> Self {
+        tick();
+        let settings = ProviderSettings::read(|name| match name {
+            "OPENAI_BASE_URL" => Some(format!("{url}/v1")),
+            "CARTESIA_BASE_URL" => Some(url.to_owned()),
+            name if name.ends_with("_API_KEY") => Some(KEY.into()),
+            _ => None,
+        });
+        let guards = Guards::default();
+        let choices = vec![provider.parse().unwrap()];
+        Self {
+            voices: Voices::new(choices, &settings.unwrap(), &guards, None).unwrap(),
+            guards,
+            requests,
+        }
+    }
+
+    /// Answers every request for speech like this.
+    async fn http(status: u16, kind: Option<&str>, body: &[u8]) -> Self {
+        let requests = Arc::<AtomicUsize>::default();
+        let mut headers = HeaderMap::new();
+        if let Some(kind) = kind {
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_str(kind).unwrap());
+        }
+        let (counted, body, status) = (requests.clone(), body.to_vec(), StatusCode::from_u16(status).unwrap());
+        let answer = move || {
+            counted.fetch_add(1, Ordering::Relaxed);
+            // A vector would be given a content type.
+            let answer = (status, headers.clone(), axum::body::Body::from(body.clone()));
+            async move { answer }
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        tokio::spawn(async move { axum::serve(listener, Router::new().fallback(answer)).await });
+        Self::new("openai", &url, requests)
+    }
+
+    /// Sends these messages for each text, each after a pause; `CONTEXT` stands for the text's name.
+    async fn cartesia(script: Vec<(u64, String)>) -> Self {
+        let requests = Arc::<AtomicUsize>::default();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let counted = requests.clone();
+        tokio::spawn(async move {
+            while let Ok((socket, _)) = listener.accept().await {
+                tokio::spawn(serve(socket, script.clone(), counted.clone()));
+            }
+        });
+        Self::new("cartesia", &url, requests)
+    }
+
+    /// A call's first text.
+    async fn speak(&self, text: &str) -> Spoken {
+        self.speak_as("", text).await
+    }
+
+    async fn speak_as(&self, voice: &str, text: &str) -> Spoken {
+        let config = VoiceConfig {
+            voice: voice.to_owned(),
+            ..config(8_000, &Meter::default())
+        };
+        listen(self.voices.open(config).speak(text.to_owned())).await
+    }
+
+    fn is_down(&self) -> bool {
+        ["openai", "cartesia"]
+            .iter()
+            .any(|provider| self.guards.get(Kind::Voice, provider).is_down())
+    }
+
+    fn requests(&self) -> usize {
+        self.requests.load(Ordering::Relaxed)
+    }
+}
+
+async fn serve(socket: TcpStream, script: Vec<(u64, String)>, counted: Arc<AtomicUsize>) {
+    // On a paused clock a late acknowledgement is minutes late.
+    socket.set_nodelay(true).unwrap();
+    let mut socket = accept_async(socket).await.unwrap();
+    while let Some(Ok(message)) = socket.next().await {
+        let Ok(Value::Object(asked)) = serde_json::from_str(message.to_text().unwrap_or_default()) else {
+            continue;
+        };
+        if asked.get("transcript").is_none() {
+            continue;
+        }
+        counted.fetch_add(1, Ordering::Relaxed);
+        for (pause_ms, message) in &script {
+            sleep(Duration::from_millis(*pause_ms)).await;
+            let message = message.replace("CONTEXT", asked["context_id"].as_str().unwrap());
+            if socket.send(Message::text(message)).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// A loud tone at 8 kHz in mu-law.
+fn tone(ms: usize) -> Vec<u8> {
+    (0..8 * ms)
+        .map(|n| if (n / 10).is_multiple_of(2) { 0x10 } else { 0x90 })
+        .collect()
+}
+
+/// A loud tone at 24 kHz in 16 bits, from silence.
+fn linear_tone(ms: usize) -> Vec<u8> {
+    let sample = |n: usize| if (n / 20).is_multiple_of(2) { 6_000_i16 } else { -6_000 };
+    let samples = (0..24 * ms).map(|n| if n == 0 { 0 } else { sample(n) });
+    samples.flat_map(i16::to_le_bytes).collect()
+}
+
+fn chunk(audio: &[u8]) -> String {
+    json!({ "type": "chunk", "context_id": "CONTEXT", "data": STANDARD.encode(audio), "done": false }).to_string()
+}
+
+fn done() -> String {
+    json!({ "type": "done", "context_id": "CONTEXT", "done": true }).to_string()
+}
+
+/// The words of an error, or that there was none.
+fn why(spoken: &Spoken) -> String {
+    match &spoken.error {
+        Some(error) => error.to_string(),
+        None => format!("no error, {} samples in {:?}", spoken.samples.len(), spoken.took),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_text_of_which_nothing_sounds_has_failed_and_the_provider_goes_down() {
+    let silence = vec![0xFF; 8 * 100];
+    for (case, odd) in [
+        ("an empty body", Odd::http(200, Some("audio/pcm"), b"").await),
+        ("one byte", Odd::http(200, None, b"x").await),
+        ("silence", Odd::http(200, None, &[0; 24_000]).await),
+        ("an end at once", Odd::cartesia(vec![(0, done())]).await),
+        (
+            "silence on a socket",
+            Odd::cartesia(vec![(0, chunk(&silence)), (0, done())]).await,
+        ),
+    ] {
+        let mut calls = 0;
+        while !odd.is_down() && calls < 10 {
+            let spoken = odd.speak(TEXT).await;
+            calls += 1;
+            let failed = matches!(spoken.error, Some(SpeechError::Protocol(_)));
+            assert!(failed && spoken.samples.is_empty(), "{case}: {}", why(&spoken));
+        }
+        assert!(odd.is_down() && calls <= 5, "{case}: after {calls}");
+        let name = if case.contains("end") || case.contains("socket") {
+            "cartesia"
+        } else {
+            "openai"
+        };
+        let probed = odd.voices.probe(&name.parse().unwrap()).await;
+        assert!(probed.is_err(), "{case}: the probe is content");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_text_without_words_may_be_silent() {
+    let odd = Odd::cartesia(vec![(0, done())]).await;
+    for _ in 0..6 {
+        assert_eq!(odd.speak("… !").await.error, None);
+    }
+    assert!(!odd.is_down());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_too_short_for_its_text_is_not_kept() {
+    for (text, ms, asked) in [
+        (TEXT, 125, 2),
+        // A short word is short.
+        ("Yes.", 250, 1),
+        (TEXT, 4_000, 1),
+        // Six signs, but a second and a half of speech.
+        ("您好，请稍等", 1_500, 1),
+    ] {
+        let odd = Odd::http(200, Some("audio/pcm"), &linear_tone(ms)).await;
+        for _ in 0..2 {
+            let spoken = odd.speak(text).await;
+            assert_eq!(spoken.error, None, "{text} {ms} ms");
+            assert!(spoken.samples.len() >= 8 * (ms - 10), "{text} {ms} ms");
+            // What was said is kept when its last listener has gone.
+            sleep(Duration::from_millis(20)).await;
+        }
+        assert_eq!(odd.requests(), asked, "{text} {ms} ms");
+    }
+    let odd = Odd::http(200, Some("audio/pcm"), &linear_tone(125)).await;
+    let probed = odd.voices.probe(&"openai".parse().unwrap()).await;
+    assert!(probed.unwrap_err().contains("too short"));
+}
