@@ -84,8 +84,10 @@ async fn begin(asked: Asked) -> Result<State, Trouble> {
         .headers()
         .get(header::CONTENT_TYPE)
         .and_then(|value| value.to_str().ok());
-    let kind = kind.unwrap_or_default().to_ascii_lowercase();
-    if kind.starts_with("text/") || kind.contains("json") {
+    // As it came: a key in it is only known as it is written.
+    let kind = kind.unwrap_or_default();
+    let plain = kind.to_ascii_lowercase();
+    if plain.starts_with("text/") || plain.contains("json") {
         return Err(Trouble::Protocol(format!(
             "{provider} answers {kind} in place of audio"
         )));

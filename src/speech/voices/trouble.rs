@@ -10,6 +10,9 @@ use crate::providers::{guard::Verdict, settings::Endpoint, socket::ConnectError,
 /// A provider's name for an error is no longer than this.
 const LONGEST_CODE: usize = 64;
 
+/// Its words for an error are cut here, so that what to check still stands behind them.
+const MOST_SAID: usize = 200;
+
 /// A text that was not spoken, or not to its end.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(in crate::speech) enum Trouble {
@@ -151,7 +154,10 @@ impl From<Trouble> for SpeechError {
 fn said(body: &str) -> String {
     let parsed = serde_json::from_str::<Value>(body).ok();
     let message = parsed.as_ref().and_then(message_in);
-    let short = words::fit(message.unwrap_or(body).trim());
+    let short: String = words::fit(message.unwrap_or(body).trim())
+        .chars()
+        .take(MOST_SAID)
+        .collect();
     if short.is_empty() {
         "no reason given".into()
     } else {
@@ -221,7 +227,16 @@ mod tests {
         ] {
             assert_eq!(said(body), words);
         }
-        assert_eq!(said(&"x".repeat(10_000)).len(), 300);
+        assert_eq!(said(&"x".repeat(10_000)).len(), MOST_SAID);
+    }
+
+    #[test]
+    fn what_to_check_is_told_behind_the_longest_words() {
+        for status in [401, 404, 422] {
+            let trouble = Trouble::of_status(&endpoint(), status, &"x".repeat(10_000), None);
+            let why = SpeechError::from(trouble).to_string();
+            assert!(why.contains("; check ") && why.chars().count() < 400, "{status}: {why}");
+        }
     }
 
     #[test]

@@ -236,3 +236,22 @@ async fn what_is_too_short_for_its_text_is_not_kept() {
     let probed = odd.voices.probe(&"openai".parse().unwrap()).await;
     assert!(probed.unwrap_err().contains("too short"));
 }
+
+#[tokio::test(start_paused = true)]
+async fn no_key_and_no_long_words_come_back() {
+    let long = "A".repeat(300_000);
+    for odd in [
+        Odd::http(200, Some(&format!("text/html; key={KEY}")), b"x").await,
+        Odd::http(400, None, format!("{KEY} {long}").as_bytes()).await,
+        Odd::cartesia(vec![(0, json!(format!("key {KEY} {long}")).to_string())]).await,
+        Odd::cartesia(vec![
+            (0, chunk(&tone(200))),
+            (0, json!(format!("{KEY} {long}")).to_string()),
+        ])
+        .await,
+    ] {
+        let why = why(&odd.speak(TEXT).await);
+        assert!(!why.to_lowercase().contains("canary"), "{why}");
+        assert!(!why.contains("no error") && why.chars().count() <= 400, "{why}");
+    }
+}
