@@ -3,7 +3,10 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -55,6 +58,7 @@ impl Source for Aura {
             endpoint: self.endpoint.clone(),
             voice: config.voice.clone(),
             format: line_format(config),
+            warned: Arc::default(),
         };
         let plain = Plain {
             speak: speak.clone(),
@@ -159,6 +163,8 @@ struct Speak {
     endpoint: Endpoint,
     voice: String,
     format: LineFormat,
+    /// A warning was logged: one a call is enough.
+    warned: Arc<AtomicBool>,
 }
 
 impl Speak {
@@ -265,8 +271,10 @@ impl Dialect for Speak {
             // Nothing comes of a flush that was not taken.
             "Warning" if flushed_too_often() => Some(Trouble::Busy { retry_after: None }),
             "Warning" => {
-                let words = words::fit(&words);
-                tracing::warn!(provider = self.endpoint.provider, words, "voice provider warns");
+                if !self.warned.swap(true, Ordering::Relaxed) {
+                    let words = words::fit(&words);
+                    tracing::warn!(provider = self.endpoint.provider, words, "voice provider warns");
+                }
                 None
             }
             _ => None,
@@ -296,6 +304,7 @@ mod tests {
             },
             voice: DEFAULT_VOICE.into(),
             format: LineFormat::MULAW_8000,
+            warned: Arc::default(),
         }
     }
 
@@ -339,6 +348,38 @@ mod tests {
             Some(Trouble::Busy { .. })
         ));
         assert!(matches!(speak.read("Flushed"), Err(Trouble::Protocol(_))));
+    }
+
+    /// What is logged.
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl std::io::Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_flood_of_warnings_is_one_short_line() {
+        let lines = Lines::default();
+        let into = lines.clone();
+        let log = tracing_subscriber::fmt().with_writer(move || into.clone()).finish();
+        tracing::subscriber::with_default(log, || {
+            let speak = speak();
+            let warning = json!({ "type": "Warning", "code": "ODD", "description": "x".repeat(100_000) }).to_string();
+            for _ in 0..100 {
+                assert_eq!(speak.read(&warning), Ok(Heard::default()));
+            }
+        });
+        let logged = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+        assert_eq!(logged.lines().count(), 1);
+        assert!(logged.contains("warns") && logged.len() < 600, "{logged}");
     }
 
     proptest! {
