@@ -9,6 +9,7 @@ pub(in crate::speech) mod http_audio;
 mod lines;
 pub(in crate::speech) mod mouth;
 mod probe;
+mod raw_audio;
 mod relay;
 pub(in crate::speech) mod socket_voice;
 pub(in crate::speech) mod sounding;

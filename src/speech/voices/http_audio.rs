@@ -7,7 +7,12 @@ use futures_util::{StreamExt, stream, stream::BoxStream};
 use media::format::LineFormat;
 use reqwest::{RequestBuilder, Response, header};
 
-use super::{frames::Frames, mouth::Pieces, trouble::Trouble};
+use super::{
+    frames::Frames,
+    mouth::Pieces,
+    raw_audio::{HEAD_BYTES, is_other_kind, other_than_raw},
+    trouble::Trouble,
+};
 use crate::providers::{settings::Endpoint, socket::CONNECT_WITHIN};
 
 /// A refusal is read as far as this, for its words.
@@ -37,11 +42,13 @@ pub(in crate::speech) struct Asked {
     pub characters: usize,
 }
 
+type Body = BoxStream<'static, reqwest::Result<bytes::Bytes>>;
+
 enum State {
     Asked(Box<Asked>),
     Coming {
         provider: &'static str,
-        body: BoxStream<'static, reqwest::Result<bytes::Bytes>>,
+        body: Body,
         frames: Box<Frames>,
     },
     Rest(Box<Frames>),
@@ -74,7 +81,7 @@ async fn next(mut state: State) -> Option<(Result<SpeechPiece, Trouble>, State)>
 
 async fn begin(asked: Asked) -> Result<State, Trouble> {
     let provider = asked.endpoint.provider;
-    let frames = Frames::new(asked.format, asked.line_rate, asked.characters)?;
+    let mut frames = Frames::new(asked.format, asked.line_rate, asked.characters)?;
     let answer = asked.request.send().await;
     let answer = answer.map_err(|error| Trouble::Unavailable(format!("{provider}: {}", error.without_url())))?;
     if !answer.status().is_success() {
@@ -86,22 +93,46 @@ async fn begin(asked: Asked) -> Result<State, Trouble> {
         .and_then(|value| value.to_str().ok());
     // As it came: a key in it is only known as it is written.
     let kind = kind.unwrap_or_default();
-    let plain = kind.to_ascii_lowercase();
-    if plain.starts_with("text/") || plain.contains("json") {
+    if is_other_kind(kind) {
         return Err(Trouble::Protocol(format!(
-            "{provider} answers {kind} in place of audio"
+            "{provider} answers {kind} in place of raw audio"
         )));
     }
+    let mut body = answer.bytes_stream().boxed();
+    let head = head(provider, &mut body).await?;
+    if let Some(other) = other_than_raw(&head, asked.format.encoding) {
+        return Err(Trouble::Protocol(format!(
+            "{provider} answers {other} in place of raw audio"
+        )));
+    }
+    frames.push(&head)?;
     Ok(State::Coming {
         provider,
-        body: answer.bytes_stream().boxed(),
+        body,
         frames: Box::new(frames),
     })
 }
 
+/// The first bytes, by which it is told what it is; all of a shorter body.
+async fn head(provider: &str, body: &mut Body) -> Result<Vec<u8>, Trouble> {
+    let mut head = Vec::new();
+    while head.len() < HEAD_BYTES {
+        match body.next().await {
+            Some(Ok(bytes)) => head.extend_from_slice(&bytes),
+            Some(Err(error)) => return Err(broke_off(provider, error)),
+            None => break,
+        }
+    }
+    Ok(head)
+}
+
+fn broke_off(provider: &str, error: reqwest::Error) -> Trouble {
+    Trouble::Unavailable(format!("{provider} broke off: {}", error.without_url()))
+}
+
 async fn go_on(
     provider: &'static str,
-    mut body: BoxStream<'static, reqwest::Result<bytes::Bytes>>,
+    mut body: Body,
     mut frames: Box<Frames>,
 ) -> Result<(Option<SpeechPiece>, State), Trouble> {
     loop {
@@ -110,10 +141,7 @@ async fn go_on(
         }
         match body.next().await {
             Some(Ok(bytes)) => frames.push(&bytes)?,
-            Some(Err(error)) => {
-                let why = error.without_url();
-                return Err(Trouble::Unavailable(format!("{provider} broke off: {why}")));
-            }
+            Some(Err(error)) => return Err(broke_off(provider, error)),
             None => {
                 frames.finish();
                 return Ok((None, State::Rest(frames)));

@@ -255,3 +255,56 @@ async fn no_key_and_no_long_words_come_back() {
         assert!(!why.contains("no error") && why.chars().count() <= 400, "{why}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn other_things_than_raw_audio_are_not_played() {
+    let all = |head: &[u8]| [head, &linear_tone(500)].concat();
+    for (kind, body) in [
+        (Some("audio/mpeg"), linear_tone(500)),
+        (Some("Audio/MP3"), linear_tone(500)),
+        (Some("audio/ogg; codecs=opus"), linear_tone(500)),
+        (Some("audio/aac"), linear_tone(500)),
+        (Some("audio/flac"), linear_tone(500)),
+        (Some("audio/webm"), linear_tone(500)),
+        (Some("video/mp4"), linear_tone(500)),
+        (Some("application/problem+JSON"), linear_tone(500)),
+        (None, all(b"RIFF\x24\x08\0\0WAVEfmt ")),
+        (Some("audio/wav"), all(b"RIFF\x24\x08\0\0WAVEfmt ")),
+        (None, all(b"ID3\x04\0\0\0\0\0\x22")),
+        (None, all(b"\xFF\xFB\x90\x64\0\x0F\xF0\0")),
+        (None, all(b"OggS\0\x02\0\0\0\0")),
+        (None, all(b"fLaC\0\0\0\x22")),
+        (None, all(b"\x1A\x45\xDF\xA3\x9F\x42")),
+        (Some("application/octet-stream"), all(b"<!DOCTYPE html><html>")),
+        (None, all(b"\n<html lang=en>")),
+        (None, all(b"<?xml version='1.0'?><Error>")),
+        (None, all(b"{\"error\":{\"message\":\"down\"}}")),
+        (None, b"{ \"detail\": 1 }".to_vec()),
+    ] {
+        let odd = Odd::http(200, kind, &body).await;
+        let spoken = odd.speak(TEXT).await;
+        let failed = matches!(spoken.error, Some(SpeechError::Protocol(_))) && spoken.samples.is_empty();
+        let head = String::from_utf8_lossy(&body[..body.len().min(12)]);
+        assert!(failed, "{kind:?} {head:?}: {}", why(&spoken));
+    }
+    for (kind, head) in [
+        (None, &b"\0\0"[..]),
+        (Some("audio/pcm"), b""),
+        (Some("audio/L16;rate=24000;channels=1"), b""),
+        (Some("application/octet-stream"), b""),
+        // There is no header of a file in it.
+        (Some("audio/wav"), b""),
+        // Quiet samples that begin like other things.
+        (None, b"<\0\x10\0\x05\0"),
+        (None, b"{\0\x10\0\x05\0"),
+        (None, b"\xFF\xFF\xFB\xFF\x02\0"),
+    ] {
+        let odd = Odd::http(200, kind, &all(head)).await;
+        let spoken = odd.speak("Yes.").await;
+        assert!(
+            spoken.error.is_none() && spoken.samples.len() > 3_900,
+            "{kind:?} {head:?}: {}",
+            why(&spoken)
+        );
+    }
+}
