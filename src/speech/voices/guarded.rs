@@ -11,19 +11,24 @@ use futures_util::{Stream, StreamExt, stream};
 use tokio::time::Instant;
 
 use super::{mouth::Pieces, trouble::Trouble};
-use crate::providers::guard::{Guard, Pass};
+use crate::providers::guard::{Guard, Pass, Verdict};
 
 /// A provider that had said nothing for so long when it was given up is unwell.
 const SLOW: Duration = Duration::from_millis(1_200);
+/// One is unwell too whose listener waited for so much longer than the audio lasts. Less than whoever listens waits.
+const BEHIND: Duration = Duration::from_millis(2_000);
 
-/// Begins a synthesis if its provider may be asked.
-pub(super) fn guarded(guard: Option<&Guard>, start: impl FnOnce() -> Pieces) -> Pieces {
+/// Begins a synthesis, of so many samples a millisecond, if its provider may be asked.
+pub(super) fn guarded(guard: Option<&Guard>, samples_per_ms: u64, start: impl FnOnce() -> Pieces) -> Pieces {
     let Some(guard) = guard else { return start() };
     match guard.admit() {
         Ok(pass) => Guarded {
             pieces: start(),
             pass: Some(pass),
+            samples_per_ms: samples_per_ms.max(1),
             begun: false,
+            waited: Duration::ZERO,
+            samples: 0,
             waiting_since: Some(Instant::now()),
         }
         .boxed(),
@@ -37,9 +42,41 @@ pub(super) fn guarded(guard: Option<&Guard>, start: impl FnOnce() -> Pieces) -> 
 struct Guarded {
     pieces: Pieces,
     pass: Option<Pass>,
+    samples_per_ms: u64,
     begun: bool,
+    /// For the pieces behind the first.
+    waited: Duration,
+    samples: u64,
     /// Nothing has come since.
     waiting_since: Option<Instant>,
+}
+
+impl Guarded {
+    fn waits(&self) -> Duration {
+        self.waiting_since.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+
+    fn took(&mut self, piece: &SpeechPiece) {
+        if self.begun {
+            self.waited += self.waits();
+        }
+        self.samples += piece.samples.len() as u64;
+        (self.begun, self.waiting_since) = (true, None);
+    }
+
+    fn is_behind(&self) -> bool {
+        let audio = Duration::from_millis(self.samples / self.samples_per_ms);
+        self.begun && self.waited + self.waits() >= audio + BEHIND
+    }
+
+    fn settle(&mut self) {
+        let behind = self.is_behind();
+        match self.pass.take() {
+            Some(pass) if behind => pass.failed(Verdict::Unwell, "slower than speech"),
+            Some(pass) => pass.succeeded(),
+            None => {}
+        }
+    }
 }
 
 impl Stream for Guarded {
@@ -51,12 +88,8 @@ impl Stream for Guarded {
             Poll::Pending => {
                 self.waiting_since.get_or_insert_with(Instant::now);
             }
-            Poll::Ready(Some(Ok(_))) => (self.begun, self.waiting_since) = (true, None),
-            Poll::Ready(None) => {
-                if let Some(pass) = self.pass.take() {
-                    pass.succeeded();
-                }
-            }
+            Poll::Ready(Some(Ok(piece))) => self.took(piece),
+            Poll::Ready(None) => self.settle(),
             Poll::Ready(Some(Err(trouble))) => {
                 if let Some(pass) = self.pass.take() {
                     pass.failed(trouble.verdict(), &trouble.to_string());
@@ -69,12 +102,15 @@ impl Stream for Guarded {
 
 impl Drop for Guarded {
     fn drop(&mut self) {
-        let Some(pass) = self.pass.take() else { return };
-        let slow = self.waiting_since.is_some_and(|since| since.elapsed() >= SLOW);
-        match (slow, self.begun) {
-            (true, _) => pass.failed(crate::providers::guard::Verdict::Unwell, "no audio in time"),
-            (false, true) => pass.succeeded(),
-            (false, false) => drop(pass),
+        match (self.waits() >= SLOW, self.begun) {
+            (true, _) => {
+                if let Some(pass) = self.pass.take() {
+                    pass.failed(Verdict::Unwell, "no audio in time");
+                }
+            }
+            (false, true) => self.settle(),
+            // Cancelled.
+            (false, false) => {}
         }
     }
 }

@@ -136,14 +136,17 @@ impl Lines {
         else {
             return Box::pin(futures_util::stream::empty());
         };
-        guarded(guard, || sounding(text, locked(&line).speak(text)))
+        guarded(guard, self.samples_per_ms(), || {
+            sounding(text, locked(&line).speak(text))
+        })
     }
 
     /// The same by a new line.
     pub(super) fn ask_anew(&self, index: usize, text: &str) -> Option<(Pieces, Fresh)> {
         let candidate = self.candidates.get(index)?;
         let line = Arc::new(Mutex::new(candidate.source.open(&self.config_of(candidate))));
-        let pieces = guarded(candidate.guard.as_ref(), || sounding(text, locked(&line).speak(text)));
+        let speak = || sounding(text, locked(&line).speak(text));
+        let pieces = guarded(candidate.guard.as_ref(), self.samples_per_ms(), speak);
         Some((pieces, Fresh(line)))
     }
 

@@ -24,6 +24,8 @@ const HARD: Duration = Duration::from_millis(3_900);
 const STALLED: Duration = Duration::from_millis(1_200);
 const NEARLY_PLAYED: Duration = Duration::from_millis(300);
 const LONGEST_STALL: Duration = Duration::from_secs(8);
+/// Audio that comes, but slower than it plays: the gaps may last so long together.
+const MOST_BEHIND: Duration = Duration::from_millis(2_500);
 /// Audio that may be said twice where nothing tells which words it held.
 const A_LITTLE_MS: u64 = 300;
 /// Times that a text is taken up again.
@@ -69,9 +71,13 @@ pub(super) struct Relay {
     begun: bool,
     first_audio: Option<Instant>,
     last_audio: Instant,
+    /// For audio of the present part, behind its first.
+    waited: Duration,
     hedge_at: Instant,
     hard_at: Instant,
     resumed: u32,
+    /// A voice was too slow for this text.
+    slow: bool,
     trouble: Option<Trouble>,
     ended: bool,
 }
@@ -92,9 +98,11 @@ impl Relay {
             begun: false,
             first_audio: None,
             last_audio: now,
+            waited: Duration::ZERO,
             hedge_at: now + FIRST_AUDIO,
             hard_at: now + HARD,
             resumed: 0,
+            slow: false,
             trouble: None,
             ended: false,
         };
@@ -146,13 +154,16 @@ impl Relay {
             if self.running.is_empty() && !self.ask_next() {
                 return self.give_up();
             }
-            let wake_at = self.wake_at();
+            let (asked, wake_at) = (Instant::now(), self.wake_at());
             let polled = self.running.iter_mut().map(|attempt| attempt.pieces.next());
             let came = tokio::select! {
                 biased;
                 (item, n, _) = select_all(polled) => Some((item, n)),
                 () = sleep_until(wake_at) => None,
             };
+            if self.begun {
+                self.waited += asked.elapsed();
+            }
             match came {
                 Some((Some(Ok(piece)), n)) => return Some(Ok(self.give(piece, n))),
                 Some((Some(Err(trouble)), n)) => self.failed(trouble, n),
@@ -191,6 +202,13 @@ impl Relay {
         (self.last_audio + STALLED)
             .max(dry)
             .min(self.last_audio + LONGEST_STALL)
+            .min(Instant::now() + self.most_waited().saturating_sub(self.waited))
+    }
+
+    /// So long the audio of the present part may have been waited for in all.
+    fn most_waited(&self) -> Duration {
+        let given = self.given_samples - self.base_samples;
+        MOST_BEHIND + Duration::from_millis(given / self.lines.samples_per_ms().max(1))
     }
 
     /// Gives out a piece of attempt `n`, which is the one that goes on.
@@ -205,6 +223,7 @@ impl Relay {
             self.plan.clear();
             self.trouble = None;
             self.base_samples = self.given_samples;
+            self.waited = Duration::ZERO;
         }
         let now = Instant::now();
         self.first_audio.get_or_insert(now);
@@ -248,10 +267,7 @@ impl Relay {
             let index = self.running.first().map_or(0, |attempt| attempt.index);
             let provider = self.lines.provider(index).to_owned();
             self.running.clear();
-            self.resume(
-                index,
-                Trouble::Unavailable(format!("{provider} stalled in the middle of a text")),
-            );
+            self.stalled(index, &provider);
         } else if now >= self.hard_at {
             self.running.clear();
             self.plan.clear();
@@ -262,6 +278,20 @@ impl Relay {
             self.hedge_at = now + NEXT_HEDGE;
             self.ask_next();
         }
+    }
+
+    /// In the middle of a text nothing came, or too little.
+    fn stalled(&mut self, index: usize, provider: &str) {
+        let slow = self.waited >= self.most_waited();
+        if slow && std::mem::replace(&mut self.slow, true) {
+            self.resumed = MOST_RESUMED;
+        }
+        let what = if slow {
+            "speaks slower than a person"
+        } else {
+            "stalled in the middle of a text"
+        };
+        self.resume(index, Trouble::Unavailable(format!("{provider} {what}")));
     }
 
     /// Goes on behind the last word that was given out, or from the start if next to nothing was.
@@ -281,7 +311,7 @@ impl Relay {
             return;
         }
         self.base_text = self.given_text + rest.len() - rest.trim_start().len();
-        let again = trouble.may_pass();
+        let again = trouble.may_pass() && !self.slow;
         self.trouble = Some(trouble);
         let other = (0..self.lines.count()).find(|other| *other != index);
         match other {

@@ -257,6 +257,37 @@ async fn no_key_and_no_long_words_come_back() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_voice_slower_than_speech_is_given_up_and_goes_down() {
+    let words: Vec<&str> = TEXT.split_whitespace().collect();
+    for timed in [false, true] {
+        let mut script = Vec::new();
+        for n in 0..60 {
+            script.push((400, chunk(&tone(110))));
+            if let Some(word) = words.get(n).filter(|_| timed) {
+                let end = 0.11 * (n + 1) as f64;
+                let times = json!({ "words": [word], "start": [end - 0.1], "end": [end] });
+                let message = json!({ "type": "timestamps", "context_id": "CONTEXT", "word_timestamps": times });
+                script.push((0, message.to_string()));
+            }
+        }
+        script.push((0, done()));
+        let odd = Odd::cartesia(script).await;
+        let mut texts = 0;
+        while !odd.is_down() && texts < 6 {
+            let spoken = odd.speak(&format!("{TEXT} {texts}")).await;
+            texts += 1;
+            let failed = matches!(spoken.error, Some(SpeechError::Unavailable(_)));
+            assert!(
+                failed && spoken.took < Duration::from_secs(10),
+                "{timed}: {}",
+                why(&spoken)
+            );
+        }
+        assert!(odd.is_down() && texts <= 5, "{timed}: after {texts}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn other_things_than_raw_audio_are_not_played() {
     let all = |head: &[u8]| [head, &linear_tone(500)].concat();
     for (kind, body) in [
