@@ -2,7 +2,10 @@
 
 use std::{
     collections::BTreeSet,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use actors::ports::synthesizer::VoiceConfig;
@@ -41,6 +44,8 @@ pub(super) struct Lines {
     open: Mutex<Vec<Option<Line>>>,
     /// Texts that are the same in every call.
     fixed: Mutex<BTreeSet<String>>,
+    /// Nobody said anything of the last text in all its time.
+    hung: AtomicBool,
 }
 
 impl Lines {
@@ -51,6 +56,7 @@ impl Lines {
             config,
             cache,
             fixed: Mutex::default(),
+            hung: AtomicBool::new(false),
         }
     }
 
@@ -64,6 +70,16 @@ impl Lines {
 
     pub(super) fn count(&self) -> usize {
         self.candidates.len()
+    }
+
+    /// Whether nobody said anything of the call's last text.
+    pub(super) fn is_hung(&self) -> bool {
+        self.hung.load(Ordering::Relaxed)
+    }
+
+    /// Notes whether anybody said anything of a text, and tells how it was before.
+    pub(super) fn hang(&self, hung: bool) -> bool {
+        self.hung.swap(hung, Ordering::Relaxed)
     }
 
     /// Samples a millisecond.

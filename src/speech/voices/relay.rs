@@ -20,6 +20,10 @@ const FIRST_AUDIO: Duration = Duration::from_millis(1_200);
 const NEXT_HEDGE: Duration = Duration::from_millis(600);
 /// No audio at all for so long is a failure. Less than whoever plays it waits, so that the reason is told.
 const HARD: Duration = Duration::from_millis(3_900);
+/// And only for so long, with another line asked so soon, when the call's last text has failed like that: it is an
+/// apology behind a silence that was long enough. What is kept is there at once.
+const HARD_AGAIN: Duration = Duration::from_millis(1_200);
+const HEDGE_AGAIN: Duration = Duration::from_millis(400);
 /// In the middle of a text: so long without audio, and no more than this left to play, is a failure too.
 const STALLED: Duration = Duration::from_millis(1_200);
 const NEARLY_PLAYED: Duration = Duration::from_millis(300);
@@ -99,8 +103,8 @@ impl Relay {
             first_audio: None,
             last_audio: now,
             waited: Duration::ZERO,
-            hedge_at: now + FIRST_AUDIO,
-            hard_at: now + HARD,
+            hedge_at: now,
+            hard_at: now,
             resumed: 0,
             slow: false,
             trouble: None,
@@ -115,7 +119,11 @@ impl Relay {
         let now = Instant::now();
         self.begun = false;
         self.running.clear();
-        (self.hedge_at, self.hard_at) = (now + FIRST_AUDIO, now + HARD);
+        let (hedge, hard) = match self.lines.is_hung() {
+            true => (HEDGE_AGAIN, HARD_AGAIN),
+            false => (FIRST_AUDIO, HARD),
+        };
+        (self.hedge_at, self.hard_at) = (now + hedge, now + hard);
         self.plan = VecDeque::from([first]);
         if let Ask::First(index) = first {
             self.plan.push_back(Ask::Again(index));
@@ -222,6 +230,7 @@ impl Relay {
             self.running = vec![winner];
             self.plan.clear();
             self.trouble = None;
+            self.lines.hang(false);
             self.base_samples = self.given_samples;
             self.waited = Duration::ZERO;
         }
@@ -271,11 +280,12 @@ impl Relay {
         } else if now >= self.hard_at {
             self.running.clear();
             self.plan.clear();
-            let seconds = HARD.as_secs_f64();
+            let waited = if self.lines.hang(true) { HARD_AGAIN } else { HARD };
+            let seconds = waited.as_secs_f64();
             self.trouble = Some(Trouble::Unavailable(format!("no audio came within {seconds:.1} s")));
             self.ended = true;
         } else {
-            self.hedge_at = now + NEXT_HEDGE;
+            self.hedge_at = now + if self.lines.is_hung() { HEDGE_AGAIN } else { NEXT_HEDGE };
             self.ask_next();
         }
     }

@@ -184,6 +184,35 @@ async fn a_second_request_saves_a_text_that_hangs() {
     }
 }
 
+/// Silence, an apology that stays silent as long, and a hang-up are worse than a hang-up.
+#[tokio::test(start_paused = true)]
+async fn behind_a_text_that_hung_the_next_one_is_waited_for_less() {
+    for (provider, service, _) in PROVIDERS {
+        let world = World::start(provider).await;
+        world.stubs.set_faults(service, vec![Fault::Hang]);
+        let mut voice = world.open();
+        let hung = listen(voice.speak(TEXT.into())).await;
+        let next = listen(voice.speak("Sorry?".into())).await;
+        assert!(hung.error.is_some() && next.error.is_some(), "{provider}");
+        assert!(hung.took > Duration::from_secs(3), "{provider}: {:?}", hung.took);
+        assert!(next.took < Duration::from_millis(1_300), "{provider}: {:?}", next.took);
+        let of_another_call = listen(world.open().speak("Hello?".into())).await;
+        assert!(of_another_call.took > Duration::from_secs(3), "{provider}");
+    }
+    // A provider that is well again is soon asked by a new line, and has its time again.
+    let world = World::start("elevenlabs").await;
+    world
+        .stubs
+        .set_faults(Service::ElevenLabs, vec![Fault::Hang, Fault::Hang, Fault::None]);
+    let mut voice = world.open();
+    assert!(listen(voice.speak(TEXT.into())).await.error.is_some());
+    let next = listen(voice.speak("Sorry?".into())).await;
+    assert!(
+        next.first_audio.is_some_and(|wait| wait < Duration::from_millis(700)),
+        "{next:?}"
+    );
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_provider_that_fails_again_and_again_is_left_alone() {
     let world = World::start("elevenlabs,openai").await;
