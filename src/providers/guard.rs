@@ -2,6 +2,7 @@
 //! then; and no storm of retries makes it worse.
 
 mod breaker;
+mod doubt;
 #[cfg(test)]
 mod tests;
 
@@ -49,7 +50,7 @@ pub enum Verdict {
     Unwell,
     /// It refuses our key or account (401, 402, 403): nothing is asked for a longer while.
     Refused,
-    /// What we asked was wrong (400, 404, 413, 422): it counts as nothing.
+    /// What we asked was wrong (400, 404, 413, 422): it counts as nothing, unless several calls in a row ask amiss.
     OurFault,
 }
 
@@ -169,6 +170,7 @@ impl Guard {
             Ok(epoch) => Ok(Pass {
                 guard: self.clone(),
                 epoch,
+                call: None,
                 settled: false,
             }),
             Err(retry_in) => {
@@ -198,7 +200,7 @@ impl Guard {
     pub fn is_down(&self) -> bool {
         self.want();
         let breaker = self.breaker();
-        let unproved = self.0.probed.load(Ordering::Relaxed) && breaker.stand() != Stand::Closed;
+        let unproved = self.0.probed.load(Ordering::Relaxed) && breaker.is_unproved();
         unproved || breaker.is_down(Instant::now())
     }
 
@@ -229,7 +231,7 @@ impl Guard {
 
     fn wants_probe(&self) -> bool {
         let breaker = self.breaker();
-        breaker.stand() != Stand::Closed && !breaker.is_down(Instant::now())
+        breaker.is_unproved() && !breaker.is_down(Instant::now())
     }
 
     /// The provider's name.
@@ -250,20 +252,29 @@ impl Guard {
     fn change<T>(&self, change: impl FnOnce(&mut Breaker) -> T) -> T {
         let (result, before, after) = {
             let mut breaker = self.breaker();
-            let before = breaker.stand();
+            let before = (breaker.stand(), breaker.is_doubted());
             let result = change(&mut breaker);
-            (result, before, breaker.stand())
+            (result, before, (breaker.stand(), breaker.is_doubted()))
         };
-        if std::mem::discriminant(&before) != std::mem::discriminant(&after) {
+        if (std::mem::discriminant(&before.0), before.1) != (std::mem::discriminant(&after.0), after.1) {
             self.tell(after);
         }
         result
     }
 
-    fn tell(&self, stand: Stand) {
+    fn tell(&self, (stand, doubted): (Stand, bool)) {
         let (kind, provider, name) = (self.kind().as_str(), self.provider(), self.name());
         let mut since = self.0.unwell_since.lock().unwrap_or_else(PoisonError::into_inner);
         let figure = match stand {
+            Stand::Closed if doubted => {
+                tracing::warn!(
+                    kind,
+                    provider,
+                    name,
+                    "provider refuses all that is asked: nothing new is begun"
+                );
+                2.0
+            }
             Stand::Closed => {
                 let seconds = since.take().map_or(0, |since| since.elapsed().as_secs());
                 tracing::info!(kind, provider, name, seconds, "provider is well again");
@@ -307,10 +318,18 @@ impl fmt::Debug for Guard {
 pub struct Pass {
     guard: Guard,
     epoch: u64,
+    call: Option<u64>,
     settled: bool,
 }
 
 impl Pass {
+    /// It is asked for this call. Several different ones that ask amiss in a row, without one that does not, keep new
+    /// calls back until somebody asked aright; those under way go on.
+    pub fn for_call(mut self, call: u64) -> Self {
+        self.call = Some(call);
+        self
+    }
+
     /// The provider did what was asked.
     pub fn succeeded(mut self) {
         self.settled = true;
@@ -326,8 +345,11 @@ impl Pass {
             *self.guard.0.why.lock().unwrap_or_else(PoisonError::into_inner) = why;
         }
         self.guard.count(verdict.as_str());
-        self.guard
-            .change(|breaker| breaker.failed(self.epoch, verdict, Instant::now()));
+        let (epoch, now) = (self.epoch, Instant::now());
+        self.guard.change(|breaker| match (verdict, self.call) {
+            (Verdict::OurFault, Some(call)) => breaker.refused(epoch, call, now),
+            _ => breaker.failed(epoch, verdict, now),
+        });
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::Verdict;
+use super::{Verdict, doubt::Doubt};
 
 /// Failures in a row after which nothing is asked for a while.
 const IN_A_ROW: u32 = 5;
@@ -56,6 +56,7 @@ pub(super) struct Breaker {
     openings: u32,
     /// In parts of a retry.
     budget: u32,
+    doubt: Doubt,
 }
 
 impl Default for Breaker {
@@ -67,6 +68,7 @@ impl Default for Breaker {
             window: 0,
             openings: 0,
             budget: FIRST_RETRIES * RETRY,
+            doubt: Doubt::default(),
         }
     }
 }
@@ -92,14 +94,29 @@ impl Breaker {
     }
 
     pub(super) fn may_retry(&mut self, now: Instant) -> bool {
-        let may = !self.is_down(now) && self.budget >= RETRY;
+        let may = !self.is_open(now) && self.budget >= RETRY;
         if may {
             self.budget -= RETRY;
         }
         may
     }
 
+    /// Whether nothing new should be begun now.
     pub(super) fn is_down(&self, now: Instant) -> bool {
+        self.is_open(now) || self.doubt.holds(now)
+    }
+
+    /// Whether that was not found to be over yet.
+    pub(super) fn is_unproved(&self) -> bool {
+        self.stand != Stand::Closed || self.doubt.stands()
+    }
+
+    /// Whether it answers, but refuses what different calls ask: who is under way may go on.
+    pub(super) fn is_doubted(&self) -> bool {
+        self.doubt.stands()
+    }
+
+    fn is_open(&self, now: Instant) -> bool {
         matches!(self.stand, Stand::Open(until) if now < until)
     }
 
@@ -108,6 +125,7 @@ impl Breaker {
             return;
         }
         self.in_a_row = 0;
+        self.doubt = Doubt::default();
         self.remember(false);
         if matches!(self.stand, Stand::HalfOpen { .. }) {
             self.window = 0;
@@ -126,12 +144,21 @@ impl Breaker {
             Verdict::Refused => self.open(REFUSED_PAUSE, now),
             Verdict::Unwell => {
                 self.in_a_row += 1;
+                self.doubt.confirmed(now);
                 self.remember(true);
                 let probed = matches!(self.stand, Stand::HalfOpen { .. });
                 if probed || self.in_a_row >= IN_A_ROW || self.window.count_ones() > WINDOW / 2 {
                     self.open(UNWELL_PAUSE, now);
                 }
             }
+        }
+    }
+
+    /// What this call asked was refused, and it says nothing about how well it is, unless others are refused too.
+    pub(super) fn refused(&mut self, epoch: u64, call: u64, now: Instant) {
+        if epoch == self.epoch {
+            self.doubt.refused(call, now);
+            self.let_go(epoch);
         }
     }
 

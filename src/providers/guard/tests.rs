@@ -115,6 +115,69 @@ async fn our_own_faults_and_cancelled_requests_count_as_nothing() {
     assert!(guard.admit().is_ok());
 }
 
+fn refuse(guard: &Guard, call: u64) {
+    guard.admit().unwrap().for_call(call).failed(OurFault, "no such voice");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_different_calls_ask_amiss_in_a_row_keeps_new_ones_back() {
+    let guard = guard();
+    for _ in 0..10 {
+        refuse(&guard, 1);
+        refuse(&guard, 2);
+    }
+    assert!(!guard.is_down(), "two calls are two agents at most");
+    guard.admit().unwrap().for_call(2).succeeded();
+    refuse(&guard, 3);
+    refuse(&guard, 4);
+    assert!(!guard.is_down(), "not in a row");
+    refuse(&guard, 5);
+    assert!(guard.is_down());
+    assert!(guard.may_retry());
+    refuse(&guard, 6);
+    for expected in [5, 10, 20, 40, 60, 60] {
+        pass(expected - 1).await;
+        assert!(guard.is_down(), "{expected}");
+        refuse(&guard, 6);
+        pass(1).await;
+        assert!(!guard.is_down(), "somebody must come to find out");
+        refuse(&guard, 5);
+        assert!(guard.is_down(), "one is enough now");
+    }
+    guard.admit().unwrap().for_call(3).succeeded();
+    assert!(!guard.is_down(), "who was under way went on, and asked aright");
+    refuse(&guard, 7);
+    refuse(&guard, 8);
+    assert!(!guard.is_down());
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_refuses_all_is_probed_until_it_takes_what_is_asked() {
+    let guards = Guards::default();
+    let guard = guards.get(Kind::Voice, "openai");
+    guards.will_be_probed();
+    (0..3).for_each(|call| refuse(&guard, call));
+    assert!(guard.is_down() && guards.wanting_probe().is_empty());
+    pass(5).await;
+    assert!(guard.is_down(), "nobody is called to find out");
+    assert_eq!(guards.wanting_probe().len(), 1);
+    guard.admit().unwrap().failed(Unwell, "404");
+    assert!(guards.wanting_probe().is_empty(), "it is left alone for longer");
+    pass(10).await;
+    guards.wanting_probe()[0].admit().unwrap().succeeded();
+    assert!(!guard.is_down() && guards.wanting_probe().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_refuses_under_one_name_is_well_under_others() {
+    let guards = Guards::default();
+    let named = guards.get_named(Kind::Voice, "elevenlabs", "no-such-voice");
+    (0..9).for_each(|call| refuse(&named, call));
+    assert!(named.is_down());
+    assert!(!guards.get(Kind::Voice, "elevenlabs").is_down());
+    assert!(!guards.get_named(Kind::Voice, "elevenlabs", "another").is_down());
+}
+
 #[tokio::test(start_paused = true)]
 async fn one_that_is_probed_stays_down_until_it_was_found_well() {
     let guards = Guards::default();

@@ -18,14 +18,23 @@ const SLOW: Duration = Duration::from_millis(1_200);
 /// One is unwell too whose listener waited for so much longer than the audio lasts. Less than whoever listens waits.
 const BEHIND: Duration = Duration::from_millis(2_000);
 
-/// Begins a synthesis, of so many samples a millisecond, if its provider may be asked.
-pub(super) fn guarded(guard: Option<&Guard>, samples_per_ms: u64, start: impl FnOnce() -> Pieces) -> Pieces {
+/// For whom it is spoken.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Listener {
+    /// Tells calls apart.
+    pub call: u64,
+    /// The line's rate.
+    pub samples_per_ms: u64,
+}
+
+/// Begins a synthesis if its provider may be asked.
+pub(super) fn guarded(guard: Option<&Guard>, listener: Listener, start: impl FnOnce() -> Pieces) -> Pieces {
     let Some(guard) = guard else { return start() };
     match guard.admit() {
         Ok(pass) => Guarded {
             pieces: start(),
-            pass: Some(pass),
-            samples_per_ms: samples_per_ms.max(1),
+            pass: Some(pass.for_call(listener.call)),
+            samples_per_ms: listener.samples_per_ms.max(1),
             begun: false,
             waited: Duration::ZERO,
             samples: 0,

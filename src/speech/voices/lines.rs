@@ -4,14 +4,14 @@ use std::{
     collections::BTreeSet,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
 use actors::ports::synthesizer::VoiceConfig;
 
 use super::{
-    guarded::guarded,
+    guarded::{Listener, guarded},
     mouth::{Mouth, Pieces, Source},
     sounding::{least_samples, sounding},
 };
@@ -19,6 +19,9 @@ use crate::{
     providers::guard::Guard,
     speech::cache::{Keep, Kept, Key, SpeechCache},
 };
+
+/// Tells calls apart.
+static CALLS: AtomicU64 = AtomicU64::new(0);
 
 /// Texts of one call that may be kept on disk.
 const MOST_FIXED: usize = 32;
@@ -38,6 +41,7 @@ type Line = Arc<Mutex<Box<dyn Mouth>>>;
 pub(super) struct Fresh(Line);
 
 pub(super) struct Lines {
+    call: u64,
     candidates: Vec<Candidate>,
     config: VoiceConfig,
     cache: SpeechCache,
@@ -51,6 +55,7 @@ pub(super) struct Lines {
 impl Lines {
     pub(super) fn new(candidates: Vec<Candidate>, config: VoiceConfig, cache: SpeechCache) -> Self {
         Self {
+            call: CALLS.fetch_add(1, Ordering::Relaxed),
             open: Mutex::new(candidates.iter().map(|_| None).collect()),
             candidates,
             config,
@@ -152,9 +157,7 @@ impl Lines {
         else {
             return Box::pin(futures_util::stream::empty());
         };
-        guarded(guard, self.samples_per_ms(), || {
-            sounding(text, locked(&line).speak(text))
-        })
+        guarded(guard, self.listener(), || sounding(text, locked(&line).speak(text)))
     }
 
     /// The same by a new line.
@@ -162,7 +165,7 @@ impl Lines {
         let candidate = self.candidates.get(index)?;
         let line = Arc::new(Mutex::new(candidate.source.open(&self.config_of(candidate))));
         let speak = || sounding(text, locked(&line).speak(text));
-        let pieces = guarded(candidate.guard.as_ref(), self.samples_per_ms(), speak);
+        let pieces = guarded(candidate.guard.as_ref(), self.listener(), speak);
         Some((pieces, Fresh(line)))
     }
 
@@ -170,6 +173,13 @@ impl Lines {
     pub(super) fn keep(&self, index: usize, fresh: Fresh) {
         if let Some(line) = locked(&self.open).get_mut(index) {
             *line = Some(fresh.0);
+        }
+    }
+
+    fn listener(&self) -> Listener {
+        Listener {
+            call: self.call,
+            samples_per_ms: self.samples_per_ms(),
         }
     }
 

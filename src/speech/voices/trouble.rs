@@ -66,6 +66,11 @@ impl Trouble {
             402 => Self::Refused(format!(
                 "{provider} answers 402: {words}; check the account of {variable}"
             )),
+            // Whoever answers is not the provider: an address that has moved, or a page to sign in at.
+            300..=399 => Self::Unavailable(format!(
+                "{provider} answers {status}: {words}; check {}_BASE_URL",
+                provider.to_uppercase()
+            )),
             408 | 500.. => Self::Unavailable(format!("{provider} answers {status}: {words}")),
             429 => Self::Busy { retry_after },
             404 => Self::Unfit(format!(
@@ -191,6 +196,8 @@ mod tests {
         let body = r#"{"detail":{"status":"invalid_api_key","message":"Invalid API key"}}"#;
         let of = |status| Trouble::of_status(&endpoint(), status, body, None);
         for (status, verdict, again) in [
+            (301, Verdict::Unwell, true),
+            (307, Verdict::Unwell, true),
             (401, Verdict::Refused, false),
             (402, Verdict::Refused, false),
             (403, Verdict::Refused, false),
@@ -232,7 +239,7 @@ mod tests {
 
     #[test]
     fn what_to_check_is_told_behind_the_longest_words() {
-        for status in [401, 404, 422] {
+        for status in [302, 401, 404, 422] {
             let trouble = Trouble::of_status(&endpoint(), status, &"x".repeat(10_000), None);
             let why = SpeechError::from(trouble).to_string();
             assert!(why.contains("; check ") && why.chars().count() < 400, "{status}: {why}");

@@ -257,6 +257,28 @@ async fn no_key_and_no_long_words_come_back() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_provider_that_refuses_all_that_is_asked_is_down_for_new_calls() {
+    for status in [301, 400, 404, 422] {
+        let odd = Odd::http(status, None, b"{}").await;
+        let mut calls = 0;
+        while !odd.is_down() && calls < 10 {
+            let spoken = odd.speak(&format!("{TEXT} {calls}")).await;
+            calls += 1;
+            assert!(spoken.error.is_some());
+        }
+        assert!(odd.is_down() && calls <= 5, "{status}: after {calls}");
+        // One call alone may ask amiss as often as it likes, and so may those of an agent with a name of its own.
+        let odd = Odd::http(404, None, b"{}").await;
+        let mut voice = odd.voices.open(config(8_000, &Meter::default()));
+        for n in 0..10 {
+            listen(voice.speak(format!("{TEXT} {n}"))).await;
+            odd.speak_as("bad", &format!("{TEXT} {n}")).await;
+        }
+        assert!(!odd.is_down(), "{status}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_voice_slower_than_speech_is_given_up_and_goes_down() {
     let words: Vec<&str> = TEXT.split_whitespace().collect();
     for timed in [false, true] {
