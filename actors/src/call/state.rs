@@ -125,6 +125,8 @@ struct ReplyState {
     tools: usize,
     /// Replies in a row that only called tools.
     rounds: usize,
+    /// `skipTurn` was called: the user has the turn again, without a word.
+    skips: bool,
     /// `endCall` was called: hang up after the speech.
     end_call: bool,
     protected: bool,

@@ -44,6 +44,7 @@ impl State {
         self.reply.broke_off = false;
         self.reply.said_until_ms = 0;
         self.reply.tools = 0;
+        self.reply.skips = false;
         self.reply.end_call = false;
         self.reply.protected = false;
         self.latency.asked(self.stream_ms(now_ms));
@@ -111,6 +112,7 @@ impl State {
                                           ISO 8601" }),
             },
             "skipTurn" => {
+                self.reply.skips = true;
                 self.reply.rounds = MAX_TOOL_ROUNDS;
                 json!({ "ok": true })
             }
@@ -120,29 +122,47 @@ impl State {
     }
 
     pub(super) fn reply_ended(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
-        if !std::mem::take(&mut self.reply.open) {
+        if !self.reply.open {
+            return;
+        }
+        let rest = self.reply.cutter.finish();
+        self.speak_piece(rest, now_ms, fx);
+        if self.leaves_in_silence() {
+            // Nobody would know whose turn it is.
+            let error = LanguageError::Protocol("it answered without a word".into());
+            self.reply_failed(&error, now_ms, fx);
+            return;
+        }
+        self.reply.open = false;
+        fx.push(Effect::CancelTimer(CallTimer::Filler));
+        if self.says_nothing() && self.asks_again() {
+            self.reply.rounds += 1;
+            self.think(now_ms, fx);
             return;
         }
         self.reply.model_failures = 0;
-        fx.push(Effect::CancelTimer(CallTimer::Filler));
-        let rest = self.reply.cutter.finish();
-        self.speak_piece(rest, now_ms, fx);
         match self.phase {
-            Phase::Speaking if self.is_only_filled() && self.asks_again() => {
-                self.reply.rounds += 1;
-                self.think(now_ms, fx);
-            }
             Phase::Speaking if self.speech.is_some() => self.say_piece(String::new(), true, fx),
             // All of it was spoken, and failed, before the model came to its end.
             Phase::Speaking => self.turn_over(now_ms, fx),
             Phase::Thinking if self.reply.end_call => self.end(EndReason::Completed, fx),
-            Phase::Thinking if self.asks_again() => {
-                self.reply.rounds += 1;
-                self.think(now_ms, fx);
-            }
             Phase::Thinking => self.listen(now_ms, fx),
             _ => {}
         }
+    }
+
+    /// Whether the model said nothing so far, though the agent may have said fillers.
+    fn says_nothing(&self) -> bool {
+        match self.phase {
+            Phase::Thinking => true,
+            Phase::Speaking => self.is_only_filled(),
+            _ => false,
+        }
+    }
+
+    /// Whether the reply, as it stands, has neither words nor a tool call that may go without.
+    fn leaves_in_silence(&self) -> bool {
+        self.says_nothing() && !self.asks_again() && !self.reply.skips && !self.reply.end_call
     }
 
     /// Whether the model called tools and said nothing: it is told what they answered.

@@ -116,6 +116,11 @@ impl EarlyReply {
         self.held
     }
 
+    /// Nothing would come of it.
+    fn is_empty(&self) -> bool {
+        self.held.is_none() && self.waiting.is_empty()
+    }
+
     fn speaks(&self) -> bool {
         self.held.is_some() || self.waiting.iter().any(|step| matches!(step, Step::Say(_)))
     }
@@ -206,7 +211,8 @@ impl State {
         }
     }
 
-    /// The model has said everything of the reply that is made ahead.
+    /// The model has said everything of the reply that is made ahead. If that is nothing it is asked anew at the turn's
+    /// end.
     pub(super) fn early_ended(&mut self, fx: &mut Vec<Effect>) {
         let Some(early) = self.early.as_mut().filter(|early| !early.over) else {
             return;
@@ -214,6 +220,9 @@ impl State {
         early.over = true;
         let rest = early.cutter.finish();
         self.early_piece(rest, fx);
+        if self.early.as_ref().is_some_and(EarlyReply::is_empty) {
+            self.drop_early(Waste::Failed, fx);
+        }
     }
 
     fn early_piece(&mut self, text: String, fx: &mut Vec<Effect>) {

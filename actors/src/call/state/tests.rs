@@ -1,6 +1,7 @@
 //! Tables of what each phase does with each event, and properties of any sequence.
 
 mod machines;
+mod silent_replies;
 mod speculation;
 
 use std::time::Duration;
@@ -176,7 +177,7 @@ fn every_phase_knows_what_each_event_means() {
         ),
         (text("Good day to you. "), [S, D, R, A, G, L, P, P, V, C, E]),
         (failed, [S, D, R, A, G, L, P, P, V, C, E]),
-        (Event::Reply(None), [S, D, R, A, G, L, L, P, V, C, E]),
+        (Event::Reply(None), [S, D, R, A, G, L, P, P, V, C, E]),
         (ended(0), [S, D, R, A, L, L, T, P, V, C, E]),
         (lost, [S, D, R, C, C, C, C, C, C, C, E]),
         (bye, [S, D, R, E, E, E, E, E, E, E, E]),

@@ -212,6 +212,7 @@ fn a_turn_has_three_tries_each_warier_and_the_next_turn_has_three_again() {
     assert_eq!(waits, [None, Some(100), Some(200), None]);
     assert_eq!(asked, 3);
     let state = state.apply(said("One two three four five."), 3_000).0;
+    let state = state.apply(tool("skipTurn", json!({})), 3_000).0;
     let state = state.apply(Event::Reply(None), 3_000).0;
     assert_eq!(asks(&state.apply(paused("Again."), 4_000).1), 1);
 }
