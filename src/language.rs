@@ -6,6 +6,7 @@ mod messages;
 mod minds;
 mod probe;
 mod race;
+mod sense;
 pub mod sse;
 mod streaming;
 mod thinking;
@@ -23,7 +24,7 @@ use futures_util::{StreamExt, stream, stream::BoxStream};
 pub use self::probe::ProbeReport;
 use self::{
     minds::{Mind, Minds},
-    race::{Begun, Race, Speaking, by},
+    race::{Race, Speaking, by},
 };
 use crate::providers::{
     guard::{Guard, Guards},
@@ -132,8 +133,10 @@ impl Asking {
                 is_last: others.iter().all(is_down),
             };
             match race.run().await {
-                Ok(Begun::Speaks(event, speaking)) => return Some((Ok(event), Stage::Speaking(speaking))),
-                Ok(Begun::Silent) => return None,
+                Ok(mut speaking) => {
+                    let event = speaking.next().await?;
+                    return Some((event, Stage::Speaking(speaking)));
+                }
                 Err(failure) => {
                     let provider = mind.provider.as_str();
                     tracing::warn!(provider, error = %failure.error, "no reply from the language model");

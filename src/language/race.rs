@@ -1,6 +1,7 @@
 //! One provider's request for a reply, and a second one beside it when the first is slow: whichever speaks first wins.
 
 use std::{
+    collections::VecDeque,
     sync::Arc,
     task::{Context, Poll},
     time::Duration,
@@ -16,6 +17,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use super::{
     failure::Failure,
     minds::Mind,
+    sense,
     streaming::{Delta, Deltas},
 };
 use crate::providers::guard::{Guard, Pass, Verdict};
@@ -38,6 +40,8 @@ struct Runner {
     deltas: Deltas,
     /// None for what is never down.
     pass: Option<Pass>,
+    /// What came and does not yet make a reply.
+    held: VecDeque<ReplyEvent>,
 }
 
 impl Runner {
@@ -54,7 +58,11 @@ impl Runner {
             None => None,
         };
         let deltas = mind.ask(request, prompt);
-        Ok(Self { deltas, pass })
+        Ok(Self {
+            deltas,
+            pass,
+            held: VecDeque::new(),
+        })
     }
 
     fn succeeded(&mut self) {
@@ -70,16 +78,24 @@ impl Runner {
     }
 }
 
-/// A reply of which something was given out.
+/// A reply that is given out.
 pub(super) struct Speaking {
     runner: Runner,
     provider: String,
+    /// All of it has come.
+    over: bool,
 }
 
 impl Speaking {
     /// What comes next; a reply that breaks off or dries up is an error.
     pub(super) async fn next(&mut self) -> Option<Result<ReplyEvent, LanguageError>> {
         loop {
+            if let Some(event) = self.runner.held.pop_front() {
+                return Some(Ok(event));
+            }
+            if self.over {
+                return None;
+            }
             let failure = match timeout(NEXT_WORD_WITHIN, self.runner.deltas.next()).await {
                 Ok(Some(Ok(Delta::Event(event)))) => return Some(Ok(event)),
                 Ok(Some(Ok(Delta::Thinking | Delta::Working))) => continue,
@@ -97,14 +113,6 @@ impl Speaking {
             return Some(Err(by(&self.provider, failure.error)));
         }
     }
-}
-
-/// What came of a provider's request.
-pub(super) enum Begun {
-    /// It speaks; this came first.
-    Speaks(ReplyEvent, Box<Speaking>),
-    /// It came to its end without a word.
-    Silent,
 }
 
 /// Names the provider in an error.
@@ -136,7 +144,7 @@ pub(super) struct Race<'a> {
 
 impl Race<'_> {
     /// Runs it.
-    pub(super) async fn run(&self) -> Result<Begun, Failure> {
+    pub(super) async fn run(&self) -> Result<Box<Speaking>, Failure> {
         let began = Instant::now();
         let result = self.heat(began).await;
         match result {
@@ -163,7 +171,7 @@ impl Race<'_> {
         (failure.verdict == Verdict::Unwell && in_time && guard.may_retry()).then_some(pause)
     }
 
-    async fn heat(&self, began: Instant) -> Result<Begun, Failure> {
+    async fn heat(&self, began: Instant) -> Result<Box<Speaking>, Failure> {
         let mut runners = vec![self.start()?];
         let mut times = Times {
             hedge_at: Some(Instant::now() + HEDGE_AFTER),
@@ -199,7 +207,7 @@ impl Race<'_> {
         at: usize,
         delta: Option<Result<Delta, Failure>>,
         times: &mut Times,
-    ) -> Option<Result<Begun, Failure>> {
+    ) -> Option<Result<Box<Speaking>, Failure>> {
         match delta {
             Some(Ok(Delta::Thinking)) => None,
             Some(Ok(Delta::Working)) => {
@@ -211,11 +219,9 @@ impl Race<'_> {
                 None
             }
             Some(Ok(Delta::Event(event))) => {
-                let speaking = Speaking {
-                    runner: runners.swap_remove(at),
-                    provider: self.mind.provider.clone(),
-                };
-                Some(Ok(Begun::Speaks(event, Box::new(speaking))))
+                let stands = sense::stands(&event, self.prompt);
+                runners[at].held.push_back(event);
+                stands.then(|| Ok(self.speaking(runners.swap_remove(at), false)))
             }
             Some(Err(failure)) => {
                 runners
@@ -224,10 +230,22 @@ impl Race<'_> {
                 runners.is_empty().then_some(Err(failure))
             }
             None => {
-                runners.swap_remove(at).succeeded();
-                Some(Ok(Begun::Silent))
+                let mut runner = runners.swap_remove(at);
+                match sense::left_over(&runner.held, &self.request.history) {
+                    // It is told, which says nothing for or against it.
+                    Ok(()) => Some(Ok(self.speaking(runner, true))),
+                    Err(failure) => {
+                        runner.failed(failure.verdict, &failure.error.to_string());
+                        runners.is_empty().then_some(Err(failure))
+                    }
+                }
             }
         }
+    }
+
+    fn speaking(&self, runner: Runner, over: bool) -> Box<Speaking> {
+        let provider = self.mind.provider.clone();
+        Box::new(Speaking { runner, provider, over })
     }
 
     fn start(&self) -> Result<Runner, Failure> {

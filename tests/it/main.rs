@@ -28,7 +28,7 @@ mod openapi;
 mod providers_ears;
 mod providers_language;
 mod providers_language_faults;
-mod providers_refused;
+mod providers_language_silence;
 mod providers_voices;
 mod rest_agent_fields;
 mod rest_agents;
