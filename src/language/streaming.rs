@@ -11,7 +11,8 @@ use actors::{
 };
 use bytes::Bytes;
 use futures_util::{StreamExt, stream, stream::BoxStream};
-use tokio::time::timeout;
+use serde_json::Value;
+use tokio::time::{Instant, timeout_at};
 
 use super::{
     failure::Failure,
@@ -32,6 +33,9 @@ pub(super) const MOST_CALL_BYTES: usize = 64 * 1024;
 
 /// Once the model has finished, what else comes (the usage) is waited for no longer than this.
 const AFTER_FINISH: Duration = Duration::from_millis(500);
+
+/// No request has so many tokens; a figure beyond is none.
+const MOST_TOKENS: u64 = 20_000_000;
 
 /// Characters of a token, for what a provider did not count; OpenAI's rule of thumb for English.
 const TOKEN_CHARACTERS: usize = 4;
@@ -59,6 +63,11 @@ pub(super) struct Usage {
     pub cached: u64,
     /// Tokens written.
     pub output: u64,
+}
+
+/// A count of tokens that can be one.
+pub(super) fn figure(value: Option<&Value>) -> Option<u64> {
+    value?.as_u64().filter(|tokens| *tokens <= MOST_TOKENS)
 }
 
 /// One provider's way to stream a reply.
@@ -164,6 +173,8 @@ struct Reading<P> {
     protocol: P,
     ready: VecDeque<Result<Delta, Failure>>,
     ended: bool,
+    /// How long more is waited for, once the model has finished.
+    until: Option<Instant>,
     tally: Tally,
 }
 
@@ -176,6 +187,7 @@ pub(super) fn read<P: Protocol>(response: reqwest::Response, protocol: P, tally:
         protocol,
         ready: VecDeque::new(),
         ended: false,
+        until: None,
         tally,
     };
     stream::unfold(reading, |mut reading| async {
@@ -211,10 +223,12 @@ impl<P: Protocol> Reading<P> {
 
     /// The next bytes; none at the end, or when the model has finished and nothing else comes.
     async fn bytes(&mut self) -> Option<reqwest::Result<Bytes>> {
-        if self.protocol.is_finished() {
-            return timeout(AFTER_FINISH, self.body.next()).await.unwrap_or_default();
+        if !self.protocol.is_finished() {
+            return self.body.next().await;
         }
-        self.body.next().await
+        // From the finish on, not from each thing that comes behind it.
+        let until = *self.until.get_or_insert_with(|| Instant::now() + AFTER_FINISH);
+        timeout_at(until, self.body.next()).await.unwrap_or_default()
     }
 
     fn take(&mut self, bytes: Option<reqwest::Result<Bytes>>, out: &mut Vec<Delta>) -> Result<(), Failure> {

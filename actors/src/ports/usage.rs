@@ -53,7 +53,8 @@ impl Meter {
     pub fn add(&self, provider: &str, model: &str, unit: Unit, amount: u64) {
         if amount > 0 {
             let mut used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            *used.entry((provider.to_owned(), model.to_owned(), unit)).or_default() += amount;
+            let sum = used.entry((provider.to_owned(), unit)).or_default();
+            *sum = sum.saturating_add(amount);
         }
     }
 
@@ -113,6 +114,8 @@ mod tests {
                 "openai": { "inputTokens": 123, "characters": 40, "models": models },
             }))
         );
-        assert_eq!(meter.used("openai", Unit::InputTokens), 123);
+        assert_eq!(meter.used("openai", Unit::InputTokens), 120);
+        meter.add("openai", Unit::InputTokens, u64::MAX);
+        assert_eq!(meter.used("openai", Unit::InputTokens), u64::MAX);
     }
 }

@@ -8,7 +8,7 @@ use crate::{
     language::{
         failure::Failure,
         sse::Event,
-        streaming::{Delta, MOST_TEXT, Protocol, Usage},
+        streaming::{Delta, MOST_TEXT, Protocol, Usage, figure},
         thinking::ThinkFilter,
     },
     providers::guard::Verdict,
@@ -142,7 +142,7 @@ impl Protocol for ChatStream {
 }
 
 fn usage_of(usage: &Value) -> Option<Usage> {
-    let figure = |path: &str| usage.pointer(path).and_then(Value::as_u64);
+    let figure = |path: &str| figure(usage.pointer(path));
     Some(Usage {
         input: figure("/prompt_tokens")?,
         cached: figure("/prompt_tokens_details/cached_tokens").unwrap_or(0),

@@ -10,7 +10,7 @@ use crate::{
         chat::arguments,
         failure::Failure,
         sse::Event,
-        streaming::{Delta, MOST_TEXT, Protocol, Usage, in_all, one_more},
+        streaming::{Delta, MOST_TEXT, Protocol, Usage, figure, in_all, one_more},
     },
     providers::guard::Verdict,
 };
@@ -107,7 +107,7 @@ impl MessageStream {
 
     /// Figures grow from event to event; what an event leaves out stands as it was.
     fn count(&mut self, usage: &Value) {
-        let figure = |name: &str| usage.get(name).and_then(Value::as_u64);
+        let figure = |name: &str| figure(usage.get(name));
         let counted = self.usage.get_or_insert_default();
         if let Some(fresh) = figure("input_tokens") {
             let written = figure("cache_creation_input_tokens").unwrap_or(0);

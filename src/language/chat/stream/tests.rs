@@ -359,6 +359,7 @@ fn usage_is_the_last_that_was_told() {
         counted(2)
     );
     assert_eq!(take(json!({ "choices": [], "usage": { "odd": true } })), counted(2));
+    assert_eq!(take(json!({ "choices": [], "usage": usage(u64::MAX, 3) })), counted(2));
     let details =
         json!({ "prompt_tokens": 9, "prompt_tokens_details": { "cached_tokens": 4 }, "completion_tokens": 3 });
     let cached = Usage {

@@ -207,3 +207,21 @@ fn odd_events_are_survived_and_nothing_grows_without_a_bound() {
         LanguageError::Protocol(_)
     ));
 }
+
+#[test]
+fn figures_that_nobody_can_have_used_are_not_counted() {
+    let most = |name: &str| json!({ "type": "message_delta", "delta": {}, "usage": { name: u64::MAX } });
+    for name in ["input_tokens", "output_tokens"] {
+        let (.., usage) = read(&[begin(), most(name), stop_reason("end_turn"), stop()]);
+        let counted = Usage {
+            input: 35,
+            cached: 20,
+            output: 7,
+        };
+        assert_eq!(usage, Some(counted), "{name}");
+    }
+    let odd = json!({ "type": "message_delta", "delta": {}, "usage": {
+        "input_tokens": 1, "cache_creation_input_tokens": u64::MAX, "cache_read_input_tokens": u64::MAX,
+    } });
+    assert_eq!(read(&[odd]).2.map(|usage| (usage.input, usage.cached)), Some((1, 0)));
+}
