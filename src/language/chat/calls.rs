@@ -164,8 +164,54 @@ pub(in crate::language) fn arguments(name: &str, text: &str) -> Value {
     match serde_json::from_str::<Map<String, Value>>(text) {
         Ok(arguments) => Value::Object(arguments),
         Err(error) => {
-            tracing::warn!(tool = words::fit(name), %error, "the model called a tool with arguments that are no JSON object");
+            // It repeats what it could not read.
+            let error = words::fit(&error.to_string());
+            tracing::warn!(tool = words::fit(name), error, "the model called a tool with arguments that are no JSON object");
             Value::Null
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io,
+        sync::{Arc, Mutex},
+    };
+
+    use super::*;
+    use crate::providers::settings::Key;
+
+    /// What is logged.
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Log {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_is_logged_of_arguments_that_cannot_be_read_is_short_and_holds_no_key() {
+        let _key = Key::new("lm-canary-0123456789");
+        let log = Log::default();
+        let writer = log.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .with_ansi(false)
+            .with_writer(move || writer.clone())
+            .finish();
+        let long = format!("lm-canary-0123456789 {}", "x".repeat(200_000));
+        let quoted = json!(long).to_string();
+        tracing::subscriber::with_default(subscriber, || {
+            assert_eq!(arguments(&long, &quoted), Value::Null);
+        });
+        let logged = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+        assert!(logged.contains("no JSON object") && logged.len() < 2_000, "{}", logged.len());
+        assert!(!logged.contains("canary"), "{logged}");
     }
 }
