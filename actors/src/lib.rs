@@ -25,4 +25,5 @@ pub mod switchboard;
 pub mod template;
 #[cfg(feature = "testkit")]
 pub mod testkit;
+pub mod text;
 pub mod time;

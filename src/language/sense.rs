@@ -30,7 +30,9 @@ pub(super) fn left_over(held: &VecDeque<ReplyEvent>, history: &[HistoryItem]) ->
     let turn = history.iter().rev().take_while(|item| !is_users(item));
     let told = |item: &HistoryItem| matches!(item, HistoryItem::Tool { result, .. } if result.get("error").is_some());
     match turn.into_iter().any(told) {
-        true => Err(Failure::protocol("it only calls tools that there are not, and was told")),
+        true => Err(Failure::protocol(
+            "it only calls tools that there are not, and was told",
+        )),
         false => Ok(()),
     }
 }

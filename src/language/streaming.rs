@@ -28,6 +28,9 @@ pub(super) const MOST_TEXT: usize = 16_000;
 /// Tool calls of one reply.
 pub(super) const MOST_CALLS: usize = 32;
 
+/// Bytes of a tool's name: the longest that any provider takes, and it would be sent back to one.
+const MOST_NAME_BYTES: usize = 64;
+
 /// Bytes of all that one reply's tool calls hold together: a form of a hundred fields has some thousands.
 pub(super) const MOST_CALL_BYTES: usize = 64 * 1024;
 
@@ -154,6 +157,14 @@ pub(super) fn one_more(calls: usize) -> Result<(), Failure> {
     match calls < MOST_CALLS {
         true => Ok(()),
         false => Err(Failure::protocol("too many tool calls in one reply")),
+    }
+}
+
+/// Leave for a tool's name.
+pub(super) fn named(name: &str) -> Result<(), Failure> {
+    match name.len() <= MOST_NAME_BYTES {
+        true => Ok(()),
+        false => Err(Failure::protocol("a tool's name is longer than there is any")),
     }
 }
 

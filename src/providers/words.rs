@@ -2,6 +2,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use actors::text::is_odd;
+
 /// The longest words that are passed on, in characters.
 const MOST: usize = 300;
 
@@ -44,11 +46,6 @@ fn without(words: &str, key: &str) -> String {
     }
     shown.push_str(rest);
     shown
-}
-
-/// What moves the cursor, breaks the line or turns the direction of what stands beside it.
-fn is_odd(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]

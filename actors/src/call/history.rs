@@ -4,10 +4,19 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::ports::{
-    language_model::{HistoryItem, Speaker},
-    store::TurnFact,
+use crate::{
+    ports::{
+        language_model::{HistoryItem, Speaker},
+        store::TurnFact,
+    },
+    text::plain,
 };
+
+/// Bytes of the tool calls that the model is told of; some hundreds of usual ones. The oldest are forgotten first.
+const MOST_TOOL_BYTES: usize = 128 * 1024;
+
+/// Bytes of everything that one call collects.
+const MOST_COLLECTED_BYTES: usize = 64 * 1024;
 
 /// When something was said: milliseconds into the call, counted from the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,12 +31,29 @@ pub struct Span {
 #[derive(Debug, Clone, Default)]
 pub struct History {
     items: Vec<HistoryItem>,
+    tool_bytes: usize,
     collected: BTreeMap<String, String>,
     turns: i64,
 }
 
 fn tidy(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    plain(text).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// About how many bytes a tool call has; nought for anything else.
+fn tool_bytes(item: &HistoryItem) -> usize {
+    match item {
+        HistoryItem::Tool {
+            name,
+            arguments,
+            result,
+            echo,
+        } => {
+            let echo = echo.as_ref().map_or(0, |echo| echo.to_string().len());
+            name.len() + arguments.to_string().len() + result.to_string().len() + echo
+        }
+        HistoryItem::Said { .. } | HistoryItem::Silence => 0,
+    }
 }
 
 fn add_user(items: &mut Vec<HistoryItem>, words: String, damaged: bool) {
@@ -105,16 +131,30 @@ impl History {
 
     /// The model called a tool.
     pub fn tool(&mut self, name: &str, arguments: Value, result: Value, echo: Option<Box<Value>>) {
-        self.items.push(HistoryItem::Tool {
+        let item = HistoryItem::Tool {
             name: name.to_owned(),
             arguments,
             result,
             echo,
-        });
+        };
+        self.tool_bytes += tool_bytes(&item);
+        self.items.push(item);
+        while self.tool_bytes > MOST_TOOL_BYTES {
+            let oldest = self
+                .items
+                .iter()
+                .position(|item| matches!(item, HistoryItem::Tool { .. }));
+            let Some(oldest) = oldest else { return };
+            self.tool_bytes -= tool_bytes(&self.items.remove(oldest));
+        }
     }
 
-    /// Keeps a collected value; the last one wins. False when the arguments are not `{ "entity", "value" }`.
-    pub fn collect(&mut self, arguments: &Value) -> bool {
+    /// Keeps a collected value; the last one wins.
+    ///
+    /// # Errors
+    ///
+    /// With the reason, for the model: the arguments are not `{ "entity", "value" }`, or too much is collected.
+    pub fn collect(&mut self, arguments: &Value) -> Result<(), &'static str> {
         let entity = arguments.get("entity").and_then(Value::as_str);
         let value = match arguments.get("value") {
             Some(Value::String(text)) => Some(text.clone()),
@@ -122,10 +162,16 @@ impl History {
             _ => None,
         };
         let (Some(entity), Some(value)) = (entity, value) else {
-            return false;
+            return Err("give `entity` and `value`, both text");
         };
-        self.collected.insert(entity.to_owned(), value);
-        true
+        let (entity, value) = (tidy(entity), tidy(&value));
+        let others = self.collected.iter().filter(|(name, _)| **name != entity);
+        let others: usize = others.map(|(name, value)| name.len() + value.len()).sum();
+        if others + entity.len() + value.len() > MOST_COLLECTED_BYTES {
+            return Err("no more can be collected in this call");
+        }
+        self.collected.insert(entity, value);
+        Ok(())
     }
 
     fn turn(&mut self, speaker: Speaker, text: String, span: Span, flags: (bool, bool)) -> TurnFact {
@@ -171,6 +217,53 @@ mod tests {
     }
 
     #[test]
+    fn signs_that_are_no_words_are_not_kept() {
+        let odd = "f\0ive\u{1b} \u{202e}six\nseven\u{2069}";
+        let mut history = History::default();
+        assert_eq!(history.user_said(odd, SPAN, false).text, "five six seven");
+        assert_eq!(history.agent_said(odd, SPAN, false).unwrap().text, "five six seven");
+        history.collect(&json!({ "entity": "a\0ge", "value": odd })).unwrap();
+        assert_eq!(
+            history.collected().get("age").map(String::as_str),
+            Some("five six seven")
+        );
+    }
+
+    #[test]
+    fn what_tools_hold_is_bounded() {
+        let mut history = History::default();
+        history.user_said("Hello?", SPAN, false);
+        for n in 0..100 {
+            let arguments = json!({ "n": n, "long": "x".repeat(30_000) });
+            history.tool("collect", arguments, json!({ "ok": true }), None);
+        }
+        let tools: Vec<_> = history
+            .items()
+            .iter()
+            .filter_map(|item| match item {
+                HistoryItem::Tool { arguments, .. } => arguments["n"].as_i64(),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(tools, [96, 97, 98, 99], "the newest");
+        assert_eq!(history.items().len(), 5, "no words are forgotten");
+        history.tool("collect", json!({ "long": "x".repeat(300_000) }), json!({}), None);
+        assert_eq!(history.items().len(), 1, "one that is longer than all is not kept");
+    }
+
+    #[test]
+    fn what_is_collected_is_bounded() {
+        let mut history = History::default();
+        let kept = (0..100).filter(|n| {
+            let arguments = json!({ "entity": format!("entity {n}"), "value": "x".repeat(8_000) });
+            history.collect(&arguments).is_ok()
+        });
+        assert_eq!(kept.count(), 8);
+        let again = json!({ "entity": "entity 1", "value": "short" });
+        assert!(history.collect(&again).is_ok(), "what is there may become less");
+    }
+
+    #[test]
     fn what_nobody_heard_was_not_said() {
         let mut history = History::default();
         assert_eq!(history.agent_said("  ", SPAN, true), None);
@@ -180,10 +273,10 @@ mod tests {
     #[test]
     fn the_last_collected_value_wins_and_odd_arguments_are_refused() {
         let mut history = History::default();
-        assert!(history.collect(&json!({ "entity": "age", "value": 4 })));
-        assert!(history.collect(&json!({ "entity": "age", "value": "5" })));
-        assert!(!history.collect(&json!({ "entity": 1, "value": "x" })));
-        assert!(!history.collect(&json!({ "entity": "name", "value": null })));
+        assert!(history.collect(&json!({ "entity": "age", "value": 4 })).is_ok());
+        assert!(history.collect(&json!({ "entity": "age", "value": "5" })).is_ok());
+        assert!(history.collect(&json!({ "entity": 1, "value": "x" })).is_err());
+        assert!(history.collect(&json!({ "entity": "name", "value": null })).is_err());
         assert_eq!(history.collected().get("age").map(String::as_str), Some("5"));
         assert_eq!(history.collected().len(), 1);
     }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     language::{
         failure::Failure,
-        streaming::{in_all, one_more},
+        streaming::{in_all, named, one_more},
     },
     providers::words,
 };
@@ -52,6 +52,7 @@ impl Calls {
                 (name, value) => call.keep(None, name, value),
             }
         }
+        named(&call.name)?;
         in_all(self.0.iter().map(Call::bytes).sum())
     }
 
@@ -166,7 +167,11 @@ pub(in crate::language) fn arguments(name: &str, text: &str) -> Value {
         Err(error) => {
             // It repeats what it could not read.
             let error = words::fit(&error.to_string());
-            tracing::warn!(tool = words::fit(name), error, "the model called a tool with arguments that are no JSON object");
+            tracing::warn!(
+                tool = words::fit(name),
+                error,
+                "the model called a tool with arguments that are no JSON object"
+            );
             Value::Null
         }
     }
@@ -211,7 +216,11 @@ mod tests {
             assert_eq!(arguments(&long, &quoted), Value::Null);
         });
         let logged = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
-        assert!(logged.contains("no JSON object") && logged.len() < 2_000, "{}", logged.len());
+        assert!(
+            logged.contains("no JSON object") && logged.len() < 2_000,
+            "{}",
+            logged.len()
+        );
         assert!(!logged.contains("canary"), "{logged}");
     }
 }

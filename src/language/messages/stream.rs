@@ -10,7 +10,7 @@ use crate::{
         chat::arguments,
         failure::Failure,
         sse::Event,
-        streaming::{Delta, MOST_TEXT, Protocol, Usage, figure, in_all, one_more},
+        streaming::{Delta, MOST_TEXT, Protocol, Usage, figure, in_all, named, one_more},
     },
     providers::guard::Verdict,
 };
@@ -48,6 +48,7 @@ impl MessageStream {
                     streamed: String::new(),
                 };
                 one_more(self.calls.len())?;
+                named(&call.name)?;
                 self.grow(call.name.len() + call.input.to_string().len())?;
                 let index = event["index"].as_u64();
                 self.calls.insert(index.unwrap_or(self.calls.len() as u64), call);

@@ -92,8 +92,10 @@ impl State {
         let result = match name {
             // A call that could not be read is not made, not even half of it; the model is told, and may repeat it.
             _ if !arguments.is_object() => json!({ "error": "the arguments are not a JSON object" }),
-            "collect" if self.history.collect(&arguments) => json!({ "ok": true }),
-            "collect" => json!({ "error": "give `entity` and `value`, both text" }),
+            "collect" => match self.history.collect(&arguments) {
+                Ok(()) => json!({ "ok": true }),
+                Err(why) => json!({ "error": why }),
+            },
             "endCall" => {
                 self.reply.end_call = true;
                 self.reply.protected = self.rules.end_call_protected;

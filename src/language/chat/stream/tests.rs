@@ -436,3 +436,14 @@ proptest! {
         prop_assert_eq!(called(&lines), [call("x", json!({ "entity": "é", "value": "1" }))]);
     }
 }
+
+#[test]
+fn a_name_that_no_tool_can_have_is_not_taken() {
+    let take = |bytes: usize| {
+        let call = json!({ "index": 0, "function": { "name": "x".repeat(bytes), "arguments": "{}" } });
+        let chunk = json!({ "choices": [{ "delta": { "tool_calls": [call] } }] });
+        ChatStream::new("openai").chunk(&chunk, &mut Vec::new())
+    };
+    assert_eq!(take(64), Ok(()));
+    assert!(matches!(take(65).unwrap_err().error, LanguageError::Protocol(_)));
+}

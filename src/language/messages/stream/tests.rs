@@ -225,3 +225,10 @@ fn figures_that_nobody_can_have_used_are_not_counted() {
     } });
     assert_eq!(read(&[odd]).2.map(|usage| (usage.input, usage.cached)), Some((1, 0)));
 }
+
+#[test]
+fn a_name_that_no_tool_can_have_is_not_taken() {
+    let call = |bytes: usize| read(&[begin(), tool(0, &"x".repeat(bytes)), stop_reason("tool_use"), stop()]);
+    assert_eq!((call(64).0.len(), call(64).1), (1, Ok(())));
+    assert!(matches!(call(65).1.unwrap_err().error, LanguageError::Protocol(_)));
+}
