@@ -162,7 +162,8 @@ impl Clips {
             };
             counted.add(job.bytes);
             let began = Instant::now();
-            match self.transcribe(&job).await {
+            let heard = self.transcribe(&job).await;
+            match heard.and_then(|text| teller.may_tell(text.trim()).map(|()| text)) {
                 Ok(text) => {
                     pass.succeeded();
                     useful = true;
@@ -220,11 +221,19 @@ async fn read_answer(request: reqwest::RequestBuilder) -> Result<String, Trouble
     let seconds = header.and_then(|value| value.to_str().ok()?.trim().parse().ok());
     let retry_after = seconds.map(|seconds: u64| Duration::from_secs(seconds.min(60)));
     let mut body = Vec::new();
-    while let Some(bytes) = response.chunk().await.map_err(|error| unwell(&error))? {
-        if body.len() + bytes.len() > MAX_ANSWER_BYTES {
-            return Err(Trouble::Protocol(format!("more than {MAX_ANSWER_BYTES} bytes")));
+    loop {
+        match response.chunk().await {
+            Ok(None) => break,
+            Ok(Some(bytes)) => body.extend_from_slice(&bytes),
+            // A refusal is one, however its words end.
+            Err(_) if status != StatusCode::OK => break,
+            Err(error) => return Err(unwell(&error)),
         }
-        body.extend_from_slice(&bytes);
+        match body.len() > MAX_ANSWER_BYTES {
+            true if status != StatusCode::OK => break,
+            true => return Err(Trouble::Protocol(format!("more than {MAX_ANSWER_BYTES} bytes"))),
+            false => {}
+        }
     }
     read_body(status, &body, retry_after)
 }

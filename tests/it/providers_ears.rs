@@ -2,6 +2,7 @@
 
 mod flux;
 mod listen;
+mod nonsense;
 mod router;
 mod scribe;
 mod support;

@@ -28,7 +28,7 @@ const LAST_RETRIES: u32 = 4;
 const BACKOFF: Duration = Duration::from_millis(250);
 const MOST_BACKOFF: Duration = Duration::from_secs(2);
 
-/// A connection that lived so long failed for a new reason.
+/// A connection that lived so long failed for a new reason, unless it never said what there was to say.
 const PROVEN_AFTER: Duration = Duration::from_secs(5);
 
 /// The last recogniser is waited for so long while its breaker is open.
@@ -57,6 +57,8 @@ enum End {
         pass: Option<Pass>,
         /// It was of use before.
         useful: bool,
+        /// There was something to say that it did not say.
+        owing: bool,
     },
 }
 
@@ -92,9 +94,14 @@ impl Attempt {
                 Err(tripped) => return Some(Trouble::Unwell(tripped.to_string())),
             };
             let began = Instant::now();
-            let (trouble, pass, useful) = match self.serve(&mut way, choice, pass).await {
+            let (trouble, pass, useful, owing) = match self.serve(&mut way, choice, pass).await {
                 End::Gone => return None,
-                End::Lost { trouble, pass, useful } => (trouble, pass, useful),
+                End::Lost {
+                    trouble,
+                    pass,
+                    useful,
+                    owing,
+                } => (trouble, pass, useful, owing),
             };
             self.teller.lost();
             report(choice, pass, &trouble);
@@ -102,7 +109,7 @@ impl Attempt {
                 return Some(trouble);
             }
             // One that says something and leaves at once, again and again, is no better than one that says nothing.
-            let proven = began.elapsed() >= PROVEN_AFTER;
+            let proven = began.elapsed() >= PROVEN_AFTER && (useful || !owing);
             failures = if proven || useful && failures == 0 {
                 1
             } else {
@@ -157,6 +164,7 @@ impl Attempt {
                     trouble,
                     pass: Some(pass),
                     useful: false,
+                    owing: false,
                 };
             }
         };
@@ -172,6 +180,7 @@ impl Attempt {
             trouble,
             pass,
             useful: connection.useful,
+            owing: connection.is_owing(),
         }
     }
 
@@ -189,7 +198,12 @@ impl Attempt {
         tokio::select! {
             _ = &mut self.gone => End::Gone,
             (trouble, useful, pass) = clips.serve(&mut self.teller, counted, &choice.guard, pass) => {
-                End::Lost { trouble, pass, useful }
+                End::Lost {
+                    trouble,
+                    pass,
+                    useful,
+                    owing: false,
+                }
             }
         }
     }

@@ -11,7 +11,9 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 use super::{
     clock::AudioClock,
     dialect::{Dialect, Heard, Trouble},
+    flow::Flow,
     inbox::REPLAY_PERCENT,
+    owed::{ANSWER_WITHIN, Owed},
     tape::BATCH_MS,
     teller::{Counted, Teller},
 };
@@ -26,12 +28,6 @@ const READY_WITHIN: Duration = Duration::from_secs(2);
 /// How long it may take a piece of audio: its window is full, and it does not read.
 const WRITE_WITHIN: Duration = Duration::from_secs(2);
 
-/// Asked for the words of a voice it says nothing at all for so long: it hangs.
-const ANSWER_WITHIN: Duration = Duration::from_millis(1_200);
-
-/// The same while a voice goes on; interims come each second.
-const WORDS_WITHIN: Duration = Duration::from_secs(4);
-
 /// A connection that lives so long is well even if nothing was said yet.
 const WELL_AFTER: Duration = Duration::from_secs(5);
 
@@ -41,24 +37,8 @@ const GOODBYE_WITHIN: Duration = Duration::from_millis(500);
 /// Asked to ask again, it is given this.
 const ASK_AGAIN_AFTER: Duration = Duration::from_millis(300);
 
-/// A turn has a few hundred words; what is longer is none.
-const MOST_WORDS_BYTES: usize = 16 * 1024;
-
-/// Interims come some times a second; after a reconnect a few seconds' worth may come at once.
-const WORDS_WINDOW: Duration = Duration::from_secs(1);
-const MOST_WORDS_IN_WINDOW: u32 = 200;
-
 /// Audio this much ahead of the allowed speed is no replay: the line itself comes in bursts.
 const BURST_MS: u64 = 500;
-
-/// A final that was asked for and is outstanding.
-struct Asked {
-    since: Instant,
-    /// Where on the tape.
-    position: u64,
-    /// There may be words in what it asks for.
-    voiced: bool,
-}
 
 /// A connection.
 pub(super) struct Connection<'a> {
@@ -74,16 +54,13 @@ pub(super) struct Connection<'a> {
     sent_at: Instant,
     /// What was sent as audio, in milliseconds, and since when.
     paced: (u64, Instant),
-    asked: Vec<Asked>,
+    owed: Owed,
     /// When an answer that is given up may still come.
     late_until: Option<Instant>,
     ask_again_at: Option<Instant>,
-    /// Since when nothing came although there was something to say.
-    unheard_since: Option<Instant>,
     /// Finals came.
     pub(super) useful: bool,
-    /// How often words came, and since when.
-    words: (u32, Instant),
+    flow: Flow,
 }
 
 impl<'a> Connection<'a> {
@@ -121,12 +98,11 @@ impl<'a> Connection<'a> {
             began: now,
             sent_at: now,
             paced: (0, now),
-            asked: Vec::new(),
+            owed: Owed::default(),
             late_until: None,
             ask_again_at: None,
-            unheard_since: None,
             useful: false,
-            words: (0, now),
+            flow: Flow::new(),
         })
     }
 
@@ -137,6 +113,11 @@ impl<'a> Connection<'a> {
             Ok(never) => match never {},
         };
         (trouble, self.pass.take())
+    }
+
+    /// Whether it was lost with something unsaid.
+    pub(super) fn is_owing(&self) -> bool {
+        self.owed.is_owing()
     }
 
     /// Says goodbye; not for longer than [`GOODBYE_WITHIN`].
@@ -180,7 +161,7 @@ impl<'a> Connection<'a> {
         let (from, bytes, ask) = {
             let state = self.teller.inbox.state();
             let from = state.sent.max(state.tape.start());
-            let next_ask = state.asked.get(self.asked.len()).copied();
+            let next_ask = state.asked.get(self.owed.finals()).copied();
             let until = next_ask.unwrap_or(u64::MAX).min(state.tape.end());
             let room = until.saturating_sub(from).min(state.tape.ms(BATCH_MS));
             let bytes = match self.may_send_at() <= Instant::now() {
@@ -214,7 +195,7 @@ impl<'a> Connection<'a> {
             false => (sent_ms + ms, since),
         };
         if self.teller.inbox.state().tape.is_voiced() {
-            self.unheard_since.get_or_insert(now);
+            self.owed.voice();
         }
         self.counted.add(bytes.len());
         let message = self.dialect.audio(bytes);
@@ -229,22 +210,17 @@ impl<'a> Connection<'a> {
     }
 
     async fn ask(&mut self, position: u64) -> Result<(), Trouble> {
-        let now = Instant::now();
         let (news, voiced) = {
             let state = self.teller.inbox.state();
             (position > state.tape.start(), state.tape.may_be_voice())
         };
         let voiced = voiced || self.teller.has_interim();
         let message = if news { self.dialect.finalize() } else { None };
-        self.asked.push(Asked {
-            since: now,
-            position,
-            voiced,
-        });
+        self.owed.ask(position, voiced);
         match message {
             Some(message) => {
                 if voiced {
-                    self.unheard_since.get_or_insert(now);
+                    self.owed.voice();
                 }
                 self.send(message).await
             }
@@ -268,9 +244,8 @@ impl<'a> Connection<'a> {
     fn receive(&mut self, message: Option<Result<Message, Error>>) -> Result<(), Trouble> {
         match message {
             Some(Ok(Message::Text(text))) => {
-                self.unheard_since = None;
                 if let Some(heard) = self.dialect.read(&text)? {
-                    self.well();
+                    self.flow.take(heard.bytes())?;
                     self.hear(heard)?;
                 }
                 Ok(())
@@ -284,53 +259,45 @@ impl<'a> Connection<'a> {
     }
 
     fn hear(&mut self, heard: Heard) -> Result<(), Trouble> {
-        if heard.bytes() > MOST_WORDS_BYTES {
-            return Err(Trouble::Protocol("more words at once than anybody can say".into()));
-        }
         match heard {
             Heard::Ready => {
                 self.ready = true;
                 self.teller.inbox.state().connected = true;
                 self.paced = (0, Instant::now());
             }
-            Heard::Interim(text) => self.teller.interim(&text),
-            Heard::Final { text, up_to_s, answers } => self.final_came(&text, up_to_s, answers),
+            Heard::Interim(text) => {
+                self.owed.told();
+                self.teller.interim(&text);
+            }
+            Heard::Final { text, up_to_s, answers } => self.final_came(&text, up_to_s, answers)?,
             Heard::TurnEnded { text, up_to_s } => {
-                self.final_came(&text, Some(up_to_s), true);
+                self.final_came(&text, Some(up_to_s), true)?;
                 self.teller.turn(TranscriptEvent::TurnEnded);
             }
             Heard::TurnPaused { text } => {
+                self.owed.told();
                 self.teller.interim(&text);
                 self.teller.turn(TranscriptEvent::TurnPaused);
             }
             Heard::TurnResumed { text } => {
+                self.owed.told();
                 self.teller.turn(TranscriptEvent::TurnResumed);
                 self.teller.interim(&text);
             }
+            // An excuse is no answer.
             Heard::AskAgain => self.ask_again_at = Some(Instant::now() + ASK_AGAIN_AFTER),
         }
-        self.pace_words()
+        Ok(())
     }
 
-    /// A recogniser that sends words without end is cut off: nobody could take them.
-    fn pace_words(&mut self) -> Result<(), Trouble> {
-        let (heard, since) = self.words;
-        let now = Instant::now();
-        self.words = match now < since + WORDS_WINDOW {
-            true => (heard + 1, since),
-            false => (1, now),
-        };
-        match self.words.0 > MOST_WORDS_IN_WINDOW {
-            true => Err(Trouble::Protocol("words come faster than anybody can speak".into())),
-            false => Ok(()),
-        }
-    }
-
-    fn final_came(&mut self, text: &str, up_to_s: Option<f64>, answers: bool) {
+    fn final_came(&mut self, text: &str, up_to_s: Option<f64>, answers: bool) -> Result<(), Trouble> {
+        self.teller.may_tell(text)?;
+        // Interims alone are of no use to anybody.
+        self.well();
         self.useful = true;
         let late = self.late_until.is_some_and(|until| Instant::now() < until);
         let ended = answers;
-        let answers = answers && !self.asked.is_empty() && !late;
+        let answers = answers && self.owed.finals() > 0 && !late;
         if late {
             self.late_until = None;
         }
@@ -341,21 +308,20 @@ impl<'a> Connection<'a> {
             self.teller.settled(text, up_to.unwrap_or(0), ended);
             self.give_up_on_silence();
         }
+        self.owed.told();
+        Ok(())
     }
 
     /// The first of what was asked for is answered.
     fn answered(&mut self, text: &str, up_to: Option<u64>) {
-        let position = match self.asked.is_empty() {
-            true => 0,
-            false => self.asked.remove(0).position,
-        };
+        let position = self.owed.settle().unwrap_or(0);
         self.teller.answer(text, up_to.unwrap_or(position), false);
     }
 
     /// The words that were asked for have come of themselves, or there are none: the answer may never come.
     fn give_up_on_silence(&mut self) {
         let within = self.dialect.promise().final_within;
-        let due = self.asked.first().is_some_and(|asked| asked.since.elapsed() >= within);
+        let due = self.owed.first().is_some_and(|asked| asked.since.elapsed() >= within);
         if due && !self.teller.has_interim() {
             self.late_until = Some(Instant::now() + ANSWER_WITHIN / 2);
             // What it covers is not known, so all of it is kept for a replay.
@@ -363,7 +329,7 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// The provider does what was asked.
+    /// The provider does what it is there for.
     fn well(&mut self) {
         if let Some(pass) = self.pass.take_if(|_| self.ready) {
             pass.succeeded();
@@ -372,7 +338,7 @@ impl<'a> Connection<'a> {
 
     /// When something is to be done if nothing comes.
     fn next_due(&self) -> Instant {
-        let asked = self.asked.first().filter(|_| !self.teller.has_interim());
+        let asked = self.owed.first().filter(|_| !self.teller.has_interim());
         let within = self.dialect.promise().final_within;
         let behind = {
             let state = self.teller.inbox.state();
@@ -383,21 +349,12 @@ impl<'a> Connection<'a> {
             (behind && self.ready).then(|| self.may_send_at()),
             asked.map(|asked| asked.since + within),
             self.ask_again_at,
-            self.hung_at(),
+            self.owed.hung_at(),
             self.pass.as_ref().map(|_| self.began + WELL_AFTER),
             self.ready.then(|| self.sent_at + self.dialect.idle().after),
         ];
         let now = Instant::now();
         times.into_iter().flatten().min().unwrap_or(now + WELL_AFTER)
-    }
-
-    /// When nothing will have come for too long.
-    fn hung_at(&self) -> Option<Instant> {
-        let since = self.unheard_since?;
-        match self.asked.iter().any(|asked| asked.voiced) {
-            true => Some(since + ANSWER_WITHIN),
-            false => Some(since + WORDS_WITHIN),
-        }
     }
 
     async fn time(&mut self) -> Result<(), Trouble> {
@@ -408,8 +365,8 @@ impl<'a> Connection<'a> {
                 READY_WITHIN.as_secs()
             )));
         }
-        if self.hung_at().is_some_and(|at| now >= at) {
-            return Err(Trouble::Unwell("says nothing any more".into()));
+        if self.owed.hung_at().is_some_and(|at| now >= at) {
+            return Err(Trouble::Unwell("says nothing of use any more".into()));
         }
         if self.pass.is_some() && now >= self.began + WELL_AFTER {
             self.well();
@@ -417,7 +374,7 @@ impl<'a> Connection<'a> {
         self.give_up_on_silence();
         if self.ask_again_at.is_some_and(|at| now >= at) {
             self.ask_again_at = None;
-            if let Some(message) = self.dialect.finalize().filter(|_| !self.asked.is_empty()) {
+            if let Some(message) = self.dialect.finalize().filter(|_| self.owed.finals() > 0) {
                 self.send(message).await?;
             }
         }

@@ -3,12 +3,15 @@
 
 use std::sync::Arc;
 
-use actors::ports::{
-    transcriber::{SpeechError, TranscriptEvent, TranscriptSink},
-    usage::{Meter, Unit},
+use actors::{
+    ports::{
+        transcriber::{SpeechError, TranscriptEvent, TranscriptSink},
+        usage::{Meter, Unit},
+    },
+    text::plain,
 };
 
-use super::inbox::Inbox;
+use super::{dialect::Trouble, flow, inbox::Inbox};
 
 /// Audio is counted in portions of at least so much.
 const PORTION_MS: u64 = 1_000;
@@ -26,6 +29,8 @@ pub(in crate::speech) struct Teller {
     interim: String,
     /// The recogniser thinks that the turn may be over.
     paused: bool,
+    /// Bytes of all finals.
+    told_bytes: u64,
 }
 
 impl Teller {
@@ -36,7 +41,21 @@ impl Teller {
             held: String::new(),
             interim: String::new(),
             paused: false,
+            told_bytes: 0,
         }
+    }
+
+    /// Takes leave for a final's words: not more at once, nor in the whole call, than anybody can say.
+    pub(in crate::speech) fn may_tell(&mut self, text: &str) -> Result<(), Trouble> {
+        flow::may_be_words(text.len())?;
+        let seconds = {
+            let state = self.inbox.state();
+            state.tape.end() / state.tape.ms(1_000).max(1)
+        };
+        let told = self.told_bytes + text.len() as u64;
+        flow::may_be_said(told, seconds)?;
+        self.told_bytes = told;
+        Ok(())
     }
 
     /// Whether words were told that are not final.
@@ -117,7 +136,9 @@ impl Teller {
     }
 }
 
+/// Words put together; of the second, which come from outside, without signs that are none.
 fn joined(first: &str, second: &str) -> String {
+    let second = plain(second);
     let (first, second) = (first.trim(), second.trim());
     match first.is_empty() || second.is_empty() {
         true => format!("{first}{second}"),
@@ -163,5 +184,48 @@ impl Counted {
 impl Drop for Counted {
     fn drop(&mut self) {
         self.write();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use actors::ports::transcriber::Promise;
+
+    use super::*;
+    use crate::speech::ears::tape::Tape;
+
+    #[test]
+    fn signs_that_are_no_words_are_not_told() {
+        let told: Arc<Mutex<Vec<TranscriptEvent>>> = Arc::default();
+        let kept = told.clone();
+        let inbox = Inbox::new(Tape::new(8_000), Promise::default());
+        let sink = Box::new(move |event| kept.lock().unwrap().push(event));
+        let mut teller = Teller::new(inbox.clone(), sink);
+        let odd = "no\0 \u{1b}[31mred\u{202e}\nline\u{2066}";
+        let plain = || "no [31mred line".to_owned();
+        teller.interim(odd);
+        teller.settled(odd, 0, false);
+        inbox.ask();
+        teller.settled(odd, 0, false);
+        teller.answer(odd, 0, false);
+        let told = told.lock().unwrap().clone();
+        let both = format!("{0} {0}", plain());
+        assert_eq!(told[0], TranscriptEvent::Interim { text: plain() });
+        assert_eq!(
+            told[1],
+            TranscriptEvent::Final {
+                text: plain(),
+                damaged: false
+            }
+        );
+        assert_eq!(
+            *told.last().unwrap(),
+            TranscriptEvent::Final {
+                text: both,
+                damaged: false
+            }
+        );
     }
 }

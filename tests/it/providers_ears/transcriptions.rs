@@ -6,9 +6,14 @@ use actors::ports::{
     transcriber::TranscriptEvent,
     usage::{Meter, Unit},
 };
-use ringback::stub_providers::{Fault, Service, Spread, StubTimes};
+use axum::{Router, http::StatusCode, routing::post};
+use ringback::{
+    providers::{guard::Guards, settings::ProviderSettings},
+    stub_providers::{Fault, Service, Spread, StubTimes},
+};
+use tokio::net::TcpListener;
 
-use super::support::{Call, config, ears, stub};
+use super::support::{Call, config, ears, ears_with, stub};
 
 const TEXT: &str = "Good morning, where is my parcel?";
 
@@ -157,4 +162,47 @@ async fn an_utterance_without_end_is_posted_in_pieces() {
     // A word may be cut in two where a piece ends; whole sentences are not lost.
     let said = call.told.finals().join(" ");
     assert!(said.matches("my parcel?").count() >= 26, "{said}");
+}
+
+/// The ears at a server that answers every utterance with this.
+async fn answering(status: u16, body: String) -> Call {
+    let answer = move || {
+        let answer = (StatusCode::from_u16(status).unwrap(), body.clone());
+        async move { answer }
+    };
+    let router = Router::new().route("/v1/audio/transcriptions", post(answer));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("http://{}/v1", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let settings = ProviderSettings::read(|name| (name == "SPEACHES_BASE_URL").then(|| base.clone()));
+    let mut call = Call::open(&ears_with("speaches", &settings.unwrap(), &Guards::default()));
+    call.silence(500).await;
+    call.say(TEXT).await;
+    call.silence(20_000).await;
+    call
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_of_many_words_is_still_a_refusal() {
+    for status in [401, 404, 429] {
+        let call = answering(status, "x".repeat(400 * 1024)).await;
+        let told = call.told.failure().unwrap_or_default();
+        let sorted = match status {
+            429 => told.contains("busy"),
+            _ => told.contains(&status.to_string()) && told.len() < 400,
+        };
+        assert!(sorted, "{status}: {told}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn more_words_than_anybody_can_say_are_no_transcript() {
+    let words = "word ".repeat(4_000);
+    let call = answering(200, serde_json::json!({ "text": words }).to_string()).await;
+    assert_eq!(call.told.finals().len(), 0);
+    assert!(
+        call.told.failure().unwrap().contains("words"),
+        "{:?}",
+        call.told.failure()
+    );
 }
