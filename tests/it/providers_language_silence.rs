@@ -6,11 +6,9 @@ use actors::ports::{
 };
 use axum::{Router, body::Body, routing::post};
 use futures_util::{StreamExt, stream};
-use ringback::{
-    providers::{
-        guard::{Guards, Kind},
-        settings::ProviderSettings,
-    },
+use ringback::providers::{
+    guard::{Guards, Kind},
+    settings::ProviderSettings,
 };
 use serde_json::json;
 use tokio::{net::TcpListener, time::Instant};
@@ -42,13 +40,13 @@ async fn server_of(body: impl Fn() -> Body + Clone + Send + Sync + 'static) -> P
 }
 
 /// A chat completion of one delta.
-fn chat(delta: serde_json::Value) -> String {
+fn chat(delta: &serde_json::Value) -> String {
     let chunk = json!({ "choices": [{ "delta": delta, "finish_reason": "stop" }] });
     format!("data: {chunk}\n\ndata: [DONE]\n\n")
 }
 
 fn calling(name: &str, arguments: &str) -> String {
-    chat(json!({ "tool_calls": [{ "index": 0, "id": "a", "function": { "name": name, "arguments": arguments } }] }))
+    chat(&json!({ "tool_calls": [{ "index": 0, "id": "a", "function": { "name": name, "arguments": arguments } }] }))
 }
 
 fn events(events: &[serde_json::Value]) -> String {
@@ -60,10 +58,10 @@ fn silences() -> Vec<(&'static str, String)> {
     let over = json!({ "type": "message_stop" });
     let late = json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "text_delta", "text": "Hi." } });
     vec![
-        ("openai", chat(json!({}))),
-        ("openai", chat(json!({ "content": "<think>What do they want?" }))),
-        ("openai", chat(json!({ "content": " \n…" }))),
-        ("openai", chat(json!({ "reasoning_content": "What do they want?" }))),
+        ("openai", chat(&json!({}))),
+        ("openai", chat(&json!({ "content": "<think>What do they want?" }))),
+        ("openai", chat(&json!({ "content": " \n…" }))),
+        ("openai", chat(&json!({ "reasoning_content": "What do they want?" }))),
         ("anthropic", events(&[stop.clone(), over.clone()])),
         ("anthropic", events(&[stop, over, late])),
     ]
@@ -82,7 +80,10 @@ async fn a_reply_without_a_word_goes_to_the_next_provider_in_the_same_turn() {
         assert!(guards.get(Kind::Language, name).is_down(), "{answer}");
         let alone = models_with(&[name], &settings, &Guards::default());
         let events = reply(&alone, request(&booking(), &[], &Meter::default())).await;
-        assert!(matches!(events.as_slice(), [Err(LanguageError::Protocol(_))]), "{answer}: {events:?}");
+        assert!(
+            matches!(events.as_slice(), [Err(LanguageError::Protocol(_))]),
+            "{answer}: {events:?}"
+        );
     }
 }
 
@@ -151,6 +152,10 @@ async fn what_comes_behind_the_end_of_a_reply_does_not_keep_it_open() {
         let models = models_with(&[name], &settings, &Guards::default());
         let began = Instant::now();
         let (words, _) = told(reply(&models, request(&booking(), &[], &Meter::default())).await);
-        assert_eq!((words.as_str(), began.elapsed().as_millis() / 100), ("Yes.", 5), "{name}");
+        assert_eq!(
+            (words.as_str(), began.elapsed().as_millis() / 100),
+            ("Yes.", 5),
+            "{name}"
+        );
     }
 }

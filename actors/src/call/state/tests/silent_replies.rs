@@ -38,7 +38,10 @@ fn a_reply_without_a_word_is_apologised_for_and_the_next_one_ends_the_call() {
     for nothing in [vec![OVER], vec![text("… "), text("**"), OVER]] {
         let (state, said, _) = after(at(CallPhase::Thinking), nothing.clone());
         assert_eq!((state.phase(), said), (CallPhase::Speaking, vec![PARDON.to_owned()]));
-        let again: Vec<Event> = [ended(1), super::said("What is it?")].into_iter().chain(nothing).collect();
+        let again: Vec<Event> = [ended(1), super::said("What is it?")]
+            .into_iter()
+            .chain(nothing)
+            .collect();
         let (state, said, _) = after(state, again);
         assert_eq!(state.phase(), CallPhase::Closing);
         assert!(said[0].ends_with("Goodbye."), "{said:?}");
@@ -47,10 +50,7 @@ fn a_reply_without_a_word_is_apologised_for_and_the_next_one_ends_the_call() {
 
 #[test]
 fn a_filler_is_no_reply() {
-    let (state, said, _) = after(
-        at(CallPhase::Thinking),
-        vec![Event::Timer(CallTimer::Filler), OVER],
-    );
+    let (state, said, _) = after(at(CallPhase::Thinking), vec![Event::Timer(CallTimer::Filler), OVER]);
     assert_eq!(state.phase(), CallPhase::Speaking);
     assert_eq!(said, ["One moment, please. ", PARDON]);
 }
@@ -64,14 +64,22 @@ fn a_model_that_only_calls_tools_is_told_a_few_times_and_has_failed_then() {
         assert_eq!(said, [PARDON]);
         let events = [ended(1), super::said("What is it?"), call, OVER, OVER].into();
         let (state, ..) = after(state, events);
-        assert_eq!(state.phase(), CallPhase::Closing, "tools alone do not make up for a failure");
+        assert_eq!(
+            state.phase(),
+            CallPhase::Closing,
+            "tools alone do not make up for a failure"
+        );
     }
 }
 
 #[test]
 fn who_skips_a_turn_or_ends_the_call_may_be_silent() {
     let skip = || tool("skipTurn", json!({}));
-    for events in [vec![skip(), OVER], vec![collect(), skip(), OVER], vec![collect(), OVER, skip(), OVER]] {
+    for events in [
+        vec![skip(), OVER],
+        vec![collect(), skip(), OVER],
+        vec![collect(), OVER, skip(), OVER],
+    ] {
         let (state, said, _) = after(at(CallPhase::Thinking), events);
         assert_eq!((state.phase(), said), (CallPhase::Listening, Vec::new()));
     }
