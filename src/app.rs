@@ -12,7 +12,7 @@ use actors::{
     id::NodeId,
     journal::LiveFact,
     node::{Node, NodeArguments, NodeHandle, NodeSettings},
-    ports::{Ports, store::Fact, store::Store},
+    ports::{Ports, carrier::Carriers, store::Fact, store::Store},
     time::{Clock, SystemClock},
 };
 use axum::{Router, middleware, routing::get};
@@ -92,7 +92,7 @@ impl App {
         }
         let ports = Ports {
             store: store.clone(),
-            carrier: Arc::new(SimulatedCarrier::new(&exchange_url, &callbacks)?),
+            carriers: Carriers::new(Arc::new(SimulatedCarrier::new(&exchange_url, &callbacks)?), Vec::new()),
             transcriber: team.ears.clone(),
             synthesizer: team.voices.clone(),
             language_model: team.language.clone(),

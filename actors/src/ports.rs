@@ -19,8 +19,8 @@ use crate::time::Clock;
 pub struct Ports {
     /// The database.
     pub store: Arc<dyn store::Store>,
-    /// The carrier that places calls.
-    pub carrier: Arc<dyn carrier::Carrier>,
+    /// The carriers that place calls.
+    pub carriers: carrier::Carriers,
     /// Speech to text.
     pub transcriber: Arc<dyn transcriber::Transcriber>,
     /// Text to speech.

@@ -10,7 +10,7 @@ use crate::{
     audio_stream::StreamEvent,
     id::AgentId,
     ports::{
-        carrier::{CallProgress, CarrierCallId, DialError},
+        carrier::{CallProgress, Carrier, CarrierCallId, DialError},
         language_model::{LanguageError, ReplyEvent},
         media_leg::MediaLeg,
         store::{CallerId, ClaimedAttempt, Permit, StoreError},
@@ -29,6 +29,8 @@ pub struct CallPlan {
     pub agent: Arc<Agent>,
     /// Values of the placeholders.
     pub variables: Arc<BTreeMap<String, String>>,
+    /// Who places it.
+    pub carrier: Arc<dyn Carrier>,
     /// Caller ID, or those that take turns.
     pub caller_id: Option<CallerId>,
     /// How long it may ring.

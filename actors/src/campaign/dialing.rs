@@ -274,7 +274,7 @@ impl CampaignState {
         let Some(agent) = &self.agent else { return 0 };
         let context = PlanContext {
             agent: Arc::clone(agent),
-            carrier: self.ports.carrier.name(),
+            carriers: self.ports.carriers.clone(),
             ring_timeout: self.ring_timeout,
             now: self.ports.clock.now(),
         };

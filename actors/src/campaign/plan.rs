@@ -9,7 +9,10 @@ use crate::{
     agent::Agent,
     call::CallPlan,
     phone_number::PhoneNumber,
-    ports::store::{CallerId, ClaimedAttempt, Rotation},
+    ports::{
+        carrier::{Carrier, Carriers},
+        store::{CallerId, ClaimedAttempt, Rotation},
+    },
     time::Timestamp,
 };
 
@@ -18,8 +21,8 @@ use crate::{
 pub struct PlanContext {
     /// The agent.
     pub agent: Arc<Agent>,
-    /// The carrier that will be asked.
-    pub carrier: &'static str,
+    /// The carriers that may be asked.
+    pub carriers: Carriers,
     /// How long a call may ring.
     pub ring_timeout: Duration,
     /// The present instant.
@@ -31,16 +34,29 @@ pub const CALLER_NUMBER: &str = "system__caller_number";
 
 /// Plans one call.
 pub fn plan(attempt: ClaimedAttempt, context: &PlanContext) -> CallPlan {
-    let caller_id = caller_id(&context.agent, context.carrier);
+    let line = line(&context.agent, &context.carriers);
+    let caller_id = caller_id(&context.agent, line.name());
     let first = caller_id.as_ref().and_then(|caller| caller.of_permit(0));
     CallPlan {
         agent_id: attempt.agent,
         variables: Arc::new(variables(&attempt, first, context)),
         attempt,
         agent: Arc::clone(&context.agent),
+        carrier: Arc::clone(line),
         caller_id,
         ring_timeout: context.ring_timeout,
     }
+}
+
+/// The carrier of the agent's first number that one of ours has, else the first of ours.
+fn line<'a>(agent: &Agent, carriers: &'a Carriers) -> &'a Arc<dyn Carrier> {
+    let mut named = agent
+        .phone_numbers
+        .iter()
+        .filter_map(|number| number.provider.as_deref());
+    named
+        .find_map(|provider| carriers.named(provider))
+        .unwrap_or_else(|| carriers.first())
 }
 
 /// The agent's rotation, if it is enabled and has numbers; else its first number at the carrier.

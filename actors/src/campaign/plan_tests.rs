@@ -1,12 +1,38 @@
 //! Variables and caller ID of a planned call.
 
+use async_trait::async_trait;
 use serde_json::json;
 
 use super::*;
 use crate::{
     id::{AccountId, AgentId, AttemptId, CampaignId, NodeId},
-    ports::store::{CampaignContact, Claim},
+    ports::{
+        carrier::{CarrierCallId, CarrierError, DialError, DialRequest, ListedCall},
+        store::{CampaignContact, Claim},
+    },
 };
+
+/// A carrier that is only a name.
+struct Named(&'static str);
+
+#[async_trait]
+impl Carrier for Named {
+    fn name(&self) -> &'static str {
+        self.0
+    }
+
+    async fn dial(&self, _: &DialRequest) -> Result<CarrierCallId, DialError> {
+        Err(DialError::Rejected("only a name".to_owned()))
+    }
+
+    async fn hang_up(&self, _: &CarrierCallId) -> Result<(), CarrierError> {
+        Err(CarrierError::NotFound)
+    }
+
+    async fn find_calls(&self, _: &PhoneNumber, _: Timestamp) -> Result<Vec<ListedCall>, CarrierError> {
+        Ok(Vec::new())
+    }
+}
 
 fn attempt(extra: &Value) -> ClaimedAttempt {
     ClaimedAttempt {
@@ -36,7 +62,7 @@ fn attempt(extra: &Value) -> ClaimedAttempt {
 fn context(agent: Value) -> PlanContext {
     PlanContext {
         agent: Arc::new(serde_json::from_value(agent).unwrap()),
-        carrier: "simulated",
+        carriers: Carriers::new(Arc::new(Named("simulated")), vec![Arc::new(Named("twilio"))]),
         ring_timeout: Duration::from_secs(30),
         now: Timestamp(1_767_614_400_000_000),
     }
@@ -173,4 +199,25 @@ fn caller_ids_take_turns_when_rotation_is_enabled_and_has_numbers() {
         let own = CallerId::Fixed(PhoneNumber::parse("+15550000001").unwrap());
         assert_eq!(planned(off).caller_id, Some(own));
     }
+}
+
+#[test]
+fn the_agents_number_chooses_carrier_and_caller_id() {
+    let planned = |numbers: Value| {
+        let call = plan(attempt(&json!({})), &context(json!({ "phoneNumbers": numbers })));
+        let shown = call.caller_id.as_ref().and_then(|caller| caller.of_permit(0));
+        (call.carrier.name(), shown.map(|number| number.as_str().to_owned()))
+    };
+    let number = |provider: &str, number: &str| json!({ "provider": provider, "number": number });
+    let (here, there) = (number("simulated", "+15550000001"), number("twilio", "+15550000002"));
+    let elsewhere = number("nobody", "+15550000003");
+    let shown = |number: &str| Some(number.to_owned());
+    assert_eq!(planned(json!([])), ("simulated", None));
+    assert_eq!(planned(json!([there, here])), ("twilio", shown("+15550000002")));
+    assert_eq!(
+        planned(json!([elsewhere, here, there])),
+        ("simulated", shown("+15550000001"))
+    );
+    assert_eq!(planned(json!([elsewhere])), ("simulated", None), "not ours");
+    assert_eq!(planned(json!([{ "number": "+15550000004" }])), ("simulated", None));
 }

@@ -31,7 +31,7 @@ impl LinesState {
             LostCall {
                 ended: plan.attempt.ended(),
                 to: plan.attempt.contact.phone_number.clone(),
-                carrier: self.ports.carrier.name().to_owned(),
+                carrier: plan.carrier.name().to_owned(),
                 leg: None,
                 since: self.ports.clock.now(),
                 error: CALL_CRASHED.to_owned(),

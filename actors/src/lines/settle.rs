@@ -10,7 +10,7 @@ use crate::{
     phone_number::PhoneNumber,
     ports::{
         Ports,
-        carrier::{CarrierCallId, CarrierError},
+        carrier::{Carrier, CarrierCallId, CarrierError},
         store::{ConversationStatus, Outcome, StoreError},
         usage::Meter,
     },
@@ -53,17 +53,13 @@ fn patience() -> Backoff {
 /// Brings a lost call to its end, however long the carrier and the store take, and says what was written; none when
 /// the attempt was no longer ours.
 pub async fn settle(ports: &Ports, lost: LostCall) -> Option<Outcome> {
-    let error = if lost.carrier != ports.carrier.name() {
-        tracing::error!(attempt = %lost.ended.claim.attempt, carrier = %lost.carrier, "carrier is no longer configured");
-        UNKNOWN_FATE.to_owned()
-    } else if let Some(leg) = &lost.leg {
-        hang_up(ports, lost.ended.claim.attempt, leg).await;
-        lost.error
-    } else {
-        match end_what_was_dialed(ports, lost.ended.claim.attempt, &lost.to, lost.since).await {
-            true => lost.error,
-            false => UNKNOWN_FATE.to_owned(),
+    let error = match ports.carriers.named(&lost.carrier) {
+        None => {
+            let (attempt, carrier) = (lost.ended.claim.attempt, &lost.carrier);
+            tracing::error!(%attempt, %carrier, "carrier is no longer configured");
+            UNKNOWN_FATE.to_owned()
         }
+        Some(carrier) => end_leg(&**carrier, &lost).await,
     };
     let outcome = Outcome {
         status: ConversationStatus::Failed,
@@ -75,8 +71,21 @@ pub async fn settle(ports: &Ports, lost: LostCall) -> Option<Outcome> {
     finish(ports, &lost.ended, &outcome).await.then_some(outcome)
 }
 
+/// Ends whatever leg the lost call has, and says what its attempt failed of.
+async fn end_leg(carrier: &dyn Carrier, lost: &LostCall) -> String {
+    let attempt = lost.ended.claim.attempt;
+    if let Some(leg) = &lost.leg {
+        hang_up(carrier, attempt, leg).await;
+        return lost.error.clone();
+    }
+    match end_what_was_dialed(carrier, attempt, &lost.to, lost.since).await {
+        true => lost.error.clone(),
+        false => UNKNOWN_FATE.to_owned(),
+    }
+}
+
 /// Hangs up the live calls the carrier has of an attempt; whether there was one, live or over.
-async fn end_what_was_dialed(ports: &Ports, attempt: AttemptId, to: &PhoneNumber, since: Timestamp) -> bool {
+async fn end_what_was_dialed(carrier: &dyn Carrier, attempt: AttemptId, to: &PhoneNumber, since: Timestamp) -> bool {
     for look in 0..2 {
         if look > 0 {
             tokio::time::sleep(SECOND_LOOK).await;
@@ -84,7 +93,7 @@ async fn end_what_was_dialed(ports: &Ports, attempt: AttemptId, to: &PhoneNumber
         let since = Timestamp(since.0.saturating_sub(2_000_000));
         let mut backoff = patience();
         let listed = loop {
-            match ports.carrier.find_calls(to, since).await {
+            match carrier.find_calls(to, since).await {
                 Ok(calls) => break calls,
                 Err(CarrierError::NotFound) => break Vec::new(),
                 Err(error @ (CarrierError::Unavailable(_) | CarrierError::Protocol(_))) => {
@@ -95,7 +104,7 @@ async fn end_what_was_dialed(ports: &Ports, attempt: AttemptId, to: &PhoneNumber
         };
         let ours: Vec<_> = listed.into_iter().filter(|c| c.attempt == Some(attempt)).collect();
         for call in ours.iter().filter(|call| call.live) {
-            hang_up(ports, attempt, &call.call).await;
+            hang_up(carrier, attempt, &call.call).await;
         }
         if !ours.is_empty() {
             return true;
@@ -104,10 +113,10 @@ async fn end_what_was_dialed(ports: &Ports, attempt: AttemptId, to: &PhoneNumber
     false
 }
 
-async fn hang_up(ports: &Ports, attempt: AttemptId, leg: &CarrierCallId) {
+async fn hang_up(carrier: &dyn Carrier, attempt: AttemptId, leg: &CarrierCallId) {
     let mut backoff = patience();
     loop {
-        match ports.carrier.hang_up(leg).await {
+        match carrier.hang_up(leg).await {
             Ok(()) | Err(CarrierError::NotFound) => return,
             Err(error) if backoff.failures() >= HANG_UP_TRIES => {
                 tracing::error!(%attempt, %error, "leg could not be hung up, giving up");

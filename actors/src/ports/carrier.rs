@@ -1,6 +1,6 @@
 //! The carrier: who places calls on the telephone network, hangs them up, and can say which it knows.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -149,6 +149,46 @@ pub trait Carrier: Send + Sync {
 
     /// Calls placed to `to` since `since`, for settling an unknown fate.
     async fn find_calls(&self, to: &PhoneNumber, since: Timestamp) -> Result<Vec<ListedCall>, CarrierError>;
+}
+
+/// The carriers of a node, each with a name of its own. The first places the calls for which nothing else is said.
+#[derive(Clone)]
+pub struct Carriers {
+    first: Arc<dyn Carrier>,
+    others: Arc<[Arc<dyn Carrier>]>,
+}
+
+impl Carriers {
+    /// One that is asked where nothing else is said, and others that agents' numbers may name.
+    pub fn new(first: Arc<dyn Carrier>, others: Vec<Arc<dyn Carrier>>) -> Self {
+        Self {
+            first,
+            others: others.into(),
+        }
+    }
+
+    /// The one that is asked where nothing else is said.
+    pub fn first(&self) -> &Arc<dyn Carrier> {
+        &self.first
+    }
+
+    /// The one of this name.
+    pub fn named(&self, name: &str) -> Option<&Arc<dyn Carrier>> {
+        self.all().find(|carrier| carrier.name() == name)
+    }
+
+    /// All of them.
+    pub fn all(&self) -> impl Iterator<Item = &Arc<dyn Carrier>> {
+        std::iter::once(&self.first).chain(self.others.iter())
+    }
+}
+
+impl std::fmt::Debug for Carriers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list()
+            .entries(self.all().map(|carrier| carrier.name()))
+            .finish()
+    }
 }
 
 #[cfg(test)]

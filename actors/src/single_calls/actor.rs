@@ -248,7 +248,7 @@ impl SingleCallsState {
             };
             let context = PlanContext {
                 agent: Arc::clone(agent),
-                carrier: self.with.ports.carrier.name(),
+                carriers: self.with.ports.carriers.clone(),
                 ring_timeout: self.with.ring_timeout,
                 now: self.with.ports.clock.now(),
             };

@@ -9,7 +9,7 @@ use super::{
     fake_speech::{FakeRecordings, FakeSynthesizer, FakeTranscriber},
 };
 use crate::{
-    ports::{Ports, store::Store},
+    ports::{Ports, carrier::Carriers, store::Store},
     time::{Clock, Timestamp, TokioClock},
 };
 
@@ -61,7 +61,7 @@ impl FakePorts {
     pub fn ports(&self) -> Ports {
         Ports {
             store: self.store.clone(),
-            carrier: self.carrier.clone(),
+            carriers: Carriers::new(self.carrier.clone(), Vec::new()),
             transcriber: Arc::new(self.transcriber.clone()),
             synthesizer: Arc::new(self.synthesizer.clone()),
             language_model: self.language_model.clone(),

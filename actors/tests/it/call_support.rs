@@ -216,6 +216,7 @@ impl TestCall {
             attempt,
             agent: Arc::new(agent),
             variables: Arc::new(BTreeMap::from([("name".to_owned(), "Bo".to_owned())])),
+            carrier: ports.carrier.clone(),
             caller_id: None,
             ring_timeout: Duration::from_secs(30),
         };

@@ -13,6 +13,7 @@ use actors::{
     phone_number::PhoneNumber,
     ports::{
         Ports,
+        carrier::Carriers,
         store::{
             Account, CampaignContact, CampaignRow, CampaignStatus, CampaignStore, ConversationFilter, ConversationRow,
             DirectoryStore, FollowUp, NewAccount, NewCampaign, RecordStore, ScheduleText, StateChange, StoredApiKey,
@@ -71,7 +72,7 @@ impl World {
         let carrier = Arc::new(ScriptedCarrier::default());
         let fakes = FakePorts::with_clock(store.clone(), clock);
         let mut ports = fakes.ports();
-        ports.carrier = carrier.clone();
+        ports.carriers = Carriers::new(carrier.clone(), Vec::new());
         let account = new_account(&store, "ada@example.com").await;
         let document = agent_document().as_object().cloned().unwrap();
         let agent = store.create_agent(account, document, None).await.unwrap().id;

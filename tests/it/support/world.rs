@@ -14,6 +14,7 @@ use actors::{
     node::{Node, NodeArguments, NodeHandle, NodeSettings},
     ports::{
         Ports,
+        carrier::Carriers,
         health::AlwaysWell,
         language_model::{LanguageError, LanguageModel, ReplyEvent, ReplyRequest},
         store::{RecordStore, TurnFact},
@@ -106,7 +107,10 @@ async fn start_service(
     let address = format!("http://{}", listener.local_addr().unwrap());
     let ports = Ports {
         store: store.clone(),
-        carrier: Arc::new(SimulatedCarrier::new(&format!("http://{exchange_at}"), &address).unwrap()),
+        carriers: Carriers::new(
+            Arc::new(SimulatedCarrier::new(&format!("http://{exchange_at}"), &address).unwrap()),
+            Vec::new(),
+        ),
         transcriber: settings.transcriber.clone(),
         synthesizer: Arc::new(BabbleSynthesizer),
         language_model: Arc::new(replies.clone()),

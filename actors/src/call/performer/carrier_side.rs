@@ -25,7 +25,7 @@ impl Performer {
         let plan = &self.arguments.plan;
         let telephony = &plan.agent.platform_settings.telephony;
         let request = PermitRequest {
-            carrier: self.arguments.ports.carrier.name().to_owned(),
+            carrier: plan.carrier.name().to_owned(),
             caller_id: plan.caller_id.clone(),
             restricted_prefixes: if telephony.state_restriction_enabled {
                 telephony.state_restricted_numbers.clone()
@@ -53,7 +53,7 @@ impl Performer {
             hints: hints(plan.attempt.contact.extra.iter().chain(&plan.attempt.variables)),
         };
         self.dialing_at = self.arguments.ports.clock.now();
-        let carrier = self.arguments.ports.carrier.clone();
+        let carrier = self.arguments.plan.carrier.clone();
         let task = tasks::dial(carrier, request, self.permit_asked, self.me.clone());
         self.spawn(task);
     }
@@ -78,13 +78,13 @@ impl Performer {
 
     pub(super) fn fate_unknown(&mut self) {
         self.write(Write::Unknown);
-        let carrier = self.arguments.ports.carrier.clone();
+        let carrier = self.arguments.plan.carrier.clone();
         let task = tasks::look_up(carrier, self.search(), self.me.clone());
         self.spawn(task);
     }
 
     pub(super) fn hang_up(&mut self, leg: Option<CarrierCallId>) {
-        let carrier = self.arguments.ports.carrier.clone();
+        let carrier = self.arguments.plan.carrier.clone();
         self.hang_ups
             .push(tokio::spawn(tasks::hang_up(carrier, leg, self.search())));
     }
