@@ -4,6 +4,7 @@
 mod media_socket;
 pub mod simulated;
 pub mod twilio;
+pub mod wire;
 
 use std::{sync::Arc, time::Duration};
 
@@ -27,7 +28,7 @@ use axum::{
 use serde_json::json;
 use tokio::sync::Semaphore;
 
-use self::simulated::callback;
+use self::{simulated::callback, twilio::stream::TwilioWire};
 
 /// Largest status callback.
 const MAX_CALLBACK_BYTES: usize = 16 * 1024;
@@ -157,5 +158,5 @@ async fn media(
             "too many media sockets wait for their call",
         );
     };
-    media_socket::upgrade(socket, door.switchboard, claim, permit)
+    media_socket::upgrade(socket, Box::new(TwilioWire), door.switchboard, (claim, permit))
 }

@@ -2,6 +2,7 @@
 //! ends it. Whatever ends the task, the call's queue gets exactly one `Closed`.
 
 mod allowance;
+mod reorder;
 
 use std::{ops::ControlFlow, sync::Arc, time::Duration};
 
@@ -16,16 +17,17 @@ use futures_util::{
     SinkExt, StreamExt,
     stream::{SplitSink, SplitStream},
 };
+use media::format::LineFormat;
 use tokio::{
     sync::{OwnedSemaphorePermit, mpsc},
     time::{Instant, sleep, sleep_until, timeout},
 };
 
-use self::allowance::{Allowance, Excess};
-use super::twilio::{
+use self::{
+    allowance::{Allowance, Excess},
     reorder::{Faults, Reorder},
-    stream::{self, Event, Media, StreamError},
 };
+use super::wire::{Event, Media, MediaWire, MediaWriter, Start, WireError, WireMessage};
 
 /// A message and a frame may have this many bytes.
 const MAX_MESSAGE_BYTES: usize = 64 * 1024;
@@ -75,9 +77,9 @@ impl Claim {
 /// the socket, so that sockets nobody asked for are few.
 pub fn upgrade(
     socket: WebSocketUpgrade,
+    wire: Box<dyn MediaWire>,
     switchboard: Sibling<SwitchboardMessage>,
-    claim: Claim,
-    permit: OwnedSemaphorePermit,
+    (claim, permit): (Claim, OwnedSemaphorePermit),
 ) -> axum::response::Response {
     socket
         .read_buffer_size(READ_BUFFER_BYTES)
@@ -85,18 +87,37 @@ pub fn upgrade(
         .max_write_buffer_size(MAX_WRITE_BUFFER_BYTES)
         .max_message_size(MAX_MESSAGE_BYTES)
         .max_frame_size(MAX_MESSAGE_BYTES)
-        .on_upgrade(move |socket| serve(socket, switchboard, claim, permit))
+        .on_upgrade(move |socket| serve(socket, wire, switchboard, (claim, permit)))
 }
 
 /// Pushes `Closed` when it is dropped, and so on every way out.
-#[derive(Default)]
 struct Inbound {
+    wire: Box<dyn MediaWire>,
     queue: Arc<InboundQueue>,
     reorder: Reorder,
     clean: bool,
 }
 
 impl Inbound {
+    fn new(wire: Box<dyn MediaWire>) -> Self {
+        Self {
+            wire,
+            queue: Arc::default(),
+            // What comes before the format is known is not much.
+            reorder: Reorder::new(LineFormat::MULAW_8000),
+            clean: false,
+        }
+    }
+
+    /// The event of a message; control frames have none.
+    fn event(&mut self, message: &Message) -> Result<Option<Event>, Fault> {
+        match message {
+            Message::Text(text) => Ok(Some(self.wire.read_text(text)?)),
+            Message::Binary(bytes) => Ok(Some(self.wire.read_binary(bytes)?)),
+            Message::Ping(_) | Message::Pong(_) | Message::Close(_) => Ok(None),
+        }
+    }
+
     fn media(&mut self, media: Media) {
         self.reorder
             .take(media, |audio| self.queue.push(InboundItem::Audio(audio)));
@@ -136,9 +157,7 @@ enum Fault {
     #[error("gone before its start message")]
     Gone,
     #[error(transparent)]
-    Format(#[from] StreamError),
-    #[error("binary message; this stream is text")]
-    Binary,
+    Format(#[from] WireError),
     #[error("a second start message")]
     SecondStart,
     #[error(transparent)]
@@ -154,8 +173,8 @@ enum Fault {
 impl Fault {
     fn code(&self) -> u16 {
         match self {
+            Self::Format(WireError::Binary) => close_code::UNSUPPORTED,
             Self::Format(_) => close_code::INVALID,
-            Self::Binary => close_code::UNSUPPORTED,
             Self::Busy => close_code::AGAIN,
             _ => close_code::POLICY,
         }
@@ -164,21 +183,21 @@ impl Fault {
 
 async fn serve(
     mut socket: WebSocket,
+    wire: Box<dyn MediaWire>,
     switchboard: Sibling<SwitchboardMessage>,
-    claim: Claim,
-    permit: OwnedSemaphorePermit,
+    (claim, permit): (Claim, OwnedSemaphorePermit),
 ) {
     let attempt = claim.attempt;
-    let mut inbound = Inbound::default();
+    let mut inbound = Inbound::new(wire);
     let taken = match start(&mut socket, &mut inbound).await {
-        Ok(start) => take(&switchboard, claim, &inbound)
+        Ok(start) => take(&switchboard, claim, &inbound, &start)
             .await
             .map(|outbound| (start, outbound)),
         Err(fault) => Err(fault),
     };
     drop(permit);
     match taken {
-        Ok((start, outbound)) => pump(socket, &mut inbound, start.stream, outbound, attempt).await,
+        Ok((start, outbound)) => pump(socket, &mut inbound, (start, outbound), attempt).await,
         Err(fault) => {
             tracing::info!(%attempt, reason = %fault, "media socket refused");
             let _ = timeout(CLOSE_WITHIN, socket.send(close_frame(&fault))).await;
@@ -200,8 +219,8 @@ fn close_frame(fault: &Fault) -> Message {
 }
 
 /// Waits for `start`. What comes before it is kept in the (bounded) queue.
-async fn start(socket: &mut WebSocket, inbound: &mut Inbound) -> Result<stream::Start, Fault> {
-    let mut allowance = Allowance::new(Instant::now());
+async fn start(socket: &mut WebSocket, inbound: &mut Inbound) -> Result<Start, Fault> {
+    let mut allowance = Allowance::new(LineFormat::MULAW_8000, Instant::now());
     let deadline = Instant::now() + START_WITHIN;
     loop {
         let message = tokio::time::timeout_at(deadline, socket.recv())
@@ -210,8 +229,11 @@ async fn start(socket: &mut WebSocket, inbound: &mut Inbound) -> Result<stream::
         let Some(Ok(message)) = message else {
             return Err(Fault::Gone);
         };
-        match event(&message)? {
-            Some(Event::Start(start)) => return Ok(start),
+        match inbound.event(&message)? {
+            Some(Event::Start(start)) => {
+                inbound.reorder.set_format(start.format);
+                return Ok(start);
+            }
             Some(Event::Media(media)) => {
                 allowance.admit_audio(media.audio.len(), Instant::now())?;
                 inbound.media(media);
@@ -221,17 +243,8 @@ async fn start(socket: &mut WebSocket, inbound: &mut Inbound) -> Result<stream::
                 inbound.queue.push(item);
             }
             Some(Event::Stop) => return Err(Fault::Gone),
-            Some(Event::Connected | Event::Ignored) | None => allowance.admit_other(Instant::now())?,
+            Some(Event::Ignored) | None => allowance.admit_other(Instant::now())?,
         }
-    }
-}
-
-/// The event of a text message; control frames have none.
-fn event(message: &Message) -> Result<Option<Event>, Fault> {
-    match message {
-        Message::Text(text) => Ok(Some(stream::parse(text)?)),
-        Message::Binary(_) => Err(Fault::Binary),
-        Message::Ping(_) | Message::Pong(_) | Message::Close(_) => Ok(None),
     }
 }
 
@@ -240,11 +253,12 @@ async fn take(
     switchboard: &Sibling<SwitchboardMessage>,
     claim: Claim,
     inbound: &Inbound,
+    start: &Start,
 ) -> Result<mpsc::Receiver<OutboundItem>, Fault> {
     let (outbound, items) = mpsc::channel(OUTBOUND_ITEMS);
     let leg = MediaLeg {
-        format: stream::FORMAT,
-        abilities: stream::ABILITIES,
+        format: start.format,
+        abilities: inbound.wire.abilities(),
         inbound: inbound.queue.clone(),
         outbound,
     };
@@ -281,14 +295,15 @@ enum End {
 async fn pump(
     socket: WebSocket,
     inbound: &mut Inbound,
-    stream: String,
-    outbound: mpsc::Receiver<OutboundItem>,
+    (start, outbound): (Start, mpsc::Receiver<OutboundItem>),
     attempt: AttemptId,
 ) {
     let (mut sink, mut source) = socket.split();
+    let mut writer = inbound.wire.writer(&start);
+    let format = start.format;
     let end = tokio::select! {
-        end = read(&mut source, inbound) => end,
-        end = write(&mut sink, &stream, outbound) => end,
+        end = read(&mut source, inbound, format) => end,
+        end = write(&mut sink, &mut *writer, outbound) => end,
     };
     match &end {
         End::Stuck => {}
@@ -296,11 +311,7 @@ async fn pump(
         End::Peer => drop(timeout(CLOSE_WITHIN, sink.close()).await),
         End::Ours => {
             inbound.clean = true;
-            let _ = timeout(
-                CLOSE_WITHIN,
-                finish(&mut sink, &mut source, Message::Close(None), inbound),
-            )
-            .await;
+            let _ = timeout(CLOSE_WITHIN, finish(&mut sink, &mut source, format, inbound)).await;
         }
         End::Fault(fault) => {
             tracing::warn!(%attempt, reason = %fault, "media socket closed");
@@ -310,9 +321,9 @@ async fn pump(
     tracing::debug!(%attempt, ?end, clean = inbound.clean, "media socket ended");
 }
 
-async fn read(source: &mut SplitStream<WebSocket>, inbound: &mut Inbound) -> End {
+async fn read(source: &mut SplitStream<WebSocket>, inbound: &mut Inbound, format: LineFormat) -> End {
     let mut last = Instant::now();
-    let mut allowance = Allowance::new(last);
+    let mut allowance = Allowance::new(format, last);
     // Set anew only when it fires: frames come fifty times a second, and a timer for each costs more than its frame.
     let idle = sleep_until(last + IDLE);
     tokio::pin!(idle);
@@ -347,7 +358,7 @@ async fn read(source: &mut SplitStream<WebSocket>, inbound: &mut Inbound) -> End
 
 /// Takes one message; true when it was the carrier's goodbye.
 fn admit(message: &Message, inbound: &mut Inbound, allowance: &mut Allowance, now: Instant) -> Result<bool, Fault> {
-    match event(message)? {
+    match inbound.event(message)? {
         Some(Event::Media(media)) => {
             allowance.admit_audio(media.audio.len(), now)?;
             inbound.media(media);
@@ -358,29 +369,31 @@ fn admit(message: &Message, inbound: &mut Inbound, allowance: &mut Allowance, no
         }
         Some(Event::Stop) => return Ok(true),
         Some(Event::Start(_)) => return Err(Fault::SecondStart),
-        Some(Event::Connected | Event::Ignored) | None => allowance.admit_other(now)?,
+        Some(Event::Ignored) | None => allowance.admit_other(now)?,
     }
     Ok(false)
 }
 
 async fn write(
     sink: &mut SplitSink<WebSocket, Message>,
-    stream: &str,
+    writer: &mut dyn MediaWriter,
     mut outbound: mpsc::Receiver<OutboundItem>,
 ) -> End {
+    let mut messages = Vec::new();
     while let Some(first) = outbound.recv().await {
         let mut next = Some(first);
         let batch = async {
             while let Some(item) = next {
-                match item {
-                    OutboundItem::Audio(audio) => {
-                        for piece in audio.chunks(stream::MAX_AUDIO_BYTES) {
-                            sink.feed(Message::Text(stream::media(stream, piece).into())).await?;
-                        }
-                    }
-                    OutboundItem::Mark(name) => sink.feed(Message::Text(stream::mark(stream, &name).into())).await?,
-                    OutboundItem::Clear => sink.feed(Message::Text(stream::clear(stream).into())).await?,
-                    OutboundItem::Close => return Ok(ControlFlow::Break(())),
+                if item == OutboundItem::Close {
+                    return Ok(ControlFlow::Break(()));
+                }
+                writer.write(&item, &mut messages);
+                for message in messages.drain(..) {
+                    sink.feed(match message {
+                        WireMessage::Text(text) => Message::Text(text.into()),
+                        WireMessage::Binary(bytes) => Message::Binary(bytes.into()),
+                    })
+                    .await?;
                 }
                 next = outbound.try_recv().ok();
             }
@@ -400,11 +413,11 @@ async fn write(
 async fn finish(
     sink: &mut SplitSink<WebSocket, Message>,
     source: &mut SplitStream<WebSocket>,
-    goodbye: Message,
+    format: LineFormat,
     inbound: &mut Inbound,
 ) {
-    let mut allowance = Allowance::new(Instant::now());
-    if sink.send(goodbye).await.is_err() {
+    let mut allowance = Allowance::new(format, Instant::now());
+    if sink.send(Message::Close(None)).await.is_err() {
         return;
     }
     while let Some(Ok(message)) = source.next().await {

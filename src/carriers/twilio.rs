@@ -1,4 +1,3 @@
 //! Twilio's formats. The simulated exchange streams audio in the same one.
 
-pub mod reorder;
 pub mod stream;

@@ -169,17 +169,17 @@ mod tests {
 
     #[test]
     fn every_message_of_a_phone_is_read_by_the_service() {
+        use crate::carriers::wire::{Event, Media};
         use actors::ports::media_leg::InboundItem;
-        use stream::Event;
         let mut writer = Writer::new("MZ1".into(), "CA1".into());
-        assert_eq!(stream::parse(&Writer::connected()), Ok(Event::Connected));
+        assert_eq!(stream::parse(&Writer::connected()), Ok(Event::Ignored));
         let Ok(Event::Start(start)) = stream::parse(&writer.start()) else {
             panic!("no start");
         };
-        assert_eq!((&*start.stream, &*start.call), ("MZ1", "CA1"));
+        assert_eq!((&*start.stream, start.call.as_deref()), ("MZ1", Some("CA1")));
         let media = writer.media(20, &payload(&[9; 160]));
         assert!(media.contains(r#""sequenceNumber":"2""#) && media.contains(r#""timestamp":"20""#));
-        let expected = stream::Media {
+        let expected = Media {
             chunk: Some(1),
             timestamp_ms: Some(20),
             audio: vec![9; 160],

@@ -134,24 +134,6 @@ fn a_single_calls_values_stand_between_the_saved_contacts_and_the_agents() {
 }
 
 #[test]
-fn the_caller_id_is_the_agents_first_number_at_the_carrier() {
-    let numbers = json!([
-        { "provider": "twilio", "number": "+15550000001" },
-        { "provider": "simulated", "number": "+15550000002" },
-        { "provider": "simulated", "number": "+15550000003" },
-    ]);
-    let caller = |agent| plan(attempt(&json!({})), &context(agent)).caller_id;
-    let with = caller(json!({ "phoneNumbers": numbers }));
-    let second = PhoneNumber::parse("+15550000002").unwrap();
-    assert_eq!(with, Some(CallerId::Fixed(second)));
-    assert_eq!(caller(json!({})), None);
-    assert_eq!(
-        caller(json!({ "phoneNumbers": [{ "provider": "simulated", "number": "x" }] })),
-        None
-    );
-}
-
-#[test]
 fn caller_ids_take_turns_when_rotation_is_enabled_and_has_numbers() {
     let planned = |telephony: Value| {
         let own = json!([{ "provider": "simulated", "number": "+15550000001" }]);
@@ -220,4 +202,9 @@ fn the_agents_number_chooses_carrier_and_caller_id() {
     );
     assert_eq!(planned(json!([elsewhere])), ("simulated", None), "not ours");
     assert_eq!(planned(json!([{ "number": "+15550000004" }])), ("simulated", None));
+    assert_eq!(
+        planned(json!([number("simulated", "x")])),
+        ("simulated", None),
+        "no number"
+    );
 }

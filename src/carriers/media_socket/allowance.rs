@@ -1,8 +1,7 @@
 //! How much a media socket may send: audio hardly faster than it is spoken, other messages at a telephone's pace.
 
+use media::format::LineFormat;
 use tokio::time::Instant;
-
-use crate::carriers::twilio::stream;
 
 /// Audio may be this far ahead of the time since the start of the stream, in milliseconds.
 const AHEAD_MS: u64 = 10_000;
@@ -29,15 +28,17 @@ pub(super) enum Excess {
 #[derive(Debug)]
 pub(super) struct Allowance {
     since: Instant,
+    bytes_per_ms: u64,
     audio_bytes: u64,
     others: u64,
     all: u64,
 }
 
 impl Allowance {
-    pub(super) fn new(now: Instant) -> Self {
+    pub(super) fn new(format: LineFormat, now: Instant) -> Self {
         Self {
             since: now,
+            bytes_per_ms: (format.bytes_for_ms(1) as u64).max(1),
             audio_bytes: 0,
             others: 0,
             all: 0,
@@ -48,8 +49,7 @@ impl Allowance {
     pub(super) fn admit_audio(&mut self, bytes: usize, now: Instant) -> Result<(), Excess> {
         self.count(now)?;
         self.audio_bytes += bytes as u64;
-        let bytes_per_ms = stream::FORMAT.bytes_for_ms(1) as u64;
-        if self.audio_bytes / bytes_per_ms > self.elapsed_ms(now) + AHEAD_MS {
+        if self.audio_bytes / self.bytes_per_ms > self.elapsed_ms(now) + AHEAD_MS {
             return Err(Excess::Ahead);
         }
         Ok(())
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn a_stall_of_ten_seconds_may_be_caught_up_at_once() {
         let since = Instant::now();
-        let mut allowance = Allowance::new(since);
+        let mut allowance = Allowance::new(LineFormat::MULAW_8000, since);
         for _ in 0..500 {
             assert_eq!(allowance.admit_audio(FRAME, since), Ok(()));
         }
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn audio_at_its_own_pace_is_taken_for_ever() {
         let since = Instant::now();
-        let mut allowance = Allowance::new(since);
+        let mut allowance = Allowance::new(LineFormat::MULAW_8000, since);
         for frame in 0..200_000 {
             let now = since + Duration::from_millis(frame * 20);
             assert_eq!(allowance.admit_audio(FRAME, now), Ok(()), "{frame}");
@@ -110,10 +110,10 @@ mod tests {
     #[test]
     fn a_flood_of_marks_or_of_crumbs_of_audio_is_refused() {
         let since = Instant::now();
-        let mut marks = Allowance::new(since);
+        let mut marks = Allowance::new(LineFormat::MULAW_8000, since);
         let taken = (0..10_000).take_while(|_| marks.admit_other(since).is_ok());
         assert_eq!(taken.count(), 500);
-        let mut crumbs = Allowance::new(since);
+        let mut crumbs = Allowance::new(LineFormat::MULAW_8000, since);
         let taken = (0..10_000).take_while(|_| crumbs.admit_audio(1, since).is_ok());
         assert_eq!(taken.count(), 2_000);
     }

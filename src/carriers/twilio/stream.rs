@@ -4,10 +4,12 @@
 
 use std::borrow::Cow;
 
-use actors::ports::media_leg::{InboundItem, LegAbilities};
+use actors::ports::media_leg::{InboundItem, LegAbilities, OutboundItem};
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use media::format::LineFormat;
 use serde::{Deserialize, Serialize};
+
+use crate::carriers::wire::{Event, Media, MediaWire, MediaWriter, Start, WireError, WireMessage, key, named};
 
 /// Encoding and rate of every stream of this format.
 pub const FORMAT: LineFormat = LineFormat::MULAW_8000;
@@ -22,79 +24,44 @@ pub const ABILITIES: LegAbilities = LegAbilities {
 /// Most bytes of audio in one outgoing message: 2 s, which stays below half of the 64 KiB a message may have.
 pub const MAX_AUDIO_BYTES: usize = 16_000;
 
-/// Longest name of a stream or of a mark.
-const MAX_NAME_BYTES: usize = 128;
+/// Reads and writes this format.
+#[derive(Debug, Default)]
+pub struct TwilioWire;
 
-/// A message from the carrier.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event {
-    /// The first message of a socket; says nothing.
-    Connected,
-    /// Says which call this is.
-    Start(Start),
-    /// Audio of the caller.
-    Media(Media),
-    /// A mark that came back, or a key.
-    Item(InboundItem),
-    /// The carrier ends the stream.
-    Stop,
-    /// A kind of message, or a track of audio, that is not for us.
-    Ignored,
+impl MediaWire for TwilioWire {
+    fn read_text(&mut self, text: &str) -> Result<Event, WireError> {
+        parse(text)
+    }
+
+    fn abilities(&self) -> LegAbilities {
+        ABILITIES
+    }
+
+    fn writer(&self, start: &Start) -> Box<dyn MediaWriter> {
+        Box::new(TwilioWriter {
+            stream: start.stream.clone(),
+        })
+    }
 }
 
-/// A frame of audio.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Media {
-    /// Its number, from 1 on; none where the carrier counts in no way we know.
-    pub chunk: Option<u64>,
-    /// Its time since the start of the stream, in milliseconds.
-    pub timestamp_ms: Option<u64>,
-    /// Mu-law.
-    pub audio: Vec<u8>,
+/// Writes to one stream.
+struct TwilioWriter {
+    stream: String,
 }
 
-/// The `start` message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Start {
-    /// Names the stream in everything sent back.
-    pub stream: String,
-    /// The carrier's name for the call leg.
-    pub call: String,
-}
-
-/// A message that is not in the format.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum StreamError {
-    /// Not the JSON object that the event wants.
-    #[error("malformed message: {0}")]
-    Malformed(String),
-    /// A known event without the object named after it.
-    #[error("`{0}` message without its `{0}` object")]
-    Incomplete(&'static str),
-    /// Audio that is not base64.
-    #[error("payload is not base64: {0}")]
-    Payload(#[from] base64::DecodeError),
-    /// Another line format than the one of this carrier.
-    #[error("stream is {encoding} at {rate} Hz with {channels} channels; only audio/x-mulaw at 8000 Hz mono is taken")]
-    Format {
-        /// The encoding it named.
-        encoding: String,
-        /// The rate it named.
-        rate: String,
-        /// The channels it named.
-        channels: String,
-    },
-    /// A key that no telephone has.
-    #[error("`{0}` is not a key: 0 to 9, *, # and A to D are")]
-    Digit(String),
-    /// A name that is empty or too long.
-    #[error("`{field}` has {length} bytes; 1 to {MAX_NAME_BYTES} are taken")]
-    Name {
-        /// Which name.
-        field: &'static str,
-        /// Its length.
-        length: usize,
-    },
+impl MediaWriter for TwilioWriter {
+    fn write(&mut self, item: &OutboundItem, messages: &mut Vec<WireMessage>) {
+        let stream = &self.stream;
+        match item {
+            OutboundItem::Audio(audio) => {
+                let pieces = audio.chunks(MAX_AUDIO_BYTES);
+                messages.extend(pieces.map(|piece| WireMessage::Text(media(stream, piece))));
+            }
+            OutboundItem::Mark(name) => messages.push(WireMessage::Text(mark(stream, name))),
+            OutboundItem::Clear => messages.push(WireMessage::Text(clear(stream))),
+            OutboundItem::Close => {}
+        }
+    }
 }
 
 /// One pass over the text; the payload of a `media` message is borrowed from it, so the frequent case allocates
@@ -208,28 +175,27 @@ impl std::fmt::Display for Number {
 }
 
 /// Reads one text message. An unknown event is [`Event::Ignored`], whatever else the message holds.
-pub fn parse(text: &str) -> Result<Event, StreamError> {
+pub fn parse(text: &str) -> Result<Event, WireError> {
     let message: Message<'_> = match serde_json::from_str(text) {
         Ok(message) => message,
         Err(error) => return ignored_or(text, &error),
     };
     match message.event.as_ref() {
-        "media" => media_event(&message.media.ok_or(StreamError::Incomplete("media"))?),
+        "media" => media_event(&message.media.ok_or(WireError::Incomplete("media"))?),
         "mark" => {
-            let name = message.mark.ok_or(StreamError::Incomplete("mark"))?.name;
+            let name = message.mark.ok_or(WireError::Incomplete("mark"))?.name;
             named("mark.name", &name)?;
             Ok(Event::Item(InboundItem::Mark(name.into_owned())))
         }
-        "dtmf" => digit_event(&message.dtmf.ok_or(StreamError::Incomplete("dtmf"))?.digit),
-        "start" => start_event(message.start.ok_or(StreamError::Incomplete("start"))?),
-        "connected" => Ok(Event::Connected),
+        "dtmf" => key(&message.dtmf.ok_or(WireError::Incomplete("dtmf"))?.digit),
+        "start" => start_event(message.start.ok_or(WireError::Incomplete("start"))?),
         "stop" => Ok(Event::Stop),
         _ => Ok(Event::Ignored),
     }
 }
 
 /// A message that does not fit the known shapes is still only ignored when its event is unknown.
-fn ignored_or(text: &str, error: &serde_json::Error) -> Result<Event, StreamError> {
+fn ignored_or(text: &str, error: &serde_json::Error) -> Result<Event, WireError> {
     #[derive(Deserialize)]
     struct EventOnly<'a> {
         #[serde(borrow)]
@@ -239,11 +205,11 @@ fn ignored_or(text: &str, error: &serde_json::Error) -> Result<Event, StreamErro
         Ok(only) if !matches!(&*only.event, "media" | "mark" | "dtmf" | "start" | "connected" | "stop") => {
             Ok(Event::Ignored)
         }
-        _ => Err(StreamError::Malformed(error.to_string())),
+        _ => Err(WireError::Malformed(error.to_string())),
     }
 }
 
-fn media_event(media: &MediaBody<'_>) -> Result<Event, StreamError> {
+fn media_event(media: &MediaBody<'_>) -> Result<Event, WireError> {
     if !matches!(&*media.track, "" | "inbound") {
         return Ok(Event::Ignored);
     }
@@ -259,43 +225,24 @@ fn media_event(media: &MediaBody<'_>) -> Result<Event, StreamError> {
     })
 }
 
-fn digit_event(digit: &str) -> Result<Event, StreamError> {
-    let mut characters = digit.chars();
-    match (characters.next(), characters.next()) {
-        (Some(key), None) if matches!(key, '0'..='9' | '*' | '#' | 'A'..='D') => {
-            Ok(Event::Item(InboundItem::Digit(key)))
-        }
-        _ => Err(StreamError::Digit(digit.chars().take(8).collect())),
-    }
-}
-
-fn start_event(start: StartBody) -> Result<Event, StreamError> {
+fn start_event(start: StartBody) -> Result<Event, WireError> {
     let format = start.media_format;
     let (rate, channels) = (format.sample_rate.to_string(), format.channels.to_string());
     if format.encoding != "audio/x-mulaw" || rate != "8000" || channels != "1" {
-        return Err(StreamError::Format {
+        return Err(WireError::Format {
             encoding: format.encoding,
             rate,
             channels,
+            taken: "audio/x-mulaw at 8000 Hz mono",
         });
     }
     named("start.streamSid", &start.stream_sid)?;
     named("start.callSid", &start.call_sid)?;
     Ok(Event::Start(Start {
         stream: start.stream_sid,
-        call: start.call_sid,
+        call: Some(start.call_sid),
+        format: FORMAT,
     }))
-}
-
-fn named(field: &'static str, name: &str) -> Result<(), StreamError> {
-    if (1..=MAX_NAME_BYTES).contains(&name.len()) {
-        Ok(())
-    } else {
-        Err(StreamError::Name {
-            field,
-            length: name.len(),
-        })
-    }
 }
 
 #[derive(Serialize)]
@@ -377,13 +324,14 @@ mod tests {
         for (text, event) in [
             (
                 r#"{"event":"connected","protocol":"Call","version":"1.0.0"}"#,
-                Event::Connected,
+                Event::Ignored,
             ),
             (
                 START,
                 Event::Start(Start {
                     stream: "MZ1".into(),
-                    call: "CA1".into(),
+                    call: Some("CA1".into()),
+                    format: FORMAT,
                 }),
             ),
             (

@@ -1,9 +1,9 @@
 //! Puts a stream's frames back in order by their `chunk` numbers: copies are dropped, swapped frames put right, lost
 //! ones waited for a moment. Frames in order pass at once and cost nothing. Pure.
 
-use media::{codec, format::Encoding};
+use media::{codec, format::LineFormat};
 
-use super::stream::{FORMAT, Media};
+use crate::carriers::wire::Media;
 
 /// A frame is waited for until so many later ones are there: 60 ms of frames of 20 ms.
 pub const WINDOW: usize = 3;
@@ -31,8 +31,9 @@ pub struct Faults {
 }
 
 /// The frames of one stream.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Reorder {
+    format: LineFormat,
     /// The number of the frame that is due.
     due: Option<u64>,
     /// Bit n: frame `due - 1 - n` was delivered.
@@ -44,6 +45,23 @@ pub struct Reorder {
 }
 
 impl Reorder {
+    /// No frame yet of a stream in this format.
+    pub fn new(format: LineFormat) -> Self {
+        Self {
+            format,
+            due: None,
+            delivered: 0,
+            held: Vec::new(),
+            last_timestamp_ms: None,
+            faults: Faults::default(),
+        }
+    }
+
+    /// From now on frames are in this format.
+    pub fn set_format(&mut self, format: LineFormat) {
+        self.format = format;
+    }
+
     /// Takes a frame; `deliver` gets the audio that is due, in order. A frame without a number is due at once.
     pub fn take(&mut self, media: Media, deliver: impl FnMut(Vec<u8>)) {
         let Some(number) = media.chunk else {
@@ -132,14 +150,14 @@ impl Reorder {
             .delivered
             .checked_shl(u32::try_from(missing).unwrap_or(64))
             .unwrap_or(0);
-        let frame_ms = (next.audio.len() / FORMAT.bytes_for_ms(1)) as u64;
+        let frame_ms = (next.audio.len() / self.format.bytes_for_ms(1)) as u64;
         let (Some(last), Some(now)) = (self.last_timestamp_ms, next.timestamp_ms) else {
             return;
         };
         let passed_ms = now.saturating_sub(last);
         if missing <= MOST_REPLACED && passed_ms.abs_diff((missing + 1) * frame_ms) <= TIMESTAMP_SLACK_MS {
             for _ in 0..missing {
-                deliver(vec![codec::silence(Encoding::MuLaw); next.audio.len()]);
+                deliver(vec![codec::silence(self.format.encoding); next.audio.len()]);
             }
         }
     }
@@ -170,7 +188,7 @@ mod tests {
 
     /// The first byte of each frame delivered for these numbers.
     fn run(numbers: &[u64]) -> (Vec<u8>, Faults) {
-        let (mut reorder, mut out) = (Reorder::default(), Vec::new());
+        let (mut reorder, mut out) = (Reorder::new(LineFormat::MULAW_8000), Vec::new());
         for number in numbers {
             reorder.take(frame(*number), |audio| out.push(audio[0]));
         }
@@ -180,7 +198,7 @@ mod tests {
 
     #[test]
     fn frames_in_order_pass_at_once() {
-        let mut reorder = Reorder::default();
+        let mut reorder = Reorder::new(LineFormat::MULAW_8000);
         for number in 1..1_000 {
             let mut delivered = 0;
             reorder.take(frame(number), |_| delivered += 1);
@@ -206,7 +224,7 @@ mod tests {
 
     #[test]
     fn a_lost_frame_is_waited_for_then_counted_and_replaced_by_silence() {
-        let (mut reorder, mut out) = (Reorder::default(), Vec::new());
+        let (mut reorder, mut out) = (Reorder::new(LineFormat::MULAW_8000), Vec::new());
         for number in [1, 3, 4, 5] {
             reorder.take(frame(number), |audio| out.push(audio[0]));
         }
@@ -224,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_number_that_was_never_used_leaves_no_silence() {
-        let (mut reorder, mut out) = (Reorder::default(), Vec::new());
+        let (mut reorder, mut out) = (Reorder::new(LineFormat::MULAW_8000), Vec::new());
         for (number, timestamp_ms) in [(1, Some(20)), (3, Some(40)), (5, None), (7, None)] {
             let media = Media {
                 timestamp_ms,
@@ -245,7 +263,7 @@ mod tests {
 
     #[test]
     fn frames_without_numbers_pass_as_they_come() {
-        let (mut reorder, mut out) = (Reorder::default(), Vec::new());
+        let (mut reorder, mut out) = (Reorder::new(LineFormat::MULAW_8000), Vec::new());
         for number in [3, 1, 1] {
             let media = Media {
                 chunk: None,
@@ -280,7 +298,7 @@ mod tests {
         fn any_numbers_are_taken_and_little_is_held(numbers in proptest::collection::vec(
             prop_oneof![0..200_u64, any::<u64>()], 0..200,
         )) {
-            let mut reorder = Reorder::default();
+            let mut reorder = Reorder::new(LineFormat::MULAW_8000);
             let mut delivered = 0_usize;
             for number in numbers {
                 let media = Media { timestamp_ms: Some(number), chunk: Some(number), audio: vec![0; 160] };

@@ -1,0 +1,151 @@
+//! What the media sockets of all carriers have in common, whatever their messages look like. Pure.
+
+use actors::ports::media_leg::{InboundItem, LegAbilities, OutboundItem};
+use media::format::LineFormat;
+
+/// Longest name of a stream, a call or a mark.
+pub const MAX_NAME_BYTES: usize = 128;
+
+/// A carrier's messages: read by this, written by the writer it makes once the stream has begun.
+pub trait MediaWire: Send + Sync {
+    /// Reads a text message.
+    ///
+    /// # Errors
+    ///
+    /// When it is not in the carrier's format. An unknown kind of message is [`Event::Ignored`].
+    fn read_text(&mut self, text: &str) -> Result<Event, WireError>;
+
+    /// Reads a binary message.
+    ///
+    /// # Errors
+    ///
+    /// When it is not in the carrier's format, which for many has none.
+    fn read_binary(&mut self, _message: &[u8]) -> Result<Event, WireError> {
+        Err(WireError::Binary)
+    }
+
+    /// What the far end of the stream can do.
+    fn abilities(&self) -> LegAbilities;
+
+    /// Who writes to the stream that has begun so.
+    fn writer(&self, start: &Start) -> Box<dyn MediaWriter>;
+}
+
+/// Writes a carrier's messages, in order.
+pub trait MediaWriter: Send {
+    /// Adds the messages of an item. [`OutboundItem::Close`] has none.
+    fn write(&mut self, item: &OutboundItem, messages: &mut Vec<WireMessage>);
+}
+
+/// A message to a carrier.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WireMessage {
+    /// Text.
+    Text(String),
+    /// Bytes.
+    Binary(Vec<u8>),
+}
+
+/// A message from a carrier.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// Says which call this is.
+    Start(Start),
+    /// Audio of the caller.
+    Media(Media),
+    /// A mark that came back, or a key.
+    Item(InboundItem),
+    /// The carrier ends the stream.
+    Stop,
+    /// A message that tells nothing, or is not for us.
+    Ignored,
+}
+
+/// The beginning of a stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Start {
+    /// Names the stream in what is sent back; empty where nothing does.
+    pub stream: String,
+    /// The carrier's name for the call leg, where it tells it.
+    pub call: Option<String>,
+    /// Encoding and rate, both ways.
+    pub format: LineFormat,
+}
+
+/// A frame of audio.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Media {
+    /// Its number, from 1 on; none where the carrier counts in no way we know.
+    pub chunk: Option<u64>,
+    /// Its time since the start of the stream, in milliseconds.
+    pub timestamp_ms: Option<u64>,
+    /// In the line's encoding.
+    pub audio: Vec<u8>,
+}
+
+/// A message that is not in the carrier's format.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WireError {
+    /// Not the JSON object that the event wants.
+    #[error("malformed message: {0}")]
+    Malformed(String),
+    /// A known event without the object named after it.
+    #[error("`{0}` message without its `{0}` object")]
+    Incomplete(&'static str),
+    /// Audio that is not base64.
+    #[error("payload is not base64: {0}")]
+    Payload(#[from] base64::DecodeError),
+    /// Another line format than those of this carrier.
+    #[error("stream is {encoding} at {rate} Hz with {channels} channels; only {taken} is taken")]
+    Format {
+        /// The encoding it named.
+        encoding: String,
+        /// The rate it named.
+        rate: String,
+        /// The channels it named.
+        channels: String,
+        /// What would have been taken.
+        taken: &'static str,
+    },
+    /// A key that no telephone has.
+    #[error("`{0}` is not a key: 0 to 9, *, # and A to D are")]
+    Digit(String),
+    /// A name that is empty or too long.
+    #[error("`{field}` has {length} bytes; 1 to {MAX_NAME_BYTES} are taken")]
+    Name {
+        /// Which name.
+        field: &'static str,
+        /// Its length.
+        length: usize,
+    },
+    /// Bytes on a stream of text.
+    #[error("binary message; this stream is text")]
+    Binary,
+}
+
+/// A key that was pressed.
+///
+/// # Errors
+///
+/// When no telephone has it.
+pub fn key(text: &str) -> Result<Event, WireError> {
+    let mut characters = text.chars();
+    match (characters.next(), characters.next()) {
+        (Some(key), None) if matches!(key, '0'..='9' | '*' | '#' | 'A'..='D') => {
+            Ok(Event::Item(InboundItem::Digit(key)))
+        }
+        _ => Err(WireError::Digit(text.chars().take(8).collect())),
+    }
+}
+
+/// Takes a name that can be kept and sent back.
+///
+/// # Errors
+///
+/// When it is empty or too long.
+pub fn named(field: &'static str, name: &str) -> Result<(), WireError> {
+    match name.len() {
+        1..=MAX_NAME_BYTES => Ok(()),
+        length => Err(WireError::Name { field, length }),
+    }
+}
