@@ -86,18 +86,20 @@ async fn simulated_status(
     let Ok(attempt) = attempt.parse::<AttemptId>() else {
         return refusal(StatusCode::NOT_FOUND, "not_found", "the address names no attempt");
     };
-    let progress = match callback::parse(&body) {
-        Ok(progress) => progress,
+    let report = match callback::parse(&body) {
+        Ok(report) => report,
         Err(error) => return refusal(StatusCode::BAD_REQUEST, "invalid_body", &error.to_string()),
     };
     let message = |reply| SwitchboardMessage::Progress {
         attempt,
         proof,
-        progress,
+        report,
         reply,
     };
     match door.switchboard.ask(message, ANSWER_WITHIN).await {
-        Some(Ok(()) | Err(DoorRefusal::UnknownCall | DoorRefusal::NotNow)) => StatusCode::NO_CONTENT.into_response(),
+        Some(Ok(()) | Err(DoorRefusal::UnknownCall | DoorRefusal::AnotherLeg | DoorRefusal::NotNow)) => {
+            StatusCode::NO_CONTENT.into_response()
+        }
         Some(Err(DoorRefusal::BadProof)) => refusal(
             StatusCode::FORBIDDEN,
             "bad_proof",
@@ -130,6 +132,7 @@ async fn may_enter(door: &CarrierDoor, claim: &media_socket::Claim) -> Result<()
     let (status, code) = match refused {
         DoorRefusal::UnknownCall => (StatusCode::NOT_FOUND, "not_found"),
         DoorRefusal::BadProof => (StatusCode::FORBIDDEN, "bad_proof"),
+        DoorRefusal::AnotherLeg => (StatusCode::CONFLICT, "another_leg"),
         DoorRefusal::NotNow => (StatusCode::CONFLICT, "not_now"),
     };
     tracing::info!(attempt = %claim.attempt, reason = %refused, "media socket refused");

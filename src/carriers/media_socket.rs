@@ -9,7 +9,10 @@ use std::{ops::ControlFlow, sync::Arc, time::Duration};
 use actors::{
     id::AttemptId,
     node::Sibling,
-    ports::media_leg::{InboundItem, InboundQueue, MediaLeg, OutboundItem},
+    ports::{
+        carrier::CarrierCallId,
+        media_leg::{InboundItem, InboundQueue, MediaLeg, OutboundItem},
+    },
     switchboard::{DoorRefusal, SwitchboardMessage},
 };
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
@@ -257,6 +260,7 @@ async fn take(
 ) -> Result<mpsc::Receiver<OutboundItem>, Fault> {
     let (outbound, items) = mpsc::channel(OUTBOUND_ITEMS);
     let leg = MediaLeg {
+        call: start.call.as_deref().and_then(CarrierCallId::checked),
         format: start.format,
         abilities: inbound.wire.abilities(),
         inbound: inbound.queue.clone(),

@@ -108,12 +108,12 @@ impl Actor for OneCall {
             SwitchboardMessage::Progress {
                 attempt,
                 proof,
-                progress,
+                report,
                 reply,
             } => {
                 let answer = self.refusal(attempt, Purpose::Status, &proof, false);
                 if answer.is_ok() {
-                    self.arrivals.send(Arrival::Progress(progress))?;
+                    self.arrivals.send(Arrival::Progress(report.progress))?;
                 }
                 reply.send(answer)?;
             }
@@ -384,6 +384,7 @@ async fn the_call_closes_its_leg_by_a_word_or_by_letting_go() {
         phone.closed().await;
         let (outbound, _) = mpsc::channel(1);
         let leg = MediaLeg {
+            call: None,
             format: media::format::LineFormat::MULAW_8000,
             abilities: carriers::twilio::stream::ABILITIES,
             inbound: queue,

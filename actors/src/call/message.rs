@@ -10,7 +10,7 @@ use crate::{
     audio_stream::StreamEvent,
     id::AgentId,
     ports::{
-        carrier::{CallProgress, Carrier, CarrierCallId, DialError},
+        carrier::{Carrier, CarrierCallId, DialError, LegReport},
         language_model::{LanguageError, ReplyEvent},
         media_leg::MediaLeg,
         store::{CallerId, ClaimedAttempt, Permit, StoreError},
@@ -59,8 +59,8 @@ pub enum CallMessage {
     Progress {
         /// Proof from the callback's address.
         proof: String,
-        /// The fact.
-        progress: CallProgress,
+        /// What it tells.
+        report: LegReport,
         /// Whether it was taken.
         reply: RpcReplyPort<Result<(), DoorRefusal>>,
     },

@@ -26,7 +26,7 @@ use crate::{
     lines::LinesMessage,
     phone_number::PhoneNumber,
     ports::{
-        carrier::CallProgress,
+        carrier::{CarrierCallId, LegReport},
         language_model::ReplyRequest,
         media_leg::MediaLeg,
         store::{Fact, Outcome, Permit, StoreError, StoreResult},
@@ -111,8 +111,8 @@ impl Performer {
         match message {
             CallMessage::HangUp => self.apply(Event::HangUp).await,
             CallMessage::End => self.apply(Event::End).await,
-            CallMessage::Progress { proof, progress, reply } => {
-                let taken = self.progress(&proof, progress).await;
+            CallMessage::Progress { proof, report, reply } => {
+                let taken = self.progress(&proof, report).await;
                 // The asker may have given up waiting.
                 let _ = reply.send(taken);
             }
@@ -194,13 +194,33 @@ impl Performer {
         self.perform(effects).await;
     }
 
-    async fn progress(&mut self, proof: &str, progress: CallProgress) -> Result<(), DoorRefusal> {
+    async fn progress(&mut self, proof: &str, report: LegReport) -> Result<(), DoorRefusal> {
         self.check(Purpose::Status, proof)?;
-        self.apply(Event::Progress(progress)).await;
+        self.adopt(report.call).await?;
+        self.apply(Event::Progress(report.progress)).await;
+        Ok(())
+    }
+
+    /// Whoever has the proof of the permit tells the leg's id as well as the dial's answer does, which may be lost. A
+    /// second leg of one permit is hung up.
+    async fn adopt(&mut self, leg: Option<CarrierCallId>) -> Result<(), DoorRefusal> {
+        let Some(leg) = leg else { return Ok(()) };
+        match self.machine.as_ref().and_then(State::leg) {
+            Some(ours) if *ours == leg => {}
+            Some(_) => {
+                tracing::error!(attempt = %self.arguments.plan.attempt.claim.attempt, "a second leg is hung up");
+                self.hang_up(Some(leg));
+                return Err(DoorRefusal::AnotherLeg);
+            }
+            None => self.apply(Event::Dialed(Ok(leg))).await,
+        }
         Ok(())
     }
 
     async fn media(&mut self, proof: &str, leg: MediaLeg) -> Result<(), DoorRefusal> {
+        self.may_take_media(proof)?;
+        self.adopt(leg.call.clone()).await?;
+        // A leg that was waited for only to be hung up takes no media.
         self.may_take_media(proof)?;
         self.offered = Some(leg);
         self.apply(Event::MediaOpened).await;

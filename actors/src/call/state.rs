@@ -225,6 +225,11 @@ impl State {
         self.rules = rules;
     }
 
+    /// The carrier's id of the leg, once it is known.
+    pub fn leg(&self) -> Option<&CarrierCallId> {
+        self.leg.id.as_ref()
+    }
+
     /// Whether a media socket with the right proof is taken now.
     pub fn takes_media(&self) -> bool {
         let open = matches!(

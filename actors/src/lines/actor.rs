@@ -125,9 +125,9 @@ impl Actor for LinesActor {
             LinesMessage::Progress {
                 attempt,
                 proof,
-                progress,
+                report,
                 reply,
-            } => state.forward(attempt, CallMessage::Progress { proof, progress, reply }),
+            } => state.forward(attempt, CallMessage::Progress { proof, report, reply }),
             LinesMessage::AskMedia { attempt, proof, reply } => {
                 state.forward(attempt, CallMessage::AskMedia { proof, reply });
             }

@@ -8,7 +8,7 @@ use crate::{
     campaign::CampaignMessage,
     id::{AttemptId, CampaignId},
     ports::{
-        carrier::{CallProgress, CarrierCallId},
+        carrier::{CarrierCallId, LegReport},
         media_leg::MediaLeg,
         store::Outcome,
     },
@@ -144,8 +144,8 @@ pub enum LinesMessage {
         attempt: AttemptId,
         /// Proof from the address.
         proof: String,
-        /// The fact.
-        progress: CallProgress,
+        /// What it tells.
+        report: LegReport,
         /// Whether the call took it.
         reply: RpcReplyPort<Result<(), DoorRefusal>>,
     },

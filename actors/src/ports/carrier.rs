@@ -111,9 +111,26 @@ pub enum EndCause {
     Failed(String),
 }
 
+/// What a status callback tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LegReport {
+    /// The carrier's id of the leg, where the callback tells it: as good as the dial's answer, should that be lost.
+    pub call: Option<CarrierCallId>,
+    /// The fact.
+    pub progress: CallProgress,
+}
+
+impl From<CallProgress> for LegReport {
+    fn from(progress: CallProgress) -> Self {
+        Self { call: None, progress }
+    }
+}
+
 /// A fact about a leg, from a status callback or a listing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CallProgress {
+    /// The carrier has taken it.
+    Placed,
     /// It rings.
     Ringing,
     /// It was answered.

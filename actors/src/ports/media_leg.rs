@@ -8,6 +8,8 @@ use std::{
 use media::format::LineFormat;
 use tokio::sync::mpsc;
 
+use super::carrier::CarrierCallId;
+
 /// Frames that may wait for the audio stream: 2 s at 20 ms. Media rides on TCP, so a stall delivers a second at once.
 pub const INBOUND_FRAMES: usize = 100;
 
@@ -122,6 +124,8 @@ impl InboundQueue {
 
 /// One call's audio connection, handed from the socket's task to the call.
 pub struct MediaLeg {
+    /// The carrier's id of the leg, where the socket tells it.
+    pub call: Option<CarrierCallId>,
     /// Encoding and rate of the line.
     pub format: LineFormat,
     /// What the carrier's stream can do.

@@ -86,12 +86,12 @@ impl Actor for SwitchboardActor {
             SwitchboardMessage::Progress {
                 attempt,
                 proof,
-                progress,
+                report,
                 reply,
             } => to.call(LinesMessage::Progress {
                 attempt,
                 proof,
-                progress,
+                report,
                 reply,
             }),
             SwitchboardMessage::AskMedia { attempt, proof, reply } => {

@@ -7,7 +7,7 @@ use crate::{
     id::{AccountId, AttemptId, CampaignId},
     node::NodeSnapshot,
     ports::{
-        carrier::CallProgress,
+        carrier::LegReport,
         media_leg::MediaLeg,
         store::{CampaignRow, KeyTicket, NewCall},
     },
@@ -23,6 +23,9 @@ pub enum DoorRefusal {
     /// The proof in the address is not of the call's present permit.
     #[error("proof does not match")]
     BadProof,
+    /// The call has another leg; this one is hung up.
+    #[error("call has another leg")]
+    AnotherLeg,
     /// The call has a media socket already, or is over.
     #[error("call takes no media now")]
     NotNow,
@@ -65,8 +68,8 @@ pub enum SwitchboardMessage {
         attempt: AttemptId,
         /// The proof named there (`Purpose::Status`).
         proof: String,
-        /// The fact.
-        progress: CallProgress,
+        /// What it tells.
+        report: LegReport,
         /// Whether a live call took it.
         reply: RpcReplyPort<Result<(), DoorRefusal>>,
     },

@@ -57,6 +57,7 @@ pub fn media_leg() -> (MediaLeg, FakeSocket) {
     let (sender, outbound) = mpsc::channel(1024);
     let inbound = Arc::new(InboundQueue::default());
     let leg = MediaLeg {
+        call: None,
         format: LineFormat::MULAW_8000,
         abilities: LegAbilities {
             buffers: true,
@@ -106,7 +107,8 @@ impl FakeCarrier {
         progress: CallProgress,
     ) -> Option<Result<(), DoorRefusal>> {
         let proof = self.seen().dials.last()?.status_token.clone();
-        ractor::call!(call, |reply| CallMessage::Progress { proof, progress, reply }).ok()
+        let report = progress.into();
+        ractor::call!(call, |reply| CallMessage::Progress { proof, report, reply }).ok()
     }
 
     /// Opens the media socket of the last dial with its own proof. None when the call is gone.

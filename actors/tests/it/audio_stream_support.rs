@@ -247,6 +247,7 @@ impl Phone {
         let started = Instant::now();
         let (call, _) = Actor::spawn(None, Probe(seen.clone(), started), ()).await.unwrap();
         let leg = MediaLeg {
+            call: None,
             format: LineFormat::MULAW_8000,
             abilities,
             inbound: inbound.clone(),

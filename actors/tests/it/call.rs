@@ -7,7 +7,7 @@ use actors::{
     audio_stream::StreamEvent,
     call::{CallMessage, CallPhase},
     ports::{
-        carrier::{CallProgress, CarrierCallId, CarrierError, DialError, EndCause, ListedCall},
+        carrier::{CallProgress, CarrierCallId, CarrierError, DialError, EndCause, LegReport, ListedCall},
         language_model::{HistoryItem, LanguageError, ReplyEvent, Speaker},
         store::{AttemptState, RecordStore as _, StoreError},
     },
@@ -559,8 +559,8 @@ async fn a_wrong_proof_and_a_second_socket_are_refused() {
     let proof = dial.status_token.clone();
     let taken = ractor::call!(test.call, |reply| CallMessage::Media { proof, leg, reply }).unwrap();
     assert_eq!(taken, Err(DoorRefusal::BadProof));
-    let (proof, progress) = (dial.media_token, CallProgress::Answered);
-    let taken = ractor::call!(test.call, |reply| CallMessage::Progress { proof, progress, reply }).unwrap();
+    let (proof, report) = (dial.media_token, CallProgress::Answered.into());
+    let taken = ractor::call!(test.call, |reply| CallMessage::Progress { proof, report, reply }).unwrap();
     assert_eq!(taken, Err(DoorRefusal::BadProof));
     let asked = |proof: &str| {
         let (call, proof) = (test.call.clone(), proof.to_owned());
@@ -819,4 +819,29 @@ async fn a_journal_that_dies_while_a_call_talks_costs_its_transcript_nothing() {
     let stored = call.stored_turns().await;
     assert!(stored.iter().any(|turn| turn.text == "Are you there?"));
     assert_eq!(stored, call.turns());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_callback_that_names_the_leg_stands_for_a_lost_answer() {
+    let (leg, other) = (CarrierCallId("leg-1".into()), CarrierCallId("leg-2".into()));
+    let test = dialed_with(DialError::Unknown("timed out".into())).await;
+    ms(10).await;
+    let report = |call: &CarrierCallId, progress| LegReport {
+        call: Some(call.clone()),
+        progress,
+    };
+    let tell = async |report: LegReport| {
+        let proof = test.ports.carrier.dials().remove(0).status_token;
+        ractor::call!(test.call, |reply| CallMessage::Progress { proof, report, reply }).unwrap()
+    };
+    assert_eq!(tell(report(&leg, CallProgress::Placed)).await, Ok(()));
+    assert_eq!(test.snapshot().await.phase, CallPhase::Ringing);
+    assert_eq!(
+        tell(report(&other, CallProgress::Ringing)).await,
+        Err(DoorRefusal::AnotherLeg)
+    );
+    ms(10).await;
+    assert_eq!(test.ports.carrier.hang_ups(), [other], "the second leg");
+    assert_eq!(tell(report(&leg, CallProgress::Answered)).await, Ok(()));
+    assert_eq!(test.snapshot().await.phase, CallPhase::Answered);
 }

@@ -1,6 +1,6 @@
 //! The exchange's status callback: a JSON object with `callId`, `status`, `sequence` and, at the end, `cause`. Pure.
 
-use actors::ports::carrier::{CallProgress, EndCause, plain_words};
+use actors::ports::carrier::{CallProgress, CarrierCallId, EndCause, LegReport, plain_words};
 use serde::Deserialize;
 
 /// A body that is no status callback.
@@ -17,6 +17,7 @@ pub enum CallbackError {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Callback {
+    call_id: Option<String>,
     status: Status,
     cause: Option<Cause>,
     #[serde(default)]
@@ -44,17 +45,19 @@ enum Cause {
 }
 
 /// Reads a callback's body.
-pub fn parse(body: &[u8]) -> Result<CallProgress, CallbackError> {
+pub fn parse(body: &[u8]) -> Result<LegReport, CallbackError> {
     let callback: Callback =
         serde_json::from_slice(body).map_err(|error| CallbackError::Malformed(error.to_string()))?;
-    match callback.status {
-        Status::Ringing => Ok(CallProgress::Ringing),
-        Status::Answered => Ok(CallProgress::Answered),
+    let progress = match callback.status {
+        Status::Ringing => CallProgress::Ringing,
+        Status::Answered => CallProgress::Answered,
         Status::Ended => {
             let cause = callback.cause.ok_or(CallbackError::NoCause)?;
-            Ok(CallProgress::Ended(end_cause(&cause, &callback.reason)))
+            CallProgress::Ended(end_cause(&cause, &callback.reason))
         }
-    }
+    };
+    let call = callback.call_id.as_deref().and_then(CarrierCallId::checked);
+    Ok(LegReport { call, progress })
 }
 
 fn end_cause(cause: &Cause, reason: &str) -> EndCause {
@@ -93,7 +96,8 @@ mod tests {
                 CallProgress::Ended(EndCause::Failed("congestion".into())),
             ),
         ] {
-            assert_eq!(parse(body.as_bytes()), Ok(progress), "{body}");
+            let call = CarrierCallId::checked("CA1");
+            assert_eq!(parse(body.as_bytes()), Ok(LegReport { call, progress }), "{body}");
         }
     }
 
@@ -103,7 +107,7 @@ mod tests {
         let reason = format!("congestion{}", "x".repeat(190));
         assert_eq!(
             parse(body.to_string().as_bytes()),
-            Ok(CallProgress::Ended(EndCause::Failed(reason)))
+            Ok(CallProgress::Ended(EndCause::Failed(reason)).into())
         );
     }
 

@@ -116,6 +116,7 @@ impl State {
             return;
         }
         match progress {
+            CallProgress::Placed => {}
             CallProgress::Ringing => {
                 if matches!(self.phase, Phase::Dialing { hang_up: false } | Phase::Unknown) {
                     self.ringing(fx);

@@ -110,12 +110,13 @@ impl ScriptedCarrier {
 
 async fn callee(seen: Arc<Mutex<Seen>>, door: Sibling<SwitchboardMessage>, dial: DialRequest, callees: Callees) {
     let attempt = dial.attempt;
-    let tell = async |progress| {
+    let tell = async |progress: CallProgress| {
+        let report = progress.into();
         let proof = dial.status_token.clone();
         let message = |reply| SwitchboardMessage::Progress {
             attempt,
             proof,
-            progress,
+            report,
             reply,
         };
         let _ = door.ask(message, PATIENCE).await;
