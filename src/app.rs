@@ -1,7 +1,9 @@
 //! The one place where ports meet adapters: builds the running service from its settings.
 
+mod trunks;
+
 use std::{
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    net::SocketAddr,
     path::PathBuf,
     sync::{Arc, OnceLock},
     time::Duration,
@@ -12,7 +14,10 @@ use actors::{
     id::NodeId,
     journal::LiveFact,
     node::{Node, NodeArguments, NodeHandle, NodeSettings},
-    ports::{Ports, carrier::Carriers, store::Fact, store::Store},
+    ports::{
+        Ports,
+        store::{Fact, Store},
+    },
     time::{Clock, SystemClock},
 };
 use axum::{Router, middleware, routing::get};
@@ -23,14 +28,15 @@ use tokio::{
     task::JoinSet,
 };
 
+use self::trunks::Trunks;
 use crate::{
     address_policy::{AddressPolicy, SystemResolver},
     analysis_worker,
-    carriers::{self, CarrierDoor, simulated::SimulatedCarrier},
+    carriers::{self, CarrierDoor},
     config::ServeConfig,
     documents::{DocumentSettings, Documents, extract::this_program},
-    exchange::{Exchange, ExchangeHandle, ExchangeSettings},
-    providers::{prober, roster, team::Team},
+    exchange::ExchangeHandle,
+    providers::{prober, team::Team},
     recordings::WavRecordings,
     rest::{self, RateLimit, RestState},
     server::{self, ServerLimits},
@@ -83,8 +89,12 @@ impl App {
         let store = SqlStore::open(database_url.secret(), clock.clone()).await;
         let store = Arc::new(store.map_err(|e| format!("DATABASE_URL {database_url}: {e}"))?);
 
-        let (exchange, exchange_url) = exchange(&config).await?;
-        let callbacks = callback_address(&config, address)?;
+        let Trunks {
+            carriers,
+            doors: carrier_doors,
+            exchange,
+        } = trunks::join(&config, address).await?;
+        let nobody_is_called = carriers.all().all(|carrier| carrier.name() == trunks::SIMULATED);
         let team = Arc::new(team(&config)?);
         team.check_names().await?;
         for line in roster::lines(&config.providers, &config.providers.settings()?) {
@@ -92,7 +102,7 @@ impl App {
         }
         let ports = Ports {
             store: store.clone(),
-            carriers: Carriers::new(Arc::new(SimulatedCarrier::new(&exchange_url, &callbacks)?), Vec::new()),
+            carriers,
             transcriber: team.ears.clone(),
             synthesizer: team.voices.clone(),
             language_model: team.language.clone(),
@@ -116,6 +126,8 @@ impl App {
             store: store.clone(),
             node: node.clone(),
             team: team.clone(),
+            carriers: carrier_doors,
+            nobody_is_called,
             stopping: stopped.clone(),
         };
         let router = router(&config, spool_dir, doors)?;
@@ -166,47 +178,6 @@ impl App {
             tracing::warn!("the database was not closed in time; what was answered is on disk");
         }
     }
-}
-
-async fn exchange(config: &ServeConfig) -> Result<(Option<ExchangeHandle>, String), StartError> {
-    if let Some(url) = &config.simulated_url {
-        return Ok((None, url.clone()));
-    }
-    let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
-    let exchange = Exchange::start(ExchangeSettings {
-        scripts: config.scripts.clone(),
-        ..ExchangeSettings::at(loopback)
-    })
-    .await?;
-    let url = exchange.url();
-    Ok((Some(exchange), url))
-}
-
-/// Where the exchange reaches this process: one in the same process by the shortest way, another one by the public
-/// address.
-fn callback_address(config: &ServeConfig, served: SocketAddr) -> Result<String, StartError> {
-    if config.simulated_url.is_none() {
-        return Ok(format!("http://{}", reachable(served)));
-    }
-    let public = config.public_url.clone().unwrap_or_else(|| format!("http://{served}"));
-    if public.starts_with("https://") {
-        return Err(format!(
-            "public address {public}: the simulated exchange calls http:// addresses only; set RINGBACK_PUBLIC_URL to \
-             one, such as http://{served}"
-        )
-        .into());
-    }
-    Ok(public)
-}
-
-/// An address to connect to, where `served` may stand for all of this machine's.
-fn reachable(served: SocketAddr) -> SocketAddr {
-    let ip = match served.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
-        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
-        ip => ip,
-    };
-    SocketAddr::new(ip, served.port())
 }
 
 fn node_settings(config: &ServeConfig) -> NodeSettings {
@@ -269,6 +240,8 @@ struct Doors {
     store: Arc<dyn Store>,
     node: Arc<NodeHandle>,
     team: Arc<Team>,
+    carriers: Vec<Router<CarrierDoor>>,
+    nobody_is_called: bool,
     stopping: watch::Receiver<bool>,
 }
 
@@ -277,6 +250,8 @@ fn router(config: &ServeConfig, spool_dir: PathBuf, doors: Doors) -> Result<Rout
         store,
         node,
         team,
+        carriers,
+        nobody_is_called,
         stopping,
     } = doors;
     let switchboard = node.switchboard.clone();
@@ -288,7 +263,7 @@ fn router(config: &ServeConfig, spool_dir: PathBuf, doors: Doors) -> Result<Rout
     let rest = rest::router(RestState {
         store,
         switchboard: switchboard.clone(),
-        carrier_is_simulated: config.carrier == "simulated",
+        carrier_is_simulated: nobody_is_called,
         readiness: Arc::new(move |agent| team.ready_for(agent)),
         rate_limit: Arc::new(RateLimit::per_second(config.rate_limit)),
         spool_dir,
@@ -305,7 +280,7 @@ fn router(config: &ServeConfig, spool_dir: PathBuf, doors: Doors) -> Result<Rout
         async move { render_metrics(&node).await }
     });
     Ok(rest
-        .merge(carriers::router(CarrierDoor::new(switchboard)))
+        .merge(carriers::router(CarrierDoor::new(switchboard), carriers))
         .merge(rest::openapi::docs_router())
         .route("/metrics", metrics)
         .layer(middleware::from_fn(telemetry::measure)))
@@ -358,20 +333,4 @@ async fn count(mut facts: broadcast::Receiver<LiveFact>) {
 async fn wait_for_true(mut flag: watch::Receiver<bool>) {
     // A dropped sender means the app is gone, which is a stop too.
     let _ = flag.wait_for(|stop| *stop).await;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_of_all_interfaces_is_reached_by_loopback() {
-        for (served, reached) in [
-            ("0.0.0.0:80", "127.0.0.1:80"),
-            ("[::]:80", "[::1]:80"),
-            ("10.0.0.7:80", "10.0.0.7:80"),
-        ] {
-            assert_eq!(reachable(served.parse().unwrap()), reached.parse().unwrap());
-        }
-    }
 }

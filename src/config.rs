@@ -6,6 +6,7 @@ use actors::call::Speculation;
 use clap::{Arg, Args, Command, builder::TypedValueParser, error::ErrorKind};
 
 use crate::{
+    carriers::{self, settings::CarrierSettings},
     exchange::Script,
     http_client::base_url,
     providers::{name::ProviderName, settings::ProviderSettings},
@@ -36,9 +37,13 @@ pub struct ServeConfig {
     #[command(flatten)]
     pub storage: StorageConfig,
 
-    /// Carrier that places calls
-    #[arg(long, env = "RINGBACK_CARRIER", default_value = "simulated", value_parser = ["simulated"])]
+    /// Carrier that places the calls for which the agent's own numbers name no other
+    #[arg(long, env = "RINGBACK_CARRIER", default_value = "simulated", value_parser = carriers::settings::NAMES)]
     pub carrier: String,
+
+    /// Accounts at carriers [default: the carriers' own environment variables]
+    #[arg(skip)]
+    pub carriers: Option<CarrierSettings>,
 
     /// Language and speech
     #[command(flatten)]

@@ -15,7 +15,8 @@ use tokio::time::Instant;
 use crate::{
     accounts,
     api_client::ApiClient,
-    app::{self, App},
+    app::App,
+    carriers::settings::CarrierSettings,
     cli::DemoArgs,
     config::{ProviderConfig, ServeConfig, SpeculationMode, StorageConfig},
     speech::imperfect::Imperfection,
@@ -143,6 +144,8 @@ fn config(folder: &Path, args: &DemoArgs) -> ServeConfig {
             data_dir: folder.to_owned(),
         },
         carrier: "simulated".into(),
+        // A demo calls nobody, whatever accounts the environment has.
+        carriers: Some(CarrierSettings::default()),
         providers,
         babble: Imperfection::default(),
         simulated_url: None,

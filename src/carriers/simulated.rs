@@ -1,6 +1,65 @@
-//! The simulated carrier: a client of the exchange in [`crate::exchange`], by HTTP like that of any other carrier.
+//! The simulated carrier: a client of the exchange in [`crate::exchange`], by HTTP like that of any other carrier, and
+//! the doors through which that exchange comes in. Its addresses' proofs are all that it shows.
 
 pub mod callback;
 pub mod client;
 
-pub use client::SimulatedCarrier;
+use std::sync::Arc;
+
+use actors::id::AttemptId;
+use axum::{
+    Router,
+    body::Bytes,
+    extract::{Path, State, rejection::BytesRejection},
+    response::Response,
+    routing::{get, post},
+};
+
+pub use self::client::SimulatedCarrier;
+use super::{
+    CarrierDoor, Trunk,
+    door::{self, Upgrade},
+    http::SetupError,
+    twilio::stream::TwilioWire,
+};
+
+/// The carrier whose exchange is at `exchange_url` and reaches this node at `public_url`.
+///
+/// # Errors
+///
+/// When one of the two is no address.
+pub fn trunk(exchange_url: &str, public_url: &str) -> Result<Trunk, SetupError> {
+    Ok(Trunk {
+        carrier: Arc::new(SimulatedCarrier::new(exchange_url, public_url)?),
+        doors: doors(),
+    })
+}
+
+/// Its routes.
+pub fn doors() -> Router<CarrierDoor> {
+    Router::new()
+        .route("/carriers/simulated/status/{attempt}/{proof}", post(status))
+        .route("/carriers/simulated/media/{token}", get(media))
+}
+
+async fn status(
+    State(door): State<CarrierDoor>,
+    Path((attempt, proof)): Path<(String, String)>,
+    body: Result<Bytes, BytesRejection>,
+) -> Response {
+    let body = match door::callback_body(body) {
+        Ok(body) => body,
+        Err(refused) => return refused,
+    };
+    if attempt.parse::<AttemptId>().is_err() {
+        return door::no_attempt();
+    }
+    match callback::parse(&body) {
+        Ok(report) => door.report(&attempt, proof, report).await,
+        Err(error) => door::invalid(&error),
+    }
+}
+
+async fn media(State(door): State<CarrierDoor>, Path(token): Path<String>, socket: Upgrade) -> Response {
+    door.media(&token, socket, Box::new(TwilioWire)).await
+}

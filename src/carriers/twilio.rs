@@ -1,3 +1,30 @@
-//! Twilio's formats. The simulated exchange streams audio in the same one.
+//! Twilio's formats and API, which SignalWire speaks too. The simulated exchange streams audio in the same format.
 
+pub mod account;
+pub mod callback;
+pub mod client;
+pub mod doors;
+pub mod instructions;
+pub mod refusal;
+pub mod signature;
 pub mod stream;
+
+use std::sync::Arc;
+
+use self::{account::TwilioAccount, client::TwilioCarrier, signature::Guard};
+use super::{
+    Trunk,
+    http::{SetupError, base},
+};
+
+/// The carrier of an account that reaches this node at `public_url`.
+///
+/// # Errors
+///
+/// When one of the addresses is none.
+pub fn trunk(account: TwilioAccount, public_url: &str) -> Result<Trunk, SetupError> {
+    let guard = Arc::new(Guard::new(&account, &base("public address", public_url)?));
+    let doors = doors::doors(account.flavour.name(), guard.clone());
+    let carrier = Arc::new(TwilioCarrier::new(account, public_url, guard)?);
+    Ok(Trunk { carrier, doors })
+}

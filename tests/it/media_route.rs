@@ -23,7 +23,10 @@ use media::{
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use ringback::{
-    carriers::{self, CarrierDoor, simulated::SimulatedCarrier},
+    carriers::{
+        self, CarrierDoor,
+        simulated::{self, SimulatedCarrier},
+    },
     exchange::{Exchange, ExchangeSettings},
 };
 use serde_json::{Value, json};
@@ -142,7 +145,7 @@ impl Node {
             dumb,
         };
         let (switchboard, _) = Actor::spawn(None, actor, ()).await.unwrap();
-        let app = carriers::router(CarrierDoor::new(switchboard.clone()));
+        let app = carriers::router(CarrierDoor::new(switchboard.clone()), [simulated::doors()]);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let addr = listener.local_addr().unwrap();
         tokio::spawn(async move { axum::serve(listener.tap_io(|tcp| tcp.set_nodelay(true).unwrap()), app).await });

@@ -1,6 +1,6 @@
 //! Places, ends and lists calls at the exchange.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
 use actors::{
     phone_number::PhoneNumber,
@@ -8,43 +8,20 @@ use actors::{
     time::Timestamp,
 };
 use async_trait::async_trait;
-use reqwest::{Client, Response, StatusCode, Url, header::RETRY_AFTER};
+use reqwest::{Response, StatusCode, Url};
 use serde::{Deserialize, Serialize};
 
-use crate::http_client;
-
-const CONNECT_WITHIN: Duration = Duration::from_secs(3);
-const ANSWER_WITHIN: Duration = Duration::from_secs(10);
-/// A connection that nobody uses is closed.
-const IDLE_WITHIN: Duration = Duration::from_secs(5);
-/// Answers are small; one that is not is not the exchange's.
-const MAX_ANSWER_BYTES: usize = 1024 * 1024;
+use crate::carriers::http::{
+    Clients, SetupError, base, body, retry_after, send, send_dial, socket_address, unexpected, words_or,
+};
 
 /// The fields that choose the callee.
 const HINTS: [&str; 3] = ["persona", "script", "line"];
 
-/// A setting the carrier cannot work with.
-#[derive(Debug, thiserror::Error)]
-pub enum SetupError {
-    /// Not an `http` or `https` address.
-    #[error("{setting} `{value}` is not an http:// or https:// address")]
-    Address {
-        /// Which address.
-        setting: &'static str,
-        /// Its value.
-        value: String,
-    },
-    /// The HTTP client cannot be built.
-    #[error("cannot build the carrier's HTTP client: {0}")]
-    Client(#[from] reqwest::Error),
-}
-
 /// An account at the exchange.
 #[derive(Debug, Clone)]
 pub struct SimulatedCarrier {
-    /// Without a pool: a kept connection may die under a request, which would make its fate unknown.
-    dialer: Client,
-    client: Client,
+    clients: Clients,
     calls: String,
     /// Where the exchange reaches this node by HTTP and by WebSocket, without a slash at the end.
     callbacks: String,
@@ -92,35 +69,13 @@ struct ErrorAnswer {
     message: String,
 }
 
-fn base(setting: &'static str, value: &str) -> Result<String, SetupError> {
-    let refused = || SetupError::Address {
-        setting,
-        value: value.to_owned(),
-    };
-    let url = Url::parse(value).map_err(|_| refused())?;
-    if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() || url.query().is_some() {
-        return Err(refused());
-    }
-    Ok(url.as_str().trim_end_matches('/').to_owned())
-}
-
-fn client() -> reqwest::ClientBuilder {
-    http_client::builder()
-        .redirect(reqwest::redirect::Policy::none())
-        .retry(reqwest::retry::never())
-        .connect_timeout(CONNECT_WITHIN)
-        .timeout(ANSWER_WITHIN)
-}
-
 impl SimulatedCarrier {
     /// An account at the exchange at `exchange_url`, which reaches this node at `public_url`.
     pub fn new(exchange_url: &str, public_url: &str) -> Result<Self, SetupError> {
         let callbacks = base("public address", public_url)?;
-        // `http` becomes `ws`, `https` becomes `wss`.
-        let streams = callbacks.replacen("http", "ws", 1);
+        let streams = socket_address(&callbacks);
         Ok(Self {
-            dialer: client().pool_max_idle_per_host(0).build()?,
-            client: client().pool_idle_timeout(IDLE_WITHIN).build()?,
+            clients: Clients::new()?,
             calls: format!("{}/v1/calls", base("exchange address", exchange_url)?),
             callbacks,
             streams,
@@ -150,50 +105,15 @@ impl SimulatedCarrier {
     }
 }
 
-/// Reads an answer's body within its bound.
-async fn body(mut answer: Response) -> Result<Vec<u8>, String> {
-    let mut bytes = Vec::new();
-    while let Some(chunk) = answer.chunk().await.map_err(|error| cause(&error))? {
-        if bytes.len() + chunk.len() > MAX_ANSWER_BYTES {
-            return Err(format!("answer is larger than {MAX_ANSWER_BYTES} bytes"));
-        }
-        bytes.extend_from_slice(&chunk);
-    }
-    Ok(bytes)
-}
-
-/// The innermost words of an error; reqwest's own repeat the address, which holds a proof.
-fn cause(error: &reqwest::Error) -> String {
-    let mut words = if error.is_timeout() {
-        "timed out"
-    } else {
-        "request failed"
-    }
-    .to_owned();
-    let mut inner = std::error::Error::source(error);
-    while let Some(source) = inner {
-        words = source.to_string();
-        inner = source.source();
-    }
-    words
-}
-
 async fn refused(answer: Response) -> DialError {
     let status = answer.status();
-    let retry_after = answer
-        .headers()
-        .get(RETRY_AFTER)
-        .and_then(|value| value.to_str().ok()?.parse().ok())
-        .map(Duration::from_secs);
+    let retry_after = retry_after(answer.headers());
     let said: ErrorAnswer = body(answer)
         .await
         .ok()
         .and_then(|bytes| serde_json::from_slice(&bytes).ok())
         .unwrap_or_default();
-    let words = match plain_words(&said.message) {
-        empty if empty.is_empty() => status.to_string(),
-        words => words,
-    };
+    let words = words_or(&said.message, status);
     match status {
         StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::UNPROCESSABLE_ENTITY => {
             if said.code == "invalid_number" {
@@ -208,19 +128,6 @@ async fn refused(answer: Response) -> DialError {
     }
 }
 
-fn unavailable(error: &reqwest::Error) -> CarrierError {
-    CarrierError::Unavailable(cause(error))
-}
-
-fn unexpected(status: StatusCode) -> CarrierError {
-    match status {
-        StatusCode::NOT_FOUND => CarrierError::NotFound,
-        StatusCode::TOO_MANY_REQUESTS => CarrierError::Unavailable("too many requests".to_owned()),
-        status if status.is_server_error() => CarrierError::Unavailable(status.to_string()),
-        status => CarrierError::Protocol(format!("answered {status}")),
-    }
-}
-
 #[async_trait]
 impl Carrier for SimulatedCarrier {
     fn name(&self) -> &'static str {
@@ -228,13 +135,8 @@ impl Carrier for SimulatedCarrier {
     }
 
     async fn dial(&self, request: &DialRequest) -> Result<CarrierCallId, DialError> {
-        let sent = self.dialer.post(&self.calls).json(&self.body(request)).send().await;
-        let answer = match sent {
-            Ok(answer) => answer,
-            // The request goes out only on a connection that stands.
-            Err(error) if error.is_connect() => return Err(DialError::Unreachable(cause(&error))),
-            Err(error) => return Err(DialError::Unknown(cause(&error))),
-        };
+        let dial = self.clients.dialer.post(&self.calls).json(&self.body(request));
+        let answer = send_dial(dial).await?;
         if !answer.status().is_success() {
             return Err(refused(answer).await);
         }
@@ -257,7 +159,7 @@ impl Carrier for SimulatedCarrier {
         if let Ok(mut path) = address.path_segments_mut() {
             path.push(&call.0);
         }
-        let answer = self.client.delete(address).send().await.map_err(|e| unavailable(&e))?;
+        let answer = send(self.clients.client.delete(address)).await?;
         match answer.status() {
             status if status.is_success() => Ok(()),
             status => Err(unexpected(status)),
@@ -266,8 +168,7 @@ impl Carrier for SimulatedCarrier {
 
     async fn find_calls(&self, to: &PhoneNumber, since: Timestamp) -> Result<Vec<ListedCall>, CarrierError> {
         let query = [("to", to.as_str()), ("sinceMicros", &since.0.to_string())];
-        let sent = self.client.get(&self.calls).query(&query).send().await;
-        let answer = sent.map_err(|e| unavailable(&e))?;
+        let answer = send(self.clients.client.get(&self.calls).query(&query)).await?;
         if !answer.status().is_success() {
             return Err(unexpected(answer.status()));
         }

@@ -27,7 +27,10 @@ use futures_util::{StreamExt, stream::BoxStream};
 use ringback::{
     address_policy::AddressPolicy,
     analysis_worker,
-    carriers::{self, CarrierDoor, simulated::SimulatedCarrier},
+    carriers::{
+        self, CarrierDoor,
+        simulated::{self, SimulatedCarrier},
+    },
     documents::Documents,
     exchange::{Exchange, ExchangeHandle, ExchangeSettings, LogEntry, Script},
     rest::{self, RateLimit, RestState},
@@ -138,7 +141,10 @@ async fn start_service(
         documents: Arc::new(Documents::new(document_settings()).unwrap()),
         address_policy: AddressPolicy::public_only(),
     });
-    let router = rest.merge(carriers::router(CarrierDoor::new(node.switchboard.clone())));
+    let router = rest.merge(carriers::router(
+        CarrierDoor::new(node.switchboard.clone()),
+        [simulated::doors()],
+    ));
     let mut tasks = JoinSet::new();
     tasks.spawn(serve(listener, router, ServerLimits::default(), std::future::pending()));
     tasks.spawn(analysis_worker::run(store.clone()));

@@ -1,0 +1,134 @@
+//! The carriers of a running service: each whose account is set, and the simulated one where it is wanted.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use actors::ports::carrier::Carriers;
+use axum::Router;
+
+use super::StartError;
+use crate::{
+    carriers::{
+        CarrierDoor, Trunk,
+        settings::{CarrierSettings, wanted},
+        simulated, twilio,
+    },
+    config::ServeConfig,
+    exchange::{Exchange, ExchangeHandle, ExchangeSettings},
+};
+
+/// The name of the carrier whose phones are no telephones.
+pub(super) const SIMULATED: &str = "simulated";
+
+/// All of them.
+pub(super) struct Trunks {
+    pub(super) carriers: Carriers,
+    pub(super) doors: Vec<Router<CarrierDoor>>,
+    /// The exchange of the simulated carrier, when it is in this process.
+    pub(super) exchange: Option<ExchangeHandle>,
+}
+
+/// Builds every carrier in that is configured. `served` is the address of this service.
+pub(super) async fn join(config: &ServeConfig, served: SocketAddr) -> Result<Trunks, StartError> {
+    let settings = match &config.carriers {
+        Some(settings) => settings.clone(),
+        None => CarrierSettings::from_environment()?,
+    };
+    let mut trunks = real(config, &settings)?;
+    let mut exchange = None;
+    // With a real carrier nobody shall talk to phones that are none, unless they were asked for.
+    if config.carrier == SIMULATED || config.simulated_url.is_some() {
+        let (handle, url) = self::exchange(config).await?;
+        trunks.push(simulated::trunk(&url, &callback_address(config, served)?)?);
+        exchange = handle;
+    }
+    let chosen = trunks.iter().position(|trunk| trunk.carrier.name() == config.carrier);
+    let chosen = chosen.ok_or_else(|| format!("RINGBACK_CARRIER {}: {}", config.carrier, wanted(&config.carrier)))?;
+    let first = trunks.remove(chosen);
+    let (others, mut doors): (Vec<_>, Vec<_>) = trunks.into_iter().map(|trunk| (trunk.carrier, trunk.doors)).unzip();
+    doors.push(first.doors);
+    Ok(Trunks {
+        carriers: Carriers::new(first.carrier, others),
+        doors,
+        exchange,
+    })
+}
+
+fn real(config: &ServeConfig, settings: &CarrierSettings) -> Result<Vec<Trunk>, StartError> {
+    let accounts = [&settings.twilio, &settings.signalwire].into_iter().flatten();
+    let mut trunks = Vec::new();
+    for account in accounts {
+        let public = public_address(config, account.flavour.name(), &account.base_url)?;
+        trunks.push(twilio::trunk(account.clone(), public)?);
+    }
+    Ok(trunks)
+}
+
+/// Where a real carrier reaches this service. One at an `http://` address is on our side of the network and may be told
+/// another.
+fn public_address<'a>(config: &'a ServeConfig, carrier: &str, api: &str) -> Result<&'a str, StartError> {
+    let public = config.public_url.as_deref().unwrap_or_default();
+    if public.starts_with("https://") || (!public.is_empty() && api.starts_with("http://")) {
+        return Ok(public);
+    }
+    Err(format!(
+        "RINGBACK_PUBLIC_URL: {carrier} must reach this service; set it to the https:// address under which it does"
+    )
+    .into())
+}
+
+async fn exchange(config: &ServeConfig) -> Result<(Option<ExchangeHandle>, String), StartError> {
+    if let Some(url) = &config.simulated_url {
+        return Ok((None, url.clone()));
+    }
+    let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
+    let exchange = Exchange::start(ExchangeSettings {
+        scripts: config.scripts.clone(),
+        ..ExchangeSettings::at(loopback)
+    })
+    .await?;
+    let url = exchange.url();
+    Ok((Some(exchange), url))
+}
+
+/// Where the exchange reaches this process: one in the same process by the shortest way, another one by the public
+/// address.
+fn callback_address(config: &ServeConfig, served: SocketAddr) -> Result<String, StartError> {
+    if config.simulated_url.is_none() {
+        return Ok(format!("http://{}", reachable(served)));
+    }
+    let public = config.public_url.clone().unwrap_or_else(|| format!("http://{served}"));
+    if public.starts_with("https://") {
+        return Err(format!(
+            "public address {public}: the simulated exchange calls http:// addresses only; set RINGBACK_PUBLIC_URL to \
+             one, such as http://{served}"
+        )
+        .into());
+    }
+    Ok(public)
+}
+
+/// An address to connect to, where `served` may stand for all of this machine's.
+fn reachable(served: SocketAddr) -> SocketAddr {
+    let ip = match served.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, served.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_of_all_interfaces_is_reached_by_loopback() {
+        for (served, reached) in [
+            ("0.0.0.0:80", "127.0.0.1:80"),
+            ("[::]:80", "[::1]:80"),
+            ("10.0.0.7:80", "10.0.0.7:80"),
+        ] {
+            assert_eq!(reachable(served.parse().unwrap()), reached.parse().unwrap());
+        }
+    }
+}

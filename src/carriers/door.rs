@@ -1,0 +1,177 @@
+//! What lies behind the doors of all carriers: a report goes to its call, a media socket is upgraded once its call would
+//! take it.
+
+use std::{sync::Arc, time::Duration};
+
+use actors::{
+    id::AttemptId,
+    node::Sibling,
+    ports::carrier::LegReport,
+    switchboard::{DoorRefusal, SwitchboardMessage},
+};
+use axum::{
+    Json,
+    body::Bytes,
+    extract::{
+        rejection::BytesRejection,
+        ws::{WebSocketUpgrade, rejection::WebSocketUpgradeRejection},
+    },
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use serde_json::json;
+use tokio::sync::Semaphore;
+
+use super::{
+    media_socket::{self, Claim},
+    wire::MediaWire,
+};
+
+/// Largest status callback.
+pub const MAX_CALLBACK_BYTES: usize = 16 * 1024;
+/// Media sockets that may wait to be taken by their call at the same time. A real carrier's wait for milliseconds.
+const WAITING_SOCKETS: usize = 512;
+/// How long the switchboard may take to answer.
+const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+
+/// What the doors need.
+#[derive(Clone)]
+pub struct CarrierDoor {
+    switchboard: Sibling<SwitchboardMessage>,
+    waiting: Arc<Semaphore>,
+}
+
+/// A request to open a media socket, as a handler gets it.
+pub type Upgrade = Result<WebSocketUpgrade, WebSocketUpgradeRejection>;
+
+impl CarrierDoor {
+    /// Doors that lead to `switchboard`.
+    pub fn new(switchboard: impl Into<Sibling<SwitchboardMessage>>) -> Self {
+        Self {
+            switchboard: switchboard.into(),
+            waiting: Arc::new(Semaphore::new(WAITING_SOCKETS)),
+        }
+    }
+
+    /// Takes a status callback for the attempt and with the proof of its address. One that is late, repeated or for a
+    /// call that is over is answered like one that was taken: the carrier has done its part and shall not send it
+    /// again.
+    pub async fn report(&self, attempt: &str, proof: String, report: LegReport) -> Response {
+        let Ok(attempt) = attempt.parse::<AttemptId>() else {
+            return no_attempt();
+        };
+        let message = |reply| SwitchboardMessage::Progress {
+            attempt,
+            proof,
+            report,
+            reply,
+        };
+        match self.switchboard.ask(message, ANSWER_WITHIN).await {
+            Some(Ok(()) | Err(DoorRefusal::UnknownCall | DoorRefusal::AnotherLeg | DoorRefusal::NotNow)) => taken(),
+            Some(Err(DoorRefusal::BadProof)) => refusal(
+                StatusCode::FORBIDDEN,
+                "bad_proof",
+                "the proof in the address does not match",
+            ),
+            None => refusal(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "unavailable",
+                "the node cannot take callbacks now; send it again",
+            ),
+        }
+    }
+
+    /// Opens the media socket of the call that `token` names, `{attempt}.{proof}`.
+    pub async fn media(self, token: &str, socket: Upgrade, wire: Box<dyn MediaWire>) -> Response {
+        let Some(claim) = Claim::parse(token) else {
+            return refusal(StatusCode::NOT_FOUND, "not_found", "the address names no call");
+        };
+        let socket = match socket {
+            Ok(socket) => socket,
+            Err(rejection) => return refusal(rejection.status(), "not_a_websocket", &rejection.body_text()),
+        };
+        if let Err(refused) = self.may_enter(&claim).await {
+            return refused;
+        }
+        let Ok(permit) = self.waiting.clone().try_acquire_owned() else {
+            return refusal(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "unavailable",
+                "too many media sockets wait for their call",
+            );
+        };
+        media_socket::upgrade(socket, wire, self.switchboard, (claim, permit))
+    }
+
+    /// Whether the call that a socket names would take it. Asked before the upgrade: a socket that nobody proved may
+    /// not stand in the way of those that calls wait for.
+    async fn may_enter(&self, claim: &Claim) -> Result<(), Response> {
+        let message = |reply| SwitchboardMessage::AskMedia {
+            attempt: claim.attempt,
+            proof: claim.proof.clone(),
+            reply,
+        };
+        let refused = match self.switchboard.ask(message, ANSWER_WITHIN).await {
+            Some(Ok(())) => return Ok(()),
+            Some(Err(refused)) => refused,
+            None => {
+                let message = "the node cannot take media sockets now; open it again";
+                return Err(refusal(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message));
+            }
+        };
+        let (status, code) = match refused {
+            DoorRefusal::UnknownCall => (StatusCode::NOT_FOUND, "not_found"),
+            DoorRefusal::BadProof => (StatusCode::FORBIDDEN, "bad_proof"),
+            DoorRefusal::AnotherLeg => (StatusCode::CONFLICT, "another_leg"),
+            DoorRefusal::NotNow => (StatusCode::CONFLICT, "not_now"),
+        };
+        tracing::info!(attempt = %claim.attempt, reason = %refused, "media socket refused");
+        Err(refusal(status, code, &refused.to_string()))
+    }
+}
+
+/// The body of a callback within its bound.
+///
+/// # Errors
+///
+/// What to answer where there is none.
+pub fn callback_body(body: Result<Bytes, BytesRejection>) -> Result<Bytes, Response> {
+    body.map_err(|rejection| {
+        if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
+            let message = format!("a status callback has at most {MAX_CALLBACK_BYTES} bytes");
+            return refusal(StatusCode::PAYLOAD_TOO_LARGE, "too_large", &message);
+        }
+        refusal(rejection.status(), "invalid_body", &rejection.body_text())
+    })
+}
+
+/// A callback that is done with.
+pub fn taken() -> Response {
+    StatusCode::NO_CONTENT.into_response()
+}
+
+/// A callback whose address names no attempt.
+pub fn no_attempt() -> Response {
+    refusal(StatusCode::NOT_FOUND, "not_found", "the address names no attempt")
+}
+
+/// A callback that cannot be read.
+pub fn invalid(error: &dyn std::error::Error) -> Response {
+    refusal(StatusCode::BAD_REQUEST, "invalid_body", &error.to_string())
+}
+
+/// What is not signed by the carrier whose door it came to: counted, and answered 403. `at` is `status` or `media`.
+pub fn forged(carrier: &'static str, at: &'static str) -> Response {
+    metrics::counter!("ringback_carrier_forgeries_total", "carrier" => carrier, "door" => at).increment(1);
+    tracing::warn!(carrier, door = at, "request without the carrier's signature refused");
+    refusal(
+        StatusCode::FORBIDDEN,
+        "bad_signature",
+        "the signature does not match this address and body; RINGBACK_PUBLIC_URL must be the address the carrier calls",
+    )
+}
+
+fn refusal(status: StatusCode, code: &str, message: &str) -> Response {
+    let error = json!({ "code": code, "message": message, "status": status.as_u16() });
+    (status, Json(json!({ "success": false, "error": error }))).into_response()
+}

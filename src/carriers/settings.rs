@@ -1,0 +1,256 @@
+//! Which carriers are configured, and with what: each one's usual environment variables. A carrier whose account is set
+//! can be named by agents' numbers; `RINGBACK_CARRIER` says which places the calls for which nothing is said.
+
+use actors::phone_number::PhoneNumber;
+
+use super::twilio::account::{Flavour, TwilioAccount};
+use crate::{http_client::base_url, providers::settings::Key};
+
+/// Names that `RINGBACK_CARRIER` takes.
+pub const NAMES: [&str; 3] = ["simulated", "twilio", "signalwire"];
+
+/// Accounts at real carriers.
+#[derive(Debug, Clone, Default)]
+pub struct CarrierSettings {
+    /// At Twilio.
+    pub twilio: Option<TwilioAccount>,
+    /// At SignalWire, which speaks Twilio's API.
+    pub signalwire: Option<TwilioAccount>,
+}
+
+impl CarrierSettings {
+    /// Reads them with `variable`, which tells an environment variable's value.
+    ///
+    /// # Errors
+    ///
+    /// When an account is set in part, or a value is none; the text names the variable.
+    pub fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
+        let given = |name: &str| {
+            let value = variable(name)?.trim().to_owned();
+            (!value.is_empty()).then_some(value)
+        };
+        let variables = Variables(&given);
+        Ok(Self {
+            twilio: variables.twilio()?,
+            signalwire: variables.signalwire()?,
+        })
+    }
+
+    /// Those of this process's environment.
+    ///
+    /// # Errors
+    ///
+    /// As [`CarrierSettings::read`].
+    pub fn from_environment() -> Result<Self, String> {
+        Self::read(|name| std::env::var(name).ok())
+    }
+}
+
+/// What must be set before a carrier of this name can be used.
+pub fn wanted(carrier: &str) -> &'static str {
+    match carrier {
+        "twilio" => "set TWILIO_ACCOUNT_SID and TWILIO_AUTH_TOKEN",
+        "signalwire" => "set SIGNALWIRE_SPACE, SIGNALWIRE_PROJECT_ID, SIGNALWIRE_TOKEN and SIGNALWIRE_SIGNING_KEY",
+        _ => "it is not known",
+    }
+}
+
+/// Variables that are set to something.
+struct Variables<'a>(&'a dyn Fn(&str) -> Option<String>);
+
+impl Variables<'_> {
+    fn get(&self, name: &str) -> Option<String> {
+        (self.0)(name)
+    }
+
+    /// A variable that an account cannot do without.
+    fn needed(&self, name: &str, account: &str) -> Result<String, String> {
+        let missing = || format!("{name} is not set, which {account} needs: set it, or none of its variables");
+        self.get(name).ok_or_else(missing)
+    }
+
+    fn key(&self, name: &str, account: &str) -> Result<Key, String> {
+        self.needed(name, account).map(Key::new)
+    }
+
+    fn number(&self, name: &str) -> Result<Option<PhoneNumber>, String> {
+        let Some(text) = self.get(name) else { return Ok(None) };
+        let number = PhoneNumber::parse(&text).map_err(|error| format!("{name}: {error}"))?;
+        Ok(Some(number))
+    }
+
+    fn address(&self, name: &str) -> Result<Option<String>, String> {
+        let Some(text) = self.get(name) else { return Ok(None) };
+        match base_url(&text).filter(|url| !url.contains('@')) {
+            Some(url) => Ok(Some(url)),
+            None => Err(format!(
+                "{name}: write an address such as https://api.example.com, without a password"
+            )),
+        }
+    }
+
+    fn any(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| self.get(name).is_some())
+    }
+
+    fn twilio(&self) -> Result<Option<TwilioAccount>, String> {
+        let names = [
+            "TWILIO_ACCOUNT_SID",
+            "TWILIO_AUTH_TOKEN",
+            "TWILIO_API_KEY",
+            "TWILIO_API_SECRET",
+        ];
+        if !self.any(&names) {
+            return Ok(None);
+        }
+        let account = self.needed("TWILIO_ACCOUNT_SID", "Twilio")?;
+        let token = self.key("TWILIO_AUTH_TOKEN", "Twilio")?;
+        let (user, password) = match self.get("TWILIO_API_KEY") {
+            Some(user) => (user, self.key("TWILIO_API_SECRET", "an API key of Twilio's")?),
+            None => (account.clone(), token.clone()),
+        };
+        Ok(Some(TwilioAccount {
+            flavour: Flavour::Twilio,
+            base_url: self
+                .address("TWILIO_BASE_URL")?
+                .unwrap_or_else(|| "https://api.twilio.com".to_owned()),
+            account,
+            user,
+            password,
+            signing_key: token,
+            shared_key: self.get("TWILIO_WEBHOOK_SHARED_KEY").map(Key::new),
+            from: self.number("TWILIO_PHONE_NUMBER")?,
+        }))
+    }
+
+    fn signalwire(&self) -> Result<Option<TwilioAccount>, String> {
+        let names = [
+            "SIGNALWIRE_SPACE",
+            "SIGNALWIRE_PROJECT_ID",
+            "SIGNALWIRE_TOKEN",
+            "SIGNALWIRE_SIGNING_KEY",
+        ];
+        if !self.any(&names) {
+            return Ok(None);
+        }
+        let project = self.needed("SIGNALWIRE_PROJECT_ID", "SignalWire")?;
+        let base_url = match self.address("SIGNALWIRE_BASE_URL")? {
+            Some(url) => url,
+            None => space_address(&self.needed("SIGNALWIRE_SPACE", "SignalWire")?)?,
+        };
+        Ok(Some(TwilioAccount {
+            flavour: Flavour::SignalWire,
+            base_url,
+            account: project.clone(),
+            user: project,
+            password: self.key("SIGNALWIRE_TOKEN", "SignalWire")?,
+            signing_key: self.key("SIGNALWIRE_SIGNING_KEY", "SignalWire")?,
+            shared_key: None,
+            from: self.number("SIGNALWIRE_PHONE_NUMBER")?,
+        }))
+    }
+}
+
+/// Where the API of a space is: `example` and `example.signalwire.com` are the same one.
+fn space_address(space: &str) -> Result<String, String> {
+    let host = if space.contains('.') {
+        space.to_owned()
+    } else {
+        format!("{space}.signalwire.com")
+    };
+    let plain = host
+        .bytes()
+        .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-'));
+    match base_url(&format!("https://{host}")).filter(|_| plain) {
+        Some(url) => Ok(url),
+        None => Err("SIGNALWIRE_SPACE: write the space's name, such as example or example.signalwire.com".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(variables: &[(&str, &str)]) -> Result<CarrierSettings, String> {
+        CarrierSettings::read(|name| {
+            let found = variables.iter().find(|(variable, _)| *variable == name);
+            found.map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn nothing_set_is_no_carrier() {
+        let settings = read(&[("TWILIO_ACCOUNT_SID", " "), ("TWILIO_PHONE_NUMBER", "+15550000001")]).unwrap();
+        assert!(settings.twilio.is_none() && settings.signalwire.is_none());
+    }
+
+    #[test]
+    fn an_account_is_read_and_its_keys_are_shown_nowhere() {
+        let settings = read(&[
+            ("TWILIO_ACCOUNT_SID", "AC1"),
+            ("TWILIO_AUTH_TOKEN", " tell-nobody\n"),
+            ("TWILIO_PHONE_NUMBER", "+15550000001"),
+            ("SIGNALWIRE_SPACE", "example"),
+            ("SIGNALWIRE_PROJECT_ID", "p1"),
+            ("SIGNALWIRE_TOKEN", "PT-tell-nobody"),
+            ("SIGNALWIRE_SIGNING_KEY", "PSK-tell-nobody"),
+        ])
+        .unwrap();
+        assert!(!format!("{settings:?}").contains("tell-nobody"));
+        let twilio = settings.twilio.unwrap();
+        assert_eq!((&*twilio.user, twilio.password.secret()), ("AC1", "tell-nobody"));
+        assert_eq!(twilio.base_url, "https://api.twilio.com");
+        assert_eq!(twilio.from.unwrap().as_str(), "+15550000001");
+        let signalwire = settings.signalwire.unwrap();
+        assert_eq!(signalwire.base_url, "https://example.signalwire.com");
+        assert_eq!(signalwire.signing_key.secret(), "PSK-tell-nobody");
+    }
+
+    #[test]
+    fn an_api_key_asks_and_the_auth_token_signs() {
+        let settings = read(&[
+            ("TWILIO_ACCOUNT_SID", "AC1"),
+            ("TWILIO_AUTH_TOKEN", "token-1"),
+            ("TWILIO_API_KEY", "SK1"),
+            ("TWILIO_API_SECRET", "secret-1"),
+            ("TWILIO_BASE_URL", "http://127.0.0.1:9/"),
+        ]);
+        let twilio = settings.unwrap().twilio.unwrap();
+        assert_eq!((&*twilio.user, twilio.password.secret()), ("SK1", "secret-1"));
+        assert_eq!(twilio.signing_key.secret(), "token-1");
+        assert_eq!(twilio.base_url, "http://127.0.0.1:9");
+    }
+
+    #[test]
+    fn what_is_missing_or_wrong_is_named() {
+        let whole = [("TWILIO_ACCOUNT_SID", "AC1"), ("TWILIO_AUTH_TOKEN", "token-1")];
+        for (variables, named) in [
+            (vec![whole[0]], "TWILIO_AUTH_TOKEN is not set"),
+            (vec![whole[1]], "TWILIO_ACCOUNT_SID is not set"),
+            (
+                vec![whole[0], whole[1], ("TWILIO_API_KEY", "SK1")],
+                "TWILIO_API_SECRET is not set",
+            ),
+            (
+                vec![whole[0], whole[1], ("TWILIO_PHONE_NUMBER", "5550")],
+                "TWILIO_PHONE_NUMBER: ",
+            ),
+            (
+                vec![whole[0], whole[1], ("TWILIO_BASE_URL", "https://u:p@x")],
+                "TWILIO_BASE_URL: ",
+            ),
+            (
+                vec![("SIGNALWIRE_PROJECT_ID", "p1"), ("SIGNALWIRE_SPACE", "a/b?c")],
+                "SIGNALWIRE_SPACE: ",
+            ),
+            (
+                vec![("SIGNALWIRE_PROJECT_ID", "p1"), ("SIGNALWIRE_SPACE", "a")],
+                "SIGNALWIRE_TOKEN is not set",
+            ),
+        ] {
+            let why = read(&variables).unwrap_err();
+            assert!(why.starts_with(named), "{why}");
+            assert!(!why.contains("u:p"), "{why}");
+        }
+    }
+}
