@@ -25,5 +25,6 @@ pub mod scenarios;
 pub mod server;
 pub mod speech;
 pub mod storage;
+pub mod stub_carriers;
 pub mod stub_providers;
 pub mod telemetry;

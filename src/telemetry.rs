@@ -121,6 +121,10 @@ fn describe() {
     );
     metrics::describe_counter!("ringback_turns_total", "Turns of calls, by speaker");
     metrics::describe_counter!(
+        "ringback_carrier_forgeries_total",
+        "Requests to carriers' doors that the carrier had not signed, by carrier and door (status or media)"
+    );
+    metrics::describe_counter!(
         "ringback_media_frame_faults_total",
         "Frames of calls' audio that came twice, swapped, too late or not at all, by fault"
     );

@@ -12,6 +12,7 @@ use ringback::{
     accounts,
     api_client::ApiClient,
     app::App,
+    carriers::settings::CarrierSettings,
     cli::{Cli, Command},
     config::ServeConfig,
 };
@@ -193,4 +194,56 @@ async fn an_exchange_in_this_process_needs_no_public_address() {
         .unwrap()
         .stop(Duration::ZERO)
         .await;
+}
+
+/// A service with an account at Twilio, with further flags.
+fn with_twilio(folder: &TempDir, flags: &[&str]) -> ServeConfig {
+    let account = |name: &str| match name {
+        "TWILIO_ACCOUNT_SID" => Some("AC1".to_owned()),
+        "TWILIO_AUTH_TOKEN" => Some("token-1".to_owned()),
+        _ => None,
+    };
+    ServeConfig {
+        carriers: Some(CarrierSettings::read(account).unwrap()),
+        ..config(folder, flags)
+    }
+}
+
+#[tokio::test]
+async fn a_carrier_that_cannot_work_is_refused_at_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let unset = ServeConfig {
+        carriers: Some(CarrierSettings::default()),
+        ..config(&folder, &["--carrier", "twilio"])
+    };
+    let refused = App::start(unset).await.err().unwrap().to_string();
+    assert!(refused.contains("set TWILIO_ACCOUNT_SID"), "{refused}");
+    for public in [&[][..], &["--public-url", "http://calls.example.com"]] {
+        let refused = App::start(with_twilio(&folder, public))
+            .await
+            .err()
+            .unwrap()
+            .to_string();
+        assert!(
+            refused.starts_with("RINGBACK_PUBLIC_URL: twilio must reach"),
+            "{refused}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn only_the_doors_of_carriers_that_are_set_up_are_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let flags = ["--carrier", "twilio", "--public-url", "https://calls.example.com"];
+    let app = App::start(with_twilio(&folder, &flags)).await.unwrap();
+    let client = reqwest::Client::new();
+    for (carrier, status) in [("twilio", 403), ("signalwire", 404), ("simulated", 404)] {
+        let door = format!("http://{}/carriers/{carrier}/status/x/y", app.address);
+        let answer = client.post(door).body("CallSid=CA1").send().await.unwrap();
+        assert_eq!(answer.status(), status, "{carrier}");
+    }
+    let shown = metrics(&app).await;
+    let counted = r#"ringback_carrier_forgeries_total{carrier="twilio",door="status"} 1"#;
+    assert!(shown.contains(counted), "{shown}");
+    app.stop(Duration::ZERO).await;
 }

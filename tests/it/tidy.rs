@@ -74,6 +74,7 @@ fn only_app_names_concrete_adapters() {
     let adapters = [
         "SqlStore::open",
         "SimulatedCarrier::new",
+        "TwilioCarrier::new",
         "BabbleTranscriber",
         "BabbleSynthesizer",
         "WavRecordings::new",

@@ -133,3 +133,17 @@ fn the_readme_knows_every_setting() {
         }
     }
 }
+
+#[test]
+fn the_readme_knows_every_carrier_s_setting() {
+    let readme = read("README.md").unwrap();
+    let known: BTreeSet<&str> = quoted(&readme).collect();
+    let source = read("src/carriers/settings.rs").unwrap();
+    let source = source.split("#[cfg(test)]").next().unwrap();
+    let is_setting = |word: &&str| word.contains('_') && word.bytes().all(|b| b.is_ascii_uppercase() || b == b'_');
+    let settings: BTreeSet<&str> = source.split('"').skip(1).step_by(2).filter(is_setting).collect();
+    assert!(settings.len() > 10, "{settings:?}");
+    for setting in settings {
+        assert!(known.contains(setting), "README.md does not know {setting}");
+    }
+}

@@ -27,10 +27,7 @@ use futures_util::{StreamExt, stream::BoxStream};
 use ringback::{
     address_policy::AddressPolicy,
     analysis_worker,
-    carriers::{
-        self, CarrierDoor,
-        simulated::{self, SimulatedCarrier},
-    },
+    carriers::{self, CarrierDoor, Trunk, simulated},
     documents::Documents,
     exchange::{Exchange, ExchangeHandle, ExchangeSettings, LogEntry, Script},
     rest::{self, RateLimit, RestState},
@@ -62,7 +59,12 @@ pub struct WorldSettings {
     pub scripts: BTreeMap<String, Script>,
     /// The node's.
     pub node: NodeSettings,
+    /// The one carrier, by the address of the service; the simulated one when none.
+    pub trunk: Option<TrunkOf>,
 }
+
+/// Builds a carrier in, for a service at an address.
+pub type TrunkOf = Arc<dyn Fn(&str) -> Trunk + Send + Sync>;
 
 impl From<NodeSettings> for WorldSettings {
     fn from(node: NodeSettings) -> Self {
@@ -79,6 +81,7 @@ impl Default for WorldSettings {
             transcriber: Arc::new(BabbleTranscriber),
             scripts: BTreeMap::new(),
             node: NodeSettings::default(),
+            trunk: None,
         }
     }
 }
@@ -108,12 +111,13 @@ async fn start_service(
 ) -> (String, NodeHandle, JoinSet<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
+    let trunk = match &settings.trunk {
+        Some(trunk) => trunk(&address),
+        None => simulated::trunk(&format!("http://{exchange_at}"), &address).unwrap(),
+    };
     let ports = Ports {
         store: store.clone(),
-        carriers: Carriers::new(
-            Arc::new(SimulatedCarrier::new(&format!("http://{exchange_at}"), &address).unwrap()),
-            Vec::new(),
-        ),
+        carriers: Carriers::new(trunk.carrier, Vec::new()),
         transcriber: settings.transcriber.clone(),
         synthesizer: Arc::new(BabbleSynthesizer),
         language_model: Arc::new(replies.clone()),
@@ -143,7 +147,7 @@ async fn start_service(
     });
     let router = rest.merge(carriers::router(
         CarrierDoor::new(node.switchboard.clone()),
-        [simulated::doors()],
+        [trunk.doors],
     ));
     let mut tasks = JoinSet::new();
     tasks.spawn(serve(listener, router, ServerLimits::default(), std::future::pending()));
@@ -171,7 +175,9 @@ impl World {
     /// Everything, with these settings.
     pub async fn start_with(settings: impl Into<WorldSettings>) -> Self {
         let mut world = Self::prepared(settings.into()).await;
-        world.carrier_comes().await;
+        if world.settings.trunk.is_none() {
+            world.carrier_comes().await;
+        }
         world
     }
 
