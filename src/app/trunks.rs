@@ -57,8 +57,12 @@ fn real(config: &ServeConfig, settings: &CarrierSettings) -> Result<Vec<Trunk>, 
     let accounts = [&settings.twilio, &settings.signalwire].into_iter().flatten();
     let mut trunks = Vec::new();
     for account in accounts {
-        let public = public_address(config, account.flavour.name(), &account.base_url)?;
-        trunks.push(twilio::trunk(account.clone(), public)?);
+        let name = account.flavour.name();
+        match public_address(config, name, &account.base_url) {
+            Ok(public) => trunks.push(twilio::trunk(account.clone(), public)?),
+            Err(why) if name == config.carrier => return Err(why),
+            Err(why) => tracing::warn!("{why}. Without it {name} places no calls"),
+        }
     }
     Ok(trunks)
 }

@@ -130,19 +130,28 @@ impl CarrierDoor {
     }
 }
 
-/// The body of a callback within its bound.
+/// A callback whose body does not come whole, or within its bound.
+#[derive(Debug)]
+pub struct Unread(BytesRejection);
+
+impl IntoResponse for Unread {
+    fn into_response(self) -> Response {
+        let status = self.0.status();
+        if status == StatusCode::PAYLOAD_TOO_LARGE {
+            let message = format!("a status callback has at most {MAX_CALLBACK_BYTES} bytes");
+            return refusal(status, "too_large", &message);
+        }
+        refusal(status, "invalid_body", &self.0.body_text())
+    }
+}
+
+/// The body of a callback.
 ///
 /// # Errors
 ///
 /// What to answer where there is none.
-pub fn callback_body(body: Result<Bytes, BytesRejection>) -> Result<Bytes, Response> {
-    body.map_err(|rejection| {
-        if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
-            let message = format!("a status callback has at most {MAX_CALLBACK_BYTES} bytes");
-            return refusal(StatusCode::PAYLOAD_TOO_LARGE, "too_large", &message);
-        }
-        refusal(rejection.status(), "invalid_body", &rejection.body_text())
-    })
+pub fn callback_body(body: Result<Bytes, BytesRejection>) -> Result<Bytes, Unread> {
+    body.map_err(Unread)
 }
 
 /// A callback that is done with.

@@ -11,7 +11,7 @@ use axum::{
     Router,
     body::Bytes,
     extract::{Path, State, rejection::BytesRejection},
-    response::Response,
+    response::{IntoResponse, Response},
     routing::{get, post},
 };
 
@@ -49,7 +49,7 @@ async fn status(
 ) -> Response {
     let body = match door::callback_body(body) {
         Ok(body) => body,
-        Err(refused) => return refused,
+        Err(unread) => return unread.into_response(),
     };
     if attempt.parse::<AttemptId>().is_err() {
         return door::no_attempt();

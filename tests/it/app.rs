@@ -219,7 +219,8 @@ async fn a_carrier_that_cannot_work_is_refused_at_the_start() {
     let refused = App::start(unset).await.err().unwrap().to_string();
     assert!(refused.contains("set TWILIO_ACCOUNT_SID"), "{refused}");
     for public in [&[][..], &["--public-url", "http://calls.example.com"]] {
-        let refused = App::start(with_twilio(&folder, public))
+        let flags = [&["--carrier", "twilio"], public].concat();
+        let refused = App::start(with_twilio(&folder, &flags))
             .await
             .err()
             .unwrap()
@@ -228,6 +229,12 @@ async fn a_carrier_that_cannot_work_is_refused_at_the_start() {
             refused.starts_with("RINGBACK_PUBLIC_URL: twilio must reach"),
             "{refused}"
         );
+        // Where another places calls, an account that happens to be there keeps nobody from starting.
+        let app = App::start(with_twilio(&folder, public)).await.unwrap();
+        let door = format!("http://{}/carriers/twilio/status/x/y", app.address);
+        let answer = reqwest::Client::new().post(door).send().await.unwrap();
+        assert_eq!(answer.status(), 404);
+        app.stop(Duration::ZERO).await;
     }
 }
 

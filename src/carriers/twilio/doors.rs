@@ -8,7 +8,7 @@ use axum::{
     body::Bytes,
     extract::{Path, State, rejection::BytesRejection},
     http::{HeaderMap, Uri},
-    response::Response,
+    response::{IntoResponse, Response},
     routing::{get, post},
 };
 
@@ -53,7 +53,7 @@ async fn status(
 ) -> Response {
     let body = match door::callback_body(body) {
         Ok(body) => body,
-        Err(refused) => return refused,
+        Err(unread) => return unread.into_response(),
     };
     if !guard.admits_form(asked, headers, &body) {
         return door::forged(carrier, "status");

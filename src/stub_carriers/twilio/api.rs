@@ -1,6 +1,6 @@
 //! The API of calls: place one, list them, end one.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use axum::{
     Json, Router,
@@ -36,18 +36,42 @@ pub(super) fn routes(flavour: Flavour) -> Router<Arc<Stub>> {
         .route(&format!("{api}/Accounts/{{account}}/Calls/{{call}}"), post(change))
 }
 
-fn error(status: StatusCode, code: u32, message: &str) -> Response {
-    let more = format!("https://www.twilio.com/docs/errors/{code}");
-    let body = json!({ "code": code, "message": message, "more_info": more, "status": status.as_u16() });
-    (status, Json(body)).into_response()
+/// An error in the carrier's form.
+struct ApiError {
+    status: StatusCode,
+    code: u32,
+    message: String,
+    retry_after: Option<Duration>,
 }
 
-fn unauthorized() -> Response {
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let more = format!("https://www.twilio.com/docs/errors/{}", self.code);
+        let status = self.status.as_u16();
+        let body = json!({ "code": self.code, "message": self.message, "more_info": more, "status": status });
+        let answer = (self.status, Json(body));
+        match self.retry_after {
+            Some(pause) => ([(RETRY_AFTER, pause.as_secs().to_string())], answer).into_response(),
+            None => answer.into_response(),
+        }
+    }
+}
+
+fn error(status: StatusCode, code: u32, message: &str) -> ApiError {
+    ApiError {
+        status,
+        code,
+        message: message.to_owned(),
+        retry_after: None,
+    }
+}
+
+fn unauthorized() -> ApiError {
     error(StatusCode::UNAUTHORIZED, 20_003, "Authenticate")
 }
 
 /// Whether the account, or one of its keys, asks for what is its own.
-fn entitled(headers: &HeaderMap, account: &str) -> Result<(), Response> {
+fn entitled(headers: &HeaderMap, account: &str) -> Result<(), ApiError> {
     let expected = format!("Basic {}", BASE64.encode(format!("{ACCOUNT}:{TOKEN}")));
     if headers
         .get("authorization")
@@ -77,7 +101,7 @@ struct Order {
 }
 
 impl Order {
-    fn read(form: &str) -> Result<Self, Response> {
+    fn read(form: &str) -> Result<Self, ApiError> {
         let fields = fields(form);
         let field = |name: &str| fields.get(name).cloned().unwrap_or_default();
         let invalid = |code, message| Err(error(StatusCode::BAD_REQUEST, code, message));
@@ -114,7 +138,7 @@ async fn dial(
     Path(account): Path<String>,
     headers: HeaderMap,
     form: String,
-) -> Result<Response, Response> {
+) -> Result<Response, ApiError> {
     entitled(&headers, &account)?;
     let order = Order::read(&form)?;
     match stub.journal.dialed(order.dial.clone()) {
@@ -123,20 +147,17 @@ async fn dial(
             place(stub, order).await?;
             std::future::pending().await
         }
-        DialFault::Throttle { retry_after } => {
-            let refused = error(StatusCode::TOO_MANY_REQUESTS, 20_429, "Too Many Requests");
-            Err(match retry_after {
-                Some(pause) => ([(RETRY_AFTER, pause.as_secs().to_string())], refused).into_response(),
-                None => refused,
-            })
-        }
+        DialFault::Throttle { retry_after } => Err(ApiError {
+            retry_after,
+            ..error(StatusCode::TOO_MANY_REQUESTS, 20_429, "Too Many Requests")
+        }),
         DialFault::RefuseAccount => Err(unauthorized()),
         DialFault::Refuse(code) => Err(error(StatusCode::BAD_REQUEST, code, "refused as asked")),
         DialFault::Break => Err(error(StatusCode::INTERNAL_SERVER_ERROR, 20_500, "An internal error")),
     }
 }
 
-async fn place(stub: Arc<Stub>, order: Order) -> Result<Response, Response> {
+async fn place(stub: Arc<Stub>, order: Order) -> Result<Response, ApiError> {
     let key = Uuid::new_v4().simple().to_string();
     let to = order.dial.to.clone();
     let (call, waiting) = stub.calls.add(&key, order.dial, order.token);
@@ -162,7 +183,7 @@ async fn list(
     Path(account): Path<String>,
     Query(query): Query<BTreeMap<String, String>>,
     headers: HeaderMap,
-) -> Result<Response, Response> {
+) -> Result<Response, ApiError> {
     entitled(&headers, &account)?;
     let wanted = |call: &Arc<Call>| query.get("To").is_none_or(|to| *to == call.dial.to);
     let calls: Vec<_> = stub.calls.all().into_iter().rev().filter(wanted).collect();
@@ -175,7 +196,7 @@ async fn change(
     Path((account, call)): Path<(String, String)>,
     headers: HeaderMap,
     form: String,
-) -> Result<Response, Response> {
+) -> Result<Response, ApiError> {
     entitled(&headers, &account)?;
     let sid = call.strip_suffix(".json").unwrap_or_default();
     let Some(call) = stub.calls.named(sid) else {
