@@ -230,7 +230,8 @@ async fn a_carrier_that_cannot_work_is_refused_at_the_start() {
             "{refused}"
         );
         // Where another places calls, an account that happens to be there keeps nobody from starting.
-        let app = App::start(with_twilio(&folder, public)).await.unwrap();
+        let own = tempfile::tempdir().unwrap();
+        let app = App::start(with_twilio(&own, public)).await.unwrap();
         let door = format!("http://{}/carriers/twilio/status/x/y", app.address);
         let answer = reqwest::Client::new().post(door).send().await.unwrap();
         assert_eq!(answer.status(), 404);
