@@ -47,7 +47,7 @@ struct Runner {
 impl Runner {
     fn start(mind: &Mind, request: &ReplyRequest, prompt: &Arc<Prompt>) -> Result<Self, Failure> {
         let pass = match mind.guard.as_ref().map(Guard::admit) {
-            Some(Ok(pass)) => Some(pass),
+            Some(Ok(pass)) => Some(pass.for_call(request.meter.call())),
             // The guard has counted what led to this.
             Some(Err(tripped)) => {
                 return Err(Failure {

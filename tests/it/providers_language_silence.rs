@@ -159,3 +159,22 @@ async fn what_comes_behind_the_end_of_a_reply_does_not_keep_it_open() {
         );
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_provider_that_refuses_whatever_different_calls_ask_keeps_new_ones_back() {
+    // The server has another path than the one that is asked.
+    let settings = server(String::new()).await;
+    let base = settings.endpoint("openai").unwrap().base_url.replace("/v1", "/v2");
+    let settings = ProviderSettings::read(|name| (name == "OPENAI_BASE_URL").then(|| base.clone())).unwrap();
+    let guards = Guards::default();
+    let models = models_with(&["openai"], &settings, &guards);
+    let one = Meter::default();
+    for _ in 0..20 {
+        assert!(reply(&models, request(&booking(), &[], &one)).await[0].is_err());
+    }
+    assert!(!guards.get(Kind::Language, "openai").is_down(), "one call says nothing");
+    for _ in 0..20 {
+        reply(&models, request(&booking(), &[], &Meter::default())).await;
+    }
+    assert!(guards.get(Kind::Language, "openai").is_down());
+}

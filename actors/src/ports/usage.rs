@@ -2,7 +2,10 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use serde_json::{Map, Value};
@@ -22,37 +25,38 @@ pub enum Unit {
     AudioMs,
 }
 
-impl Unit {
-    fn name(self) -> &'static str {
-        match self {
-            Self::InputTokens => "inputTokens",
-            Self::CachedTokens => "cachedTokens",
-            Self::OutputTokens => "outputTokens",
-            Self::Characters => "characters",
-            Self::AudioMs => "seconds",
-        }
-    }
+/// Calls of this process so far.
+static CALLS: AtomicU64 = AtomicU64::new(0);
 
-    fn shown(self, amount: u64) -> Value {
-        match self {
-            Self::AudioMs => Value::from(amount as f64 / 1000.0),
-            Self::InputTokens | Self::CachedTokens | Self::OutputTokens | Self::Characters => Value::from(amount),
-        }
+/// Counts what one call uses. Clones count together; work that is dropped half-way counts too.
+#[derive(Debug, Clone)]
+pub struct Meter(Arc<Used>);
+
+#[derive(Debug)]
+struct Used {
+    call: u64,
+    amounts: Mutex<BTreeMap<(String, Unit), u64>>,
+}
+
+impl Default for Meter {
+    fn default() -> Self {
+        Self(Arc::new(Used {
+            call: CALLS.fetch_add(1, Ordering::Relaxed),
+            amounts: Mutex::default(),
+        }))
     }
 }
 
-/// Counts what one call uses. Clones count together; work that is dropped half-way counts too.
-#[derive(Debug, Clone, Default)]
-pub struct Meter(Arc<Mutex<BTreeMap<Counted, u64>>>);
-
-/// A provider, its model or voice, and what of it is counted.
-type Counted = (String, String, Unit);
-
 impl Meter {
-    /// Adds what was used of a provider's model, which may be a voice where voices are what it charges by.
-    pub fn add(&self, provider: &str, model: &str, unit: Unit, amount: u64) {
+    /// Tells this call from every other one of this process.
+    pub fn call(&self) -> u64 {
+        self.0.call
+    }
+
+    /// Adds what was used of a provider.
+    pub fn add(&self, provider: &str, unit: Unit, amount: u64) {
         if amount > 0 {
-            let mut used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut used = self.0.amounts.lock().unwrap_or_else(PoisonError::into_inner);
             let sum = used.entry((provider.to_owned(), unit)).or_default();
             *sum = sum.saturating_add(amount);
         }
@@ -60,19 +64,14 @@ impl Meter {
 
     /// What was used of one provider.
     pub fn used(&self, provider: &str, unit: Unit) -> u64 {
-        let used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_it = used.iter().filter(|((by, _, of), _)| by == provider && *of == unit);
-        of_it.map(|(_, amount)| amount).sum()
+        let used = self.0.amounts.lock().unwrap_or_else(PoisonError::into_inner);
+        used.get(&(provider.to_owned(), unit)).copied().unwrap_or(0)
     }
 
     /// Everything, by provider, as a conversation shows it: `inputTokens`, `cachedTokens`, `outputTokens`, `characters`,
     /// and `seconds` of audio, and the same of each of its `models`. None when no provider was used.
     pub fn shown(&self) -> Option<Value> {
-        let used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut sums: BTreeMap<(&str, Unit), u64> = BTreeMap::new();
-        for ((provider, _, unit), amount) in used.iter() {
-            *sums.entry((provider, *unit)).or_default() += amount;
-        }
+        let used = self.0.amounts.lock().unwrap_or_else(PoisonError::into_inner);
         let mut providers = Map::new();
         for ((provider, unit), sum) in sums {
             let provider = providers.entry(provider).or_insert_with(|| Map::new().into());
