@@ -20,7 +20,8 @@ use crate::{
     speech::transcriptions::{self, Clips},
 };
 
-/// How often a connection is made anew in a row where another recogniser is left, and where none is.
+/// How often a connection is made anew in a row where another recogniser is left, and where none is. One that never said
+/// what there was to say is left soon in any case: somebody waits for an answer.
 const RETRIES: u32 = 1;
 const LAST_RETRIES: u32 = 4;
 
@@ -85,7 +86,7 @@ impl Attempt {
         let (mut failures, mut waited) = (0, false);
         loop {
             let pass = match choice.guard.admit() {
-                Ok(pass) => pass,
+                Ok(pass) => pass.for_call(self.config.meter.call()),
                 Err(tripped) if is_last && !waited && tripped.retry_in <= MOST_TRIPPED => {
                     waited = true;
                     self.pause(tripped.retry_in).await?;
@@ -104,7 +105,7 @@ impl Attempt {
                 } => (trouble, pass, useful, owing),
             };
             self.teller.lost();
-            report(choice, pass, &trouble);
+            report(choice, pass, &trouble, self.config.meter.call());
             if trouble.is_permanent() {
                 return Some(trouble);
             }
@@ -116,6 +117,7 @@ impl Attempt {
                 failures + 1
             };
             let may_retry = is_last || failures == 1 && proven || choice.guard.may_retry();
+            let most = if owing && !useful { RETRIES } else { most };
             if failures > most || !may_retry {
                 return Some(trouble);
             }
@@ -243,11 +245,11 @@ impl Attempt {
 }
 
 /// Tells the guard what came of it. Leave that was used up before for a success is asked for again.
-fn report(choice: &Choice, pass: Option<Pass>, trouble: &Trouble) {
+fn report(choice: &Choice, pass: Option<Pass>, trouble: &Trouble, call: u64) {
     if let Some(verdict) = trouble.verdict()
         && let Some(pass) = pass.or_else(|| choice.guard.admit().ok())
     {
-        pass.failed(verdict, &trouble.to_string());
+        pass.for_call(call).failed(verdict, &trouble.to_string());
     }
 }
 

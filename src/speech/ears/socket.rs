@@ -28,8 +28,8 @@ const READY_WITHIN: Duration = Duration::from_secs(2);
 /// How long it may take a piece of audio: its window is full, and it does not read.
 const WRITE_WITHIN: Duration = Duration::from_secs(2);
 
-/// A connection that lives so long is well even if nothing was said yet.
-const WELL_AFTER: Duration = Duration::from_secs(5);
+/// A connection on which nothing was said for so long tells nothing of its provider.
+const UNTOLD_AFTER: Duration = Duration::from_secs(5);
 
 /// How long the goodbye may take.
 const GOODBYE_WITHIN: Duration = Duration::from_millis(500);
@@ -350,11 +350,11 @@ impl<'a> Connection<'a> {
             asked.map(|asked| asked.since + within),
             self.ask_again_at,
             self.owed.hung_at(),
-            self.pass.as_ref().map(|_| self.began + WELL_AFTER),
+            self.pass.as_ref().map(|_| self.began + UNTOLD_AFTER),
             self.ready.then(|| self.sent_at + self.dialect.idle().after),
         ];
         let now = Instant::now();
-        times.into_iter().flatten().min().unwrap_or(now + WELL_AFTER)
+        times.into_iter().flatten().min().unwrap_or(now + UNTOLD_AFTER)
     }
 
     async fn time(&mut self) -> Result<(), Trouble> {
@@ -368,8 +368,9 @@ impl<'a> Connection<'a> {
         if self.owed.hung_at().is_some_and(|at| now >= at) {
             return Err(Trouble::Unwell("says nothing of use any more".into()));
         }
-        if self.pass.is_some() && now >= self.began + WELL_AFTER {
-            self.well();
+        if self.pass.is_some() && now >= self.began + UNTOLD_AFTER {
+            // Connected, and nothing was asked of it: that says nothing.
+            self.pass = None;
         }
         self.give_up_on_silence();
         if self.ask_again_at.is_some_and(|at| now >= at) {
