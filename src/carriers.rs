@@ -7,6 +7,7 @@ pub mod http;
 mod media_socket;
 pub mod settings;
 pub mod simulated;
+pub mod telnyx;
 pub mod twilio;
 pub mod wire;
 

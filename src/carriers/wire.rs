@@ -1,5 +1,7 @@
 //! What the media sockets of all carriers have in common, whatever their messages look like. Pure.
 
+pub mod number;
+
 use actors::ports::media_leg::{InboundItem, LegAbilities, OutboundItem};
 use media::format::LineFormat;
 

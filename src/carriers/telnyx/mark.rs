@@ -1,0 +1,111 @@
+//! Our marks on a Telnyx call: the attempt in `client_state`, which comes back with every webhook and every listing,
+//! and the token that a media socket of the call must show. Pure.
+
+use std::fmt::{self, Write as _};
+
+use actors::id::AttemptId;
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use ring::hmac;
+
+/// The `client_state` of a call placed for this attempt.
+pub fn client_state(attempt: AttemptId) -> String {
+    BASE64.encode(attempt.to_string())
+}
+
+/// The attempt a `client_state` names; none where it is not of our making.
+pub fn attempt(client_state: &str) -> Option<AttemptId> {
+    let bytes = BASE64.decode(client_state).ok()?;
+    std::str::from_utf8(&bytes).ok()?.parse().ok()
+}
+
+/// Makes and checks the tokens that Telnyx shows when it opens a media socket (`stream_auth_token`). They depend on the
+/// account's API key, so that whoever reads a stream's address in some log cannot use it.
+#[derive(Clone)]
+pub struct StreamTokens(hmac::Key);
+
+impl fmt::Debug for StreamTokens {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("StreamTokens(…)")
+    }
+}
+
+fn message(attempt: AttemptId) -> String {
+    format!("telnyx media stream {attempt}")
+}
+
+impl StreamTokens {
+    /// Tokens of the account with this API key.
+    pub fn new(api_key: &str) -> Self {
+        Self(hmac::Key::new(hmac::HMAC_SHA256, api_key.as_bytes()))
+    }
+
+    /// The token of an attempt's call, 64 hex digits.
+    pub fn token(&self, attempt: AttemptId) -> String {
+        let tag = hmac::sign(&self.0, message(attempt).as_bytes());
+        tag.as_ref().iter().fold(String::with_capacity(64), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        })
+    }
+
+    /// Whether this is the token of that attempt's call; takes the same time for every wrong one.
+    pub fn matches(&self, attempt: AttemptId, shown: &str) -> bool {
+        let digit = |byte: u8| match byte {
+            b'0'..=b'9' => Some(byte - b'0'),
+            b'a'..=b'f' => Some(byte - b'a' + 10),
+            _ => None,
+        };
+        let tag: Option<Vec<u8>> = shown
+            .as_bytes()
+            .chunks(2)
+            .map(|pair| match *pair {
+                [high, low] => Some(digit(high)? << 4 | digit(low)?),
+                _ => None,
+            })
+            .collect();
+        tag.is_some_and(|tag| hmac::verify(&self.0, message(attempt).as_bytes(), &tag).is_ok())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_client_state_names_its_attempt() {
+        let id = AttemptId::new();
+        assert_eq!(attempt(&client_state(id)), Some(id));
+        for foreign in ["", "aGF2ZSBhIG5pY2UgZGF5ID1d", "****", "/w=="] {
+            assert_eq!(attempt(foreign), None, "{foreign}");
+        }
+    }
+
+    #[test]
+    fn a_token_is_for_one_attempt_of_one_account() {
+        let (tokens, id) = (StreamTokens::new("KEY1"), AttemptId::new());
+        let token = tokens.token(id);
+        assert!(token.len() == 64 && tokens.matches(id, &token));
+        assert!(!tokens.matches(AttemptId::new(), &token));
+        assert!(!StreamTokens::new("KEY2").matches(id, &token));
+        for wrong in [
+            "",
+            &token[..63],
+            &token[..62],
+            &token.to_uppercase(),
+            &format!("{token}00"),
+        ] {
+            assert!(!tokens.matches(id, wrong), "{wrong}");
+        }
+        assert!(!format!("{tokens:?}").contains("KEY1"));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_is_shown_makes_it_panic(shown in "\\PC{0,80}") {
+            prop_assert!(!StreamTokens::new("KEY1").matches(AttemptId::new(), &shown));
+            let _ = attempt(&shown);
+        }
+    }
+}
