@@ -1,8 +1,11 @@
 //! The carriers of a running service: each whose account is set, and the simulated one where it is wanted.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    sync::Arc,
+};
 
-use actors::ports::carrier::Carriers;
+use actors::{ports::carrier::Carriers, time::SystemClock};
 use axum::Router;
 
 use super::StartError;
@@ -10,7 +13,7 @@ use crate::{
     carriers::{
         CarrierDoor, Trunk,
         settings::{CarrierSettings, wanted},
-        simulated, twilio,
+        simulated, telnyx, twilio,
     },
     config::ServeConfig,
     exchange::{Exchange, ExchangeHandle, ExchangeSettings},
@@ -63,6 +66,10 @@ fn real(config: &ServeConfig, settings: &CarrierSettings) -> Result<Vec<Trunk>, 
             Err(why) if name == config.carrier => return Err(why),
             Err(why) => tracing::warn!("{why}. Without it {name} places no calls"),
         }
+    }
+    if let Some(account) = &settings.telnyx {
+        let public = public_address(config, telnyx::doors::NAME, &account.base_url)?;
+        trunks.push(telnyx::trunk(account.clone(), public, Arc::new(SystemClock))?);
     }
     Ok(trunks)
 }

@@ -3,11 +3,18 @@
 
 use actors::phone_number::PhoneNumber;
 
-use super::twilio::account::{Flavour, TwilioAccount};
+use super::{
+    telnyx::{
+        account::{self, TelnyxAccount},
+        line::{ByteOrder, Codec, LineChoice},
+        signature::WebhookKey,
+    },
+    twilio::account::{Flavour, TwilioAccount},
+};
 use crate::{http_client::base_url, providers::settings::Key};
 
 /// Names that `RINGBACK_CARRIER` takes.
-pub const NAMES: [&str; 3] = ["simulated", "twilio", "signalwire"];
+pub const NAMES: [&str; 4] = ["simulated", "twilio", "signalwire", "telnyx"];
 
 /// Accounts at real carriers.
 #[derive(Debug, Clone, Default)]
@@ -16,6 +23,8 @@ pub struct CarrierSettings {
     pub twilio: Option<TwilioAccount>,
     /// At SignalWire, which speaks Twilio's API.
     pub signalwire: Option<TwilioAccount>,
+    /// At Telnyx.
+    pub telnyx: Option<TelnyxAccount>,
 }
 
 impl CarrierSettings {
@@ -33,6 +42,7 @@ impl CarrierSettings {
         Ok(Self {
             twilio: variables.twilio()?,
             signalwire: variables.signalwire()?,
+            telnyx: variables.telnyx()?,
         })
     }
 
@@ -51,6 +61,7 @@ pub fn wanted(carrier: &str) -> &'static str {
     match carrier {
         "twilio" => "set TWILIO_ACCOUNT_SID and TWILIO_AUTH_TOKEN",
         "signalwire" => "set SIGNALWIRE_SPACE, SIGNALWIRE_PROJECT_ID, SIGNALWIRE_TOKEN and SIGNALWIRE_SIGNING_KEY",
+        "telnyx" => "set TELNYX_API_KEY, TELNYX_PUBLIC_KEY and TELNYX_CONNECTION_ID",
         _ => "it is not known",
     }
 }
@@ -151,6 +162,35 @@ impl Variables<'_> {
     }
 }
 
+/// The variables of Telnyx.
+impl Variables<'_> {
+    fn telnyx(&self) -> Result<Option<TelnyxAccount>, String> {
+        if !self.any(&["TELNYX_API_KEY", "TELNYX_PUBLIC_KEY", "TELNYX_CONNECTION_ID"]) {
+            return Ok(None);
+        }
+        let public_key = self.needed("TELNYX_PUBLIC_KEY", "Telnyx")?;
+        let address = self.address("TELNYX_BASE_URL")?;
+        Ok(Some(TelnyxAccount {
+            base_url: address.unwrap_or_else(|| account::BASE_URL.to_owned()),
+            api_key: self.key("TELNYX_API_KEY", "Telnyx")?,
+            public_key: WebhookKey::parse(&public_key).map_err(|error| format!("TELNYX_PUBLIC_KEY: {error}"))?,
+            connection: self.needed("TELNYX_CONNECTION_ID", "Telnyx")?,
+            from: self.number("TELNYX_PHONE_NUMBER")?,
+            line: LineChoice {
+                codec: self.choice("TELNYX_CODEC", Codec::named, "PCMU, PCMA or L16")?,
+                order: self.choice("TELNYX_L16_BYTE_ORDER", ByteOrder::named, "big or little")?,
+            },
+        }))
+    }
+
+    fn choice<T: Default>(&self, name: &str, named: fn(&str) -> Option<T>, choices: &str) -> Result<T, String> {
+        let Some(text) = self.get(name) else {
+            return Ok(T::default());
+        };
+        named(&text).ok_or_else(|| format!("{name}: write {choices}"))
+    }
+}
+
 /// Where the API of a space is: `example` and `example.signalwire.com` are the same one.
 fn space_address(space: &str) -> Result<String, String> {
     let host = if space.contains('.') {
@@ -219,6 +259,51 @@ mod tests {
         assert_eq!((&*twilio.user, twilio.password.secret()), ("SK1", "secret-1"));
         assert_eq!(twilio.signing_key.secret(), "token-1");
         assert_eq!(twilio.base_url, "http://127.0.0.1:9");
+    }
+
+    const TELNYX: [(&str, &str); 3] = [
+        ("TELNYX_API_KEY", "KEY-tell-nobody"),
+        ("TELNYX_PUBLIC_KEY", "A6EHv/POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg="),
+        ("TELNYX_CONNECTION_ID", "1293384261075731499"),
+    ];
+
+    #[test]
+    fn an_account_at_telnyx_is_read() {
+        let settings = read(&TELNYX).unwrap();
+        assert!(!format!("{settings:?}").contains("tell-nobody"));
+        let telnyx = settings.telnyx.unwrap();
+        assert_eq!(telnyx.base_url, "https://api.telnyx.com/v2");
+        assert_eq!((telnyx.line, telnyx.from), (LineChoice::default(), None));
+        let more = [
+            ("TELNYX_CODEC", "l16"),
+            ("TELNYX_L16_BYTE_ORDER", "little"),
+            ("TELNYX_PHONE_NUMBER", "+15550000001"),
+        ];
+        let telnyx = read(&[&TELNYX[..], &more].concat()).unwrap().telnyx.unwrap();
+        assert_eq!((telnyx.line.codec, telnyx.line.order), (Codec::L16, ByteOrder::Little));
+        assert_eq!(telnyx.from.unwrap().as_str(), "+15550000001");
+    }
+
+    #[test]
+    fn what_is_wrong_of_telnyx_is_named() {
+        for (changed, value, named) in [
+            ("TELNYX_API_KEY", "", "TELNYX_API_KEY is not set"),
+            ("TELNYX_PUBLIC_KEY", "", "TELNYX_PUBLIC_KEY is not set"),
+            ("TELNYX_CONNECTION_ID", " ", "TELNYX_CONNECTION_ID is not set"),
+            ("TELNYX_PUBLIC_KEY", "f/+A", "TELNYX_PUBLIC_KEY: is not a public key"),
+            ("TELNYX_CODEC", "opus", "TELNYX_CODEC: write PCMU, PCMA or L16"),
+            (
+                "TELNYX_L16_BYTE_ORDER",
+                "both",
+                "TELNYX_L16_BYTE_ORDER: write big or little",
+            ),
+        ] {
+            let mut variables = TELNYX.to_vec();
+            variables.retain(|(name, _)| *name != changed);
+            variables.push((changed, value));
+            let why = read(&variables).unwrap_err();
+            assert!(why.starts_with(named), "{why}");
+        }
     }
 
     #[test]

@@ -1,7 +1,35 @@
-//! Telnyx, through Call Control version 2: signed webhooks, dial commands, and media sockets.
+//! Telnyx, through Call Control version 2: dial commands, signed webhooks, and media sockets.
 
+pub mod account;
+pub mod client;
+pub mod doors;
 pub mod line;
 pub mod mark;
+pub mod refusal;
 pub mod signature;
 pub mod stream;
 pub mod webhook;
+
+use std::sync::Arc;
+
+use actors::time::Clock;
+
+use self::{account::TelnyxAccount, client::TelnyxCarrier, doors::Guard, mark::StreamTokens};
+use super::{Trunk, http::SetupError};
+
+/// The carrier of an account that reaches this node at `public_url`. `clock` tells how old webhooks are.
+///
+/// # Errors
+///
+/// When one of the addresses is none.
+pub fn trunk(account: TelnyxAccount, public_url: &str, clock: Arc<dyn Clock>) -> Result<Trunk, SetupError> {
+    let tokens = StreamTokens::new(account.api_key.secret());
+    let guard = Guard {
+        key: account.public_key.clone(),
+        tokens: tokens.clone(),
+        clock,
+    };
+    let doors = doors::doors(guard, account.line);
+    let carrier = Arc::new(TelnyxCarrier::new(account, public_url, tokens)?);
+    Ok(Trunk { carrier, doors })
+}

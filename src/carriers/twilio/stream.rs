@@ -9,7 +9,10 @@ use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use media::format::LineFormat;
 use serde::{Deserialize, Serialize};
 
-use crate::carriers::wire::{Event, Media, MediaWire, MediaWriter, Start, WireError, WireMessage, key, named};
+use crate::carriers::wire::{
+    Event, Media, MediaWire, MediaWriter, Start, WireError, WireMessage, key, named,
+    number::{Count, Written},
+};
 
 /// Encoding and rate of every stream of this format.
 pub const FORMAT: LineFormat = LineFormat::MULAW_8000;
@@ -91,44 +94,6 @@ struct MediaBody<'a> {
     payload: Cow<'a, str>,
 }
 
-/// A number, as such or as a string; none where it is something else.
-#[derive(Default)]
-struct Count(Option<u64>);
-
-impl<'de> Deserialize<'de> for Count {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl serde::de::Visitor<'_> for Visitor {
-            type Value = Count;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a number, or a string that holds one")
-            }
-
-            fn visit_u64<E>(self, number: u64) -> Result<Count, E> {
-                Ok(Count(Some(number)))
-            }
-
-            fn visit_i64<E>(self, number: i64) -> Result<Count, E> {
-                Ok(Count(u64::try_from(number).ok()))
-            }
-
-            fn visit_f64<E>(self, _: f64) -> Result<Count, E> {
-                Ok(Count(None))
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<Count, E> {
-                Ok(Count(text.parse().ok()))
-            }
-
-            fn visit_unit<E>(self) -> Result<Count, E> {
-                Ok(Count(None))
-            }
-        }
-        deserializer.deserialize_any(Visitor)
-    }
-}
-
 #[derive(Deserialize)]
 struct MarkBody<'a> {
     #[serde(borrow)]
@@ -153,25 +118,8 @@ struct StartBody {
 #[serde(rename_all = "camelCase")]
 struct FormatBody {
     encoding: String,
-    sample_rate: Number,
-    channels: Number,
-}
-
-/// The documents show numbers, the wire has had strings: both are taken.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Number {
-    Text(String),
-    Plain(u32),
-}
-
-impl std::fmt::Display for Number {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Text(text) => f.write_str(text),
-            Self::Plain(number) => number.fmt(f),
-        }
-    }
+    sample_rate: Written,
+    channels: Written,
 }
 
 /// Reads one text message. An unknown event is [`Event::Ignored`], whatever else the message holds.
