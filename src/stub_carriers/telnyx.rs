@@ -1,0 +1,245 @@
+//! Telnyx for tests, on real sockets: its API, its signed webhooks and its media sockets, in front of an exchange whose
+//! telephones it translates for. Written from Telnyx's documents; it takes faults by order.
+
+mod api;
+mod audio;
+mod media;
+mod webhooks;
+
+use std::{
+    collections::BTreeMap,
+    io,
+    net::SocketAddr,
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+};
+
+use axum::serve::ListenerExt;
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use ring::signature::{Ed25519KeyPair, KeyPair};
+use serde_json::Value;
+use tokio::{net::TcpListener, task::JoinSet};
+
+use crate::{
+    carriers::telnyx::line::{ByteOrder, Codec},
+    exchange::{Exchange, ExchangeError, ExchangeHandle, ExchangeSettings, LogEntry},
+    http_client,
+};
+
+/// How the stub is to behave.
+#[derive(Debug, Clone)]
+pub struct TelnyxSettings {
+    /// The telephones behind it. Its clock is the stub's too.
+    pub exchange: ExchangeSettings,
+    /// Who picks up at which number; at others the last digit says it.
+    pub personas: BTreeMap<String, String>,
+    /// The one API key that is taken.
+    pub api_key: String,
+    /// The one application that calls are placed by.
+    pub connection: String,
+    /// The seed of the key that webhooks are signed with.
+    pub seed: [u8; 32],
+    /// What callees are heard in, whatever was asked for.
+    pub heard_in: Option<Codec>,
+    /// How L16 samples are written.
+    pub order: ByteOrder,
+    /// Calls on one page of a list.
+    pub page: usize,
+    /// What goes wrong.
+    pub faults: TelnyxFaults,
+}
+
+/// What goes wrong.
+#[derive(Debug, Clone, Default)]
+pub struct TelnyxFaults {
+    /// So many dials are refused with 429 first.
+    pub throttled: usize,
+    /// Dials are taken and never answered.
+    pub lost_answers: bool,
+    /// Webhooks come late, in another order, and twice.
+    pub untidy_webhooks: bool,
+    /// No webhook comes at all.
+    pub no_webhooks: bool,
+    /// Every seventh frame changes places with the next.
+    pub shuffled_frames: bool,
+    /// Media sockets break after so many frames.
+    pub cut_after: Option<u64>,
+}
+
+impl Default for TelnyxSettings {
+    fn default() -> Self {
+        Self {
+            exchange: ExchangeSettings::on_loopback(),
+            personas: BTreeMap::new(),
+            api_key: "KEY-of-the-stub".to_owned(),
+            connection: "1293384261075731499".to_owned(),
+            seed: [7; 32],
+            heard_in: None,
+            order: ByteOrder::Big,
+            page: 250,
+            faults: TelnyxFaults::default(),
+        }
+    }
+}
+
+/// Why the stub does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum TelnyxError {
+    /// Its telephones do not start.
+    #[error(transparent)]
+    Exchange(#[from] ExchangeError),
+    /// It cannot listen.
+    #[error("stub of Telnyx cannot listen: {0}")]
+    Listen(#[from] io::Error),
+    /// No HTTP client.
+    #[error("stub of Telnyx cannot build its HTTP client: {0}")]
+    Client(#[from] reqwest::Error),
+    /// No key out of the seed.
+    #[error("stub of Telnyx has no key to sign with")]
+    Key,
+}
+
+/// What all calls share.
+struct Switch {
+    settings: TelnyxSettings,
+    key: Ed25519KeyPair,
+    client: reqwest::Client,
+    exchange_url: String,
+    /// Where the telephones reach the stub, without scheme.
+    own: SocketAddr,
+    throttled: AtomicUsize,
+    calls: Mutex<BTreeMap<String, Arc<Call>>>,
+    dials: Mutex<Vec<Value>>,
+    complaints: Mutex<Vec<String>>,
+    tasks: Mutex<JoinSet<()>>,
+}
+
+/// One call.
+struct Call {
+    id: String,
+    ask: api::Ask,
+    /// Its name at the exchange, once that has taken it.
+    line: OnceLock<String>,
+    over: AtomicBool,
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Switch {
+    /// Starts a task that ends with the stub.
+    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let mut tasks = lock(&self.tasks);
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(task);
+    }
+
+    fn call(&self, id: &str) -> Option<Arc<Call>> {
+        lock(&self.calls).get(id).cloned()
+    }
+
+    fn complain(&self, about: String) {
+        lock(&self.complaints).push(about);
+    }
+}
+
+/// A running stub. Dropping it cuts all calls off at once.
+pub struct TelnyxStub {
+    switch: Arc<Switch>,
+    exchange: ExchangeHandle,
+    server: tokio::task::JoinHandle<()>,
+}
+
+impl TelnyxStub {
+    /// Listens on a free loopback port and serves until it is dropped.
+    ///
+    /// # Errors
+    ///
+    /// When it, or the exchange behind it, cannot listen.
+    pub async fn start(settings: TelnyxSettings) -> Result<Self, TelnyxError> {
+        let exchange = Exchange::start(settings.exchange.clone()).await?;
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let switch = Arc::new(Switch {
+            key: Ed25519KeyPair::from_seed_unchecked(&settings.seed).map_err(|_| TelnyxError::Key)?,
+            client: http_client::builder().pool_max_idle_per_host(0).build()?,
+            exchange_url: exchange.url(),
+            own: listener.local_addr()?,
+            throttled: AtomicUsize::new(settings.faults.throttled),
+            calls: Mutex::default(),
+            dials: Mutex::default(),
+            complaints: Mutex::default(),
+            tasks: Mutex::default(),
+            settings,
+        });
+        let app = api::router(switch.clone());
+        let listener = listener.tap_io(|connection| {
+            if let Err(error) = connection.set_nodelay(true) {
+                tracing::debug!(%error, "cannot set TCP_NODELAY");
+            }
+        });
+        let server = tokio::spawn(async move {
+            if let Err(error) = axum::serve(listener, app).await {
+                tracing::error!(%error, "stub of Telnyx stopped serving");
+            }
+        });
+        Ok(Self {
+            switch,
+            exchange,
+            server,
+        })
+    }
+
+    /// The address an account's `base_url` takes.
+    pub fn url(&self) -> String {
+        format!("http://{}/v2", self.switch.own)
+    }
+
+    /// The public key, as the portal shows it.
+    pub fn public_key(&self) -> String {
+        BASE64.encode(self.switch.key.public_key().as_ref())
+    }
+
+    /// The signature header of a body at a time in seconds since 1970.
+    pub fn sign(&self, seconds: i64, body: &str) -> String {
+        self.switch.sign(seconds, body.as_bytes())
+    }
+
+    /// The dial requests so far, as they came.
+    pub fn dials(&self) -> Vec<Value> {
+        lock(&self.switch.dials).clone()
+    }
+
+    /// What Telnyx would complain about.
+    pub fn complaints(&self) -> Vec<String> {
+        lock(&self.switch.complaints).clone()
+    }
+
+    /// Calls that ring or talk.
+    pub fn live_calls(&self) -> usize {
+        let calls = lock(&self.switch.calls);
+        calls.values().filter(|call| !call.over.load(Ordering::SeqCst)).count()
+    }
+
+    /// The telephones' record.
+    pub fn entries(&self) -> Vec<LogEntry> {
+        self.exchange.entries()
+    }
+}
+
+impl std::fmt::Debug for TelnyxStub {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TelnyxStub")
+            .field("own", &self.switch.own)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Drop for TelnyxStub {
+    fn drop(&mut self) {
+        self.server.abort();
+        lock(&self.switch.tasks).abort_all();
+    }
+}
