@@ -232,7 +232,7 @@ impl Carrier for TelnyxCarrier {
         for _ in 0..PAGES {
             let (calls, next) = self.page(after.as_deref()).await?;
             let over = calls.is_empty() || next.is_none();
-            found.extend(calls.into_iter().filter_map(listed_call));
+            found.extend(calls.iter().filter_map(listed_call));
             if over {
                 break;
             }
@@ -243,7 +243,7 @@ impl Carrier for TelnyxCarrier {
 }
 
 /// A call that bears our mark; without one it may be anybody's. Whom it calls the list does not tell.
-fn listed_call(call: Call) -> Option<ListedCall> {
+fn listed_call(call: &Call) -> Option<ListedCall> {
     let attempt = mark::attempt(call.client_state.as_deref()?)?;
     Some(ListedCall {
         call: CarrierCallId::checked(&call.call_control_id)?,

@@ -9,7 +9,7 @@ use axum::{
     body::Bytes,
     extract::{Path, State, rejection::BytesRejection},
     http::HeaderMap,
-    response::Response,
+    response::{IntoResponse, Response},
     routing::{get, post},
 };
 
@@ -94,7 +94,7 @@ async fn status(
 ) -> Response {
     let body = match door::callback_body(body) {
         Ok(body) => body,
-        Err(refused) => return refused,
+        Err(refused) => return refused.into_response(),
     };
     if !guard.admits(headers, &body) {
         return door::forged(NAME, "status");

@@ -10,7 +10,10 @@ use axum::{
     Json, Router,
     body::Bytes,
     extract::{Path, Query, State},
-    http::{HeaderMap, StatusCode, header::AUTHORIZATION},
+    http::{
+        HeaderMap, StatusCode,
+        header::{AUTHORIZATION, RETRY_AFTER},
+    },
     response::{IntoResponse, Response},
     routing::{get, post},
 };
@@ -58,22 +61,50 @@ pub(super) fn router(switch: Arc<Switch>) -> Router {
         .with_state(switch)
 }
 
-fn refusal(status: StatusCode, code: &str, detail: &str, pointer: &str) -> Response {
-    let error = json!({ "code": code, "title": detail, "detail": detail, "source": { "pointer": pointer } });
-    (status, Json(json!({ "errors": [error] }))).into_response()
+/// An answer that is no success.
+#[derive(Debug)]
+struct Refused {
+    status: StatusCode,
+    code: &'static str,
+    detail: String,
+    pointer: &'static str,
 }
 
-fn unprocessable(code: &str, detail: &str, pointer: &str) -> Response {
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        let (detail, source) = (&self.detail, json!({ "pointer": self.pointer }));
+        let error = json!({ "code": self.code, "title": detail, "detail": detail, "source": source });
+        let answer = (self.status, Json(json!({ "errors": [error] })));
+        match self.status {
+            StatusCode::TOO_MANY_REQUESTS => ([(RETRY_AFTER, "1")], answer).into_response(),
+            _ => answer.into_response(),
+        }
+    }
+}
+
+fn refusal(status: StatusCode, code: &'static str, detail: &str, pointer: &'static str) -> Refused {
+    Refused {
+        status,
+        code,
+        detail: detail.to_owned(),
+        pointer,
+    }
+}
+
+fn unprocessable(code: &'static str, detail: &str, pointer: &'static str) -> Refused {
     refusal(StatusCode::UNPROCESSABLE_ENTITY, code, detail, pointer)
 }
 
-fn throttled() -> Response {
-    let refused = refusal(StatusCode::TOO_MANY_REQUESTS, "10011", "Too many requests", "");
-    ([("retry-after", "1")], refused).into_response()
+fn throttled() -> Refused {
+    refusal(StatusCode::TOO_MANY_REQUESTS, "10011", "Too many requests", "")
+}
+
+fn broken() -> Refused {
+    refusal(StatusCode::INTERNAL_SERVER_ERROR, "10007", "Unexpected error", "")
 }
 
 impl Switch {
-    fn knows(&self, headers: &HeaderMap) -> Result<(), Response> {
+    fn knows(&self, headers: &HeaderMap) -> Result<(), Refused> {
         let wanted = format!("Bearer {}", self.settings.api_key);
         let shown = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
         if shown == Some(&*wanted) {
@@ -82,7 +113,7 @@ impl Switch {
         Err(refusal(StatusCode::UNAUTHORIZED, "10009", "Authentication failed", ""))
     }
 
-    fn check(&self, ask: &Ask) -> Result<(), Response> {
+    fn check(&self, ask: &Ask) -> Result<(), Refused> {
         for (number, pointer) in [(&ask.to, "/to"), (&ask.from, "/from")] {
             if !PhoneNumber::parse(number).is_ok_and(|parsed| parsed.as_str() == number) {
                 return Err(unprocessable("10016", "Phone number must be in +E.164 format", pointer));
@@ -104,14 +135,14 @@ impl Switch {
     }
 
     /// Has the exchange ring the telephone.
-    async fn ring(&self, call: &Call) -> Result<(), Response> {
+    async fn ring(&self, call: &Call) -> Result<(), Refused> {
         let persona = self.settings.personas.get(&call.ask.to);
         let body = json!({
             "to": call.ask.to, "from": call.ask.from, "attempt": call.id,
             "statusUrl": format!("http://{}/exchange/status/{}", self.own, call.id),
             "streamUrl": format!("ws://{}/exchange/media/{}", self.own, call.id),
             "ringTimeoutSeconds": call.ask.timeout_secs,
-            "hints": persona.map(|persona| json!({ "persona": persona })).unwrap_or_else(|| json!({})),
+            "hints": persona.map_or_else(|| json!({}), |persona| json!({ "persona": persona })),
         });
         let sent = self
             .client
@@ -119,7 +150,7 @@ impl Switch {
             .json(&body)
             .send()
             .await;
-        let away = |_| refusal(StatusCode::INTERNAL_SERVER_ERROR, "10007", "Unexpected error", "");
+        let away = |_| broken();
         let answer = sent.map_err(away)?;
         match answer.status() {
             StatusCode::CREATED => {}
@@ -152,12 +183,12 @@ async fn dial(State(switch): State<Arc<Switch>>, headers: HeaderMap, body: Bytes
     match task.await {
         Ok((Ok(_), true)) => std::future::pending().await,
         Ok((Ok(call), false)) => Json(json!({ "data": call.leg() })).into_response(),
-        Ok((Err(refused), _)) => refused,
-        Err(_) => refusal(StatusCode::INTERNAL_SERVER_ERROR, "10007", "Unexpected error", ""),
+        Ok((Err(refused), _)) => refused.into_response(),
+        Err(_) => broken().into_response(),
     }
 }
 
-async fn place(switch: &Arc<Switch>, headers: &HeaderMap, body: &[u8]) -> Result<Arc<Call>, Response> {
+async fn place(switch: &Arc<Switch>, headers: &HeaderMap, body: &[u8]) -> Result<Arc<Call>, Refused> {
     switch.knows(headers)?;
     let take_one = |left: usize| left.checked_sub(1);
     if switch
@@ -189,14 +220,14 @@ async fn place(switch: &Arc<Switch>, headers: &HeaderMap, body: &[u8]) -> Result
 
 async fn hang_up(State(switch): State<Arc<Switch>>, Path(id): Path<String>, headers: HeaderMap) -> Response {
     if let Err(refused) = switch.knows(&headers) {
-        return refused;
+        return refused.into_response();
     }
     let Some(call) = switch.call(&id) else {
-        return refusal(StatusCode::NOT_FOUND, "10005", "Resource not found", "");
+        return refusal(StatusCode::NOT_FOUND, "10005", "Resource not found", "").into_response();
     };
     let line = call.line.get().filter(|_| !call.over.load(Ordering::SeqCst));
     let Some(line) = line else {
-        return unprocessable("90018", "Call has already ended", "");
+        return unprocessable("90018", "Call has already ended", "").into_response();
     };
     let asked = switch
         .client
@@ -205,7 +236,7 @@ async fn hang_up(State(switch): State<Arc<Switch>>, Path(id): Path<String>, head
         .await;
     match asked {
         Ok(answer) if answer.status().is_success() => Json(json!({ "data": { "result": "ok" } })).into_response(),
-        _ => unprocessable("90018", "Call has already ended", ""),
+        _ => unprocessable("90018", "Call has already ended", "").into_response(),
     }
 }
 
@@ -216,10 +247,10 @@ async fn list(
     headers: HeaderMap,
 ) -> Response {
     if let Err(refused) = switch.knows(&headers) {
-        return refused;
+        return refused.into_response();
     }
     if connection != switch.settings.connection {
-        return refusal(StatusCode::NOT_FOUND, "10005", "Resource not found", "");
+        return refusal(StatusCode::NOT_FOUND, "10005", "Resource not found", "").into_response();
     }
     let after = query.get("page[after]");
     let calls = lock(&switch.calls);

@@ -146,7 +146,7 @@ impl<'a> Translator<'a> {
         format!("stream-{}", self.call.id)
     }
 
-    fn numbered(&mut self, event: &str, body: Value) -> String {
+    fn numbered(&mut self, event: &str, body: &Value) -> String {
         self.sequence += 1;
         json!({
             "event": event, "sequence_number": self.sequence.to_string(), "stream_id": self.stream(), event: body,
@@ -163,9 +163,9 @@ impl<'a> Translator<'a> {
                 self.start()
             }
             Some("media") => return self.frame(&said["media"]),
-            Some("mark") => self.numbered("mark", said["mark"].clone()),
-            Some("dtmf") => self.numbered("dtmf", json!({ "digit": said["dtmf"]["digit"] })),
-            Some("stop") => self.numbered("stop", json!({ "call_control_id": self.call.id })),
+            Some("mark") => self.numbered("mark", &said["mark"]),
+            Some("dtmf") => self.numbered("dtmf", &json!({ "digit": said["dtmf"]["digit"] })),
+            Some("stop") => self.numbered("stop", &json!({ "call_control_id": self.call.id })),
             _ => return Vec::new(),
         };
         self.held.take().into_iter().chain([message]).collect()
@@ -180,7 +180,7 @@ impl<'a> Translator<'a> {
                 "encoding": self.heard.name(), "sample_rate": self.heard.format().sample_rate, "channels": 1,
             },
         });
-        self.numbered("start", body)
+        self.numbered("start", &body)
     }
 
     fn frame(&mut self, media: &Value) -> Vec<String> {
@@ -191,8 +191,8 @@ impl<'a> Translator<'a> {
         let (chunk, timestamp) = (&media["chunk"], &media["timestamp"]);
         let body = json!({ "track": "inbound", "chunk": chunk, "timestamp": timestamp, "payload": payload });
         self.frames += 1;
-        let message = self.numbered("media", body);
-        if self.switch.settings.faults.shuffled_frames && self.frames % 7 == 0 {
+        let message = self.numbered("media", &body);
+        if self.switch.settings.faults.shuffled_frames && self.frames.is_multiple_of(7) {
             self.held = Some(message);
             return Vec::new();
         }

@@ -228,7 +228,7 @@ proptest! {
             let mut piece = payload(message);
             prop_assert!(piece.len() >= format.bytes_for_ms(MIN_AUDIO_MS));
             prop_assert!(piece.len() <= format.bytes_for_ms(MAX_AUDIO_MS));
-            prop_assert!(piece.len() % 2 == 0);
+            prop_assert!(piece.len().is_multiple_of(2));
             prop_assert!(message.to_string().len() < 64 * 1024);
             choice.reorder(format.encoding, &mut piece);
             bytes.extend(piece);
