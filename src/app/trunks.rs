@@ -57,21 +57,30 @@ pub(super) async fn join(config: &ServeConfig, served: SocketAddr) -> Result<Tru
 }
 
 fn real(config: &ServeConfig, settings: &CarrierSettings) -> Result<Vec<Trunk>, StartError> {
-    let accounts = [&settings.twilio, &settings.signalwire].into_iter().flatten();
     let mut trunks = Vec::new();
-    for account in accounts {
-        let name = account.flavour.name();
-        match public_address(config, name, &account.base_url) {
-            Ok(public) => trunks.push(twilio::trunk(account.clone(), public)?),
-            Err(why) if name == config.carrier => return Err(why),
-            Err(why) => tracing::warn!("{why}. Without it {name} places no calls"),
+    for account in [&settings.twilio, &settings.signalwire].into_iter().flatten() {
+        if let Some(public) = way_in(config, account.flavour.name(), &account.base_url)? {
+            trunks.push(twilio::trunk(account.clone(), public)?);
         }
     }
-    if let Some(account) = &settings.telnyx {
-        let public = public_address(config, telnyx::doors::NAME, &account.base_url)?;
+    if let Some(account) = &settings.telnyx
+        && let Some(public) = way_in(config, telnyx::doors::NAME, &account.base_url)?
+    {
         trunks.push(telnyx::trunk(account.clone(), public, Arc::new(SystemClock))?);
     }
     Ok(trunks)
+}
+
+/// Where a carrier reaches this service; none leaves out one that is not chosen.
+fn way_in<'a>(config: &'a ServeConfig, carrier: &str, api: &str) -> Result<Option<&'a str>, StartError> {
+    match public_address(config, carrier, api) {
+        Ok(public) => Ok(Some(public)),
+        Err(why) if carrier == config.carrier => Err(why),
+        Err(why) => {
+            tracing::warn!("{why}. Without it {carrier} places no calls");
+            Ok(None)
+        }
+    }
 }
 
 /// Where a real carrier reaches this service. One at an `http://` address is on our side of the network and may be told
