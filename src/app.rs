@@ -36,7 +36,7 @@ use crate::{
     config::ServeConfig,
     documents::{DocumentSettings, Documents, extract::this_program},
     exchange::ExchangeHandle,
-    providers::{prober, team::Team},
+    providers::{prober, roster, team::Team},
     recordings::WavRecordings,
     rest::{self, RateLimit, RestState},
     server::{self, ServerLimits},

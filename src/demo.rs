@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use crate::{
     accounts,
     api_client::ApiClient,
-    app::App,
+    app::{self, App},
     carriers::settings::CarrierSettings,
     cli::DemoArgs,
     config::{ProviderConfig, ServeConfig, SpeculationMode, StorageConfig},

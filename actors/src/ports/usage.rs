@@ -25,6 +25,25 @@ pub enum Unit {
     AudioMs,
 }
 
+impl Unit {
+    fn name(self) -> &'static str {
+        match self {
+            Self::InputTokens => "inputTokens",
+            Self::CachedTokens => "cachedTokens",
+            Self::OutputTokens => "outputTokens",
+            Self::Characters => "characters",
+            Self::AudioMs => "seconds",
+        }
+    }
+
+    fn shown(self, amount: u64) -> Value {
+        match self {
+            Self::AudioMs => Value::from(amount as f64 / 1000.0),
+            Self::InputTokens | Self::CachedTokens | Self::OutputTokens | Self::Characters => Value::from(amount),
+        }
+    }
+}
+
 /// Calls of this process so far.
 static CALLS: AtomicU64 = AtomicU64::new(0);
 
@@ -35,8 +54,11 @@ pub struct Meter(Arc<Used>);
 #[derive(Debug)]
 struct Used {
     call: u64,
-    amounts: Mutex<BTreeMap<(String, Unit), u64>>,
+    amounts: Mutex<BTreeMap<Counted, u64>>,
 }
+
+/// A provider, its model or voice, and what of it is counted.
+type Counted = (String, String, Unit);
 
 impl Default for Meter {
     fn default() -> Self {
@@ -53,11 +75,12 @@ impl Meter {
         self.0.call
     }
 
-    /// Adds what was used of a provider.
-    pub fn add(&self, provider: &str, unit: Unit, amount: u64) {
+    /// Adds what was used of a provider's model, which may be a voice where voices are what it charges by.
+    pub fn add(&self, provider: &str, model: &str, unit: Unit, amount: u64) {
         if amount > 0 {
             let mut used = self.0.amounts.lock().unwrap_or_else(PoisonError::into_inner);
-            let sum = used.entry((provider.to_owned(), unit)).or_default();
+            let counted = (provider.to_owned(), model.to_owned(), unit);
+            let sum = used.entry(counted).or_default();
             *sum = sum.saturating_add(amount);
         }
     }
@@ -65,13 +88,19 @@ impl Meter {
     /// What was used of one provider.
     pub fn used(&self, provider: &str, unit: Unit) -> u64 {
         let used = self.0.amounts.lock().unwrap_or_else(PoisonError::into_inner);
-        used.get(&(provider.to_owned(), unit)).copied().unwrap_or(0)
+        let of_it = used.iter().filter(|((by, _, of), _)| by == provider && *of == unit);
+        of_it.fold(0, |sum, (_, amount)| sum.saturating_add(*amount))
     }
 
     /// Everything, by provider, as a conversation shows it: `inputTokens`, `cachedTokens`, `outputTokens`, `characters`,
     /// and `seconds` of audio, and the same of each of its `models`. None when no provider was used.
     pub fn shown(&self) -> Option<Value> {
         let used = self.0.amounts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sums: BTreeMap<(&str, Unit), u64> = BTreeMap::new();
+        for ((provider, _, unit), amount) in used.iter() {
+            let sum = sums.entry((provider, *unit)).or_default();
+            *sum = sum.saturating_add(*amount);
+        }
         let mut providers = Map::new();
         for ((provider, unit), sum) in sums {
             let provider = providers.entry(provider).or_insert_with(|| Map::new().into());
@@ -113,8 +142,9 @@ mod tests {
                 "openai": { "inputTokens": 123, "characters": 40, "models": models },
             }))
         );
-        assert_eq!(meter.used("openai", Unit::InputTokens), 120);
-        meter.add("openai", Unit::InputTokens, u64::MAX);
+        assert_eq!(meter.used("openai", Unit::InputTokens), 123);
+        meter.add("openai", "gpt-4.1", Unit::InputTokens, u64::MAX);
         assert_eq!(meter.used("openai", Unit::InputTokens), u64::MAX);
+        assert!(meter.shown().is_some());
     }
 }

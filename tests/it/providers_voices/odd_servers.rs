@@ -295,7 +295,7 @@ async fn a_voice_slower_than_speech_is_given_up_and_goes_down() {
         script.push((0, done()));
         let odd = Odd::cartesia(script).await;
         let mut texts = 0;
-        while !odd.is_down() && texts < 6 {
+        while !odd.is_down() && texts < 10 {
             let spoken = odd.speak(&format!("{TEXT} {texts}")).await;
             texts += 1;
             let failed = matches!(spoken.error, Some(SpeechError::Unavailable(_)));
@@ -305,7 +305,8 @@ async fn a_voice_slower_than_speech_is_given_up_and_goes_down() {
                 why(&spoken)
             );
         }
-        assert!(odd.is_down() && texts <= 5, "{timed}: after {texts}");
+        // The fifth is known of when its last listener has gone.
+        assert!(odd.is_down() && texts <= 6, "{timed}: after {texts}");
     }
 }
 

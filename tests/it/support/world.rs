@@ -51,13 +51,8 @@ use super::{
 /// How often a waiting test looks.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// Makes the carrier of a service at this address.
-pub type TrunkMaker = Arc<dyn Fn(&str) -> Trunk + Send + Sync>;
-
 /// What of a world may differ.
 pub struct WorldSettings {
-    /// Another carrier than the simulated one.
-    pub trunk: Option<TrunkMaker>,
     /// The recogniser.
     pub transcriber: Arc<dyn Transcriber>,
     /// What phones may follow.
@@ -83,7 +78,6 @@ impl From<NodeSettings> for WorldSettings {
 impl Default for WorldSettings {
     fn default() -> Self {
         Self {
-            trunk: None,
             transcriber: Arc::new(BabbleTranscriber),
             scripts: BTreeMap::new(),
             node: NodeSettings::default(),
@@ -118,7 +112,7 @@ async fn start_service(
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let trunk = match &settings.trunk {
-        Some(make) => make(&address),
+        Some(trunk) => trunk(&address),
         None => simulated::trunk(&format!("http://{exchange_at}"), &address).unwrap(),
     };
     let ports = Ports {
