@@ -312,7 +312,7 @@ pub struct BenchDialerArgs {
     pub lines: u32,
 
     /// Identical campaigns, one after the other
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=100))]
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub rounds: u32,
 
     /// Measure commands instead: pause, stop and opt-out at random moments of campaigns that are dialed at 200 a second

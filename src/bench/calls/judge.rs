@@ -184,6 +184,10 @@ impl Verdict {
 
     fn compared(&mut self, conversation: &Value, phone: &Phone, class: Class) {
         let bad_end = usize::from(conversation["status"] != "completed");
+        if bad_end > 0 {
+            let (number, status) = (&conversation["contactNumber"], &conversation["status"]);
+            println!("{} {number}: {status} {}", class.name(), conversation["errorMessage"]);
+        }
         if class == Class::Faulty {
             // What a broken speech was heard of is known to a word at best.
             self.faulty[0] += 1;
