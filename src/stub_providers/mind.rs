@@ -27,6 +27,9 @@ pub(super) struct Asked {
     calls: Vec<(String, usize)>,
 }
 
+/// What a model says that has nothing to say.
+const LISTENING: &str = "I'm listening.";
+
 /// What a model says and does.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Thought {
@@ -144,6 +147,10 @@ impl Asked {
                     }
                 }
             }
+        }
+        // A model that is not offered `skipTurn` says something.
+        if thought == Thought::default() {
+            thought.words.push_str(LISTENING);
         }
         thought
     }
