@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use actors::ports::carrier::{CarrierError, DialError, plain_words};
+use actors::ports::carrier::{CarrierCallId, CarrierError, DialError, plain_words};
 use reqwest::{
     Client, RequestBuilder, Response, StatusCode, Url,
     header::{HeaderMap, RETRY_AFTER},
 };
+use serde::de::DeserializeOwned;
 
 use crate::http_client;
 
@@ -123,6 +124,26 @@ pub async fn body(mut answer: Response) -> Result<Vec<u8>, String> {
         bytes.extend_from_slice(&chunk);
     }
     Ok(bytes)
+}
+
+/// The call that the answer to a dial names, by its `id`.
+///
+/// # Errors
+///
+/// When it names none that could be asked for: nobody knows what was dialed.
+pub fn dialed<T: DeserializeOwned>(said: &[u8], id: impl FnOnce(&T) -> &str) -> Result<CarrierCallId, DialError> {
+    match serde_json::from_slice::<T>(said) {
+        Ok(call) => CarrierCallId::checked(id(&call))
+            .ok_or_else(|| DialError::Unknown("answer names no call that could be asked for".to_owned())),
+        Err(error) => Err(DialError::Unknown(plain_words(&format!(
+            "answer is not a call: {error}"
+        )))),
+    }
+}
+
+/// An answer that is not in the carrier's format.
+pub fn protocol(error: &serde_json::Error) -> CarrierError {
+    CarrierError::Protocol(plain_words(&error.to_string()))
 }
 
 /// The carrier's own wish for a pause, in whole seconds.

@@ -2,8 +2,11 @@
 
 pub mod number;
 
+use std::borrow::Cow;
+
 use actors::ports::media_leg::{InboundItem, LegAbilities, OutboundItem};
 use media::format::LineFormat;
+use serde::Deserialize;
 
 /// Longest name of a stream, a call or a mark.
 pub const MAX_NAME_BYTES: usize = 128;
@@ -123,6 +126,23 @@ pub enum WireError {
     /// Bytes on a stream of text.
     #[error("binary message; this stream is text")]
     Binary,
+}
+
+/// A JSON message that does not fit a carrier's shapes is still only ignored when its event is none of the known ones.
+///
+/// # Errors
+///
+/// When its event is known, or it has none; with the words of `error`.
+pub fn ignored_or(text: &str, error: &serde_json::Error, known: &[&str]) -> Result<Event, WireError> {
+    #[derive(Deserialize)]
+    struct EventOnly<'a> {
+        #[serde(borrow)]
+        event: Cow<'a, str>,
+    }
+    match serde_json::from_str::<EventOnly<'_>>(text) {
+        Ok(only) if !known.contains(&&*only.event) => Ok(Event::Ignored),
+        _ => Err(WireError::Malformed(error.to_string())),
+    }
 }
 
 /// A key that was pressed.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use actors::{
     phone_number::PhoneNumber,
-    ports::carrier::{Carrier, CarrierCallId, CarrierError, DialError, DialRequest, ListedCall, plain_words},
+    ports::carrier::{Carrier, CarrierCallId, CarrierError, DialError, DialRequest, ListedCall},
     time::Timestamp,
 };
 use async_trait::async_trait;
@@ -12,7 +12,8 @@ use reqwest::{Response, StatusCode, Url};
 use serde::{Deserialize, Serialize};
 
 use crate::carriers::http::{
-    Clients, SetupError, base, body, retry_after, send, send_dial, socket_address, unexpected, words_or,
+    Clients, SetupError, base, body, dialed, protocol, retry_after, send, send_dial, socket_address, unexpected,
+    words_or,
 };
 
 /// The fields that choose the callee.
@@ -141,13 +142,7 @@ impl Carrier for SimulatedCarrier {
             return Err(refused(answer).await);
         }
         let bytes = body(answer).await.map_err(DialError::Unknown)?;
-        match serde_json::from_slice::<DialAnswer>(&bytes) {
-            Ok(answer) => CarrierCallId::checked(&answer.call_id)
-                .ok_or_else(|| DialError::Unknown("answer names no call that could be asked for".to_owned())),
-            Err(error) => Err(DialError::Unknown(plain_words(&format!(
-                "answer is not a call: {error}"
-            )))),
-        }
+        dialed(&bytes, |answer: &DialAnswer| &answer.call_id)
     }
 
     async fn hang_up(&self, call: &CarrierCallId) -> Result<(), CarrierError> {
@@ -173,8 +168,7 @@ impl Carrier for SimulatedCarrier {
             return Err(unexpected(answer.status()));
         }
         let bytes = body(answer).await.map_err(CarrierError::Unavailable)?;
-        let listed: ListAnswer =
-            serde_json::from_slice(&bytes).map_err(|error| CarrierError::Protocol(plain_words(&error.to_string())))?;
+        let listed: ListAnswer = serde_json::from_slice(&bytes).map_err(|error| protocol(&error))?;
         Ok(listed.calls.into_iter().filter_map(listed_call).collect())
     }
 }

@@ -4,7 +4,7 @@
 
 use actors::{
     phone_number::PhoneNumber,
-    ports::carrier::{Carrier, CarrierCallId, CarrierError, DialError, DialRequest, ListedCall, plain_words},
+    ports::carrier::{Carrier, CarrierCallId, CarrierError, DialError, DialRequest, ListedCall},
     time::Timestamp,
 };
 use async_trait::async_trait;
@@ -19,7 +19,7 @@ use super::{
     refusal::{ALREADY_ENDED, ErrorAnswer},
 };
 use crate::carriers::http::{
-    Clients, SetupError, base, body, retry_after, send, send_dial, socket_address, unexpected,
+    Clients, SetupError, base, body, dialed, protocol, retry_after, send, send_dial, socket_address, unexpected,
 };
 
 /// Calls of one page of a list: the most that Telnyx gives.
@@ -91,10 +91,6 @@ struct Meta {
 struct Cursors {
     #[serde(default)]
     after: Option<String>,
-}
-
-fn protocol(error: &serde_json::Error) -> CarrierError {
-    CarrierError::Protocol(plain_words(&error.to_string()))
 }
 
 impl TelnyxCarrier {
@@ -198,13 +194,7 @@ impl Carrier for TelnyxCarrier {
             return Err(ErrorAnswer::read(&said).of_dial(status, pause));
         }
         let said = body(answer).await.map_err(DialError::Unknown)?;
-        match serde_json::from_slice::<Dialed>(&said) {
-            Ok(dialed) => CarrierCallId::checked(&dialed.data.call_control_id)
-                .ok_or_else(|| DialError::Unknown("answer names no call that could be asked for".to_owned())),
-            Err(error) => Err(DialError::Unknown(plain_words(&format!(
-                "answer is not a call: {error}"
-            )))),
-        }
+        dialed(&said, |answer: &Dialed| &answer.data.call_control_id)
     }
 
     async fn hang_up(&self, call: &CarrierCallId) -> Result<(), CarrierError> {

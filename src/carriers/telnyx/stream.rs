@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::line::{Heard, LineChoice};
 use crate::carriers::wire::{
-    Event, Media, MediaWire, MediaWriter, Start, WireError, WireMessage, key, named,
+    Event, Media, MediaWire, MediaWriter, Start, WireError, WireMessage, ignored_or, key, named,
     number::{Count, Written},
 };
 
@@ -28,6 +28,9 @@ pub const MAX_AUDIO_MS: u32 = 500;
 
 /// What is taken of a stream's beginning, for an error's words.
 const TAKEN: &str = "PCMU or PCMA at 8000 Hz or L16 at 16000 Hz, mono,";
+
+/// The events whose messages must be in the format.
+const KNOWN: [&str; 5] = ["media", "mark", "dtmf", "start", "stop"];
 
 /// Reads and writes this format.
 #[derive(Debug)]
@@ -98,7 +101,7 @@ impl MediaWire for TelnyxWire {
     fn read_text(&mut self, text: &str) -> Result<Event, WireError> {
         let message: Message<'_> = match serde_json::from_str(text) {
             Ok(message) => message,
-            Err(error) => return ignored_or(text, &error),
+            Err(error) => return ignored_or(text, &error, &KNOWN),
         };
         match message.event.as_ref() {
             "media" => self.media(&message.media.ok_or(WireError::Incomplete("media"))?),
@@ -259,19 +262,6 @@ struct FormatBody {
 #[derive(Deserialize, Default)]
 struct ErrorBody {
     code: Option<Written>,
-}
-
-/// A message that does not fit the known shapes is still only ignored when its event is unknown.
-fn ignored_or(text: &str, error: &serde_json::Error) -> Result<Event, WireError> {
-    #[derive(Deserialize)]
-    struct EventOnly<'a> {
-        #[serde(borrow)]
-        event: Cow<'a, str>,
-    }
-    match serde_json::from_str::<EventOnly<'_>>(text) {
-        Ok(only) if !matches!(&*only.event, "media" | "mark" | "dtmf" | "start" | "stop") => Ok(Event::Ignored),
-        _ => Err(WireError::Malformed(error.to_string())),
-    }
 }
 
 #[derive(Serialize)]

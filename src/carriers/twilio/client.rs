@@ -6,9 +6,7 @@ use std::sync::Arc;
 
 use actors::{
     phone_number::PhoneNumber,
-    ports::carrier::{
-        CallProgress, Carrier, CarrierCallId, CarrierError, DialError, DialRequest, ListedCall, plain_words,
-    },
+    ports::carrier::{CallProgress, Carrier, CarrierCallId, CarrierError, DialError, DialRequest, ListedCall},
     time::Timestamp,
 };
 use async_trait::async_trait;
@@ -24,7 +22,7 @@ use super::{
     signature::Guard,
 };
 use crate::carriers::http::{
-    Clients, SetupError, base, body, retry_after, send, send_dial, socket_address, unexpected,
+    Clients, SetupError, base, body, dialed, protocol, retry_after, send, send_dial, socket_address, unexpected,
 };
 
 /// Calls of one list; the newest come first, and those of one number since one dial are few.
@@ -156,10 +154,6 @@ enum End {
     NotInState,
 }
 
-fn protocol(error: &serde_json::Error) -> CarrierError {
-    CarrierError::Protocol(plain_words(&error.to_string()))
-}
-
 #[async_trait]
 impl Carrier for TwilioCarrier {
     fn name(&self) -> &'static str {
@@ -185,13 +179,7 @@ impl Carrier for TwilioCarrier {
             return Err(ErrorAnswer::read(&said).of_dial(status, pause));
         }
         let said = body(answer).await.map_err(DialError::Unknown)?;
-        match serde_json::from_slice::<Call>(&said) {
-            Ok(call) => CarrierCallId::checked(&call.sid)
-                .ok_or_else(|| DialError::Unknown("answer names no call that could be asked for".to_owned())),
-            Err(error) => Err(DialError::Unknown(plain_words(&format!(
-                "answer is not a call: {error}"
-            )))),
-        }
+        dialed(&said, |call: &Call| &call.sid)
     }
 
     /// A call that rings is cancelled, one that was answered is completed, and between the two requests it may go from
