@@ -83,7 +83,12 @@ impl LanguageModels {
 
 impl LanguageModel for LanguageModels {
     fn reply(&self, request: ReplyRequest) -> BoxStream<'static, Result<ReplyEvent, LanguageError>> {
-        let minds = self.of(&request.agent.conversation_config.agent.prompt.llm);
+        let mut minds = self.of(&request.agent.conversation_config.agent.prompt.llm);
+        if !minds.is_empty() {
+            // One that breaks off in the middle of a reply is asked again like any other: not by this call, not now.
+            let turn = request.failures % minds.len();
+            minds.rotate_left(turn);
+        }
         let asking = Stage::Asking(Box::new(Asking { request, minds }));
         stream::unfold(asking, |stage| async {
             match stage {

@@ -53,6 +53,7 @@ impl LanguageModels {
             variables: Arc::new(BTreeMap::new()),
             history: Vec::new(),
             now: Timestamp(0),
+            failures: 0,
             meter: Meter::default(),
         };
         let asked = Instant::now();

@@ -130,6 +130,7 @@ impl Asked {
             variables: Arc::new(BTreeMap::new()),
             history: self.history.into_iter().map(|item| typed(item, &entities)).collect(),
             now: Timestamp(0),
+            failures: 0,
             meter: Meter::default(),
         };
         let mut thought = Thought::default();

@@ -80,6 +80,7 @@ pub fn request(agent: &Agent, history: &[HistoryItem], meter: &Meter) -> ReplyRe
         variables: Arc::new(BTreeMap::from([("name".to_owned(), "Maria".to_owned())])),
         history: history.to_vec(),
         now: Timestamp(1_780_315_500_000_000),
+        failures: 0,
         meter: meter.clone(),
     }
 }

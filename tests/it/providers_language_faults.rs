@@ -9,7 +9,7 @@ use actors::{
     agent::Agent,
     ports::{
         health::ProviderHealth,
-        language_model::{LanguageError, LanguageModel, ReplyEvent},
+        language_model::{LanguageError, LanguageModel, ReplyEvent, ReplyRequest},
         usage::{Meter, Unit},
     },
     time::{Clock, SystemClock},
@@ -133,6 +133,27 @@ async fn what_goes_wrong_in_the_middle_is_an_error_and_never_a_second_reply() {
                 1
             );
         }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_reply_that_broke_off_another_provider_is_asked_first() {
+    let stub = stubs().await;
+    stub.set_faults(Service::ChatCompletions, vec![Fault::DropAfter(5)]);
+    let models = models(&["openai", "anthropic"], &stub);
+    let ask = async |failures| {
+        let request = request(&booking(), &[], &Meter::default());
+        reply(&models, ReplyRequest { failures, ..request }).await
+    };
+    failure(&ask(0).await);
+    for (failures, asked) in [(1, 1), (2, 1), (3, 2)] {
+        let events = ask(failures).await;
+        assert_eq!(
+            failures % 2 == 0,
+            events.last().unwrap().is_err(),
+            "{failures}: {events:?}"
+        );
+        assert_eq!(stub.received(Service::Messages).len(), asked, "{failures}");
     }
 }
 

@@ -364,6 +364,7 @@ impl Performer {
             variables: plan.variables.clone(),
             history: machine.asked(),
             now: self.arguments.ports.clock.now(),
+            failures: machine.failures(),
             meter: self.arguments.meter.clone(),
         };
         let model = self.arguments.ports.language_model.clone();

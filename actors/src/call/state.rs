@@ -252,6 +252,11 @@ impl State {
         }
     }
 
+    /// Replies in a row that the model failed at.
+    pub fn failures(&self) -> usize {
+        self.reply.model_failures
+    }
+
     /// What is likely to be said, the soonest first.
     pub fn likely_said(&self) -> Vec<Likely> {
         let Rules {

@@ -59,6 +59,8 @@ pub struct ReplyRequest {
     pub history: Vec<HistoryItem>,
     /// The time, for what is said of it.
     pub now: Timestamp,
+    /// Replies in a row that failed before this one: another provider than that of the last one is asked first.
+    pub failures: usize,
     /// Counts what is used.
     pub meter: Meter,
 }

@@ -46,6 +46,7 @@ fn request(agent: Agent, history: Vec<HistoryItem>) -> ReplyRequest {
         history,
         // 2026-06-01T12:05:00Z
         now: Timestamp(1_780_315_500_000_000),
+        failures: 0,
         meter: Meter::default(),
     }
 }

@@ -240,6 +240,14 @@ async fn a_model_that_breaks_off_again_and_again_ends_the_call() {
     ms(20_000).await;
     assert!(last(&test).ends_with("Goodbye."), "{}", last(&test));
     assert_eq!(test.outcome().unwrap().0, "failed");
+    let told: Vec<usize> = test
+        .ports
+        .language_model
+        .requests()
+        .iter()
+        .map(|r| r.failures)
+        .collect();
+    assert_eq!(told, [0, 1, 2, 3], "each time somebody else may be asked first");
 }
 
 #[tokio::test(start_paused = true)]

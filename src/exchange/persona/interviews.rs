@@ -54,6 +54,7 @@ impl Interview {
             variables: Arc::default(),
             history: self.history.clone(),
             now: Timestamp(0),
+            failures: 0,
             meter: Meter::default(),
         };
         let mut words = String::new();

@@ -20,6 +20,10 @@ use crate::{
     speech::transcriptions::{self, Clips},
 };
 
+/// How often a call goes through its recognisers, where it has several: what made the first one fail may have passed
+/// when the last one fails too.
+const ROUNDS: usize = 2;
+
 /// How often a connection is made anew in a row where another recogniser is left, and where none is. One that never said
 /// what there was to say is left soon in any case: somebody waits for an answer.
 const RETRIES: u32 = 1;
@@ -66,15 +70,27 @@ enum End {
 impl Attempt {
     /// Serves the call to its end.
     pub(super) async fn run(mut self) {
-        let choices = self.choices.clone();
+        let mut left: Vec<Choice> = self.choices.to_vec();
         let mut trouble = Trouble::Unwell("no recogniser is configured".into());
-        for (n, choice) in choices.iter().enumerate() {
-            let is_last = n + 1 == choices.len();
-            match self.with(choice, is_last).await {
-                Some(why) => trouble = why,
-                None => return,
+        for round in 1..=ROUNDS {
+            let is_last_round = round == ROUNDS || left.len() == 1;
+            let mut unwell = Vec::new();
+            let count = left.len();
+            for (n, choice) in left.into_iter().enumerate() {
+                let is_last = is_last_round && n + 1 == count;
+                match self.with(&choice, is_last).await {
+                    Some(why) => trouble = why,
+                    None => return,
+                }
+                tracing::warn!(recogniser = %choice.name, why = words::fit(&trouble.to_string()), is_last, "recogniser given up by this call");
+                if !trouble.is_permanent() {
+                    unwell.push(choice);
+                }
             }
-            tracing::warn!(recogniser = %choice.name, why = words::fit(&trouble.to_string()), is_last, "recogniser given up for this call");
+            if is_last_round || unwell.is_empty() {
+                break;
+            }
+            left = unwell;
         }
         self.teller.failed(trouble.into());
     }

@@ -70,6 +70,20 @@ async fn after_the_last_one_the_call_is_told() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn after_the_last_one_the_first_is_tried_once_more_where_it_may_be_well_again() {
+    let stub = stub(StubTimes::AT_ONCE).await;
+    stub.set_faults(
+        Service::Listen,
+        vec![Fault::Refuse(500), Fault::Refuse(500), Fault::None],
+    );
+    stub.set_faults(Service::Scribe, vec![Fault::Refuse(401)]);
+    let mut call = Call::open(&ears("deepgram,elevenlabs", &stub));
+    call.say(TEXT).await;
+    call.silence(8_000).await;
+    assert_eq!((call.told.finals(), call.told.failure()), (vec![TEXT.to_owned()], None));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_recogniser_that_others_found_down_is_passed_over() {
     let stub = stub(StubTimes::AT_ONCE).await;
     stub.set_faults(Service::Listen, vec![Fault::Refuse(401), Fault::None]);
