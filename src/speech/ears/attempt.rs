@@ -20,8 +20,8 @@ use crate::{
     speech::transcriptions::{self, Clips},
 };
 
-/// How often a call goes through its recognisers, where it has several: what made the first one fail may have passed
-/// when the last one fails too.
+/// How often a call goes through its recognisers, where it has several, while none of them is of use for a while: what
+/// made the first one fail may have passed when the last one fails too.
 const ROUNDS: usize = 2;
 
 /// How often a connection is made anew in a row where another recogniser is left, and where none is. One that never said
@@ -67,28 +67,35 @@ enum End {
     },
 }
 
+/// A recogniser that was given up.
+struct GivenUp {
+    trouble: Trouble,
+    /// It was of use for a while before.
+    proven: bool,
+}
+
 impl Attempt {
     /// Serves the call to its end.
     pub(super) async fn run(mut self) {
         let mut left: Vec<Choice> = self.choices.to_vec();
         let mut trouble = Trouble::Unwell("no recogniser is configured".into());
-        for round in 1..=ROUNDS {
-            let is_last_round = round == ROUNDS || left.len() == 1;
-            let mut unwell = Vec::new();
-            let count = left.len();
+        let mut rounds = ROUNDS;
+        while rounds > 0 && !left.is_empty() {
+            rounds = if left.len() == 1 { 0 } else { rounds - 1 };
+            let (mut unwell, count) = (Vec::new(), left.len());
             for (n, choice) in left.into_iter().enumerate() {
-                let is_last = is_last_round && n + 1 == count;
-                match self.with(&choice, is_last).await {
-                    Some(why) => trouble = why,
-                    None => return,
-                }
+                let is_last = rounds == 0 && n + 1 == count;
+                let Some(lost) = self.with(&choice, is_last).await else {
+                    return;
+                };
+                trouble = lost.trouble;
                 tracing::warn!(recogniser = %choice.name, why = words::fit(&trouble.to_string()), is_last, "recogniser given up by this call");
+                if lost.proven && count > 1 {
+                    rounds = ROUNDS;
+                }
                 if !trouble.is_permanent() {
                     unwell.push(choice);
                 }
-            }
-            if is_last_round || unwell.is_empty() {
-                break;
             }
             left = unwell;
         }
@@ -96,10 +103,11 @@ impl Attempt {
     }
 
     /// Serves with one recogniser; why it was given up, or nothing when the call is over.
-    async fn with(&mut self, choice: &Choice, is_last: bool) -> Option<Trouble> {
+    async fn with(&mut self, choice: &Choice, is_last: bool) -> Option<GivenUp> {
         let most = if is_last { LAST_RETRIES } else { RETRIES };
         let mut way = choice.way(&self.config);
-        let (mut failures, mut waited) = (0, false);
+        let (mut failures, mut waited, mut ever_proven) = (0, false, false);
+        let given_up = |trouble, proven| Some(GivenUp { trouble, proven });
         loop {
             let pass = match choice.guard.admit() {
                 Ok(pass) => pass.for_call(self.config.meter.call()),
@@ -108,7 +116,7 @@ impl Attempt {
                     self.pause(tripped.retry_in).await?;
                     continue;
                 }
-                Err(tripped) => return Some(Trouble::Unwell(tripped.to_string())),
+                Err(tripped) => return given_up(Trouble::Unwell(tripped.to_string()), ever_proven),
             };
             let began = Instant::now();
             let (trouble, pass, useful, owing) = match self.serve(&mut way, choice, pass).await {
@@ -122,11 +130,12 @@ impl Attempt {
             };
             self.teller.lost();
             report(choice, pass, &trouble, self.config.meter.call());
+            let proven = began.elapsed() >= PROVEN_AFTER && (useful || !owing);
+            ever_proven |= proven && useful;
             if trouble.is_permanent() {
-                return Some(trouble);
+                return given_up(trouble, ever_proven);
             }
             // One that says something and leaves at once, again and again, is no better than one that says nothing.
-            let proven = began.elapsed() >= PROVEN_AFTER && (useful || !owing);
             failures = if proven || useful && failures == 0 {
                 1
             } else {
@@ -135,7 +144,7 @@ impl Attempt {
             let may_retry = is_last || failures == 1 && proven || choice.guard.may_retry();
             let most = if owing && !useful { RETRIES } else { most };
             if failures > most || !may_retry {
-                return Some(trouble);
+                return given_up(trouble, ever_proven);
             }
             tracing::info!(recogniser = %choice.name, why = words::fit(&trouble.to_string()), failures, "recogniser lost, trying again");
             self.pause(backoff(failures, &trouble)).await?;
