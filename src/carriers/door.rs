@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use actors::{
     id::AttemptId,
     node::Sibling,
-    ports::carrier::LegReport,
+    ports::carrier::{InboundCall, InboundRefusal, LegReport, WayBack},
     switchboard::{DoorRefusal, SwitchboardMessage},
 };
 use axum::{
@@ -79,6 +79,17 @@ impl CarrierDoor {
                 "the node cannot take callbacks now; send it again",
             ),
         }
+    }
+
+    /// Offers a call from outside to the agent that answers its number.
+    ///
+    /// # Errors
+    ///
+    /// Why it is not taken; the carrier is told to refuse it politely.
+    pub async fn receive(&self, call: InboundCall) -> Result<WayBack, InboundRefusal> {
+        let message = |reply| SwitchboardMessage::Inbound { call, reply };
+        let answer = self.switchboard.ask(message, ANSWER_WITHIN).await;
+        answer.unwrap_or(Err(InboundRefusal::Unavailable))
     }
 
     /// Opens the media socket of the call that `token` names, `{attempt}.{proof}`.

@@ -384,6 +384,7 @@ fn request(to: &str) -> DialRequest {
         ring_timeout: Duration::from_secs(30),
         status_token: "5".repeat(64),
         media_token: "a".repeat(64),
+        detect_machine: false,
         hints: BTreeMap::new(),
     }
 }

@@ -321,6 +321,7 @@ fn request(from: Option<&str>) -> DialRequest {
         ring_timeout: Duration::from_secs(20),
         status_token: "s".repeat(64),
         media_token: "m".repeat(64),
+        detect_machine: false,
         hints: std::collections::BTreeMap::new(),
     }
 }

@@ -629,6 +629,7 @@ async fn a_simulated_call_comes_in_through_the_real_doors() {
         ring_timeout: Duration::from_secs(30),
         status_token: node.token.proof(Purpose::Status),
         media_token: node.token.proof(Purpose::Media),
+        detect_machine: false,
         hints: [("persona".to_owned(), "cooperative".to_owned())].into(),
     };
     let call = carrier.dial(&request).await.unwrap();

@@ -95,8 +95,8 @@ async fn end_what_was_dialed(carrier: &dyn Carrier, attempt: AttemptId, to: &Pho
         let listed = loop {
             match carrier.find_calls(to, since).await {
                 Ok(calls) => break calls,
-                Err(CarrierError::NotFound) => break Vec::new(),
-                Err(error @ (CarrierError::Unavailable(_) | CarrierError::Protocol(_))) => {
+                Err(CarrierError::NotFound | CarrierError::NotOffered(_)) => break Vec::new(),
+                Err(error) => {
                     tracing::warn!(%attempt, %error, "listing calls failed, trying again");
                     tokio::time::sleep(backoff.failed()).await;
                 }

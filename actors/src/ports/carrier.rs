@@ -1,5 +1,9 @@
 //! The carrier: who places calls on the telephone network, hangs them up, and can say which it knows.
 
+mod control;
+
+pub use control::*;
+
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
@@ -48,6 +52,8 @@ pub struct DialRequest {
     pub status_token: String,
     /// Proves that a media socket belongs to this permit; goes into the stream's address.
     pub media_token: String,
+    /// Ask the carrier to find out who answered, where it can.
+    pub detect_machine: bool,
     /// The contact's fields. Real carriers ignore them; the simulated exchange reads `persona` and `script`.
     pub hints: BTreeMap<String, String>,
 }
@@ -90,6 +96,12 @@ pub enum CarrierError {
     /// An answer that is not in the carrier's own format.
     #[error("carrier spoke out of turn: {0}")]
     Protocol(String),
+    /// The carrier refuses it, in its words; asked again it would do so again.
+    #[error("carrier refuses: {0}")]
+    Refused(String),
+    /// This carrier has no such service.
+    #[error("{0} is not offered by this carrier")]
+    NotOffered(&'static str),
 }
 
 /// How a leg ended, in the carrier's eyes.
@@ -135,8 +147,27 @@ pub enum CallProgress {
     Ringing,
     /// It was answered.
     Answered,
+    /// The carrier's verdict on who answered.
+    Machine(MachineVerdict),
+    /// The call was handed on, and somebody answered there.
+    Transferred,
+    /// It was to be handed on, and nobody answered there; the carrier's words.
+    TransferFailed(String),
     /// It is over.
     Ended(EndCause),
+}
+
+/// Who answered, in the carrier's eyes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MachineVerdict {
+    /// A person.
+    Human,
+    /// A mailbox or another machine that greets.
+    Machine,
+    /// A mailbox whose greeting is over: it records.
+    Beep,
+    /// A fax.
+    Fax,
 }
 
 /// A call as the carrier lists it.
@@ -166,6 +197,28 @@ pub trait Carrier: Send + Sync {
 
     /// Calls placed to `to` since `since`, for settling an unknown fate.
     async fn find_calls(&self, to: &PhoneNumber, since: Timestamp) -> Result<Vec<ListedCall>, CarrierError>;
+
+    /// What it offers beyond that.
+    fn abilities(&self) -> CarrierAbilities {
+        CarrierAbilities::default()
+    }
+
+    /// Hands a call that talks on. When this returns the carrier has taken the wish; its reports tell the rest. The
+    /// media socket may close at any time from then on.
+    async fn transfer(&self, _call: &CarrierCallId, _transfer: &Transfer) -> Result<(), CarrierError> {
+        Err(CarrierError::NotOffered("handing calls on"))
+    }
+
+    /// Presses keys in a call that talks: `0` to `9`, `*`, `#`, `A` to `D`, and `w` for half a second's pause. Asked
+    /// only where [`CarrierAbilities::digits`] says so.
+    async fn send_digits(&self, _call: &CarrierCallId, _digits: &str) -> Result<(), CarrierError> {
+        Err(CarrierError::NotOffered("pressing keys"))
+    }
+
+    /// Opens the media socket of a call that talks again, after it was lost.
+    async fn reopen_media(&self, _call: &CarrierCallId, _back: &WayBack) -> Result<(), CarrierError> {
+        Err(CarrierError::NotOffered("opening a lost media socket again"))
+    }
 }
 
 /// The carriers of a node, each with a name of its own. The first places the calls for which nothing else is said.

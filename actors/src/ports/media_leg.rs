@@ -22,6 +22,8 @@ pub struct LegAbilities {
     pub marks: bool,
     /// It can drop what it has buffered.
     pub clear: bool,
+    /// It takes keys to press.
+    pub digits: bool,
 }
 
 /// What arrives from the carrier, in order.
@@ -49,6 +51,8 @@ pub enum OutboundItem {
     Mark(String),
     /// Drop what is not yet played.
     Clear,
+    /// Press a key, only where [`LegAbilities::digits`] says so.
+    Digit(char),
     /// Close the socket.
     Close,
 }

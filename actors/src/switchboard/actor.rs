@@ -9,6 +9,7 @@ use crate::{
     campaigns::{CampaignsMessage, CommandError},
     lines::{LinesMessage, LinesSnapshot},
     node::{NodeSnapshot, Sibling},
+    ports::carrier::InboundRefusal,
     single_calls::{PlaceError, SingleCallsMessage},
 };
 
@@ -82,6 +83,9 @@ impl Actor for SwitchboardActor {
             SwitchboardMessage::EndCall { attempt, reply } => {
                 // One that finds nobody drops its reply, which reads as no answer.
                 let _ = to.lines.cast(LinesMessage::EndCall { attempt, reply });
+            }
+            SwitchboardMessage::Inbound { call: _, reply } => {
+                let _ = reply.send(Err(InboundRefusal::NobodyAnswers));
             }
             SwitchboardMessage::Progress {
                 attempt,

@@ -7,7 +7,7 @@ use crate::{
     id::{AccountId, AttemptId, CampaignId},
     node::NodeSnapshot,
     ports::{
-        carrier::LegReport,
+        carrier::{InboundCall, InboundRefusal, LegReport, WayBack},
         media_leg::MediaLeg,
         store::{CampaignRow, KeyTicket, NewCall},
     },
@@ -61,6 +61,13 @@ pub enum SwitchboardMessage {
         attempt: AttemptId,
         /// Whether it lives on this node. Its row tells how it ended.
         reply: RpcReplyPort<bool>,
+    },
+    /// A carrier announces a call from outside. Announced again while it lives, it is the same call.
+    Inbound {
+        /// The call.
+        call: InboundCall,
+        /// The way to the call that takes it.
+        reply: RpcReplyPort<Result<WayBack, InboundRefusal>>,
     },
     /// A carrier reports on a leg.
     Progress {

@@ -63,6 +63,7 @@ pub fn media_leg() -> (MediaLeg, FakeSocket) {
             buffers: true,
             marks: true,
             clear: true,
+            digits: false,
         },
         inbound: inbound.clone(),
         outbound: sender,

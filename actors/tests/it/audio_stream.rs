@@ -176,6 +176,7 @@ async fn texts_of_a_speech_play_in_order_without_a_gap_on_every_kind_of_line() {
         buffers: false,
         marks: false,
         clear: false,
+        digits: false,
     };
     for abilities in [
         CARRIER,

@@ -38,6 +38,7 @@ pub const CARRIER: LegAbilities = LegAbilities {
     buffers: true,
     marks: true,
     clear: true,
+    digits: false,
 };
 
 /// A text that is never synthesised.
@@ -189,6 +190,7 @@ impl Seen {
                 self.buffer.clear();
                 return self.marks.drain(..).map(|(_, name)| name).collect();
             }
+            OutboundItem::Digit(_) => {}
             OutboundItem::Close => self.closed = true,
         }
         Vec::new()

@@ -18,6 +18,7 @@ pub const ABILITIES: LegAbilities = LegAbilities {
     buffers: true,
     marks: true,
     clear: true,
+    digits: false,
 };
 
 /// Least audio in one outgoing message, in milliseconds (Telnyx's documents: 20 ms to 30 s).
@@ -200,7 +201,7 @@ impl MediaWriter for TelnyxWriter {
                 self.waiting.clear();
                 messages.push(WireMessage::Text(clear()));
             }
-            OutboundItem::Close => {}
+            OutboundItem::Digit(_) | OutboundItem::Close => {}
         }
     }
 }

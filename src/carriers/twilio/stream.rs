@@ -22,6 +22,7 @@ pub const ABILITIES: LegAbilities = LegAbilities {
     buffers: true,
     marks: true,
     clear: true,
+    digits: false,
 };
 
 /// Most bytes of audio in one outgoing message: 2 s, which stays below half of the 64 KiB a message may have.
@@ -65,7 +66,7 @@ impl MediaWriter for TwilioWriter {
             }
             OutboundItem::Mark(name) => messages.push(WireMessage::Text(mark(stream, name))),
             OutboundItem::Clear => messages.push(WireMessage::Text(clear(stream))),
-            OutboundItem::Close => {}
+            OutboundItem::Digit(_) | OutboundItem::Close => {}
         }
     }
 }

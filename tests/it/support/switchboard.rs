@@ -6,6 +6,7 @@ use actors::{
     campaigns::{CampaignCommand, CampaignUpdate, CommandError},
     id::CampaignId,
     node::NodeSnapshot,
+    ports::carrier::InboundRefusal,
     ports::store::{CampaignEdit, CampaignRow, CampaignStatus, ScheduleText, StateChange, Store, StoreError},
     single_calls::PlaceError,
     switchboard::SwitchboardMessage,
@@ -135,6 +136,7 @@ impl Actor for FakeSwitchboard {
                     reply,
                 }),
             },
+            SwitchboardMessage::Inbound { reply, .. } => reply.send(Err(InboundRefusal::NobodyAnswers))?,
             SwitchboardMessage::PlaceCall {
                 account,
                 new,

@@ -50,6 +50,7 @@ impl Performer {
             ring_timeout: plan.ring_timeout,
             status_token: token.proof(Purpose::Status),
             media_token: token.proof(Purpose::Media),
+            detect_machine: false,
             hints: hints(plan.attempt.contact.extra.iter().chain(&plan.attempt.variables)),
         };
         self.dialing_at = self.arguments.ports.clock.now();

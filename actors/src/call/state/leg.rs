@@ -116,7 +116,10 @@ impl State {
             return;
         }
         match progress {
-            CallProgress::Placed => {}
+            CallProgress::Placed
+            | CallProgress::Machine(_)
+            | CallProgress::Transferred
+            | CallProgress::TransferFailed(_) => {}
             CallProgress::Ringing => {
                 if matches!(self.phase, Phase::Dialing { hang_up: false } | Phase::Unknown) {
                     self.ringing(fx);

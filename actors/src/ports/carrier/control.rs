@@ -1,0 +1,97 @@
+//! What a carrier does to a call that talks: hand it on, press keys, open its media socket again.
+
+use super::CarrierCallId;
+use crate::{id::AttemptId, phone_number::PhoneNumber};
+
+/// What a carrier offers beyond placing and ending calls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CarrierAbilities {
+    /// It tells by itself whether a person or a machine answered, where a dial asks for it.
+    pub detects_machines: bool,
+    /// It can hand a call on by SIP REFER.
+    pub refer: bool,
+    /// It presses keys by itself. Elsewhere they are played as tones in the call's own audio.
+    pub digits: bool,
+}
+
+/// How a call is handed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TransferKind {
+    /// The destination is rung while the caller hears it ring; the agent is gone at once.
+    Blind,
+    /// The destination is rung first, and the caller is joined with it when it answers.
+    Conference,
+    /// The caller's own SIP peer is asked to call the destination (RFC 3515).
+    SipRefer,
+}
+
+/// Where a call is handed on to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Destination {
+    /// A telephone number.
+    Phone(PhoneNumber),
+    /// A SIP address, `sip:` or `sips:`.
+    Sip(String),
+}
+
+impl Destination {
+    /// As it is dialed.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Phone(number) => number.as_str(),
+            Self::Sip(address) => address,
+        }
+    }
+}
+
+/// A wish to hand a call on. Whether it went well comes as a report: [`super::CallProgress::Transferred`] or
+/// [`super::CallProgress::TransferFailed`]; a carrier that cannot tell reports nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transfer {
+    /// How.
+    pub kind: TransferKind,
+    /// To whom.
+    pub to: Destination,
+    /// The number the destination is shown; none where the carrier has a default.
+    pub from: Option<PhoneNumber>,
+    /// The call's way back in.
+    pub back: WayBack,
+}
+
+/// What addresses given to a carrier in the middle of a call are made of, as in [`super::DialRequest`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WayBack {
+    /// The attempt.
+    pub attempt: AttemptId,
+    /// Proves a status callback.
+    pub status_token: String,
+    /// Proves a media socket.
+    pub media_token: String,
+}
+
+/// A call from outside, as its carrier announces it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InboundCall {
+    /// The carrier's name.
+    pub carrier: &'static str,
+    /// Its id of the leg; the same call announced twice is one call.
+    pub call: CarrierCallId,
+    /// Who calls; none when the number is withheld or is no telephone number.
+    pub from: Option<PhoneNumber>,
+    /// The number that was called.
+    pub to: PhoneNumber,
+}
+
+/// Why a call from outside is not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum InboundRefusal {
+    /// No agent answers this number at this carrier.
+    #[error("no agent answers this number")]
+    NobodyAnswers,
+    /// No line is free, or the node takes no new work.
+    #[error("no line is free")]
+    Busy,
+    /// The database is away; the caller may try again.
+    #[error("the service is not well")]
+    Unavailable,
+}
