@@ -9,6 +9,7 @@ pub mod settings;
 pub mod simulated;
 pub mod telnyx;
 pub mod twilio;
+pub mod vonage;
 pub mod wire;
 
 use std::sync::Arc;

@@ -7,6 +7,7 @@ mod delivery;
 mod phones;
 pub mod telnyx;
 pub mod twilio;
+pub mod vonage;
 
 use std::{
     collections::BTreeMap,

@@ -13,7 +13,7 @@ use crate::{
     carriers::{
         CarrierDoor, Trunk,
         settings::{CarrierSettings, wanted},
-        simulated, telnyx, twilio,
+        simulated, telnyx, twilio, vonage,
     },
     config::ServeConfig,
     exchange::{Exchange, ExchangeHandle, ExchangeSettings},
@@ -67,6 +67,11 @@ fn real(config: &ServeConfig, settings: &CarrierSettings) -> Result<Vec<Trunk>, 
         && let Some(public) = way_in(config, telnyx::doors::NAME, &account.base_url)?
     {
         trunks.push(telnyx::trunk(account.clone(), public, Arc::new(SystemClock))?);
+    }
+    if let Some(account) = &settings.vonage
+        && let Some(public) = way_in(config, vonage::doors::NAME, &account.base_url)?
+    {
+        trunks.push(vonage::trunk(account.clone(), public, Arc::new(SystemClock))?);
     }
     Ok(trunks)
 }

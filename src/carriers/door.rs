@@ -114,15 +114,20 @@ impl CarrierDoor {
         media_socket::upgrade(socket, wire, self.switchboard, (claim, permit))
     }
 
-    /// Whether the call that a socket names would take it. Asked before the upgrade: a socket that nobody proved may
-    /// not stand in the way of those that calls wait for.
-    async fn may_enter(&self, claim: &Claim) -> Result<(), Response> {
+    /// Whether the call that a socket names would take it now; none when the node does not say.
+    pub async fn wants_media(&self, claim: &Claim) -> Option<Result<(), DoorRefusal>> {
         let message = |reply| SwitchboardMessage::AskMedia {
             attempt: claim.attempt,
             proof: claim.proof.clone(),
             reply,
         };
-        let refused = match self.switchboard.ask(message, ANSWER_WITHIN).await {
+        self.switchboard.ask(message, ANSWER_WITHIN).await
+    }
+
+    /// Whether the call that a socket names would take it. Asked before the upgrade: a socket that nobody proved may
+    /// not stand in the way of those that calls wait for.
+    async fn may_enter(&self, claim: &Claim) -> Result<(), Response> {
+        let refused = match self.wants_media(claim).await {
             Some(Ok(())) => return Ok(()),
             Some(Err(refused)) => refused,
             None => {

@@ -1,6 +1,8 @@
 //! Which carriers are configured, and with what: each one's usual environment variables. A carrier whose account is set
 //! can be named by agents' numbers; `RINGBACK_CARRIER` says which places the calls for which nothing is said.
 
+mod vonage;
+
 use actors::phone_number::PhoneNumber;
 
 use super::{
@@ -10,11 +12,12 @@ use super::{
         signature::WebhookKey,
     },
     twilio::account::{Flavour, TwilioAccount},
+    vonage::account::VonageAccount,
 };
 use crate::{http_client::base_url, providers::settings::Key};
 
 /// Names that `RINGBACK_CARRIER` takes.
-pub const NAMES: [&str; 4] = ["simulated", "twilio", "signalwire", "telnyx"];
+pub const NAMES: [&str; 5] = ["simulated", "twilio", "signalwire", "telnyx", "vonage"];
 
 /// Accounts at real carriers.
 #[derive(Debug, Clone, Default)]
@@ -25,6 +28,8 @@ pub struct CarrierSettings {
     pub signalwire: Option<TwilioAccount>,
     /// At Telnyx.
     pub telnyx: Option<TelnyxAccount>,
+    /// At Vonage.
+    pub vonage: Option<VonageAccount>,
 }
 
 impl CarrierSettings {
@@ -43,6 +48,7 @@ impl CarrierSettings {
             twilio: variables.twilio()?,
             signalwire: variables.signalwire()?,
             telnyx: variables.telnyx()?,
+            vonage: variables.vonage()?,
         })
     }
 
@@ -62,6 +68,7 @@ pub fn wanted(carrier: &str) -> &'static str {
         "twilio" => "set TWILIO_ACCOUNT_SID and TWILIO_AUTH_TOKEN",
         "signalwire" => "set SIGNALWIRE_SPACE, SIGNALWIRE_PROJECT_ID, SIGNALWIRE_TOKEN and SIGNALWIRE_SIGNING_KEY",
         "telnyx" => "set TELNYX_API_KEY, TELNYX_PUBLIC_KEY and TELNYX_CONNECTION_ID",
+        "vonage" => "set VONAGE_APPLICATION_ID, VONAGE_PRIVATE_KEY and VONAGE_SIGNATURE_SECRET",
         _ => "it is not known",
     }
 }

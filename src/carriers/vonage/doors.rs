@@ -1,0 +1,331 @@
+//! Where Vonage comes in: webhooks, each signed, and media sockets, each with its call's token. What is not is refused
+//! before anything of it is looked at. Some webhooks are answered with instructions.
+
+use std::{sync::Arc, time::Duration};
+
+use actors::{
+    id::AttemptId,
+    ports::carrier::{CallProgress, EndCause, InboundCall, InboundRefusal, LegReport},
+    switchboard::DoorRefusal,
+    time::Clock,
+};
+use axum::{
+    Json, Router,
+    body::Bytes,
+    extract::{Path, State, rejection::BytesRejection},
+    http::{HeaderMap, StatusCode, header::AUTHORIZATION},
+    response::{IntoResponse, Response},
+    routing::{get, post},
+};
+use serde_json::json;
+use tokio::time::sleep;
+
+use super::{
+    client::VonageCarrier,
+    conferences::Answered,
+    event::{self, Event, News},
+    inbound::TakenCalls,
+    signature::WebhookKey,
+    stream::VonageWire,
+};
+use crate::carriers::{
+    CarrierDoor,
+    door::{self, Upgrade},
+    media_socket::Claim,
+};
+
+/// The carrier's name in settings, routes and rows.
+pub const NAME: &str = "vonage";
+/// A call that lost its socket has not noticed yet: it is asked again …
+const ASK_AGAIN: Duration = Duration::from_millis(250);
+/// … so many times. Vonage waits for an answer for 5 s.
+const ASKED: u32 = 8;
+
+/// What the doors share.
+#[derive(Debug)]
+pub struct Doors {
+    key: WebhookKey,
+    clock: Arc<dyn Clock>,
+    carrier: Arc<VonageCarrier>,
+    taken: TakenCalls,
+}
+
+/// A webhook as it comes.
+type Request = (HeaderMap, Result<Bytes, BytesRejection>);
+
+/// The attempt and the proof that an address names.
+type Named = (String, String);
+
+impl Doors {
+    /// Doors whose webhooks are signed with this key, to calls of this carrier.
+    pub fn new(key: WebhookKey, clock: Arc<dyn Clock>, carrier: Arc<VonageCarrier>) -> Self {
+        Self {
+            key,
+            clock,
+            carrier,
+            taken: TakenCalls::default(),
+        }
+    }
+
+    /// The routes.
+    pub fn routes(self) -> Router<CarrierDoor> {
+        let doors = Arc::new(self);
+        let [status, transfer, conference] = [(); 3].map(|()| doors.clone());
+        let [stream, inbound, events, media] = [(); 4].map(|()| doors.clone());
+        let status = move |State(door), Path(named), headers: HeaderMap, body| async move {
+            status.status(door, named, (headers, body)).await
+        };
+        let transfer = move |State(door), Path(named), headers: HeaderMap, body| async move {
+            transfer.transfer(door, named, (headers, body)).await
+        };
+        let conference = move |State(door), Path(named), headers: HeaderMap, body| async move {
+            conference.conference(door, named, (headers, body)).await
+        };
+        let stream = move |State(door), Path(token): Path<String>, headers: HeaderMap, body| async move {
+            stream.stream(door, &token, (headers, body)).await
+        };
+        let inbound = move |State(door), headers: HeaderMap, body| async move {
+            inbound.inbound(door, (headers, body)).await
+        };
+        let events = move |State(door), headers: HeaderMap, body| async move {
+            events.events(door, (headers, body)).await
+        };
+        let media = move |State(door), Path(token): Path<String>, headers: HeaderMap, socket: Upgrade| async move {
+            media.media(door, &token, &headers, socket).await
+        };
+        let at = |door: &str| format!("/carriers/{NAME}/{door}");
+        Router::new()
+            .route(&at("status/{attempt}/{proof}"), post(status))
+            .route(&at("transfer/{token}/{proof}"), post(transfer))
+            .route(&at("conference/{attempt}/{proof}"), post(conference))
+            .route(&at("stream/{token}"), post(stream))
+            .route(&at("inbound"), post(inbound))
+            .route(&at("events"), post(events))
+            .route(&at("media/{token}"), get(media))
+    }
+
+    /// The body of a webhook that is Vonage's.
+    fn signed(&self, at: &'static str, (headers, body): Request) -> Result<Bytes, Response> {
+        let body = door::callback_body(body).map_err(IntoResponse::into_response)?;
+        let shown = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let now_seconds = self.clock.now().0.div_euclid(1_000_000);
+        match self.key.verify(shown, &body, now_seconds) {
+            Ok(()) => Ok(body),
+            Err(reason) => {
+                tracing::warn!(%reason, "webhook of Vonage refused");
+                Err(door::forged(NAME, at))
+            }
+        }
+    }
+
+    /// The event of a webhook; what to answer where it tells nothing.
+    fn event(&self, at: &'static str, request: Request) -> Result<Event, Response> {
+        let body = self.signed(at, request)?;
+        match event::parse(&body) {
+            Ok(Some(event)) => Ok(event),
+            Ok(None) => Err(door::taken()),
+            Err(error) => Err(door::invalid(&error)),
+        }
+    }
+
+    /// A call's own leg.
+    async fn status(&self, door: CarrierDoor, (attempt, proof): Named, request: Request) -> Response {
+        match self.event("status", request) {
+            Ok(event) => self.leg(&door, (&attempt, proof), event).await,
+            Err(answer) => answer,
+        }
+    }
+
+    /// A leg of the application that no call was given an address for: one from outside.
+    async fn events(&self, door: CarrierDoor, request: Request) -> Response {
+        let event = match self.event("events", request) {
+            Ok(event) => event,
+            Err(answer) => return answer,
+        };
+        let Some(back) = self.taken.way_back(&event.call) else {
+            return door::taken();
+        };
+        self.leg(&door, (&back.attempt.to_string(), back.status_token), event).await
+    }
+
+    async fn leg(&self, door: &CarrierDoor, (attempt, proof): (&str, String), event: Event) -> Response {
+        let News::Progress(progress) = event.news else {
+            return door::taken();
+        };
+        if event.is_socket {
+            return door::taken();
+        }
+        if matches!(progress, CallProgress::Ended(_)) {
+            let (carrier, call) = (self.carrier.clone(), event.call.clone());
+            tokio::spawn(async move { carrier.release_destination(&call).await });
+        }
+        let call = Some(event.call);
+        door.report(attempt, proof, LegReport { call, progress }).await
+    }
+
+    /// The destination of a call that was handed on. Where nobody answers there the caller is brought back.
+    async fn transfer(&self, door: CarrierDoor, (token, proof): Named, request: Request) -> Response {
+        let event = match self.event("transfer", request) {
+            Ok(event) => event,
+            Err(answer) => return answer,
+        };
+        let Some((attempt, media_token)) = token.split_once('.') else {
+            return door::no_attempt();
+        };
+        let Ok(named) = attempt.parse::<AttemptId>() else {
+            return door::no_attempt();
+        };
+        match event.news {
+            News::Progress(CallProgress::Answered) => door.report(attempt, proof, CallProgress::Transferred.into()).await,
+            News::Progress(CallProgress::Ended(cause)) if cause != EndCause::Completed => {
+                let failed = CallProgress::TransferFailed(words(&cause));
+                let answer = door.report(attempt, proof, failed.into()).await;
+                if !answer.status().is_success() {
+                    return answer;
+                }
+                Json(self.carrier.instructions.stream(named, media_token)).into_response()
+            }
+            News::Progress(_) | News::Disconnected => door::taken(),
+        }
+    }
+
+    /// The destination of a call that is to be joined with it.
+    async fn conference(&self, door: CarrierDoor, (attempt, proof): Named, request: Request) -> Response {
+        let event = match self.event("conference", request) {
+            Ok(event) => event,
+            Err(answer) => return answer,
+        };
+        let Ok(named) = attempt.parse::<AttemptId>() else {
+            return door::no_attempt();
+        };
+        let progress = match event.news {
+            News::Progress(CallProgress::Answered) => self.join(named, &event).await,
+            News::Progress(CallProgress::Ended(cause)) if self.carrier.conferences.failed_to_answer(named) => {
+                Some(CallProgress::TransferFailed(words(&cause)))
+            }
+            News::Progress(_) | News::Disconnected => None,
+        };
+        match progress {
+            Some(progress) => door.report(&attempt, proof, progress.into()).await,
+            None => door::taken(),
+        }
+    }
+
+    /// Joins the caller with a destination that answered; what is to be reported of it.
+    async fn join(&self, attempt: AttemptId, event: &Event) -> Option<CallProgress> {
+        let carrier = &self.carrier;
+        let caller = match carrier.conferences.answered(attempt, &event.call) {
+            Answered::Join(caller) => caller,
+            Answered::Already => return None,
+            Answered::Nobody => {
+                let _ = carrier.hang_up_leg(&event.call).await;
+                return None;
+            }
+        };
+        match carrier.join(&caller, attempt).await {
+            Ok(()) => Some(CallProgress::Transferred),
+            Err(error) => {
+                carrier.conferences.failed(attempt);
+                let _ = carrier.hang_up_leg(&event.call).await;
+                Some(CallProgress::TransferFailed(error.to_string()))
+            }
+        }
+    }
+
+    /// The media socket as a leg: where it is lost and the call would take it again, it is opened again.
+    async fn stream(&self, door: CarrierDoor, token: &str, request: Request) -> Response {
+        let event = match self.event("stream", request) {
+            Ok(event) => event,
+            Err(answer) => return answer,
+        };
+        let Some(claim) = Claim::parse(token) else {
+            return door::no_attempt();
+        };
+        let lost = match event.news {
+            News::Disconnected => true,
+            News::Progress(CallProgress::Ended(cause)) => cause != EndCause::Completed,
+            News::Progress(_) => false,
+        };
+        if !lost || !wants_socket(&door, &claim).await {
+            return door::taken();
+        }
+        tracing::info!(attempt = %claim.attempt, "media socket lost; Vonage opens it again");
+        self.carrier.reopened.tell(claim.attempt);
+        Json(self.carrier.instructions.stream(claim.attempt, &claim.proof)).into_response()
+    }
+
+    /// A call from outside.
+    async fn inbound(&self, door: CarrierDoor, request: Request) -> Response {
+        let body = match self.signed("inbound", request) {
+            Ok(body) => body,
+            Err(answer) => return answer,
+        };
+        let announced = match event::announcement(&body) {
+            Ok(announced) => announced,
+            Err(error) => return door::invalid(&error),
+        };
+        let Some(to) = announced.to else {
+            return refused(InboundRefusal::NobodyAnswers);
+        };
+        let call = InboundCall {
+            carrier: NAME,
+            call: announced.call.clone(),
+            from: announced.from,
+            to,
+        };
+        match door.receive(call).await {
+            Ok(back) => {
+                let ncco = self.carrier.instructions.stream(back.attempt, &back.media_token);
+                self.taken.remember(announced.call, back);
+                Json(ncco).into_response()
+            }
+            Err(refusal) => refused(refusal),
+        }
+    }
+
+    async fn media(&self, door: CarrierDoor, token: &str, headers: &HeaderMap, socket: Upgrade) -> Response {
+        let shown = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let tokens = &self.carrier.instructions.tokens;
+        let claim = Claim::parse(token).zip(shown);
+        if !claim.is_some_and(|(claim, shown)| tokens.matches(claim.attempt, shown)) {
+            return door::forged(NAME, "media");
+        }
+        door.media(token, socket, Box::new(VonageWire::default())).await
+    }
+}
+
+/// Whether the call would take its socket again. Vonage may know of the loss before the call does.
+async fn wants_socket(door: &CarrierDoor, claim: &Claim) -> bool {
+    for _ in 0..ASKED {
+        match door.wants_media(claim).await {
+            Some(Ok(())) => return true,
+            Some(Err(DoorRefusal::NotNow)) => sleep(ASK_AGAIN).await,
+            Some(Err(_)) | None => return false,
+        }
+    }
+    false
+}
+
+/// A call from outside that nobody takes. No instructions end it. Where Vonage may try the application's fallback
+/// address, it is told so by a status that makes it do that.
+fn refused(refusal: InboundRefusal) -> Response {
+    match refusal {
+        InboundRefusal::NobodyAnswers => Json(json!([])).into_response(),
+        InboundRefusal::Busy => StatusCode::TOO_MANY_REQUESTS.into_response(),
+        InboundRefusal::Unavailable => StatusCode::SERVICE_UNAVAILABLE.into_response(),
+    }
+}
+
+/// Why nobody answered.
+fn words(cause: &EndCause) -> String {
+    match cause {
+        EndCause::Completed => "it was hung up",
+        EndCause::Busy => "it is busy",
+        EndCause::NoAnswer => "nobody answered",
+        EndCause::Rejected => "it was declined",
+        EndCause::InvalidNumber => "there is no such number",
+        EndCause::Canceled => "it was canceled",
+        EndCause::Failed(words) => words,
+    }
+    .to_owned()
+}
