@@ -10,6 +10,7 @@ mod campaign_end_to_end_personas;
 mod campaign_end_to_end_timing;
 mod carriers_telnyx;
 mod carriers_twilio;
+mod carriers_vonage;
 mod cli;
 mod cli_check;
 mod cli_names;

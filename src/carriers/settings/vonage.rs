@@ -29,8 +29,12 @@ fn application_key(text: &str) -> Result<ApplicationKey, String> {
         return ApplicationKey::from_pem(text).map_err(|error| format!("VONAGE_PRIVATE_KEY: {error}"));
     }
     // What is no path may be a key that lost its frame, and is not shown.
-    let pem = std::fs::read_to_string(text)
-        .map_err(|error| format!("VONAGE_PRIVATE_KEY: is neither a key in PEM nor the path of one: {}", error.kind()))?;
+    let pem = std::fs::read_to_string(text).map_err(|error| {
+        format!(
+            "VONAGE_PRIVATE_KEY: is neither a key in PEM nor the path of one: {}",
+            error.kind()
+        )
+    })?;
     ApplicationKey::from_pem(&pem).map_err(|error| format!("VONAGE_PRIVATE_KEY: the file {error}"))
 }
 
@@ -64,16 +68,27 @@ mod tests {
         let shown = format!("{settings:?}");
         assert!(!shown.contains("tell-nobody") && !shown.contains("MII"), "{shown}");
         let vonage = settings.vonage.unwrap();
-        assert_eq!((&*vonage.base_url, vonage.rate, vonage.from), (BASE_URL, Rate::Wide, None));
+        assert_eq!(
+            (&*vonage.base_url, vonage.rate, vonage.from),
+            (BASE_URL, Rate::Wide, None)
+        );
         let more = [
             ("VONAGE_SAMPLE_RATE", "8000"),
             ("VONAGE_PHONE_NUMBER", "+15550000001"),
             ("VONAGE_BASE_URL", "https://api-us.vonage.com/"),
         ];
         let vonage = read(&whole(&more)).unwrap().vonage.unwrap();
-        assert_eq!((&*vonage.base_url, vonage.rate), ("https://api-us.vonage.com", Rate::Narrow));
+        assert_eq!(
+            (&*vonage.base_url, vonage.rate),
+            ("https://api-us.vonage.com", Rate::Narrow)
+        );
         assert_eq!(vonage.from.unwrap().as_str(), "+15550000001");
-        assert!(read(&[("VONAGE_PHONE_NUMBER", "+15550000001")]).unwrap().vonage.is_none());
+        assert!(
+            read(&[("VONAGE_PHONE_NUMBER", "+15550000001")])
+                .unwrap()
+                .vonage
+                .is_none()
+        );
     }
 
     #[test]
@@ -84,7 +99,10 @@ mod tests {
         assert!(read(&whole(&[("VONAGE_PRIVATE_KEY", path)])).unwrap().vonage.is_some());
         std::fs::write(file.path(), "nothing").unwrap();
         let why = read(&whole(&[("VONAGE_PRIVATE_KEY", path)])).unwrap_err();
-        assert!(why.starts_with("VONAGE_PRIVATE_KEY: the file is not the private key"), "{why}");
+        assert!(
+            why.starts_with("VONAGE_PRIVATE_KEY: the file is not the private key"),
+            "{why}"
+        );
     }
 
     #[test]
@@ -93,8 +111,16 @@ mod tests {
             ("VONAGE_APPLICATION_ID", "", "VONAGE_APPLICATION_ID is not set"),
             ("VONAGE_PRIVATE_KEY", " ", "VONAGE_PRIVATE_KEY is not set"),
             ("VONAGE_SIGNATURE_SECRET", "", "VONAGE_SIGNATURE_SECRET is not set"),
-            ("VONAGE_PRIVATE_KEY", "MII-tell-nobody", "VONAGE_PRIVATE_KEY: is neither a key"),
-            ("VONAGE_PRIVATE_KEY", "-----BEGIN PRIVATE KEY-----", "VONAGE_PRIVATE_KEY: is not the private key"),
+            (
+                "VONAGE_PRIVATE_KEY",
+                "MII-tell-nobody",
+                "VONAGE_PRIVATE_KEY: is neither a key",
+            ),
+            (
+                "VONAGE_PRIVATE_KEY",
+                "-----BEGIN PRIVATE KEY-----",
+                "VONAGE_PRIVATE_KEY: is not the private key",
+            ),
             ("VONAGE_SAMPLE_RATE", "24000", "VONAGE_SAMPLE_RATE: write 8000 or 16000"),
         ] {
             let why = read(&whole(&[(changed, value)])).unwrap_err();

@@ -70,7 +70,10 @@ impl Call {
 
     /// Whether it began before this time. One that was not answered may have no beginning.
     pub fn is_older_than(&self, since: Timestamp) -> bool {
-        let began = self.start_time.as_deref().and_then(|text| DateTime::parse_from_rfc3339(text).ok());
+        let began = self
+            .start_time
+            .as_deref()
+            .and_then(|text| DateTime::parse_from_rfc3339(text).ok());
         // Vonage's times have whole seconds.
         began.is_some_and(|began| began.timestamp() < since.0.div_euclid(1_000_000))
     }
@@ -111,7 +114,14 @@ mod tests {
         assert_eq!(call("ringing", "inbound", &phone, None).listed("+15550000002"), None);
         let socket = json!({ "type": "websocket", "uri": "wss://x" });
         assert_eq!(call("answered", "outbound", &socket, None).listed("+15550000002"), None);
-        for (status, over) in [("started", false), ("answered", false), ("machine", false), ("completed", true), ("busy", true), ("timeout", true)] {
+        for (status, over) in [
+            ("started", false),
+            ("answered", false),
+            ("machine", false),
+            ("completed", true),
+            ("busy", true),
+            ("timeout", true),
+        ] {
             assert_eq!(call(status, "outbound", &phone, None).is_over(), over, "{status}");
         }
     }

@@ -7,8 +7,8 @@ use std::{sync::Arc, time::Duration};
 use actors::{
     phone_number::PhoneNumber,
     ports::carrier::{
-        Carrier, CarrierAbilities, CarrierCallId, CarrierError, DialError, DialRequest, Destination, ListedCall, Transfer,
-        TransferKind, WayBack,
+        Carrier, CarrierAbilities, CarrierCallId, CarrierError, Destination, DialError, DialRequest, ListedCall,
+        Transfer, TransferKind, WayBack,
     },
     time::{Clock, Timestamp},
 };
@@ -29,9 +29,9 @@ use super::{
 use crate::carriers::http::{Clients, SetupError, base, body, dialed, protocol, retry_after, send, send_dial};
 
 /// Calls of one page of a list: the most that Vonage gives.
-const PAGE: u64 = 100;
+const PAGE: &str = "100";
 /// Pages that are read at most.
-const PAGES: u64 = 40;
+const PAGES: usize = 40;
 /// How long it may ring by Vonage's limits, in seconds.
 const RING_SECONDS: std::ops::RangeInclusive<u64> = 1..=120;
 /// How long Vonage listens for a mailbox's beep: the shortest that it offers, in seconds.
@@ -211,13 +211,13 @@ impl VonageCarrier {
         }
     }
 
-    /// One page of the list of calls, the newest first.
-    async fn page(&self, number: u64) -> Result<CallList, CarrierError> {
+    /// One page of the list of calls, the newest first, from behind so many.
+    async fn page(&self, behind: u64) -> Result<CallList, CarrierError> {
         let request = self
             .request(&self.clients.client, Method::GET, &[])
             .map_err(CarrierError::Protocol)?;
-        let (size, index) = (PAGE.to_string(), (number * PAGE).to_string());
-        let query = [("order", "desc"), ("page_size", &size), ("record_index", &index)];
+        let index = behind.to_string();
+        let query = [("order", "desc"), ("page_size", PAGE), ("record_index", &index)];
         let answer = send(request.query(&query)).await?;
         let status = answer.status();
         let said = body(answer).await.map_err(CarrierError::Unavailable)?;
@@ -254,12 +254,13 @@ impl Carrier for VonageCarrier {
     /// of: the newest are read until all on a page are older.
     async fn find_calls(&self, to: &PhoneNumber, since: Timestamp) -> Result<Vec<ListedCall>, CarrierError> {
         let mut found = Vec::new();
-        for number in 0..PAGES {
-            let page = self.page(number).await?;
+        let mut read = 0;
+        for _ in 0..PAGES {
+            let page = self.page(read).await?;
             let recent = page.calls().iter().filter(|call| !call.is_older_than(since));
             found.extend(recent.clone().filter_map(|call| call.listed(to.as_str())));
-            let was_last = (number + 1) * PAGE >= page.count;
-            if was_last || recent.count() == 0 {
+            read += page.calls().len() as u64;
+            if read >= page.count || recent.count() == 0 {
                 break;
             }
         }
@@ -289,7 +290,9 @@ impl Carrier for VonageCarrier {
 
     async fn send_digits(&self, call: &CarrierCallId, keys: &str) -> Result<(), CarrierError> {
         if let Some(key) = keys.chars().find(|key| !matches!(key, '0'..='9' | '*' | '#' | 'w')) {
-            return Err(CarrierError::Refused(format!("Vonage presses 0 to 9, * and #, and not {key}")));
+            return Err(CarrierError::Refused(format!(
+                "Vonage presses 0 to 9, * and #, and not {key}"
+            )));
         }
         // Its pause of half a second is a `p`.
         let wish = json!({ "digits": keys.replace('w', "p") });

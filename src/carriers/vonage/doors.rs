@@ -84,12 +84,10 @@ impl Doors {
         let stream = move |State(door), Path(token): Path<String>, headers: HeaderMap, body| async move {
             stream.stream(door, &token, (headers, body)).await
         };
-        let inbound = move |State(door), headers: HeaderMap, body| async move {
-            inbound.inbound(door, (headers, body)).await
-        };
-        let events = move |State(door), headers: HeaderMap, body| async move {
-            events.events(door, (headers, body)).await
-        };
+        let inbound =
+            move |State(door), headers: HeaderMap, body| async move { inbound.inbound(door, (headers, body)).await };
+        let events =
+            move |State(door), headers: HeaderMap, body| async move { events.events(door, (headers, body)).await };
         let media = move |State(door), Path(token): Path<String>, headers: HeaderMap, socket: Upgrade| async move {
             media.media(door, &token, &headers, socket).await
         };
@@ -145,7 +143,8 @@ impl Doors {
         let Some(back) = self.taken.way_back(&event.call) else {
             return door::taken();
         };
-        self.leg(&door, (&back.attempt.to_string(), back.status_token), event).await
+        self.leg(&door, (&back.attempt.to_string(), back.status_token), event)
+            .await
     }
 
     async fn leg(&self, door: &CarrierDoor, (attempt, proof): (&str, String), event: Event) -> Response {
@@ -176,7 +175,9 @@ impl Doors {
             return door::no_attempt();
         };
         match event.news {
-            News::Progress(CallProgress::Answered) => door.report(attempt, proof, CallProgress::Transferred.into()).await,
+            News::Progress(CallProgress::Answered) => {
+                door.report(attempt, proof, CallProgress::Transferred.into()).await
+            }
             News::Progress(CallProgress::Ended(cause)) if cause != EndCause::Completed => {
                 let failed = CallProgress::TransferFailed(words(&cause));
                 let answer = door.report(attempt, proof, failed.into()).await;

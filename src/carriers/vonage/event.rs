@@ -154,7 +154,9 @@ mod tests {
             "uuid": "aaaaaaaa-bbbb-cccc-dddd-0123456789ab", "conversation_uuid": "CON-1", "from": "15550000001",
             "to": "15550000002", "direction": "outbound", "timestamp": "2026-01-01T12:00:00.000Z",
         });
-        body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        body.as_object_mut()
+            .unwrap()
+            .extend(fields.as_object().unwrap().clone());
         parse(body.to_string().as_bytes()).unwrap()
     }
 
@@ -193,7 +195,11 @@ mod tests {
             ("human", None, CallProgress::Machine(MachineVerdict::Human)),
             ("machine", None, CallProgress::Machine(MachineVerdict::Machine)),
         ] {
-            assert_eq!(progress(&json!({ "status": status, "detail": detail })), meaning, "{status} {detail:?}");
+            assert_eq!(
+                progress(&json!({ "status": status, "detail": detail })),
+                meaning,
+                "{status} {detail:?}"
+            );
         }
     }
 
@@ -250,10 +256,26 @@ mod tests {
 
     #[test]
     fn a_damaged_webhook_is_an_error() {
-        for body in ["", "null", "[]", "7", r#"{"status":7}"#, r#"{"status":"answered","uuid":{}}"#] {
-            assert!(matches!(parse(body.as_bytes()), Err(EventError::Malformed(_))), "{body}");
+        for body in [
+            "",
+            "null",
+            "[]",
+            "7",
+            r#"{"status":7}"#,
+            r#"{"status":"answered","uuid":{}}"#,
+        ] {
+            assert!(
+                matches!(parse(body.as_bytes()), Err(EventError::Malformed(_))),
+                "{body}"
+            );
         }
-        for id in [json!(null), json!(""), json!(".."), json!("a b"), json!("x".repeat(257))] {
+        for id in [
+            json!(null),
+            json!(""),
+            json!(".."),
+            json!("a b"),
+            json!("x".repeat(257)),
+        ] {
             let body = json!({ "status": "answered", "uuid": id }).to_string();
             assert_eq!(parse(body.as_bytes()), Err(EventError::NoCall), "{id}");
         }

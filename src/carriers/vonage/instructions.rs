@@ -40,13 +40,17 @@ pub struct Instructions {
 impl Instructions {
     /// Where the events of a call's own leg go.
     pub fn status_url(&self, back: &WayBack) -> String {
-        let WayBack { attempt, status_token, .. } = back;
+        let WayBack {
+            attempt, status_token, ..
+        } = back;
         format!("{}/carriers/{NAME}/status/{attempt}/{status_token}", self.public)
     }
 
     /// Where the events of the destination go that a call's partner is to be joined with.
     pub fn conference_url(&self, back: &WayBack) -> String {
-        let WayBack { attempt, status_token, .. } = back;
+        let WayBack {
+            attempt, status_token, ..
+        } = back;
         format!("{}/carriers/{NAME}/conference/{attempt}/{status_token}", self.public)
     }
 
@@ -72,8 +76,15 @@ impl Instructions {
     /// Hands the call on. What became of it goes to an address of its own, and is answered with instructions that bring
     /// the caller back where nobody answered.
     pub fn handed_on(&self, back: &WayBack, to: &Destination, from: Option<&PhoneNumber>) -> Value {
-        let WayBack { attempt, status_token, media_token } = back;
-        let url = format!("{}/carriers/{NAME}/transfer/{attempt}.{media_token}/{status_token}", self.public);
+        let WayBack {
+            attempt,
+            status_token,
+            media_token,
+        } = back;
+        let url = format!(
+            "{}/carriers/{NAME}/transfer/{attempt}.{media_token}/{status_token}",
+            self.public
+        );
         let mut action = json!({
             "action": "connect",
             "eventType": "synchronous",
@@ -128,13 +139,26 @@ mod tests {
         let ncco = instructions.stream(attempt, &back.media_token);
         let socket = &ncco[0]["endpoint"][0];
         let token = format!("{attempt}.{}", back.media_token);
-        assert_eq!(socket["uri"], format!("wss://ringback.example/base/carriers/vonage/media/{token}"));
-        assert_eq!((&socket["type"], &socket["content-type"]), (&json!("websocket"), &json!("audio/l16;rate=16000")));
+        assert_eq!(
+            socket["uri"],
+            format!("wss://ringback.example/base/carriers/vonage/media/{token}")
+        );
+        assert_eq!(
+            (&socket["type"], &socket["content-type"]),
+            (&json!("websocket"), &json!("audio/l16;rate=16000"))
+        );
         assert_eq!(socket["authorization"]["type"], "custom");
-        assert!(instructions.tokens.matches(attempt, socket["authorization"]["value"].as_str().unwrap()));
+        assert!(
+            instructions
+                .tokens
+                .matches(attempt, socket["authorization"]["value"].as_str().unwrap())
+        );
         let events = format!("https://ringback.example/base/carriers/vonage/stream/{token}");
         assert_eq!(ncco[0]["eventUrl"], json!([events]));
-        assert_eq!((&ncco[0]["action"], &ncco[0]["eventType"]), (&json!("connect"), &json!("synchronous")));
+        assert_eq!(
+            (&ncco[0]["action"], &ncco[0]["eventType"]),
+            (&json!("connect"), &json!("synchronous"))
+        );
         // Vonage's bound.
         assert!(socket["headers"].to_string().len() <= 512);
     }
@@ -145,11 +169,20 @@ mod tests {
         let from = PhoneNumber::parse("+15550000001").unwrap();
         let phone = Destination::Phone(PhoneNumber::parse("+15550000002").unwrap());
         let ncco = instructions.handed_on(&back, &phone, Some(&from));
-        assert_eq!(ncco[0]["endpoint"], json!([{ "type": "phone", "number": "15550000002" }]));
-        assert_eq!((&ncco[0]["from"], &ncco[0]["timeout"]), (&json!("15550000001"), &json!(30)));
+        assert_eq!(
+            ncco[0]["endpoint"],
+            json!([{ "type": "phone", "number": "15550000002" }])
+        );
+        assert_eq!(
+            (&ncco[0]["from"], &ncco[0]["timeout"]),
+            (&json!("15550000001"), &json!(30))
+        );
         let sip = Destination::Sip("sip:desk@example.com".into());
         let ncco = instructions.handed_on(&back, &sip, None);
-        assert_eq!(ncco[0]["endpoint"], json!([{ "type": "sip", "uri": "sip:desk@example.com" }]));
+        assert_eq!(
+            ncco[0]["endpoint"],
+            json!([{ "type": "sip", "uri": "sip:desk@example.com" }])
+        );
         assert_eq!(ncco[0].get("from"), None);
     }
 
@@ -158,7 +191,15 @@ mod tests {
         let number_of = |text: &str| number(text).map(|number| number.as_str().to_owned());
         assert_eq!(number_of("15550000001").as_deref(), Some("+15550000001"));
         assert_eq!(digits(&PhoneNumber::parse("+15550000001").unwrap()), "15550000001");
-        for text in ["", "+15550000001", "anonymous", "0", "1 555", "sip:a@b", "123456789012345678901"] {
+        for text in [
+            "",
+            "+15550000001",
+            "anonymous",
+            "0",
+            "1 555",
+            "sip:a@b",
+            "123456789012345678901",
+        ] {
             assert_eq!(number_of(text), None, "{text}");
         }
     }

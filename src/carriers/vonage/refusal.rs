@@ -109,7 +109,10 @@ mod tests {
     }
 
     fn answer(status: u16, body: &str) -> (ErrorAnswer, StatusCode) {
-        (ErrorAnswer::read(body.as_bytes()), StatusCode::from_u16(status).unwrap())
+        (
+            ErrorAnswer::read(body.as_bytes()),
+            StatusCode::from_u16(status).unwrap(),
+        )
     }
 
     #[test]
@@ -117,21 +120,55 @@ mod tests {
         let retry_after = Some(Duration::from_secs(2));
         let words = |words: &str| words.to_owned();
         for (status, body, expected) in [
-            (400, body("to", "no number"), DialError::InvalidNumber(words("no number"))),
-            (422, body("to[0].number", "no number"), DialError::InvalidNumber(words("no number"))),
+            (
+                400,
+                body("to", "no number"),
+                DialError::InvalidNumber(words("no number")),
+            ),
+            (
+                422,
+                body("to[0].number", "no number"),
+                DialError::InvalidNumber(words("no number")),
+            ),
             (403, body("to", "country"), DialError::Rejected(words("country"))),
-            (400, body("from.number", "not yours"), DialError::AccountRefused(words("not yours"))),
-            (400, body("ncco", "Syntax error"), DialError::Rejected(words("Syntax error"))),
+            (
+                400,
+                body("from.number", "not yours"),
+                DialError::AccountRefused(words("not yours")),
+            ),
+            (
+                400,
+                body("ncco", "Syntax error"),
+                DialError::Rejected(words("Syntax error")),
+            ),
             (400, body("total", "odd"), DialError::Rejected(words("odd"))),
             (400, words("<html>"), DialError::Rejected(words("400 Bad Request"))),
             (409, words("{}"), DialError::Rejected(words("409 Conflict"))),
-            (401, words(r#"{"type":"UNAUTHORIZED","error_title":"Unauthorized"}"#), DialError::AccountRefused(words("Unauthorized"))),
-            (402, words(r#"{"title":"Low balance"}"#), DialError::AccountRefused(words("Low balance"))),
+            (
+                401,
+                words(r#"{"type":"UNAUTHORIZED","error_title":"Unauthorized"}"#),
+                DialError::AccountRefused(words("Unauthorized")),
+            ),
+            (
+                402,
+                words(r#"{"title":"Low balance"}"#),
+                DialError::AccountRefused(words("Low balance")),
+            ),
             (403, words(""), DialError::AccountRefused(words("403 Forbidden"))),
             (404, words(""), DialError::AccountRefused(words("404 Not Found"))),
             (429, words(""), DialError::Busy { retry_after }),
-            (500, words(""), DialError::Unknown(words("carrier answered 500 Internal Server Error: 500 Internal Server Error"))),
-            (302, words(""), DialError::Unknown(words("carrier answered 302 Found: 302 Found"))),
+            (
+                500,
+                words(""),
+                DialError::Unknown(words(
+                    "carrier answered 500 Internal Server Error: 500 Internal Server Error",
+                )),
+            ),
+            (
+                302,
+                words(""),
+                DialError::Unknown(words("carrier answered 302 Found: 302 Found")),
+            ),
         ] {
             let (answer, code) = answer(status, &body);
             assert_eq!(answer.of_dial(code, retry_after), expected, "{status} {body}");

@@ -152,13 +152,19 @@ mod tests {
     fn signed(header: &Value, claims: &Value) -> String {
         let encode = |part: &Value| BASE64URL.encode(part.to_string());
         let message = format!("{}.{}", encode(header), encode(claims));
-        let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, SECRET.as_bytes()), message.as_bytes());
+        let tag = hmac::sign(
+            &hmac::Key::new(hmac::HMAC_SHA256, SECRET.as_bytes()),
+            message.as_bytes(),
+        );
         format!("Bearer {message}.{}", BASE64URL.encode(tag))
     }
 
     fn claims(more: &Value) -> Value {
         let mut claims = json!({ "iat": NOW, "payload_hash": hex(&Sha256::digest(BODY)), "application_id": "a" });
-        claims.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        claims
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
         claims
     }
 
@@ -171,7 +177,10 @@ mod tests {
         for now in [NOW - 301, NOW + 301, i64::MIN, i64::MAX] {
             assert_eq!(verify(&header, BODY, now), Err(SignatureError::Stale));
         }
-        assert_eq!(verify(&header, r#"{"status":"machine"}"#, NOW), Err(SignatureError::Body));
+        assert_eq!(
+            verify(&header, r#"{"status":"machine"}"#, NOW),
+            Err(SignatureError::Body)
+        );
         let other = WebhookKey::new(SECRET, "b").verify(Some(&header), BODY.as_bytes(), NOW);
         assert_eq!(other, Err(SignatureError::Application));
         let unknown = WebhookKey::new("another secret", "a").verify(Some(&header), BODY.as_bytes(), NOW);
@@ -186,11 +195,19 @@ mod tests {
             let header = signed(&json!({ "alg": alg }), &claims(&json!({})));
             assert_eq!(verify(&header, BODY, NOW), Err(SignatureError::Algorithm), "{alg}");
         }
-        for wrong in [json!({ "iat": null }), json!({ "payload_hash": null }), json!({ "iat": "now" })] {
+        for wrong in [
+            json!({ "iat": null }),
+            json!({ "payload_hash": null }),
+            json!({ "iat": "now" }),
+        ] {
             let header = signed(&hs256, &claims(&wrong));
             assert_eq!(verify(&header, BODY, NOW), Err(SignatureError::Claims), "{wrong}");
         }
-        for hash in ["", "dab8", "DAB8ACE297614441ABFE08AD97DDABE174E2B5DB815633C9C6C198210AD446F1"] {
+        for hash in [
+            "",
+            "dab8",
+            "DAB8ACE297614441ABFE08AD97DDABE174E2B5DB815633C9C6C198210AD446F1",
+        ] {
             let header = signed(&hs256, &claims(&json!({ "payload_hash": hash })));
             assert_eq!(verify(&header, BODY, NOW), Err(SignatureError::Body), "{hash}");
         }

@@ -211,12 +211,22 @@ mod tests {
             ("audio/L16; rate=8000", Rate::Narrow),
         ] {
             let text = json!({ "event": "websocket:connected", "content-type": content_type }).to_string();
-            let Ok(Event::Start(start)) = read(&text) else { panic!("{text}") };
+            let Ok(Event::Start(start)) = read(&text) else {
+                panic!("{text}")
+            };
             assert_eq!(start.format, rate.format());
         }
-        let Ok(Event::Start(start)) = read(CONNECTED) else { panic!() };
+        let Ok(Event::Start(start)) = read(CONNECTED) else {
+            panic!()
+        };
         assert_eq!((start.stream, start.call), (String::new(), None));
-        for content_type in ["audio/l16", "audio/l16;rate=24000", "audio/pcmu;rate=8000", "", "rate=8000"] {
+        for content_type in [
+            "audio/l16",
+            "audio/l16;rate=24000",
+            "audio/pcmu;rate=8000",
+            "",
+            "rate=8000",
+        ] {
             let text = json!({ "event": "websocket:connected", "content-type": content_type }).to_string();
             assert!(matches!(read(&text), Err(WireError::Format { .. })), "{content_type}");
         }
@@ -243,9 +253,16 @@ mod tests {
             assert_eq!(read(text), Ok(Event::Ignored), "{text}");
         }
         for text in [
-            "", "[]", "{}", "7", r#"{"event":7}"#, r#"{"event":"websocket:dtmf"}"#,
-            r#"{"event":"websocket:dtmf","digit":"55"}"#, r#"{"event":"websocket:dtmf","digit":5}"#,
-            r#"{"event":"websocket:notify"}"#, r#"{"event":"websocket:notify","payload":{"id":7}}"#,
+            "",
+            "[]",
+            "{}",
+            "7",
+            r#"{"event":7}"#,
+            r#"{"event":"websocket:dtmf"}"#,
+            r#"{"event":"websocket:dtmf","digit":"55"}"#,
+            r#"{"event":"websocket:dtmf","digit":5}"#,
+            r#"{"event":"websocket:notify"}"#,
+            r#"{"event":"websocket:notify","payload":{"id":7}}"#,
             r#"{"event":"websocket:notify","payload":{}}"#,
         ] {
             assert!(read(text).is_err(), "{text}");
@@ -254,8 +271,13 @@ mod tests {
 
     #[test]
     fn frames_are_the_caller_s_audio() {
-        let Ok(Event::Media(media)) = VonageWire.read_binary(&[1, 2, 3, 4]) else { panic!() };
-        assert_eq!((media.chunk, media.timestamp_ms, media.audio), (None, None, vec![1, 2, 3, 4]));
+        let Ok(Event::Media(media)) = VonageWire.read_binary(&[1, 2, 3, 4]) else {
+            panic!()
+        };
+        assert_eq!(
+            (media.chunk, media.timestamp_ms, media.audio),
+            (None, None, vec![1, 2, 3, 4])
+        );
         assert_eq!(VonageWire.read_binary(&[]), Ok(Event::Ignored));
         assert!(VonageWire.read_binary(&[1, 2, 3]).is_err());
     }

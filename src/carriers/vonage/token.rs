@@ -31,7 +31,9 @@ impl fmt::Debug for ApplicationKey {
 
 /// A text that is no private key of an application.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("is not the private key of a Vonage application: an RSA key of 2048 bits or more in PEM, as the dashboard gives it")]
+#[error(
+    "is not the private key of a Vonage application: an RSA key of 2048 bits or more in PEM, as the dashboard gives it"
+)]
 pub struct NotAKey;
 
 /// A token that could not be signed.
@@ -70,7 +72,12 @@ impl ApplicationKey {
         let message = format!("{}.{}", part(&header), part(&claims));
         let mut signature = vec![0; self.0.public().modulus_len()];
         self.0
-            .sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), message.as_bytes(), &mut signature)
+            .sign(
+                &RSA_PKCS1_SHA256,
+                &SystemRandom::new(),
+                message.as_bytes(),
+                &mut signature,
+            )
             .map_err(|_| NotSigned)?;
         Ok(format!("{message}.{}", BASE64URL.encode(signature)))
     }
@@ -132,9 +139,16 @@ mod tests {
         assert_eq!(read(header), json!({ "alg": "RS256", "typ": "JWT" }));
         let claims = read(claims);
         assert_eq!(claims["application_id"], "app-1");
-        assert_eq!((&claims["iat"], &claims["exp"]), (&json!(1_700_000_000), &json!(1_700_000_300)));
+        assert_eq!(
+            (&claims["iat"], &claims["exp"]),
+            (&json!(1_700_000_000), &json!(1_700_000_300))
+        );
         assert_eq!(claims["jti"].as_str().unwrap().len(), 36);
-        assert_ne!(key.token("app-1", 1_700_000_000).unwrap(), token, "each has an id of its own");
+        assert_ne!(
+            key.token("app-1", 1_700_000_000).unwrap(),
+            token,
+            "each has an id of its own"
+        );
         assert_eq!(format!("{key:?}"), "ApplicationKey(…)");
     }
 
@@ -156,7 +170,13 @@ mod tests {
         assert!(tokens.matches(id, &header));
         assert!(!tokens.matches(AttemptId::new(), &header));
         assert!(!StreamTokens::new("another").matches(id, &header));
-        for wrong in ["", "Bearer ", &header[1..], &header[..header.len() - 1], &format!("{header}A")] {
+        for wrong in [
+            "",
+            "Bearer ",
+            &header[1..],
+            &header[..header.len() - 1],
+            &format!("{header}A"),
+        ] {
             assert!(!tokens.matches(id, wrong), "{wrong}");
         }
     }

@@ -1,0 +1,98 @@
+//! The line of a telephone of the exchange, which streams in Twilio's format.
+
+use axum::extract::ws::{Message, WebSocket};
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use media::{codec, format::Encoding, tone::generate};
+use serde_json::{Value, json};
+
+/// A key that is pressed for the far end lasts so long, and so does the pause behind it.
+const KEY_MS: u32 = 100;
+/// A frame, in samples.
+const FRAME: usize = 160;
+
+/// What a telephone says.
+pub(super) enum Heard {
+    /// In mu-law.
+    Audio(Vec<u8>),
+    /// A key.
+    Key(String),
+    /// What was to be played before this mark has been.
+    Mark(String),
+}
+
+/// An open line.
+pub(super) struct Line {
+    socket: WebSocket,
+    stream: String,
+}
+
+impl Line {
+    pub(super) fn new(socket: WebSocket) -> Self {
+        Self {
+            socket,
+            stream: String::new(),
+        }
+    }
+
+    /// The next thing the telephone says; none when it was hung up.
+    pub(super) async fn hear(&mut self) -> Option<Heard> {
+        loop {
+            let text = match self.socket.recv().await {
+                Some(Ok(Message::Text(text))) => text,
+                None | Some(Ok(Message::Close(_)) | Err(_)) => return None,
+                Some(Ok(_)) => continue,
+            };
+            let said: Value = serde_json::from_str(&text).unwrap_or_default();
+            match said["event"].as_str() {
+                Some("start") => self.stream = said["streamSid"].as_str().unwrap_or_default().to_owned(),
+                Some("media") => {
+                    let payload = said["media"]["payload"].as_str().unwrap_or_default();
+                    return Some(Heard::Audio(BASE64.decode(payload).unwrap_or_default()));
+                }
+                Some("mark") => return Some(Heard::Mark(said["mark"]["name"].as_str()?.to_owned())),
+                Some("dtmf") => return Some(Heard::Key(said["dtmf"]["digit"].as_str()?.to_owned())),
+                _ => {}
+            }
+        }
+    }
+
+    async fn send(&mut self, message: &Value) {
+        // A telephone that is gone is noticed when it is listened to.
+        let _ = self.socket.send(Message::Text(message.to_string().into())).await;
+    }
+
+    /// Plays mu-law.
+    pub(super) async fn say(&mut self, mulaw: &[u8]) {
+        let media = json!({ "payload": BASE64.encode(mulaw) });
+        self.send(&json!({ "event": "media", "streamSid": self.stream, "media": media }))
+            .await;
+    }
+
+    /// Plays keys.
+    pub(super) async fn press(&mut self, keys: &str) {
+        for key in keys.chars() {
+            let mut samples = generate::dtmf(key, KEY_MS);
+            samples.resize(2 * samples.len(), 0);
+            let mut mulaw = Vec::new();
+            codec::encode(Encoding::MuLaw, &samples, &mut mulaw);
+            for frame in mulaw.chunks(FRAME) {
+                self.say(frame).await;
+            }
+        }
+    }
+
+    pub(super) async fn mark(&mut self, name: &str) {
+        self.send(&json!({ "event": "mark", "streamSid": self.stream, "mark": { "name": name } }))
+            .await;
+    }
+
+    pub(super) async fn clear(&mut self) {
+        self.send(&json!({ "event": "clear", "streamSid": self.stream })).await;
+    }
+
+    /// Closes it in a whole handshake.
+    pub(super) async fn close(mut self) {
+        let _ = self.socket.send(Message::Close(None)).await;
+        while let Some(Ok(_)) = self.socket.recv().await {}
+    }
+}
