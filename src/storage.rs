@@ -22,6 +22,7 @@ mod do_not_call;
 mod erasure;
 mod facts;
 mod idempotency;
+mod inbound;
 mod jobs;
 mod knowledge;
 mod locks;

@@ -11,6 +11,8 @@ pub struct PhoneNumber(String);
 
 /// Not E.164: its first digit is 0.
 const ERASED: &str = "+0000000";
+/// Neither is this.
+const WITHHELD: &str = "+0000001";
 
 /// A text that is not a phone number.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -60,12 +62,27 @@ impl PhoneNumber {
         self.0 == ERASED
     }
 
-    /// Reads what a store kept: a number, or the mark of an erased one.
+    /// What stands where a caller's number is not known: no number of anybody, and nothing that can be typed in.
+    pub fn withheld() -> Self {
+        Self(WITHHELD.to_owned())
+    }
+
+    /// Whether the caller's number is not known here.
+    pub fn is_withheld(&self) -> bool {
+        self.0 == WITHHELD
+    }
+
+    /// Whether nobody has this number, as it was erased or withheld: it is not shown, and nobody is called.
+    pub fn is_nobodys(&self) -> bool {
+        self.is_erased() || self.is_withheld()
+    }
+
+    /// Reads what a store kept: a number, or the mark of one that was erased or withheld.
     pub fn stored(text: &str) -> Result<Self, InvalidPhoneNumber> {
-        if text == ERASED {
-            Ok(Self::erased())
-        } else {
-            Self::parse(text)
+        match text {
+            ERASED => Ok(Self::erased()),
+            WITHHELD => Ok(Self::withheld()),
+            number => Self::parse(number),
         }
     }
 
@@ -167,11 +184,16 @@ mod tests {
     }
 
     #[test]
-    fn the_mark_of_an_erased_number_is_stored_and_never_given() {
-        let erased = PhoneNumber::erased();
-        assert!(erased.is_erased());
-        assert_eq!(PhoneNumber::stored(erased.as_str()), Ok(erased.clone()));
-        assert!(PhoneNumber::parse(erased.as_str()).is_err());
+    fn the_marks_of_numbers_that_are_nobodys_are_stored_and_never_given() {
+        let (erased, withheld) = (PhoneNumber::erased(), PhoneNumber::withheld());
+        assert!(erased.is_erased() && !erased.is_withheld());
+        assert!(withheld.is_withheld() && !withheld.is_erased());
+        for mark in [erased, withheld] {
+            assert!(mark.is_nobodys());
+            assert_eq!(PhoneNumber::stored(mark.as_str()), Ok(mark.clone()));
+            assert!(PhoneNumber::parse(mark.as_str()).is_err());
+        }
+        assert!(!PhoneNumber::parse("+15551234567").unwrap().is_nobodys());
     }
 
     #[test]

@@ -19,7 +19,7 @@ fn name(document: &Map<String, Value>) -> String {
     name.unwrap_or_default().to_owned()
 }
 
-fn read(row: &AnyRow) -> StoreResult<AgentRow> {
+pub(super) fn read(row: &AnyRow) -> StoreResult<AgentRow> {
     Ok(AgentRow {
         id: row.id("id")?,
         account: row.id("account")?,

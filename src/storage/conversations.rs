@@ -2,7 +2,9 @@
 
 use actors::{
     id::{AccountId, AttemptId},
-    ports::store::{Analysis, ConversationFilter, ConversationRow, ConversationStatus, StoreError, StoreResult},
+    ports::store::{
+        Analysis, CallDirection, ConversationFilter, ConversationRow, ConversationStatus, StoreError, StoreResult,
+    },
 };
 use sqlx::any::AnyRow;
 
@@ -13,7 +15,7 @@ use super::{
 };
 
 /// What `read` wants; lists leave the analysis on its page of the file.
-const COLUMNS: &str = "a.id, a.account, a.campaign, a.agent, g.name AS agent_name, a.status, a.started_at, \
+const COLUMNS: &str = "a.id, a.account, a.campaign, a.agent, g.name AS agent_name, a.status, a.kind, a.started_at, \
      a.answered_at, a.ended_at, a.phone_number, a.caller_id, a.carrier, a.error, a.voicemail, a.transferred, \
      a.collected, a.summary, a.created_at";
 const FROM: &str = "FROM attempts a JOIN agents g ON g.id = a.agent";
@@ -26,6 +28,7 @@ fn read(row: &AnyRow) -> StoreResult<ConversationRow> {
         agent: row.id("agent")?,
         agent_name: row.text("agent_name")?,
         status: row.word("status", ConversationStatus::parse)?,
+        direction: CallDirection::of_kind(&row.text("kind")?),
         started_at: row.time("started_at")?,
         answered_at: row.maybe_time("answered_at")?,
         ended_at: row.maybe_time("ended_at")?,

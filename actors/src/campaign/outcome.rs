@@ -9,7 +9,9 @@ use crate::{
     id::{AccountId, AgentId, CampaignId},
     ports::{
         Ports,
-        store::{CampaignRow, Claim, ClaimedAttempt, NextAttempt, Outcome, StoreError, StoreResult, Tries},
+        store::{
+            CallDirection, CampaignRow, Claim, ClaimedAttempt, NextAttempt, Outcome, StoreError, StoreResult, Tries,
+        },
     },
 };
 
@@ -26,12 +28,14 @@ pub struct Ended {
     pub campaign: Option<CampaignId>,
     /// Where it stands among its contact's attempts.
     pub tries: Tries,
+    /// Who began it. Nothing follows a call from outside: nobody was to be reached.
+    pub direction: CallDirection,
     /// What the callee asked for.
     pub call_back: Option<CallBackWish>,
 }
 
 impl ClaimedAttempt {
-    /// This attempt, for when it ends.
+    /// This attempt, which we dial, for when it ends.
     pub fn ended(&self) -> Ended {
         Ended {
             claim: self.claim,
@@ -39,6 +43,7 @@ impl ClaimedAttempt {
             agent: self.agent,
             campaign: self.campaign,
             tries: self.tries,
+            direction: CallDirection::Outbound,
             call_back: None,
         }
     }
@@ -58,6 +63,9 @@ pub async fn finish(ports: &Ports, ended: &Ended, outcome: &Outcome) -> StoreRes
 }
 
 async fn plan_next(ports: &Ports, ended: &Ended, outcome: &Outcome) -> StoreResult<Option<NextAttempt>> {
+    if ended.direction == CallDirection::Inbound {
+        return Ok(None);
+    }
     let wish = ended.call_back.filter(|_| may_be_called_back(ended.tries, outcome));
     if wish.is_none() && !may_be_followed(outcome) {
         return Ok(None);

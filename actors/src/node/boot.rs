@@ -133,6 +133,7 @@ fn lost(orphan: Orphan) -> LostCall {
             agent: orphan.agent,
             campaign: orphan.campaign,
             tries: orphan.tries,
+            direction: orphan.direction,
             call_back: None,
         },
         to: orphan.phone_number,

@@ -10,6 +10,7 @@ mod campaigns;
 mod directory;
 mod erasure;
 mod idempotency;
+mod inbound;
 mod knowledge;
 mod records;
 
@@ -20,6 +21,7 @@ pub use campaigns::*;
 pub use directory::*;
 pub use erasure::*;
 pub use idempotency::*;
+pub use inbound::*;
 pub use knowledge::*;
 pub use records::*;
 
@@ -63,6 +65,7 @@ pub trait Store:
     + CampaignReadStore
     + AttemptStore
     + CallStore
+    + InboundStore
     + RecordStore
 {
 }
@@ -76,6 +79,7 @@ impl<T> Store for T where
         + CampaignReadStore
         + AttemptStore
         + CallStore
+        + InboundStore
         + RecordStore
 {
 }

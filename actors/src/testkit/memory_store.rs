@@ -8,6 +8,7 @@ mod contacts;
 mod directory;
 mod erasure;
 mod idempotency;
+mod inbound;
 mod knowledge;
 mod records;
 mod tables;

@@ -17,6 +17,7 @@ mod edits;
 mod erasure;
 mod fixture;
 mod idempotency;
+mod inbound;
 mod knowledge;
 mod orphans;
 mod permits;
@@ -33,6 +34,7 @@ pub use edits::*;
 pub use erasure::*;
 pub use fixture::*;
 pub use idempotency::*;
+pub use inbound::*;
 pub use knowledge::*;
 pub use orphans::*;
 pub use permits::*;
@@ -132,6 +134,14 @@ macro_rules! store_conformance {
             a_single_calls_retry_has_what_the_call_had
             what_waits_can_be_cancelled
             a_dead_nodes_single_calls_are_taken_up
+            a_call_from_outside_goes_its_way
+            a_leg_becomes_one_attempt
+            only_the_agent_that_answers_receives_a_call
+            a_call_from_outside_is_taken_over_and_never_queued
+            a_node_that_is_not_known_to_live_receives_nothing
+            a_saved_caller_is_known_and_erased
+            a_withheld_number_is_nobodys
+            who_is_on_the_line_is_not_dialed
             turns_are_written_once_and_read_in_order
             the_last_event_of_a_name_is_found
             a_conversation_follows_its_attempt

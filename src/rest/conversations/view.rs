@@ -12,9 +12,6 @@ use actors::{
 };
 use serde_json::{Map, Value, json};
 
-/// Calls that campaigns place; a conversation that somebody else began would be `inbound`.
-const DIRECTION: &str = "outbound";
-
 /// An item of the list.
 pub fn item(row: &ConversationRow, account: &Account) -> Value {
     let mut shown = Map::new();
@@ -47,9 +44,6 @@ pub fn detail(row: &ConversationRow, facts: &Facts<'_>, agent: Option<&AgentRow>
     let analysis = row.analysis.as_ref();
     insert_some(&mut shown, "summary", analysis.map(|a| &a.summary));
     insert_some(&mut shown, "transcript", transcript(turns));
-    let number = (!row.contact_number.is_erased()).then_some(&row.contact_number);
-    insert_some(&mut shown, "contactNumber", number);
-    insert_some(&mut shown, "callerNumber", row.caller_number.as_ref());
     insert_some(&mut shown, "sentiment", analysis.map(|a| &a.sentiment));
     insert_some(&mut shown, "keyMoments", analysis.map(|a| &a.key_moments));
     shown.insert("appointmentScheduled".into(), json!({}));
@@ -75,7 +69,10 @@ fn common(shown: &mut Map<String, Value>, row: &ConversationRow) {
     shown.insert("agentName".into(), json!(row.agent_name));
     insert_some(shown, "campaignId", row.campaign);
     shown.insert("status".into(), json!(row.status.as_str()));
-    shown.insert("direction".into(), json!(DIRECTION));
+    shown.insert("direction".into(), json!(row.direction.as_str()));
+    let number = (!row.contact_number.is_nobodys()).then_some(&row.contact_number);
+    insert_some(shown, "contactNumber", number);
+    insert_some(shown, "callerNumber", row.caller_number.as_ref());
     shown.insert("startTimeUnix".into(), json!(row.started_at.unix_seconds()));
     insert_some(shown, "endTimeUnix", row.ended_at.map(Timestamp::unix_seconds));
     shown.insert("conversationDuration".into(), json!(duration_s(row)));

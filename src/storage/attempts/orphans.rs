@@ -4,7 +4,7 @@ use actors::{
     id::{CampaignId, NodeId},
     ports::{
         carrier::CarrierCallId,
-        store::{AttemptState, Claim, Orphan, StoreError, StoreResult},
+        store::{AttemptState, CallDirection, Claim, Orphan, StoreError, StoreResult},
     },
 };
 
@@ -58,6 +58,7 @@ async fn take_one(work: &mut Work<'_>, dead: Claim, node: NodeId) -> StoreResult
         agent: row.id("agent")?,
         campaign: row.maybe_id::<CampaignId>("campaign")?,
         tries: guard::tries(row)?,
+        direction: CallDirection::of_kind(&row.text("kind")?),
         state: held.state,
         phone_number: row.number("phone_number")?,
         carrier: row.maybe_text("carrier")?.ok_or_else(|| missing("carrier"))?,

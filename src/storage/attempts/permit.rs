@@ -32,7 +32,7 @@ pub(super) async fn permit(mut work: Work<'_>, claim: Claim, request: PermitRequ
         steps::give_back(&mut work, claim).await?;
         return Ok(Permit::CampaignNotRunning);
     }
-    if number.is_erased() || row.flag("do_not_call")? {
+    if number.is_nobodys() || row.flag("do_not_call")? {
         refuse(&mut work, claim, "do-not-call").await?;
         return Ok(Permit::DoNotCall);
     }

@@ -1,6 +1,7 @@
 //! Attempts: claim, permit, fencing and outcome. An attempt is dialed at most once and no contact is lost.
 //!
-//! `queued → claimed → dialing → dialed → answered → final`, with `unknown` beside: a dial whose fate nobody knows.
+//! `queued → claimed → dialing → dialed → answered → final`, with `unknown` beside: a dial whose fate nobody knows. A
+//! call from outside begins as `dialed`.
 //! Every write that follows a claim is guarded by owner and epoch; the store offers no unguarded one.
 
 use std::collections::BTreeMap;
@@ -39,6 +40,8 @@ pub enum AttemptKind {
     FollowUp,
     /// A call at the time that the callee asked for.
     CallBack,
+    /// A call from outside.
+    Inbound,
 }
 
 impl AttemptKind {
@@ -49,6 +52,36 @@ impl AttemptKind {
             Self::Retry => "retry",
             Self::FollowUp => "follow_up",
             Self::CallBack => "call_back",
+            Self::Inbound => "inbound",
+        }
+    }
+}
+
+/// Who began a call.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum CallDirection {
+    /// We dialed.
+    #[default]
+    Outbound,
+    /// We were called.
+    Inbound,
+}
+
+impl CallDirection {
+    /// The contract's spelling.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Outbound => "outbound",
+            Self::Inbound => "inbound",
+        }
+    }
+
+    /// Of an attempt whose row has this `kind`.
+    pub fn of_kind(kind: &str) -> Self {
+        if kind == AttemptKind::Inbound.as_str() {
+            Self::Inbound
+        } else {
+            Self::Outbound
         }
     }
 }
@@ -70,7 +103,7 @@ impl Tries {
     #[must_use]
     pub fn next(self, kind: AttemptKind) -> Self {
         match kind {
-            AttemptKind::First => Self::default(),
+            AttemptKind::First | AttemptKind::Inbound => Self::default(),
             AttemptKind::Retry => Self {
                 retry: self.retry + 1,
                 ..self
@@ -341,9 +374,11 @@ pub struct Orphan {
     pub campaign: Option<CampaignId>,
     /// Where it stands among the contact's attempts.
     pub tries: Tries,
+    /// Who began it.
+    pub direction: CallDirection,
     /// `Dialing`, `Dialed`, `Answered` or `Unknown`; claimed ones were queued again.
     pub state: AttemptState,
-    /// Who was called.
+    /// The person: who was called, or who called.
     pub phone_number: PhoneNumber,
     /// The carrier it was sent to.
     pub carrier: String,

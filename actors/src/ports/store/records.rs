@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use super::{ConversationStatus, StoreResult};
+use super::{CallDirection, ConversationStatus, StoreResult};
 use crate::{
     id::{AccountId, AgentId, AttemptId, CampaignId, JobId},
     phone_number::PhoneNumber,
@@ -130,15 +130,17 @@ pub struct ConversationRow {
     pub agent_name: String,
     /// Status.
     pub status: ConversationStatus,
-    /// When it was dialed; before that, when it is due.
+    /// Who began it.
+    pub direction: CallDirection,
+    /// When it was dialed, or came in; before that, when it is due.
     pub started_at: Timestamp,
     /// When it was answered.
     pub answered_at: Option<Timestamp>,
     /// When it ended.
     pub ended_at: Option<Timestamp>,
-    /// Who was called.
+    /// The person: who was called, or who called.
     pub contact_number: PhoneNumber,
-    /// Caller ID.
+    /// Our number: the caller ID, or the number that was called.
     pub caller_number: Option<PhoneNumber>,
     /// Carrier.
     pub carrier: Option<String>,

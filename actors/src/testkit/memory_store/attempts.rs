@@ -143,6 +143,7 @@ impl Tables {
             agent: entry.agent,
             campaign: entry.campaign,
             tries: entry.tries,
+            direction: entry.direction,
             state: entry.state,
             phone_number: entry.phone_number.clone(),
             carrier: entry.carrier.clone()?,
@@ -158,7 +159,7 @@ impl Tables {
         let prefixes = &mut request.restricted_prefixes.iter();
         if entry.campaign.is_some_and(|campaign| !self.is_running(campaign, now)) {
             Some(Permit::CampaignNotRunning)
-        } else if number.is_erased() || self.do_not_call.contains_key(&(entry.account, number.clone())) {
+        } else if number.is_nobodys() || self.do_not_call.contains_key(&(entry.account, number.clone())) {
             Some(Permit::DoNotCall)
         } else if prefixes.any(|prefix| number.as_str().starts_with(prefix.as_str())) {
             Some(Permit::Restricted)

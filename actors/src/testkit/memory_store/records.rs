@@ -35,6 +35,7 @@ impl Tables {
             agent: entry.agent,
             agent_name: name.and_then(Value::as_str).unwrap_or_default().to_owned(),
             status: entry.conversation_status(),
+            direction: entry.direction,
             started_at: entry.started_at(),
             answered_at: entry.answered_at,
             ended_at: entry.ended_at,

@@ -12,8 +12,9 @@ use crate::{
     ports::{
         carrier::CarrierCallId,
         store::{
-            Account, AgentRow, Analysis, AttemptState, CampaignContact, CampaignRow, CampaignStatus, Claim, ContactRow,
-            ConversationStatus, DocumentRow, EventFact, StoreError, StoreResult, StoredApiKey, Tries, TurnFact,
+            Account, AgentRow, Analysis, AttemptState, CallDirection, CampaignContact, CampaignRow, CampaignStatus,
+            Claim, ContactRow, ConversationStatus, DocumentRow, EventFact, StoreError, StoreResult, StoredApiKey,
+            Tries, TurnFact,
         },
     },
     time::Timestamp,
@@ -110,6 +111,7 @@ pub(super) struct AttemptEntry {
     pub(super) contact_index: usize,
     pub(super) attempt_no: i64,
     pub(super) tries: Tries,
+    pub(super) direction: CallDirection,
     pub(super) phone_number: PhoneNumber,
     pub(super) state: AttemptState,
     pub(super) owner: Option<NodeId>,
@@ -157,6 +159,7 @@ impl AttemptEntry {
             contact_index: of.contact_index,
             attempt_no: of.attempt_no,
             tries: of.tries,
+            direction: CallDirection::Outbound,
             phone_number: of.phone_number,
             state: AttemptState::Queued,
             owner: None,

@@ -7,7 +7,7 @@ use crate::{
     id::NodeId,
     ports::{
         carrier::CarrierCallId,
-        store::{AttemptState, ConversationStatus, Orphan, Store, StoreError},
+        store::{AttemptState, CallDirection, ConversationStatus, Orphan, Store, StoreError},
     },
     time::Clock,
 };
@@ -81,6 +81,7 @@ pub async fn orphans_go_to_the_new_node(fixture: Fixture) {
             account: scene.account,
             agent: scene.agent,
             tries: Default::default(),
+            direction: CallDirection::Outbound,
             campaign: Some(campaign),
             state,
             phone_number: number(index),

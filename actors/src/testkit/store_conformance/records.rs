@@ -8,8 +8,8 @@ use crate::{
     ports::{
         language_model::Speaker,
         store::{
-            Analysis, ConversationFilter, ConversationRow, ConversationStatus, EventFact, Fact, KeyMoment, Outcome,
-            Sentiment, StoreError, TurnFact, TurnSentiment,
+            Analysis, CallDirection, ConversationFilter, ConversationRow, ConversationStatus, EventFact, Fact,
+            KeyMoment, Outcome, Sentiment, StoreError, TurnFact, TurnSentiment,
         },
     },
     time::Clock,
@@ -126,6 +126,7 @@ pub async fn a_conversation_follows_its_attempt(fixture: Fixture) {
         agent: scene.agent,
         agent_name: "Ada".to_owned(),
         status: ConversationStatus::Scheduled,
+        direction: CallDirection::Outbound,
         started_at: made_at,
         answered_at: None,
         ended_at: None,

@@ -153,6 +153,10 @@ slowly! {
         expire_calls() -> u64;
         cancel_queued(account: AccountId, attempt: AttemptId) -> ();
     }
+    InboundStore {
+        answering_agent(number: &PhoneNumber) -> Option<AgentRow>;
+        receive_call(node: NodeId, new: NewInboundCall) -> Option<ReceivedCall>;
+    }
     RecordStore {
         append_facts(facts: &[(AttemptId, Fact)]) -> ();
         conversation(account: AccountId, id: AttemptId) -> ConversationRow;
