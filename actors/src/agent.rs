@@ -23,6 +23,8 @@ pub use tools::*;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::phone_number::PhoneNumber;
+
 /// Which calls an agent takes part in.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -86,4 +88,47 @@ pub struct Agent {
     pub phone_numbers: Vec<AgentPhoneNumber>,
     /// Its workflow.
     pub workflow: Workflow,
+}
+
+impl Agent {
+    /// Whether it takes calls to this number that come in at this carrier. A number without a carrier is at any.
+    pub fn answers(&self, number: &PhoneNumber, carrier: &str) -> bool {
+        let takes_calls = match self.direction {
+            Direction::Inbound | Direction::Both => true,
+            Direction::Outbound => false,
+        };
+        let mut own = self.phone_numbers.iter();
+        takes_calls
+            && own.any(|own| {
+                let here = own.provider.as_deref().is_none_or(|provider| provider == carrier);
+                here && PhoneNumber::parse(&own.number).as_ref() == Ok(number)
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_agent_answers_its_own_numbers_at_their_carriers() {
+        let number = PhoneNumber::parse("+15551234567").unwrap();
+        let answers = |direction: &str, numbers: Value, carrier: &str| {
+            let agent = json!({ "direction": direction, "phoneNumbers": numbers });
+            serde_json::from_value::<Agent>(agent)
+                .unwrap()
+                .answers(&number, carrier)
+        };
+        let anywhere = json!([{ "number": "+1 (555) 123-4567" }]);
+        let there = json!([{ "number": "+15551234568" }, { "number": "+15551234567", "provider": "twilio" }]);
+        for direction in ["inbound", "both"] {
+            assert!(answers(direction, anywhere.clone(), "telnyx"));
+            assert!(answers(direction, there.clone(), "twilio"));
+            assert!(!answers(direction, there.clone(), "telnyx"));
+            assert!(!answers(direction, json!([]), "telnyx"));
+        }
+        assert!(!answers("outbound", anywhere, "twilio"));
+    }
 }

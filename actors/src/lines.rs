@@ -3,6 +3,7 @@
 mod actor;
 mod calls;
 mod held_claims;
+mod inbound;
 mod message;
 mod registry;
 mod settle;

@@ -8,12 +8,15 @@ use serde::Serialize;
 use crate::{
     agent::Agent,
     audio_stream::StreamEvent,
+    campaign::Ended,
+    dial_token::DialToken,
     id::AgentId,
+    phone_number::PhoneNumber,
     ports::{
         carrier::{Carrier, CarrierCallId, DialError, LegReport},
         language_model::{LanguageError, ReplyEvent},
         media_leg::MediaLeg,
-        store::{CallerId, ClaimedAttempt, Permit, StoreError},
+        store::{CallDirection, CallerId, ClaimedAttempt, Permit, StoreError},
     },
     switchboard::DoorRefusal,
 };
@@ -31,10 +34,41 @@ pub struct CallPlan {
     pub variables: Arc<BTreeMap<String, String>>,
     /// Who places it.
     pub carrier: Arc<dyn Carrier>,
-    /// Caller ID, or those that take turns.
+    /// Caller ID, or those that take turns; none where nothing is dialed.
     pub caller_id: Option<CallerId>,
     /// How long it may ring.
     pub ring_timeout: Duration,
+    /// Of a call from outside.
+    pub inbound: Option<InboundLeg>,
+}
+
+/// The leg of a call from outside: it stands before the call begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InboundLeg {
+    /// The carrier's id.
+    pub call: CarrierCallId,
+    /// What the carrier's addresses are proved by.
+    pub token: DialToken,
+    /// The number that was called.
+    pub to: PhoneNumber,
+}
+
+impl CallPlan {
+    /// Who began the call.
+    pub fn direction(&self) -> CallDirection {
+        match self.inbound {
+            Some(_) => CallDirection::Inbound,
+            None => CallDirection::Outbound,
+        }
+    }
+
+    /// The attempt, for when it ends.
+    pub fn ended(&self) -> Ended {
+        Ended {
+            direction: self.direction(),
+            ..self.attempt.ended()
+        }
+    }
 }
 
 /// How far a reply is made ahead, in the pause that may end the user's turn.

@@ -45,7 +45,7 @@ pub(super) struct Performer {
     permit_asked: Instant,
     dialing_at: Timestamp,
     token: Option<DialToken>,
-    /// The number it shows, told by the permit.
+    /// Our number on the line: the one it shows, told by the permit, or the one that was called.
     caller_id: Option<PhoneNumber>,
     /// The media leg that was just accepted.
     offered: Option<MediaLeg>,
@@ -70,12 +70,16 @@ impl Performer {
         me: ActorRef<CallMessage>,
         probe: Option<ActorRef<StreamMessage>>,
     ) -> Self {
-        let (machine, effects) = State::new(rules(&arguments));
         let plan = &arguments.plan;
+        let inbound = plan.inbound.clone();
+        let (machine, effects) = match &inbound {
+            Some(leg) => State::inbound(rules(&arguments), leg.call.clone()),
+            None => State::new(rules(&arguments)),
+        };
         let (writes, to_write) = mpsc::unbounded_channel();
         let writer = Writer {
             ports: arguments.ports.clone(),
-            ended: plan.attempt.ended(),
+            ended: plan.ended(),
             journal: arguments.parents.journal.clone(),
             me: me.clone(),
         };
@@ -87,8 +91,8 @@ impl Performer {
             started: now,
             permit_asked: now,
             dialing_at: arguments.ports.clock.now(),
-            token: None,
-            caller_id: None,
+            token: inbound.as_ref().map(|leg| leg.token.clone()),
+            caller_id: inbound.map(|leg| leg.to),
             offered: None,
             stream: None,
             probe,
@@ -352,7 +356,10 @@ impl Performer {
 
     fn opt_out(&self) {
         let attempt = &self.arguments.plan.attempt;
-        self.write(Write::OptOut(attempt.account, attempt.contact.phone_number.clone()));
+        let number = &attempt.contact.phone_number;
+        if !number.is_nobodys() {
+            self.write(Write::OptOut(attempt.account, number.clone()));
+        }
     }
 
     fn start_reply(&mut self) {

@@ -80,6 +80,8 @@ enum Phase {
 /// What is known about the leg.
 #[derive(Debug, Clone, Default)]
 struct Leg {
+    /// The call came from outside.
+    inbound: bool,
     dialed: bool,
     dialed_ms: u64,
     id: Option<CarrierCallId>,

@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use crate::{
     agent::Agent,
-    call::CallPlan,
+    call::{CallPlan, InboundLeg},
     phone_number::PhoneNumber,
     ports::{
-        carrier::{Carrier, Carriers},
-        store::{CallerId, ClaimedAttempt, Rotation},
+        carrier::{Carrier, Carriers, InboundCall},
+        store::{CallerId, ClaimedAttempt, ReceivedCall, Rotation},
     },
     time::Timestamp,
 };
@@ -29,22 +29,51 @@ pub struct PlanContext {
     pub now: Timestamp,
 }
 
-/// The placeholder for the caller ID; where caller IDs take turns, its value is known with the permit only.
+/// The placeholder for the number that calls: the caller ID, or the person's number in a call from outside. Where caller
+/// IDs take turns, its value is known with the permit only.
 pub const CALLER_NUMBER: &str = "system__caller_number";
+/// The placeholder for the number that is called: the person's, or ours in a call from outside.
+const CALLED_NUMBER: &str = "system__called_number";
 
 /// Plans one call.
 pub fn plan(attempt: ClaimedAttempt, context: &PlanContext) -> CallPlan {
     let line = line(&context.agent, &context.carriers);
     let caller_id = caller_id(&context.agent, line.name());
     let first = caller_id.as_ref().and_then(|caller| caller.of_permit(0));
+    let numbers = (first, Some(&attempt.contact.phone_number));
     CallPlan {
         agent_id: attempt.agent,
-        variables: Arc::new(variables(&attempt, first, context)),
+        variables: Arc::new(variables(&attempt, numbers, context)),
         attempt,
         agent: Arc::clone(&context.agent),
         carrier: Arc::clone(line),
         caller_id,
         ring_timeout: context.ring_timeout,
+        inbound: None,
+    }
+}
+
+/// Plans the conversation of a call that came in at `carrier`.
+pub fn plan_inbound(
+    received: ReceivedCall,
+    (carrier, call): (&Arc<dyn Carrier>, &InboundCall),
+    context: &PlanContext,
+) -> CallPlan {
+    let ReceivedCall { attempt, token } = received;
+    let numbers = (call.from.as_ref(), Some(&call.to));
+    CallPlan {
+        agent_id: attempt.agent,
+        variables: Arc::new(variables(&attempt, numbers, context)),
+        attempt,
+        agent: Arc::clone(&context.agent),
+        carrier: Arc::clone(carrier),
+        caller_id: None,
+        ring_timeout: context.ring_timeout,
+        inbound: Some(InboundLeg {
+            call: call.call.clone(),
+            token,
+            to: call.to.clone(),
+        }),
     }
 }
 
@@ -88,7 +117,7 @@ fn usable(number: &str) -> Option<PhoneNumber> {
 /// over them the fields of the campaign's contact, over them the system's.
 fn variables(
     attempt: &ClaimedAttempt,
-    caller_id: Option<&PhoneNumber>,
+    (calling, called): (Option<&PhoneNumber>, Option<&PhoneNumber>),
     context: &PlanContext,
 ) -> BTreeMap<String, String> {
     let section = &context.agent.conversation_config.agent;
@@ -100,7 +129,9 @@ fn variables(
         .chain(&contact.extra);
     let mut values: BTreeMap<String, String> = free.map(|(name, value)| (name.clone(), text(value))).collect();
     let mut set = |name: &str, value: String| values.insert(name.to_owned(), value);
-    set("phoneNumber", contact.phone_number.to_string());
+    let spelled = |number: Option<&PhoneNumber>| number.map(ToString::to_string).unwrap_or_default();
+    let person = Some(&contact.phone_number).filter(|number| !number.is_nobodys());
+    set("phoneNumber", spelled(person));
     if let Some(name) = &contact.name {
         set("name", name.clone());
     }
@@ -111,8 +142,8 @@ fn variables(
     let local = context.now.to_utc().with_timezone(&zone);
     set("system__agent_id", attempt.agent.to_string());
     set("system__conversation_id", attempt.claim.attempt.to_string());
-    set(CALLER_NUMBER, caller_id.map(ToString::to_string).unwrap_or_default());
-    set("system__called_number", contact.phone_number.to_string());
+    set(CALLER_NUMBER, spelled(calling));
+    set(CALLED_NUMBER, spelled(called));
     set("system__time", local.format("%Y-%m-%d %H:%M:%S").to_string());
     set("system__timezone", zone.name().to_owned());
     set("system__call_duration_secs", "0".to_owned());

@@ -208,3 +208,45 @@ fn the_agents_number_chooses_carrier_and_caller_id() {
         "no number"
     );
 }
+
+#[test]
+fn a_call_from_outside_is_planned_with_the_caller_as_the_caller() {
+    let context = context(json!({ "phoneNumbers": [{ "provider": "twilio", "number": "+15550000001" }] }));
+    let twilio = Arc::clone(context.carriers.named("twilio").unwrap());
+    let ours = PhoneNumber::parse("+15550000001").unwrap();
+    for (from, shown) in [(PhoneNumber::parse("+15551234567").ok(), "+15551234567"), (None, "")] {
+        let call = InboundCall {
+            carrier: "twilio",
+            call: CarrierCallId("CA1".to_owned()),
+            from: from.clone(),
+            to: ours.clone(),
+        };
+        let mut attempt = attempt(&json!({}));
+        attempt.campaign = None;
+        attempt.contact.phone_number = from.unwrap_or_else(PhoneNumber::withheld);
+        attempt.saved_extra = json!({ "city": "Pune" }).as_object().cloned().unwrap();
+        let token = crate::dial_token::DialToken::random();
+        let plan = plan_inbound(
+            ReceivedCall {
+                attempt,
+                token: token.clone(),
+            },
+            (&twilio, &call),
+            &context,
+        );
+        let value = |name: &str| plan.variables.get(name).map(String::as_str);
+        assert_eq!(value("system__caller_number"), Some(shown));
+        assert_eq!(value("system__called_number"), Some("+15550000001"));
+        assert_eq!(
+            (value("phoneNumber"), value("name"), value("city")),
+            (Some(shown), Some("Ada"), Some("Pune"))
+        );
+        assert_eq!((plan.carrier.name(), &plan.caller_id), ("twilio", &None));
+        let leg = InboundLeg {
+            call: call.call,
+            token,
+            to: ours.clone(),
+        };
+        assert_eq!(plan.inbound, Some(leg));
+    }
+}

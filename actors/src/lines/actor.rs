@@ -5,7 +5,7 @@ use std::{collections::HashMap, time::Duration};
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
 use tokio::time::Instant;
 
-use super::{CallRegistry, Dialer, LinePool, LinesMessage, LinesSnapshot, Requester};
+use super::{CallRegistry, Dialer, LinePool, LinesMessage, LinesSnapshot, Requester, inbound::Announcements};
 use crate::{
     audio_stream::StreamSettings,
     call::CallMessage,
@@ -53,6 +53,8 @@ pub struct LinesState {
     /// The calls' actors; one that crashed is in the pool and no longer here.
     pub(super) calls: HashMap<AttemptId, ActorRef<CallMessage>>,
     pub(super) by_actor: HashMap<ActorId, AttemptId>,
+    /// The calls from outside, by their legs.
+    pub(super) announced: Announcements,
     timer: Option<TaskGuard>,
     grace: Option<TaskGuard>,
 }
@@ -84,6 +86,7 @@ impl Actor for LinesActor {
             requesters: HashMap::new(),
             calls: HashMap::new(),
             by_actor: HashMap::new(),
+            announced: Announcements::default(),
             timer: None,
             grace: None,
         })
@@ -117,6 +120,8 @@ impl Actor for LinesActor {
                 state.requesters.remove(&dialer);
             }
             LinesMessage::Dial(plan) => state.dial(&me, *plan).await,
+            LinesMessage::Inbound { call, reply } => state.announce(&me, call, reply),
+            LinesMessage::Received { call, attempt, taken } => state.received(&me, (call, attempt), taken).await,
             LinesMessage::LegKnown { attempt, leg } => state.registry.leg_known(attempt, &leg),
             LinesMessage::MetObstacle { attempt, obstacle } => state.met(attempt, obstacle),
             LinesMessage::CallEnded { attempt, outcome } | LinesMessage::CrashSettled { attempt, outcome } => {

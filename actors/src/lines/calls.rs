@@ -25,19 +25,18 @@ impl LinesState {
             self.tell(dialer, attempt, None);
             return;
         }
+        self.begin(me, plan, dialer).await;
+    }
+
+    /// Starts the call's actor on a line that is taken already; false when there is none, which is settled.
+    pub(super) async fn begin(&mut self, me: &ActorRef<LinesMessage>, plan: CallPlan, dialer: Dialer) -> bool {
+        let attempt = plan.attempt.claim.attempt;
         let meter = Meter::default();
-        self.registry.insert(
-            dialer,
-            LostCall {
-                ended: plan.attempt.ended(),
-                to: plan.attempt.contact.phone_number.clone(),
-                carrier: plan.carrier.name().to_owned(),
-                leg: None,
-                since: self.ports.clock.now(),
-                error: CALL_CRASHED.to_owned(),
-                meter: meter.clone(),
-            },
-        );
+        let lost = LostCall {
+            meter: meter.clone(),
+            ..LostCall::of(&plan, self.ports.clock.now(), CALL_CRASHED)
+        };
+        self.registry.insert(dialer, lost);
         let arguments = CallArguments {
             plan,
             ports: self.ports.clone(),
@@ -54,8 +53,12 @@ impl LinesState {
             Ok((call, _)) => {
                 self.by_actor.insert(call.get_id(), attempt);
                 self.calls.insert(attempt, call);
+                true
             }
-            Err(error) => self.child_gone(me, attempt, Some(error.to_string())),
+            Err(error) => {
+                self.child_gone(me, attempt, Some(error.to_string()));
+                false
+            }
         }
     }
 
@@ -80,6 +83,9 @@ impl LinesState {
         self.calls.remove(&attempt);
         self.registry.remove(attempt);
         if let Some(dialer) = self.pool.end(attempt) {
+            if dialer == Dialer::Inbound {
+                self.announced.over(attempt);
+            }
             self.tell(dialer, attempt, outcome);
         }
     }

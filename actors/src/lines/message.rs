@@ -3,12 +3,13 @@
 use ractor::{ActorRef, RpcReplyPort};
 use serde::Serialize;
 
+use super::inbound::HeldInbound;
 use crate::{
     call::{CallPlan, Obstacle},
     campaign::CampaignMessage,
     id::{AttemptId, CampaignId},
     ports::{
-        carrier::{CarrierCallId, LegReport},
+        carrier::{CarrierCallId, InboundCall, InboundRefusal, LegReport, WayBack},
         media_leg::MediaLeg,
         store::Outcome,
     },
@@ -23,7 +24,12 @@ pub enum Dialer {
     Campaign(CampaignId),
     /// The calls that belong to no campaign, all together.
     SingleCalls,
+    /// Nobody: the calls from outside, all together. They take lines without a wish and are told nothing.
+    Inbound,
 }
+
+/// Where the answer to an announced call goes.
+pub type InboundReply = RpcReplyPort<Result<WayBack, InboundRefusal>>;
 
 impl From<Option<CampaignId>> for Dialer {
     fn from(campaign: Option<CampaignId>) -> Self {
@@ -117,6 +123,22 @@ pub enum LinesMessage {
     Withdraw(Dialer),
     /// Place a call on a granted line.
     Dial(Box<CallPlan>),
+    /// A carrier announces a call from outside: it takes a free line at once.
+    Inbound {
+        /// The call.
+        call: InboundCall,
+        /// The way to it.
+        reply: InboundReply,
+    },
+    /// A call from outside has its attempt on disk, or is not taken, own.
+    Received {
+        /// The call.
+        call: InboundCall,
+        /// The attempt for which a line is held.
+        attempt: AttemptId,
+        /// What is to be begun.
+        taken: Result<HeldInbound, InboundRefusal>,
+    },
     /// The carrier gave a call's leg an id, told by the call: it is hung up if the call dies.
     LegKnown {
         /// Which call.

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use crate::{
+    call::CallPlan,
     campaign::{self, Ended},
     id::AttemptId,
     node::Backoff,
@@ -44,6 +45,21 @@ pub struct LostCall {
     pub error: String,
     /// What its call used of its providers, as far as this process knows.
     pub meter: Meter,
+}
+
+impl LostCall {
+    /// What a call that begins at `now` leaves if it dies.
+    pub(super) fn of(plan: &CallPlan, now: Timestamp, error: &str) -> Self {
+        Self {
+            ended: plan.ended(),
+            to: plan.attempt.contact.phone_number.clone(),
+            carrier: plan.carrier.name().to_owned(),
+            leg: plan.inbound.as_ref().map(|leg| leg.call.clone()),
+            since: now,
+            error: error.to_owned(),
+            meter: Meter::default(),
+        }
+    }
 }
 
 fn patience() -> Backoff {

@@ -204,6 +204,17 @@ impl<D: Copy + Ord> LinePool<D> {
         true
     }
 
+    /// A call from outside takes a free line at once: no rate holds for it, and whoever waits for lines waits on. False
+    /// when there is none, when no new work is taken, or when the call lives already.
+    pub fn take(&mut self, attempt: AttemptId, dialer: D) -> bool {
+        let free = self.live.len() + self.granted() < self.lines;
+        let taken = free && !self.draining && !self.live.contains_key(&attempt);
+        if taken {
+            self.live.insert(attempt, dialer);
+        }
+        taken
+    }
+
     /// A call that lives already, whatever the lines: it was found, not started.
     pub fn adopt(&mut self, attempt: AttemptId, dialer: D) {
         self.live.insert(attempt, dialer);

@@ -89,11 +89,30 @@ fn less_than_one_call_a_second_is_one_call_in_several() {
     assert_eq!(pool.grant(now + Duration::from_secs(2) + JITTER).len(), 1);
 }
 
+#[test]
+fn a_call_from_outside_takes_a_free_line_before_those_who_wait_and_whatever_the_rate() {
+    let [a, outside] = campaigns(2)[..] else { unreachable!() };
+    let now = Instant::now();
+    let mut pool = LinePool::new(3, 1.0);
+    pool.wish(a, 5);
+    assert_eq!(pool.grant(now), BTreeMap::from([(a, 1)]));
+    let calls = [AttemptId::new(), AttemptId::new()];
+    assert!(pool.take(calls[0], outside));
+    assert!(!pool.take(calls[0], outside), "it lives already");
+    assert!(pool.take(calls[1], outside));
+    assert!(!pool.take(AttemptId::new(), outside), "the last line is granted");
+    assert_eq!(pool.calls_of(outside).len(), 2);
+    assert_eq!(pool.end(calls[0]), Some(outside));
+    pool.drain();
+    assert!(!pool.take(AttemptId::new(), outside));
+}
+
 #[derive(Debug, Clone)]
 enum Step {
     Wish(usize, usize),
     Grant,
     Start(usize),
+    Take(usize),
     End(usize),
     GiveBack(usize, usize),
     Reclaim(usize),
@@ -105,6 +124,7 @@ fn step() -> impl Strategy<Value = Step> {
         (0..4usize, 0..8usize).prop_map(|(c, n)| Step::Wish(c, n)),
         Just(Step::Grant),
         (0..4usize).prop_map(Step::Start),
+        (0..4usize).prop_map(Step::Take),
         any::<usize>().prop_map(Step::End),
         (0..4usize, 0..8usize).prop_map(|(c, n)| Step::GiveBack(c, n)),
         (0..4usize).prop_map(Step::Reclaim),
@@ -136,6 +156,12 @@ proptest! {
                         live.push(attempt);
                         starts.push(now);
                     }
+                }
+                Step::Take(c) => {
+                    let attempt = AttemptId::new();
+                    let free = pool.live() + pool.granted() < lines;
+                    prop_assert_eq!(pool.take(attempt, ids[c]), free);
+                    live.extend(free.then_some(attempt));
                 }
                 Step::End(i) if !live.is_empty() => {
                     let attempt = live.swap_remove(i % live.len());

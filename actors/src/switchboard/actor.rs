@@ -84,9 +84,7 @@ impl Actor for SwitchboardActor {
                 // One that finds nobody drops its reply, which reads as no answer.
                 let _ = to.lines.cast(LinesMessage::EndCall { attempt, reply });
             }
-            SwitchboardMessage::Inbound { call: _, reply } => {
-                let _ = reply.send(Err(InboundRefusal::NobodyAnswers));
-            }
+            SwitchboardMessage::Inbound { call, reply } => to.announce(LinesMessage::Inbound { call, reply }),
             SwitchboardMessage::Progress {
                 attempt,
                 proof,
@@ -135,6 +133,13 @@ impl SwitchboardArguments {
     fn place(&self, message: SingleCallsMessage) {
         if let Err(Some(SingleCallsMessage::Place { reply, .. })) = self.single_calls.cast(message) {
             let _ = reply.send(Err(PlaceError::Refused("the dialer is being restarted")));
+        }
+    }
+
+    /// Also while draining: a call that lives may be announced again, and the line pool takes no new one.
+    fn announce(&self, message: LinesMessage) {
+        if let Err(Some(LinesMessage::Inbound { reply, .. })) = self.lines.cast(message) {
+            let _ = reply.send(Err(InboundRefusal::Unavailable));
         }
     }
 

@@ -219,6 +219,7 @@ impl TestCall {
             carrier: ports.carrier.clone(),
             caller_id: None,
             ring_timeout: Duration::from_secs(30),
+            inbound: None,
         };
         let meter = Meter::default();
         let arguments = CallArguments {

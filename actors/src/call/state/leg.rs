@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Effect, EndReason, PermitAnswer, Phase, State, event_fact};
+use super::{Effect, EndReason, Leg, PermitAnswer, Phase, Rules, State, event_fact};
 use crate::{
     call::{CallTimer, outcome::Ending},
     ports::carrier::{CallProgress, CarrierCallId, DialError, EndCause},
@@ -13,6 +13,9 @@ const SETTLE_MS: u64 = 120_000;
 
 /// How long after the answer the media socket may take.
 const MEDIA_WAIT_MS: u64 = 10_000;
+
+/// How long a call from outside waits for its media socket: its carrier does what it was told with the announcement.
+const INBOUND_MEDIA_WAIT_MS: u64 = 30_000;
 
 /// How long a callee who says nothing is waited for before the greeting.
 pub(super) const PICK_UP_MS: u64 = 1_200;
@@ -28,7 +31,35 @@ const UNREACHABLE_DELAY_MS: i64 = 15_000;
 const ACCOUNT_DELAY_MS: i64 = 60_000;
 const DATABASE_DELAY_MS: i64 = 5_000;
 
+/// Why an agent that was called did not come on the line: the caller gave up, or media never came.
+fn not_taken(cause: &EndCause) -> EndReason {
+    match cause {
+        EndCause::Completed => EndReason::media_lost(),
+        EndCause::Canceled | EndCause::NoAnswer | EndCause::Busy | EndCause::Rejected | EndCause::InvalidNumber => {
+            EndReason::no_answer()
+        }
+        EndCause::Failed(text) => EndReason::carrier(text),
+    }
+}
+
 impl State {
+    /// A call from outside: its leg stands, and only its media socket is waited for.
+    pub fn inbound(rules: Rules, leg: CarrierCallId) -> (Self, Vec<Effect>) {
+        let (mut state, _) = Self::new(rules);
+        state.phase = Phase::Ringing;
+        state.leg = Leg {
+            inbound: true,
+            dialed: true,
+            id: Some(leg),
+            ..Leg::default()
+        };
+        let effects = vec![
+            event_fact("received", 0, "{}"),
+            Effect::SetTimer(CallTimer::MediaWait, INBOUND_MEDIA_WAIT_MS),
+        ];
+        (state, effects)
+    }
+
     pub(super) fn permitted(&mut self, answer: PermitAnswer, now_ms: u64, fx: &mut Vec<Effect>) {
         let Phase::Scheduled { hang_up } = self.phase else {
             return;
@@ -125,6 +156,8 @@ impl State {
                     self.ringing(fx);
                 }
             }
+            // Whom we are called by hears us once media is open, whatever the carrier calls an answer.
+            CallProgress::Answered if self.leg.inbound => {}
             CallProgress::Answered => {
                 if matches!(
                     self.phase,
@@ -156,6 +189,7 @@ impl State {
         self.leg.over = true;
         match &self.phase {
             Phase::Dialing { hang_up: true } => self.end(EndReason::Cancelled, fx),
+            Phase::Ringing if self.leg.inbound => self.end(not_taken(cause), fx),
             Phase::Dialing { .. } | Phase::Unknown | Phase::Ringing => {
                 if *cause == EndCause::Completed {
                     // The report of the answer is late or lost.
@@ -189,9 +223,14 @@ impl State {
         }
         self.leg.media_ms = Some(now_ms);
         self.leg.stream_open = true;
+        fx.extend([Effect::CancelTimer(CallTimer::MediaWait), Effect::OpenStream]);
+        if self.leg.inbound {
+            // Whoever calls waits for us to speak, and may interrupt from the first word on.
+            fx.push(Effect::AllowBargeIn(true));
+            self.greet(now_ms, fx);
+            return;
+        }
         fx.extend([
-            Effect::CancelTimer(CallTimer::MediaWait),
-            Effect::OpenStream,
             Effect::AllowBargeIn(false),
             Effect::SetTimer(CallTimer::BargeIn, BARGE_IN_AFTER_MS),
             Effect::SetTimer(CallTimer::PickUp, PICK_UP_MS),
@@ -213,7 +252,8 @@ impl State {
     }
 
     pub(super) fn media_never_came(&mut self, fx: &mut Vec<Effect>) {
-        if self.phase == Phase::PickedUp && self.leg.media_ms.is_none() {
+        let waits = self.phase == Phase::PickedUp || (self.leg.inbound && self.phase == Phase::Ringing);
+        if waits && self.leg.media_ms.is_none() {
             self.end(EndReason::media_lost(), fx);
         }
     }

@@ -105,6 +105,11 @@ impl State {
                 }
                 json!({ "ok": true })
             }
+            // Nobody was to be reached, so nobody is called again by itself.
+            "callLater" if self.leg.inbound => {
+                json!({ "error": "no call back can be planned from a call that came in; \
+                                                                 collect the wish, and promise no call" })
+            }
             "callLater" => match arguments.get("at").and_then(Value::as_str).and_then(parse_answer) {
                 Some(time) => {
                     fx.push(Effect::PlanCallBack(time));

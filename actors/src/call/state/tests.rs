@@ -1,5 +1,6 @@
 //! Tables of what each phase does with each event, and properties of any sequence.
 
+mod inbound;
 mod machines;
 mod silent_replies;
 mod speculation;

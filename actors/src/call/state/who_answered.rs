@@ -25,6 +25,10 @@ pub(super) enum Machine {
 
 impl State {
     pub(super) fn who_answered(&mut self, finding: Finding, now_ms: u64, fx: &mut Vec<Effect>) {
+        if self.leg.inbound {
+            // Nobody was reached by us who could be a machine.
+            return;
+        }
         let machine = match self.phase {
             Phase::Machine(machine) => Some(machine),
             _ if self.in_conversation() => None,

@@ -1,0 +1,278 @@
+//! Calls from outside: each takes a line at once, then an attempt on disk, and only then begins. Announced again while
+//! it lives, it is the same call; afterwards nobody answers it.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use ractor::ActorRef;
+use tokio::time::timeout;
+
+use super::{Dialer, InboundReply, LinesMessage, LinesState, LostCall, settle};
+use crate::{
+    agent::{self, Agent},
+    call::CallPlan,
+    campaign::{PlanContext, plan_inbound},
+    dial_token::Purpose,
+    id::{AttemptId, NodeId},
+    phone_number::PhoneNumber,
+    ports::{
+        Ports,
+        carrier::{CarrierCallId, InboundCall, InboundRefusal, WayBack},
+        store::{AgentRow, NewInboundCall, StoreError},
+    },
+};
+
+/// How long the store may take: a carrier's announcement is answered within 5 s.
+const TAKEN_WITHIN: Duration = Duration::from_secs(4);
+
+/// How many announcements of one call wait for the same answer; more are refused.
+const MOST_WAITING: usize = 16;
+
+/// The outcome of a call that got its attempt, but whose carrier had been told by then that nobody takes it.
+const NOT_TAKEN: &str = "no-answer";
+
+/// A leg, as its carrier names it.
+type Leg = (&'static str, CarrierCallId);
+
+/// What became of an announced call.
+enum Announced {
+    /// Its attempt is being made.
+    Asking {
+        attempt: AttemptId,
+        waiting: Vec<InboundReply>,
+    },
+    /// It is a call.
+    Live { attempt: AttemptId, back: WayBack },
+}
+
+/// The calls from outside that live here, or are about to. Never more than there are lines.
+#[derive(Default)]
+pub struct Announcements(HashMap<Leg, Announced>);
+
+impl Announcements {
+    /// Those who wait for the answer about this attempt.
+    fn answered(&mut self, leg: &Leg, attempt: AttemptId) -> Option<Vec<InboundReply>> {
+        match self.0.remove(leg)? {
+            Announced::Asking {
+                attempt: asked,
+                waiting,
+            } if asked == attempt => Some(waiting),
+            other => {
+                self.0.insert(leg.clone(), other);
+                None
+            }
+        }
+    }
+
+    /// The call of this attempt is over.
+    pub(super) fn over(&mut self, attempt: AttemptId) {
+        self.0.retain(|_, announced| match announced {
+            Announced::Asking { attempt: own, .. } | Announced::Live { attempt: own, .. } => *own != attempt,
+        });
+    }
+}
+
+/// An attempt that waits for its call to begin. Dropped before that, it is settled: its row must not stay open.
+pub struct HeldInbound {
+    plan: Option<Box<CallPlan>>,
+    ports: Ports,
+}
+
+impl HeldInbound {
+    fn take(mut self) -> Option<Box<CallPlan>> {
+        self.plan.take()
+    }
+}
+
+impl Drop for HeldInbound {
+    fn drop(&mut self) {
+        // Without a runtime the process is ending; the next start settles what it left.
+        if let (Some(plan), Ok(runtime)) = (self.plan.take(), tokio::runtime::Handle::try_current()) {
+            let ports = self.ports.clone();
+            let lost = LostCall::of(&plan, ports.clock.now(), NOT_TAKEN);
+            runtime.spawn(async move { settle(&ports, lost).await });
+        }
+    }
+}
+
+impl LinesState {
+    /// Answers for a call that is known, or takes a line for a new one.
+    pub(super) fn announce(&mut self, me: &ActorRef<LinesMessage>, call: InboundCall, reply: InboundReply) {
+        let leg = (call.carrier, call.call.clone());
+        let refusal = match self.announced.0.get_mut(&leg) {
+            Some(Announced::Live { attempt, back }) if self.calls.contains_key(attempt) => {
+                let _ = reply.send(Ok(back.clone()));
+                return;
+            }
+            Some(Announced::Asking { waiting, .. }) if waiting.len() < MOST_WAITING => {
+                waiting.push(reply);
+                return;
+            }
+            // It crashed, and is being settled.
+            Some(Announced::Live { .. }) => InboundRefusal::NobodyAnswers,
+            Some(Announced::Asking { .. }) => InboundRefusal::Unavailable,
+            None => {
+                let attempt = AttemptId::new();
+                if self.pool.take(attempt, Dialer::Inbound) {
+                    let waiting = vec![reply];
+                    self.announced.0.insert(leg, Announced::Asking { attempt, waiting });
+                    self.ask(me, call, attempt);
+                    return;
+                }
+                InboundRefusal::Busy
+            }
+        };
+        refused(&call, refusal);
+        let _ = reply.send(Err(refusal));
+    }
+
+    /// Finds out who takes the call. What the store makes too late is settled as it is dropped.
+    fn ask(&self, me: &ActorRef<LinesMessage>, call: InboundCall, attempt: AttemptId) {
+        let (me, ports, node) = (me.clone(), self.ports.clone(), self.node);
+        tokio::spawn(async move {
+            let receiving = tokio::spawn(receive(ports, node, (call.clone(), attempt)));
+            let taken = match timeout(TAKEN_WITHIN, receiving).await {
+                Ok(Ok(taken)) => taken,
+                // A panic, which has been logged; or the store is slow.
+                Ok(Err(_)) | Err(_) => Err(InboundRefusal::Unavailable),
+            };
+            let _ = me.cast(LinesMessage::Received { call, attempt, taken });
+        });
+    }
+
+    /// The call begins, unless it is refused or nobody waits for it any more.
+    pub(super) async fn received(
+        &mut self,
+        me: &ActorRef<LinesMessage>,
+        (call, attempt): (InboundCall, AttemptId),
+        taken: Result<HeldInbound, InboundRefusal>,
+    ) {
+        let leg = (call.carrier, call.call.clone());
+        let Some(waiting) = self.announced.answered(&leg, attempt) else {
+            return;
+        };
+        let given_up = waiting.iter().all(InboundReply::is_closed);
+        let begun = match taken {
+            Err(refusal) => Err(refusal),
+            Ok(_) if self.pool.draining() => Err(InboundRefusal::Busy),
+            Ok(_) if given_up => Err(InboundRefusal::Unavailable),
+            Ok(held) => self.begin_inbound(me, held).await,
+        };
+        match &begun {
+            Ok(back) => {
+                let back = back.clone();
+                self.announced.0.insert(leg, Announced::Live { attempt, back });
+            }
+            Err(refusal) => {
+                refused(&call, *refusal);
+                // One that died as it began keeps its line until it is settled.
+                if self.registry.get(attempt).is_none() {
+                    self.pool.end(attempt);
+                }
+            }
+        }
+        for reply in waiting {
+            let _ = reply.send(begun.clone());
+        }
+    }
+
+    async fn begin_inbound(
+        &mut self,
+        me: &ActorRef<LinesMessage>,
+        held: HeldInbound,
+    ) -> Result<WayBack, InboundRefusal> {
+        let plan = held.take().ok_or(InboundRefusal::Unavailable)?;
+        let back = way_back(&plan).ok_or(InboundRefusal::Unavailable)?;
+        let attempt = plan.attempt.claim.attempt;
+        let to = plan.inbound.as_ref().map(|leg| leg.to.masked());
+        tracing::info!(%attempt, carrier = plan.carrier.name(), to, "call from outside");
+        match self.begin(me, *plan, Dialer::Inbound).await {
+            true => Ok(back),
+            false => Err(InboundRefusal::Unavailable),
+        }
+    }
+}
+
+fn refused(call: &InboundCall, refusal: InboundRefusal) {
+    let (carrier, to) = (call.carrier, call.to.masked());
+    tracing::info!(carrier, to, %refusal, "call from outside refused");
+}
+
+fn way_back(plan: &CallPlan) -> Option<WayBack> {
+    let token = &plan.inbound.as_ref()?.token;
+    Some(WayBack {
+        attempt: plan.attempt.claim.attempt,
+        status_token: token.proof(Purpose::Status),
+        media_token: token.proof(Purpose::Media),
+    })
+}
+
+/// Makes the attempt of a call whose number an agent answers here, and plans its conversation.
+async fn receive(
+    ports: Ports,
+    node: NodeId,
+    (call, attempt): (InboundCall, AttemptId),
+) -> Result<HeldInbound, InboundRefusal> {
+    let Some(carrier) = ports.carriers.named(call.carrier) else {
+        tracing::error!(
+            carrier = call.carrier,
+            "a call was announced by a carrier that is not configured"
+        );
+        return Err(InboundRefusal::NobodyAnswers);
+    };
+    let row = ports.store.answering_agent(&call.to).await.map_err(|e| not_taken(&e))?;
+    let row = row.ok_or(InboundRefusal::NobodyAnswers)?;
+    let agent = Arc::new(able(&ports, &row, &call)?);
+    let new = NewInboundCall {
+        attempt,
+        account: row.account,
+        agent: row.id,
+        carrier: call.carrier.to_owned(),
+        call: call.call.clone(),
+        from: call.from.clone().unwrap_or_else(PhoneNumber::withheld),
+        to: call.to.clone(),
+    };
+    let received = ports.store.receive_call(node, new).await.map_err(|e| not_taken(&e))?;
+    let received = received.ok_or(InboundRefusal::NobodyAnswers)?;
+    let context = PlanContext {
+        agent,
+        carriers: ports.carriers.clone(),
+        // It rings at the caller's side only.
+        ring_timeout: Duration::ZERO,
+        now: ports.clock.now(),
+    };
+    let plan = Some(Box::new(plan_inbound(received, (carrier, &call), &context)));
+    Ok(HeldInbound {
+        plan,
+        ports: ports.clone(),
+    })
+}
+
+/// The agent, if it takes calls to this number at this carrier and can hold one now.
+fn able(ports: &Ports, row: &AgentRow, call: &InboundCall) -> Result<Agent, InboundRefusal> {
+    let agent = agent::complete(&row.document).map_err(|error| {
+        tracing::error!(agent = %row.id, %error, "agent cannot be read, its call is refused");
+        InboundRefusal::NobodyAnswers
+    })?;
+    if !agent.answers(&call.to, call.carrier) {
+        return Err(InboundRefusal::NobodyAnswers);
+    }
+    match ports.health.obstacle(&agent) {
+        // Whoever is put through would hear nothing.
+        Some(obstacle) => {
+            tracing::warn!(agent = %row.id, obstacle, "agent cannot talk now, its call is refused");
+            Err(InboundRefusal::Unavailable)
+        }
+        None => Ok(agent),
+    }
+}
+
+fn not_taken(error: &StoreError) -> InboundRefusal {
+    match error {
+        // It is over, or was dialed by us.
+        StoreError::Exists(_) => InboundRefusal::NobodyAnswers,
+        error => {
+            tracing::warn!(%error, "no attempt for a call from outside");
+            InboundRefusal::Unavailable
+        }
+    }
+}
