@@ -9,23 +9,25 @@ use std::{
 use actors::{
     agent::Agent,
     audio_stream::{StreamMessage, StreamSettings},
-    call::{CallArguments, CallMessage, CallParents, CallPlan, CallSnapshot, ProbedCallActor, Speculation},
+    call::{CallArguments, CallMessage, CallParents, CallPlan, CallSnapshot, InboundLeg, ProbedCallActor, Speculation},
+    dial_token::Purpose,
     id::{AccountId, AgentId, AttemptId, CampaignId, NodeId},
     journal::{Backlog, Journal, JournalActor, JournalArguments, JournalMessage, LiveFact},
     lines::LinesMessage,
     node::Sibling,
     phone_number::PhoneNumber,
     ports::{
-        carrier::CallProgress,
+        carrier::{CallProgress, CarrierCallId},
         store::{
             Account, AttemptStore, CampaignContact, CampaignStatus, CampaignStore, Claim, ClaimedAttempt,
-            DirectoryStore, Fact, FollowUp, NewAccount, NewCampaign, Outcome, Permit, PermitRequest, RecordStore,
-            Remaining, ScheduleText, StateChange, StoredApiKey, TurnFact,
+            DirectoryStore, Fact, FollowUp, InboundStore, NewAccount, NewCampaign, NewInboundCall, Outcome, Permit,
+            PermitRequest, RecordStore, Remaining, ScheduleText, StateChange, StoredApiKey, TurnFact,
         },
         usage::Meter,
     },
     switchboard::DoorRefusal,
     testkit::{
+        fake_carrier::media_leg,
         fake_ports::{CLOCK_START, FakePorts},
         memory_store::MemoryStore,
         scripted_stream::{ScriptedStream, ScriptedStreamActor},
@@ -184,7 +186,34 @@ async fn claimed(store: &MemoryStore, node: NodeId) -> ClaimedAttempt {
     store.claim(node, campaign, 1).await.unwrap().remove(0)
 }
 
+/// Turns the plan into that of a call from outside to an agent of its own.
+async fn from_outside(store: &MemoryStore, node: NodeId, mut plan: CallPlan) -> CallPlan {
+    let (account, to) = (plan.attempt.account, PhoneNumber::parse("+15550000001").unwrap());
+    let document = json!({ "direction": "inbound", "phoneNumbers": [{ "number": to.as_str() }] });
+    let document = document.as_object().cloned().unwrap();
+    let call = CarrierCallId("in-1".into());
+    let new = NewInboundCall {
+        attempt: AttemptId::new(),
+        account,
+        agent: store.create_agent(account, document, None).await.unwrap().id,
+        carrier: plan.carrier.name().into(),
+        call: call.clone(),
+        from: plan.attempt.contact.phone_number.clone(),
+        to: to.clone(),
+    };
+    let received = store.receive_call(node, new).await.unwrap().unwrap();
+    let token = received.token;
+    plan.attempt = received.attempt;
+    plan.inbound = Some(InboundLeg { call, token, to });
+    plan
+}
+
 impl TestCall {
+    /// A call that came in and waits for its media.
+    pub async fn inbound(agent: Agent) -> Self {
+        Self::start_way(agent, (Speculation::default(), true), async |_, _| {}).await
+    }
+
     /// A call that is about to ask for its permit; `prepare` scripts the fakes first.
     pub async fn start(agent: Agent, prepare: impl AsyncFnOnce(&FakePorts, &MemoryStore)) -> Self {
         Self::start_with(agent, Speculation::default(), prepare).await
@@ -193,6 +222,14 @@ impl TestCall {
     async fn start_with(
         agent: Agent,
         speculation: Speculation,
+        prepare: impl AsyncFnOnce(&FakePorts, &MemoryStore),
+    ) -> Self {
+        Self::start_way(agent, (speculation, false), prepare).await
+    }
+
+    async fn start_way(
+        agent: Agent,
+        (speculation, inbound): (Speculation, bool),
         prepare: impl AsyncFnOnce(&FakePorts, &MemoryStore),
     ) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(TokioClock::starting_at(CLOCK_START));
@@ -210,8 +247,7 @@ impl TestCall {
         let (stream_ref, _) = Actor::spawn(None, ScriptedStreamActor(stream.clone()), ())
             .await
             .unwrap();
-        let claim = attempt.claim;
-        let plan = CallPlan {
+        let mut plan = CallPlan {
             agent_id: attempt.agent,
             attempt,
             agent: Arc::new(agent),
@@ -221,6 +257,10 @@ impl TestCall {
             ring_timeout: Duration::from_secs(30),
             inbound: None,
         };
+        if inbound {
+            plan = from_outside(&store, node, plan).await;
+        }
+        let claim = plan.attempt.claim;
         let meter = Meter::default();
         let arguments = CallArguments {
             plan: plan.clone(),
@@ -290,6 +330,13 @@ impl TestCall {
     }
 
     pub async fn open_media(&self) {
+        if let Some(leg) = &self.plan.inbound {
+            let (proof, (media, _)) = (leg.token.proof(Purpose::Media), media_leg());
+            let leg = media;
+            let taken = ractor::call!(self.call, |reply| CallMessage::Media { proof, leg, reply });
+            taken.unwrap().unwrap();
+            return;
+        }
         self.ports.carrier.open_media(&self.call).await.unwrap().unwrap();
     }
 

@@ -10,6 +10,8 @@ mod callbacks;
 mod commands;
 mod crashes;
 mod dialing;
+mod inbound;
+mod inbound_calls;
 mod journal;
 mod limits;
 mod machines;

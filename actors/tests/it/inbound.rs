@@ -1,0 +1,445 @@
+//! Calls from outside through a node: who takes them, which line they get, and how they end, whatever dies.
+
+use std::time::Duration;
+
+use actors::{
+    id::{AgentId, AttemptId, NodeId},
+    lines::LinesMessage,
+    node::NodeHandle,
+    phone_number::PhoneNumber,
+    ports::{
+        carrier::{CallProgress, CarrierCallId, EndCause, InboundCall, InboundRefusal, WayBack},
+        media_leg::{InboundItem, OutboundItem},
+        store::{
+            AttemptStore, CallDirection, ConversationFilter, ConversationRow, ConversationStatus, DirectoryStore,
+            InboundStore, NewContact, NewInboundCall, RecordStore, StoreError,
+        },
+    },
+    switchboard::{DoorRefusal, SwitchboardMessage},
+    testkit::fake_carrier::{FakeSocket, media_leg},
+};
+use serde_json::{Value, json};
+
+use crate::support::{Callees, World, agent_document, contact, figures, until};
+
+const OURS: &str = "+15559990001";
+
+fn ours() -> PhoneNumber {
+    PhoneNumber::parse(OURS).unwrap()
+}
+
+/// An agent of the world that answers our number.
+async fn answering(world: &World, numbers: Value) -> AgentId {
+    let mut document = agent_document();
+    document["direction"] = json!("inbound");
+    document["phoneNumbers"] = numbers;
+    let document = document.as_object().cloned().unwrap();
+    world
+        .store
+        .create_agent(world.account, document, None)
+        .await
+        .unwrap()
+        .id
+}
+
+/// A world with that agent, and a node.
+async fn called(lines: usize) -> (World, NodeHandle) {
+    let world = World::new().await;
+    answering(&world, json!([{ "number": OURS }])).await;
+    let node = world.node(lines).await;
+    (world, node)
+}
+
+fn announced(leg: &str) -> InboundCall {
+    InboundCall {
+        carrier: "scripted",
+        call: CarrierCallId(leg.into()),
+        from: Some(contact(1).phone_number),
+        to: ours(),
+    }
+}
+
+async fn announce(node: &NodeHandle, call: InboundCall) -> Result<WayBack, InboundRefusal> {
+    let message = |reply| SwitchboardMessage::Inbound { call, reply };
+    let answer = node.switchboard.ask(message, Duration::from_secs(5)).await;
+    answer.unwrap_or(Err(InboundRefusal::Unavailable))
+}
+
+async fn open_media(node: &NodeHandle, back: &WayBack) -> Result<FakeSocket, DoorRefusal> {
+    let (leg, socket) = media_leg();
+    let (attempt, proof) = (back.attempt, back.media_token.clone());
+    let message = |reply| SwitchboardMessage::Media {
+        attempt,
+        proof,
+        leg,
+        reply,
+    };
+    let taken = node.switchboard.ask(message, Duration::from_secs(5)).await.unwrap();
+    taken.map(|()| socket)
+}
+
+async fn report(node: &NodeHandle, back: &WayBack, progress: CallProgress) -> Result<(), DoorRefusal> {
+    let (attempt, proof) = (back.attempt, back.status_token.clone());
+    let message = |reply| SwitchboardMessage::Progress {
+        attempt,
+        proof,
+        report: progress.into(),
+        reply,
+    };
+    node.switchboard.ask(message, Duration::from_secs(5)).await.unwrap()
+}
+
+async fn row(world: &World, attempt: AttemptId) -> ConversationRow {
+    world.store.conversation(world.account, attempt).await.unwrap()
+}
+
+async fn all(world: &World) -> Vec<ConversationRow> {
+    let every = world
+        .store
+        .conversations(world.account, ConversationFilter::default(), 100);
+    every.await.unwrap()
+}
+
+async fn until_over(world: &World, attempt: AttemptId) -> (ConversationStatus, Option<String>) {
+    until("the end", async || row(world, attempt).await.ended_at.is_some()).await;
+    let row = row(world, attempt).await;
+    (row.status, row.error)
+}
+
+fn heard(socket: &mut FakeSocket) -> usize {
+    let mut audio = 0;
+    while let Ok(item) = socket.outbound.try_recv() {
+        if let OutboundItem::Audio(bytes) = item {
+            audio += bytes.len();
+        }
+    }
+    audio
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_from_outside_is_answered_greeted_and_written_down() {
+    let (world, node) = called(2).await;
+    let back = announce(&node, announced("leg-a")).await.unwrap();
+    let began = row(&world, back.attempt).await;
+    assert_eq!(
+        (began.status, began.direction),
+        (ConversationStatus::InProgress, CallDirection::Inbound)
+    );
+    assert_eq!(
+        (began.contact_number, began.caller_number),
+        (contact(1).phone_number, Some(ours()))
+    );
+    assert_eq!(began.answered_at, None);
+
+    let mut socket = open_media(&node, &back).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(heard(&mut socket) > 0, "it greets at once");
+    assert!(row(&world, back.attempt).await.answered_at.is_some());
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    socket.inbound.push(InboundItem::Closed { clean: true });
+    let over = until_over(&world, back.attempt).await;
+    assert_eq!(over, (ConversationStatus::Completed, None));
+    until("the line", async || figures(&node).await.live_calls == 0).await;
+    assert!(world.carrier.hang_ups().is_empty(), "the caller hung up");
+    let turns = world.store.turns(back.attempt).await.unwrap();
+    assert_eq!(turns[0].text, "Hello, this is Ringo.");
+    assert_eq!(all(&world).await.len(), 1, "nothing follows it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_can_be_ended_from_our_side() {
+    let (world, node) = called(2).await;
+    let talking = announce(&node, announced("leg-a")).await.unwrap();
+    let _socket = open_media(&node, &talking).await.unwrap();
+    let waiting = announce(&node, announced("leg-b")).await.unwrap();
+    for (back, status) in [
+        (&talking, ConversationStatus::Completed),
+        (&waiting, ConversationStatus::Cancelled),
+    ] {
+        let attempt = back.attempt;
+        let message = |reply| SwitchboardMessage::EndCall { attempt, reply };
+        let told = node.switchboard.ask(message, Duration::from_secs(5)).await;
+        assert_eq!(told, Some(true));
+        assert_eq!(until_over(&world, attempt).await, (status, None));
+    }
+    assert_eq!(world.carrier.hang_ups().len(), 2);
+    assert!(matches!(
+        open_media(&node, &waiting).await,
+        Err(DoorRefusal::UnknownCall)
+    ));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_who_gives_up_before_the_agent_is_there_was_not_answered() {
+    let (world, node) = called(1).await;
+    let back = announce(&node, announced("leg-a")).await.unwrap();
+    let mut wrong = back.clone();
+    wrong.status_token = back.media_token.clone();
+    let ended = CallProgress::Ended(EndCause::Canceled);
+    assert_eq!(report(&node, &wrong, ended.clone()).await, Err(DoorRefusal::BadProof));
+    assert_eq!(report(&node, &back, ended).await, Ok(()));
+    let over = until_over(&world, back.attempt).await;
+    assert_eq!(over, (ConversationStatus::Failed, Some("no-answer".into())));
+    // Retries of the agent are for those it wants to reach.
+    world.retries(3, 0).await;
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(all(&world).await.len(), 1);
+    assert!(world.carrier.dials().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn announced_again_it_is_the_same_call_while_it_lives() {
+    let world = World::slow().await;
+    answering(&world, json!([{ "number": OURS, "provider": "scripted" }])).await;
+    let node = world.node(1).await;
+    let (first, second) = tokio::join!(announce(&node, announced("leg-a")), announce(&node, announced("leg-a")));
+    let back = first.unwrap();
+    assert_eq!(second, Ok(back.clone()));
+    assert_eq!(announce(&node, announced("leg-a")).await, Ok(back.clone()));
+    let mut socket = open_media(&node, &back).await.unwrap();
+    assert_eq!(announce(&node, announced("leg-a")).await, Ok(back.clone()));
+    assert!(matches!(open_media(&node, &back).await, Err(DoorRefusal::NotNow)));
+    assert_eq!(all(&world).await.len(), 1);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    heard(&mut socket);
+    socket.inbound.push(InboundItem::Closed { clean: true });
+    until_over(&world, back.attempt).await;
+    until("the line", async || figures(&node).await.live_calls == 0).await;
+    let again = announce(&node, announced("leg-a")).await;
+    assert_eq!(again, Err(InboundRefusal::NobodyAnswers));
+    assert_eq!(all(&world).await.len(), 1);
+    assert_eq!(figures(&node).await.live_calls, 0, "its line is free");
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_free_line_it_is_busy_and_nothing_is_written() {
+    let (world, node) = called(1).await;
+    let back = announce(&node, announced("leg-a")).await.unwrap();
+    assert_eq!(announce(&node, announced("leg-b")).await, Err(InboundRefusal::Busy));
+    assert_eq!(all(&world).await.len(), 1);
+    report(&node, &back, CallProgress::Ended(EndCause::Completed))
+        .await
+        .unwrap();
+    until_over(&world, back.attempt).await;
+    until("the line", async || announce(&node, announced("leg-b")).await.is_ok()).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_takes_its_line_before_the_calls_that_wait() {
+    let (world, node) = called(2).await;
+    world.carrier.callees(Callees::Answer);
+    let campaign = world.campaign(3).await;
+    let launch = actors::campaigns::CampaignCommand::Launch;
+    world.command(&node, campaign, launch).await.unwrap();
+    until("calls", async || world.carrier.sockets() == 2).await;
+    assert_eq!(announce(&node, announced("leg-a")).await, Err(InboundRefusal::Busy));
+    world.carrier.drop_sockets();
+    until("a line", async || announce(&node, announced("leg-b")).await.is_ok()).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_draining_node_takes_no_call_and_lets_live_ones_end() {
+    let (world, node) = called(2).await;
+    let back = announce(&node, announced("leg-a")).await.unwrap();
+    let _socket = open_media(&node, &back).await.unwrap();
+    let drained = node.drain(Duration::from_secs(20));
+    let meanwhile = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(announce(&node, announced("leg-b")).await, Err(InboundRefusal::Busy));
+        assert_eq!(announce(&node, announced("leg-a")).await, Ok(back.clone()));
+        assert_eq!(all(&world).await.len(), 1);
+    };
+    tokio::join!(drained, meanwhile);
+    let over = until_over(&world, back.attempt).await;
+    assert_eq!(over, (ConversationStatus::Completed, None));
+    assert_eq!(world.carrier.hang_ups(), [CarrierCallId("leg-a".into())]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_answers_an_unknown_number_another_carriers_or_one_of_an_agent_that_only_dials() {
+    let world = World::new().await;
+    let node = world.node(3).await;
+    let refused = async |why: &str| {
+        let answer = announce(&node, announced(why)).await;
+        assert_eq!(answer, Err(InboundRefusal::NobodyAnswers), "{why}");
+    };
+    refused("unknown").await;
+    let mut dials = agent_document();
+    dials["phoneNumbers"] = json!([{ "number": OURS }]);
+    let dials = dials.as_object().cloned().unwrap();
+    world.store.create_agent(world.account, dials, None).await.unwrap();
+    refused("dials only").await;
+    let elsewhere = answering(&world, json!([{ "number": OURS, "provider": "twilio" }])).await;
+    refused("another carrier").await;
+    world.store.delete_agent(world.account, elsewhere).await.unwrap();
+    refused("deleted").await;
+    let unknown = InboundCall {
+        carrier: "twilio",
+        ..announced("carrier")
+    };
+    assert_eq!(announce(&node, unknown).await, Err(InboundRefusal::NobodyAnswers));
+    assert!(all(&world).await.is_empty());
+    assert_eq!(figures(&node).await.live_calls, 0);
+    answering(&world, json!([{ "number": OURS }])).await;
+    announce(&node, announced("taken")).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_the_store_or_the_providers_away_the_caller_may_try_again() {
+    let (world, node) = called(1).await;
+    world.store.fail_with(Some(StoreError::Unavailable("away".into())));
+    let answer = announce(&node, announced("leg-a")).await;
+    assert_eq!(answer, Err(InboundRefusal::Unavailable));
+    world.store.fail_with(None);
+    world.health.down("language model: down");
+    let answer = announce(&node, announced("leg-a")).await;
+    assert_eq!(answer, Err(InboundRefusal::Unavailable));
+    world.health.up();
+    announce(&node, announced("leg-a")).await.unwrap();
+    assert_eq!(all(&world).await.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_withheld_number_is_kept_as_nobodys_and_a_saved_caller_by_name() {
+    let (world, node) = called(2).await;
+    let withheld = InboundCall {
+        from: None,
+        ..announced("leg-a")
+    };
+    let back = announce(&node, withheld).await.unwrap();
+    assert!(row(&world, back.attempt).await.contact_number.is_withheld());
+    let saved = NewContact {
+        phone_number: contact(1).phone_number,
+        name: Some("Maria".into()),
+        email: None,
+        extra: Default::default(),
+    };
+    world.store.create_contact(world.account, saved, None).await.unwrap();
+    let greets = json!([{ "number": "+15559990002" }]);
+    let agent = answering(&world, greets).await;
+    let row = world.store.agent(world.account, agent).await.unwrap();
+    let mut document = row.document;
+    let greeting = json!("Hello {{name}}, you called {{system__called_number}} from {{system__caller_number}}.");
+    document["conversationConfig"]["agent"]["greetingMessage"] = greeting;
+    world
+        .store
+        .update_agent(world.account, agent, row.version, document)
+        .await
+        .unwrap();
+    let call = InboundCall {
+        to: PhoneNumber::parse("+15559990002").unwrap(),
+        ..announced("leg-b")
+    };
+    let back = announce(&node, call).await.unwrap();
+    let mut socket = open_media(&node, &back).await.unwrap();
+    for _ in 0..600 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        heard(&mut socket);
+    }
+    socket.inbound.push(InboundItem::Closed { clean: true });
+    until_over(&world, back.attempt).await;
+    let turns = world.store.turns(back.attempt).await.unwrap();
+    let greeting = "Hello Maria, you called +15559990002 from +15550000001.";
+    assert!(greeting.starts_with(&turns[0].text[..30]), "{turns:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_crashes_has_its_leg_hung_up_and_is_not_taken_up_again() {
+    let (world, node) = called(2).await;
+    let back = announce(&node, announced("leg-a")).await.unwrap();
+    let _socket = open_media(&node, &back).await.unwrap();
+    let attempt = back.attempt;
+    let message = LinesMessage::Sabotage { attempt, stream: false };
+    assert!(node.siblings().lines.cast(message).is_ok());
+    let over = until_over(&world, attempt).await;
+    assert_eq!(
+        over,
+        (ConversationStatus::Failed, Some("agent-error: call crashed".into()))
+    );
+    assert_eq!(world.carrier.hang_ups(), [CarrierCallId("leg-a".into())]);
+    until("the line", async || figures(&node).await.live_calls == 0).await;
+    let again = announce(&node, announced("leg-a")).await;
+    assert_eq!(again, Err(InboundRefusal::NobodyAnswers));
+    assert_eq!(all(&world).await.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_line_pool_that_dies_ends_its_calls_and_settles_those_on_their_way() {
+    let world = World::slow().await;
+    answering(&world, json!([{ "number": OURS }])).await;
+    let node = world.node(3).await;
+    let live = announce(&node, announced("leg-a")).await.unwrap();
+    // The second one's attempt is being made as the pool dies.
+    let lines = node.siblings().lines.get().unwrap();
+    let (_, second) = tokio::join!(
+        async {
+            tokio::time::sleep(Duration::from_millis(60)).await;
+            lines.kill();
+        },
+        announce(&node, announced("leg-b")),
+    );
+    assert_eq!(second, Err(InboundRefusal::Unavailable));
+    until_over(&world, live.attempt).await;
+    until("every row", async || {
+        all(&world).await.iter().all(|row| row.ended_at.is_some())
+    })
+    .await;
+    let errors: Vec<_> = all(&world)
+        .await
+        .into_iter()
+        .map(|row| (row.status, row.error))
+        .collect();
+    assert!(
+        errors.iter().all(|(status, _)| *status == ConversationStatus::Failed),
+        "{errors:?}"
+    );
+    until("a line", async || announce(&node, announced("leg-c")).await.is_ok()).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_too_slow_for_the_carrier_leaves_no_open_row() {
+    let (world, node) = called(1).await;
+    // The caller gave up: nobody hears the answer.
+    let (reply, answer) = ractor::concurrency::oneshot();
+    let call = announced("leg-a");
+    let message = SwitchboardMessage::Inbound {
+        call,
+        reply: reply.into(),
+    };
+    drop(answer);
+    assert!(node.switchboard.cast(message).is_ok());
+    until("a settled row", async || {
+        let rows = all(&world).await;
+        rows.len() == 1 && rows[0].error.as_deref() == Some("no-answer")
+    })
+    .await;
+    assert_eq!(world.carrier.hang_ups(), [CarrierCallId("leg-a".into())]);
+    announce(&node, announced("leg-b")).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_dead_process_left_is_hung_up_and_ends_media_lost() {
+    let world = World::new().await;
+    let agent = answering(&world, json!([{ "number": OURS }])).await;
+    let dead = NodeId::new();
+    world.store.register_node(dead).await.unwrap();
+    let new = NewInboundCall {
+        attempt: AttemptId::new(),
+        account: world.account,
+        agent,
+        carrier: "scripted".into(),
+        call: CarrierCallId("left".into()),
+        from: contact(1).phone_number,
+        to: ours(),
+    };
+    let attempt = new.attempt;
+    world.store.receive_call(dead, new).await.unwrap().unwrap();
+    let node = world.node(1).await;
+    let over = until_over(&world, attempt).await;
+    assert_eq!(over, (ConversationStatus::Failed, Some("media-lost".into())));
+    assert_eq!(world.carrier.hang_ups(), [CarrierCallId("left".into())]);
+    let again = announce(&node, announced("left")).await;
+    assert_eq!(again, Err(InboundRefusal::NobodyAnswers));
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert!(world.carrier.dials().is_empty());
+}
