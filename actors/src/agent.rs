@@ -11,6 +11,7 @@ mod rules;
 mod shape;
 mod table;
 mod tools;
+mod transfers;
 
 pub use config::*;
 #[cfg(feature = "openapi")]
@@ -19,6 +20,7 @@ pub use document::*;
 pub use platform::*;
 pub use problem::*;
 pub use tools::*;
+pub use transfers::UsableTransfer;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

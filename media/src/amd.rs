@@ -5,6 +5,7 @@
 
 mod hints;
 mod judge;
+mod menu;
 mod phrase;
 mod shape;
 #[cfg(test)]
@@ -12,6 +13,7 @@ mod tests;
 
 use hints::{Hints, normalised};
 use judge::Evidence;
+pub use menu::{announces_somebody, key_to_a_person, names_keys};
 use phrase::Hint;
 use shape::Shape;
 

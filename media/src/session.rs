@@ -184,6 +184,18 @@ impl AudioSession {
         self.settle();
     }
 
+    /// Presses keys: their tones take the place of what is being said. `0` to `9`, `*`, `#`, `A` to `D`; `w` is a pause
+    /// of half a second.
+    pub fn press(&mut self, keys: &str, now_ms: u64) {
+        let now_ms = self.advance(now_ms);
+        if !self.speaking.is_pressing() {
+            self.drop_speech(Drop::Ended, now_ms);
+            self.backchannel = None;
+        }
+        self.speaking.press(keys);
+        self.settle();
+    }
+
     /// Whether speech of the user interrupts playout. When it begins to, speech counts from that moment.
     pub fn allow_barge_in(&mut self, allowed: bool, now_ms: u64) {
         let at_ms = self.stream_time(now_ms);
@@ -298,7 +310,7 @@ impl AudioSession {
 
     /// Whether nothing is being said or waits to be said. A held speech does not count.
     pub fn is_quiet(&self) -> bool {
-        self.speaking.speech().is_none()
+        self.speaking.is_quiet()
     }
 
     /// Whether no audio has come for so long that the line counts as silent. What was only held up comes all at once
@@ -468,8 +480,8 @@ impl AudioSession {
 
     fn drop_speech(&mut self, how: Drop, now_ms: u64) {
         let dropped = self.speaking.drop_speech(how, now_ms, &mut self.outputs);
+        self.truncate_recording();
         if let Some(event) = dropped {
-            self.truncate_recording();
             self.agent_said(&event);
             self.events.push_back(event);
         }

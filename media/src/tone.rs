@@ -1,6 +1,7 @@
 //! Tones on a line: finds the beep of an answering machine, on lines of 8 and 16 kHz.
 
 pub mod generate;
+pub mod keys;
 #[cfg(test)]
 mod tests;
 

@@ -139,9 +139,10 @@ fn wish(turn: &TurnFact, score: f64) -> Option<&'static str> {
         Some(Intent::CallBack) => Some(CALL_BACK),
         Some(Intent::WrongNumber) => Some(WRONG_NUMBER),
         Some(Intent::NotInterested) => Some(OBJECTION),
-        Some(Intent::WhoIsThis | Intent::Repeat | Intent::HoldOn | Intent::Refusal | Intent::Goodbye) | None => {
-            (score <= ANGRY || says(turn, &COMPLAINTS)).then_some(OBJECTION)
-        }
+        Some(
+            Intent::Person | Intent::WhoIsThis | Intent::Repeat | Intent::HoldOn | Intent::Refusal | Intent::Goodbye,
+        )
+        | None => (score <= ANGRY || says(turn, &COMPLAINTS)).then_some(OBJECTION),
     }
 }
 

@@ -30,6 +30,8 @@ pub enum StreamMessage {
     Release(SpeechId),
     /// Drop everything not yet played.
     StopSpeaking,
+    /// Press keys: over the socket where it takes them, else as tones in the place of what is being said.
+    Press(String),
     /// Whether speech of the user now interrupts playout at all (false during the first 1.5 s after the answer).
     AllowBargeIn(bool),
     /// Send what is left, then close the media socket and stop.
@@ -159,6 +161,8 @@ pub enum StreamEvent {
     Digit(char),
     /// The recogniser failed for good.
     DeafnessBegan(SpeechError),
+    /// The media socket died. What was said and heard until then is reported next, and then that it is closed.
+    LineDied,
     /// The media socket is closed.
     MediaClosed {
         /// The carrier said goodbye first.

@@ -47,6 +47,8 @@ pub(super) struct Stream {
     items: Vec<InboundItem>,
     audio: Vec<u8>,
     line: Line,
+    /// The socket takes keys to press.
+    presses: bool,
     voice: Box<dyn Voice>,
     synthesis: Option<Synthesis>,
     /// The speech that text came for last.
@@ -113,6 +115,7 @@ impl Stream {
             items: Vec::new(),
             audio: Vec::new(),
             line: Line::new(leg.outbound),
+            presses: leg.abilities.digits,
             voice,
             synthesis: None,
             newest: None,
@@ -178,6 +181,11 @@ impl Stream {
                 self.session.say(&say, now_ms);
             }
             StreamMessage::Release(speech) => self.session.release(speech.0, now_ms),
+            StreamMessage::Press(keys) if self.presses => {
+                let keys = keys.chars().filter(|key| *key != 'w');
+                keys.for_each(|key| self.line.push(OutboundItem::Digit(key)));
+            }
+            StreamMessage::Press(keys) => self.session.press(&keys, now_ms),
             StreamMessage::StopSpeaking => self.session.stop_speaking(now_ms),
             StreamMessage::AllowBargeIn(allowed) => self.session.allow_barge_in(allowed, now_ms),
             StreamMessage::Close => self.closing_ms = self.closing_ms.or(Some(now_ms)),
@@ -411,6 +419,9 @@ impl Stream {
     fn media_closed(&mut self, clean: bool) {
         if self.over {
             return;
+        }
+        if !clean {
+            self.report(StreamEvent::LineDied);
         }
         self.wind_up();
         self.report(StreamEvent::MediaClosed { clean });

@@ -69,12 +69,13 @@ impl Actor for CallActor {
 
 /// The audio stream's end overtakes its last messages, so it goes to the end of the mailbox.
 fn report_child(me: &ActorRef<CallMessage>, event: SupervisionEvent) {
-    let crash = match event {
-        SupervisionEvent::ActorFailed(_, error) => Some(error.to_string()),
-        SupervisionEvent::ActorTerminated(..) => None,
+    let (stream, crash) = match event {
+        SupervisionEvent::ActorFailed(stream, error) => (stream, Some(error.to_string())),
+        SupervisionEvent::ActorTerminated(stream, ..) => (stream, None),
         _ => return,
     };
-    let _ = me.cast(CallMessage::StreamGone { crash });
+    let stream = Some(stream.get_id());
+    let _ = me.cast(CallMessage::StreamGone { stream, crash });
 }
 
 /// A call whose audio stream is an actor of the test.

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use ractor::{ActorRef, RpcReplyPort};
+use ractor::{ActorId, ActorRef, RpcReplyPort};
 use serde::Serialize;
 
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     id::AgentId,
     phone_number::PhoneNumber,
     ports::{
-        carrier::{Carrier, CarrierCallId, DialError, LegReport},
+        carrier::{Carrier, CarrierCallId, CarrierError, DialError, LegReport},
         language_model::{LanguageError, ReplyEvent},
         media_leg::MediaLeg,
         store::{CallDirection, CallerId, ClaimedAttempt, Permit, StoreError},
@@ -118,6 +118,8 @@ pub enum CallMessage {
     Stream(StreamEvent),
     /// The audio stream is gone (sent to itself from a supervision event).
     StreamGone {
+        /// Which; none is the present one.
+        stream: Option<ActorId>,
         /// The panic's or error's text, if it crashed.
         crash: Option<String>,
     },
@@ -125,6 +127,18 @@ pub enum CallMessage {
     Permitted(Result<Permit, StoreError>),
     /// The carrier answered the dial, own.
     Dialed(Result<CarrierCallId, DialError>),
+    /// The carrier answered the wish to hand the call on, own.
+    TransferAsked {
+        /// Which wish.
+        try_no: u32,
+        /// Its answer.
+        answer: Result<(), CarrierError>,
+    },
+    /// The carrier will not open the media socket again, own.
+    NotReopened {
+        /// Which wish.
+        try_no: u32,
+    },
     /// Something of a reply, own.
     Reply {
         /// Which reply.
@@ -182,6 +196,10 @@ pub enum CallTimer {
     EndReport,
     /// The pause lasts: a reply may be made ahead.
     Speculate,
+    /// The user presses no more keys.
+    Keys,
+    /// A transfer had its time.
+    Transfer,
 }
 
 /// Where a call stands.
@@ -206,6 +224,8 @@ pub enum CallPhase {
     Speaking,
     /// A machine answered: a mailbox, a menu, or an assistant that asks who calls.
     Voicemail,
+    /// It is handed on.
+    Transferring,
     /// The last words play.
     Closing,
     /// Over.

@@ -4,7 +4,7 @@ mod carrier_side;
 
 use std::sync::Arc;
 
-use ractor::{Actor, ActorRef};
+use ractor::{Actor, ActorId, ActorRef};
 use tokio::{
     sync::mpsc,
     task::{AbortHandle, JoinHandle, JoinSet},
@@ -50,6 +50,8 @@ pub(super) struct Performer {
     /// The media leg that was just accepted.
     offered: Option<MediaLeg>,
     stream: Option<ActorRef<StreamMessage>>,
+    /// The media socket takes keys to press.
+    stream_presses: bool,
     probe: Option<ActorRef<StreamMessage>>,
     timers: Timers,
     /// Aborted when this is dropped, also by a panic.
@@ -95,6 +97,7 @@ impl Performer {
             caller_id: inbound.map(|leg| leg.to),
             offered: None,
             stream: None,
+            stream_presses: false,
             probe,
             timers: Timers::default(),
             tasks,
@@ -128,7 +131,8 @@ impl Performer {
                 let _ = reply.send(taken);
             }
             CallMessage::Stream(event) => self.apply(Event::Stream(event)).await,
-            CallMessage::StreamGone { crash } => {
+            CallMessage::StreamGone { stream, .. } if stream.is_some_and(|gone| !self.is_present(gone)) => {}
+            CallMessage::StreamGone { crash, .. } => {
                 self.stream = None;
                 if let Some(crash) = &crash {
                     tracing::error!(attempt = %self.arguments.plan.attempt.claim.attempt, crash, "audio stream crashed");
@@ -152,6 +156,11 @@ impl Performer {
                 }
                 self.apply(Event::Dialed(result)).await;
             }
+            CallMessage::TransferAsked { try_no, answer } => {
+                let answer = answer.map_err(|error| self.refused("handed on", &error));
+                self.apply(Event::TransferAsked { try_no, answer }).await;
+            }
+            CallMessage::NotReopened { try_no } => self.apply(Event::NotReopened { try_no }).await,
             CallMessage::Reply { generation, event } => {
                 if generation == self.reply_generation {
                     self.apply(Event::Reply(event)).await;
@@ -310,6 +319,9 @@ impl Performer {
                 Effect::Release(speech) => self.tell_stream(StreamMessage::Release(speech)),
                 Effect::StopSpeaking => self.tell_stream(StreamMessage::StopSpeaking),
                 Effect::AllowBargeIn(allow) => self.tell_stream(StreamMessage::AllowBargeIn(allow)),
+                Effect::Press(keys) => self.press(keys),
+                Effect::Transfer { try_no, kind, to } => self.transfer(try_no, kind, to),
+                Effect::ReopenMedia { try_no } => self.reopen_media(try_no),
                 Effect::CloseStream => self.tell_stream(StreamMessage::Close),
                 Effect::StartReply => self.start_reply(),
                 Effect::CancelReply => self.cancel_reply(),
@@ -329,6 +341,7 @@ impl Performer {
 
     async fn open_stream(&mut self) {
         let Some(leg) = self.offered.take() else { return };
+        self.stream_presses = leg.abilities.digits;
         if let Some(probe) = &self.probe {
             self.stream = Some(probe.clone());
             return;
@@ -349,9 +362,14 @@ impl Performer {
             Ok((stream, _)) => self.stream = Some(stream),
             Err(error) => {
                 let crash = Some(error.to_string());
-                let _ = self.me.cast(CallMessage::StreamGone { crash });
+                self.stream = None;
+                let _ = self.me.cast(CallMessage::StreamGone { stream: None, crash });
             }
         }
+    }
+
+    fn is_present(&self, stream: ActorId) -> bool {
+        self.stream.as_ref().is_some_and(|present| present.get_id() == stream)
     }
 
     fn opt_out(&self) {
@@ -451,6 +469,7 @@ fn rules(arguments: &CallArguments) -> Rules {
     let plan = &arguments.plan;
     Rules {
         speculation: arguments.speculation,
+        carrier: plan.carrier.abilities(),
         ..Rules::of(&plan.agent, &plan.variables, plan.ring_timeout)
     }
 }

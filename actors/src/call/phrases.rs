@@ -12,6 +12,12 @@ pub struct Phrases {
     pub broken: &'static str,
     /// Said when the call has lasted as long as it may.
     pub time_is_up: &'static str,
+    /// Said before the call is handed on.
+    pub handing_on: &'static str,
+    /// Said when nobody could be reached there.
+    pub nobody_there: &'static str,
+    /// Said when the line was gone for a moment.
+    pub cut_off: &'static str,
 }
 
 const ENGLISH: Phrases = Phrases {
@@ -19,6 +25,9 @@ const ENGLISH: Phrases = Phrases {
     pardon: "Sorry, could you say that again?",
     broken: "I'm sorry, something is not working on our side. Goodbye.",
     time_is_up: "I'm afraid our time is up. Goodbye.",
+    handing_on: "One moment, I'll put you through.",
+    nobody_there: "I'm sorry, nobody could be reached there. Is there something I can do for you?",
+    cut_off: "Sorry, the line was gone for a moment. Are you still there?",
 };
 
 const OTHERS: [(&str, Phrases); 10] = [
@@ -33,6 +42,9 @@ const OTHERS: [(&str, Phrases); 10] = [
             pardon: "Entschuldigung, können Sie das bitte wiederholen?",
             broken: "Es tut mir leid, bei uns funktioniert gerade etwas nicht. Auf Wiederhören.",
             time_is_up: "Unsere Zeit ist leider um. Auf Wiederhören.",
+            handing_on: "Einen Moment, ich verbinde Sie.",
+            nobody_there: "Es tut mir leid, dort ist niemand zu erreichen. Kann ich etwas für Sie tun?",
+            cut_off: "Entschuldigung, die Leitung war kurz weg. Sind Sie noch da?",
         },
     ),
     (
@@ -42,6 +54,9 @@ const OTHERS: [(&str, Phrases); 10] = [
             pardon: "Perdone, ¿puede repetirlo, por favor?",
             broken: "Lo siento, algo no funciona por nuestra parte. Adiós.",
             time_is_up: "Lo siento, se nos ha acabado el tiempo. Adiós.",
+            handing_on: "Un momento, le paso la llamada.",
+            nobody_there: "Lo siento, no hay nadie disponible. ¿Puedo ayudarle yo?",
+            cut_off: "Perdone, se ha cortado la línea un momento. ¿Sigue ahí?",
         },
     ),
     (
@@ -55,6 +70,9 @@ const OTHERS: [(&str, Phrases); 10] = [
             pardon: "Pardon, pouvez-vous répéter, s'il vous plaît ?",
             broken: "Je suis désolé, quelque chose ne fonctionne pas chez nous. Au revoir.",
             time_is_up: "Notre temps est malheureusement écoulé. Au revoir.",
+            handing_on: "Un instant, je vous mets en relation.",
+            nobody_there: "Je suis désolé, personne n'est joignable. Puis-je vous aider ?",
+            cut_off: "Pardon, la ligne a été coupée un instant. Êtes-vous toujours là ?",
         },
     ),
     (
@@ -64,6 +82,9 @@ const OTHERS: [(&str, Phrases); 10] = [
             pardon: "माफ़ कीजिए, क्या आप फिर से बोल सकते हैं?",
             broken: "माफ़ कीजिए, हमारी तरफ़ कुछ गड़बड़ी है। नमस्ते।",
             time_is_up: "माफ़ कीजिए, हमारा समय समाप्त हो गया है। नमस्ते।",
+            handing_on: "एक क्षण, मैं आपको जोड़ता हूँ।",
+            nobody_there: "माफ़ कीजिए, वहाँ कोई उपलब्ध नहीं है। क्या मैं आपकी मदद कर सकता हूँ?",
+            cut_off: "माफ़ कीजिए, लाइन एक क्षण के लिए कट गई थी। क्या आप वहाँ हैं?",
         },
     ),
     (
@@ -77,6 +98,9 @@ const OTHERS: [(&str, Phrases); 10] = [
             pardon: "Scusi, può ripetere, per favore?",
             broken: "Mi dispiace, qualcosa da parte nostra non funziona. Arrivederci.",
             time_is_up: "Purtroppo il nostro tempo è finito. Arrivederci.",
+            handing_on: "Un momento, la metto in contatto.",
+            nobody_there: "Mi dispiace, non risponde nessuno. Posso aiutarla io?",
+            cut_off: "Mi scusi, la linea è caduta per un momento. È ancora lì?",
         },
     ),
     (
@@ -86,6 +110,9 @@ const OTHERS: [(&str, Phrases); 10] = [
             pardon: "申し訳ございません、もう一度おっしゃっていただけますか。",
             broken: "申し訳ございません、こちらのシステムに問題が発生しました。失礼いたします。",
             time_is_up: "申し訳ございません、お時間となりました。失礼いたします。",
+            handing_on: "少々お待ちください、おつなぎします。",
+            nobody_there: "申し訳ございません、担当者につながりませんでした。私でお手伝いできることはありますか？",
+            cut_off: "失礼しました、回線が一瞬切れました。お聞きになれますか？",
         },
     ),
     (
@@ -99,6 +126,9 @@ const OTHERS: [(&str, Phrases); 10] = [
             pardon: "Sorry, kunt u dat herhalen?",
             broken: "Het spijt me, er werkt iets niet aan onze kant. Tot ziens.",
             time_is_up: "Helaas is onze tijd om. Tot ziens.",
+            handing_on: "Een moment, ik verbind u door.",
+            nobody_there: "Het spijt me, daar is niemand bereikbaar. Kan ik iets voor u doen?",
+            cut_off: "Sorry, de lijn was even weg. Bent u er nog?",
         },
     ),
     (
@@ -108,6 +138,9 @@ const OTHERS: [(&str, Phrases); 10] = [
             pardon: "Przepraszam, czy można prosić o powtórzenie?",
             broken: "Przepraszam, coś po naszej stronie nie działa. Do widzenia.",
             time_is_up: "Niestety nasz czas minął. Do widzenia.",
+            handing_on: "Chwileczkę, już łączę.",
+            nobody_there: "Przykro mi, nikt nie odbiera. Czy mogę w czymś pomóc?",
+            cut_off: "Przepraszam, połączenie na chwilę się zerwało. Czy jest Pan lub Pani nadal przy telefonie?",
         },
     ),
     (
@@ -121,6 +154,9 @@ const OTHERS: [(&str, Phrases); 10] = [
             pardon: "Desculpe, pode repetir, por favor?",
             broken: "Desculpe, algo não está a funcionar do nosso lado. Adeus.",
             time_is_up: "Infelizmente o nosso tempo acabou. Adeus.",
+            handing_on: "Um momento, vou passar a chamada.",
+            nobody_there: "Lamento, ninguém está disponível. Posso ajudar?",
+            cut_off: "Desculpe, a linha caiu por um momento. Ainda está aí?",
         },
     ),
     (
@@ -130,6 +166,9 @@ const OTHERS: [(&str, Phrases); 10] = [
             pardon: "不好意思，您能再说一遍吗？",
             broken: "很抱歉，我们这边出了点问题。再见。",
             time_is_up: "很抱歉，通话时间到了。再见。",
+            handing_on: "请稍等，我为您转接。",
+            nobody_there: "很抱歉，那边无人接听。我可以帮您做些什么吗？",
+            cut_off: "不好意思，线路刚才断了一下。您还在吗？",
         },
     ),
 ];
@@ -160,7 +199,14 @@ mod tests {
     #[test]
     fn every_language_has_whole_sentences_that_are_spoken_as_they_are() {
         for (_, phrases) in OTHERS.iter().chain([&("en", ENGLISH)]) {
-            let others = [&phrases.pardon, &phrases.broken, &phrases.time_is_up];
+            let others = [
+                &phrases.pardon,
+                &phrases.broken,
+                &phrases.time_is_up,
+                &phrases.handing_on,
+                &phrases.nobody_there,
+                &phrases.cut_off,
+            ];
             for text in phrases.fillers.iter().chain(others) {
                 assert!(is_whole(text) && spoken(text) == **text, "{text}");
             }

@@ -6,8 +6,11 @@
 mod ending;
 mod event;
 mod filler;
+mod keys;
 mod latency;
 mod leg;
+mod lost;
+mod menu;
 mod reply;
 mod rules;
 mod screening;
@@ -16,16 +19,21 @@ mod speech;
 mod talk;
 #[cfg(test)]
 mod tests;
+mod transfer;
 mod voicemail_flow;
 mod who_answered;
 
 pub use event::{Effect, Event, PermitAnswer};
 pub use rules::Rules;
 
+use keys::Keys;
 use latency::Latency;
+use lost::Resume;
+use menu::Menu;
 use speculation::{EarlyReply, Pause, Waste};
 use speech::Speech;
 use talk::Utterance;
+use transfer::{HandOver, Pending};
 use who_answered::Machine;
 
 use super::{
@@ -37,7 +45,7 @@ use super::{
 use crate::{
     audio_stream::SpeechId,
     ports::{
-        carrier::CarrierCallId,
+        carrier::{CarrierCallId, MachineVerdict},
         language_model::HistoryItem,
         store::{EventFact, Fact},
         synthesizer::Likely,
@@ -67,10 +75,12 @@ enum Phase {
     Speaking,
     /// A machine answered.
     Machine(Machine),
+    /// The call is handed on; the agent is silent.
+    Transferring(HandOver),
     /// The last words play.
     Closing { reason: EndReason },
-    /// Media died; the carrier may still report that the call just ended.
-    Lost,
+    /// Media died: it may come back, or the carrier may report that the call just ended.
+    Lost(Resume),
     /// Over; the audio stream reports the last words heard.
     HangingUp { reason: EndReason },
     /// The ending was handed out.
@@ -88,6 +98,12 @@ struct Leg {
     answered_ms: Option<u64>,
     media_ms: Option<u64>,
     stream_open: bool,
+    /// The socket died, and the stream reports what was said and heard until then.
+    dying: bool,
+    /// The media socket is not the call's first.
+    rejoined: bool,
+    /// The user's voice interrupts by now.
+    barge_in: bool,
     over: bool,
 }
 
@@ -131,6 +147,8 @@ struct ReplyState {
     skips: bool,
     /// `endCall` was called: hang up after the speech.
     end_call: bool,
+    /// `transferToNumber` was called: hand the call on after the speech.
+    transfer: Option<Pending>,
     protected: bool,
     /// It broke off after a whole sentence: the agent soon goes on by itself.
     broke_off: bool,
@@ -162,6 +180,17 @@ pub struct State {
     /// A speech that was replaced and has not yet been reported on.
     replaced: Option<Speech>,
     next_speech: u64,
+    /// Keys the user has pressed that are no words yet.
+    keys: Keys,
+    menu: Menu,
+    /// Who answered, in the carrier's eyes.
+    carrier_said: Option<MachineVerdict>,
+    /// How often the carrier was asked to hand the call on, and whether it did.
+    handed_on: u32,
+    transferred: bool,
+    /// How often the media was waited for after it was lost, and since when.
+    reopened: u32,
+    lost_ms: u64,
     voicemail: bool,
     /// Facts kept of pauses of playout and echoes.
     notes: usize,
@@ -187,6 +216,13 @@ impl State {
             speech: None,
             replaced: None,
             next_speech: 0,
+            keys: Keys::default(),
+            menu: Menu::default(),
+            carrier_said: None,
+            handed_on: 0,
+            transferred: false,
+            reopened: 0,
+            lost_ms: 0,
             voicemail: false,
             notes: 0,
             unwanted: false,
@@ -204,6 +240,8 @@ impl State {
             Event::Dialed(result) => self.dialed(result, now_ms, fx),
             Event::Progress(progress) => self.progress(&progress, now_ms, fx),
             Event::MediaOpened => self.media_opened(now_ms, fx),
+            Event::TransferAsked { try_no, answer } => self.transfer_asked(try_no, answer, now_ms, fx),
+            Event::NotReopened { try_no } => self.not_reopened(try_no, now_ms, fx),
             Event::Stream(event) => self.stream_event(event, now_ms, fx),
             Event::StreamGone { crashed } => self.stream_gone(crashed, now_ms, fx),
             Event::Reply(Some(Ok(event))) if self.early.is_none() => self.reply_event(event, now_ms, fx),
@@ -234,11 +272,14 @@ impl State {
 
     /// Whether a media socket with the right proof is taken now.
     pub fn takes_media(&self) -> bool {
-        let open = matches!(
-            self.phase,
-            Phase::Dialing { hang_up: false } | Phase::Unknown | Phase::Ringing | Phase::PickedUp
-        );
-        open && self.leg.media_ms.is_none()
+        match self.phase {
+            Phase::Dialing { hang_up: false } | Phase::Unknown | Phase::Ringing | Phase::PickedUp => {
+                self.leg.media_ms.is_none()
+            }
+            Phase::Transferring(_) => !self.leg.stream_open && !self.leg.over,
+            Phase::Lost(resume) => resume != Resume::No && !self.leg.stream_open && !self.leg.over,
+            _ => false,
+        }
     }
 
     /// The history, for the model.
@@ -286,7 +327,8 @@ impl State {
             Phase::Thinking => CallPhase::Thinking,
             Phase::Speaking => CallPhase::Speaking,
             Phase::Machine(_) => CallPhase::Voicemail,
-            Phase::Closing { .. } | Phase::Lost | Phase::HangingUp { .. } => CallPhase::Closing,
+            Phase::Transferring(_) => CallPhase::Transferring,
+            Phase::Closing { .. } | Phase::Lost(_) | Phase::HangingUp { .. } => CallPhase::Closing,
             Phase::Ended => CallPhase::Ended,
         }
     }
@@ -307,6 +349,8 @@ impl State {
             CallTimer::EndReport => self.end_report_missing(fx),
             CallTimer::Speculate => self.speculate(now_ms, fx),
             CallTimer::Filler => self.fill(now_ms, fx),
+            CallTimer::Keys => self.keys_over(now_ms, fx),
+            CallTimer::Transfer => self.transfer_unreported(now_ms, fx),
         }
     }
 

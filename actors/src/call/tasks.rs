@@ -8,10 +8,11 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::CallMessage;
 use crate::{
+    audio_stream::StreamMessage,
     id::AttemptId,
     phone_number::PhoneNumber,
     ports::{
-        carrier::{Carrier, CarrierCallId, CarrierError, DialError, DialRequest, ListedCall},
+        carrier::{Carrier, CarrierCallId, CarrierError, DialError, DialRequest, ListedCall, Transfer, WayBack},
         language_model::{LanguageError, LanguageModel, ReplyRequest},
         store::{Claim, PermitRequest, Store, StoreError},
     },
@@ -35,6 +36,10 @@ const LOOK_UPS: u32 = 4;
 
 /// The carrier has so long for a hang-up or a listing, should its own limit fail.
 const CARRIER_WITHIN: Duration = Duration::from_secs(15);
+
+/// Wishes for a lost media socket, and the pause between two.
+const REOPEN_TRIES: u32 = 4;
+const REOPEN_PAUSE: Duration = Duration::from_millis(500);
 
 /// How long the model has for its first piece, the providers it falls back on included (4 s each), and for each further
 /// one. A tool's arguments come in one piece, and a slow machine takes seconds to write them.
@@ -143,6 +148,65 @@ pub(super) async fn hang_up(carrier: Arc<dyn Carrier>, leg: Option<CarrierCallId
         pause = (pause * 2).min(Duration::from_secs(8));
     }
     tracing::error!(attempt = %search.attempt, "leg not hung up, given up");
+}
+
+/// Asks for the call to be handed on, once: nobody knows what a second wish would do.
+pub(super) async fn transfer(
+    carrier: Arc<dyn Carrier>,
+    leg: CarrierCallId,
+    transfer: Transfer,
+    try_no: u32,
+    me: ActorRef<CallMessage>,
+) {
+    let asked = AssertUnwindSafe(in_time(carrier.transfer(&leg, &transfer))).catch_unwind();
+    let crashed = |_| Err(CarrierError::Unavailable("the request crashed".into()));
+    let answer = asked.await.unwrap_or_else(crashed);
+    let _ = me.cast(CallMessage::TransferAsked { try_no, answer });
+}
+
+/// Asks for a lost media socket, again while the carrier is not well. Only what is in vain is reported: the socket itself
+/// is the answer.
+pub(super) async fn reopen_media(
+    carrier: Arc<dyn Carrier>,
+    leg: CarrierCallId,
+    back: WayBack,
+    try_no: u32,
+    me: ActorRef<CallMessage>,
+) {
+    for _ in 0..REOPEN_TRIES {
+        let asked = AssertUnwindSafe(in_time(carrier.reopen_media(&leg, &back))).catch_unwind();
+        match asked.await {
+            Ok(Ok(())) => return,
+            Ok(Err(CarrierError::Unavailable(error))) => {
+                tracing::warn!(attempt = %back.attempt, error, "lost media socket not opened again yet");
+            }
+            Ok(Err(error)) => {
+                tracing::info!(attempt = %back.attempt, %error, "lost media socket not opened again");
+                break;
+            }
+            Err(_) => break,
+        }
+        sleep(REOPEN_PAUSE).await;
+    }
+    let _ = me.cast(CallMessage::NotReopened { try_no });
+}
+
+/// Presses keys by the carrier; should that fail, as tones.
+pub(super) async fn press(
+    carrier: Arc<dyn Carrier>,
+    leg: CarrierCallId,
+    keys: String,
+    stream: Option<ActorRef<StreamMessage>>,
+) {
+    let asked = AssertUnwindSafe(in_time(carrier.send_digits(&leg, &keys))).catch_unwind();
+    if matches!(asked.await, Ok(Ok(()))) {
+        return;
+    }
+    tracing::warn!("the carrier does not press keys: played as tones");
+    if let Some(stream) = stream {
+        // It may be over.
+        let _ = stream.cast(StreamMessage::Press(keys));
+    }
 }
 
 /// Streams a reply as messages of `generation`.

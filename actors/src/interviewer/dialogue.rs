@@ -255,7 +255,7 @@ impl Dialogue {
             && match intent {
                 Intent::CallBack => slot.name.is_none() || slot.is_about("call"),
                 Intent::NotInterested => slot.is_about("interest"),
-                Intent::OptOut | Intent::WrongNumber | Intent::WhoIsThis | Intent::Repeat => false,
+                Intent::OptOut | Intent::WrongNumber | Intent::WhoIsThis | Intent::Repeat | Intent::Person => false,
                 Intent::HoldOn | Intent::Refusal | Intent::Goodbye => false,
             }
     }
@@ -344,7 +344,7 @@ impl Dialogue {
                 match name.as_str() {
                     "collect" => self.take_collected(arguments),
                     "endCall" => self.ended = true,
-                    "skipTurn" => self.settle(),
+                    "skipTurn" | "transferToNumber" => self.settle(),
                     _ => {}
                 }
                 self.last = Last::Tool;

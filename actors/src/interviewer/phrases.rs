@@ -21,6 +21,8 @@ pub enum Intent {
     HoldOn,
     /// Cannot or will not answer.
     Refusal,
+    /// Wants to talk to a person.
+    Person,
     /// Takes leave.
     Goodbye,
 }
@@ -86,6 +88,48 @@ const NOT_INTERESTED: [&str; 8] = [
     "don't want any",
     "don't want this",
     "no longer interested",
+];
+const PERSON: [&str; 28] = [
+    "speak to a person",
+    "speak to somebody",
+    "speak to someone",
+    "speak to a human",
+    "speak to an agent",
+    "speak to an operator",
+    "speak to a representative",
+    "speak with a person",
+    "speak with somebody",
+    "speak with someone",
+    "speak with a human",
+    "speak with an agent",
+    "talk to a person",
+    "talk to somebody",
+    "talk to someone",
+    "talk to a human",
+    "talk to an agent",
+    "talk to an operator",
+    "talk to a representative",
+    "talk to a real person",
+    "speak to a real person",
+    "transfer me",
+    "put me through",
+    "connect me",
+    "get me a human",
+    "get me a person",
+    "an operator please",
+    "a human please",
+];
+/// The same as a whole utterance.
+const PERSON_ALONE: [&str; 9] = [
+    "operator",
+    "operator please",
+    "agent",
+    "agent please",
+    "human",
+    "representative",
+    "representative please",
+    "reception",
+    "reception please",
 ];
 const CALL_BACK: [&str; 17] = [
     "call me later",
@@ -242,6 +286,7 @@ pub fn intent(text: &str) -> Option<Intent> {
         (has(&WRONG_NUMBER), Intent::WrongNumber),
         (has(&NOT_INTERESTED), Intent::NotInterested),
         (has(&CALL_BACK) || call_back_time(text).is_some(), Intent::CallBack),
+        (has(&PERSON) || PERSON_ALONE.contains(&plain.as_str()), Intent::Person),
         (has(&WHO_IS_THIS), Intent::WhoIsThis),
         (has(&REPEAT) || REPEAT_ALONE.contains(&plain.as_str()), Intent::Repeat),
         (short && has(&HOLD_ON), Intent::HoldOn),
@@ -359,6 +404,10 @@ mod tests {
             ("Could you call me back tomorrow?", Some(Intent::CallBack)),
             ("Ring me in half an hour", Some(Intent::CallBack)),
             ("The appointment is at three", None),
+            ("Can I speak to a person, please?", Some(Intent::Person)),
+            ("Please transfer me to sales", Some(Intent::Person)),
+            ("Operator!", Some(Intent::Person)),
+            ("My cat is an operator of sorts", None),
             ("Who is this?", Some(Intent::WhoIsThis)),
             ("Sorry?", Some(Intent::Repeat)),
             ("Hang on", Some(Intent::HoldOn)),

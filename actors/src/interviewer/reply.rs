@@ -1,5 +1,7 @@
 //! What the interviewer says and does next.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::{
@@ -8,7 +10,7 @@ use super::{
     slot::slots,
 };
 use crate::{
-    agent::Agent,
+    agent::{Agent, UsableTransfer},
     callback_time::SpokenTime,
     ports::language_model::{ReplyEvent, ReplyRequest},
     template::{self, Place},
@@ -24,6 +26,20 @@ const QUESTION_WORDS: usize = 15;
 const ACKNOWLEDGEMENTS: [&str; 3] = ["Thank you.", "Got it.", "Great."];
 /// Asked of somebody who wants to be called later and did not say when.
 const WHEN: &str = "When would suit you?";
+
+/// Said to somebody who asks for a person.
+const HAND_ON: &str = "Of course. One moment, I'll put you through.";
+/// Words shorter than this say nothing about where a call is to go.
+const TELLING_LETTERS: usize = 4;
+
+/// How many telling words two texts share.
+fn shared_words(one: &str, other: &str) -> usize {
+    let words = |text: &str| -> BTreeSet<String> {
+        let words = text.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
+        words.filter(|word| word.chars().count() >= TELLING_LETTERS).collect()
+    };
+    words(one).intersection(&words(other)).count()
+}
 
 /// The reply to a request: never empty, the same for the same request.
 pub fn plan(request: &ReplyRequest) -> Vec<ReplyEvent> {
@@ -108,7 +124,7 @@ impl Reply<'_> {
     fn answer(&mut self, turn: &Turn) -> Vec<ReplyEvent> {
         let heard = self.dialogue.hear(turn);
         if let Heard::Aside(intent) = heard
-            && let Some(last_words) = self.leave(intent)
+            && let Some(last_words) = self.leave(intent, &turn.text)
         {
             return last_words;
         }
@@ -136,8 +152,9 @@ impl Reply<'_> {
     }
 
     /// The last words, for what ends a call.
-    fn leave(&self, intent: Intent) -> Option<Vec<ReplyEvent>> {
+    fn leave(&self, intent: Intent, text: &str) -> Option<Vec<ReplyEvent>> {
         let reply = match intent {
+            Intent::Person => return self.hand_on(text),
             Intent::OptOut if self.agent.platform_settings.call_actions.smart_opt_out => {
                 end("Understood, we won't call you again. Goodbye.", "opt_out")
             }
@@ -152,8 +169,23 @@ impl Reply<'_> {
         Some(reply)
     }
 
+    /// The transfer whose condition has most words in common with the wish, else the first; none where there is none.
+    fn hand_on(&self, wish: &str) -> Option<Vec<ReplyEvent>> {
+        let tools = &self.agent.conversation_config.agent.prompt.built_in_tools;
+        let usable = tools.transfer_to_number.usable();
+        let fits = |transfer: &UsableTransfer| shared_words(&transfer.condition, wish);
+        // Of equals the first one wins.
+        let best = usable.iter().rev().max_by_key(|transfer| fits(transfer))?;
+        Some(vec![ReplyEvent::Tool {
+            name: "transferToNumber".into(),
+            arguments: json!({ "transfer_number": best.to.as_str(), "message": HAND_ON }),
+            echo: None,
+        }])
+    }
+
     fn aside(&mut self, intent: Intent) -> Vec<ReplyEvent> {
         match intent {
+            Intent::Person => self.next("I'm sorry, I can't put you through."),
             Intent::WhoIsThis => self.next(&self.who()),
             Intent::CallBack => say(format!("Of course. {WHEN}")),
             Intent::HoldOn => say("Of course, take your time."),

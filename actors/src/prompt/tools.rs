@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Tool;
 use crate::{
-    agent::{Agent, BuiltInTool, Entity, EntityKind},
+    agent::{Agent, BuiltInTool, Entity, EntityKind, TransferToNumber},
     template::{self, Place},
 };
 
@@ -121,6 +121,7 @@ pub(super) fn tools(agent: &Agent, variables: &BTreeMap<String, String>) -> Vec<
         tools.push(end_call(says, &["opt_out"]));
     }
     tools.push(call_later());
+    tools.extend(transfer_to_number(&built_in.transfer_to_number, variables));
     if built_in.skip_turn.enabled {
         let says = "Says nothing and waits for the other person, who is still thinking or talks to somebody else.";
         tools.push(Tool {
@@ -174,6 +175,40 @@ fn end_call(description: &str, reasons: &[&str]) -> Tool {
             },
         })),
     }
+}
+
+/// Offered only with somewhere to go: nothing but what is configured can be reached.
+fn transfer_to_number(tool: &TransferToNumber, variables: &BTreeMap<String, String>) -> Option<Tool> {
+    let usable = tool.usable();
+    if usable.is_empty() {
+        return None;
+    }
+    let mut does =
+        "Hands the call on to somebody else; it ends for you. Only when one of these conditions holds, or when \
+                    they ask for a person."
+            .to_owned();
+    for transfer in &usable {
+        let condition = template::render(Place::ToolDescription, &transfer.condition, variables);
+        let condition = condition.split_whitespace().collect::<Vec<_>>().join(" ");
+        let when = if condition.is_empty() {
+            "whenever it helps"
+        } else {
+            &condition
+        };
+        does.push_str(&format!("\n- `{}`: {when}", transfer.to.as_str()));
+    }
+    let known: Vec<&str> = usable.iter().map(|transfer| transfer.to.as_str()).collect();
+    Some(Tool {
+        name: "transferToNumber".into(),
+        description: told(&tool.tool, &does, variables),
+        parameters: object(&json!({
+            "transfer_number": { "type": "string", "enum": known, "description": "To whom, by the conditions above." },
+            "message": {
+                "type": "string",
+                "description": "Said to them before, in one short sentence; empty if your reply says it.",
+            },
+        })),
+    })
 }
 
 fn call_later() -> Tool {

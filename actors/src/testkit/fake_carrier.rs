@@ -15,7 +15,10 @@ use crate::{
     call::CallMessage,
     phone_number::PhoneNumber,
     ports::{
-        carrier::{CallProgress, Carrier, CarrierCallId, CarrierError, DialError, DialRequest, ListedCall},
+        carrier::{
+            CallProgress, Carrier, CarrierAbilities, CarrierCallId, CarrierError, DialError, DialRequest, ListedCall,
+            Transfer, WayBack,
+        },
         media_leg::{InboundQueue, LegAbilities, MediaLeg, OutboundItem},
     },
     switchboard::DoorRefusal,
@@ -38,6 +41,13 @@ struct Seen {
     script: VecDeque<ScriptedDial>,
     hang_up_script: VecDeque<CarrierError>,
     listing: Vec<ListedCall>,
+    transfers: Vec<Transfer>,
+    transfer_script: VecDeque<CarrierError>,
+    digits: Vec<String>,
+    reopened: Vec<WayBack>,
+    abilities: CarrierAbilities,
+    /// It opens lost media sockets again.
+    reopens: bool,
 }
 
 /// The fake. Dials not in the script succeed at once with ids `fake-1`, `fake-2` …
@@ -89,6 +99,32 @@ impl FakeCarrier {
     /// What `find_calls` lists from now on.
     pub fn set_listing(&self, listing: Vec<ListedCall>) {
         self.seen().listing = listing;
+    }
+
+    /// What it offers from now on; lost media sockets it opens again where `reopens`.
+    pub fn offer(&self, abilities: CarrierAbilities, reopens: bool) {
+        let mut seen = self.seen();
+        (seen.abilities, seen.reopens) = (abilities, reopens);
+    }
+
+    /// The next transfer not yet scripted fails so.
+    pub fn script_transfer_failure(&self, error: CarrierError) {
+        self.seen().transfer_script.push_back(error);
+    }
+
+    /// Every transfer it was asked for.
+    pub fn transfers(&self) -> Vec<Transfer> {
+        self.seen().transfers.clone()
+    }
+
+    /// Every wish for keys.
+    pub fn digits(&self) -> Vec<String> {
+        self.seen().digits.clone()
+    }
+
+    /// Every wish for a lost media socket.
+    pub fn reopened(&self) -> Vec<WayBack> {
+        self.seen().reopened.clone()
     }
 
     /// Every dial request so far.
@@ -143,6 +179,29 @@ impl Carrier for FakeCarrier {
         let mut seen = self.seen();
         seen.hang_ups.push(call.clone());
         seen.hang_up_script.pop_front().map_or(Ok(()), Err)
+    }
+
+    fn abilities(&self) -> CarrierAbilities {
+        self.seen().abilities
+    }
+
+    async fn transfer(&self, _call: &CarrierCallId, transfer: &Transfer) -> Result<(), CarrierError> {
+        let mut seen = self.seen();
+        seen.transfers.push(transfer.clone());
+        seen.transfer_script.pop_front().map_or(Ok(()), Err)
+    }
+
+    async fn send_digits(&self, _call: &CarrierCallId, digits: &str) -> Result<(), CarrierError> {
+        self.seen().digits.push(digits.to_owned());
+        Ok(())
+    }
+
+    async fn reopen_media(&self, _call: &CarrierCallId, back: &WayBack) -> Result<(), CarrierError> {
+        let mut seen = self.seen();
+        seen.reopened.push(back.clone());
+        seen.reopens
+            .then_some(())
+            .ok_or(CarrierError::NotOffered("opening a lost media socket again"))
     }
 
     async fn find_calls(&self, to: &PhoneNumber, _since: Timestamp) -> Result<Vec<ListedCall>, CarrierError> {

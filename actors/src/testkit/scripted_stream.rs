@@ -25,6 +25,7 @@ struct Seen {
     protected: Vec<String>,
     barge_in: Vec<bool>,
     closed: bool,
+    pressed: Vec<String>,
     failures: usize,
     present: Option<Playing>,
     heard_of: Option<SpeechId>,
@@ -87,6 +88,22 @@ impl ScriptedStream {
     /// Whether it was told to close.
     pub fn closed(&self) -> bool {
         self.seen().closed
+    }
+
+    /// Every `Press`.
+    pub fn pressed(&self) -> Vec<String> {
+        self.seen().pressed.clone()
+    }
+
+    /// Its socket dies: what was being said ends where it is, and another stream may take its place.
+    pub fn dies(&self) {
+        self.report(StreamEvent::LineDied);
+        if let Some((speech, heard)) = self.stop() {
+            let at_ms = self.now_ms();
+            self.report(StreamEvent::SpeakingEnded { speech, heard, at_ms });
+        }
+        self.seen().opened = None;
+        self.report(StreamEvent::MediaClosed { clean: false });
     }
 
     /// Reports an event.
@@ -289,6 +306,7 @@ impl Actor for ScriptedStreamActor {
                 seen.opened.get_or_insert_with(Instant::now);
                 seen.barge_in.push(allow);
             }
+            StreamMessage::Press(keys) => self.0.seen().pressed.push(keys),
             StreamMessage::Close => {
                 self.0.seen().closed = true;
                 self.0.report(StreamEvent::MediaClosed { clean: false });

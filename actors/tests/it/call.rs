@@ -640,7 +640,7 @@ async fn media_that_dies_is_lost_unless_the_carrier_reports_the_end() {
 async fn a_crashed_stream_fails_the_call_and_hangs_up() {
     let test = TestCall::greeted(greeter()).await;
     let crash = Some("boom".to_owned());
-    test.call.cast(CallMessage::StreamGone { crash }).unwrap();
+    test.call.cast(CallMessage::StreamGone { stream: None, crash }).unwrap();
     ms(100).await;
     let error = "agent-error: audio stream crashed".to_owned();
     assert_eq!(test.outcome(), Some(("failed", Some(error))));

@@ -8,6 +8,7 @@ use crate::{
     format::LineFormat,
     playout::{Ledger, Speech, WordEnd},
     recording::StereoMixer,
+    tone::generate,
 };
 
 /// A text is synthesised when less audio than this waits.
@@ -15,6 +16,12 @@ const LOOKAHEAD_MS: u64 = 3_000;
 
 /// More audio than this need not wait.
 const WELL_AHEAD_MS: u64 = 6_000;
+
+/// Stands for keys that are played: no speech of the agent has this number.
+const KEYS: u64 = u64::MAX;
+
+/// Keys played at once, at most.
+const MOST_KEYS: usize = 64;
 
 /// How often it is looked again where neither a mark nor the clock tells when the line has room.
 const LOOK_AGAIN_MS: u64 = 20;
@@ -154,7 +161,39 @@ impl Speaking {
 
     /// The speech that is being said.
     pub(super) fn speech(&self) -> Option<u64> {
-        self.current.as_ref().map(|current| current.id)
+        let id = self.current.as_ref().map(|current| current.id);
+        id.filter(|id| *id != KEYS)
+    }
+
+    /// Whether nothing is played or waits to be.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.current.is_none()
+    }
+
+    /// Whether keys are being played.
+    pub(super) fn is_pressing(&self) -> bool {
+        self.current.as_ref().is_some_and(|current| current.id == KEYS)
+    }
+
+    /// Plays keys, behind others that play; a speech must have been dropped. Nothing interrupts them, and they are no
+    /// words.
+    pub(super) fn press(&mut self, keys: &str) {
+        let keys: String = keys.chars().take(MOST_KEYS).collect();
+        let samples = generate::keys(&keys, self.format.sample_rate);
+        let say = Say {
+            speech: KEYS,
+            text: "",
+            last: true,
+            protected: true,
+            held: false,
+        };
+        let format = self.format;
+        let current = self.current.get_or_insert_with(|| Current::new(&say, format));
+        current.last = true;
+        let mut encoded = Vec::new();
+        codec::encode(format.encoding, &samples, &mut encoded);
+        current.speech.push(&encoded, &[]);
+        current.levels.push(&samples);
     }
 
     /// Whether audio of a speech was sent that has not ended, paused or not.
@@ -390,6 +429,7 @@ impl Speaking {
         };
         let (speech, heard) = (current.id, heard.to_owned());
         match how {
+            _ if speech == KEYS => None,
             Drop::BargedIn => Some(SessionEvent::BargedIn { speech, heard, at_ms }),
             Drop::Failed if !current.audible => None,
             Drop::Ended | Drop::Failed => Some(SessionEvent::SpeakingEnded { speech, heard, at_ms }),

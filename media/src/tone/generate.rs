@@ -5,6 +5,18 @@ use std::f64::consts::TAU;
 const SAMPLES_PER_MS: u32 = 8;
 /// Amplitude of a single tone: -12 dBFS.
 const AMPLITUDE: f64 = 8_230.0;
+/// Each of a key's two tones: -10 dBm0, where mu-law's loudest sine has 3.17 dBm0 (ITU-T G.711). A receiver takes 0 to
+/// -25 dBm (Q.24, as most networks).
+const KEY_AMPLITUDE: f64 = 7_190.0;
+/// How long a key sounds, and how long the silence behind it is; Q.24 asks for 40 ms of each at least.
+const KEY_MS: u32 = 100;
+/// What a `w` among keys stands for.
+const PAUSE_MS: u32 = 500;
+
+/// The keys by row and column, and what each of these sounds like.
+pub(super) const KEYS: [&str; 4] = ["123A", "456B", "789C", "*0#D"];
+pub(super) const ROWS_HZ: [f32; 4] = [697.0, 770.0, 852.0, 941.0];
+pub(super) const COLUMNS_HZ: [f32; 4] = [1_209.0, 1_336.0, 1_477.0, 1_633.0];
 
 /// Sines at the same time, `ms` long, together as loud as one alone would be.
 pub fn tones(frequencies_hz: &[f32], ms: u32) -> Vec<i16> {
@@ -37,17 +49,35 @@ pub fn busy(ms: u32) -> Vec<i16> {
 
 /// A key's two tones; silence for what is no key.
 pub fn dtmf(key: char, ms: u32) -> Vec<i16> {
-    const KEYS: [&str; 4] = ["123A", "456B", "789C", "*0#D"];
-    const ROWS_HZ: [f32; 4] = [697.0, 770.0, 852.0, 941.0];
-    const COLUMNS_HZ: [f32; 4] = [1_209.0, 1_336.0, 1_477.0, 1_633.0];
-    let place = KEYS
-        .iter()
-        .enumerate()
-        .find_map(|(row, keys)| Some((row, keys.find(key)?)));
-    place.map_or_else(
+    tones_of(key).map_or_else(
         || vec![0; (ms * SAMPLES_PER_MS) as usize],
-        |(row, column)| tones(&[ROWS_HZ[row], COLUMNS_HZ[column]], ms),
+        |(row_hz, column_hz)| tones(&[row_hz, column_hz], ms),
     )
+}
+
+/// Keys pressed one after the other, at 8000 Hz or a multiple of it: each sounds for 100 ms with 100 ms of silence
+/// behind it. A `w` is a pause of half a second; what is no key is left out.
+pub fn keys(keys: &str, sample_rate: u32) -> Vec<i16> {
+    let samples = |ms: u32| (sample_rate / 1_000 * ms) as usize;
+    let mut all = Vec::new();
+    for key in keys.chars() {
+        if matches!(key, 'w' | 'W') {
+            all.resize(all.len() + samples(PAUSE_MS), 0);
+        } else if let Some((row_hz, column_hz)) = tones_of(key) {
+            let tone = |hz: f32, n: usize| (TAU * f64::from(hz) * n as f64 / f64::from(sample_rate)).sin();
+            let both = |n: usize| (KEY_AMPLITUDE * (tone(row_hz, n) + tone(column_hz, n))).round() as i16;
+            all.extend((0..samples(KEY_MS)).map(both));
+            all.resize(all.len() + samples(KEY_MS), 0);
+        }
+    }
+    all
+}
+
+/// The two frequencies of a key (ITU-T Q.23), of its row and of its column.
+fn tones_of(key: char) -> Option<(f32, f32)> {
+    let place = |(row, keys): (usize, &&str)| Some((row, keys.find(key)?));
+    let (row, column) = KEYS.iter().enumerate().find_map(place)?;
+    Some((*ROWS_HZ.get(row)?, *COLUMNS_HZ.get(column)?))
 }
 
 fn cadence(frequencies_hz: &[f32], ms: u32, on_ms: u32, period_ms: u32) -> Vec<i16> {

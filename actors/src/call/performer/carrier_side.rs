@@ -7,14 +7,17 @@ use tokio::time::Instant;
 
 use super::Performer;
 use crate::{
+    audio_stream::StreamMessage,
     call::{
+        CallMessage,
+        state::State,
         tasks::{self, LegSearch},
         writer::Write,
     },
     dial_token::Purpose,
     lines::LinesMessage,
     ports::{
-        carrier::{CarrierCallId, DialRequest},
+        carrier::{CarrierCallId, CarrierError, Destination, DialRequest, Transfer, TransferKind, WayBack},
         store::PermitRequest,
     },
     time::Timestamp,
@@ -43,6 +46,7 @@ impl Performer {
     pub(super) fn dial(&mut self) {
         let Some(token) = &self.token else { return };
         let plan = &self.arguments.plan;
+        let built_in = &plan.agent.conversation_config.agent.prompt.built_in_tools;
         let request = DialRequest {
             attempt: plan.attempt.claim.attempt,
             from: self.caller_id.clone(),
@@ -50,7 +54,7 @@ impl Performer {
             ring_timeout: plan.ring_timeout,
             status_token: token.proof(Purpose::Status),
             media_token: token.proof(Purpose::Media),
-            detect_machine: false,
+            detect_machine: built_in.voicemail_detection.tool.enabled,
             hints: hints(plan.attempt.contact.extra.iter().chain(&plan.attempt.variables)),
         };
         self.dialing_at = self.arguments.ports.clock.now();
@@ -82,6 +86,64 @@ impl Performer {
         let carrier = self.arguments.plan.carrier.clone();
         let task = tasks::look_up(carrier, self.search(), self.me.clone());
         self.spawn(task);
+    }
+
+    /// The call's way back in, for a carrier that is asked for something in the middle of it.
+    fn way_back(&self) -> Option<WayBack> {
+        let token = self.token.as_ref()?;
+        Some(WayBack {
+            attempt: self.arguments.plan.attempt.claim.attempt,
+            status_token: token.proof(Purpose::Status),
+            media_token: token.proof(Purpose::Media),
+        })
+    }
+
+    fn present_leg(&self) -> Option<CarrierCallId> {
+        self.machine.as_ref().and_then(State::leg).cloned()
+    }
+
+    pub(super) fn transfer(&mut self, try_no: u32, kind: TransferKind, to: Destination) {
+        let (Some(leg), Some(back)) = (self.present_leg(), self.way_back()) else {
+            let answer = Err(CarrierError::NotFound);
+            let _ = self.me.cast(CallMessage::TransferAsked { try_no, answer });
+            return;
+        };
+        let from = self.caller_id.clone();
+        let transfer = Transfer { kind, to, from, back };
+        let carrier = self.arguments.plan.carrier.clone();
+        let task = tasks::transfer(carrier, leg, transfer, try_no, self.me.clone());
+        self.spawn(task);
+    }
+
+    pub(super) fn reopen_media(&mut self, try_no: u32) {
+        let (Some(leg), Some(back)) = (self.present_leg(), self.way_back()) else {
+            let _ = self.me.cast(CallMessage::NotReopened { try_no });
+            return;
+        };
+        let carrier = self.arguments.plan.carrier.clone();
+        let task = tasks::reopen_media(carrier, leg, back, try_no, self.me.clone());
+        self.spawn(task);
+    }
+
+    /// Over the media socket where it takes keys, else by the carrier, else as tones in the call's own audio.
+    pub(super) fn press(&mut self, keys: String) {
+        let carrier = self.arguments.plan.carrier.clone();
+        let by_carrier = !self.stream_presses && carrier.abilities().digits;
+        match (self.present_leg().filter(|_| by_carrier), self.stream.clone()) {
+            (Some(leg), stream) => {
+                let task = tasks::press(carrier, leg, keys, stream);
+                self.spawn(task);
+            }
+            (None, _) => self.tell_stream(StreamMessage::Press(keys)),
+        }
+    }
+
+    /// Notes a wish that the carrier did not grant; the words for the call's facts.
+    pub(super) fn refused(&self, what: &str, error: &CarrierError) -> String {
+        let attempt = &self.arguments.plan.attempt;
+        let error = attempt.contact.phone_number.masked_in(&error.to_string());
+        tracing::warn!(attempt = %attempt.claim.attempt, error, "not {what}");
+        error
     }
 
     pub(super) fn hang_up(&mut self, leg: Option<CarrierCallId>) {

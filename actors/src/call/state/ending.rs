@@ -9,9 +9,6 @@ use crate::call::{
 /// How long the audio stream has to report the last words heard.
 const LAST_WORDS_MS: u64 = 1_000;
 
-/// How long the carrier has to report that the call just ended, after its media socket died.
-const END_REPORT_MS: u64 = 3_000;
-
 /// How long a goodbye may take.
 const GOODBYE_MS: u64 = 8_000;
 
@@ -22,6 +19,7 @@ impl State {
             return;
         }
         self.drop_reply(fx);
+        self.keep_keys(fx);
         if self.leg.dialed && !self.leg.over {
             self.leg.over = true;
             fx.push(Effect::HangUpLeg(self.leg.id.clone()));
@@ -36,7 +34,8 @@ impl State {
     }
 
     fn finish(&mut self, reason: EndReason, fx: &mut Vec<Effect>) {
-        let outcome = reason.outcome(self.voicemail, self.history.collected().clone());
+        let mut outcome = reason.outcome(self.voicemail, self.history.collected().clone());
+        outcome.transferred = self.transferred;
         self.finish_with(Ending::Outcome(outcome), fx);
     }
 
@@ -95,8 +94,9 @@ impl State {
             | Phase::Thinking
             | Phase::Speaking
             | Phase::Machine(_)
+            | Phase::Transferring(_)
             | Phase::Closing { .. }
-            | Phase::Lost => self.end(EndReason::Completed, fx),
+            | Phase::Lost(_) => self.end(EndReason::Completed, fx),
             Phase::HangingUp { .. } | Phase::Ended => {}
         }
     }
@@ -112,11 +112,12 @@ impl State {
             Phase::PickedUp | Phase::Machine(_) => fx.push(Effect::SetTimer(CallTimer::Closing, lead_ms)),
             // A goodbye that plays has at most what is left.
             Phase::Closing { .. } => fx.push(Effect::SetTimer(CallTimer::Closing, lead_ms)),
+            Phase::Transferring(_) => self.overdue_in_transfer(),
             Phase::Scheduled { .. }
             | Phase::Dialing { .. }
             | Phase::Unknown
             | Phase::Ringing
-            | Phase::Lost
+            | Phase::Lost(_)
             | Phase::HangingUp { .. }
             | Phase::Ended => {}
         }
@@ -135,18 +136,20 @@ impl State {
             | Phase::Thinking
             | Phase::Speaking
             | Phase::Machine(_) => self.end(EndReason::Completed, fx),
+            Phase::Transferring(_) => self.overdue_in_transfer(),
             Phase::Scheduled { .. }
             | Phase::Dialing { .. }
             | Phase::Unknown
             | Phase::Ringing
-            | Phase::Lost
+            | Phase::Lost(_)
             | Phase::HangingUp { .. }
             | Phase::Ended => {}
         }
     }
 
     /// The media socket is closed.
-    pub(super) fn media_closed(&mut self, clean: bool, fx: &mut Vec<Effect>) {
+    pub(super) fn media_closed(&mut self, clean: bool, now_ms: u64, fx: &mut Vec<Effect>) {
+        self.leg.dying = false;
         match &self.phase {
             Phase::HangingUp { reason } => {
                 let reason = reason.clone();
@@ -171,39 +174,37 @@ impl State {
                     self.leg.over = true;
                     self.end(EndReason::Completed, fx);
                 } else {
-                    self.lose_media(fx);
+                    self.lose_media(now_ms, fx);
                 }
             }
             Phase::Scheduled { .. }
             | Phase::Dialing { .. }
             | Phase::Unknown
             | Phase::Ringing
-            | Phase::Lost
+            | Phase::Transferring(_)
+            | Phase::Lost(_)
             | Phase::Ended => self.leg.stream_open = false,
         }
-    }
-
-    fn lose_media(&mut self, fx: &mut Vec<Effect>) {
-        self.drop_reply(fx);
-        self.leave_listening_timers(fx);
-        self.phase = Phase::Lost;
-        fx.push(Effect::SetTimer(CallTimer::EndReport, END_REPORT_MS));
     }
 
     /// The audio stream's actor is gone.
     pub(super) fn stream_gone(&mut self, crashed: bool, now_ms: u64, fx: &mut Vec<Effect>) {
         let was_open = std::mem::take(&mut self.leg.stream_open);
-        if crashed && was_open && !matches!(self.phase, Phase::HangingUp { .. } | Phase::Ended) {
+        let matters = !matches!(
+            self.phase,
+            Phase::Transferring(_) | Phase::HangingUp { .. } | Phase::Ended
+        );
+        if crashed && was_open && matters {
             fx.push(event_fact("stream_crashed", self.elapsed_ms(now_ms), "{}"));
             self.end(EndReason::agent("audio stream crashed"), fx);
         } else if was_open {
-            self.media_closed(false, fx);
+            self.media_closed(false, now_ms, fx);
         }
     }
 
     pub(super) fn end_report_missing(&mut self, fx: &mut Vec<Effect>) {
         match &self.phase {
-            Phase::Lost => self.end(EndReason::media_lost(), fx),
+            Phase::Lost(_) => self.end(EndReason::media_lost(), fx),
             Phase::HangingUp { reason } => {
                 let reason = reason.clone();
                 self.leg.stream_open = false;

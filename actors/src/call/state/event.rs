@@ -5,7 +5,7 @@ use crate::{
     call::{CallTimer, outcome::Ending},
     callback_time::SpokenTime,
     ports::{
-        carrier::{CallProgress, CarrierCallId, DialError},
+        carrier::{CallProgress, CarrierCallId, Destination, DialError, TransferKind},
         language_model::{LanguageError, ReplyEvent},
         store::Fact,
     },
@@ -39,6 +39,18 @@ pub enum Event {
     Progress(CallProgress),
     /// The media socket opened.
     MediaOpened,
+    /// The carrier's answer to the wish to hand the call on.
+    TransferAsked {
+        /// Which wish of the call.
+        try_no: u32,
+        /// Why not, if not.
+        answer: Result<(), String>,
+    },
+    /// The carrier will not open the media socket again.
+    NotReopened {
+        /// Which wish of the call.
+        try_no: u32,
+    },
     /// The audio stream reported.
     Stream(StreamEvent),
     /// The audio stream is gone.
@@ -94,6 +106,22 @@ pub enum Effect {
     StopSpeaking,
     /// Whether the user's voice interrupts.
     AllowBargeIn(bool),
+    /// Press keys.
+    Press(String),
+    /// Ask the carrier to hand the call on.
+    Transfer {
+        /// Which wish of the call.
+        try_no: u32,
+        /// How.
+        kind: TransferKind,
+        /// To whom.
+        to: Destination,
+    },
+    /// Ask the carrier to open the media socket again.
+    ReopenMedia {
+        /// Which wish of the call.
+        try_no: u32,
+    },
     /// Close the media socket.
     CloseStream,
     /// Ask the model, dropping an unfinished reply.

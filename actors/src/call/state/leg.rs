@@ -147,10 +147,10 @@ impl State {
             return;
         }
         match progress {
-            CallProgress::Placed
-            | CallProgress::Machine(_)
-            | CallProgress::Transferred
-            | CallProgress::TransferFailed(_) => {}
+            CallProgress::Placed => {}
+            CallProgress::Machine(verdict) => self.carrier_found(*verdict, now_ms, fx),
+            CallProgress::Transferred => self.transfer_reported(now_ms, fx),
+            CallProgress::TransferFailed(why) => self.transfer_report_failed(why, now_ms, fx),
             CallProgress::Ringing => {
                 if matches!(self.phase, Phase::Dialing { hang_up: false } | Phase::Unknown) {
                     self.ringing(fx);
@@ -188,6 +188,7 @@ impl State {
     fn leg_ended(&mut self, cause: &EndCause, now_ms: u64, fx: &mut Vec<Effect>) {
         self.leg.over = true;
         match &self.phase {
+            Phase::Transferring(hand_over) => self.leg_ended_in_transfer(*hand_over, now_ms, fx),
             Phase::Dialing { hang_up: true } => self.end(EndReason::Cancelled, fx),
             Phase::Ringing if self.leg.inbound => self.end(not_taken(cause), fx),
             Phase::Dialing { .. } | Phase::Unknown | Phase::Ringing => {
@@ -209,7 +210,7 @@ impl State {
             | Phase::Thinking
             | Phase::Speaking
             | Phase::Machine(_)
-            | Phase::Lost => self.end(EndReason::Completed, fx),
+            | Phase::Lost(_) => self.end(EndReason::Completed, fx),
             Phase::Scheduled { .. } | Phase::HangingUp { .. } | Phase::Ended => {}
         }
     }
@@ -217,6 +218,14 @@ impl State {
     pub(super) fn media_opened(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         if !self.takes_media() {
             return;
+        }
+        match self.phase {
+            Phase::Lost(resume) => return self.media_is_back(resume, now_ms, fx),
+            Phase::Transferring(_) => {
+                self.join_stream(now_ms, fx);
+                return self.caller_is_back(fx);
+            }
+            _ => {}
         }
         if self.leg.answered_ms.is_none() {
             self.answered(now_ms, fx);
@@ -235,6 +244,9 @@ impl State {
             Effect::SetTimer(CallTimer::BargeIn, BARGE_IN_AFTER_MS),
             Effect::SetTimer(CallTimer::PickUp, PICK_UP_MS),
         ]);
+        if let Some(verdict) = self.carrier_said {
+            self.take_carriers_word(verdict, now_ms, fx);
+        }
     }
 
     pub(super) fn rang_long_enough(&mut self, fx: &mut Vec<Effect>) {

@@ -46,6 +46,7 @@ impl State {
         self.reply.tools = 0;
         self.reply.skips = false;
         self.reply.end_call = false;
+        self.reply.transfer = None;
         self.reply.protected = false;
         self.latency.asked(self.stream_ms(now_ms));
     }
@@ -105,11 +106,7 @@ impl State {
                 }
                 json!({ "ok": true })
             }
-            // Nobody was to be reached, so nobody is called again by itself.
-            "callLater" if self.leg.inbound => {
-                json!({ "error": "no call back can be planned from a call that came in; \
-                                                                 collect the wish, and promise no call" })
-            }
+            "transferToNumber" => self.transfer_wanted(&arguments),
             "callLater" => match arguments.get("at").and_then(Value::as_str).and_then(parse_answer) {
                 Some(time) => {
                     fx.push(Effect::PlanCallBack(time));
@@ -134,6 +131,7 @@ impl State {
         }
         let rest = self.reply.cutter.finish();
         self.speak_piece(rest, now_ms, fx);
+        self.announce_transfer(now_ms, fx);
         if self.leaves_in_silence() {
             // Nobody would know whose turn it is.
             let error = LanguageError::Protocol("it answered without a word".into());
@@ -193,7 +191,7 @@ impl State {
         if stands {
             let detail = json!({ "error": error.to_string() }).to_string();
             fx.push(event_fact("reply_broke_off", self.elapsed_ms(now_ms), &detail));
-            self.reply.broke_off = !self.reply.end_call;
+            self.reply.broke_off = !self.reply.end_call && self.reply.transfer.is_none();
             match self.speech {
                 Some(_) => self.say_piece(String::new(), true, fx),
                 None => self.turn_over(now_ms, fx),
@@ -201,6 +199,7 @@ impl State {
             return;
         }
         self.reply.end_call = false;
+        self.reply.transfer = None;
         self.phase = Phase::Speaking;
         self.say_piece(self.rules.phrases.pardon.to_owned(), true, fx);
     }
@@ -223,6 +222,7 @@ impl State {
                 self.reply.open = false;
                 self.reply.cutter.finish();
                 self.reply.end_call = false;
+                self.reply.transfer = None;
                 self.phase = Phase::Speaking;
                 self.say_all(self.rules.phrases.pardon, false, fx);
             }

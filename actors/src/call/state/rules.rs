@@ -4,8 +4,9 @@ use std::{collections::BTreeMap, time::Duration};
 
 use super::filler::BYTE_MS;
 use crate::{
-    agent::Agent,
+    agent::{Agent, UsableTransfer},
     call::{Speculation, introduction::introduction, phrases::Phrases, pieces::spoken},
+    ports::carrier::CarrierAbilities,
     template::{self, Place},
 };
 
@@ -32,6 +33,12 @@ pub struct Rules {
     pub max_duration_ms: u64,
     /// What is said with `endCall` is protected.
     pub end_call_protected: bool,
+    /// Where the call may be handed on to.
+    pub transfers: Vec<UsableTransfer>,
+    /// What is said before it is handed on is protected.
+    pub transfer_protected: bool,
+    /// What the carrier offers.
+    pub carrier: CarrierAbilities,
     /// A user who asks not to be called again is not.
     pub smart_opt_out: bool,
     /// What it says when a provider lets it down.
@@ -79,6 +86,9 @@ impl Rules {
                 .max(1)
                 .saturating_mul(1000),
             end_call_protected: tools.end_call.disable_interruption,
+            transfers: tools.transfer_to_number.usable(),
+            transfer_protected: tools.transfer_to_number.tool.disable_interruption,
+            carrier: CarrierAbilities::default(),
             smart_opt_out: agent.platform_settings.call_actions.smart_opt_out,
             phrases: Phrases::of(&config.agent.primary_language),
             byte_ms: (BYTE_MS / config.tts.speed.max(0.1)) as u64,

@@ -6,7 +6,7 @@ use super::{Effect, Phase, State, who_answered::Machine};
 use crate::call::CallTimer;
 
 /// How long the whole may take.
-const SCREENING_MS: u64 = 60_000;
+pub(super) const SCREENING_MS: u64 = 60_000;
 
 /// Silence after which somebody is taken to be on the line, waiting to be spoken to.
 const CONNECTED_MS: u64 = 10_000;

@@ -11,6 +11,8 @@ pub(super) struct Speech {
     pub(super) id: SpeechId,
     pub(super) protected: bool,
     pub(super) started_ms: Option<u64>,
+    /// The user pressed a key: it was stopped, and how far it was heard is on its way.
+    pub(super) cut: bool,
 }
 
 impl Speech {
@@ -19,6 +21,7 @@ impl Speech {
             id,
             protected,
             started_ms: None,
+            cut: false,
         }
     }
 }
@@ -38,8 +41,11 @@ impl State {
 
     /// Says more of the present reply, beginning its speech if need be.
     pub(super) fn say_piece(&mut self, text: String, last: bool, fx: &mut Vec<Effect>) {
-        let (speech, protected) = match &self.speech {
-            Some(speech) => (speech.id, speech.protected || self.reply.protected),
+        let (speech, protected) = match &mut self.speech {
+            Some(speech) => {
+                speech.protected |= self.reply.protected;
+                (speech.id, speech.protected)
+            }
             None => (self.new_speech(self.reply.protected), self.reply.protected),
         };
         fx.push(Effect::Say {

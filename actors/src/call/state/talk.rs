@@ -6,7 +6,7 @@
 use media::turn::words;
 use serde_json::json;
 
-use super::{Effect, EndReason, Latency, Phase, Speech, State, event_fact, leg::BARGE_IN_AFTER_MS, speculation::Waste};
+use super::{Effect, EndReason, Latency, Phase, Speech, State, event_fact, speculation::Waste, who_answered::Machine};
 use crate::{
     audio_stream::{SpeechId, StreamEvent},
     call::CallTimer,
@@ -50,8 +50,9 @@ impl State {
             | Phase::Unknown
             | Phase::Ringing
             | Phase::Machine(_)
+            | Phase::Transferring(_)
             | Phase::Closing { .. }
-            | Phase::Lost
+            | Phase::Lost(_)
             | Phase::HangingUp { .. }
             | Phase::Ended => false,
         }
@@ -63,7 +64,12 @@ impl State {
                 self.user.speaking = true;
                 self.voice_begins(fx);
             }
-            StreamEvent::Interim { .. } => self.user_speaks(now_ms, fx),
+            StreamEvent::Interim { text } => {
+                self.user_speaks(now_ms, fx);
+                if self.phase == Phase::Machine(Machine::Menu) {
+                    self.menu_goes_on(&text, now_ms, fx);
+                }
+            }
             StreamEvent::TurnPaused { text, at_ms } => self.turn_paused(text, at_ms, now_ms, fx),
             StreamEvent::TurnResumed { .. } => self.turn_resumed(fx),
             StreamEvent::UtteranceEnded {
@@ -97,9 +103,7 @@ impl State {
                 }
             }
             StreamEvent::SpeakingEnded { speech, heard, at_ms } => {
-                if self.speech_over(speech, &heard, at_ms, false, fx) {
-                    self.speech_finished(!heard.trim().is_empty(), now_ms, fx);
-                }
+                self.speech_ended(speech, &heard, (at_ms, now_ms), fx)
             }
             StreamEvent::SpeechFailed { speech, error } => {
                 if let Some(failed) = self.speech.take_if(|present| present.id == speech) {
@@ -112,18 +116,37 @@ impl State {
             }
             StreamEvent::BeepEnded { at_ms } => self.beep(at_ms, fx),
             StreamEvent::Amd(finding) => self.who_answered(finding, now_ms, fx),
-            StreamEvent::Digit(_) => self.user_speaks(now_ms, fx),
+            StreamEvent::Digit(key) => self.key_pressed(key, now_ms, fx),
+            StreamEvent::LineDied => self.leg.dying = true,
             StreamEvent::DeafnessBegan(error) => {
                 fx.push(event_fact("deafness", self.elapsed_ms(now_ms), "{}"));
                 self.give_up(&format!("speech recogniser: {error}"), fx);
             }
-            StreamEvent::MediaClosed { clean } => self.media_closed(clean, fx),
+            StreamEvent::MediaClosed { clean } => self.media_closed(clean, now_ms, fx),
+        }
+    }
+
+    /// A speech was played to its end, or as far as it was dropped: for a key of the user's, which interrupts, or because
+    /// its line died, which may come back. Last words that died with the line are none that are said again.
+    fn speech_ended(&mut self, id: SpeechId, heard: &str, (at_ms, now_ms): (u64, u64), fx: &mut Vec<Effect>) {
+        let last_words = matches!(self.phase, Phase::Closing { .. }) || self.reply.end_call;
+        let present = self.speech.as_ref().filter(|speech| speech.id == id);
+        let for_key = present.is_some_and(|speech| speech.cut);
+        let died = self.leg.dying && !last_words;
+        if !self.speech_over(id, heard, at_ms, for_key || died, fx) || died {
+            return;
+        }
+        if for_key {
+            self.barged_in(id, heard, at_ms, fx);
+            self.interrupted(now_ms, fx);
+        } else {
+            self.speech_finished(!heard.trim().is_empty(), now_ms, fx);
         }
     }
 
     /// The user's words, or a key: silence starts afresh. A sound without words never does that, or noise on the line
     /// would keep a call open for good.
-    fn user_speaks(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn user_speaks(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         self.user.silence_left_ms = self.rules.silence_end_ms.unwrap_or(0);
         self.user.held_timers = false;
         if self.phase == Phase::Listening {
@@ -182,7 +205,7 @@ impl State {
         self.leave_listening_timers(fx);
     }
 
-    fn utterance(&mut self, utterance: &Utterance, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn utterance(&mut self, utterance: &Utterance, now_ms: u64, fx: &mut Vec<Effect>) {
         self.user.speaking = false;
         self.user.tries = 0;
         let wordless = utterance.text.trim().is_empty();
@@ -213,8 +236,9 @@ impl State {
             | Phase::Dialing { .. }
             | Phase::Unknown
             | Phase::Ringing
+            | Phase::Transferring(_)
             | Phase::Closing { .. }
-            | Phase::Lost
+            | Phase::Lost(_)
             | Phase::HangingUp { .. }
             | Phase::Ended => {}
             Phase::Machine(machine) => self.machine_said(machine, utterance, now_ms, fx),
@@ -224,7 +248,7 @@ impl State {
     /// Whether words want an answer though the agent has the turn. Those spoken over the pick-up belong to it; a sound
     /// of attention wants none.
     fn is_told_over_speech(&self, utterance: &Utterance) -> bool {
-        let opening = !self.leg.inbound && utterance.started_ms < BARGE_IN_AFTER_MS;
+        let opening = utterance.started_ms < self.pick_up_ends_ms();
         let tells = words::any(&utterance.text) && !words::is_backchannel(&utterance.text);
         matches!(self.phase, Phase::Greeting | Phase::Speaking) && !opening && tells
     }
@@ -256,7 +280,7 @@ impl State {
         }
     }
 
-    fn keep_words(&mut self, utterance: &Utterance, fx: &mut Vec<Effect>) {
+    pub(super) fn keep_words(&mut self, utterance: &Utterance, fx: &mut Vec<Effect>) {
         self.user.was_wordless = false;
         let span = self.span(utterance.started_ms, utterance.ended_ms);
         let turn = self.history.user_said(&utterance.text, span, utterance.damaged);
@@ -328,8 +352,9 @@ impl State {
         }
     }
 
-    pub(super) fn barge_in_allowed(&self, fx: &mut Vec<Effect>) {
+    pub(super) fn barge_in_allowed(&mut self, fx: &mut Vec<Effect>) {
         if self.leg.stream_open {
+            self.leg.barge_in = true;
             fx.push(Effect::AllowBargeIn(true));
         }
     }
@@ -347,6 +372,7 @@ impl State {
             self.reply.open = false;
             self.reply.cutter.finish();
             self.reply.end_call = false;
+            self.reply.transfer = None;
             self.user.speaking = true;
             self.listen(now_ms, fx);
         }
@@ -371,7 +397,9 @@ impl State {
     }
 
     pub(super) fn turn_over(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
-        if std::mem::take(&mut self.reply.end_call) {
+        if let Some(pending) = self.reply.transfer.take() {
+            self.hand_on(&pending, now_ms, fx);
+        } else if std::mem::take(&mut self.reply.end_call) {
             self.end(EndReason::Completed, fx);
         } else if self.user.unanswered {
             self.think(now_ms, fx);

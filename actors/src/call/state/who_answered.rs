@@ -4,11 +4,11 @@
 use media::amd::{Finding, Reason, Verdict};
 use serde_json::json;
 
-use super::{Effect, EndReason, Phase, State, event_fact, talk::Utterance};
+use super::{
+    Effect, EndReason, MachineVerdict, Phase, State, event_fact, menu::MENU_MS, screening::SCREENING_MS,
+    talk::Utterance,
+};
 use crate::call::CallTimer;
-
-/// How long a menu may talk before the call ends. Nothing is said to it, so no person is kept from coming on.
-const MENU_MS: u64 = 20_000;
 
 /// A machine on the line, and what it is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub(super) enum Machine {
     Message { beeped: bool },
     /// A menu talks.
     Menu,
+    /// The menu's key to a person was pressed, when in the stream's time.
+    Pressed { since_ms: u64 },
     /// An assistant asks who calls; how often it was told, and when last, in the stream's time.
     Screening { told: u8, since_ms: u64 },
 }
@@ -41,14 +43,83 @@ impl State {
         match verdict {
             Verdict::Human => match machine {
                 // What an assistant says sounds like a person; its words are judged one by one.
-                None | Some(Machine::Screening { .. }) => {}
+                None | Some(Machine::Screening { .. } | Machine::Pressed { .. }) => {}
+                Some(Machine::Beep | Machine::Message { .. }) if self.carrier_found_machine() => {}
                 Some(Machine::Beep | Machine::Message { .. } | Machine::Menu) => self.person_came(now_ms, fx),
             },
             Verdict::Unknown => {}
+            Verdict::Voicemail | Verdict::Unavailable if self.carrier_said == Some(MachineVerdict::Human) => {}
             Verdict::Voicemail => self.mailbox_answered(fx),
             Verdict::Unavailable => self.announcement_answered(reason, fx),
             Verdict::Ivr if reason == Reason::Screening => self.assistant_answered(now_ms, fx),
             Verdict::Ivr => self.menu_answered(fx),
+        }
+    }
+
+    /// The carrier tells who answered; it may do so before there is anything to be heard.
+    pub(super) fn carrier_found(&mut self, verdict: MachineVerdict, now_ms: u64, fx: &mut Vec<Effect>) {
+        if self.carrier_said == Some(verdict) {
+            return;
+        }
+        self.carrier_said = Some(verdict);
+        if matches!(self.phase, Phase::Machine(_)) || self.in_conversation() {
+            self.take_carriers_word(verdict, now_ms, fx);
+        }
+    }
+
+    fn carrier_found_machine(&self) -> bool {
+        matches!(self.carrier_said, Some(MachineVerdict::Machine | MachineVerdict::Beep))
+    }
+
+    /// The carrier's verdict outranks ours. What only we hear stands: menus, assistants, beeps.
+    pub(super) fn take_carriers_word(&mut self, verdict: MachineVerdict, now_ms: u64, fx: &mut Vec<Effect>) {
+        let told = match verdict {
+            MachineVerdict::Human => Verdict::Human,
+            MachineVerdict::Machine | MachineVerdict::Beep => Verdict::Voicemail,
+            MachineVerdict::Fax => Verdict::Unavailable,
+        };
+        let at_ms = self.elapsed_ms(now_ms);
+        let detail = json!({ "verdict": told.as_str(), "reason": "carrier", "atMs": at_ms });
+        fx.push(event_fact("amd", at_ms, &detail.to_string()));
+        let machine = match self.phase {
+            Phase::Machine(machine) => Some(machine),
+            _ => None,
+        };
+        match (verdict, machine) {
+            (MachineVerdict::Human, Some(Machine::Beep | Machine::Message { .. })) => self.person_came(now_ms, fx),
+            (MachineVerdict::Human, _) => {}
+            (MachineVerdict::Fax, _) => {
+                self.fall_silent(fx);
+                self.end(EndReason::Completed, fx);
+            }
+            (MachineVerdict::Machine, None) => self.mailbox_answered(fx),
+            (MachineVerdict::Beep, None) => {
+                self.user.beep_heard = true;
+                self.mailbox_answered(fx);
+            }
+            (MachineVerdict::Beep, Some(Machine::Beep | Machine::Message { beeped: false })) => {
+                self.leave_message(true, fx);
+            }
+            (MachineVerdict::Machine | MachineVerdict::Beep, Some(_)) => {}
+        }
+    }
+
+    /// The media came back while a machine was on the line. A message that was cut is said again.
+    pub(super) fn machine_is_back(&mut self, machine: Machine, fx: &mut Vec<Effect>) {
+        let waits_ms = match machine {
+            Machine::Message { beeped } => return self.leave_message(beeped, fx),
+            Machine::Beep => return self.mailbox_answered(fx),
+            Machine::Menu => MENU_MS,
+            Machine::Pressed { .. } | Machine::Screening { .. } => SCREENING_MS,
+        };
+        self.phase = Phase::Machine(match machine {
+            Machine::Screening { told, .. } => Machine::Screening { told, since_ms: 0 },
+            Machine::Pressed { .. } => Machine::Pressed { since_ms: 0 },
+            other => other,
+        });
+        fx.push(Effect::SetTimer(CallTimer::Machine, waits_ms));
+        if machine != Machine::Menu {
+            self.wait_to_be_connected(fx);
         }
     }
 
@@ -63,7 +134,7 @@ impl State {
     /// The user's voice begins: no beep before it was a mailbox's, and no machine is silent.
     pub(super) fn voice_begins(&mut self, fx: &mut Vec<Effect>) {
         match self.phase {
-            Phase::Machine(Machine::Beep | Machine::Screening { .. }) => {
+            Phase::Machine(Machine::Beep | Machine::Screening { .. } | Machine::Pressed { .. }) => {
                 self.user.beep_heard = false;
                 fx.push(Effect::CancelTimer(CallTimer::Quiet));
             }
@@ -81,7 +152,9 @@ impl State {
                     self.assistant_said(&utterance.text, told, now_ms, fx);
                 }
             }
-            Machine::Message { .. } | Machine::Menu => {}
+            Machine::Pressed { since_ms } => self.said_after_key(utterance, since_ms, now_ms, fx),
+            Machine::Menu => self.menu_said(&utterance.text, now_ms, fx),
+            Machine::Message { .. } => {}
         }
     }
 
@@ -90,7 +163,7 @@ impl State {
         match machine {
             Machine::Message { .. } => self.end(EndReason::Completed, fx),
             Machine::Screening { .. } => self.wait_to_be_connected(fx),
-            Machine::Beep | Machine::Menu => {}
+            Machine::Beep | Machine::Menu | Machine::Pressed { .. } => {}
         }
     }
 
@@ -98,7 +171,7 @@ impl State {
     pub(super) fn machine_is_quiet(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         match self.phase {
             Phase::Machine(Machine::Beep) => self.leave_message(false, fx),
-            Phase::Machine(Machine::Screening { .. }) => self.person_came(now_ms, fx),
+            Phase::Machine(Machine::Screening { .. } | Machine::Pressed { .. }) => self.person_came(now_ms, fx),
             _ => {}
         }
     }
@@ -107,7 +180,9 @@ impl State {
     pub(super) fn machine_had_its_time(&mut self, fx: &mut Vec<Effect>) {
         match self.phase {
             Phase::Machine(Machine::Beep) => self.leave_message(false, fx),
-            Phase::Machine(Machine::Menu | Machine::Screening { .. }) => self.end(EndReason::Completed, fx),
+            Phase::Machine(Machine::Menu | Machine::Pressed { .. } | Machine::Screening { .. }) => {
+                self.end(EndReason::Completed, fx);
+            }
             _ => {}
         }
     }
@@ -116,6 +191,7 @@ impl State {
     pub(super) fn fall_silent(&mut self, fx: &mut Vec<Effect>) {
         self.drop_reply(fx);
         self.reply.end_call = false;
+        self.reply.transfer = None;
         self.user.unanswered = false;
         self.leave_listening_timers(fx);
         fx.push(Effect::CancelTimer(CallTimer::PickUp));
@@ -138,12 +214,5 @@ impl State {
         self.voicemail = matches!(reason, Reason::MailboxFull | Reason::NotReachable);
         self.fall_silent(fx);
         self.end(EndReason::Completed, fx);
-    }
-
-    /// Nothing is pressed or said: a choice made for the callee could order, cancel or pay something.
-    fn menu_answered(&mut self, fx: &mut Vec<Effect>) {
-        self.fall_silent(fx);
-        self.phase = Phase::Machine(Machine::Menu);
-        fx.push(Effect::SetTimer(CallTimer::Machine, MENU_MS));
     }
 }

@@ -1,0 +1,130 @@
+//! The transfers of an agent that can be made: those whose destination can be dialed.
+
+use super::{NumberTransfer, TransferDestination, TransferToNumber};
+use crate::{
+    phone_number::PhoneNumber,
+    ports::carrier::{Destination, TransferKind},
+};
+
+/// Bytes of a SIP address.
+const SIP_BYTES: usize = 512;
+
+/// A transfer that can be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsableTransfer {
+    /// How.
+    pub kind: TransferKind,
+    /// To whom.
+    pub to: Destination,
+    /// When; may hold placeholders, and may be empty.
+    pub condition: String,
+}
+
+impl UsableTransfer {
+    fn of(transfer: &NumberTransfer) -> Option<Self> {
+        Some(Self {
+            kind: match transfer.transfer_type.as_deref() {
+                None | Some("blind") => TransferKind::Blind,
+                Some("conference") => TransferKind::Conference,
+                Some("sip_refer") => TransferKind::SipRefer,
+                Some(_) => return None,
+            },
+            to: destination(&transfer.transfer_destination)?,
+            condition: transfer.condition.clone().unwrap_or_default().trim().to_owned(),
+        })
+    }
+
+    /// Whether a model that names this destination means this transfer.
+    pub fn is_to(&self, named: &str) -> bool {
+        match &self.to {
+            Destination::Phone(number) => PhoneNumber::parse(named).is_ok_and(|named| named == *number),
+            Destination::Sip(address) => address == named.trim(),
+        }
+    }
+}
+
+impl TransferToNumber {
+    /// Those that can be made, in the agent's order; none while the tool is not enabled.
+    pub fn usable(&self) -> Vec<UsableTransfer> {
+        let all = self.transfers.iter().filter(|_| self.tool.enabled);
+        all.filter_map(UsableTransfer::of).collect()
+    }
+}
+
+fn destination(to: &TransferDestination) -> Option<Destination> {
+    let phone = || {
+        PhoneNumber::parse(to.phone_number.as_deref()?)
+            .ok()
+            .map(Destination::Phone)
+    };
+    let sip = || {
+        let address = to.sip_uri.as_deref()?.trim();
+        let scheme = ["sip:", "sips:"].iter().find(|scheme| {
+            let start = address.get(..scheme.len());
+            start.is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+        })?;
+        let plain = address
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() && !b"\"<>\\".contains(&byte));
+        let named = (scheme.len() + 1..=SIP_BYTES).contains(&address.len());
+        (plain && named).then(|| Destination::Sip(address.to_owned()))
+    };
+    match to.kind.as_deref() {
+        Some("phone") => phone(),
+        Some("sip_uri") => sip(),
+        None => phone().or_else(sip),
+        Some(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn usable(transfers: Value) -> Vec<UsableTransfer> {
+        let tool = json!({ "enabled": true, "transfers": transfers });
+        serde_json::from_value::<TransferToNumber>(tool).unwrap().usable()
+    }
+
+    #[test]
+    fn only_what_can_be_dialed_is_a_transfer() {
+        let made = usable(json!([
+            { "transferDestination": { "type": "phone", "phoneNumber": "+1 555 010 0001" }, "condition": " sales " },
+            { "transferType": "conference", "transferDestination": { "phoneNumber": "+15550100002" } },
+            { "transferType": "sip_refer", "transferDestination": { "type": "sip_uri", "sipUri": "sip:desk@pbx.example" } },
+            { "transferDestination": { "type": "phone", "phoneNumber": "reception" } },
+            { "transferDestination": { "type": "phone", "sipUri": "sip:desk@pbx.example" } },
+            { "transferDestination": { "type": "sip_uri", "sipUri": "mailto:desk@pbx.example" } },
+            { "transferDestination": { "type": "sip_uri", "sipUri": "sip:" } },
+            { "transferDestination": { "type": "sip_uri", "sipUri": "sip:a b@pbx.example" } },
+            { "condition": "always" },
+        ]));
+        let told: Vec<_> = made
+            .iter()
+            .map(|made| (made.kind, made.to.as_str(), made.condition.as_str()))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                (TransferKind::Blind, "+15550100001", "sales"),
+                (TransferKind::Conference, "+15550100002", ""),
+                (TransferKind::SipRefer, "sip:desk@pbx.example", ""),
+            ]
+        );
+        assert!(made[0].is_to("+1 (555) 010-0001") && made[2].is_to("sip:desk@pbx.example"));
+        assert!(!made[0].is_to("+15550100002") && !made[2].is_to("sip:desk@pbx.example;x"));
+    }
+
+    #[test]
+    fn a_tool_that_is_not_enabled_has_none() {
+        let tool = json!({ "transfers": [{ "transferDestination": { "phoneNumber": "+15550100001" } }] });
+        assert!(
+            serde_json::from_value::<TransferToNumber>(tool)
+                .unwrap()
+                .usable()
+                .is_empty()
+        );
+    }
+}

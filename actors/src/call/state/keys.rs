@@ -1,0 +1,83 @@
+//! Keys the user presses: gathered until `#` or a pause, then taken as the user's words.
+
+use super::{Effect, Phase, State, talk::Utterance};
+use crate::call::CallTimer;
+
+/// How long after a key the next one is waited for.
+const PAUSE_MS: u64 = 2_000;
+
+/// Keys of one entry: longer than any number that people type.
+const MOST_KEYS: usize = 64;
+
+/// Keys that have not become words yet. Times are the stream's.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Keys {
+    typed: String,
+    started_ms: u64,
+    last_ms: u64,
+}
+
+impl State {
+    /// A key was pressed. It interrupts the agent as the voice would, and at once: nobody presses a key by chance.
+    pub(super) fn key_pressed(&mut self, key: char, now_ms: u64, fx: &mut Vec<Effect>) {
+        if !self.in_conversation() {
+            return;
+        }
+        self.user_speaks(now_ms, fx);
+        self.stop_for_key(fx);
+        let at_ms = self.stream_ms(now_ms);
+        if self.keys.typed.is_empty() {
+            self.keys.started_ms = at_ms;
+        }
+        self.keys.last_ms = at_ms;
+        let done = key == '#';
+        if !done || self.keys.typed.is_empty() {
+            self.keys.typed.push(key);
+        }
+        if done || self.keys.typed.len() >= MOST_KEYS {
+            self.keys_over(now_ms, fx);
+        } else {
+            fx.push(Effect::SetTimer(CallTimer::Keys, PAUSE_MS));
+        }
+    }
+
+    fn stop_for_key(&mut self, fx: &mut Vec<Effect>) {
+        if !self.leg.barge_in || !matches!(self.phase, Phase::Greeting | Phase::Speaking) {
+            return;
+        }
+        // How far it was heard is reported, and only then does the user have the turn.
+        if let Some(speech) = self.speech.as_mut().filter(|speech| !speech.protected && !speech.cut) {
+            speech.cut = true;
+            fx.push(Effect::StopSpeaking);
+        }
+    }
+
+    /// The user has typed what he wanted to.
+    pub(super) fn keys_over(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+        if let Some(typed) = self.typed(fx) {
+            self.utterance(&typed, now_ms, fx);
+        }
+    }
+
+    /// The call is over, or its line: what was typed is kept like other words.
+    pub(super) fn keep_keys(&mut self, fx: &mut Vec<Effect>) {
+        if let Some(typed) = self.typed(fx) {
+            self.keep_words(&typed, fx);
+        }
+    }
+
+    fn typed(&mut self, fx: &mut Vec<Effect>) -> Option<Utterance> {
+        let keys = std::mem::take(&mut self.keys);
+        if keys.typed.is_empty() {
+            return None;
+        }
+        fx.push(Effect::CancelTimer(CallTimer::Keys));
+        Some(Utterance {
+            text: keys.typed,
+            damaged: false,
+            started_ms: keys.started_ms,
+            ended_ms: keys.last_ms,
+            final_ms: None,
+        })
+    }
+}

@@ -1,0 +1,150 @@
+//! The media socket died while the carrier may still hold the call: it is asked to open another, and the call goes on
+//! where it was.
+
+use serde_json::json;
+
+use super::{
+    Effect, Latency, Phase, State, event_fact,
+    leg::{BARGE_IN_AFTER_MS, PICK_UP_MS},
+    who_answered::Machine,
+};
+use crate::call::CallTimer;
+
+/// How often a call's media socket is opened again.
+const MOST_REOPENED: u32 = 3;
+
+/// How long the carrier has to open it.
+const REOPEN_MS: u64 = 8_000;
+
+/// How long the carrier has to report that the call just ended, where the socket will not come back.
+const END_REPORT_MS: u64 = 3_000;
+
+/// Where the call goes on when the media is back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Resume {
+    /// Nowhere: it is only waited for the report of the end.
+    No,
+    /// Before the greeting.
+    PickUp,
+    /// The agent speaks up.
+    Talk,
+    /// The user's last words are to be answered.
+    Answer,
+    /// With a machine.
+    Machine(Machine),
+    /// After a transfer that failed; whether the call's time was up meanwhile.
+    Transfer { overdue: bool },
+}
+
+impl State {
+    pub(super) fn lose_media(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+        let resume = match self.phase {
+            Phase::PickedUp => Resume::PickUp,
+            Phase::Greeting | Phase::Listening | Phase::Speaking => Resume::Talk,
+            Phase::Thinking => Resume::Answer,
+            Phase::Machine(machine) => Resume::Machine(machine),
+            Phase::Scheduled { .. }
+            | Phase::Dialing { .. }
+            | Phase::Unknown
+            | Phase::Ringing
+            | Phase::Transferring(_)
+            | Phase::Closing { .. }
+            | Phase::Lost(_)
+            | Phase::HangingUp { .. }
+            | Phase::Ended => Resume::No,
+        };
+        self.drop_reply(fx);
+        self.keep_keys(fx);
+        self.leave_listening(now_ms, fx);
+        for timer in [
+            CallTimer::Filler,
+            CallTimer::PickUp,
+            CallTimer::Machine,
+            CallTimer::Quiet,
+        ] {
+            fx.push(Effect::CancelTimer(timer));
+        }
+        self.await_media(resume, true, now_ms, fx);
+    }
+
+    /// Waits for the media to come back; `asks` the carrier for it, too.
+    pub(super) fn await_media(&mut self, resume: Resume, asks: bool, now_ms: u64, fx: &mut Vec<Effect>) {
+        if let Some(cut) = self.speech.take() {
+            self.replaced = Some(cut);
+        }
+        self.reply.end_call = false;
+        self.reply.transfer = None;
+        self.lost_ms = now_ms;
+        let lasts = resume != Resume::No && self.leg.id.is_some() && self.reopened < MOST_REOPENED;
+        if !lasts {
+            self.phase = Phase::Lost(Resume::No);
+            fx.push(Effect::SetTimer(CallTimer::EndReport, END_REPORT_MS));
+            return;
+        }
+        self.reopened += 1;
+        self.phase = Phase::Lost(resume);
+        fx.push(Effect::SetTimer(CallTimer::EndReport, REOPEN_MS));
+        fx.push(event_fact("media_lost", self.elapsed_ms(now_ms), "{}"));
+        if asks {
+            let try_no = self.reopened;
+            fx.push(Effect::ReopenMedia { try_no });
+        }
+    }
+
+    /// The carrier does not open it again: only the report of the end is waited for.
+    pub(super) fn not_reopened(&mut self, try_no: u32, now_ms: u64, fx: &mut Vec<Effect>) {
+        if matches!(self.phase, Phase::Lost(_)) && try_no == self.reopened {
+            let waited_ms = now_ms.saturating_sub(self.lost_ms);
+            let left_ms = END_REPORT_MS.saturating_sub(waited_ms).max(1);
+            fx.push(Effect::SetTimer(CallTimer::EndReport, left_ms));
+        }
+    }
+
+    /// The media socket is open again. The stream's time begins anew.
+    pub(super) fn media_is_back(&mut self, resume: Resume, now_ms: u64, fx: &mut Vec<Effect>) {
+        self.join_stream(now_ms, fx);
+        fx.push(Effect::CancelTimer(CallTimer::EndReport));
+        let detail = json!({ "afterMs": now_ms.saturating_sub(self.lost_ms) }).to_string();
+        fx.push(event_fact("media_back", self.elapsed_ms(now_ms), &detail));
+        match resume {
+            Resume::No => {}
+            Resume::PickUp => {
+                self.phase = Phase::PickedUp;
+                fx.push(Effect::SetTimer(CallTimer::PickUp, PICK_UP_MS));
+            }
+            Resume::Talk => {
+                self.phase = Phase::Speaking;
+                self.reply.protected = false;
+                self.say_all(self.rules.phrases.cut_off, false, fx);
+            }
+            Resume::Answer => self.think(now_ms, fx),
+            Resume::Machine(machine) => self.machine_is_back(machine, fx),
+            Resume::Transfer { overdue } => self.go_on_after_transfer(overdue, fx),
+        }
+    }
+
+    /// A stream in the place of one that is gone: whatever had to do with its time is forgotten.
+    pub(super) fn join_stream(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+        self.leg.media_ms = Some(now_ms);
+        self.leg.stream_open = true;
+        self.leg.dying = false;
+        self.leg.rejoined = true;
+        self.leg.barge_in = true;
+        self.user.speaking = false;
+        self.user.beep_heard = false;
+        self.latency = Latency::default();
+        fx.extend([
+            Effect::CancelTimer(CallTimer::BargeIn),
+            Effect::OpenStream,
+            Effect::AllowBargeIn(true),
+        ]);
+    }
+
+    /// Words that begin before this, in the stream's time, belong to the pick-up.
+    pub(super) fn pick_up_ends_ms(&self) -> u64 {
+        match self.leg.rejoined {
+            false => BARGE_IN_AFTER_MS,
+            true => 0,
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! A menu answered: where it names a key that leads to a person, that one is pressed, and nothing else ever is. A choice
+//! made for the callee could order, cancel or pay something.
+
+use media::amd;
+use serde_json::json;
+
+use super::{Effect, Phase, State, event_fact, screening::SCREENING_MS, talk::Utterance, who_answered::Machine};
+use crate::call::CallTimer;
+
+/// How long a menu may talk before the call ends, when it names no such key.
+pub(super) const MENU_MS: u64 = 20_000;
+
+/// Keys pressed in one call.
+const MOST_PRESSED: u8 = 2;
+
+/// Bytes of a menu's words that are kept.
+const MOST_BYTES: usize = 4_000;
+
+/// The last words of a menu that goes on may yet change.
+const UNSETTLED_WORDS: usize = 2;
+
+/// What a menu has said so far, and what was pressed.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Menu {
+    words: String,
+    pressed: u8,
+}
+
+impl State {
+    pub(super) fn menu_answered(&mut self, fx: &mut Vec<Effect>) {
+        if let Phase::Machine(Machine::Menu | Machine::Pressed { .. }) = self.phase {
+            return;
+        }
+        self.fall_silent(fx);
+        self.menu.words.clear();
+        self.phase = Phase::Machine(Machine::Menu);
+        fx.push(Effect::SetTimer(CallTimer::Machine, MENU_MS));
+    }
+
+    /// The words so far of a menu that goes on talking.
+    pub(super) fn menu_goes_on(&mut self, text: &str, now_ms: u64, fx: &mut Vec<Effect>) {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let settled = words.len().saturating_sub(UNSETTLED_WORDS);
+        let settled = words.get(..settled).unwrap_or_default().join(" ");
+        self.look_for_key(&settled, now_ms, fx);
+    }
+
+    pub(super) fn menu_said(&mut self, text: &str, now_ms: u64, fx: &mut Vec<Effect>) {
+        if !self.look_for_key(text, now_ms, fx) && self.menu.words.len() + text.len() <= MOST_BYTES {
+            self.menu.words.push_str(text);
+            self.menu.words.push_str(". ");
+        }
+    }
+
+    /// Presses the key that leads to a person, if these words name it.
+    fn look_for_key(&mut self, text: &str, now_ms: u64, fx: &mut Vec<Effect>) -> bool {
+        let said = format!("{}{text}", self.menu.words);
+        let key = amd::key_to_a_person(&said).filter(|_| self.menu.pressed < MOST_PRESSED);
+        let Some(key) = key else { return false };
+        self.menu.pressed += 1;
+        self.menu.words.clear();
+        let detail = json!({ "key": key.to_string() }).to_string();
+        fx.push(event_fact("pressed", self.elapsed_ms(now_ms), &detail));
+        fx.push(Effect::Press(key.to_string()));
+        fx.push(Effect::SetTimer(CallTimer::Machine, SCREENING_MS));
+        let since_ms = self.stream_ms(now_ms);
+        self.phase = Phase::Machine(Machine::Pressed { since_ms });
+        if !self.user.speaking {
+            self.wait_to_be_connected(fx);
+        }
+        true
+    }
+
+    /// Words after a key was pressed: the menu's, another menu's, or a person's.
+    pub(super) fn said_after_key(&mut self, said: &Utterance, since_ms: u64, now_ms: u64, fx: &mut Vec<Effect>) {
+        let text = &said.text;
+        let waits = said.started_ms < since_ms || text.trim().is_empty() || amd::asks_to_wait(text);
+        if waits || amd::announces_somebody(text) {
+            self.wait_to_be_connected(fx);
+        } else if amd::names_keys(text) {
+            if !self.look_for_key(text, now_ms, fx) {
+                self.wait_to_be_connected(fx);
+            }
+        } else {
+            self.person_came(now_ms, fx);
+        }
+    }
+}

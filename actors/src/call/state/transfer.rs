@@ -1,0 +1,233 @@
+//! The call is handed on: the agent says so, the carrier is asked, and from then on the call is silent until somebody
+//! there has answered or nobody could be reached.
+
+use serde_json::{Value, json};
+
+use super::{Effect, EndReason, Phase, State, event_fact, lost::Resume};
+use crate::{
+    call::{
+        CallTimer,
+        pieces::{has_words, spoken},
+    },
+    ports::carrier::TransferKind,
+};
+
+/// How long after the wish was taken no bad news is good news. The destination rings for 30 s at most.
+const NO_BAD_NEWS_MS: u64 = 45_000;
+
+/// How long the carrier has to explain why the caller's media socket is back.
+const EXPLAINED_MS: u64 = 3_000;
+
+/// Characters of what a model has said before the call is handed on.
+const MESSAGE_CHARS: usize = 500;
+
+/// A transfer that comes once the present speech was heard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Pending {
+    /// Which of the rules' transfers.
+    which: usize,
+    message: Option<String>,
+}
+
+/// A transfer that is under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct HandOver {
+    /// Which try of the call; the carrier's answer names it.
+    try_no: u32,
+    /// The carrier has taken the wish.
+    taken: bool,
+    /// The caller's media socket closed and is open again.
+    back: bool,
+    /// The call's time was up meanwhile.
+    overdue: bool,
+}
+
+impl State {
+    /// The model wants to hand the call on; what the tool answers. Nothing is reached but what the agent's owner named.
+    pub(super) fn transfer_wanted(&mut self, arguments: &Value) -> Value {
+        let text = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default();
+        let named = text("transfer_number");
+        let Some(which) = self.rules.transfers.iter().position(|usable| usable.is_to(named)) else {
+            let known: Vec<&str> = self.rules.transfers.iter().map(|usable| usable.to.as_str()).collect();
+            return json!({ "error": "give `transfer_number`, one of those that are configured", "configured": known });
+        };
+        let message: String = spoken(text("message")).chars().take(MESSAGE_CHARS).collect();
+        self.reply.end_call = false;
+        self.reply.protected |= self.rules.transfer_protected;
+        self.reply.transfer = Some(Pending {
+            which,
+            message: Some(message).filter(|message| has_words(message)),
+        });
+        json!({ "ok": true, "note": "begins once your words were heard" })
+    }
+
+    /// The caller is told before the call is handed on: in the model's words, or else in ours.
+    pub(super) fn announce_transfer(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+        let said = self.speech.is_some() && !self.is_only_filled();
+        let Some(pending) = &mut self.reply.transfer else {
+            return;
+        };
+        let text = match pending.message.take() {
+            Some(message) => message,
+            None if said => return,
+            None => self.rules.phrases.handing_on.to_owned(),
+        };
+        self.speak_piece(text, now_ms, fx);
+    }
+
+    /// What was said before the transfer was heard.
+    pub(super) fn hand_on(&mut self, pending: &Pending, now_ms: u64, fx: &mut Vec<Effect>) {
+        let Some(wanted) = self.rules.transfers.get(pending.which).cloned() else {
+            self.listen(now_ms, fx);
+            return;
+        };
+        self.drop_reply(fx);
+        self.keep_keys(fx);
+        self.leave_listening(now_ms, fx);
+        let kind = kind_word(wanted.kind);
+        fx.push(event_fact(
+            "transfer",
+            self.elapsed_ms(now_ms),
+            &json!({ "kind": kind }).to_string(),
+        ));
+        self.handed_on += 1;
+        let try_no = self.handed_on;
+        self.phase = Phase::Transferring(HandOver {
+            try_no,
+            taken: false,
+            back: false,
+            overdue: false,
+        });
+        if wanted.kind == TransferKind::SipRefer && !self.rules.carrier.refer {
+            self.transfer_failed("this carrier hands no call on by SIP REFER", now_ms, fx);
+        } else if self.leg.id.is_none() {
+            self.transfer_failed("the carrier has not named the call yet", now_ms, fx);
+        } else {
+            fx.push(Effect::Transfer {
+                try_no,
+                kind: wanted.kind,
+                to: wanted.to,
+            });
+            fx.push(Effect::SetTimer(CallTimer::Transfer, NO_BAD_NEWS_MS));
+        }
+    }
+
+    /// The carrier's answer to the wish.
+    pub(super) fn transfer_asked(&mut self, asked: u32, answer: Result<(), String>, now_ms: u64, fx: &mut Vec<Effect>) {
+        let Phase::Transferring(hand_over) = &mut self.phase else {
+            return;
+        };
+        if hand_over.try_no != asked {
+            return;
+        }
+        match answer {
+            // Its end was told before the answer came.
+            Ok(()) if self.leg.over => self.transferred(now_ms, fx),
+            Ok(()) => hand_over.taken = true,
+            Err(why) => self.transfer_failed(&why, now_ms, fx),
+        }
+    }
+
+    /// The carrier says that somebody answered there. It knows, whatever was believed before.
+    pub(super) fn transfer_reported(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+        let tried = self.handed_on > 0;
+        match self.phase {
+            Phase::Transferring(_) => self.transferred(now_ms, fx),
+            Phase::Greeting | Phase::Listening | Phase::Thinking | Phase::Speaking | Phase::Lost(_) if tried => {
+                self.transferred(now_ms, fx);
+            }
+            _ => {}
+        }
+    }
+
+    /// The carrier says that nobody answered there.
+    pub(super) fn transfer_report_failed(&mut self, why: &str, now_ms: u64, fx: &mut Vec<Effect>) {
+        if let Phase::Transferring(_) = self.phase {
+            self.transfer_failed(why, now_ms, fx);
+        }
+    }
+
+    /// The caller's leg is over while the call is handed on: with somebody there, if the carrier has taken the wish. Its
+    /// answer may be on its way.
+    pub(super) fn leg_ended_in_transfer(&mut self, hand_over: HandOver, now_ms: u64, fx: &mut Vec<Effect>) {
+        if hand_over.taken {
+            self.transferred(now_ms, fx);
+        }
+    }
+
+    /// The caller's media socket is open again: the carrier sent the caller back, and its report may be late.
+    pub(super) fn caller_is_back(&mut self, fx: &mut Vec<Effect>) {
+        if let Phase::Transferring(hand_over) = &mut self.phase {
+            hand_over.back = true;
+            fx.push(Effect::SetTimer(CallTimer::Transfer, EXPLAINED_MS));
+        }
+    }
+
+    /// No report has come.
+    pub(super) fn transfer_unreported(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+        match self.phase {
+            Phase::Transferring(HandOver { back: true, .. }) => {
+                self.transfer_failed("the caller came back", now_ms, fx)
+            }
+            Phase::Transferring(HandOver { taken: false, .. }) => self.transfer_failed("no answer", now_ms, fx),
+            Phase::Transferring(_) => self.transferred(now_ms, fx),
+            _ => {}
+        }
+    }
+
+    /// The call's time is up while it is handed on: that is waited for.
+    pub(super) fn overdue_in_transfer(&mut self) {
+        if let Phase::Transferring(hand_over) = &mut self.phase {
+            hand_over.overdue = true;
+        }
+    }
+
+    fn transferred(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+        self.transferred = true;
+        // The caller talks with somebody else: the leg is not ours to hang up.
+        self.leg.over = true;
+        fx.push(Effect::CancelTimer(CallTimer::Transfer));
+        fx.push(event_fact("transferred", self.elapsed_ms(now_ms), "{}"));
+        self.end(EndReason::Completed, fx);
+    }
+
+    fn transfer_failed(&mut self, why: &str, now_ms: u64, fx: &mut Vec<Effect>) {
+        let Phase::Transferring(hand_over) = self.phase else {
+            return;
+        };
+        fx.push(Effect::CancelTimer(CallTimer::Transfer));
+        let detail = json!({ "reason": why }).to_string();
+        fx.push(event_fact("transfer_failed", self.elapsed_ms(now_ms), &detail));
+        if self.leg.over {
+            self.end(EndReason::Completed, fx);
+        } else if self.leg.stream_open {
+            self.go_on_after_transfer(hand_over.overdue, fx);
+        } else {
+            // A carrier that took the wish brings the caller back by itself.
+            let resume = Resume::Transfer {
+                overdue: hand_over.overdue,
+            };
+            self.await_media(resume, !hand_over.taken, now_ms, fx);
+        }
+    }
+
+    /// The agent is with the caller again.
+    pub(super) fn go_on_after_transfer(&mut self, overdue: bool, fx: &mut Vec<Effect>) {
+        self.phase = Phase::Speaking;
+        self.reply.end_call = false;
+        self.reply.protected = false;
+        if overdue {
+            self.time_is_up(fx);
+        } else {
+            self.say_all(self.rules.phrases.nobody_there, false, fx);
+        }
+    }
+}
+
+fn kind_word(kind: TransferKind) -> &'static str {
+    match kind {
+        TransferKind::Blind => "blind",
+        TransferKind::Conference => "conference",
+        TransferKind::SipRefer => "sip_refer",
+    }
+}
