@@ -9,6 +9,7 @@ mod handset;
 mod http;
 mod line;
 mod log;
+mod onward;
 mod persona;
 mod phone;
 mod registry;

@@ -201,6 +201,31 @@ mod tests {
     }
 
     #[test]
+    fn a_recording_that_is_begun_again_goes_on_in_the_same_file() {
+        for finished in [true, false] {
+            let (_dir, recordings) = folder();
+            let attempt = AttemptId::new();
+            let mut first = recordings.open(attempt, 8_000).unwrap();
+            first.write((0..20_000).collect());
+            let kept = finished.then(|| drop(first));
+            let mut second = recordings.open(attempt, 8_000).unwrap();
+            second.write(vec![-1, -2]);
+            drop((kept, second));
+            let other_rate = recordings.open(attempt, 16_000).map(|mut sink| sink.write(vec![9; 2]));
+            let dir = recordings.dir.clone();
+            drop((other_rate, recordings));
+            let mut reader = hound::WavReader::open(file_of(&dir, attempt)).unwrap();
+            let samples: Vec<i16> = reader.samples::<i16>().map(Result::unwrap).collect();
+            assert!(
+                samples.iter().copied().eq((0..20_000).chain([-1, -2])),
+                "{}",
+                samples.len()
+            );
+            assert_eq!(std::fs::read_dir(dir).unwrap().count(), 1, "no part is left");
+        }
+    }
+
+    #[test]
     fn dropping_the_adapter_finishes_what_is_open() {
         let (_dir, recordings) = folder();
         let dir = recordings.dir.clone();

@@ -28,6 +28,13 @@ pub(super) enum Status {
     Ringing,
     /// It was picked up.
     Answered,
+    /// It was handed on, and somebody answered there.
+    Transferred,
+    /// It was to be handed on, and nobody could be had.
+    TransferFailed {
+        /// Why.
+        reason: String,
+    },
     /// It is over.
     Ended {
         /// How: `completed`, `busy`, `no-answer`, `rejected`, `canceled` or `failed`.
@@ -43,6 +50,8 @@ impl Status {
         match self {
             Self::Ringing => "ringing",
             Self::Answered => "answered",
+            Self::Transferred => "transferred",
+            Self::TransferFailed { .. } => "transfer-failed",
             Self::Ended { .. } => "ended",
         }
     }

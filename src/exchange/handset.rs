@@ -13,6 +13,7 @@ use media::{
     babble::Voice,
     codec,
     format::{Encoding, LineFormat},
+    tone::keys::KeyDetector,
 };
 
 pub(super) use self::background::Background;
@@ -38,8 +39,12 @@ pub(super) struct Frame {
     pub(super) voice: Option<Vec<u8>>,
     /// Marks that have come due.
     pub(super) marks: Vec<String>,
+    /// Keys the callee pressed.
+    pub(super) keys: Vec<char>,
     /// The callee hangs up after this frame.
     pub(super) hang_up: bool,
+    /// The line is gone after this frame, and may come back.
+    pub(super) lose: bool,
     /// The telephone dies after this frame.
     pub(super) drop: bool,
 }
@@ -54,7 +59,10 @@ pub(super) struct Handset {
     meter: Meter,
     log: Vec<LogEvent>,
     playing: Vec<u8>,
+    key_ear: KeyDetector,
+    keys: Vec<char>,
     hang_up: bool,
+    lose: bool,
     drop: bool,
 }
 
@@ -74,7 +82,10 @@ impl Handset {
             meter: Meter::default(),
             log: Vec::new(),
             playing: Vec::with_capacity(super::line::FRAME),
+            key_ear: KeyDetector::default(),
+            keys: Vec::new(),
             hang_up: false,
+            lose: false,
             drop: false,
         }
     }
@@ -127,7 +138,9 @@ impl Handset {
         Frame {
             voice,
             marks,
+            keys: std::mem::take(&mut self.keys),
             hang_up: self.hang_up,
+            lose: self.lose,
             drop: self.drop,
         }
     }
@@ -142,14 +155,27 @@ impl Handset {
         std::mem::take(&mut self.log)
     }
 
-    /// The line is dead: what was heard so far is final. Returns what was measured.
-    pub(super) fn end(&mut self) -> Figures {
+    /// The line is gone: what was heard and said so far is final, and what waited to be played is not heard.
+    pub(super) fn cut_off(&mut self) {
+        self.line.clear();
         if let Some(speech) = self.ears.finish() {
             self.log.push(speech.into_log());
         }
         if let Some(said) = self.mouth.cut_off() {
             self.log.push(said);
         }
+    }
+
+    /// The line is back.
+    pub(super) fn rejoin(&mut self, now_us: u64) {
+        if std::mem::take(&mut self.lose) {
+            self.think(Sense::Spoken, now_us);
+        }
+    }
+
+    /// The line is dead. Returns what was measured.
+    pub(super) fn end(&mut self) -> Figures {
+        self.cut_off();
         self.meter.figures(self.line.discarded)
     }
 
@@ -166,6 +192,9 @@ impl Handset {
         {
             let words = &words;
             self.think(Sense::AgentSaying { words, silent_ms }, now_us);
+        }
+        if self.mind.takes_keys() {
+            self.hear_keys(now_us);
         }
         let Some(noticed) = noticed else {
             return;
@@ -184,11 +213,29 @@ impl Handset {
         }
     }
 
+    fn hear_keys(&mut self, now_us: u64) {
+        let mut samples = Vec::with_capacity(super::line::FRAME);
+        codec::decode(Encoding::MuLaw, &self.playing, &mut samples);
+        samples.resize(super::line::FRAME, 0);
+        let mut pressed = Vec::new();
+        self.key_ear.push(&samples, &mut pressed);
+        for key in pressed {
+            self.log.push(LogEvent::HeardKey { key });
+            self.think(Sense::Key(key), now_us);
+        }
+    }
+
     fn think(&mut self, sense: Sense<'_>, now_us: u64) {
         match self.mind.sense(ms(now_us), sense) {
             None => {}
             Some(Act::HangUp) => self.hang_up = true,
             Some(Act::Drop) => self.drop = true,
+            Some(Act::Lose) => self.lose = true,
+            Some(Act::Press(key)) => {
+                self.log.push(LogEvent::Pressed { key });
+                self.keys.push(key);
+                self.think(Sense::Spoken, now_us);
+            }
             Some(Act::Say(text)) => self.mouth.say(text.into(), self.ears.agent_talks()),
             Some(Act::Speak(words)) => self.mouth.say(words, self.ears.agent_talks()),
             Some(Act::Sound(sound)) => self.mouth.sound(sound, self.ears.agent_talks()),

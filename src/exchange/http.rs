@@ -13,13 +13,13 @@ use axum::{
 };
 use serde::Deserialize;
 use serde_json::json;
-use tokio::sync::Notify;
 use uuid::Uuid;
 
 use super::{
     Switch,
-    call::{self, Entry, Order},
+    call::{self, Entry, Order, Wish},
     log::LogEvent,
+    onward::{Kind, Onward},
     persona::{Callee, Persona},
 };
 
@@ -37,6 +37,8 @@ pub(super) fn router(switch: Arc<Switch>) -> Router {
     Router::new()
         .route("/v1/calls", post(dial).get(list))
         .route("/v1/calls/{call}", delete(hang_up))
+        .route("/v1/calls/{call}/transfer", post(transfer))
+        .route("/v1/calls/{call}/media", post(media))
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .with_state(switch)
 }
@@ -157,12 +159,9 @@ async fn dial(State(switch): State<Arc<Switch>>, body: Bytes) -> Response {
     // A task of its own: once the dial may be on record, a client that goes away does not undo it.
     let placed = tokio::spawn(async move {
         switch.log.add_synced(&order.call_id, accepted).await?;
-        let entry = Arc::new(Entry {
-            order,
-            hang_up: Notify::new(),
-        });
+        let (entry, wishes) = Entry::new(order);
         switch.registry.began(entry.clone());
-        switch.spawn(call::run(switch.clone(), entry, line));
+        switch.spawn(call::run(switch.clone(), (entry, wishes), line));
         Ok::<_, std::io::Error>(())
     });
     match placed.await {
@@ -203,5 +202,76 @@ async fn hang_up(State(switch): State<Arc<Switch>>, Path(call_id): Path<String>)
             StatusCode::NO_CONTENT.into_response()
         }
         None => refusal(StatusCode::NOT_FOUND, "not_found", "no such call, or it is over"),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TransferBody {
+    kind: String,
+    to: String,
+    stream_url: String,
+    ring_timeout_seconds: Option<f64>,
+}
+
+impl TransferBody {
+    fn onward(self, switch: &Switch) -> Result<Onward, Response> {
+        let kind = match self.kind.as_str() {
+            "blind" => Kind::Blind,
+            "conference" => Kind::Conference,
+            _ => return Err(invalid("`kind` must be `blind` or `conference`")),
+        };
+        if !PhoneNumber::parse(&self.to).is_ok_and(|number| number.as_str() == self.to) {
+            let message = "`to` must be a telephone number in E.164: nothing else is reached from here";
+            return Err(refusal(StatusCode::UNPROCESSABLE_ENTITY, "not_reachable", message));
+        }
+        if !is_address(&self.stream_url, "ws") {
+            return Err(invalid("`streamUrl` must be a ws:// address"));
+        }
+        let ring = self.ring_timeout_seconds.unwrap_or(RING_SECONDS);
+        if !(0.0..=LONGEST_RING_SECONDS).contains(&ring) {
+            return Err(invalid("`ringTimeoutSeconds` is too long"));
+        }
+        let ring = Duration::from_secs_f64(ring);
+        Ok(Onward::plan(switch, kind, self.to, self.stream_url, ring))
+    }
+}
+
+/// Hands a call that talks on; how it went is told by a status callback.
+async fn transfer(State(switch): State<Arc<Switch>>, Path(call_id): Path<String>, body: Bytes) -> Response {
+    let body: TransferBody = match serde_json::from_slice(&body) {
+        Ok(body) => body,
+        Err(error) => return invalid(&format!("malformed request: {error}")),
+    };
+    match body.onward(&switch) {
+        Ok(onward) => wish(&switch, &call_id, Wish::Transfer(onward)),
+        Err(refused) => refused,
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct MediaBody {
+    stream_url: String,
+}
+
+/// Opens the lost stream of a call again.
+async fn media(State(switch): State<Arc<Switch>>, Path(call_id): Path<String>, body: Bytes) -> Response {
+    match serde_json::from_slice::<MediaBody>(&body) {
+        Ok(body) if is_address(&body.stream_url, "ws") => wish(&switch, &call_id, Wish::Media(body.stream_url)),
+        Ok(_) => invalid("`streamUrl` must be a ws:// address"),
+        Err(error) => invalid(&format!("malformed request: {error}")),
+    }
+}
+
+fn wish(switch: &Switch, call_id: &str, wish: Wish) -> Response {
+    match switch.registry.live(call_id) {
+        None => refusal(StatusCode::NOT_FOUND, "not_found", "no such call, or it is over"),
+        Some(entry) if entry.wish(wish) => StatusCode::ACCEPTED.into_response(),
+        Some(_) => refusal(
+            StatusCode::CONFLICT,
+            "not_now",
+            "the call's stream is not where this can be done",
+        ),
     }
 }

@@ -127,6 +127,35 @@ pub enum LogEvent {
     },
     /// The phone's socket died, as its callee wanted; the call goes on without media.
     Dropped,
+    /// The phone's socket died; the carrier may be asked for another.
+    MediaLost,
+    /// The phone has pressed a key.
+    Pressed {
+        /// Which.
+        key: char,
+    },
+    /// The phone has heard a key.
+    HeardKey {
+        /// Which.
+        key: char,
+    },
+    /// The caller wants the call handed on.
+    TransferAsked {
+        /// To whom.
+        to: String,
+        /// `blind` or `conference`.
+        kind: String,
+    },
+    /// The call was handed on: whoever answered there talks with the callee.
+    Joined {
+        /// Who.
+        to: String,
+    },
+    /// Nobody could be had there.
+    TransferFailed {
+        /// Why.
+        reason: String,
+    },
     /// The call is over.
     Ended {
         /// How, in the words of the status callback.

@@ -68,7 +68,7 @@ pub enum Persona {
     Voicemail,
     /// An assistant asks who is calling, then connects.
     Screening,
-    /// A menu that wants a digit.
+    /// A menu that wants a digit, with a person behind one of them.
     Ivr,
     /// Its telephone dies.
     Drops,
@@ -183,7 +183,7 @@ impl Persona {
             Self::OptsOut => Box::new(opts_out::OptsOut::new(person)),
             Self::Voicemail => Box::new(voicemail::Voicemail::new(person)),
             Self::Screening => Box::new(screening::Screening::new(person)),
-            Self::Ivr => Box::new(ivr::Ivr::new()),
+            Self::Ivr => Box::new(ivr::Ivr::new(person)),
             Self::Drops => Box::new(leaves::Leaves::by_dying(person)),
         }
     }
@@ -225,6 +225,8 @@ pub enum Sense<'a> {
     },
     /// The agent has fallen silent after saying this; parts may be missing.
     AgentSaid(&'a str),
+    /// The agent pressed a key; only for a mind that takes keys.
+    Key(char),
     /// The callee's own words (or beep) are out.
     Spoken,
 }
@@ -236,6 +238,11 @@ pub trait Mind: Send {
 
     /// Whether it wants [`Sense::AgentSaying`] with every frame, which costs something.
     fn follows_the_agent(&self) -> bool {
+        false
+    }
+
+    /// Whether it wants [`Sense::Key`], which costs something with every frame.
+    fn takes_keys(&self) -> bool {
         false
     }
 }

@@ -6,7 +6,7 @@ use std::{io, sync::Arc, time::Duration};
 use futures_util::{SinkExt, StreamExt};
 use tokio::{
     net::TcpStream,
-    sync::Notify,
+    sync::{Notify, mpsc},
     time::{Instant, MissedTickBehavior, interval_at, timeout},
 };
 use tokio_tungstenite::{
@@ -15,9 +15,12 @@ use tokio_tungstenite::{
 };
 
 use super::{
+    call::Wish,
+    callback::Status,
     faults::Faults,
-    handset::{Background, Figures, Frame, Handset},
+    handset::{Background, Frame, Handset},
     log::{Log, LogEvent},
+    onward::{self, Kind, Onward},
     script::WireFaults,
     stagger::{FRAME, Stagger},
     wire::{self, Writer},
@@ -68,7 +71,7 @@ pub(super) async fn dial_in(address: &str) -> Result<Socket, DialInError> {
 }
 
 /// How a conversation ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) enum End {
     /// The callee hung up.
     Callee,
@@ -80,6 +83,10 @@ pub(super) enum End {
     TooLong,
     /// The telephone died.
     Dropped,
+    /// The telephone's line is gone, and may come back.
+    Lost,
+    /// The caller wants the call handed on, and has no part in it any more.
+    HandedOn(Onward),
     /// The caller's socket broke, or spoke no sense.
     Broken(String),
 }
@@ -94,6 +101,22 @@ pub(super) struct Phone<'a> {
     pub(super) longest: Duration,
     /// What happens to its frames on their way.
     pub(super) wire: WireFaults,
+    /// Where it is told that nobody could be had.
+    pub(super) statuses: &'a mpsc::Sender<Status>,
+}
+
+/// Somebody who is rung while the caller talks on.
+#[derive(Default)]
+struct Ringing(Option<(Instant, Onward)>);
+
+impl Ringing {
+    /// When that is over; never where nobody is rung.
+    async fn over(&self) {
+        match &self.0 {
+            Some((at, _)) => tokio::time::sleep_until(*at).await,
+            None => std::future::pending().await,
+        }
+    }
 }
 
 /// The socket with its numbering and its clock.
@@ -129,23 +152,28 @@ impl Wire {
 
 impl Phone<'_> {
     /// Talks until somebody hangs up.
-    pub(super) async fn talk(&self, socket: Socket, mut handset: Handset) -> (End, Figures) {
+    pub(super) async fn talk(
+        &self,
+        socket: Socket,
+        (handset, opened): (&mut Handset, Instant),
+        wishes: &mut mpsc::Receiver<Wish>,
+    ) -> End {
         let stream = self.call_id.replacen("CA", "MZ", 1);
         let mut wire = Wire {
             socket,
             writer: Writer::new(stream.clone(), self.call_id.to_owned()),
             stream,
-            opened: Instant::now(),
+            opened,
             frames: 0,
             faults: Faults::new(self.wire),
         };
-        let end = self.converse(&mut wire, &mut handset).await;
-        let figures = handset.end();
-        self.record(&mut handset);
-        if !matches!(end, End::Broken(_) | End::Dropped) {
+        let end = self.converse(&mut wire, handset, wishes).await;
+        handset.cut_off();
+        self.record(handset);
+        if !matches!(end, End::Broken(_) | End::Dropped | End::Lost) {
             let _ = timeout(CLOSE_WITHIN, goodbye(&mut wire, &end)).await;
         }
-        (end, figures)
+        end
     }
 
     fn record(&self, handset: &mut Handset) {
@@ -154,13 +182,15 @@ impl Phone<'_> {
         }
     }
 
-    async fn converse(&self, wire: &mut Wire, handset: &mut Handset) -> End {
+    async fn converse(&self, wire: &mut Wire, handset: &mut Handset, wishes: &mut mpsc::Receiver<Wish>) -> End {
         let greeting = [Writer::connected(), wire.writer.start()];
         if let Err(end) = wire.send(greeting).await {
             return end;
         }
         self.log.add(self.call_id, LogEvent::MediaOpened);
-        let mut frames = interval_at(self.stagger.first_frame(wire.opened), FRAME);
+        handset.rejoin(wire.now_us());
+        let mut ringing = Ringing::default();
+        let mut frames = interval_at(self.stagger.first_frame(Instant::now()), FRAME);
         frames.set_missed_tick_behavior(MissedTickBehavior::Burst);
         let over = tokio::time::sleep_until(wire.opened + self.longest);
         tokio::pin!(over);
@@ -168,6 +198,8 @@ impl Phone<'_> {
             let step = tokio::select! {
                 biased;
                 () = self.hang_up.notified() => Err(End::Exchange),
+                Some(wish) = wishes.recv() => self.wanted(wish, &mut ringing),
+                () = ringing.over() => self.rang(&mut ringing).await,
                 message = wire.socket.next() => receive(wire, handset, message).await,
                 due = frames.tick() => self.frame(wire, handset, due).await,
                 () = &mut over => Err(End::TooLong),
@@ -178,13 +210,44 @@ impl Phone<'_> {
         }
     }
 
+    fn wanted(&self, wish: Wish, ringing: &mut Ringing) -> Result<(), End> {
+        let Wish::Transfer(onward) = wish else { return Ok(()) };
+        self.log.add(self.call_id, onward::asked(&onward));
+        match onward.kind {
+            Kind::Blind => Err(End::HandedOn(onward)),
+            Kind::Conference => {
+                ringing.0 = Some((Instant::now() + onward.rings, onward));
+                Ok(())
+            }
+        }
+    }
+
+    /// It rang there for long enough.
+    async fn rang(&self, ringing: &mut Ringing) -> Result<(), End> {
+        let Some((_, mut onward)) = ringing.0.take() else {
+            return Ok(());
+        };
+        let Some(reason) = onward.refusal else {
+            onward.rings = Duration::ZERO;
+            return Err(End::HandedOn(onward));
+        };
+        let reason = reason.to_owned();
+        let event = LogEvent::TransferFailed { reason: reason.clone() };
+        self.log.add(self.call_id, event);
+        // The receiver lives as long as the call's task.
+        let _ = self.statuses.send(Status::TransferFailed { reason }).await;
+        Ok(())
+    }
+
     async fn frame(&self, wire: &mut Wire, handset: &mut Handset, due: Instant) -> Result<(), End> {
         handset.frame_late(due.elapsed());
         let now_us = wire.now_us();
         let Frame {
             voice,
             marks,
+            keys,
             hang_up,
+            lose,
             drop,
         } = handset.tick(now_us);
         self.record(handset);
@@ -197,7 +260,10 @@ impl Phone<'_> {
             }
         };
         wire.frames += 1;
-        let marks = marks.iter().map(|mark| wire.writer.mark(mark)).collect::<Vec<_>>();
+        let mut marks = marks.iter().map(|mark| wire.writer.mark(mark)).collect::<Vec<_>>();
+        for key in keys {
+            marks.push(wire.writer.dtmf(key));
+        }
         match &mut wire.faults {
             None => wire.send(marks.into_iter().chain([media])).await?,
             Some(faults) => {
@@ -206,10 +272,11 @@ impl Phone<'_> {
                 wire.send(texts).await?;
             }
         }
-        match (drop, hang_up) {
-            (true, _) => Err(End::Dropped),
-            (false, true) => Err(End::Callee),
-            (false, false) => Ok(()),
+        match (drop, lose, hang_up) {
+            (true, ..) => Err(End::Dropped),
+            (false, true, _) => Err(End::Lost),
+            (false, false, true) => Err(End::Callee),
+            (false, false, false) => Ok(()),
         }
     }
 }
@@ -237,7 +304,7 @@ async fn receive(
 
 /// Ends the stream; whoever closed first, both sides see a whole closing handshake.
 async fn goodbye(wire: &mut Wire, end: &End) {
-    if *end != End::Caller {
+    if !matches!(end, End::Caller) {
         let stop = wire.writer.stop();
         if wire.send([stop]).await.is_err() {
             return;

@@ -90,6 +90,10 @@ pub enum Step {
     Beep,
     /// A key of the telephone is heard for 100 ms: 0 to 9, `*`, `#`, A to D.
     Key(char),
+    /// Presses a key, which the carrier tells beside the audio.
+    Press(char),
+    /// Until the agent has pressed this key, as tones.
+    UntilKey(char),
     /// From here on the callee cooperates: it answers whatever it was asked last, and every further question.
     Cooperate,
     /// The same steps several times.
@@ -101,7 +105,10 @@ pub enum Step {
     },
     /// Hangs up.
     HangUp,
-    /// The phone's socket dies without a word; the carrier's call goes on until the caller hangs up.
+    /// The phone's socket dies without a word, and the carrier opens another when it is asked to. The next step begins
+    /// then.
+    LoseMedia,
+    /// The phone's socket dies without a word and cannot be had back; the carrier's call goes on until the caller hangs up.
     Drop,
 }
 

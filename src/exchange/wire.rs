@@ -121,6 +121,13 @@ impl Writer {
         text
     }
 
+    /// A key that was pressed.
+    pub(super) fn dtmf(&mut self, key: char) -> String {
+        let sequence = self.next().to_string();
+        let dtmf = json!({ "track": "inbound_track", "digit": key.to_string() });
+        json!({ "event": "dtmf", "sequenceNumber": sequence, "streamSid": self.stream, "dtmf": dtmf }).to_string()
+    }
+
     pub(super) fn mark(&mut self, name: &str) -> String {
         let sequence = self.next().to_string();
         json!({ "event": "mark", "sequenceNumber": sequence, "streamSid": self.stream, "mark": { "name": name } })
@@ -188,6 +195,10 @@ mod tests {
         assert_eq!(
             stream::parse(&writer.mark("u1")),
             Ok(Event::Item(InboundItem::Mark("u1".into())))
+        );
+        assert_eq!(
+            stream::parse(&writer.dtmf('#')),
+            Ok(Event::Item(InboundItem::Digit('#')))
         );
         assert_eq!(stream::parse(&writer.stop()), Ok(Event::Stop));
     }

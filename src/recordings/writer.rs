@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     fs::{self, File, OpenOptions},
-    io::BufWriter,
+    io::{self, BufWriter, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -67,7 +67,32 @@ pub(super) enum Order {
 
 struct Recording {
     path: PathBuf,
-    wav: hound::WavWriter<BufWriter<File>>,
+    wav: hound::WavWriter<Disk>,
+}
+
+/// A file that is written in larger pieces, and read only before anything is written.
+struct Disk(BufWriter<File>);
+
+impl Read for Disk {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.0.get_mut().read(into)
+    }
+}
+
+impl Write for Disk {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl Seek for Disk {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.0.seek(to)
+    }
 }
 
 /// Where a recording is until it is complete.
@@ -83,12 +108,26 @@ impl Recording {
             bits_per_sample: 16,
             sample_format: hound::SampleFormat::Int,
         };
+        // The same call, whose line was gone for a while: what was recorded before stays, and this follows it.
+        if path.is_file() {
+            return Self::go_on(path, spec);
+        }
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(part_of(&path))?;
-        let wav = hound::WavWriter::new(BufWriter::new(file), spec)?;
+        let wav = hound::WavWriter::new(Disk(BufWriter::new(file)), spec)?;
+        Ok(Self { path, wav })
+    }
+
+    fn go_on(path: PathBuf, spec: hound::WavSpec) -> hound::Result<Self> {
+        if hound::WavReader::open(&path)?.spec() != spec {
+            return Err(hound::Error::FormatError("it was begun at another sample rate"));
+        }
+        fs::rename(&path, part_of(&path))?;
+        let file = OpenOptions::new().read(true).write(true).open(part_of(&path))?;
+        let wav = hound::WavWriter::new_append(Disk(BufWriter::new(file)))?;
         Ok(Self { path, wav })
     }
 
@@ -119,12 +158,7 @@ pub(super) fn run(orders: &mpsc::Receiver<Order>) {
                 number,
                 path,
                 sample_rate,
-            } => match Recording::open(path.clone(), sample_rate) {
-                Ok(recording) => {
-                    open.insert(number, recording);
-                }
-                Err(error) => tracing::error!("recording {} cannot be written: {error}", path.display()),
-            },
+            } => begin(&mut open, number, path, sample_rate),
             Order::Write {
                 number,
                 interleaved,
@@ -147,6 +181,23 @@ pub(super) fn run(orders: &mpsc::Receiver<Order>) {
         }
     }
     open.into_values().for_each(finish);
+}
+
+fn begin(open: &mut HashMap<u64, Recording>, number: u64, path: PathBuf, sample_rate: u32) {
+    // The first part of a recording may still be open when the second begins.
+    let before = open.iter().find(|(_, recording)| recording.path == path);
+    if let Some(before) = before
+        .map(|(number, _)| *number)
+        .and_then(|number| open.remove(&number))
+    {
+        finish(before);
+    }
+    match Recording::open(path.clone(), sample_rate) {
+        Ok(recording) => {
+            open.insert(number, recording);
+        }
+        Err(error) => tracing::error!("recording {} cannot be written: {error}", path.display()),
+    }
 }
 
 fn write(open: &mut HashMap<u64, Recording>, number: u64, interleaved: &[i16]) {

@@ -257,7 +257,9 @@ async fn an_assistant_is_told_who_calls_and_the_person_is_greeted() {
 
 #[tokio::test(start_paused = true)]
 async fn nothing_is_said_to_a_menu_and_its_call_completes() {
-    let over = Over::persona("ivr").await;
+    let menu = "Thank you for calling Northwind. For sales, press 1. For service, press 2.";
+    let steps = vec![say(menu), Step::WaitMs(4_000), say(menu), Step::WaitMs(60_000)];
+    let over = Over::of(interviewing_agent(), steps).await;
     over.is_completed(false);
     assert_eq!(over.replies, [""; 0], "no dialogue with a machine");
     assert!(over.phone.talked_ms() < 30_000, "{} ms", over.phone.talked_ms());

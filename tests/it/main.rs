@@ -27,6 +27,7 @@ mod knowledge_hostile;
 mod latency;
 mod machines_end_to_end;
 mod media_route;
+mod midcall;
 mod openapi;
 mod providers_ears;
 mod providers_language;

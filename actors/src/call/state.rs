@@ -276,7 +276,7 @@ impl State {
             Phase::Dialing { hang_up: false } | Phase::Unknown | Phase::Ringing | Phase::PickedUp => {
                 self.leg.media_ms.is_none()
             }
-            Phase::Transferring(_) => !self.leg.stream_open && !self.leg.over,
+            Phase::Transferring(hand_over) => !hand_over.is_back() && !self.leg.stream_open && !self.leg.over,
             Phase::Lost(resume) => resume != Resume::No && !self.leg.stream_open && !self.leg.over,
             _ => false,
         }

@@ -15,6 +15,7 @@ mod inbound_calls;
 mod journal;
 mod limits;
 mod machines;
+mod midcall;
 mod orphans;
 mod provider_faults;
 mod provider_outages;

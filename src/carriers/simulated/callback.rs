@@ -29,6 +29,8 @@ struct Callback {
 enum Status {
     Ringing,
     Answered,
+    Transferred,
+    TransferFailed,
     Ended,
 }
 
@@ -51,6 +53,8 @@ pub fn parse(body: &[u8]) -> Result<LegReport, CallbackError> {
     let progress = match callback.status {
         Status::Ringing => CallProgress::Ringing,
         Status::Answered => CallProgress::Answered,
+        Status::Transferred => CallProgress::Transferred,
+        Status::TransferFailed => CallProgress::TransferFailed(plain_words(&callback.reason)),
         Status::Ended => {
             let cause = callback.cause.ok_or(CallbackError::NoCause)?;
             CallProgress::Ended(end_cause(&cause, &callback.reason))
@@ -86,6 +90,14 @@ mod tests {
             (
                 r#"{"callId":"CA1","status":"answered","sequence":1}"#,
                 CallProgress::Answered,
+            ),
+            (
+                r#"{"callId":"CA1","status":"transferred","sequence":2}"#,
+                CallProgress::Transferred,
+            ),
+            (
+                r#"{"callId":"CA1","status":"transfer-failed","reason":"busy","sequence":2}"#,
+                CallProgress::TransferFailed("busy".into()),
             ),
             (
                 r#"{"callId":"CA1","status":"ended","cause":"no-answer","sequence":2}"#,

@@ -3,13 +3,17 @@
 use std::collections::BTreeMap;
 
 use actors::{
+    id::AttemptId,
     phone_number::PhoneNumber,
-    ports::carrier::{Carrier, CarrierCallId, CarrierError, DialError, DialRequest, ListedCall},
+    ports::carrier::{
+        Carrier, CarrierCallId, CarrierError, DialError, DialRequest, ListedCall, Transfer, TransferKind, WayBack,
+    },
     time::Timestamp,
 };
 use async_trait::async_trait;
 use reqwest::{Response, StatusCode, Url};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use crate::carriers::http::{
     Clients, SetupError, base, body, dialed, protocol, retry_after, send, send_dial, socket_address, unexpected,
@@ -83,6 +87,37 @@ impl SimulatedCarrier {
         })
     }
 
+    fn stream_url(&self, attempt: AttemptId, token: &str) -> String {
+        format!("{}/carriers/simulated/media/{attempt}.{token}", self.streams)
+    }
+
+    /// The address of a call, or of something below it.
+    fn address_of(&self, call: &CarrierCallId, below: Option<&str>) -> Result<Url, CarrierError> {
+        // No answer gave such an id, and its address would be another's.
+        let Some(call) = CarrierCallId::checked(&call.0) else {
+            return Err(CarrierError::NotFound);
+        };
+        let mut address = Url::parse(&self.calls).map_err(|error| CarrierError::Protocol(error.to_string()))?;
+        if let Ok(mut path) = address.path_segments_mut() {
+            path.push(&call.0).extend(below);
+        }
+        Ok(address)
+    }
+
+    /// Asks for something in the middle of a call.
+    async fn ask(&self, call: &CarrierCallId, what: &str, body: &Value) -> Result<(), CarrierError> {
+        let address = self.address_of(call, Some(what))?;
+        let answer = send(self.clients.client.post(address).json(body)).await?;
+        let status = answer.status();
+        match status {
+            status if status.is_success() => Ok(()),
+            StatusCode::BAD_REQUEST | StatusCode::CONFLICT | StatusCode::UNPROCESSABLE_ENTITY => {
+                Err(CarrierError::Refused(words_or(&said(answer).await.message, status)))
+            }
+            status => Err(unexpected(status)),
+        }
+    }
+
     fn body<'a>(&self, request: &'a DialRequest) -> DialBody<'a> {
         let attempt = request.attempt;
         DialBody {
@@ -93,10 +128,7 @@ impl SimulatedCarrier {
                 "{}/carriers/simulated/status/{attempt}/{}",
                 self.callbacks, request.status_token
             ),
-            stream_url: format!(
-                "{}/carriers/simulated/media/{attempt}.{}",
-                self.streams, request.media_token
-            ),
+            stream_url: self.stream_url(attempt, &request.media_token),
             ring_timeout_seconds: request.ring_timeout.as_secs_f64(),
             hints: HINTS
                 .into_iter()
@@ -106,14 +138,16 @@ impl SimulatedCarrier {
     }
 }
 
+async fn said(answer: Response) -> ErrorAnswer {
+    let bytes = body(answer).await.ok();
+    let said = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    said.unwrap_or_default()
+}
+
 async fn refused(answer: Response) -> DialError {
     let status = answer.status();
     let retry_after = retry_after(answer.headers());
-    let said: ErrorAnswer = body(answer)
-        .await
-        .ok()
-        .and_then(|bytes| serde_json::from_slice(&bytes).ok())
-        .unwrap_or_default();
+    let said = said(answer).await;
     let words = words_or(&said.message, status);
     match status {
         StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::UNPROCESSABLE_ENTITY => {
@@ -146,19 +180,31 @@ impl Carrier for SimulatedCarrier {
     }
 
     async fn hang_up(&self, call: &CarrierCallId) -> Result<(), CarrierError> {
-        // No answer gave such an id, and its address would be another's.
-        let Some(call) = CarrierCallId::checked(&call.0) else {
-            return Err(CarrierError::NotFound);
-        };
-        let mut address = Url::parse(&self.calls).map_err(|error| CarrierError::Protocol(error.to_string()))?;
-        if let Ok(mut path) = address.path_segments_mut() {
-            path.push(&call.0);
-        }
-        let answer = send(self.clients.client.delete(address)).await?;
+        let answer = send(self.clients.client.delete(self.address_of(call, None)?)).await?;
         match answer.status() {
             status if status.is_success() => Ok(()),
             status => Err(unexpected(status)),
         }
+    }
+
+    async fn transfer(&self, call: &CarrierCallId, transfer: &Transfer) -> Result<(), CarrierError> {
+        let kind = match transfer.kind {
+            TransferKind::Blind => "blind",
+            TransferKind::Conference => "conference",
+            TransferKind::SipRefer => return Err(CarrierError::NotOffered("SIP REFER")),
+        };
+        let body = json!({
+            "kind": kind,
+            "to": transfer.to.as_str(),
+            "from": transfer.from.as_ref().map(PhoneNumber::as_str),
+            "streamUrl": self.stream_url(transfer.back.attempt, &transfer.back.media_token),
+        });
+        self.ask(call, "transfer", &body).await
+    }
+
+    async fn reopen_media(&self, call: &CarrierCallId, back: &WayBack) -> Result<(), CarrierError> {
+        let body = json!({ "streamUrl": self.stream_url(back.attempt, &back.media_token) });
+        self.ask(call, "media", &body).await
     }
 
     async fn find_calls(&self, to: &PhoneNumber, since: Timestamp) -> Result<Vec<ListedCall>, CarrierError> {

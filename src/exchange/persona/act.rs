@@ -9,8 +9,12 @@ pub enum Act {
     Speak(Words),
     /// Begins to make a sound.
     Sound(Sound),
+    /// Presses a key of the telephone, which the carrier tells beside the audio.
+    Press(char),
     /// Hangs up.
     HangUp,
+    /// Its line is gone, and may come back.
+    Lose,
     /// Its telephone dies.
     Drop,
 }

@@ -1,81 +1,146 @@
-//! A company's menu: names digits, takes one that is pressed or spoken, else says it all twice more and hangs up.
+//! A company's menu: names digits, takes one that is pressed or spoken, else says it all twice more and hangs up. Behind
+//! one of them there is a person; nobody is there behind the others.
 
-use super::{Act, Mind, Sense};
+use super::{Act, Mind, Person, Sense, Words, cooperative::Cooperative};
 
 const BEGINS_AFTER_MS: u64 = 600;
 /// From the end of the menu to its repetition.
 const WAITS_MS: u64 = 4_000;
 const TIMES: u32 = 3;
-const MENU: &str = "Thank you for calling Northwind. For sales, press 1. For service, press 2.";
-const CHOICES: [&str; 6] = ["1", "one", "sales", "2", "two", "service"];
+/// From "one moment" to the person's hello.
+const CONNECTS_MS: u64 = 2_000;
+const MENU: &str =
+    "Thank you for calling Northwind. For sales, press 1. For service, press 2. To speak to somebody, press 0.";
+const DEPARTMENTS: [&str; 6] = ["1", "one", "sales", "2", "two", "service"];
+const SOMEBODY: [&str; 3] = ["0", "zero", "somebody"];
+const MACHINE: &str = "menu";
+
+/// What the caller has chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Choice {
+    Department,
+    Somebody,
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Waiting { at_ms: u64 },
     Reciting,
     Leaving,
+    Announcing,
+    Connecting { at_ms: u64 },
+    Connected,
 }
 
 pub(super) struct Ivr {
+    person: Person,
     state: State,
     recited: u32,
-    chosen: bool,
+    choice: Option<Choice>,
+    inner: Cooperative,
 }
 
 impl Ivr {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(person: Person) -> Self {
         let at_ms = BEGINS_AFTER_MS;
         Self {
+            person,
             state: State::Waiting { at_ms },
             recited: 0,
-            chosen: false,
+            choice: None,
+            inner: Cooperative::new(person),
         }
     }
 
     fn say(&mut self, state: State, text: &str) -> Option<Act> {
         self.state = state;
-        Some(Act::Say(text.to_owned()))
+        Some(Act::Speak(Words {
+            voice: Some(MACHINE.to_owned()),
+            ..Words::from(text.to_owned())
+        }))
+    }
+
+    /// Takes a choice; one made while the menu is recited stops nothing, and is followed at its end.
+    fn chosen(&mut self, choice: Choice) -> Option<Act> {
+        self.choice = Some(choice);
+        match (self.state, choice) {
+            (State::Reciting, _) => None,
+            (_, Choice::Department) => self.say(State::Leaving, "Nobody is available just now. Goodbye."),
+            (_, Choice::Somebody) => self.say(State::Announcing, "One moment, please."),
+        }
+    }
+
+    fn connect(&mut self, now_ms: u64) -> Option<Act> {
+        self.state = State::Connected;
+        self.inner = Cooperative::joining(self.person, now_ms, "", false);
+        self.inner.has_begun_to_speak();
+        Some(Act::Say(format!("Northwind, {} speaking.", self.person.first_name())))
+    }
+
+    fn tick(&mut self) -> Option<Act> {
+        if let Some(choice) = self.choice {
+            return self.chosen(choice);
+        }
+        if self.recited == TIMES {
+            return self.say(State::Leaving, "We did not get your choice. Goodbye.");
+        }
+        self.recited += 1;
+        self.say(State::Reciting, MENU)
     }
 }
 
-/// Whether the caller named one of the options.
-fn is_choice(words: &str) -> bool {
+/// What a caller's words choose.
+fn spoken_choice(words: &str) -> Option<Choice> {
     let words = words.to_lowercase();
-    words
-        .split(|c: char| !c.is_alphanumeric())
-        .any(|word| CHOICES.contains(&word))
+    let has = |names: &[&str]| {
+        words
+            .split(|c: char| !c.is_alphanumeric())
+            .any(|word| names.contains(&word))
+    };
+    match (has(&SOMEBODY), has(&DEPARTMENTS)) {
+        (true, _) => Some(Choice::Somebody),
+        (false, true) => Some(Choice::Department),
+        (false, false) => None,
+    }
+}
+
+fn pressed_choice(key: char) -> Option<Choice> {
+    match key {
+        '0' => Some(Choice::Somebody),
+        '1' | '2' => Some(Choice::Department),
+        _ => None,
+    }
 }
 
 impl Mind for Ivr {
     fn sense(&mut self, now_ms: u64, sense: Sense<'_>) -> Option<Act> {
-        match (self.state, sense) {
-            (State::Reciting | State::Waiting { .. }, Sense::AgentSaid(words))
-                if self.recited > 0 && is_choice(words) =>
-            {
-                self.chosen = true;
-                if self.state == State::Reciting {
-                    return None;
-                }
-                self.say(State::Leaving, "Nobody is available just now. Goodbye.")
-            }
-            (State::Waiting { at_ms }, Sense::Tick) if now_ms >= at_ms => {
-                if self.chosen {
-                    return self.say(State::Leaving, "Nobody is available just now. Goodbye.");
-                }
-                if self.recited == TIMES {
-                    return self.say(State::Leaving, "We did not get your choice. Goodbye.");
-                }
-                self.recited += 1;
-                self.say(State::Reciting, MENU)
-            }
-            (State::Reciting, Sense::Spoken) => {
-                let at_ms = now_ms + if self.chosen { 0 } else { WAITS_MS };
+        let choice = match sense {
+            Sense::AgentSaid(words) => spoken_choice(words),
+            Sense::Key(key) => pressed_choice(key),
+            _ => None,
+        };
+        match (self.state, sense, choice) {
+            (State::Connected, ..) => self.inner.sense(now_ms, sense),
+            (State::Reciting | State::Waiting { .. }, _, Some(choice)) if self.recited > 0 => self.chosen(choice),
+            (State::Waiting { at_ms }, Sense::Tick, _) if now_ms >= at_ms => self.tick(),
+            (State::Reciting, Sense::Spoken, _) => {
+                let at_ms = now_ms + if self.choice.is_some() { 0 } else { WAITS_MS };
                 self.state = State::Waiting { at_ms };
                 None
             }
-            (State::Leaving, Sense::Spoken) => Some(Act::HangUp),
+            (State::Announcing, Sense::Spoken, _) => {
+                let at_ms = now_ms + CONNECTS_MS;
+                self.state = State::Connecting { at_ms };
+                None
+            }
+            (State::Connecting { at_ms }, Sense::Tick, _) if now_ms >= at_ms => self.connect(now_ms),
+            (State::Leaving, Sense::Spoken, _) => Some(Act::HangUp),
             _ => None,
         }
+    }
+
+    fn takes_keys(&self) -> bool {
+        self.state != State::Connected
     }
 }
 
@@ -83,35 +148,59 @@ impl Mind for Ivr {
 mod tests {
     use super::*;
 
-    fn next(mind: &mut Ivr, from_ms: u64) -> (u64, Act) {
-        (from_ms..from_ms + 20_000)
-            .step_by(20)
-            .find_map(|now| mind.sense(now, Sense::Tick).map(|act| (now, act)))
-            .unwrap()
+    fn ivr() -> Ivr {
+        Ivr::new(Person::new("+15551234561", 7))
+    }
+
+    fn next(mind: &mut Ivr, from_ms: u64) -> (u64, String) {
+        let acts = |now: u64| match mind.sense(now, Sense::Tick) {
+            Some(Act::Speak(words)) => Some((now, words.text())),
+            Some(Act::Say(text)) => Some((now, text)),
+            _ => None,
+        };
+        (from_ms..from_ms + 20_000).step_by(20).find_map(acts).unwrap()
     }
 
     #[test]
     fn says_its_menu_three_times_and_hangs_up() {
-        let mut mind = Ivr::new();
+        let mut mind = ivr();
         let mut now = 0;
         for _ in 0..TIMES {
-            let (at, act) = next(&mut mind, now);
-            assert_eq!(act, Act::Say(MENU.into()));
+            let (at, text) = next(&mut mind, now);
+            assert_eq!(text, MENU);
             now = at + 6_000;
             mind.sense(now, Sense::Spoken);
             mind.sense(now + 1_000, Sense::AgentSaid("Which day suits you?"));
         }
-        let (at, act) = next(&mut mind, now);
-        assert!(matches!(act, Act::Say(text) if text.ends_with("Goodbye.")));
+        let (at, text) = next(&mut mind, now);
+        assert!(text.ends_with("Goodbye."));
         assert_eq!(mind.sense(at + 2_000, Sense::Spoken), Some(Act::HangUp));
     }
 
     #[test]
-    fn takes_an_option_that_is_spoken() {
-        let mut mind = Ivr::new();
+    fn nobody_is_behind_a_department_that_is_spoken_or_pressed() {
+        for choice in [Sense::AgentSaid("Service."), Sense::Key('1')] {
+            let mut mind = ivr();
+            let (at, _) = next(&mut mind, 0);
+            mind.sense(at + 6_000, Sense::Spoken);
+            let Some(Act::Speak(words)) = mind.sense(at + 7_000, choice) else {
+                panic!("{choice:?}")
+            };
+            assert_eq!(words.text(), "Nobody is available just now. Goodbye.");
+        }
+    }
+
+    #[test]
+    fn a_person_comes_when_the_key_was_pressed_even_while_the_menu_talks() {
+        let mut mind = ivr();
         let (at, _) = next(&mut mind, 0);
-        mind.sense(at + 6_000, Sense::Spoken);
-        let act = mind.sense(at + 7_000, Sense::AgentSaid("Service."));
-        assert_eq!(act, Some(Act::Say("Nobody is available just now. Goodbye.".into())));
+        assert_eq!(mind.sense(at + 3_000, Sense::Key('9')), None);
+        assert_eq!(mind.sense(at + 4_000, Sense::Key('0')), None);
+        mind.sense(at + 7_000, Sense::Spoken);
+        let (at, text) = next(&mut mind, at + 7_000);
+        assert_eq!(text, "One moment, please.");
+        mind.sense(at + 1_000, Sense::Spoken);
+        let (_, text) = next(&mut mind, at + 1_000);
+        assert!(text.starts_with("Northwind, ") && !mind.takes_keys(), "{text}");
     }
 }

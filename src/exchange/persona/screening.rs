@@ -80,7 +80,7 @@ impl Mind for Screening {
         match sense {
             Sense::AgentStarted => self.hears = true,
             Sense::AgentSaid(_) => self.hears = false,
-            Sense::Tick | Sense::AgentSaying { .. } | Sense::Spoken => {}
+            Sense::Tick | Sense::AgentSaying { .. } | Sense::Key(_) | Sense::Spoken => {}
         }
         match (self.state, sense) {
             (State::Connected, _) => self.inner.sense(now_ms, sense),

@@ -22,6 +22,7 @@ enum Pending {
     AgentSilent { ms: u64 },
     IntoSpeech { ms: u64 },
     Word(String),
+    Key(char),
     OwnWordsOut,
 }
 
@@ -59,7 +60,7 @@ impl Scripted {
                 self.heard.push(' ');
                 self.heard.push_str(text);
             }
-            Sense::Tick | Sense::AgentSaying { .. } | Sense::Spoken => {}
+            Sense::Tick | Sense::AgentSaying { .. } | Sense::Key(_) | Sense::Spoken => {}
         }
     }
 
@@ -72,14 +73,15 @@ impl Scripted {
             Pending::AgentSilent { ms } => match sense {
                 Sense::AgentSaying { silent_ms, .. } => silent_ms >= *ms,
                 Sense::AgentSaid(_) => true,
-                Sense::Tick | Sense::AgentStarted | Sense::Spoken => false,
+                Sense::Tick | Sense::AgentStarted | Sense::Key(_) | Sense::Spoken => false,
             },
             Pending::IntoSpeech { ms } => self.talking_since_ms.is_some_and(|since| now_ms >= since + ms),
             Pending::Word(word) => match sense {
                 Sense::AgentSaying { words, .. } => has_word(words, word, false),
                 Sense::AgentSaid(words) => has_word(words, word, true),
-                Sense::Tick | Sense::AgentStarted | Sense::Spoken => false,
+                Sense::Tick | Sense::AgentStarted | Sense::Key(_) | Sense::Spoken => false,
             },
+            Pending::Key(key) => sense == Sense::Key(*key),
             Pending::OwnWordsOut => sense == Sense::Spoken,
         }
     }
@@ -113,6 +115,9 @@ impl Scripted {
                 let talks = self.talking_since_ms.is_some();
                 self.cooperative = Some(Cooperative::joining(self.person, now_ms, heard.trim(), talks));
             }
+            Step::UntilKey(key) => self.pending = Pending::Key(key),
+            Step::Press(key) => return Some(Act::Press(key)),
+            Step::LoseMedia => return Some(Act::Lose),
             Step::HangUp => return Some(Act::HangUp),
             Step::Drop => return Some(Act::Drop),
             // Written out beforehand.
@@ -141,6 +146,10 @@ impl Mind for Scripted {
 
     fn follows_the_agent(&self) -> bool {
         matches!(self.pending, Pending::AgentSilent { .. } | Pending::Word(_))
+    }
+
+    fn takes_keys(&self) -> bool {
+        matches!(self.pending, Pending::Key(_))
     }
 }
 

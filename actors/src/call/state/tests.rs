@@ -2,6 +2,7 @@
 
 mod inbound;
 mod machines;
+mod midcall;
 mod silent_replies;
 mod speculation;
 
@@ -27,7 +28,14 @@ fn rules() -> Rules {
     let agent: Agent = serde_json::from_value(json!({ "conversationConfig": {
         "agent": {
             "greetingMessage": "Hello.",
-            "prompt": { "builtInTools": { "voicemailDetection": { "voicemailMessage": "Call us." } } }
+            "prompt": { "builtInTools": {
+                "voicemailDetection": { "voicemailMessage": "Call us." },
+                "transferToNumber": { "enabled": true, "transfers": [
+                    { "transferDestination": { "type": "phone", "phoneNumber": "+15550100001" } },
+                    { "transferType": "sip_refer",
+                      "transferDestination": { "type": "sip_uri", "sipUri": "sip:desk@pbx.example" } },
+                ] },
+            } }
         },
         "turn": { "silenceEndCallTimeout": 20 }
     } }))
@@ -76,6 +84,14 @@ fn text(words: &str) -> Event {
     Event::Reply(Some(Ok(ReplyEvent::Text(words.into()))))
 }
 
+fn tool(name: &str, arguments: serde_json::Value) -> Event {
+    Event::Reply(Some(Ok(ReplyEvent::Tool {
+        name: name.into(),
+        arguments,
+        echo: None,
+    })))
+}
+
 /// The events that lead from a new call to each phase.
 fn way_to(phase: CallPhase) -> Vec<Event> {
     let dialing = vec![Event::Permitted(PermitAnswer::Granted)];
@@ -93,6 +109,19 @@ fn way_to(phase: CallPhase) -> Vec<Event> {
             way_to(CallPhase::Answered),
             found(Verdict::Voicemail, Reason::MachineWords),
         ),
+        CallPhase::Transferring => {
+            let to = json!({ "transfer_number": "+15550100001" });
+            let handed_on = [
+                tool("transferToNumber", to),
+                Event::Reply(None),
+                ended(1),
+                Event::TransferAsked {
+                    try_no: 1,
+                    answer: Ok(()),
+                },
+            ];
+            way_to(CallPhase::Speaking).into_iter().chain(handed_on).collect()
+        }
         CallPhase::Closing => then(way_to(CallPhase::Listening), Event::Timer(CallTimer::MaxDuration)),
         CallPhase::Ended => {
             let cause = CallProgress::Ended(EndCause::Busy);
@@ -101,7 +130,7 @@ fn way_to(phase: CallPhase) -> Vec<Event> {
     }
 }
 
-const PHASES: [CallPhase; 11] = [
+const PHASES: [CallPhase; 12] = [
     CallPhase::Scheduled,
     CallPhase::Dialing,
     CallPhase::Ringing,
@@ -111,6 +140,7 @@ const PHASES: [CallPhase; 11] = [
     CallPhase::Thinking,
     CallPhase::Speaking,
     CallPhase::Voicemail,
+    CallPhase::Transferring,
     CallPhase::Closing,
     CallPhase::Ended,
 ];
@@ -136,7 +166,7 @@ fn row(event: &Event) -> Vec<CallPhase> {
 fn every_phase_knows_what_each_event_means() {
     use CallPhase::{
         Answered as A, Closing as C, Dialing as D, Ended as E, Greeting as G, Listening as L, Ringing as R,
-        Scheduled as S, Speaking as P, Thinking as T, Voicemail as V,
+        Scheduled as S, Speaking as P, Thinking as T, Transferring as X, Voicemail as V,
     };
     let progress = |fact| Event::Progress(fact);
     let lost = Event::Stream(StreamEvent::MediaClosed { clean: false });
@@ -145,52 +175,64 @@ fn every_phase_knows_what_each_event_means() {
     let table = [
         (
             Event::Permitted(PermitAnswer::Granted),
-            [D, D, R, A, G, L, T, P, V, C, E],
+            [D, D, R, A, G, L, T, P, V, X, C, E],
         ),
-        (Event::Permitted(PermitAnswer::Late), [E, D, R, A, G, L, T, P, V, C, E]),
-        (Event::Permitted(PermitAnswer::Lost), [E, D, R, A, G, L, T, P, V, C, E]),
-        (Event::Dialed(Ok(id(2))), [S, R, R, A, G, L, T, P, V, C, E]),
+        (
+            Event::Permitted(PermitAnswer::Late),
+            [E, D, R, A, G, L, T, P, V, X, C, E],
+        ),
+        (
+            Event::Permitted(PermitAnswer::Lost),
+            [E, D, R, A, G, L, T, P, V, X, C, E],
+        ),
+        (Event::Dialed(Ok(id(2))), [S, R, R, A, G, L, T, P, V, X, C, E]),
         (
             Event::Dialed(Err(DialError::Busy { retry_after: None })),
-            [S, E, R, A, G, L, T, P, V, C, E],
+            [S, E, R, A, G, L, T, P, V, X, C, E],
         ),
         (
             Event::Dialed(Err(DialError::Unknown("?".into()))),
-            [S, D, R, A, G, L, T, P, V, C, E],
+            [S, D, R, A, G, L, T, P, V, X, C, E],
         ),
-        (progress(CallProgress::Ringing), [S, R, R, A, G, L, T, P, V, C, E]),
-        (progress(CallProgress::Answered), [S, A, A, A, G, L, T, P, V, C, E]),
+        (progress(CallProgress::Ringing), [S, R, R, A, G, L, T, P, V, X, C, E]),
+        (progress(CallProgress::Answered), [S, A, A, A, G, L, T, P, V, X, C, E]),
         (
             progress(CallProgress::Ended(EndCause::Completed)),
-            [S, E, E, C, C, C, C, C, C, C, E],
+            [S, E, E, C, C, C, C, C, C, C, C, E],
         ),
         (
             progress(CallProgress::Ended(EndCause::NoAnswer)),
-            [S, E, E, C, C, C, C, C, C, C, E],
+            [S, E, E, C, C, C, C, C, C, C, C, E],
         ),
-        (Event::MediaOpened, [S, A, A, A, G, L, T, P, V, C, E]),
-        (said("Yes."), [S, D, R, G, G, T, T, P, V, C, E]),
-        (said(" "), [S, D, R, G, G, L, T, P, V, C, E]),
-        (not_understood(), [S, D, R, G, G, T, T, P, V, C, E]),
+        (Event::MediaOpened, [S, A, A, A, G, L, T, P, V, X, C, E]),
+        (said("Yes."), [S, D, R, G, G, T, T, P, V, X, C, E]),
+        (said(" "), [S, D, R, G, G, L, T, P, V, X, C, E]),
+        (not_understood(), [S, D, R, G, G, T, T, P, V, X, C, E]),
         (
             found(Verdict::Voicemail, Reason::MachineWords),
-            [S, D, R, V, V, V, V, V, V, C, E],
+            [S, D, R, V, V, V, V, V, V, X, C, E],
         ),
-        (text("Good day to you. "), [S, D, R, A, G, L, P, P, V, C, E]),
-        (failed, [S, D, R, A, G, L, P, P, V, C, E]),
-        (Event::Reply(None), [S, D, R, A, G, L, P, P, V, C, E]),
-        (ended(0), [S, D, R, A, L, L, T, P, V, C, E]),
-        (lost, [S, D, R, C, C, C, C, C, C, C, E]),
-        (bye, [S, D, R, E, E, E, E, E, E, E, E]),
-        (Event::StreamGone { crashed: true }, [S, D, R, E, E, E, E, E, E, E, E]),
-        (Event::Timer(CallTimer::Ring), [S, D, E, A, G, L, T, P, V, C, E]),
-        (Event::Timer(CallTimer::PickUp), [S, D, R, G, G, L, T, P, V, C, E]),
-        (Event::Timer(CallTimer::Turn), [S, D, R, A, G, T, T, P, V, C, E]),
-        (Event::Timer(CallTimer::Silence), [S, D, R, A, G, C, T, P, V, C, E]),
-        (Event::Timer(CallTimer::Filler), [S, D, R, A, G, L, P, P, V, C, E]),
-        (Event::Timer(CallTimer::MaxDuration), [S, D, R, A, C, C, C, C, V, C, E]),
-        (Event::Timer(CallTimer::Closing), [S, D, R, C, C, C, C, C, C, C, E]),
-        (Event::HangUp, [S, D, E, C, C, C, C, C, C, C, E]),
+        (text("Good day to you. "), [S, D, R, A, G, L, P, P, V, X, C, E]),
+        (failed, [S, D, R, A, G, L, P, P, V, X, C, E]),
+        (Event::Reply(None), [S, D, R, A, G, L, P, P, V, X, C, E]),
+        (ended(0), [S, D, R, A, L, L, T, P, V, X, C, E]),
+        (lost, [S, D, R, C, C, C, C, C, C, X, C, E]),
+        (bye, [S, D, R, E, E, E, E, E, E, X, E, E]),
+        (
+            Event::StreamGone { crashed: true },
+            [S, D, R, E, E, E, E, E, E, X, E, E],
+        ),
+        (Event::Timer(CallTimer::Ring), [S, D, E, A, G, L, T, P, V, X, C, E]),
+        (Event::Timer(CallTimer::PickUp), [S, D, R, G, G, L, T, P, V, X, C, E]),
+        (Event::Timer(CallTimer::Turn), [S, D, R, A, G, T, T, P, V, X, C, E]),
+        (Event::Timer(CallTimer::Silence), [S, D, R, A, G, C, T, P, V, X, C, E]),
+        (Event::Timer(CallTimer::Filler), [S, D, R, A, G, L, P, P, V, X, C, E]),
+        (
+            Event::Timer(CallTimer::MaxDuration),
+            [S, D, R, A, C, C, C, C, V, X, C, E],
+        ),
+        (Event::Timer(CallTimer::Closing), [S, D, R, C, C, C, C, C, C, X, C, E]),
+        (Event::HangUp, [S, D, E, C, C, C, C, C, C, C, C, E]),
     ];
     for (event, expected) in table {
         assert_eq!(row(&event), expected, "{event:?}");
@@ -437,7 +479,8 @@ fn any_stream_event() -> impl Strategy<Value = StreamEvent> {
         1 => (speech(), 0..50_000u64).prop_map(|(speech, at_ms)| StreamEvent::PlayoutPaused { speech, at_ms }),
         1 => (speech(), 0..50_000u64).prop_map(|(speech, at_ms)| StreamEvent::PlayoutResumed { speech, at_ms }),
         1 => (0..50_000u64).prop_map(|at_ms| StreamEvent::EchoIgnored { at_ms }),
-        1 => Just(StreamEvent::Digit('5')),
+        2 => prop::sample::select(vec!['5', '#']).prop_map(StreamEvent::Digit),
+        1 => Just(StreamEvent::LineDied),
         1 => Just(StreamEvent::DeafnessBegan(SpeechError::Unavailable("x".into()))),
         1 => any::<bool>().prop_map(|clean| StreamEvent::MediaClosed { clean }),
     ]
@@ -473,11 +516,20 @@ fn any_timer() -> impl Strategy<Value = CallTimer> {
         CallTimer::EndReport,
         CallTimer::Speculate,
         CallTimer::Filler,
+        CallTimer::Keys,
+        CallTimer::Transfer,
     ])
 }
 
 fn any_event() -> impl Strategy<Value = Event> {
-    let tools = prop::sample::select(vec!["collect", "endCall", "skipTurn", "other"]);
+    let tools = prop::sample::select(vec!["collect", "endCall", "skipTurn", "transferToNumber", "other"]);
+    let answers = prop_oneof![2 => Just(Ok(())), 1 => Just(Err("no".to_owned()))];
+    let verdicts = prop::sample::select(vec![
+        MachineVerdict::Human,
+        MachineVerdict::Machine,
+        MachineVerdict::Beep,
+        MachineVerdict::Fax,
+    ]);
     prop_oneof![
         3 => prop_oneof![
             6 => Just(PermitAnswer::Granted),
@@ -488,6 +540,9 @@ fn any_event() -> impl Strategy<Value = Event> {
         2 => prop_oneof![
             3 => Just(CallProgress::Ringing),
             3 => Just(CallProgress::Answered),
+            1 => verdicts.prop_map(CallProgress::Machine),
+            1 => Just(CallProgress::Transferred),
+            1 => Just(CallProgress::TransferFailed("busy".into())),
             1 => any_cause().prop_map(CallProgress::Ended),
         ].prop_map(Event::Progress),
         4 => Just(Event::MediaOpened),
@@ -496,7 +551,9 @@ fn any_event() -> impl Strategy<Value = Event> {
         6 => Just(text("Well, this is it. And")),
         4 => tools.prop_map(|name| Event::Reply(Some(Ok(ReplyEvent::Tool {
             name: name.into(),
-            arguments: json!({ "entity": "a", "value": "b" }), echo: None })))),
+            arguments: json!({ "entity": "a", "value": "b", "transfer_number": "+15550100001" }), echo: None })))),
+        2 => (0..3u32, answers).prop_map(|(try_no, answer)| Event::TransferAsked { try_no, answer }),
+        1 => (0..4u32).prop_map(|try_no| Event::NotReopened { try_no }),
         1 => Just(Event::Reply(Some(Err(LanguageError::Busy { retry_after: None })))),
         4 => Just(Event::Reply(None)),
         4 => any_timer().prop_map(Event::Timer),
@@ -553,7 +610,13 @@ proptest! {
         prop_assert_eq!(state.phase(), CallPhase::Ended);
         prop_assert_eq!(finishes(&all).len(), 1);
         prop_assert!(all.iter().filter(|effect| **effect == Effect::Dial).count() <= 1);
-        prop_assert!(all.iter().filter(|effect| **effect == Effect::OpenStream).count() <= 1);
+        // The first, one for each transfer, and three that were lost.
+        let opened = all.iter().filter(|effect| **effect == Effect::OpenStream).count();
+        let transfers = all.iter().filter(|effect| matches!(effect, Effect::Transfer { .. })).count();
+        prop_assert!(opened <= 1 + transfers + 3, "{} {}", opened, transfers);
+        let reopened = all.iter().filter(|effect| matches!(effect, Effect::ReopenMedia { .. })).count();
+        let pressed = all.iter().filter(|effect| matches!(effect, Effect::Press(_))).count();
+        prop_assert!(reopened <= 3 && pressed <= 2, "{} {}", reopened, pressed);
         prop_assert!(all.iter().filter(|effect| **effect == Effect::WriteAnswered).count() <= 1);
         let turns: Vec<i64> = all
             .iter()

@@ -42,6 +42,13 @@ pub(super) struct HandOver {
     overdue: bool,
 }
 
+impl HandOver {
+    /// Whether the caller's media socket came back meanwhile.
+    pub(super) fn is_back(self) -> bool {
+        self.back
+    }
+}
+
 impl State {
     /// The model wants to hand the call on; what the tool answers. Nothing is reached but what the agent's owner named.
     pub(super) fn transfer_wanted(&mut self, arguments: &Value) -> Value {

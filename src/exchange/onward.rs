@@ -1,0 +1,120 @@
+//! Calls that are handed on: who is rung there, how that ends, and the two telephones joined.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
+
+use super::{
+    Switch,
+    call::{Entry, SET_UP, pick_up_after},
+    handset::{Frame, Handset},
+    log::LogEvent,
+    persona::{Callee, Person, Persona},
+    stagger::FRAME,
+    wire::Incoming,
+};
+
+/// How a call is handed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The caller's stream ends at once.
+    Blind,
+    /// The caller's stream stays until somebody answers there.
+    Conference,
+}
+
+/// A call that is to be handed on, and what will come of it.
+#[derive(Debug, Clone)]
+pub(super) struct Onward {
+    pub(super) kind: Kind,
+    pub(super) to: String,
+    /// Where the caller's stream is opened again if nobody answers.
+    pub(super) stream_url: String,
+    /// How long it rings there.
+    pub(super) rings: Duration,
+    /// Why nobody answers there, if nobody does.
+    pub(super) refusal: Option<&'static str>,
+    callee: Callee,
+}
+
+impl Onward {
+    /// Who is there is told by the number alone.
+    pub(super) fn plan(switch: &Switch, kind: Kind, to: String, stream_url: String, ring_timeout: Duration) -> Self {
+        let callee = Callee::choose(&BTreeMap::new(), &to, &switch.settings.scripts);
+        let rings = pick_up_after(switch, &to);
+        let (rings, refusal) = match callee.persona {
+            Persona::Busy => (SET_UP, Some("busy")),
+            Persona::Invalid => (SET_UP, Some("invalid-number")),
+            Persona::Rejects => (rings.min(ring_timeout), Some("rejected")),
+            Persona::NoAnswer => (ring_timeout, Some("no-answer")),
+            _ if rings >= ring_timeout => (ring_timeout, Some("no-answer")),
+            _ => (rings, None),
+        };
+        Self {
+            kind,
+            to,
+            stream_url,
+            rings,
+            refusal,
+            callee,
+        }
+    }
+}
+
+/// Lets the two talk until one of them hangs up, or the call is ended.
+pub(super) async fn join(switch: &Switch, entry: &Entry, callee: (&mut Handset, Instant), onward: &Onward) {
+    let person = Person::new(&onward.to, switch.settings.seed);
+    let mut there = Handset::new(onward.callee.mind(person), &onward.to).on_line(&onward.callee.line(), &onward.to);
+    let (here, opened) = callee;
+    let joined = Instant::now();
+    let talk = async {
+        let mut frames = interval(FRAME);
+        frames.set_missed_tick_behavior(MissedTickBehavior::Burst);
+        loop {
+            frames.tick().await;
+            let one = pass(here, opened, &mut there, joined);
+            for event in here.take_log() {
+                switch.log.add(&entry.order.call_id, event);
+            }
+            let other = pass(&mut there, joined, here, opened);
+            // What is said there is no part of this call's record.
+            there.take_log();
+            if [one, other]
+                .iter()
+                .any(|frame| frame.hang_up || frame.drop || frame.lose)
+            {
+                return;
+            }
+        }
+    };
+    tokio::select! {
+        () = entry.hang_up.notified() => {}
+        _ = timeout_at(joined + switch.settings.longest_call, talk) => {}
+    }
+}
+
+/// A frame from one telephone to the other.
+fn pass(from: &mut Handset, opened: Instant, to: &mut Handset, other_opened: Instant) -> Frame {
+    let mut frame = from.tick(micros(opened));
+    if let Some(voice) = frame.voice.take() {
+        to.receive(Incoming::Audio(voice), micros(other_opened));
+    }
+    frame
+}
+
+/// Microseconds since then.
+pub(super) fn micros(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX)
+}
+
+/// What stands on record of it.
+pub(super) fn asked(onward: &Onward) -> LogEvent {
+    LogEvent::TransferAsked {
+        to: onward.to.clone(),
+        kind: match onward.kind {
+            Kind::Blind => "blind",
+            Kind::Conference => "conference",
+        }
+        .to_owned(),
+    }
+}
