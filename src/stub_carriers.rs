@@ -19,14 +19,17 @@ use std::{
 use actors::time::Clock;
 
 pub use self::delivery::Callbacks;
+use crate::exchange::Script;
 
 /// How a stub carrier is to behave.
 #[derive(Clone)]
 pub struct StubCarrierSettings {
     /// Where it listens; port 0 takes a free one.
     pub listen: SocketAddr,
-    /// Who picks up at which number, by the personas of the exchange.
+    /// Who picks up at which number, by the personas of the exchange or the names of scripts.
     pub personas: BTreeMap<String, String>,
+    /// What phones may follow.
+    pub scripts: BTreeMap<String, Script>,
     /// In which order callbacks come, and how often.
     pub callbacks: Callbacks,
     /// What becomes of the dials, in order; behind the last one all is well.
@@ -44,6 +47,7 @@ impl StubCarrierSettings {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             personas: personas.collect(),
+            scripts: BTreeMap::new(),
             callbacks: Callbacks::InOrder,
             dials: Vec::new(),
             clock,

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    exchange::{Exchange, ExchangeHandle, ExchangeSettings, LogEntry},
+    exchange::{Exchange, ExchangeHandle, ExchangeSettings, LogEntry, Script},
     http_client,
 };
 
@@ -17,6 +17,8 @@ pub(super) struct Phones {
     exchange: ExchangeHandle,
     client: Client,
     personas: BTreeMap<String, String>,
+    /// Names of scripts.
+    scripts: Vec<String>,
 }
 
 /// What a phone's line tells the stub.
@@ -43,9 +45,15 @@ pub(super) enum Refused {
 }
 
 impl Phones {
-    pub(super) async fn start(clock: Arc<dyn Clock>, personas: BTreeMap<String, String>) -> io::Result<Self> {
+    pub(super) async fn start(
+        clock: Arc<dyn Clock>,
+        personas: BTreeMap<String, String>,
+        scripts: BTreeMap<String, Script>,
+    ) -> io::Result<Self> {
+        let names = scripts.keys().cloned().collect();
         let settings = ExchangeSettings {
             clock,
+            scripts,
             ..ExchangeSettings::on_loopback()
         };
         let exchange = Exchange::start(settings).await.map_err(io::Error::other)?;
@@ -54,6 +62,7 @@ impl Phones {
             exchange,
             client,
             personas,
+            scripts: names,
         })
     }
 
@@ -70,12 +79,15 @@ impl Phones {
     /// Calls a number; the exchange's id of the call. Reports and the phone's socket come to `here`, below the call's
     /// `key`.
     pub(super) async fn call(&self, here: &str, key: &str, to: &str, ring_seconds: f64) -> Result<String, Refused> {
-        let hints: BTreeMap<&str, &String> = self
-            .personas
-            .get(to)
-            .map(|name| ("persona", name))
-            .into_iter()
-            .collect();
+        let of_name = |name| {
+            if self.scripts.contains(name) {
+                "script"
+            } else {
+                "persona"
+            }
+        };
+        let named = self.personas.get(to).map(|name| (of_name(name), name));
+        let hints: BTreeMap<&str, &String> = named.into_iter().collect();
         let body = json!({
             "to": to, "attempt": key, "ringTimeoutSeconds": ring_seconds, "hints": hints,
             "statusUrl": format!("{here}/phones/{key}/status"),

@@ -80,7 +80,7 @@ impl TwilioStub {
             here: format!("http://{address}"),
             callbacks: settings.callbacks,
             journal: Journal::new(settings.dials),
-            phones: Phones::start(settings.clock.clone(), settings.personas).await?,
+            phones: Phones::start(settings.clock.clone(), settings.personas, settings.scripts).await?,
             client: http_client::builder().build().map_err(io::Error::other)?,
             calls: Calls::new(settings.clock),
         });

@@ -104,11 +104,9 @@ impl Stub {
     }
 }
 
-/// How an announced call was answered.
+/// How the announcement of a call was answered.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answered {
-    /// The name of the call.
-    pub uuid: String,
+pub struct Announced {
     /// The HTTP status.
     pub status: u16,
     /// The instructions.
@@ -136,7 +134,7 @@ impl VonageStub {
             callbacks: settings.callbacks,
             faults,
             journal: Journal::new(settings.dials),
-            phones: Phones::start(settings.clock.clone(), settings.personas).await?,
+            phones: Phones::start(settings.clock.clone(), settings.personas, settings.scripts).await?,
             client: http_client::builder()
                 .pool_max_idle_per_host(0)
                 .build()
@@ -214,46 +212,51 @@ impl VonageStub {
         self.stub.signer.header_at(body.as_bytes(), seconds)
     }
 
-    /// A telephone calls one of the account's numbers, whose application is at `service`. It is picked up by its own
-    /// persona once the call was taken. None when there is no such telephone.
-    pub async fn call_in(&self, service: &str, from: &str, to: &str) -> Option<Answered> {
-        let stub = &self.stub;
-        let order = Order {
-            phone: from.to_owned(),
-            from: from.trim_start_matches('+').to_owned(),
-            to: to.trim_start_matches('+').to_owned(),
-            event_url: format!("{service}/carriers/vonage/events"),
-            ring_seconds: 30.0,
-            ..Order::default()
-        };
-        let uuid = uuid::Uuid::new_v4().to_string();
-        let body = json!({ "from": order.from, "to": order.to, "uuid": uuid, "conversation_uuid": "CON-in" });
+    /// Announces a call to one of the account's numbers, whose application is at `service`; none when it is not there.
+    pub async fn announce(&self, service: &str, uuid: &str, (from, to): (&str, &str)) -> Option<Announced> {
+        let [caller, called] = [from, to].map(|number| number.trim_start_matches('+'));
+        let body = json!({ "from": caller, "to": called, "uuid": uuid, "conversation_uuid": format!("CON-{uuid}") });
         let text = body.to_string();
-        let answer = stub
+        let sent = self
+            .stub
             .client
             .post(format!("{service}/carriers/vonage/inbound"))
             .header("content-type", "application/json")
             .header("authorization", self.sign(&text))
             .body(text)
             .send()
-            .await
-            .ok()?;
+            .await;
+        let answer = sent.ok()?;
         let status = answer.status().as_u16();
-        let ncco: Value = answer.json().await.unwrap_or_default();
-        if let Some(ncco) = ncco.as_array().filter(|ncco| !ncco.is_empty()) {
-            let ncco = ncco.clone();
-            leg::ring(
-                stub,
-                Order {
-                    ncco,
-                    uuid: uuid.clone(),
-                    ..order
-                },
-            )
-            .await
-            .ok()?;
+        let ncco = answer.json().await.unwrap_or_default();
+        Some(Announced { status, ncco })
+    }
+
+    /// The telephone of a call is hung up.
+    pub async fn hang_up(&self, uuid: &str) {
+        if let Some(leg) = self.stub.legs.get(uuid) {
+            self.stub.phones.hang_up(leg.line()).await;
         }
-        Some(Answered { uuid, status, ncco })
+    }
+
+    /// A telephone calls one of the account's numbers. Where the call is taken, the telephone's persona talks.
+    pub async fn call_in(&self, service: &str, uuid: &str, (from, to): (&str, &str)) -> Option<Announced> {
+        let announced = self.announce(service, uuid, (from, to)).await?;
+        let ncco = announced.ncco.as_array().cloned().unwrap_or_default();
+        if !ncco.is_empty() {
+            let order = Order {
+                uuid: uuid.to_owned(),
+                phone: from.to_owned(),
+                from: from.trim_start_matches('+').to_owned(),
+                to: to.trim_start_matches('+').to_owned(),
+                event_url: format!("{service}/carriers/vonage/events"),
+                ring_seconds: 30.0,
+                ncco,
+                ..Order::default()
+            };
+            leg::ring(&self.stub, order).await.ok()?;
+        }
+        Some(announced)
     }
 }
 

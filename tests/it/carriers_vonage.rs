@@ -1,5 +1,8 @@
 //! Calls through Vonage, as a stub plays it on real sockets: campaigns, lost answers, forgeries, refusals, lists.
 
+mod inbound;
+mod midcall;
+
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use actors::{

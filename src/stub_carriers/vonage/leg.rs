@@ -153,9 +153,9 @@ impl Leg {
         }
     }
 
-    /// Numbers that end in 3 are mailboxes.
+    /// The exchange has mailboxes at numbers that end in 8.
     fn verdict(&self) -> Value {
-        let status = if self.order.to.ends_with('3') {
+        let status = if self.order.to.ends_with('8') {
             "machine"
         } else {
             "human"
