@@ -40,6 +40,8 @@ struct Call {
     collected: Vec<(String, Value)>,
     /// When it is to be called again.
     later: Option<String>,
+    /// To whom it is handed on.
+    handed_on: Option<String>,
 }
 
 impl Call {
@@ -51,6 +53,7 @@ impl Call {
             ended,
             collected,
             later: None,
+            handed_on: None,
         }
     }
 
@@ -104,6 +107,7 @@ impl Call {
             "callLater" => self.later = Some(text("at")),
             "endCall" => self.ended = Some(text("reason")),
             "skipTurn" => {}
+            "transferToNumber" => self.handed_on = Some(text("transfer_number")),
             other => panic!("unknown tool {other}"),
         }
         self.history.push(HistoryItem::Tool {
@@ -796,4 +800,70 @@ proptest! {
         // At most 6 + 4 × 4 turns of the user, each with two silences, and the last.
         prop_assert!(call.ended.is_some() && turns <= 23 * 3, "{} turns", turns);
     }
+}
+
+fn with_desks() -> Agent {
+    let mut agent = garage();
+    let tool = json!({ "enabled": true, "transfers": [
+        { "condition": "anything else", "transferDestination": { "phoneNumber": "+15550100001" } },
+        { "condition": "The caller asks about an invoice.", "transferDestination": { "phoneNumber": "+15550100002" } },
+    ] });
+    agent.conversation_config.agent.prompt.built_in_tools.transfer_to_number = serde_json::from_value(tool).unwrap();
+    agent
+}
+
+#[test]
+fn who_asks_for_a_person_is_handed_on_where_it_fits_best() {
+    for (asks, to) in [
+        ("Can I speak to a person, please?", "+15550100001"),
+        ("Please transfer me, it is about my invoice.", "+15550100002"),
+        ("Operator!", "+15550100001"),
+    ] {
+        let mut call = Call::greeted(with_desks());
+        call.hears("Hello?");
+        call.hears(asks);
+        assert_eq!(call.handed_on.as_deref(), Some(to), "{asks}");
+    }
+}
+
+#[test]
+fn after_a_transfer_that_failed_the_interview_goes_on() {
+    let mut call = Call::greeted(with_desks());
+    call.hears("Hello?");
+    call.hears("Put me through to somebody.");
+    call.said(
+        Speaker::Agent,
+        "I'm sorry, nobody could be reached there. Is there something I can do for you?",
+        false,
+        false,
+    );
+    assert!(call.waits().contains("name"), "{:?}", call.history);
+    call.hears("My name is Maria Lopez");
+    assert_eq!(call.collected.len(), 1);
+}
+
+#[test]
+fn without_anybody_to_hand_on_to_it_says_so_and_asks_on() {
+    let mut call = Call::greeted(garage());
+    call.hears("Hello?");
+    let reply = call.hears("Can I talk to a human?");
+    assert!(
+        reply.starts_with("I'm sorry, I can't put you through.") && reply.contains('?'),
+        "{reply}"
+    );
+    assert_eq!(call.handed_on, None);
+}
+
+#[test]
+fn a_number_that_is_typed_is_understood() {
+    let guests = json!({ "guests": { "type": "integer", "description": "number of guests" } });
+    let mut call = Call::greeted(agent(&guests));
+    call.hears("Hello?");
+    call.hears("12");
+    assert_eq!(call.collected, [("guests".to_owned(), json!(12))]);
+    let phone = json!({ "phone": { "type": "string", "description": "phone number to call back" } });
+    let mut call = Call::greeted(agent(&phone));
+    call.hears("Hello?");
+    call.hears("5551234567");
+    assert_eq!(call.collected[0].1, json!("5551234567"));
 }

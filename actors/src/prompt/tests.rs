@@ -344,3 +344,39 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_transfer_is_offered_with_its_conditions_and_nothing_else_can_be_named() {
+    let mut agent = booking();
+    let tool = |enabled: bool| {
+        json!({ "enabled": enabled, "description": "Be quick.", "transfers": [
+            { "condition": "{{name}} asks about an invoice", "transferDestination": { "phoneNumber": "+1 555 010 0002" } },
+            { "transferDestination": { "type": "sip_uri", "sipUri": "sip:desk@pbx.example" } },
+            { "transferDestination": { "type": "phone", "phoneNumber": "the desk" } },
+        ] })
+    };
+    let offered = |agent: &Agent| {
+        let tools = Prompt::of(&request(agent.clone(), Vec::new())).tools;
+        tools.into_iter().find(|tool| tool.name == "transferToNumber")
+    };
+    let set = |agent: &mut Agent, tool: Value| {
+        agent.conversation_config.agent.prompt.built_in_tools.transfer_to_number =
+            serde_json::from_value(tool).unwrap();
+    };
+    set(&mut agent, tool(false));
+    assert_eq!(offered(&agent), None);
+    set(&mut agent, json!({ "enabled": true }));
+    assert_eq!(offered(&agent), None, "nobody to hand on to");
+    set(&mut agent, tool(true));
+    let tool = offered(&agent).unwrap();
+    for line in [
+        "\n- `+15550100002`: Bo asks about an invoice",
+        "\n- `sip:desk@pbx.example`: whenever it helps",
+        "\nBe quick.",
+    ] {
+        assert!(tool.description.contains(line), "{line} in {}", tool.description);
+    }
+    let numbers = &tool.parameters["properties"]["transfer_number"]["enum"];
+    assert_eq!(*numbers, json!(["+15550100002", "sip:desk@pbx.example"]));
+    assert_eq!(tool.parameters["required"].as_array().unwrap().len(), 2);
+}

@@ -5,6 +5,7 @@ use actors::{
     audio_stream::{SpeechId, StreamEvent, StreamMessage, StreamSettings, StreamSnapshot},
     ports::media_leg::{INBOUND_FRAMES, InboundItem, LegAbilities},
 };
+use media::tone::keys::KeyDetector;
 use serde_json::json;
 
 use super::audio_stream_support::{CARRIER, Phone, STALLS, wait};
@@ -360,4 +361,38 @@ async fn frames_a_network_held_up_are_heard_whole_and_do_not_move_the_time() {
         ended_ms.abs_diff(began + spoken_ms) <= 60,
         "{ended_ms} {began} {spoken_ms}"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn keys_go_over_a_socket_that_takes_them_and_else_as_tones() {
+    for digits in [true, false] {
+        let abilities = LegAbilities { digits, ..CARRIER };
+        let phone = Phone::with(Agent::default(), abilities, StreamSettings::default()).await;
+        phone.stream.cast(StreamMessage::Press("1w0".into())).unwrap();
+        wait(2_000).await;
+        let mut tones = Vec::new();
+        KeyDetector::default().push(&phone.seen().heard_audio, &mut tones);
+        let tones: String = tones.into_iter().collect();
+        let expected = if digits { ("10", "") } else { ("", "10") };
+        assert_eq!((phone.seen().keys.as_str(), tones.as_str()), expected);
+        assert_eq!(
+            phone.count(|event| matches!(event, StreamEvent::SpeakingEnded { .. })),
+            0
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_line_that_died_is_told_before_what_was_heard_until_then() {
+    let phone = Phone::answer().await;
+    phone.say(1, LONG, true, false);
+    wait(2_000).await;
+    phone.inbound.push(InboundItem::Closed { clean: false });
+    wait(50).await;
+    let events = phone.events();
+    let place = |wanted: fn(&StreamEvent) -> bool| events.iter().position(|(_, event)| wanted(event)).unwrap();
+    let died = place(|event| *event == StreamEvent::LineDied);
+    let ended = place(|event| matches!(event, StreamEvent::SpeakingEnded { .. }));
+    let closed = place(|event| matches!(event, StreamEvent::MediaClosed { clean: false }));
+    assert!(died < ended && ended < closed, "{events:?}");
 }

@@ -146,6 +146,7 @@ pub struct Seen {
     to_say: VecDeque<i16>,
     pub hung_up: bool,
     pub clears: Vec<u64>,
+    pub keys: String,
     pub closed: bool,
     /// Whether it reads what it is sent.
     pub stuck: bool,
@@ -190,7 +191,7 @@ impl Seen {
                 self.buffer.clear();
                 return self.marks.drain(..).map(|(_, name)| name).collect();
             }
-            OutboundItem::Digit(_) => {}
+            OutboundItem::Digit(key) => self.keys.push(key),
             OutboundItem::Close => self.closed = true,
         }
         Vec::new()

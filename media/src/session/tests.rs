@@ -15,8 +15,31 @@ use super::*;
 use crate::{
     codec,
     format::{Encoding, LineFormat},
-    tone::generate,
+    tone::{generate, keys::KeyDetector},
 };
+
+#[test]
+fn keys_are_played_whole_and_are_no_words() {
+    for abilities in [CARRIER, MARKLESS, PACED] {
+        let mut bench = Bench::new(abilities);
+        bench.session.allow_barge_in(true, bench.now_ms);
+        bench.session.press("10#", bench.now_ms);
+        // Nothing that is said over them stops them.
+        bench.voice(500);
+        bench.session.settled("what was that please", false, bench.now_ms);
+        bench.silence(1_500);
+        let mut pressed = Vec::new();
+        KeyDetector::default().push(&bench.carrier.all_played(), &mut pressed);
+        assert_eq!(pressed, ['1', '0', '#'], "{abilities:?}");
+        assert!(bench.all_heard().is_empty(), "{abilities:?}");
+        assert!(bench.session.is_quiet());
+        let spoke = |event: &SessionEvent| matches!(event, SessionEvent::SpeakingStarted { .. });
+        assert!(!bench.events.iter().any(|(_, event)| spoke(event)));
+        bench.say(1, "one two three", true);
+        bench.silence(5_000);
+        assert_eq!(bench.heard().as_deref(), Some("one two three"), "{abilities:?}");
+    }
+}
 
 #[test]
 fn only_telephone_and_wide_band_rates_are_taken() {

@@ -86,7 +86,7 @@ impl Mind for Asides {
             Sense::Tick if !self.inner.is_speaking() && self.next_ms.is_some_and(|at| now_ms >= at) => {
                 return Some(self.aside(now_ms));
             }
-            Sense::Tick | Sense::AgentSaying { .. } | Sense::Spoken => {}
+            Sense::Tick | Sense::AgentSaying { .. } | Sense::Key(_) | Sense::Spoken => {}
         }
         self.inner.sense(now_ms, sense)
     }

@@ -184,7 +184,7 @@ impl Mind for Cooperative {
                     at_ms: now_ms + WAITS_FOR_MORE_MS,
                 };
             }
-            (Sense::AgentStarted | Sense::AgentSaying { .. } | Sense::Spoken, _) => {}
+            (Sense::AgentStarted | Sense::AgentSaying { .. } | Sense::Key(_) | Sense::Spoken, _) => {}
         }
         None
     }

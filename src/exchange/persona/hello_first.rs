@@ -37,7 +37,7 @@ impl Mind for HelloFirst {
             _ if self.said_hello => self.inner.sense(now_ms, sense),
             Sense::Tick if self.at_once || now_ms >= PATIENCE_MS => self.hello(AT_ONCE),
             Sense::AgentStarted => self.hello(OVER),
-            Sense::Tick | Sense::AgentSaying { .. } | Sense::AgentSaid(_) | Sense::Spoken => None,
+            Sense::Tick | Sense::AgentSaying { .. } | Sense::AgentSaid(_) | Sense::Key(_) | Sense::Spoken => None,
         }
     }
 }

@@ -109,7 +109,9 @@ impl State {
                 self.say_goodbye(self.rules.phrases.time_is_up, EndReason::Completed, lead_ms, fx);
             }
             // Nobody would hear a closing sentence: only the hard end holds.
-            Phase::PickedUp | Phase::Machine(_) => fx.push(Effect::SetTimer(CallTimer::Closing, lead_ms)),
+            Phase::PickedUp | Phase::Machine(_) | Phase::Lost(_) => {
+                fx.push(Effect::SetTimer(CallTimer::Closing, lead_ms))
+            }
             // A goodbye that plays has at most what is left.
             Phase::Closing { .. } => fx.push(Effect::SetTimer(CallTimer::Closing, lead_ms)),
             Phase::Transferring(_) => self.overdue_in_transfer(),
@@ -117,7 +119,6 @@ impl State {
             | Phase::Dialing { .. }
             | Phase::Unknown
             | Phase::Ringing
-            | Phase::Lost(_)
             | Phase::HangingUp { .. }
             | Phase::Ended => {}
         }
@@ -135,13 +136,13 @@ impl State {
             | Phase::Listening
             | Phase::Thinking
             | Phase::Speaking
-            | Phase::Machine(_) => self.end(EndReason::Completed, fx),
+            | Phase::Machine(_)
+            | Phase::Lost(_) => self.end(EndReason::Completed, fx),
             Phase::Transferring(_) => self.overdue_in_transfer(),
             Phase::Scheduled { .. }
             | Phase::Dialing { .. }
             | Phase::Unknown
             | Phase::Ringing
-            | Phase::Lost(_)
             | Phase::HangingUp { .. }
             | Phase::Ended => {}
         }

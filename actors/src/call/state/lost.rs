@@ -110,6 +110,7 @@ impl State {
             Resume::No => {}
             Resume::PickUp => {
                 self.phase = Phase::PickedUp;
+                self.leg.rejoined = false;
                 fx.push(Effect::SetTimer(CallTimer::PickUp, PICK_UP_MS));
             }
             Resume::Talk => {

@@ -106,7 +106,7 @@ impl State {
                 }
                 json!({ "ok": true })
             }
-            "transferToNumber" => self.transfer_wanted(&arguments),
+            "transferToNumber" if !self.rules.transfers.is_empty() => self.transfer_wanted(&arguments),
             "callLater" => match arguments.get("at").and_then(Value::as_str).and_then(parse_answer) {
                 Some(time) => {
                     fx.push(Effect::PlanCallBack(time));

@@ -33,7 +33,8 @@ impl State {
         }
         let machine = match self.phase {
             Phase::Machine(machine) => Some(machine),
-            _ if self.in_conversation() => None,
+            // A stream that came back looks for whoever answered, too; that is known by then.
+            _ if self.in_conversation() && !self.leg.rejoined => None,
             _ => return,
         };
         let Finding { verdict, reason, at_ms } = finding;

@@ -101,6 +101,13 @@ impl Carrier {
         audio
     }
 
+    /// All that was played, without the silence between.
+    pub fn all_played(&self) -> Vec<i16> {
+        let mut pcm = Vec::new();
+        codec::decode(Encoding::MuLaw, &self.played_audio, &mut pcm);
+        pcm
+    }
+
     pub fn play(&mut self, ms: u64) -> Vec<String> {
         let playing = self.buffer.len().min(ms as usize * 8);
         self.played += playing as u64;

@@ -551,6 +551,26 @@ fn a_message_that_was_cut_off_is_left_again() {
 }
 
 #[test]
+fn nobody_is_looked_for_on_a_stream_that_came_back() {
+    let (state, _) = run(at(CallPhase::Listening), [(CLOSED, 2_000), (Event::MediaOpened, 3_000)]);
+    let (state, effects) = run(state, [(found(Verdict::Voicemail, Reason::MachineWords), 4_000)]);
+    assert_eq!((state.phase(), effects), (CallPhase::Speaking, Vec::new()));
+}
+
+#[test]
+fn time_that_was_up_while_the_media_was_gone_is_up() {
+    let lost = [
+        (CLOSED, 2_000),
+        (Event::Timer(CallTimer::MaxDuration), 2_500),
+        (Event::MediaOpened, 3_000),
+    ];
+    let (state, effects) = run(at(CallPhase::Listening), lost);
+    assert!(effects.contains(&Effect::SetTimer(CallTimer::Closing, 5_000)));
+    let (_, effects) = run(state, [(Event::Timer(CallTimer::Closing), 7_500)]);
+    assert!(hangs_up(&effects));
+}
+
+#[test]
 fn a_second_socket_is_refused_while_one_is_open() {
     for phase in PHASES {
         let open = [
