@@ -32,9 +32,9 @@ pub enum ConversationStatus {
 #[derive(ToSchema)]
 #[schema(rename_all = "snake_case")]
 pub enum CallDirection {
-    /// Dialed.
+    /// We dialed.
     Outbound,
-    /// Taken.
+    /// We were called.
     Inbound,
 }
 
@@ -57,7 +57,11 @@ pub struct ConversationItem {
     pub status: ConversationStatus,
     /// Which way it went.
     pub direction: CallDirection,
-    /// Dialed at, in Unix seconds; before that, when it is due.
+    /// The person: who was called, or who called. Left out once erased, and where a caller withheld it.
+    pub contact_number: Option<PhoneNumber>,
+    /// Our number on the line: the caller ID, or of an inbound call the number that was called.
+    pub caller_number: Option<PhoneNumber>,
+    /// Dialed or called at, in Unix seconds; before that, when it is due.
     pub start_time_unix: i64,
     /// Over since, in Unix seconds.
     pub end_time_unix: Option<i64>,
@@ -89,7 +93,11 @@ pub struct Conversation {
     pub status: ConversationStatus,
     /// Which way it went.
     pub direction: CallDirection,
-    /// Dialed at, in Unix seconds; before that, when it is due.
+    /// The person: who was called, or who called. Left out once erased, and where a caller withheld it.
+    pub contact_number: Option<PhoneNumber>,
+    /// Our number on the line: the caller ID, or of an inbound call the number that was called.
+    pub caller_number: Option<PhoneNumber>,
+    /// Dialed or called at, in Unix seconds; before that, when it is due.
     pub start_time_unix: i64,
     /// Over since, in Unix seconds.
     pub end_time_unix: Option<i64>,
@@ -100,10 +108,6 @@ pub struct Conversation {
     pub summary: Option<String>,
     /// Lines `Agent: …` and `User: …`.
     pub transcript: Option<String>,
-    /// Who was called; left out once this person was erased.
-    pub contact_number: Option<PhoneNumber>,
-    /// The caller ID.
-    pub caller_number: Option<PhoneNumber>,
     /// How it felt.
     pub sentiment: Option<Sentiment>,
     /// What mattered.
@@ -395,6 +399,7 @@ fn call() -> Operation {
         "agentName": "Ava",
         "status": "scheduled",
         "direction": "outbound",
+        "contactNumber": samples::PHONE,
         "startTimeUnix": 1_780_297_200,
         "conversationDuration": 0,
         "metadata": samples::made(),

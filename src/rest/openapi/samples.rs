@@ -133,6 +133,8 @@ pub fn conversation_item() -> Value {
         "campaignId": CAMPAIGN,
         "status": "completed",
         "direction": "outbound",
+        "contactNumber": PHONE,
+        "callerNumber": "+15550000001",
         "startTimeUnix": 1_780_297_200,
         "endTimeUnix": 1_780_297_231,
         "conversationDuration": 28,
@@ -146,8 +148,6 @@ pub fn conversation() -> Value {
     let mut shown = conversation_item();
     let more = json!({
         "transcript": "Agent: Hello Maria, this is Ava from Greenfield Dental.\nUser: Tuesday, please.",
-        "contactNumber": PHONE,
-        "callerNumber": "+15550000001",
         "sentiment": {
             "sentiment_score": 0.3,
             "sentiment_by_turn": [
