@@ -81,7 +81,7 @@ async fn a_caller_who_leaves_ends_the_call_by_the_application_s_events() {
     let leaver = "+15550100021";
     let answer = stub.call_in(&world.client.base, "in-1", (leaver, OURS)).await.unwrap();
     let id = conversation(&answer.ncco);
-    world.pass(3).await;
+    world.pass(8).await;
     assert_eq!(world.read(&id).await["status"], "in_progress");
     stub.hang_up("in-1").await;
     world.pass(3).await;
