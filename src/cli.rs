@@ -94,6 +94,10 @@ pub struct PhonesArgs {
     #[arg(long, value_parser = clap::value_parser!(u64).range(..=600_000))]
     pub pick_up_ms: Option<u64>,
 
+    /// Where the calls that phones make are announced: the service's door for them
+    #[arg(long, default_value = "http://127.0.0.1:8080/carriers/simulated/inbound")]
+    pub announce_to: String,
+
     /// Steady noise on every line, in dBFS from -120 to 0 (such as -50) [default: none]
     #[arg(long, allow_negative_numbers = true, value_parser = dbfs)]
     pub line_noise_dbfs: Option<f64>,

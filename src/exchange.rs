@@ -7,6 +7,7 @@ mod callback;
 mod faults;
 mod handset;
 mod http;
+mod inbound;
 mod line;
 mod log;
 mod onward;
@@ -37,7 +38,7 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-use self::{handset::Background, log::Log, registry::Registry, stagger::Stagger};
+use self::{handset::Background, inbound::Calling, log::Log, registry::Registry, stagger::Stagger};
 pub use self::{
     handset::Figures,
     log::{LogEntry, LogEvent, read_log},
@@ -71,6 +72,8 @@ pub struct ExchangeSettings {
     pub scripts: BTreeMap<String, Script>,
     /// Sends every status callback twice.
     pub duplicate_statuses: bool,
+    /// Where a phone's own call is announced when it is not told an address.
+    pub announce_to: Option<String>,
     /// A call still up after so long is ended.
     pub longest_call: Duration,
     /// Wall clock of the record and of the list of calls.
@@ -91,6 +94,7 @@ impl ExchangeSettings {
             spread_frames: false,
             scripts: BTreeMap::new(),
             duplicate_statuses: false,
+            announce_to: None,
             longest_call: Duration::from_secs(3_600),
             clock: Arc::new(SystemClock),
         }
@@ -136,6 +140,8 @@ struct Switch {
     client: reqwest::Client,
     lines: Arc<Semaphore>,
     registry: Registry,
+    /// The calls that phones make themselves.
+    calling: Calling,
     background: Arc<Background>,
     stagger: Stagger,
     tasks: Mutex<JoinSet<()>>,
@@ -175,6 +181,7 @@ impl Exchange {
             client: callback::client()?,
             lines: Arc::new(Semaphore::new(settings.max_calls.min(Semaphore::MAX_PERMITS))),
             registry: Registry::default(),
+            calling: Calling::default(),
             background: Arc::new(Background::new(settings.line_noise_dbfs)),
             stagger: Stagger::new(settings.spread_frames),
             tasks: Mutex::default(),

@@ -119,6 +119,7 @@ async fn phones(args: PhonesArgs) -> Result<ExitCode, AnyError> {
         seed: args.seed,
         line_noise_dbfs: args.line_noise_dbfs,
         spread_frames: true,
+        announce_to: Some(args.announce_to),
         scripts: scenarios::scripts(&scenarios::all()),
         ..ExchangeSettings::at(args.listen)
     };

@@ -1,8 +1,10 @@
 //! The simulated carrier: a client of the exchange in [`crate::exchange`], by HTTP like that of any other carrier, and
-//! the doors through which that exchange comes in. Its addresses' proofs are all that it shows.
+//! the doors through which that exchange comes in. Its addresses' proofs are all that it shows; a call that it announces
+//! has none yet, so the exchange is asked whether it is there.
 
 pub mod callback;
 pub mod client;
+mod inbound;
 
 use std::sync::Arc;
 
@@ -29,13 +31,14 @@ use super::{
 ///
 /// When one of the two is no address.
 pub fn trunk(exchange_url: &str, public_url: &str) -> Result<Trunk, SetupError> {
+    let carrier = Arc::new(SimulatedCarrier::new(exchange_url, public_url)?);
     Ok(Trunk {
-        carrier: Arc::new(SimulatedCarrier::new(exchange_url, public_url)?),
-        doors: doors(),
+        doors: doors().merge(inbound::door(carrier.clone())),
+        carrier,
     })
 }
 
-/// Its routes.
+/// Its routes for the calls that we place.
 pub fn doors() -> Router<CarrierDoor> {
     Router::new()
         .route("/carriers/simulated/status/{attempt}/{proof}", post(status))

@@ -194,6 +194,9 @@ impl Call<'_> {
 
     async fn carry(&self, wishes: mpsc::Receiver<Wish>) -> Ending {
         let order = &self.entry.order;
+        if order.callee.calls() {
+            return self.answered().await;
+        }
         if self.hung_up_within(SET_UP).await {
             return Ending::of("canceled");
         }

@@ -9,7 +9,7 @@ use axum::{
     extract::{DefaultBodyLimit, Path, Query, State, rejection::QueryRejection},
     http::{StatusCode, header::RETRY_AFTER},
     response::{IntoResponse, Response},
-    routing::{delete, post},
+    routing::{delete, get, post},
 };
 use serde::Deserialize;
 use serde_json::json;
@@ -17,7 +17,8 @@ use uuid::Uuid;
 
 use super::{
     Switch,
-    call::{self, Entry, Order, Wish},
+    call::{self, Entry, Order},
+    inbound,
     log::LogEvent,
     onward::{Kind, Onward},
     persona::{Callee, Persona},
@@ -37,8 +38,8 @@ pub(super) fn router(switch: Arc<Switch>) -> Router {
     Router::new()
         .route("/v1/calls", post(dial).get(list))
         .route("/v1/calls/{call}", delete(hang_up))
-        .route("/v1/calls/{call}/transfer", post(transfer))
-        .route("/v1/calls/{call}/media", post(media))
+        .route("/v1/inbound", post(inbound::call_in))
+        .route("/v1/inbound/{call}", get(inbound::who_calls))
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .with_state(switch)
 }
@@ -56,11 +57,11 @@ struct DialBody {
     hints: BTreeMap<String, String>,
 }
 
-fn refusal(status: StatusCode, code: &str, message: &str) -> Response {
+pub(super) fn refusal(status: StatusCode, code: &str, message: &str) -> Response {
     (status, Json(json!({ "code": code, "message": message }))).into_response()
 }
 
-fn invalid(message: &str) -> Response {
+pub(super) fn invalid(message: &str) -> Response {
     refusal(StatusCode::BAD_REQUEST, "invalid_request", message)
 }
 
@@ -82,7 +83,7 @@ impl IntoResponse for Refusal {
     }
 }
 
-fn is_address(text: &str, scheme: &str) -> bool {
+pub(super) fn is_address(text: &str, scheme: &str) -> bool {
     reqwest::Url::parse(text).is_ok_and(|url| url.scheme() == scheme && url.host_str().is_some())
 }
 

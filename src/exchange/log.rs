@@ -59,6 +59,19 @@ pub enum LogEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unknown_script: Option<String>,
     },
+    /// A phone calls by itself; written before it is announced.
+    CalledIn {
+        /// The phone.
+        from: String,
+        /// Its number is not shown.
+        withheld: bool,
+        /// Whom it calls.
+        to: String,
+        /// Who calls.
+        persona: String,
+        /// The persona asked for, where there is none of this name.
+        unknown_persona: Option<String>,
+    },
     /// The phone rings.
     Ringing,
     /// It was picked up.

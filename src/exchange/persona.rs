@@ -188,6 +188,16 @@ impl Persona {
         }
     }
 
+    /// The mind of one who calls: who just answers and cooperates waits to be greeted first.
+    pub fn mind_of_caller(self, person: Person) -> Box<dyn Mind> {
+        match self {
+            Self::Cooperative | Self::Echo | Self::Hum => {
+                Box::new(cooperative::Cooperative::joining(person, 0, "", false))
+            }
+            other => other.mind(person),
+        }
+    }
+
     /// What its line sounds like.
     pub fn line(self) -> LineSound {
         match self {

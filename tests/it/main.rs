@@ -20,6 +20,7 @@ mod dialer_load;
 mod dialer_rules;
 mod exchange;
 mod exchange_client;
+mod inbound_end_to_end;
 mod knowledge_base;
 mod knowledge_extract;
 mod knowledge_fetch;

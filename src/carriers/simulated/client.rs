@@ -1,13 +1,11 @@
 //! Places, ends and lists calls at the exchange.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use actors::{
     id::AttemptId,
     phone_number::PhoneNumber,
-    ports::carrier::{
-        Carrier, CarrierCallId, CarrierError, DialError, DialRequest, ListedCall, Transfer, TransferKind, WayBack,
-    },
+    ports::carrier::{Carrier, CarrierCallId, CarrierError, DialError, DialRequest, ListedCall, WayBack},
     time::Timestamp,
 };
 use async_trait::async_trait;
@@ -20,6 +18,9 @@ use crate::carriers::http::{
     words_or,
 };
 
+/// How long the exchange may take to say who calls: its announcement waits for an answer meanwhile.
+const ASKED_BACK_WITHIN: Duration = Duration::from_secs(2);
+
 /// The fields that choose the callee.
 const HINTS: [&str; 3] = ["persona", "script", "line"];
 
@@ -28,6 +29,8 @@ const HINTS: [&str; 3] = ["persona", "script", "line"];
 pub struct SimulatedCarrier {
     clients: Clients,
     calls: String,
+    /// Where the calls that phones make are asked for.
+    inbound: String,
     /// Where the exchange reaches this node by HTTP and by WebSocket, without a slash at the end.
     callbacks: String,
     streams: String,
@@ -67,6 +70,12 @@ struct ListedItem {
     live: bool,
 }
 
+#[derive(Deserialize)]
+struct Caller {
+    from: Option<String>,
+    to: String,
+}
+
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct ErrorAnswer {
@@ -82,53 +91,54 @@ impl SimulatedCarrier {
         Ok(Self {
             clients: Clients::new()?,
             calls: format!("{}/v1/calls", base("exchange address", exchange_url)?),
+            inbound: format!("{}/v1/inbound", base("exchange address", exchange_url)?),
             callbacks,
             streams,
         })
     }
 
-    fn stream_url(&self, attempt: AttemptId, token: &str) -> String {
-        format!("{}/carriers/simulated/media/{attempt}.{token}", self.streams)
+    /// Where the exchange reports on a call, and where it brings its media.
+    pub fn addresses(&self, back: &WayBack) -> (String, String) {
+        let (attempt, of_carrier) = (back.attempt, "carriers/simulated");
+        (
+            format!("{}/{of_carrier}/status/{attempt}/{}", self.callbacks, back.status_token),
+            format!("{}/{of_carrier}/media/{attempt}.{}", self.streams, back.media_token),
+        )
     }
 
-    /// The address of a call, or of something below it.
-    fn address_of(&self, call: &CarrierCallId, below: Option<&str>) -> Result<Url, CarrierError> {
-        // No answer gave such an id, and its address would be another's.
-        let Some(call) = CarrierCallId::checked(&call.0) else {
-            return Err(CarrierError::NotFound);
-        };
-        let mut address = Url::parse(&self.calls).map_err(|error| CarrierError::Protocol(error.to_string()))?;
+    /// Who makes a call that was announced, and whom it calls, as the exchange itself says.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` when no phone makes it.
+    pub async fn who_calls(&self, call: &CarrierCallId) -> Result<(Option<PhoneNumber>, PhoneNumber), CarrierError> {
+        let mut address = Url::parse(&self.inbound).map_err(|error| CarrierError::Protocol(error.to_string()))?;
         if let Ok(mut path) = address.path_segments_mut() {
-            path.push(&call.0).extend(below);
+            path.push(&call.0);
         }
-        Ok(address)
-    }
-
-    /// Asks for something in the middle of a call.
-    async fn ask(&self, call: &CarrierCallId, what: &str, body: &Value) -> Result<(), CarrierError> {
-        let address = self.address_of(call, Some(what))?;
-        let answer = send(self.clients.client.post(address).json(body)).await?;
-        let status = answer.status();
-        match status {
-            status if status.is_success() => Ok(()),
-            StatusCode::BAD_REQUEST | StatusCode::CONFLICT | StatusCode::UNPROCESSABLE_ENTITY => {
-                Err(CarrierError::Refused(words_or(&said(answer).await.message, status)))
-            }
-            status => Err(unexpected(status)),
+        let answer = send(self.clients.client.get(address).timeout(ASKED_BACK_WITHIN)).await?;
+        if !answer.status().is_success() {
+            return Err(unexpected(answer.status()));
         }
+        let bytes = body(answer).await.map_err(CarrierError::Unavailable)?;
+        let caller: Caller = serde_json::from_slice(&bytes).map_err(|error| protocol(&error))?;
+        let to = PhoneNumber::parse(&caller.to).map_err(|error| CarrierError::Protocol(error.to_string()))?;
+        Ok((caller.from.and_then(|from| PhoneNumber::parse(&from).ok()), to))
     }
 
     fn body<'a>(&self, request: &'a DialRequest) -> DialBody<'a> {
         let attempt = request.attempt;
+        let (status_url, stream_url) = self.addresses(&WayBack {
+            attempt,
+            status_token: request.status_token.clone(),
+            media_token: request.media_token.clone(),
+        });
         DialBody {
             to: request.to.as_str(),
             from: request.from.as_ref().map(PhoneNumber::as_str),
             attempt: attempt.to_string(),
-            status_url: format!(
-                "{}/carriers/simulated/status/{attempt}/{}",
-                self.callbacks, request.status_token
-            ),
-            stream_url: self.stream_url(attempt, &request.media_token),
+            status_url,
+            stream_url,
             ring_timeout_seconds: request.ring_timeout.as_secs_f64(),
             hints: HINTS
                 .into_iter()

@@ -16,6 +16,8 @@ pub struct Callee {
     pub script: Option<(String, Script)>,
     /// A script asked for that is not there.
     pub unknown_script: Option<String>,
+    /// It calls by itself: nobody picks up here.
+    calls: bool,
     /// Whose line it has, if not its own: anybody may stand in the noise of `noisy`.
     on_line_of: Option<Persona>,
 }
@@ -36,13 +38,29 @@ impl Callee {
             on_line_of: named(hints, "line").and_then(Persona::named),
             unknown_script: wanted.filter(|_| script.is_none()).map(shortened),
             script: script.map(|(name, script)| (name.clone(), script.clone())),
+            calls: false,
         }
+    }
+
+    /// Whoever calls by itself, by the same hints; the number says nothing of it.
+    pub fn calling(hints: &BTreeMap<String, String>, scripts: &BTreeMap<String, Script>) -> Self {
+        Self {
+            calls: true,
+            // Its last digit is nobody's who would not talk.
+            ..Self::choose(hints, "0", scripts)
+        }
+    }
+
+    /// Whether it calls by itself.
+    pub fn calls(&self) -> bool {
+        self.calls
     }
 
     /// The mind behind the telephone.
     pub fn mind(&self, person: Person) -> Box<dyn Mind> {
         match &self.script {
             Some((_, script)) => Box::new(Scripted::new(person, &script.steps)),
+            None if self.calls => self.persona.mind_of_caller(person),
             None => self.persona.mind(person),
         }
     }
@@ -91,6 +109,23 @@ mod tests {
         assert_eq!((callee.persona, callee.script), (Persona::Silent, None));
         assert_eq!(callee.unknown_script.as_deref(), Some("flies"));
         assert_eq!(choose(&[("script", " ")], "+15551234566").unknown_script, None);
+    }
+
+    #[test]
+    fn who_calls_talks_whatever_the_number_and_waits_to_be_greeted() {
+        use super::super::{Act, Sense};
+        let caller = Callee::calling(&BTreeMap::new(), &BTreeMap::new());
+        assert_eq!((caller.persona, caller.calls()), (Persona::Cooperative, true));
+        let mut mind = caller.mind(Person::new("+15551234566", 7));
+        for now_ms in (0..5_000).step_by(20) {
+            assert_eq!(mind.sense(now_ms, Sense::Tick), None, "it has called, and waits");
+        }
+        let asked = mind.sense(5_000, Sense::AgentSaid("What is your name?"));
+        let replied = (5_020..7_000)
+            .step_by(20)
+            .find_map(|now_ms| mind.sense(now_ms, Sense::Tick));
+        assert_eq!(asked, None);
+        assert!(matches!(replied, Some(Act::Say(_))), "{replied:?}");
     }
 
     #[test]

@@ -46,6 +46,24 @@ impl PhoneLog {
         calls.collect()
     }
 
+    /// The one call that a phone made.
+    pub fn caller(&self, phone: &str) -> PhoneCall {
+        let made = self.0.iter().filter_map(|entry| match &entry.event {
+            LogEvent::CalledIn { from, persona, .. } if from == phone => Some((entry, persona)),
+            _ => None,
+        });
+        let mut calls: Vec<PhoneCall> = made
+            .map(|(entry, persona)| PhoneCall {
+                dialed_at: entry.at,
+                to: phone.to_owned(),
+                persona: persona.clone(),
+                events: self.of_call(&entry.call_id),
+            })
+            .collect();
+        assert_eq!(calls.len(), 1, "calls of {phone}: {calls:?}");
+        calls.remove(0)
+    }
+
     /// The numbers dialed, in order, each as often as it was dialed.
     pub fn dialed(&self) -> Vec<String> {
         self.calls().into_iter().map(|call| call.to).collect()

@@ -239,6 +239,15 @@ impl World {
         self.exchange = Some(Exchange::start(settings).await.unwrap());
     }
 
+    /// Has a phone call in; what became of it.
+    pub async fn call_in(&self, call: Value) -> Value {
+        let mut call = call;
+        call["announceUrl"] = json!(format!("{}/carriers/simulated/inbound", self.client.base));
+        let exchange = Client::new(&format!("http://{}", self.exchange_at), "");
+        let answer = exchange.bare("POST", "/v1/inbound").json(&call).send().await.unwrap();
+        answer.json().await.unwrap()
+    }
+
     /// What the exchange has on record.
     pub fn phones(&self) -> PhoneLog {
         PhoneLog::new(self.entries())
