@@ -363,7 +363,7 @@ async fn filters_combine_and_their_bounds_are_exclusive() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_item_has_the_contracts_fields_and_no_more() {
+async fn a_list_item_has_the_contracts_fields_campaign_and_numbers() {
     let dialer = Dialer::start(1).await;
     let attempt = dialer.dial().await;
     let list = dialer.app.client.get(CONVERSATIONS).await.expect(200);
@@ -373,6 +373,7 @@ async fn a_list_item_has_the_contracts_fields_and_no_more() {
         json!({
             "conversationId": attempt.claim.attempt, "agentId": dialer.agent, "agentName": "Ann",
             "campaignId": dialer.campaign, "status": "in_progress", "direction": "outbound",
+            "contactNumber": "+15550000000", "callerNumber": "+15559999999",
             "startTimeUnix": START.unix_seconds() + 1, "conversationDuration": 0, "metadata": item["metadata"],
         })
     );
