@@ -195,7 +195,7 @@ impl Call<'_> {
     async fn carry(&self, wishes: mpsc::Receiver<Wish>) -> Ending {
         let order = &self.entry.order;
         if order.callee.calls() {
-            return self.answered().await;
+            return self.answered(wishes).await;
         }
         if self.hung_up_within(SET_UP).await {
             return Ending::of("canceled");

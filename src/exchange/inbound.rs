@@ -17,7 +17,7 @@ use axum::{
 };
 use serde::Deserialize;
 use serde_json::json;
-use tokio::sync::{Notify, OwnedSemaphorePermit};
+use tokio::sync::OwnedSemaphorePermit;
 use uuid::Uuid;
 
 use super::{
@@ -171,21 +171,18 @@ async fn place(switch: Arc<Switch>, announcement: Announcement, line: OwnedSemap
             return not_connected(&switch, &call_id, "failed");
         }
     };
-    let entry = Arc::new(Entry {
-        order: Order {
-            call_id: call_id.clone(),
-            attempt: attempt.clone(),
-            to: phone,
-            placed: switch.log.now(),
-            status_url,
-            stream_url,
-            ring_timeout: Duration::ZERO,
-            callee,
-        },
-        hang_up: Notify::new(),
+    let (entry, wishes) = Entry::new(Order {
+        call_id: call_id.clone(),
+        attempt: attempt.clone(),
+        to: phone,
+        placed: switch.log.now(),
+        status_url,
+        stream_url,
+        ring_timeout: Duration::ZERO,
+        callee,
     });
     switch.registry.began(entry.clone());
-    let talk = call::run(switch.clone(), entry, line);
+    let talk = call::run(switch.clone(), (entry, wishes), line);
     switch.spawn(async move {
         talk.await;
         drop(listed);
