@@ -53,7 +53,7 @@ async fn a_call_is_answered_as_the_list_shows_it() {
     let answer = app.client.post(CALLS, call).await.expect(201);
     let id = answer.text("/data/conversationId");
     let expected = json!({
-        "conversationId": id, "agentId": agent, "agentName": "Ann", "status": "scheduled", "direction": "outbound",
+        "conversationId": id, "agentId": agent, "agentName": "Ann", "status": "scheduled", "direction": "outbound", "contactNumber": NUMBER,
         "startTimeUnix": START.unix_seconds(), "conversationDuration": 0, "metadata": answer.data()["metadata"],
     });
     assert_eq!(*answer.data(), expected);
