@@ -28,11 +28,12 @@ fn ours() -> PhoneNumber {
     PhoneNumber::parse(OURS).unwrap()
 }
 
-/// An agent of the world that answers our number.
+/// An agent of the world that answers our number, and repeats the calls it places.
 async fn answering(world: &World, numbers: Value) -> AgentId {
     let mut document = agent_document();
     document["direction"] = json!("inbound");
     document["phoneNumbers"] = numbers;
+    document["platformSettings"] = json!({ "callRetry": { "retryCount": 3, "retryDelay": 0 } });
     let document = document.as_object().cloned().unwrap();
     world
         .store
@@ -181,7 +182,6 @@ async fn a_caller_who_gives_up_before_the_agent_is_there_was_not_answered() {
     let over = until_over(&world, back.attempt).await;
     assert_eq!(over, (ConversationStatus::Failed, Some("no-answer".into())));
     // Retries of the agent are for those it wants to reach.
-    world.retries(3, 0).await;
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert_eq!(all(&world).await.len(), 1);
     assert!(world.carrier.dials().is_empty());
@@ -253,6 +253,25 @@ async fn a_draining_node_takes_no_call_and_lets_live_ones_end() {
     let over = until_over(&world, back.attempt).await;
     assert_eq!(over, (ConversationStatus::Completed, None));
     assert_eq!(world.carrier.hang_ups(), [CarrierCallId("leg-a".into())]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_whose_attempt_is_being_made_as_the_node_drains_is_busy_and_settled() {
+    let world = World::slow().await;
+    answering(&world, json!([{ "number": OURS }])).await;
+    let node = world.node(2).await;
+    let (answer, ()) = tokio::join!(announce(&node, announced("leg-a")), async {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        let drain = LinesMessage::Drain { grace_ms: 20_000 };
+        assert!(node.siblings().lines.cast(drain).is_ok());
+    });
+    assert_eq!(answer, Err(InboundRefusal::Busy));
+    until("a settled row", async || {
+        let rows = all(&world).await;
+        rows.len() == 1 && rows[0].error.as_deref() == Some("no-answer")
+    })
+    .await;
+    assert_eq!(figures(&node).await.live_calls, 0);
 }
 
 #[tokio::test(start_paused = true)]
