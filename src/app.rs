@@ -92,6 +92,7 @@ impl App {
         let Trunks {
             carriers,
             doors: carrier_doors,
+            attendants,
             exchange,
         } = trunks::join(&config, address).await?;
         let nobody_is_called = carriers.all().all(|carrier| carrier.name() == trunks::SIMULATED);
@@ -140,6 +141,9 @@ impl App {
         tasks.spawn(count(live.subscribe()));
         tasks.spawn(keep_metrics_small());
         tasks.spawn(prober::run(team.clone(), config.providers.clone()));
+        for attendant in attendants {
+            tasks.spawn(attendant(CarrierDoor::new(node.switchboard.clone())));
+        }
         Ok(Self {
             address,
             store,

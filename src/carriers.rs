@@ -2,6 +2,7 @@
 //! sockets. All addresses given to a carrier carry an attempt and a proof of its dial permit; a real carrier signs what
 //! it sends in addition.
 
+pub mod asterisk;
 pub mod door;
 pub mod http;
 mod media_socket;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 
 use actors::ports::carrier::Carrier;
 use axum::{Router, extract::DefaultBodyLimit};
+use futures_util::future::BoxFuture;
 
 pub use self::door::CarrierDoor;
 
@@ -25,7 +27,12 @@ pub struct Trunk {
     pub carrier: Arc<dyn Carrier>,
     /// Its routes below `/carriers/{name}`.
     pub doors: Router<CarrierDoor>,
+    /// What it does beside that.
+    pub attendant: Option<Attendant>,
 }
+
+/// What a carrier does on its own, as listening to one that does not come to our doors; runs until it is dropped.
+pub type Attendant = Box<dyn FnOnce(CarrierDoor) -> BoxFuture<'static, ()> + Send>;
 
 /// The routes below `/carriers`, of all carriers that may come in.
 pub fn router(door: CarrierDoor, doors: impl IntoIterator<Item = Router<CarrierDoor>>) -> Router {

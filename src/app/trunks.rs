@@ -11,7 +11,7 @@ use axum::Router;
 use super::StartError;
 use crate::{
     carriers::{
-        CarrierDoor, Trunk,
+        Attendant, CarrierDoor, Trunk, asterisk,
         settings::{CarrierSettings, wanted},
         simulated, telnyx, twilio, vonage,
     },
@@ -26,6 +26,7 @@ pub(super) const SIMULATED: &str = "simulated";
 pub(super) struct Trunks {
     pub(super) carriers: Carriers,
     pub(super) doors: Vec<Router<CarrierDoor>>,
+    pub(super) attendants: Vec<Attendant>,
     /// The exchange of the simulated carrier, when it is in this process.
     pub(super) exchange: Option<ExchangeHandle>,
 }
@@ -47,11 +48,17 @@ pub(super) async fn join(config: &ServeConfig, served: SocketAddr) -> Result<Tru
     let chosen = trunks.iter().position(|trunk| trunk.carrier.name() == config.carrier);
     let chosen = chosen.ok_or_else(|| format!("RINGBACK_CARRIER {}: {}", config.carrier, wanted(&config.carrier)))?;
     let first = trunks.remove(chosen);
-    let (others, mut doors): (Vec<_>, Vec<_>) = trunks.into_iter().map(|trunk| (trunk.carrier, trunk.doors)).unzip();
-    doors.push(first.doors);
+    let (mut others, mut doors) = (Vec::new(), vec![first.doors]);
+    let mut attendants: Vec<Attendant> = first.attendant.into_iter().collect();
+    for trunk in trunks {
+        others.push(trunk.carrier);
+        doors.push(trunk.doors);
+        attendants.extend(trunk.attendant);
+    }
     Ok(Trunks {
         carriers: Carriers::new(first.carrier, others),
         doors,
+        attendants,
         exchange,
     })
 }
@@ -68,10 +75,9 @@ fn real(config: &ServeConfig, settings: &CarrierSettings) -> Result<Vec<Trunk>, 
     {
         trunks.push(telnyx::trunk(account.clone(), public, Arc::new(SystemClock))?);
     }
-    if let Some(account) = &settings.vonage
-        && let Some(public) = way_in(config, vonage::doors::NAME, &account.base_url)?
-    {
-        trunks.push(vonage::trunk(account.clone(), public, Arc::new(SystemClock))?);
+    // It comes to no address of ours that it is told, and so needs none.
+    if let Some(account) = &settings.asterisk {
+        trunks.push(asterisk::trunk(account.clone())?);
     }
     Ok(trunks)
 }

@@ -6,7 +6,10 @@ use std::{sync::Arc, time::Duration};
 use actors::{
     id::AttemptId,
     node::Sibling,
-    ports::carrier::{InboundCall, InboundRefusal, LegReport, WayBack},
+    ports::{
+        carrier::{InboundCall, InboundRefusal, LegReport, WayBack},
+        media_leg::MediaLeg,
+    },
     switchboard::{DoorRefusal, SwitchboardMessage},
 };
 use axum::{
@@ -114,8 +117,21 @@ impl CarrierDoor {
         media_socket::upgrade(socket, wire, self.switchboard, (claim, permit))
     }
 
-    /// Whether the call that a socket names would take it now; none when the node does not say.
-    pub async fn wants_media(&self, claim: &Claim) -> Option<Result<(), DoorRefusal>> {
+    /// Hands the call that `claim` names its audio, where it does not come by a WebSocket; none when the node does not
+    /// answer.
+    pub async fn offer(&self, claim: Claim, leg: MediaLeg) -> Option<Result<(), DoorRefusal>> {
+        let message = |reply| SwitchboardMessage::Media {
+            attempt: claim.attempt,
+            proof: claim.proof,
+            leg,
+            reply,
+        };
+        self.switchboard.ask(message, ANSWER_WITHIN).await
+    }
+
+    /// Whether the call that a socket names would take it. Asked before the upgrade: a socket that nobody proved may
+    /// not stand in the way of those that calls wait for.
+    async fn may_enter(&self, claim: &Claim) -> Result<(), Response> {
         let message = |reply| SwitchboardMessage::AskMedia {
             attempt: claim.attempt,
             proof: claim.proof.clone(),

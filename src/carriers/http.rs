@@ -1,6 +1,6 @@
 //! What the clients of all carriers have in common: how requests go out, and what is certain when one fails.
 
-use std::time::Duration;
+use std::{net::SocketAddr, time::Duration};
 
 use actors::ports::carrier::{CarrierCallId, CarrierError, DialError, plain_words};
 use reqwest::{
@@ -28,6 +28,16 @@ pub enum SetupError {
         setting: &'static str,
         /// Its value.
         value: String,
+    },
+    /// An address of one's own that cannot be listened at.
+    #[error("{setting} {address}: cannot listen there: {error}")]
+    Listen {
+        /// Which address.
+        setting: &'static str,
+        /// Its value.
+        address: SocketAddr,
+        /// Why not.
+        error: std::io::Error,
     },
     /// The HTTP client cannot be built.
     #[error("cannot build the carrier's HTTP client: {0}")]

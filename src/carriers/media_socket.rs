@@ -1,7 +1,7 @@
 //! A carrier's media socket: taken once by the call it names, then pumped both ways within bounds until either side
 //! ends it. Whatever ends the task, the call's queue gets exactly one `Closed`.
 
-mod allowance;
+pub(super) mod allowance;
 mod reorder;
 
 use std::{ops::ControlFlow, sync::Arc, time::Duration};

@@ -33,8 +33,9 @@ use super::{
 pub fn trunk(exchange_url: &str, public_url: &str) -> Result<Trunk, SetupError> {
     let carrier = Arc::new(SimulatedCarrier::new(exchange_url, public_url)?);
     Ok(Trunk {
-        doors: doors().merge(inbound::door(carrier.clone())),
-        carrier,
+        carrier: Arc::new(SimulatedCarrier::new(exchange_url, public_url)?),
+        doors: doors(),
+        attendant: None,
     })
 }
 

@@ -31,5 +31,9 @@ pub fn trunk(account: TelnyxAccount, public_url: &str, clock: Arc<dyn Clock>) ->
     };
     let doors = doors::doors(guard, account.line);
     let carrier = Arc::new(TelnyxCarrier::new(account, public_url, tokens)?);
-    Ok(Trunk { carrier, doors })
+    Ok(Trunk {
+        carrier,
+        doors,
+        attendant: None,
+    })
 }

@@ -26,5 +26,9 @@ pub fn trunk(account: TwilioAccount, public_url: &str) -> Result<Trunk, SetupErr
     let guard = Arc::new(Guard::new(&account, &base("public address", public_url)?));
     let doors = doors::doors(account.flavour.name(), guard.clone());
     let carrier = Arc::new(TwilioCarrier::new(account, public_url, guard)?);
-    Ok(Trunk { carrier, doors })
+    Ok(Trunk {
+        carrier,
+        doors,
+        attendant: None,
+    })
 }

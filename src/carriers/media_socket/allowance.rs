@@ -15,7 +15,7 @@ const ANY_PER_SECOND: u64 = 200;
 
 /// A peer that sends more than a telephone call can.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Excess {
+pub(in crate::carriers) enum Excess {
     /// More audio than time has passed.
     #[error("audio more than {} s ahead of real time", AHEAD_MS / 1000)]
     Ahead,
@@ -26,7 +26,7 @@ pub(super) enum Excess {
 
 /// What a socket has sent so far.
 #[derive(Debug)]
-pub(super) struct Allowance {
+pub(in crate::carriers) struct Allowance {
     since: Instant,
     bytes_per_ms: u64,
     audio_bytes: u64,
@@ -35,7 +35,7 @@ pub(super) struct Allowance {
 }
 
 impl Allowance {
-    pub(super) fn new(format: LineFormat, now: Instant) -> Self {
+    pub(in crate::carriers) fn new(format: LineFormat, now: Instant) -> Self {
         Self {
             since: now,
             bytes_per_ms: (format.bytes_for_ms(1) as u64).max(1),
@@ -46,7 +46,7 @@ impl Allowance {
     }
 
     /// Counts a message of so many bytes of audio.
-    pub(super) fn admit_audio(&mut self, bytes: usize, now: Instant) -> Result<(), Excess> {
+    pub(in crate::carriers) fn admit_audio(&mut self, bytes: usize, now: Instant) -> Result<(), Excess> {
         self.count(now)?;
         self.audio_bytes += bytes as u64;
         if self.audio_bytes / self.bytes_per_ms > self.elapsed_ms(now) + AHEAD_MS {
@@ -56,7 +56,7 @@ impl Allowance {
     }
 
     /// Counts a message without audio.
-    pub(super) fn admit_other(&mut self, now: Instant) -> Result<(), Excess> {
+    pub(in crate::carriers) fn admit_other(&mut self, now: Instant) -> Result<(), Excess> {
         self.count(now)?;
         self.others += 1;
         if self.others > BURST + self.elapsed_ms(now) * PER_SECOND / 1000 {

@@ -130,6 +130,10 @@ async fn start_service(
         ..settings.node.clone()
     };
     let node = Node::start(NodeArguments { ports, settings }).await.unwrap();
+    let mut tasks = JoinSet::new();
+    if let Some(attendant) = trunk.attendant {
+        tasks.spawn(attendant(CarrierDoor::new(node.switchboard.clone())));
+    }
     let stopping = watch::Sender::new(false);
     let rest = rest::router(RestState {
         store: store.clone(),
@@ -149,7 +153,6 @@ async fn start_service(
         CarrierDoor::new(node.switchboard.clone()),
         [trunk.doors],
     ));
-    let mut tasks = JoinSet::new();
     tasks.spawn(serve(listener, router, ServerLimits::default(), std::future::pending()));
     tasks.spawn(analysis_worker::run(store.clone()));
     // Streams end when nobody could tell them to any more.

@@ -1,0 +1,65 @@
+//! Asterisk, self-hosted, in front of any SIP trunk: calls by its REST interface (ARI), what happens to them by its
+//! events, audio by `chan_websocket` or AudioSocket. Here we show Asterisk who we are, and its events need no proof.
+
+pub mod account;
+pub mod ari;
+pub mod audiosocket;
+pub mod cause;
+pub mod client;
+pub mod doors;
+pub mod event;
+pub mod events;
+mod inbound;
+pub mod line;
+pub mod names;
+mod performer;
+mod resync;
+pub mod stream;
+pub mod switch;
+
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+
+use self::{
+    account::{AsteriskAccount, Media},
+    ari::Ari,
+    client::AsteriskCarrier,
+    switch::Switch,
+};
+use super::{CarrierDoor, Trunk, http::SetupError};
+
+/// The carrier's name in settings, routes and rows.
+pub const NAME: &str = "asterisk";
+
+/// The carrier of an account.
+///
+/// # Errors
+///
+/// When its address is none, or the address for AudioSocket cannot be listened at.
+pub fn trunk(account: AsteriskAccount) -> Result<Trunk, SetupError> {
+    let media = account.media.clone();
+    let listener = match &media {
+        Media::WebSocket { .. } => None,
+        Media::AudioSocket { listen, .. } => Some(audiosocket::bind(*listen)?),
+    };
+    let switch = Arc::new(Switch::new(Ari::new(account)?));
+    let carrier = Arc::new(AsteriskCarrier::new(switch.clone()));
+    let attendant = move |door: CarrierDoor| {
+        async move {
+            let events = events::listen(switch.clone(), door.clone());
+            match listener {
+                None => events.await,
+                Some(listener) => {
+                    tokio::join!(events, audiosocket::serve(listener, switch, door));
+                }
+            }
+        }
+        .boxed()
+    };
+    Ok(Trunk {
+        carrier,
+        doors: doors::doors(&media),
+        attendant: Some(Box::new(attendant)),
+    })
+}

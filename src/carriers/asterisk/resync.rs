@@ -1,0 +1,95 @@
+//! What was missed while no events were heard: the channels there are, compared with the calls we know.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use actors::{
+    id::AttemptId,
+    ports::carrier::{CarrierCallId, CarrierError, WayBack},
+};
+
+use super::{
+    ari::Bridge,
+    event::Channel,
+    inbound,
+    line::{Happening, Line, Listed},
+    names::Part,
+    switch::Switch,
+};
+
+/// Tells every call how its channels stand, answers whoever came in meanwhile, and hangs up what nobody knows.
+pub(super) async fn catch_up(switch: &Arc<Switch>) -> Result<(), CarrierError> {
+    // Taken first: a call that is dialed meanwhile need not be in the list.
+    let living = switch.living();
+    let channels = switch.ari.channels().await?;
+    let bridges = switch.ari.bridges().await?;
+    for (attempt, call) in living {
+        let listed = listed(switch, &channels, (attempt, &call));
+        switch.happens(attempt, Happening::Listed(listed));
+    }
+    let left: BTreeSet<AttemptId> = channels
+        .iter()
+        .map(|channel| &channel.id)
+        .chain(bridges.iter().map(|bridge| &bridge.id))
+        .filter_map(|name| Some(switch.names.read(name)?.0))
+        .filter(|attempt| !switch.knows(*attempt))
+        .collect();
+    for attempt in left {
+        settle(switch, attempt, &channels, &bridges).await;
+    }
+    let app = &switch.ari.account().app;
+    for channel in channels {
+        // One that rings for us was announced while nobody heard it.
+        if channel.state == "Ring"
+            && switch.whose(&channel.id).is_none()
+            && let Some(args) = channel.in_app(app)
+        {
+            inbound::arrives(switch, channel, &args);
+        }
+    }
+    Ok(())
+}
+
+fn listed(switch: &Switch, channels: &[Channel], (attempt, call): (AttemptId, &CarrierCallId)) -> Listed {
+    let parts = channels.iter().filter_map(|channel| {
+        if channel.id == call.0 {
+            return Some((Part::Call, channel.is_up()));
+        }
+        let (whose, part) = switch.names.read(&channel.id)?;
+        (whose == attempt && part != Part::Call).then(|| (part, channel.is_up()))
+    });
+    Listed {
+        channels: parts.collect(),
+    }
+}
+
+/// Ends what is left of a call of an earlier life of this service, unless its caller talks with whom it was handed on
+/// to: then it is only seen to its end.
+async fn settle(switch: &Arc<Switch>, attempt: AttemptId, channels: &[Channel], bridges: &[Bridge]) {
+    let name = switch.names.bridge(attempt);
+    let bridge = bridges.iter().find(|bridge| bridge.id == name);
+    let inside = bridge.map(|bridge| &*bridge.channels).unwrap_or_default();
+    let peer = inside.iter().find_map(|channel| match switch.names.read(channel)? {
+        (_, Part::Peer(n)) => Some(n),
+        _ => None,
+    });
+    let is_call = |channel: &&String| !matches!(switch.names.read(channel), Some((_, Part::Media(_) | Part::Peer(_))));
+    if let (Some(peer), Some(call)) = (peer, inside.iter().find(is_call)) {
+        let back = WayBack {
+            attempt,
+            status_token: String::new(),
+            media_token: String::new(),
+        };
+        switch.begin(CarrierCallId(call.clone()), back, Line::handed_on(peer));
+        return;
+    }
+    let ours = channels.iter().map(|channel| &channel.id);
+    let ours = ours.filter(|channel| switch.names.read(channel).is_some_and(|(whose, _)| whose == attempt));
+    let all: BTreeSet<&String> = ours.chain(inside).collect();
+    tracing::warn!(%attempt, channels = all.len(), "ending what is left of a call of an earlier start");
+    for channel in all {
+        let _ = switch.ari.hang_up(channel, "normal").await;
+    }
+    if bridge.is_some() {
+        let _ = switch.ari.unbridge(&name).await;
+    }
+}
