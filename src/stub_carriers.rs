@@ -2,6 +2,7 @@
 //! of an exchange. Written from the carriers' documents and not from our clients, so that a mistake in one is not
 //! repeated in the other. They lose answers, repeat and reorder callbacks, and refuse, by order.
 
+pub mod asterisk;
 mod bridge;
 mod delivery;
 mod phones;

@@ -1,0 +1,82 @@
+//! AudioSocket's client: a TCP connection for a channel, its UUID first, then frames both ways.
+
+use std::sync::Arc;
+
+use media::format::{Encoding, LineFormat};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+use uuid::Uuid;
+
+use super::{
+    Switch,
+    channels::Channel,
+    lock,
+    sound::{Converter, Sound},
+    websocket::Interruption,
+};
+
+const SLIN: LineFormat = LineFormat {
+    encoding: Encoding::Linear16,
+    sample_rate: 8_000,
+};
+
+fn frame(kind: u8, payload: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(payload.len()).unwrap_or(u16::MAX).to_be_bytes();
+    [&[kind], &length[..], payload].concat()
+}
+
+/// Connects, and passes audio until either side ends.
+pub(super) async fn run(switch: &Arc<Switch>, channel: &Arc<Channel>, (address, uuid): (&str, &str)) {
+    let connected = async {
+        let uuid: Uuid = uuid.parse().ok()?;
+        let mut stream = TcpStream::connect(address).await.ok()?;
+        stream.set_nodelay(true).ok()?;
+        stream.write_all(&frame(0x01, uuid.as_bytes())).await.ok()?;
+        Some(stream)
+    };
+    let Some(stream) = connected.await else {
+        return switch.destroy(channel, (3, "No route to destination"), None);
+    };
+    switch.answered(channel);
+    pass(switch, channel, stream).await;
+    switch.destroy(channel, (16, "Normal Clearing"), None);
+}
+
+async fn pass(switch: &Arc<Switch>, channel: &Arc<Channel>, stream: TcpStream) -> Option<()> {
+    let mut mouth = lock(&channel.mouth).take()?;
+    let (mut source, mut sink) = stream.into_split();
+    let (mut up, mut down) = (Converter::to(SLIN), Converter::from(SLIN));
+    let mut interruption = Interruption::new(switch);
+    let reading = async {
+        loop {
+            let mut header = [0; 3];
+            source.read_exact(&mut header).await.ok()?;
+            let mut payload = vec![0; usize::from(u16::from_be_bytes([header[1], header[2]]))];
+            source.read_exact(&mut payload).await.ok()?;
+            match header[0] {
+                0x00 => return None::<()>,
+                0x10 if payload.len() == 320 => switch.says(channel, &Sound::Audio(down.decode(&payload))),
+                kind => switch.complain(format!("AudioSocket frame {kind:#04x} of {} bytes", payload.len())),
+            }
+        }
+    };
+    let writing = async {
+        loop {
+            let bytes = match mouth.recv().await? {
+                Sound::Audio(samples) => {
+                    interruption.frame(switch).await?;
+                    frame(0x10, &up.encode(samples))
+                }
+                Sound::Key(key) => frame(0x03, &[u8::try_from(key).ok()?]),
+            };
+            sink.write_all(&bytes).await.ok()?;
+        }
+    };
+    tokio::select! {
+        ended = reading => ended,
+        ended = writing => ended,
+        () = channel.hang_up.notified() => None,
+    }
+}

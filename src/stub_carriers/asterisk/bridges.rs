@@ -1,0 +1,116 @@
+//! Bridges: which channels hear each other.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+};
+
+use axum::{
+    Json,
+    extract::{Path, Query, State},
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use serde_json::{Value, json};
+
+use super::{Switch, ari::refusal, lock};
+
+/// All of them.
+#[derive(Default)]
+pub(super) struct Bridges {
+    bridges: Mutex<BTreeMap<String, Vec<String>>>,
+    sounds: Mutex<Vec<String>>,
+}
+
+impl Bridges {
+    pub(super) fn all(&self) -> BTreeMap<String, Vec<String>> {
+        lock(&self.bridges).clone()
+    }
+
+    /// A channel is in no bridge any more.
+    pub(super) fn leave(&self, channel: &str) {
+        for inside in lock(&self.bridges).values_mut() {
+            inside.retain(|id| id != channel);
+        }
+    }
+
+    /// Who is in the same bridge.
+    pub(super) fn others(&self, channel: &str) -> Vec<String> {
+        let bridges = lock(&self.bridges);
+        let with = bridges.values().find(|inside| inside.iter().any(|id| id == channel));
+        let others = with.into_iter().flatten().filter(|id| *id != channel);
+        others.cloned().collect()
+    }
+}
+
+fn shown(id: &str, channels: &[String]) -> Value {
+    json!({
+        "id": id, "technology": "simple_bridge", "bridge_type": "mixing", "bridge_class": "stasis", "creator": "Stasis",
+        "name": id, "channels": channels, "creationtime": "2026-01-01T00:00:00.000+0000",
+    })
+}
+
+type Asked = Query<BTreeMap<String, String>>;
+
+pub(super) async fn list(State(switch): State<Arc<Switch>>) -> Json<Value> {
+    let bridges = switch.bridges.all();
+    Json(bridges.iter().map(|(id, channels)| shown(id, channels)).collect())
+}
+
+pub(super) async fn make(State(switch): State<Arc<Switch>>, Path(id): Path<String>) -> Json<Value> {
+    let mut bridges = lock(&switch.bridges.bridges);
+    let channels = bridges.entry(id.clone()).or_default();
+    Json(shown(&id, channels))
+}
+
+pub(super) async fn destroy(State(switch): State<Arc<Switch>>, Path(id): Path<String>) -> Response {
+    match lock(&switch.bridges.bridges).remove(&id) {
+        Some(_) => StatusCode::NO_CONTENT.into_response(),
+        None => refusal(StatusCode::NOT_FOUND, "Bridge not found"),
+    }
+}
+
+pub(super) async fn add(State(switch): State<Arc<Switch>>, Path(id): Path<String>, Query(query): Asked) -> Response {
+    let wanted = query.get("channel").map(String::as_str).unwrap_or_default();
+    for name in wanted.split(',') {
+        let Some(channel) = switch.channel(name) else {
+            return refusal(StatusCode::BAD_REQUEST, "Channel not found");
+        };
+        if !channel.is_in_app() {
+            switch.complain(format!("{name} was to join before it was in the application"));
+            return refusal(StatusCode::CONFLICT, "Channel not in Stasis application");
+        }
+        // A channel is in one bridge.
+        switch.bridges.leave(name);
+        let mut bridges = lock(&switch.bridges.bridges);
+        let Some(inside) = bridges.get_mut(&id) else {
+            return refusal(StatusCode::NOT_FOUND, "Bridge not found");
+        };
+        inside.push(name.to_owned());
+    }
+    StatusCode::NO_CONTENT.into_response()
+}
+
+pub(super) async fn play(
+    State(switch): State<Arc<Switch>>,
+    Path((id, sound)): Path<(String, String)>,
+    Query(query): Asked,
+) -> Response {
+    if !lock(&switch.bridges.bridges).contains_key(&id) {
+        return refusal(StatusCode::NOT_FOUND, "Bridge not found");
+    }
+    let media = query.get("media").cloned().unwrap_or_default();
+    lock(&switch.bridges.sounds).push(sound.clone());
+    let playback = json!({ "id": sound, "media_uri": media, "target_uri": format!("bridge:{id}"), "state": "queued" });
+    (StatusCode::CREATED, Json(playback)).into_response()
+}
+
+pub(super) async fn stop(State(switch): State<Arc<Switch>>, Path(sound): Path<String>) -> Response {
+    let mut sounds = lock(&switch.bridges.sounds);
+    let playing = sounds.len();
+    sounds.retain(|playing| *playing != sound);
+    match sounds.len() < playing {
+        true => StatusCode::NO_CONTENT.into_response(),
+        false => refusal(StatusCode::NOT_FOUND, "Playback not found"),
+    }
+}
