@@ -238,13 +238,12 @@ async fn machines_are_told_from_people() {
         let heard = texts(&call.heard());
         match call.persona {
             "voicemail" => assert_eq!(heard, [MESSAGE]),
-            "screening" => assert!(
+            // Behind the assistant, and behind a key of the menu, there is a person.
+            _ => assert!(
                 collected(&call.conversation, "orderNumber").is_some(),
                 "{:#}",
                 call.conversation
             ),
-            // Nobody is interviewed there.
-            _ => assert_eq!(call.conversation["dataCollected"]["items"], json!([]), "{heard:?}"),
         }
     }
 }
