@@ -5,6 +5,7 @@ mod clock;
 mod echo;
 mod echo_words;
 mod hearing;
+mod keys;
 mod levels;
 mod listening;
 mod machines;
@@ -181,18 +182,6 @@ impl AudioSession {
         let now_ms = self.advance(now_ms);
         self.speaking.drop_held();
         self.drop_speech(Drop::Ended, now_ms);
-        self.settle();
-    }
-
-    /// Presses keys: their tones take the place of what is being said. `0` to `9`, `*`, `#`, `A` to `D`; `w` is a pause
-    /// of half a second.
-    pub fn press(&mut self, keys: &str, now_ms: u64) {
-        let now_ms = self.advance(now_ms);
-        if !self.speaking.is_pressing() {
-            self.drop_speech(Drop::Ended, now_ms);
-            self.backchannel = None;
-        }
-        self.speaking.press(keys);
         self.settle();
     }
 

@@ -41,7 +41,7 @@ pub(super) struct Order {
 #[derive(Debug)]
 pub(super) enum Wish {
     /// Hand it on.
-    Transfer(Onward),
+    Transfer(Box<Onward>),
     /// Open its stream again, there.
     Media(String),
 }

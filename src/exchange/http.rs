@@ -68,6 +68,7 @@ pub(super) fn invalid(message: &str) -> Response {
 /// Why a call is not taken.
 enum Refusal {
     NoNumber(String),
+    NotReachable,
     Invalid(String),
 }
 
@@ -77,6 +78,10 @@ impl IntoResponse for Refusal {
             Self::NoNumber(number) => {
                 let message = format!("`{number}` is not a number in service");
                 refusal(StatusCode::BAD_REQUEST, "invalid_number", &message)
+            }
+            Self::NotReachable => {
+                let message = "`to` must be a telephone number in E.164: nothing else is reached from here";
+                refusal(StatusCode::UNPROCESSABLE_ENTITY, "not_reachable", message)
             }
             Self::Invalid(message) => invalid(&message),
         }
@@ -216,22 +221,22 @@ struct TransferBody {
 }
 
 impl TransferBody {
-    fn onward(self, switch: &Switch) -> Result<Onward, Response> {
+    fn onward(self, switch: &Switch) -> Result<Onward, Refusal> {
+        let invalid = |message: String| Err(Refusal::Invalid(message));
         let kind = match self.kind.as_str() {
             "blind" => Kind::Blind,
             "conference" => Kind::Conference,
-            _ => return Err(invalid("`kind` must be `blind` or `conference`")),
+            _ => return invalid("`kind` must be `blind` or `conference`".to_owned()),
         };
         if !PhoneNumber::parse(&self.to).is_ok_and(|number| number.as_str() == self.to) {
-            let message = "`to` must be a telephone number in E.164: nothing else is reached from here";
-            return Err(refusal(StatusCode::UNPROCESSABLE_ENTITY, "not_reachable", message));
+            return Err(Refusal::NotReachable);
         }
         if !is_address(&self.stream_url, "ws") {
-            return Err(invalid("`streamUrl` must be a ws:// address"));
+            return invalid("`streamUrl` must be a ws:// address".to_owned());
         }
         let ring = self.ring_timeout_seconds.unwrap_or(RING_SECONDS);
         if !(0.0..=LONGEST_RING_SECONDS).contains(&ring) {
-            return Err(invalid("`ringTimeoutSeconds` is too long"));
+            return invalid(format!("`ringTimeoutSeconds` must be 0 to {LONGEST_RING_SECONDS}"));
         }
         let ring = Duration::from_secs_f64(ring);
         Ok(Onward::plan(switch, kind, self.to, self.stream_url, ring))
@@ -245,8 +250,8 @@ async fn transfer(State(switch): State<Arc<Switch>>, Path(call_id): Path<String>
         Err(error) => return invalid(&format!("malformed request: {error}")),
     };
     match body.onward(&switch) {
-        Ok(onward) => wish(&switch, &call_id, Wish::Transfer(onward)),
-        Err(refused) => refused,
+        Ok(onward) => wish(&switch, &call_id, Wish::Transfer(Box::new(onward))),
+        Err(refused) => refused.into_response(),
     }
 }
 

@@ -86,7 +86,7 @@ pub(super) enum End {
     /// The telephone's line is gone, and may come back.
     Lost,
     /// The caller wants the call handed on, and has no part in it any more.
-    HandedOn(Onward),
+    HandedOn(Box<Onward>),
     /// The caller's socket broke, or spoke no sense.
     Broken(String),
 }
@@ -107,7 +107,7 @@ pub(super) struct Phone<'a> {
 
 /// Somebody who is rung while the caller talks on.
 #[derive(Default)]
-struct Ringing(Option<(Instant, Onward)>);
+struct Ringing(Option<(Instant, Box<Onward>)>);
 
 impl Ringing {
     /// When that is over; never where nobody is rung.

@@ -158,7 +158,7 @@ pub(super) fn run(orders: &mpsc::Receiver<Order>) {
                 number,
                 path,
                 sample_rate,
-            } => begin(&mut open, number, path, sample_rate),
+            } => begin(&mut open, number, &path, sample_rate),
             Order::Write {
                 number,
                 interleaved,
@@ -183,16 +183,16 @@ pub(super) fn run(orders: &mpsc::Receiver<Order>) {
     open.into_values().for_each(finish);
 }
 
-fn begin(open: &mut HashMap<u64, Recording>, number: u64, path: PathBuf, sample_rate: u32) {
+fn begin(open: &mut HashMap<u64, Recording>, number: u64, path: &Path, sample_rate: u32) {
     // The first part of a recording may still be open when the second begins.
-    let before = open.iter().find(|(_, recording)| recording.path == path);
+    let before = open.iter().find(|(_, recording)| recording.path == *path);
     if let Some(before) = before
         .map(|(number, _)| *number)
         .and_then(|number| open.remove(&number))
     {
         finish(before);
     }
-    match Recording::open(path.clone(), sample_rate) {
+    match Recording::open(path.to_owned(), sample_rate) {
         Ok(recording) => {
             open.insert(number, recording);
         }

@@ -83,14 +83,14 @@ mod tests {
 
     use super::*;
 
-    fn usable(transfers: Value) -> Vec<UsableTransfer> {
+    fn usable(transfers: &Value) -> Vec<UsableTransfer> {
         let tool = json!({ "enabled": true, "transfers": transfers });
         serde_json::from_value::<TransferToNumber>(tool).unwrap().usable()
     }
 
     #[test]
     fn only_what_can_be_dialed_is_a_transfer() {
-        let made = usable(json!([
+        let made = usable(&json!([
             { "transferDestination": { "type": "phone", "phoneNumber": "+1 555 010 0001" }, "condition": " sales " },
             { "transferType": "conference", "transferDestination": { "phoneNumber": "+15550100002" } },
             { "transferType": "sip_refer", "transferDestination": { "type": "sip_uri", "sipUri": "sip:desk@pbx.example" } },

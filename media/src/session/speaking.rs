@@ -1,6 +1,10 @@
 //! The mouth of a session: one speech at a time, its texts, its audio, and what of it was sent, played and heard.
 
+mod keys;
+
 use std::collections::VecDeque;
+
+use keys::KEYS;
 
 use super::{LineOutput, Say, SessionConfig, SessionEvent, SynthesisJob, echo::SILENT_DB, levels::Levels};
 use crate::{
@@ -8,7 +12,6 @@ use crate::{
     format::LineFormat,
     playout::{Ledger, Speech, WordEnd},
     recording::StereoMixer,
-    tone::generate,
 };
 
 /// A text is synthesised when less audio than this waits.
@@ -16,12 +19,6 @@ const LOOKAHEAD_MS: u64 = 3_000;
 
 /// More audio than this need not wait.
 const WELL_AHEAD_MS: u64 = 6_000;
-
-/// Stands for keys that are played: no speech of the agent has this number.
-const KEYS: u64 = u64::MAX;
-
-/// Keys played at once, at most.
-const MOST_KEYS: usize = 64;
 
 /// How often it is looked again where neither a mark nor the clock tells when the line has room.
 const LOOK_AGAIN_MS: u64 = 20;
@@ -168,32 +165,6 @@ impl Speaking {
     /// Whether nothing is played or waits to be.
     pub(super) fn is_quiet(&self) -> bool {
         self.current.is_none()
-    }
-
-    /// Whether keys are being played.
-    pub(super) fn is_pressing(&self) -> bool {
-        self.current.as_ref().is_some_and(|current| current.id == KEYS)
-    }
-
-    /// Plays keys, behind others that play; a speech must have been dropped. Nothing interrupts them, and they are no
-    /// words.
-    pub(super) fn press(&mut self, keys: &str) {
-        let keys: String = keys.chars().take(MOST_KEYS).collect();
-        let samples = generate::keys(&keys, self.format.sample_rate);
-        let say = Say {
-            speech: KEYS,
-            text: "",
-            last: true,
-            protected: true,
-            held: false,
-        };
-        let format = self.format;
-        let current = self.current.get_or_insert_with(|| Current::new(&say, format));
-        current.last = true;
-        let mut encoded = Vec::new();
-        codec::encode(format.encoding, &samples, &mut encoded);
-        current.speech.push(&encoded, &[]);
-        current.levels.push(&samples);
     }
 
     /// Whether audio of a speech was sent that has not ended, paused or not.

@@ -110,7 +110,7 @@ impl State {
             }
             // Nobody would hear a closing sentence: only the hard end holds.
             Phase::PickedUp | Phase::Machine(_) | Phase::Lost(_) => {
-                fx.push(Effect::SetTimer(CallTimer::Closing, lead_ms))
+                fx.push(Effect::SetTimer(CallTimer::Closing, lead_ms));
             }
             // A goodbye that plays has at most what is left.
             Phase::Closing { .. } => fx.push(Effect::SetTimer(CallTimer::Closing, lead_ms)),

@@ -103,7 +103,7 @@ impl State {
                 }
             }
             StreamEvent::SpeakingEnded { speech, heard, at_ms } => {
-                self.speech_ended(speech, &heard, (at_ms, now_ms), fx)
+                self.speech_ended(speech, &heard, (at_ms, now_ms), fx);
             }
             StreamEvent::SpeechFailed { speech, error } => {
                 if let Some(failed) = self.speech.take_if(|present| present.id == speech) {

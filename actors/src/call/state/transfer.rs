@@ -174,7 +174,7 @@ impl State {
     pub(super) fn transfer_unreported(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         match self.phase {
             Phase::Transferring(HandOver { back: true, .. }) => {
-                self.transfer_failed("the caller came back", now_ms, fx)
+                self.transfer_failed("the caller came back", now_ms, fx);
             }
             Phase::Transferring(HandOver { taken: false, .. }) => self.transfer_failed("no answer", now_ms, fx),
             Phase::Transferring(_) => self.transferred(now_ms, fx),

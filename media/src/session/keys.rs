@@ -1,0 +1,17 @@
+//! Keys that the agent presses.
+
+use super::{AudioSession, speaking::Drop};
+
+impl AudioSession {
+    /// Presses keys: their tones take the place of what is being said. `0` to `9`, `*`, `#`, `A` to `D`; `w` is a pause
+    /// of half a second.
+    pub fn press(&mut self, keys: &str, now_ms: u64) {
+        let now_ms = self.advance(now_ms);
+        if !self.speaking.is_pressing() {
+            self.drop_speech(Drop::Ended, now_ms);
+            self.backchannel = None;
+        }
+        self.speaking.press(keys);
+        self.settle();
+    }
+}

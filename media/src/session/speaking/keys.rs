@@ -1,0 +1,38 @@
+//! Keys that are pressed: tones in the place of a speech, which nothing interrupts and which are no words.
+
+use super::{Current, Speaking};
+use crate::{codec, session::Say, tone::generate};
+
+/// Stands for keys that are played: no speech of the agent has this number.
+pub(super) const KEYS: u64 = u64::MAX;
+
+/// Keys played at once, at most.
+const MOST_KEYS: usize = 64;
+
+impl Speaking {
+    /// Whether keys are being played.
+    pub(in crate::session) fn is_pressing(&self) -> bool {
+        self.current.as_ref().is_some_and(|current| current.id == KEYS)
+    }
+
+    /// Plays keys, behind others that play; a speech must have been dropped. Nothing interrupts them, and they are no
+    /// words.
+    pub(in crate::session) fn press(&mut self, keys: &str) {
+        let keys: String = keys.chars().take(MOST_KEYS).collect();
+        let samples = generate::keys(&keys, self.format.sample_rate);
+        let say = Say {
+            speech: KEYS,
+            text: "",
+            last: true,
+            protected: true,
+            held: false,
+        };
+        let format = self.format;
+        let current = self.current.get_or_insert_with(|| Current::new(&say, format));
+        current.last = true;
+        let mut encoded = Vec::new();
+        codec::encode(format.encoding, &samples, &mut encoded);
+        current.speech.push(&encoded, &[]);
+        current.levels.push(&samples);
+    }
+}
