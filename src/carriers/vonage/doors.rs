@@ -23,14 +23,14 @@ use tokio::time::sleep;
 use super::{
     client::VonageCarrier,
     conferences::Answered,
-    event::{self, Event, News},
+    event::{self, Event, EventError, News},
     inbound::TakenCalls,
     signature::WebhookKey,
     stream::VonageWire,
 };
 use crate::carriers::{
     CarrierDoor,
-    door::{self, Upgrade},
+    door::{self, Unread, Upgrade},
     media_socket::Claim,
 };
 
@@ -56,6 +56,32 @@ type Request = (HeaderMap, Result<Bytes, BytesRejection>);
 /// The attempt and the proof that an address names.
 type Named = (String, String);
 
+/// Why a webhook is answered at once.
+#[derive(Debug)]
+enum Unheard {
+    Unread(Unread),
+    /// At this door.
+    Forged(&'static str),
+    Invalid(EventError),
+    /// It tells nothing that we act on.
+    Nothing,
+}
+
+impl IntoResponse for Unheard {
+    fn into_response(self) -> Response {
+        match self {
+            Self::Unread(unread) => unread.into_response(),
+            Self::Forged(at) => door::forged(NAME, at),
+            Self::Invalid(error) => door::invalid(&error),
+            Self::Nothing => door::taken(),
+        }
+    }
+}
+
+fn at(door: &str) -> String {
+    format!("/carriers/{NAME}/{door}")
+}
+
 impl Doors {
     /// Doors whose webhooks are signed with this key, to calls of this carrier.
     pub fn new(key: WebhookKey, clock: Arc<dyn Clock>, carrier: Arc<VonageCarrier>) -> Self {
@@ -70,17 +96,7 @@ impl Doors {
     /// The routes.
     pub fn routes(self) -> Router<CarrierDoor> {
         let doors = Arc::new(self);
-        let [status, transfer, conference] = [(); 3].map(|()| doors.clone());
         let [stream, inbound, events, media] = [(); 4].map(|()| doors.clone());
-        let status = move |State(door), Path(named), headers: HeaderMap, body| async move {
-            status.status(door, named, (headers, body)).await
-        };
-        let transfer = move |State(door), Path(named), headers: HeaderMap, body| async move {
-            transfer.transfer(door, named, (headers, body)).await
-        };
-        let conference = move |State(door), Path(named), headers: HeaderMap, body| async move {
-            conference.conference(door, named, (headers, body)).await
-        };
         let stream = move |State(door), Path(token): Path<String>, headers: HeaderMap, body| async move {
             stream.stream(door, &token, (headers, body)).await
         };
@@ -91,46 +107,56 @@ impl Doors {
         let media = move |State(door), Path(token): Path<String>, headers: HeaderMap, socket: Upgrade| async move {
             media.media(door, &token, &headers, socket).await
         };
-        let at = |door: &str| format!("/carriers/{NAME}/{door}");
-        Router::new()
-            .route(&at("status/{attempt}/{proof}"), post(status))
-            .route(&at("transfer/{token}/{proof}"), post(transfer))
-            .route(&at("conference/{attempt}/{proof}"), post(conference))
+        Self::of_telephones(&doors)
             .route(&at("stream/{token}"), post(stream))
             .route(&at("inbound"), post(inbound))
             .route(&at("events"), post(events))
             .route(&at("media/{token}"), get(media))
     }
 
+    /// The routes of the legs that calls were given addresses for.
+    fn of_telephones(doors: &Arc<Self>) -> Router<CarrierDoor> {
+        let [status, transfer, conference] = [(); 3].map(|()| doors.clone());
+        let status = move |State(door), Path(named), headers: HeaderMap, body| async move {
+            status.status(door, named, (headers, body)).await
+        };
+        let transfer = move |State(door), Path(named), headers: HeaderMap, body| async move {
+            transfer.transfer(door, named, (headers, body)).await
+        };
+        let conference = move |State(door), Path(named), headers: HeaderMap, body| async move {
+            conference.conference(door, named, (headers, body)).await
+        };
+        Router::new()
+            .route(&at("status/{attempt}/{proof}"), post(status))
+            .route(&at("transfer/{token}/{proof}"), post(transfer))
+            .route(&at("conference/{attempt}/{proof}"), post(conference))
+    }
+
     /// The body of a webhook that is Vonage's.
-    fn signed(&self, at: &'static str, (headers, body): Request) -> Result<Bytes, Response> {
-        let body = door::callback_body(body).map_err(IntoResponse::into_response)?;
+    fn signed(&self, at: &'static str, (headers, body): Request) -> Result<Bytes, Unheard> {
+        let body = door::callback_body(body).map_err(Unheard::Unread)?;
         let shown = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
         let now_seconds = self.clock.now().0.div_euclid(1_000_000);
         match self.key.verify(shown, &body, now_seconds) {
             Ok(()) => Ok(body),
             Err(reason) => {
                 tracing::warn!(%reason, "webhook of Vonage refused");
-                Err(door::forged(NAME, at))
+                Err(Unheard::Forged(at))
             }
         }
     }
 
     /// The event of a webhook; what to answer where it tells nothing.
-    fn event(&self, at: &'static str, request: Request) -> Result<Event, Response> {
+    fn event(&self, at: &'static str, request: Request) -> Result<Event, Unheard> {
         let body = self.signed(at, request)?;
-        match event::parse(&body) {
-            Ok(Some(event)) => Ok(event),
-            Ok(None) => Err(door::taken()),
-            Err(error) => Err(door::invalid(&error)),
-        }
+        event::parse(&body).map_err(Unheard::Invalid)?.ok_or(Unheard::Nothing)
     }
 
     /// A call's own leg.
     async fn status(&self, door: CarrierDoor, (attempt, proof): Named, request: Request) -> Response {
         match self.event("status", request) {
             Ok(event) => self.leg(&door, (&attempt, proof), event).await,
-            Err(answer) => answer,
+            Err(unheard) => unheard.into_response(),
         }
     }
 
@@ -138,7 +164,7 @@ impl Doors {
     async fn events(&self, door: CarrierDoor, request: Request) -> Response {
         let event = match self.event("events", request) {
             Ok(event) => event,
-            Err(answer) => return answer,
+            Err(unheard) => return unheard.into_response(),
         };
         let Some(back) = self.taken.way_back(&event.call) else {
             return door::taken();
@@ -166,7 +192,7 @@ impl Doors {
     async fn transfer(&self, door: CarrierDoor, (token, proof): Named, request: Request) -> Response {
         let event = match self.event("transfer", request) {
             Ok(event) => event,
-            Err(answer) => return answer,
+            Err(unheard) => return unheard.into_response(),
         };
         let Some((attempt, media_token)) = token.split_once('.') else {
             return door::no_attempt();
@@ -194,7 +220,7 @@ impl Doors {
     async fn conference(&self, door: CarrierDoor, (attempt, proof): Named, request: Request) -> Response {
         let event = match self.event("conference", request) {
             Ok(event) => event,
-            Err(answer) => return answer,
+            Err(unheard) => return unheard.into_response(),
         };
         let Ok(named) = attempt.parse::<AttemptId>() else {
             return door::no_attempt();
@@ -237,7 +263,7 @@ impl Doors {
     async fn stream(&self, door: CarrierDoor, token: &str, request: Request) -> Response {
         let event = match self.event("stream", request) {
             Ok(event) => event,
-            Err(answer) => return answer,
+            Err(unheard) => return unheard.into_response(),
         };
         let Some(claim) = Claim::parse(token) else {
             return door::no_attempt();
@@ -259,7 +285,7 @@ impl Doors {
     async fn inbound(&self, door: CarrierDoor, request: Request) -> Response {
         let body = match self.signed("inbound", request) {
             Ok(body) => body,
-            Err(answer) => return answer,
+            Err(unheard) => return unheard.into_response(),
         };
         let announced = match event::announcement(&body) {
             Ok(announced) => announced,
@@ -291,7 +317,7 @@ impl Doors {
         if !claim.is_some_and(|(claim, shown)| tokens.matches(claim.attempt, shown)) {
             return door::forged(NAME, "media");
         }
-        door.media(token, socket, Box::new(VonageWire::default())).await
+        door.media(token, socket, Box::new(VonageWire)).await
     }
 }
 

@@ -74,6 +74,10 @@ struct Body {
 
 impl Body {
     fn read(body: &[u8]) -> Result<Self, EventError> {
+        // A list would be read as an object without any field.
+        if body.trim_ascii_start().first() != Some(&b'{') {
+            return Err(EventError::Malformed("not a JSON object".to_owned()));
+        }
         serde_json::from_slice(body).map_err(|error| EventError::Malformed(error.to_string()))
     }
 

@@ -87,7 +87,7 @@ impl WebhookKey {
     pub fn verify(&self, authorization: Option<&str>, body: &[u8], now_seconds: i64) -> Result<(), SignatureError> {
         let claims = self.claims(authorization)?;
         // Times have whole seconds in Vonage's tokens, and fractions in those of some libraries.
-        if !((now_seconds as f64 - claims.iat).abs() <= WINDOW_SECONDS as f64) {
+        if (now_seconds as f64 - claims.iat).abs() > WINDOW_SECONDS as f64 {
             return Err(SignatureError::Stale);
         }
         if claims.application_id.is_some_and(|named| named != self.application) {
@@ -232,14 +232,16 @@ mod tests {
             token.replace_range(at..=at, &with);
             // The last character holds two bits that mean nothing.
             if token != TOKEN && at + 1 < TOKEN.len() {
-                prop_assert!(verify(&format!("Bearer {token}"), BODY, NOW).is_err());
+                let header = format!("Bearer {token}");
+                prop_assert!(verify(&header, BODY, NOW).is_err());
             }
         }
 
         #[test]
         fn no_header_makes_it_panic(header in "\\PC{0,200}", now in any::<i64>()) {
             prop_assert!(verify(&header, BODY, now).is_err());
-            prop_assert!(verify(&format!("Bearer {header}"), BODY, now).is_err());
+            let borne = format!("Bearer {header}");
+            prop_assert!(verify(&borne, BODY, now).is_err());
         }
     }
 }

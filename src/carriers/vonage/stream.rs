@@ -33,7 +33,7 @@ const TAKEN: &str = "audio/l16 at 8000 or 16000 Hz, mono,";
 const KNOWN: [&str; 3] = ["websocket:connected", "websocket:dtmf", "websocket:notify"];
 
 /// Reads and writes this format.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct VonageWire;
 
 /// The rate that a content type such as `audio/l16;rate=16000` names.

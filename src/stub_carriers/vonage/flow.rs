@@ -88,9 +88,8 @@ impl Flow {
     }
 
     async fn socket(&mut self, action: &Value, endpoint: &Value) -> Next {
-        let mut socket = match Socket::open(endpoint).await {
-            Ok(socket) => socket,
-            Err(_) => return self.lost(action, "failed").await,
+        let Ok(mut socket) = Socket::open(endpoint).await else {
+            return self.lost(action, "failed").await;
         };
         let cut_after = self.stub.faults.cut_after.filter(|_| !self.was_cut);
         let mut frames = 0;
