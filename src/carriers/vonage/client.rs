@@ -228,6 +228,14 @@ impl VonageCarrier {
     }
 }
 
+/// Keys as Vonage writes them: its pause of half a second is a `p`. It has no A to D.
+fn pressed(keys: &str) -> Result<String, String> {
+    match keys.chars().find(|key| !matches!(key, '0'..='9' | '*' | '#' | 'w')) {
+        Some(key) => Err(format!("Vonage presses 0 to 9, * and #, and not {key}")),
+        None => Ok(keys.replace('w', "p")),
+    }
+}
+
 fn no_caller_id() -> String {
     "no caller ID: set VONAGE_PHONE_NUMBER, or give the agent a number in phoneNumbers".to_owned()
 }
@@ -289,13 +297,7 @@ impl Carrier for VonageCarrier {
     }
 
     async fn send_digits(&self, call: &CarrierCallId, keys: &str) -> Result<(), CarrierError> {
-        if let Some(key) = keys.chars().find(|key| !matches!(key, '0'..='9' | '*' | '#' | 'w')) {
-            return Err(CarrierError::Refused(format!(
-                "Vonage presses 0 to 9, * and #, and not {key}"
-            )));
-        }
-        // Its pause of half a second is a `p`.
-        let wish = json!({ "digits": keys.replace('w', "p") });
+        let wish = json!({ "digits": pressed(keys).map_err(CarrierError::Refused)? });
         self.change(call, &["dtmf"], &wish).await
     }
 
@@ -307,5 +309,18 @@ impl Carrier for VonageCarrier {
         }
         let ncco = self.instructions.stream(back.attempt, &back.media_token);
         self.instruct(call, ncco).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_written_in_vonage_s_way() {
+        assert_eq!(pressed("1w2*0#").as_deref(), Ok("1p2*0#"));
+        for keys in ["A", "1p", "1,2", "1 2"] {
+            assert!(pressed(keys).is_err(), "{keys}");
+        }
     }
 }
