@@ -1,12 +1,12 @@
 //! Which carriers are configured, and with what: each one's usual environment variables. A carrier whose account is set
 //! can be named by agents' numbers; `RINGBACK_CARRIER` says which places the calls for which nothing is said.
 
-use std::net::SocketAddr;
+mod asterisk;
 
 use actors::phone_number::PhoneNumber;
 
 use super::{
-    asterisk::account::{APP, AsteriskAccount, Codec as AsteriskCodec, Media, Template, WEBSOCKET_CLIENT, is_app},
+    asterisk::account::AsteriskAccount,
     telnyx::{
         account::{self, TelnyxAccount},
         line::{ByteOrder, Codec, LineChoice},
@@ -196,72 +196,6 @@ impl Variables<'_> {
             return Ok(T::default());
         };
         named(&text).ok_or_else(|| format!("{name}: write {choices}"))
-    }
-}
-
-/// The variables of Asterisk.
-impl Variables<'_> {
-    fn asterisk(&self) -> Result<Option<AsteriskAccount>, String> {
-        if !self.any(&["ASTERISK_ARI_URL", "ASTERISK_ARI_USER", "ASTERISK_ARI_PASSWORD"]) {
-            return Ok(None);
-        }
-        self.needed("ASTERISK_ARI_URL", "Asterisk")?;
-        let app = self.get("ASTERISK_APP").unwrap_or_else(|| APP.to_owned());
-        if !is_app(&app) {
-            return Err("ASTERISK_APP: write 1 to 40 letters, digits, - and _".to_owned());
-        }
-        let endpoint = Template::endpoint(&self.needed("ASTERISK_ENDPOINT", "Asterisk")?);
-        let refer = self.get("ASTERISK_REFER").map(|text| {
-            Template::refer(&text).ok_or("ASTERISK_REFER: write an address such as sip:{number}@sip.example.com")
-        });
-        Ok(Some(AsteriskAccount {
-            ari_url: self.address("ASTERISK_ARI_URL")?.unwrap_or_default(),
-            user: self.needed("ASTERISK_ARI_USER", "Asterisk")?,
-            password: self.key("ASTERISK_ARI_PASSWORD", "Asterisk")?,
-            app,
-            endpoint: endpoint
-                .ok_or("ASTERISK_ENDPOINT: write how a number is dialed, with {number} once: PJSIP/{number}@trunk")?,
-            refer: refer.transpose()?,
-            from: self.number("ASTERISK_PHONE_NUMBER")?,
-            media: self.asterisk_media()?,
-        }))
-    }
-
-    fn asterisk_media(&self) -> Result<Media, String> {
-        let way = self.get("ASTERISK_MEDIA").unwrap_or_else(|| "websocket".to_owned());
-        match &*way {
-            "websocket" => Ok(Media::WebSocket {
-                client: self.websocket_client()?,
-                codec: self.choice("ASTERISK_CODEC", AsteriskCodec::named, "slin16, slin, ulaw or alaw")?,
-            }),
-            "audiosocket" => {
-                let listen = self.needed("ASTERISK_AUDIOSOCKET_LISTEN", "audio by AudioSocket")?;
-                let listen: SocketAddr = listen.parse().map_err(|_| {
-                    "ASTERISK_AUDIOSOCKET_LISTEN: write an IP address and a port, such as 10.0.0.5:9092".to_owned()
-                })?;
-                let reached_at = self.get("ASTERISK_AUDIOSOCKET_ADDRESS");
-                if reached_at.is_none() && listen.ip().is_unspecified() {
-                    return Err(format!(
-                        "ASTERISK_AUDIOSOCKET_ADDRESS is not set: write the host and port at which Asterisk reaches {listen}"
-                    ));
-                }
-                Ok(Media::AudioSocket {
-                    listen,
-                    reached_at: reached_at.unwrap_or_else(|| listen.to_string()),
-                })
-            }
-            _ => Err("ASTERISK_MEDIA: write websocket or audiosocket".to_owned()),
-        }
-    }
-
-    fn websocket_client(&self) -> Result<String, String> {
-        let client = self
-            .get("ASTERISK_WEBSOCKET_CLIENT")
-            .unwrap_or_else(|| WEBSOCKET_CLIENT.to_owned());
-        match is_app(&client) {
-            true => Ok(client),
-            false => Err("ASTERISK_WEBSOCKET_CLIENT: write the name of a section of websocket_client.conf".to_owned()),
-        }
     }
 }
 

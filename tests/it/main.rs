@@ -9,6 +9,7 @@ mod campaign_end_to_end_commands;
 mod campaign_end_to_end_personas;
 mod campaign_end_to_end_timing;
 mod carriers_asterisk;
+mod carriers_asterisk_midcall;
 mod carriers_telnyx;
 mod carriers_twilio;
 mod carriers_vonage;

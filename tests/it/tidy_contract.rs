@@ -138,10 +138,13 @@ fn the_readme_knows_every_setting() {
 fn the_readme_knows_every_carrier_s_setting() {
     let readme = read("README.md").unwrap();
     let known: BTreeSet<&str> = quoted(&readme).collect();
-    let source = read("src/carriers/settings.rs").unwrap();
-    let source = source.split("#[cfg(test)]").next().unwrap();
+    let sources = ["src/carriers/settings.rs", "src/carriers/settings/asterisk.rs"].map(|file| read(file).unwrap());
+    let sources = sources
+        .iter()
+        .map(|source| source.split("#[cfg(test)]").next().unwrap());
     let is_setting = |word: &&str| word.contains('_') && word.bytes().all(|b| b.is_ascii_uppercase() || b == b'_');
-    let settings: BTreeSet<&str> = source.split('"').skip(1).step_by(2).filter(is_setting).collect();
+    let words = sources.flat_map(|source| source.split('"').skip(1).step_by(2));
+    let settings: BTreeSet<&str> = words.filter(is_setting).collect();
     assert!(settings.len() > 10, "{settings:?}");
     for setting in settings {
         assert!(known.contains(setting), "README.md does not know {setting}");

@@ -386,3 +386,6 @@ impl Default for Line {
         Self::new()
     }
 }
+
+#[cfg(test)]
+mod tests;

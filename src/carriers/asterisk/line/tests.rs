@@ -1,0 +1,236 @@
+//! The state machine of one call at an Asterisk, in order and out of it.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn gone(cause: u64) -> Gone {
+    Gone {
+        cause,
+        words: "words".to_owned(),
+        technical: None,
+    }
+}
+
+fn up() -> Line {
+    let mut line = Line::new();
+    line.on(Happening::Placed);
+    line.on(Happening::Entered(Part::Call));
+    line.on(Happening::Entered(Part::Media(1)));
+    line
+}
+
+fn ended(steps: &[Step]) -> Option<&EndCause> {
+    steps.iter().find_map(|step| match step {
+        Step::Report(CallProgress::Ended(cause)) => Some(cause),
+        _ => None,
+    })
+}
+
+#[test]
+fn a_call_is_answered_bridged_and_taken_down() {
+    let mut line = Line::new();
+    assert_eq!(line.on(Happening::Placed), []);
+    let rings = Happening::Dial(Part::Call, "RINGING".to_owned());
+    assert_eq!(line.on(rings.clone()), [Step::Report(CallProgress::Ringing)]);
+    assert_eq!(line.on(rings), []);
+    let answered = [
+        Step::Report(CallProgress::Answered),
+        Step::Bridge,
+        Step::Join(Part::Call),
+        Step::OpenMedia(1),
+    ];
+    assert_eq!(line.on(Happening::Entered(Part::Call)), answered);
+    assert_eq!(line.on(Happening::Entered(Part::Call)), []);
+    let media = Happening::Entered(Part::Media(1));
+    assert_eq!(line.on(media.clone()), [Step::Join(Part::Media(1))]);
+    assert_eq!(line.on(media.clone()), []);
+    let over = [
+        Step::Report(CallProgress::Ended(EndCause::Completed)),
+        Step::HangUp(Part::Media(1)),
+        Step::Unbridge,
+    ];
+    assert_eq!(line.on(Happening::Gone(Part::Call, gone(16))), over);
+    assert!(line.is_over());
+    assert_eq!(line.on(Happening::Gone(Part::Call, gone(16))), []);
+    // What comes too late goes, too.
+    assert_eq!(line.on(media), [Step::HangUp(Part::Media(1))]);
+}
+
+#[test]
+fn a_call_that_is_not_answered_ends_by_its_cause() {
+    let mut busy = Line::new();
+    busy.on(Happening::Dial(Part::Call, "BUSY".to_owned()));
+    let steps = busy.on(Happening::Gone(Part::Call, gone(17)));
+    assert_eq!(steps, [Step::Report(CallProgress::Ended(EndCause::Busy))]);
+    let mut ours = Line::new();
+    ours.on(Happening::HangingUp);
+    let steps = ours.on(Happening::Gone(Part::Call, gone(16)));
+    assert_eq!(ended(&steps), Some(&EndCause::Canceled));
+}
+
+#[test]
+fn a_blind_transfer_swaps_the_agent_for_ringing_and_ringing_for_the_peer() {
+    let mut line = up();
+    let n = line.hand_on(TransferKind::Blind).unwrap();
+    assert!(line.hand_on(TransferKind::Blind).is_err());
+    let swapped = [Step::HangUp(Part::Media(1)), Step::StartRinging(n)];
+    assert_eq!(line.on(Happening::PeerPlaced(n)), swapped);
+    let joined = [
+        Step::StopRinging(n),
+        Step::Join(Part::Peer(n)),
+        Step::Report(CallProgress::Transferred),
+    ];
+    assert_eq!(line.on(Happening::Entered(Part::Peer(n))), joined);
+    // A media channel that was on its way is not wanted any more.
+    assert_eq!(
+        line.on(Happening::Entered(Part::Media(1))),
+        [Step::HangUp(Part::Media(1))]
+    );
+    assert_eq!(line.on(Happening::MediaWanted), []);
+    assert_eq!(
+        line.on(Happening::Gone(Part::Peer(n), gone(16))),
+        [Step::HangUp(Part::Call)]
+    );
+}
+
+#[test]
+fn a_peer_that_answers_before_its_dial_is_known_takes_the_call_too() {
+    let mut line = up();
+    let n = line.hand_on(TransferKind::Blind).unwrap();
+    let steps = line.on(Happening::Entered(Part::Peer(n)));
+    assert!(steps.contains(&Step::HangUp(Part::Media(1))) && steps.contains(&Step::Join(Part::Peer(n))));
+    assert_eq!(line.on(Happening::PeerPlaced(n)), []);
+}
+
+#[test]
+fn a_transfer_that_fails_brings_the_agent_back_and_may_be_tried_again() {
+    let mut line = up();
+    let n = line.hand_on(TransferKind::Blind).unwrap();
+    line.on(Happening::PeerPlaced(n));
+    let back = [
+        Step::StopRinging(n),
+        Step::OpenMedia(2),
+        Step::Report(CallProgress::TransferFailed("words, cause 17".to_owned())),
+    ];
+    assert_eq!(line.on(Happening::Gone(Part::Peer(n), gone(17))), back);
+    let n = line.hand_on(TransferKind::Conference).unwrap();
+    assert_eq!((n, line.on(Happening::PeerPlaced(n))), (2, vec![]));
+    let failed = line.on(Happening::Gone(Part::Peer(n), gone(17)));
+    assert!(
+        matches!(&*failed, [Step::Report(CallProgress::TransferFailed(_))]),
+        "{failed:?}"
+    );
+    let n = line.hand_on(TransferKind::Blind).unwrap();
+    assert_eq!(line.on(Happening::PeerRefused(n)), []);
+    assert!(line.hand_on(TransferKind::Conference).is_ok());
+}
+
+#[test]
+fn a_call_that_ends_while_its_peer_rings_takes_the_peer_along() {
+    let mut line = up();
+    let n = line.hand_on(TransferKind::Conference).unwrap();
+    line.on(Happening::PeerPlaced(n));
+    let steps = line.on(Happening::Gone(Part::Call, gone(16)));
+    assert!(steps.contains(&Step::HangUp(Part::Peer(n))) && steps.contains(&Step::HangUp(Part::Media(1))));
+}
+
+#[test]
+fn a_referred_call_is_hung_up_when_its_agent_is_gone() {
+    let mut line = up();
+    line.on(Happening::Referred);
+    assert_eq!(
+        line.on(Happening::Gone(Part::Media(1), gone(16))),
+        [Step::HangUp(Part::Call)]
+    );
+    // One that talks and lost its audio is not: it is opened again.
+    assert_eq!(up().on(Happening::Gone(Part::Media(1), gone(16))), []);
+}
+
+#[test]
+fn what_was_missed_is_made_up_for() {
+    let listed = |channels: &[(Part, bool)]| {
+        Happening::Listed(Listed {
+            channels: channels.to_vec(),
+        })
+    };
+    // A dial on its way is not taken for an end.
+    assert_eq!(Line::new().on(listed(&[])), []);
+    let mut dialed = Line::new();
+    dialed.on(Happening::Placed);
+    assert_eq!(dialed.on(listed(&[(Part::Call, false)])), []);
+    assert!(dialed.on(listed(&[(Part::Call, true)])).contains(&Step::OpenMedia(1)));
+    assert_eq!(
+        dialed.on(listed(&[(Part::Call, true), (Part::Media(1), true)])),
+        [Step::Join(Part::Media(1))]
+    );
+    assert_eq!(ended(&dialed.on(listed(&[]))), Some(&EndCause::Completed));
+    let mut unanswered = Line::new();
+    unanswered.on(Happening::Placed);
+    assert!(matches!(ended(&unanswered.on(listed(&[]))), Some(EndCause::Failed(_))));
+    let mut handed = up();
+    let n = handed.hand_on(TransferKind::Blind).unwrap();
+    handed.on(Happening::PeerPlaced(n));
+    let steps = handed.on(listed(&[(Part::Call, true), (Part::Peer(n), true)]));
+    assert!(steps.contains(&Step::Report(CallProgress::Transferred)), "{steps:?}");
+    let mut old = Line::handed_on(3);
+    assert_eq!(old.on(listed(&[(Part::Call, true)])), [Step::HangUp(Part::Call)]);
+}
+
+fn part() -> impl Strategy<Value = Part> {
+    prop_oneof![
+        Just(Part::Call),
+        (1..4_u32).prop_map(Part::Media),
+        (1..4_u32).prop_map(Part::Peer)
+    ]
+}
+
+fn happening() -> impl Strategy<Value = Happening> {
+    prop_oneof![
+        Just(Happening::Placed),
+        Just(Happening::HangingUp),
+        Just(Happening::MediaWanted),
+        Just(Happening::Referred),
+        (1..4_u32).prop_map(Happening::PeerPlaced),
+        (1..4_u32).prop_map(Happening::PeerRefused),
+        (part(), prop::sample::select(vec!["", "RINGING", "ANSWER", "BUSY"]))
+            .prop_map(|(part, status)| Happening::Dial(part, status.to_owned())),
+        part().prop_map(Happening::Entered),
+        (part(), 0..40_u64).prop_map(|(part, cause)| Happening::Gone(part, gone(cause))),
+        proptest::collection::vec((part(), any::<bool>()), 0..5)
+            .prop_map(|channels| Happening::Listed(Listed { channels })),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn whatever_happens_a_call_is_answered_once_ends_once_and_leaves_no_channel(
+        happenings in proptest::collection::vec((happening(), any::<bool>()), 0..40),
+    ) {
+        let mut line = Line::new();
+        let (mut answered, mut over, mut joined) = (0, 0, Vec::new());
+        for (happening, hand_on) in happenings {
+            if hand_on {
+                let _ = line.hand_on(TransferKind::Blind);
+            }
+            if let Happening::Gone(part, _) = &happening {
+                joined.retain(|inside| inside != part);
+            }
+            for step in line.on(happening) {
+                match step {
+                    Step::Report(CallProgress::Answered) => answered += 1,
+                    Step::Report(CallProgress::Ended(_)) => over += 1,
+                    Step::Join(part) => joined.push(part),
+                    Step::HangUp(part) => joined.retain(|inside| *inside != part),
+                    _ => {}
+                }
+            }
+        }
+        prop_assert!(answered <= 1 && over <= 1);
+        prop_assert_eq!(over == 1, line.is_over());
+        if line.is_over() {
+            joined.retain(|part| *part != Part::Call);
+            prop_assert_eq!(joined, vec![]);
+        }
+    }
+}
