@@ -33,7 +33,7 @@ const BUSY: &str = "+15550100016";
 pub const NO_ANSWER: &str = "+15550100017";
 const INTERRUPTS: &str = "+15550100019";
 const REJECTS: &str = "+15550100011";
-const INVALID: &str = "+15550100012";
+pub const INVALID: &str = "+15550100012";
 const CALLER_ID: &str = "+15550000001";
 
 pub async fn stub(settings: AsteriskSettings) -> Arc<AsteriskStub> {

@@ -1,18 +1,16 @@
 //! Calls through an Asterisk that do more than talk: they come in, are handed on, press keys, and find lost audio again.
 //! And what a dial that fails tells.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use actors::{
     id::AttemptId,
     phone_number::PhoneNumber,
     ports::carrier::{
-        Carrier, CarrierCallId, CarrierError, Destination, DialError, DialRequest, Transfer, TransferKind, WayBack,
+        CallProgress, CarrierCallId, CarrierError, Destination, DialError, DialRequest, EndCause, Transfer,
+        TransferKind, WayBack,
     },
+    ports::media_leg::{InboundItem, OutboundItem},
     time::Timestamp,
 };
 use ringback::{
@@ -26,12 +24,12 @@ use ringback::{
 use serde_json::{Value, json};
 
 use super::carriers_asterisk::{
-    COOPERATIVE, NO_ANSWER, account, audiosocket, call, check_tidy, stub, until, websocket, world_with,
+    COOPERATIVE, INVALID, NO_ANSWER, account, audiosocket, check_tidy, stub, until, websocket, world_with,
 };
 use crate::support::{
+    board::Board,
     phone_log::PhoneLog,
-    words::interviewing_agent,
-    world::{World, WorldSettings},
+    words::{interviewing_agent, lines, texts},
 };
 
 const OURS: &str = "+15559990001";
@@ -39,67 +37,50 @@ const OURS: &str = "+15559990001";
 const DESK: &str = "+15550100020";
 const BUSY: &str = "+15550100016";
 
-/// A service on the stub, and its carrier's own handle.
-async fn world_and_carrier(stub: &Arc<AsteriskStub>, account: AsteriskAccount) -> (World, Arc<dyn Carrier>) {
-    let (kept, of_stub) = (Arc::new(Mutex::new(None)), stub.clone());
-    let keep = kept.clone();
+/// The carrier, its doors, and whatever comes through them.
+async fn board(stub: &Arc<AsteriskStub>, account: AsteriskAccount) -> Board {
+    let stub = stub.clone();
     let trunk = move |address: &str| {
-        of_stub.serve_media_to(address);
-        let trunk = asterisk::trunk(account.clone()).unwrap();
-        *keep.lock().unwrap() = Some(trunk.carrier.clone());
-        trunk
+        stub.serve_media_to(address);
+        asterisk::trunk(account.clone()).unwrap()
     };
-    let settings = WorldSettings {
-        trunk: Some(Arc::new(trunk)),
-        ..WorldSettings::default()
-    };
-    let world = World::start_with(settings).await;
-    let carrier = kept.lock().unwrap().clone().unwrap();
-    (world, carrier)
+    Board::open(Arc::new(trunk)).await
 }
 
-/// A call that talks: what happens to it is asked of the carrier itself.
-async fn talking(account_of: impl Fn(&AsteriskStub) -> AsteriskAccount) -> Talking {
-    let stub = stub(AsteriskSettings::default()).await;
-    let (world, carrier) = world_and_carrier(&stub, account_of(&stub)).await;
-    let id = call(&world, COOPERATIVE).await;
-    until(30, "audio", || stub.bridges().values().any(|inside| inside.len() == 2)).await;
-    world.pass(2).await;
-    let leg = CarrierCallId(stub.dials()[0].channel.clone());
-    Talking {
-        stub,
-        world,
-        carrier,
-        leg,
-        id,
-    }
-}
-
+/// A call that talks.
 struct Talking {
     stub: Arc<AsteriskStub>,
-    world: World,
-    carrier: Arc<dyn Carrier>,
+    board: Board,
     leg: CarrierCallId,
-    id: String,
+    back: WayBack,
+}
+
+async fn talking(account_of: impl Fn(&AsteriskStub) -> AsteriskAccount) -> Talking {
+    let stub = stub(AsteriskSettings::default()).await;
+    let board = board(&stub, account_of(&stub)).await;
+    let request = request(COOPERATIVE);
+    let leg = board.carrier.dial(&request).await.unwrap();
+    until(30, "audio", || {
+        board.legs() == 1 && stub.bridges().values().any(|inside| inside.len() == 2)
+    })
+    .await;
+    let back = WayBack {
+        attempt: request.attempt,
+        status_token: request.status_token,
+        media_token: request.media_token,
+    };
+    Talking { stub, board, leg, back }
 }
 
 impl Talking {
-    fn back(&self) -> WayBack {
-        WayBack {
-            attempt: self.leg.0.split_once('.').unwrap().1.parse().unwrap(),
-            status_token: "0".repeat(64),
-            media_token: "0".repeat(64),
-        }
-    }
-
     async fn transfer(&self, kind: TransferKind, to: Destination) -> Result<(), CarrierError> {
         let transfer = Transfer {
             kind,
             to,
             from: None,
-            back: self.back(),
+            back: self.back.clone(),
         };
-        self.carrier.transfer(&self.leg, &transfer).await
+        self.board.carrier.transfer(&self.leg, &transfer).await
     }
 
     /// The channels that hear the telephone, by what is behind the call's own name.
@@ -109,6 +90,27 @@ impl Talking {
         let others = inside.iter().filter(|id| **id != self.leg.0);
         others.map(|id| id.replace(&format!("{}.", self.leg.0), "")).collect()
     }
+
+    async fn hang_up(&self, part: &str) {
+        let channel = CarrierCallId(format!("{}{part}", self.leg.0));
+        self.board.carrier.hang_up(&channel).await.unwrap();
+    }
+
+    /// Waits until nothing is left; the last report is the end.
+    async fn is_over(&self) {
+        until(10, "end", || {
+            self.stub.channels().is_empty() && self.stub.bridges().is_empty()
+        })
+        .await;
+        pass(1).await;
+        check_tidy(&self.stub);
+        let last = self.board.reports().pop();
+        assert_eq!(last, Some(CallProgress::Ended(EndCause::Completed)));
+    }
+}
+
+async fn pass(seconds: u64) {
+    tokio::time::sleep(Duration::from_secs(seconds)).await;
 }
 
 fn phone(number: &str) -> Destination {
@@ -124,41 +126,76 @@ async fn a_call_is_handed_on_at_once_and_ends_with_its_peer() {
     assert_eq!(talking.stub.dials()[1].timeout, "30");
     let again = talking.transfer(TransferKind::Blind, phone(DESK)).await;
     assert!(matches!(again, Err(CarrierError::Refused(_))), "{again:?}");
-    let peer = CarrierCallId(format!("{}.p1", talking.leg.0));
+    let reports = [CallProgress::Ringing, CallProgress::Answered, CallProgress::Transferred];
+    assert_eq!(talking.board.reports(), reports);
+    assert_eq!(talking.board.items(), [InboundItem::Closed { clean: false }]);
     // The peer hangs up: the caller has nobody left to talk to.
-    talking.carrier.hang_up(&peer).await.unwrap();
-    talking.world.pass(5).await;
-    check_tidy(&talking.stub);
+    talking.hang_up(".p1").await;
+    talking.is_over().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_nobody_takes_over_comes_back() {
     let talking = talking(account).await;
-    talking.transfer(TransferKind::Blind, phone(BUSY)).await.unwrap();
-    until(5, "silence of the agent", || talking.with_it().is_empty()).await;
-    until(30, "audio", || talking.with_it() == ["m2"]).await;
-    talking.carrier.hang_up(&talking.leg).await.unwrap();
-    talking.world.pass(10).await;
-    check_tidy(&talking.stub);
+    for (n, (number, words)) in [
+        (BUSY, "User busy, cause 17, SIP 486"),
+        (INVALID, "Unallocated (unassigned) number, cause 1, SIP 404"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        talking.transfer(TransferKind::Blind, phone(number)).await.unwrap();
+        until(30, "audio", || {
+            talking.board.legs() == n + 2 && talking.with_it().len() == 1
+        })
+        .await;
+        pass(1).await;
+        let failed = CallProgress::TransferFailed(words.to_owned());
+        assert_eq!(talking.board.reports().pop(), Some(failed));
+    }
+    talking.hang_up("").await;
+    talking.is_over().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_cannot_be_dialed_is_told_at_once() {
+    let talking = talking(account).await;
+    let to = Destination::Sip("tel:+15550100016".to_owned());
+    let refused = talking.transfer(TransferKind::Blind, to).await;
+    assert!(matches!(refused, Err(CarrierError::Refused(_))), "{refused:?}");
+    assert_eq!((talking.with_it(), talking.board.legs()), (vec!["m1".to_owned()], 1));
+    // Nothing stands in the way of another try.
+    talking.transfer(TransferKind::Conference, phone(DESK)).await.unwrap();
+    until(30, "conference", || talking.with_it() == ["m1", "p2"]).await;
+    talking.hang_up("").await;
+    talking.is_over().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn in_a_conference_the_agent_stays_until_the_peer_answers() {
     let talking = talking(account).await;
     talking.transfer(TransferKind::Conference, phone(BUSY)).await.unwrap();
-    talking.world.pass(3).await;
+    pass(10).await;
     assert_eq!(talking.with_it(), ["m1"]);
+    assert!(matches!(
+        talking.board.reports().pop(),
+        Some(CallProgress::TransferFailed(_))
+    ));
     let to = Destination::Sip(format!("sip:{DESK}@sip.example.com"));
     talking.transfer(TransferKind::Conference, to).await.unwrap();
     assert_eq!(talking.with_it(), ["m1"]);
     until(30, "conference", || talking.with_it() == ["m1", "p2"]).await;
     let dialed = talking.stub.dials().pop().unwrap();
     assert_eq!(dialed.endpoint, format!("PJSIP/trunk/sip:{DESK}@sip.example.com"));
-    talking.world.until_over(&talking.id, 120).await;
-    // The caller's end is the peer's, too.
-    let _ = talking.carrier.hang_up(&talking.leg).await;
-    talking.world.pass(5).await;
-    check_tidy(&talking.stub);
+    pass(1).await;
+    assert_eq!(talking.board.reports().pop(), Some(CallProgress::Transferred));
+    // The agent leaves, and the two go on.
+    talking.board.send(OutboundItem::Close);
+    until(5, "two alone", || talking.with_it() == ["p2"]).await;
+    pass(20).await;
+    assert_eq!(talking.with_it(), ["p2"]);
+    talking.hang_up("").await;
+    talking.is_over().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -172,17 +209,11 @@ async fn the_far_end_is_asked_to_call_somebody_else() {
     let to = Destination::Sip("sip:desk@example.com".to_owned());
     talking.transfer(TransferKind::SipRefer, to).await.unwrap();
     let asked: Vec<String> = talking.stub.redirected().into_iter().map(|(_, to)| to).collect();
-    assert_eq!(
-        asked,
-        [
-            format!("PJSIP/sip:{DESK}@pbx.example.com"),
-            "PJSIP/sip:desk@example.com".to_owned()
-        ]
-    );
+    let first = format!("PJSIP/sip:{DESK}@pbx.example.com");
+    assert_eq!(asked, [first, "PJSIP/sip:desk@example.com".to_owned()]);
     // It came to nothing: once the agent is gone the caller is not left alone.
-    talking.world.until_over(&talking.id, 120).await;
-    talking.world.pass(5).await;
-    check_tidy(&talking.stub);
+    talking.board.send(OutboundItem::Close);
+    talking.is_over().await;
     let without = self::talking(account).await;
     let refused = without.transfer(TransferKind::SipRefer, phone(DESK)).await;
     assert!(matches!(refused, Err(CarrierError::Refused(why)) if why.contains("ASTERISK_REFER")));
@@ -194,14 +225,15 @@ async fn a_call_that_was_handed_on_outlives_the_service() {
     talking.transfer(TransferKind::Blind, phone(DESK)).await.unwrap();
     until(30, "peer", || talking.with_it() == ["p1"]).await;
     // The next start knows nothing of it but what it finds.
-    let Talking { stub, world, leg, .. } = talking;
-    let (other, carrier) = world_and_carrier(&stub, account(&stub)).await;
-    other.pass(5).await;
+    let Talking { stub, board, leg, .. } = talking;
+    drop(board);
+    let next = self::board(&stub, account(&stub)).await;
+    pass(20).await;
     assert_eq!(stub.bridges()[&leg.0].len(), 2);
-    carrier.hang_up(&CarrierCallId(format!("{}.p1", leg.0))).await.unwrap();
-    other.pass(5).await;
+    let peer = CarrierCallId(format!("{}.p1", leg.0));
+    next.carrier.hang_up(&peer).await.unwrap();
+    pass(5).await;
     check_tidy(&stub);
-    drop(world);
 }
 
 #[tokio::test(start_paused = true)]
@@ -212,39 +244,66 @@ async fn keys_go_out_by_request_and_come_in_with_the_audio() {
             ..account(stub)
         })
         .await;
-        talking.carrier.send_digits(&talking.leg, "12w#").await.unwrap();
+        assert!(talking.board.carrier.abilities().digits);
+        talking.board.carrier.send_digits(&talking.leg, "12w#").await.unwrap();
         assert_eq!(talking.stub.pressed(), [(talking.leg.0.clone(), "12w#".to_owned())]);
-        assert!(talking.carrier.abilities().digits);
-        talking.stub.press(&talking.leg.0, '5');
-        talking.world.until_over(&talking.id, 120).await;
-        talking.world.pass(5).await;
-        check_tidy(&talking.stub);
+        for key in ['5', '#'] {
+            talking.stub.press(&talking.leg.0, key);
+        }
+        pass(1).await;
+        assert_eq!(
+            talking.board.items(),
+            [InboundItem::Digit('5'), InboundItem::Digit('#')]
+        );
+        talking.hang_up("").await;
+        talking.is_over().await;
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn lost_audio_is_opened_again_in_the_same_bridge() {
+async fn marks_come_back_when_they_are_due_and_not_at_all_once_flushed() {
     let talking = talking(account).await;
-    let first = talking.stub.originated();
-    // The call's own address is good again only while it waits; here the door says no, and the bridge stays whole.
-    talking
-        .carrier
-        .reopen_media(&talking.leg, &talking.back())
-        .await
-        .unwrap();
-    until(10, "second audio", || talking.stub.originated().len() > first.len()).await;
-    let second = talking.stub.originated().pop().unwrap();
-    assert_eq!(second.channel, format!("{}.m2", talking.leg.0));
-    assert!(
-        second
-            .endpoint
-            .contains(&format!("v(token={}.{})", talking.back().attempt, "0".repeat(64)))
-    );
-    let unknown = CarrierCallId("ringback.nobody".to_owned());
-    let answer = talking.carrier.reopen_media(&unknown, &talking.back()).await;
-    assert_eq!(answer, Err(CarrierError::NotFound));
-    talking.world.pass(30).await;
-    assert_eq!(talking.stub.live_calls(), 0);
+    let second = vec![0xff; 8_000];
+    talking.board.send(OutboundItem::Audio(second.clone()));
+    talking.board.send(OutboundItem::Mark("1".to_owned()));
+    tokio::time::sleep(Duration::from_millis(800)).await;
+    assert_eq!(talking.board.items(), []);
+    pass(1).await;
+    assert_eq!(talking.board.items(), [InboundItem::Mark("1".to_owned())]);
+    talking.board.send(OutboundItem::Audio(second));
+    talking.board.send(OutboundItem::Mark("2".to_owned()));
+    talking.board.send(OutboundItem::Clear);
+    talking.board.send(OutboundItem::Mark("3".to_owned()));
+    pass(3).await;
+    assert_eq!(talking.board.items(), [InboundItem::Mark("3".to_owned())]);
+    talking.hang_up("").await;
+    talking.is_over().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn lost_audio_is_opened_again_in_the_same_bridge() {
+    for media in [websocket(Codec::Slin16), audiosocket()] {
+        let talking = talking(|stub| AsteriskAccount {
+            media: media.clone(),
+            ..account(stub)
+        })
+        .await;
+        talking
+            .board
+            .carrier
+            .reopen_media(&talking.leg, &talking.back)
+            .await
+            .unwrap();
+        until(10, "second audio", || {
+            talking.with_it() == ["m2"] && talking.board.legs() == 2
+        })
+        .await;
+        let unknown = CarrierCallId("ringback.nobody".to_owned());
+        let answer = talking.board.carrier.reopen_media(&unknown, &talking.back).await;
+        assert_eq!(answer, Err(CarrierError::NotFound));
+        talking.hang_up("").await;
+        talking.is_over().await;
+    }
 }
 
 fn answering_agent() -> Value {
@@ -284,7 +343,6 @@ async fn a_phone_that_calls_in_is_answered_talked_with_and_written_down() {
 
 /// The words of an inbound call; its greeting is the agent's own.
 fn check_said(conversation: &Value, phones: &PhoneLog) {
-    use crate::support::words::{lines, texts};
     let phone = phones.call(COOPERATIVE);
     assert_eq!(lines(conversation, "User"), texts(&phone.said()));
     assert_eq!(lines(conversation, "Agent"), texts(&phone.heard()));
@@ -337,7 +395,8 @@ fn request(to: &str) -> DialRequest {
 #[tokio::test(start_paused = true)]
 async fn calls_are_found_by_our_names_and_hung_up_once() {
     let stub = stub(AsteriskSettings::default()).await;
-    let (_world, carrier) = world_and_carrier(&stub, account(&stub)).await;
+    let board = board(&stub, account(&stub)).await;
+    let carrier = &board.carrier;
     let mut placed = BTreeMap::new();
     for _ in 0..3 {
         let request = request(NO_ANSWER);
@@ -370,7 +429,8 @@ async fn a_dial_that_fails_tells_what_is_certain() {
     })
     .await;
     let base = account(&stub);
-    let (_world, ours) = world_and_carrier(&stub, base.clone()).await;
+    let first_board = board(&stub, base.clone()).await;
+    let ours = &first_board.carrier;
     let busy = ours.dial(&request(NO_ANSWER)).await;
     assert_eq!(busy, Err(DialError::Busy { retry_after: None }));
     let again = request(NO_ANSWER);
@@ -388,16 +448,16 @@ async fn a_dial_that_fails_tells_what_is_certain() {
             ..base.clone()
         },
     ] {
-        let (_world, carrier) = world_and_carrier(&stub, changed).await;
-        let answer = carrier.dial(&request(NO_ANSWER)).await;
+        let board = board(&stub, changed).await;
+        let answer = board.carrier.dial(&request(NO_ANSWER)).await;
         assert!(matches!(answer, Err(DialError::AccountRefused(_))), "{answer:?}");
     }
     let away = AsteriskAccount {
         ari_url: "http://127.0.0.1:1/ari".to_owned(),
         ..base
     };
-    let (_world, carrier) = world_and_carrier(&stub, away).await;
-    let answer = carrier.dial(&request(NO_ANSWER)).await;
+    let board = board(&stub, away).await;
+    let answer = board.carrier.dial(&request(NO_ANSWER)).await;
     assert!(matches!(answer, Err(DialError::Unreachable(_))), "{answer:?}");
     assert_eq!(stub.live_calls(), 1);
 }

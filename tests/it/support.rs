@@ -1,6 +1,7 @@
 //! What the tests of behaviour share: the real server on a port of its own, and a tiny client.
 
 pub mod app;
+pub mod board;
 pub mod client;
 pub mod contract;
 pub mod pdf;
