@@ -225,7 +225,7 @@ impl Connection {
 impl Reader {
     async fn frame(&mut self) -> Result<Frame, Fault> {
         loop {
-            if let Some(frame) = self.decoder.next()? {
+            if let Some(frame) = self.decoder.take()? {
                 return Ok(frame);
             }
             match self.source.read(&mut self.buffer).await? {

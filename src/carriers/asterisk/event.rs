@@ -180,14 +180,14 @@ mod tests {
         })
     }
 
-    fn read(event: Value) -> News {
+    fn read(event: &Value) -> News {
         parse(&event.to_string()).unwrap()
     }
 
     #[test]
     fn what_counts_is_read() {
         let News::Entered { channel: entered, args } = read(
-            json!({ "type": "StasisStart", "application": "ringback", "args": ["a"], "channel": channel("Ring") }),
+            &json!({ "type": "StasisStart", "application": "ringback", "args": ["a"], "channel": channel("Ring") }),
         ) else {
             panic!("not entered");
         };
@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(entered.in_app("other"), None);
         let dial = json!({ "type": "Dial", "peer": channel("Ringing"), "dialstring": "x", "dialstatus": "RINGING" });
         let (peer, status) = ("1700000000.12".to_owned(), "RINGING".to_owned());
-        assert_eq!(read(dial), News::Dial { peer, status });
+        assert_eq!(read(&dial), News::Dial { peer, status });
         for (tech_cause, technical) in [
             (json!(486), Some(486)),
             (json!("486"), Some(486)),
@@ -220,14 +220,14 @@ mod tests {
                 technical,
             };
             let id = "1700000000.12".to_owned();
-            assert_eq!(read(gone), News::Destroyed { id, gone: told });
+            assert_eq!(read(&gone), News::Destroyed { id, gone: told });
         }
         assert_eq!(
-            read(json!({ "type": "ApplicationReplaced", "application": "ringback" })),
+            read(&json!({ "type": "ApplicationReplaced", "application": "ringback" })),
             News::Replaced
         );
         for other in ["StasisEnd", "ChannelDtmfReceived", "PlaybackFinished", "Weather"] {
-            assert_eq!(read(json!({ "type": other, "channel": channel("Up") })), News::Nothing);
+            assert_eq!(read(&json!({ "type": other, "channel": channel("Up") })), News::Nothing);
         }
     }
 

@@ -92,6 +92,10 @@ enum Handing {
     Referred,
 }
 
+fn handed_on_already() -> CarrierError {
+    CarrierError::Refused("the call is being handed on already".to_owned())
+}
+
 /// One call.
 #[derive(Debug)]
 pub struct Line {
@@ -154,11 +158,24 @@ impl Line {
             return Err(CarrierError::NotFound);
         }
         if self.handing != Handing::No {
-            return Err(CarrierError::Refused("the call is being handed on already".to_owned()));
+            return Err(handed_on_already());
         }
         self.peer_count += 1;
         self.handing = Handing::Asking(kind, self.peer_count);
         Ok(self.peer_count)
+    }
+
+    /// Whether the caller's own peer may be asked to call somebody else.
+    ///
+    /// # Errors
+    ///
+    /// When the call does not talk, or is handed on already.
+    pub fn may_refer(&self) -> Result<(), CarrierError> {
+        match (self.stage, self.handing) {
+            (Stage::Up, Handing::No | Handing::Referred) => Ok(()),
+            (Stage::Up, _) => Err(handed_on_already()),
+            _ => Err(CarrierError::NotFound),
+        }
     }
 
     /// What is to be done about something that happened.
@@ -169,7 +186,8 @@ impl Line {
         match happening {
             Happening::Placed => self.placed = true,
             Happening::HangingUp => self.hung_up = true,
-            Happening::Referred => self.handing = Handing::Referred,
+            Happening::Referred if self.may_refer().is_ok() => self.handing = Handing::Referred,
+            Happening::Referred => {}
             Happening::Dial(Part::Call, status) => return self.dials(status),
             Happening::Dial(..) => {}
             Happening::Entered(part) => return self.entered(part),

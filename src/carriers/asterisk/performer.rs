@@ -198,6 +198,7 @@ impl Performer<'_> {
         let account = self.switch.ari.account();
         if transfer.kind == TransferKind::SipRefer {
             let refused = |error| (error, None);
+            line.may_refer().map_err(refused)?;
             let endpoint = refer_to(account.refer.as_ref(), transfer).map_err(refused)?;
             self.switch
                 .ari

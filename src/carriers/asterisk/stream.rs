@@ -368,9 +368,9 @@ mod tests {
         assert!(matches!(wire.read_text("DTMF_END digit:x"), Err(WireError::Digit(_))));
     }
 
-    fn write(writer: &mut dyn MediaWriter, item: OutboundItem) -> Vec<WireMessage> {
+    fn write(writer: &mut dyn MediaWriter, item: &OutboundItem) -> Vec<WireMessage> {
         let mut messages = Vec::new();
-        writer.write(&item, &mut messages);
+        writer.write(item, &mut messages);
         messages
     }
 
@@ -388,23 +388,23 @@ mod tests {
     fn audio_goes_out_in_whole_frames_and_a_mark_waits_for_the_rest() {
         let (wire, start) = started(Codec::Slin16, &words_start("slin16", 640));
         let mut writer = wire.writer(&start);
-        assert_eq!(binary(&write(&mut *writer, OutboundItem::Audio(vec![1; 700]))), [640]);
+        assert_eq!(binary(&write(&mut *writer, &OutboundItem::Audio(vec![1; 700]))), [640]);
         assert_eq!(
-            binary(&write(&mut *writer, OutboundItem::Audio(vec![1; 570]))),
+            binary(&write(&mut *writer, &OutboundItem::Audio(vec![1; 570]))),
             Vec::<usize>::new()
         );
-        let marked = write(&mut *writer, OutboundItem::Mark("u1".into()));
+        let marked = write(&mut *writer, &OutboundItem::Mark("u1".into()));
         assert_eq!(binary(&marked), [640]);
         assert_eq!(marked[1], WireMessage::Text("MARK_MEDIA u1".into()));
         assert_eq!(
-            binary(&write(&mut *writer, OutboundItem::Audio(vec![1; 64_000]))),
+            binary(&write(&mut *writer, &OutboundItem::Audio(vec![1; 64_000]))),
             [16_000; 4]
         );
-        write(&mut *writer, OutboundItem::Audio(vec![1; 5]));
-        let cleared = write(&mut *writer, OutboundItem::Clear);
+        write(&mut *writer, &OutboundItem::Audio(vec![1; 5]));
+        let cleared = write(&mut *writer, &OutboundItem::Clear);
         assert_eq!(cleared, [WireMessage::Text("FLUSH_MEDIA".into())]);
         assert_eq!(
-            binary(&write(&mut *writer, OutboundItem::Audio(vec![1; 639]))),
+            binary(&write(&mut *writer, &OutboundItem::Audio(vec![1; 639]))),
             Vec::<usize>::new()
         );
     }
@@ -413,16 +413,16 @@ mod tests {
     fn who_speaks_json_is_answered_in_json_within_what_asterisk_takes() {
         let (wire, start) = started(Codec::Ulaw, &json_start("ulaw", 160));
         let mut writer = wire.writer(&start);
-        let marked = write(&mut *writer, OutboundItem::Mark("u1".into()));
+        let marked = write(&mut *writer, &OutboundItem::Mark("u1".into()));
         assert_eq!(
             marked,
             [WireMessage::Text(
                 r#"{"command":"MARK_MEDIA","correlation_id":"u1"}"#.into()
             )]
         );
-        let cleared = write(&mut *writer, OutboundItem::Clear);
+        let cleared = write(&mut *writer, &OutboundItem::Clear);
         assert_eq!(cleared, [WireMessage::Text(r#"{"command":"FLUSH_MEDIA"}"#.into())]);
-        assert_eq!(write(&mut *writer, OutboundItem::Mark("x".repeat(100))), []);
+        assert_eq!(write(&mut *writer, &OutboundItem::Mark("x".repeat(100))), []);
     }
 
     #[test]
@@ -434,10 +434,10 @@ mod tests {
             let (mut wire, start) = started(Codec::Ulaw, &words_start("ulaw", 160));
             let mut writer = wire.writer(&start);
             wire.read_text(off).unwrap();
-            assert_eq!(write(&mut *writer, OutboundItem::Audio(vec![1; 320])), []);
-            assert_eq!(write(&mut *writer, OutboundItem::Mark("u1".into())).len(), 1);
+            assert_eq!(write(&mut *writer, &OutboundItem::Audio(vec![1; 320])), []);
+            assert_eq!(write(&mut *writer, &OutboundItem::Mark("u1".into())).len(), 1);
             wire.read_text(on).unwrap();
-            assert_eq!(binary(&write(&mut *writer, OutboundItem::Audio(vec![1; 320]))), [320]);
+            assert_eq!(binary(&write(&mut *writer, &OutboundItem::Audio(vec![1; 320]))), [320]);
         }
     }
 
@@ -465,12 +465,12 @@ mod tests {
             let (mut sent, mut out) = (0, 0);
             for piece in pieces {
                 sent += piece;
-                for length in binary(&write(&mut *writer, OutboundItem::Audio(vec![1; piece]))) {
+                for length in binary(&write(&mut *writer, &OutboundItem::Audio(vec![1; piece]))) {
                     prop_assert!(length.is_multiple_of(frame) && length <= 65_500);
                     out += length;
                 }
             }
-            out += binary(&write(&mut *writer, OutboundItem::Mark("m".into()))).iter().sum::<usize>();
+            out += binary(&write(&mut *writer, &OutboundItem::Mark("m".into()))).iter().sum::<usize>();
             prop_assert_eq!(out, sent.div_ceil(frame) * frame);
         }
     }

@@ -166,9 +166,18 @@ async fn place(switch: &Arc<Switch>, of: Originated) -> Result<Value, Refused> {
     Ok(shown)
 }
 
-fn found(switch: &Switch, id: &str) -> Result<Arc<Channel>, Response> {
+fn found(switch: &Switch, id: &str) -> Result<Arc<Channel>, NotFound> {
     let found = switch.channel(id).filter(|channel| !channel.is_over());
-    found.ok_or_else(|| refusal(StatusCode::NOT_FOUND, "Channel not found"))
+    found.ok_or(NotFound)
+}
+
+/// No such channel.
+struct NotFound;
+
+impl IntoResponse for NotFound {
+    fn into_response(self) -> Response {
+        refusal(StatusCode::NOT_FOUND, "Channel not found")
+    }
 }
 
 async fn list(State(switch): State<Arc<Switch>>) -> Json<Value> {
@@ -179,7 +188,7 @@ async fn list(State(switch): State<Arc<Switch>>) -> Json<Value> {
 async fn show(State(switch): State<Arc<Switch>>, Path(id): Path<String>) -> Response {
     match found(&switch, &id) {
         Ok(channel) => Json(channel.shown(&switch)).into_response(),
-        Err(refused) => refused,
+        Err(refused) => refused.into_response(),
     }
 }
 
@@ -197,7 +206,7 @@ const REASONS: [(&str, u32); 7] = [
 async fn hang_up(State(switch): State<Arc<Switch>>, Path(id): Path<String>, Query(query): Asked) -> Response {
     let channel = match found(&switch, &id) {
         Ok(channel) => channel,
-        Err(refused) => return refused,
+        Err(refused) => return refused.into_response(),
     };
     let reason = query.get("reason").cloned().unwrap_or_else(|| "normal".to_owned());
     let Some((_, cause)) = REASONS.iter().find(|(known, _)| *known == reason) else {
@@ -217,7 +226,7 @@ async fn hang_up(State(switch): State<Arc<Switch>>, Path(id): Path<String>, Quer
 async fn answer(State(switch): State<Arc<Switch>>, Path(id): Path<String>) -> Response {
     let channel = match found(&switch, &id) {
         Ok(channel) => channel,
-        Err(refused) => return refused,
+        Err(refused) => return refused.into_response(),
     };
     if channel.state() != "Up" {
         switch.becomes(&channel, "Up");
@@ -228,7 +237,7 @@ async fn answer(State(switch): State<Arc<Switch>>, Path(id): Path<String>) -> Re
 async fn press(State(switch): State<Arc<Switch>>, Path(id): Path<String>, Query(query): Asked) -> Response {
     let channel = match found(&switch, &id) {
         Ok(channel) => channel,
-        Err(refused) => return refused,
+        Err(refused) => return refused.into_response(),
     };
     let keys = query.get("dtmf").cloned().unwrap_or_default();
     if keys.is_empty() {
@@ -242,7 +251,7 @@ async fn press(State(switch): State<Arc<Switch>>, Path(id): Path<String>, Query(
 async fn redirect(State(switch): State<Arc<Switch>>, Path(id): Path<String>, Query(query): Asked) -> Response {
     let channel = match found(&switch, &id) {
         Ok(channel) => channel,
-        Err(refused) => return refused,
+        Err(refused) => return refused.into_response(),
     };
     let endpoint = query.get("endpoint").cloned().unwrap_or_default();
     if channel.name.split('/').next() != endpoint.split('/').next() {

@@ -66,7 +66,7 @@ impl Decoder {
     /// # Errors
     ///
     /// When it is none.
-    pub fn next(&mut self) -> Result<Option<Frame>, FrameError> {
+    pub fn take(&mut self) -> Result<Option<Frame>, FrameError> {
         let &[kind, high, low, ..] = &*self.waiting else {
             return Ok(None);
         };
@@ -118,7 +118,7 @@ mod tests {
         let mut decoder = Decoder::default();
         decoder.push(bytes);
         let mut frames = Vec::new();
-        while let Some(frame) = decoder.next()? {
+        while let Some(frame) = decoder.take()? {
             frames.push(frame);
         }
         Ok(frames)
@@ -175,7 +175,7 @@ mod tests {
             'pieces: for pair in cuts.windows(2) {
                 decoder.push(&bytes[pair[0]..pair[1]]);
                 loop {
-                    match decoder.next() {
+                    match decoder.take() {
                         Ok(Some(frame)) => frames.as_mut().map(|all: &mut Vec<_>| all.push(frame)).unwrap(),
                         Ok(None) => break,
                         Err(error) => { frames = Err(error); break 'pieces }

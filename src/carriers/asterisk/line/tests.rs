@@ -73,7 +73,7 @@ fn a_call_that_is_not_answered_ends_by_its_cause() {
 fn a_blind_transfer_swaps_the_agent_for_ringing_and_ringing_for_the_peer() {
     let mut line = up();
     let n = line.hand_on(TransferKind::Blind).unwrap();
-    assert!(line.hand_on(TransferKind::Blind).is_err());
+    assert!(line.hand_on(TransferKind::Blind).is_err() && line.may_refer().is_err());
     let swapped = [Step::HangUp(Part::Media(1)), Step::StartRinging(n)];
     assert_eq!(line.on(Happening::PeerPlaced(n)), swapped);
     let joined = [
@@ -138,7 +138,12 @@ fn a_call_that_ends_while_its_peer_rings_takes_the_peer_along() {
 #[test]
 fn a_referred_call_is_hung_up_when_its_agent_is_gone() {
     let mut line = up();
+    assert_eq!(
+        (line.may_refer(), Line::new().may_refer()),
+        (Ok(()), Err(CarrierError::NotFound))
+    );
     line.on(Happening::Referred);
+    assert!(line.hand_on(TransferKind::Blind).is_err());
     assert_eq!(
         line.on(Happening::Gone(Part::Media(1), gone(16))),
         [Step::HangUp(Part::Call)]
@@ -213,8 +218,12 @@ proptest! {
             if hand_on {
                 let _ = line.hand_on(TransferKind::Blind);
             }
-            if let Happening::Gone(part, _) = &happening {
-                joined.retain(|inside| inside != part);
+            match &happening {
+                Happening::Gone(part, _) => joined.retain(|inside| inside != part),
+                Happening::Listed(listed) => {
+                    joined.retain(|inside| listed.channels.iter().any(|(part, _)| part == inside));
+                }
+                _ => {}
             }
             for step in line.on(happening) {
                 match step {
