@@ -235,6 +235,7 @@ impl State {
         fx.extend([Effect::CancelTimer(CallTimer::MediaWait), Effect::OpenStream]);
         if self.leg.inbound {
             // Whoever calls waits for us to speak, and may interrupt from the first word on.
+            self.leg.barge_in = true;
             fx.push(Effect::AllowBargeIn(true));
             self.greet(now_ms, fx);
             return;

@@ -32,6 +32,13 @@ fn it_greets_as_soon_as_its_media_is_open_and_may_be_interrupted_at_once() {
 }
 
 #[test]
+fn a_key_stops_the_greeting_from_its_first_moment() {
+    let (state, _) = on_the_line();
+    let (_, effects) = state.apply(Event::Stream(StreamEvent::Digit('1')), 600);
+    assert!(effects.contains(&Effect::StopSpeaking), "{effects:?}");
+}
+
+#[test]
 fn without_a_greeting_it_listens() {
     let silent = Rules {
         greeting: None,
