@@ -419,6 +419,27 @@ async fn calls_are_found_by_our_names_and_hung_up_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_dial_that_fails_leaves_nothing_behind() {
+    let stub = stub(AsteriskSettings {
+        faults: AsteriskFaults {
+            refused_dials: 20,
+            ..AsteriskFaults::default()
+        },
+        ..AsteriskSettings::default()
+    })
+    .await;
+    let board = board(&stub, account(&stub)).await;
+    let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    pass(1).await;
+    let before = tasks();
+    for _ in 0..20 {
+        assert!(board.carrier.dial(&request(NO_ANSWER)).await.is_err());
+    }
+    pass(10).await;
+    assert!(tasks() < before + 5, "{} tasks of {before}", tasks());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_dial_that_fails_tells_what_is_certain() {
     let stub = stub(AsteriskSettings {
         faults: AsteriskFaults {

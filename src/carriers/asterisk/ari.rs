@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 use super::{account::AsteriskAccount, event::Channel};
 use crate::carriers::http::{Clients, SetupError, base, body, protocol, send, send_dial, unexpected, words_or};
 
-/// How long Asterisk may take to answer a dial: it answers before it calls. What is left of the ten seconds of a dial
-/// is for asking what became of it.
-const DIAL_WITHIN: Duration = Duration::from_secs(6);
+/// How long Asterisk may take to answer a dial: it answers before it calls. The rest of the ten seconds of a dial is for
+/// its events to be heard, before, and for asking what became of it, after.
+const DIAL_WITHIN: Duration = Duration::from_secs(5);
 /// How long it may take to say whether a channel is there.
-const LOOK_WITHIN: Duration = Duration::from_secs(3);
+const LOOK_WITHIN: Duration = Duration::from_millis(2_500);
 /// Length of a key that is pressed, and of the pause behind it, in milliseconds.
 const KEY_MS: &str = "100";
 

@@ -24,7 +24,7 @@ use crate::carriers::CarrierDoor;
 /// What may wait for one call: Asterisk tells a dozen things of one.
 const WAITING: usize = 64;
 /// A dial waits so long for the events to be heard: without them nobody would see the call answered.
-const EVENTS_WITHIN: Duration = Duration::from_secs(3);
+const EVENTS_WITHIN: Duration = Duration::from_secs(2);
 
 /// Whether Asterisk's events are heard.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +41,10 @@ pub enum Link {
 #[derive(Clone)]
 struct Handle {
     call: CarrierCallId,
+    /// Dropped, it ends the task.
     orders: mpsc::Sender<Order>,
+    /// Tells it from an earlier one of the same attempt.
+    serial: u64,
 }
 
 #[derive(Default)]
@@ -49,6 +52,7 @@ struct Calls {
     by_attempt: HashMap<AttemptId, Handle>,
     /// Calls that came in have names of Asterisk's own.
     came_in: HashMap<String, AttemptId>,
+    begun: u64,
 }
 
 /// All of them.
@@ -125,16 +129,19 @@ impl Switch {
         if self.names.read(&call.0).is_none() {
             calls.came_in.insert(call.0.clone(), attempt);
         }
+        calls.begun += 1;
+        let serial = calls.begun;
         let handle = Handle {
             call: call.clone(),
-            orders: orders.clone(),
+            orders,
+            serial,
         };
         calls.by_attempt.insert(attempt, handle);
         drop(calls);
         let switch = self.clone();
         tokio::spawn(async move {
             performer::run(&switch, (call, back), line, waiting).await;
-            switch.end(attempt, &orders);
+            switch.end(attempt, serial);
         });
     }
 
@@ -146,11 +153,13 @@ impl Switch {
         }
     }
 
-    fn end(&self, attempt: AttemptId, orders: &mpsc::Sender<Order>) {
-        let same = |handle: &Handle| handle.orders.same_channel(orders);
-        // Dialed anew meanwhile, it is another call.
-        if self.calls().by_attempt.get(&attempt).is_some_and(same) {
-            self.forget(attempt);
+    fn end(&self, attempt: AttemptId, serial: u64) {
+        let living = self.calls().by_attempt.get(&attempt).map(|handle| handle.serial);
+        match living {
+            Some(living) if living == serial => self.forget(attempt),
+            // Dialed anew meanwhile, it is another call.
+            Some(_) => return,
+            None => {}
         }
         self.tickets.forget(attempt);
     }
