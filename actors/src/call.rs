@@ -3,6 +3,7 @@
 mod actor;
 mod history;
 mod introduction;
+mod leg_search;
 mod message;
 mod outcome;
 mod performer;
@@ -16,3 +17,14 @@ mod writer;
 pub use actor::*;
 pub use message::*;
 pub use outcome::{EndReason, Obstacle, USAGE, usage};
+
+pub(crate) use leg_search::{LegSearch, Sighting};
+
+/// The state machine itself, for tests that give it facts in any order without actors.
+#[cfg(feature = "testkit")]
+pub mod machine {
+    pub use super::{
+        outcome::Ending,
+        state::{Effect, Event, PermitAnswer, Rules, State},
+    };
+}

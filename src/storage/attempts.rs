@@ -94,6 +94,12 @@ impl AttemptStore for SqlStore {
         self.read(move |work| Box::pin(claim::remaining(work, campaign))).await
     }
 
+    async fn attempt_of_call(&self, carrier: &str, call: &CarrierCallId) -> StoreResult<Option<AttemptId>> {
+        let (carrier, call) = (carrier.to_owned(), call.clone());
+        self.read(move |work| Box::pin(steps::attempt_of_call(work, carrier, call)))
+            .await
+    }
+
     async fn dial_token(&self, attempt: AttemptId) -> StoreResult<DialToken> {
         self.read(move |work| Box::pin(permit::dial_token(work, attempt))).await
     }

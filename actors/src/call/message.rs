@@ -127,6 +127,8 @@ pub enum CallMessage {
     Permitted(Result<Permit, StoreError>),
     /// The carrier answered the dial, own.
     Dialed(Result<CarrierCallId, DialError>),
+    /// The carrier has nothing of a lost dial that rings or talks.
+    NotPlaced,
     /// The carrier answered the wish to hand the call on, own.
     TransferAsked {
         /// Which wish.

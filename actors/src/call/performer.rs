@@ -161,6 +161,7 @@ impl Performer {
                 self.apply(Event::TransferAsked { try_no, answer }).await;
             }
             CallMessage::NotReopened { try_no } => self.apply(Event::NotReopened { try_no }).await,
+            CallMessage::NotPlaced => self.apply(Event::NotPlaced).await,
             CallMessage::Reply { generation, event } => {
                 if generation == self.reply_generation {
                     self.apply(Event::Reply(event)).await;

@@ -238,6 +238,7 @@ impl State {
         match event {
             Event::Permitted(answer) => self.permitted(answer, now_ms, fx),
             Event::Dialed(result) => self.dialed(result, now_ms, fx),
+            Event::NotPlaced => self.fate_stays_unknown(fx),
             Event::Progress(progress) => self.progress(&progress, now_ms, fx),
             Event::MediaOpened => self.media_opened(now_ms, fx),
             Event::TransferAsked { try_no, answer } => self.transfer_asked(try_no, answer, now_ms, fx),

@@ -6,17 +6,17 @@ use futures_util::{FutureExt, StreamExt};
 use ractor::ActorRef;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::CallMessage;
+use super::{
+    CallMessage,
+    leg_search::{LegSearch, in_time},
+};
 use crate::{
     audio_stream::StreamMessage,
-    id::AttemptId,
-    phone_number::PhoneNumber,
     ports::{
-        carrier::{Carrier, CarrierCallId, CarrierError, DialError, DialRequest, ListedCall, Transfer, WayBack},
+        carrier::{Carrier, CarrierCallId, CarrierError, DialError, DialRequest, Transfer, WayBack},
         language_model::{LanguageError, LanguageModel, ReplyRequest},
         store::{Claim, PermitRequest, Store, StoreError},
     },
-    time::Timestamp,
 };
 
 /// A permit may be used this long after it was asked for.
@@ -34,8 +34,8 @@ const LOOK_UP_FIRST: Duration = Duration::from_secs(15);
 const LOOK_UP_EVERY: Duration = Duration::from_secs(30);
 const LOOK_UPS: u32 = 4;
 
-/// The carrier has so long for a hang-up or a listing, should its own limit fail.
-const CARRIER_WITHIN: Duration = Duration::from_secs(15);
+/// Look-ups that find nothing until a lost dial counts as not placed: one request may have been under way at the first.
+const LOOKED_IN_VAIN: u32 = 2;
 
 /// Wishes for a lost media socket, and the pause between two.
 const REOPEN_TRIES: u32 = 4;
@@ -78,51 +78,27 @@ pub(super) async fn dial(
     let _ = me.cast(CallMessage::Dialed(result));
 }
 
-/// Where a leg is found whose id is not known.
-#[derive(Clone)]
-pub(super) struct LegSearch {
-    pub(super) attempt: AttemptId,
-    pub(super) to: PhoneNumber,
-    pub(super) since: Timestamp,
-}
-
-impl LegSearch {
-    /// The live call the carrier placed for this attempt. One that bears another attempt's mark is not ours; without
-    /// marks only a single candidate is.
-    fn pick(&self, listed: &[ListedCall]) -> Option<CarrierCallId> {
-        let live = || listed.iter().filter(|call| call.live);
-        if let Some(ours) = live().find(|call| call.attempt == Some(self.attempt)) {
-            return Some(ours.call.clone());
-        }
-        let mut unmarked = live().filter(|call| call.attempt.is_none());
-        match (unmarked.next(), unmarked.next()) {
-            (Some(only), None) => Some(only.call.clone()),
-            _ => None,
-        }
-    }
-
-    async fn find(&self, carrier: &Arc<dyn Carrier>) -> Result<Option<CarrierCallId>, CarrierError> {
-        let listed = in_time(carrier.find_calls(&self.to, self.since)).await?;
-        Ok(self.pick(&listed))
-    }
-}
-
-async fn in_time<T>(asked: impl Future<Output = Result<T, CarrierError>>) -> Result<T, CarrierError> {
-    let late = |_| Err(CarrierError::Unavailable("no answer to the request".into()));
-    timeout(CARRIER_WITHIN, asked).await.unwrap_or_else(late)
-}
-
-/// Looks for the call of a lost dial; a find comes back as if the carrier had answered the dial.
+/// Looks for the call of a lost dial; a find comes back as if the carrier had answered the dial. Where nothing of it rings
+/// or talks, twice and half a minute apart, its fate is as good as known.
 pub(super) async fn look_up(carrier: Arc<dyn Carrier>, search: LegSearch, me: ActorRef<CallMessage>) {
     sleep(LOOK_UP_FIRST).await;
+    let mut over = 0;
     for _ in 0..LOOK_UPS {
-        match search.find(&carrier).await {
-            Ok(Some(id)) => {
-                let _ = me.cast(CallMessage::Dialed(Ok(id)));
-                return;
+        match search.look(&*carrier).await {
+            Ok(sighting) => {
+                if let Some(id) = sighting.live() {
+                    let _ = me.cast(CallMessage::Dialed(Ok(id.clone())));
+                    return;
+                }
+                over += u32::from(sighting.is_over());
             }
-            Ok(None) => {}
-            Err(error) => tracing::warn!(attempt = %search.attempt, %error, "lost dial not looked up"),
+            // Only a callback can tell.
+            Err(CarrierError::NotOffered(_)) => return,
+            Err(error) => tracing::warn!(attempt = %search.attempt(), %error, "lost dial not looked up"),
+        }
+        if over == LOOKED_IN_VAIN {
+            let _ = me.cast(CallMessage::NotPlaced);
+            return;
         }
         sleep(LOOK_UP_EVERY).await;
     }
@@ -134,7 +110,7 @@ pub(super) async fn hang_up(carrier: Arc<dyn Carrier>, leg: Option<CarrierCallId
     for _ in 0..HANG_UP_TRIES {
         let result = match &leg {
             Some(id) => in_time(carrier.hang_up(id)).await,
-            None => match search.find(&carrier).await {
+            None => match search.look(&*carrier).await.map(|seen| seen.live().cloned()) {
                 Ok(Some(id)) => in_time(carrier.hang_up(&id)).await,
                 Ok(None) => return,
                 Err(error) => Err(error),
@@ -142,12 +118,12 @@ pub(super) async fn hang_up(carrier: Arc<dyn Carrier>, leg: Option<CarrierCallId
         };
         match result {
             Ok(()) | Err(CarrierError::NotFound) => return,
-            Err(error) => tracing::warn!(attempt = %search.attempt, %error, "leg not hung up yet"),
+            Err(error) => tracing::warn!(attempt = %search.attempt(), %error, "leg not hung up yet"),
         }
         sleep(pause).await;
         pause = (pause * 2).min(Duration::from_secs(8));
     }
-    tracing::error!(attempt = %search.attempt, "leg not hung up, given up");
+    tracing::error!(attempt = %search.attempt(), "leg not hung up, given up");
 }
 
 /// Asks for the call to be handed on, once: nobody knows what a second wish would do.
@@ -245,47 +221,5 @@ async fn stream_reply(
             return;
         }
         patience = NEXT_PIECE;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn listed(id: &str, attempt: Option<AttemptId>, live: bool) -> ListedCall {
-        ListedCall {
-            call: CarrierCallId(id.into()),
-            attempt,
-            to: "+15550001111".into(),
-            live,
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_carrier_that_never_answers_is_not_waited_for_for_ever() {
-        let asked = Instant::now();
-        let result = in_time(std::future::pending::<Result<(), _>>()).await;
-        assert!(matches!(result, Err(CarrierError::Unavailable(_))));
-        assert_eq!(asked.elapsed(), CARRIER_WITHIN);
-    }
-
-    #[test]
-    fn only_a_leg_that_is_surely_ours_is_picked() {
-        let search = LegSearch {
-            attempt: AttemptId::new(),
-            to: PhoneNumber::parse("+15550001111").unwrap(),
-            since: Timestamp(0),
-        };
-        let ours = Some(search.attempt);
-        let other = Some(AttemptId::new());
-        let found = |calls: &[ListedCall]| search.pick(calls).map(|id| id.0);
-        assert_eq!(
-            found(&[listed("a", None, true), listed("b", ours, true)]),
-            Some("b".into())
-        );
-        assert_eq!(found(&[listed("a", other, true)]), None);
-        assert_eq!(found(&[listed("a", ours, false)]), None);
-        assert_eq!(found(&[listed("a", None, true)]), Some("a".into()));
-        assert_eq!(found(&[listed("a", None, true), listed("b", None, true)]), None);
     }
 }

@@ -1,10 +1,10 @@
 //! Settles an attempt whose call is no more: its leg is hung up, its outcome written. Used for calls that crashed and
 //! for what a dead process left behind. An attempt that may have been dialed is never dialed again.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use crate::{
-    call::CallPlan,
+    call::{CallPlan, LegSearch, Sighting},
     campaign::{self, Ended},
     id::AttemptId,
     node::Backoff,
@@ -12,7 +12,7 @@ use crate::{
     ports::{
         Ports,
         carrier::{Carrier, CarrierCallId, CarrierError},
-        store::{ConversationStatus, Outcome, StoreError},
+        store::{ConversationStatus, Outcome, Store, StoreError},
         usage::Meter,
     },
     time::Timestamp,
@@ -75,7 +75,7 @@ pub async fn settle(ports: &Ports, lost: LostCall) -> Option<Outcome> {
             tracing::error!(%attempt, %carrier, "carrier is no longer configured");
             UNKNOWN_FATE.to_owned()
         }
-        Some(carrier) => end_leg(&**carrier, &lost).await,
+        Some(carrier) => end_leg(&**carrier, ports.store.clone(), &lost).await,
     };
     let outcome = Outcome {
         status: ConversationStatus::Failed,
@@ -88,45 +88,48 @@ pub async fn settle(ports: &Ports, lost: LostCall) -> Option<Outcome> {
 }
 
 /// Ends whatever leg the lost call has, and says what its attempt failed of.
-async fn end_leg(carrier: &dyn Carrier, lost: &LostCall) -> String {
+async fn end_leg(carrier: &dyn Carrier, store: Arc<dyn Store>, lost: &LostCall) -> String {
     let attempt = lost.ended.claim.attempt;
     if let Some(leg) = &lost.leg {
         hang_up(carrier, attempt, leg).await;
         return lost.error.clone();
     }
-    match end_what_was_dialed(carrier, attempt, &lost.to, lost.since).await {
+    let search = LegSearch::new(attempt, lost.to.clone(), lost.since, store);
+    match end_what_was_dialed(carrier, &search).await {
         true => lost.error.clone(),
         false => UNKNOWN_FATE.to_owned(),
     }
 }
 
 /// Hangs up the live calls the carrier has of an attempt; whether there was one, live or over.
-async fn end_what_was_dialed(carrier: &dyn Carrier, attempt: AttemptId, to: &PhoneNumber, since: Timestamp) -> bool {
+async fn end_what_was_dialed(carrier: &dyn Carrier, search: &LegSearch) -> bool {
     for look in 0..2 {
         if look > 0 {
             tokio::time::sleep(SECOND_LOOK).await;
         }
-        let since = Timestamp(since.0.saturating_sub(2_000_000));
-        let mut backoff = patience();
-        let listed = loop {
-            match carrier.find_calls(to, since).await {
-                Ok(calls) => break calls,
-                Err(CarrierError::NotFound | CarrierError::NotOffered(_)) => break Vec::new(),
-                Err(error) => {
-                    tracing::warn!(%attempt, %error, "listing calls failed, trying again");
-                    tokio::time::sleep(backoff.failed()).await;
-                }
+        if let Sighting::Ours(calls) = seen(carrier, search).await {
+            for call in calls.iter().filter(|call| call.live) {
+                hang_up(carrier, search.attempt(), &call.call).await;
             }
-        };
-        let ours: Vec<_> = listed.into_iter().filter(|c| c.attempt == Some(attempt)).collect();
-        for call in ours.iter().filter(|call| call.live) {
-            hang_up(carrier, attempt, &call.call).await;
-        }
-        if !ours.is_empty() {
             return true;
         }
     }
     false
+}
+
+/// What the carrier has of it, however long the carrier is away.
+async fn seen(carrier: &dyn Carrier, search: &LegSearch) -> Sighting {
+    let mut backoff = patience();
+    loop {
+        match search.look(carrier).await {
+            Ok(seen) => return seen,
+            Err(CarrierError::NotOffered(_)) => return Sighting::Nothing,
+            Err(error) => {
+                tracing::warn!(attempt = %search.attempt(), %error, "listing calls failed, trying again");
+                tokio::time::sleep(backoff.failed()).await;
+            }
+        }
+    }
 }
 
 async fn hang_up(carrier: &dyn Carrier, attempt: AttemptId, leg: &CarrierCallId) {

@@ -214,6 +214,26 @@ impl TestCall {
         Self::start_way(agent, (Speculation::default(), true), async |_, _| {}).await
     }
 
+    /// Another attempt has this call of the carrier's.
+    pub async fn bind_to_another_attempt(&self, call: &CarrierCallId) {
+        let (account, to) = (self.plan.attempt.account, PhoneNumber::parse("+15550000001").unwrap());
+        let document = json!({ "direction": "inbound", "phoneNumbers": [{ "number": to.as_str() }] });
+        let agent = self
+            .store
+            .create_agent(account, document.as_object().cloned().unwrap(), None);
+        let new = NewInboundCall {
+            attempt: AttemptId::new(),
+            account,
+            agent: agent.await.unwrap().id,
+            carrier: self.plan.carrier.name().into(),
+            call: call.clone(),
+            from: self.plan.attempt.contact.phone_number.clone(),
+            to,
+        };
+        let received = self.store.receive_call(self.claim.owner, new).await.unwrap();
+        assert!(received.is_some());
+    }
+
     /// A call that is about to ask for its permit; `prepare` scripts the fakes first.
     pub async fn start(agent: Agent, prepare: impl AsyncFnOnce(&FakePorts, &MemoryStore)) -> Self {
         Self::start_with(agent, Speculation::default(), prepare).await

@@ -177,3 +177,36 @@ async fn a_claim_whose_answer_was_lost_is_dialed_after_a_minute() {
     );
     assert_eq!(world.carrier.dials().len(), 3);
 }
+
+#[tokio::test(start_paused = true)]
+async fn where_the_carrier_keeps_no_marks_the_only_call_of_no_other_attempt_is_hung_up() {
+    let world = World::new().await;
+    let (campaign, attempt) = left_dialing(&world).await;
+    let unmarked = ListedCall {
+        attempt: None,
+        ..listed(attempt.claim.attempt, true)
+    };
+    world.carrier.list(0, vec![unmarked]);
+    let _node = world.node(10).await;
+    completed(&world, campaign).await;
+    assert_eq!(world.carrier.hang_ups(), [CarrierCallId("found".into())]);
+    let error = error_of_the_only_call(&world, campaign).await;
+    assert_eq!(error.as_deref(), Some("media-lost"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_two_calls_that_bear_nobody_s_mark_none_is_hung_up() {
+    let world = World::new().await;
+    let (campaign, attempt) = left_dialing(&world).await;
+    let unmarked = |id: &str| ListedCall {
+        call: CarrierCallId(id.into()),
+        attempt: None,
+        ..listed(attempt.claim.attempt, true)
+    };
+    world.carrier.list(0, vec![unmarked("one"), unmarked("two")]);
+    let _node = world.node(10).await;
+    completed(&world, campaign).await;
+    assert!(world.carrier.hang_ups().is_empty());
+    let error = error_of_the_only_call(&world, campaign).await;
+    assert_eq!(error.as_deref(), Some("carrier-error: outcome unknown"));
+}

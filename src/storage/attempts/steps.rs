@@ -134,6 +134,16 @@ pub(super) async fn dialed(mut work: Work<'_>, claim: Claim, call: CarrierCallId
     }
 }
 
+pub(super) async fn attempt_of_call(
+    work: Work<'_>,
+    carrier: String,
+    call: CarrierCallId,
+) -> StoreResult<Option<AttemptId>> {
+    let query = sqlx::query("SELECT id FROM attempts WHERE carrier = $1 AND carrier_call = $2");
+    let row = query.bind(carrier).bind(call.0).fetch_optional(work.conn).await;
+    row.map_err(unavailable)?.map(|row| row.id("id")).transpose()
+}
+
 pub(super) async fn answered(mut work: Work<'_>, claim: Claim) -> StoreResult<()> {
     let now = work.now.0;
     let update = Guarded::update(

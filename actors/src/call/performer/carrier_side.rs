@@ -8,19 +8,13 @@ use tokio::time::Instant;
 use super::Performer;
 use crate::{
     audio_stream::StreamMessage,
-    call::{
-        CallMessage,
-        state::State,
-        tasks::{self, LegSearch},
-        writer::Write,
-    },
+    call::{CallMessage, LegSearch, state::State, tasks, writer::Write},
     dial_token::Purpose,
     lines::LinesMessage,
     ports::{
         carrier::{CarrierCallId, CarrierError, Destination, DialRequest, Transfer, TransferKind, WayBack},
         store::PermitRequest,
     },
-    time::Timestamp,
 };
 
 impl Performer {
@@ -73,12 +67,8 @@ impl Performer {
 
     fn search(&self) -> LegSearch {
         let attempt = &self.arguments.plan.attempt;
-        LegSearch {
-            attempt: attempt.claim.attempt,
-            to: attempt.contact.phone_number.clone(),
-            // The carrier's clock may be behind ours.
-            since: Timestamp(self.dialing_at.0 - 2_000_000),
-        }
+        let (attempt, to) = (attempt.claim.attempt, attempt.contact.phone_number.clone());
+        LegSearch::new(attempt, to, self.dialing_at, self.arguments.ports.store.clone())
     }
 
     pub(super) fn fate_unknown(&mut self) {

@@ -35,6 +35,8 @@ pub enum Event {
     Permitted(PermitAnswer),
     /// The carrier's answer to the dial, or a call found in its listing.
     Dialed(Result<CarrierCallId, DialError>),
+    /// The carrier has nothing of a lost dial that rings or talks, and will not have it any more.
+    NotPlaced,
     /// The carrier reported.
     Progress(CallProgress),
     /// The media socket opened.

@@ -439,6 +439,9 @@ pub trait AttemptStore: Send + Sync {
     /// What is left to do in a campaign.
     async fn remaining(&self, campaign: CampaignId) -> StoreResult<Remaining>;
 
+    /// The attempt that a carrier's call is bound to, open or over.
+    async fn attempt_of_call(&self, carrier: &str, call: &CarrierCallId) -> StoreResult<Option<AttemptId>>;
+
     /// The dial token and owner of an open attempt, to check a callback that no live call takes. `NotFound`.
     async fn dial_token(&self, attempt: AttemptId) -> StoreResult<DialToken>;
 }

@@ -435,6 +435,11 @@ impl AttemptStore for MemoryStore {
         Ok(remaining)
     }
 
+    async fn attempt_of_call(&self, carrier: &str, call: &CarrierCallId) -> StoreResult<Option<AttemptId>> {
+        let key = (carrier.to_owned(), call.clone());
+        Ok(self.locked().carrier_calls.get(&key).copied())
+    }
+
     async fn dial_token(&self, attempt: AttemptId) -> StoreResult<DialToken> {
         let tables = self.open()?;
         let entry = tables.attempts.get(&attempt).filter(|entry| entry.is_sent());

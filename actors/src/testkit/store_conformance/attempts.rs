@@ -257,6 +257,20 @@ pub async fn a_carrier_call_belongs_to_one_attempt(fixture: Fixture) {
     let other = CarrierCallId("c2".to_owned());
     assert_eq!(scene.store.dialed(one, &other).await, Err(StoreError::Exists("call")));
     scene.store.dialed(two, &other).await.unwrap();
+    // Whose a call is can be asked, also when it is over.
+    scene
+        .store
+        .finish(one, outcome(ConversationStatus::Failed), None)
+        .await
+        .unwrap();
+    for (carrier, call, owner) in [
+        ("exchange", &call, Some(one.attempt)),
+        ("exchange", &other, Some(two.attempt)),
+        ("exchange", &CarrierCallId("c3".to_owned()), None),
+        ("another", &call, None),
+    ] {
+        assert_eq!(scene.store.attempt_of_call(carrier, call).await, Ok(owner));
+    }
 }
 
 pub async fn an_unsent_attempt_waits_and_is_claimed_again(fixture: Fixture) {

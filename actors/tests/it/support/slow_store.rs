@@ -144,6 +144,7 @@ slowly! {
         unknown(claim: Claim) -> ();
         finish(claim: Claim, outcome: Outcome, next: Option<NextAttempt>) -> ();
         remaining(campaign: CampaignId) -> Remaining;
+        attempt_of_call(carrier: &str, call: &CarrierCallId) -> Option<AttemptId>;
         dial_token(attempt: AttemptId) -> DialToken;
     }
     CallStore {

@@ -1,0 +1,329 @@
+//! Messages no carrier sends.
+
+use rand::{Rng, rngs::StdRng, seq::IndexedRandom};
+use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::Message;
+
+use super::wires::Wire;
+
+/// A message may have this many bytes.
+const LARGEST: usize = 64 * 1024;
+
+/// Something hostile.
+#[derive(Clone)]
+pub enum Blow {
+    Message {
+        message: Message,
+        /// The socket must not bear it.
+        closes: Closes,
+        /// With one of these codes; with any of a refusal where empty.
+        closes_with: Vec<u16>,
+    },
+    /// Bytes below WebSocket's own rules.
+    Raw(Vec<u8>),
+}
+
+impl std::fmt::Debug for Blow {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (what, bytes) = match self {
+            Self::Message { message, .. } => (message.is_text().to_string(), message.clone().into_data().to_vec()),
+            Self::Raw(bytes) => ("raw".to_owned(), bytes.clone()),
+        };
+        let shown: String = String::from_utf8_lossy(&bytes).chars().take(300).collect();
+        write!(f, "{what} {} bytes {shown}", bytes.len())
+    }
+}
+
+/// When a message closes its socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Closes {
+    Always,
+    Perhaps,
+    /// In the middle of a stream.
+    OnceBegun,
+}
+
+impl Blow {
+    /// Whether a socket that has begun, or not, must be closed.
+    pub fn must_close(&self, begun: bool) -> bool {
+        match self {
+            Self::Message { closes, .. } => match closes {
+                Closes::Always => true,
+                Closes::Perhaps => false,
+                Closes::OnceBegun => begun,
+            },
+            Self::Raw(_) => true,
+        }
+    }
+}
+
+fn always(message: Message, code: u16) -> Blow {
+    Blow::Message {
+        message,
+        closes: Closes::Always,
+        closes_with: vec![code],
+    }
+}
+
+fn perhaps(message: Message) -> Blow {
+    Blow::Message {
+        message,
+        closes: Closes::Perhaps,
+        closes_with: Vec::new(),
+    }
+}
+
+fn text(text: impl Into<String>) -> Message {
+    Message::Text(text.into().into())
+}
+
+/// Any hostile message.
+pub fn hostile(wire: Wire, random: &mut StdRng) -> Blow {
+    match random.random_range(0..16) {
+        0 => always(text(junk(random)), 1007),
+        1 => always(text(cut(&sound(wire, random), random)), 1007),
+        2 => damaged(wire, random),
+        3 => perhaps(text(retyped(wire, random).to_string())),
+        4 => perhaps(text(retyped(wire, random).to_string())),
+        5 => perhaps(text(shortened(wire, random).to_string())),
+        6 => deep(wire, random),
+        7 => perhaps(text(huge_number(wire, random))),
+        8 => oversized(wire, random),
+        9 => wrong_kind(wire, random),
+        10 => Blow::Message {
+            message: wire.start(),
+            closes: Closes::OnceBegun,
+            closes_with: vec![1008],
+        },
+        11 => always(
+            text(
+                wire.key(["E", "12", "", "\u{0}", "é"].choose(random).unwrap())
+                    .to_string(),
+            ),
+            1007,
+        ),
+        12 => perhaps(text(twice_the_same_key(wire, random))),
+        13 => perhaps(control(random)),
+        14 => perhaps(text(
+            json!({ "event": junk(random), "media": [], "start": 7 }).to_string(),
+        )),
+        _ => Blow::Raw(below_the_rules(random)),
+    }
+}
+
+fn sound(wire: Wire, random: &mut StdRng) -> String {
+    let message = match random.random_range(0..3) {
+        0 => wire.start(),
+        1 if !wire.is_binary() => wire.audio(1, &wire.frame(1)),
+        _ => wire.mark("u1"),
+    };
+    message.into_text().unwrap().to_string()
+}
+
+fn junk(random: &mut StdRng) -> String {
+    let letters = "{}[]\":,\\ é\u{0}\u{7f}\u{202e}😀nulltrue0123456789.eE+-";
+    let letters: Vec<char> = letters.chars().collect();
+    // No JSON begins so.
+    std::iter::once('?')
+        .chain((0..random.random_range(0..200)).map(|_| *letters.choose(random).unwrap()))
+        .collect()
+}
+
+fn cut(text: &str, random: &mut StdRng) -> String {
+    let at = random.random_range(1..text.len());
+    text.chars().take(at).collect()
+}
+
+/// A byte of a sound message is another one.
+fn damaged(wire: Wire, random: &mut StdRng) -> Blow {
+    let mut bytes = sound(wire, random).into_bytes();
+    let at = random.random_range(0..bytes.len());
+    bytes[at] = random.random();
+    match String::from_utf8(bytes) {
+        Ok(damaged) => perhaps(text(damaged)),
+        // No text at all.
+        Err(error) => {
+            let mut frame = vec![0x81];
+            masked(&mut frame, &error.into_bytes());
+            Blow::Raw(frame)
+        }
+    }
+}
+
+/// Something else in the place of one of the message's values.
+fn retyped(wire: Wire, random: &mut StdRng) -> Value {
+    let mut value: Value = serde_json::from_str(&sound(wire, random)).unwrap();
+    let others = [
+        json!(null),
+        json!(true),
+        json!(-1),
+        json!(1e308),
+        json!(u64::MAX),
+        json!(""),
+        json!("x".repeat(5_000)),
+        json!("\u{0}"),
+        json!([]),
+        json!([[[{}]]]),
+        json!({}),
+        json!({ "name": {}, "payload": [], "digit": null }),
+    ];
+    let other = others.choose(random).unwrap().clone();
+    *any_place(&mut value, random) = other;
+    value
+}
+
+fn any_place<'a>(value: &'a mut Value, random: &mut StdRng) -> &'a mut Value {
+    let go_in = match value {
+        Value::Object(fields) => !fields.is_empty() && random.random_bool(0.8),
+        _ => false,
+    };
+    if !go_in {
+        return value;
+    }
+    let fields = value.as_object_mut().unwrap();
+    let at = random.random_range(0..fields.len());
+    any_place(fields.values_mut().nth(at).unwrap(), random)
+}
+
+/// A field is not there.
+fn shortened(wire: Wire, random: &mut StdRng) -> Value {
+    let mut value: Value = serde_json::from_str(&sound(wire, random)).unwrap();
+    let inner = value.as_object_mut().unwrap();
+    let names: Vec<String> = inner.keys().cloned().collect();
+    let name = names.choose(random).unwrap();
+    match inner.get_mut(name) {
+        Some(Value::Object(fields)) if random.random_bool(0.7) && !fields.is_empty() => {
+            let names: Vec<String> = fields.keys().cloned().collect();
+            fields.remove(names.choose(random).unwrap());
+        }
+        _ => drop(inner.remove(name)),
+    }
+    value
+}
+
+fn deep(wire: Wire, random: &mut StdRng) -> Blow {
+    let depth = random.random_range(200..20_000);
+    let (open, close) = *[("[", "]"), ("{\"event\":", "}")].choose(random).unwrap();
+    let nested = format!("{}0{}", open.repeat(depth), close.repeat(depth));
+    let nested: String = nested.chars().take(LARGEST / 2).collect();
+    match random.random_range(0..2) {
+        0 => always(text(nested), 1007),
+        _ => {
+            let sound = sound(wire, random);
+            perhaps(text(format!("{},\"more\":{nested}}}", &sound[..sound.len() - 1])))
+        }
+    }
+}
+
+fn huge_number(wire: Wire, random: &mut StdRng) -> String {
+    let digits = "9".repeat(random.random_range(20..5_000));
+    let number = match random.random_range(0..4) {
+        0 => digits,
+        1 => format!("-{digits}"),
+        2 => format!("1e{}", &digits[..5]),
+        _ => format!("0.{digits}"),
+    };
+    let sound = wire.start().into_text().unwrap().to_string();
+    let places: Vec<usize> = sound
+        .match_indices(|c: char| c.is_ascii_digit())
+        .map(|(at, _)| at)
+        .collect();
+    let at = *places.choose(random).unwrap();
+    format!("{}{number}{}", &sound[..at], &sound[at + 1..])
+}
+
+fn oversized(wire: Wire, random: &mut StdRng) -> Blow {
+    let length = LARGEST + random.random_range(1..LARGEST);
+    match random.random_range(0..3) {
+        0 => always(Message::Binary(vec![0; length].into()), 1009),
+        1 => always(text("x".repeat(length)), 1009),
+        _ => {
+            let sound = sound(wire, random);
+            let more = format!("{},\"more\":\"{}\"}}", &sound[..sound.len() - 1], "y".repeat(length));
+            always(text(more), 1009)
+        }
+    }
+}
+
+/// Bytes where there is text, and bytes that are no samples.
+fn wrong_kind(wire: Wire, random: &mut StdRng) -> Blow {
+    let bytes: Vec<u8> = (0..random.random_range(1..400) * 2 - 1)
+        .map(|_| random.random())
+        .collect();
+    if wire.is_binary() {
+        always(Message::Binary(bytes.into()), 1007)
+    } else {
+        always(Message::Binary(bytes.into()), 1003)
+    }
+}
+
+fn twice_the_same_key(wire: Wire, random: &mut StdRng) -> String {
+    let sound = sound(wire, random);
+    format!("{{\"event\":\"stop\",{}", &sound[1..])
+}
+
+fn control(random: &mut StdRng) -> Message {
+    let bytes: Vec<u8> = (0..random.random_range(0..126)).map(|_| random.random()).collect();
+    match random.random_range(0..2) {
+        0 => Message::Ping(bytes.into()),
+        _ => Message::Pong(bytes.into()),
+    }
+}
+
+/// The length and the content of a frame as clients write it.
+fn masked(frame: &mut Vec<u8>, content: &[u8]) {
+    match u8::try_from(content.len()) {
+        Ok(length @ 0..126) => frame.push(0x80 | length),
+        _ => {
+            frame.push(0x80 | 126);
+            frame.extend(u16::try_from(content.len()).unwrap().to_be_bytes());
+        }
+    }
+    frame.extend([0; 4]);
+    frame.extend(content);
+}
+
+fn below_the_rules(random: &mut StdRng) -> Vec<u8> {
+    let mut frame = Vec::new();
+    match random.random_range(0..8) {
+        // Kinds that are not defined.
+        0 => {
+            frame.push(0x80 | random.random_range(3..8));
+            masked(&mut frame, b"x");
+        }
+        // Reserved bits.
+        1 => {
+            frame.push(0xf1);
+            masked(&mut frame, b"{}");
+        }
+        // A client that does not mask.
+        2 => frame.extend(*b"\x81\x02{}"),
+        // Text that is none.
+        3 => {
+            frame.push(0x81);
+            masked(&mut frame, &[0xff, 0xfe, 0xc0, 0x80]);
+        }
+        // More than there will ever be.
+        4 => {
+            frame.extend([0x81, 0xff]);
+            frame.extend((1_u64 << 62).to_be_bytes());
+            frame.extend([0; 4]);
+        }
+        // The rest of nothing.
+        5 => {
+            frame.push(0x80);
+            masked(&mut frame, b"x");
+        }
+        // A ping that is too long.
+        6 => {
+            frame.push(0x89);
+            masked(&mut frame, &[7; 126]);
+        }
+        // A goodbye of one byte.
+        _ => {
+            frame.push(0x88);
+            masked(&mut frame, &[3]);
+        }
+    }
+    frame
+}

@@ -1,0 +1,135 @@
+//! The media formats, as the carriers write them.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use hmac::{Hmac, Mac, digest::KeyInit};
+use serde_json::{Value, json};
+use sha1::Sha1;
+use tokio_tungstenite::tungstenite::Message;
+
+use actors::id::AttemptId;
+use ringback::carriers::{telnyx::mark, vonage::token};
+
+/// What Twilio signs with here.
+pub const AUTH_TOKEN: &str = "tok";
+/// What Telnyx's tokens are made of.
+pub const API_KEY: &str = "KEY1";
+/// What Vonage's tokens are made of.
+pub const SECRET: &str = "secret-of-the-account";
+
+/// One format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wire {
+    Simulated,
+    Twilio,
+    Telnyx,
+    Vonage,
+}
+
+/// All of them. SignalWire's is Twilio's.
+pub const WIRES: [Wire; 4] = [Wire::Simulated, Wire::Twilio, Wire::Telnyx, Wire::Vonage];
+
+fn text(message: &Value) -> Message {
+    Message::Text(message.to_string().into())
+}
+
+impl Wire {
+    /// The carrier's name in addresses.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Simulated => "simulated",
+            Self::Twilio => "twilio",
+            Self::Telnyx => "telnyx",
+            Self::Vonage => "vonage",
+        }
+    }
+
+    /// Whether audio comes as bytes.
+    pub fn is_binary(self) -> bool {
+        self == Self::Vonage
+    }
+
+    /// Whether the request shows more than its address.
+    pub fn is_guarded(self) -> bool {
+        self != Self::Simulated
+    }
+
+    /// Whether what it shows depends on the attempt.
+    pub fn shows_token(self) -> bool {
+        matches!(self, Self::Telnyx | Self::Vonage)
+    }
+
+    /// The header of the request that opens a socket at `address`.
+    pub fn header(self, address: &str, attempt: AttemptId) -> Option<(&'static str, String)> {
+        match self {
+            Self::Simulated => None,
+            Self::Twilio => {
+                let mac = <Hmac<Sha1> as KeyInit>::new_from_slice(AUTH_TOKEN.as_bytes()).unwrap();
+                let mac = mac.chain_update(address).finalize();
+                Some(("x-twilio-signature", BASE64.encode(mac.into_bytes())))
+            }
+            Self::Telnyx => {
+                let token = mark::StreamTokens::new(API_KEY).token(attempt);
+                Some(("x-telnyx-streaming-auth-token", token))
+            }
+            Self::Vonage => Some(("authorization", token::StreamTokens::new(SECRET).header(attempt))),
+        }
+    }
+
+    /// The beginning of a stream.
+    pub fn start(self) -> Message {
+        text(&match self {
+            Self::Simulated | Self::Twilio => json!({
+                "event": "start", "sequenceNumber": "1", "streamSid": "MZ1",
+                "start": { "accountSid": "AC1", "streamSid": "MZ1", "callSid": "CA1", "tracks": ["inbound"],
+                    "mediaFormat": { "encoding": "audio/x-mulaw", "sampleRate": 8000, "channels": 1 } },
+            }),
+            Self::Telnyx => json!({
+                "event": "start", "sequence_number": "1", "stream_id": "s1",
+                "start": { "call_control_id": "v3:1", "user_id": "u", "client_state": null,
+                    "media_format": { "encoding": "PCMU", "sample_rate": 8000, "channels": 1 } },
+            }),
+            Self::Vonage => json!({ "event": "websocket:connected", "content-type": "audio/l16;rate=8000" }),
+        })
+    }
+
+    /// 20 ms of audio.
+    pub fn frame(self, number: u32) -> Vec<u8> {
+        let sample = u8::try_from(number % 200).unwrap();
+        vec![sample; if self.is_binary() { 320 } else { 160 }]
+    }
+
+    /// A message of audio.
+    pub fn audio(self, number: u32, audio: &[u8]) -> Message {
+        let payload = BASE64.encode(audio);
+        let (chunk, timestamp) = (number.to_string(), (number * 20).to_string());
+        match self {
+            Self::Simulated | Self::Twilio => text(&json!({
+                "event": "media", "sequenceNumber": chunk, "streamSid": "MZ1",
+                "media": { "track": "inbound", "chunk": chunk, "timestamp": timestamp, "payload": payload },
+            })),
+            Self::Telnyx => text(&json!({
+                "event": "media", "sequence_number": chunk, "stream_id": "s1",
+                "media": { "track": "inbound", "chunk": chunk, "timestamp": timestamp, "payload": payload },
+            })),
+            Self::Vonage => Message::Binary(audio.to_vec().into()),
+        }
+    }
+
+    /// A mark that came back.
+    pub fn mark(self, name: &str) -> Message {
+        text(&match self {
+            Self::Simulated | Self::Twilio => json!({ "event": "mark", "streamSid": "MZ1", "mark": { "name": name } }),
+            Self::Telnyx => json!({ "event": "mark", "stream_id": "s1", "mark": { "name": name } }),
+            Self::Vonage => json!({ "event": "websocket:notify", "payload": { "id": name } }),
+        })
+    }
+
+    /// A key that was pressed.
+    pub fn key(self, key: &str) -> Value {
+        match self {
+            Self::Simulated | Self::Twilio => json!({ "event": "dtmf", "streamSid": "MZ1", "dtmf": { "digit": key } }),
+            Self::Telnyx => json!({ "event": "dtmf", "stream_id": "s1", "dtmf": { "digit": key } }),
+            Self::Vonage => json!({ "event": "websocket:dtmf", "digit": key, "duration": 100 }),
+        }
+    }
+}
