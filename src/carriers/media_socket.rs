@@ -25,6 +25,7 @@ use tokio::{
     sync::{OwnedSemaphorePermit, mpsc},
     time::{Instant, sleep, sleep_until, timeout},
 };
+use tokio_tungstenite::tungstenite::{self, error::ProtocolError};
 
 use self::{
     allowance::{Allowance, Excess},
@@ -51,6 +52,9 @@ const IDLE: Duration = Duration::from_secs(30);
 const GAP_WITHIN: Duration = Duration::from_millis(100);
 /// A socket that takes nothing for so long is stuck.
 const WRITE_WITHIN: Duration = Duration::from_secs(10);
+/// What the peer broke WebSocket's own rules with is not read any more, and to close a connection on what was not read cuts
+/// off what was written: so long the peer has to read why.
+const READ_WHY_WITHIN: Duration = Duration::from_secs(1);
 /// How long the peer may take to close after us.
 const CLOSE_WITHIN: Duration = Duration::from_secs(2);
 
@@ -171,6 +175,12 @@ enum Fault {
     Refused(#[from] DoorRefusal),
     #[error("node did not answer in time")]
     Busy,
+    #[error("a message of more than {MAX_MESSAGE_BYTES} bytes")]
+    TooLarge,
+    #[error("a text message that is not UTF-8")]
+    NotText,
+    #[error("not by WebSocket's rules")]
+    Rules,
 }
 
 impl Fault {
@@ -179,8 +189,30 @@ impl Fault {
             Self::Format(WireError::Binary) => close_code::UNSUPPORTED,
             Self::Format(_) => close_code::INVALID,
             Self::Busy => close_code::AGAIN,
-            _ => close_code::POLICY,
+            Self::TooLarge => close_code::SIZE,
+            Self::NotText => close_code::INVALID,
+            Self::Rules => close_code::PROTOCOL,
+            Self::NoStart | Self::Gone | Self::SecondStart | Self::Excess(_) | Self::Idle | Self::Refused(_) => {
+                close_code::POLICY
+            }
         }
+    }
+
+    /// What a peer did whose message cannot be read; it is gone, or broke WebSocket's own rules.
+    fn of_unread(error: axum::Error) -> Self {
+        let error = error.into_inner();
+        match error.downcast_ref::<tungstenite::Error>() {
+            Some(tungstenite::Error::Capacity(_)) => Self::TooLarge,
+            Some(tungstenite::Error::Utf8(_)) => Self::NotText,
+            Some(tungstenite::Error::Protocol(ProtocolError::ResetWithoutClosingHandshake)) => Self::Gone,
+            Some(tungstenite::Error::Protocol(_)) => Self::Rules,
+            _ => Self::Gone,
+        }
+    }
+
+    /// Whether the rest of what the peer sent is left unread. To read on would mean to buffer a message of any size.
+    fn leaves_unread(&self) -> bool {
+        matches!(self, Self::TooLarge | Self::NotText | Self::Rules)
     }
 }
 
@@ -200,10 +232,13 @@ async fn serve(
     };
     drop(permit);
     match taken {
-        Ok((start, outbound)) => pump(socket, &mut inbound, (start, outbound), attempt).await,
+        Ok((start, outbound)) => pump(socket, inbound, (start, outbound), attempt).await,
         Err(fault) => {
             tracing::info!(%attempt, reason = %fault, "media socket refused");
             let _ = timeout(CLOSE_WITHIN, socket.send(close_frame(&fault))).await;
+            if fault.leaves_unread() {
+                sleep(READ_WHY_WITHIN).await;
+            }
         }
     }
 }
@@ -229,9 +264,7 @@ async fn start(socket: &mut WebSocket, inbound: &mut Inbound) -> Result<Start, F
         let message = tokio::time::timeout_at(deadline, socket.recv())
             .await
             .map_err(|_| Fault::NoStart)?;
-        let Some(Ok(message)) = message else {
-            return Err(Fault::Gone);
-        };
+        let message = message.ok_or(Fault::Gone)?.map_err(Fault::of_unread)?;
         match inbound.event(&message)? {
             Some(Event::Start(start)) => {
                 inbound.reorder.set_format(start.format);
@@ -298,7 +331,7 @@ enum End {
 
 async fn pump(
     socket: WebSocket,
-    inbound: &mut Inbound,
+    mut inbound: Inbound,
     (start, outbound): (Start, mpsc::Receiver<OutboundItem>),
     attempt: AttemptId,
 ) {
@@ -306,7 +339,7 @@ async fn pump(
     let mut writer = inbound.wire.writer(&start);
     let format = start.format;
     let end = tokio::select! {
-        end = read(&mut source, inbound, format) => end,
+        end = read(&mut source, &mut inbound, format) => end,
         end = write(&mut sink, &mut *writer, outbound) => end,
     };
     match &end {
@@ -315,7 +348,7 @@ async fn pump(
         End::Peer => drop(timeout(CLOSE_WITHIN, sink.close()).await),
         End::Ours => {
             inbound.clean = true;
-            let _ = timeout(CLOSE_WITHIN, finish(&mut sink, &mut source, format, inbound)).await;
+            let _ = timeout(CLOSE_WITHIN, finish(&mut sink, &mut source, format, &mut inbound)).await;
         }
         End::Fault(fault) => {
             tracing::warn!(%attempt, reason = %fault, "media socket closed");
@@ -323,6 +356,11 @@ async fn pump(
         }
     }
     tracing::debug!(%attempt, ?end, clean = inbound.clean, "media socket ended");
+    // The call is told at once.
+    drop(inbound);
+    if matches!(&end, End::Fault(fault) if fault.leaves_unread()) {
+        sleep(READ_WHY_WITHIN).await;
+    }
 }
 
 async fn read(source: &mut SplitStream<WebSocket>, inbound: &mut Inbound, format: LineFormat) -> End {
@@ -349,7 +387,13 @@ async fn read(source: &mut SplitStream<WebSocket>, inbound: &mut Inbound, format
                 idle.as_mut().reset(last + IDLE);
                 continue;
             }
-            Some(None | Some(Err(_) | Ok(Message::Close(_)))) => return End::Peer,
+            Some(None | Some(Ok(Message::Close(_)))) => return End::Peer,
+            Some(Some(Err(error))) => {
+                return match Fault::of_unread(error) {
+                    Fault::Gone => End::Peer,
+                    fault => End::Fault(fault),
+                };
+            }
             Some(Some(Ok(message))) => message,
         };
         last = Instant::now();

@@ -100,8 +100,9 @@ impl Bystander {
 /// Whether a code fits what was sent.
 fn fits(blow: &Blow, code: Option<CloseCode>) -> bool {
     match (blow, code) {
-        // Below WebSocket's rules the connection may just be gone.
-        (Blow::Raw(_), _) => true,
+        // The connection ends in the middle of what it cannot be told from a whole frame.
+        (Blow::Raw(_), None) => true,
+        (Blow::Raw(_), Some(code)) => matches!(code.into(), 1002 | 1007 | 1009),
         (Blow::Message { closes_with, .. }, Some(code)) if !closes_with.is_empty() => {
             closes_with.contains(&code.into())
         }
