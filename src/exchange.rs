@@ -283,3 +283,11 @@ pub async fn run_phones(settings: ExchangeSettings, shutdown: impl Future<Output
     exchange.stop().await;
     Ok(())
 }
+
+/// Reads what a service sends to a phone, for fuzzing.
+#[cfg(feature = "fuzzing")]
+pub fn fuzzed(data: &[u8]) {
+    if let Ok(text) = std::str::from_utf8(data) {
+        let _ = wire::read(text, "MZ1");
+    }
+}

@@ -2,6 +2,8 @@
 
 mod chat;
 mod failure;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzed;
 mod messages;
 mod minds;
 mod probe;

@@ -15,6 +15,8 @@ pub mod config;
 pub mod demo;
 pub mod documents;
 pub mod exchange;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 pub mod http_client;
 pub mod language;
 pub mod providers;

@@ -17,6 +17,8 @@ mod email;
 mod envelope;
 mod error;
 mod fields;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzed;
 mod health;
 mod idempotency;
 mod knowledge_base;

@@ -9,6 +9,8 @@ pub mod ears;
 mod elevenlabs;
 mod espeak;
 mod flux;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzed;
 pub mod imperfect;
 mod openai_speech;
 mod scribe;

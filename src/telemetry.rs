@@ -7,6 +7,7 @@ mod stages;
 use std::io::IsTerminal;
 
 use actors::{
+    audio_stream::{CLEAR_DELAYS, DELAY_BOUNDS_US, FRAME_DELAYS},
     node::NodeSnapshot,
     ports::{
         language_model::Speaker,
@@ -80,6 +81,11 @@ fn describe() {
         "ringback_actors",
         "Actors that live, from the root to the audio streams"
     );
+    metrics::describe_counter!(
+        MEDIA_DELAYS,
+        "Times audio was held up by the service, by microseconds: `frame` from the socket to the session, `clear` from the \
+         decision to the socket"
+    );
     metrics::describe_gauge!("ringback_tasks", "Tasks of the process that have not ended");
     metrics::describe_counter!("ringback_call_events_total", "Events of calls, by name");
     metrics::describe_counter!(
@@ -139,7 +145,19 @@ pub fn set_gauges(snapshot: NodeSnapshot, actors: usize) {
     metrics::gauge!("ringback_actors").set(actors as f64);
     let tasks = tokio::runtime::Handle::current().metrics().num_alive_tasks();
     metrics::gauge!("ringback_tasks").set(tasks as f64);
+    for (what, delays) in [("frame", &FRAME_DELAYS), ("clear", &CLEAR_DELAYS)] {
+        let bounds = DELAY_BOUNDS_US
+            .iter()
+            .map(ToString::to_string)
+            .chain(["longer".to_owned()]);
+        for (bound, count) in bounds.zip(delays.counts()) {
+            metrics::counter!(MEDIA_DELAYS, "of" => what, "up_to_us" => bound).absolute(count);
+        }
+    }
 }
+
+/// How often the service held audio up for how long: each counts at one bound only.
+pub const MEDIA_DELAYS: &str = "ringback_media_delays_total";
 
 /// Counts a turn.
 pub fn count_turn(speaker: Speaker) {

@@ -3,6 +3,7 @@
 
 mod actor;
 mod deadline;
+mod delays;
 mod heard;
 mod line;
 mod message;
@@ -11,4 +12,5 @@ mod synthesis;
 mod terms;
 
 pub use actor::*;
+pub use delays::*;
 pub use message::*;

@@ -4,6 +4,7 @@ mod actor;
 mod calls;
 mod held_claims;
 mod inbound;
+mod late_leg;
 mod message;
 mod registry;
 mod settle;

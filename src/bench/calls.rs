@@ -2,6 +2,7 @@
 //! latency per call; every word of every transcript is checked against what the phones said and heard.
 
 mod class;
+mod delays;
 mod judge;
 mod providers;
 mod recordings;

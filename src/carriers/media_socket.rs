@@ -7,6 +7,7 @@ mod reorder;
 use std::{ops::ControlFlow, sync::Arc, time::Duration};
 
 use actors::{
+    audio_stream::CLEAR_DELAYS,
     id::AttemptId,
     node::Sibling,
     ports::{
@@ -337,10 +338,10 @@ async fn pump(
 ) {
     let (mut sink, mut source) = socket.split();
     let mut writer = inbound.wire.writer(&start);
-    let format = start.format;
+    let (format, queue) = (start.format, inbound.queue.clone());
     let end = tokio::select! {
         end = read(&mut source, &mut inbound, format) => end,
-        end = write(&mut sink, &mut *writer, outbound) => end,
+        end = write(&mut sink, &mut *writer, (outbound, queue)) => end,
     };
     match &end {
         End::Stuck => {}
@@ -425,9 +426,9 @@ fn admit(message: &Message, inbound: &mut Inbound, allowance: &mut Allowance, no
 async fn write(
     sink: &mut SplitSink<WebSocket, Message>,
     writer: &mut dyn MediaWriter,
-    mut outbound: mpsc::Receiver<OutboundItem>,
+    (mut outbound, queue): (mpsc::Receiver<OutboundItem>, Arc<InboundQueue>),
 ) -> End {
-    let mut messages = Vec::new();
+    let (mut messages, mut clears) = (Vec::new(), false);
     while let Some(first) = outbound.recv().await {
         let mut next = Some(first);
         let batch = async {
@@ -435,6 +436,7 @@ async fn write(
                 if item == OutboundItem::Close {
                     return Ok(ControlFlow::Break(()));
                 }
+                clears |= item == OutboundItem::Clear;
                 writer.write(&item, &mut messages);
                 for message in messages.drain(..) {
                     sink.feed(match message {
@@ -452,6 +454,11 @@ async fn write(
             Ok(Err::<_, axum::Error>(_)) => return End::Peer,
             Ok(Ok(ControlFlow::Break(()))) => return End::Ours,
             Ok(Ok(ControlFlow::Continue(()))) => {}
+        }
+        if std::mem::take(&mut clears)
+            && let Some(decided) = queue.clear_sent()
+        {
+            CLEAR_DELAYS.record(decided.elapsed());
         }
     }
     End::Ours

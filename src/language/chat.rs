@@ -10,6 +10,8 @@ use actors::{ports::usage::Meter, prompt::Prompt};
 use futures_util::{StreamExt, TryStreamExt, stream as streams};
 
 pub(super) use self::calls::arguments;
+#[cfg(feature = "fuzzing")]
+pub(super) use self::stream::ChatStream as FuzzedStream;
 use self::{request::Server, stream::ChatStream};
 use super::{
     streaming::{Deltas, Tally, read},

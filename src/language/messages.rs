@@ -8,6 +8,8 @@ use std::sync::Arc;
 use actors::{ports::usage::Meter, prompt::Prompt};
 use futures_util::{StreamExt, TryStreamExt, stream as streams};
 
+#[cfg(feature = "fuzzing")]
+pub(super) use self::stream::MessageStream as FuzzedStream;
 use self::stream::MessageStream;
 use super::{
     streaming::{Deltas, Tally, read},

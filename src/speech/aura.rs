@@ -288,6 +288,18 @@ impl Dialect for Speak {
     }
 }
 
+/// Reads a message, for fuzzing.
+#[cfg(feature = "fuzzing")]
+pub(super) fn fuzzed(message: &str) {
+    let speak = Speak {
+        endpoint: super::fuzzed::endpoint("deepgram"),
+        voice: DEFAULT_VOICE.into(),
+        format: LineFormat::MULAW_8000,
+        warned: Arc::default(),
+    };
+    let _ = speak.read(message);
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

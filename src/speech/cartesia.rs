@@ -223,5 +223,12 @@ impl Dialect for TtsSocket {
     }
 }
 
+/// Reads a message, for fuzzing.
+#[cfg(feature = "fuzzing")]
+pub(super) fn fuzzed(message: &str) {
+    let cartesia = Cartesia::new(super::fuzzed::endpoint("cartesia"), None);
+    let _ = cartesia.dialect(&super::fuzzed::voice()).read(message);
+}
+
 #[cfg(test)]
 mod tests;

@@ -188,5 +188,11 @@ impl Dialect for MultiStream {
     }
 }
 
+/// Reads a message, for fuzzing.
+#[cfg(feature = "fuzzing")]
+pub(super) fn fuzzed(message: &str) {
+    let _ = messages::read(&super::fuzzed::endpoint("elevenlabs"), message);
+}
+
 #[cfg(test)]
 mod tests;

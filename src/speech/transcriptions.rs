@@ -304,6 +304,14 @@ fn answer(teller: &mut Teller, job: &Job, text: &str, damaged: bool) {
     teller.answer(text, job.position, damaged);
 }
 
+/// Reads an answer, for fuzzing.
+#[cfg(feature = "fuzzing")]
+pub(super) fn fuzzed(body: &[u8]) {
+    for status in [StatusCode::OK, StatusCode::BAD_REQUEST] {
+        let _ = read_body(status, body, None);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -14,7 +14,7 @@ use actors::{
         carrier::CarrierCallId,
         store::{
             AttemptStore, Claim, ClaimedAttempt, NextAttempt, Orphan, Outcome, Permit, PermitRequest, Remaining,
-            StoreResult,
+            SentWith, StoreResult,
         },
     },
 };
@@ -98,6 +98,10 @@ impl AttemptStore for SqlStore {
         let (carrier, call) = (carrier.to_owned(), call.clone());
         self.read(move |work| Box::pin(steps::attempt_of_call(work, carrier, call)))
             .await
+    }
+
+    async fn sent_with(&self, attempt: AttemptId) -> StoreResult<Option<SentWith>> {
+        self.read(move |work| Box::pin(permit::sent_with(work, attempt))).await
     }
 
     async fn dial_token(&self, attempt: AttemptId) -> StoreResult<DialToken> {

@@ -58,6 +58,8 @@ pub struct TelnyxFaults {
     pub throttled: usize,
     /// Dials are taken and never answered.
     pub lost_answers: bool,
+    /// Of so many dials one is taken and never answered; 0 for none.
+    pub lost_answer_each: usize,
     /// Webhooks come late, in another order, and twice.
     pub untidy_webhooks: bool,
     /// No webhook comes at all.

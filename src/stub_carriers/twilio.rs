@@ -130,6 +130,11 @@ impl TwilioStub {
         self.stub.calls.all().iter().map(|call| call.stage().status()).collect()
     }
 
+    /// What each call is called, oldest first.
+    pub fn sids(&self) -> Vec<String> {
+        self.stub.calls.all().iter().map(|call| call.sid().to_owned()).collect()
+    }
+
     /// What the header of a request to `address` with this form must hold.
     pub fn signature(&self, address: &str, form: &[(&str, &str)]) -> (&'static str, String) {
         let form = form

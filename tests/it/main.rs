@@ -9,6 +9,7 @@ mod campaign_end_to_end_commands;
 mod campaign_end_to_end_personas;
 mod campaign_end_to_end_timing;
 mod carriers_hostile;
+mod carriers_lost_answers;
 mod carriers_orders;
 mod carriers_telnyx;
 mod carriers_twilio;

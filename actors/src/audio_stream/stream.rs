@@ -11,7 +11,7 @@ use ractor::ActorRef;
 use tokio::time::Instant;
 
 use super::{
-    SpeechId, StreamArguments, StreamEvent, StreamMessage, StreamSnapshot,
+    FRAME_DELAYS, SpeechId, StreamArguments, StreamEvent, StreamMessage, StreamSnapshot,
     deadline::Deadline,
     heard::Heard,
     line::{Line, LineLost},
@@ -21,7 +21,7 @@ use super::{
 use crate::{
     call::CallMessage,
     ports::{
-        media_leg::{InboundItem, InboundQueue, OutboundItem},
+        media_leg::{Drained, InboundItem, InboundQueue, OutboundItem},
         recordings::RecordingSink,
         synthesizer::{SpeechError, SpeechPiece, Voice},
         transcriber::{TranscriptEvent, TranscriptStream},
@@ -224,7 +224,7 @@ impl Stream {
         }
         self.resuming = false;
         let mut items = std::mem::take(&mut self.items);
-        let dropped = self.inbound.drain(&mut items);
+        let Drained { dropped, oldest } = self.inbound.drain_all(&mut items);
         if dropped > 0 {
             self.frames_dropped += dropped;
             tracing::warn!(dropped, "inbound audio was dropped: the stream is behind");
@@ -242,6 +242,9 @@ impl Stream {
             }
         }
         self.receive(now_ms);
+        if let Some(oldest) = oldest {
+            FRAME_DELAYS.record(oldest.elapsed());
+        }
         for mark in marks {
             self.session.mark(&mark, now_ms);
         }
@@ -318,7 +321,10 @@ impl Stream {
             self.line.push(match output {
                 LineOutput::Audio(audio) => OutboundItem::Audio(audio),
                 LineOutput::Mark(name) => OutboundItem::Mark(name),
-                LineOutput::Clear => OutboundItem::Clear,
+                LineOutput::Clear => {
+                    self.inbound.clear_decided();
+                    OutboundItem::Clear
+                }
             });
         }
         self.record();

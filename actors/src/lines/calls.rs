@@ -3,7 +3,7 @@
 use ractor::{Actor, ActorRef};
 use tokio::time::Instant;
 
-use super::{Dialer, HeldClaims, LinesMessage, LinesState, LostCall, settle};
+use super::{Dialer, HeldClaims, LinesMessage, LinesState, LostCall, late_leg::LateLeg, settle};
 use crate::{
     call::{CallActor, CallArguments, CallMessage, CallParents, CallPlan, Obstacle, usage},
     id::AttemptId,
@@ -68,13 +68,18 @@ impl LinesState {
             Some(call) => call.cast(message).err().and_then(undelivered),
             None => Some(message),
         };
-        if let Some(
-            CallMessage::Progress { reply, .. }
-            | CallMessage::AskMedia { reply, .. }
-            | CallMessage::Media { reply, .. },
-        ) = lost
-        {
-            let _ = reply.send(Err(DoorRefusal::UnknownCall));
+        match lost {
+            Some(CallMessage::Progress { proof, report, reply }) => {
+                if let Some(late) = LateLeg::of(attempt, &proof, &report) {
+                    // Not bound to this actor: nobody else would hang it up.
+                    tokio::spawn(late.hang_up(self.ports.clone()));
+                }
+                let _ = reply.send(Err(DoorRefusal::UnknownCall));
+            }
+            Some(CallMessage::AskMedia { reply, .. } | CallMessage::Media { reply, .. }) => {
+                let _ = reply.send(Err(DoorRefusal::UnknownCall));
+            }
+            _ => {}
         }
     }
 

@@ -132,7 +132,7 @@ async fn seen(carrier: &dyn Carrier, search: &LegSearch) -> Sighting {
     }
 }
 
-async fn hang_up(carrier: &dyn Carrier, attempt: AttemptId, leg: &CarrierCallId) {
+pub(super) async fn hang_up(carrier: &dyn Carrier, attempt: AttemptId, leg: &CarrierCallId) {
     let mut backoff = patience();
     loop {
         match carrier.hang_up(leg).await {

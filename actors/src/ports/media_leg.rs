@@ -6,7 +6,7 @@ use std::{
 };
 
 use media::format::LineFormat;
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::Instant};
 
 use super::carrier::CarrierCallId;
 
@@ -67,6 +67,19 @@ struct Queue {
     dropped: u64,
     announced: bool,
     waker: Option<Waker>,
+    /// When the oldest audio came that waits.
+    oldest: Option<Instant>,
+    /// When it was decided to drop what is not yet played, until the socket was told.
+    clear_decided: Option<Instant>,
+}
+
+/// What was in a queue.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Drained {
+    /// Frames that were dropped since the last time.
+    pub dropped: u64,
+    /// When the oldest audio came; none without audio.
+    pub oldest: Option<Instant>,
 }
 
 /// The bounded queue between the socket's reader and the audio stream. Beyond [`INBOUND_FRAMES`] frames the oldest
@@ -92,6 +105,7 @@ impl InboundQueue {
                 queue.dropped += 1;
             }
             queue.audio += 1;
+            queue.oldest.get_or_insert_with(Instant::now);
         }
         queue.items.push_back(item);
         Self::announce(&mut queue);
@@ -109,11 +123,29 @@ impl InboundQueue {
 
     /// Moves everything that waits into `into`, and returns how many frames were dropped since the last call.
     pub fn drain(&self, into: &mut Vec<InboundItem>) -> u64 {
+        self.drain_all(into).dropped
+    }
+
+    /// The same, and since when it waited.
+    pub fn drain_all(&self, into: &mut Vec<InboundItem>) -> Drained {
         let mut queue = self.lock();
         queue.announced = false;
         queue.audio = 0;
         into.extend(queue.items.drain(..));
-        std::mem::take(&mut queue.dropped)
+        Drained {
+            dropped: std::mem::take(&mut queue.dropped),
+            oldest: queue.oldest.take(),
+        }
+    }
+
+    /// The stream sends [`OutboundItem::Clear`].
+    pub fn clear_decided(&self) {
+        self.lock().clear_decided.get_or_insert_with(Instant::now);
+    }
+
+    /// The socket was told to clear; since when it should have been.
+    pub fn clear_sent(&self) -> Option<Instant> {
+        self.lock().clear_decided.take()
     }
 
     fn announce(queue: &mut Queue) {

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     class::Class,
+    delays::Counted,
     judge::{ClassFigures, GAP_LIMIT_MS},
     round::{Pause, Round},
 };
@@ -39,6 +40,11 @@ const NOISY_RESUME_MS: f64 = 300.0;
 /// end properly.
 const FAULTY_SILENCE_MS: f64 = 2_500.0;
 const FAULTY_BAD_PERCENT: f64 = 1.0;
+
+/// From a frame off the socket to its samples in the session, in ms at the 99th percentile, to as many calls as above; and
+/// from the decision to `clear` on the socket.
+const HELD_UP_MS: f64 = 5.0;
+const CLEAR_SENT_MS: f64 = 20.0;
 
 /// Phones whose frames are so late at the 99th percentile spoil the latencies.
 const PHONES_LATE_MS: usize = 5;
@@ -153,7 +159,24 @@ fn figures(round: &Round) -> Vec<Figure> {
         &clean.barge_ins_ms,
         BARGE_IN_MS.map(Some),
     ));
+    let held_up = (round.calls <= RESPONSE_CALLS).then_some(HELD_UP_MS);
+    let sent = (round.calls <= RESPONSE_CALLS).then_some(CLEAR_SENT_MS);
+    let percentile = |of: Counted, share| of.percentile_ms(share);
     figures.extend([
+        Figure::new("frame to session, ms, p50", percentile(round.held_up.frames, 0.5), 2),
+        Figure::new("frame to session, ms, p99", percentile(round.held_up.frames, 0.99), 2).at_most(held_up),
+        Figure::new("clears sent", round.held_up.clears.all() as f64, 0),
+        Figure::new(
+            "decision to clear on the socket, ms, p99",
+            percentile(round.held_up.clears, 0.99),
+            2,
+        ),
+        Figure::new(
+            "decision to clear on the socket, ms, most",
+            percentile(round.held_up.clears, 1.0),
+            2,
+        )
+        .at_most(sent),
         Figure::count("barge-ins ignored", clean.barge_ins_ignored as usize).at_most(0.0),
         Figure::count("phones cut off", clean.cut_offs as usize),
         Figure::count("false stops", clean.false_stops as usize),
@@ -264,6 +287,13 @@ fn round_json(round: &Round) -> Value {
         "faulty": { "calls": verdict.faulty[0], "notCompleted": verdict.faulty[1] },
         "wrongTranscripts": { "user": verdict.wrong[0], "agent": verdict.wrong[1] },
         "interruptedRepliesOffByOneWord": verdict.off_by_a_word,
+        "frameToSessionMs": {
+            "p50": round.held_up.frames.percentile_ms(0.5), "p99": round.held_up.frames.percentile_ms(0.99),
+        },
+        "clearSentMs": {
+            "count": round.held_up.clears.all(), "p99": round.held_up.clears.percentile_ms(0.99),
+            "most": round.held_up.clears.percentile_ms(1.0),
+        },
         "longestGapMs": verdict.longest_gap_ms, "callsWithTooLongAGap": verdict.gaps,
         "phoneCores": round.phone_cores,
         "phoneFramesLateMs": { "p99": verdict.frames_late_ms(0.99), "most": verdict.frames_late_ms(1.0) },

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::{
     PAUSE_MS,
     class::{Class, Mix},
+    delays::HeldUp,
     judge::{Verdict, judge},
     providers::Behind,
     recordings::{self, Recordings},
@@ -104,6 +105,8 @@ pub struct Round {
     pub kib_per_call: f64,
     /// What was found in the recordings, when there are any.
     pub recordings: Option<Recordings>,
+    /// How long the service held audio up meanwhile.
+    pub held_up: HeldUp,
     /// What the calls came to.
     pub verdict: Verdict,
 }
@@ -156,7 +159,7 @@ pub async fn run(calls: u32, args: &BenchCallsArgs) -> Result<Round, BenchError>
     let campaigns = launch(&api, calls, mix, behind, args).await?;
 
     wait_for_calls(&api, &campaigns, calls).await?;
-    let measured = measure(&service, &phones, args.seconds).await?;
+    let measured = measure((&service, settings.listen), &phones, args.seconds).await?;
     let mut conversations = Vec::new();
     for campaign in &campaigns {
         wait_for_end(&api, campaign).await?;
@@ -176,6 +179,7 @@ pub async fn run(calls: u32, args: &BenchCallsArgs) -> Result<Round, BenchError>
         service_cores: measured.service_cores,
         phone_cores: measured.phone_cores,
         service_waited: measured.service_waited,
+        held_up: measured.held_up,
         verdict: judge(read_log(&log)?, &conversations, class_of, pause.subtracted_ms())?,
     };
     if !round.good() {
@@ -290,9 +294,15 @@ struct Measured {
     service_waited: f64,
     phone_cores: f64,
     peak_mib: f64,
+    held_up: HeldUp,
 }
 
-async fn measure(service: &Process, phones: &Process, seconds: u32) -> Result<Measured, BenchError> {
+async fn measure(
+    (service, address): (&Process, SocketAddr),
+    phones: &Process,
+    seconds: u32,
+) -> Result<Measured, BenchError> {
+    let held_up = HeldUp::read(address).await?;
     let used = || Ok::<_, BenchError>([service.cpu_seconds()?, service.waited_seconds()?, phones.cpu_seconds()?]);
     let started = tokio::time::Instant::now();
     let before = used()?;
@@ -309,5 +319,6 @@ async fn measure(service: &Process, phones: &Process, seconds: u32) -> Result<Me
         service_waited,
         phone_cores,
         peak_mib,
+        held_up: HeldUp::read(address).await?.since(held_up),
     })
 }

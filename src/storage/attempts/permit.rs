@@ -6,7 +6,7 @@ use actors::{
     dial_token::DialToken,
     id::AttemptId,
     phone_number::PhoneNumber,
-    ports::store::{CallerId, Claim, Permit, PermitRequest, StoreError, StoreResult},
+    ports::store::{CallerId, Claim, Permit, PermitRequest, SentWith, StoreError, StoreResult},
 };
 use sqlx::any::AnyRow;
 
@@ -144,6 +144,19 @@ async fn take_turn(work: &mut Work<'_>, attempt: AttemptId, caller: &CallerId) -
     let row = count.bind(attempt.to_string()).fetch_one(&mut *work.conn).await;
     let permits = row.map_err(unavailable)?.int("permits")?;
     Ok(caller.of_permit(permits - 1).cloned())
+}
+
+pub(super) async fn sent_with(work: Work<'_>, attempt: AttemptId) -> StoreResult<Option<SentWith>> {
+    let query = sqlx::query("SELECT carrier, dial_token FROM attempts WHERE id = $1 AND state = 'final'");
+    let row = query.bind(attempt.to_string()).fetch_optional(work.conn).await;
+    let Some(row) = row.map_err(unavailable)? else {
+        return Ok(None);
+    };
+    let (carrier, token) = (row.maybe_text("carrier")?, row.maybe_text("dial_token")?);
+    Ok(carrier.zip(token).map(|(carrier, token)| SentWith {
+        carrier,
+        token: DialToken::from_stored(token),
+    }))
 }
 
 pub(super) async fn dial_token(work: Work<'_>, attempt: AttemptId) -> StoreResult<DialToken> {

@@ -174,11 +174,17 @@ impl Call {
 }
 
 async fn dial(State(switch): State<Arc<Switch>>, headers: HeaderMap, body: Bytes) -> Response {
-    lock(&switch.dials).push(serde_json::from_slice(&body).unwrap_or_default());
+    let number = {
+        let mut dials = lock(&switch.dials);
+        dials.push(serde_json::from_slice(&body).unwrap_or_default());
+        dials.len()
+    };
     // A task of its own: a client that goes away does not undo a dial.
     let task = tokio::spawn(async move {
         let placed = place(&switch, &headers, &body).await;
-        (placed, switch.settings.faults.lost_answers)
+        let faults = &switch.settings.faults;
+        let lost = faults.lost_answer_each > 0 && number.is_multiple_of(faults.lost_answer_each);
+        (placed, faults.lost_answers || lost)
     });
     match task.await {
         Ok((Ok(_), true)) => std::future::pending().await,

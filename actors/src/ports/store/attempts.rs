@@ -388,6 +388,15 @@ pub struct Orphan {
     pub dialing_at: Timestamp,
 }
 
+/// What the one dial request of an attempt was sent with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SentWith {
+    /// The carrier.
+    pub carrier: String,
+    /// What the addresses that it was given are proved by.
+    pub token: DialToken,
+}
+
 /// Attempts.
 #[async_trait]
 pub trait AttemptStore: Send + Sync {
@@ -441,6 +450,9 @@ pub trait AttemptStore: Send + Sync {
 
     /// The attempt that a carrier's call is bound to, open or over.
     async fn attempt_of_call(&self, carrier: &str, call: &CarrierCallId) -> StoreResult<Option<AttemptId>>;
+
+    /// What an attempt that is over was sent with. None for one that is open, that was never sent, or that nobody knows.
+    async fn sent_with(&self, attempt: AttemptId) -> StoreResult<Option<SentWith>>;
 
     /// The dial token and owner of an open attempt, to check a callback that no live call takes. `NotFound`.
     async fn dial_token(&self, attempt: AttemptId) -> StoreResult<DialToken>;

@@ -17,7 +17,7 @@ use crate::{
         carrier::CarrierCallId,
         store::{
             AttemptState, AttemptStore, CallerId, Claim, ClaimedAttempt, ConversationStatus, DIAL_CALL_WITHIN,
-            NextAttempt, Orphan, Outcome, Permit, PermitRequest, Remaining, StoreError, StoreResult, Tries,
+            NextAttempt, Orphan, Outcome, Permit, PermitRequest, Remaining, SentWith, StoreError, StoreResult, Tries,
         },
     },
     time::Timestamp,
@@ -438,6 +438,18 @@ impl AttemptStore for MemoryStore {
     async fn attempt_of_call(&self, carrier: &str, call: &CarrierCallId) -> StoreResult<Option<AttemptId>> {
         let key = (carrier.to_owned(), call.clone());
         Ok(self.locked().carrier_calls.get(&key).copied())
+    }
+
+    async fn sent_with(&self, attempt: AttemptId) -> StoreResult<Option<SentWith>> {
+        let tables = self.locked();
+        let over = tables.attempts.get(&attempt);
+        let over = over.filter(|entry| entry.state == AttemptState::Final);
+        Ok(over.and_then(|entry| {
+            Some(SentWith {
+                carrier: entry.carrier.clone()?,
+                token: entry.dial_token.clone()?,
+            })
+        }))
     }
 
     async fn dial_token(&self, attempt: AttemptId) -> StoreResult<DialToken> {

@@ -7,7 +7,9 @@ use crate::{
     dial_token::Purpose,
     id::AttemptId,
     phone_number::PhoneNumber,
-    ports::store::{CallerId, CampaignStatus, Claim, ConversationStatus, Permit, PermitRequest, Rotation, StoreError},
+    ports::store::{
+        CallerId, CampaignStatus, Claim, ConversationStatus, Permit, PermitRequest, Rotation, SentWith, StoreError,
+    },
     time::Clock,
 };
 
@@ -156,13 +158,19 @@ pub async fn the_dial_token_lasts_as_long_as_the_call(fixture: Fixture) {
     scene.permit(claim).await.unwrap();
     let token = scene.store.dial_token(claim.attempt).await.unwrap();
     scene.store.unknown(claim).await.unwrap();
-    assert_eq!(scene.store.dial_token(claim.attempt).await, Ok(token));
+    assert_eq!(scene.store.dial_token(claim.attempt).await, Ok(token.clone()));
+    assert_eq!(scene.store.sent_with(claim.attempt).await, Ok(None), "it is open");
     scene
         .store
         .finish(claim, outcome(ConversationStatus::Failed), None)
         .await
         .unwrap();
     assert_eq!(scene.store.dial_token(claim.attempt).await, Err(StoreError::NotFound));
+    // What comes for it later can still be told from what anybody might send.
+    let carrier = "exchange".to_owned();
+    let sent = SentWith { carrier, token };
+    assert_eq!(scene.store.sent_with(claim.attempt).await, Ok(Some(sent)));
+    assert_eq!(scene.store.sent_with(AttemptId::new()).await, Ok(None));
     assert_eq!(
         scene.store.dial_token(AttemptId::new()).await,
         Err(StoreError::NotFound)

@@ -145,6 +145,7 @@ slowly! {
         finish(claim: Claim, outcome: Outcome, next: Option<NextAttempt>) -> ();
         remaining(campaign: CampaignId) -> Remaining;
         attempt_of_call(carrier: &str, call: &CarrierCallId) -> Option<AttemptId>;
+        sent_with(attempt: AttemptId) -> Option<SentWith>;
         dial_token(attempt: AttemptId) -> DialToken;
     }
     CallStore {
