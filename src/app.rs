@@ -95,7 +95,9 @@ impl App {
             attendants,
             exchange,
         } = trunks::join(&config, address).await?;
-        let nobody_is_called = carriers.all().all(|carrier| carrier.name() == trunks::SIMULATED);
+        let nobody_is_called = carriers
+            .all()
+            .all(|carrier| carrier.name() == trunks::SIMULATED || !carrier.dials());
         let team = Arc::new(team(&config)?);
         team.check_names().await?;
         for line in roster::lines(&config.providers, &config.providers.settings()?) {
@@ -129,6 +131,7 @@ impl App {
             team: team.clone(),
             carriers: carrier_doors,
             nobody_is_called,
+            public_url: trunks::public_url(&config, address).into(),
             stopping: stopped.clone(),
         };
         let router = router(&config, spool_dir, doors)?;
@@ -246,6 +249,7 @@ struct Doors {
     team: Arc<Team>,
     carriers: Vec<Router<CarrierDoor>>,
     nobody_is_called: bool,
+    public_url: Arc<str>,
     stopping: watch::Receiver<bool>,
 }
 
@@ -256,6 +260,7 @@ fn router(config: &ServeConfig, spool_dir: PathBuf, doors: Doors) -> Result<Rout
         team,
         carriers,
         nobody_is_called,
+        public_url,
         stopping,
     } = doors;
     let switchboard = node.switchboard.clone();
@@ -267,6 +272,7 @@ fn router(config: &ServeConfig, spool_dir: PathBuf, doors: Doors) -> Result<Rout
     let rest = rest::router(RestState {
         store,
         switchboard: switchboard.clone(),
+        public_url,
         carrier_is_simulated: nobody_is_called,
         readiness: Arc::new(move |agent| team.ready_for(agent)),
         rate_limit: Arc::new(RateLimit::per_second(config.rate_limit)),

@@ -6,6 +6,7 @@ pub mod asterisk;
 pub mod door;
 pub mod http;
 mod media_socket;
+pub mod plain;
 pub mod settings;
 pub mod simulated;
 pub mod telnyx;

@@ -59,6 +59,8 @@ pub struct RestState {
     pub store: Arc<dyn Store>,
     /// Takes commands for campaigns.
     pub switchboard: Sibling<SwitchboardMessage>,
+    /// Where clients reach this service, without a slash at its end.
+    pub public_url: Arc<str>,
     /// The carrier is the simulated exchange: launching calls nobody, and says so.
     pub carrier_is_simulated: bool,
     /// Says what an agent lacks to be launched: the setting, and what to do.
@@ -165,6 +167,7 @@ pub fn routes(state: RestState) -> Router {
             get(conversations::recording::recording),
         )
         .route("/public/v1/calls", post(calls::create))
+        .route("/public/v1/calls/inbound", post(calls::inbound::create))
         .route_layer(middleware::from_fn_with_state(state.clone(), auth::require_key));
     Router::new()
         .route("/public/health", get(health::show))

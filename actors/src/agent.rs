@@ -93,14 +93,18 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Whether it takes calls to this number that come in at this carrier. A number without a carrier is at any.
-    pub fn answers(&self, number: &PhoneNumber, carrier: &str) -> bool {
-        let takes_calls = match self.direction {
+    /// Whether it takes calls at all.
+    pub fn takes_calls(&self) -> bool {
+        match self.direction {
             Direction::Inbound | Direction::Both => true,
             Direction::Outbound => false,
-        };
+        }
+    }
+
+    /// Whether it takes calls to this number that come in at this carrier. A number without a carrier is at any.
+    pub fn answers(&self, number: &PhoneNumber, carrier: &str) -> bool {
         let mut own = self.phone_numbers.iter();
-        takes_calls
+        self.takes_calls()
             && own.any(|own| {
                 let here = own.provider.as_deref().is_none_or(|provider| provider == carrier);
                 here && PhoneNumber::parse(&own.number).as_ref() == Ok(number)

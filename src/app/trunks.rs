@@ -11,7 +11,7 @@ use axum::Router;
 use super::StartError;
 use crate::{
     carriers::{
-        Attendant, CarrierDoor, Trunk, asterisk,
+        Attendant, CarrierDoor, Trunk, asterisk, plain,
         settings::{CarrierSettings, wanted},
         simulated, telnyx, twilio, vonage,
     },
@@ -64,7 +64,7 @@ pub(super) async fn join(config: &ServeConfig, served: SocketAddr) -> Result<Tru
 }
 
 fn real(config: &ServeConfig, settings: &CarrierSettings) -> Result<Vec<Trunk>, StartError> {
-    let mut trunks = Vec::new();
+    let mut trunks = vec![plain::trunk()];
     for account in [&settings.twilio, &settings.signalwire].into_iter().flatten() {
         if let Some(public) = way_in(config, account.flavour.name(), &account.base_url)? {
             trunks.push(twilio::trunk(account.clone(), public)?);
@@ -119,6 +119,12 @@ async fn exchange(config: &ServeConfig) -> Result<(Option<ExchangeHandle>, Strin
     .await?;
     let url = exchange.url();
     Ok((Some(exchange), url))
+}
+
+/// Where clients reach this service.
+pub(super) fn public_url(config: &ServeConfig, served: SocketAddr) -> String {
+    let own = || format!("http://{}", reachable(served));
+    config.public_url.clone().unwrap_or_else(own)
 }
 
 /// Where the exchange reaches this process: one in the same process by the shortest way, another one by the public

@@ -388,12 +388,10 @@ async fn read(source: &mut SplitStream<WebSocket>, inbound: &mut Inbound, format
                 idle.as_mut().reset(last + IDLE);
                 continue;
             }
-            Some(None | Some(Ok(Message::Close(_)))) => return End::Peer,
-            Some(Some(Err(error))) => {
-                return match Fault::of_unread(error) {
-                    Fault::Gone => End::Peer,
-                    fault => End::Fault(fault),
-                };
+            Some(None | Some(Err(_))) => return End::Peer,
+            Some(Some(Ok(Message::Close(_)))) => {
+                inbound.clean |= inbound.wire.closing_ends_the_call();
+                return End::Peer;
             }
             Some(Some(Ok(message))) => message,
         };
@@ -428,23 +426,19 @@ async fn write(
     writer: &mut dyn MediaWriter,
     (mut outbound, queue): (mpsc::Receiver<OutboundItem>, Arc<InboundQueue>),
 ) -> End {
-    let (mut messages, mut clears) = (Vec::new(), false);
-    while let Some(first) = outbound.recv().await {
-        let mut next = Some(first);
+    let mut messages = Vec::new();
+    writer.begin(&mut messages);
+    let mut next = None;
+    loop {
         let batch = async {
-            while let Some(item) = next {
+            feed(sink, &mut messages).await?;
+            while let Some(item) = next.take() {
                 if item == OutboundItem::Close {
                     return Ok(ControlFlow::Break(()));
                 }
                 clears |= item == OutboundItem::Clear;
                 writer.write(&item, &mut messages);
-                for message in messages.drain(..) {
-                    sink.feed(match message {
-                        WireMessage::Text(text) => Message::Text(text.into()),
-                        WireMessage::Binary(bytes) => Message::Binary(bytes.into()),
-                    })
-                    .await?;
-                }
+                feed(sink, &mut messages).await?;
                 next = outbound.try_recv().ok();
             }
             sink.flush().await.map(ControlFlow::Continue)
@@ -455,13 +449,22 @@ async fn write(
             Ok(Ok(ControlFlow::Break(()))) => return End::Ours,
             Ok(Ok(ControlFlow::Continue(()))) => {}
         }
-        if std::mem::take(&mut clears)
-            && let Some(decided) = queue.clear_sent()
-        {
-            CLEAR_DELAYS.record(decided.elapsed());
+        next = outbound.recv().await;
+        if next.is_none() {
+            return End::Ours;
         }
     }
-    End::Ours
+}
+
+async fn feed(sink: &mut SplitSink<WebSocket, Message>, messages: &mut Vec<WireMessage>) -> Result<(), axum::Error> {
+    for message in messages.drain(..) {
+        sink.feed(match message {
+            WireMessage::Text(text) => Message::Text(text.into()),
+            WireMessage::Binary(bytes) => Message::Binary(bytes.into()),
+        })
+        .await?;
+    }
+    Ok(())
 }
 
 /// Closes from our side and reads until the peer has closed too, so that what was written is not cut off by a reset.

@@ -29,7 +29,12 @@ pub trait MediaWire: Send + Sync {
         Err(WireError::Binary)
     }
 
-    /// What the far end of the stream can do.
+    /// Whether the far end ends the call by closing the socket, rather than losing it.
+    fn closing_ends_the_call(&self) -> bool {
+        false
+    }
+
+    /// What the far end of the stream can do; asked once it has begun.
     fn abilities(&self) -> LegAbilities;
 
     /// Who writes to the stream that has begun so.
@@ -38,6 +43,9 @@ pub trait MediaWire: Send + Sync {
 
 /// Writes a carrier's messages, in order.
 pub trait MediaWriter: Send {
+    /// Adds what is said before anything else, once the call has taken the socket.
+    fn begin(&mut self, _messages: &mut Vec<WireMessage>) {}
+
     /// Adds the messages of an item. [`OutboundItem::Close`] has none.
     fn write(&mut self, item: &OutboundItem, messages: &mut Vec<WireMessage>);
 }

@@ -1,5 +1,7 @@
 //! `POST /public/v1/calls`: one call that belongs to no campaign.
 
+pub mod inbound;
+
 use std::time::Duration;
 
 use actors::{
@@ -105,21 +107,9 @@ async fn make(
 /// What the body asks for; incomplete where there were problems.
 fn read(fields: &mut Fields<'_>) -> Option<NewCall> {
     fields.only(&NAMES);
-    let agent = fields.required_string("agentId").and_then(|text| {
-        let id = text.parse::<AgentId>();
-        if id.is_err() {
-            let message = format!("`{text:.100}` is not an agent's id (a UUID)");
-            fields.problem("agentId", "invalid_value", message);
-        }
-        id.ok()
-    });
-    let phone_number = fields.required_string("phoneNumber").and_then(|text| {
-        let number = PhoneNumber::parse(text);
-        if let Err(error) = &number {
-            fields.problem("phoneNumber", "invalid_phone", error.to_string());
-        }
-        number.ok()
-    });
+    let agent = agent_id(fields);
+    let number = fields.required_string("phoneNumber");
+    let phone_number = number.and_then(|text| phone_number(fields, "phoneNumber", text));
     let name = fields.string("name").map(str::trim).filter(|name| !name.is_empty());
     if name.is_some_and(|name| name.chars().count() > NAME_CHARACTERS) {
         let message = format!("has more than {NAME_CHARACTERS} characters");
@@ -132,6 +122,24 @@ fn read(fields: &mut Fields<'_>) -> Option<NewCall> {
         name: name.map(str::to_owned),
         variables,
     })
+}
+
+fn agent_id(fields: &mut Fields<'_>) -> Option<AgentId> {
+    let text = fields.required_string("agentId")?;
+    let id = text.parse::<AgentId>();
+    if id.is_err() {
+        let message = format!("`{text:.100}` is not an agent's id (a UUID)");
+        fields.problem("agentId", "invalid_value", message);
+    }
+    id.ok()
+}
+
+fn phone_number(fields: &mut Fields<'_>, name: &str, text: &str) -> Option<PhoneNumber> {
+    let number = PhoneNumber::parse(text);
+    if let Err(error) = &number {
+        fields.problem(name, "invalid_phone", error.to_string());
+    }
+    number.ok()
 }
 
 fn variables(fields: &mut Fields<'_>) -> Map<String, Value> {

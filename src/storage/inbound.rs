@@ -46,9 +46,9 @@ async fn receive(mut work: Work<'_>, node: NodeId, new: NewInboundCall) -> Store
     let insert = sqlx::query(
         "INSERT INTO attempts (id, account, agent, attempt_no, kind, phone_number, state, owner, epoch, dial_token, due_at, \
          started_at, dialing_at, carrier, carrier_call, caller_id, status, voicemail, transferred, collected, created_at) \
-         SELECT $1, g.account, g.id, 1, $2, $3, 'dialed', $4, 1, $5, $6, $6, $6, $7, $8, $9, 'in_progress', 0, 0, '{}', $6 \
-         FROM agent_numbers n JOIN agents g ON g.id = n.agent WHERE n.phone_number = $9 AND n.answered = 1 \
-         AND g.id = $10 AND g.account = $11 AND g.deleted_at IS NULL",
+         SELECT $1, g.account, g.id, 1, $2, $3, 'dialed', $4, 1, $5, $6, $6, $6, $7, $8, n.phone_number, 'in_progress', \
+         0, 0, '{}', $6 FROM agents g LEFT JOIN agent_numbers n ON n.agent = g.id AND n.phone_number = $9 AND n.answered = 1 \
+         WHERE g.id = $10 AND g.account = $11 AND g.deleted_at IS NULL AND (n.phone_number IS NOT NULL OR $9 = $12)",
     )
     .bind(new.attempt.to_string())
     .bind(AttemptKind::Inbound.as_str())
@@ -60,7 +60,8 @@ async fn receive(mut work: Work<'_>, node: NodeId, new: NewInboundCall) -> Store
     .bind(new.call.0.clone())
     .bind(new.to.as_str().to_owned())
     .bind(new.agent.to_string())
-    .bind(new.account.to_string());
+    .bind(new.account.to_string())
+    .bind(PhoneNumber::withheld().as_str().to_owned());
     let inserted = insert.execute(&mut *work.conn).await.map_err(unique("call"))?;
     if inserted.rows_affected() == 0 {
         return Ok(None);

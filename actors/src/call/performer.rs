@@ -94,7 +94,7 @@ impl Performer {
             permit_asked: now,
             dialing_at: arguments.ports.clock.now(),
             token: inbound.as_ref().map(|leg| leg.token.clone()),
-            caller_id: inbound.map(|leg| leg.to),
+            caller_id: inbound.map(|leg| leg.to).filter(|to| !to.is_nobodys()),
             offered: None,
             stream: None,
             stream_presses: false,

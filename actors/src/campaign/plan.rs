@@ -60,7 +60,8 @@ pub fn plan_inbound(
     context: &PlanContext,
 ) -> CallPlan {
     let ReceivedCall { attempt, token } = received;
-    let numbers = (call.from.as_ref(), Some(&call.to));
+    let called = Some(&call.to).filter(|number| !number.is_nobodys());
+    let numbers = (call.from.as_ref(), called);
     CallPlan {
         agent_id: attempt.agent,
         variables: Arc::new(variables(&attempt, numbers, context)),
@@ -77,14 +78,14 @@ pub fn plan_inbound(
     }
 }
 
-/// The carrier of the agent's first number that one of ours has, else the first of ours.
+/// The carrier of the agent's first number that one of ours has and dials, else the first of ours.
 fn line<'a>(agent: &Agent, carriers: &'a Carriers) -> &'a Arc<dyn Carrier> {
     let mut named = agent
         .phone_numbers
         .iter()
         .filter_map(|number| number.provider.as_deref());
     named
-        .find_map(|provider| carriers.named(provider))
+        .find_map(|provider| carriers.named(provider).filter(|carrier| carrier.dials()))
         .unwrap_or_else(|| carriers.first())
 }
 

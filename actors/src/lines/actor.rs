@@ -120,7 +120,7 @@ impl Actor for LinesActor {
                 state.requesters.remove(&dialer);
             }
             LinesMessage::Dial(plan) => state.dial(&me, *plan).await,
-            LinesMessage::Inbound { call, reply } => state.announce(&me, call, reply),
+            LinesMessage::Inbound { call, wanted, reply } => state.announce(&me, (call, wanted), reply),
             LinesMessage::Received { call, attempt, taken } => state.received(&me, (call, attempt), taken).await,
             LinesMessage::LegKnown { attempt, leg } => state.registry.leg_known(attempt, &leg),
             LinesMessage::MetObstacle { attempt, obstacle } => state.met(attempt, obstacle),

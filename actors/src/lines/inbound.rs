@@ -12,7 +12,7 @@ use crate::{
     call::CallPlan,
     campaign::{PlanContext, plan_inbound},
     dial_token::Purpose,
-    id::{AttemptId, NodeId},
+    id::{AccountId, AgentId, AttemptId, NodeId},
     phone_number::PhoneNumber,
     ports::{
         Ports,
@@ -32,6 +32,9 @@ const NOT_TAKEN: &str = "no-answer";
 
 /// A leg, as its carrier names it.
 type Leg = (&'static str, CarrierCallId);
+
+/// The agent that a call asks for by its id.
+type Wanted = Option<(AccountId, AgentId)>;
 
 /// What became of an announced call.
 enum Announced {
@@ -96,7 +99,12 @@ impl Drop for HeldInbound {
 
 impl LinesState {
     /// Answers for a call that is known, or takes a line for a new one.
-    pub(super) fn announce(&mut self, me: &ActorRef<LinesMessage>, call: InboundCall, reply: InboundReply) {
+    pub(super) fn announce(
+        &mut self,
+        me: &ActorRef<LinesMessage>,
+        (call, wanted): (InboundCall, Wanted),
+        reply: InboundReply,
+    ) {
         let leg = (call.carrier, call.call.clone());
         let refusal = match self.announced.0.get_mut(&leg) {
             Some(Announced::Live { attempt, back }) if self.calls.contains_key(attempt) => {
@@ -115,7 +123,7 @@ impl LinesState {
                 if self.pool.take(attempt, Dialer::Inbound) {
                     let waiting = vec![reply];
                     self.announced.0.insert(leg, Announced::Asking { attempt, waiting });
-                    self.ask(me, call, attempt);
+                    self.ask(me, (call, wanted), attempt);
                     return;
                 }
                 InboundRefusal::Busy
@@ -126,10 +134,10 @@ impl LinesState {
     }
 
     /// Finds out who takes the call. What the store makes too late is settled as it is dropped.
-    fn ask(&self, me: &ActorRef<LinesMessage>, call: InboundCall, attempt: AttemptId) {
+    fn ask(&self, me: &ActorRef<LinesMessage>, (call, wanted): (InboundCall, Wanted), attempt: AttemptId) {
         let (me, ports, node) = (me.clone(), self.ports.clone(), self.node);
         tokio::spawn(async move {
-            let receiving = tokio::spawn(receive(ports, node, (call.clone(), attempt)));
+            let receiving = tokio::spawn(receive(ports, node, (call.clone(), wanted, attempt)));
             let taken = match timeout(TAKEN_WITHIN, receiving).await {
                 Ok(Ok(taken)) => taken,
                 // A panic, which has been logged; or the store is slow.
@@ -210,7 +218,7 @@ fn way_back(plan: &CallPlan) -> Option<WayBack> {
 async fn receive(
     ports: Ports,
     node: NodeId,
-    (call, attempt): (InboundCall, AttemptId),
+    (call, wanted, attempt): (InboundCall, Wanted, AttemptId),
 ) -> Result<HeldInbound, InboundRefusal> {
     let Some(carrier) = ports.carriers.named(call.carrier) else {
         tracing::error!(
@@ -219,8 +227,11 @@ async fn receive(
         );
         return Err(InboundRefusal::NobodyAnswers);
     };
-    let row = ports.store.answering_agent(&call.to).await.map_err(|e| not_taken(&e))?;
-    let row = row.ok_or(InboundRefusal::NobodyAnswers)?;
+    let row = match wanted {
+        Some((account, agent)) => ports.store.agent(account, agent).await.map(Some),
+        None => ports.store.answering_agent(&call.to).await,
+    };
+    let row = row.map_err(|e| not_taken(&e))?.ok_or(InboundRefusal::NobodyAnswers)?;
     let agent = Arc::new(able(&ports, &row, &call)?);
     let new = NewInboundCall {
         attempt,
@@ -253,7 +264,11 @@ fn able(ports: &Ports, row: &AgentRow, call: &InboundCall) -> Result<Agent, Inbo
         tracing::error!(agent = %row.id, %error, "agent cannot be read, its call is refused");
         InboundRefusal::NobodyAnswers
     })?;
-    if !agent.answers(&call.to, call.carrier) {
+    let takes_it = match call.to.is_nobodys() {
+        true => agent.takes_calls(),
+        false => agent.answers(&call.to, call.carrier),
+    };
+    if !takes_it {
         return Err(InboundRefusal::NobodyAnswers);
     }
     match ports.health.obstacle(&agent) {
@@ -268,8 +283,8 @@ fn able(ports: &Ports, row: &AgentRow, call: &InboundCall) -> Result<Agent, Inbo
 
 fn not_taken(error: &StoreError) -> InboundRefusal {
     match error {
-        // It is over, or was dialed by us.
-        StoreError::Exists(_) => InboundRefusal::NobodyAnswers,
+        // It is over, or was dialed by us; or the agent it asks for is gone.
+        StoreError::Exists(_) | StoreError::NotFound => InboundRefusal::NobodyAnswers,
         error => {
             tracing::warn!(%error, "no attempt for a call from outside");
             InboundRefusal::Unavailable

@@ -7,7 +7,7 @@ use super::inbound::HeldInbound;
 use crate::{
     call::{CallPlan, Obstacle},
     campaign::CampaignMessage,
-    id::{AttemptId, CampaignId},
+    id::{AccountId, AgentId, AttemptId, CampaignId},
     ports::{
         carrier::{CarrierCallId, InboundCall, InboundRefusal, LegReport, WayBack},
         media_leg::MediaLeg,
@@ -127,6 +127,8 @@ pub enum LinesMessage {
     Inbound {
         /// The call.
         call: InboundCall,
+        /// The agent that is asked for; none asks for whoever answers the number.
+        wanted: Option<(AccountId, AgentId)>,
         /// The way to it.
         reply: InboundReply,
     },

@@ -189,6 +189,11 @@ pub trait Carrier: Send + Sync {
     /// The name in settings, routes and rows: `simulated`, `twilio` …
     fn name(&self) -> &'static str;
 
+    /// Whether it places calls at all; one that only brings them in is never chosen for a dial.
+    fn dials(&self) -> bool {
+        true
+    }
+
     /// Places one call. No retry and no redirect inside; connect 3 s, 10 s in all.
     async fn dial(&self, request: &DialRequest) -> Result<CarrierCallId, DialError>;
 

@@ -84,7 +84,21 @@ impl Actor for SwitchboardActor {
                 // One that finds nobody drops its reply, which reads as no answer.
                 let _ = to.lines.cast(LinesMessage::EndCall { attempt, reply });
             }
-            SwitchboardMessage::Inbound { call, reply } => to.announce(LinesMessage::Inbound { call, reply }),
+            SwitchboardMessage::Inbound { call, reply } => to.announce(LinesMessage::Inbound {
+                call,
+                wanted: None,
+                reply,
+            }),
+            SwitchboardMessage::DialIn {
+                call,
+                account,
+                agent,
+                reply,
+            } => to.announce(LinesMessage::Inbound {
+                call,
+                wanted: Some((account, agent)),
+                reply,
+            }),
             SwitchboardMessage::Progress {
                 attempt,
                 proof,

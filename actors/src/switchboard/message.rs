@@ -4,7 +4,7 @@ use ractor::RpcReplyPort;
 
 use crate::{
     campaigns::{CampaignCommand, CommandError},
-    id::{AccountId, AttemptId, CampaignId},
+    id::{AccountId, AgentId, AttemptId, CampaignId},
     node::NodeSnapshot,
     ports::{
         carrier::{InboundCall, InboundRefusal, LegReport, WayBack},
@@ -66,6 +66,17 @@ pub enum SwitchboardMessage {
     Inbound {
         /// The call.
         call: InboundCall,
+        /// The way to the call that takes it.
+        reply: RpcReplyPort<Result<WayBack, InboundRefusal>>,
+    },
+    /// A call from outside that asks for one agent; whoever announces it has seen to it that the caller may.
+    DialIn {
+        /// The call.
+        call: InboundCall,
+        /// Owner of the agent.
+        account: AccountId,
+        /// Who is to answer, if its direction and the call's number allow.
+        agent: AgentId,
         /// The way to the call that takes it.
         reply: RpcReplyPort<Result<WayBack, InboundRefusal>>,
     },

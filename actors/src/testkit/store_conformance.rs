@@ -141,6 +141,7 @@ macro_rules! store_conformance {
             a_node_that_is_not_known_to_live_receives_nothing
             a_saved_caller_is_known_and_erased
             a_withheld_number_is_nobodys
+            an_agent_asked_for_by_its_id_needs_no_number
             who_is_on_the_line_is_not_dialed
             turns_are_written_once_and_read_in_order
             the_last_event_of_a_name_is_found

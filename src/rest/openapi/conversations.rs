@@ -292,6 +292,30 @@ pub struct NewCall {
     pub dynamic_variables: Option<BTreeMap<VariableName, Variable>>,
 }
 
+/// A call that its caller holds by a WebSocket.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NewInboundCall {
+    /// An agent of the account that takes calls.
+    #[schema(format = "uuid")]
+    pub agent_id: String,
+    /// Who calls.
+    pub from: Option<PhoneNumberSent>,
+    /// Which of the agent's numbers was called.
+    pub to: Option<PhoneNumberSent>,
+}
+
+/// Where such a call goes on.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InboundCall {
+    /// Its conversation.
+    #[schema(format = "uuid")]
+    pub conversation_id: String,
+    /// The WebSocket to open within 30 s. Whoever has this address is the caller.
+    pub media_url: String,
+}
+
 /// The name of a `{{placeholder}}`: not blank.
 #[derive(ToSchema)]
 #[schema(max_length = 200, pattern = r"\S")]
@@ -357,6 +381,7 @@ pub fn operations() -> Vec<Operation> {
             "the header Range asks for bytes that are not there: the file has 44",
         ),
         call(),
+        inbound_call(),
     ]
 }
 
@@ -422,4 +447,25 @@ fn call() -> Operation {
         .missing("agent")
         .conflict("do_not_call", "+15550100010 is on the do-not-call list")
         .conflict("not_configured", "language model `openai/gpt` is not configured")
+}
+
+fn inbound_call() -> Operation {
+    let proof = "0b9c".repeat(16);
+    let media_url = format!(
+        "wss://calls.example.com/carriers/plain/media/{}.{proof}",
+        samples::CONVERSATION
+    );
+    Operation::post(
+        "/public/v1/calls/inbound",
+        "createInboundCall",
+        "Call an agent over a WebSocket",
+    )
+    .ours()
+    .note("The agent is on the line once the WebSocket is open, and the call ends with it.")
+    .body::<NewInboundCall>(json!({ "call": { "agentId": samples::AGENT, "from": samples::PHONE } }))
+    .created::<InboundCall>(json!({ "conversationId": samples::CONVERSATION, "mediaUrl": media_url }))
+    .link("read", "getConversation", "conversationId", "/data/conversationId")
+    .link("end", "endConversation", "conversationId", "/data/conversationId")
+    .missing("agent")
+    .conflict("not_configured", "language model `openai/gpt` is not configured")
 }

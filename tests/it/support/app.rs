@@ -101,6 +101,7 @@ pub async fn state(store: Arc<dyn Store>, node: &FakeNode) -> RestState {
     RestState {
         switchboard: node.spawn(store.clone()).await.into(),
         store,
+        public_url: "https://calls.example.com".into(),
         carrier_is_simulated: true,
         readiness: Arc::new(|agent| match agent.conversation_config.agent.prompt.llm.as_str() {
             "interviewer" | "default" => Ok(()),

@@ -119,7 +119,9 @@ impl Actor for Keeper {
                 kept.lock().unwrap().legs.push(leg);
                 reply.send(Ok(()))?;
             }
-            SwitchboardMessage::Inbound { reply, .. } => reply.send(Err(InboundRefusal::NobodyAnswers))?,
+            SwitchboardMessage::Inbound { reply, .. } | SwitchboardMessage::DialIn { reply, .. } => {
+                reply.send(Err(InboundRefusal::NobodyAnswers))?
+            }
             _ => {}
         }
         Ok(())

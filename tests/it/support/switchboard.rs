@@ -136,7 +136,9 @@ impl Actor for FakeSwitchboard {
                     reply,
                 }),
             },
-            SwitchboardMessage::Inbound { reply, .. } => reply.send(Err(InboundRefusal::NobodyAnswers))?,
+            SwitchboardMessage::Inbound { reply, .. } | SwitchboardMessage::DialIn { reply, .. } => {
+                reply.send(Err(InboundRefusal::NobodyAnswers))?
+            }
             SwitchboardMessage::PlaceCall {
                 account,
                 new,

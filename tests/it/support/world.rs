@@ -138,6 +138,7 @@ async fn start_service(
     let rest = rest::router(RestState {
         store: store.clone(),
         switchboard: node.switchboard.clone(),
+        public_url: address.as_str().into(),
         carrier_is_simulated: true,
         readiness: Arc::new(|_| Ok(())),
         rate_limit: Arc::new(RateLimit::per_second(0)),

@@ -78,7 +78,7 @@ pub struct InboundCall {
     pub call: CarrierCallId,
     /// Who calls; none when the number is withheld or is no telephone number.
     pub from: Option<PhoneNumber>,
-    /// The number that was called.
+    /// The number that was called; [`PhoneNumber::withheld`] where an agent was asked for by its id alone.
     pub to: PhoneNumber,
 }
 

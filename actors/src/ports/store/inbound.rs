@@ -28,7 +28,7 @@ pub struct NewInboundCall {
     pub call: CarrierCallId,
     /// Who calls, or [`PhoneNumber::withheld`].
     pub from: PhoneNumber,
-    /// The number that was called.
+    /// The number that was called; [`PhoneNumber::withheld`] where the agent was asked for by its id.
     pub to: PhoneNumber,
 }
 
@@ -48,7 +48,7 @@ pub trait InboundStore: Send + Sync {
     async fn answering_agent(&self, number: &PhoneNumber) -> StoreResult<Option<AgentRow>>;
 
     /// Makes the attempt of a call from outside, `in_progress` since now, held by `node`. None when the agent no longer
-    /// answers the number. `Exists("call")` for a leg that has an attempt already, `Fenced` when the node is not
+    /// answers the number, or, asked for by its id, is gone. `Exists("call")` for a leg that has an attempt already, `Fenced` when the node is not
     /// registered or was declared dead.
     async fn receive_call(&self, node: NodeId, new: NewInboundCall) -> StoreResult<Option<ReceivedCall>>;
 }

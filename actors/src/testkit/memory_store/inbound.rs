@@ -65,7 +65,7 @@ fn dialed(node: NodeId, new: NewInboundCall, token: &DialToken, now: Timestamp) 
         dial_token: Some(token.clone()),
         carrier: Some(new.carrier),
         carrier_call: Some(new.call),
-        caller_id: Some(new.to),
+        caller_id: Some(new.to).filter(|to| !to.is_withheld()),
         ..AttemptEntry::queued(place, now, now)
     }
 }
@@ -81,8 +81,11 @@ impl InboundStore for MemoryStore {
         if tables.nodes.get(&node) != Some(&true) {
             return Err(StoreError::Fenced);
         }
-        let agent = tables.answering(&new.to).map(|row| (row.account, row.id));
-        if agent != Some((new.account, new.agent)) {
+        let agent = match new.to.is_withheld() {
+            true => tables.agents.get(&new.agent),
+            false => tables.answering(&new.to),
+        };
+        if agent.map(|row| (row.account, row.id)) != Some((new.account, new.agent)) {
             return Ok(None);
         }
         let key = (new.carrier.clone(), new.call.clone());

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Fixture, Scene, caller_number, number, orphans::live_on, outcome};
 use crate::{
-    id::{AgentId, AttemptId, NodeId},
+    id::{AccountId, AgentId, AttemptId, NodeId},
     phone_number::PhoneNumber,
     ports::{
         carrier::CarrierCallId,
@@ -258,6 +258,33 @@ pub async fn a_withheld_number_is_nobodys(fixture: Fixture) {
         let row = scene.store.conversation(scene.account, call.claim.attempt).await;
         assert_eq!(row.unwrap().contact_number, PhoneNumber::withheld());
     }
+}
+
+pub async fn an_agent_asked_for_by_its_id_needs_no_number(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let (store, account) = (&scene.store, scene.account);
+    let document = json!({ "name": "Ivy", "direction": "both" });
+    let made = store.create_agent(account, document.as_object().cloned().unwrap(), None);
+    let agent = made.await.unwrap().id;
+    let to_it = |leg: &str| NewInboundCall {
+        to: PhoneNumber::withheld(),
+        ..call(&scene, agent, leg)
+    };
+    let received = receive(&scene, to_it("a")).await.unwrap().unwrap().attempt;
+    assert_eq!((received.account, received.agent), (account, agent));
+    let row = store.conversation(account, received.claim.attempt).await.unwrap();
+    assert_eq!((row.contact_number, row.caller_number), (number(7), None));
+    // A number is still only answered by who has it.
+    assert_eq!(receive(&scene, call(&scene, agent, "b")).await, Ok(None));
+    let elsewhere = NewInboundCall {
+        account: AccountId::new(),
+        ..to_it("c")
+    };
+    assert_eq!(receive(&scene, elsewhere).await, Ok(None));
+    let over = outcome(ConversationStatus::Completed);
+    store.finish(received.claim, over, None).await.unwrap();
+    store.delete_agent(account, agent).await.unwrap();
+    assert_eq!(receive(&scene, to_it("d")).await, Ok(None));
 }
 
 pub async fn who_is_on_the_line_is_not_dialed(fixture: Fixture) {

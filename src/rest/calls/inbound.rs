@@ -1,0 +1,99 @@
+//! `POST /public/v1/calls/inbound`: a call from outside that its caller holds by a WebSocket, at the plain media door.
+
+use std::time::Duration;
+
+use actors::{
+    agent,
+    id::AgentId,
+    phone_number::PhoneNumber,
+    ports::{
+        carrier::{CarrierCallId, InboundCall, InboundRefusal},
+        store::StoreError,
+    },
+    switchboard::SwitchboardMessage,
+};
+use axum::extract::State;
+use serde_json::{Map, Value, json};
+
+use super::{agent_id, phone_number};
+use crate::{
+    carriers::plain,
+    rest::{
+        RestState,
+        auth::Caller,
+        body::JsonObject,
+        campaigns::begin::require_ready,
+        envelope::Reply,
+        error::{ApiError, ApiResult, OrNoSuch},
+        fields::Fields,
+        query::{NoParameters, Query},
+    },
+};
+
+const NAMES: [&str; 3] = ["agentId", "from", "to"];
+
+/// How long the node may take to find a line.
+const TAKEN_WITHIN: Duration = Duration::from_secs(5);
+
+/// The handler.
+pub async fn create(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    _: Query<NoParameters>,
+    JsonObject(body): JsonObject,
+) -> ApiResult<Reply> {
+    let (id, from, to) = read(&body)?;
+    let row = state.store.agent(account.id, id).await.or_no_such("agent")?;
+    let agent = agent::complete(&row.document).map_err(|error| StoreError::Damaged(format!("agent {id}: {error}")))?;
+    if !agent.takes_calls() {
+        let message = "this agent's direction is `outbound`: it takes no calls";
+        return Err(ApiError::field("agentId", "not_allowed", message));
+    }
+    if let Some(to) = to.as_ref().filter(|to| !agent.answers(to, plain::NAME)) {
+        let message = format!("`{to}` is none of this agent's numbers whose provider is `plain`, or that have none");
+        return Err(ApiError::field("to", "not_allowed", message));
+    }
+    require_ready(&state, &agent)?;
+    let call = InboundCall {
+        carrier: plain::NAME,
+        call: CarrierCallId(uuid::Uuid::now_v7().to_string()),
+        from,
+        to: to.unwrap_or_else(PhoneNumber::withheld),
+    };
+    let message = |reply| SwitchboardMessage::DialIn {
+        call,
+        account: account.id,
+        agent: id,
+        reply,
+    };
+    let answer = state.switchboard.ask(message, TAKEN_WITHIN).await;
+    let back = answer.unwrap_or(Err(InboundRefusal::Unavailable)).map_err(refused)?;
+    let media_url = plain::media_url(&state.public_url, &back);
+    Ok(Reply::created(
+        json!({ "conversationId": back.attempt, "mediaUrl": media_url }),
+    ))
+}
+
+/// What the body asks for.
+fn read(body: &Map<String, Value>) -> ApiResult<(AgentId, Option<PhoneNumber>, Option<PhoneNumber>)> {
+    let mut fields = Fields::of(body, "");
+    fields.only(&NAMES);
+    let agent = agent_id(&mut fields);
+    let mut number = |name| {
+        let text = fields.string(name)?;
+        phone_number(&mut fields, name, text)
+    };
+    let (from, to) = (number("from"), number("to"));
+    match (agent, fields.problems.is_empty()) {
+        (Some(agent), true) => Ok((agent, from, to)),
+        _ => Err(ApiError::Invalid(fields.problems)),
+    }
+}
+
+fn refused(refusal: InboundRefusal) -> ApiError {
+    match refusal {
+        // It was there a moment ago.
+        InboundRefusal::NobodyAnswers => ApiError::no_such("agent"),
+        InboundRefusal::Busy | InboundRefusal::Unavailable => ApiError::Unavailable(format!("{refusal}; try again")),
+    }
+}

@@ -1,0 +1,409 @@
+//! Calls that come in at the plain media door: a client of no carrier's, with nothing but a WebSocket.
+
+use std::{collections::VecDeque, sync::Arc, time::Duration};
+
+use futures_util::{SinkExt, StreamExt};
+use media::{
+    babble::{Heard, Listener, Speaker, Transcript, Voice},
+    codec,
+    format::{Encoding, LineFormat},
+    resample::Resampler,
+};
+use ringback::carriers::plain;
+use serde_json::{Value, json};
+use tokio::{
+    net::TcpStream,
+    time::{Instant, sleep},
+};
+use tokio_tungstenite::{
+    WebSocketStream, client_async,
+    tungstenite::{self, Message},
+};
+
+use crate::support::{
+    app::TestApp,
+    words::{interviewing_agent, lines, tidy},
+    world::{World, WorldSettings},
+};
+
+const CALLS: &str = "/public/v1/calls/inbound";
+const CALLER: &str = "+15550100010";
+const OURS: &str = "+15559990001";
+const FRAME_MS: u64 = 20;
+
+async fn world() -> World {
+    let settings = WorldSettings {
+        trunk: Some(Arc::new(|_: &str| plain::trunk())),
+        ..WorldSettings::default()
+    };
+    World::start_with(settings).await
+}
+
+fn answering_agent() -> Value {
+    let mut agent = interviewing_agent();
+    agent["direction"] = json!("inbound");
+    agent["phoneNumbers"] = json!([{ "number": OURS, "provider": "plain" }]);
+    agent["conversationConfig"]["agent"]["greetingMessage"] = json!("Thank you for calling.");
+    agent
+}
+
+/// The conversation's id, and the address of its socket.
+async fn call(world: &World, body: Value) -> (String, String) {
+    let made = world.client.post(CALLS, body).await.expect(201);
+    (made.text("/data/conversationId"), made.text("/data/mediaUrl"))
+}
+
+/// A client that hears what is played, with a queue of its own where it says that it buffers.
+struct Caller {
+    socket: WebSocketStream<TcpStream>,
+    format: LineFormat,
+    buffers: bool,
+    queue: VecDeque<Message>,
+    to_8k: Resampler,
+    listener: Listener,
+    transcript: Transcript,
+    /// Sentences heard.
+    heard: Vec<String>,
+    /// Control messages that came.
+    controls: Vec<Value>,
+    /// Samples to say, in the line's encoding.
+    voice: VecDeque<u8>,
+    closed: bool,
+    next: Instant,
+}
+
+type Connected = Result<WebSocketStream<TcpStream>, tungstenite::Error>;
+
+async fn connect(url: &str) -> Connected {
+    let host = url.trim_start_matches("ws://").split('/').next().unwrap();
+    let stream = TcpStream::connect(host).await?;
+    stream.set_nodelay(true)?;
+    let (socket, _) = client_async(url, stream).await?;
+    Ok(socket)
+}
+
+fn line(name: &str) -> LineFormat {
+    let (encoding, rate) = name.split_once('_').unwrap();
+    let encoding = match encoding {
+        "ulaw" => Encoding::MuLaw,
+        _ => Encoding::Linear16,
+    };
+    LineFormat {
+        encoding,
+        sample_rate: rate.parse().unwrap(),
+    }
+}
+
+impl Caller {
+    async fn open(url: &str, format: &str, buffers: bool) -> Self {
+        let mut caller = Self {
+            socket: connect(url).await.unwrap(),
+            format: line(format),
+            buffers,
+            queue: VecDeque::new(),
+            to_8k: Resampler::new(line(format).sample_rate, 8_000).unwrap(),
+            listener: Listener::default(),
+            transcript: Transcript::default(),
+            heard: Vec::new(),
+            controls: Vec::new(),
+            voice: VecDeque::new(),
+            closed: false,
+            next: Instant::now(),
+        };
+        caller
+            .control(json!({ "event": "start", "format": format, "buffers": buffers }))
+            .await;
+        caller
+    }
+
+    async fn control(&mut self, message: Value) {
+        self.socket
+            .send(Message::Text(message.to_string().into()))
+            .await
+            .unwrap();
+    }
+
+    fn frame_bytes(&self) -> usize {
+        self.format.bytes_for_ms(20)
+    }
+
+    fn say(&mut self, words: &str) {
+        let mut speaker = Speaker::new(words, Voice::named(CALLER), self.format.sample_rate).unwrap();
+        let mut bytes = Vec::new();
+        while let Some(samples) = speaker.next_chunk(160) {
+            codec::encode(self.format.encoding, &samples, &mut bytes);
+        }
+        self.voice.extend(bytes);
+    }
+
+    /// One frame out, and what came in until the next is due.
+    async fn frame(&mut self) {
+        let length = self.frame_bytes();
+        let silence = codec::silence(self.format.encoding);
+        let frame: Vec<u8> = (0..length).map(|_| self.voice.pop_front().unwrap_or(silence)).collect();
+        self.closed |= self.socket.send(Message::Binary(frame.into())).await.is_err();
+        self.next += Duration::from_millis(FRAME_MS);
+        while let Ok(message) = tokio::time::timeout_at(self.next, self.socket.next()).await {
+            match message {
+                Some(Ok(Message::Text(text))) => self.told(serde_json::from_str(&text).unwrap()),
+                Some(Ok(message @ Message::Binary(_))) if self.buffers => self.queue.push_back(message),
+                Some(Ok(Message::Binary(audio))) => self.hear(&audio),
+                Some(Ok(Message::Close(_)) | Err(_)) | None => {
+                    self.closed = true;
+                    return;
+                }
+                Some(Ok(_)) => {}
+            }
+        }
+        self.play().await;
+    }
+
+    fn told(&mut self, control: Value) {
+        match control["event"].as_str() {
+            Some("mark") => self.queue.push_back(Message::Text(control.to_string().into())),
+            Some("clear") => self.queue.clear(),
+            _ => {}
+        }
+        self.controls.push(control);
+    }
+
+    /// 20 ms of the queue, and the marks that come due.
+    async fn play(&mut self) {
+        let mut left = self.frame_bytes();
+        while let Some(next) = self.queue.pop_front() {
+            match next {
+                Message::Binary(audio) if left > 0 => {
+                    let now = left.min(audio.len());
+                    self.hear(&audio[..now]);
+                    left -= now;
+                    if now < audio.len() {
+                        self.queue.push_front(Message::Binary(audio.slice(now..)));
+                    }
+                }
+                Message::Binary(_) => {
+                    self.queue.push_front(next);
+                    return;
+                }
+                mark => self.closed |= self.socket.send(mark).await.is_err(),
+            }
+        }
+    }
+
+    fn hear(&mut self, audio: &[u8]) {
+        let (mut samples, mut narrow, mut heard) = (Vec::new(), Vec::new(), Vec::<Heard>::new());
+        codec::decode(self.format.encoding, audio, &mut samples);
+        self.to_8k.process(&samples, &mut narrow);
+        self.listener.push(&narrow, &mut heard);
+        let ended = heard.into_iter().filter_map(|heard| self.transcript.take(heard));
+        self.heard.extend(ended.map(|utterance| utterance.text));
+    }
+
+    fn has(&self, event: &str) -> bool {
+        self.controls.iter().any(|control| control["event"] == event)
+    }
+
+    async fn until(&mut self, seconds: u64, what: &str, holds: impl Fn(&Self) -> bool) {
+        let limit = Instant::now() + Duration::from_secs(seconds);
+        while !holds(self) {
+            let heard = &self.heard;
+            assert!(Instant::now() < limit, "no {what} within {seconds} s: {heard:?}");
+            assert!(!self.closed, "closed without {what}: {heard:?}");
+            self.frame().await;
+        }
+    }
+
+    async fn until_heard(&mut self, words: &str) {
+        self.until(40, words, |caller| {
+            caller.heard.iter().any(|sentence| sentence.contains(words))
+        })
+        .await;
+    }
+}
+
+async fn a_whole_conversation(format: &str, buffers: bool) {
+    let world = world().await;
+    let agent = world.agent(answering_agent()).await;
+    let (id, url) = call(&world, json!({ "agentId": agent, "from": CALLER, "to": OURS })).await;
+    let mut caller = Caller::open(&url, format, buffers).await;
+    caller.until_heard("Which day").await;
+    assert_eq!(caller.controls[0], json!({ "event": "ready", "format": format }));
+    caller.say("Monday suits me.");
+    caller.until_heard("first visit").await;
+    caller.say("Yes.");
+    caller.until(60, "end", |caller| caller.closed).await;
+    let conversation = world.until_over(&id, 10).await;
+    assert_eq!(conversation["status"], "completed", "{conversation:#}");
+    assert_eq!(
+        (&conversation["direction"], &conversation["carrier"]),
+        (&json!("inbound"), &json!("plain"))
+    );
+    assert_eq!(
+        (&conversation["contactNumber"], &conversation["callerNumber"]),
+        (&json!(CALLER), &json!(OURS))
+    );
+    let said = lines(&conversation, "User").join(" ");
+    assert!(said.contains("Monday") && said.contains("Yes"), "{conversation:#}");
+    assert_eq!(lines(&conversation, "Agent").join(" "), tidy(&caller.heard.join(" ")));
+    assert_eq!(caller.has("mark"), buffers, "{:?}", caller.controls);
+}
+
+#[tokio::test(start_paused = true)]
+async fn anything_that_opens_a_websocket_calls_an_agent() {
+    a_whole_conversation("pcm_16000", false).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_may_buffer_and_choose_a_telephones_format() {
+    a_whole_conversation("ulaw_8000", true).await;
+    a_whole_conversation("pcm_8000", true).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_talks_over_the_agent_has_its_words_cleared() {
+    let world = world().await;
+    let mut agent = answering_agent();
+    agent["conversationConfig"]["agent"]["greetingMessage"] =
+        json!("Thank you for calling Greenfield Dental, where every patient is welcome at every hour of the day.");
+    let agent = world.agent(agent).await;
+    let (id, url) = call(&world, json!({ "agentId": agent })).await;
+    let mut caller = Caller::open(&url, "pcm_16000", true).await;
+    caller
+        .until(10, "greeting", |caller| !caller.transcript.is_empty())
+        .await;
+    caller.say("Please stop talking now, I have a question for you.");
+    caller.until(10, "clear", |caller| caller.has("clear")).await;
+    caller.control(json!({ "event": "stop" })).await;
+    caller.socket.close(None).await.unwrap();
+    let conversation = world.until_over(&id, 2).await;
+    assert_eq!(conversation["status"], "completed", "{conversation:#}");
+    assert_eq!(
+        (conversation.get("contactNumber"), conversation.get("callerNumber")),
+        (None, None)
+    );
+    assert!(world.events(&id).iter().any(|(name, _)| name == "barged_in"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn keys_are_taken_and_closing_the_socket_ends_the_call_at_once() {
+    let world = world().await;
+    let agent = world.agent(answering_agent()).await;
+    let (id, url) = call(&world, json!({ "agentId": agent })).await;
+    let mut caller = Caller::open(&url, "pcm_16000", false).await;
+    caller.until_heard("Which day").await;
+    for digit in ["1", "2", "#"] {
+        caller.control(json!({ "event": "digit", "digit": digit })).await;
+    }
+    let heard = caller.heard.len();
+    caller.until(20, "answer", |caller| caller.heard.len() > heard).await;
+    caller.socket.close(None).await.unwrap();
+    let conversation = world.until_over(&id, 1).await;
+    assert_eq!(conversation["status"], "completed", "{conversation:#}");
+    assert!(
+        lines(&conversation, "User").iter().any(|said| said.contains("12")),
+        "{conversation:#}"
+    );
+    assert_eq!(refused(connect(&url).await), 404);
+}
+
+fn refused(connected: Connected) -> u16 {
+    match connected {
+        Err(tungstenite::Error::Http(answer)) => answer.status().as_u16(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_socket_that_dies_may_be_opened_again_and_is_never_two() {
+    let world = world().await;
+    let agent = world.agent(answering_agent()).await;
+    let (id, url) = call(&world, json!({ "agentId": agent })).await;
+    let mut caller = Caller::open(&url, "pcm_16000", false).await;
+    caller.until_heard("Which day").await;
+    assert_eq!(refused(connect(&url).await), 409);
+    let forged = format!("{}{}", &url[..url.len() - 64], "0".repeat(64));
+    assert_eq!(refused(connect(&forged).await), 403);
+    // The connection is gone without a word.
+    drop(caller);
+    sleep(Duration::from_secs(2)).await;
+    let mut caller = Caller::open(&url, "pcm_8000", false).await;
+    caller.until_heard("Which day").await;
+    drop(caller);
+    let conversation = world.until_over(&id, 12).await;
+    assert_eq!(
+        (&conversation["status"], &conversation["errorMessage"]),
+        (&json!("failed"), &json!("media-lost")),
+        "{conversation:#}"
+    );
+    let names: Vec<_> = world.events(&id).into_iter().map(|(name, _)| name).collect();
+    assert!(names.contains(&"media_back".to_owned()), "{names:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_address_that_nobody_opens_is_worth_nothing_after_half_a_minute() {
+    let world = world().await;
+    let agent = world.agent(answering_agent()).await;
+    let (id, url) = call(&world, json!({ "agentId": agent })).await;
+    let conversation = world.until_over(&id, 32).await;
+    assert_eq!(conversation["errorMessage"], "media-lost", "{conversation:#}");
+    assert_eq!(refused(connect(&url).await), 404);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_client_must_not_send_closes_the_socket_and_says_why() {
+    let world = world().await;
+    let agent = world.agent(answering_agent()).await;
+    for (message, code) in [
+        (Message::Text(r#"{"event":"start","format":"opus"}"#.into()), 1007),
+        (Message::Binary(vec![0; 640].into()), 1007),
+        (Message::Text("{".into()), 1007),
+    ] {
+        let (_, url) = call(&world, json!({ "agentId": agent })).await;
+        let mut socket = connect(&url).await.unwrap();
+        socket.send(message).await.unwrap();
+        let Some(Ok(Message::Close(Some(frame)))) = socket.next().await else {
+            panic!("not closed")
+        };
+        assert_eq!(u16::from(frame.code), code, "{frame:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_ones_own_agents_that_take_calls_are_called() {
+    let app = TestApp::start().await;
+    let dials = app.agent().await;
+    let answer = app.client.post(CALLS, json!({ "agentId": dials })).await.expect(400);
+    assert_eq!(answer.fields(), [("agentId", "not_allowed")]);
+    let answers = app.client.post("/public/v1/agents/create", answering_agent()).await;
+    let answers = answers.expect(201).text("/data/agentId");
+    let stranger = app.stranger().await;
+    stranger.post(CALLS, json!({ "agentId": answers })).await.expect(404);
+    let wrong = json!({ "agentId": answers, "to": "+15559990002" });
+    let answer = app.client.post(CALLS, wrong).await.expect(400);
+    assert_eq!(answer.fields(), [("to", "not_allowed")]);
+    let wrong = json!({ "from": "12", "number": "1" });
+    let answer = app.client.post(CALLS, wrong).await.expect(400);
+    let mut fields = answer.fields();
+    fields.sort_unstable();
+    assert_eq!(
+        fields,
+        [
+            ("agentId", "required"),
+            ("from", "invalid_phone"),
+            ("number", "unknown_field")
+        ]
+    );
+    let without_key = app.client.bare("POST", CALLS).json(&json!({ "agentId": answers }));
+    assert_eq!(without_key.send().await.unwrap().status(), 401);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_plain_door_is_not_dialed_through() {
+    let world = world().await;
+    let mut agent = answering_agent();
+    agent["direction"] = json!("both");
+    let agent = world.agent(agent).await;
+    let campaign = world.launch(&agent, &[(CALLER, "")], json!({})).await;
+    let stopped = world.until_status(&campaign, "failed", 30).await;
+    let why = stopped.to_string();
+    assert!(why.contains("places none"), "{why}");
+}
