@@ -5,7 +5,8 @@ use std::{net::SocketAddr, path::PathBuf};
 use clap::{Args, Parser, Subcommand};
 
 use crate::{
-    config::{ProviderConfig, ServeConfig, SpeculationMode, StorageConfig},
+    carriers::settings::NAMES,
+    config::{ProviderConfig, ServeConfig, SpeculationMode, StorageConfig, parse_base_url},
     documents::extract::child::ExtractArgs,
     providers::name::ProviderName,
     stub_providers::StubTimes,
@@ -41,6 +42,9 @@ pub enum Command {
     /// Check the providers of language and speech, or run stubs of them
     #[command(subcommand)]
     Providers(ProvidersCommand),
+    /// Check the carriers: accounts, numbers, and the addresses to enter there
+    #[command(subcommand)]
+    Carriers(CarriersCommand),
     /// Measure this build
     #[command(subcommand)]
     Bench(BenchCommand),
@@ -178,6 +182,34 @@ pub enum Trio {
     Hosted,
     /// Ollama's language model, speaches' ears, Kokoro's voice.
     Local,
+}
+
+/// `ringback carriers`.
+#[derive(Debug, Clone, Subcommand)]
+pub enum CarriersCommand {
+    /// Make one small reading request to each configured carrier: whether the account is taken, its numbers, and the
+    /// exact addresses to enter there
+    Check(CarriersCheckArgs),
+}
+
+/// `ringback carriers check`.
+#[derive(Debug, Clone, Args)]
+pub struct CarriersCheckArgs {
+    /// Address at which carriers reach the service
+    #[arg(long, env = "RINGBACK_PUBLIC_URL", value_parser = parse_base_url)]
+    pub public_url: Option<String>,
+
+    /// Carrier that places the calls for which nothing else is said
+    #[arg(long, env = "RINGBACK_CARRIER", default_value = "simulated", value_parser = NAMES)]
+    pub carrier: String,
+
+    /// Address of a telephone exchange (`ringback phones`)
+    #[arg(long, env = "RINGBACK_SIMULATED_URL", value_parser = parse_base_url)]
+    pub simulated_url: Option<String>,
+
+    /// Print the findings as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `ringback bench`.

@@ -198,7 +198,8 @@ pub struct StorageConfig {
     pub data_dir: PathBuf,
 }
 
-fn parse_base_url(text: &str) -> Result<String, String> {
+/// Reads an address of HTTP without a slash at its end.
+pub fn parse_base_url(text: &str) -> Result<String, String> {
     base_url(text).ok_or_else(|| "write an address such as https://calls.example.com".into())
 }
 

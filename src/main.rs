@@ -7,8 +7,10 @@ use clap::Parser;
 use ringback::{
     accounts,
     app::App,
-    bench,
-    cli::{AccountArgs, AccountCommand, Cli, Command, PhonesArgs, ProvidersCommand, ProvidersStubArgs},
+    bench, carriers,
+    cli::{
+        AccountArgs, AccountCommand, CarriersCommand, Cli, Command, PhonesArgs, ProvidersCommand, ProvidersStubArgs,
+    },
     config::ServeConfig,
     demo,
     documents::extract::child,
@@ -58,6 +60,7 @@ async fn run(command: Command) -> Result<ExitCode, AnyError> {
         Command::Phones(args) => phones(args).await,
         Command::Providers(ProvidersCommand::Stub(args)) => stub_providers(args).await,
         Command::Providers(ProvidersCommand::Check(args)) => check::run(args).await,
+        Command::Carriers(CarriersCommand::Check(args)) => carriers::check::run(args).await,
         Command::Bench(command) => bench::run(command).await,
         Command::Account(command) => account(command).await,
         Command::Openapi => openapi(),

@@ -15,6 +15,7 @@ mod carriers_telnyx;
 mod carriers_twilio;
 mod carriers_vonage;
 mod cli;
+mod cli_carriers;
 mod cli_check;
 mod cli_names;
 mod cli_postgres;
