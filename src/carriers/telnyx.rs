@@ -1,20 +1,24 @@
-//! Telnyx, through Call Control version 2: dial commands, signed webhooks, and media sockets.
+//! Telnyx, through Call Control version 2: commands, signed webhooks that say what to command next, and media sockets.
 
 pub mod account;
+mod api;
 pub mod client;
 pub mod doors;
+mod handovers;
+mod legs;
 pub mod line;
 pub mod mark;
 pub mod refusal;
 pub mod signature;
 pub mod stream;
+mod ways;
 pub mod webhook;
 
 use std::sync::Arc;
 
 use actors::time::Clock;
 
-use self::{account::TelnyxAccount, client::TelnyxCarrier, doors::Guard, mark::StreamTokens};
+use self::{account::TelnyxAccount, client::TelnyxCarrier, doors::{Doors, Guard}, mark::StreamTokens};
 use super::{Trunk, http::SetupError};
 
 /// The carrier of an account that reaches this node at `public_url`. `clock` tells how old webhooks are.
@@ -29,8 +33,9 @@ pub fn trunk(account: TelnyxAccount, public_url: &str, clock: Arc<dyn Clock>) ->
         tokens: tokens.clone(),
         clock,
     };
-    let doors = doors::doors(guard, account.line);
+    let line = account.line;
     let carrier = Arc::new(TelnyxCarrier::new(account, public_url, tokens)?);
+    let doors = Doors::new(guard, line, carrier.clone()).routes();
     Ok(Trunk {
         carrier,
         doors,

@@ -1,96 +1,68 @@
-//! Places, ends and lists calls by Telnyx's Call Control, version 2.
+//! Places, ends, lists and changes calls by Telnyx's Call Control, version 2.
 //!
 //! Source: <https://developers.telnyx.com/api-reference/call-commands/dial>
 
 use actors::{
+    id::AttemptId,
     phone_number::PhoneNumber,
-    ports::carrier::{Carrier, CarrierCallId, CarrierError, DialError, DialRequest, ListedCall},
+    ports::carrier::{
+        Carrier, CarrierAbilities, CarrierCallId, CarrierError, Destination, DialError, DialRequest, InboundRefusal,
+        ListedCall, Transfer, TransferKind, WayBack,
+    },
     time::Timestamp,
 };
 use async_trait::async_trait;
-use reqwest::{RequestBuilder, Url};
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::{
     account::TelnyxAccount,
+    api::{Api, Call, Reports, Stream, wish},
     doors::NAME,
+    handovers::{Handovers, Joining},
     mark::{self, StreamTokens},
-    refusal::{ALREADY_ENDED, ErrorAnswer},
+    refusal::of_destination,
+    ways::Ways,
 };
-use crate::carriers::http::{
-    Clients, SetupError, base, body, dialed, protocol, retry_after, send, send_dial, socket_address, unexpected,
-};
+use crate::carriers::http::SetupError;
 
-/// Calls of one page of a list: the most that Telnyx gives.
-const PAGE: &str = "250";
-/// Pages that are read at most: 10,000 calls at once.
+/// Pages of a list that are read at most: 10,000 calls at once.
 const PAGES: usize = 40;
 /// How long it may ring by Telnyx's limits, in seconds.
 const RING_SECONDS: std::ops::RangeInclusive<u64> = 5..=600;
+/// How long the destination of a call that is handed on rings, in seconds.
+const TRANSFER_RINGS_SECONDS: u64 = 30;
+/// How long a key that Telnyx presses sounds, in milliseconds: its own choice where none is named.
+const KEY_MS: u32 = 250;
 
 /// An account at Telnyx.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct TelnyxCarrier {
-    clients: Clients,
-    account: TelnyxAccount,
-    tokens: StreamTokens,
-    /// Where Telnyx reaches this node, without a slash at the end.
-    public: String,
+    api: Api,
+    pub(super) handovers: Handovers,
+    pub(super) ways: Ways,
 }
 
-/// A dial. What is sent goes to the leg itself (`self`): it is the only one of its call.
+/// A dial.
 #[derive(Serialize)]
 struct Dial<'a> {
     connection_id: &'a str,
     to: &'a str,
     from: &'a str,
     timeout_secs: u64,
-    client_state: String,
     /// A repeat with the same id within 60 s is ignored. The client never repeats; whatever stands between might.
     command_id: String,
-    webhook_url: String,
-    webhook_url_method: &'static str,
-    stream_url: String,
-    stream_track: &'static str,
-    stream_codec: &'static str,
-    /// Without it, what is sent is dropped without a word.
-    stream_bidirectional_mode: &'static str,
-    stream_bidirectional_codec: &'static str,
-    stream_bidirectional_sampling_rate: u32,
-    stream_bidirectional_target_legs: &'static str,
-    stream_auth_token: String,
+    #[serde(flatten)]
+    reports: Reports,
+    #[serde(flatten)]
+    stream: Stream,
+    /// Telnyx says who answered, and when a mailbox has beeped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answering_machine_detection: Option<&'static str>,
 }
 
-#[derive(Deserialize)]
-struct Dialed {
-    data: Call,
-}
-
-#[derive(Deserialize)]
-struct Call {
-    call_control_id: String,
-    #[serde(default)]
-    client_state: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct CallList {
-    data: Vec<Call>,
-    #[serde(default)]
-    meta: Meta,
-}
-
-#[derive(Deserialize, Default)]
-struct Meta {
-    #[serde(default)]
-    cursors: Cursors,
-}
-
-#[derive(Deserialize, Default)]
-struct Cursors {
-    #[serde(default)]
-    after: Option<String>,
+fn no_caller_id() -> String {
+    "no caller ID: set TELNYX_PHONE_NUMBER, or give the agent a number in phoneNumbers".to_owned()
 }
 
 impl TelnyxCarrier {
@@ -100,77 +72,127 @@ impl TelnyxCarrier {
     ///
     /// When one of the addresses is none.
     pub fn new(account: TelnyxAccount, public: &str, tokens: StreamTokens) -> Result<Self, SetupError> {
-        let account = TelnyxAccount {
-            base_url: base("carrier's address", &account.base_url)?,
-            ..account
-        };
         Ok(Self {
-            clients: Clients::new()?,
-            account,
-            tokens,
-            public: base("public address", public)?,
+            api: Api::new(account, public, tokens)?,
+            handovers: Handovers::default(),
+            ways: Ways::default(),
         })
     }
 
-    fn with_key(&self, request: RequestBuilder) -> RequestBuilder {
-        request.bearer_auth(self.account.api_key.secret())
-    }
-
-    /// An address below the account's.
-    fn address(&self, segments: &[&str]) -> Result<Url, CarrierError> {
-        let protocol = |error: url::ParseError| CarrierError::Protocol(error.to_string());
-        let mut address = Url::parse(&self.account.base_url).map_err(protocol)?;
-        if let Ok(mut path) = address.path_segments_mut() {
-            path.extend(segments);
-        }
-        Ok(address)
-    }
-
-    fn body<'a>(&'a self, request: &'a DialRequest, from: &'a PhoneNumber) -> Dial<'a> {
-        let (attempt, codec) = (request.attempt, self.account.line.codec);
+    fn order<'a>(&'a self, request: &'a DialRequest, from: &'a PhoneNumber, back: &WayBack) -> Dial<'a> {
         let (shortest, longest) = RING_SECONDS.into_inner();
         Dial {
-            connection_id: &self.account.connection,
+            connection_id: &self.api.account.connection,
             to: request.to.as_str(),
             from: from.as_str(),
             timeout_secs: request.ring_timeout.as_secs().clamp(shortest, longest),
-            client_state: mark::client_state(attempt),
-            command_id: attempt.to_string(),
-            webhook_url: format!(
-                "{}/carriers/{NAME}/status/{attempt}/{}",
-                self.public, request.status_token
-            ),
-            webhook_url_method: "POST",
-            stream_url: format!(
-                "{}/carriers/{NAME}/media/{attempt}.{}",
-                socket_address(&self.public),
-                request.media_token
-            ),
-            stream_track: "inbound_track",
-            stream_codec: codec.name(),
-            stream_bidirectional_mode: "rtp",
-            stream_bidirectional_codec: codec.name(),
-            stream_bidirectional_sampling_rate: codec.format().sample_rate,
-            stream_bidirectional_target_legs: "self",
-            stream_auth_token: self.tokens.token(attempt),
+            command_id: request.attempt.to_string(),
+            reports: self.api.reports(back),
+            stream: self.api.stream(back),
+            answering_machine_detection: request.detect_machine.then_some("detect_beep"),
         }
     }
 
-    /// One page of the calls that ring or talk, and where the next one begins.
-    async fn page(&self, after: Option<&str>) -> Result<(Vec<Call>, Option<String>), CarrierError> {
-        let address = self.address(&["connections", &self.account.connection, "active_calls"])?;
-        let mut request = self.clients.client.get(address).query(&[("page[limit]", PAGE)]);
-        if let Some(after) = after {
-            request = request.query(&[("page[after]", after)]);
+    /// Takes a call from outside.
+    pub(super) async fn answer(&self, call: &CarrierCallId, back: &WayBack) -> Result<(), CarrierError> {
+        let command = json!({ "command_id": format!("{}-answer", back.attempt) });
+        let wish = wish(&[json!(self.api.reports(back)), json!(self.api.stream(back)), command]);
+        self.api.command_once(call, "answer", wish).await
+    }
+
+    /// Turns a call from outside away.
+    pub(super) async fn reject(&self, call: &CarrierCallId, refusal: InboundRefusal) -> Result<(), CarrierError> {
+        let cause = match refusal {
+            InboundRefusal::NobodyAnswers => "CALL_REJECTED",
+            InboundRefusal::Busy | InboundRefusal::Unavailable => "USER_BUSY",
+        };
+        self.api.command_once(call, "reject", json!({ "cause": cause })).await
+    }
+
+    /// Joins two legs that were answered.
+    pub(super) async fn join(&self, caller: &CarrierCallId, other: &CarrierCallId) -> Result<(), CarrierError> {
+        let wish = json!({ "call_control_id": other.0 });
+        self.api.command_once(caller, "bridge", wish).await
+    }
+
+    pub(super) async fn hang_up_leg(&self, call: &CarrierCallId) -> Result<(), CarrierError> {
+        self.api.command(call, "hangup", &json!({})).await
+    }
+
+    /// A caller is gone: a destination that rings for that caller is hung up.
+    pub(super) async fn release_destination(&self, caller: &CarrierCallId) {
+        let Some(destination) = self.handovers.caller_left(caller) else {
+            return;
+        };
+        match self.hang_up_leg(&destination).await {
+            Ok(()) | Err(CarrierError::NotFound) => {}
+            Err(error) => tracing::warn!(%error, "a destination could not be hung up whose caller is gone"),
         }
-        let answer = send(self.with_key(request)).await?;
-        if !answer.status().is_success() {
-            return Err(unexpected(answer.status()));
+    }
+
+    /// What both ways of handing on ask for.
+    fn ring(&self, transfer: &Transfer, try_state: (&str, u32)) -> Value {
+        let (field, try_no) = try_state;
+        let from = transfer.from.as_ref().or(self.api.account.from.as_ref());
+        let attempt = transfer.back.attempt;
+        let mut wish = json!({
+            "to": transfer.to.as_str(),
+            "timeout_secs": TRANSFER_RINGS_SECONDS,
+            "webhook_url": self.api.status_url(&transfer.back),
+            "webhook_url_method": "POST",
+            "command_id": format!("{attempt}-to-{try_no}"),
+        });
+        wish[field] = json!(mark::destination_state(attempt, try_no));
+        if let Some(from) = from {
+            wish["from"] = json!(from.as_str());
         }
-        let said = body(answer).await.map_err(CarrierError::Unavailable)?;
-        let list: CallList = serde_json::from_slice(&said).map_err(|error| protocol(&error))?;
-        let next = list.meta.cursors.after.filter(|next| Some(&**next) != after);
-        Ok((list.data, next))
+        wish
+    }
+
+    /// Telnyx rings the destination, joins it with the caller, and says how that went.
+    async fn hand_on(&self, call: &CarrierCallId, transfer: &Transfer) -> Result<(), CarrierError> {
+        let attempt = transfer.back.attempt;
+        let try_no = self.handovers.begin(attempt, call, Joining::ByTelnyx);
+        let mut wish = self.ring(transfer, ("target_leg_client_state", try_no));
+        wish["client_state"] = json!(mark::client_state(attempt));
+        let answer = self.api.command_once(call, "transfer", wish).await;
+        if answer.is_err() {
+            self.handovers.failed((attempt, try_no));
+        }
+        answer
+    }
+
+    /// Rings the destination as a call of its own. Its webhooks say when to join the caller with it.
+    async fn ring_destination(&self, call: &CarrierCallId, transfer: &Transfer) -> Result<(), CarrierError> {
+        if transfer.from.is_none() && self.api.account.from.is_none() {
+            return Err(CarrierError::Refused(no_caller_id()));
+        }
+        // Its webhooks may come before the answer.
+        let attempt = transfer.back.attempt;
+        let try_no = self.handovers.begin(attempt, call, Joining::ByUs);
+        let mut order = self.ring(transfer, ("client_state", try_no));
+        order["connection_id"] = json!(self.api.account.connection);
+        match self.api.dial(&order).await {
+            Ok(leg) if !self.handovers.rings((attempt, try_no), &leg) => match self.hang_up_leg(&leg).await {
+                Err(CarrierError::NotFound) => Ok(()),
+                answer => answer,
+            },
+            Ok(_) => Ok(()),
+            Err(error) => {
+                self.handovers.failed((attempt, try_no));
+                Err(of_destination(error))
+            }
+        }
+    }
+
+    /// Asks the caller's own peer to call the destination.
+    async fn refer(&self, call: &CarrierCallId, to: &Destination) -> Result<(), CarrierError> {
+        let Destination::Sip(address) = to else {
+            let wanted = "SIP REFER needs a sip: address, and not a telephone number";
+            return Err(CarrierError::Refused(wanted.to_owned()));
+        };
+        let wish = json!({ "sip_address": address });
+        self.api.command_once(call, "refer", wish).await
     }
 }
 
@@ -181,38 +203,22 @@ impl Carrier for TelnyxCarrier {
     }
 
     async fn dial(&self, request: &DialRequest) -> Result<CarrierCallId, DialError> {
-        let Some(from) = request.from.as_ref().or(self.account.from.as_ref()) else {
-            let wanted = "no caller ID: set TELNYX_PHONE_NUMBER, or give the agent a number in phoneNumbers";
-            return Err(DialError::AccountRefused(wanted.to_owned()));
+        let Some(from) = request.from.as_ref().or(self.api.account.from.as_ref()) else {
+            return Err(DialError::AccountRefused(no_caller_id()));
         };
-        let address = format!("{}/calls", self.account.base_url);
-        let dial = self.clients.dialer.post(address).json(&self.body(request, from));
-        let answer = send_dial(self.with_key(dial)).await?;
-        let (status, pause) = (answer.status(), retry_after(answer.headers()));
-        if !status.is_success() {
-            let said = body(answer).await.unwrap_or_default();
-            return Err(ErrorAnswer::read(&said).of_dial(status, pause));
-        }
-        let said = body(answer).await.map_err(DialError::Unknown)?;
-        dialed(&said, |answer: &Dialed| &answer.data.call_control_id)
+        let back = WayBack {
+            attempt: request.attempt,
+            status_token: request.status_token.clone(),
+            media_token: request.media_token.clone(),
+        };
+        let order = self.order(request, from, &back);
+        self.ways.remember(back);
+        self.api.dial(&order).await
     }
 
     async fn hang_up(&self, call: &CarrierCallId) -> Result<(), CarrierError> {
-        // No answer gave such an id, and its address would be another's.
-        let Some(call) = CarrierCallId::checked(&call.0) else {
-            return Err(CarrierError::NotFound);
-        };
-        let address = self.address(&["calls", &call.0, "actions", "hangup"])?;
-        let answer = send(self.with_key(self.clients.client.post(address).json(&json!({})))).await?;
-        let status = answer.status();
-        if status.is_success() {
-            return Ok(());
-        }
-        let said = body(answer).await.unwrap_or_default();
-        match &*ErrorAnswer::read(&said).code {
-            ALREADY_ENDED => Err(CarrierError::NotFound),
-            _ => Err(unexpected(status)),
-        }
+        self.release_destination(call).await;
+        self.hang_up_leg(call).await
     }
 
     /// Telnyx lists the calls of an application that ring or talk, by our mark and not by number; those that are over
@@ -220,7 +226,7 @@ impl Carrier for TelnyxCarrier {
     async fn find_calls(&self, _: &PhoneNumber, _: Timestamp) -> Result<Vec<ListedCall>, CarrierError> {
         let (mut found, mut after) = (Vec::new(), None);
         for _ in 0..PAGES {
-            let (calls, next) = self.page(after.as_deref()).await?;
+            let (calls, next) = self.api.page(after.as_deref()).await?;
             let over = calls.is_empty() || next.is_none();
             found.extend(calls.iter().filter_map(listed_call));
             if over {
@@ -230,11 +236,45 @@ impl Carrier for TelnyxCarrier {
         }
         Ok(found)
     }
+
+    fn abilities(&self) -> CarrierAbilities {
+        CarrierAbilities {
+            detects_machines: true,
+            refer: true,
+            digits: true,
+        }
+    }
+
+    async fn transfer(&self, call: &CarrierCallId, transfer: &Transfer) -> Result<(), CarrierError> {
+        self.ways.remember(transfer.back.clone());
+        match transfer.kind {
+            TransferKind::Blind => self.hand_on(call, transfer).await,
+            TransferKind::Conference => self.ring_destination(call, transfer).await,
+            TransferKind::SipRefer => self.refer(call, &transfer.to).await,
+        }
+    }
+
+    async fn send_digits(&self, call: &CarrierCallId, keys: &str) -> Result<(), CarrierError> {
+        let wish = json!({ "digits": keys, "duration_millis": KEY_MS });
+        self.api.command_once(call, "send_dtmf", wish).await
+    }
+
+    /// A call has one stream. Where Telnyx still believes in the lost one, that is stopped first.
+    async fn reopen_media(&self, call: &CarrierCallId, back: &WayBack) -> Result<(), CarrierError> {
+        let start = json!(self.api.stream(back));
+        match self.api.command_once(call, "streaming_start", start.clone()).await {
+            Err(CarrierError::Refused(_)) => {
+                self.api.command_once(call, "streaming_stop", json!({})).await?;
+                self.api.command_once(call, "streaming_start", start).await
+            }
+            answer => answer,
+        }
+    }
 }
 
 /// A call that bears our mark; without one it may be anybody's. Whom it calls the list does not tell.
 fn listed_call(call: &Call) -> Option<ListedCall> {
-    let attempt = mark::attempt(call.client_state.as_deref()?)?;
+    let attempt: AttemptId = mark::attempt(call.client_state.as_deref()?)?;
     Some(ListedCall {
         call: CarrierCallId::checked(&call.call_control_id)?,
         attempt: Some(attempt),

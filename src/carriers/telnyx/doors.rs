@@ -1,28 +1,33 @@
 //! Where Telnyx comes in: webhooks, each signed, and media sockets, each with its call's token. What is not is refused
-//! before anything of it is looked at.
+//! before anything of it is looked at. What a webhook asks for is commanded once it is answered.
 
 use std::sync::Arc;
 
-use actors::time::Clock;
+use actors::{
+    ports::carrier::{InboundCall, InboundRefusal},
+    time::Clock,
+};
 use axum::{
     Router,
     body::Bytes,
     extract::{Path, State, rejection::BytesRejection},
-    http::HeaderMap,
+    http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
 
 use super::{
+    client::TelnyxCarrier,
+    legs::{self, Leg},
     line::LineChoice,
     mark::StreamTokens,
     signature::WebhookKey,
     stream::TelnyxWire,
-    webhook::{self, News},
+    webhook::{self, Announcement, News, Webhook, WebhookError},
 };
 use crate::carriers::{
     CarrierDoor,
-    door::{self, Upgrade},
+    door::{self, Unread, Upgrade},
     media_socket::Claim,
 };
 
@@ -64,56 +69,150 @@ impl Guard {
     }
 }
 
-/// The doors; streams are in this codec.
-pub fn doors(guard: Guard, line: LineChoice) -> Router<CarrierDoor> {
-    let guard = Arc::new(guard);
-    let of_media = guard.clone();
-    let status = move |State(door), Path(address), headers: HeaderMap, body| async move {
-        status(&guard, door, address, &headers, body).await
-    };
-    let media = move |State(door): State<CarrierDoor>,
-                      Path(token): Path<String>,
-                      headers: HeaderMap,
-                      socket: Upgrade| async move {
-        if !of_media.admits_socket(&token, &headers) {
-            return door::forged(NAME, "media");
-        }
-        door.media(&token, socket, Box::new(TelnyxWire::new(line))).await
-    };
-    Router::new()
-        .route(&format!("/carriers/{NAME}/status/{{attempt}}/{{proof}}"), post(status))
-        .route(&format!("/carriers/{NAME}/media/{{token}}"), get(media))
+/// What the doors share.
+#[derive(Debug)]
+pub struct Doors {
+    guard: Guard,
+    line: LineChoice,
+    carrier: Arc<TelnyxCarrier>,
 }
 
-async fn status(
-    guard: &Guard,
-    door: CarrierDoor,
-    (attempt, proof): (String, String),
-    headers: &HeaderMap,
-    body: Result<Bytes, BytesRejection>,
-) -> Response {
-    let body = match door::callback_body(body) {
-        Ok(body) => body,
-        Err(refused) => return refused.into_response(),
-    };
-    if !guard.admits(headers, &body) {
-        return door::forged(NAME, "status");
-    }
-    let webhook = match webhook::parse(&body) {
-        Ok(webhook) => webhook,
-        Err(error) => return door::invalid(&error),
-    };
-    // The signature does not cover the address: this webhook was signed for another call.
-    if webhook.attempt.is_some_and(|named| named.to_string() != attempt) {
-        return door::forged(NAME, "status");
-    }
-    match webhook.news {
-        News::Leg(report) => door.report(&attempt, proof, report).await,
-        News::StreamFailed(reason) => {
-            metrics::counter!("ringback_telnyx_streams_failed_total").increment(1);
-            tracing::warn!(attempt = %attempt.escape_debug(), reason, "Telnyx has no media socket to this service");
-            door::taken()
+/// A webhook as it comes.
+type Request = (HeaderMap, Result<Bytes, BytesRejection>);
+
+/// Why a webhook is answered at once.
+#[derive(Debug)]
+enum Unheard {
+    Unread(Unread),
+    /// At this door.
+    Forged(&'static str),
+    Invalid(WebhookError),
+}
+
+impl IntoResponse for Unheard {
+    fn into_response(self) -> Response {
+        match self {
+            Self::Unread(unread) => unread.into_response(),
+            Self::Forged(at) => door::forged(NAME, at),
+            Self::Invalid(error) => door::invalid(&error),
         }
-        News::Nothing => door::taken(),
+    }
+}
+
+impl Doors {
+    /// Doors that this guard keeps, to calls of this carrier, with streams in this codec.
+    pub fn new(guard: Guard, line: LineChoice, carrier: Arc<TelnyxCarrier>) -> Self {
+        Self { guard, line, carrier }
+    }
+
+    /// The routes.
+    pub fn routes(self) -> Router<CarrierDoor> {
+        let doors = Arc::new(self);
+        let [status, inbound, media] = [(); 3].map(|()| doors.clone());
+        let status = move |State(door), Path(address), headers: HeaderMap, body| async move {
+            status.status(door, address, (headers, body)).await
+        };
+        let inbound =
+            move |State(door), headers: HeaderMap, body| async move { inbound.inbound(door, (headers, body)).await };
+        let media = move |State(door), Path(token): Path<String>, headers: HeaderMap, socket: Upgrade| async move {
+            media.media(door, &token, &headers, socket).await
+        };
+        Router::new()
+            .route(&format!("/carriers/{NAME}/status/{{attempt}}/{{proof}}"), post(status))
+            .route(&format!("/carriers/{NAME}/inbound"), post(inbound))
+            .route(&format!("/carriers/{NAME}/media/{{token}}"), get(media))
+    }
+
+    /// A webhook that is Telnyx's.
+    fn webhook(&self, at: &'static str, (headers, body): Request) -> Result<Webhook, Unheard> {
+        let body = door::callback_body(body).map_err(Unheard::Unread)?;
+        if !self.guard.admits(&headers, &body) {
+            return Err(Unheard::Forged(at));
+        }
+        webhook::parse(&body).map_err(Unheard::Invalid)
+    }
+
+    /// The legs of a call whose address they were given.
+    async fn status(&self, door: CarrierDoor, (attempt, proof): (String, String), request: Request) -> Response {
+        let webhook = match self.webhook("status", request) {
+            Ok(webhook) => webhook,
+            Err(unheard) => return unheard.into_response(),
+        };
+        // The signature does not cover the address: this webhook was signed for another call.
+        if webhook.attempt.is_some_and(|named| named.to_string() != attempt) {
+            return door::forged(NAME, "status");
+        }
+        let leg = Leg {
+            door,
+            carrier: self.carrier.clone(),
+            attempt,
+            proof,
+        };
+        legs::heard(leg, webhook).await
+    }
+
+    /// The application's own address: calls from outside are announced here, and until they are answered all that is
+    /// told of them comes here.
+    async fn inbound(&self, door: CarrierDoor, request: Request) -> Response {
+        let webhook = match self.webhook("inbound", request) {
+            Ok(webhook) => webhook,
+            Err(unheard) => return unheard.into_response(),
+        };
+        if let News::Announced(announced) = webhook.news {
+            return self.announced(door, announced).await;
+        }
+        let of_attempt = || webhook.attempt.and_then(|attempt| self.carrier.ways.of(attempt));
+        let of_call = webhook.call.as_ref().and_then(|call| self.carrier.ways.of_call(call));
+        let Some(back) = of_call.or_else(of_attempt) else {
+            return door::taken();
+        };
+        let leg = Leg {
+            door,
+            carrier: self.carrier.clone(),
+            attempt: back.attempt.to_string(),
+            proof: back.status_token,
+        };
+        legs::heard(leg, webhook).await
+    }
+
+    /// A call from outside. What is done with it is commanded: the answer of a webhook says nothing but that it came.
+    async fn announced(&self, door: CarrierDoor, announced: Announcement) -> Response {
+        let taken = match announced.to {
+            Some(to) => {
+                let call = InboundCall {
+                    carrier: NAME,
+                    call: announced.call.clone(),
+                    from: announced.from,
+                    to,
+                };
+                door.receive(call).await
+            }
+            None => Err(InboundRefusal::NobodyAnswers),
+        };
+        let (carrier, call) = (self.carrier.clone(), announced.call);
+        match taken {
+            // Telnyx announces it again, or at the application's failover address.
+            Err(InboundRefusal::Unavailable) => return StatusCode::SERVICE_UNAVAILABLE.into_response(),
+            Err(refusal) => drop(tokio::spawn(async move {
+                if let Err(error) = carrier.reject(&call, refusal).await {
+                    tracing::warn!(%error, "a call that came in could not be refused");
+                }
+            })),
+            Ok(back) if carrier.ways.take(&call, &back) => drop(tokio::spawn(async move {
+                if let Err(error) = carrier.answer(&call, &back).await {
+                    tracing::warn!(attempt = %back.attempt, %error, "a call that came in could not be answered");
+                    legs::never_answered(&door, back, call, &error).await;
+                }
+            })),
+            Ok(_) => {}
+        }
+        StatusCode::OK.into_response()
+    }
+
+    async fn media(&self, door: CarrierDoor, token: &str, headers: &HeaderMap, socket: Upgrade) -> Response {
+        if !self.guard.admits_socket(token, headers) {
+            return door::forged(NAME, "media");
+        }
+        door.media(token, socket, Box::new(TelnyxWire::new(self.line))).await
     }
 }

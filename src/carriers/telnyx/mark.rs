@@ -1,5 +1,5 @@
-//! Our marks on a Telnyx call: the attempt in `client_state`, which comes back with every webhook and every listing,
-//! and the token that a media socket of the call must show. Pure.
+//! Our marks on a Telnyx call: the attempt in `client_state`, which comes back with every webhook and every listing, the
+//! same for a leg that a call is handed on to, and the token that a media socket of the call must show. Pure.
 
 use std::fmt::{self, Write as _};
 
@@ -12,10 +12,25 @@ pub fn client_state(attempt: AttemptId) -> String {
     BASE64.encode(attempt.to_string())
 }
 
-/// The attempt a `client_state` names; none where it is not of our making.
+fn text(client_state: &str) -> Option<String> {
+    String::from_utf8(BASE64.decode(client_state).ok()?).ok()
+}
+
+/// The attempt a `client_state` names as its own; none where it is not of our making, or a destination's.
 pub fn attempt(client_state: &str) -> Option<AttemptId> {
-    let bytes = BASE64.decode(client_state).ok()?;
-    std::str::from_utf8(&bytes).ok()?.parse().ok()
+    text(client_state)?.parse().ok()
+}
+
+/// The `client_state` of a leg to somebody the attempt's call is handed on to, by the number of the try.
+pub fn destination_state(attempt: AttemptId, try_no: u32) -> String {
+    BASE64.encode(format!("to {attempt} {try_no}"))
+}
+
+/// Whose destination a `client_state` names, and of which try.
+pub fn destination(client_state: &str) -> Option<(AttemptId, u32)> {
+    let text = text(client_state)?;
+    let (attempt, try_no) = text.strip_prefix("to ")?.split_once(' ')?;
+    Some((attempt.parse().ok()?, try_no.parse().ok()?))
 }
 
 /// Makes and checks the tokens that Telnyx shows when it opens a media socket (`stream_auth_token`). They depend on the
@@ -79,6 +94,18 @@ mod tests {
         assert_eq!(attempt(&client_state(id)), Some(id));
         for foreign in ["", "aGF2ZSBhIG5pY2UgZGF5ID1d", "****", "/w=="] {
             assert_eq!(attempt(foreign), None, "{foreign}");
+            assert_eq!(destination(foreign), None, "{foreign}");
+        }
+    }
+
+    #[test]
+    fn a_destination_is_no_call_of_its_own() {
+        let id = AttemptId::new();
+        let state = destination_state(id, 2);
+        assert_eq!((destination(&state), attempt(&state)), (Some((id, 2)), None));
+        assert_eq!(destination(&client_state(id)), None);
+        for wrong in [format!("to {id}"), format!("to {id} -1"), "to x 1".to_owned(), format!("{id} 1")] {
+            assert_eq!(destination(&BASE64.encode(&wrong)), None, "{wrong}");
         }
     }
 
@@ -105,7 +132,7 @@ mod tests {
         #[test]
         fn nothing_that_is_shown_makes_it_panic(shown in "\\PC{0,80}") {
             prop_assert!(!StreamTokens::new("KEY1").matches(AttemptId::new(), &shown));
-            let _ = attempt(&shown);
+            let _ = (attempt(&shown), destination(&shown));
         }
     }
 }

@@ -4,14 +4,19 @@
 
 use std::time::Duration;
 
-use actors::ports::carrier::DialError;
+use actors::ports::carrier::{CarrierError, DialError};
 use reqwest::StatusCode;
 use serde::Deserialize;
 
-use crate::carriers::{http::words_or, wire::number::Written};
+use crate::carriers::{
+    http::{unexpected, words_or},
+    wire::number::Written,
+};
 
 /// A command for a call that is over: "Call has already ended".
 pub const ALREADY_ENDED: &str = "90018";
+/// Too many requests, whatever the status.
+const TOO_MANY: &str = "10011";
 
 /// What a refusal says; the first of its errors counts.
 #[derive(Debug, Default)]
@@ -60,7 +65,7 @@ impl ErrorAnswer {
     pub fn of_dial(&self, status: StatusCode, retry_after: Option<Duration>) -> DialError {
         let words = words_or(&self.words, status);
         match (status.as_u16(), &*self.code, &*self.pointer) {
-            (429, ..) | (400..=499, "10011", _) => DialError::Busy { retry_after },
+            (429, ..) | (400..=499, TOO_MANY, _) => DialError::Busy { retry_after },
             // This number may not be called, or cannot be; the next one may.
             (403, _, "/to") => DialError::Rejected(words),
             (400 | 422, _, "/to") | (400 | 422, "10002" | "10016", "") => DialError::InvalidNumber(words),
@@ -70,6 +75,28 @@ impl ErrorAnswer {
             (400 | 422, ..) => DialError::Rejected(words),
             _ => DialError::Unknown(format!("carrier answered {status}: {words}")),
         }
+    }
+
+    /// What it means for a wish that concerns a call.
+    pub fn of_wish(&self, status: StatusCode) -> CarrierError {
+        match (status.as_u16(), &*self.code) {
+            (400..=499, ALREADY_ENDED) => CarrierError::NotFound,
+            (400..=499, TOO_MANY) => CarrierError::Unavailable("too many requests".to_owned()),
+            (404 | 429 | 500.., _) => unexpected(status),
+            (400..=499, _) => CarrierError::Refused(words_or(&self.words, status)),
+            _ => unexpected(status),
+        }
+    }
+}
+
+/// What a dial that failed means for a wish of which it was a part.
+pub fn of_destination(error: DialError) -> CarrierError {
+    match error {
+        DialError::InvalidNumber(words) | DialError::Rejected(words) | DialError::AccountRefused(words) => {
+            CarrierError::Refused(words)
+        }
+        DialError::Busy { .. } => CarrierError::Unavailable("too many requests".to_owned()),
+        DialError::Unreachable(words) | DialError::Unknown(words) => CarrierError::Unavailable(words),
     }
 }
 
@@ -86,6 +113,26 @@ mod tests {
         let source = serde_json::json!({ "pointer": pointer });
         let error = serde_json::json!({ "code": code, "title": "Title", "detail": detail, "source": source });
         serde_json::json!({ "errors": [error] }).to_string()
+    }
+
+    #[test]
+    fn a_wish_is_refused_for_good_or_may_be_asked_again() {
+        let of = |status: u16, body: &str| {
+            let status = StatusCode::from_u16(status).unwrap();
+            ErrorAnswer::read(body.as_bytes()).of_wish(status)
+        };
+        let unavailable = |words: &str| CarrierError::Unavailable(words.to_owned());
+        for (status, body, expected) in [
+            (422, error("90018", "over", ""), CarrierError::NotFound),
+            (404, error("10005", "unknown", ""), CarrierError::NotFound),
+            (403, error("10011", "slow down", ""), unavailable("too many requests")),
+            (429, String::new(), unavailable("too many requests")),
+            (503, String::new(), unavailable("503 Service Unavailable")),
+            (422, error("90034", "not yet answered", ""), CarrierError::Refused("not yet answered".to_owned())),
+            (302, String::new(), CarrierError::Protocol("answered 302 Found".to_owned())),
+        ] {
+            assert_eq!(of(status, &body), expected, "{status} {body}");
+        }
     }
 
     #[test]

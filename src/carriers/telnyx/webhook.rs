@@ -4,17 +4,23 @@ use std::borrow::Cow;
 
 use actors::{
     id::AttemptId,
-    ports::carrier::{CallProgress, CarrierCallId, EndCause, LegReport, plain_words},
+    phone_number::PhoneNumber,
+    ports::carrier::{CallProgress, CarrierCallId, EndCause, LegReport, MachineVerdict, plain_words},
 };
 use serde::Deserialize;
 
 use super::mark;
+use crate::carriers::wire::number::Written;
 
 /// A webhook, as far as it concerns us.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Webhook {
     /// The attempt its `client_state` names.
     pub attempt: Option<AttemptId>,
+    /// The try, where it is about the leg to somebody that the attempt's call is handed on to.
+    pub destination: Option<u32>,
+    /// The leg.
+    pub call: Option<CarrierCallId>,
     /// What it tells.
     pub news: News,
 }
@@ -22,12 +28,29 @@ pub struct Webhook {
 /// What a webhook tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum News {
-    /// How a leg that we placed fares.
+    /// How a leg fares.
     Leg(LegReport),
+    /// A call from outside.
+    Announced(Announcement),
+    /// A leg talks with another one.
+    Bridged,
+    /// A call was handed on by SIP REFER, or why not.
+    Referred(Result<(), String>),
     /// The media socket could not be opened, or broke; Telnyx's words.
     StreamFailed(String),
     /// Nothing that we act on.
     Nothing,
+}
+
+/// A call from outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Announcement {
+    /// Its leg.
+    pub call: CarrierCallId,
+    /// Who calls; none when the number is withheld.
+    pub from: Option<PhoneNumber>,
+    /// The number that was called; none for what is no number.
+    pub to: Option<PhoneNumber>,
 }
 
 /// A body that is no webhook.
@@ -61,9 +84,13 @@ struct Payload {
     call_control_id: Option<String>,
     client_state: Option<String>,
     direction: Option<String>,
+    from: Option<String>,
+    to: Option<String>,
+    result: Option<String>,
     hangup_cause: Option<String>,
     sip_hangup_cause: Option<String>,
     failure_reason: Option<String>,
+    sip_notify_response: Option<Written>,
 }
 
 /// Reads a webhook's body. An event of a kind that is not known is [`News::Nothing`].
@@ -75,23 +102,78 @@ pub fn parse(body: &[u8]) -> Result<Webhook, WebhookError> {
     let envelope: Envelope<'_> =
         serde_json::from_slice(body).map_err(|error| WebhookError::Malformed(error.to_string()))?;
     let payload = envelope.data.payload.unwrap_or_default();
-    // `direction` is not in every event; a call that came in has no mark of ours either.
-    let placed_by_us = payload.direction.as_deref() != Some("incoming");
-    let news = match envelope.data.event_type.as_ref() {
-        "call.initiated" if placed_by_us => leg("call.initiated", &payload, CallProgress::Placed)?,
-        "call.answered" if placed_by_us => leg("call.answered", &payload, CallProgress::Answered)?,
-        "call.hangup" if placed_by_us => leg("call.hangup", &payload, CallProgress::Ended(end_cause(&payload)))?,
-        "streaming.failed" => News::StreamFailed(plain_words(payload.failure_reason.as_deref().unwrap_or_default())),
+    let event = envelope.data.event_type.as_ref();
+    let state = payload.client_state.as_deref();
+    let destination = state.and_then(mark::destination);
+    let attempt = destination.map(|(attempt, _)| attempt);
+    Ok(Webhook {
+        attempt: attempt.or_else(|| state.and_then(mark::attempt)),
+        destination: destination.map(|(_, try_no)| try_no),
+        call: payload.call_control_id.as_deref().and_then(CarrierCallId::checked),
+        news: news(event, &payload)?,
+    })
+}
+
+fn news(event: &str, payload: &Payload) -> Result<News, WebhookError> {
+    let comes_in = payload.direction.as_deref() == Some("incoming");
+    let words = || plain_words(payload.failure_reason.as_deref().unwrap_or_default());
+    Ok(match event {
+        "call.initiated" if comes_in => News::Announced(announcement(payload)?),
+        "call.initiated" => leg("call.initiated", payload, CallProgress::Placed)?,
+        "call.answered" => leg("call.answered", payload, CallProgress::Answered)?,
+        "call.hangup" => leg("call.hangup", payload, CallProgress::Ended(end_cause(payload)))?,
+        "call.bridged" => News::Bridged,
+        "call.refer.completed" => News::Referred(Ok(())),
+        "call.refer.failed" => News::Referred(Err(refused(payload))),
+        "streaming.failed" => News::StreamFailed(words()),
+        "call.machine.detection.ended" | "call.machine.premium.detection.ended" => match who_answered(payload) {
+            Some(verdict) => leg("call.machine.detection.ended", payload, CallProgress::Machine(verdict))?,
+            None => News::Nothing,
+        },
+        "call.machine.greeting.ended" | "call.machine.premium.greeting.ended" => match payload.result.as_deref() {
+            Some("beep_detected" | "ended") => {
+                let records = CallProgress::Machine(MachineVerdict::Beep);
+                leg("call.machine.greeting.ended", payload, records)?
+            }
+            _ => News::Nothing,
+        },
+        // Keys come by the media socket too, and are taken from there alone.
         _ => News::Nothing,
-    };
-    let attempt = payload.client_state.as_deref().and_then(mark::attempt);
-    Ok(Webhook { attempt, news })
+    })
+}
+
+fn id(event: &'static str, payload: &Payload) -> Result<CarrierCallId, WebhookError> {
+    let id = payload.call_control_id.as_deref().and_then(CarrierCallId::checked);
+    id.ok_or(WebhookError::NoCall(event))
 }
 
 fn leg(event: &'static str, payload: &Payload, progress: CallProgress) -> Result<News, WebhookError> {
-    let id = payload.call_control_id.as_deref().and_then(CarrierCallId::checked);
-    let call = Some(id.ok_or(WebhookError::NoCall(event))?);
+    let call = Some(id(event, payload)?);
     Ok(News::Leg(LegReport { call, progress }))
+}
+
+fn announcement(payload: &Payload) -> Result<Announcement, WebhookError> {
+    let number = |text: &Option<String>| text.as_deref().and_then(|text| PhoneNumber::parse(text).ok());
+    Ok(Announcement {
+        call: id("call.initiated", payload)?,
+        from: number(&payload.from),
+        to: number(&payload.to),
+    })
+}
+
+/// A silence, and what Telnyx is not sure of, are left to what is heard here.
+fn who_answered(payload: &Payload) -> Option<MachineVerdict> {
+    match payload.result.as_deref()? {
+        "human" | "human_residence" | "human_business" => Some(MachineVerdict::Human),
+        "machine" => Some(MachineVerdict::Machine),
+        "fax_detected" => Some(MachineVerdict::Fax),
+        _ => None,
+    }
+}
+
+fn refused(payload: &Payload) -> String {
+    let answer = payload.sip_notify_response.as_ref().map(ToString::to_string);
+    plain_words(&answer.map_or_else(|| "refused".to_owned(), |code| format!("SIP {code}")))
 }
 
 /// How a leg ended. Where Telnyx names no cause of its own, the answer of the network does.
@@ -99,7 +181,9 @@ fn end_cause(payload: &Payload) -> EndCause {
     let cause = payload.hangup_cause.as_deref().unwrap_or_default();
     let sip = payload.sip_hangup_cause.as_deref().unwrap_or_default();
     match cause {
-        "normal_clearing" | "time_limit" => EndCause::Completed,
+        // A leg that was never answered may be cleared as normal too.
+        "normal_clearing" => from_sip(sip).unwrap_or(EndCause::Completed),
+        "time_limit" => EndCause::Completed,
         "user_busy" => EndCause::Busy,
         "timeout" | "no_answer" => EndCause::NoAnswer,
         "call_rejected" => EndCause::Rejected,
@@ -171,11 +255,12 @@ mod tests {
             assert_eq!(news(event, &json!({})), told(progress), "{event}");
         }
         for event in [
-            "call.bridged",
             "call.dtmf.received",
+            "call.refer.started",
             "streaming.started",
             "streaming.stopped",
             "call.machine.detection.ended",
+            "call.machine.premium.greeting.ended",
             "call.recording.saved",
             "weather.changed",
         ] {
@@ -193,6 +278,8 @@ mod tests {
         let failed = |words: &str| EndCause::Failed(words.to_owned());
         for (cause, sip, meaning) in [
             ("normal_clearing", "200", EndCause::Completed),
+            ("normal_clearing", "", EndCause::Completed),
+            ("normal_clearing", "486", EndCause::Busy),
             ("time_limit", "200", EndCause::Completed),
             ("user_busy", "486", EndCause::Busy),
             ("timeout", "487", EndCause::NoAnswer),
@@ -223,9 +310,80 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_came_in_is_not_one_of_those_we_placed() {
-        for event in ["call.initiated", "call.answered", "call.hangup"] {
-            assert_eq!(news(event, &json!({ "direction": "incoming" })), News::Nothing);
+    fn a_call_that_comes_in_is_announced_and_then_a_leg_like_others() {
+        let announced = |fields: &Value| {
+            let mut all = json!({ "direction": "incoming" });
+            all.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+            match news("call.initiated", &all) {
+                News::Announced(announced) => {
+                    let number = |number: Option<PhoneNumber>| number.map(|number| number.as_str().to_owned());
+                    (announced.call.0, number(announced.from), number(announced.to))
+                }
+                other => panic!("{other:?}"),
+            }
+        };
+        let number = |text: &str| Some(text.to_owned());
+        let call = "v3:a_b-c".to_owned();
+        assert_eq!(
+            announced(&json!({})),
+            (call.clone(), number("+14155550100"), number("+14155550199"))
+        );
+        assert_eq!(
+            announced(&json!({ "from": "anonymous", "to": "sip:desk@x.example" })),
+            (call, None, None)
+        );
+        let answered = news("call.answered", &json!({ "direction": "incoming" }));
+        assert_eq!(answered, told(CallProgress::Answered));
+        let nameless = json!({ "direction": "incoming", "call_control_id": null });
+        assert_eq!(
+            parse(&body("call.initiated", &nameless)),
+            Err(WebhookError::NoCall("call.initiated"))
+        );
+    }
+
+    #[test]
+    fn every_verdict_on_who_answered_has_its_meaning() {
+        use MachineVerdict::{Beep, Fax, Human, Machine};
+        for (event, result, verdict) in [
+            ("detection", "human", Some(Human)),
+            ("detection", "machine", Some(Machine)),
+            ("detection", "not_sure", None),
+            ("premium.detection", "human_residence", Some(Human)),
+            ("premium.detection", "human_business", Some(Human)),
+            ("premium.detection", "machine", Some(Machine)),
+            ("premium.detection", "silence", None),
+            ("premium.detection", "fax_detected", Some(Fax)),
+            ("premium.detection", "not_sure", None),
+            ("greeting", "beep_detected", Some(Beep)),
+            ("greeting", "ended", Some(Beep)),
+            ("greeting", "not_sure", None),
+            ("premium.greeting", "beep_detected", Some(Beep)),
+            ("premium.greeting", "no_beep_detected", None),
+        ] {
+            let said = news(&format!("call.machine.{event}.ended"), &json!({ "result": result }));
+            let expected = verdict.map_or(News::Nothing, |verdict| told(CallProgress::Machine(verdict)));
+            assert_eq!(said, expected, "{event} {result}");
+        }
+    }
+
+    #[test]
+    fn calls_that_are_handed_on_are_told_from_their_destinations() {
+        let id = AttemptId::new();
+        let state = mark::destination_state(id, 3);
+        let webhook = parse(&body("call.bridged", &json!({ "client_state": state }))).unwrap();
+        assert_eq!((webhook.attempt, webhook.destination), (Some(id), Some(3)));
+        assert_eq!(webhook.news, News::Bridged);
+        assert_eq!(webhook.call, CarrierCallId::checked("v3:a_b-c"));
+        let own = parse(&body("call.bridged", &json!({ "client_state": mark::client_state(id) }))).unwrap();
+        assert_eq!((own.attempt, own.destination), (Some(id), None));
+        assert_eq!(news("call.refer.completed", &json!({})), News::Referred(Ok(())));
+        for (answer, words) in [
+            (json!(603), "SIP 603"),
+            (json!("486"), "SIP 486"),
+            (json!(null), "refused"),
+        ] {
+            let said = news("call.refer.failed", &json!({ "sip_notify_response": answer }));
+            assert_eq!(said, News::Referred(Err(words.to_owned())));
         }
     }
 

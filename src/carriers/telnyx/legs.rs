@@ -1,0 +1,181 @@
+//! What webhooks tell of the legs of one attempt: its own, and those to whom its call is handed on.
+
+use std::{sync::Arc, time::Duration};
+
+use actors::{
+    id::AttemptId,
+    ports::carrier::{CallProgress, Carrier, CarrierCallId, CarrierError, EndCause, LegReport, WayBack},
+};
+use axum::response::Response;
+use tokio::time::sleep;
+
+use super::{
+    client::TelnyxCarrier,
+    handovers::Answered,
+    webhook::{News, Webhook},
+};
+use crate::carriers::{CarrierDoor, door, media_socket::Claim};
+
+/// The word that two legs talk may come behind that of a hang-up by so much: webhooks have no order.
+const LATE_WORD: Duration = Duration::from_secs(2);
+/// How long after a stream that did not come about the next one is tried.
+const STREAM_AGAIN: Duration = Duration::from_secs(1);
+
+/// An attempt, as the address of a webhook names it.
+#[derive(Clone)]
+pub(super) struct Leg {
+    pub(super) door: CarrierDoor,
+    pub(super) carrier: Arc<TelnyxCarrier>,
+    pub(super) attempt: String,
+    pub(super) proof: String,
+}
+
+impl Leg {
+    async fn report(&self, report: LegReport) -> Response {
+        self.door.report(&self.attempt, self.proof.clone(), report).await
+    }
+
+    /// Tells the call how it was handed on. Where that failed and its media socket is closed, that is opened again.
+    async fn handed_on(&self, caller: Option<CarrierCallId>, progress: CallProgress) -> Response {
+        let failed = matches!(progress, CallProgress::TransferFailed(_));
+        let answer = self.report(progress.into()).await;
+        if let (Some(caller), true) = (caller, failed && answer.status().is_success()) {
+            let leg = self.clone();
+            tokio::spawn(async move { leg.stream_again(&caller).await });
+        }
+        answer
+    }
+
+    /// Opens the media socket again, if the call would take it.
+    async fn stream_again(&self, call: &CarrierCallId) {
+        let attempt = self.attempt.parse::<AttemptId>().ok();
+        let Some(back) = attempt.and_then(|attempt| self.carrier.ways.of(attempt)) else {
+            return;
+        };
+        let claim = Claim {
+            attempt: back.attempt,
+            proof: back.media_token.clone(),
+        };
+        if self.door.wants_media(&claim).await != Some(Ok(())) {
+            return;
+        }
+        if let Err(error) = self.carrier.reopen_media(call, &back).await {
+            tracing::warn!(attempt = %back.attempt, %error, "the media socket could not be opened again");
+        }
+    }
+}
+
+/// Takes a webhook of an attempt; its address and its signature are proved.
+pub(super) async fn heard(leg: Leg, webhook: Webhook) -> Response {
+    match (webhook.attempt, webhook.destination) {
+        (Some(attempt), Some(try_no)) => destination(leg, (attempt, try_no), webhook).await,
+        _ => own(leg, webhook).await,
+    }
+}
+
+/// The call's own leg.
+async fn own(leg: Leg, webhook: Webhook) -> Response {
+    let named = leg.attempt.parse::<AttemptId>().ok();
+    match webhook.news {
+        News::Leg(report) => {
+            if let (CallProgress::Ended(_), Some(call)) = (&report.progress, report.call.clone()) {
+                let carrier = leg.carrier.clone();
+                tokio::spawn(async move { carrier.release_destination(&call).await });
+            }
+            leg.report(report).await
+        }
+        News::Bridged if named.is_some_and(|attempt| leg.carrier.handovers.caller_bridged(attempt)) => {
+            leg.handed_on(None, CallProgress::Transferred).await
+        }
+        News::Referred(Ok(())) => leg.handed_on(None, CallProgress::Transferred).await,
+        News::Referred(Err(why)) => leg.handed_on(webhook.call, CallProgress::TransferFailed(why)).await,
+        News::StreamFailed(reason) => {
+            metrics::counter!("ringback_telnyx_streams_failed_total").increment(1);
+            let attempt = leg.attempt.escape_debug().to_string();
+            tracing::warn!(attempt, reason, "Telnyx has no media socket to this service");
+            if let Some(call) = webhook.call {
+                tokio::spawn(async move {
+                    sleep(STREAM_AGAIN).await;
+                    leg.stream_again(&call).await;
+                });
+            }
+            door::taken()
+        }
+        News::Announced(_) | News::Bridged | News::Nothing => door::taken(),
+    }
+}
+
+/// The leg to somebody that the call is handed on to.
+async fn destination(leg: Leg, which: (AttemptId, u32), webhook: Webhook) -> Response {
+    let Some(call) = webhook.call else {
+        return door::taken();
+    };
+    let handovers = &leg.carrier.handovers;
+    match webhook.news {
+        News::Leg(LegReport { progress, .. }) => match progress {
+            CallProgress::Placed => drop(handovers.rings(which, &call)),
+            CallProgress::Answered => drop(tokio::spawn(async move { answered(&leg, which, call).await })),
+            CallProgress::Ended(EndCause::Completed) => drop(tokio::spawn(async move {
+                sleep(LATE_WORD).await;
+                if let Some(caller) = leg.carrier.handovers.failed_to_answer(which) {
+                    leg.handed_on(Some(caller), failed(&EndCause::Completed)).await;
+                }
+            })),
+            CallProgress::Ended(cause) => {
+                if let Some(caller) = handovers.failed_to_answer(which) {
+                    return leg.handed_on(Some(caller), failed(&cause)).await;
+                }
+            }
+            _ => {}
+        },
+        News::Bridged if handovers.bridged(which) => return leg.handed_on(None, CallProgress::Transferred).await,
+        _ => {}
+    }
+    door::taken()
+}
+
+/// A destination answers: where we join it with its caller, that is done now. That they talk is told by itself.
+async fn answered(leg: &Leg, which: (AttemptId, u32), destination: CarrierCallId) {
+    let carrier = &leg.carrier;
+    let caller = match carrier.handovers.answered(which, &destination) {
+        Answered::Join(caller) => caller,
+        Answered::Nothing => return,
+        Answered::Nobody => {
+            let _ = carrier.hang_up_leg(&destination).await;
+            return;
+        }
+    };
+    if let Err(error) = carrier.join(&caller, &destination).await {
+        carrier.handovers.failed(which);
+        let _ = carrier.hang_up_leg(&destination).await;
+        leg.handed_on(Some(caller), CallProgress::TransferFailed(error.to_string()))
+            .await;
+    }
+}
+
+/// A call from outside was gone before it was answered, or Telnyx does not take the answer.
+pub(super) async fn never_answered(door: &CarrierDoor, back: WayBack, call: CarrierCallId, error: &CarrierError) {
+    let cause = match error {
+        CarrierError::NotFound => EndCause::Canceled,
+        error => EndCause::Failed(error.to_string()),
+    };
+    let report = LegReport {
+        call: Some(call),
+        progress: CallProgress::Ended(cause),
+    };
+    door.report(&back.attempt.to_string(), back.status_token, report).await;
+}
+
+/// Why nobody answered.
+fn failed(cause: &EndCause) -> CallProgress {
+    let words = match cause {
+        EndCause::Completed => "it was hung up",
+        EndCause::Busy => "it is busy",
+        EndCause::NoAnswer => "nobody answered",
+        EndCause::Rejected => "it was declined",
+        EndCause::InvalidNumber => "there is no such number",
+        EndCause::Canceled => "it was canceled",
+        EndCause::Failed(words) => words,
+    };
+    CallProgress::TransferFailed(words.to_owned())
+}
