@@ -5,7 +5,9 @@
 pub mod asterisk;
 mod bridge;
 mod delivery;
+mod line;
 mod phones;
+mod rooms;
 pub mod telnyx;
 pub mod twilio;
 pub mod vonage;

@@ -18,7 +18,12 @@ use std::sync::Arc;
 
 use actors::time::Clock;
 
-use self::{account::TelnyxAccount, client::TelnyxCarrier, doors::{Doors, Guard}, mark::StreamTokens};
+use self::{
+    account::TelnyxAccount,
+    client::TelnyxCarrier,
+    doors::{Doors, Guard},
+    mark::StreamTokens,
+};
 use super::{Trunk, http::SetupError};
 
 /// The carrier of an account that reaches this node at `public_url`. `clock` tells how old webhooks are.

@@ -3,6 +3,9 @@
 
 mod api;
 mod audio;
+mod call;
+mod commands;
+mod flow;
 mod media;
 mod webhooks;
 
@@ -10,18 +13,18 @@ use std::{
     collections::BTreeMap,
     io,
     net::SocketAddr,
-    sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicUsize},
+    time::Duration,
 };
 
 use axum::serve::ListenerExt;
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use ring::signature::{Ed25519KeyPair, KeyPair};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinSet};
 
+use self::call::{Call, Leg, Stage};
+use super::{Delivered, rooms::Rooms};
 use crate::{
     carriers::telnyx::line::{ByteOrder, Codec},
     exchange::{Exchange, ExchangeError, ExchangeHandle, ExchangeSettings, LogEntry},
@@ -66,8 +69,18 @@ pub struct TelnyxFaults {
     pub no_webhooks: bool,
     /// Every seventh frame changes places with the next.
     pub shuffled_frames: bool,
-    /// Media sockets break after so many frames.
+    /// The first media socket of each call breaks after so many frames.
     pub cut_after: Option<u64>,
+    /// The first media socket of each call falls silent after so many frames, and stays open.
+    pub stall_after: Option<u64>,
+    /// So many media sockets are not opened.
+    pub streams_refused: usize,
+    /// What is told of calls from outside comes to the application's own address all the time.
+    pub own_address_only: bool,
+    /// So many commands are answered with an error of the server's, though they are done.
+    pub broken_commands: usize,
+    /// Webhooks of this event come so much later.
+    pub late: Option<(&'static str, Duration)>,
 }
 
 impl Default for TelnyxSettings {
@@ -112,19 +125,16 @@ struct Switch {
     /// Where the telephones reach the stub, without scheme.
     own: SocketAddr,
     throttled: AtomicUsize,
+    refused: AtomicUsize,
+    broken: AtomicUsize,
+    rooms: Rooms,
+    keys: Mutex<Vec<String>>,
+    commands: Mutex<Vec<(String, Value)>>,
+    delivered: Mutex<Vec<Delivered>>,
     calls: Mutex<BTreeMap<String, Arc<Call>>>,
     dials: Mutex<Vec<Value>>,
     complaints: Mutex<Vec<String>>,
     tasks: Mutex<JoinSet<()>>,
-}
-
-/// One call.
-struct Call {
-    id: String,
-    ask: api::Ask,
-    /// Its name at the exchange, once that has taken it.
-    line: OnceLock<String>,
-    over: AtomicBool,
 }
 
 fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -145,6 +155,33 @@ impl Switch {
 
     fn complain(&self, about: String) {
         lock(&self.complaints).push(about);
+    }
+
+    fn add(&self, leg: Leg) -> Arc<Call> {
+        let call = Arc::new(Call::new(leg));
+        lock(&self.calls).insert(call.leg.id.clone(), call.clone());
+        call
+    }
+
+    /// Ends a call, whether its telephone has been rung or not.
+    async fn cut_off(self: &Arc<Self>, call: &Arc<Call>) {
+        let Some(line) = call.line.get() else {
+            return self.ended(call, "originator_cancel", "487");
+        };
+        let gone = self
+            .client
+            .delete(format!("{}/v1/calls/{line}", self.exchange_url))
+            .send()
+            .await;
+        if let Err(error) = gone {
+            tracing::warn!(%error, "a phone could not be hung up");
+        }
+    }
+
+    fn ended(self: &Arc<Self>, call: &Arc<Call>, cause: &str, sip: &str) {
+        call.becomes(Stage::Over);
+        let causes = json!({ "hangup_cause": cause, "sip_hangup_cause": sip, "hangup_source": "unknown" });
+        self.tell(call, "call.hangup", causes);
     }
 }
 
@@ -170,6 +207,12 @@ impl TelnyxStub {
             exchange_url: exchange.url(),
             own: listener.local_addr()?,
             throttled: AtomicUsize::new(settings.faults.throttled),
+            refused: AtomicUsize::new(settings.faults.streams_refused),
+            broken: AtomicUsize::new(settings.faults.broken_commands),
+            rooms: Rooms::default(),
+            keys: Mutex::default(),
+            commands: Mutex::default(),
+            delivered: Mutex::default(),
             calls: Mutex::default(),
             dials: Mutex::default(),
             complaints: Mutex::default(),
@@ -222,7 +265,53 @@ impl TelnyxStub {
     /// Calls that ring or talk.
     pub fn live_calls(&self) -> usize {
         let calls = lock(&self.switch.calls);
-        calls.values().filter(|call| !call.over.load(Ordering::SeqCst)).count()
+        calls.values().filter(|call| !call.is_over()).count()
+    }
+
+    /// The commands so far, as they came.
+    pub fn commands(&self) -> Vec<(String, Value)> {
+        lock(&self.switch.commands).clone()
+    }
+
+    /// The keys that were pressed by its API.
+    pub fn keys(&self) -> Vec<String> {
+        lock(&self.switch.keys).clone()
+    }
+
+    /// Every webhook that was delivered, by its event.
+    pub fn delivered(&self) -> Vec<Delivered> {
+        lock(&self.switch.delivered).clone()
+    }
+
+    /// A telephone calls one of the account's numbers, whose application is at `service`. Where the call is answered,
+    /// the telephone's persona talks.
+    pub fn call_in(&self, service: &str, id: &str, (from, to): (&str, &str)) {
+        let leg = Leg {
+            id: id.to_owned(),
+            phone: from.to_owned(),
+            from: from.to_owned(),
+            to: to.to_owned(),
+            is_incoming: true,
+            ring_seconds: 30,
+            webhook_url: format!("{service}/carriers/telnyx/inbound"),
+            ..Leg::default()
+        };
+        self.switch.add(leg);
+        self.announce(id);
+    }
+
+    /// Announces a call from outside, once more where it was announced before.
+    pub fn announce(&self, id: &str) {
+        if let Some(call) = self.switch.call(id) {
+            self.switch.tell(&call, "call.initiated", json!({ "state": "parked" }));
+        }
+    }
+
+    /// The telephone of a call is hung up.
+    pub async fn hang_up(&self, id: &str) {
+        if let Some(call) = self.switch.call(id) {
+            self.switch.cut_off(&call).await;
+        }
     }
 
     /// The telephones' record.

@@ -4,8 +4,6 @@
 mod api;
 mod flow;
 mod leg;
-mod line;
-mod rooms;
 mod socket;
 mod token;
 
@@ -29,7 +27,6 @@ use tokio::{net::TcpListener, task::JoinSet};
 
 use self::{
     leg::{Legs, Order, Stage},
-    rooms::Rooms,
     token::{Applications, Signer},
 };
 use super::{
@@ -37,6 +34,7 @@ use super::{
     delivery::Callbacks,
     locked,
     phones::{Phones, Progress, Report},
+    rooms::Rooms,
 };
 use crate::{exchange::LogEntry, http_client};
 

@@ -1,5 +1,8 @@
 //! Calls through Telnyx, as a stub plays it on real sockets: campaigns, lost answers, forgeries, refusals, codecs.
 
+mod inbound;
+mod midcall;
+
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use actors::{
@@ -26,7 +29,7 @@ use tokio_tungstenite::tungstenite::{self, client::IntoClientRequest};
 use crate::support::{
     app::START,
     phone_log::PhoneLog,
-    words::{GREETING, interviewing_agent, lines, texts},
+    words::{GREETING, MESSAGE, interviewing_agent, lines, texts, tidy},
     world::{World, WorldSettings},
 };
 
@@ -45,9 +48,11 @@ async fn stub(settings: TelnyxSettings) -> Arc<TelnyxStub> {
     };
     let personas = [(REJECTS, "rejects"), (INVALID, "invalid")];
     let personas = personas.map(|(number, persona)| (number.to_owned(), persona.to_owned()));
+    let mut all = BTreeMap::from(personas);
+    all.extend(settings.personas);
     let settings = TelnyxSettings {
         exchange,
-        personas: BTreeMap::from(personas),
+        personas: all,
         ..settings
     };
     Arc::new(TelnyxStub::start(settings).await.unwrap())
@@ -248,6 +253,23 @@ async fn a_forged_webhook_is_refused_whatever_it_says() {
         request.send().await.unwrap().status().as_u16()
     };
     let changed = ours.replace("user_busy", "not_found");
+    let inbound = format!("{}/carriers/telnyx/inbound", world.client.base);
+    let announced =
+        json!({ "call_control_id": "v3:forged", "direction": "incoming", "from": COOPERATIVE, "to": CALLER_ID });
+    let announced = json!({ "data": { "event_type": "call.initiated", "payload": announced } }).to_string();
+    for (seconds, signature) in [
+        (now, stub.sign(now, &ours)),
+        (now + 1, stub.sign(now, &announced)),
+        (now - 400, stub.sign(now - 400, &announced)),
+        (now, String::new()),
+    ] {
+        assert_eq!(post(&inbound, seconds, signature, &announced).await, 403);
+    }
+    assert_eq!(post(&inbound, now, stub.sign(now, "{"), "{").await, 400);
+    let big = "x".repeat(20_000);
+    assert_eq!(post(&inbound, now, stub.sign(now, &big), &big).await, 413);
+    // Of a leg that nobody knows there is nothing to be done.
+    assert_eq!(post(&inbound, now, stub.sign(now, &other), &other).await, 204);
     for (seconds, signature, body) in [
         (now, stub.sign(now, &other), &ours),
         (now, stub.sign(now, &ours), &changed),
@@ -354,20 +376,49 @@ async fn a_call_is_heard_in_another_codec_than_it_was_asked_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_whose_media_breaks_is_hung_up() {
-    let stub = stub(TelnyxSettings {
-        faults: TelnyxFaults {
-            cut_after: Some(200),
-            ..TelnyxFaults::default()
-        },
-        ..TelnyxSettings::default()
-    })
-    .await;
+async fn a_campaign_of_two_dozen_talks_with_people_and_leaves_messages() {
+    let stub = stub(TelnyxSettings::default()).await;
     let world = world_with(account(&stub)).await;
-    let id = call(&world, COOPERATIVE).await;
-    world.until_over(&id, 60).await;
-    world.pass(5).await;
-    assert_eq!((stub.dials().len(), stub.live_calls()), (1, 0));
+    let agent = world.agent(interviewing_agent()).await;
+    // By the last digit: a person, a mailbox, a person who interrupts.
+    let numbers: Vec<String> = (0..24)
+        .map(|n| format!("+15550102{n:02}{}", [0, 8, 9][n % 3]))
+        .collect();
+    let contacts: Vec<(&str, &str)> = numbers.iter().map(|number| (&**number, "")).collect();
+    let campaign = world.launch(&agent, &contacts, json!({})).await;
+    world.until_status(&campaign, "completed", 900).await;
+    world.pass(30).await;
+    let phones = PhoneLog::new(stub.entries());
+    for number in &numbers {
+        let conversation = world.conversation(&campaign, number).await;
+        if number.ends_with('8') {
+            assert_eq!(conversation["status"], "completed", "{conversation:#}");
+            let heard = texts(&phones.call(number).heard());
+            assert_eq!(tidy(heard.last().unwrap()), MESSAGE, "{heard:?}");
+        } else {
+            check_words(&conversation, &phones, number);
+        }
+    }
+    for dial in stub.dials() {
+        assert_eq!(dial["answering_machine_detection"], "detect_beep");
+    }
+    let told = |event: &str| {
+        stub.delivered()
+            .iter()
+            .filter(|webhook| webhook.status == event)
+            .count()
+    };
+    assert_eq!(
+        (
+            told("call.machine.detection.ended"),
+            told("call.machine.greeting.ended")
+        ),
+        (24, 8)
+    );
+    assert_eq!(
+        (stub.complaints(), stub.live_calls(), stub.dials().len()),
+        (vec![], 0, 24)
+    );
 }
 
 /// The client alone; nobody is where its calls report.

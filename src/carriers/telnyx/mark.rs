@@ -104,7 +104,12 @@ mod tests {
         let state = destination_state(id, 2);
         assert_eq!((destination(&state), attempt(&state)), (Some((id, 2)), None));
         assert_eq!(destination(&client_state(id)), None);
-        for wrong in [format!("to {id}"), format!("to {id} -1"), "to x 1".to_owned(), format!("{id} 1")] {
+        for wrong in [
+            format!("to {id}"),
+            format!("to {id} -1"),
+            "to x 1".to_owned(),
+            format!("{id} 1"),
+        ] {
             assert_eq!(destination(&BASE64.encode(&wrong)), None, "{wrong}");
         }
     }

@@ -128,8 +128,16 @@ mod tests {
             (403, error("10011", "slow down", ""), unavailable("too many requests")),
             (429, String::new(), unavailable("too many requests")),
             (503, String::new(), unavailable("503 Service Unavailable")),
-            (422, error("90034", "not yet answered", ""), CarrierError::Refused("not yet answered".to_owned())),
-            (302, String::new(), CarrierError::Protocol("answered 302 Found".to_owned())),
+            (
+                422,
+                error("90034", "not yet answered", ""),
+                CarrierError::Refused("not yet answered".to_owned()),
+            ),
+            (
+                302,
+                String::new(),
+                CarrierError::Protocol("answered 302 Found".to_owned()),
+            ),
         ] {
             assert_eq!(of(status, &body), expected, "{status} {body}");
         }

@@ -374,7 +374,11 @@ mod tests {
         assert_eq!((webhook.attempt, webhook.destination), (Some(id), Some(3)));
         assert_eq!(webhook.news, News::Bridged);
         assert_eq!(webhook.call, CarrierCallId::checked("v3:a_b-c"));
-        let own = parse(&body("call.bridged", &json!({ "client_state": mark::client_state(id) }))).unwrap();
+        let own = parse(&body(
+            "call.bridged",
+            &json!({ "client_state": mark::client_state(id) }),
+        ))
+        .unwrap();
         assert_eq!((own.attempt, own.destination), (Some(id), None));
         assert_eq!(news("call.refer.completed", &json!({})), News::Referred(Ok(())));
         for (answer, words) in [

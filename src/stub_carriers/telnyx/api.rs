@@ -1,8 +1,9 @@
-//! The API: dial, hang up, list; and where the exchange reports.
+//! The API: dial and list; and where the exchange reports.
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, OnceLock, atomic::Ordering},
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
 };
 
 use actors::phone_number::PhoneNumber;
@@ -19,32 +20,35 @@ use axum::{
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::time::sleep;
 use uuid::Uuid;
 
-use super::{Call, Switch, lock, media};
+use super::{
+    Switch,
+    call::{Call, Leg, Stage, StreamAsk},
+    commands, flow, lock,
+};
+
+/// How long Telnyx listens before it says who answered.
+const VERDICT_AFTER: Duration = Duration::from_millis(2_500);
 
 /// What is asked for with a dial, as far as the stub minds it.
 #[derive(Debug, Clone, Deserialize)]
-pub(super) struct Ask {
-    pub(super) connection_id: String,
-    pub(super) to: String,
-    pub(super) from: String,
+struct Ask {
+    connection_id: String,
+    to: String,
+    from: String,
     #[serde(default = "ring_seconds")]
-    pub(super) timeout_secs: u64,
+    timeout_secs: u64,
     #[serde(default)]
-    pub(super) client_state: Option<String>,
+    client_state: Option<String>,
     #[serde(default)]
-    pub(super) command_id: Option<String>,
-    pub(super) webhook_url: String,
-    pub(super) stream_url: String,
+    command_id: Option<String>,
+    webhook_url: String,
     #[serde(default)]
-    pub(super) stream_codec: String,
-    #[serde(default)]
-    pub(super) stream_bidirectional_mode: String,
-    #[serde(default)]
-    pub(super) stream_bidirectional_codec: String,
-    #[serde(default)]
-    pub(super) stream_auth_token: String,
+    answering_machine_detection: String,
+    #[serde(flatten)]
+    stream: StreamAsk,
 }
 
 fn ring_seconds() -> u64 {
@@ -54,16 +58,16 @@ fn ring_seconds() -> u64 {
 pub(super) fn router(switch: Arc<Switch>) -> Router {
     Router::new()
         .route("/v2/calls", post(dial))
-        .route("/v2/calls/{call}/actions/hangup", post(hang_up))
+        .route("/v2/calls/{call}/actions/{action}", post(commands::command))
         .route("/v2/connections/{connection}/active_calls", get(list))
         .route("/exchange/status/{call}", post(report))
-        .route("/exchange/media/{call}", get(media::open))
+        .route("/exchange/media/{call}", get(flow::open))
         .with_state(switch)
 }
 
 /// An answer that is no success.
 #[derive(Debug)]
-struct Refused {
+pub(super) struct Refused {
     status: StatusCode,
     code: &'static str,
     detail: String,
@@ -82,7 +86,7 @@ impl IntoResponse for Refused {
     }
 }
 
-fn refusal(status: StatusCode, code: &'static str, detail: &str, pointer: &'static str) -> Refused {
+pub(super) fn refusal(status: StatusCode, code: &'static str, detail: &str, pointer: &'static str) -> Refused {
     Refused {
         status,
         code,
@@ -91,7 +95,7 @@ fn refusal(status: StatusCode, code: &'static str, detail: &str, pointer: &'stat
     }
 }
 
-fn unprocessable(code: &'static str, detail: &str, pointer: &'static str) -> Refused {
+pub(super) fn unprocessable(code: &'static str, detail: &str, pointer: &'static str) -> Refused {
     refusal(StatusCode::UNPROCESSABLE_ENTITY, code, detail, pointer)
 }
 
@@ -99,12 +103,12 @@ fn throttled() -> Refused {
     refusal(StatusCode::TOO_MANY_REQUESTS, "10011", "Too many requests", "")
 }
 
-fn broken() -> Refused {
+pub(super) fn broken() -> Refused {
     refusal(StatusCode::INTERNAL_SERVER_ERROR, "10007", "Unexpected error", "")
 }
 
 impl Switch {
-    fn knows(&self, headers: &HeaderMap) -> Result<(), Refused> {
+    pub(super) fn knows(&self, headers: &HeaderMap) -> Result<(), Refused> {
         let wanted = format!("Bearer {}", self.settings.api_key);
         let shown = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
         if shown == Some(&*wanted) {
@@ -114,10 +118,9 @@ impl Switch {
     }
 
     fn check(&self, ask: &Ask) -> Result<(), Refused> {
-        for (number, pointer) in [(&ask.to, "/to"), (&ask.from, "/from")] {
-            if !PhoneNumber::parse(number).is_ok_and(|parsed| parsed.as_str() == number) {
-                return Err(unprocessable("10016", "Phone number must be in +E.164 format", pointer));
-            }
+        telephone(&ask.to, "/to")?;
+        if ask.from != telephone(&ask.from, "/from")? {
+            return Err(unprocessable("10016", "Phone number must be in +E.164 format", "/from"));
         }
         if ask.connection_id != self.settings.connection {
             return Err(unprocessable("10015", "Invalid connection_id", "/connection_id"));
@@ -130,19 +133,25 @@ impl Switch {
 
     /// The call of the same command; a repeat is ignored, and answered like the first.
     fn repeated(&self, ask: &Ask) -> Option<Arc<Call>> {
-        let same = |call: &&Arc<Call>| ask.command_id.is_some() && call.ask.command_id == ask.command_id;
+        ask.command_id.as_ref()?;
+        let same = |call: &&Arc<Call>| call.leg.command_id == ask.command_id;
         lock(&self.calls).values().find(same).cloned()
     }
 
     /// Has the exchange ring the telephone.
-    async fn ring(&self, call: &Call) -> Result<(), Refused> {
-        let persona = self.settings.personas.get(&call.ask.to);
+    pub(super) async fn ring(&self, call: &Call) -> Result<(), Refused> {
+        let (leg, id) = (&call.leg, &call.leg.id);
+        let persona = self.settings.personas.get(&leg.phone);
+        let of_name = |name: &String| {
+            let is_script = self.settings.exchange.scripts.contains_key(name);
+            json!({ if is_script { "script" } else { "persona" }: name })
+        };
         let body = json!({
-            "to": call.ask.to, "from": call.ask.from, "attempt": call.id,
-            "statusUrl": format!("http://{}/exchange/status/{}", self.own, call.id),
-            "streamUrl": format!("ws://{}/exchange/media/{}", self.own, call.id),
-            "ringTimeoutSeconds": call.ask.timeout_secs,
-            "hints": persona.map_or_else(|| json!({}), |persona| json!({ "persona": persona })),
+            "to": leg.phone, "from": leg.from, "attempt": id,
+            "statusUrl": format!("http://{}/exchange/status/{id}", self.own),
+            "streamUrl": format!("ws://{}/exchange/media/{id}", self.own),
+            "ringTimeoutSeconds": leg.ring_seconds,
+            "hints": persona.map_or_else(|| json!({}), of_name),
         });
         let sent = self
             .client
@@ -163,13 +172,13 @@ impl Switch {
     }
 }
 
-impl Call {
-    pub(super) fn leg(&self) -> Value {
-        json!({
-            "call_control_id": self.id, "call_leg_id": format!("leg-{}", self.id),
-            "call_session_id": format!("session-{}", self.id), "record_type": "call",
-            "client_state": self.ask.client_state, "is_alive": false,
-        })
+/// The telephone that is called; that of a SIP address is its user.
+pub(super) fn telephone(to: &str, pointer: &'static str) -> Result<String, Refused> {
+    let user = to.strip_prefix("sip:").and_then(|address| address.split('@').next());
+    let number = user.unwrap_or(to);
+    match PhoneNumber::parse(number) {
+        Ok(parsed) if parsed.as_str() == number => Ok(number.to_owned()),
+        _ => Err(unprocessable("10016", "Phone number must be in +E.164 format", pointer)),
     }
 }
 
@@ -188,7 +197,7 @@ async fn dial(State(switch): State<Arc<Switch>>, headers: HeaderMap, body: Bytes
     });
     match task.await {
         Ok((Ok(_), true)) => std::future::pending().await,
-        Ok((Ok(call), false)) => Json(json!({ "data": call.leg() })).into_response(),
+        Ok((Ok(call), false)) => Json(json!({ "data": call.shown() })).into_response(),
         Ok((Err(refused), _)) => refused.into_response(),
         Err(_) => broken().into_response(),
     }
@@ -209,40 +218,49 @@ async fn place(switch: &Arc<Switch>, headers: &HeaderMap, body: &[u8]) -> Result
     if let Some(call) = switch.repeated(&ask) {
         return Ok(call);
     }
-    let call = Arc::new(Call {
-        id: format!("v3:{}", Uuid::new_v4().simple()),
-        ask,
-        line: OnceLock::new(),
-        over: false.into(),
+    let call = switch.add(Leg {
+        id: new_id(),
+        phone: telephone(&ask.to, "/to")?,
+        from: ask.from,
+        to: ask.to,
+        is_incoming: false,
+        ring_seconds: ask.timeout_secs,
+        webhook_url: ask.webhook_url,
+        client_state: ask.client_state,
+        command_id: ask.command_id,
+        stream: Some(ask.stream).filter(|stream| !stream.stream_url.is_empty()),
+        machine_detection: ask.answering_machine_detection,
     });
-    lock(&switch.calls).insert(call.id.clone(), call.clone());
-    if let Err(refused) = switch.ring(&call).await {
-        lock(&switch.calls).remove(&call.id);
-        return Err(refused);
-    }
-    switch.tell(&call, "call.initiated", json!({ "state": "bridging" }));
+    switch.begin(&call).await?;
     Ok(call)
 }
 
-async fn hang_up(State(switch): State<Arc<Switch>>, Path(id): Path<String>, headers: HeaderMap) -> Response {
-    if let Err(refused) = switch.knows(&headers) {
-        return refused.into_response();
+pub(super) fn new_id() -> String {
+    format!("v3:{}", Uuid::new_v4().simple())
+}
+
+impl Switch {
+    /// Rings a new leg's telephone, and tells of it.
+    pub(super) async fn begin(self: &Arc<Self>, call: &Arc<Call>) -> Result<(), Refused> {
+        if let Err(refused) = self.ring(call).await {
+            lock(&self.calls).remove(&call.leg.id);
+            return Err(refused);
+        }
+        self.tell(call, "call.initiated", json!({ "state": "bridging" }));
+        Ok(())
     }
-    let Some(call) = switch.call(&id) else {
-        return refusal(StatusCode::NOT_FOUND, "10005", "Resource not found", "").into_response();
-    };
-    let line = call.line.get().filter(|_| !call.over.load(Ordering::SeqCst));
-    let Some(line) = line else {
-        return unprocessable("90018", "Call has already ended", "").into_response();
-    };
-    let asked = switch
-        .client
-        .delete(format!("{}/v1/calls/{line}", switch.exchange_url))
-        .send()
-        .await;
-    match asked {
-        Ok(answer) if answer.status().is_success() => Json(json!({ "data": { "result": "ok" } })).into_response(),
-        _ => unprocessable("90018", "Call has already ended", "").into_response(),
+
+    /// Says who answered, where that was asked for. When a mailbox beeps its line says.
+    fn judge(self: &Arc<Self>, call: &Arc<Call>) {
+        if matches!(&*call.leg.machine_detection, "" | "disabled") {
+            return;
+        }
+        let (switch, call) = (self.clone(), call.clone());
+        self.spawn(async move {
+            sleep(VERDICT_AFTER).await;
+            let result = if call.is_machine() { "machine" } else { "human" };
+            switch.tell(&call, "call.machine.detection.ended", json!({ "result": result }));
+        });
     }
 }
 
@@ -262,11 +280,11 @@ async fn list(
     let calls = lock(&switch.calls);
     let live: Vec<&Arc<Call>> = calls
         .values()
-        .filter(|call| !call.over.load(Ordering::SeqCst) && after.is_none_or(|after| call.id > *after))
+        .filter(|call| !call.is_over() && after.is_none_or(|after| call.leg.id > *after))
         .collect();
     let page = &live[..live.len().min(switch.settings.page)];
-    let next = page.last().filter(|_| live.len() > page.len()).map(|call| &call.id);
-    let data: Vec<Value> = page.iter().map(|call| call.leg()).collect();
+    let next = page.last().filter(|_| live.len() > page.len()).map(|call| &call.leg.id);
+    let data: Vec<Value> = page.iter().map(|call| call.shown()).collect();
     Json(json!({ "data": data, "meta": { "cursors": { "after": next }, "total_items": live.len() } })).into_response()
 }
 
@@ -276,9 +294,12 @@ async fn report(State(switch): State<Arc<Switch>>, Path(id): Path<String>, Json(
         return StatusCode::NOT_FOUND;
     };
     match said["status"].as_str() {
-        Some("answered") => switch.tell(&call, "call.answered", json!({})),
+        Some("answered") => {
+            call.becomes(Stage::Answered);
+            switch.tell(&call, "call.answered", json!({}));
+            switch.judge(&call);
+        }
         Some("ended") => {
-            call.over.store(true, Ordering::SeqCst);
             let (cause, sip) = match said["cause"].as_str() {
                 Some("completed") => ("normal_clearing", "200"),
                 Some("busy") => ("user_busy", "486"),
@@ -287,8 +308,7 @@ async fn report(State(switch): State<Arc<Switch>>, Path(id): Path<String>, Json(
                 Some("canceled") => ("originator_cancel", "487"),
                 _ => ("unspecified", "500"),
             };
-            let causes = json!({ "hangup_cause": cause, "sip_hangup_cause": sip, "hangup_source": "unknown" });
-            switch.tell(&call, "call.hangup", causes);
+            switch.ended(&call, cause, sip);
         }
         _ => {}
     }

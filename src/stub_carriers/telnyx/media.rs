@@ -1,235 +1,215 @@
-//! The media socket: a telephone of the exchange on one side, Telnyx's stream on the other.
+//! A media socket to the service: JSON messages as Telnyx sends and takes them.
 
-use std::sync::Arc;
-
-use axum::{
-    extract::{
-        Path, State,
-        ws::{Message, WebSocket, WebSocketUpgrade},
-    },
-    http::StatusCode,
-    response::{IntoResponse, Response},
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
 };
+
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
-use tokio::net::TcpStream;
-use tokio_tungstenite::{
-    MaybeTlsStream, WebSocketStream, connect_async_with_config,
-    tungstenite::{self, client::IntoClientRequest, http::HeaderValue},
+use tokio::time::timeout;
+use tokio_tungstenite::tungstenite::Message;
+
+use super::{
+    Switch,
+    audio::Converter,
+    call::{Call, StreamAsk},
 };
-
-use super::{Call, Switch, audio::Converter};
-use crate::carriers::telnyx::line::Codec;
-
-type Upstream = WebSocketStream<MaybeTlsStream<TcpStream>>;
+use crate::{
+    carriers::telnyx::line::Codec,
+    stub_carriers::bridge::{self, ToService},
+};
 
 /// Telnyx takes chunks of 20 ms to 30 s.
 const CHUNK_MS: std::ops::RangeInclusive<usize> = 20..=30_000;
+/// A frame of a telephone, in milliseconds.
+const FRAME_MS: u64 = 20;
+const CLOSE_WITHIN: Duration = Duration::from_secs(2);
 
-pub(super) async fn open(
-    State(switch): State<Arc<Switch>>,
-    Path(id): Path<String>,
-    socket: WebSocketUpgrade,
-) -> Response {
-    match switch.call(&id) {
-        Some(call) => socket.on_upgrade(move |phone| bridge(switch, call, phone)),
-        None => StatusCode::NOT_FOUND.into_response(),
-    }
+/// What the service sends.
+pub(super) enum Told {
+    /// To be played, in mu-law.
+    Audio(Vec<u8>),
+    /// To be returned when what came before has been played.
+    Mark(String),
+    /// Drop what is not played yet.
+    Clear,
+    /// What Telnyx would answer with an error.
+    Nonsense(String),
+    /// The connection is gone.
+    Gone,
 }
 
-async fn connect(call: &Call) -> Result<Upstream, String> {
-    let words = |error: tungstenite::Error| error.to_string();
-    let mut request = call.ask.stream_url.as_str().into_client_request().map_err(words)?;
-    let token = HeaderValue::from_str(&call.ask.stream_auth_token).map_err(|error| error.to_string())?;
-    request.headers_mut().insert("x-telnyx-streaming-auth-token", token);
-    let (socket, _) = connect_async_with_config(request, None, true).await.map_err(words)?;
-    Ok(socket)
-}
-
-/// Translates until either side is gone. A stream that ends does not end the call: that takes a hang-up.
-async fn bridge(switch: Arc<Switch>, call: Arc<Call>, mut phone: WebSocket) {
-    match connect(&call).await {
-        Ok(mut upstream) => {
-            let mut translator = Translator::new(&switch, &call);
-            if translator.run(&mut phone, &mut upstream).await.is_some() {
-                return;
-            }
-        }
-        Err(reason) => {
-            switch.complain(format!("no media socket: {reason}"));
-            switch.tell(&call, "streaming.failed", json!({ "failure_reason": reason }));
-        }
-    }
-    while let Some(Ok(_)) = phone.recv().await {}
-}
-
-struct Translator<'a> {
-    switch: &'a Switch,
-    call: &'a Call,
-    /// What the callee is heard in.
-    heard: Codec,
+/// An open socket.
+pub(super) struct Stream {
+    switch: Arc<Switch>,
+    service: ToService,
+    id: String,
     /// What the service speaks in; none when what it sends is dropped.
     spoken: Option<Codec>,
     up: Converter,
     down: Converter,
-    /// The telephone's name of its stream.
-    phone_stream: String,
     sequence: u64,
     frames: u64,
+    /// A frame that comes behind the next one.
     held: Option<String>,
+    has_faults: bool,
 }
 
-impl<'a> Translator<'a> {
-    fn new(switch: &'a Switch, call: &'a Call) -> Self {
-        let (ask, order) = (&call.ask, switch.settings.order);
+impl Stream {
+    /// Opens the socket that was asked for, and says what it is.
+    pub(super) async fn open(
+        switch: &Arc<Switch>,
+        call: &Call,
+        ask: &StreamAsk,
+        has_faults: bool,
+    ) -> Result<Self, String> {
+        let take_one = |left: usize| left.checked_sub(1);
+        let refused = switch
+            .refused
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, take_one);
+        if refused.is_ok() {
+            return Err("connection_refused".to_owned());
+        }
+        let shown = ("x-telnyx-streaming-auth-token", &*ask.stream_auth_token);
+        let service = bridge::open(&ask.stream_url, shown).await.map_err(|error| {
+            switch.complain(format!("no media socket: {error}"));
+            error.to_string()
+        })?;
+        let order = switch.settings.order;
         let asked = Codec::named(&ask.stream_codec).unwrap_or_default();
+        // What callees are heard in.
         let heard = switch.settings.heard_in.unwrap_or(asked);
         let spoken = Codec::named(&ask.stream_bidirectional_codec).filter(|_| ask.stream_bidirectional_mode == "rtp");
-        Self {
-            switch,
-            call,
-            heard,
+        let mut stream = Self {
+            switch: switch.clone(),
+            service,
+            id: format!("stream-{}", uuid::Uuid::new_v4()),
             spoken,
             up: Converter::to(heard, order),
             down: Converter::from(spoken.unwrap_or_default(), order),
-            phone_stream: String::new(),
             sequence: 0,
             frames: 0,
             held: None,
-        }
+            has_faults,
+        };
+        stream.begin(call, heard).await;
+        Ok(stream)
     }
 
-    /// Some when the telephone is gone, none when only the stream is.
-    async fn run(&mut self, phone: &mut WebSocket, upstream: &mut Upstream) -> Option<()> {
-        let connected = json!({ "event": "connected", "version": "1.0.0" }).to_string();
-        upstream.send(connected.into()).await.ok()?;
-        loop {
-            if self
-                .switch
-                .settings
-                .faults
-                .cut_after
-                .is_some_and(|frames| self.frames >= frames)
-            {
-                return None;
-            }
-            tokio::select! {
-                message = phone.recv() => match message {
-                    Some(Ok(Message::Text(text))) => {
-                        for text in self.upwards(&text) {
-                            upstream.send(text.into()).await.ok()?;
-                        }
-                    }
-                    Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Binary(_))) => {}
-                    None | Some(Ok(Message::Close(_)) | Err(_)) => {
-                        let _ = upstream.close(None).await;
-                        while let Some(Ok(_)) = upstream.next().await {}
-                        return Some(());
-                    }
-                },
-                message = upstream.next() => match message {
-                    Some(Ok(tungstenite::Message::Text(text))) => {
-                        let Some(text) = self.downwards(&text) else { continue };
-                        if phone.send(Message::Text(text.into())).await.is_err() {
-                            return Some(());
-                        }
-                    }
-                    Some(Ok(tungstenite::Message::Close(_)) | Err(_)) | None => return None,
-                    Some(Ok(_)) => {}
-                },
-            }
-        }
+    async fn begin(&mut self, call: &Call, heard: Codec) {
+        self.text(json!({ "event": "connected", "version": "1.0.0" }).to_string())
+            .await;
+        let (leg, format) = (&call.leg, heard.format());
+        let start = json!({
+            "user_id": "stub", "call_control_id": leg.id, "call_session_id": "s", "from": leg.from, "to": leg.to,
+            "client_state": call.shown()["client_state"], "tags": [],
+            "media_format": { "encoding": heard.name(), "sample_rate": format.sample_rate, "channels": 1 },
+        });
+        self.event("start", &start).await;
     }
 
-    fn stream(&self) -> String {
-        format!("stream-{}", self.call.id)
+    /// Whether it is to break now.
+    pub(super) fn is_cut(&self) -> bool {
+        let faults = &self.switch.settings.faults;
+        self.has_faults && faults.cut_after.is_some_and(|frames| self.frames >= frames)
+    }
+
+    async fn text(&mut self, text: String) {
+        // A socket that is gone is noticed when it is listened to.
+        let _ = self.service.send(Message::Text(text.into())).await;
     }
 
     fn numbered(&mut self, event: &str, body: &Value) -> String {
         self.sequence += 1;
-        json!({
-            "event": event, "sequence_number": self.sequence.to_string(), "stream_id": self.stream(), event: body,
-        })
-        .to_string()
+        let sequence = self.sequence.to_string();
+        json!({ "event": event, "sequence_number": sequence, "stream_id": self.id, event: body }).to_string()
     }
 
-    /// What the telephone says, in Telnyx's words.
-    fn upwards(&mut self, text: &str) -> Vec<String> {
-        let said: Value = serde_json::from_str(text).unwrap_or_default();
-        let message = match said["event"].as_str() {
-            Some("start") => {
-                self.phone_stream = said["streamSid"].as_str().unwrap_or_default().to_owned();
-                self.start()
-            }
-            Some("media") => return self.frame(&said["media"]),
-            Some("mark") => self.numbered("mark", &said["mark"]),
-            Some("dtmf") => self.numbered("dtmf", &json!({ "digit": said["dtmf"]["digit"] })),
-            Some("stop") => self.numbered("stop", &json!({ "call_control_id": self.call.id })),
-            _ => return Vec::new(),
-        };
-        self.held.take().into_iter().chain([message]).collect()
-    }
-
-    fn start(&mut self) -> String {
-        let ask = &self.call.ask;
-        let body = json!({
-            "user_id": "stub", "call_control_id": self.call.id, "call_session_id": "s", "from": ask.from,
-            "to": ask.to, "client_state": ask.client_state, "tags": [],
-            "media_format": {
-                "encoding": self.heard.name(), "sample_rate": self.heard.format().sample_rate, "channels": 1,
-            },
-        });
-        self.numbered("start", &body)
-    }
-
-    fn frame(&mut self, media: &Value) -> Vec<String> {
-        let mulaw = BASE64
-            .decode(media["payload"].as_str().unwrap_or_default())
-            .unwrap_or_default();
-        let payload = BASE64.encode(self.up.encode(&mulaw));
-        let (chunk, timestamp) = (&media["chunk"], &media["timestamp"]);
-        let body = json!({ "track": "inbound", "chunk": chunk, "timestamp": timestamp, "payload": payload });
-        self.frames += 1;
-        let message = self.numbered("media", &body);
-        if self.switch.settings.faults.shuffled_frames && self.frames.is_multiple_of(7) {
-            self.held = Some(message);
-            return Vec::new();
+    async fn event(&mut self, event: &str, body: &Value) {
+        if let Some(held) = self.held.take() {
+            self.text(held).await;
         }
-        // The one that was held comes after the one that should follow it.
-        std::iter::once(message).chain(self.held.take()).collect()
+        let text = self.numbered(event, body);
+        self.text(text).await;
     }
 
-    /// What the service says, in the telephone's words.
-    fn downwards(&mut self, text: &str) -> Option<String> {
-        let Ok(said) = serde_json::from_str::<Value>(text) else {
-            self.switch.complain(format!("malformed_frame: {text}"));
-            return None;
-        };
-        let stream = &self.phone_stream;
+    /// Passes on what the telephone says, in mu-law.
+    pub(super) async fn audio(&mut self, mulaw: &[u8]) {
+        let faults = self.switch.settings.faults.clone();
+        self.frames += 1;
+        if self.has_faults && faults.stall_after.is_some_and(|frames| self.frames > frames) {
+            return;
+        }
+        let (chunk, timestamp) = (self.frames.to_string(), (self.frames * FRAME_MS).to_string());
+        let payload = BASE64.encode(self.up.encode(mulaw));
+        let body = json!({ "track": "inbound", "chunk": chunk, "timestamp": timestamp, "payload": payload });
+        let message = self.numbered("media", &body);
+        if faults.shuffled_frames && self.frames.is_multiple_of(7) {
+            self.held = Some(message);
+            return;
+        }
+        self.text(message).await;
+        // The one that was held comes after the one that should follow it.
+        if let Some(held) = self.held.take() {
+            self.text(held).await;
+        }
+    }
+
+    pub(super) async fn key(&mut self, key: &str) {
+        self.event("dtmf", &json!({ "digit": key })).await;
+    }
+
+    /// Everything before this mark has been played, or was dropped.
+    pub(super) async fn played(&mut self, mark: &str) {
+        self.event("mark", &json!({ "name": mark })).await;
+    }
+
+    /// The next thing the service says.
+    pub(super) async fn told(&mut self) -> Told {
+        loop {
+            match self.service.next().await {
+                Some(Ok(Message::Text(text))) => {
+                    if let Some(told) = self.read(&text) {
+                        return told;
+                    }
+                }
+                Some(Ok(Message::Close(_)) | Err(_)) | None => return Told::Gone,
+                Some(Ok(_)) => {}
+            }
+        }
+    }
+
+    fn read(&mut self, text: &str) -> Option<Told> {
+        let said: Value = serde_json::from_str(text).unwrap_or_default();
         match said["event"].as_str() {
             Some("media") => {
                 let payload = said["media"]["payload"].as_str().unwrap_or_default();
-                let mulaw = self.spoken(BASE64.decode(payload).unwrap_or_default())?;
-                let media = json!({ "payload": BASE64.encode(mulaw) });
-                Some(json!({ "event": "media", "streamSid": self.phone_stream, "media": media }).to_string())
+                self.spoken(BASE64.decode(payload).unwrap_or_default())
             }
-            Some("mark") => Some(json!({ "event": "mark", "streamSid": stream, "mark": said["mark"] }).to_string()),
-            Some("clear") => Some(json!({ "event": "clear", "streamSid": stream }).to_string()),
-            _ => {
-                self.switch.complain(format!("malformed_frame: {text}"));
-                None
-            }
+            Some("mark") => Some(Told::Mark(said["mark"]["name"].as_str().unwrap_or_default().to_owned())),
+            Some("clear") => Some(Told::Clear),
+            _ => Some(Told::Nonsense(format!("malformed_frame: {text}"))),
         }
     }
 
-    fn spoken(&mut self, audio: Vec<u8>) -> Option<Vec<u8>> {
+    fn spoken(&mut self, audio: Vec<u8>) -> Option<Told> {
         let format = self.spoken?.format();
         let ms = audio.len() / format.bytes_for_ms(1);
         if !CHUNK_MS.contains(&ms) {
-            self.switch.complain(format!("invalid_media: {ms} ms"));
-            return None;
+            return Some(Told::Nonsense(format!("invalid_media: {ms} ms")));
         }
-        Some(self.down.decode(audio))
+        Some(Told::Audio(self.down.decode(audio)))
+    }
+
+    /// Closes it in a whole handshake.
+    pub(super) async fn close(mut self) {
+        let _ = timeout(CLOSE_WITHIN, async {
+            self.event("stop", &json!({ "user_id": "stub" })).await;
+            let _ = self.service.close(None).await;
+            while let Some(Ok(_)) = self.service.next().await {}
+        })
+        .await;
     }
 }

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 use uuid::Uuid;
 
-use super::{Call, Switch};
+use super::{Call, Switch, lock};
+use crate::stub_carriers::Delivered;
 
 impl Switch {
     /// The signature header of a body.
@@ -28,21 +29,23 @@ impl Switch {
             (true, "call.answered") => (Duration::from_secs(1), 2),
             (true, _) => (Duration::ZERO, 2),
         };
+        let behind = faults.late.filter(|(late, _)| *late == event).map(|(_, by)| by);
+        let late = behind.unwrap_or(late);
         let body = self.body(call, event, more);
-        let (switch, url) = (self.clone(), call.ask.webhook_url.clone());
+        let (switch, url) = (self.clone(), call.webhook_url());
         self.spawn(async move {
             for time in 0..times {
                 sleep(late * (time + 1)).await;
-                switch.post(&url, body.clone()).await;
+                switch.post(&url, event, body.clone()).await;
             }
         });
     }
 
     fn body(&self, call: &Call, event: &str, more: Value) -> String {
-        let mut payload = call.leg();
+        let (mut payload, leg) = (call.shown(), &call.leg);
+        let direction = if leg.is_incoming { "incoming" } else { "outgoing" };
         let known = json!({
-            "connection_id": call.ask.connection_id, "from": call.ask.from, "to": call.ask.to,
-            "direction": "outgoing",
+            "connection_id": self.settings.connection, "from": leg.from, "to": leg.to, "direction": direction,
         });
         for fields in [known, more] {
             if let (Some(payload), Value::Object(fields)) = (payload.as_object_mut(), fields) {
@@ -54,10 +57,10 @@ impl Switch {
             "record_type": "event", "event_type": event, "id": Uuid::new_v4().to_string(),
             "occurred_at": occurred_at, "payload": payload,
         });
-        json!({ "data": data, "meta": { "attempt": 1, "delivered_to": call.ask.webhook_url } }).to_string()
+        json!({ "data": data, "meta": { "attempt": 1, "delivered_to": call.webhook_url() } }).to_string()
     }
 
-    async fn post(&self, url: &str, body: String) {
+    async fn post(&self, url: &str, event: &str, body: String) {
         let seconds = self.settings.exchange.clock.now().0.div_euclid(1_000_000);
         let signature = self.sign(seconds, body.as_bytes());
         let request = self
@@ -67,7 +70,12 @@ impl Switch {
             .header("telnyx-signature-ed25519", signature)
             .header("telnyx-timestamp", seconds.to_string())
             .body(body);
-        match request.send().await {
+        let answer = request.send().await;
+        lock(&self.delivered).push(Delivered {
+            status: event.to_owned(),
+            answer: answer.as_ref().map_or(0, |answer| answer.status().as_u16()),
+        });
+        match answer {
             Ok(answer) if answer.status().is_success() => {}
             Ok(answer) => self.complain(format!("webhook answered {}", answer.status())),
             Err(error) => self.complain(format!("webhook not delivered: {}", error.without_url())),

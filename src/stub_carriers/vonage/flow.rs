@@ -12,9 +12,11 @@ use tokio::{
 use super::{
     Stub,
     leg::{self, Change, Leg, Order, Stage},
+    socket::{Socket, Told},
+};
+use crate::stub_carriers::{
     line::{Heard, Line},
     rooms::Said,
-    socket::{Socket, Told},
 };
 
 /// How long a call is held of whose lost socket nothing was told.

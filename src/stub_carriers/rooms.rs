@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Mutex};
 
 use tokio::sync::broadcast;
 
-use crate::stub_carriers::locked;
+use super::locked;
 
 /// What may wait for a leg that is slow: 5 s of frames.
 const WAITING: usize = 256;

@@ -1,0 +1,212 @@
+//! What becomes of a telephone that was picked up: it streams, talks with another one, or both.
+
+use std::sync::{Arc, atomic::Ordering};
+
+use axum::{
+    extract::{
+        Path, State,
+        ws::{WebSocket, WebSocketUpgrade},
+    },
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use media::{codec, format::Encoding, tone::BeepDetector};
+use serde_json::json;
+use tokio::sync::{broadcast, mpsc};
+
+use super::{
+    Switch,
+    call::{Call, Change, StreamAsk},
+    lock,
+    media::{Stream, Told},
+};
+use crate::stub_carriers::{
+    line::{Heard, Line},
+    rooms::Said,
+};
+
+pub(super) async fn open(
+    State(switch): State<Arc<Switch>>,
+    Path(id): Path<String>,
+    socket: WebSocketUpgrade,
+) -> Response {
+    match switch.call(&id) {
+        Some(call) => socket.on_upgrade(move |phone| run(switch, call, phone)),
+        None => StatusCode::NOT_FOUND.into_response(),
+    }
+}
+
+/// A room that a telephone talks in.
+struct Room {
+    to: broadcast::Sender<Said>,
+    from: broadcast::Receiver<Said>,
+}
+
+struct Flow {
+    switch: Arc<Switch>,
+    call: Arc<Call>,
+    line: Line,
+    stream: Option<Stream>,
+    room: Option<Room>,
+    /// Only the first stream of a call has faults.
+    streams: u32,
+    /// Listens for a mailbox's beep, where that was asked for.
+    beep: Option<BeepDetector>,
+}
+
+/// A stream that ends does not end the call: that takes a hang-up.
+async fn run(switch: Arc<Switch>, call: Arc<Call>, phone: WebSocket) {
+    let Some(mut changes) = call.changes() else { return };
+    let first = lock(&call.first_stream).take();
+    let listens = call.is_machine() && !call.leg.machine_detection.is_empty();
+    let mut flow = Flow {
+        switch,
+        call,
+        line: Line::new(phone),
+        stream: None,
+        room: None,
+        streams: 0,
+        beep: listens.then(BeepDetector::new),
+    };
+    if let Some(ask) = first {
+        flow.call.streams.store(true, Ordering::SeqCst);
+        flow.open(&ask).await;
+    }
+    while flow.goes_on(&mut changes).await.is_some() {}
+    if let Some(stream) = flow.stream.take() {
+        stream.close().await;
+    }
+    flow.line.close().await;
+}
+
+async fn told(stream: &mut Option<Stream>) -> Told {
+    match stream {
+        Some(stream) => stream.told().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn said(room: &mut Option<Room>) -> Said {
+    let Some(room) = room else {
+        return std::future::pending().await;
+    };
+    loop {
+        match room.from.recv().await {
+            Ok(said) => return said,
+            Err(broadcast::error::RecvError::Lagged(_)) => {}
+            Err(broadcast::error::RecvError::Closed) => return Said::Over,
+        }
+    }
+}
+
+impl Flow {
+    /// One thing that happens; none when the telephone was hung up.
+    async fn goes_on(&mut self, changes: &mut mpsc::Receiver<Change>) -> Option<()> {
+        tokio::select! {
+            heard = self.line.hear() => self.heard(heard?).await,
+            told = told(&mut self.stream) => self.told(told).await,
+            said = said(&mut self.room) => match said {
+                Said::Audio(by, mulaw) if by != self.call.leg.id => self.line.say(&mulaw).await,
+                Said::Audio(..) => {}
+                Said::Over => self.room = None,
+            },
+            change = changes.recv() => self.changed(change?).await,
+        }
+        Some(())
+    }
+
+    async fn heard(&mut self, heard: Heard) {
+        match heard {
+            Heard::Audio(mulaw) => {
+                self.listen(&mulaw);
+                if let Some(stream) = &mut self.stream {
+                    stream.audio(&mulaw).await;
+                    if stream.is_cut() {
+                        self.lost("connection_lost").await;
+                    }
+                }
+                if let Some(room) = &self.room {
+                    let _ = room.to.send(Said::Audio(self.call.leg.id.clone(), mulaw));
+                }
+            }
+            Heard::Key(key) => {
+                self.switch
+                    .tell(&self.call, "call.dtmf.received", json!({ "digit": key }));
+                if let Some(stream) = &mut self.stream {
+                    stream.key(&key).await;
+                }
+            }
+            Heard::Mark(mark) => {
+                if let Some(stream) = &mut self.stream {
+                    stream.played(&mark).await;
+                }
+            }
+        }
+    }
+
+    fn listen(&mut self, mulaw: &[u8]) {
+        let Some(beep) = &mut self.beep else { return };
+        let (mut samples, mut beeps) = (Vec::new(), Vec::new());
+        codec::decode(Encoding::MuLaw, mulaw, &mut samples);
+        beep.push(&samples, &mut beeps);
+        if !beeps.is_empty() {
+            self.beep = None;
+            let detected = json!({ "result": "beep_detected" });
+            self.switch.tell(&self.call, "call.machine.greeting.ended", detected);
+        }
+    }
+
+    async fn told(&mut self, told: Told) {
+        match told {
+            Told::Audio(mulaw) => self.line.say(&mulaw).await,
+            Told::Mark(mark) => self.line.mark(&mark).await,
+            Told::Clear => self.line.clear().await,
+            Told::Nonsense(why) => self.switch.complain(why),
+            Told::Gone => {
+                self.end_stream();
+                self.switch.tell(&self.call, "streaming.stopped", json!({}));
+            }
+        }
+    }
+
+    async fn changed(&mut self, change: Change) {
+        match change {
+            Change::Stream(ask) => self.open(&ask).await,
+            Change::StopStream => {
+                if let Some(stream) = self.stream.take() {
+                    stream.close().await;
+                }
+            }
+            Change::Keys(keys) => self.line.press(&keys).await,
+            Change::Room(name) => {
+                let to = self.switch.rooms.named(&name);
+                let from = to.subscribe();
+                self.room = Some(Room { to, from });
+            }
+        }
+    }
+
+    async fn open(&mut self, ask: &StreamAsk) {
+        let first = self.streams == 0;
+        self.streams += 1;
+        match Stream::open(&self.switch, &self.call, ask, first).await {
+            Ok(stream) => {
+                self.stream = Some(stream);
+                self.switch.tell(&self.call, "streaming.started", json!({}));
+            }
+            Err(reason) => self.lost(&reason).await,
+        }
+    }
+
+    fn end_stream(&mut self) {
+        self.stream = None;
+        self.call.streams.store(false, Ordering::SeqCst);
+    }
+
+    async fn lost(&mut self, reason: &str) {
+        self.end_stream();
+        self.line.clear().await;
+        self.switch
+            .tell(&self.call, "streaming.failed", json!({ "failure_reason": reason }));
+    }
+}
