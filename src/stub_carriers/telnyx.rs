@@ -71,8 +71,8 @@ pub struct TelnyxFaults {
     pub shuffled_frames: bool,
     /// The first media socket of each call breaks after so many frames.
     pub cut_after: Option<u64>,
-    /// The first media socket of each call falls silent after so many frames, and stays open.
-    pub stall_after: Option<u64>,
+    /// Of a media socket that broke nothing is told, and Telnyx goes on believing in it.
+    pub unnoticed_losses: bool,
     /// So many media sockets are not opened.
     pub streams_refused: usize,
     /// What is told of calls from outside comes to the application's own address all the time.

@@ -394,7 +394,8 @@ async fn a_campaign_of_two_dozen_talks_with_people_and_leaves_messages() {
         if number.ends_with('8') {
             assert_eq!(conversation["status"], "completed", "{conversation:#}");
             let heard = texts(&phones.call(number).heard());
-            assert_eq!(tidy(heard.last().unwrap()), MESSAGE, "{heard:?}");
+            // What was begun in a pause of the greeting is said again behind the beep.
+            assert!(tidy(heard.last().unwrap()).ends_with(MESSAGE), "{heard:?}");
         } else {
             check_words(&conversation, &phones, number);
         }

@@ -122,7 +122,7 @@ impl Flow {
                 if let Some(stream) = &mut self.stream {
                     stream.audio(&mulaw).await;
                     if stream.is_cut() {
-                        self.lost("connection_lost").await;
+                        self.cut().await;
                     }
                 }
                 if let Some(room) = &self.room {
@@ -198,14 +198,25 @@ impl Flow {
         }
     }
 
+    /// The socket breaks.
+    async fn cut(&mut self) {
+        if self.switch.settings.faults.unnoticed_losses {
+            self.stream = None;
+            return self.line.clear().await;
+        }
+        self.lost("connection_lost").await;
+    }
+
     fn end_stream(&mut self) {
         self.stream = None;
         self.call.streams.store(false, Ordering::SeqCst);
     }
 
     async fn lost(&mut self, reason: &str) {
+        if self.stream.is_some() {
+            self.line.clear().await;
+        }
         self.end_stream();
-        self.line.clear().await;
         self.switch
             .tell(&self.call, "streaming.failed", json!({ "failure_reason": reason }));
     }

@@ -137,16 +137,12 @@ impl Stream {
 
     /// Passes on what the telephone says, in mu-law.
     pub(super) async fn audio(&mut self, mulaw: &[u8]) {
-        let faults = self.switch.settings.faults.clone();
         self.frames += 1;
-        if self.has_faults && faults.stall_after.is_some_and(|frames| self.frames > frames) {
-            return;
-        }
         let (chunk, timestamp) = (self.frames.to_string(), (self.frames * FRAME_MS).to_string());
         let payload = BASE64.encode(self.up.encode(mulaw));
         let body = json!({ "track": "inbound", "chunk": chunk, "timestamp": timestamp, "payload": payload });
         let message = self.numbered("media", &body);
-        if faults.shuffled_frames && self.frames.is_multiple_of(7) {
+        if self.switch.settings.faults.shuffled_frames && self.frames.is_multiple_of(7) {
             self.held = Some(message);
             return;
         }

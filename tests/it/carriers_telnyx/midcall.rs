@@ -216,12 +216,16 @@ async fn lost_media_is_found_again_and_the_call_goes_on() {
         cut_after: Some(300),
         ..TelnyxFaults::default()
     };
-    // The second stream is refused once: that is told by a webhook alone.
+    let unnoticed = TelnyxFaults {
+        unnoticed_losses: true,
+        ..cut.clone()
+    };
+    // The first stream does not come about: that is told by a webhook alone.
     let refused = TelnyxFaults {
         streams_refused: 1,
         ..TelnyxFaults::default()
     };
-    for (faults, sockets, starts) in [(cut, 2, 1), (refused, 1, 1)] {
+    for (faults, sockets, starts) in [(cut, 2, 1), (unnoticed, 2, 2), (refused, 1, 1)] {
         let steps = vec![
             say("Hello?"),
             Step::UntilAgentSaid,
