@@ -75,7 +75,7 @@ fn a_socket_that_dies_is_explained_in_time_or_the_call_is_lost() {
             let end = run(&life, tongue, &course);
             let explained = course
                 .first_end_after_media_ms(&life)
-                .is_some_and(|after| after < sim::EXPLAINED_MS);
+                .is_some_and(|after| after <= sim::EXPLAINED_MS);
             let expected = if explained {
                 Ends::Completed
             } else {

@@ -67,7 +67,7 @@ impl Course {
 
     /// Any other.
     pub fn untidy(life: &Life, seed: u64) -> Self {
-        let mut random = StdRng::seed_from_u64(seed ^ 0x5eed_0f_0de5);
+        let mut random = StdRng::seed_from_u64(seed ^ 0x005e_ed0f_0de5);
         let answer = match random.random_range(0..10) {
             0..2 => Answer::Lost,
             2..6 => Answer::After(random.random_range(0..UNANSWERED_MS)),
@@ -110,7 +110,7 @@ impl Course {
 }
 
 /// What happens next.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Next {
     /// A fact comes true at the carrier.
     Fact(usize),
@@ -231,7 +231,7 @@ impl Sim<'_> {
         self.queued
     }
 
-    fn log(&mut self, what: String) {
+    fn log(&mut self, what: &str) {
         let line = format!("{} {what}", self.now_ms);
         self.end.log.push(line);
     }
@@ -249,7 +249,7 @@ impl Sim<'_> {
 
     fn comes(&mut self, number: u64, next: Next) {
         if !matches!(next, Next::Timer(_)) {
-            self.log(format!("{next:?}"));
+            self.log(&format!("{next:?}"));
         }
         match next {
             Next::Fact(which) => self.fact(which),
@@ -280,7 +280,7 @@ impl Sim<'_> {
                     && self.timers.get(&timer) == Some(&number)
                 {
                     self.timers.remove(&timer);
-                    self.log(format!("{timer:?}"));
+                    self.log(&format!("{timer:?}"));
                     self.apply(Event::Timer(timer));
                 }
             }
