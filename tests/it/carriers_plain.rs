@@ -301,7 +301,11 @@ async fn who_talks_over_the_agent_has_its_words_cleared() {
     caller.say("Please stop talking now, I have a question for you.");
     caller.until(10, "clear", |caller| caller.has("clear")).await;
     let heard = caller.heard.len();
-    caller.until(20, "answer", |caller| caller.voice.is_empty() && caller.heard.len() > heard).await;
+    caller
+        .until(20, "answer", |caller| {
+            caller.voice.is_empty() && caller.heard.len() > heard
+        })
+        .await;
     caller.control(json!({ "event": "stop" })).await;
     caller.socket.close(None).await.unwrap();
     let conversation = world.until_over(&id, 2).await;
