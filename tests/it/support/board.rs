@@ -120,7 +120,7 @@ impl Actor for Keeper {
                 reply.send(Ok(()))?;
             }
             SwitchboardMessage::Inbound { reply, .. } | SwitchboardMessage::DialIn { reply, .. } => {
-                reply.send(Err(InboundRefusal::NobodyAnswers))?
+                reply.send(Err(InboundRefusal::NobodyAnswers))?;
             }
             _ => {}
         }

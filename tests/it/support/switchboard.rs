@@ -137,7 +137,7 @@ impl Actor for FakeSwitchboard {
                 }),
             },
             SwitchboardMessage::Inbound { reply, .. } | SwitchboardMessage::DialIn { reply, .. } => {
-                reply.send(Err(InboundRefusal::NobodyAnswers))?
+                reply.send(Err(InboundRefusal::NobodyAnswers))?;
             }
             SwitchboardMessage::PlaceCall {
                 account,
