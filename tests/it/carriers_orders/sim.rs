@@ -218,7 +218,7 @@ pub fn run(life: &Life, tongue: Tongue, course: &Course) -> End {
     while let Some(Reverse((at_ms, number, next))) = sim.queue.pop() {
         assert!(at_ms < HORIZON_MS, "{next:?} at {at_ms} ms: {:#?}", sim.end.log);
         sim.now_ms = at_ms;
-        sim.comes(number, next);
+        sim.comes(number, &next);
     }
     sim.end.legs_left = usize::from(sim.placed && !sim.over);
     sim.end
@@ -247,20 +247,20 @@ impl Sim<'_> {
         self.machine.as_ref().unwrap()
     }
 
-    fn comes(&mut self, number: u64, next: Next) {
+    fn comes(&mut self, number: u64, next: &Next) {
         if !matches!(next, Next::Timer(_)) {
             self.log(&format!("{next:?}"));
         }
         match next {
-            Next::Fact(which) => self.fact(which),
-            Next::Callback(which) => self.callback(which),
+            Next::Fact(which) => self.fact(*which),
+            Next::Callback(which) => self.callback(*which),
             Next::HungUpAtCarrier if self.over => {}
             Next::HungUpAtCarrier => self.over_at_carrier(self.facts.len() - 1),
             Next::DialAnswer => self.apply(Event::Dialed(match self.course.answer {
                 Answer::After(_) => Ok(leg()),
                 Answer::Lost => Err(DialError::Unknown("no answer".into())),
             })),
-            Next::LookUp(which) => self.look_up(which),
+            Next::LookUp(which) => self.look_up(*which),
             Next::MediaOpens => self.media_opens(),
             Next::MediaCloses if self.media != Media::Open => {}
             Next::MediaCloses => {
@@ -274,7 +274,7 @@ impl Sim<'_> {
             }
             Next::StreamClosed => {}
             Next::OurEnd => self.apply(Event::End),
-            Next::NotReopened(try_no) => self.apply(Event::NotReopened { try_no }),
+            Next::NotReopened(try_no) => self.apply(Event::NotReopened { try_no: *try_no }),
             Next::Timer(_) => {
                 if let Some(timer) = self.running.remove(&number)
                     && self.timers.get(&timer) == Some(&number)
