@@ -3,13 +3,14 @@
 //! it sends in addition.
 
 pub mod asterisk;
-pub mod check;
+mod conferences;
 pub mod door;
 pub mod http;
 mod media_socket;
 pub mod plain;
 pub mod settings;
 pub mod simulated;
+mod taken_calls;
 pub mod telnyx;
 pub mod twilio;
 pub mod vonage;

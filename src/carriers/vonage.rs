@@ -4,10 +4,8 @@
 pub mod account;
 pub mod answers;
 pub mod client;
-mod conferences;
 pub mod doors;
 pub mod event;
-mod inbound;
 pub mod instructions;
 pub mod refusal;
 mod reopened;

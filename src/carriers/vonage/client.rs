@@ -19,14 +19,16 @@ use serde_json::{Value, json};
 use super::{
     account::VonageAccount,
     answers::{Call, CallList, Placed},
-    conferences::Conferences,
     doors::NAME,
     instructions::{Instructions, TRANSFER_RINGS_SECONDS, digits, endpoint},
-    refusal::{ErrorAnswer, of_destination},
+    refusal::ErrorAnswer,
     reopened::Reopened,
     token::StreamTokens,
 };
-use crate::carriers::http::{Clients, SetupError, base, body, dialed, protocol, retry_after, send, send_dial};
+use crate::carriers::{
+    conferences::{Conferences, of_destination},
+    http::{Clients, SetupError, base, body, dialed, protocol, retry_after, send, send_dial},
+};
 
 /// Calls of one page of a list: the most that Vonage gives.
 const PAGE: &str = "100";

@@ -22,16 +22,16 @@ use tokio::time::sleep;
 
 use super::{
     client::VonageCarrier,
-    conferences::Answered,
     event::{self, Event, EventError, News},
-    inbound::TakenCalls,
     signature::WebhookKey,
     stream::VonageWire,
 };
 use crate::carriers::{
     CarrierDoor,
+    conferences::{Answered, words},
     door::{self, Unread, Upgrade},
     media_socket::Claim,
+    taken_calls::TakenCalls,
 };
 
 /// The carrier's name in settings, routes and rows.
@@ -341,18 +341,4 @@ fn refused(refusal: InboundRefusal) -> Response {
         InboundRefusal::Busy => StatusCode::TOO_MANY_REQUESTS.into_response(),
         InboundRefusal::Unavailable => StatusCode::SERVICE_UNAVAILABLE.into_response(),
     }
-}
-
-/// Why nobody answered.
-fn words(cause: &EndCause) -> String {
-    match cause {
-        EndCause::Completed => "it was hung up",
-        EndCause::Busy => "it is busy",
-        EndCause::NoAnswer => "nobody answered",
-        EndCause::Rejected => "it was declined",
-        EndCause::InvalidNumber => "there is no such number",
-        EndCause::Canceled => "it was canceled",
-        EndCause::Failed(words) => words,
-    }
-    .to_owned()
 }

@@ -6,7 +6,10 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use actors::{id::AttemptId, ports::carrier::CarrierCallId};
+use actors::{
+    id::AttemptId,
+    ports::carrier::{CarrierCallId, CarrierError, DialError, EndCause},
+};
 
 /// Attempts that are remembered; the oldest one makes room.
 const REMEMBERED: usize = 4_096;
@@ -101,6 +104,31 @@ impl Conferences {
         let conference = all.remove(&attempt)?;
         conference.destination.filter(|_| !conference.joined)
     }
+}
+
+/// What a dial that failed means for a wish of which it was a part.
+pub(super) fn of_destination(error: DialError) -> CarrierError {
+    match error {
+        DialError::InvalidNumber(words) | DialError::Rejected(words) | DialError::AccountRefused(words) => {
+            CarrierError::Refused(words)
+        }
+        DialError::Busy { .. } => CarrierError::Unavailable("too many requests".to_owned()),
+        DialError::Unreachable(words) | DialError::Unknown(words) => CarrierError::Unavailable(words),
+    }
+}
+
+/// Why nobody answered at a destination.
+pub(super) fn words(cause: &EndCause) -> String {
+    match cause {
+        EndCause::Completed => "it was hung up",
+        EndCause::Busy => "it is busy",
+        EndCause::NoAnswer => "nobody answered",
+        EndCause::Rejected => "it was declined",
+        EndCause::InvalidNumber => "there is no such number",
+        EndCause::Canceled => "it was canceled",
+        EndCause::Failed(words) => words,
+    }
+    .to_owned()
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! The calls from outside that were taken. Vonage reports such a call at the application's own address, which names no
-//! attempt.
+//! The calls from outside that were taken. Some carriers report such a call at an address of the whole account, which
+//! names no attempt.
 
 use std::{
     collections::{HashMap, VecDeque},
