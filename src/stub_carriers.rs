@@ -79,7 +79,7 @@ pub enum DialFault {
 }
 
 /// A dial as it came in, whatever became of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Dial {
     /// Who is called.
     pub to: String,

@@ -65,5 +65,5 @@ async fn status(
 }
 
 async fn media(State(door): State<CarrierDoor>, Path(token): Path<String>, socket: Upgrade) -> Response {
-    door.media(&token, socket, Box::new(TwilioWire)).await
+    door.media(&token, socket, Box::new(TwilioWire::default())).await
 }

@@ -4,6 +4,7 @@ pub mod account;
 pub mod callback;
 pub mod client;
 pub mod doors;
+pub mod fields;
 pub mod instructions;
 pub mod refusal;
 pub mod signature;
@@ -11,7 +12,7 @@ pub mod stream;
 
 use std::sync::Arc;
 
-use self::{account::TwilioAccount, client::TwilioCarrier, signature::Guard};
+use self::{account::TwilioAccount, client::TwilioCarrier, doors::Doors, signature::Guard};
 use super::{
     Trunk,
     http::{SetupError, base},
@@ -24,8 +25,8 @@ use super::{
 /// When one of the addresses is none.
 pub fn trunk(account: TwilioAccount, public_url: &str) -> Result<Trunk, SetupError> {
     let guard = Arc::new(Guard::new(&account, &base("public address", public_url)?));
-    let doors = doors::doors(account.flavour.name(), guard.clone());
-    let carrier = Arc::new(TwilioCarrier::new(account, public_url, guard)?);
+    let carrier = Arc::new(TwilioCarrier::new(account, public_url, guard.clone())?);
+    let doors = Doors::new(guard, carrier.clone()).routes();
     Ok(Trunk {
         carrier,
         doors,

@@ -1,10 +1,19 @@
-//! Twilio, and SignalWire in Twilio's words: the API of calls, signed status callbacks, and signed media sockets.
+//! Twilio, and SignalWire in Twilio's words: the API of calls, their instructions, signed webhooks, and signed media
+//! sockets.
 
 mod api;
 mod call;
+mod flow;
 mod form;
+mod media;
+mod twiml;
 
-use std::{io, net::SocketAddr, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    io,
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+};
 
 use axum::{
     Json,
@@ -17,12 +26,13 @@ use axum::{
 use reqwest::Client;
 use tokio::{net::TcpListener, task::JoinSet};
 
-use self::call::{Calls, Stage};
+use self::call::{Calls, Order, Stage};
 use super::{
-    Delivered, Dial, Journal, StubCarrierSettings, bridge,
+    Delivered, Dial, Journal, StubCarrierSettings,
     delivery::Callbacks,
     locked,
     phones::{Phones, Progress, Report},
+    rooms::Rooms,
 };
 use crate::{carriers::twilio::account::Flavour, exchange::LogEntry, http_client};
 
@@ -33,15 +43,27 @@ pub const TOKEN: &str = "stub-auth-token";
 /// What SignalWire signs with.
 pub const SIGNING_KEY: &str = "PSK_stub";
 
+/// What goes wrong.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct TwilioFaults {
+    /// The first media stream of each call breaks after so many frames.
+    pub cut_after: Option<u64>,
+}
+
 /// What the routes share.
 struct Stub {
     flavour: Flavour,
     here: String,
     callbacks: Callbacks,
+    faults: TwilioFaults,
     journal: Journal,
     phones: Phones,
     client: Client,
     calls: Calls,
+    rooms: Rooms,
+    keys: Mutex<Vec<String>>,
+    complaints: Mutex<Vec<String>>,
+    last_order: Mutex<BTreeMap<String, String>>,
 }
 
 impl Stub {
@@ -58,6 +80,39 @@ impl Stub {
             Flavour::SignalWire => "x-signalwire-signature",
         }
     }
+
+    fn complain(&self, about: impl Into<String>) {
+        locked(&self.complaints).push(about.into());
+    }
+
+    /// Sends a webhook; the status it is answered with, 0 for none, and what the answer says.
+    async fn tell(&self, url: &str, form: &BTreeMap<String, String>) -> (u16, String) {
+        let body = url::form_urlencoded::Serializer::new(String::new())
+            .extend_pairs(form)
+            .finish();
+        let sent = self
+            .client
+            .post(url)
+            .header("content-type", "application/x-www-form-urlencoded")
+            .header(self.signature_header(), form::sign(self.key(), url, form))
+            .body(body)
+            .send()
+            .await;
+        let Ok(answer) = sent else {
+            return (0, String::new());
+        };
+        let status = answer.status().as_u16();
+        (status, answer.text().await.unwrap_or_default())
+    }
+}
+
+/// How the announcement of a call was answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Announced {
+    /// The HTTP status.
+    pub status: u16,
+    /// The instructions.
+    pub twiml: String,
 }
 
 /// A running stub. It ends when this is dropped.
@@ -73,16 +128,30 @@ impl TwilioStub {
     ///
     /// When the address cannot be served.
     pub async fn start(flavour: Flavour, settings: StubCarrierSettings) -> io::Result<Self> {
+        Self::start_with(flavour, settings, TwilioFaults::default()).await
+    }
+
+    /// Starts one with which something is wrong.
+    ///
+    /// # Errors
+    ///
+    /// As [`TwilioStub::start`].
+    pub async fn start_with(flavour: Flavour, settings: StubCarrierSettings, faults: TwilioFaults) -> io::Result<Self> {
         let listener = TcpListener::bind(settings.listen).await?;
         let address: SocketAddr = listener.local_addr()?;
         let stub = Arc::new(Stub {
             flavour,
             here: format!("http://{address}"),
             callbacks: settings.callbacks,
+            faults,
             journal: Journal::new(settings.dials),
             phones: Phones::start(settings.clock.clone(), settings.personas, settings.scripts).await?,
             client: http_client::builder().build().map_err(io::Error::other)?,
             calls: Calls::new(settings.clock),
+            rooms: Rooms::default(),
+            keys: Mutex::default(),
+            complaints: Mutex::default(),
+            last_order: Mutex::default(),
         });
         let router = api::routes(flavour)
             .route("/phones/{key}/status", post(reported))
@@ -130,9 +199,75 @@ impl TwilioStub {
         self.stub.calls.all().iter().map(|call| call.stage().status()).collect()
     }
 
-    /// What each call is called, oldest first.
+    /// The name of each call, oldest first.
     pub fn sids(&self) -> Vec<String> {
-        self.stub.calls.all().iter().map(|call| call.sid().to_owned()).collect()
+        self.stub.calls.all().iter().map(|call| call.sid.clone()).collect()
+    }
+
+    /// What the carrier would complain about.
+    pub fn complaints(&self) -> Vec<String> {
+        locked(&self.stub.complaints).clone()
+    }
+
+    /// The keys that were pressed by messages on media streams.
+    pub fn keys(&self) -> Vec<String> {
+        locked(&self.stub.keys).clone()
+    }
+
+    /// The form of the last request for a call.
+    pub fn last_order(&self) -> BTreeMap<String, String> {
+        locked(&self.stub.last_order).clone()
+    }
+
+    /// Announces a call to one of the account's numbers, whose voice address is at `service`.
+    pub async fn announce(&self, service: &str, sid: &str, (from, to): (&str, &str)) -> Announced {
+        let form = [
+            ("CallSid", sid),
+            ("AccountSid", ACCOUNT),
+            ("From", from),
+            ("To", to),
+            ("CallStatus", "ringing"),
+            ("Direction", "inbound"),
+        ];
+        let form = form.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let url = format!("{service}/carriers/{}/inbound", self.stub.flavour.name());
+        let (status, twiml) = self.stub.tell(&url, &form.into()).await;
+        Announced { status, twiml }
+    }
+
+    /// A telephone calls one of the account's numbers. Where the call is taken, the telephone's persona talks.
+    pub async fn call_in(&self, service: &str, sid: &str, (from, to): (&str, &str)) -> Announced {
+        let announced = self.announce(service, sid, (from, to)).await;
+        let verbs = twiml::parse(&announced.twiml).unwrap_or_default();
+        if verbs.first().is_some_and(|verb| verb.stream().is_some()) {
+            let name = self.stub.flavour.name();
+            let order = Order {
+                sid: sid.to_owned(),
+                dial: Dial {
+                    to: to.to_owned(),
+                    from: from.to_owned(),
+                    status_url: format!("{service}/carriers/{name}/events"),
+                    stream_url: String::new(),
+                },
+                phone: from.to_owned(),
+                events: vec!["completed".to_owned()],
+                ring_seconds: 30.0,
+                verbs,
+                direction: "inbound",
+                ..Order::default()
+            };
+            if let Err(refused) = call::ring(&self.stub, order).await {
+                self.stub.complain(format!("no telephone: {refused:?}"));
+            }
+        }
+        announced
+    }
+
+    /// The telephone of a call is hung up.
+    pub async fn hang_up(&self, sid: &str) {
+        if let Some(call) = self.stub.calls.get(sid) {
+            self.stub.phones.hang_up(call.line()).await;
+        }
     }
 
     /// What the header of a request to `address` with this form must hold.
@@ -160,19 +295,10 @@ async fn reported(State(stub): State<Arc<Stub>>, Path(key): Path<String>, Json(r
     StatusCode::NO_CONTENT
 }
 
-/// A phone that was picked up wants to talk to the service.
+/// A phone that was picked up.
 async fn media(State(stub): State<Arc<Stub>>, Path(key): Path<String>, phone: WebSocketUpgrade) -> Response {
-    let Some(call) = stub.calls.get(&key) else {
-        return StatusCode::NOT_FOUND.into_response();
-    };
-    let signature = form::sign(stub.key(), &call.dial.stream_url, &Default::default());
-    let bearer = call.token.as_ref().map(|token| format!("Bearer {token}"));
-    let header = match &bearer {
-        Some(bearer) => ("authorization", bearer.as_str()),
-        None => (stub.signature_header(), signature.as_str()),
-    };
-    match bridge::open(&call.dial.stream_url, header).await {
-        Ok(service) => phone.on_upgrade(move |phone| bridge::join(phone, service)),
-        Err(error) => (StatusCode::BAD_GATEWAY, error.to_string()).into_response(),
+    match stub.calls.get(&key) {
+        Some(call) => phone.on_upgrade(move |phone| flow::run(stub, call, phone)),
+        None => StatusCode::NOT_FOUND.into_response(),
     }
 }

@@ -1,5 +1,8 @@
 //! Calls over Twilio and SignalWire: their APIs, signed callbacks and media sockets in front of the exchange's phones.
 
+mod inbound;
+mod midcall;
+
 use std::{sync::Arc, time::Duration};
 
 use actors::{
@@ -17,7 +20,7 @@ use ringback::{
     providers::settings::Key,
     stub_carriers::{
         Callbacks, DialFault, StubCarrierSettings,
-        twilio::{ACCOUNT, SIGNING_KEY, TOKEN, TwilioStub},
+        twilio::{ACCOUNT, SIGNING_KEY, TOKEN, TwilioFaults, TwilioStub},
     },
 };
 use serde_json::{Value, json};
@@ -77,7 +80,11 @@ impl Joined {
     }
 
     async fn over(flavour: Flavour, settings: StubCarrierSettings) -> Self {
-        let stub = TwilioStub::start(flavour, settings).await.unwrap();
+        Self::flawed(flavour, settings, TwilioFaults::default()).await
+    }
+
+    async fn flawed(flavour: Flavour, settings: StubCarrierSettings, faults: TwilioFaults) -> Self {
+        let stub = TwilioStub::start_with(flavour, settings, faults).await.unwrap();
         let url = stub.url();
         let trunk = move |address: &str| twilio::trunk(account(flavour, &url), address).unwrap();
         let world = World::start_with(WorldSettings {

@@ -1,42 +1,138 @@
-//! Twilio's status callback: a form whose `CallStatus` says how the call stands. Fields that are not asked for may come
-//! and go. Pure.
+//! Twilio's webhooks: how a call stands, who answered it, what became of one that was handed on, and calls from outside.
+//! Fields that are not asked for may come and go. Pure.
 //!
-//! Source: <https://www.twilio.com/docs/voice/api/call-resource#statuscallback>
+//! Sources: <https://www.twilio.com/docs/voice/api/call-resource#statuscallback>,
+//! <https://www.twilio.com/docs/voice/answering-machine-detection>, <https://www.twilio.com/docs/voice/twiml/dial#action>
 
-use std::borrow::Cow;
+use actors::{
+    phone_number::PhoneNumber,
+    ports::carrier::{CallProgress, CarrierCallId, EndCause, LegReport, MachineVerdict, plain_words},
+};
 
-use actors::ports::carrier::{CallProgress, CarrierCallId, EndCause, LegReport, plain_words};
+use super::fields::Fields;
 
-/// A form that is no status callback.
+/// Fields that are no webhook of the wanted kind.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CallbackError {
-    /// It lacks what every callback has.
-    #[error("status callback without `{0}`")]
+    /// It lacks what every one has.
+    #[error("webhook without `{0}`")]
     Missing(&'static str),
     /// An id that cannot be kept.
     #[error("`CallSid` is not an id: 1 to 256 visible ASCII characters")]
     Id,
 }
 
-/// Reads a callback's form; none when it tells of a status nobody has told us about.
+fn wanted<'a>(fields: &'a Fields, name: &'static str) -> Result<&'a str, CallbackError> {
+    fields.get(name).ok_or(CallbackError::Missing(name))
+}
+
+fn call_of(fields: &Fields) -> Result<CarrierCallId, CallbackError> {
+    CarrierCallId::checked(wanted(fields, "CallSid")?).ok_or(CallbackError::Id)
+}
+
+/// Reads a status callback's form; none when it tells of a status nobody has told us about.
 ///
 /// # Errors
 ///
 /// When it names no call or no status.
 pub fn parse(form: &[u8]) -> Result<Option<LegReport>, CallbackError> {
-    let field = |wanted: &str| -> Option<Cow<'_, str>> {
-        let mut fields = url::form_urlencoded::parse(form);
-        let (_, value) = fields.find(|(name, value)| name == wanted && !value.is_empty())?;
-        Some(value)
+    report(&Fields::of_form(form))
+}
+
+/// How a call stands; none when nobody has told us about such a status.
+///
+/// # Errors
+///
+/// When it names no call or no status.
+pub fn report(fields: &Fields) -> Result<Option<LegReport>, CallbackError> {
+    let call = Some(call_of(fields)?);
+    let status = wanted(fields, "CallStatus")?;
+    let code = fields.get("SipResponseCode").and_then(|code| code.parse().ok());
+    Ok(progress(status, code).map(|progress| LegReport { call, progress }))
+}
+
+/// Who answered; none when the carrier does not know either. A verdict that comes at the end of a greeting tells that
+/// the mailbox records.
+///
+/// # Errors
+///
+/// When it names no call or no verdict.
+pub fn machine(fields: &Fields) -> Result<Option<LegReport>, CallbackError> {
+    let call = Some(call_of(fields)?);
+    let verdict = match wanted(fields, "AnsweredBy")? {
+        "human" => MachineVerdict::Human,
+        "machine_start" => MachineVerdict::Machine,
+        "machine_end_beep" | "machine_end_silence" | "machine_end_other" => MachineVerdict::Beep,
+        "fax" => MachineVerdict::Fax,
+        _ => return Ok(None),
     };
-    let call = field("CallSid").ok_or(CallbackError::Missing("CallSid"))?;
-    let call = CarrierCallId::checked(&call).ok_or(CallbackError::Id)?;
-    let status = field("CallStatus").ok_or(CallbackError::Missing("CallStatus"))?;
-    let code = field("SipResponseCode").and_then(|code| code.parse().ok());
-    Ok(progress(&status, code).map(|progress| LegReport {
-        call: Some(call),
-        progress,
-    }))
+    let progress = CallProgress::Machine(verdict);
+    Ok(Some(LegReport { call, progress }))
+}
+
+/// What became of a destination that was dialed for a call.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Dialed {
+    /// The two have talked.
+    Talked,
+    /// Nobody answered there.
+    Failed(EndCause),
+    /// The caller is gone; nobody needs further instructions.
+    CallerLeft(LegReport),
+}
+
+/// What is told at the end of a dial that was part of a call.
+///
+/// # Errors
+///
+/// When it does not say how the dial went.
+pub fn dialed(fields: &Fields) -> Result<Dialed, CallbackError> {
+    if let Some(report) = report(fields)?
+        && matches!(report.progress, CallProgress::Ended(_))
+    {
+        return Ok(Dialed::CallerLeft(report));
+    }
+    let status = wanted(fields, "DialCallStatus")?;
+    let code = fields.get("DialSipResponseCode").and_then(|code| code.parse().ok());
+    Ok(match progress(status, code) {
+        Some(CallProgress::Ended(EndCause::Completed)) => Dialed::Talked,
+        Some(CallProgress::Ended(cause)) => Dialed::Failed(cause),
+        _ if status == "answered" => Dialed::Talked,
+        _ => Dialed::Failed(EndCause::Failed(plain_words(status))),
+    })
+}
+
+/// A call from outside.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Announced {
+    /// Its name.
+    pub call: CarrierCallId,
+    /// Who calls; none where that is no telephone number, such as `anonymous`.
+    pub from: Option<PhoneNumber>,
+    /// Who is called; none where that is no telephone number.
+    pub to: Option<PhoneNumber>,
+}
+
+/// Reads the announcement of a call from outside.
+///
+/// # Errors
+///
+/// When it names no call, or nobody who is called.
+pub fn announcement(fields: &Fields) -> Result<Announced, CallbackError> {
+    Ok(Announced {
+        call: call_of(fields)?,
+        from: fields.get("From").and_then(number),
+        to: number(wanted(fields, "To")?),
+    })
+}
+
+/// A number in E.164 with its plus, as Twilio writes it. Its words for a withheld number are no such one, or have the
+/// digits of one of their letters.
+fn number(text: &str) -> Option<PhoneNumber> {
+    // anonymous, restricted, blocked, unknown, unavailable
+    let withheld = ["+266696687", "+7378742833", "+2562533", "+8656696", "+86282452253"];
+    let number = text.starts_with('+') && !withheld.contains(&text);
+    number.then(|| PhoneNumber::parse(text).ok()).flatten()
 }
 
 /// What a call's status says, with the SIP code of its end where it has one.
@@ -132,10 +228,87 @@ mod tests {
         }
     }
 
+    fn fields(form: &str) -> Fields {
+        Fields::of_form(form.as_bytes())
+    }
+
+    #[test]
+    fn each_verdict_is_read() {
+        for (answered_by, verdict) in [
+            ("human", Some(MachineVerdict::Human)),
+            ("machine_start", Some(MachineVerdict::Machine)),
+            ("machine_end_beep", Some(MachineVerdict::Beep)),
+            ("machine_end_silence", Some(MachineVerdict::Beep)),
+            ("machine_end_other", Some(MachineVerdict::Beep)),
+            ("fax", Some(MachineVerdict::Fax)),
+            ("unknown", None),
+        ] {
+            let told = machine(&fields(&format!("CallSid=CA1&AnsweredBy={answered_by}"))).unwrap();
+            let progress = told.map(|report| report.progress);
+            assert_eq!(progress, verdict.map(CallProgress::Machine), "{answered_by}");
+        }
+        assert_eq!(
+            machine(&fields("CallSid=CA1")),
+            Err(CallbackError::Missing("AnsweredBy"))
+        );
+    }
+
+    #[test]
+    fn the_end_of_a_dial_is_told_from_the_end_of_its_caller() {
+        let told = |status: &str, dial: &str| {
+            dialed(&fields(&format!(
+                "CallSid=CA1&CallStatus={status}&DialCallStatus={dial}"
+            )))
+            .unwrap()
+        };
+        for (dial, expected) in [
+            ("completed", Dialed::Talked),
+            ("answered", Dialed::Talked),
+            ("busy", Dialed::Failed(EndCause::Busy)),
+            ("no-answer", Dialed::Failed(EndCause::NoAnswer)),
+            ("canceled", Dialed::Failed(EndCause::Canceled)),
+            ("failed", Dialed::Failed(EndCause::Failed("failed".into()))),
+            ("pondering", Dialed::Failed(EndCause::Failed("pondering".into()))),
+        ] {
+            assert_eq!(told("in-progress", dial), expected, "{dial}");
+            assert!(matches!(told("completed", dial), Dialed::CallerLeft(_)), "{dial}");
+        }
+        let nothing = dialed(&fields("CallSid=CA1&CallStatus=in-progress"));
+        assert_eq!(nothing, Err(CallbackError::Missing("DialCallStatus")));
+    }
+
+    #[test]
+    fn a_call_from_outside_is_read() {
+        let told = |from: &str, to: &str| {
+            let form = format!("CallSid=CA1&CallStatus=ringing&Direction=inbound&From={from}&To={to}");
+            let announced = announcement(&fields(&form)).unwrap();
+            let text = |number: Option<PhoneNumber>| number.map(|number| number.as_str().to_owned());
+            (text(announced.from), text(announced.to))
+        };
+        let (caller, ours) = (Some("+15550000001".to_owned()), Some("+15550000002".to_owned()));
+        assert_eq!(told("%2B15550000001", "%2B15550000002"), (caller.clone(), ours.clone()));
+        for from in [
+            "",
+            "anonymous",
+            "%2B266696687",
+            "client:mary",
+            "sip:x@y.example",
+            "15550000001",
+        ] {
+            assert_eq!(told(from, "%2B15550000002"), (None, ours.clone()), "{from}");
+        }
+        assert_eq!(told("%2B15550000001", "sip:desk@x.example"), (caller, None));
+        for (form, missing) in [("To=%2B1", "CallSid"), ("CallSid=CA1&From=%2B1", "To")] {
+            assert_eq!(announcement(&fields(form)), Err(CallbackError::Missing(missing)));
+        }
+    }
+
     proptest! {
         #[test]
         fn nothing_makes_the_reader_panic(form in proptest::collection::vec(any::<u8>(), 0..200), at in 0..FORM.len(), to in any::<u8>()) {
             let _ = parse(&form);
+            let fields = Fields::of_form(&form);
+            let _ = (machine(&fields), dialed(&fields), announcement(&fields));
             let mut damaged = FORM.as_bytes().to_vec();
             damaged[at] = to;
             let _ = parse(&damaged);

@@ -1,12 +1,16 @@
-//! Places, ends and lists calls by Twilio's API, 2010-04-01.
+//! Places, ends, lists and changes calls by Twilio's API, 2010-04-01.
 //!
 //! Source: <https://www.twilio.com/docs/voice/api/call-resource>
 
 use std::sync::Arc;
 
 use actors::{
+    id::AttemptId,
     phone_number::PhoneNumber,
-    ports::carrier::{CallProgress, Carrier, CarrierCallId, CarrierError, DialError, DialRequest, ListedCall},
+    ports::carrier::{
+        CallProgress, Carrier, CarrierAbilities, CarrierCallId, CarrierError, DialError, DialRequest, ListedCall,
+        Transfer, TransferKind, WayBack,
+    },
     time::Timestamp,
 };
 use async_trait::async_trait;
@@ -17,12 +21,13 @@ use serde::Deserialize;
 use super::{
     account::{Flavour, TwilioAccount},
     callback,
-    instructions::connect,
+    instructions::{Instructions, TRANSFER_RINGS_SECONDS},
     refusal::{ErrorAnswer, NOT_IN_STATE},
     signature::Guard,
 };
-use crate::carriers::http::{
-    Clients, SetupError, base, body, dialed, protocol, retry_after, send, send_dial, socket_address, unexpected,
+use crate::carriers::{
+    conferences::{Conferences, of_destination},
+    http::{Clients, SetupError, base, body, dialed, protocol, retry_after, send, send_dial, unexpected},
 };
 
 /// Calls of one list; the newest come first, and those of one number since one dial are few.
@@ -35,9 +40,8 @@ const RING_SECONDS: std::ops::RangeInclusive<u64> = 5..=600;
 pub struct TwilioCarrier {
     clients: Clients,
     account: TwilioAccount,
-    guard: Arc<Guard>,
-    /// Where the carrier reaches this node, without a slash at the end.
-    public: String,
+    pub(super) instructions: Instructions,
+    pub(super) conferences: Arc<Conferences>,
 }
 
 #[derive(Deserialize)]
@@ -71,9 +75,13 @@ impl TwilioCarrier {
         };
         Ok(Self {
             clients: Clients::new()?,
+            instructions: Instructions {
+                flavour: account.flavour,
+                public: base("public address", public)?,
+                guard,
+            },
             account,
-            guard,
-            public: base("public address", public)?,
+            conferences: Arc::default(),
         })
     }
 
@@ -81,39 +89,117 @@ impl TwilioCarrier {
         request.basic_auth(&self.account.user, Some(self.account.password.secret()))
     }
 
-    fn form(&self, request: &DialRequest, from: &PhoneNumber) -> String {
-        let (name, attempt) = (self.name(), request.attempt);
-        let door = format!("/carriers/{name}/media/{attempt}.{}", request.media_token);
-        let token = match self.account.flavour {
-            Flavour::Twilio => None,
-            Flavour::SignalWire => Some(self.guard.bearer(&door)),
+    /// The form of a dial.
+    fn order(&self, request: &DialRequest, from: &PhoneNumber) -> String {
+        let (attempt, proof) = (request.attempt, &*request.status_token);
+        let (shortest, longest) = RING_SECONDS.into_inner();
+        let order = Order {
+            to: request.to.as_str(),
+            from,
+            ring_seconds: request.ring_timeout.as_secs().clamp(shortest, longest),
+            twiml: &self.instructions.stream(attempt, &request.media_token),
+            reports: &self.instructions.status_url(attempt, proof),
         };
-        let stream = format!("{}{door}", socket_address(&self.public));
-        let status = format!(
-            "{}/carriers/{name}/status/{attempt}/{}",
-            self.public, request.status_token
-        );
-        let ring = request
-            .ring_timeout
-            .as_secs()
-            .clamp(*RING_SECONDS.start(), *RING_SECONDS.end());
-        let mut form = url::form_urlencoded::Serializer::new(String::new());
-        form.append_pair("To", request.to.as_str())
-            .append_pair("From", from.as_str())
-            .append_pair("Twiml", &connect(&stream, token.as_deref()))
-            .append_pair("Timeout", &ring.to_string())
-            .append_pair("StatusCallback", &status)
-            .append_pair("StatusCallbackMethod", "POST");
-        for event in ["initiated", "ringing", "answered", "completed"] {
-            form.append_pair("StatusCallbackEvent", event);
+        let verdicts = self.instructions.machine_url(attempt, proof);
+        order.form(request.detect_machine.then_some(&*verdicts))
+    }
+
+    /// Places a call, once.
+    async fn place(&self, form: String) -> Result<CarrierCallId, DialError> {
+        let address = format!("{}.json", self.account.calls());
+        let dial = self.clients.dialer.post(address).body(form);
+        let dial = dial.header("content-type", FORM);
+        let answer = send_dial(self.with_password(dial)).await?;
+        let (status, pause) = (answer.status(), retry_after(answer.headers()));
+        if !status.is_success() {
+            let said = body(answer).await.unwrap_or_default();
+            return Err(ErrorAnswer::read(&said).of_dial(status, pause));
         }
-        form.finish()
+        let said = body(answer).await.map_err(DialError::Unknown)?;
+        dialed(&said, |call: &Call| &call.sid)
+    }
+
+    fn caller_id<'a>(&'a self, wanted: Option<&'a PhoneNumber>) -> Result<&'a PhoneNumber, String> {
+        let variable = match self.account.flavour {
+            Flavour::Twilio => "TWILIO_PHONE_NUMBER",
+            Flavour::SignalWire => "SIGNALWIRE_PHONE_NUMBER",
+        };
+        let missing = || format!("no caller ID: set {variable}, or give the agent a number in phoneNumbers");
+        wanted.or(self.account.from.as_ref()).ok_or_else(missing)
+    }
+
+    /// Gives a call that talks other instructions, at once.
+    async fn instruct(&self, call: &CarrierCallId, twiml: &str) -> Result<(), CarrierError> {
+        // No answer gave such an id, and its address would be another's.
+        let call = CarrierCallId::checked(&call.0).ok_or(CarrierError::NotFound)?;
+        let form = url::form_urlencoded::Serializer::new(String::new())
+            .append_pair("Twiml", twiml)
+            .finish();
+        let change = self.clients.client.post(self.call_address(&call)?).body(form);
+        let answer = send(self.with_password(change.header("content-type", FORM))).await?;
+        let status = answer.status();
+        if status.is_success() {
+            return Ok(());
+        }
+        let said = body(answer).await.unwrap_or_default();
+        Err(ErrorAnswer::read(&said).of_wish(status))
+    }
+
+    /// Rings the destination into a conference of the attempt's own. Its reports say when to bring the caller there.
+    async fn ring_destination(&self, call: &CarrierCallId, transfer: &Transfer) -> Result<(), CarrierError> {
+        let attempt = transfer.back.attempt;
+        let from = self.caller_id(transfer.from.as_ref()).map_err(CarrierError::Refused)?;
+        let order = Order {
+            to: transfer.to.as_str(),
+            from,
+            ring_seconds: TRANSFER_RINGS_SECONDS,
+            twiml: &self.instructions.conference(attempt),
+            reports: &self.instructions.conference_url(&transfer.back),
+        };
+        // Its reports may come before the answer.
+        self.conferences.begin(attempt, call);
+        match self.place(order.form(None)).await {
+            Ok(destination) if !self.conferences.rings(attempt, &destination) => self.hang_up_leg(&destination).await,
+            Ok(_) => Ok(()),
+            Err(error) => {
+                self.conferences.failed(attempt);
+                Err(of_destination(error))
+            }
+        }
+    }
+
+    /// Brings a caller into the attempt's conference, where the destination waits.
+    pub(super) async fn join(&self, caller: &CarrierCallId, attempt: AttemptId) -> Result<(), CarrierError> {
+        self.instruct(caller, &self.instructions.conference(attempt)).await
+    }
+
+    /// A call that rings is cancelled, one that was answered is completed, and between the two requests it may go from
+    /// one to the other.
+    pub(super) async fn hang_up_leg(&self, call: &CarrierCallId) -> Result<(), CarrierError> {
+        // No answer gave such an id, and its address would be another's.
+        let call = CarrierCallId::checked(&call.0).ok_or(CarrierError::NotFound)?;
+        let address = self.call_address(&call)?;
+        for way in [COMPLETED, CANCELED, COMPLETED] {
+            if self.end(address.clone(), way).await? == End::Over {
+                return Ok(());
+            }
+        }
+        Err(CarrierError::NotFound)
+    }
+
+    /// A caller is gone: a destination that rings for that caller is hung up.
+    pub(super) async fn release_destination(&self, caller: &CarrierCallId) {
+        if let Some(destination) = self.conferences.caller_left(caller)
+            && let Err(error) = self.hang_up_leg(&destination).await
+        {
+            tracing::warn!(%error, "a destination could not be hung up whose caller is gone");
+        }
     }
 
     /// Asks for a call's end in one of its two ways.
     async fn end(&self, address: Url, way: &str) -> Result<End, CarrierError> {
         let change = self.clients.client.post(address).body(format!("Status={way}"));
-        let change = change.header("content-type", "application/x-www-form-urlencoded");
+        let change = change.header("content-type", FORM);
         let answer = send(self.with_password(change)).await?;
         let status = answer.status();
         let said = body(answer).await.map_err(CarrierError::Unavailable)?;
@@ -141,6 +227,43 @@ impl TwilioCarrier {
     }
 }
 
+/// The type of what is sent.
+const FORM: &str = "application/x-www-form-urlencoded";
+
+/// A call that is to be placed.
+struct Order<'a> {
+    to: &'a str,
+    from: &'a PhoneNumber,
+    ring_seconds: u64,
+    twiml: &'a str,
+    /// Where it is reported.
+    reports: &'a str,
+}
+
+impl Order<'_> {
+    /// Its form; `verdicts` is where it is told who answered, if the carrier is to find that out.
+    fn form(&self, verdicts: Option<&str>) -> String {
+        let mut form = url::form_urlencoded::Serializer::new(String::new());
+        form.append_pair("To", self.to)
+            .append_pair("From", self.from.as_str())
+            .append_pair("Twiml", self.twiml)
+            .append_pair("Timeout", &self.ring_seconds.to_string())
+            .append_pair("StatusCallback", self.reports)
+            .append_pair("StatusCallbackMethod", "POST");
+        for event in ["initiated", "ringing", "answered", "completed"] {
+            form.append_pair("StatusCallbackEvent", event);
+        }
+        if let Some(verdicts) = verdicts {
+            // Not `DetectMessageEnd`: a machine is to be known while it greets. Asynchronous, so that nobody waits for it.
+            form.append_pair("MachineDetection", "Enable")
+                .append_pair("AsyncAmd", "true")
+                .append_pair("AsyncAmdStatusCallback", verdicts)
+                .append_pair("AsyncAmdStatusCallbackMethod", "POST");
+        }
+        form.finish()
+    }
+}
+
 /// Ends a call that was answered; one that was not, perhaps.
 const COMPLETED: &str = "completed";
 /// Ends a call that was not answered yet, and does nothing to one that was.
@@ -161,41 +284,14 @@ impl Carrier for TwilioCarrier {
     }
 
     async fn dial(&self, request: &DialRequest) -> Result<CarrierCallId, DialError> {
-        let Some(from) = request.from.as_ref().or(self.account.from.as_ref()) else {
-            let variable = match self.account.flavour {
-                Flavour::Twilio => "TWILIO_PHONE_NUMBER",
-                Flavour::SignalWire => "SIGNALWIRE_PHONE_NUMBER",
-            };
-            let wanted = format!("no caller ID: set {variable}, or give the agent a number in phoneNumbers");
-            return Err(DialError::AccountRefused(wanted));
-        };
-        let address = format!("{}.json", self.account.calls());
-        let dial = self.clients.dialer.post(address).body(self.form(request, from));
-        let dial = dial.header("content-type", "application/x-www-form-urlencoded");
-        let answer = send_dial(self.with_password(dial)).await?;
-        let (status, pause) = (answer.status(), retry_after(answer.headers()));
-        if !status.is_success() {
-            let said = body(answer).await.unwrap_or_default();
-            return Err(ErrorAnswer::read(&said).of_dial(status, pause));
-        }
-        let said = body(answer).await.map_err(DialError::Unknown)?;
-        dialed(&said, |call: &Call| &call.sid)
+        let from = self.caller_id(request.from.as_ref());
+        let from = from.map_err(DialError::AccountRefused)?;
+        self.place(self.order(request, from)).await
     }
 
-    /// A call that rings is cancelled, one that was answered is completed, and between the two requests it may go from
-    /// one to the other.
     async fn hang_up(&self, call: &CarrierCallId) -> Result<(), CarrierError> {
-        // No answer gave such an id, and its address would be another's.
-        let Some(call) = CarrierCallId::checked(&call.0) else {
-            return Err(CarrierError::NotFound);
-        };
-        let address = self.call_address(&call)?;
-        for way in [COMPLETED, CANCELED, COMPLETED] {
-            if self.end(address.clone(), way).await? == End::Over {
-                return Ok(());
-            }
-        }
-        Err(CarrierError::NotFound)
+        self.release_destination(call).await;
+        self.hang_up_leg(call).await
     }
 
     /// Not by `StartTime`, which a call that still waits in the carrier's queue has none of.
@@ -213,6 +309,33 @@ impl Carrier for TwilioCarrier {
             .into_iter()
             .filter_map(|call| listed_call(call, since))
             .collect())
+    }
+
+    /// SignalWire takes keys by the media socket. Twilio has only an instruction for them, which would end the stream.
+    fn abilities(&self) -> CarrierAbilities {
+        CarrierAbilities {
+            detects_machines: true,
+            refer: false,
+            digits: false,
+        }
+    }
+
+    async fn transfer(&self, call: &CarrierCallId, transfer: &Transfer) -> Result<(), CarrierError> {
+        match transfer.kind {
+            // `<Refer>` is for calls that came in over a SIP domain, and not known to work from a stream.
+            TransferKind::SipRefer => Err(CarrierError::NotOffered("handing calls on by SIP REFER")),
+            TransferKind::Conference => self.ring_destination(call, transfer).await,
+            TransferKind::Blind => {
+                let from = transfer.from.as_ref().or(self.account.from.as_ref());
+                let twiml = self.instructions.handed_on(&transfer.back, &transfer.to, from);
+                self.instruct(call, &twiml).await
+            }
+        }
+    }
+
+    async fn reopen_media(&self, call: &CarrierCallId, back: &WayBack) -> Result<(), CarrierError> {
+        let twiml = self.instructions.stream(back.attempt, &back.media_token);
+        self.instruct(call, &twiml).await
     }
 }
 

@@ -1,69 +1,339 @@
-//! Where Twilio, or SignalWire, comes in: status callbacks and media sockets, each signed. What is not is refused before
-//! anything of it is looked at.
+//! Where Twilio, or SignalWire, comes in: webhooks and media sockets, each signed. What is not is refused before
+//! anything of it is looked at. Some webhooks are answered with instructions.
 
 use std::sync::Arc;
 
+use actors::{
+    id::AttemptId,
+    ports::carrier::{CallProgress, Carrier, CarrierCallId, InboundCall, InboundRefusal, LegReport},
+};
 use axum::{
     Router,
     body::Bytes,
     extract::{Path, State, rejection::BytesRejection},
-    http::{HeaderMap, Uri},
+    http::{HeaderMap, StatusCode, Uri, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
 
-use super::{callback, signature::Guard, stream::TwilioWire};
+use super::{
+    account::Flavour,
+    callback::{self, CallbackError, Dialed},
+    client::TwilioCarrier,
+    fields::Fields,
+    instructions::{HANG_UP, reject},
+    signature::Guard,
+    stream::TwilioWire,
+};
 use crate::carriers::{
     CarrierDoor,
-    door::{self, Upgrade},
+    conferences::{Answered, words},
+    door::{self, Unread, Upgrade},
+    taken_calls::TakenCalls,
 };
 
-/// The doors of the carrier of this name.
-pub fn doors(carrier: &'static str, guard: Arc<Guard>) -> Router<CarrierDoor> {
-    let of_media = guard.clone();
-    let status = move |State(door), Path(address), uri: Uri, headers: HeaderMap, body| async move {
-        let request = (uri.path_and_query().map_or("", |asked| asked.as_str()), &headers);
-        status((carrier, &guard), door, address, request, body).await
-    };
-    let media = move |State(door): State<CarrierDoor>,
-                      Path(token): Path<String>,
-                      uri: Uri,
-                      headers: HeaderMap,
-                      socket: Upgrade| async move {
-        let asked = uri.path_and_query().map_or("", |asked| asked.as_str());
-        if !of_media.admits_socket(asked, &headers) {
-            return door::forged(carrier, "media");
-        }
-        door.media(&token, socket, Box::new(TwilioWire)).await
-    };
-    Router::new()
-        .route(
-            &format!("/carriers/{carrier}/status/{{attempt}}/{{proof}}"),
-            post(status),
-        )
-        .route(&format!("/carriers/{carrier}/media/{{token}}"), get(media))
+/// What the doors share.
+#[derive(Debug)]
+pub struct Doors {
+    guard: Arc<Guard>,
+    carrier: Arc<TwilioCarrier>,
+    taken: TakenCalls,
 }
 
-async fn status(
-    (carrier, guard): (&'static str, &Guard),
-    door: CarrierDoor,
-    (attempt, proof): (String, String),
-    (asked, headers): (&str, &HeaderMap),
-    body: Result<Bytes, BytesRejection>,
-) -> Response {
-    let body = match door::callback_body(body) {
-        Ok(body) => body,
-        Err(unread) => return unread.into_response(),
-    };
-    if !guard.admits_form(asked, headers, &body) {
-        return door::forged(carrier, "status");
+/// A webhook as it comes.
+type Request = (Uri, HeaderMap, Result<Bytes, BytesRejection>);
+
+/// The attempt and the proof that an address names.
+type Named = (String, String);
+
+/// Why a webhook is answered at once.
+#[derive(Debug)]
+enum Unheard {
+    Unread(Unread),
+    /// To this carrier, at this door.
+    Forged(&'static str, &'static str),
+    Invalid(CallbackError),
+    /// It tells nothing that we act on.
+    Nothing,
+}
+
+impl From<CallbackError> for Unheard {
+    fn from(error: CallbackError) -> Self {
+        Self::Invalid(error)
     }
-    match callback::parse(&body) {
-        Ok(Some(report)) => door.report(&attempt, proof, report).await,
-        Ok(None) => {
-            tracing::info!(carrier, "status callback with a status nobody has told us about");
-            door::taken()
+}
+
+impl IntoResponse for Unheard {
+    fn into_response(self) -> Response {
+        match self {
+            Self::Unread(unread) => unread.into_response(),
+            Self::Forged(carrier, at) => door::forged(carrier, at),
+            Self::Invalid(error) => door::invalid(&error),
+            Self::Nothing => door::taken(),
         }
-        Err(error) => door::invalid(&error),
+    }
+}
+
+fn instructions(twiml: String) -> Response {
+    ([(CONTENT_TYPE, "text/xml; charset=utf-8")], twiml).into_response()
+}
+
+impl Doors {
+    /// Doors that this guard stands at, to calls of this carrier.
+    pub fn new(guard: Arc<Guard>, carrier: Arc<TwilioCarrier>) -> Self {
+        Self {
+            guard,
+            carrier,
+            taken: TakenCalls::default(),
+        }
+    }
+
+    /// The routes.
+    pub fn routes(self) -> Router<CarrierDoor> {
+        let doors = Arc::new(self);
+        let at = |door: &str| format!("/carriers/{}/{door}", doors.name());
+        let [inbound, events, media] = [(); 3].map(|()| doors.clone());
+        let inbound = move |State(door), uri: Uri, headers: HeaderMap, body| async move {
+            inbound.inbound(door, (uri, headers, body)).await
+        };
+        let events = move |State(door), uri: Uri, headers: HeaderMap, body| async move {
+            events.events(door, (uri, headers, body)).await
+        };
+        let media = move |State(door), Path(token): Path<String>, uri: Uri, headers: HeaderMap, socket| async move {
+            media.media(door, &token, (&uri, &headers), socket).await
+        };
+        doors
+            .of_calls()
+            .route(&at("inbound"), post(inbound))
+            .route(&at("events"), post(events))
+            .route(&at("media/{token}"), get(media))
+    }
+
+    /// The routes of addresses that name a call.
+    fn of_calls(self: &Arc<Self>) -> Router<CarrierDoor> {
+        let at = |door: &str| format!("/carriers/{}/{door}", self.name());
+        let [status, machine, handed] = [(); 3].map(|()| self.clone());
+        let [transfer, conference] = [(); 2].map(|()| self.clone());
+        let status = move |State(door), Path(named), uri: Uri, headers: HeaderMap, body| async move {
+            status.status(door, named, (uri, headers, body)).await
+        };
+        let machine = move |State(door), Path(named), uri: Uri, headers: HeaderMap, body| async move {
+            machine.machine(door, named, (uri, headers, body)).await
+        };
+        let handed = move |State(door), Path(named), uri: Uri, headers: HeaderMap, body| async move {
+            handed.handed(door, named, (uri, headers, body)).await
+        };
+        let transfer = move |State(door), Path(named), uri: Uri, headers: HeaderMap, body| async move {
+            transfer.transfer(door, named, (uri, headers, body)).await
+        };
+        let conference = move |State(door), Path(named), uri: Uri, headers: HeaderMap, body| async move {
+            conference.conference(door, named, (uri, headers, body)).await
+        };
+        Router::new()
+            .route(&at("status/{attempt}/{proof}"), post(status))
+            .route(&at("machine/{attempt}/{proof}"), post(machine))
+            .route(&at("handed/{attempt}/{proof}"), post(handed))
+            .route(&at("transfer/{token}/{proof}"), post(transfer))
+            .route(&at("conference/{attempt}/{proof}"), post(conference))
+    }
+
+    fn name(&self) -> &'static str {
+        self.carrier.name()
+    }
+
+    /// The fields of a webhook that is the carrier's.
+    fn signed(&self, at: &'static str, (uri, headers, body): Request) -> Result<Fields, Unheard> {
+        let body = door::callback_body(body).map_err(Unheard::Unread)?;
+        let asked = uri.path_and_query().map_or("", |asked| asked.as_str());
+        if !self.guard.admits(asked, &headers, &body) {
+            return Err(Unheard::Forged(self.name(), at));
+        }
+        Ok(Fields::read(&headers, &body))
+    }
+
+    /// What a status callback reports.
+    fn report(&self, at: &'static str, request: Request) -> Result<LegReport, Unheard> {
+        let report = callback::report(&self.signed(at, request)?)?;
+        report.ok_or_else(|| {
+            tracing::info!(
+                carrier = self.name(),
+                "status callback with a status nobody has told us about"
+            );
+            Unheard::Nothing
+        })
+    }
+
+    /// A call's own leg.
+    async fn status(&self, door: CarrierDoor, (attempt, proof): Named, request: Request) -> Response {
+        match self.report("status", request) {
+            Ok(report) => self.leg(&door, (&attempt, proof), report).await,
+            Err(unheard) => unheard.into_response(),
+        }
+    }
+
+    /// A leg that was given no address of its own: one from outside, told at the address of its number.
+    async fn events(&self, door: CarrierDoor, request: Request) -> Response {
+        let report = match self.report("events", request) {
+            Ok(report) => report,
+            Err(unheard) => return unheard.into_response(),
+        };
+        let back = report.call.as_ref().and_then(|call| self.taken.way_back(call));
+        let Some(back) = back else {
+            return door::taken();
+        };
+        self.leg(&door, (&back.attempt.to_string(), back.status_token), report)
+            .await
+    }
+
+    async fn leg(&self, door: &CarrierDoor, (attempt, proof): (&str, String), report: LegReport) -> Response {
+        if let (CallProgress::Ended(_), Some(call)) = (&report.progress, &report.call) {
+            let (carrier, call) = (self.carrier.clone(), call.clone());
+            tokio::spawn(async move { carrier.release_destination(&call).await });
+        }
+        door.report(attempt, proof, report).await
+    }
+
+    /// The carrier's verdict on who answered.
+    async fn machine(&self, door: CarrierDoor, (attempt, proof): Named, request: Request) -> Response {
+        let fields = self.signed("machine", request);
+        match fields.and_then(|fields| Ok(callback::machine(&fields)?)) {
+            Ok(Some(report)) => door.report(&attempt, proof, report).await,
+            Ok(None) => door::taken(),
+            Err(unheard) => unheard.into_response(),
+        }
+    }
+
+    /// The destination of a call that was handed on, while the caller waits for it.
+    async fn handed(&self, door: CarrierDoor, (attempt, proof): Named, request: Request) -> Response {
+        match self.report("handed", request) {
+            Ok(LegReport {
+                progress: CallProgress::Answered,
+                ..
+            }) => door.report(&attempt, proof, CallProgress::Transferred.into()).await,
+            Ok(_) => door::taken(),
+            Err(unheard) => unheard.into_response(),
+        }
+    }
+
+    /// What became of a call that was handed on. Where nobody answered, the answer brings the caller back.
+    async fn transfer(&self, door: CarrierDoor, (token, proof): Named, request: Request) -> Response {
+        let fields = self.signed("transfer", request);
+        let dialed = match fields.and_then(|fields| Ok(callback::dialed(&fields)?)) {
+            Ok(dialed) => dialed,
+            Err(unheard) => return unheard.into_response(),
+        };
+        let Some((attempt, media_token)) = token.split_once('.') else {
+            return door::no_attempt();
+        };
+        let Ok(named) = attempt.parse::<AttemptId>() else {
+            return door::no_attempt();
+        };
+        let (report, next) = match dialed {
+            Dialed::CallerLeft(report) => (report, HANG_UP.to_owned()),
+            Dialed::Talked => (CallProgress::Transferred.into(), HANG_UP.to_owned()),
+            Dialed::Failed(cause) => (
+                CallProgress::TransferFailed(words(&cause)).into(),
+                self.carrier.instructions.stream(named, media_token),
+            ),
+        };
+        let answer = door.report(attempt, proof, report).await;
+        if answer.status().is_success() {
+            return instructions(next);
+        }
+        answer
+    }
+
+    /// The destination of a call that is to be joined with it.
+    async fn conference(&self, door: CarrierDoor, (attempt, proof): Named, request: Request) -> Response {
+        let report = match self.report("conference", request) {
+            Ok(report) => report,
+            Err(unheard) => return unheard.into_response(),
+        };
+        let Ok(named) = attempt.parse::<AttemptId>() else {
+            return door::no_attempt();
+        };
+        let progress = match (report.progress, report.call) {
+            (CallProgress::Answered, Some(destination)) => self.join(named, &destination).await,
+            (CallProgress::Ended(cause), _) if self.carrier.conferences.failed_to_answer(named) => {
+                Some(CallProgress::TransferFailed(words(&cause)))
+            }
+            _ => None,
+        };
+        match progress {
+            Some(progress) => door.report(&attempt, proof, progress.into()).await,
+            None => door::taken(),
+        }
+    }
+
+    /// Joins the caller with a destination that answered; what is to be reported of it.
+    async fn join(&self, attempt: AttemptId, destination: &CarrierCallId) -> Option<CallProgress> {
+        let carrier = &self.carrier;
+        let caller = match carrier.conferences.answered(attempt, destination) {
+            Answered::Join(caller) => caller,
+            Answered::Already => return None,
+            Answered::Nobody => {
+                let _ = carrier.hang_up_leg(destination).await;
+                return None;
+            }
+        };
+        match carrier.join(&caller, attempt).await {
+            Ok(()) => Some(CallProgress::Transferred),
+            Err(error) => {
+                carrier.conferences.failed(attempt);
+                let _ = carrier.hang_up_leg(destination).await;
+                Some(CallProgress::TransferFailed(error.to_string()))
+            }
+        }
+    }
+
+    /// A call from outside.
+    async fn inbound(&self, door: CarrierDoor, request: Request) -> Response {
+        let fields = self.signed("inbound", request);
+        let announced = match fields.and_then(|fields| Ok(callback::announcement(&fields)?)) {
+            Ok(announced) => announced,
+            Err(unheard) => return unheard.into_response(),
+        };
+        let Some(to) = announced.to else {
+            return refused(InboundRefusal::NobodyAnswers);
+        };
+        let call = InboundCall {
+            carrier: self.name(),
+            call: announced.call.clone(),
+            from: announced.from,
+            to,
+        };
+        match door.receive(call).await {
+            Ok(back) => {
+                let twiml = self.carrier.instructions.stream(back.attempt, &back.media_token);
+                self.taken.remember(announced.call, back);
+                instructions(twiml)
+            }
+            Err(refusal) => refused(refusal),
+        }
+    }
+
+    async fn media(
+        &self,
+        door: CarrierDoor,
+        token: &str,
+        (uri, headers): (&Uri, &HeaderMap),
+        socket: Upgrade,
+    ) -> Response {
+        let asked = uri.path_and_query().map_or("", |asked| asked.as_str());
+        if !self.guard.admits_socket(asked, headers) {
+            return door::forged(self.name(), "media");
+        }
+        let presses_keys = self.carrier.instructions.flavour == Flavour::SignalWire;
+        door.media(token, socket, Box::new(TwilioWire { presses_keys })).await
+    }
+}
+
+/// A call from outside that nobody takes. Where the service is not well, the carrier may try the number's fallback
+/// address.
+fn refused(refusal: InboundRefusal) -> Response {
+    match refusal {
+        InboundRefusal::NobodyAnswers => instructions(reject("rejected")),
+        InboundRefusal::Busy => instructions(reject("busy")),
+        InboundRefusal::Unavailable => StatusCode::SERVICE_UNAVAILABLE.into_response(),
     }
 }

@@ -1,18 +1,119 @@
-//! What a call does once it is answered, in TwiML: it is connected to our media socket, and ends when that is closed.
-//! Pure.
+//! What a call does next, in TwiML, and the addresses in it where the carrier comes in. Pure.
 //!
-//! Source: <https://www.twilio.com/docs/voice/twiml/stream>
+//! Sources: <https://www.twilio.com/docs/voice/twiml/stream>, <https://www.twilio.com/docs/voice/twiml/dial>
 
-/// Instructions that connect a call to the socket at `address`. `token` is shown when it is opened, by carriers that do
-/// not sign that request.
-pub fn connect(address: &str, token: Option<&str>) -> String {
-    let address = escaped(address);
-    let token = token.map_or_else(String::new, |token| {
-        format!(r#" authBearerToken="{}" codec="PCMU@8000h""#, escaped(token))
-    });
-    format!(
-        r#"<?xml version="1.0" encoding="UTF-8"?><Response><Connect><Stream url="{address}"{token}/></Connect></Response>"#
-    )
+use std::sync::Arc;
+
+use actors::{
+    id::AttemptId,
+    phone_number::PhoneNumber,
+    ports::carrier::{Destination, WayBack},
+};
+
+use super::{account::Flavour, signature::Guard};
+use crate::carriers::http::socket_address;
+
+/// How long a call that is handed on may ring, in seconds.
+pub const TRANSFER_RINGS_SECONDS: u64 = 30;
+/// How long a call stays that lost its media socket, in seconds: a call waits 8 s for a new one, and may notice late.
+const STAYS_SECONDS: u64 = 15;
+
+/// Ends a call.
+pub const HANG_UP: &str = r#"<?xml version="1.0" encoding="UTF-8"?><Response><Hangup/></Response>"#;
+
+/// Writes instructions for the calls of one account at a node.
+#[derive(Debug, Clone)]
+pub struct Instructions {
+    /// Whose account.
+    pub flavour: Flavour,
+    /// Where the carrier reaches this node, without a slash at the end.
+    pub public: String,
+    /// Says what SignalWire's media sockets show.
+    pub guard: Arc<Guard>,
+}
+
+impl Instructions {
+    fn at(&self, door: &str) -> String {
+        format!("{}/carriers/{}/{door}", self.public, self.flavour.name())
+    }
+
+    /// An address that reports on a call, for one kind of report.
+    fn reports(&self, door: &str, attempt: AttemptId, status_token: &str) -> String {
+        self.at(&format!("{door}/{attempt}/{status_token}"))
+    }
+
+    /// Where a call's own leg is reported.
+    pub fn status_url(&self, attempt: AttemptId, status_token: &str) -> String {
+        self.reports("status", attempt, status_token)
+    }
+
+    /// Where it is told who answered.
+    pub fn machine_url(&self, attempt: AttemptId, status_token: &str) -> String {
+        self.reports("machine", attempt, status_token)
+    }
+
+    /// Where the destination is reported that a call is to be joined with.
+    pub fn conference_url(&self, back: &WayBack) -> String {
+        self.reports("conference", back.attempt, &back.status_token)
+    }
+
+    /// Connects the call with its media socket. When that is lost the call stays for a while, so that it can be told to
+    /// open it again. An `action` would do so too, but a request for one that cannot be served ends the call, and what
+    /// broke the socket may break that as well.
+    pub fn stream(&self, attempt: AttemptId, media_token: &str) -> String {
+        let name = self.flavour.name();
+        let door = format!("/carriers/{name}/media/{attempt}.{media_token}");
+        let address = escaped(&format!("{}{door}", socket_address(&self.public)));
+        let shown = match self.flavour {
+            // It signs the request that opens the socket.
+            Flavour::Twilio => String::new(),
+            Flavour::SignalWire => {
+                let token = escaped(&self.guard.bearer(&door));
+                format!(r#" authBearerToken="{token}" codec="PCMU@8000h""#)
+            }
+        };
+        response(&format!(
+            r#"<Connect><Stream url="{address}"{shown}/></Connect><Pause length="{STAYS_SECONDS}"/>"#
+        ))
+    }
+
+    /// Hands the call on. It is told when somebody answers; what became of it in the end is asked about, and the answer
+    /// brings the caller back where nobody did.
+    pub fn handed_on(&self, back: &WayBack, to: &Destination, from: Option<&PhoneNumber>) -> String {
+        let WayBack {
+            attempt,
+            status_token,
+            media_token,
+        } = back;
+        let action = escaped(&self.at(&format!("transfer/{attempt}.{media_token}/{status_token}")));
+        let answered = escaped(&self.reports("handed", *attempt, status_token));
+        let caller_id = from.map_or_else(String::new, |from| format!(r#" callerId="{}""#, escaped(from.as_str())));
+        let noun = match to {
+            Destination::Phone(_) => "Number",
+            Destination::Sip(_) => "Sip",
+        };
+        let called = escaped(to.as_str());
+        response(&format!(
+            r#"<Dial timeout="{TRANSFER_RINGS_SECONDS}"{caller_id} action="{action}" method="POST"><{noun} statusCallbackEvent="answered" statusCallback="{answered}" statusCallbackMethod="POST">{called}</{noun}></Dial>"#
+        ))
+    }
+
+    /// Joins a call with the others of the attempt's conference, which ends when one of them leaves. Whoever waits there
+    /// hears nothing.
+    pub fn conference(&self, attempt: AttemptId) -> String {
+        response(&format!(
+            r#"<Dial><Conference beep="false" waitUrl="" startConferenceOnEnter="true" endConferenceOnExit="true">ringback-{attempt}</Conference></Dial>"#
+        ))
+    }
+}
+
+/// Refuses a call from outside; `reason` is `busy` or `rejected`.
+pub fn reject(reason: &'static str) -> String {
+    response(&format!(r#"<Reject reason="{reason}"/>"#))
+}
+
+fn response(verbs: &str) -> String {
+    format!(r#"<?xml version="1.0" encoding="UTF-8"?><Response>{verbs}</Response>"#)
 }
 
 fn escaped(text: &str) -> String {
@@ -30,24 +131,101 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use crate::{carriers::twilio::account::TwilioAccount, providers::settings::Key};
+
     use super::*;
 
+    fn instructions(flavour: Flavour, public: &str) -> Instructions {
+        let account = TwilioAccount {
+            flavour,
+            base_url: "https://api".into(),
+            account: "AC1".into(),
+            user: "AC1".into(),
+            password: Key::new("x"),
+            signing_key: Key::new("key"),
+            shared_key: None,
+            from: None,
+        };
+        Instructions {
+            flavour,
+            public: public.to_owned(),
+            guard: Arc::new(Guard::new(&account, public)),
+        }
+    }
+
+    fn back() -> WayBack {
+        WayBack {
+            attempt: AttemptId::new(),
+            status_token: "5".repeat(64),
+            media_token: "a".repeat(64),
+        }
+    }
+
     #[test]
-    fn a_call_is_connected_to_its_socket() {
+    fn a_call_is_connected_to_its_socket_and_outlives_it() {
+        let attempt = AttemptId::new();
+        let text = instructions(Flavour::Twilio, "https://a.example/x").stream(attempt, "proof");
         assert_eq!(
-            connect("wss://a.example/carriers/twilio/media/x.y", None),
-            r#"<?xml version="1.0" encoding="UTF-8"?><Response><Connect><Stream url="wss://a.example/carriers/twilio/media/x.y"/></Connect></Response>"#
+            text,
+            format!(
+                r#"<?xml version="1.0" encoding="UTF-8"?><Response><Connect><Stream url="wss://a.example/x/carriers/twilio/media/{attempt}.proof"/></Connect><Pause length="15"/></Response>"#
+            )
         );
-        let signalwire = connect("wss://a/b", Some("t+/="));
+        let text = instructions(Flavour::SignalWire, "https://a.example").stream(attempt, "proof");
         assert!(
-            signalwire.contains(r#"authBearerToken="t+/=" codec="PCMU@8000h"/>"#),
-            "{signalwire}"
+            text.contains(r#" authBearerToken=""#) && text.contains(r#"=" codec="PCMU@8000h"/></Connect>"#),
+            "{text}"
         );
     }
 
     #[test]
+    fn a_destination_is_rung_for_half_a_minute_and_reported() {
+        let (instructions, back) = (instructions(Flavour::Twilio, "https://a.example"), back());
+        let phone = Destination::Phone("+15550000002".parse().unwrap());
+        let text = instructions.handed_on(&back, &phone, Some(&"+15550000001".parse().unwrap()));
+        let attempt = back.attempt;
+        for part in [
+            r#"<Dial timeout="30" callerId="+15550000001" action="#.to_owned(),
+            format!(
+                "/carriers/twilio/transfer/{attempt}.{}/{}\"",
+                back.media_token, back.status_token
+            ),
+            format!("/carriers/twilio/handed/{attempt}/{}\"", back.status_token),
+            r#" statusCallbackMethod="POST">+15550000002</Number></Dial>"#.to_owned(),
+        ] {
+            assert!(text.contains(&part), "{part}: {text}");
+        }
+        let sip = Destination::Sip("sip:desk@example.com;a=\"<&".into());
+        let text = instructions.handed_on(&back, &sip, None);
+        assert!(
+            text.contains(">sip:desk@example.com;a=&quot;&lt;&amp;</Sip></Dial>"),
+            "{text}"
+        );
+        assert!(!text.contains("callerId"), "{text}");
+        let text = instructions.conference(attempt);
+        assert!(text.contains(&format!(">ringback-{attempt}</Conference>")), "{text}");
+    }
+
+    #[test]
+    fn the_longest_instructions_fit() {
+        // Most characters of instructions in a request.
+        // <https://www.twilio.com/docs/voice/api/call-resource#create-a-call-resource>
+        let most = 4_000;
+        let public = format!("https://{}.example", "a".repeat(240));
+        for flavour in [Flavour::Twilio, Flavour::SignalWire] {
+            let (instructions, back) = (instructions(flavour, &public), back());
+            let sip = Destination::Sip(format!("sip:{}", "<".repeat(250)));
+            assert!(instructions.handed_on(&back, &sip, None).len() < most);
+            assert!(instructions.stream(back.attempt, &back.media_token).len() < most);
+        }
+    }
+
+    #[test]
     fn no_address_breaks_out_of_its_attribute() {
-        let text = connect(r#"wss://a/"/><Hangup/>&"#, None);
-        assert!(text.contains(r#"url="wss://a/&quot;/>&lt;Hangup/>&amp;"/>"#), "{text}");
+        let text = instructions(Flavour::Twilio, r#"https://a/"/><Hangup/>&"#).stream(AttemptId::new(), "proof");
+        assert!(
+            text.contains(r#"url="wss://a/&quot;/>&lt;Hangup/>&amp;/carriers"#),
+            "{text}"
+        );
     }
 }

@@ -4,11 +4,11 @@
 
 use std::time::Duration;
 
-use actors::ports::carrier::DialError;
+use actors::ports::carrier::{CarrierError, DialError};
 use reqwest::StatusCode;
 use serde::Deserialize;
 
-use crate::carriers::http::words_or;
+use crate::carriers::http::{unexpected, words_or};
 
 /// What a refusal says.
 #[derive(Debug, Default, Deserialize)]
@@ -41,6 +41,15 @@ impl ErrorAnswer {
         serde_json::from_slice(body).unwrap_or_default()
     }
 
+    /// What a change of a call that was answered so has come to.
+    pub fn of_wish(&self, status: StatusCode) -> CarrierError {
+        match (status.as_u16(), self.code.0) {
+            (_, NOT_IN_STATE) => CarrierError::NotFound,
+            (400 | 401 | 403 | 422, _) => CarrierError::Refused(words_or(&self.message, status)),
+            _ => unexpected(status),
+        }
+    }
+
     /// What a dial that was answered so has come to.
     pub fn of_dial(&self, status: StatusCode, retry_after: Option<Duration>) -> DialError {
         let words = words_or(&self.message, status);
@@ -69,6 +78,29 @@ mod tests {
     fn of(status: u16, body: &str) -> DialError {
         let status = StatusCode::from_u16(status).unwrap();
         ErrorAnswer::read(body.as_bytes()).of_dial(status, Some(Duration::from_secs(2)))
+    }
+
+    #[test]
+    fn a_change_of_a_call_that_is_over_finds_none() {
+        let of = |status: u16, body: &str| {
+            let status = StatusCode::from_u16(status).unwrap();
+            ErrorAnswer::read(body.as_bytes()).of_wish(status)
+        };
+        let over = r#"{"code":21220,"message":"Call is not in-progress. Cannot redirect."}"#;
+        for (status, body, expected) in [
+            (400, over, CarrierError::NotFound),
+            (404, r#"{"code":20404}"#, CarrierError::NotFound),
+            (
+                400,
+                r#"{"code":21218,"message":"bad"}"#,
+                CarrierError::Refused("bad".into()),
+            ),
+            (401, "", CarrierError::Refused("401 Unauthorized".into())),
+            (429, "", CarrierError::Unavailable("too many requests".into())),
+            (503, "", CarrierError::Unavailable("503 Service Unavailable".into())),
+        ] {
+            assert_eq!(of(status, body), expected, "{status} {body}");
+        }
     }
 
     #[test]

@@ -1,15 +1,20 @@
-//! How Twilio and SignalWire sign what they send: an HMAC over the address they asked for and the form they sent. The
-//! address is rebuilt from the public one of the settings: a `Host` header says what its sender likes. Pure.
+//! How Twilio and SignalWire sign what they send: an HMAC over the address they asked for and the form they sent, or, for
+//! JSON, over an address that holds the body's hash (Twilio) or over address and body (SignalWire). The address is rebuilt from the public one of the settings: a `Host` header says what its sender likes. Pure.
 //!
-//! Sources: <https://www.twilio.com/docs/usage/security>, and `twilio/request_validator.py` of twilio-python 9.13.0.
+//! Sources: <https://www.twilio.com/docs/usage/security>, and `request_validator.py` of twilio-python 9.13.0 and of
+//! signalwire 2.1.1.
 
 use axum::http::HeaderMap;
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use hmac::{Hmac, Mac, digest::KeyInit};
 use sha1::Sha1;
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
+use url::form_urlencoded;
 
-use super::account::{Flavour, TwilioAccount};
+use super::{
+    account::{Flavour, TwilioAccount},
+    fields::is_json,
+};
 use crate::{carriers::http::socket_address, providers::settings::Key};
 
 /// Names the key and the algorithm of a webhook that is not signed with the auth token.
@@ -42,8 +47,36 @@ impl Guard {
         }
     }
 
+    /// Whether what was posted to `path`, with its query, is the carrier's.
+    pub fn admits(&self, path: &str, headers: &HeaderMap, body: &[u8]) -> bool {
+        match (is_json(headers), self.flavour) {
+            (false, _) => self.admits_form(path, headers, body),
+            (true, Flavour::Twilio) => holds_hash(path, body) && self.admits_form(path, headers, &[]),
+            (true, Flavour::SignalWire) => self.admits_signed_json(path, headers, body),
+        }
+    }
+
+    /// SignalWire writes the signature of JSON in hexadecimal digits.
+    fn admits_signed_json(&self, path: &str, headers: &HeaderMap, body: &[u8]) -> bool {
+        let shown = headers.get(self.header()).and_then(|value| value.to_str().ok());
+        let Some(shown) = shown.and_then(from_hex) else {
+            return false;
+        };
+        self.public.iter().any(|public| {
+            let mac = keyed::<Hmac<Sha1>>(&self.key).chain_update(format!("{public}{path}"));
+            mac.chain_update(body).verify_slice(&shown).is_ok()
+        })
+    }
+
+    fn header(&self) -> &'static str {
+        match self.flavour {
+            Flavour::Twilio => "x-twilio-signature",
+            Flavour::SignalWire => "x-signalwire-signature",
+        }
+    }
+
     /// Whether a form that was posted to `path` is the carrier's.
-    pub fn admits_form(&self, path: &str, headers: &HeaderMap, form: &[u8]) -> bool {
+    fn admits_form(&self, path: &str, headers: &HeaderMap, form: &[u8]) -> bool {
         let fields = sorted_fields(form);
         self.public
             .iter()
@@ -76,11 +109,7 @@ impl Guard {
     }
 
     fn signed(&self, headers: &HeaderMap, message: &str) -> bool {
-        let header = match self.flavour {
-            Flavour::Twilio => "x-twilio-signature",
-            Flavour::SignalWire => "x-signalwire-signature",
-        };
-        let signature = headers.get(header).and_then(|value| BASE64.decode(value).ok());
+        let signature = headers.get(self.header()).and_then(|value| BASE64.decode(value).ok());
         let (Some(signature), Some((key, algorithm))) = (signature, self.key_of(headers)) else {
             return false;
         };
@@ -126,6 +155,24 @@ fn sorted_fields(form: &[u8]) -> String {
     fields.sort();
     fields.dedup();
     fields.iter().flat_map(|(name, value)| [&**name, &**value]).collect()
+}
+
+/// Whether an address tells the SHA-256 of this body.
+fn holds_hash(path: &str, body: &[u8]) -> bool {
+    let query = path.split_once('?').map_or("", |(_, query)| query);
+    let mut fields = form_urlencoded::parse(query.as_bytes());
+    let told = fields.find(|(name, _)| name == "bodySHA256");
+    // The hash is no secret: it may show in the time taken where it differs.
+    told.and_then(|(_, told)| from_hex(&told))
+        .is_some_and(|told| told[..] == Sha256::digest(body)[..])
+}
+
+fn from_hex(text: &str) -> Option<Vec<u8>> {
+    if !text.is_ascii() || text.len() % 2 != 0 {
+        return None;
+    }
+    let pairs = (0..text.len()).step_by(2);
+    pairs.map(|at| u8::from_str_radix(&text[at..at + 2], 16).ok()).collect()
 }
 
 /// An address as it is, and with or without the port that goes without saying: Twilio signs either.
@@ -184,6 +231,28 @@ mod tests {
 
     fn signed(signature: &str) -> HeaderMap {
         headers(&[("x-twilio-signature", signature)])
+    }
+
+    #[test]
+    fn json_is_signed_with_its_hash_or_whole() {
+        let path = "/hook?bodySHA256=015abd7f5cc57a2dd94b7590f04ad8084273905ee33ec5cebeae62276a97f862";
+        let sent = |signature: &'static str| {
+            headers(&[("content-type", "application/json"), ("x-twilio-signature", signature)])
+        };
+        let sound = sent("2e7mH/NA6FwzvUqLZxhsETU/4bw=");
+        assert!(twilio().admits(path, &sound, br#"{"a":1}"#));
+        assert!(!twilio().admits(path, &sound, br#"{"a":2}"#));
+        assert!(!twilio().admits("/hook", &sound, br#"{"a":1}"#));
+        // A sound signature of an address without a hash says nothing of the body.
+        assert!(!twilio().admits("/hook", &sent("JuPavG0Zweu3T+LUwMO9lxmVvgY="), b"{}"));
+        let signalwire = guard(Flavour::SignalWire, "PSK_test", "https://example.com");
+        let whole = headers(&[
+            ("content-type", "application/json"),
+            ("x-signalwire-signature", "75215cca711ecc1e66f20599db34817a6dbd2c72"),
+        ]);
+        assert!(signalwire.admits("/sw/status", &whole, br#"{"call":"c1"}"#));
+        assert!(!signalwire.admits("/sw/status", &whole, br#"{"call":"c2"}"#));
+        assert!(!signalwire.admits("/sw/other", &whole, br#"{"call":"c1"}"#));
     }
 
     #[test]
@@ -308,6 +377,11 @@ mod tests {
             let shown = headers(&[("x-twilio-signature", &signature), (SETTINGS, &settings)]);
             prop_assert!(!twilio().admits_form(&path, &shown, &form));
             prop_assert!(!twilio().admits_socket(&path, &signed(&signature)));
+            let json = headers(&[("content-type", "application/json"), ("x-twilio-signature", &signature)]);
+            prop_assert!(!twilio().admits(&format!("/{path}?bodySHA256={signature}"), &json, &form));
+            let json = headers(&[("content-type", "application/json"), ("x-signalwire-signature", &signature)]);
+            let signalwire = guard(Flavour::SignalWire, "12345", "https://example.com");
+            prop_assert!(!signalwire.admits(&path, &json, &form));
         }
     }
 }

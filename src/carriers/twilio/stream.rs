@@ -17,7 +17,7 @@ use crate::carriers::wire::{
 /// Encoding and rate of every stream of this format.
 pub const FORMAT: LineFormat = LineFormat::MULAW_8000;
 
-/// What the far end of a stream can do.
+/// What the far end of Twilio's own streams can do.
 pub const ABILITIES: LegAbilities = LegAbilities {
     buffers: true,
     marks: true,
@@ -33,7 +33,10 @@ const KNOWN: [&str; 6] = ["media", "mark", "dtmf", "start", "connected", "stop"]
 
 /// Reads and writes this format.
 #[derive(Debug, Default)]
-pub struct TwilioWire;
+pub struct TwilioWire {
+    /// Whether the far end presses keys that are sent: SignalWire's does, Twilio's does not.
+    pub presses_keys: bool,
+}
 
 impl MediaWire for TwilioWire {
     fn read_text(&mut self, text: &str) -> Result<Event, WireError> {
@@ -41,12 +44,16 @@ impl MediaWire for TwilioWire {
     }
 
     fn abilities(&self) -> LegAbilities {
-        ABILITIES
+        LegAbilities {
+            digits: self.presses_keys,
+            ..ABILITIES
+        }
     }
 
     fn writer(&self, start: &Start) -> Box<dyn MediaWriter> {
         Box::new(TwilioWriter {
             stream: start.stream.clone(),
+            presses_keys: self.presses_keys,
         })
     }
 }
@@ -54,6 +61,7 @@ impl MediaWire for TwilioWire {
 /// Writes to one stream.
 struct TwilioWriter {
     stream: String,
+    presses_keys: bool,
 }
 
 impl MediaWriter for TwilioWriter {
@@ -66,6 +74,7 @@ impl MediaWriter for TwilioWriter {
             }
             OutboundItem::Mark(name) => messages.push(WireMessage::Text(mark(stream, name))),
             OutboundItem::Clear => messages.push(WireMessage::Text(clear(stream))),
+            OutboundItem::Digit(key) if self.presses_keys => messages.push(WireMessage::Text(digit(stream, *key))),
             OutboundItem::Digit(_) | OutboundItem::Close => {}
         }
     }
@@ -191,6 +200,8 @@ struct Outgoing<'a> {
     media: Option<OutgoingMedia>,
     #[serde(skip_serializing_if = "Option::is_none")]
     mark: Option<OutgoingMark<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dtmf: Option<OutgoingDigit>,
 }
 
 #[derive(Serialize)]
@@ -201,6 +212,11 @@ struct OutgoingMedia {
 #[derive(Serialize)]
 struct OutgoingMark<'a> {
     name: &'a str,
+}
+
+#[derive(Serialize)]
+struct OutgoingDigit {
+    digit: char,
 }
 
 fn write(message: &Outgoing<'_>) -> String {
@@ -217,6 +233,7 @@ pub fn media(stream: &str, audio: &[u8]) -> String {
             payload: BASE64.encode(audio),
         }),
         mark: None,
+        dtmf: None,
     })
 }
 
@@ -227,6 +244,7 @@ pub fn mark(stream: &str, name: &str) -> String {
         stream_sid: stream,
         media: None,
         mark: Some(OutgoingMark { name }),
+        dtmf: None,
     })
 }
 
@@ -237,6 +255,19 @@ pub fn clear(stream: &str) -> String {
         stream_sid: stream,
         media: None,
         mark: None,
+        dtmf: None,
+    })
+}
+
+/// Presses a key, at SignalWire.
+/// <https://signalwire.com/docs/compatibility-api/cxml/voice/stream>
+fn digit(stream: &str, digit: char) -> String {
+    write(&Outgoing {
+        event: "dtmf",
+        stream_sid: stream,
+        media: None,
+        mark: None,
+        dtmf: Some(OutgoingDigit { digit }),
     })
 }
 
@@ -366,6 +397,10 @@ mod tests {
             r#"{"event":"mark","streamSid":"MZ1","mark":{"name":"u7"}}"#
         );
         assert_eq!(clear("MZ1"), r#"{"event":"clear","streamSid":"MZ1"}"#);
+        assert_eq!(
+            digit("MZ1", '#'),
+            r##"{"event":"dtmf","streamSid":"MZ1","dtmf":{"digit":"#"}}"##
+        );
     }
 
     #[test]

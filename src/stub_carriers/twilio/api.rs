@@ -1,4 +1,4 @@
-//! The API of calls: place one, list them, end one.
+//! The API of calls: place one, list them, show one, end one or give it other instructions.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -11,20 +11,16 @@ use axum::{
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use serde_json::json;
-use uuid::Uuid;
 
 use super::{
     ACCOUNT, Stub, TOKEN,
-    call::{self, Call, Stage},
-    form::stream_attribute,
+    call::{self, Call, Order, Stage},
+    twiml::{self, Verb},
 };
 use crate::{
     carriers::twilio::account::Flavour,
-    stub_carriers::{Dial, DialFault, phones::Refused},
+    stub_carriers::{Dial, DialFault, locked, phones::Refused},
 };
-
-/// Most characters of instructions.
-const MOST_TWIML: usize = 4_000;
 
 pub(super) fn routes(flavour: Flavour) -> Router<Arc<Stub>> {
     let api = match flavour {
@@ -33,7 +29,10 @@ pub(super) fn routes(flavour: Flavour) -> Router<Arc<Stub>> {
     };
     Router::new()
         .route(&format!("{api}/Accounts/{{account}}/Calls.json"), post(dial).get(list))
-        .route(&format!("{api}/Accounts/{{account}}/Calls/{{call}}"), post(change))
+        .route(
+            &format!("{api}/Accounts/{{account}}/Calls/{{call}}"),
+            post(change).get(show),
+        )
 }
 
 /// An error in the carrier's form.
@@ -93,44 +92,57 @@ fn fields(form: &str) -> BTreeMap<String, String> {
     url::form_urlencoded::parse(form.as_bytes()).into_owned().collect()
 }
 
-/// What a dial asks for.
-struct Order {
-    dial: Dial,
-    token: Option<String>,
-    ring_seconds: f64,
+fn invalid(code: u32, message: &str) -> ApiError {
+    error(StatusCode::BAD_REQUEST, code, message)
 }
 
-impl Order {
-    fn read(form: &str) -> Result<Self, ApiError> {
-        let fields = fields(form);
-        let field = |name: &str| fields.get(name).cloned().unwrap_or_default();
-        let invalid = |code, message| Err(error(StatusCode::BAD_REQUEST, code, message));
-        let twiml = field("Twiml");
-        let stream_url = stream_attribute(&twiml, "url").unwrap_or_default();
-        let events = url::form_urlencoded::parse(form.as_bytes()).filter(|(name, _)| name == "StatusCallbackEvent");
-        if field("From").is_empty() {
-            return invalid(21_213, "Caller phone number required");
-        }
-        if field("To").is_empty() {
-            return invalid(21_201, "No 'To' number specified");
-        }
-        if twiml.len() > MOST_TWIML || !stream_url.starts_with("ws") || stream_url.contains('?') {
-            return invalid(12_100, "Document parse failure");
-        }
-        if events.count() != 4 || field("StatusCallbackMethod") != "POST" {
-            return invalid(21_626, "Invalid StatusCallbackEvent");
-        }
-        Ok(Self {
-            token: stream_attribute(&twiml, "authBearerToken"),
-            ring_seconds: field("Timeout").parse().unwrap_or(60.0),
-            dial: Dial {
-                to: field("To"),
-                from: field("From"),
-                status_url: field("StatusCallback"),
-                stream_url,
-            },
-        })
+/// What a dial asks for.
+fn order(form: &str) -> Result<Order, ApiError> {
+    let fields = fields(form);
+    let field = |name: &str| fields.get(name).cloned().unwrap_or_default();
+    if field("From").is_empty() {
+        return Err(invalid(21_213, "Caller phone number required"));
     }
+    if field("To").is_empty() {
+        return Err(invalid(21_201, "No 'To' number specified"));
+    }
+    let verbs = instructions(&field("Twiml"))?;
+    let events = url::form_urlencoded::parse(form.as_bytes()).filter(|(name, _)| name == "StatusCallbackEvent");
+    let events: Vec<_> = events.map(|(_, event)| event.into_owned()).collect();
+    if events.len() != 4 || field("StatusCallbackMethod") != "POST" {
+        return Err(invalid(21_626, "Invalid StatusCallbackEvent"));
+    }
+    let stream = verbs.first().and_then(Verb::stream);
+    Ok(Order {
+        dial: Dial {
+            to: field("To"),
+            from: field("From"),
+            status_url: field("StatusCallback"),
+            stream_url: stream.map_or_else(String::new, |stream| stream.get("url").to_owned()),
+        },
+        events,
+        ring_seconds: field("Timeout").parse().unwrap_or(60.0),
+        verdict_url: verdict_url(&fields)?,
+        verbs,
+        direction: "outbound-api",
+        ..Order::default()
+    })
+}
+
+fn instructions(twiml: &str) -> Result<Vec<Verb>, ApiError> {
+    twiml::parse(twiml).ok_or_else(|| invalid(12_100, "Document parse failure"))
+}
+
+/// Where it is to be told who answered. A stub finds that out only beside the call.
+fn verdict_url(fields: &BTreeMap<String, String>) -> Result<Option<String>, ApiError> {
+    let Some(kind) = fields.get("MachineDetection") else {
+        return Ok(None);
+    };
+    let beside = fields.get("AsyncAmd").is_some_and(|value| value == "true");
+    if !beside || !matches!(&**kind, "Enable" | "DetectMessageEnd") {
+        return Err(invalid(21_243, "Invalid MachineDetection"));
+    }
+    Ok(fields.get("AsyncAmdStatusCallback").cloned())
 }
 
 async fn dial(
@@ -140,11 +152,13 @@ async fn dial(
     form: String,
 ) -> Result<Response, ApiError> {
     entitled(&headers, &account)?;
-    let order = Order::read(&form)?;
+    *locked(&stub.last_order) = fields(&form);
+    let order = order(&form)?;
     match stub.journal.dialed(order.dial.clone()) {
-        DialFault::None => place(stub, order).await,
+        DialFault::None => place(&stub, order).await,
         DialFault::LoseAnswer => {
-            place(stub, order).await?;
+            // A task of its own: a client that goes away does not undo a dial.
+            tokio::spawn(async move { place(&stub, order).await.is_ok() });
             std::future::pending().await
         }
         DialFault::Throttle { retry_after } => Err(ApiError {
@@ -157,24 +171,13 @@ async fn dial(
     }
 }
 
-async fn place(stub: Arc<Stub>, order: Order) -> Result<Response, ApiError> {
-    let key = Uuid::new_v4().simple().to_string();
-    let to = order.dial.to.clone();
-    let (call, waiting) = stub.calls.add(&key, order.dial, order.token);
-    let sid = match stub.phones.call(&stub.here, &key, &to, order.ring_seconds).await {
-        Ok(sid) => sid,
-        Err(refused) => {
-            stub.calls.remove(&key);
-            return Err(match refused {
-                Refused::NoNumber => error(StatusCode::BAD_REQUEST, 21_211, "The 'To' number is not valid"),
-                Refused::Other(why) => error(StatusCode::INTERNAL_SERVER_ERROR, 20_500, &why),
-            });
-        }
-    };
-    let _ = call.sid.set(sid);
-    let shown = call.shown();
-    call.becomes(Stage::Initiated);
-    tokio::spawn(call::tell(stub, call, waiting));
+async fn place(stub: &Arc<Stub>, order: Order) -> Result<Response, ApiError> {
+    let call = call::ring(stub, order).await.map_err(|refused| match refused {
+        Refused::NoNumber => invalid(21_211, "The 'To' number is not valid"),
+        Refused::Other(why) => error(StatusCode::INTERNAL_SERVER_ERROR, 20_500, &why),
+    })?;
+    let mut shown = call.shown();
+    shown["status"] = json!("queued");
     Ok((StatusCode::CREATED, Json(shown)).into_response())
 }
 
@@ -185,10 +188,26 @@ async fn list(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     entitled(&headers, &account)?;
-    let wanted = |call: &Arc<Call>| query.get("To").is_none_or(|to| *to == call.dial.to);
+    let wanted = |call: &Arc<Call>| query.get("To").is_none_or(|to| *to == call.order.dial.to);
     let calls: Vec<_> = stub.calls.all().into_iter().rev().filter(wanted).collect();
     let shown: Vec<_> = calls.iter().map(|call| call.shown()).collect();
     Ok(Json(json!({ "calls": shown, "page": 0, "next_page_uri": null })).into_response())
+}
+
+impl Stub {
+    fn named(&self, call: &str) -> Result<Arc<Call>, ApiError> {
+        let call = call.strip_suffix(".json").and_then(|sid| self.calls.get(sid));
+        call.ok_or_else(|| error(StatusCode::NOT_FOUND, 20_404, "The requested resource was not found"))
+    }
+}
+
+async fn show(
+    State(stub): State<Arc<Stub>>,
+    Path((account, call)): Path<(String, String)>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    entitled(&headers, &account)?;
+    Ok(Json(stub.named(&call)?.shown()).into_response())
 }
 
 async fn change(
@@ -198,24 +217,23 @@ async fn change(
     form: String,
 ) -> Result<Response, ApiError> {
     entitled(&headers, &account)?;
-    let sid = call.strip_suffix(".json").unwrap_or_default();
-    let Some(call) = stub.calls.named(sid) else {
-        return Err(error(
-            StatusCode::NOT_FOUND,
-            20_404,
-            "The requested resource was not found",
-        ));
-    };
-    let wanted = fields(&form).remove("Status").unwrap_or_default();
-    match (&*wanted, call.stage()) {
+    let call = stub.named(&call)?;
+    let fields = fields(&form);
+    if let Some(twiml) = fields.get("Twiml") {
+        let verbs = instructions(twiml)?;
+        if !call.instruct(verbs) {
+            return Err(invalid(21_220, "Call is not in-progress. Cannot redirect."));
+        }
+        return Ok(Json(call.shown()).into_response());
+    }
+    let wanted = fields.get("Status").map_or("", String::as_str);
+    match (wanted, call.stage()) {
         ("completed", Stage::InProgress) | ("canceled", Stage::Queued | Stage::Initiated | Stage::Ringing) => {
-            stub.phones.hang_up(sid).await;
+            stub.phones.hang_up(call.line()).await;
         }
         ("canceled", Stage::InProgress) => {}
-        ("completed" | "canceled", _) => {
-            return Err(error(StatusCode::BAD_REQUEST, 21_220, "Invalid call state"));
-        }
-        _ => return Err(error(StatusCode::BAD_REQUEST, 20_001, "Invalid parameter")),
+        ("completed" | "canceled", _) => return Err(invalid(21_220, "Invalid call state")),
+        _ => return Err(invalid(20_001, "Invalid parameter")),
     }
     Ok(Json(call.shown()).into_response())
 }

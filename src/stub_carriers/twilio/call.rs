@@ -3,19 +3,28 @@
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, OnceLock},
+    time::Duration,
 };
 
 use actors::time::{Clock, Timestamp};
 use chrono::DateTime;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio::{
+    sync::{mpsc, watch},
+    time::sleep,
+};
+use uuid::Uuid;
 
-use super::{ACCOUNT, Stub, form};
+use super::{ACCOUNT, Stub, twiml::Verb};
 use crate::stub_carriers::{
     Delivered, Dial,
     delivery::{self, Delivery},
     locked,
+    phones::Refused,
 };
+
+/// How long the carrier listens before it says who answered.
+const VERDICT_AFTER: Duration = Duration::from_secs(3);
 
 /// How a call stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +48,15 @@ impl Stage {
         }
     }
 
+    /// The event under which it is told, for those who asked for that.
+    fn event(self) -> &'static str {
+        match self {
+            Self::InProgress => "answered",
+            Self::Over(..) => "completed",
+            other => other.status(),
+        }
+    }
+
     /// By the cause that a phone's line gives.
     pub(super) fn ended(cause: &str) -> Self {
         match cause {
@@ -50,17 +68,41 @@ impl Stage {
             _ => Self::Over("failed", Some(500)),
         }
     }
+
+    pub(super) fn is_over(self) -> bool {
+        matches!(self, Self::Over(..))
+    }
+}
+
+/// What a call is to be.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Order {
+    /// Its name; empty for a new one.
+    pub(super) sid: String,
+    /// Who is called, and where it is told.
+    pub(super) dial: Dial,
+    /// The telephone of the exchange that is rung, where that is not the one that is called.
+    pub(super) phone: String,
+    /// The events that are told.
+    pub(super) events: Vec<String>,
+    pub(super) ring_seconds: f64,
+    /// What is done once it is answered.
+    pub(super) verbs: Vec<Verb>,
+    pub(super) direction: &'static str,
+    /// Where it is told who answered.
+    pub(super) verdict_url: Option<String>,
 }
 
 /// One call.
 pub(super) struct Call {
-    pub(super) dial: Dial,
-    /// What its media socket shows, at SignalWire.
-    pub(super) token: Option<String>,
-    pub(super) created: Timestamp,
-    pub(super) sid: OnceLock<String>,
-    stage: Mutex<Stage>,
+    pub(super) sid: String,
+    pub(super) order: Order,
+    created: Timestamp,
+    line: OnceLock<String>,
+    stage: watch::Sender<Stage>,
     callbacks: Mutex<Callbacks>,
+    changes: mpsc::Sender<Vec<Verb>>,
+    waiting: Mutex<Option<mpsc::Receiver<Vec<Verb>>>>,
 }
 
 /// Where callbacks go.
@@ -71,37 +113,69 @@ struct Callbacks {
 }
 
 /// A stage and its `SequenceNumber`.
-pub(super) type Numbered = (Stage, u32);
+type Numbered = (Stage, u32);
 
 impl Call {
     pub(super) fn stage(&self) -> Stage {
-        *locked(&self.stage)
+        *self.stage.borrow()
     }
 
-    pub(super) fn sid(&self) -> &str {
-        self.sid.get().map_or("", String::as_str)
+    pub(super) fn stages(&self) -> watch::Receiver<Stage> {
+        self.stage.subscribe()
     }
 
-    /// The call goes on, which is told; there are fewer stages than callbacks that may wait.
+    /// The instructions that come; for the first that asks.
+    pub(super) fn changes(&self) -> Option<mpsc::Receiver<Vec<Verb>>> {
+        locked(&self.waiting).take()
+    }
+
+    /// Whether a call takes other instructions.
+    pub(super) fn instruct(&self, verbs: Vec<Verb>) -> bool {
+        self.stage() == Stage::InProgress && self.changes.try_send(verbs).is_ok()
+    }
+
+    /// The exchange's name of its line.
+    pub(super) fn line(&self) -> &str {
+        self.line.get().map_or("", String::as_str)
+    }
+
+    /// The call goes on, which is told where that was asked for; there are fewer stages than callbacks that may wait.
     pub(super) fn becomes(&self, stage: Stage) {
-        *locked(&self.stage) = stage;
+        self.stage.send_replace(stage);
         let mut callbacks = locked(&self.callbacks);
-        if let Some(told) = &callbacks.told {
+        let asked = self.order.events.iter().any(|event| event == stage.event());
+        if let Some(told) = callbacks.told.as_ref().filter(|_| asked) {
             let _ = told.try_send((stage, callbacks.next));
         }
         callbacks.next += 1;
-        if matches!(stage, Stage::Over(..)) {
+        if stage.is_over() {
             callbacks.told = None;
         }
+    }
+
+    /// What every webhook about it tells.
+    pub(super) fn fields(&self, stage: Stage) -> Vec<(String, String)> {
+        let fields = [
+            ("CallSid", self.sid.as_str()),
+            ("AccountSid", ACCOUNT),
+            ("From", &self.order.dial.from),
+            ("To", &self.order.dial.to),
+            ("CallStatus", stage.status()),
+            ("Direction", self.order.direction),
+            ("ApiVersion", "2010-04-01"),
+        ];
+        let owned = fields.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        owned.into()
     }
 
     /// The resource, in part.
     pub(super) fn shown(&self) -> Value {
         let created = DateTime::from_timestamp_micros(self.created.0).unwrap_or_default();
+        let Dial { to, from, .. } = &self.order.dial;
         json!({
-            "sid": self.sid(), "account_sid": ACCOUNT, "to": self.dial.to, "from": self.dial.from,
-            "status": self.stage().status(), "direction": "outbound-api", "date_created": created.to_rfc2822(),
-            "start_time": null, "answered_by": null, "price": null,
+            "sid": self.sid, "account_sid": ACCOUNT, "to": to, "from": from, "status": self.stage().status(),
+            "direction": self.order.direction, "date_created": created.to_rfc2822(), "start_time": null,
+            "answered_by": null, "price": null,
         })
     }
 }
@@ -121,29 +195,29 @@ impl Calls {
     }
 
     /// Takes a call; what is to be told of it comes out at the other end.
-    pub(super) fn add(&self, key: &str, dial: Dial, token: Option<String>) -> (Arc<Call>, mpsc::Receiver<Numbered>) {
-        let (callbacks, waiting) = mpsc::channel(delivery::WAITING);
+    fn add(&self, order: Order) -> (Arc<Call>, mpsc::Receiver<Numbered>) {
+        let (callbacks, told) = mpsc::channel(delivery::WAITING);
+        let (changes, waiting) = mpsc::channel(4);
+        let sid = Some(order.sid.clone()).filter(|sid| !sid.is_empty());
         let call = Arc::new(Call {
-            dial,
-            token,
+            sid: sid.unwrap_or_else(|| format!("CA{}", Uuid::new_v4().simple())),
+            order,
             created: self.clock.now(),
-            sid: OnceLock::new(),
-            stage: Mutex::new(Stage::Queued),
+            line: OnceLock::new(),
+            stage: watch::Sender::new(Stage::Queued),
             callbacks: Mutex::new(Callbacks {
                 told: Some(callbacks),
                 next: 0,
             }),
+            changes,
+            waiting: Mutex::new(Some(waiting)),
         });
-        locked(&self.calls).insert(key.to_owned(), call.clone());
-        (call, waiting)
+        locked(&self.calls).insert(call.sid.clone(), call.clone());
+        (call, told)
     }
 
-    pub(super) fn remove(&self, key: &str) {
-        locked(&self.calls).remove(key);
-    }
-
-    pub(super) fn get(&self, key: &str) -> Option<Arc<Call>> {
-        locked(&self.calls).get(key).cloned()
+    pub(super) fn get(&self, sid: &str) -> Option<Arc<Call>> {
+        locked(&self.calls).get(sid).cloned()
     }
 
     /// Oldest first.
@@ -152,54 +226,72 @@ impl Calls {
         calls.sort_by_key(|call| call.created);
         calls
     }
+}
 
-    pub(super) fn named(&self, sid: &str) -> Option<Arc<Call>> {
-        self.all().into_iter().find(|call| call.sid() == sid)
+/// Rings a telephone.
+pub(super) async fn ring(stub: &Arc<Stub>, order: Order) -> Result<Arc<Call>, Refused> {
+    let phone = Some(order.phone.clone()).filter(|phone| !phone.is_empty());
+    let (phone, seconds) = (phone.unwrap_or_else(|| telephone(&order.dial.to)), order.ring_seconds);
+    let (call, told) = stub.calls.add(order);
+    match stub.phones.call(&stub.here, &call.sid, &phone, seconds).await {
+        Ok(line) => drop(call.line.set(line)),
+        Err(refused) => {
+            locked(&stub.calls.calls).remove(&call.sid);
+            return Err(refused);
+        }
     }
+    // Its line may have reported already.
+    if call.stage() == Stage::Queued {
+        call.becomes(Stage::Initiated);
+    }
+    tokio::spawn(tell(stub.clone(), call.clone(), told));
+    if call.order.verdict_url.is_some() {
+        tokio::spawn(judge(stub.clone(), call.clone()));
+    }
+    Ok(call)
+}
+
+/// The telephone at an address; that of a SIP address is its user.
+fn telephone(to: &str) -> String {
+    let user = to.strip_prefix("sip:").and_then(|address| address.split('@').next());
+    user.unwrap_or(to).to_owned()
 }
 
 /// Tells of one call all that is to be told.
-pub(super) async fn tell(stub: Arc<Stub>, call: Arc<Call>, waiting: mpsc::Receiver<Numbered>) {
-    let mut delivery = Delivery::new(stub.callbacks, waiting);
+async fn tell(stub: Arc<Stub>, call: Arc<Call>, told: mpsc::Receiver<Numbered>) {
+    let mut delivery = Delivery::new(stub.callbacks, told);
     while let Some((stage, number)) = delivery.next().await {
-        send(&stub, &call, stage, number).await;
+        let mut form: BTreeMap<String, String> = call.fields(stage).into_iter().collect();
+        form.insert("SequenceNumber".to_owned(), number.to_string());
+        form.insert("CallbackSource".to_owned(), "call-progress-events".to_owned());
+        if let Stage::Over(_, Some(code)) = stage {
+            form.insert("SipResponseCode".to_owned(), code.to_string());
+        }
+        let (answer, _) = stub.tell(&call.order.dial.status_url, &form).await;
+        let status = stage.status().to_owned();
+        locked(&stub.journal.delivered).push(Delivered { status, answer });
     }
 }
 
-async fn send(stub: &Stub, call: &Call, stage: Stage, number: u32) {
-    let status = stage.status();
-    let mut fields = vec![
-        ("CallSid", call.sid().to_owned()),
-        ("AccountSid", ACCOUNT.to_owned()),
-        ("From", call.dial.from.clone()),
-        ("To", call.dial.to.clone()),
-        ("CallStatus", status.to_owned()),
-        ("Direction", "outbound-api".to_owned()),
-        ("ApiVersion", "2010-04-01".to_owned()),
-        ("SequenceNumber", number.to_string()),
-        ("CallbackSource", "call-progress-events".to_owned()),
+/// Tells who answered. The exchange has mailboxes at numbers that end in 8.
+async fn judge(stub: Arc<Stub>, call: Arc<Call>) {
+    let mut stages = call.stages();
+    let answered = stages.wait_for(|stage| matches!(stage, Stage::InProgress | Stage::Over(..)));
+    drop(answered.await);
+    sleep(VERDICT_AFTER).await;
+    let (Some(url), Stage::InProgress) = (&call.order.verdict_url, call.stage()) else {
+        return;
+    };
+    let machine = call.order.dial.to.ends_with('8');
+    let answered_by = if machine { "machine_start" } else { "human" };
+    let form = [
+        ("CallSid", call.sid.as_str()),
+        ("AccountSid", ACCOUNT),
+        ("AnsweredBy", answered_by),
+        ("MachineDetectionDuration", "3000"),
     ];
-    if let Stage::Over(_, Some(code)) = stage {
-        fields.push(("SipResponseCode", code.to_string()));
-    }
-    let form: BTreeMap<String, String> = fields
-        .into_iter()
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect();
-    let signature = form::sign(stub.key(), &call.dial.status_url, &form);
-    let body = url::form_urlencoded::Serializer::new(String::new())
-        .extend_pairs(&form)
-        .finish();
-    let sent = stub
-        .client
-        .post(&call.dial.status_url)
-        .header("content-type", "application/x-www-form-urlencoded")
-        .header(stub.signature_header(), signature)
-        .body(body)
-        .send()
-        .await;
-    locked(&stub.journal.delivered).push(Delivered {
-        status: status.to_owned(),
-        answer: sent.map_or(0, |answer| answer.status().as_u16()),
-    });
+    let form = form.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let (answer, _) = stub.tell(url, &form.into()).await;
+    let status = answered_by.to_owned();
+    locked(&stub.journal.delivered).push(Delivered { status, answer });
 }

@@ -1,4 +1,4 @@
-//! Forms as Twilio sends and signs them, and the attributes of its instructions. Pure.
+//! Forms as Twilio signs them. Pure.
 
 use std::collections::BTreeMap;
 
@@ -19,15 +19,6 @@ pub(super) fn sign(key: &str, address: &str, form: &BTreeMap<String, String>) ->
     BASE64.encode(mac.finalize().into_bytes())
 }
 
-/// The `<Stream>` that a call is connected to: an attribute of it.
-pub(super) fn stream_attribute(twiml: &str, name: &str) -> Option<String> {
-    let (_, stream) = twiml.split_once("<Connect><Stream ")?;
-    let (attributes, _) = stream.split_once("/></Connect></Response>")?;
-    let (_, value) = attributes.split_once(&format!("{name}=\""))?;
-    let (value, _) = value.split_once('"')?;
-    Some(value.replace("&quot;", "\"").replace("&lt;", "<").replace("&amp;", "&"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -44,13 +35,5 @@ mod tests {
         let form = fields.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let signature = sign("12345", "https://example.com/voice/status?tenant=7", &form.into());
         assert_eq!(signature, "XDLeLhpus51zBR7iDDWnIyWtWNg=");
-    }
-
-    #[test]
-    fn instructions_are_read() {
-        let twiml = r#"<Response><Connect><Stream url="ws://a/b&amp;c" x="1"/></Connect></Response>"#;
-        assert_eq!(stream_attribute(twiml, "url").as_deref(), Some("ws://a/b&c"));
-        assert_eq!(stream_attribute(twiml, "y"), None);
-        assert_eq!(stream_attribute("<Response><Hangup/></Response>", "url"), None);
     }
 }

@@ -1,0 +1,110 @@
+//! Phones call in through Twilio and SignalWire: announced with a signature, answered with instructions, reported at the
+//! address of their number.
+
+use ringback::{
+    carriers::twilio::account::Flavour,
+    stub_carriers::twilio::{Announced, TwilioStub},
+};
+use serde_json::{Value, json};
+
+use super::{BUSY, COOPERATIVE, Joined, settings};
+use crate::support::words::{interviewing_agent, lines, texts};
+
+const OURS: &str = "+15559990001";
+
+async fn called(flavour: Flavour) -> Joined {
+    let joined = Joined::over(flavour, settings(&[(COOPERATIVE, "cooperative")])).await;
+    let mut agent = interviewing_agent();
+    agent["direction"] = json!("inbound");
+    agent["phoneNumbers"] = json!([{ "number": OURS, "provider": flavour.name() }]);
+    joined.world.agent(agent).await;
+    joined
+}
+
+/// The conversation that instructions lead to.
+fn conversation(answer: &Announced) -> String {
+    let (_, behind) = answer.twiml.split_once("/media/").unwrap();
+    behind.split_once('.').unwrap().0.to_owned()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_phone_that_calls_is_talked_with() {
+    for flavour in [Flavour::Twilio, Flavour::SignalWire] {
+        let Joined { world, stub } = called(flavour).await;
+        let answer = stub.call_in(&world.client.base, "CA-in-1", (COOPERATIVE, OURS)).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        let talked = world.until_over(&conversation(&answer), 120).await;
+        assert_eq!(talked["status"], "completed", "{talked:#}");
+        let phone = crate::support::phone_log::PhoneLog::new(stub.entries()).call(COOPERATIVE);
+        assert_eq!(lines(&talked, "User"), texts(&phone.said()));
+        assert_eq!(lines(&talked, "Agent"), texts(&phone.heard()));
+        assert_eq!(
+            (&talked["direction"], &talked["contactNumber"], &talked["callerNumber"]),
+            (&json!("inbound"), &json!(COOPERATIVE), &json!(OURS))
+        );
+        assert_eq!(talked["carrier"], flavour.name());
+        world.pass(5).await;
+        check_clean(&stub);
+    }
+}
+
+fn check_clean(stub: &TwilioStub) {
+    let state = (stub.complaints(), stub.live_calls(), stub.dials().len());
+    assert_eq!(state, (vec![], 0, 0));
+    let refused: Vec<_> = stub.delivered().into_iter().filter(|told| told.answer >= 300).collect();
+    assert_eq!(refused, []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_who_leaves_ends_the_call() {
+    let Joined { world, stub } = called(Flavour::Twilio).await;
+    let answer = stub.call_in(&world.client.base, "CA-in-1", (BUSY, OURS)).await;
+    let id = conversation(&answer);
+    world.pass(8).await;
+    assert_eq!(world.read(&id).await["status"], "in_progress");
+    stub.hang_up("CA-in-1").await;
+    world.pass(3).await;
+    let conversation = world.read(&id).await;
+    assert_eq!(conversation["status"], "completed", "{conversation:#}");
+    assert_eq!(conversation["errorMessage"], Value::Null);
+    check_clean(&stub);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_number_s_status_callback_ends_a_call_whose_audio_never_came() {
+    let Joined { world, stub } = called(Flavour::Twilio).await;
+    let answer = stub.announce(&world.client.base, "CA-in-1", (COOPERATIVE, OURS)).await;
+    let id = conversation(&answer);
+    let form = [
+        ("CallSid", "CA-in-1"),
+        ("CallStatus", "completed"),
+        ("Direction", "inbound"),
+    ];
+    let address = format!("{}/carriers/twilio/events", world.client.base);
+    let (name, value) = stub.signature(&address, &form);
+    let sent = reqwest::Client::new().post(&address).header(name, value);
+    let sent = sent.body("CallSid=CA-in-1&CallStatus=completed&Direction=inbound");
+    assert_eq!(sent.send().await.unwrap().status().as_u16(), 204);
+    world.pass(2).await;
+    let over = world.read(&id).await;
+    assert_eq!(over["status"], "failed", "{over:#}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_announced_twice_is_one_call_and_one_for_nobody_is_refused() {
+    let Joined { world, stub } = called(Flavour::Twilio).await;
+    let base = &world.client.base;
+    let first = stub.announce(base, "CA-in-1", (COOPERATIVE, OURS)).await;
+    assert_eq!(stub.announce(base, "CA-in-1", (COOPERATIVE, OURS)).await, first);
+    let other = stub.announce(base, "CA-in-2", ("anonymous", OURS)).await;
+    assert_ne!(conversation(&other), conversation(&first));
+    assert_eq!(world.read(&conversation(&other)).await.get("contactNumber"), None);
+    for to in ["+15559990002", "sip:desk@pbx.example"] {
+        let refused = stub.announce(base, "CA-in-3", (COOPERATIVE, to)).await;
+        assert_eq!(refused.status, 200, "{to}");
+        assert!(
+            refused.twiml.contains(r#"<Response><Reject reason="rejected"/>"#),
+            "{refused:?}"
+        );
+    }
+}
