@@ -7,6 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use actors::{
     id::AttemptId,
+    node::NodeSettings,
     phone_number::PhoneNumber,
     ports::carrier::{CarrierCallId, CarrierError, DialError, DialRequest},
     time::{Clock, TokioClock},
@@ -85,10 +86,15 @@ impl Joined {
 
     async fn flawed(flavour: Flavour, settings: StubCarrierSettings, faults: TwilioFaults) -> Self {
         let stub = TwilioStub::start_with(flavour, settings, faults).await.unwrap();
+        Self::at(stub, flavour, NodeSettings::default()).await
+    }
+
+    async fn at(stub: TwilioStub, flavour: Flavour, node: NodeSettings) -> Self {
         let url = stub.url();
         let trunk = move |address: &str| twilio::trunk(account(flavour, &url), address).unwrap();
         let world = World::start_with(WorldSettings {
             trunk: Some(Arc::new(trunk)),
+            node,
             ..WorldSettings::default()
         });
         Self {

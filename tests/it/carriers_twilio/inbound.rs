@@ -1,6 +1,7 @@
 //! Phones call in through Twilio and SignalWire: announced with a signature, answered with instructions, reported at the
 //! address of their number.
 
+use actors::{id::AttemptId, node::NodeSettings};
 use ringback::{
     carriers::twilio::account::Flavour,
     stub_carriers::twilio::{Announced, TwilioStub},
@@ -8,12 +9,20 @@ use ringback::{
 use serde_json::{Value, json};
 
 use super::{BUSY, COOPERATIVE, Joined, settings};
-use crate::support::words::{interviewing_agent, lines, texts};
+use crate::support::{
+    phone_log::PhoneLog,
+    words::{interviewing_agent, lines, texts},
+};
 
 const OURS: &str = "+15559990001";
 
 async fn called(flavour: Flavour) -> Joined {
-    let joined = Joined::over(flavour, settings(&[(COOPERATIVE, "cooperative")])).await;
+    called_at(flavour, NodeSettings::default()).await
+}
+
+async fn called_at(flavour: Flavour, node: NodeSettings) -> Joined {
+    let stub = TwilioStub::start(flavour, settings(&[(COOPERATIVE, "cooperative")])).await;
+    let joined = Joined::at(stub.unwrap(), flavour, node).await;
     let mut agent = interviewing_agent();
     agent["direction"] = json!("inbound");
     agent["phoneNumbers"] = json!([{ "number": OURS, "provider": flavour.name() }]);
@@ -35,7 +44,7 @@ async fn a_phone_that_calls_is_talked_with() {
         assert_eq!(answer.status, 200, "{answer:?}");
         let talked = world.until_over(&conversation(&answer), 120).await;
         assert_eq!(talked["status"], "completed", "{talked:#}");
-        let phone = crate::support::phone_log::PhoneLog::new(stub.entries()).call(COOPERATIVE);
+        let phone = PhoneLog::new(stub.entries()).call(COOPERATIVE);
         assert_eq!(lines(&talked, "User"), texts(&phone.said()));
         assert_eq!(lines(&talked, "Agent"), texts(&phone.heard()));
         assert_eq!(
@@ -107,4 +116,63 @@ async fn a_call_announced_twice_is_one_call_and_one_for_nobody_is_refused() {
             "{refused:?}"
         );
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_forged_is_refused_at_every_door() {
+    for flavour in [Flavour::Twilio, Flavour::SignalWire] {
+        let Joined { world, stub } = called(flavour).await;
+        let (attempt, proof) = (AttemptId::new(), "5".repeat(64));
+        let form = [("CallSid", "CA1"), ("CallStatus", "busy"), ("To", OURS)];
+        let body = "CallSid=CA1&CallStatus=busy&To=%2B15559990001";
+        let changed = body.replace("busy", "completed");
+        let http = reqwest::Client::new();
+        for (door, sound) in [
+            ("inbound".to_owned(), 200),
+            ("events".to_owned(), 204),
+            (format!("status/{attempt}/{proof}"), 204),
+            (format!("handed/{attempt}/{proof}"), 204),
+            (format!("conference/{attempt}/{proof}"), 204),
+            (format!("machine/{attempt}/{proof}"), 400),
+            (format!("transfer/{attempt}.{proof}/{proof}"), 200),
+        ] {
+            let address = format!("{}/carriers/{}/{door}", world.client.base, flavour.name());
+            let (name, signature) = stub.signature(&address, &form);
+            let post = async |body: &str, signature: &str, kind: &str| {
+                let sent = http.post(&address).header(name, signature).header("content-type", kind);
+                sent.body(body.to_owned()).send().await.unwrap().status().as_u16()
+            };
+            let kind = "application/x-www-form-urlencoded";
+            assert_eq!(post(&changed, &signature, kind).await, 403, "{door}");
+            assert_eq!(post(body, "", kind).await, 403, "{door}");
+            assert_eq!(
+                post(r#"{"CallSid":"CA1"}"#, &signature, "application/json").await,
+                403,
+                "{door}"
+            );
+            assert_eq!(
+                http.post(&address).body(body).send().await.unwrap().status().as_u16(),
+                403
+            );
+            assert_eq!(post(&"x".repeat(20_000), &signature, kind).await, 413, "{door}");
+            assert_eq!(post(body, &signature, kind).await, sound, "{door}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_for_which_no_line_is_free_is_busy() {
+    let node = NodeSettings {
+        lines: 1,
+        ..NodeSettings::default()
+    };
+    let Joined { world, stub } = called_at(Flavour::Twilio, node).await;
+    let base = &world.client.base;
+    conversation(&stub.announce(base, "CA-in-1", (COOPERATIVE, OURS)).await);
+    let second = stub.announce(base, "CA-in-2", (BUSY, OURS)).await;
+    assert_eq!(second.status, 200);
+    assert!(
+        second.twiml.contains(r#"<Response><Reject reason="busy"/>"#),
+        "{second:?}"
+    );
 }

@@ -222,7 +222,10 @@ async fn an_agent_that_is_interrupted_stops_and_keeps_what_was_heard() {
         let phone = PhoneLog::new(over.joined.stub.entries()).call(INTERRUPTS);
         assert_eq!(lines(&over.conversation, "User"), texts(&phone.said()));
         assert_eq!(lines(&over.conversation, "Agent"), texts(&phone.heard()));
-        assert!(phone.heard().iter().any(|words| !words.whole), "{:?}", phone.heard());
+        let question = "So. Which day suits you for a visit?";
+        let cut = |text: &String| question.starts_with(&**text) && text != question;
+        let heard = texts(&phone.heard());
+        assert!(heard.iter().any(cut), "the stream was cleared: {heard:?}");
     }
 }
 
