@@ -75,17 +75,19 @@ fn element(rest: &mut &str) -> Option<Verb> {
         ..Verb::default()
     };
     let end = format!("</{name}>");
-    while !is_empty {
+    if is_empty {
+        return Some(verb);
+    }
+    loop {
         let (text, _) = rest.split_once('<')?;
         verb.text.push_str(&plain(text));
         *rest = &rest[text.len()..];
         if let Some(behind) = rest.strip_prefix(&*end) {
             *rest = behind;
-            break;
+            return Some(verb);
         }
         verb.nouns.push(element(rest)?);
     }
-    Some(verb)
 }
 
 /// Splits a tag off.
