@@ -3,6 +3,7 @@
 //! it sends in addition.
 
 pub mod asterisk;
+pub mod check;
 mod conferences;
 pub mod door;
 pub mod http;

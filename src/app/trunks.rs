@@ -75,6 +75,11 @@ fn real(config: &ServeConfig, settings: &CarrierSettings) -> Result<Vec<Trunk>, 
     {
         trunks.push(telnyx::trunk(account.clone(), public, Arc::new(SystemClock))?);
     }
+    if let Some(account) = &settings.vonage
+        && let Some(public) = way_in(config, vonage::doors::NAME, &account.base_url)?
+    {
+        trunks.push(vonage::trunk(account.clone(), public, Arc::new(SystemClock))?);
+    }
     // It comes to no address of ours that it is told, and so needs none.
     if let Some(account) = &settings.asterisk {
         trunks.push(asterisk::trunk(account.clone())?);

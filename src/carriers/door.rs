@@ -129,9 +129,8 @@ impl CarrierDoor {
         self.switchboard.ask(message, ANSWER_WITHIN).await
     }
 
-    /// Whether the call that a socket names would take it. Asked before the upgrade: a socket that nobody proved may
-    /// not stand in the way of those that calls wait for.
-    async fn may_enter(&self, claim: &Claim) -> Result<(), Response> {
+    /// Whether the call that a socket names would take it now; none when the node does not say.
+    pub async fn wants_media(&self, claim: &Claim) -> Option<Result<(), DoorRefusal>> {
         let message = |reply| SwitchboardMessage::AskMedia {
             attempt: claim.attempt,
             proof: claim.proof.clone(),

@@ -388,10 +388,16 @@ async fn read(source: &mut SplitStream<WebSocket>, inbound: &mut Inbound, format
                 idle.as_mut().reset(last + IDLE);
                 continue;
             }
-            Some(None | Some(Err(_))) => return End::Peer,
+            Some(None) => return End::Peer,
             Some(Some(Ok(Message::Close(_)))) => {
                 inbound.clean |= inbound.wire.closing_ends_the_call();
                 return End::Peer;
+            }
+            Some(Some(Err(error))) => {
+                return match Fault::of_unread(error) {
+                    Fault::Gone => End::Peer,
+                    fault => End::Fault(fault),
+                };
             }
             Some(Some(Ok(message))) => message,
         };
@@ -426,7 +432,7 @@ async fn write(
     writer: &mut dyn MediaWriter,
     (mut outbound, queue): (mpsc::Receiver<OutboundItem>, Arc<InboundQueue>),
 ) -> End {
-    let mut messages = Vec::new();
+    let (mut messages, mut clears) = (Vec::new(), false);
     writer.begin(&mut messages);
     let mut next = None;
     loop {
@@ -448,6 +454,11 @@ async fn write(
             Ok(Err::<_, axum::Error>(_)) => return End::Peer,
             Ok(Ok(ControlFlow::Break(()))) => return End::Ours,
             Ok(Ok(ControlFlow::Continue(()))) => {}
+        }
+        if std::mem::take(&mut clears)
+            && let Some(decided) = queue.clear_sent()
+        {
+            CLEAR_DELAYS.record(decided.elapsed());
         }
         next = outbound.recv().await;
         if next.is_none() {

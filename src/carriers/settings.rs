@@ -2,6 +2,7 @@
 //! can be named by agents' numbers; `RINGBACK_CARRIER` says which places the calls for which nothing is said.
 
 mod asterisk;
+mod vonage;
 
 use actors::phone_number::PhoneNumber;
 
@@ -18,7 +19,7 @@ use super::{
 use crate::{http_client::base_url, providers::settings::Key};
 
 /// Names that `RINGBACK_CARRIER` takes.
-pub const NAMES: [&str; 5] = ["simulated", "twilio", "signalwire", "telnyx", "asterisk"];
+pub const NAMES: [&str; 6] = ["simulated", "twilio", "signalwire", "telnyx", "vonage", "asterisk"];
 
 /// Accounts at real carriers.
 #[derive(Debug, Clone, Default)]
@@ -29,6 +30,8 @@ pub struct CarrierSettings {
     pub signalwire: Option<TwilioAccount>,
     /// At Telnyx.
     pub telnyx: Option<TelnyxAccount>,
+    /// At Vonage.
+    pub vonage: Option<VonageAccount>,
     /// An Asterisk of one's own.
     pub asterisk: Option<AsteriskAccount>,
 }
@@ -49,6 +52,7 @@ impl CarrierSettings {
             twilio: variables.twilio()?,
             signalwire: variables.signalwire()?,
             telnyx: variables.telnyx()?,
+            vonage: variables.vonage()?,
             asterisk: variables.asterisk()?,
         })
     }
@@ -69,6 +73,7 @@ pub fn wanted(carrier: &str) -> &'static str {
         "twilio" => "set TWILIO_ACCOUNT_SID and TWILIO_AUTH_TOKEN",
         "signalwire" => "set SIGNALWIRE_SPACE, SIGNALWIRE_PROJECT_ID, SIGNALWIRE_TOKEN and SIGNALWIRE_SIGNING_KEY",
         "telnyx" => "set TELNYX_API_KEY, TELNYX_PUBLIC_KEY and TELNYX_CONNECTION_ID",
+        "vonage" => "set VONAGE_APPLICATION_ID, VONAGE_PRIVATE_KEY and VONAGE_SIGNATURE_SECRET",
         "asterisk" => "set ASTERISK_ARI_URL, ASTERISK_ARI_USER, ASTERISK_ARI_PASSWORD and ASTERISK_ENDPOINT",
         _ => "it is not known",
     }

@@ -33,8 +33,8 @@ use super::{
 pub fn trunk(exchange_url: &str, public_url: &str) -> Result<Trunk, SetupError> {
     let carrier = Arc::new(SimulatedCarrier::new(exchange_url, public_url)?);
     Ok(Trunk {
-        carrier: Arc::new(SimulatedCarrier::new(exchange_url, public_url)?),
-        doors: doors(),
+        doors: doors().merge(inbound::door(carrier.clone())),
+        carrier,
         attendant: None,
     })
 }

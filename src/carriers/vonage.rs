@@ -30,5 +30,9 @@ pub fn trunk(account: VonageAccount, public_url: &str, clock: Arc<dyn Clock>) ->
     let key = WebhookKey::new(account.signature_secret.secret(), &account.application);
     let carrier = Arc::new(VonageCarrier::new(account, public_url, clock.clone())?);
     let doors = Doors::new(key, clock, carrier.clone()).routes();
-    Ok(Trunk { carrier, doors })
+    Ok(Trunk {
+        carrier,
+        doors,
+        attendant: None,
+    })
 }

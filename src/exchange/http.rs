@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use super::{
     Switch,
-    call::{self, Entry, Order},
+    call::{self, Entry, Order, Wish},
     inbound,
     log::LogEvent,
     onward::{Kind, Onward},
@@ -38,6 +38,8 @@ pub(super) fn router(switch: Arc<Switch>) -> Router {
     Router::new()
         .route("/v1/calls", post(dial).get(list))
         .route("/v1/calls/{call}", delete(hang_up))
+        .route("/v1/calls/{call}/transfer", post(transfer))
+        .route("/v1/calls/{call}/media", post(media))
         .route("/v1/inbound", post(inbound::call_in))
         .route("/v1/inbound/{call}", get(inbound::who_calls))
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))

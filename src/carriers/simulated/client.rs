@@ -5,7 +5,9 @@ use std::{collections::BTreeMap, time::Duration};
 use actors::{
     id::AttemptId,
     phone_number::PhoneNumber,
-    ports::carrier::{Carrier, CarrierCallId, CarrierError, DialError, DialRequest, ListedCall, WayBack},
+    ports::carrier::{
+        Carrier, CarrierCallId, CarrierError, DialError, DialRequest, ListedCall, Transfer, TransferKind, WayBack,
+    },
     time::Timestamp,
 };
 use async_trait::async_trait;
@@ -95,6 +97,37 @@ impl SimulatedCarrier {
             callbacks,
             streams,
         })
+    }
+
+    fn stream_url(&self, attempt: AttemptId, token: &str) -> String {
+        format!("{}/carriers/simulated/media/{attempt}.{token}", self.streams)
+    }
+
+    /// The address of a call, or of something below it.
+    fn address_of(&self, call: &CarrierCallId, below: Option<&str>) -> Result<Url, CarrierError> {
+        // No answer gave such an id, and its address would be another's.
+        let Some(call) = CarrierCallId::checked(&call.0) else {
+            return Err(CarrierError::NotFound);
+        };
+        let mut address = Url::parse(&self.calls).map_err(|error| CarrierError::Protocol(error.to_string()))?;
+        if let Ok(mut path) = address.path_segments_mut() {
+            path.push(&call.0).extend(below);
+        }
+        Ok(address)
+    }
+
+    /// Asks for something in the middle of a call.
+    async fn ask(&self, call: &CarrierCallId, what: &str, body: &Value) -> Result<(), CarrierError> {
+        let address = self.address_of(call, Some(what))?;
+        let answer = send(self.clients.client.post(address).json(body)).await?;
+        let status = answer.status();
+        match status {
+            status if status.is_success() => Ok(()),
+            StatusCode::BAD_REQUEST | StatusCode::CONFLICT | StatusCode::UNPROCESSABLE_ENTITY => {
+                Err(CarrierError::Refused(words_or(&said(answer).await.message, status)))
+            }
+            status => Err(unexpected(status)),
+        }
     }
 
     /// Where the exchange reports on a call, and where it brings its media.

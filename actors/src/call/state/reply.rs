@@ -106,6 +106,11 @@ impl State {
                 }
                 json!({ "ok": true })
             }
+            // Nobody was to be reached, so nobody is called again by itself.
+            "callLater" if self.leg.inbound => {
+                json!({ "error": "no call back can be planned from a call that came in; \
+                                                                 collect the wish, and promise no call" })
+            }
             "transferToNumber" if !self.rules.transfers.is_empty() => self.transfer_wanted(&arguments),
             "callLater" => match arguments.get("at").and_then(Value::as_str).and_then(parse_answer) {
                 Some(time) => {

@@ -248,7 +248,7 @@ impl State {
     /// Whether words want an answer though the agent has the turn. Those spoken over the pick-up belong to it; a sound
     /// of attention wants none.
     fn is_told_over_speech(&self, utterance: &Utterance) -> bool {
-        let opening = utterance.started_ms < self.pick_up_ends_ms();
+        let opening = !self.leg.inbound && utterance.started_ms < self.pick_up_ends_ms();
         let tells = words::any(&utterance.text) && !words::is_backchannel(&utterance.text);
         matches!(self.phase, Phase::Greeting | Phase::Speaking) && !opening && tells
     }

@@ -59,7 +59,8 @@ impl State {
 
     /// The carrier tells who answered; it may do so before there is anything to be heard.
     pub(super) fn carrier_found(&mut self, verdict: MachineVerdict, now_ms: u64, fx: &mut Vec<Effect>) {
-        if self.carrier_said == Some(verdict) {
+        // Whoever calls us is a person, or hangs up by itself.
+        if self.leg.inbound || self.carrier_said == Some(verdict) {
             return;
         }
         self.carrier_said = Some(verdict);
