@@ -142,7 +142,7 @@ mod tests {
             account: "AC1".into(),
             user: "AC1".into(),
             password: Key::new("x"),
-            signing_key: Key::new("key"),
+            signing_key: Key::new("k-1"),
             shared_key: None,
             from: None,
         };
