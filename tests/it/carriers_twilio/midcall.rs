@@ -250,7 +250,8 @@ async fn of_a_campaign_of_24_people_are_talked_with_and_mailboxes_get_the_messag
         assert_eq!(conversation["status"], "completed", "{conversation:#}");
         let heard = texts(&phones.call(number).heard());
         if *persona == "voicemail" {
-            assert_eq!(tidy(heard.last().unwrap()), MESSAGE, "{heard:?}");
+            // A message that had begun when the beep came begins again.
+            assert!(tidy(heard.last().unwrap()).ends_with(MESSAGE), "{heard:?}");
         } else {
             assert_eq!(lines(&conversation, "Agent"), heard, "{number}");
         }
