@@ -27,7 +27,7 @@ pub enum Happening {
     Referred,
     /// A peer is being dialed.
     PeerPlaced(u32),
-    /// A peer could not be dialed.
+    /// A peer could not be dialed, or nothing was heard of its dial.
     PeerRefused(u32),
     /// Which channels there are, after events were missed.
     Listed(Listed),
@@ -196,11 +196,7 @@ impl Line {
             Happening::Gone(Part::Peer(n), gone) => return self.peer_gone(n, &gone),
             Happening::MediaWanted => return self.open_media(),
             Happening::PeerPlaced(n) => return self.peer_placed(n),
-            Happening::PeerRefused(n) => {
-                if self.peer() == Some(n) {
-                    self.handing = Handing::No;
-                }
-            }
+            Happening::PeerRefused(n) => return self.peer_refused(n),
             Happening::Listed(listed) => return self.listed(&listed),
         }
         Vec::new()
@@ -288,6 +284,15 @@ impl Line {
         let mut steps = self.close_media();
         steps.push(Step::StartRinging(n));
         steps
+    }
+
+    /// A peer whose dial was taken though its answer got lost must not ring on; one that is here already stays.
+    fn peer_refused(&mut self, n: u32) -> Vec<Step> {
+        if !matches!(self.handing, Handing::Asking(_, due) if due == n) {
+            return Vec::new();
+        }
+        self.handing = Handing::No;
+        vec![Step::HangUp(Part::Peer(n))]
     }
 
     fn peer_gone(&mut self, n: u32, gone: &Gone) -> Vec<Step> {

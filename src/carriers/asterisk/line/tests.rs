@@ -122,8 +122,20 @@ fn a_transfer_that_fails_brings_the_agent_back_and_may_be_tried_again() {
         "{failed:?}"
     );
     let n = line.hand_on(TransferKind::Blind).unwrap();
-    assert_eq!(line.on(Happening::PeerRefused(n)), []);
+    assert_eq!(line.on(Happening::PeerRefused(n)), [Step::HangUp(Part::Peer(n))]);
     assert!(line.hand_on(TransferKind::Conference).is_ok());
+}
+
+#[test]
+fn a_peer_that_is_here_stays_though_the_answer_to_its_dial_was_lost() {
+    let mut line = up();
+    let n = line.hand_on(TransferKind::Blind).unwrap();
+    line.on(Happening::Entered(Part::Peer(n)));
+    assert_eq!(line.on(Happening::PeerRefused(n)), []);
+    assert!(
+        line.on(Happening::Gone(Part::Call, gone(16)))
+            .contains(&Step::HangUp(Part::Peer(n)))
+    );
 }
 
 #[test]
