@@ -91,7 +91,7 @@ pub struct Tool {
 impl Prompt {
     /// What to ask for a reply.
     pub fn of(request: &ReplyRequest) -> Self {
-        let tools = tools::tools(&request.agent, &request.variables);
+        let tools = tools::tools(&request.agent, &request.variables, request.direction);
         Self {
             stable: instructions::stable(request, &tools),
             changing: instructions::changing(request),

@@ -6,6 +6,7 @@ use actors::{
     agent::Agent,
     ports::{
         language_model::{ReplyEvent, ReplyRequest},
+        store::CallDirection,
         usage::Meter,
     },
     prompt::{Message, Prompt},
@@ -51,6 +52,7 @@ impl LanguageModels {
         let request = ReplyRequest {
             agent: Arc::new(Agent::default()),
             variables: Arc::new(BTreeMap::new()),
+            direction: CallDirection::Outbound,
             history: Vec::new(),
             now: Timestamp(0),
             failures: 0,

@@ -7,6 +7,7 @@ use actors::{
     interviewer,
     ports::{
         language_model::{HistoryItem, ReplyEvent, ReplyRequest, Speaker},
+        store::CallDirection,
         usage::Meter,
     },
     prompt::{EntityLine, GREETING_HEADING, LINE_HEADING, NAME_HEADING, OPT_OUT_RULE, notes},
@@ -128,6 +129,11 @@ impl Asked {
         let request = ReplyRequest {
             agent: Arc::new(self.agent_of(&entities)),
             variables: Arc::new(BTreeMap::new()),
+            // Who may not plan a call was called.
+            direction: match offered.iter().any(|name| name == "callLater") {
+                true => CallDirection::Outbound,
+                false => CallDirection::Inbound,
+            },
             history: self.history.into_iter().map(|item| typed(item, &entities)).collect(),
             now: Timestamp(0),
             failures: 0,

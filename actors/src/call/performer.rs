@@ -388,6 +388,7 @@ impl Performer {
         let request = ReplyRequest {
             agent: plan.agent.clone(),
             variables: plan.variables.clone(),
+            direction: plan.direction(),
             history: machine.asked(),
             now: self.arguments.ports.clock.now(),
             failures: machine.failures(),

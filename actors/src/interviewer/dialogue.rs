@@ -10,7 +10,10 @@ use super::{
 };
 use crate::{
     callback_time::{self, SpokenTime},
-    ports::language_model::{HistoryItem, Speaker},
+    ports::{
+        language_model::{HistoryItem, Speaker},
+        store::CallDirection,
+    },
 };
 
 /// Answers not understood until a question is dropped: it is repeated twice.
@@ -41,6 +44,8 @@ pub(super) enum Heard {
     Aside(Intent),
     /// The wish to be called then.
     CallAt(SpokenTime),
+    /// The wish to be called, of somebody who called us.
+    NoCall,
     /// Not an answer, though one was due.
     Unclear,
     /// A mere sound of attention: the answer is still to come.
@@ -89,6 +94,8 @@ pub(super) enum Last {
 
 /// Where an interview stands.
 pub(super) struct Dialogue {
+    /// Whoever we talk with called us.
+    pub called_us: bool,
     pub slots: Vec<Slot>,
     /// Collected or given up.
     done: Vec<bool>,
@@ -122,8 +129,9 @@ pub(super) struct Dialogue {
 
 impl Dialogue {
     /// Replays a history.
-    pub fn replay(slots: Vec<Slot>, history: &[HistoryItem]) -> Self {
+    pub fn replay(slots: Vec<Slot>, direction: CallDirection, history: &[HistoryItem]) -> Self {
         let mut dialogue = Self {
+            called_us: direction == CallDirection::Inbound,
             done: vec![false; slots.len()],
             slots,
             collected: 0,
@@ -183,6 +191,13 @@ impl Dialogue {
 
     /// How a turn of the user is to be taken now.
     pub fn hear(&self, turn: &Turn) -> Heard {
+        match self.understand(turn) {
+            Heard::CallAt(_) | Heard::Aside(Intent::CallBack) if self.called_us => Heard::NoCall,
+            heard => heard,
+        }
+    }
+
+    fn understand(&self, turn: &Turn) -> Heard {
         let mut intent = phrases::intent(&turn.text);
         if self.when_asked > 0 {
             return self.hear_when(turn, intent);
@@ -449,7 +464,7 @@ impl Dialogue {
             }
             Heard::Answer(_) if self.slot().is_some_and(|slot| slot.name.is_none()) => self.close(),
             // An answer counts when it was collected, which the tool shows.
-            Heard::Answer(_) | Heard::More(..) | Heard::Aside(_) | Heard::CallAt(_) => {}
+            Heard::Answer(_) | Heard::More(..) | Heard::Aside(_) | Heard::CallAt(_) | Heard::NoCall => {}
             Heard::Attention | Heard::NotAsked => {}
         }
     }

@@ -89,7 +89,7 @@ const NOT_INTERESTED: [&str; 8] = [
     "don't want this",
     "no longer interested",
 ];
-const PERSON: [&str; 28] = [
+const PERSON: [&str; 52] = [
     "speak to a person",
     "speak to somebody",
     "speak to someone",
@@ -118,6 +118,34 @@ const PERSON: [&str; 28] = [
     "get me a person",
     "an operator please",
     "a human please",
+    // Hindi in Latin letters
+    "insaan se baat",
+    "kisi se baat karni",
+    "kisi se baat karna",
+    "kisi se baat karao",
+    "agent se baat",
+    // Spanish
+    "hablar con una persona",
+    "hablar con alguien",
+    "hablar con un agente",
+    "hablar con un humano",
+    "hablar con un operador",
+    "hablar con una operadora",
+    "p\u{e1}seme con",
+    // French
+    "parler \u{e0} une personne",
+    "parler \u{e0} quelqu'un",
+    "parler \u{e0} un conseiller",
+    "parler \u{e0} un humain",
+    "parler avec quelqu'un",
+    "passez moi quelqu'un",
+    // German
+    "mit einem menschen sprechen",
+    "mit einem mitarbeiter sprechen",
+    "mit jemandem sprechen",
+    "mit einer person sprechen",
+    "verbinden sie mich",
+    "einen menschen sprechen",
 ];
 /// The same as a whole utterance.
 const PERSON_ALONE: [&str; 9] = [
@@ -407,6 +435,10 @@ mod tests {
             ("Can I speak to a person, please?", Some(Intent::Person)),
             ("Please transfer me to sales", Some(Intent::Person)),
             ("Operator!", Some(Intent::Person)),
+            ("Kya main kisi insaan se baat kar sakta hoon?", Some(Intent::Person)),
+            ("Quiero hablar con una persona, por favor.", Some(Intent::Person)),
+            ("Je voudrais parler \u{e0} quelqu\u{2019}un.", Some(Intent::Person)),
+            ("Verbinden Sie mich bitte.", Some(Intent::Person)),
             ("My cat is an operator of sorts", None),
             ("Who is this?", Some(Intent::WhoIsThis)),
             ("Sorry?", Some(Intent::Repeat)),

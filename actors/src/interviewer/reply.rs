@@ -26,7 +26,8 @@ const QUESTION_WORDS: usize = 15;
 const ACKNOWLEDGEMENTS: [&str; 3] = ["Thank you.", "Got it.", "Great."];
 /// Asked of somebody who wants to be called later and did not say when.
 const WHEN: &str = "When would suit you?";
-
+/// Said to a caller who wants to be called: nothing calls who called by itself.
+const NO_CALL: &str = "I can't arrange a call from here, but you can reach us at this number again.";
 /// Said to somebody who asks for a person.
 const HAND_ON: &str = "Of course. One moment, I'll put you through.";
 /// Words shorter than this say nothing about where a call is to go.
@@ -50,7 +51,11 @@ pub fn plan(request: &ReplyRequest) -> Vec<ReplyEvent> {
         &request.variables,
     );
     let open = open_question(&prompt).unwrap_or(OPEN_QUESTION);
-    let mut dialogue = Dialogue::replay(slots(agent, &request.variables, open), &request.history);
+    let mut dialogue = Dialogue::replay(
+        slots(agent, &request.variables, open),
+        request.direction,
+        &request.history,
+    );
     let greeting = agent.conversation_config.agent.greeting_message.as_deref();
     let greeting = template::render(Place::Greeting, greeting.unwrap_or_default(), &request.variables);
     let mut reply = Reply {
@@ -135,6 +140,7 @@ impl Reply<'_> {
             Heard::Answer(value) => self.collect(&value),
             Heard::More(slot, value) => self.amend(slot, &value),
             Heard::CallAt(time) => call_later(time),
+            Heard::NoCall => self.next(NO_CALL),
             Heard::Aside(Intent::HoldOn) if self.dialogue.when_asked > 0 => say("Of course, take your time."),
             Heard::Aside(Intent::WhoIsThis) if self.dialogue.when_asked > 0 => say(format!("{} {WHEN}", self.who())),
             Heard::Aside(_) if self.dialogue.when_asked > 0 => say(format!("Sorry, I didn't catch that. {WHEN}")),
@@ -200,7 +206,11 @@ impl Reply<'_> {
     }
 
     fn who(&self) -> String {
-        format!("This is an automated call from {}.", self.agent.name.trim())
+        let name = self.agent.name.trim();
+        match self.dialogue.called_us {
+            true => format!("This is {name}, an automated assistant."),
+            false => format!("This is an automated call from {name}."),
+        }
     }
 
     fn collect(&mut self, value: &Value) -> Vec<ReplyEvent> {

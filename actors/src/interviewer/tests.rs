@@ -10,7 +10,7 @@ use super::*;
 use crate::{
     agent::Agent,
     ports::language_model::{HistoryItem, Speaker},
-    ports::usage::Meter,
+    ports::{store::CallDirection, usage::Meter},
     time::Timestamp,
 };
 
@@ -42,6 +42,7 @@ struct Call {
     later: Option<String>,
     /// To whom it is handed on.
     handed_on: Option<String>,
+    direction: CallDirection,
 }
 
 impl Call {
@@ -54,6 +55,7 @@ impl Call {
             collected,
             later: None,
             handed_on: None,
+            direction: CallDirection::Outbound,
         }
     }
 
@@ -93,6 +95,7 @@ impl Call {
         ReplyRequest {
             agent: Arc::clone(&self.agent),
             variables,
+            direction: self.direction,
             history: self.history.clone(),
             now: Timestamp(0),
             failures: 0,
@@ -772,7 +775,7 @@ fn any_agent() -> impl Strategy<Value = Agent> {
 proptest! {
     #[test]
     fn any_history_has_a_reply(agent in any_agent(), history in vec(item(), 0..12)) {
-        let request = ReplyRequest { agent: Arc::new(agent), variables: Arc::default(), history, now: Timestamp(0), failures: 0, meter: Meter::default() };
+        let request = ReplyRequest { agent: Arc::new(agent), variables: Arc::default(), direction: CallDirection::Outbound, history, now: Timestamp(0), failures: 0, meter: Meter::default() };
         let reply = plan(&request);
         prop_assert!(!reply.is_empty());
         prop_assert!(!reply.contains(&ReplyEvent::Text(String::new())));
@@ -866,4 +869,21 @@ fn a_number_that_is_typed_is_understood() {
     call.hears("Hello?");
     call.hears("5551234567");
     assert_eq!(call.collected[0].1, json!("5551234567"));
+}
+
+#[test]
+fn who_called_is_promised_no_call() {
+    for words in ["Could you call me back later?", "Call me tomorrow at five, please."] {
+        let mut call = Call::greeted(garage());
+        call.direction = CallDirection::Inbound;
+        let reply = call.hears(words);
+        assert!(
+            reply.starts_with("I can't arrange a call from here"),
+            "{words}: {reply}"
+        );
+        assert_eq!((call.later, call.ended), (None, None), "{words}");
+    }
+    let mut call = Call::greeted(garage());
+    call.direction = CallDirection::Inbound;
+    assert!(call.hears("Who is this?").contains("an automated assistant"));
 }

@@ -6,7 +6,7 @@ use futures_util::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::usage::Meter;
+use super::{store::CallDirection, usage::Meter};
 use crate::{agent::Agent, time::Timestamp};
 
 /// Who spoke.
@@ -55,6 +55,8 @@ pub struct ReplyRequest {
     pub agent: Arc<Agent>,
     /// Values of the placeholders.
     pub variables: Arc<BTreeMap<String, String>>,
+    /// Who called whom.
+    pub direction: CallDirection,
     /// The call so far.
     pub history: Vec<HistoryItem>,
     /// The time, for what is said of it.

@@ -6,7 +6,7 @@ use chrono_tz::Tz;
 
 use super::{GREETING_HEADING, LINE_HEADING, NAME_HEADING, OPT_OUT_RULE, Tool, language, tools::entity_lines};
 use crate::{
-    ports::language_model::ReplyRequest,
+    ports::{language_model::ReplyRequest, store::CallDirection},
     template::{self, Place},
 };
 
@@ -29,7 +29,11 @@ pub(super) fn stable(request: &ReplyRequest, tools: &[Tool]) -> String {
         &agent.prompt.prompt,
         &request.variables,
     )];
-    parts.push(format!("{LINE_HEADING}\n{THE_LINE}"));
+    let who = match request.direction {
+        CallDirection::Outbound => "You called them.",
+        CallDirection::Inbound => "They called you. You cannot call anybody, so promise no call.",
+    };
+    parts.push(format!("{LINE_HEADING}\n{THE_LINE} {who}"));
     if !agent.prompt.ignore_default_personality {
         parts.push(PERSONALITY.to_owned());
     }

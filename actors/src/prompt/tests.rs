@@ -10,6 +10,7 @@ use crate::{
     agent::Agent,
     ports::{
         language_model::{HistoryItem, Speaker},
+        store::CallDirection,
         usage::Meter,
     },
     time::Timestamp,
@@ -43,6 +44,7 @@ fn request(agent: Agent, history: Vec<HistoryItem>) -> ReplyRequest {
     ReplyRequest {
         agent: Arc::new(agent),
         variables: Arc::new(BTreeMap::from([("name".to_owned(), "Bo".to_owned())])),
+        direction: CallDirection::Outbound,
         history,
         // 2026-06-01T12:05:00Z
         now: Timestamp(1_780_315_500_000_000),
@@ -168,6 +170,20 @@ fn only_tools_that_are_performed_and_allowed_are_offered() {
         .tool
         .enabled = true;
     assert_eq!(names(opting), ["endCall", "callLater", "skipTurn"]);
+}
+
+#[test]
+fn who_called_whom_is_told_and_nobody_who_called_is_promised_a_call() {
+    let outbound = Prompt::of(&request(booking(), Vec::new()));
+    assert!(outbound.stable.contains("You called them."), "{}", outbound.stable);
+    let inbound = Prompt::of(&ReplyRequest {
+        direction: CallDirection::Inbound,
+        ..request(booking(), Vec::new())
+    });
+    assert!(inbound.stable.contains("They called you."), "{}", inbound.stable);
+    assert!(!inbound.stable.contains("callLater"), "{}", inbound.stable);
+    let names: Vec<_> = inbound.tools.into_iter().map(|tool| tool.name).collect();
+    assert_eq!(names, ["collect", "endCall"]);
 }
 
 #[test]

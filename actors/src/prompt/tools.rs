@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::Tool;
 use crate::{
     agent::{Agent, BuiltInTool, Entity, EntityKind, TransferToNumber},
+    ports::store::CallDirection,
     template::{self, Place},
 };
 
@@ -108,7 +109,7 @@ pub(super) fn entity_lines(agent: &Agent, variables: &BTreeMap<String, String>) 
 }
 
 /// The tools of an agent.
-pub(super) fn tools(agent: &Agent, variables: &BTreeMap<String, String>) -> Vec<Tool> {
+pub(super) fn tools(agent: &Agent, variables: &BTreeMap<String, String>, direction: CallDirection) -> Vec<Tool> {
     let built_in = &agent.conversation_config.agent.prompt.built_in_tools;
     let mut tools = Vec::new();
     tools.extend(collect(&entity_lines(agent, variables)));
@@ -120,7 +121,10 @@ pub(super) fn tools(agent: &Agent, variables: &BTreeMap<String, String>) -> Vec<
         let says = "Ends the call. Only for somebody who asks never to be called again.";
         tools.push(end_call(says, &["opt_out"]));
     }
-    tools.push(call_later());
+    // Who called was not to be reached by us, so no call is planned.
+    if direction == CallDirection::Outbound {
+        tools.push(call_later());
+    }
     tools.extend(transfer_to_number(&built_in.transfer_to_number, variables));
     if built_in.skip_turn.enabled {
         let says = "Says nothing and waits for the other person, who is still thinking or talks to somebody else.";

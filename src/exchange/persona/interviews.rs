@@ -8,6 +8,7 @@ use actors::{
     interviewer::plan,
     ports::{
         language_model::{HistoryItem, ReplyEvent, ReplyRequest, Speaker},
+        store::CallDirection,
         usage::Meter,
     },
     time::Timestamp,
@@ -52,6 +53,7 @@ impl Interview {
         let request = ReplyRequest {
             agent: self.agent.clone(),
             variables: Arc::default(),
+            direction: CallDirection::Outbound,
             history: self.history.clone(),
             now: Timestamp(0),
             failures: 0,
