@@ -96,11 +96,30 @@ impl PhoneNumber {
         let shown = self.0.len() - 2;
         format!("+{}{}", "*".repeat(shown - 1), &self.0[shown..])
     }
+}
 
-    /// A text, such as a carrier's refusal, with this number masked wherever its digits stand in it.
-    pub fn masked_in(&self, text: &str) -> String {
-        text.replace(&self.0[1..], &self.masked()[1..])
+/// Fewer digits in a row are an error's code, or a time.
+const FEWEST_DIGITS: usize = 7;
+
+/// A text, such as a carrier's refusal, with every number that stands in it masked but for its last two digits.
+pub fn with_numbers_masked(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
+        let (before, from) = rest.split_at(start);
+        let length = from.find(|c: char| !c.is_ascii_digit()).unwrap_or(from.len());
+        let (digits, after) = from.split_at(length);
+        shown.push_str(before);
+        if length < FEWEST_DIGITS {
+            shown.push_str(digits);
+        } else {
+            shown.push_str(&"*".repeat(length - 2));
+            shown.push_str(&digits[length - 2..]);
+        }
+        rest = after;
     }
+    shown.push_str(rest);
+    shown
 }
 
 /// `+` and digits as they are stored.
@@ -147,6 +166,8 @@ impl From<PhoneNumber> for String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -202,11 +223,19 @@ mod tests {
     }
 
     #[test]
-    fn a_text_shows_a_masked_number_by_its_last_two_digits() {
-        let number = PhoneNumber::parse("+15551234567").unwrap();
+    fn a_text_shows_numbers_by_their_last_two_digits() {
         assert_eq!(
-            number.masked_in("`+15551234567` (15551234567) is not +15551234568"),
-            "`+*********67` (*********67) is not +15551234568"
+            with_numbers_masked("error 21211: `+15551234567` is not sip:442071838750@desk at 17:05"),
+            "error 21211: `+*********67` is not sip:**********50@desk at 17:05"
         );
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_masked_has_its_length_and_no_long_number(text in "[0-9a-z+ \u{e9}]{0,40}") {
+            let masked = with_numbers_masked(&text);
+            prop_assert_eq!(masked.len(), text.len());
+            prop_assert!(masked.split(|c: char| !c.is_ascii_digit()).all(|run| run.len() < FEWEST_DIGITS));
+        }
     }
 }

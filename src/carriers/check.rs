@@ -113,7 +113,7 @@ impl Check {
         if let Some(url) = simulated {
             let asked = self
                 .ask
-                .json(self.ask.get(&format!("{url}/v1/calls?to=%2B15550100010&since=0")))
+                .json(self.ask.get(&format!("{url}/v1/calls?to=%2B15550100010&sinceMicros=0")))
                 .await;
             findings.push(Finding {
                 carrier: "simulated",
@@ -150,10 +150,16 @@ impl Check {
             let request = self.ask.get(&format!("{root}{path}"));
             request.basic_auth(&account.user, Some(account.password.secret()))
         };
-        let asked = self.ask.json(get(".json")).await;
+        // A key may place calls and still not read the account it belongs to.
+        let asks_with_a_key = !account.user.eq_ignore_ascii_case(&account.account);
+        let asked = match asks_with_a_key {
+            true => self.ask.json(get("/Calls.json?PageSize=1")).await,
+            false => self.ask.json(get(".json")).await,
+        };
         let result = asked.map_err(|why| asked_of(&account.base_url, &why)).and_then(|said| {
             let status = said["status"].as_str().unwrap_or("active").to_owned();
             match &*status {
+                _ if asks_with_a_key => Ok("the account's calls can be read".to_owned()),
                 "active" => Ok(format!("account {status}")),
                 _ => Err(format!("the account is {status}: it places no calls")),
             }
@@ -166,10 +172,16 @@ impl Check {
             carrier,
             result: result.and_then(|said| self.reachable(carrier, &account.base_url).map(|()| said)),
             numbers: texts(&numbers.unwrap_or_default()["incoming_phone_numbers"], "phone_number"),
-            entries: vec![(
-                "each number, \"A call comes in\", webhook, POST",
-                self.door(carrier, "inbound"),
-            )],
+            entries: vec![
+                (
+                    "each number, \"A call comes in\", webhook, POST",
+                    self.door(carrier, "inbound"),
+                ),
+                (
+                    "each number, \"Call status changes\", POST",
+                    self.door(carrier, "events"),
+                ),
+            ],
         }
     }
 

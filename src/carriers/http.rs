@@ -15,6 +15,8 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(3);
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 /// A connection that nobody uses is closed.
 const IDLE_WITHIN: Duration = Duration::from_secs(5);
+/// A carrier that asks for a longer pause is asked again as one that names none.
+const LONGEST_PAUSE_SECONDS: u64 = 3600;
 /// Answers are small; one that is not is not the carrier's.
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
@@ -156,10 +158,12 @@ pub fn protocol(error: &serde_json::Error) -> CarrierError {
     CarrierError::Protocol(plain_words(&error.to_string()))
 }
 
-/// The carrier's own wish for a pause, in whole seconds.
+/// The carrier's own wish for a pause, in whole seconds: as HTTP has it, or as Telnyx tells when its limit begins anew.
 pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let seconds = headers.get(RETRY_AFTER)?.to_str().ok()?.parse().ok()?;
-    Some(Duration::from_secs(seconds))
+    let seconds = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse().ok();
+    let pause = seconds(RETRY_AFTER.as_str()).or_else(|| seconds("x-ratelimit-reset"))?;
+    // A longer one is a time of day, or nonsense.
+    (pause <= LONGEST_PAUSE_SECONDS).then(|| Duration::from_secs(pause))
 }
 
 /// A carrier's words, or those of the status where it said nothing.

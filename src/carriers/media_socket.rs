@@ -247,13 +247,13 @@ async fn serve(
 fn close_frame(fault: &Fault) -> Message {
     // A close frame holds 123 bytes of reason.
     let reason: String = fault.to_string().chars().take(100).collect();
+    frame(fault.code(), if reason.len() > 120 { "refused" } else { &reason })
+}
+
+fn frame(code: u16, reason: &str) -> Message {
     Message::Close(Some(CloseFrame {
-        code: fault.code(),
-        reason: if reason.len() > 120 {
-            "refused".into()
-        } else {
-            reason.into()
-        },
+        code,
+        reason: reason.to_owned().into(),
     }))
 }
 
@@ -324,6 +324,8 @@ enum End {
     Peer,
     /// The call closed its leg.
     Ours,
+    /// The call let its leg go without a word: what came was too much for it, or it died.
+    GivenUp,
     /// The peer does not read.
     Stuck,
     /// The peer broke a rule.
@@ -349,7 +351,24 @@ async fn pump(
         End::Peer => drop(timeout(CLOSE_WITHIN, sink.close()).await),
         End::Ours => {
             inbound.clean = true;
-            let _ = timeout(CLOSE_WITHIN, finish(&mut sink, &mut source, format, &mut inbound)).await;
+            let goodbye = frame(close_code::NORMAL, "the call is over");
+            let _ = timeout(
+                CLOSE_WITHIN,
+                finish((&mut sink, &mut source), goodbye, format, &mut inbound),
+            )
+            .await;
+        }
+        End::GivenUp => {
+            inbound.clean = true;
+            let goodbye = frame(
+                close_code::POLICY,
+                "given up by its call, as for audio far ahead of real time",
+            );
+            let _ = timeout(
+                CLOSE_WITHIN,
+                finish((&mut sink, &mut source), goodbye, format, &mut inbound),
+            )
+            .await;
         }
         End::Fault(fault) => {
             tracing::warn!(%attempt, reason = %fault, "media socket closed");
@@ -403,6 +422,11 @@ async fn read(source: &mut SplitStream<WebSocket>, inbound: &mut Inbound, format
         };
         last = Instant::now();
         match admit(&message, inbound, &mut allowance, last) {
+            // Who says goodbye in words need not close besides.
+            Ok(true) if inbound.wire.closing_ends_the_call() => {
+                inbound.clean = true;
+                return End::Ours;
+            }
             Ok(goodbye) => inbound.clean |= goodbye,
             Err(fault) => return End::Fault(fault),
         }
@@ -462,7 +486,7 @@ async fn write(
         }
         next = outbound.recv().await;
         if next.is_none() {
-            return End::Ours;
+            return End::GivenUp;
         }
     }
 }
@@ -480,13 +504,13 @@ async fn feed(sink: &mut SplitSink<WebSocket, Message>, messages: &mut Vec<WireM
 
 /// Closes from our side and reads until the peer has closed too, so that what was written is not cut off by a reset.
 async fn finish(
-    sink: &mut SplitSink<WebSocket, Message>,
-    source: &mut SplitStream<WebSocket>,
+    (sink, source): (&mut SplitSink<WebSocket, Message>, &mut SplitStream<WebSocket>),
+    goodbye: Message,
     format: LineFormat,
     inbound: &mut Inbound,
 ) {
     let mut allowance = Allowance::new(format, Instant::now());
-    if sink.send(Message::Close(None)).await.is_err() {
+    if sink.send(goodbye).await.is_err() {
         return;
     }
     while let Some(Ok(message)) = source.next().await {

@@ -158,14 +158,23 @@ pub fn ignored_or(text: &str, error: &serde_json::Error, known: &[&str]) -> Resu
 /// # Errors
 ///
 /// When no telephone has it.
-pub fn key(text: &str) -> Result<Event, WireError> {
-    let mut characters = text.chars();
-    match (characters.next(), characters.next()) {
-        (Some(key), None) if matches!(key, '0'..='9' | '*' | '#' | 'A'..='D') => {
-            Ok(Event::Item(InboundItem::Digit(key)))
-        }
-        _ => Err(WireError::Digit(text.chars().take(8).collect())),
+pub fn known_key(text: &str) -> Result<Event, WireError> {
+    match pressed(text) {
+        Some(key) => Ok(Event::Item(InboundItem::Digit(key))),
+        None => Err(WireError::Digit(text.chars().take(8).collect())),
     }
+}
+
+/// A key as a carrier tells it. What is none, such as a hook flash, is no reason to end a call, and passed over.
+pub fn key(text: &str) -> Event {
+    pressed(text).map_or(Event::Ignored, |key| Event::Item(InboundItem::Digit(key)))
+}
+
+fn pressed(text: &str) -> Option<char> {
+    let mut characters = text.chars();
+    let key = characters.next().filter(|_| characters.next().is_none())?;
+    let key = key.to_ascii_uppercase();
+    matches!(key, '0'..='9' | '*' | '#' | 'A'..='D').then_some(key)
 }
 
 /// Takes a name that can be kept and sent back.

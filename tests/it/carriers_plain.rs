@@ -339,6 +339,51 @@ async fn keys_are_taken_and_closing_the_socket_ends_the_call_at_once() {
     assert_eq!(refused(connect(&url).await), 404);
 }
 
+/// Reads on until the other side closes; its code.
+async fn closing_code(caller: &mut Caller) -> u16 {
+    loop {
+        match caller.socket.next().await {
+            Some(Ok(Message::Close(Some(frame)))) => return frame.code.into(),
+            Some(Ok(Message::Close(None))) => panic!("closed without a code"),
+            Some(Ok(_)) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_goodbye_in_words_ends_the_call_like_an_end_by_us() {
+    let world = world().await;
+    let agent = world.agent(answering_agent()).await;
+    let (id, url) = call(&world, json!({ "agentId": agent })).await;
+    let mut caller = Caller::open(&url, "pcm_16000", false).await;
+    caller.until_heard("Which day").await;
+    caller.control(json!({ "event": "stop" })).await;
+    assert_eq!(closing_code(&mut caller).await, 1000);
+    assert_eq!(world.until_over(&id, 1).await["status"], "completed");
+    let (id, url) = call(&world, json!({ "agentId": agent })).await;
+    let mut caller = Caller::open(&url, "pcm_16000", false).await;
+    caller.until_heard("Which day").await;
+    let path = format!("/public/v1/conversations/{id}/end");
+    assert_eq!(world.client.post(&path, json!({})).await.status, 200);
+    assert_eq!(closing_code(&mut caller).await, 1000);
+    assert_eq!(world.until_over(&id, 1).await["status"], "completed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn audio_far_ahead_of_its_time_closes_the_socket_and_says_why() {
+    let world = world().await;
+    let agent = world.agent(answering_agent()).await;
+    let (_, url) = call(&world, json!({ "agentId": agent })).await;
+    let mut caller = Caller::open(&url, "pcm_16000", false).await;
+    caller.until_heard("Which day").await;
+    for _ in 0..8 {
+        let second = Message::Binary(vec![0; 32_000].into());
+        caller.socket.send(second).await.unwrap();
+    }
+    assert_eq!(closing_code(&mut caller).await, 1008);
+}
+
 fn refused(connected: Connected) -> u16 {
     match connected {
         Err(tungstenite::Error::Http(answer)) => answer.status().as_u16(),

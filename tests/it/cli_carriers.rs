@@ -23,14 +23,18 @@ async fn answer(request: Request) -> Response {
         .to_owned();
     // user:tell-nobody
     let basic = shown == "Basic dXNlcjp0ZWxsLW5vYm9keQ==";
+    // pair:tell-nobody
+    let key = shown == "Basic cGFpcjp0ZWxsLW5vYm9keQ==";
     let bearer = shown == format!("Bearer {SECRET}");
     let token = shown.starts_with("Bearer ey");
     let (allowed, said) = match request.uri().path() {
         "/2010-04-01/Accounts/user.json" => (basic, json!({ "status": "active" })),
         "/2010-04-01/Accounts/user/IncomingPhoneNumbers.json" => (
-            basic,
+            basic || key,
             json!({ "incoming_phone_numbers": [{ "phone_number": "+15550000001" }] }),
         ),
+        // All that most keys may read of an account.
+        "/2010-04-01/Accounts/user/Calls.json" => (key, json!({ "calls": [] })),
         "/balance" => (bearer, json!({ "data": { "balance": "12.50", "currency": "USD" } })),
         "/phone_numbers" => (bearer, json!({ "data": [{ "phone_number": "+15550000002" }] })),
         "/v1/calls" => (token, json!({ "count": 0 })),
@@ -105,6 +109,7 @@ async fn what_works_is_told_with_numbers_and_what_to_enter() {
     assert_eq!(of("asterisk")["answer"], "Asterisk 22.6.0");
     for (carrier, entry, value) in [
         ("twilio", 0, "https://calls.example.com/carriers/twilio/inbound"),
+        ("twilio", 1, "https://calls.example.com/carriers/twilio/events"),
         ("telnyx", 0, "https://calls.example.com/carriers/telnyx/inbound"),
         ("vonage", 0, "https://calls.example.com/carriers/vonage/inbound"),
         ("vonage", 1, "https://calls.example.com/carriers/vonage/events"),
@@ -114,6 +119,14 @@ async fn what_works_is_told_with_numbers_and_what_to_enter() {
         assert_eq!(of(carrier)["enter"][entry]["value"], value);
     }
     assert!(!format!("{ended:?}").contains(SECRET));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_places_calls_and_may_not_read_the_account_works() {
+    let ended = check(JSON, &[("TWILIO_API_KEY", "pair"), ("TWILIO_API_SECRET", SECRET)]).await;
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let found: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(found[0]["numbers"], json!(["+15550000001"]));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -24,7 +24,7 @@ use crate::{
     campaign::{CALLER_NUMBER, CallBackWish},
     dial_token::{DialToken, Purpose},
     lines::LinesMessage,
-    phone_number::PhoneNumber,
+    phone_number::{PhoneNumber, with_numbers_masked},
     ports::{
         carrier::{CarrierCallId, LegReport},
         language_model::ReplyRequest,
@@ -147,7 +147,7 @@ impl Performer {
             CallMessage::Dialed(result) => {
                 if let Err(error) = &result {
                     let attempt = &self.arguments.plan.attempt;
-                    let error = attempt.contact.phone_number.masked_in(&error.to_string());
+                    let error = with_numbers_masked(&error.to_string());
                     tracing::warn!(attempt = %attempt.claim.attempt, error, "not dialed");
                 }
                 if let Some(obstacle) = result.as_ref().err().and_then(Obstacle::of) {

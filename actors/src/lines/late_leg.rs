@@ -29,7 +29,7 @@ impl LateLeg {
         })
     }
 
-    /// Hangs it up, if its attempt is over and the proof is the attempt's. A repeated report of a call that is long over
+    /// Hangs it up, if its attempt is over, was not handed on, and the proof is the attempt's. A repeated report of a call that is long over
     /// costs the carrier one request.
     pub(super) async fn hang_up(self, ports: Ports) {
         let attempt = self.attempt;

@@ -253,7 +253,7 @@ impl Reader {
                     return Ok(());
                 }
                 Frame::Digit(digit) => {
-                    if let Ok(wire::Event::Item(item)) = wire::key(&digit.to_string()) {
+                    if let wire::Event::Item(item) = wire::key(&digit.to_string()) {
                         self.queue.push(item);
                     }
                 }

@@ -117,7 +117,7 @@ impl AsteriskWire {
                 let name = control.correlation_id.clone().into_owned();
                 return Ok(Event::Item(InboundItem::Mark(name)));
             }
-            "DTMF_END" => return key(&control.digit),
+            "DTMF_END" => return Ok(key(&control.digit)),
             "MEDIA_XOFF" => {
                 metrics::counter!("ringback_asterisk_queues_full_total").increment(1);
                 self.full.store(true, Ordering::Relaxed);
@@ -365,7 +365,13 @@ mod tests {
                 "{damaged}"
             );
         }
-        assert!(matches!(wire.read_text("DTMF_END digit:x"), Err(WireError::Digit(_))));
+        // A key that no telephone has is nobody's reason to end a call.
+        for (text, event) in [
+            ("DTMF_END digit:x", Event::Ignored),
+            ("DTMF_END digit:a", Event::Item(InboundItem::Digit('A'))),
+        ] {
+            assert_eq!(wire.read_text(text), Ok(event), "{text}");
+        }
     }
 
     fn write(writer: &mut dyn MediaWriter, item: &OutboundItem) -> Vec<WireMessage> {

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::carriers::wire::{
-    Event, Media, MediaWire, MediaWriter, Start, WireError, WireMessage, ignored_or, key, named,
+    Event, Media, MediaWire, MediaWriter, Start, WireError, WireMessage, ignored_or, known_key, named,
 };
 
 /// What is taken as a format, for an error's words.
@@ -86,7 +86,7 @@ impl MediaWire for PlainWire {
                 named("name", &name)?;
                 Ok(Event::Item(InboundItem::Mark(name.into_owned())))
             }
-            "digit" => key(&message.digit.ok_or(WireError::Incomplete("digit"))?),
+            "digit" => known_key(&message.digit.ok_or(WireError::Incomplete("digit"))?),
             "stop" => Ok(Event::Stop),
             _ => Ok(Event::Ignored),
         }

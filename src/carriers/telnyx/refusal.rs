@@ -69,9 +69,10 @@ impl ErrorAnswer {
             // This number may not be called, or cannot be; the next one may.
             (403, _, "/to") => DialError::Rejected(words),
             (400 | 422, _, "/to") | (400 | 422, "10002" | "10016", "") => DialError::InvalidNumber(words),
-            // The key, the balance, the application or the caller ID is at fault, which holds for every call. Nobody's
-            // number shall be given up for that.
-            (401..=404, ..) | (400 | 422, _, "/from" | "/connection_id") => DialError::AccountRefused(words),
+            // The key, the balance, the application, the caller ID or what else we send with every call is at fault.
+            // Nobody's number shall be given up for that.
+            (401..=404, ..) => DialError::AccountRefused(words),
+            (400 | 422, _, field) if field.starts_with('/') => DialError::AccountRefused(words),
             (400 | 422, ..) => DialError::Rejected(words),
             _ => DialError::Unknown(format!("carrier answered {status}: {words}")),
         }
@@ -178,7 +179,7 @@ mod tests {
             (
                 422,
                 error("10015", "", "/stream_url"),
-                DialError::Rejected(words("422 Unprocessable Entity")),
+                DialError::AccountRefused(words("422 Unprocessable Entity")),
             ),
             (400, words("<html>"), DialError::Rejected(words("400 Bad Request"))),
             (

@@ -111,7 +111,7 @@ impl MediaWire for TelnyxWire {
                 named("mark.name", &name)?;
                 Ok(Event::Item(InboundItem::Mark(name.into_owned())))
             }
-            "dtmf" => key(&message.dtmf.ok_or(WireError::Incomplete("dtmf"))?.digit),
+            "dtmf" => Ok(key(&message.dtmf.ok_or(WireError::Incomplete("dtmf"))?.digit)),
             "start" => {
                 let start = message.start.ok_or(WireError::Incomplete("start"))?;
                 self.start(start, &message.stream_id)

@@ -180,6 +180,11 @@ fn refused(payload: &Payload) -> String {
 fn end_cause(payload: &Payload) -> EndCause {
     let cause = payload.hangup_cause.as_deref().unwrap_or_default();
     let sip = payload.sip_hangup_cause.as_deref().unwrap_or_default();
+    // These are the account's: a limit of calls at once or of their rate, a connection that is switched off, a balance
+    // that is used up. They say nothing of whom we called. A 404 may be either, and then has a cause of its own.
+    if matches!(sip, "401" | "402" | "403" | "407") {
+        return EndCause::Failed(words(cause, sip));
+    }
     match cause {
         // A leg that was never answered may be cleared as normal too.
         "normal_clearing" => from_sip(sip).unwrap_or(EndCause::Completed),
@@ -199,7 +204,7 @@ fn from_sip(code: &str) -> Option<EndCause> {
         "486" | "600" => Some(EndCause::Busy),
         "408" | "480" => Some(EndCause::NoAnswer),
         "603" | "607" => Some(EndCause::Rejected),
-        "404" | "410" | "484" | "604" => Some(EndCause::InvalidNumber),
+        "410" | "484" | "604" => Some(EndCause::InvalidNumber),
         "487" => Some(EndCause::Canceled),
         _ => None,
     }
@@ -285,6 +290,13 @@ mod tests {
             ("timeout", "487", EndCause::NoAnswer),
             ("no_answer", "480", EndCause::NoAnswer),
             ("call_rejected", "603", EndCause::Rejected),
+            (
+                "call_rejected",
+                "403",
+                EndCause::Failed("call_rejected, SIP 403".into()),
+            ),
+            ("normal_clearing", "404", EndCause::Completed),
+            ("unspecified", "404", EndCause::Failed("unspecified, SIP 404".into())),
             ("not_found", "404", EndCause::InvalidNumber),
             ("originator_cancel", "487", EndCause::Canceled),
             ("unspecified", "486", EndCause::Busy),

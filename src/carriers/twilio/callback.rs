@@ -149,11 +149,12 @@ pub fn progress(status: &str, sip_code: Option<u16>) -> Option<CallProgress> {
     })
 }
 
-/// Codes: RFC 3261 section 21, of which 607 and 608 are RFC 8197 and RFC 8688.
+/// Codes: RFC 3261 section 21, of which 607 and 608 are RFC 8197 and RFC 8688. A 403 is a network's refusal to let us
+/// call as often as a callee's to be called.
 fn not_reached(status: &str, sip_code: Option<u16>) -> EndCause {
     match sip_code {
         Some(404 | 410 | 484 | 604) => EndCause::InvalidNumber,
-        Some(403 | 603 | 607 | 608) => EndCause::Rejected,
+        Some(603 | 607 | 608) => EndCause::Rejected,
         _ if status == "busy" => EndCause::Busy,
         Some(code) => EndCause::Failed(plain_words(&format!("SIP {code}"))),
         None => EndCause::Failed(status.to_owned()),
@@ -194,6 +195,7 @@ mod tests {
             ("failed", "404", Ended(EndCause::InvalidNumber)),
             ("failed", "484", Ended(EndCause::InvalidNumber)),
             ("failed", "603", Ended(EndCause::Rejected)),
+            ("failed", "403", Ended(EndCause::Failed("SIP 403".into()))),
             ("failed", "503", failed("SIP 503")),
             ("failed", "", failed("failed")),
             ("failed", "x", failed("failed")),

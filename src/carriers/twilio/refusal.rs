@@ -56,11 +56,11 @@ impl ErrorAnswer {
         match (status.as_u16(), self.code.0) {
             // A limit of calls at once comes with other statuses too.
             (429, _) | (400 | 403, 10_004 | 20_429) => DialError::Busy { retry_after },
-            // The account is closed, on trial or suspended; or the caller ID is none of its numbers, which holds for
-            // every call. Nobody's number shall be given up for that.
-            (401 | 403 | 404, _) | (400, 10_001 | 10_002 | 20_003 | 20_005 | 21_210 | 21_212 | 21_213) => {
-                DialError::AccountRefused(words)
-            }
+            // The account is closed, on trial or suspended; the caller ID is none of its numbers; or an address of ours
+            // is not taken: all of it holds for every call. Nobody's number shall be given up for that.
+            (401 | 403 | 404, _)
+            | (400, 10_001 | 10_002 | 20_003 | 20_005)
+            | (400, 21_205 | 21_210 | 21_212 | 21_213 | 21_609 | 21_626) => DialError::AccountRefused(words),
             // The number is malformed, cannot be reached, or is one of a kind that nobody calls.
             (400 | 422, 13_223 | 13_224 | 21_211 | 21_214 | 21_217 | 21_401 | 21_421) => {
                 DialError::InvalidNumber(words)

@@ -148,7 +148,7 @@ pub fn parse(text: &str) -> Result<Event, WireError> {
             named("mark.name", &name)?;
             Ok(Event::Item(InboundItem::Mark(name.into_owned())))
         }
-        "dtmf" => key(&message.dtmf.ok_or(WireError::Incomplete("dtmf"))?.digit),
+        "dtmf" => Ok(key(&message.dtmf.ok_or(WireError::Incomplete("dtmf"))?.digit)),
         "start" => start_event(message.start.ok_or(WireError::Incomplete("start"))?),
         "stop" => Ok(Event::Stop),
         _ => Ok(Event::Ignored),

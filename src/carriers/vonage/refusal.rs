@@ -67,9 +67,10 @@ impl ErrorAnswer {
             // This number may not be called, or cannot be; the next one may.
             (403, "to") => DialError::Rejected(words),
             (400 | 422, "to") => DialError::InvalidNumber(words),
-            // The key, the balance, the application or the caller ID is at fault, which holds for every call. Nobody's
-            // number shall be given up for that.
-            (401..=404, _) | (400 | 422, "from") => DialError::AccountRefused(words),
+            // The key, the balance, the application, the caller ID or what else we send with every call is at fault.
+            // Nobody's number shall be given up for that.
+            (401..=404, _) => DialError::AccountRefused(words),
+            (400 | 422, part) if !part.is_empty() => DialError::AccountRefused(words),
             (400 | 409 | 422, _) => DialError::Rejected(words),
             _ => DialError::Unknown(format!("carrier answered {status}: {words}")),
         }
@@ -128,9 +129,9 @@ mod tests {
             (
                 400,
                 body("ncco", "Syntax error"),
-                DialError::Rejected(words("Syntax error")),
+                DialError::AccountRefused(words("Syntax error")),
             ),
-            (400, body("total", "odd"), DialError::Rejected(words("odd"))),
+            (400, body("total", "odd"), DialError::AccountRefused(words("odd"))),
             (400, words("<html>"), DialError::Rejected(words("400 Bad Request"))),
             (409, words("{}"), DialError::Rejected(words("409 Conflict"))),
             (

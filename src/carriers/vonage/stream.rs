@@ -94,8 +94,8 @@ impl MediaWire for VonageWire {
                 }))
             }
             // Some put the key one level deeper, with or without the event's name.
-            ("websocket:dtmf" | "", Some(pressed)) => key(&pressed.digit),
-            ("websocket:dtmf", None) => key(&message.digit.ok_or(WireError::Incomplete("digit"))?),
+            ("websocket:dtmf" | "", Some(pressed)) => Ok(key(&pressed.digit)),
+            ("websocket:dtmf", None) => Ok(key(&message.digit.ok_or(WireError::Incomplete("digit"))?)),
             ("websocket:notify", _) => {
                 let id = message.payload.ok_or(WireError::Incomplete("payload"))?.id;
                 named("payload.id", &id)?;

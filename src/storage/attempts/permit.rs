@@ -147,7 +147,8 @@ async fn take_turn(work: &mut Work<'_>, attempt: AttemptId, caller: &CallerId) -
 }
 
 pub(super) async fn sent_with(work: Work<'_>, attempt: AttemptId) -> StoreResult<Option<SentWith>> {
-    let query = sqlx::query("SELECT carrier, dial_token FROM attempts WHERE id = $1 AND state = 'final'");
+    let query =
+        sqlx::query("SELECT carrier, dial_token FROM attempts WHERE id = $1 AND state = 'final' AND transferred = 0");
     let row = query.bind(attempt.to_string()).fetch_optional(work.conn).await;
     let Some(row) = row.map_err(unavailable)? else {
         return Ok(None);

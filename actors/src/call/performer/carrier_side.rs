@@ -11,6 +11,7 @@ use crate::{
     call::{CallMessage, LegSearch, state::State, tasks, writer::Write},
     dial_token::Purpose,
     lines::LinesMessage,
+    phone_number::with_numbers_masked,
     ports::{
         carrier::{CarrierCallId, CarrierError, Destination, DialRequest, Transfer, TransferKind, WayBack},
         store::PermitRequest,
@@ -131,7 +132,7 @@ impl Performer {
     /// Notes a wish that the carrier did not grant; the words for the call's facts.
     pub(super) fn refused(&self, what: &str, error: &CarrierError) -> String {
         let attempt = &self.arguments.plan.attempt;
-        let error = attempt.contact.phone_number.masked_in(&error.to_string());
+        let error = with_numbers_masked(&error.to_string());
         tracing::warn!(attempt = %attempt.claim.attempt, error, "not {what}");
         error
     }

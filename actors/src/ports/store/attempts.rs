@@ -451,7 +451,8 @@ pub trait AttemptStore: Send + Sync {
     /// The attempt that a carrier's call is bound to, open or over.
     async fn attempt_of_call(&self, carrier: &str, call: &CarrierCallId) -> StoreResult<Option<AttemptId>>;
 
-    /// What an attempt that is over was sent with. None for one that is open, that was never sent, or that nobody knows.
+    /// What an attempt that is over, and its leg with it, was sent with. None for one that is open, that was handed on
+    /// to somebody who may still talk, that was never sent, or that nobody knows.
     async fn sent_with(&self, attempt: AttemptId) -> StoreResult<Option<SentWith>>;
 
     /// The dial token and owner of an open attempt, to check a callback that no live call takes. `NotFound`.

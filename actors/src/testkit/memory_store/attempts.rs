@@ -443,7 +443,7 @@ impl AttemptStore for MemoryStore {
     async fn sent_with(&self, attempt: AttemptId) -> StoreResult<Option<SentWith>> {
         let tables = self.locked();
         let over = tables.attempts.get(&attempt);
-        let over = over.filter(|entry| entry.state == AttemptState::Final);
+        let over = over.filter(|entry| entry.state == AttemptState::Final && !entry.transferred);
         Ok(over.and_then(|entry| {
             Some(SentWith {
                 carrier: entry.carrier.clone()?,

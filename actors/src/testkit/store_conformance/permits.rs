@@ -8,7 +8,8 @@ use crate::{
     id::AttemptId,
     phone_number::PhoneNumber,
     ports::store::{
-        CallerId, CampaignStatus, Claim, ConversationStatus, Permit, PermitRequest, Rotation, SentWith, StoreError,
+        CallerId, CampaignStatus, Claim, ConversationStatus, Outcome, Permit, PermitRequest, Rotation, SentWith,
+        StoreError,
     },
     time::Clock,
 };
@@ -171,6 +172,16 @@ pub async fn the_dial_token_lasts_as_long_as_the_call(fixture: Fixture) {
     let sent = SentWith { carrier, token };
     assert_eq!(scene.store.sent_with(claim.attempt).await, Ok(Some(sent)));
     assert_eq!(scene.store.sent_with(AttemptId::new()).await, Ok(None));
+    // Somebody else talks on the leg of a call that was handed on.
+    let campaign = scene.running(1..2).await;
+    let claim = scene.claim_one(campaign).await;
+    scene.permit(claim).await.unwrap();
+    let handed_on = Outcome {
+        transferred: true,
+        ..outcome(ConversationStatus::Completed)
+    };
+    scene.store.finish(claim, handed_on, None).await.unwrap();
+    assert_eq!(scene.store.sent_with(claim.attempt).await, Ok(None));
     assert_eq!(
         scene.store.dial_token(AttemptId::new()).await,
         Err(StoreError::NotFound)
