@@ -5,13 +5,14 @@ mod ask;
 
 use std::process::ExitCode;
 
+use futures_util::future::{OptionFuture, join_all};
 use serde_json::{Value, json};
 
 use super::{
     asterisk::account::{AsteriskAccount, Media},
     settings::{CarrierSettings, wanted},
     telnyx::account::TelnyxAccount,
-    twilio::account::TwilioAccount,
+    twilio::account::{Flavour, TwilioAccount},
     vonage::account::VonageAccount,
 };
 use crate::cli::CarriersCheckArgs;
@@ -19,6 +20,8 @@ use ask::{Asker, asked_of};
 
 /// What stands where the public address is not known.
 const UNKNOWN: &str = "RINGBACK_PUBLIC_URL";
+/// An answer that is taken for nobody's.
+const NOT_ITS_OWN: &str = "it answers, but not as this carrier does: is the address right?";
 
 /// What was found of one carrier.
 struct Finding {
@@ -97,34 +100,30 @@ struct Check {
 
 impl Check {
     async fn all(&self, settings: &CarrierSettings, simulated: Option<&str>) -> Vec<Finding> {
-        let mut findings = Vec::new();
-        for account in [&settings.twilio, &settings.signalwire].into_iter().flatten() {
-            findings.push(self.twilio(account).await);
+        let both = [&settings.twilio, &settings.signalwire].into_iter().flatten();
+        // At once: each may take as long as a carrier is waited for.
+        let (both, telnyx, vonage, asterisk, simulated) = tokio::join!(
+            join_all(both.map(|account| self.twilio(account))),
+            OptionFuture::from(settings.telnyx.as_ref().map(|account| self.telnyx(account))),
+            OptionFuture::from(settings.vonage.as_ref().map(|account| self.vonage(account))),
+            OptionFuture::from(settings.asterisk.as_ref().map(|account| self.asterisk(account))),
+            OptionFuture::from(simulated.map(|url| self.simulated(url))),
+        );
+        let others = [telnyx, vonage, asterisk, simulated].into_iter().flatten();
+        both.into_iter().chain(others).collect()
+    }
+
+    async fn simulated(&self, url: &str) -> Finding {
+        let request = self.ask.get(&format!("{url}/v1/calls?to=%2B15550100010&sinceMicros=0"));
+        let asked = self.ask.json(request).await;
+        Finding {
+            carrier: "simulated",
+            result: asked
+                .map(|_| "the exchange answers".to_owned())
+                .map_err(|why| asked_of(url, &why, "RINGBACK_SIMULATED_URL")),
+            numbers: Vec::new(),
+            entries: Vec::new(),
         }
-        if let Some(account) = &settings.telnyx {
-            findings.push(self.telnyx(account).await);
-        }
-        if let Some(account) = &settings.vonage {
-            findings.push(self.vonage(account).await);
-        }
-        if let Some(account) = &settings.asterisk {
-            findings.push(self.asterisk(account).await);
-        }
-        if let Some(url) = simulated {
-            let asked = self
-                .ask
-                .json(self.ask.get(&format!("{url}/v1/calls?to=%2B15550100010&sinceMicros=0")))
-                .await;
-            findings.push(Finding {
-                carrier: "simulated",
-                result: asked
-                    .map(|_| "the exchange answers".to_owned())
-                    .map_err(|why| asked_of(url, &why)),
-                numbers: Vec::new(),
-                entries: Vec::new(),
-            });
-        }
-        findings
     }
 
     fn door(&self, carrier: &str, door: &str) -> String {
@@ -156,13 +155,20 @@ impl Check {
             true => self.ask.json(get("/Calls.json?PageSize=1")).await,
             false => self.ask.json(get(".json")).await,
         };
-        let result = asked.map_err(|why| asked_of(&account.base_url, &why)).and_then(|said| {
-            let status = said["status"].as_str().unwrap_or("active").to_owned();
-            match &*status {
-                _ if asks_with_a_key => Ok("the account's calls can be read".to_owned()),
-                "active" => Ok(format!("account {status}")),
-                _ => Err(format!("the account is {status}: it places no calls")),
-            }
+        let settings = match account.flavour {
+            Flavour::Twilio if asks_with_a_key => "TWILIO_ACCOUNT_SID, TWILIO_API_KEY, TWILIO_API_SECRET",
+            Flavour::Twilio => "TWILIO_ACCOUNT_SID, TWILIO_AUTH_TOKEN",
+            Flavour::SignalWire => "SIGNALWIRE_SPACE, SIGNALWIRE_PROJECT_ID, SIGNALWIRE_TOKEN",
+        };
+        let asked = asked.map_err(|why| asked_of(&account.base_url, &why, settings));
+        let result = asked.and_then(|said| match said["status"].as_str() {
+            _ if said["calls"].is_array() => Ok("the account's calls can be read".to_owned()),
+            Some("active") => Ok("account active".to_owned()),
+            Some(status) => Err(format!(
+                "the account is {}: it places no calls",
+                actors::ports::carrier::plain_words(status)
+            )),
+            None => Err(asked_of(&account.base_url, NOT_ITS_OWN, settings)),
         });
         let numbers = match &result {
             Ok(_) => self.ask.json(get("/IncomingPhoneNumbers.json?PageSize=50")).await,
@@ -191,9 +197,13 @@ impl Check {
             request.bearer_auth(account.api_key.secret())
         };
         let asked = self.ask.json(get("/balance")).await;
-        let result = asked.map_err(|why| asked_of(&account.base_url, &why)).map(|said| {
-            let of = |name: &str| said["data"][name].as_str().unwrap_or("?").to_owned();
-            format!("balance {} {}", of("balance"), of("currency"))
+        let asked = asked.map_err(|why| asked_of(&account.base_url, &why, "TELNYX_API_KEY"));
+        let result = asked.and_then(|said| {
+            let of = |name: &str| said["data"][name].as_str().map(actors::ports::carrier::plain_words);
+            match of("balance").zip(of("currency")) {
+                Some((balance, currency)) => Ok(format!("balance {balance} {currency}")),
+                None => Err(asked_of(&account.base_url, NOT_ITS_OWN, "TELNYX_BASE_URL")),
+            }
         });
         let numbers = match &result {
             Ok(_) => self.ask.json(get("/phone_numbers?page%5Bsize%5D=50")).await,
@@ -216,7 +226,7 @@ impl Check {
             Ok(token) => {
                 let request = self.ask.get(&format!("{}/v1/calls?page_size=1", account.base_url));
                 let asked = self.ask.json(request.bearer_auth(token)).await;
-                asked.map_err(|why| asked_of(&account.base_url, &why))
+                asked.map_err(|why| asked_of(&account.base_url, &why, "VONAGE_APPLICATION_ID, VONAGE_PRIVATE_KEY"))
             }
             Err(error) => Err(error.to_string()),
         };
@@ -237,10 +247,12 @@ impl Check {
         let request = self.ask.get(&format!("{}/asterisk/info", account.ari_url));
         let request = request.basic_auth(&account.user, Some(account.password.secret()));
         let asked = self.ask.json(request).await;
-        let result = asked.map(|said| {
-            let version = said["system"]["version"].as_str().unwrap_or("of unknown version");
-            format!("Asterisk {version}")
+        let asked = asked.and_then(|said| match said["system"]["version"].as_str() {
+            Some(version) => Ok(format!("Asterisk {}", actors::ports::carrier::plain_words(version))),
+            None => Err(NOT_ITS_OWN.to_owned()),
         });
+        let settings = "ASTERISK_ARI_URL, ASTERISK_ARI_USER, ASTERISK_ARI_PASSWORD";
+        let result = asked.map_err(|why| asked_of(&account.ari_url, &why, settings));
         let mut entries = vec![(
             "extensions.conf, for calls that come in",
             format!("Stasis({})", account.app),
@@ -254,7 +266,7 @@ impl Check {
         });
         Finding {
             carrier: "asterisk",
-            result: result.map_err(|why| asked_of(&account.ari_url, &why)),
+            result,
             numbers: Vec::new(),
             entries,
         }

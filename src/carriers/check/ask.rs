@@ -27,20 +27,37 @@ impl Asker {
             status if status.is_success() => serde_json::from_slice(&said)
                 .map_err(|_| "it answers, but with something that is no JSON: is the address right?".to_owned()),
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                Err(format!("the account or its key is not taken ({status})"))
+                let words = own_words(&said).map_or_else(String::new, |words| format!(": {words}"));
+                Err(format!("the account or its key is not taken ({status}{words})"))
             }
             StatusCode::NOT_FOUND => {
                 Err("nothing is there (404): is the account's id, or the address, right?".to_owned())
             }
+            StatusCode::TOO_MANY_REQUESTS => Err("it is asked too often (429): try again in a minute".to_owned()),
+            status if status.is_redirection() => Err(format!("it sends elsewhere ({status}): is the address right?")),
             status => {
-                let words = plain_words(&String::from_utf8_lossy(&said));
-                Err(format!("it answered {status}: {words}"))
+                let words = own_words(&said).map_or_else(String::new, |words| format!(": {words}"));
+                Err(format!("it answered {status}{words}"))
             }
         }
     }
 }
 
-/// A problem with the address that was asked.
-pub(super) fn asked_of(address: &str, why: &str) -> String {
-    format!("asked at {address}: {why}")
+/// What a carrier says in the fields its errors have; nothing else is worth showing.
+fn own_words(said: &[u8]) -> Option<String> {
+    let said: Value = serde_json::from_slice(said).ok()?;
+    let fields = [
+        &said["message"],
+        &said["errors"][0]["detail"],
+        &said["errors"][0]["title"],
+        &said["detail"],
+        &said["title"],
+    ];
+    let words = fields.into_iter().find_map(Value::as_str)?;
+    Some(plain_words(words)).filter(|words| !words.is_empty())
+}
+
+/// A problem with the address that was asked, and where its cure is.
+pub(super) fn asked_of(address: &str, why: &str, settings: &str) -> String {
+    format!("asked at {address}: {why}. Its settings: {settings}")
 }
