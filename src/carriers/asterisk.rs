@@ -9,7 +9,7 @@ pub mod client;
 pub mod doors;
 pub mod event;
 pub mod events;
-mod inbound;
+pub mod inbound;
 pub mod line;
 pub mod names;
 mod performer;

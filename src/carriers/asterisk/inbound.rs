@@ -66,7 +66,7 @@ async fn take(switch: &Arc<Switch>, call: InboundCall) -> Option<&'static str> {
 }
 
 /// The call as it is announced; none when it is for no telephone number. The dialplan's word outranks its extension.
-fn announced(channel: &Channel, args: &[String]) -> Option<InboundCall> {
+pub fn announced(channel: &Channel, args: &[String]) -> Option<InboundCall> {
     let called = args.first().filter(|given| !given.is_empty());
     Some(InboundCall {
         carrier: NAME,
