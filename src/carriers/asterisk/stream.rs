@@ -187,6 +187,10 @@ impl MediaWire for AsteriskWire {
         if message.is_empty() {
             return Ok(Event::Ignored);
         }
+        let (length, sample) = (message.len(), self.codec.format().encoding.bytes_per_sample());
+        if !length.is_multiple_of(sample) {
+            return Err(WireError::Malformed(format!("{length} bytes are no whole samples")));
+        }
         Ok(Event::Media(Media {
             chunk: None,
             timestamp_ms: None,
@@ -333,6 +337,20 @@ mod tests {
         ] {
             let refused = AsteriskWire::new(Codec::Ulaw).read_text(&text);
             assert!(matches!(refused, Err(WireError::Format { .. })), "{text}: {refused:?}");
+        }
+    }
+
+    #[test]
+    fn audio_comes_in_whole_samples() {
+        for (codec, half_is_refused) in [
+            (Codec::Slin16, true),
+            (Codec::Slin, true),
+            (Codec::Ulaw, false),
+            (Codec::Alaw, false),
+        ] {
+            let (mut wire, _) = started(codec, "MEDIA_START");
+            assert!(matches!(wire.read_binary(&[1; 640]), Ok(Event::Media(_))), "{codec:?}");
+            assert_eq!(wire.read_binary(&[1; 641]).is_err(), half_is_refused, "{codec:?}");
         }
     }
 
