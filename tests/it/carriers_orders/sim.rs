@@ -14,15 +14,17 @@ use actors::{
         CallTimer,
         machine::{Effect, Ending, Event, PermitAnswer, Rules, State},
     },
-    ports::carrier::{CarrierCallId, DialError, LegReport},
+    ports::carrier::{CallProgress, CarrierCallId, DialError},
 };
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use serde_json::json;
 
 use super::{
+    asterisk::{self, Exchange, Follows},
     life::{Cause, Fact, Kind, Life, RING_TIMEOUT_MS},
-    tongue::{CALL, Tongue},
+    tongue::{CALL, Heard, Tongue},
 };
+use ringback::carriers::asterisk::line::Happening;
 
 /// No callback is later.
 const LATEST_MS: u64 = 35_000;
@@ -53,6 +55,8 @@ pub struct Course {
     late_ms: Vec<Vec<u64>>,
     /// The media socket tells the carrier's id of the call.
     socket_names_call: bool,
+    /// Nothing is heard from the first time on, and at the second it is asked what was missed.
+    deaf_ms: Option<(u64, u64)>,
 }
 
 impl Course {
@@ -62,6 +66,7 @@ impl Course {
             answer: Answer::After(0),
             late_ms: vec![vec![0]; 5],
             socket_names_call: true,
+            deaf_ms: None,
         }
     }
 
@@ -98,6 +103,17 @@ impl Course {
             answer,
             late_ms,
             socket_names_call: random.random_bool(0.5),
+            deaf_ms: None,
+        }
+    }
+
+    /// The same, and for a while nothing is heard.
+    pub fn deaf(life: &Life, seed: u64) -> Self {
+        let mut random = StdRng::seed_from_u64(seed ^ 0x0000_dea1);
+        let from_ms = random.random_range(0..life.decided_ms + 20_000);
+        Self {
+            deaf_ms: Some((from_ms, from_ms + random.random_range(1..25_000))),
+            ..Self::untidy(life, seed)
         }
     }
 
@@ -111,7 +127,7 @@ impl Course {
 
 /// What happens next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Next {
+pub enum Next {
     /// A fact comes true at the carrier.
     Fact(usize),
     /// A callback arrives: its fact, and its place in the order of facts.
@@ -124,7 +140,18 @@ enum Next {
     OurEnd,
     StreamClosed,
     NotReopened(u32),
+    Listing,
     Timer(u64),
+}
+
+/// What happened, and when in milliseconds.
+type Log = Vec<(u64, Logged)>;
+
+/// What is logged.
+#[derive(Debug, Clone, Copy)]
+pub enum Logged {
+    Next(#[expect(dead_code, reason = "printed where a case fails")] Next),
+    Timer(#[expect(dead_code, reason = "printed where a case fails")] CallTimer),
 }
 
 /// How a case ended.
@@ -137,7 +164,9 @@ pub struct End {
     pub said_too_early: bool,
     /// A callback came before one that was older.
     pub out_of_order: bool,
-    pub log: Vec<String>,
+    /// The end was seen in a listing only.
+    pub end_was_missed: bool,
+    pub log: Log,
 }
 
 static RULES: LazyLock<Rules> = LazyLock::new(|| {
@@ -159,7 +188,9 @@ struct Sim<'a> {
     timers: HashMap<CallTimer, u64>,
     running: HashMap<u64, CallTimer>,
     facts: Vec<(u64, Fact)>,
-    bodies: Vec<Option<LegReport>>,
+    bodies: Vec<Vec<Heard>>,
+    /// Where an Asterisk keeps the call.
+    exchange: Option<Exchange>,
     /// The leg is over at the carrier.
     over: bool,
     placed: bool,
@@ -187,7 +218,7 @@ pub fn run(life: &Life, tongue: Tongue, course: &Course) -> End {
     };
     facts.push((u64::MAX, Fact::Ended(ours)));
     let bodies = facts.iter().enumerate();
-    let bodies = bodies.map(|(number, (_, fact))| tongue.says(*fact, number).map(|body| tongue.read(&body)));
+    let bodies = bodies.map(|(number, (_, fact))| tongue.hears(*fact, number));
     let (machine, effects) = State::new(RULES.clone());
     let mut sim = Sim {
         life,
@@ -199,6 +230,7 @@ pub fn run(life: &Life, tongue: Tongue, course: &Course) -> End {
         timers: HashMap::new(),
         running: HashMap::new(),
         bodies: bodies.collect(),
+        exchange: (tongue == Tongue::Asterisk).then(Exchange::new),
         facts,
         over: false,
         placed: false,
@@ -211,6 +243,7 @@ pub fn run(life: &Life, tongue: Tongue, course: &Course) -> End {
             legs_left: 0,
             said_too_early: false,
             out_of_order: false,
+            end_was_missed: false,
             log: Vec::new(),
         },
     };
@@ -220,7 +253,8 @@ pub fn run(life: &Life, tongue: Tongue, course: &Course) -> End {
         sim.now_ms = at_ms;
         sim.comes(number, &next);
     }
-    sim.end.legs_left = usize::from(sim.placed && !sim.over);
+    let media_left = sim.exchange.as_ref().map_or(0, Exchange::media_left);
+    sim.end.legs_left = usize::from(sim.placed && !sim.over) + media_left;
     sim.end
 }
 
@@ -231,9 +265,8 @@ impl Sim<'_> {
         self.queued
     }
 
-    fn log(&mut self, what: &str) {
-        let line = format!("{} {what}", self.now_ms);
-        self.end.log.push(line);
+    fn log(&mut self, what: Logged) {
+        self.end.log.push((self.now_ms, what));
     }
 
     fn apply(&mut self, event: Event) {
@@ -249,17 +282,14 @@ impl Sim<'_> {
 
     fn comes(&mut self, number: u64, next: &Next) {
         if !matches!(next, Next::Timer(_)) {
-            self.log(&format!("{next:?}"));
+            self.log(Logged::Next(*next));
         }
         match next {
             Next::Fact(which) => self.fact(*which),
             Next::Callback(which) => self.callback(*which),
             Next::HungUpAtCarrier if self.over => {}
             Next::HungUpAtCarrier => self.over_at_carrier(self.facts.len() - 1),
-            Next::DialAnswer => self.apply(Event::Dialed(match self.course.answer {
-                Answer::After(_) => Ok(leg()),
-                Answer::Lost => Err(DialError::Unknown("no answer".into())),
-            })),
+            Next::DialAnswer => self.dial_answer(),
             Next::LookUp(which) => self.look_up(*which),
             Next::MediaOpens => self.media_opens(),
             Next::MediaCloses if self.media != Media::Open => {}
@@ -274,13 +304,14 @@ impl Sim<'_> {
             }
             Next::StreamClosed => {}
             Next::OurEnd => self.apply(Event::End),
+            Next::Listing => self.listing(),
             Next::NotReopened(try_no) => self.apply(Event::NotReopened { try_no: *try_no }),
             Next::Timer(_) => {
                 if let Some(timer) = self.running.remove(&number)
                     && self.timers.get(&timer) == Some(&number)
                 {
                     self.timers.remove(&timer);
-                    self.log(&format!("{timer:?}"));
+                    self.log(Logged::Timer(timer));
                     self.apply(Event::Timer(timer));
                 }
             }
@@ -313,16 +344,105 @@ impl Sim<'_> {
         }
     }
 
-    /// As the call's actor takes a callback: the id first, then what it tells.
     fn callback(&mut self, which: usize) {
-        let Some(report) = self.bodies[which].clone() else {
+        if self.bodies[which].is_empty() || self.is_deaf() {
             return;
-        };
+        }
+        let is_end = matches!(self.facts[which].1, Fact::Ended(_));
+        if let Some(exchange) = &mut self.exchange
+            && is_end
+            && self.life.is_answered()
+            && !exchange.entered
+        {
+            exchange.held.push(which);
+            return;
+        }
         self.end.out_of_order |= which < self.newest;
         self.newest = self.newest.max(which);
-        assert_eq!(report.call, Some(leg()));
+        for heard in self.bodies[which].clone() {
+            match heard {
+                Heard::Report(report) => {
+                    assert_eq!(report.call, Some(leg()));
+                    self.told(report.progress);
+                }
+                Heard::Happening(happening) => self.happens(happening),
+            }
+        }
+        self.release();
+    }
+
+    fn is_deaf(&self) -> bool {
+        let deaf = self.course.deaf_ms;
+        deaf.is_some_and(|(from, to)| (from..to).contains(&self.now_ms))
+    }
+
+    /// What waited for the answer is told.
+    fn release(&mut self) {
+        let Some(exchange) = self.exchange.as_mut().filter(|exchange| exchange.entered) else {
+            return;
+        };
+        for which in std::mem::take(&mut exchange.held) {
+            self.callback(which);
+        }
+    }
+
+    /// As the call's actor takes a report: the id first, then what it tells.
+    fn told(&mut self, progress: CallProgress) {
         self.adopt();
-        self.apply(Event::Progress(report.progress));
+        self.apply(Event::Progress(progress));
+    }
+
+    /// Something happens to the call at an Asterisk.
+    fn happens(&mut self, happening: Happening) {
+        let Some(exchange) = &mut self.exchange else { return };
+        for follows in exchange.takes(happening) {
+            match follows {
+                Follows::Told(progress) => self.told(progress),
+                Follows::MediaWanted(n) => self.opens_media(n),
+                Follows::HungUp => drop(self.at(self.now_ms + HANGS_UP_MS, Next::HungUpAtCarrier)),
+            }
+        }
+    }
+
+    /// Asterisk opens our audio when it is told to, and whoever answered waits for it.
+    fn opens_media(&mut self, n: u32) {
+        if self.life.media_ms().is_none() || self.over || n > 1 {
+            return;
+        }
+        let opens_ms = self.now_ms + self.life.media_after_ms;
+        self.at(opens_ms, Next::MediaOpens);
+        let ended = self.facts.len() - 2;
+        self.at(opens_ms + self.life.talk_ms, Next::Fact(ended));
+        if self.life.our_end_ms().is_some() {
+            self.at(opens_ms + self.life.talk_ms / 2, Next::OurEnd);
+        }
+    }
+
+    /// Events are heard again.
+    fn listing(&mut self) {
+        let Some(exchange) = &self.exchange else { return };
+        let was_over = exchange.is_over();
+        let up = self
+            .facts
+            .iter()
+            .any(|(at_ms, fact)| *fact == Fact::Answered && *at_ms <= self.now_ms);
+        let listing = exchange.listing((self.placed && !self.over).then_some(up));
+        self.happens(listing);
+        if let Some(exchange) = &mut self.exchange {
+            exchange.entered |= up && !self.over;
+            self.end.end_was_missed = !was_over && exchange.is_over();
+        }
+        self.release();
+    }
+
+    fn dial_answer(&mut self) {
+        match self.course.answer {
+            Answer::After(_) => {
+                self.happens(Happening::Placed);
+                self.apply(Event::Dialed(Ok(leg())));
+            }
+            Answer::Lost => self.apply(Event::Dialed(Err(DialError::Unknown("no answer".into())))),
+        }
     }
 
     fn adopt(&mut self) {
@@ -340,6 +460,7 @@ impl Sim<'_> {
         }
         if self.state().takes_media() {
             self.media = Media::Open;
+            self.happens(asterisk::media_entered(1));
             self.apply(Event::MediaOpened);
         }
     }
@@ -384,6 +505,7 @@ impl Sim<'_> {
                 // Without an id it is looked for, and found.
                 Effect::HangUpLeg(id) => {
                     assert!(id.is_none_or(|id| id == leg()));
+                    self.happens(Happening::HangingUp);
                     self.at(self.now_ms + HANGS_UP_MS, Next::HungUpAtCarrier);
                 }
                 Effect::Finish(ending) => {
@@ -399,16 +521,22 @@ impl Sim<'_> {
     fn dial(&mut self) {
         self.end.dials += 1;
         self.placed = true;
-        for (which, (at_ms, _)) in self.facts.clone().into_iter().enumerate() {
-            if at_ms < HORIZON_MS {
+        // At an Asterisk the audio comes when we ask for it, and what follows from it comes then.
+        let media = self.life.media_ms().map(|(opens_ms, _)| opens_ms);
+        let waits = media.is_some() && self.exchange.is_some();
+        for (which, (at_ms, fact)) in self.facts.clone().into_iter().enumerate() {
+            if at_ms < HORIZON_MS && !(waits && matches!(fact, Fact::Ended(_))) {
                 self.at(at_ms, Next::Fact(which));
             }
         }
-        if let Some((opens_ms, _)) = self.life.media_ms() {
+        if let Some(opens_ms) = media.filter(|_| !waits) {
             self.at(opens_ms, Next::MediaOpens);
         }
-        if let Some(at_ms) = self.life.our_end_ms() {
+        if let Some(at_ms) = self.life.our_end_ms().filter(|_| !waits) {
             self.at(at_ms, Next::OurEnd);
+        }
+        if let Some((_, heard_again_ms)) = self.course.deaf_ms {
+            self.at(heard_again_ms, Next::Listing);
         }
         let answered_ms = match self.course.answer {
             Answer::After(ms) => ms,

@@ -1,26 +1,44 @@
 //! How each carrier says a fact, and how its callbacks are read. The bodies follow the carriers' documents.
 
 use actors::ports::carrier::LegReport;
-use ringback::carriers::{simulated, telnyx, twilio, vonage};
+use ringback::carriers::{asterisk::line::Happening, simulated, telnyx, twilio, vonage};
 use serde_json::{Value, json};
 
-use super::life::{Cause, Fact};
+use super::{
+    asterisk,
+    life::{Cause, Fact},
+};
 
 /// The carrier's name of the call.
 pub const CALL: &str = "leg-1";
 
 /// A carrier's way to tell.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tongue {
     Simulated,
     /// SignalWire's too.
     Twilio,
     Telnyx,
     Vonage,
+    Asterisk,
 }
 
 /// All of them.
-pub const TONGUES: [Tongue; 4] = [Tongue::Simulated, Tongue::Twilio, Tongue::Telnyx, Tongue::Vonage];
+pub const TONGUES: [Tongue; 5] = [
+    Tongue::Simulated,
+    Tongue::Twilio,
+    Tongue::Telnyx,
+    Tongue::Vonage,
+    Tongue::Asterisk,
+];
+
+/// What a callback, or an event, comes to.
+#[derive(Debug, Clone)]
+pub enum Heard {
+    Report(LegReport),
+    /// For the machine that keeps a call at an Asterisk.
+    Happening(Happening),
+}
 
 impl Tongue {
     pub fn name(self) -> &'static str {
@@ -29,12 +47,23 @@ impl Tongue {
             Self::Twilio => "twilio",
             Self::Telnyx => "telnyx",
             Self::Vonage => "vonage",
+            Self::Asterisk => "asterisk",
         }
     }
 
+    /// What the carrier's own reader makes of what the carrier says of a fact.
+    pub fn hears(self, fact: Fact, number: usize) -> Vec<Heard> {
+        if self == Self::Asterisk {
+            return asterisk::told(fact).into_iter().map(Heard::Happening).collect();
+        }
+        let body = self.says(fact, number);
+        body.map(|body| Heard::Report(self.read(&body))).into_iter().collect()
+    }
+
     /// The body of a callback; none where the carrier has none for this fact.
-    pub fn says(self, fact: Fact, number: usize) -> Option<Vec<u8>> {
+    fn says(self, fact: Fact, number: usize) -> Option<Vec<u8>> {
         match self {
+            Self::Asterisk => None,
             Self::Simulated => simulated_body(fact, number),
             Self::Twilio => Some(twilio_body(fact, number)),
             Self::Telnyx => telnyx_body(fact),
@@ -42,9 +71,9 @@ impl Tongue {
         }
     }
 
-    /// What the carrier's own reader makes of it.
-    pub fn read(self, body: &[u8]) -> LegReport {
+    fn read(self, body: &[u8]) -> LegReport {
         match self {
+            Self::Asterisk => unreachable!("it sends events"),
             Self::Simulated => simulated::callback::parse(body).unwrap(),
             Self::Twilio => twilio::callback::parse(body).unwrap().unwrap(),
             Self::Telnyx => match telnyx::webhook::parse(body).unwrap().news {
