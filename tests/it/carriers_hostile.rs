@@ -4,6 +4,7 @@
 //!
 //! `HOSTILE_MESSAGES=10000 cargo test --test it carriers_hostile` is the long form, for each wire.
 
+mod audiosocket;
 mod messages;
 mod node;
 mod wires;
@@ -90,7 +91,7 @@ impl Bystander {
         );
         self.seen.leg.outbound.send(OutboundItem::Audio(frame)).await.unwrap();
         assert!(
-            self.peer.hears().await,
+            self.peer.hears(self.wire).await,
             "{:?}: nothing comes out of the other call",
             self.wire
         );

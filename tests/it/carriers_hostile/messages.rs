@@ -80,9 +80,13 @@ fn text(text: impl Into<String>) -> Message {
 /// Any hostile message.
 pub fn hostile(wire: Wire, random: &mut StdRng) -> Blow {
     match random.random_range(0..16) {
+        // Words that nobody knows are ignored, and words that are cut may be some.
+        0 if wire.takes_words() => perhaps(text(junk(random))),
         0 => always(text(junk(random)), 1007),
+        1 if wire == Wire::AsteriskWords => perhaps(text(cut(&sound(wire, random), random))),
         1 => always(text(cut(&sound(wire, random), random)), 1007),
         2 => damaged(wire, random),
+        3..6 if wire == Wire::AsteriskWords => perhaps(text(other_words(wire, random))),
         3 => perhaps(text(retyped(wire, random).to_string())),
         4 => perhaps(text(retyped(wire, random).to_string())),
         5 => perhaps(text(shortened(wire, random).to_string())),
@@ -95,13 +99,7 @@ pub fn hostile(wire: Wire, random: &mut StdRng) -> Blow {
             closes: Closes::OnceBegun,
             closes_with: vec![1008],
         },
-        11 => always(
-            text(
-                wire.key(["E", "12", "", "\u{0}", "é"].choose(random).unwrap())
-                    .to_string(),
-            ),
-            1007,
-        ),
+        11 => always(wire.key(["E", "12", "", "\u{0}", "é"].choose(random).unwrap()), 1007),
         12 => perhaps(text(twice_the_same_key(wire, random))),
         13 => perhaps(control(random)),
         14 => perhaps(text(
@@ -185,6 +183,43 @@ fn any_place<'a>(value: &'a mut Value, random: &mut StdRng) -> &'a mut Value {
     any_place(fields.values_mut().nth(at).unwrap(), random)
 }
 
+/// One of the words is another one, twice there, or not there.
+fn other_words(wire: Wire, random: &mut StdRng) -> String {
+    let sound = sound(wire, random);
+    let mut words: Vec<String> = sound.split(' ').map(str::to_owned).collect();
+    let at = random.random_range(0..words.len());
+    let name = words[at].split(':').next().unwrap_or_default().to_owned();
+    match random.random_range(0..4) {
+        0 => drop(words.remove(at)),
+        1 => words.insert(at, words[at].clone()),
+        2 => words[at] = junk(random),
+        _ => {
+            let others = [
+                "",
+                "-1",
+                "slin",
+                "opus",
+                "null",
+                "0",
+                "640,640",
+                "18446744073709551616",
+                ":",
+                "\u{0}",
+            ];
+            words[at] = format!("{name}:{}", others.choose(random).unwrap());
+        }
+    }
+    words.join(" ")
+}
+
+/// A sound message with more behind it.
+fn with_more(sound: &str, more: &str) -> String {
+    match sound.strip_suffix('}') {
+        Some(open) => format!("{open},\"more\":{more}}}"),
+        None => format!("{sound} more:{more}"),
+    }
+}
+
 /// A field is not there.
 fn shortened(wire: Wire, random: &mut StdRng) -> Value {
     let mut value: Value = serde_json::from_str(&sound(wire, random)).unwrap();
@@ -207,11 +242,9 @@ fn deep(wire: Wire, random: &mut StdRng) -> Blow {
     let nested = format!("{}0{}", open.repeat(depth), close.repeat(depth));
     let nested: String = nested.chars().take(LARGEST / 2).collect();
     match random.random_range(0..2) {
+        0 if wire.takes_words() && open == "[" => perhaps(text(nested)),
         0 => always(text(nested), 1007),
-        _ => {
-            let sound = sound(wire, random);
-            perhaps(text(format!("{},\"more\":{nested}}}", &sound[..sound.len() - 1])))
-        }
+        _ => perhaps(text(with_more(&sound(wire, random), &nested))),
     }
 }
 
@@ -238,9 +271,8 @@ fn oversized(wire: Wire, random: &mut StdRng) -> Blow {
         0 => always(Message::Binary(vec![0; length].into()), 1009),
         1 => always(text("x".repeat(length)), 1009),
         _ => {
-            let sound = sound(wire, random);
-            let more = format!("{},\"more\":\"{}\"}}", &sound[..sound.len() - 1], "y".repeat(length));
-            always(text(more), 1009)
+            let more = format!("\"{}\"", "y".repeat(length));
+            always(text(with_more(&sound(wire, random), &more)), 1009)
         }
     }
 }
@@ -250,7 +282,9 @@ fn wrong_kind(wire: Wire, random: &mut StdRng) -> Blow {
     let bytes: Vec<u8> = (0..random.random_range(1..400) * 2 - 1)
         .map(|_| random.random())
         .collect();
-    if wire.is_binary() {
+    if wire == Wire::AsteriskJson {
+        perhaps(Message::Binary(bytes.into()))
+    } else if wire.has_wide_samples() {
         always(Message::Binary(bytes.into()), 1007)
     } else {
         always(Message::Binary(bytes.into()), 1003)
@@ -259,7 +293,10 @@ fn wrong_kind(wire: Wire, random: &mut StdRng) -> Blow {
 
 fn twice_the_same_key(wire: Wire, random: &mut StdRng) -> String {
     let sound = sound(wire, random);
-    format!("{{\"event\":\"stop\",{}", &sound[1..])
+    match sound.strip_prefix('{') {
+        Some(rest) => format!("{{\"event\":\"stop\",{rest}"),
+        None => format!("MEDIA_START {sound}"),
+    }
 }
 
 fn control(random: &mut StdRng) -> Message {

@@ -18,7 +18,12 @@ use futures_util::{SinkExt, StreamExt};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use ringback::{
     carriers::{
-        self, CarrierDoor, simulated,
+        self, CarrierDoor,
+        asterisk::{
+            self,
+            account::{Codec, Media},
+        },
+        plain, simulated,
         telnyx::{self, account::TelnyxAccount, line::LineChoice, signature::WebhookKey},
         twilio::{
             self,
@@ -53,7 +58,7 @@ use super::{
 };
 
 /// What is waited for comes at once, or the test fails.
-const SOON: Duration = Duration::from_secs(20);
+pub const SOON: Duration = Duration::from_secs(20);
 
 enum Call {
     Waiting,
@@ -110,6 +115,7 @@ impl Actor for Switchboard {
                 }
                 let _ = reply.send(answer);
             }
+            SwitchboardMessage::Progress { reply, .. } => drop(reply.send(Ok(()))),
             _ => {}
         }
         Ok(())
@@ -119,6 +125,7 @@ impl Actor for Switchboard {
 /// The doors, served.
 pub struct Node {
     address: SocketAddr,
+    pub door: CarrierDoor,
     shared: Arc<Shared>,
     _telnyx: TelnyxStub,
 }
@@ -162,13 +169,20 @@ impl Node {
             twilio::trunk(twilio, &public).unwrap().doors,
             telnyx::trunk(telnyx, &public, clock.clone()).unwrap().doors,
             vonage::trunk(vonage, &public, clock).unwrap().doors,
+            asterisk::doors::doors(&Media::WebSocket {
+                client: "ringback".to_owned(),
+                codec: Codec::Slin16,
+            }),
+            plain::trunk().doors,
         ];
         let shared = Arc::new(Shared::default());
         let (switchboard, _) = Actor::spawn(None, Switchboard(shared.clone()), ()).await.unwrap();
-        let app = carriers::router(CarrierDoor::new(switchboard), doors);
+        let door = CarrierDoor::new(switchboard);
+        let app = carriers::router(door.clone(), doors);
         tokio::spawn(async move { axum::serve(listener, app).await });
         Self {
             address,
+            door,
             shared,
             _telnyx: stub,
         }
@@ -219,7 +233,11 @@ impl Node {
     }
 
     fn address_of(&self, wire: Wire, token: &str) -> String {
-        format!("ws://{}/carriers/{}/media/{token}", self.address, wire.name())
+        let before = match wire {
+            Wire::AsteriskWords | Wire::AsteriskJson => "?token=",
+            _ => "/",
+        };
+        format!("ws://{}/carriers/{}/media{before}{token}", self.address, wire.name())
     }
 
     async fn connect(&self, address: &str, header: Option<(&'static str, String)>) -> Result<Peer, u16> {
@@ -270,6 +288,11 @@ impl Seen {
 
     /// Everything up to the mark; none when the socket is closed before.
     pub async fn until_mark(&mut self, name: &str) -> Option<Vec<InboundItem>> {
+        self.until(&InboundItem::Mark(name.to_owned())).await
+    }
+
+    /// Everything up to this; none when the socket is closed before.
+    pub async fn until(&mut self, last: &InboundItem) -> Option<Vec<InboundItem>> {
         let mut items = Vec::new();
         let wait = async {
             loop {
@@ -277,18 +300,23 @@ impl Seen {
                 if items.iter().any(|item| matches!(item, InboundItem::Closed { .. })) {
                     return false;
                 }
-                if items.last() == Some(&InboundItem::Mark(name.to_owned())) {
+                if items.last() == Some(last) {
                     return true;
                 }
                 self.waiting.notified().await;
             }
         };
-        let came = timeout(SOON, wait).await.expect("neither the mark nor an end");
+        let came = timeout(SOON, wait).await.expect("neither what was sent nor an end");
         came.then_some(items)
     }
 
     /// Whether the socket closed without a goodbye.
     pub async fn is_broken_off(&mut self) -> bool {
+        self.closed().await == Some(false)
+    }
+
+    /// Whether the socket closed with a goodbye; none where it did not.
+    pub async fn closed(&mut self) -> Option<bool> {
         let mut items = Vec::new();
         let wait = async {
             loop {
@@ -301,7 +329,8 @@ impl Seen {
                 }
             }
         };
-        timeout(SOON, wait).await.is_ok() && !items.contains(&InboundItem::Closed { clean: true })
+        timeout(SOON, wait).await.ok()?;
+        Some(items.contains(&InboundItem::Closed { clean: true }))
     }
 }
 
@@ -339,10 +368,10 @@ impl Peer {
     }
 
     /// Whether audio comes.
-    pub async fn hears(&mut self) -> bool {
+    pub async fn hears(&mut self, wire: Wire) -> bool {
         let wait = async {
             while let Some(Ok(message)) = self.0.next().await {
-                if message.is_text() || message.is_binary() {
+                if message.is_binary() || (message.is_text() && !wire.is_binary()) {
                     return true;
                 }
             }

@@ -23,10 +23,23 @@ pub enum Wire {
     Twilio,
     Telnyx,
     Vonage,
+    /// `chan_websocket` of Asterisk, whose control messages are words. Wide samples.
+    AsteriskWords,
+    /// The same with control messages in JSON. Mu-law.
+    AsteriskJson,
+    Plain,
 }
 
-/// All of them. SignalWire's is Twilio's.
-pub const WIRES: [Wire; 4] = [Wire::Simulated, Wire::Twilio, Wire::Telnyx, Wire::Vonage];
+/// All of them. SignalWire's is Twilio's; AudioSocket is no WebSocket.
+pub const WIRES: [Wire; 7] = [
+    Wire::Simulated,
+    Wire::Twilio,
+    Wire::Telnyx,
+    Wire::Vonage,
+    Wire::AsteriskWords,
+    Wire::AsteriskJson,
+    Wire::Plain,
+];
 
 fn text(message: &Value) -> Message {
     Message::Text(message.to_string().into())
@@ -40,17 +53,32 @@ impl Wire {
             Self::Twilio => "twilio",
             Self::Telnyx => "telnyx",
             Self::Vonage => "vonage",
+            Self::AsteriskWords | Self::AsteriskJson => "asterisk",
+            Self::Plain => "plain",
         }
     }
 
     /// Whether audio comes as bytes.
     pub fn is_binary(self) -> bool {
-        self == Self::Vonage
+        matches!(
+            self,
+            Self::Vonage | Self::AsteriskWords | Self::AsteriskJson | Self::Plain
+        )
+    }
+
+    /// Whether an odd number of bytes is no audio.
+    pub fn has_wide_samples(self) -> bool {
+        self.is_binary() && self != Self::AsteriskJson
+    }
+
+    /// Whether any text tells something: what is no JSON is words.
+    pub fn takes_words(self) -> bool {
+        matches!(self, Self::AsteriskWords | Self::AsteriskJson)
     }
 
     /// Whether the request shows more than its address.
     pub fn is_guarded(self) -> bool {
-        self != Self::Simulated
+        matches!(self, Self::Twilio | Self::Telnyx | Self::Vonage)
     }
 
     /// Whether what it shows depends on the attempt.
@@ -61,7 +89,8 @@ impl Wire {
     /// The header of the request that opens a socket at `address`.
     pub fn header(self, address: &str, attempt: AttemptId) -> Option<(&'static str, String)> {
         match self {
-            Self::Simulated => None,
+            Self::Simulated | Self::Plain => None,
+            Self::AsteriskWords | Self::AsteriskJson => Some(("sec-websocket-protocol", "media".to_owned())),
             Self::Twilio => {
                 let mac = <Hmac<Sha1> as KeyInit>::new_from_slice(AUTH_TOKEN.as_bytes()).unwrap();
                 let mac = mac.chain_update(address).finalize();
@@ -77,7 +106,17 @@ impl Wire {
 
     /// The beginning of a stream.
     pub fn start(self) -> Message {
+        if self == Self::AsteriskWords {
+            let start = "MEDIA_START connection_id:c1 channel:WebSocket/c1/0x1 channel_id:ringback.a.m1 format:slin16 \
+                         optimal_frame_size:640 ptime:20";
+            return Message::Text(start.into());
+        }
         text(&match self {
+            Self::AsteriskWords | Self::AsteriskJson => json!({
+                "event": "MEDIA_START", "connection_id": "c1", "channel": "WebSocket/c1/0x1", "channel_id": "x",
+                "format": "ulaw", "optimal_frame_size": 160, "ptime": 20, "channel_variables": {},
+            }),
+            Self::Plain => json!({ "event": "start", "format": "pcm_8000", "buffers": true }),
             Self::Simulated | Self::Twilio => json!({
                 "event": "start", "sequenceNumber": "1", "streamSid": "MZ1",
                 "start": { "accountSid": "AC1", "streamSid": "MZ1", "callSid": "CA1", "tracks": ["inbound"],
@@ -95,7 +134,12 @@ impl Wire {
     /// 20 ms of audio.
     pub fn frame(self, number: u32) -> Vec<u8> {
         let sample = u8::try_from(number % 200).unwrap();
-        vec![sample; if self.is_binary() { 320 } else { 160 }]
+        let bytes = match self {
+            Self::AsteriskWords => 640,
+            Self::Vonage | Self::Plain => 320,
+            _ => 160,
+        };
+        vec![sample; bytes]
     }
 
     /// A message of audio.
@@ -111,13 +155,22 @@ impl Wire {
                 "event": "media", "sequence_number": chunk, "stream_id": "s1",
                 "media": { "track": "inbound", "chunk": chunk, "timestamp": timestamp, "payload": payload },
             })),
-            Self::Vonage => Message::Binary(audio.to_vec().into()),
+            Self::Vonage | Self::AsteriskWords | Self::AsteriskJson | Self::Plain => {
+                Message::Binary(audio.to_vec().into())
+            }
         }
     }
 
     /// A mark that came back.
     pub fn mark(self, name: &str) -> Message {
+        if self == Self::AsteriskWords {
+            return Message::Text(format!("MEDIA_MARK_PROCESSED {name}").into());
+        }
         text(&match self {
+            Self::AsteriskWords | Self::AsteriskJson => {
+                json!({ "event": "MEDIA_MARK_PROCESSED", "channel_id": "x", "correlation_id": name })
+            }
+            Self::Plain => json!({ "event": "mark", "name": name }),
             Self::Simulated | Self::Twilio => json!({ "event": "mark", "streamSid": "MZ1", "mark": { "name": name } }),
             Self::Telnyx => json!({ "event": "mark", "stream_id": "s1", "mark": { "name": name } }),
             Self::Vonage => json!({ "event": "websocket:notify", "payload": { "id": name } }),
@@ -125,11 +178,16 @@ impl Wire {
     }
 
     /// A key that was pressed.
-    pub fn key(self, key: &str) -> Value {
-        match self {
+    pub fn key(self, key: &str) -> Message {
+        if self == Self::AsteriskWords {
+            return Message::Text(format!("DTMF_END digit:{key} channel_id:x").into());
+        }
+        text(&match self {
+            Self::AsteriskWords | Self::AsteriskJson => json!({ "event": "DTMF_END", "channel_id": "x", "digit": key }),
+            Self::Plain => json!({ "event": "digit", "digit": key }),
             Self::Simulated | Self::Twilio => json!({ "event": "dtmf", "streamSid": "MZ1", "dtmf": { "digit": key } }),
             Self::Telnyx => json!({ "event": "dtmf", "stream_id": "s1", "dtmf": { "digit": key } }),
             Self::Vonage => json!({ "event": "websocket:dtmf", "digit": key, "duration": 100 }),
-        }
+        })
     }
 }
