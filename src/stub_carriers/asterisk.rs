@@ -57,6 +57,8 @@ pub struct AsteriskSettings {
 pub struct AsteriskFaults {
     /// Dials of telephones are taken and never answered.
     pub lost_answers: bool,
+    /// Each so-manieth dial of a telephone is taken and never answered; 0 for none.
+    pub lost_answer_each: usize,
     /// So many dials of telephones are refused with 503 first.
     pub refused_dials: usize,
     /// Every event comes twice, and every third one after the next.

@@ -8,18 +8,29 @@ use reqwest::StatusCode;
 use ringback::{
     carriers::{
         Trunk,
+        asterisk::{
+            self,
+            account::{AsteriskAccount, Codec, Media, Template},
+        },
         telnyx::{self, account::TelnyxAccount, line::LineChoice, signature::WebhookKey},
         twilio::{
             self,
             account::{Flavour, TwilioAccount},
+        },
+        vonage::{
+            self,
+            account::{Rate, VonageAccount},
+            token::ApplicationKey,
         },
     },
     exchange::{ExchangeSettings, LogEntry, LogEvent},
     providers::settings::Key,
     stub_carriers::{
         Callbacks, DialFault, StubCarrierSettings,
+        asterisk::{AsteriskFaults, AsteriskSettings, AsteriskStub, PASSWORD, USER, WEBSOCKET_CLIENT},
         telnyx::{TelnyxFaults, TelnyxSettings, TelnyxStub},
         twilio::{ACCOUNT, TOKEN, TwilioStub},
+        vonage::{APPLICATION, PRIVATE_KEY, SIGNATURE_SECRET, VonageFaults, VonageStub},
     },
 };
 use serde_json::{Value, json};
@@ -55,32 +66,66 @@ fn callees(dials: usize) -> Vec<(String, usize)> {
         .collect()
 }
 
-/// A carrier's stub, of either kind.
+/// A carrier's stub, of any kind.
 enum Stub {
     Twilio(TwilioStub),
     Telnyx(TelnyxStub),
+    Vonage(VonageStub),
+    Asterisk(Arc<AsteriskStub>),
+}
+
+fn stub_settings(callbacks: Callbacks, dials: Vec<DialFault>, personas: &[(&str, &str)]) -> StubCarrierSettings {
+    StubCarrierSettings {
+        callbacks,
+        dials,
+        ..StubCarrierSettings::on_loopback(Arc::new(TokioClock::starting_at(START)), personas)
+    }
+}
+
+fn exchange() -> ExchangeSettings {
+    ExchangeSettings {
+        clock: Arc::new(TokioClock::starting_at(START)),
+        ..ExchangeSettings::on_loopback()
+    }
+}
+
+fn owned(personas: &[(&str, &str)]) -> BTreeMap<String, String> {
+    let personas = personas.iter();
+    personas
+        .map(|(number, name)| ((*number).to_owned(), (*name).to_owned()))
+        .collect()
 }
 
 impl Stub {
     async fn twilio(callbacks: Callbacks, dials: Vec<DialFault>, personas: &[(&str, &str)]) -> Self {
-        let settings = StubCarrierSettings {
-            callbacks,
-            dials,
-            ..StubCarrierSettings::on_loopback(Arc::new(TokioClock::starting_at(START)), personas)
-        };
+        let settings = stub_settings(callbacks, dials, personas);
         Self::Twilio(TwilioStub::start(Flavour::Twilio, settings).await.unwrap())
     }
 
+    async fn vonage(
+        faults: VonageFaults,
+        callbacks: Callbacks,
+        dials: Vec<DialFault>,
+        personas: &[(&str, &str)],
+    ) -> Self {
+        let settings = stub_settings(callbacks, dials, personas);
+        Self::Vonage(VonageStub::start(settings, faults).await.unwrap())
+    }
+
+    async fn asterisk(faults: AsteriskFaults, personas: &[(&str, &str)]) -> Self {
+        let settings = AsteriskSettings {
+            exchange: exchange(),
+            personas: owned(personas),
+            faults,
+            ..AsteriskSettings::default()
+        };
+        Self::Asterisk(Arc::new(AsteriskStub::start(settings).await.unwrap()))
+    }
+
     async fn telnyx(faults: TelnyxFaults, personas: &[(&str, &str)]) -> Self {
-        let personas = personas
-            .iter()
-            .map(|(number, name)| ((*number).to_owned(), (*name).to_owned()));
         let settings = TelnyxSettings {
-            exchange: ExchangeSettings {
-                clock: Arc::new(TokioClock::starting_at(START)),
-                ..ExchangeSettings::on_loopback()
-            },
-            personas: personas.collect(),
+            exchange: exchange(),
+            personas: owned(personas),
             faults,
             ..TelnyxSettings::default()
         };
@@ -96,6 +141,11 @@ impl Stub {
                 .iter()
                 .map(|dial| dial["to"].as_str().unwrap().to_owned())
                 .collect(),
+            Self::Vonage(stub) => stub.dials().into_iter().map(|dial| dial.to).collect(),
+            Self::Asterisk(stub) => {
+                let number = |endpoint: String| endpoint["PJSIP/".len()..].trim_end_matches("@trunk").to_owned();
+                stub.dials().into_iter().map(|dial| number(dial.endpoint)).collect()
+            }
         }
     }
 
@@ -103,6 +153,8 @@ impl Stub {
         match self {
             Self::Twilio(stub) => stub.live_calls(),
             Self::Telnyx(stub) => stub.live_calls(),
+            Self::Vonage(stub) => stub.live_calls(),
+            Self::Asterisk(stub) => stub.live_calls(),
         }
     }
 
@@ -110,6 +162,8 @@ impl Stub {
         match self {
             Self::Twilio(stub) => stub.entries(),
             Self::Telnyx(stub) => stub.entries(),
+            Self::Vonage(stub) => stub.entries(),
+            Self::Asterisk(stub) => stub.entries(),
         }
     }
 
@@ -143,6 +197,40 @@ impl Stub {
                 Arc::new(move |address| {
                     let clock = Arc::new(TokioClock::starting_at(START));
                     telnyx::trunk(account.clone(), address, clock).unwrap()
+                })
+            }
+            Self::Vonage(stub) => {
+                let account = VonageAccount {
+                    base_url: stub.url(),
+                    application: APPLICATION.to_owned(),
+                    key: ApplicationKey::from_pem(PRIVATE_KEY).unwrap(),
+                    signature_secret: Key::new(SIGNATURE_SECRET),
+                    from,
+                    rate: Rate::Narrow,
+                };
+                Arc::new(move |address| {
+                    let clock = Arc::new(TokioClock::starting_at(START));
+                    vonage::trunk(account.clone(), address, clock).unwrap()
+                })
+            }
+            Self::Asterisk(stub) => {
+                let account = AsteriskAccount {
+                    ari_url: stub.url(),
+                    user: USER.to_owned(),
+                    password: Key::new(PASSWORD),
+                    app: "ringback".to_owned(),
+                    endpoint: Template::endpoint("PJSIP/{number}@trunk").unwrap(),
+                    refer: None,
+                    from,
+                    media: Media::WebSocket {
+                        client: WEBSOCKET_CLIENT.to_owned(),
+                        codec: Codec::Ulaw,
+                    },
+                };
+                let stub = stub.clone();
+                Arc::new(move |address| {
+                    stub.serve_media_to(address);
+                    asterisk::trunk(account.clone()).unwrap()
                 })
             }
         };
@@ -204,7 +292,7 @@ async fn check_campaign(stub: &Stub, dials: usize) {
     }
 }
 
-fn lost_on_twilio() -> Vec<DialFault> {
+fn lost_each_fifth() -> Vec<DialFault> {
     let fault = |n: usize| match (n + 1).is_multiple_of(LOST_EACH) {
         true => DialFault::LoseAnswer,
         false => DialFault::None,
@@ -223,14 +311,15 @@ async fn with_personas(start: impl AsyncFnOnce(&[(&str, &str)]) -> Stub) -> Stub
 
 #[tokio::test(start_paused = true)]
 async fn of_500_dials_over_twilio_100_lose_their_answer_and_every_call_is_adopted() {
-    let stub = with_personas(async |personas| Stub::twilio(Callbacks::InOrder, lost_on_twilio(), personas).await).await;
+    let stub =
+        with_personas(async |personas| Stub::twilio(Callbacks::InOrder, lost_each_fifth(), personas).await).await;
     check_campaign(&stub, DIALS).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn where_callbacks_come_at_the_end_only_lost_calls_are_found_in_the_list() {
     let stub =
-        with_personas(async |personas| Stub::twilio(Callbacks::Reversed, lost_on_twilio(), personas).await).await;
+        with_personas(async |personas| Stub::twilio(Callbacks::Reversed, lost_each_fifth(), personas).await).await;
     check_campaign(&stub, DIALS / 5).await;
 }
 
@@ -242,6 +331,40 @@ async fn of_500_dials_over_telnyx_100_lose_their_answer_and_every_call_is_adopte
     };
     let stub = with_personas(async |personas| Stub::telnyx(faults, personas).await).await;
     check_campaign(&stub, DIALS).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_500_dials_over_vonage_100_lose_their_answer_and_every_call_is_adopted() {
+    let faults = VonageFaults::default();
+    let stub =
+        with_personas(async |personas| Stub::vonage(faults, Callbacks::InOrder, lost_each_fifth(), personas).await)
+            .await;
+    check_campaign(&stub, DIALS).await;
+}
+
+/// Vonage keeps no mark of ours on a call: its list tells it by number and time.
+#[tokio::test(start_paused = true)]
+async fn where_vonage_tells_events_at_the_end_only_lost_calls_are_found_in_its_list() {
+    let faults = VonageFaults::default();
+    let stub =
+        with_personas(async |personas| Stub::vonage(faults, Callbacks::Reversed, lost_each_fifth(), personas).await)
+            .await;
+    check_campaign(&stub, DIALS / 5).await;
+}
+
+/// The id of a call at an Asterisk is ours: a lost answer is found by it at once.
+#[tokio::test(start_paused = true)]
+async fn of_500_dials_over_asterisk_100_lose_their_answer_and_every_call_is_adopted() {
+    let faults = AsteriskFaults {
+        lost_answer_each: LOST_EACH,
+        ..AsteriskFaults::default()
+    };
+    let stub = with_personas(async |personas| Stub::asterisk(faults, personas).await).await;
+    check_campaign(&stub, DIALS).await;
+    let Stub::Asterisk(asterisk) = &stub else {
+        unreachable!()
+    };
+    assert_eq!((asterisk.channels(), asterisk.bridges()), (vec![], BTreeMap::new()));
 }
 
 /// Nobody heard a word, and no provider was asked for one.
@@ -311,6 +434,21 @@ async fn a_call_that_is_answered_after_its_cancelling_is_hung_up_unheard() {
         ..lost
     };
     check_cancelled(&Stub::telnyx(silent, &[]).await).await;
+    let lost = || vec![DialFault::LoseAnswer];
+    check_cancelled(&Stub::vonage(VonageFaults::default(), Callbacks::Reversed, lost(), &[]).await).await;
+    let silent = VonageFaults {
+        no_events: true,
+        ..VonageFaults::default()
+    };
+    check_cancelled(&Stub::vonage(silent, Callbacks::InOrder, lost(), &[]).await).await;
+    for untidy_events in [false, true] {
+        let faults = AsteriskFaults {
+            lost_answers: true,
+            untidy_events,
+            ..AsteriskFaults::default()
+        };
+        check_cancelled(&Stub::asterisk(faults, &[]).await).await;
+    }
 }
 
 /// The attempt is over, and its call rings on at the carrier: whoever says that it was answered has it hung up.

@@ -111,14 +111,25 @@ async fn originate(State(switch): State<Arc<Switch>>, Query(query): Asked, body:
     if !body.is_empty() && !serde_json::from_slice::<Value>(&body).is_ok_and(|body| body.is_object()) {
         return refusal(StatusCode::BAD_REQUEST, "Request body is not JSON");
     }
-    let (lost, is_phone) = (switch.settings.faults.lost_answers, of.endpoint.starts_with("PJSIP"));
+    let lost = of.endpoint.starts_with("PJSIP") && switch.loses_answer();
     // A task of its own: a client that goes away does not undo a dial.
     let task = tokio::spawn(async move { place(&switch, of).await });
     match task.await {
-        Ok(Ok(_)) if lost && is_phone => std::future::pending().await,
+        Ok(Ok(_)) if lost => std::future::pending().await,
         Ok(Ok(shown)) => Json(shown).into_response(),
         Ok(Err((status, message))) => refusal(status, message),
         Err(_) => refusal(StatusCode::INTERNAL_SERVER_ERROR, "Allocation failed"),
+    }
+}
+
+impl Switch {
+    /// Whether the answer to the last dial of a telephone is lost.
+    fn loses_answer(&self) -> bool {
+        let faults = &self.settings.faults;
+        let journal = lock(&self.journal);
+        let dials = journal.originated.iter().filter(|of| of.endpoint.starts_with("PJSIP"));
+        let each = faults.lost_answer_each;
+        faults.lost_answers || (each > 0 && dials.count().is_multiple_of(each))
     }
 }
 
