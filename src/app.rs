@@ -28,7 +28,7 @@ use tokio::{
     task::JoinSet,
 };
 
-use self::trunks::Trunks;
+use self::trunks::{SideDoor, Trunks};
 use crate::{
     address_policy::{AddressPolicy, SystemResolver},
     analysis_worker,
@@ -39,7 +39,7 @@ use crate::{
     providers::{prober, roster, team::Team},
     recordings::WavRecordings,
     rest::{self, RateLimit, RestState},
-    server::{self, ServerLimits},
+    server::{self, Endpoint, ServerLimits},
     speech::babble::BabbleTranscriber,
     storage::SqlStore,
     telemetry,
@@ -60,6 +60,8 @@ type StartError = Box<dyn std::error::Error + Send + Sync>;
 pub struct App {
     /// The address it serves.
     pub address: SocketAddr,
+    /// The same with `http://` or `https://` before it.
+    pub url: String,
     /// The database.
     pub store: Arc<SqlStore>,
     /// Facts of calls as they happen.
@@ -77,9 +79,10 @@ impl App {
     ///
     /// # Errors
     ///
-    /// When the address or the database cannot be used.
+    /// When the address, the certificate or the database cannot be used.
     pub async fn start(config: ServeConfig) -> Result<Self, StartError> {
         metrics_handle();
+        let tls = config.tls.load()?;
         let listener = TcpListener::bind(config.listen)
             .await
             .map_err(|e| format!("RINGBACK_LISTEN {}: cannot listen there: {e}", config.listen))?;
@@ -94,6 +97,7 @@ impl App {
             doors: carrier_doors,
             attendants,
             exchange,
+            side_door,
         } = trunks::join(&config, address).await?;
         let nobody_is_called = carriers
             .all()
@@ -139,7 +143,13 @@ impl App {
             shutdown_grace: LAST_ANSWERS,
             ..ServerLimits::default()
         };
-        server.spawn(server::serve(listener, router, limits, wait_for_true(stopped)));
+        if let Some(SideDoor { listener, doors }) = side_door {
+            let router = carriers::router(CarrierDoor::new(node.switchboard.clone()), [doors]);
+            let stopped = wait_for_true(stopped.clone());
+            server.spawn(server::serve(listener, router, limits.clone(), stopped));
+        }
+        let endpoint = Endpoint::new(listener, tls);
+        server.spawn(server::serve(endpoint, router, limits, wait_for_true(stopped)));
         tasks.spawn(analysis_worker::run(store.clone()));
         tasks.spawn(count(live.subscribe()));
         tasks.spawn(keep_metrics_small());
@@ -149,6 +159,7 @@ impl App {
         }
         Ok(Self {
             address,
+            url: format!("{}://{address}", config.tls.scheme()),
             store,
             live,
             node,

@@ -11,6 +11,7 @@ use crate::{
     http_client::base_url,
     providers::{name::ProviderName, settings::ProviderSettings},
     rest,
+    server::{Tls, TlsFiles},
     speech::imperfect::Imperfection,
     storage::{DatabaseUrl, without_password},
 };
@@ -29,7 +30,11 @@ pub struct ServeConfig {
     #[arg(long, env = "RINGBACK_LISTEN", default_value = "127.0.0.1:8080")]
     pub listen: SocketAddr,
 
-    /// Address at which carriers reach this service; http:// or https:// [default: http:// and the address served]
+    /// TLS of the service's own
+    #[command(flatten)]
+    pub tls: TlsConfig,
+
+    /// Address at which carriers reach this service; http:// or https:// [default: the address served]
     #[arg(long, env = "RINGBACK_PUBLIC_URL", value_parser = parse_base_url)]
     pub public_url: Option<String>,
 
@@ -99,6 +104,41 @@ pub struct ServeConfig {
     #[arg(long, env = "RINGBACK_DRAIN_SECONDS", default_value_t = LONGEST_DRAIN_SECONDS, hide_default_value = true,
           value_parser = clap::value_parser!(u64).range(..=MOST_DRAIN_SECONDS))]
     pub drain_seconds: u64,
+}
+
+/// The certificate of a service that speaks TLS itself: both files, or none.
+#[derive(Debug, Clone, Default, Args)]
+pub struct TlsConfig {
+    /// Serves https:// with the certificate in this PEM file, its issuers' behind it; a renewed one is taken up within a
+    /// minute [default: http://]
+    #[arg(long = "tls-cert", env = "RINGBACK_TLS_CERT")]
+    pub certificate: Option<PathBuf>,
+
+    /// PEM file of the certificate's private key
+    #[arg(long = "tls-key", env = "RINGBACK_TLS_KEY")]
+    pub key: Option<PathBuf>,
+}
+
+impl TlsConfig {
+    /// The certificate in use; none where nothing is set.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with which file.
+    pub fn load(&self) -> Result<Option<Tls>, String> {
+        let files = TlsFiles::of(self.certificate.as_deref(), self.key.as_deref())?;
+        files.map(Tls::load).transpose()
+    }
+
+    /// Whether the service speaks TLS.
+    pub fn is_set(&self) -> bool {
+        self.certificate.is_some()
+    }
+
+    /// How addresses of the service begin.
+    pub fn scheme(&self) -> &'static str {
+        if self.is_set() { "https" } else { "http" }
+    }
 }
 
 /// Who hears, speaks and thinks.

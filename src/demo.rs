@@ -18,7 +18,7 @@ use crate::{
     app::{self, App},
     carriers::settings::CarrierSettings,
     cli::DemoArgs,
-    config::{ProviderConfig, ServeConfig, SpeculationMode, StorageConfig},
+    config::{ProviderConfig, ServeConfig, SpeculationMode, StorageConfig, TlsConfig},
     speech::imperfect::Imperfection,
     storage::DatabaseUrl,
 };
@@ -138,6 +138,7 @@ fn config(folder: &Path, args: &DemoArgs) -> ServeConfig {
     }
     ServeConfig {
         listen: ([127, 0, 0, 1], 0).into(),
+        tls: TlsConfig::default(),
         public_url: None,
         storage: StorageConfig {
             database_url: DatabaseUrl::of_file(&folder.join("ringback.db")),

@@ -73,7 +73,7 @@ async fn serve(config: ServeConfig) -> Result<ExitCode, AnyError> {
     // Caught from the first moment on: who reads that it listens may ask it to stop.
     let mut stop = StopSignals::catch()?;
     let app = App::start(config).await?;
-    println!("Ringback listens on http://{}", app.address);
+    println!("Ringback listens on {}", app.url);
     tokio::select! {
         () = stop.next() => {}
         () = app.storage_failed() => return Err(STORAGE_FAILED.into()),

@@ -1,10 +1,12 @@
-//! The accept loop: HTTP/1 with the limits that keep a slow or greedy client from harming the others.
+//! The accept loop: HTTP/1, by itself or in TLS, with the limits that keep a slow or greedy client from harming the others.
 //!
 //! Everything that waits waits on tokio's clock, nothing runs on other threads: it also serves under a paused clock.
 
 mod body;
 mod census;
+mod certificate;
 mod stall;
+mod tls;
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -12,6 +14,7 @@ use axum::{Router, body::Body, extract::ConnectInfo};
 use hyper::{Request, body::Incoming, header, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
+    io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore, watch},
     task::JoinSet,
@@ -21,13 +24,16 @@ use tower::ServiceExt;
 pub use body::BodyStalled;
 use body::GuardedBody;
 use census::{Census, Seat};
+pub use certificate::TlsFiles;
 use stall::StallGuard;
+pub(crate) use tls::FAILED_HANDSHAKES;
+pub use tls::{Endpoint, Tls};
 
 /// What a client may use up.
 #[derive(Debug, Clone)]
 pub struct ServerLimits {
     /// From the opening of a connection, or the end of the last response on it, to the end of the next request's
-    /// headers; so also how long a connection may idle.
+    /// headers; so also how long a connection may idle. In TLS the handshake before that may take as long again.
     pub header_timeout: Duration,
     /// Between two pieces of a request's body.
     pub body_idle_timeout: Duration,
@@ -64,9 +70,20 @@ impl Default for ServerLimits {
     }
 }
 
-/// Serves `router` until `shutdown` resolves; then takes no new connection, lets requests in progress end within the
+/// Serves `router` at `endpoint`, which may be a bare listener, until `shutdown` resolves; then takes no new connection, lets requests in progress end within the
 /// grace time, and returns. Handlers find the peer's address in `ConnectInfo<SocketAddr>`.
-pub async fn serve(listener: TcpListener, router: Router, limits: ServerLimits, shutdown: impl Future<Output = ()>) {
+pub async fn serve(
+    endpoint: impl Into<Endpoint>,
+    router: Router,
+    limits: ServerLimits,
+    shutdown: impl Future<Output = ()>,
+) {
+    let Endpoint { listener, tls } = endpoint.into();
+    // Ends with this function.
+    let mut renewal = JoinSet::new();
+    if let Some(tls) = tls.clone() {
+        renewal.spawn(tls.keep_renewed());
+    }
     let limits = Arc::new(limits);
     let room = Arc::new(Semaphore::new(limits.connections));
     let census = Arc::new(Census::new(&limits));
@@ -85,6 +102,7 @@ pub async fn serve(listener: TcpListener, router: Router, limits: ServerLimits, 
         };
         let connection = Connection {
             peer,
+            tls: tls.clone(),
             limits: Arc::clone(&limits),
             closing: watcher.clone(),
             _room: permit,
@@ -129,6 +147,7 @@ fn is_of_one_connection(error: &io::Error) -> bool {
 /// One connection, and what it holds until it ends.
 struct Connection {
     peer: SocketAddr,
+    tls: Option<Arc<Tls>>,
     limits: Arc<ServerLimits>,
     closing: watch::Receiver<bool>,
     _room: Option<OwnedSemaphorePermit>,
@@ -141,13 +160,26 @@ impl Connection {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "TCP_NODELAY not set");
         }
+        let stream = StallGuard::new(stream, self.limits.write_stall_timeout);
+        let Some(tls) = self.tls.take() else {
+            return self.speak_http(stream, router).await;
+        };
+        let shaken = tokio::select! {
+            shaken = tls.accept(stream, self.limits.header_timeout) => shaken,
+            () = closed(&mut self.closing) => None,
+        };
+        if let Some(stream) = shaken {
+            self.speak_http(stream, router).await;
+        }
+    }
+
+    async fn speak_http(mut self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, router: Router) {
         let peer = self.peer;
         let idle = self.limits.body_idle_timeout;
         let service = service_fn(move |request: Request<Incoming>| {
             let router = router.clone();
             async move { router.oneshot(prepare(request, peer, idle)).await }
         });
-        let stream = StallGuard::new(stream, self.limits.write_stall_timeout);
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new())
             .header_read_timeout(self.limits.header_timeout)

@@ -17,6 +17,8 @@ use actors::{
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tracing_subscriber::{EnvFilter, fmt, layer::SubscriberExt, util::SubscriberInitExt};
 
+use crate::server::FAILED_HANDSHAKES;
+
 pub use http::measure;
 
 /// How logs look.
@@ -129,6 +131,10 @@ fn describe() {
     metrics::describe_counter!(
         "ringback_carrier_forgeries_total",
         "Requests to carriers' doors that the carrier had not signed, by carrier and door (status or media)"
+    );
+    metrics::describe_counter!(
+        FAILED_HANDSHAKES,
+        "TLS handshakes that came to nothing, by why: `timeout`, `refused` (no common ground, or no TLS at all), `closed`"
     );
     metrics::describe_counter!(
         "ringback_media_frame_faults_total",

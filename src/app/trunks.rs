@@ -7,6 +7,7 @@ use std::{
 
 use actors::{ports::carrier::Carriers, time::SystemClock};
 use axum::Router;
+use tokio::net::TcpListener;
 
 use super::StartError;
 use crate::{
@@ -29,6 +30,14 @@ pub(super) struct Trunks {
     pub(super) attendants: Vec<Attendant>,
     /// The exchange of the simulated carrier, when it is in this process.
     pub(super) exchange: Option<ExchangeHandle>,
+    /// Where that exchange comes in, when the service's own address speaks TLS.
+    pub(super) side_door: Option<SideDoor>,
+}
+
+/// A way in for this machine only: an exchange in this process speaks no TLS, and knows no name that a certificate has.
+pub(super) struct SideDoor {
+    pub(super) listener: TcpListener,
+    pub(super) doors: Router<CarrierDoor>,
 }
 
 /// Builds every carrier in that is configured. `served` is the address of this service.
@@ -38,11 +47,18 @@ pub(super) async fn join(config: &ServeConfig, served: SocketAddr) -> Result<Tru
         None => CarrierSettings::from_environment()?,
     };
     let mut trunks = real(config, &settings)?;
-    let mut exchange = None;
+    let (mut exchange, mut side_door) = (None, None);
     // With a real carrier nobody shall talk to phones that are none, unless they were asked for.
     if config.carrier == SIMULATED || config.simulated_url.is_some() {
         let (handle, url) = self::exchange(config).await?;
-        trunks.push(simulated::trunk(&url, &callback_address(config, served)?)?);
+        let listener = side_listener(config).await?;
+        let side = listener.as_ref().map(TcpListener::local_addr).transpose()?;
+        let trunk = simulated::trunk(&url, &callback_address(config, side.unwrap_or(served))?)?;
+        side_door = listener.map(|listener| SideDoor {
+            listener,
+            doors: trunk.doors.clone(),
+        });
+        trunks.push(trunk);
         exchange = handle;
     }
     let chosen = trunks.iter().position(|trunk| trunk.carrier.name() == config.carrier);
@@ -60,6 +76,7 @@ pub(super) async fn join(config: &ServeConfig, served: SocketAddr) -> Result<Tru
         doors,
         attendants,
         exchange,
+        side_door,
     })
 }
 
@@ -126,9 +143,19 @@ async fn exchange(config: &ServeConfig) -> Result<(Option<ExchangeHandle>, Strin
     Ok((Some(exchange), url))
 }
 
+/// A port of its own for an exchange in this process, when the service speaks TLS.
+async fn side_listener(config: &ServeConfig) -> Result<Option<TcpListener>, StartError> {
+    if config.simulated_url.is_some() || !config.tls.is_set() {
+        return Ok(None);
+    }
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
+    let listener = listener.map_err(|e| format!("cannot listen on a port of 127.0.0.1 for the simulated phones: {e}"))?;
+    Ok(Some(listener))
+}
+
 /// Where clients reach this service.
 pub(super) fn public_url(config: &ServeConfig, served: SocketAddr) -> String {
-    let own = || format!("http://{}", reachable(served));
+    let own = || format!("{}://{}", config.tls.scheme(), reachable(served));
     config.public_url.clone().unwrap_or_else(own)
 }
 
@@ -137,6 +164,14 @@ pub(super) fn public_url(config: &ServeConfig, served: SocketAddr) -> String {
 fn callback_address(config: &ServeConfig, served: SocketAddr) -> Result<String, StartError> {
     if config.simulated_url.is_none() {
         return Ok(format!("http://{}", reachable(served)));
+    }
+    if config.tls.is_set() {
+        return Err(format!(
+            "RINGBACK_SIMULATED_URL {}: the simulated exchange calls http:// addresses only, and this service speaks TLS; \
+             leave RINGBACK_SIMULATED_URL out, or RINGBACK_TLS_CERT and RINGBACK_TLS_KEY",
+            config.simulated_url.as_deref().unwrap_or_default()
+        )
+        .into());
     }
     let public = config.public_url.clone().unwrap_or_else(|| format!("http://{served}"));
     if public.starts_with("https://") {

@@ -1,0 +1,182 @@
+//! The PEM files of a certificate and its key, read into what a TLS handshake needs. What is said of a bad one never
+//! shows what stands in it: that may be the key.
+
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use rustls::{
+    InconsistentKeys, ServerConfig,
+    pki_types::{
+        CertificateDer, PrivateKeyDer,
+        pem::{self, PemObject},
+    },
+};
+use sha2::{Digest, Sha256};
+
+/// The setting that names the certificate's file.
+const CERTIFICATE: &str = "RINGBACK_TLS_CERT";
+
+/// The setting that names the key's file.
+const KEY: &str = "RINGBACK_TLS_KEY";
+
+/// A chain of certificates has a few kilobytes; more is another file.
+const MAX_BYTES: u64 = 1024 * 1024;
+
+/// Where a certificate with its chain, and its private key, are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsFiles {
+    certificate: PathBuf,
+    key: PathBuf,
+}
+
+/// The bytes of both files.
+struct Contents {
+    certificate: Vec<u8>,
+    key: Vec<u8>,
+}
+
+/// What the files held at one moment.
+pub(super) struct Reading {
+    /// Differs where the files do; none when one could not be read.
+    pub(super) fingerprint: Option<[u8; 32]>,
+    /// What handshakes need, or what is wrong.
+    pub(super) outcome: Result<Arc<ServerConfig>, String>,
+}
+
+impl TlsFiles {
+    /// Files of these two settings; none where neither is set.
+    ///
+    /// # Errors
+    ///
+    /// When only one is set.
+    pub fn of(certificate: Option<&Path>, key: Option<&Path>) -> Result<Option<Self>, String> {
+        let alone = |set: &str, path: &Path, missing: &str, what: &str| {
+            let path = path.display();
+            Err(format!(
+                "{set} {path}: {missing} is not set; set it to the file of the {what}, or leave both out and serve http://"
+            ))
+        };
+        match (certificate, key) {
+            (None, None) => Ok(None),
+            (Some(certificate), None) => alone(CERTIFICATE, certificate, KEY, "certificate's private key"),
+            (None, Some(key)) => alone(KEY, key, CERTIFICATE, "key's certificate"),
+            (Some(certificate), Some(key)) => Ok(Some(Self {
+                certificate: certificate.to_owned(),
+                key: key.to_owned(),
+            })),
+        }
+    }
+
+    /// Reads both. Waits for the disk.
+    pub(super) fn read(&self) -> Reading {
+        let contents = match self.contents() {
+            Ok(contents) => contents,
+            Err(why) => {
+                return Reading {
+                    fingerprint: None,
+                    outcome: Err(why),
+                };
+            }
+        };
+        Reading {
+            fingerprint: Some(contents.fingerprint()),
+            outcome: self.configured(&contents).map(Arc::new),
+        }
+    }
+
+    fn contents(&self) -> Result<Contents, String> {
+        let read = |setting, path: &Path| {
+            let why = |error| format!("{setting} {}: cannot read it: {error}", path.display());
+            read_small(path).map_err(why)
+        };
+        Ok(Contents {
+            certificate: read(CERTIFICATE, &self.certificate)?,
+            key: read(KEY, &self.key)?,
+        })
+    }
+
+    fn configured(&self, contents: &Contents) -> Result<ServerConfig, String> {
+        let chain = chain(&contents.certificate)
+            .map_err(|why| format!("{CERTIFICATE} {}: {why}", self.certificate.display()))?;
+        let key = PrivateKeyDer::from_pem_slice(&contents.key)
+            .map_err(|error| format!("{KEY} {}: {}", self.key.display(), no_key(&error, &contents.key)))?;
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, key));
+        let mut config = config.map_err(|error| self.misfit(&error))?;
+        // All that the connection behind it speaks.
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(config)
+    }
+
+    /// What is wrong with files that hold a certificate and a key.
+    fn misfit(&self, error: &rustls::Error) -> String {
+        let (certificate, key) = (self.certificate.display(), self.key.display());
+        match error {
+            rustls::Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => format!(
+                "{KEY} {key}: is not the key of the first certificate in {certificate} ({CERTIFICATE}); name the file of \
+                 that one's key, and let the service's own certificate stand before those of its issuers"
+            ),
+            rustls::Error::InvalidCertificate(_) => {
+                format!("{CERTIFICATE} {certificate}: its first certificate cannot be read: {error}; get it issued again")
+            }
+            error => format!("{KEY} {key}: cannot be used: {error}; RSA, ECDSA (P-256, P-384) and Ed25519 keys can"),
+        }
+    }
+}
+
+impl Contents {
+    fn fingerprint(&self) -> [u8; 32] {
+        let of = |bytes: &[u8]| Sha256::digest(bytes);
+        let both = Sha256::new()
+            .chain_update(of(&self.certificate))
+            .chain_update(of(&self.key));
+        both.finalize().into()
+    }
+}
+
+fn read_small(path: &Path) -> io::Result<Vec<u8>> {
+    let file = File::open(path)?;
+    // A pipe would be waited for.
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(io::Error::other("it is larger than 1 MiB; name a file in PEM"));
+    }
+    Ok(bytes)
+}
+
+fn chain(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, &'static str> {
+    let chain: Result<Vec<_>, pem::Error> = CertificateDer::pem_slice_iter(pem).collect();
+    match chain {
+        Ok(chain) if chain.is_empty() => Err(
+            "there is no certificate in it; name a file in PEM, with `-----BEGIN CERTIFICATE-----`, the service's own \
+             certificate first",
+        ),
+        Ok(chain) => Ok(chain),
+        Err(_) => Err("it is damaged: a part of it is no PEM; copy it again from where it was issued"),
+    }
+}
+
+fn no_key(error: &pem::Error, pem: &[u8]) -> &'static str {
+    let encrypted = b"ENCRYPTED";
+    match error {
+        _ if pem.windows(encrypted.len()).any(|word| word == encrypted) => {
+            "its key is encrypted; decrypt it with `openssl pkey -in THAT -out PLAIN`, and name PLAIN"
+        }
+        pem::Error::NoItemsFound => {
+            "there is no private key in it; name a file in PEM, with `-----BEGIN PRIVATE KEY-----` (or `EC PRIVATE KEY`, \
+             `RSA PRIVATE KEY`)"
+        }
+        // The error may quote a line of the key.
+        _ => "it is damaged: a part of it is no PEM; copy it again from where it was made",
+    }
+}
