@@ -149,7 +149,8 @@ async fn side_listener(config: &ServeConfig) -> Result<Option<TcpListener>, Star
         return Ok(None);
     }
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
-    let listener = listener.map_err(|e| format!("cannot listen on a port of 127.0.0.1 for the simulated phones: {e}"))?;
+    let listener =
+        listener.map_err(|e| format!("cannot listen on a port of 127.0.0.1 for the simulated phones: {e}"))?;
     Ok(Some(listener))
 }
 

@@ -123,7 +123,9 @@ impl TlsFiles {
                  that one's key, and let the service's own certificate stand before those of its issuers"
             ),
             rustls::Error::InvalidCertificate(_) => {
-                format!("{CERTIFICATE} {certificate}: its first certificate cannot be read: {error}; get it issued again")
+                format!(
+                    "{CERTIFICATE} {certificate}: its first certificate cannot be read: {error}; get it issued again"
+                )
             }
             error => format!("{KEY} {key}: cannot be used: {error}; RSA, ECDSA (P-256, P-384) and Ed25519 keys can"),
         }

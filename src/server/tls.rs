@@ -124,7 +124,9 @@ impl Tls {
                     *self.served.lock().unwrap_or_else(PoisonError::into_inner) = config;
                     tracing::info!("the certificate was renewed; new connections get it");
                 }
-                Err(why) => tracing::error!("{why}. The certificate read before stays in use until the files are right"),
+                Err(why) => {
+                    tracing::error!("{why}. The certificate read before stays in use until the files are right")
+                }
             }
         }
     }

@@ -16,12 +16,13 @@ use tokio::{
     time::{Instant, sleep},
 };
 use tokio_tungstenite::{
-    WebSocketStream, client_async,
+    MaybeTlsStream, WebSocketStream, client_async,
     tungstenite::{self, Message},
 };
 
 use crate::support::{
     app::TestApp,
+    certificate::{Pair, SelfSigned},
     words::{interviewing_agent, lines, tidy},
     world::{World, WorldSettings},
 };
@@ -32,7 +33,12 @@ const OURS: &str = "+15559990001";
 const FRAME_MS: u64 = 20;
 
 async fn world() -> World {
+    world_with(None).await
+}
+
+async fn world_with(certificate: Option<SelfSigned>) -> World {
     let settings = WorldSettings {
+        certificate,
         trunk: Some(Arc::new(|_: &str| plain::trunk())),
         ..WorldSettings::default()
     };
@@ -55,7 +61,7 @@ async fn call(world: &World, body: Value) -> (String, String) {
 
 /// A client that hears what is played, with a queue of its own where it says that it buffers.
 struct Caller {
-    socket: WebSocketStream<TcpStream>,
+    socket: Socket,
     format: LineFormat,
     buffers: bool,
     queue: VecDeque<Message>,
@@ -72,13 +78,21 @@ struct Caller {
     next: Instant,
 }
 
-type Connected = Result<WebSocketStream<TcpStream>, tungstenite::Error>;
+type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+type Connected = Result<Socket, tungstenite::Error>;
 
 async fn connect(url: &str) -> Connected {
     let host = url.trim_start_matches("ws://").split('/').next().unwrap();
     let stream = TcpStream::connect(host).await?;
     stream.set_nodelay(true)?;
-    let (socket, _) = client_async(url, stream).await?;
+    let (socket, _) = client_async(url, MaybeTlsStream::Plain(stream)).await?;
+    Ok(socket)
+}
+
+async fn connect_in_tls(url: &str, trusted: &Pair) -> Connected {
+    let host = url.strip_prefix("wss://").unwrap().split('/').next().unwrap();
+    let stream = trusted.connect(host.parse().unwrap()).await?;
+    let (socket, _) = client_async(url, MaybeTlsStream::Rustls(stream)).await?;
     Ok(socket)
 }
 
@@ -96,8 +110,12 @@ fn line(name: &str) -> LineFormat {
 
 impl Caller {
     async fn open(url: &str, format: &str, buffers: bool) -> Self {
+        Self::over(connect(url).await.unwrap(), format, buffers).await
+    }
+
+    async fn over(socket: Socket, format: &str, buffers: bool) -> Self {
         let mut caller = Self {
-            socket: connect(url).await.unwrap(),
+            socket,
             format: line(format),
             buffers,
             queue: VecDeque::new(),
@@ -224,11 +242,16 @@ impl Caller {
     }
 }
 
-async fn a_whole_conversation(format: &str, buffers: bool) {
-    let world = world().await;
+async fn a_whole_conversation(certificate: Option<SelfSigned>, format: &str, buffers: bool) {
+    let trusted = certificate.as_ref().map(|own| own.pair.clone());
+    let world = world_with(certificate).await;
     let agent = world.agent(answering_agent()).await;
     let (id, url) = call(&world, json!({ "agentId": agent, "from": CALLER, "to": OURS })).await;
-    let mut caller = Caller::open(&url, format, buffers).await;
+    let connected = match &trusted {
+        Some(trusted) => connect_in_tls(&url, trusted).await,
+        None => connect(&url).await,
+    };
+    let mut caller = Caller::over(connected.unwrap(), format, buffers).await;
     caller.until_heard("Which day").await;
     assert_eq!(caller.controls[0], json!({ "event": "ready", "format": format }));
     caller.say("Monday suits me.");
@@ -253,13 +276,18 @@ async fn a_whole_conversation(format: &str, buffers: bool) {
 
 #[tokio::test(start_paused = true)]
 async fn anything_that_opens_a_websocket_calls_an_agent() {
-    a_whole_conversation("pcm_8000", false).await;
+    a_whole_conversation(None, "pcm_8000", false).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_client_may_buffer_and_choose_a_telephones_format() {
-    a_whole_conversation("ulaw_8000", true).await;
-    a_whole_conversation("pcm_8000", true).await;
+    a_whole_conversation(None, "ulaw_8000", true).await;
+    a_whole_conversation(None, "pcm_8000", true).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_same_call_goes_through_tls() {
+    a_whole_conversation(Some(SelfSigned::new()), "pcm_8000", true).await;
 }
 
 /// Where rates change on the way, the filters take the highest sounds of the babble, and with them some words.

@@ -73,3 +73,4 @@ mod storage_postgres;
 mod support;
 mod tidy;
 mod tidy_contract;
+mod tls;

@@ -2,6 +2,7 @@
 
 pub mod app;
 pub mod board;
+pub mod certificate;
 pub mod client;
 pub mod contract;
 pub mod pdf;

@@ -16,7 +16,7 @@ use ringback::{
     api_key::generate_key,
     documents::{DocumentSettings, Documents},
     rest::{self, RateLimit, RestState},
-    server::{ServerLimits, serve},
+    server::{Endpoint, ServerLimits, Tls, serve},
 };
 use serde_json::json;
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
@@ -131,12 +131,20 @@ async fn panics() {
     panic!("as asked");
 }
 
+/// A server: its address, what ends it, and its end.
+pub type Served = (SocketAddr, oneshot::Sender<()>, JoinHandle<()>);
+
 /// Serves any router on a port of its own.
-pub async fn serve_router(router: Router, limits: ServerLimits) -> (SocketAddr, oneshot::Sender<()>, JoinHandle<()>) {
+pub async fn serve_router(router: Router, limits: ServerLimits) -> Served {
+    serve_router_in(None, router, limits).await
+}
+
+/// The same, in TLS where there is a certificate.
+pub async fn serve_router_in(tls: Option<Tls>, router: Router, limits: ServerLimits) -> Served {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (shutdown, asked) = oneshot::channel::<()>();
-    let server = tokio::spawn(serve(listener, router, limits, async {
+    let server = tokio::spawn(serve(Endpoint::new(listener, tls), router, limits, async {
         let _ = asked.await;
     }));
     (address, shutdown, server)

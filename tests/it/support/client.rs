@@ -3,7 +3,7 @@
 use reqwest::{Method, RequestBuilder, header::HeaderMap};
 use serde_json::Value;
 
-use super::contract;
+use super::{certificate::Pair, contract};
 
 /// Sends requests with one account's key.
 #[derive(Clone)]
@@ -23,7 +23,16 @@ pub struct Answer {
 
 impl Client {
     pub fn new(base: &str, key: &str) -> Self {
-        let http = ringback::http_client::builder()
+        Self::with(ringback::http_client::builder(), base, key)
+    }
+
+    /// For a service with this certificate.
+    pub fn trusting(certificate: &Pair, base: &str, key: &str) -> Self {
+        Self::with(certificate.http(), base, key)
+    }
+
+    fn with(http: reqwest::ClientBuilder, base: &str, key: &str) -> Self {
+        let http = http
             .redirect(reqwest::redirect::Policy::none())
             .pool_max_idle_per_host(0);
         Self {

@@ -31,7 +31,7 @@ use ringback::{
     documents::Documents,
     exchange::{Exchange, ExchangeHandle, ExchangeSettings, LogEntry, Script},
     rest::{self, RateLimit, RestState},
-    server::{ServerLimits, serve},
+    server::{Endpoint, ServerLimits, serve},
     speech::babble::{BabbleSynthesizer, BabbleTranscriber},
 };
 use serde_json::{Value, json};
@@ -44,6 +44,7 @@ use tokio::{
 
 use super::{
     app::{START, document_settings, new_account},
+    certificate::SelfSigned,
     client::Client,
     phone_log::PhoneLog,
 };
@@ -61,6 +62,8 @@ pub struct WorldSettings {
     pub node: NodeSettings,
     /// The one carrier, by the address of the service; the simulated one when none.
     pub trunk: Option<TrunkOf>,
+    /// With which the service speaks TLS; without TLS when none.
+    pub certificate: Option<SelfSigned>,
 }
 
 /// Builds a carrier in, for a service at an address.
@@ -82,6 +85,7 @@ impl Default for WorldSettings {
             scripts: BTreeMap::new(),
             node: NodeSettings::default(),
             trunk: None,
+            certificate: None,
         }
     }
 }
@@ -110,7 +114,9 @@ async fn start_service(
     replies: &Replies,
 ) -> (String, NodeHandle, JoinSet<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = format!("http://{}", listener.local_addr().unwrap());
+    let tls = settings.certificate.as_ref().map(|own| own.load().unwrap());
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    let address = format!("{scheme}://{}", listener.local_addr().unwrap());
     let trunk = match &settings.trunk {
         Some(trunk) => trunk(&address),
         None => simulated::trunk(&format!("http://{exchange_at}"), &address).unwrap(),
@@ -154,11 +160,19 @@ async fn start_service(
         CarrierDoor::new(node.switchboard.clone()),
         [trunk.doors],
     ));
-    tasks.spawn(serve(listener, router, ServerLimits::default(), std::future::pending()));
+    let endpoint = Endpoint::new(listener, tls);
+    tasks.spawn(serve(endpoint, router, ServerLimits::default(), std::future::pending()));
     tasks.spawn(analysis_worker::run(store.clone()));
     // Streams end when nobody could tell them to any more.
     tasks.spawn(async move { stopping.closed().await });
     (address, node, tasks)
+}
+
+fn client(settings: &WorldSettings, address: &str, key: &str) -> Client {
+    match &settings.certificate {
+        Some(certificate) => Client::trusting(&certificate.pair, address, key),
+        None => Client::new(address, key),
+    }
 }
 
 impl World {
@@ -199,7 +213,7 @@ impl World {
         let (address, node, tasks) = start_service(&settings, &store, &clock, exchange_at, &replies).await;
         let (_, key) = new_account(&*store, "ada@example.com").await;
         Self {
-            client: Client::new(&address, &key),
+            client: client(&settings, &address, &key),
             replies,
             settings,
             store,
@@ -225,7 +239,7 @@ impl World {
         )
         .await;
         Self {
-            client: Client::new(&address, &self.client.key),
+            client: client(&self.settings, &address, &self.client.key),
             node,
             tasks,
             ..self
