@@ -145,6 +145,7 @@ impl App {
         };
         if let Some(SideDoor { listener, doors }) = side_door {
             let router = carriers::router(CarrierDoor::new(node.switchboard.clone()), [doors]);
+            let router = router.layer(middleware::from_fn(telemetry::measure));
             let stopped = wait_for_true(stopped.clone());
             server.spawn(server::serve(listener, router, limits.clone(), stopped));
         }

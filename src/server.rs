@@ -1,6 +1,7 @@
 //! The accept loop: HTTP/1, by itself or in TLS, with the limits that keep a slow or greedy client from harming the others.
 //!
-//! Everything that waits waits on tokio's clock, nothing runs on other threads: it also serves under a paused clock.
+//! Everything that waits waits on tokio's clock, nothing but the reading of a certificate runs on other threads: it also
+//! serves under a paused clock.
 
 mod body;
 mod census;
@@ -70,8 +71,9 @@ impl Default for ServerLimits {
     }
 }
 
-/// Serves `router` at `endpoint`, which may be a bare listener, until `shutdown` resolves; then takes no new connection, lets requests in progress end within the
-/// grace time, and returns. Handlers find the peer's address in `ConnectInfo<SocketAddr>`.
+/// Serves `router` at `endpoint`, which may be a bare listener, until `shutdown` resolves; then takes no new connection,
+/// lets requests in progress end within the grace time, and returns. Handlers find the peer's address in
+/// `ConnectInfo<SocketAddr>`.
 pub async fn serve(
     endpoint: impl Into<Endpoint>,
     router: Router,

@@ -22,8 +22,8 @@ use super::{
 /// How often the files are looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
-/// How many handshakes may be computed at once. A signature takes a processor for up to some milliseconds; with the others
-/// in a queue, and not in the way, the audio of calls comes between any two.
+/// How many handshakes may be computed at once: a signature keeps a thread busy for up to some milliseconds (RSA). The
+/// others wait in a queue and leave the remaining threads, and the time between any two, to the audio of calls.
 const COMPUTED_AT_ONCE: usize = 1;
 
 /// Handshakes that came to nothing, by why.
