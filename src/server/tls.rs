@@ -125,7 +125,7 @@ impl Tls {
                     tracing::info!("the certificate was renewed; new connections get it");
                 }
                 Err(why) => {
-                    tracing::error!("{why}. The certificate read before stays in use until the files are right")
+                    tracing::error!("{why}. The certificate read before stays in use until the files are right");
                 }
             }
         }
