@@ -127,11 +127,20 @@ pub async fn send(request: RequestBuilder) -> Result<Response, CarrierError> {
 /// # Errors
 ///
 /// When it breaks off or is too large.
-pub async fn body(mut answer: Response) -> Result<Vec<u8>, String> {
+pub async fn body(answer: Response) -> Result<Vec<u8>, String> {
+    body_within(answer, MAX_ANSWER_BYTES).await
+}
+
+/// Reads the body of an answer that may be so many bytes long.
+///
+/// # Errors
+///
+/// When it breaks off or is too large.
+pub async fn body_within(mut answer: Response, most: usize) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     while let Some(chunk) = answer.chunk().await.map_err(|error| cause(&error))? {
-        if bytes.len() + chunk.len() > MAX_ANSWER_BYTES {
-            return Err(format!("answer is larger than {MAX_ANSWER_BYTES} bytes"));
+        if bytes.len() + chunk.len() > most {
+            return Err(format!("answer is larger than {most} bytes"));
         }
         bytes.extend_from_slice(&chunk);
     }

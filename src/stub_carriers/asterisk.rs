@@ -44,10 +44,12 @@ pub const WEBSOCKET_CLIENT: &str = "ringback";
 pub struct AsteriskSettings {
     /// The telephones behind it. Its clock is the stub's too.
     pub exchange: ExchangeSettings,
-    /// Who picks up at which number; at others the last digit says it.
+    /// Who picks up at which number: a persona, or one of the exchange's scripts. At others the last digit says it.
     pub personas: BTreeMap<String, String>,
     /// Media sockets speak JSON, and not words.
     pub json: bool,
+    /// So long after a SIP REFER the far end leaves, with whom it was to call; without it nothing comes of one.
+    pub refers_taken: Option<Duration>,
     /// What goes wrong.
     pub faults: AsteriskFaults,
 }
@@ -75,6 +77,7 @@ impl Default for AsteriskSettings {
             exchange: ExchangeSettings::on_loopback(),
             personas: BTreeMap::new(),
             json: false,
+            refers_taken: None,
             faults: AsteriskFaults::default(),
         }
     }
@@ -134,6 +137,7 @@ struct Journal {
     hung_up: Vec<(String, String)>,
     redirected: Vec<(String, String)>,
     pressed: Vec<(String, String)>,
+    flushed_ms: Vec<u64>,
 }
 
 fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -270,6 +274,19 @@ impl AsteriskStub {
     /// Keys that were pressed in channels by request.
     pub fn pressed(&self) -> Vec<(String, String)> {
         lock(&self.switch.journal).pressed.clone()
+    }
+
+    /// Milliseconds of audio that were thrown away by each flush that found any.
+    pub fn flushed_ms(&self) -> Vec<u64> {
+        lock(&self.switch.journal).flushed_ms.clone()
+    }
+
+    /// The telephone of a channel is hung up by whoever holds it.
+    pub async fn leave(&self, channel: &str) {
+        if let Some(channel) = self.switch.channel(channel) {
+            phones::hang_up(&self.switch, &channel).await;
+            self.switch.destroy(&channel, (16, "Normal Clearing"), None);
+        }
     }
 
     /// Channels there are, by id.

@@ -9,7 +9,6 @@ mod campaign_end_to_end_commands;
 mod campaign_end_to_end_personas;
 mod campaign_end_to_end_timing;
 mod carriers_asterisk;
-mod carriers_asterisk_midcall;
 mod carriers_hostile;
 mod carriers_lost_answers;
 mod carriers_orders;

@@ -10,13 +10,17 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use super::{account::AsteriskAccount, event::Channel};
-use crate::carriers::http::{Clients, SetupError, base, body, protocol, send, send_dial, unexpected, words_or};
+use crate::carriers::http::{
+    Clients, SetupError, base, body, body_within, protocol, send, send_dial, unexpected, words_or,
+};
 
 /// How long Asterisk may take to answer a dial: it answers before it calls. The rest of the ten seconds of a dial is for
 /// its events to be heard, before, and for asking what became of it, after.
 const DIAL_WITHIN: Duration = Duration::from_secs(5);
 /// How long it may take to say whether a channel is there.
 const LOOK_WITHIN: Duration = Duration::from_millis(2_500);
+/// Most that is read of a list: Asterisk gives all channels at once, and tells a kilobyte of each.
+const MAX_LIST_BYTES: usize = 32 * 1024 * 1024;
 /// Length of a key that is pressed, and of the pause behind it, in milliseconds.
 const KEY_MS: &str = "100";
 
@@ -134,8 +138,8 @@ impl Ari {
         if !answer.status().is_success() {
             return Err(unexpected(answer.status()));
         }
-        let said = body(answer).await.map_err(CarrierError::Unavailable)?;
-        serde_json::from_slice(&said).map_err(|error| protocol(&error))
+        let said = body_within(answer, MAX_LIST_BYTES).await;
+        serde_json::from_slice(&said.map_err(CarrierError::Unavailable)?).map_err(|error| protocol(&error))
     }
 
     fn origination(&self, of: &Originate) -> Result<RequestBuilder, CarrierError> {

@@ -25,6 +25,8 @@ use crate::{
 /// A lost socket is made again after this, then after twice as long, and so on.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(8);
+/// A socket that held for so long is lost for a reason of its own: the pauses begin anew.
+const STEADY_AFTER: Duration = Duration::from_secs(30);
 /// How often Asterisk is asked whether it is there.
 const PING_EVERY: Duration = Duration::from_secs(10);
 /// A socket that says nothing for so long, pings notwithstanding, is dead.
@@ -37,8 +39,11 @@ pub async fn listen(switch: Arc<Switch>, door: CarrierDoor) {
     loop {
         match open(&switch).await {
             Ok(socket) => {
-                pause = FIRST_PAUSE;
+                let begun = Instant::now();
                 let why = hear(&switch, socket).await;
+                if begun.elapsed() >= STEADY_AFTER {
+                    pause = FIRST_PAUSE;
+                }
                 tracing::warn!(why, "Asterisk's events are lost; connecting again");
                 switch.link_is(Link::Down(why));
             }

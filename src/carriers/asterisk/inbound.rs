@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use actors::{
     phone_number::PhoneNumber,
-    ports::carrier::{CarrierCallId, InboundCall, InboundRefusal},
+    ports::carrier::{CarrierCallId, CarrierError, InboundCall, InboundRefusal},
 };
 
 use super::{
@@ -58,8 +58,10 @@ async fn take(switch: &Arc<Switch>, call: InboundCall) -> Option<&'static str> {
             switch.happens(attempt, Happening::Entered(Part::Call));
         }
         Err(error) => {
-            tracing::info!(%attempt, %error, "a call that came in was gone before it was answered");
+            tracing::info!(%attempt, %error, "a call that came in was not answered");
             switch.happens(attempt, Happening::Gone(Part::Call, super::cause::Gone::unseen()));
+            // It may have been answered all the same.
+            return (error != CarrierError::NotFound).then_some("congestion");
         }
     }
     None

@@ -1,8 +1,11 @@
 //! One call at an Asterisk: its channels, its bridge, and whom it is handed on to. What happens goes in, what is to be
 //! done about it comes out. Pure.
 
+pub mod wait;
+
 use actors::ports::carrier::{CallProgress, CarrierError, EndCause, TransferKind};
 
+use self::wait::Wait;
 use super::{
     cause::{self, Gone},
     names::Part,
@@ -31,6 +34,8 @@ pub enum Happening {
     PeerRefused(u32),
     /// Which channels there are, after events were missed.
     Listed(Listed),
+    /// It was waited for something long enough.
+    InVain(Wait),
 }
 
 /// How a call's channels stand.
@@ -172,7 +177,7 @@ impl Line {
     /// When the call does not talk, or is handed on already.
     pub fn may_refer(&self) -> Result<(), CarrierError> {
         match (self.stage, self.handing) {
-            (Stage::Up, Handing::No | Handing::Referred) => Ok(()),
+            (Stage::Up, Handing::No) => Ok(()),
             (Stage::Up, _) => Err(handed_on_already()),
             _ => Err(CarrierError::NotFound),
         }
@@ -198,6 +203,7 @@ impl Line {
             Happening::PeerPlaced(n) => return self.peer_placed(n),
             Happening::PeerRefused(n) => return self.peer_refused(n),
             Happening::Listed(listed) => return self.listed(&listed),
+            Happening::InVain(wait) => return self.in_vain(wait),
         }
         Vec::new()
     }
@@ -310,7 +316,10 @@ impl Line {
                 steps
             }
             // Nobody is left to talk with.
-            Handing::Joined(here) if here == n => vec![Step::HangUp(Part::Call)],
+            Handing::Joined(here) if here == n => {
+                self.handing = Handing::No;
+                vec![Step::HangUp(Part::Call)]
+            }
             _ => Vec::new(),
         }
     }
@@ -334,13 +343,10 @@ impl Line {
     }
 
     fn media_gone(&mut self, n: u32) -> Vec<Step> {
-        if !matches!(self.media, Media::Opening(here) | Media::Joined(here) if here == n) {
-            return Vec::new();
+        if matches!(self.media, Media::Opening(here) | Media::Joined(here) if here == n) {
+            self.media = Media::None;
         }
-        self.media = Media::None;
-        // A REFER that came to nothing leaves the caller with nobody once the agent is gone.
-        let alone = self.handing == Handing::Referred;
-        alone.then_some(Step::HangUp(Part::Call)).into_iter().collect()
+        Vec::new()
     }
 
     fn ended(&mut self, gone: &Gone) -> Vec<Step> {

@@ -1,6 +1,6 @@
 //! The task of one call at an Asterisk: asks for what its [`Line`] wants done, one thing after the other.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use actors::ports::carrier::{
     CallProgress, CarrierCallId, CarrierError, Destination, LegReport, Transfer, TransferKind, WayBack,
@@ -9,19 +9,18 @@ use reqwest::StatusCode;
 use serde_json::json;
 use tokio::{
     sync::{mpsc, oneshot},
-    time::{sleep, timeout},
+    time::{Instant, sleep, timeout_at},
 };
 
 use super::{
     account::{Media, Template},
     ari::Originate,
-    line::{Happening, Line, Step},
+    cause::Gone,
+    line::{Happening, Line, Listed, Step, wait::Wait},
     names::Part,
     switch::Switch,
 };
 
-/// A call whose dial came to nothing that anybody knows of is forgotten after this.
-const UNPLACED_FOR: Duration = Duration::from_secs(15 * 60);
 /// How often something is tried that Asterisk, or the node, cannot do at the moment …
 const TRIES: u32 = 4;
 /// … and the first pause between two tries, doubled each time.
@@ -48,6 +47,25 @@ struct Performer<'a> {
     back: WayBack,
 }
 
+/// What is waited for at the moment, and until when.
+#[derive(Default)]
+struct Patience(Option<(Wait, Instant)>);
+
+impl Patience {
+    fn until(&mut self, wait: Option<Wait>) -> Option<Instant> {
+        if self.0.map(|(waits_for, _)| waits_for) != wait {
+            self.0 = wait.map(|wait| (wait, Instant::now() + wait.lasts()));
+        }
+        Some(self.0?.1)
+    }
+
+    /// It is over; if it is still wanted, it begins anew.
+    fn ends(&mut self) -> Option<Order> {
+        let (wait, _) = self.0.take()?;
+        Some(Order::Happening(Happening::InVain(wait)))
+    }
+}
+
 /// Serves a call until it is over.
 pub(super) async fn run(
     switch: &Arc<Switch>,
@@ -55,14 +73,17 @@ pub(super) async fn run(
     mut line: Line,
     mut orders: mpsc::Receiver<Order>,
 ) {
-    let mut performer = Performer { switch, call, back };
-    loop {
-        let order = match line.is_placed() {
-            true => orders.recv().await,
-            false => timeout(UNPLACED_FOR, orders.recv()).await.unwrap_or(None),
+    let (mut performer, mut patience) = (Performer { switch, call, back }, Patience::default());
+    while !line.is_over() {
+        let order = match patience.until(line.waits_for()) {
+            None => orders.recv().await,
+            Some(until) => timeout_at(until, orders.recv())
+                .await
+                .unwrap_or_else(|_| patience.ends()),
         };
         let happening = match order {
             None => return,
+            Some(Order::Happening(Happening::Listed(listed))) => performer.looked_after(&line, listed).await,
             Some(Order::Happening(happening)) => happening,
             Some(Order::Reopen(back)) => {
                 performer.back = back;
@@ -80,22 +101,26 @@ pub(super) async fn run(
                 happening
             }
         };
-        for step in line.on(happening) {
-            performer.perform(step).await;
-        }
-        if line.is_over() {
-            return;
+        let mut happenings = VecDeque::from([happening]);
+        while let Some(happening) = happenings.pop_front() {
+            for step in line.on(happening) {
+                happenings.extend(performer.perform(step).await);
+            }
         }
     }
 }
 
 impl Performer<'_> {
-    async fn perform(&self, step: Step) {
+    /// Does what is to be done; what follows from it at once.
+    async fn perform(&self, step: Step) -> Option<Happening> {
         let (ari, attempt) = (&self.switch.ari, self.back.attempt);
         let (bridge, names) = (self.switch.names.bridge(attempt), &self.switch.names);
         let what = format!("{step:?}");
         let done = match step {
-            Step::Report(progress) => return self.report(progress).await,
+            Step::Report(progress) => {
+                self.report(progress).await;
+                return None;
+            }
             Step::Bridge => self.patiently(|| ari.bridge(&bridge)).await,
             Step::Join(part) => {
                 let channel = self.channel(part);
@@ -104,7 +129,12 @@ impl Performer<'_> {
             Step::OpenMedia(n) => self.open_media(n).await,
             Step::HangUp(part) => {
                 let channel = self.channel(part);
-                self.patiently(|| ari.hang_up(&channel, "normal")).await
+                let hung_up = self.patiently(|| ari.hang_up(&channel, "normal")).await;
+                if part == Part::Call && hung_up == Err(CarrierError::NotFound) {
+                    // Its end was missed, or is about to be told.
+                    return Some(Happening::Gone(part, Gone::unseen()));
+                }
+                hung_up
             }
             Step::StartRinging(n) => ari.start_ringing(&bridge, &names.ringing(attempt, n)).await,
             Step::StopRinging(n) => ari.stop_ringing(&names.ringing(attempt, n)).await,
@@ -118,6 +148,21 @@ impl Performer<'_> {
                 tracing::warn!(%attempt, what, %error, "Asterisk did not do what a call needs");
             }
         }
+        None
+    }
+
+    /// A list may be older than the call it does not name: that one is asked for before it is given up.
+    async fn looked_after(&self, line: &Line, mut listed: Listed) -> Happening {
+        let is_listed = listed.channels.iter().any(|(part, _)| *part == Part::Call);
+        if line.is_placed() && !is_listed {
+            match self.switch.ari.channel(&self.call.0).await {
+                Ok(channel) => listed.channels.push((Part::Call, channel.is_up())),
+                Err(CarrierError::NotFound) => {}
+                // Nobody knows: the next list tells, or the end of its waiting.
+                Err(_) => listed.channels.push((Part::Call, false)),
+            }
+        }
+        Happening::Listed(listed)
     }
 
     fn channel(&self, part: Part) -> String {

@@ -34,19 +34,45 @@ pub(super) async fn catch_up(switch: &Arc<Switch>) -> Result<(), CarrierError> {
         .filter(|attempt| !switch.knows(*attempt))
         .collect();
     for attempt in left {
-        settle(switch, attempt, &channels, &bridges).await;
+        settle(switch, attempt, &channels, &bridges).await?;
     }
-    let app = &switch.ari.account().app;
+    let bridged: BTreeSet<&String> = bridges.iter().flat_map(|bridge| &bridge.channels).collect();
     for channel in channels {
-        // One that rings for us was announced while nobody heard it.
-        if channel.state == "Ring"
-            && switch.whose(&channel.id).is_none()
-            && let Some(args) = channel.in_app(app)
-        {
-            inbound::arrives(switch, channel, &args);
+        if !bridged.contains(&channel.id) {
+            take_care_of(switch, channel).await?;
         }
     }
     Ok(())
+}
+
+/// A channel that stands in our application, and in no bridge: one that came in.
+async fn take_care_of(switch: &Arc<Switch>, channel: Channel) -> Result<(), CarrierError> {
+    let Some(args) = channel.in_app(&switch.ari.account().app) else {
+        return Ok(());
+    };
+    if switch.whose(&channel.id).is_some() {
+        return Ok(());
+    }
+    if channel.state == "Ring" {
+        // It was announced while nobody heard it.
+        inbound::arrives(switch, channel, &args);
+        return Ok(());
+    }
+    // It was answered by an earlier life of this service, which got no further.
+    tracing::warn!(channel = %channel.id.escape_debug(), "hanging up a call that came in and that nobody talks with");
+    hang_up(switch, &channel.id).await
+}
+
+/// Hangs a channel up that nobody needs. What Asterisk cannot do now is tried again with the next list.
+async fn hang_up(switch: &Switch, channel: &str) -> Result<(), CarrierError> {
+    match switch.ari.hang_up(channel, "normal").await {
+        Err(error @ CarrierError::Unavailable(_)) => Err(error),
+        Err(CarrierError::NotFound) | Ok(()) => Ok(()),
+        Err(error) => {
+            tracing::warn!(channel = %channel.escape_debug(), %error, "a channel that nobody needs is not hung up");
+            Ok(())
+        }
+    }
 }
 
 fn listed(switch: &Switch, channels: &[Channel], (attempt, call): (AttemptId, &CarrierCallId)) -> Listed {
@@ -64,7 +90,12 @@ fn listed(switch: &Switch, channels: &[Channel], (attempt, call): (AttemptId, &C
 
 /// Ends what is left of a call of an earlier life of this service, unless its caller talks with whom it was handed on
 /// to: then it is only seen to its end.
-async fn settle(switch: &Arc<Switch>, attempt: AttemptId, channels: &[Channel], bridges: &[Bridge]) {
+async fn settle(
+    switch: &Arc<Switch>,
+    attempt: AttemptId,
+    channels: &[Channel],
+    bridges: &[Bridge],
+) -> Result<(), CarrierError> {
     let name = switch.names.bridge(attempt);
     let bridge = bridges.iter().find(|bridge| bridge.id == name);
     let inside = bridge.map(|bridge| &*bridge.channels).unwrap_or_default();
@@ -80,16 +111,17 @@ async fn settle(switch: &Arc<Switch>, attempt: AttemptId, channels: &[Channel], 
             media_token: String::new(),
         };
         switch.begin(CarrierCallId(call.clone()), back, Line::handed_on(peer));
-        return;
+        return Ok(());
     }
     let ours = channels.iter().map(|channel| &channel.id);
     let ours = ours.filter(|channel| switch.names.read(channel).is_some_and(|(whose, _)| whose == attempt));
     let all: BTreeSet<&String> = ours.chain(inside).collect();
     tracing::warn!(%attempt, channels = all.len(), "ending what is left of a call of an earlier start");
     for channel in all {
-        let _ = switch.ari.hang_up(channel, "normal").await;
+        hang_up(switch, channel).await?;
     }
     if bridge.is_some() {
         let _ = switch.ari.unbridge(&name).await;
     }
+    Ok(())
 }

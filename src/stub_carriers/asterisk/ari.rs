@@ -16,6 +16,7 @@ use axum::{
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use serde_json::{Value, json};
+use tokio::time::sleep;
 
 use super::{
     Originated, PASSWORD, Switch, TRUNK, USER, WEBSOCKET_CLIENT, audiosocket, bridges,
@@ -272,5 +273,13 @@ async fn redirect(State(switch): State<Arc<Switch>>, Path(id): Path<String>, Que
         );
     }
     lock(&switch.journal).redirected.push((id, endpoint));
+    if let Some(after) = switch.settings.refers_taken {
+        let of_task = switch.clone();
+        switch.spawn(async move {
+            sleep(after).await;
+            phones::hang_up(&of_task, &channel).await;
+            of_task.destroy(&channel, (16, "Normal Clearing"), None);
+        });
+    }
     StatusCode::NO_CONTENT.into_response()
 }

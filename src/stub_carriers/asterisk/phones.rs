@@ -66,12 +66,16 @@ pub(super) async fn call_in(switch: &Arc<Switch>, from: &str, to: &str) -> Strin
 }
 
 async fn ring(switch: &Switch, channel: &Channel, (to, from): (&str, &str), ring_seconds: u64) -> Option<String> {
-    let persona = switch.settings.personas.get(to);
+    let hints = match switch.settings.personas.get(to) {
+        None => json!({}),
+        Some(script) if switch.settings.exchange.scripts.contains_key(script) => json!({ "script": script }),
+        Some(persona) => json!({ "persona": persona }),
+    };
     let body = json!({
         "to": to, "from": from, "attempt": channel.id, "ringTimeoutSeconds": ring_seconds,
         "statusUrl": format!("http://{}/exchange/status/{}", switch.own, channel.id),
         "streamUrl": format!("ws://{}/exchange/media/{}", switch.own, channel.id),
-        "hints": persona.map_or_else(|| json!({}), |persona| json!({ "persona": persona })),
+        "hints": hints,
     });
     let url = format!("{}/v1/calls", switch.exchange_url);
     let answer = switch.client.post(url).json(&body).send().await.ok()?;

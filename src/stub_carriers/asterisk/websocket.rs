@@ -309,6 +309,9 @@ impl Driver<'_> {
         match &*command {
             "MARK_MEDIA" => self.queue.push_back(Queued::Mark(id)),
             "FLUSH_MEDIA" => {
+                if self.frames > 0 {
+                    lock(&self.switch.journal).flushed_ms.push(20 * self.frames as u64);
+                }
                 self.queue.clear();
                 self.frames = 0;
             }

@@ -62,8 +62,8 @@ pub struct WorldSettings {
     pub node: NodeSettings,
     /// The one carrier, by the address of the service; the simulated one when none.
     pub trunk: Option<TrunkOf>,
-    /// With which the service speaks TLS; without TLS when none.
-    pub certificate: Option<SelfSigned>,
+    /// Where calls are recorded.
+    pub recordings: FakeRecordings,
 }
 
 /// Builds a carrier in, for a service at an address.
@@ -85,7 +85,7 @@ impl Default for WorldSettings {
             scripts: BTreeMap::new(),
             node: NodeSettings::default(),
             trunk: None,
-            certificate: None,
+            recordings: FakeRecordings::default(),
         }
     }
 }
@@ -128,7 +128,7 @@ async fn start_service(
         synthesizer: Arc::new(BabbleSynthesizer),
         language_model: Arc::new(replies.clone()),
         health: Arc::new(AlwaysWell),
-        recordings: Arc::new(FakeRecordings::default()),
+        recordings: Arc::new(settings.recordings.clone()),
         clock: clock.clone(),
     };
     let settings = NodeSettings {

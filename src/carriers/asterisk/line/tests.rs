@@ -148,20 +148,80 @@ fn a_call_that_ends_while_its_peer_rings_takes_the_peer_along() {
 }
 
 #[test]
-fn a_referred_call_is_hung_up_when_its_agent_is_gone() {
+fn a_refer_that_comes_to_nothing_leaves_the_caller_with_the_agent() {
     let mut line = up();
     assert_eq!(
         (line.may_refer(), Line::new().may_refer()),
         (Ok(()), Err(CarrierError::NotFound))
     );
     line.on(Happening::Referred);
-    assert!(line.hand_on(TransferKind::Blind).is_err());
-    assert_eq!(
-        line.on(Happening::Gone(Part::Media(1), gone(16))),
-        [Step::HangUp(Part::Call)]
+    assert!(line.hand_on(TransferKind::Blind).is_err() && line.may_refer().is_err());
+    assert_eq!(line.waits_for(), Some(Wait::Refer));
+    let failed = |steps: &[Step]| matches!(steps, [.., Step::Report(CallProgress::TransferFailed(_))]);
+    let in_vain = line.on(Happening::InVain(Wait::Refer));
+    assert!(
+        failed(&in_vain) && in_vain.len() == 1,
+        "the agent is still there: {in_vain:?}"
     );
-    // One that talks and lost its audio is not: it is opened again.
-    assert_eq!(up().on(Happening::Gone(Part::Media(1), gone(16))), []);
+    assert_eq!((line.waits_for(), line.may_refer()), (None, Ok(())));
+    // Audio that was lost meanwhile is opened again.
+    line.on(Happening::Referred);
+    assert_eq!(line.on(Happening::Gone(Part::Media(1), gone(16))), []);
+    let in_vain = line.on(Happening::InVain(Wait::Refer));
+    assert!(failed(&in_vain) && in_vain[0] == Step::OpenMedia(2), "{in_vain:?}");
+    assert_eq!(line.on(Happening::InVain(Wait::Refer)), []);
+    // One that is taken ends the call.
+    line.on(Happening::Referred);
+    assert_eq!(
+        ended(&line.on(Happening::Gone(Part::Call, gone(16)))),
+        Some(&EndCause::Completed)
+    );
+}
+
+#[test]
+fn a_caller_who_hears_nobody_is_hung_up_in_the_end() {
+    let mut line = up();
+    assert_eq!(line.waits_for(), None);
+    assert_eq!(line.on(Happening::InVain(Wait::Company)), []);
+    assert_eq!(line.on(Happening::Gone(Part::Media(1), gone(16))), []);
+    // Again and again, as long as it is here.
+    for _ in 0..2 {
+        assert_eq!(line.waits_for(), Some(Wait::Company));
+        assert_eq!(line.on(Happening::InVain(Wait::Company)), [Step::HangUp(Part::Call)]);
+    }
+    let mut left = Line::handed_on(1);
+    assert_eq!(left.waits_for(), None);
+    left.on(Happening::Gone(Part::Peer(1), gone(16)));
+    assert_eq!(left.waits_for(), Some(Wait::Company));
+}
+
+#[test]
+fn a_peer_of_whom_nothing_is_heard_is_given_up() {
+    let mut line = up();
+    let n = line.hand_on(TransferKind::Blind).unwrap();
+    line.on(Happening::PeerPlaced(n));
+    assert_eq!(line.waits_for(), Some(Wait::Peer));
+    let steps = line.on(Happening::InVain(Wait::Peer));
+    assert_eq!(steps[..2], [Step::HangUp(Part::Peer(n)), Step::StopRinging(n)]);
+    assert!(steps.contains(&Step::OpenMedia(2)), "{steps:?}");
+    assert!(matches!(
+        steps.last(),
+        Some(Step::Report(CallProgress::TransferFailed(_)))
+    ));
+}
+
+#[test]
+fn a_dial_of_which_nothing_is_heard_is_forgotten() {
+    let mut line = Line::new();
+    assert_eq!(line.waits_for(), Some(Wait::Dial));
+    assert_eq!(line.on(Happening::InVain(Wait::Dial)), []);
+    assert!(line.is_over());
+    let mut placed = Line::new();
+    placed.on(Happening::Placed);
+    assert_eq!(
+        (placed.waits_for(), placed.on(Happening::InVain(Wait::Dial))),
+        (None, vec![])
+    );
 }
 
 #[test]
@@ -214,6 +274,7 @@ fn happening() -> impl Strategy<Value = Happening> {
             .prop_map(|(part, status)| Happening::Dial(part, status.to_owned())),
         part().prop_map(Happening::Entered),
         (part(), 0..40_u64).prop_map(|(part, cause)| Happening::Gone(part, gone(cause))),
+        prop::sample::select(vec![Wait::Peer, Wait::Refer, Wait::Company]).prop_map(Happening::InVain),
         proptest::collection::vec((part(), any::<bool>()), 0..5)
             .prop_map(|channels| Happening::Listed(Listed { channels })),
     ]

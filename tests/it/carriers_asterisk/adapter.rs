@@ -1,44 +1,32 @@
-//! Calls through an Asterisk that do more than talk: they come in, are handed on, press keys, and find lost audio again.
-//! And what a dial that fails tells.
+//! The carrier's own verbs, without a service behind them: transfers, keys, marks, lost audio.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use actors::{
-    id::AttemptId,
     phone_number::PhoneNumber,
     ports::carrier::{
-        CallProgress, CarrierCallId, CarrierError, Destination, DialError, DialRequest, EndCause, Transfer,
-        TransferKind, WayBack,
+        CallProgress, CarrierCallId, CarrierError, Destination, EndCause, Transfer, TransferKind, WayBack,
     },
     ports::media_leg::{InboundItem, OutboundItem},
-    time::Timestamp,
 };
 use ringback::{
     carriers::asterisk::{
         self,
         account::{AsteriskAccount, Codec, Template},
     },
-    providers::settings::Key,
-    stub_carriers::asterisk::{AsteriskFaults, AsteriskSettings, AsteriskStub},
-};
-use serde_json::{Value, json};
-
-use super::carriers_asterisk::{
-    COOPERATIVE, INVALID, NO_ANSWER, account, audiosocket, check_tidy, stub, until, websocket, world_with,
-};
-use crate::support::{
-    board::Board,
-    phone_log::PhoneLog,
-    words::{interviewing_agent, lines, texts},
+    stub_carriers::asterisk::{AsteriskSettings, AsteriskStub},
 };
 
-const OURS: &str = "+15559990001";
+use super::{
+    BUSY, COOPERATIVE, INVALID, account, audiosocket, check_tidy, dials::request, stub, until, ways, websocket,
+};
+use crate::support::board::Board;
+
 /// A second cooperative telephone.
 const DESK: &str = "+15550100020";
-const BUSY: &str = "+15550100016";
 
 /// The carrier, its doors, and whatever comes through them.
-async fn board(stub: &Arc<AsteriskStub>, account: AsteriskAccount) -> Board {
+pub async fn board(stub: &Arc<AsteriskStub>, account: AsteriskAccount) -> Board {
     let stub = stub.clone();
     let trunk = move |address: &str| {
         stub.serve_media_to(address);
@@ -199,24 +187,59 @@ async fn in_a_conference_the_agent_stays_until_the_peer_answers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_far_end_is_asked_to_call_somebody_else() {
+async fn the_far_end_is_asked_to_call_somebody_else_and_given_up_when_nothing_follows() {
     let talking = talking(|stub| AsteriskAccount {
         refer: Template::refer("sip:{number}@pbx.example.com"),
         ..account(stub)
     })
     .await;
+    let asked = || {
+        talking
+            .stub
+            .redirected()
+            .into_iter()
+            .map(|(_, to)| to)
+            .collect::<Vec<_>>()
+    };
+    let sip = Destination::Sip("sip:desk@example.com".to_owned());
     talking.transfer(TransferKind::SipRefer, phone(DESK)).await.unwrap();
-    let to = Destination::Sip("sip:desk@example.com".to_owned());
-    talking.transfer(TransferKind::SipRefer, to).await.unwrap();
-    let asked: Vec<String> = talking.stub.redirected().into_iter().map(|(_, to)| to).collect();
+    let again = talking.transfer(TransferKind::SipRefer, sip.clone()).await;
+    assert!(matches!(again, Err(CarrierError::Refused(_))), "{again:?}");
+    pass(34).await;
+    assert_eq!(talking.board.reports().pop(), Some(CallProgress::Answered));
+    pass(2).await;
+    let failed = |last| matches!(last, Some(CallProgress::TransferFailed(why)) if why.contains("SIP REFER"));
+    assert!(failed(talking.board.reports().pop()), "{:?}", talking.board.reports());
+    assert_eq!(talking.with_it(), ["m1"]);
+    // It may be tried again; audio that is lost meanwhile comes back with the bad news.
+    talking.transfer(TransferKind::SipRefer, sip).await.unwrap();
     let first = format!("PJSIP/sip:{DESK}@pbx.example.com");
-    assert_eq!(asked, [first, "PJSIP/sip:desk@example.com".to_owned()]);
-    // It came to nothing: once the agent is gone the caller is not left alone.
+    assert_eq!(asked(), [first, "PJSIP/sip:desk@example.com".to_owned()]);
     talking.board.send(OutboundItem::Close);
+    until(5, "silence of the agent", || talking.with_it().is_empty()).await;
+    pass(36).await;
+    assert!(failed(talking.board.reports().pop()), "{:?}", talking.board.reports());
+    assert_eq!((talking.with_it(), talking.board.legs()), (vec!["m2".to_owned()], 2));
+    talking.hang_up("").await;
     talking.is_over().await;
-    let without = self::talking(account).await;
-    let refused = without.transfer(TransferKind::SipRefer, phone(DESK)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_number_without_an_address_for_refers_is_refused() {
+    let talking = talking(account).await;
+    let refused = talking.transfer(TransferKind::SipRefer, phone(DESK)).await;
     assert!(matches!(refused, Err(CarrierError::Refused(why)) if why.contains("ASTERISK_REFER")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_with_whom_nobody_talks_is_hung_up() {
+    let talking = talking(account).await;
+    talking.board.send(OutboundItem::Close);
+    until(5, "silence of the agent", || talking.with_it().is_empty()).await;
+    pass(55).await;
+    assert_eq!(talking.stub.live_calls(), 1);
+    pass(10).await;
+    talking.is_over().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -238,7 +261,7 @@ async fn a_call_that_was_handed_on_outlives_the_service() {
 
 #[tokio::test(start_paused = true)]
 async fn keys_go_out_by_request_and_come_in_with_the_audio() {
-    for media in [websocket(Codec::Ulaw), audiosocket()] {
+    for media in ways() {
         let talking = talking(|stub| AsteriskAccount {
             media: media.clone(),
             ..account(stub)
@@ -304,181 +327,4 @@ async fn lost_audio_is_opened_again_in_the_same_bridge() {
         talking.hang_up("").await;
         talking.is_over().await;
     }
-}
-
-fn answering_agent() -> Value {
-    let mut agent = interviewing_agent();
-    agent["direction"] = json!("inbound");
-    agent["phoneNumbers"] = json!([{ "number": OURS, "provider": "asterisk" }]);
-    agent
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_phone_that_calls_in_is_answered_talked_with_and_written_down() {
-    for media in [websocket(Codec::Ulaw), audiosocket()] {
-        let stub = stub(AsteriskSettings::default()).await;
-        let world = world_with(
-            &stub,
-            AsteriskAccount {
-                media,
-                ..account(&stub)
-            },
-        )
-        .await;
-        world.agent(answering_agent()).await;
-        stub.call_in(COOPERATIVE, OURS).await;
-        until(30, "audio", || stub.bridges().values().any(|inside| inside.len() == 2)).await;
-        let list = world.client.get("/public/v1/conversations").await.expect(200);
-        let id = list.data()[0]["conversationId"].as_str().unwrap().to_owned();
-        let conversation = world.until_over(&id, 180).await;
-        world.pass(5).await;
-        assert_eq!(conversation["status"], "completed", "{conversation:#}");
-        let told = ["direction", "contactNumber", "callerNumber", "carrier"].map(|field| &conversation[field]);
-        assert_eq!(told, ["inbound", COOPERATIVE, OURS, "asterisk"]);
-        let phones = PhoneLog::new(stub.entries());
-        check_said(&conversation, &phones);
-        check_tidy(&stub);
-    }
-}
-
-/// The words of an inbound call; its greeting is the agent's own.
-fn check_said(conversation: &Value, phones: &PhoneLog) {
-    let phone = phones.call(COOPERATIVE);
-    assert_eq!(lines(conversation, "User"), texts(&phone.said()));
-    assert_eq!(lines(conversation, "Agent"), texts(&phone.heard()));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_call_for_nobody_is_refused_with_its_reason() {
-    let stub = stub(AsteriskSettings::default()).await;
-    let world = world_with(&stub, account(&stub)).await;
-    world.agent(answering_agent()).await;
-    let nobody = stub.call_in(COOPERATIVE, "+15559990002").await;
-    let nowhere = stub.call_in(DESK, "s").await;
-    until(30, "refusals", || stub.hung_up().len() == 2).await;
-    let reasons: BTreeMap<String, String> = stub.hung_up().into_iter().collect();
-    assert_eq!((&*reasons[&nobody], &*reasons[&nowhere]), ("rejected", "unallocated"));
-    world.pass(5).await;
-    check_tidy(&stub);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_call_that_rang_while_events_were_lost_is_answered() {
-    let stub = stub(AsteriskSettings::default()).await;
-    let world = world_with(&stub, account(&stub)).await;
-    world.agent(answering_agent()).await;
-    world.pass(1).await;
-    stub.lose_events();
-    stub.call_in(COOPERATIVE, OURS).await;
-    world.pass(12).await;
-    assert_eq!(stub.bridges(), BTreeMap::new());
-    stub.let_events_in();
-    until(30, "audio", || stub.bridges().values().any(|inside| inside.len() == 2)).await;
-    until(180, "goodbye", || stub.live_calls() == 0).await;
-    world.pass(5).await;
-    check_tidy(&stub);
-}
-
-fn request(to: &str) -> DialRequest {
-    DialRequest {
-        attempt: AttemptId::new(),
-        from: None,
-        to: PhoneNumber::parse(to).unwrap(),
-        ring_timeout: Duration::from_secs(30),
-        status_token: "5".repeat(64),
-        media_token: "a".repeat(64),
-        detect_machine: false,
-        hints: BTreeMap::new(),
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn calls_are_found_by_our_names_and_hung_up_once() {
-    let stub = stub(AsteriskSettings::default()).await;
-    let board = board(&stub, account(&stub)).await;
-    let carrier = &board.carrier;
-    let mut placed = BTreeMap::new();
-    for _ in 0..3 {
-        let request = request(NO_ANSWER);
-        placed.insert(carrier.dial(&request).await.unwrap().0, request.attempt);
-    }
-    let to = PhoneNumber::parse(NO_ANSWER).unwrap();
-    let listed = carrier.find_calls(&to, Timestamp(0)).await.unwrap();
-    let found: BTreeMap<_, _> = listed
-        .into_iter()
-        .map(|call| (call.call.0, call.attempt.unwrap()))
-        .collect();
-    assert_eq!(found, placed);
-    let first = CarrierCallId(placed.keys().next().unwrap().clone());
-    assert_eq!(carrier.hang_up(&first).await, Ok(()));
-    for over in [&*first.0, "1700000000.1", ".."] {
-        let answer = carrier.hang_up(&CarrierCallId(over.to_owned())).await;
-        assert_eq!(answer, Err(CarrierError::NotFound), "{over}");
-    }
-    assert_eq!(carrier.find_calls(&to, Timestamp(0)).await.unwrap().len(), 2);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_dial_that_fails_leaves_nothing_behind() {
-    let stub = stub(AsteriskSettings {
-        faults: AsteriskFaults {
-            refused_dials: 20,
-            ..AsteriskFaults::default()
-        },
-        ..AsteriskSettings::default()
-    })
-    .await;
-    let board = board(&stub, account(&stub)).await;
-    let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
-    pass(1).await;
-    let before = tasks();
-    for _ in 0..20 {
-        assert!(board.carrier.dial(&request(NO_ANSWER)).await.is_err());
-    }
-    pass(10).await;
-    assert!(tasks() < before + 5, "{} tasks of {before}", tasks());
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_dial_that_fails_tells_what_is_certain() {
-    let stub = stub(AsteriskSettings {
-        faults: AsteriskFaults {
-            refused_dials: 1,
-            ..AsteriskFaults::default()
-        },
-        ..AsteriskSettings::default()
-    })
-    .await;
-    let base = account(&stub);
-    let first_board = board(&stub, base.clone()).await;
-    let ours = &first_board.carrier;
-    let busy = ours.dial(&request(NO_ANSWER)).await;
-    assert_eq!(busy, Err(DialError::Busy { retry_after: None }));
-    let again = request(NO_ANSWER);
-    let first = ours.dial(&again).await.unwrap();
-    // Whatever repeats a request on its way: the same name makes no second call.
-    assert_eq!((ours.dial(&again).await, stub.live_calls()), (Ok(first), 1));
-    for changed in [
-        AsteriskAccount {
-            password: Key::new("wrong-password"),
-            ..base.clone()
-        },
-        AsteriskAccount {
-            endpoint: Template::endpoint("PJSIP/{number}@nowhere").unwrap(),
-            app: "other".to_owned(),
-            ..base.clone()
-        },
-    ] {
-        let board = board(&stub, changed).await;
-        let answer = board.carrier.dial(&request(NO_ANSWER)).await;
-        assert!(matches!(answer, Err(DialError::AccountRefused(_))), "{answer:?}");
-    }
-    let away = AsteriskAccount {
-        ari_url: "http://127.0.0.1:1/ari".to_owned(),
-        ..base
-    };
-    let board = board(&stub, away).await;
-    let answer = board.carrier.dial(&request(NO_ANSWER)).await;
-    assert!(matches!(answer, Err(DialError::Unreachable(_))), "{answer:?}");
-    assert_eq!(stub.live_calls(), 1);
 }
