@@ -14,11 +14,12 @@ use ringback::{
         self,
         account::{AsteriskAccount, Codec, Template},
     },
-    stub_carriers::asterisk::{AsteriskSettings, AsteriskStub},
+    exchange::Step,
+    stub_carriers::asterisk::AsteriskStub,
 };
 
 use super::{
-    BUSY, COOPERATIVE, INVALID, account, audiosocket, check_tidy, dials::request, stub, until, ways, websocket,
+    BUSY, INVALID, NUMBER, account, audiosocket, check_tidy, dials::request, stub, told, until, ways, websocket,
 };
 use crate::support::board::Board;
 
@@ -44,9 +45,10 @@ struct Talking {
 }
 
 async fn talking(account_of: impl Fn(&AsteriskStub) -> AsteriskAccount) -> Talking {
-    let stub = stub(AsteriskSettings::default()).await;
+    // Somebody who neither says anything nor leaves.
+    let stub = stub(told(vec![Step::WaitMs(600_000)])).await;
     let board = board(&stub, account_of(&stub)).await;
-    let request = request(COOPERATIVE);
+    let request = request(NUMBER);
     let leg = board.carrier.dial(&request).await.unwrap();
     until(30, "audio", || {
         board.legs() == 1 && stub.bridges().values().any(|inside| inside.len() == 2)

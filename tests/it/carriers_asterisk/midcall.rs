@@ -114,7 +114,9 @@ async fn lost_audio_is_found_again_and_the_call_and_its_recording_go_on() {
             ..AsteriskFaults::default()
         };
         let settings = AsteriskSettings { faults, ..told(steps) };
-        let over = Over::of(settings, media, interviewing_agent(), NUMBER).await;
+        let mut agent = interviewing_agent();
+        agent["platformSettings"]["privacy"] = json!({ "recordVoice": true });
+        let over = Over::of(settings, media, agent, NUMBER).await;
         over.check_completed();
         over.check_interviewed();
         assert_eq!(over.legs(), 2);
@@ -163,7 +165,7 @@ async fn a_call_is_hung_up_from_here_while_it_rings_and_while_it_talks() {
         world.client.post(&path, json!({})).await.expect(200);
         world.until_over(&id, 30).await;
         world.pass(5).await;
-        let status = if talks { "completed" } else { "failed" };
+        let status = if talks { "completed" } else { "cancelled" };
         let conversation = world.read(&id).await;
         assert_eq!(conversation["status"], status, "{conversation:#}");
         let call = stub.dials().remove(0).channel;
