@@ -9,7 +9,7 @@ use actors::phone_number::PhoneNumber;
 use super::{
     asterisk::account::AsteriskAccount,
     telnyx::{
-        account::{self, TelnyxAccount},
+        account::{self, Machines, TelnyxAccount},
         line::{ByteOrder, Codec, LineChoice},
         signature::WebhookKey,
     },
@@ -193,6 +193,7 @@ impl Variables<'_> {
                 codec: self.choice("TELNYX_CODEC", Codec::named, "PCMU, PCMA or L16")?,
                 order: self.choice("TELNYX_L16_BYTE_ORDER", ByteOrder::named, "big or little")?,
             },
+            machines: self.choice("TELNYX_AMD", Machines::named, "standard or premium")?,
         }))
     }
 
@@ -290,11 +291,15 @@ mod tests {
         let more = [
             ("TELNYX_CODEC", "l16"),
             ("TELNYX_L16_BYTE_ORDER", "little"),
+            ("TELNYX_AMD", "premium"),
             ("TELNYX_PHONE_NUMBER", "+15550000001"),
         ];
         let telnyx = read(&[&TELNYX[..], &more].concat()).unwrap().telnyx.unwrap();
         assert_eq!((telnyx.line.codec, telnyx.line.order), (Codec::L16, ByteOrder::Little));
-        assert_eq!(telnyx.from.unwrap().as_str(), "+15550000001");
+        assert_eq!(
+            (telnyx.machines, telnyx.from.unwrap().as_str()),
+            (Machines::Premium, "+15550000001")
+        );
     }
 
     #[test]
@@ -304,6 +309,7 @@ mod tests {
             ("TELNYX_PUBLIC_KEY", "", "TELNYX_PUBLIC_KEY is not set"),
             ("TELNYX_CONNECTION_ID", " ", "TELNYX_CONNECTION_ID is not set"),
             ("TELNYX_PUBLIC_KEY", "f/+A", "TELNYX_PUBLIC_KEY: is not a public key"),
+            ("TELNYX_AMD", "both", "TELNYX_AMD: write standard or premium"),
             ("TELNYX_CODEC", "opus", "TELNYX_CODEC: write PCMU, PCMA or L16"),
             (
                 "TELNYX_L16_BYTE_ORDER",

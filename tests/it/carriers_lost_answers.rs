@@ -193,6 +193,7 @@ impl Stub {
                     connection: settings.connection,
                     from,
                     line: LineChoice::default(),
+                    machines: Default::default(),
                 };
                 Arc::new(move |address| {
                     let clock = Arc::new(TokioClock::starting_at(START));

@@ -23,4 +23,36 @@ pub struct TelnyxAccount {
     pub from: Option<PhoneNumber>,
     /// The codec of calls.
     pub line: LineChoice,
+    /// How it is found out who answers, where that is asked for.
+    pub machines: Machines,
+}
+
+/// Telnyx's ways to find out who answers. Both tell when a mailbox beeps.
+/// <https://developers.telnyx.com/docs/voice/programmable-voice/answering-machine-detection>
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Machines {
+    /// By the length of what is said; part of every call's price.
+    #[default]
+    Standard,
+    /// By a model of theirs, at a price of its own.
+    Premium,
+}
+
+impl Machines {
+    /// The one of this name: `standard` or `premium`.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "standard" => Some(Self::Standard),
+            "premium" => Some(Self::Premium),
+            _ => None,
+        }
+    }
+
+    /// As a dial asks for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Standard => "detect_beep",
+            Self::Premium => "premium",
+        }
+    }
 }

@@ -89,7 +89,7 @@ impl TelnyxCarrier {
             command_id: request.attempt.to_string(),
             reports: self.api.reports(back),
             stream: self.api.stream(back),
-            answering_machine_detection: request.detect_machine.then_some("detect_beep"),
+            answering_machine_detection: request.detect_machine.then_some(self.api.account.machines.word()),
         }
     }
 

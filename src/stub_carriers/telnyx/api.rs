@@ -258,8 +258,12 @@ impl Switch {
         let (switch, call) = (self.clone(), call.clone());
         self.spawn(async move {
             sleep(VERDICT_AFTER).await;
-            let result = if call.is_machine() { "machine" } else { "human" };
-            switch.tell(&call, "call.machine.detection.ended", json!({ "result": result }));
+            let (event, human) = match &*call.leg.machine_detection {
+                "premium" => ("call.machine.premium.detection.ended", "human_residence"),
+                _ => ("call.machine.detection.ended", "human"),
+            };
+            let result = if call.is_machine() { "machine" } else { human };
+            switch.tell(&call, event, json!({ "result": result }));
         });
     }
 }

@@ -155,6 +155,7 @@ impl Node {
             connection: "1".into(),
             from: None,
             line: LineChoice::default(),
+            machines: Default::default(),
         };
         let vonage = VonageAccount {
             base_url: "http://127.0.0.1:9".into(),
