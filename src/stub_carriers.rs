@@ -5,9 +5,11 @@
 pub mod asterisk;
 mod bridge;
 mod delivery;
+mod ear;
 mod line;
 mod phones;
 mod rooms;
+mod stall;
 pub mod telnyx;
 pub mod twilio;
 pub mod vonage;
@@ -21,7 +23,7 @@ use std::{
 
 use actors::time::Clock;
 
-pub use self::delivery::Callbacks;
+pub use self::{delivery::Callbacks, stall::Stall};
 use crate::exchange::Script;
 
 /// How a stub carrier is to behave.

@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinSet};
 
 use self::call::{Call, Leg, Stage};
-use super::{Delivered, rooms::Rooms};
+use super::{Delivered, Stall, rooms::Rooms};
 use crate::{
     carriers::telnyx::line::{ByteOrder, Codec},
     exchange::{Exchange, ExchangeError, ExchangeHandle, ExchangeSettings, LogEntry},
@@ -71,6 +71,8 @@ pub struct TelnyxFaults {
     pub shuffled_frames: bool,
     /// The first media socket of each call breaks after so many frames.
     pub cut_after: Option<u64>,
+    /// The first media socket of each call stands still.
+    pub stall: Option<Stall>,
     /// Of a media socket that broke nothing is told, and Telnyx goes on believing in it.
     pub unnoticed_losses: bool,
     /// So many media sockets are not opened.

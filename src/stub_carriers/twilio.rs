@@ -28,7 +28,7 @@ use tokio::{net::TcpListener, task::JoinSet};
 
 use self::call::{Calls, Order, Stage};
 use super::{
-    Delivered, Dial, Journal, StubCarrierSettings,
+    Delivered, Dial, Journal, Stall, StubCarrierSettings,
     delivery::Callbacks,
     locked,
     phones::{Phones, Progress, Report},
@@ -48,6 +48,8 @@ pub const SIGNING_KEY: &str = "PSK_stub";
 pub struct TwilioFaults {
     /// The first media stream of each call breaks after so many frames.
     pub cut_after: Option<u64>,
+    /// The first media stream of each call stands still.
+    pub stall: Option<Stall>,
 }
 
 /// What the routes share.

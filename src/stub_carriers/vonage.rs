@@ -30,7 +30,7 @@ use self::{
     token::{Applications, Signer},
 };
 use super::{
-    Delivered, Dial, Journal, StubCarrierSettings,
+    Delivered, Dial, Journal, Stall, StubCarrierSettings,
     delivery::Callbacks,
     locked,
     phones::{Phones, Progress, Report},
@@ -52,6 +52,8 @@ pub struct VonageFaults {
     pub no_events: bool,
     /// The first media socket of each call breaks after so many frames.
     pub cut_after: Option<u64>,
+    /// The first media socket of each call stands still.
+    pub stall: Option<Stall>,
     /// Of a socket that broke nothing is told, and the call is held.
     pub silent_losses: bool,
     /// Calls on one page of a list, at most.

@@ -1,12 +1,18 @@
-//! Calls through Telnyx, as a stub plays it on real sockets: campaigns, lost answers, forgeries, refusals, codecs.
+//! Calls through Telnyx, as a stub plays it on real sockets: outcomes, lost answers, refusals, lists.
 
+mod campaign;
+mod codecs;
+mod doors;
+mod ends;
 mod inbound;
+mod media;
 mod midcall;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use actors::{
     id::AttemptId,
+    node::NodeSettings,
     phone_number::PhoneNumber,
     ports::carrier::{Carrier, CarrierCallId, CarrierError, DialError, DialRequest},
     time::{Timestamp, TokioClock},
@@ -14,8 +20,8 @@ use actors::{
 use ringback::{
     carriers::telnyx::{
         self,
-        account::TelnyxAccount,
-        line::{ByteOrder, Codec, LineChoice},
+        account::{Machines, TelnyxAccount},
+        line::LineChoice,
         mark,
         signature::WebhookKey,
     },
@@ -24,12 +30,11 @@ use ringback::{
     stub_carriers::telnyx::{TelnyxFaults, TelnyxSettings, TelnyxStub},
 };
 use serde_json::{Value, json};
-use tokio_tungstenite::tungstenite::{self, client::IntoClientRequest};
 
 use crate::support::{
     app::START,
     phone_log::PhoneLog,
-    words::{GREETING, MESSAGE, interviewing_agent, lines, texts, tidy},
+    words::{GREETING, interviewing_agent, lines, texts},
     world::{World, WorldSettings},
 };
 
@@ -67,17 +72,23 @@ fn account(stub: &TelnyxStub) -> TelnyxAccount {
         connection: settings.connection,
         from: Some(PhoneNumber::parse(CALLER_ID).unwrap()),
         line: LineChoice::default(),
+        machines: Machines::default(),
     }
 }
 
 /// The whole service with Telnyx as its carrier.
 async fn world_with(account: TelnyxAccount) -> World {
+    world_at(account, NodeSettings::default()).await
+}
+
+async fn world_at(account: TelnyxAccount, node: NodeSettings) -> World {
     let trunk = move |address: &str| {
         let clock = Arc::new(TokioClock::starting_at(START));
         telnyx::trunk(account.clone(), address, clock).unwrap()
     };
     let settings = WorldSettings {
         trunk: Some(Arc::new(trunk)),
+        node,
         ..WorldSettings::default()
     };
     World::start_with(settings).await
@@ -228,198 +239,6 @@ async fn a_dial_asks_for_what_a_call_needs() {
     ] {
         assert_eq!(dial[field], value, "{field}");
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_forged_webhook_is_refused_whatever_it_says() {
-    let (world, stub, dial) = ringing().await;
-    let url = dial["webhook_url"].as_str().unwrap();
-    let now = world.now().0 / 1_000_000;
-    let body = |state: &str| {
-        let payload = json!({ "call_control_id": "v3:forged", "client_state": state, "hangup_cause": "user_busy" });
-        json!({ "data": { "event_type": "call.hangup", "payload": payload } }).to_string()
-    };
-    let (ours, other) = (
-        body(dial["client_state"].as_str().unwrap()),
-        body(&mark::client_state(AttemptId::new())),
-    );
-    let http = ringback::http_client::builder().build().unwrap();
-    let post = async |url: &str, seconds: i64, signature: String, body: &str| {
-        let request = http
-            .post(url)
-            .header("telnyx-signature-ed25519", signature)
-            .header("telnyx-timestamp", seconds.to_string())
-            .body(body.to_owned());
-        request.send().await.unwrap().status().as_u16()
-    };
-    let changed = ours.replace("user_busy", "not_found");
-    let inbound = format!("{}/carriers/telnyx/inbound", world.client.base);
-    let announced =
-        json!({ "call_control_id": "v3:forged", "direction": "incoming", "from": COOPERATIVE, "to": CALLER_ID });
-    let announced = json!({ "data": { "event_type": "call.initiated", "payload": announced } }).to_string();
-    for (seconds, signature) in [
-        (now, stub.sign(now, &ours)),
-        (now + 1, stub.sign(now, &announced)),
-        (now - 400, stub.sign(now - 400, &announced)),
-        (now, String::new()),
-    ] {
-        assert_eq!(post(&inbound, seconds, signature, &announced).await, 403);
-    }
-    assert_eq!(post(&inbound, now, stub.sign(now, "{"), "{").await, 400);
-    let big = "x".repeat(20_000);
-    assert_eq!(post(&inbound, now, stub.sign(now, &big), &big).await, 413);
-    // Of a leg that nobody knows there is nothing to be done.
-    assert_eq!(post(&inbound, now, stub.sign(now, &other), &other).await, 204);
-    for (seconds, signature, body) in [
-        (now, stub.sign(now, &other), &ours),
-        (now, stub.sign(now, &ours), &changed),
-        (now + 1, stub.sign(now, &ours), &ours),
-        (now - 400, stub.sign(now - 400, &ours), &ours),
-        // Well signed, and for another call.
-        (now, stub.sign(now, &other), &other),
-        (now, String::new(), &ours),
-    ] {
-        assert_eq!(post(url, seconds, signature, body).await, 403, "{body}");
-    }
-    let unsigned = http.post(url).body(ours.clone()).send().await.unwrap();
-    assert_eq!(unsigned.status().as_u16(), 403);
-    let (front, _) = url.rsplit_once('/').unwrap();
-    let elsewhere = format!("{front}/{}", "0".repeat(64));
-    assert_eq!(post(&elsewhere, now, stub.sign(now, &ours), &ours).await, 403);
-    assert_eq!(stub.live_calls(), 1);
-    let unknown = json!({ "data": { "event_type": "call.dtmf.received", "payload": {} } }).to_string();
-    assert_eq!(post(url, now, stub.sign(now, &unknown), &unknown).await, 204);
-    assert_eq!(post(url, now, stub.sign(now, "{"), "{").await, 400);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_media_socket_without_its_calls_token_is_refused() {
-    let (_world, _stub, dial) = ringing().await;
-    let (url, token) = (
-        dial["stream_url"].as_str().unwrap(),
-        dial["stream_auth_token"].as_str().unwrap(),
-    );
-    let open = async |token: Option<&str>| {
-        let mut request = url.into_client_request().unwrap();
-        if let Some(token) = token {
-            let headers = request.headers_mut();
-            headers.insert("x-telnyx-streaming-auth-token", token.parse().unwrap());
-        }
-        match tokio_tungstenite::connect_async(request).await {
-            Ok(_) => 101,
-            Err(tungstenite::Error::Http(answer)) => answer.status().as_u16(),
-            Err(error) => panic!("{error}"),
-        }
-    };
-    let wrong = "0".repeat(64);
-    for shown in [None, Some(""), Some(&*wrong), Some(&token[1..])] {
-        assert_eq!(open(shown).await, 403, "{shown:?}");
-    }
-    assert_eq!(open(Some(token)).await, 101);
-}
-
-async fn check_codec(line: LineChoice, heard_in: Option<Codec>) {
-    let stub = stub(TelnyxSettings {
-        heard_in,
-        order: line.order,
-        ..TelnyxSettings::default()
-    })
-    .await;
-    let world = world_with(TelnyxAccount { line, ..account(&stub) }).await;
-    let id = call(&world, COOPERATIVE).await;
-    world.until_over(&id, 120).await;
-    world.pass(5).await;
-    let (conversation, phones) = (world.read(&id).await, PhoneLog::new(stub.entries()));
-    assert_eq!(stub.complaints(), Vec::<String>::new());
-    if line.codec == Codec::L16 {
-        check_most_words(&conversation, &phones);
-    } else {
-        check_words(&conversation, &phones, COOPERATIVE);
-    }
-}
-
-/// The telephone's babble reaches up to 4 kHz. Where rates change on the way, the filters take the highest sounds, and
-/// with them some words; samples in the wrong order would take all.
-fn check_most_words(conversation: &Value, phones: &PhoneLog) {
-    assert_eq!(conversation["status"], "completed", "{conversation:#}");
-    let phone = phones.call(COOPERATIVE);
-    for (written, real) in [
-        (lines(conversation, "User"), texts(&phone.said())),
-        (texts(&phone.heard()), lines(conversation, "Agent")),
-    ] {
-        let (written, real) = (written.join(" "), real.join(" "));
-        let understood = real.split(' ').filter(|word| written.contains(word)).count();
-        let all = real.split(' ').count();
-        assert!(all > 5 && 2 * understood > all, "{written:?} of {real:?}");
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn every_codec_carries_a_conversation() {
-    for (codec, order) in [
-        (Codec::Pcma, ByteOrder::Big),
-        (Codec::L16, ByteOrder::Big),
-        (Codec::L16, ByteOrder::Little),
-    ] {
-        check_codec(LineChoice { codec, order }, None).await;
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_call_is_heard_in_another_codec_than_it_was_asked_for() {
-    check_codec(LineChoice::default(), Some(Codec::Pcma)).await;
-    let wide = LineChoice {
-        codec: Codec::L16,
-        order: ByteOrder::Big,
-    };
-    check_codec(wide, Some(Codec::Pcmu)).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_campaign_of_two_dozen_talks_with_people_and_leaves_messages() {
-    let stub = stub(TelnyxSettings::default()).await;
-    let world = world_with(account(&stub)).await;
-    let agent = world.agent(interviewing_agent()).await;
-    // By the last digit: a person, a mailbox, a person who interrupts.
-    let numbers: Vec<String> = (0..24)
-        .map(|n| format!("+15550102{n:02}{}", [0, 8, 9][n % 3]))
-        .collect();
-    let contacts: Vec<(&str, &str)> = numbers.iter().map(|number| (&**number, "")).collect();
-    let campaign = world.launch(&agent, &contacts, json!({})).await;
-    world.until_status(&campaign, "completed", 900).await;
-    world.pass(30).await;
-    let phones = PhoneLog::new(stub.entries());
-    for number in &numbers {
-        let conversation = world.conversation(&campaign, number).await;
-        if number.ends_with('8') {
-            assert_eq!(conversation["status"], "completed", "{conversation:#}");
-            let heard = texts(&phones.call(number).heard());
-            // What was begun in a pause of the greeting is said again behind the beep.
-            assert!(tidy(heard.last().unwrap()).ends_with(MESSAGE), "{heard:?}");
-        } else {
-            check_words(&conversation, &phones, number);
-        }
-    }
-    for dial in stub.dials() {
-        assert_eq!(dial["answering_machine_detection"], "detect_beep");
-    }
-    let told = |event: &str| {
-        stub.delivered()
-            .iter()
-            .filter(|webhook| webhook.status == event)
-            .count()
-    };
-    assert_eq!(
-        (
-            told("call.machine.detection.ended"),
-            told("call.machine.greeting.ended")
-        ),
-        (24, 8)
-    );
-    assert_eq!(
-        (stub.complaints(), stub.live_calls(), stub.dials().len()),
-        (vec![], 0, 24)
-    );
 }
 
 /// The client alone; nobody is where its calls report.

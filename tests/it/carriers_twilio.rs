@@ -1,6 +1,10 @@
 //! Calls over Twilio and SignalWire: their APIs, signed callbacks and media sockets in front of the exchange's phones.
 
+mod campaign;
+mod doors;
+mod ends;
 mod inbound;
+mod media;
 mod midcall;
 
 use std::{sync::Arc, time::Duration};
@@ -12,7 +16,6 @@ use actors::{
     ports::carrier::{CarrierCallId, CarrierError, DialError, DialRequest},
     time::{Clock, TokioClock},
 };
-use reqwest::StatusCode;
 use ringback::{
     carriers::twilio::{
         self,
@@ -254,76 +257,6 @@ async fn a_refused_account_ends_the_campaign_and_costs_no_contact() {
         assert_eq!(state["progress"]["pending"], 1, "{state}");
         assert_eq!(joined.stub.dials().len(), 1);
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn ending_a_call_cancels_what_rings_and_completes_what_was_answered() {
-    let joined = Joined::with(settings(&CONTACTS)).await;
-    let ringing = joined.call(NO_ANSWER).await;
-    joined.until_it_is("ringing").await;
-    assert_eq!(joined.end(&ringing).await["status"], "cancelled");
-    joined.until_it_is("canceled").await;
-    let talking = joined.call(COOPERATIVE).await;
-    joined.until_it_is("in-progress").await;
-    joined.world.pass(3).await;
-    assert_eq!(joined.end(&talking).await["status"], "completed");
-    joined.until_it_is("completed").await;
-    assert_eq!(joined.stub.live_calls(), 0);
-}
-
-#[tokio::test(start_paused = true)]
-async fn what_the_carrier_did_not_sign_is_refused_before_all_else() {
-    let joined = Joined::with(settings(&CONTACTS)).await;
-    let conversation = joined.call(NO_ANSWER).await;
-    joined.until_it_is("ringing").await;
-    let dial = joined.stub.dials().remove(0);
-    let form = [("CallSid", "CA1"), ("CallStatus", "completed")];
-    let body = "CallSid=CA1&CallStatus=completed";
-    let post = async |address: &str, body: &str, (name, value): (&str, String)| {
-        let sent = reqwest::Client::new().post(address).header(name, value);
-        sent.body(body.to_owned()).send().await.unwrap().status()
-    };
-    let sound = joined.stub.signature(&dial.status_url, &form);
-    let elsewhere = joined
-        .stub
-        .signature(&dial.status_url.replace("127.0.0.1", "localhost"), &form);
-    let unsigned = ("x-other", String::new());
-    for (body, header) in [
-        (body, unsigned.clone()),
-        (body, elsewhere),
-        ("CallSid=CA1&CallStatus=busy", sound.clone()),
-        ("not a form", ("x-twilio-signature", "?".to_owned())),
-    ] {
-        assert_eq!(
-            post(&dial.status_url, body, header).await,
-            StatusCode::FORBIDDEN,
-            "{body}"
-        );
-    }
-    assert_eq!(joined.world.read(&conversation).await["status"], "in_progress");
-    // A signature alone opens nothing: the address must hold the attempt's proof too.
-    let (front, proof) = dial.status_url.rsplit_once('/').unwrap();
-    let guessed = format!("{front}/{}", "0".repeat(proof.len()));
-    let signed = joined.stub.signature(&guessed, &form);
-    assert_eq!(post(&guessed, body, signed).await, StatusCode::FORBIDDEN);
-    let nobody = format!("{}/carriers/twilio/status/none/x", joined.world.client.base);
-    assert_eq!(post(&nobody, body, unsigned).await, StatusCode::FORBIDDEN);
-    let signed = joined.stub.signature(&nobody, &form);
-    assert_eq!(post(&nobody, body, signed).await, StatusCode::NOT_FOUND);
-
-    let media = dial.stream_url.replacen("ws", "http", 1);
-    let upgrade = async |(name, value): (&str, String)| {
-        let sent = reqwest::Client::new().get(&media).header(name, value);
-        let sent = sent.header("connection", "upgrade").header("upgrade", "websocket");
-        let sent = sent.header("sec-websocket-version", "13");
-        let sent = sent.header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==");
-        sent.send().await.unwrap().status()
-    };
-    assert_eq!(upgrade(("x-other", String::new())).await, StatusCode::FORBIDDEN);
-    let as_http = joined.stub.signature(&media, &[]);
-    assert_eq!(upgrade(as_http).await, StatusCode::FORBIDDEN);
-    let sound = joined.stub.signature(&dial.stream_url, &[]);
-    assert_eq!(upgrade(sound).await, StatusCode::SWITCHING_PROTOCOLS);
 }
 
 fn request(from: Option<&str>) -> DialRequest {

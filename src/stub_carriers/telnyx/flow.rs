@@ -10,7 +10,6 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use media::{codec, format::Encoding, tone::BeepDetector};
 use serde_json::json;
 use tokio::sync::{broadcast, mpsc};
 
@@ -21,6 +20,7 @@ use super::{
     media::{Stream, Told},
 };
 use crate::stub_carriers::{
+    ear::Ear,
     line::{Heard, Line},
     rooms::Said,
 };
@@ -51,7 +51,7 @@ struct Flow {
     /// Only the first stream of a call has faults.
     streams: u32,
     /// Listens for a mailbox's beep, where that was asked for.
-    beep: Option<BeepDetector>,
+    ear: Ear,
 }
 
 /// A stream that ends does not end the call: that takes a hang-up.
@@ -66,7 +66,7 @@ async fn run(switch: Arc<Switch>, call: Arc<Call>, phone: WebSocket) {
         stream: None,
         room: None,
         streams: 0,
-        beep: listens.then(BeepDetector::new),
+        ear: Ear::new(listens),
     };
     if let Some(ask) = first {
         flow.call.streams.store(true, Ordering::SeqCst);
@@ -80,10 +80,12 @@ async fn run(switch: Arc<Switch>, call: Arc<Call>, phone: WebSocket) {
 }
 
 async fn told(stream: &mut Option<Stream>) -> Told {
-    match stream {
-        Some(stream) => stream.told().await,
-        None => std::future::pending().await,
+    if let Some(stream) = stream
+        && !stream.is_still()
+    {
+        return stream.told().await;
     }
+    std::future::pending().await
 }
 
 async fn said(room: &mut Option<Room>) -> Said {
@@ -145,14 +147,13 @@ impl Flow {
     }
 
     fn listen(&mut self, mulaw: &[u8]) {
-        let Some(beep) = &mut self.beep else { return };
-        let (mut samples, mut beeps) = (Vec::new(), Vec::new());
-        codec::decode(Encoding::MuLaw, mulaw, &mut samples);
-        beep.push(&samples, &mut beeps);
-        if !beeps.is_empty() {
-            self.beep = None;
-            let detected = json!({ "result": "beep_detected" });
-            self.switch.tell(&self.call, "call.machine.greeting.ended", detected);
+        if self.ear.hears_beep(mulaw) {
+            let event = match &*self.call.leg.machine_detection {
+                "premium" => "call.machine.premium.greeting.ended",
+                _ => "call.machine.greeting.ended",
+            };
+            self.switch
+                .tell(&self.call, event, json!({ "result": "beep_detected" }));
         }
     }
 

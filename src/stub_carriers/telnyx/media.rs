@@ -18,7 +18,10 @@ use super::{
 };
 use crate::{
     carriers::telnyx::line::Codec,
-    stub_carriers::bridge::{self, ToService},
+    stub_carriers::{
+        bridge::{self, ToService},
+        stall::Standstill,
+    },
 };
 
 /// Telnyx takes chunks of 20 ms to 30 s.
@@ -55,6 +58,7 @@ pub(super) struct Stream {
     /// A frame that comes behind the next one.
     held: Option<String>,
     has_faults: bool,
+    standstill: Standstill,
 }
 
 impl Stream {
@@ -93,6 +97,7 @@ impl Stream {
             frames: 0,
             held: None,
             has_faults,
+            standstill: Standstill::new(switch.settings.faults.stall.filter(|_| has_faults)),
         };
         stream.begin(call, heard).await;
         Ok(stream)
@@ -114,6 +119,11 @@ impl Stream {
     pub(super) fn is_cut(&self) -> bool {
         let faults = &self.switch.settings.faults;
         self.has_faults && faults.cut_after.is_some_and(|frames| self.frames >= frames)
+    }
+
+    /// Whether it stands still now.
+    pub(super) fn is_still(&mut self) -> bool {
+        self.standstill.is_on(self.frames)
     }
 
     async fn text(&mut self, text: String) {
@@ -138,6 +148,9 @@ impl Stream {
     /// Passes on what the telephone says, in mu-law.
     pub(super) async fn audio(&mut self, mulaw: &[u8]) {
         self.frames += 1;
+        if self.is_still() {
+            return;
+        }
         let (chunk, timestamp) = (self.frames.to_string(), (self.frames * FRAME_MS).to_string());
         let payload = BASE64.encode(self.up.encode(mulaw));
         let body = json!({ "track": "inbound", "chunk": chunk, "timestamp": timestamp, "payload": payload });

@@ -24,6 +24,7 @@ use crate::stub_carriers::{
     line::{Heard, Line},
     locked,
     rooms::Said,
+    stall::Standstill,
 };
 
 /// How an instruction ended.
@@ -41,8 +42,8 @@ struct Flow {
     call: Arc<Call>,
     line: Line,
     changes: mpsc::Receiver<Vec<Verb>>,
-    /// Only the first stream of a call breaks.
-    was_cut: bool,
+    /// Only the first stream of a call breaks, or stands still.
+    had_stream: bool,
 }
 
 /// Follows the instructions of a call until it is over.
@@ -54,7 +55,7 @@ pub(super) async fn run(stub: Arc<Stub>, call: Arc<Call>, phone: WebSocket) {
         call,
         line: Line::new(phone),
         changes,
-        was_cut: false,
+        had_stream: false,
     };
     while let Some(verb) = todo.pop_front() {
         match flow.perform(&verb).await {
@@ -83,11 +84,13 @@ impl Flow {
     async fn stream(&mut self, noun: &Verb) -> Next {
         let opened = Stream::open(&self.stub, &self.call, noun).await;
         let Ok(mut stream) = opened else { return Next::Done };
-        let cut_after = self.stub.faults.cut_after.filter(|_| !self.was_cut);
+        let is_first = !std::mem::replace(&mut self.had_stream, true);
+        let cut_after = self.stub.faults.cut_after.filter(|_| is_first);
+        let mut standstill = Standstill::new(self.stub.faults.stall.filter(|_| is_first));
         let mut frames = 0;
         loop {
+            let still = standstill.is_on(frames);
             if cut_after.is_some_and(|most| frames >= most) {
-                self.was_cut = true;
                 self.line.clear().await;
                 return Next::Done;
             }
@@ -95,7 +98,9 @@ impl Flow {
                 heard = self.line.hear() => match heard {
                     Some(Heard::Audio(mulaw)) => {
                         frames += 1;
-                        stream.audio(&mulaw).await;
+                        if !still {
+                            stream.audio(&mulaw).await;
+                        }
                     }
                     Some(Heard::Key(key)) => stream.key(&key).await,
                     Some(Heard::Mark(mark)) => stream.played(&mark).await,
@@ -104,7 +109,7 @@ impl Flow {
                         return Next::Gone;
                     }
                 },
-                told = stream.told() => match told {
+                told = stream.told(), if !still => match told {
                     Told::Audio(mulaw) => self.line.say(&mulaw).await,
                     Told::Mark(mark) => self.line.mark(&mark).await,
                     Told::Clear => self.line.clear().await,

@@ -15,8 +15,10 @@ use super::{
     socket::{Socket, Told},
 };
 use crate::stub_carriers::{
+    ear::Ear,
     line::{Heard, Line},
     rooms::Said,
+    stall::Standstill,
 };
 
 /// How long a call is held of whose lost socket nothing was told.
@@ -37,20 +39,23 @@ struct Flow {
     leg: Arc<Leg>,
     line: Line,
     changes: mpsc::Receiver<Change>,
-    /// Only the first socket of a leg breaks.
-    was_cut: bool,
+    /// Only the first socket of a leg breaks, or stands still.
+    had_socket: bool,
+    ear: Ear,
 }
 
 /// Follows the instructions of a leg until it is over.
 pub(super) async fn run(stub: Arc<Stub>, leg: Arc<Leg>, phone: WebSocket) {
     let Some(changes) = leg.changes() else { return };
     let mut todo = VecDeque::from(leg.order.ncco.clone());
+    let ear = Ear::new(leg.order.detects_machines && leg.is_machine());
     let mut flow = Flow {
         stub,
         leg,
         line: Line::new(phone),
         changes,
-        was_cut: false,
+        had_socket: false,
+        ear,
     };
     while let Some(action) = todo.pop_front() {
         match flow.perform(&action).await {
@@ -93,11 +98,13 @@ impl Flow {
         let Ok(mut socket) = Socket::open(endpoint).await else {
             return self.lost(action, "failed").await;
         };
-        let cut_after = self.stub.faults.cut_after.filter(|_| !self.was_cut);
+        let is_first = !std::mem::replace(&mut self.had_socket, true);
+        let cut_after = self.stub.faults.cut_after.filter(|_| is_first);
+        let mut standstill = Standstill::new(self.stub.faults.stall.filter(|_| is_first));
         let mut frames = 0;
         loop {
+            let still = standstill.is_on(frames);
             if cut_after.is_some_and(|most| frames >= most) {
-                self.was_cut = true;
                 drop(socket);
                 return self.lost(action, "disconnected").await;
             }
@@ -105,7 +112,10 @@ impl Flow {
                 heard = self.line.hear() => match heard {
                     Some(Heard::Audio(mulaw)) => {
                         frames += 1;
-                        socket.audio(&mulaw).await;
+                        self.listen(&mulaw);
+                        if !still {
+                            socket.audio(&mulaw).await;
+                        }
                     }
                     Some(Heard::Key(key)) => socket.key(&key).await,
                     Some(Heard::Mark(mark)) => socket.played(&mark).await,
@@ -114,7 +124,7 @@ impl Flow {
                         return Next::Gone;
                     }
                 },
-                told = socket.told() => match told {
+                told = socket.told(), if !still => match told {
                     Told::Audio(mulaw) => self.line.say(&mulaw).await,
                     Told::Mark(mark) => self.line.mark(&mark).await,
                     Told::Clear => self.line.clear().await,
@@ -126,6 +136,12 @@ impl Flow {
                     return next;
                 },
             }
+        }
+    }
+
+    fn listen(&mut self, mulaw: &[u8]) {
+        if self.ear.hears_beep(mulaw) {
+            self.leg.beeped();
         }
     }
 

@@ -154,13 +154,21 @@ impl Leg {
     }
 
     /// The exchange has mailboxes at numbers that end in 8.
+    pub(super) fn is_machine(&self) -> bool {
+        self.order.to.ends_with('8')
+    }
+
+    /// A mailbox has beeped.
+    pub(super) fn beeped(&self) {
+        let mut event = self.verdict();
+        event["sub_state"] = json!("beep_start");
+        if let Some(told) = locked(&self.events).as_ref() {
+            let _ = told.try_send(event);
+        }
+    }
+
     fn verdict(&self) -> Value {
-        let status = if self.order.to.ends_with('8') {
-            "machine"
-        } else {
-            "human"
-        };
-        let mut event = self.event(status);
+        let mut event = self.event(if self.is_machine() { "machine" } else { "human" });
         event["call_uuid"] = event["uuid"].take();
         if let Some(event) = event.as_object_mut() {
             event.remove("uuid");

@@ -3,21 +3,22 @@
 
 use std::{sync::Arc, time::Duration};
 
+use actors::{node::NodeSettings, ports::store::StoreError};
 use ringback::{
     carriers::telnyx::mark,
     stub_carriers::telnyx::{TelnyxFaults, TelnyxSettings, TelnyxStub},
 };
 use serde_json::{Value, json};
 
-use super::{COOPERATIVE, account, stub, world_with};
+use super::{BUSY, COOPERATIVE, account, stub, world_at};
 use crate::support::{
     phone_log::PhoneLog,
     words::{interviewing_agent, lines, texts},
     world::World,
 };
 
-const OURS: &str = "+15559990001";
-const CALL: &str = "v3:in-1";
+pub(super) const OURS: &str = "+15559990001";
+pub(super) const CALL: &str = "v3:in-1";
 
 fn answering_agent() -> Value {
     let mut agent = interviewing_agent();
@@ -26,13 +27,17 @@ fn answering_agent() -> Value {
     agent
 }
 
-async fn called(faults: TelnyxFaults) -> (Arc<TelnyxStub>, World) {
+pub(super) async fn called(faults: TelnyxFaults) -> (Arc<TelnyxStub>, World) {
+    called_at(faults, NodeSettings::default()).await
+}
+
+async fn called_at(faults: TelnyxFaults, node: NodeSettings) -> (Arc<TelnyxStub>, World) {
     let stub = stub(TelnyxSettings {
         faults,
         ..TelnyxSettings::default()
     })
     .await;
-    let world = world_with(account(&stub)).await;
+    let world = world_at(account(&stub), node).await;
     world.agent(answering_agent()).await;
     (stub, world)
 }
@@ -43,7 +48,7 @@ fn commands(stub: &TelnyxStub, action: &str) -> Vec<Value> {
 }
 
 /// The conversation that a call was answered for.
-async fn answered(stub: &TelnyxStub) -> String {
+pub(super) async fn answered(stub: &TelnyxStub) -> String {
     loop {
         if let Some(wish) = commands(stub, "answer").pop() {
             return mark::attempt(wish["client_state"].as_str().unwrap())
@@ -142,4 +147,34 @@ async fn a_call_announced_twice_is_answered_once_and_one_for_nobody_is_rejected(
         assert_eq!(causes, vec![json!("CALL_REJECTED"); n + 1], "{to}");
     }
     assert_eq!(commands(&stub, "answer").len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_for_which_no_line_is_free_is_busy() {
+    let node = NodeSettings {
+        lines: 1,
+        ..NodeSettings::default()
+    };
+    let (stub, world) = called_at(TelnyxFaults::default(), node).await;
+    stub.call_in(&world.client.base, CALL, (COOPERATIVE, OURS));
+    answered(&stub).await;
+    stub.call_in(&world.client.base, "v3:in-2", (BUSY, OURS));
+    world.pass(2).await;
+    let rejected = commands(&stub, "reject");
+    assert_eq!(rejected.len(), 1);
+    assert_eq!(rejected[0]["cause"], "USER_BUSY");
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_database_telnyx_is_told_to_announce_the_call_again() {
+    let (stub, world) = called(TelnyxFaults::default()).await;
+    world.store_fails(Some(StoreError::Unavailable("gone".into())));
+    stub.call_in(&world.client.base, CALL, (COOPERATIVE, OURS));
+    world.pass(8).await;
+    let answers: Vec<u16> = stub.delivered().iter().map(|webhook| webhook.answer).collect();
+    assert_eq!(answers, [503]);
+    assert_eq!(stub.commands().len(), 0, "neither answered nor rejected");
+    world.store_fails(None);
+    stub.announce(CALL);
+    answered(&stub).await;
 }

@@ -1,4 +1,4 @@
-//! What happens in the middle of a call through Telnyx: transfers, lost media, keys.
+//! What happens in the middle of a call through Telnyx: transfers, keys.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -20,18 +20,18 @@ use crate::support::{
     world::World,
 };
 
-const NUMBER: &str = "+15550100040";
+pub(super) const NUMBER: &str = "+15550100040";
 /// Picks up; the last digit says so.
 const DESK: &str = "+15550100091";
 /// Has another call.
 const BUSY_DESK: &str = "+15550100096";
 
-fn say(text: &str) -> Step {
+pub(super) fn say(text: &str) -> Step {
     Step::Say(text.to_owned())
 }
 
 /// A stub whose telephone at [`NUMBER`] follows these steps.
-async fn told(steps: Vec<Step>, faults: TelnyxFaults) -> Arc<TelnyxStub> {
+pub(super) async fn told(steps: Vec<Step>, faults: TelnyxFaults) -> Arc<TelnyxStub> {
     let exchange = ExchangeSettings {
         scripts: BTreeMap::from([("told".to_owned(), Script::of(steps))]),
         ..ExchangeSettings::on_loopback()
@@ -46,14 +46,14 @@ async fn told(steps: Vec<Step>, faults: TelnyxFaults) -> Arc<TelnyxStub> {
 }
 
 /// A call that is over: the world it happened in, its conversation, and what the stub noted.
-struct Over {
-    world: World,
-    conversation: Value,
-    stub: Arc<TelnyxStub>,
+pub(super) struct Over {
+    pub(super) world: World,
+    pub(super) conversation: Value,
+    pub(super) stub: Arc<TelnyxStub>,
 }
 
 impl Over {
-    async fn of(stub: Arc<TelnyxStub>, agent: Value) -> Self {
+    pub(super) async fn of(stub: Arc<TelnyxStub>, agent: Value) -> Self {
         let world = world_with(account(&stub)).await;
         let agent = world.agent(agent).await;
         let body = json!({ "agentId": agent, "phoneNumber": NUMBER, "name": "Maria" });
@@ -85,11 +85,11 @@ impl Over {
             .any(|text| text.contains(words))
     }
 
-    fn commanded(&self, action: &str) -> usize {
+    pub(super) fn commanded(&self, action: &str) -> usize {
         self.stub.commands().iter().filter(|(name, _)| name == action).count()
     }
 
-    fn sockets(&self) -> usize {
+    pub(super) fn sockets(&self) -> usize {
         let events = self.world.events(self.conversation["conversationId"].as_str().unwrap());
         1 + events.iter().filter(|(name, _)| name == "media_back").count()
     }
@@ -207,42 +207,6 @@ async fn a_caller_is_referred_to_whom_the_peer_takes() {
         let stub = told(goes_on(), TelnyxFaults::default()).await;
         let over = Over::of(stub, with_desk("sip_refer", &destination)).await;
         assert!(!over.is_transferred() && over.agent_says("nobody could be reached"));
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn lost_media_is_found_again_and_the_call_goes_on() {
-    let cut = TelnyxFaults {
-        cut_after: Some(300),
-        ..TelnyxFaults::default()
-    };
-    let unnoticed = TelnyxFaults {
-        unnoticed_losses: true,
-        ..cut.clone()
-    };
-    // The first stream does not come about: that is told by a webhook alone.
-    let refused = TelnyxFaults {
-        streams_refused: 1,
-        ..TelnyxFaults::default()
-    };
-    for (faults, sockets, starts) in [(cut, 2, 1), (unnoticed, 2, 2), (refused, 1, 1)] {
-        let steps = vec![
-            say("Hello?"),
-            Step::UntilAgentSaid,
-            Step::WaitMs(1_000),
-            Step::UntilAgentSaid,
-            Step::Cooperate,
-        ];
-        let over = Over::of(told(steps, faults).await, interviewing_agent()).await;
-        assert_eq!(over.conversation["errorMessage"], Value::Null);
-        assert_eq!((over.sockets(), over.commanded("streaming_start")), (sockets, starts));
-        assert!(
-            over.conversation["dataCollected"].is_object(),
-            "{:#}",
-            over.conversation
-        );
-        over.world.pass(5).await;
-        assert_eq!((over.stub.dials().len(), over.stub.live_calls()), (1, 0));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Phones call in through Twilio and SignalWire: announced with a signature, answered with instructions, reported at the
 //! address of their number.
 
-use actors::{id::AttemptId, node::NodeSettings};
+use actors::{node::NodeSettings, ports::store::StoreError};
 use ringback::{
     carriers::twilio::account::Flavour,
     stub_carriers::twilio::{Announced, TwilioStub},
@@ -14,9 +14,9 @@ use crate::support::{
     words::{interviewing_agent, lines, texts},
 };
 
-const OURS: &str = "+15559990001";
+pub(super) const OURS: &str = "+15559990001";
 
-async fn called(flavour: Flavour) -> Joined {
+pub(super) async fn called(flavour: Flavour) -> Joined {
     called_at(flavour, NodeSettings::default()).await
 }
 
@@ -31,7 +31,7 @@ async fn called_at(flavour: Flavour, node: NodeSettings) -> Joined {
 }
 
 /// The conversation that instructions lead to.
-fn conversation(answer: &Announced) -> String {
+pub(super) fn conversation(answer: &Announced) -> String {
     let (_, behind) = answer.twiml.split_once("/media/").unwrap();
     behind.split_once('.').unwrap().0.to_owned()
 }
@@ -119,48 +119,6 @@ async fn a_call_announced_twice_is_one_call_and_one_for_nobody_is_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_forged_is_refused_at_every_door() {
-    for flavour in [Flavour::Twilio, Flavour::SignalWire] {
-        let Joined { world, stub } = called(flavour).await;
-        let (attempt, proof) = (AttemptId::new(), "5".repeat(64));
-        let form = [("CallSid", "CA1"), ("CallStatus", "busy"), ("To", OURS)];
-        let body = "CallSid=CA1&CallStatus=busy&To=%2B15559990001";
-        let changed = body.replace("busy", "completed");
-        let http = reqwest::Client::new();
-        for (door, sound) in [
-            ("inbound".to_owned(), 200),
-            ("events".to_owned(), 204),
-            (format!("status/{attempt}/{proof}"), 204),
-            (format!("handed/{attempt}/{proof}"), 204),
-            (format!("conference/{attempt}/{proof}"), 204),
-            (format!("machine/{attempt}/{proof}"), 400),
-            (format!("transfer/{attempt}.{proof}/{proof}"), 200),
-        ] {
-            let address = format!("{}/carriers/{}/{door}", world.client.base, flavour.name());
-            let (name, signature) = stub.signature(&address, &form);
-            let post = async |body: &str, signature: &str, kind: &str| {
-                let sent = http.post(&address).header(name, signature).header("content-type", kind);
-                sent.body(body.to_owned()).send().await.unwrap().status().as_u16()
-            };
-            let kind = "application/x-www-form-urlencoded";
-            assert_eq!(post(&changed, &signature, kind).await, 403, "{door}");
-            assert_eq!(post(body, "", kind).await, 403, "{door}");
-            assert_eq!(
-                post(r#"{"CallSid":"CA1"}"#, &signature, "application/json").await,
-                403,
-                "{door}"
-            );
-            assert_eq!(
-                http.post(&address).body(body).send().await.unwrap().status().as_u16(),
-                403
-            );
-            assert_eq!(post(&"x".repeat(20_000), &signature, kind).await, 413, "{door}");
-            assert_eq!(post(body, &signature, kind).await, sound, "{door}");
-        }
-    }
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_call_for_which_no_line_is_free_is_busy() {
     let node = NodeSettings {
         lines: 1,
@@ -175,4 +133,16 @@ async fn a_call_for_which_no_line_is_free_is_busy() {
         second.twiml.contains(r#"<Response><Reject reason="busy"/>"#),
         "{second:?}"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_database_the_carrier_is_told_to_try_elsewhere() {
+    for flavour in [Flavour::Twilio, Flavour::SignalWire] {
+        let Joined { world, stub } = called(flavour).await;
+        world.store_fails(Some(StoreError::Unavailable("gone".into())));
+        let away = stub.announce(&world.client.base, "CA-in-1", (COOPERATIVE, OURS)).await;
+        assert_eq!(away.status, 503, "{away:?}");
+        world.store_fails(None);
+        conversation(&stub.announce(&world.client.base, "CA-in-1", (COOPERATIVE, OURS)).await);
+    }
 }

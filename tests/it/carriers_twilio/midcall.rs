@@ -1,4 +1,4 @@
-//! What happens in the middle of a call through Twilio or SignalWire: transfers, lost media, machines, keys.
+//! What happens in the middle of a call through Twilio or SignalWire: transfers, machines, keys.
 
 use std::collections::BTreeMap;
 
@@ -10,33 +10,29 @@ use actors::{
 use ringback::{
     carriers::twilio::{self, account::Flavour},
     exchange::{LogEvent, Script, Step},
-    stub_carriers::{
-        StubCarrierSettings,
-        twilio::{TwilioFaults, TwilioStub},
-    },
+    stub_carriers::{StubCarrierSettings, twilio::TwilioStub},
 };
 use serde_json::{Value, json};
 
 use super::{COOPERATIVE, Joined, NO_ANSWER, account, request, settings};
 use crate::support::{
     phone_log::PhoneLog,
-    words::{MESSAGE, collected, interviewing_agent, lines, texts, tidy},
+    words::{collected, interviewing_agent, lines, texts},
 };
 
-const NUMBER: &str = "+15550100040";
+pub(super) const NUMBER: &str = "+15550100040";
 /// Picks up.
 const DESK: &str = "+15550100091";
 /// Has another call.
 const BUSY_DESK: &str = "+15550100096";
 const MAILBOX: &str = "+15550100018";
-const INTERRUPTS: &str = "+15550100019";
 
-fn say(text: &str) -> Step {
+pub(super) fn say(text: &str) -> Step {
     Step::Say(text.to_owned())
 }
 
 /// A carrier's telephones, of which the one at [`NUMBER`] follows these steps.
-fn told(steps: Vec<Step>) -> StubCarrierSettings {
+pub(super) fn told(steps: Vec<Step>) -> StubCarrierSettings {
     let scripts = BTreeMap::from([("told".to_owned(), Script::of(steps))]);
     let callees = [
         (NUMBER, "told"),
@@ -51,13 +47,13 @@ fn told(steps: Vec<Step>) -> StubCarrierSettings {
 }
 
 /// A call that is over: the service and the carrier it happened at, and its conversation.
-struct Over {
-    joined: Joined,
-    conversation: Value,
+pub(super) struct Over {
+    pub(super) joined: Joined,
+    pub(super) conversation: Value,
 }
 
 impl Over {
-    async fn of(joined: Joined, agent: Value, number: &str) -> Self {
+    pub(super) async fn of(joined: Joined, agent: Value, number: &str) -> Self {
         let agent = joined.world.agent(agent).await;
         let body = json!({ "agentId": agent, "phoneNumber": number, "name": "Maria" });
         let made = joined.world.client.post("/public/v1/calls", body).await;
@@ -77,13 +73,13 @@ impl Over {
         texts(&PhoneLog::new(self.joined.stub.entries()).call(number).heard())
     }
 
-    fn sockets(&self) -> usize {
+    pub(super) fn sockets(&self) -> usize {
         let id = self.conversation["conversationId"].as_str().unwrap();
         let events = self.joined.world.events(id);
         1 + events.iter().filter(|(name, _)| name == "media_back").count()
     }
 
-    fn check_completed(&self) {
+    pub(super) fn check_completed(&self) {
         assert_eq!(self.conversation["status"], "completed", "{:#}", self.conversation);
         assert_eq!(self.conversation["errorMessage"], Value::Null);
     }
@@ -121,14 +117,21 @@ fn asks(more: Vec<Step>) -> Vec<Step> {
 #[tokio::test(start_paused = true)]
 async fn a_caller_who_asks_for_a_person_is_handed_on_and_joined() {
     let sip = json!({ "type": "sip_uri", "sipUri": "sip:+15550100091@pbx.example" });
-    for (kind, destination) in [("blind", phone(DESK)), ("conference", phone(DESK)), ("blind", sip)] {
+    for (flavour, kind, destination) in [
+        (Flavour::Twilio, "blind", phone(DESK)),
+        (Flavour::Twilio, "conference", phone(DESK)),
+        (Flavour::Twilio, "blind", sip),
+        (Flavour::SignalWire, "blind", phone(DESK)),
+        (Flavour::SignalWire, "conference", phone(DESK)),
+    ] {
         let steps = asks(vec![
             Step::WaitMs(15_000),
             say("Thank you very much."),
             Step::WaitMs(3_000),
             Step::HangUp,
         ]);
-        let over = Over::over_twilio(told(steps), with_desk(kind, &destination)).await;
+        let joined = Joined::over(flavour, told(steps)).await;
+        let over = Over::of(joined, with_desk(kind, &destination), NUMBER).await;
         over.check_completed();
         assert_eq!(
             over.conversation["callTransferred"], true,
@@ -185,82 +188,6 @@ async fn nobody_is_rung_any_more_for_a_caller_who_left() {
             over.conversation
         );
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn lost_media_is_found_again_and_the_call_goes_on() {
-    for flavour in [Flavour::Twilio, Flavour::SignalWire] {
-        let steps = vec![
-            say("Hello?"),
-            Step::UntilAgentSaid,
-            Step::WaitMs(1_000),
-            Step::UntilAgentSaid,
-            Step::Cooperate,
-        ];
-        let faults = TwilioFaults { cut_after: Some(300) };
-        let joined = Joined::flawed(flavour, told(steps), faults).await;
-        let over = Over::of(joined, interviewing_agent(), NUMBER).await;
-        over.check_completed();
-        assert_eq!(over.sockets(), 2);
-        assert!(
-            over.conversation["dataCollected"].is_object(),
-            "{:#}",
-            over.conversation
-        );
-        over.joined.world.pass(5).await;
-        let stub = &over.joined.stub;
-        assert_eq!((stub.dials().len(), stub.live_calls()), (1, 0));
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_agent_that_is_interrupted_stops_and_keeps_what_was_heard() {
-    for flavour in [Flavour::Twilio, Flavour::SignalWire] {
-        let joined = Joined::over(flavour, settings(&[(INTERRUPTS, "interrupts")])).await;
-        let over = Over::of(joined, interviewing_agent(), INTERRUPTS).await;
-        over.check_completed();
-        let phone = PhoneLog::new(over.joined.stub.entries()).call(INTERRUPTS);
-        assert_eq!(lines(&over.conversation, "User"), texts(&phone.said()));
-        assert_eq!(lines(&over.conversation, "Agent"), texts(&phone.heard()));
-        let question = "So. Which day suits you for a visit?";
-        let cut = |text: &String| question.starts_with(&**text) && text != question;
-        let heard = texts(&phone.heard());
-        assert!(heard.iter().any(cut), "the stream was cleared: {heard:?}");
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn of_a_campaign_of_24_people_are_talked_with_and_mailboxes_get_the_message() {
-    let numbers: Vec<String> = (0..24)
-        .map(|n| format!("+155502{:02}00{}", n, if n % 3 == 0 { 8 } else { 0 }))
-        .collect();
-    let persona = |number: &str| {
-        if number.ends_with('8') {
-            "voicemail"
-        } else {
-            "cooperative"
-        }
-    };
-    let contacts: Vec<(&str, &str)> = numbers.iter().map(|number| (&**number, persona(number))).collect();
-    let joined = Joined::with(settings(&contacts)).await;
-    let campaign = joined.completed(&contacts).await;
-    let phones = joined.phones();
-    for (number, persona) in &contacts {
-        let conversation = joined.world.conversation(&campaign, number).await;
-        assert_eq!(conversation["status"], "completed", "{conversation:#}");
-        let heard = texts(&phones.call(number).heard());
-        if *persona == "voicemail" {
-            // A message that had begun when the beep came begins again.
-            assert!(tidy(heard.last().unwrap()).ends_with(MESSAGE), "{heard:?}");
-        } else {
-            assert_eq!(lines(&conversation, "Agent"), heard, "{number}");
-        }
-    }
-    let delivered = joined.stub.delivered();
-    let told = |status: &str| delivered.iter().filter(|told| told.status == status).count();
-    assert_eq!((told("machine_start"), told("human")), (8, 16));
-    assert!(delivered.iter().all(|told| told.answer == 204), "{delivered:?}");
-    assert_eq!((joined.stub.dials().len(), joined.stub.live_calls()), (24, 0));
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,9 +1,12 @@
 //! Phones call in through Vonage: announced with a signature, answered with instructions, reported at the application's
 //! own address.
 
+use std::sync::Arc;
+
+use actors::{node::NodeSettings, ports::store::StoreError};
 use serde_json::{Value, json};
 
-use super::{COOPERATIVE, account, stub, world_with};
+use super::{BUSY, COOPERATIVE, account, stub, world_at};
 use crate::support::{
     phone_log::PhoneLog,
     words::{interviewing_agent, lines, texts},
@@ -11,7 +14,7 @@ use crate::support::{
 };
 use ringback::{carriers::vonage::account::Rate, stub_carriers::vonage::VonageStub};
 
-const OURS: &str = "+15559990001";
+pub(super) const OURS: &str = "+15559990001";
 
 fn answering_agent() -> Value {
     let mut agent = interviewing_agent();
@@ -21,16 +24,20 @@ fn answering_agent() -> Value {
 }
 
 /// The conversation that instructions lead to.
-fn conversation(ncco: &Value) -> String {
+pub(super) fn conversation(ncco: &Value) -> String {
     ncco[0]["endpoint"][0]["headers"]["attempt"]
         .as_str()
         .unwrap()
         .to_owned()
 }
 
-async fn called() -> (std::sync::Arc<VonageStub>, World) {
+pub(super) async fn called() -> (Arc<VonageStub>, World) {
+    called_at(NodeSettings::default()).await
+}
+
+async fn called_at(node: NodeSettings) -> (Arc<VonageStub>, World) {
     let stub = stub().await;
-    let world = world_with(account(&stub, Rate::Narrow)).await;
+    let world = world_at(account(&stub, Rate::Narrow), node).await;
     world.agent(answering_agent()).await;
     (stub, world)
 }
@@ -103,4 +110,27 @@ async fn a_call_announced_twice_is_one_call_and_one_for_nobody_is_refused() {
         let refused = stub.announce(base, "in-3", (COOPERATIVE, to)).await.unwrap();
         assert_eq!((refused.status, refused.ncco), (200, json!([])), "{to}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_line_or_a_database_vonage_is_told_to_try_elsewhere() {
+    let node = NodeSettings {
+        lines: 1,
+        ..NodeSettings::default()
+    };
+    let (stub, world) = called_at(node).await;
+    let base = &world.client.base;
+    let first = stub.announce(base, "in-1", (COOPERATIVE, OURS)).await.unwrap();
+    assert_eq!(first.status, 200);
+    let second = stub.announce(base, "in-2", (BUSY, OURS)).await.unwrap();
+    assert_eq!(second.status, 429);
+    let (stub, world) = called().await;
+    world.store_fails(Some(StoreError::Unavailable("gone".into())));
+    let base = &world.client.base;
+    let away = stub.announce(base, "in-1", (COOPERATIVE, OURS)).await.unwrap();
+    assert_eq!(away.status, 503);
+    world.store_fails(None);
+    let back = stub.announce(base, "in-1", (COOPERATIVE, OURS)).await.unwrap();
+    assert_eq!(back.status, 200, "{back:?}");
+    conversation(&back.ncco);
 }

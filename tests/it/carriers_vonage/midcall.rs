@@ -1,4 +1,4 @@
-//! What happens in the middle of a call through Vonage: transfers, lost media, machines, keys.
+//! What happens in the middle of a call through Vonage: transfers, machines, keys.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -23,19 +23,19 @@ use crate::support::{
     world::World,
 };
 
-const NUMBER: &str = "+15550100040";
+pub(super) const NUMBER: &str = "+15550100040";
 /// Picks up; the last digit says so.
 const DESK: &str = "+15550100091";
 /// Has another call.
 const BUSY_DESK: &str = "+15550100096";
 const MAILBOX: &str = "+15550100018";
 
-fn say(text: &str) -> Step {
+pub(super) fn say(text: &str) -> Step {
     Step::Say(text.to_owned())
 }
 
 /// A stub whose telephone at [`NUMBER`] follows these steps.
-async fn told(steps: Vec<Step>, faults: VonageFaults) -> Arc<VonageStub> {
+pub(super) async fn told(steps: Vec<Step>, faults: VonageFaults) -> Arc<VonageStub> {
     let mut settings = settings();
     settings.personas.insert(NUMBER.to_owned(), "told".to_owned());
     let scripts = BTreeMap::from([("told".to_owned(), Script::of(steps))]);
@@ -43,14 +43,14 @@ async fn told(steps: Vec<Step>, faults: VonageFaults) -> Arc<VonageStub> {
 }
 
 /// A call that is over: the world it happened in, its conversation, and what the stub noted.
-struct Over {
-    world: World,
-    conversation: Value,
-    stub: Arc<VonageStub>,
+pub(super) struct Over {
+    pub(super) world: World,
+    pub(super) conversation: Value,
+    pub(super) stub: Arc<VonageStub>,
 }
 
 impl Over {
-    async fn of(stub: Arc<VonageStub>, agent: Value, number: &str) -> Self {
+    pub(super) async fn of(stub: Arc<VonageStub>, agent: Value, number: &str) -> Self {
         let world = world_with(account(&stub, Rate::Narrow)).await;
         let agent = world.agent(agent).await;
         let body = json!({ "agentId": agent, "phoneNumber": number, "name": "Maria" });
@@ -67,15 +67,15 @@ impl Over {
         }
     }
 
-    fn heard(&self, number: &str) -> Vec<String> {
+    pub(super) fn heard(&self, number: &str) -> Vec<String> {
         texts(&PhoneLog::new(self.stub.entries()).call(number).heard())
     }
 
-    fn said(&self, speaker: &str) -> Vec<String> {
+    pub(super) fn said(&self, speaker: &str) -> Vec<String> {
         lines(&self.conversation, speaker)
     }
 
-    fn sockets(&self) -> usize {
+    pub(super) fn sockets(&self) -> usize {
         let events = self.world.events(self.conversation["conversationId"].as_str().unwrap());
         1 + events.iter().filter(|(name, _)| name == "media_back").count()
     }
@@ -182,35 +182,6 @@ async fn nobody_is_rung_any_more_for_a_caller_who_left() {
         "{:#}",
         over.conversation
     );
-}
-
-#[tokio::test(start_paused = true)]
-async fn lost_media_is_found_again_and_the_call_goes_on() {
-    for silent_losses in [false, true] {
-        let faults = VonageFaults {
-            cut_after: Some(300),
-            silent_losses,
-            ..VonageFaults::default()
-        };
-        let steps = vec![
-            say("Hello?"),
-            Step::UntilAgentSaid,
-            Step::WaitMs(1_000),
-            Step::UntilAgentSaid,
-            Step::Cooperate,
-        ];
-        let over = Over::of(told(steps, faults).await, interviewing_agent(), NUMBER).await;
-        assert_eq!(over.conversation["status"], "completed", "{:#}", over.conversation);
-        assert_eq!(over.conversation["errorMessage"], Value::Null);
-        assert_eq!(over.sockets(), 2, "silent: {silent_losses}");
-        assert!(
-            over.conversation["dataCollected"].is_object(),
-            "{:#}",
-            over.conversation
-        );
-        over.world.pass(5).await;
-        assert_eq!((over.stub.dials().len(), over.stub.live_calls()), (1, 0));
-    }
 }
 
 #[tokio::test(start_paused = true)]

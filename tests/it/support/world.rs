@@ -17,7 +17,7 @@ use actors::{
         carrier::Carriers,
         health::AlwaysWell,
         language_model::{LanguageError, LanguageModel, ReplyEvent, ReplyRequest},
-        store::{RecordStore, TurnFact},
+        store::{RecordStore, StoreError, TurnFact},
         transcriber::Transcriber,
     },
     testkit::{fake_speech::FakeRecordings, memory_store::MemoryStore},
@@ -308,6 +308,11 @@ impl World {
             (event.name, figures)
         });
         events.collect()
+    }
+
+    /// From now on the database fails so, or no more.
+    pub fn store_fails(&self, how: Option<StoreError>) {
+        self.store.fail_with(how);
     }
 
     /// Calls that ring or talk at the exchange.

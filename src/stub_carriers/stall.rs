@@ -1,0 +1,56 @@
+//! Media sockets that stand still: for a while nothing is sent and nothing is read, and they stay open.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// When a media socket stands still, and for how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stall {
+    /// After so many frames of the telephone's, of 20 ms each.
+    pub after_frames: u64,
+    /// How long; what the telephone says meanwhile is lost.
+    pub lasts: Duration,
+}
+
+/// Whether one socket stands still now.
+#[derive(Debug)]
+pub(super) struct Standstill {
+    stall: Option<Stall>,
+    until: Option<Instant>,
+}
+
+impl Standstill {
+    pub(super) fn new(stall: Option<Stall>) -> Self {
+        Self { stall, until: None }
+    }
+
+    /// Whether it does, so many frames after it was opened.
+    pub(super) fn is_on(&mut self, frames: u64) -> bool {
+        let Some(stall) = self.stall.filter(|stall| frames >= stall.after_frames) else {
+            return false;
+        };
+        let now = Instant::now();
+        now < *self.until.get_or_insert(now + stall.lasts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn it_begins_with_a_frame_and_ends_with_time() {
+        let stall = Stall {
+            after_frames: 3,
+            lasts: Duration::from_secs(2),
+        };
+        let mut still = Standstill::new(Some(stall));
+        assert!(!still.is_on(2) && still.is_on(3));
+        tokio::time::advance(Duration::from_millis(1_999)).await;
+        assert!(still.is_on(90));
+        tokio::time::advance(Duration::from_millis(1)).await;
+        assert!(!still.is_on(100));
+        assert!(!Standstill::new(None).is_on(100));
+    }
+}
