@@ -9,6 +9,7 @@ use crate::{
     config::{ProviderConfig, ServeConfig, SpeculationMode, StorageConfig, parse_base_url},
     documents::extract::child::ExtractArgs,
     providers::name::ProviderName,
+    stub_carriers::{SERVICE, run::Name},
     stub_providers::StubTimes,
     telemetry::LogFormat,
 };
@@ -42,7 +43,7 @@ pub enum Command {
     /// Check the providers of language and speech, or run stubs of them
     #[command(subcommand)]
     Providers(ProvidersCommand),
-    /// Check the carriers: accounts, numbers, and the addresses to enter there
+    /// Check the carriers: accounts, numbers, and the addresses to enter there; or run a stub of one
     #[command(subcommand)]
     Carriers(CarriersCommand),
     /// Measure this build
@@ -190,6 +191,33 @@ pub enum CarriersCommand {
     /// Make one small reading request to each configured carrier: whether the account is taken, its numbers, and the
     /// exact addresses to enter there
     Check(CarriersCheckArgs),
+    /// Run a stub of a carrier on a real socket, with simulated phones behind it; prints the environment that makes the
+    /// service use it
+    Stub(CarriersStubArgs),
+}
+
+/// `ringback carriers stub`.
+#[derive(Debug, Clone, Args)]
+pub struct CarriersStubArgs {
+    /// Which carrier
+    #[arg(value_enum)]
+    pub carrier: Name,
+
+    /// Address to serve on
+    #[arg(long)]
+    pub listen: SocketAddr,
+
+    /// Where the service is: phones that call in are announced there
+    #[arg(long, default_value = SERVICE, value_parser = parse_base_url)]
+    pub service: String,
+
+    /// Report everything twice, and at Telnyx late and in another order too
+    #[arg(long)]
+    pub untidy: bool,
+
+    /// Break the first media socket of each call after so many seconds
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    pub cut_after_seconds: Option<u64>,
 }
 
 /// `ringback carriers check`.

@@ -9,7 +9,8 @@ use ringback::{
     app::App,
     bench, carriers,
     cli::{
-        AccountArgs, AccountCommand, CarriersCommand, Cli, Command, PhonesArgs, ProvidersCommand, ProvidersStubArgs,
+        AccountArgs, AccountCommand, CarriersCommand, CarriersStubArgs, Cli, Command, PhonesArgs, ProvidersCommand,
+        ProvidersStubArgs,
     },
     config::ServeConfig,
     demo,
@@ -19,6 +20,7 @@ use ringback::{
     providers::check,
     rest, scenarios,
     storage::SqlStore,
+    stub_carriers::run::{self as stub_carriers, Wish},
     stub_providers::{self, StubSettings},
     telemetry,
 };
@@ -61,6 +63,7 @@ async fn run(command: Command) -> Result<ExitCode, AnyError> {
         Command::Providers(ProvidersCommand::Stub(args)) => stub_providers(args).await,
         Command::Providers(ProvidersCommand::Check(args)) => check::run(args).await,
         Command::Carriers(CarriersCommand::Check(args)) => carriers::check::run(args).await,
+        Command::Carriers(CarriersCommand::Stub(args)) => stub_carrier(args).await,
         Command::Bench(command) => bench::run(command).await,
         Command::Account(command) => account(command).await,
         Command::Openapi => openapi(),
@@ -147,6 +150,24 @@ async fn stub_providers(args: ProvidersStubArgs) -> Result<ExitCode, AnyError> {
     .await
     .map_err(|error| format!("--listen {}: cannot listen there: {error}", args.listen))?;
     println!("Stub providers listen on {}", stubs.url());
+    stop.next().await;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs until it is told to stop.
+async fn stub_carrier(args: CarriersStubArgs) -> Result<ExitCode, AnyError> {
+    let mut stop = StopSignals::catch()?;
+    let listen = args.listen;
+    let stub = stub_carriers::start(Wish {
+        carrier: args.carrier,
+        listen,
+        service: args.service,
+        untidy: args.untidy,
+        cut_after: args.cut_after_seconds.map(Duration::from_secs),
+    })
+    .await
+    .map_err(|error| format!("--listen {listen}: {error}"))?;
+    print!("{}", stub.shell());
     stop.next().await;
     Ok(ExitCode::SUCCESS)
 }

@@ -4,11 +4,13 @@
 
 pub mod asterisk;
 mod bridge;
+mod caller;
 mod delivery;
 mod ear;
 mod line;
 mod phones;
 mod rooms;
+pub mod run;
 mod stall;
 pub mod telnyx;
 pub mod twilio;
@@ -26,6 +28,11 @@ use actors::time::Clock;
 pub use self::{delivery::Callbacks, stall::Stall};
 use crate::exchange::Script;
 
+/// The one number of each stub's account.
+pub const NUMBER: &str = "+15550000001";
+/// Where a service is that was told nothing else.
+pub const SERVICE: &str = "http://127.0.0.1:8080";
+
 /// How a stub carrier is to behave.
 #[derive(Clone)]
 pub struct StubCarrierSettings {
@@ -41,6 +48,8 @@ pub struct StubCarrierSettings {
     pub dials: Vec<DialFault>,
     /// Wall clock of its list of calls.
     pub clock: Arc<dyn Clock>,
+    /// Where the service is that calls from outside are announced to, without a slash at the end.
+    pub service: String,
 }
 
 impl StubCarrierSettings {
@@ -56,6 +65,7 @@ impl StubCarrierSettings {
             callbacks: Callbacks::InOrder,
             dials: Vec::new(),
             clock,
+            service: SERVICE.to_owned(),
         }
     }
 }

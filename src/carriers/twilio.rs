@@ -6,6 +6,7 @@ pub mod client;
 pub mod doors;
 pub mod fields;
 pub mod instructions;
+mod queue;
 pub mod refusal;
 pub mod signature;
 pub mod stream;

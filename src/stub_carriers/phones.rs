@@ -37,6 +37,14 @@ pub(super) enum Progress {
     Ended { cause: String },
 }
 
+/// A telephone that is to ring.
+pub(super) struct Phone<'a> {
+    pub(super) number: &'a str,
+    /// Who speaks there; by the stub's settings or the number's last digit when none.
+    pub(super) persona: Option<&'a String>,
+    pub(super) ring_seconds: f64,
+}
+
 /// Why nobody is called.
 #[derive(Debug)]
 pub(super) enum Refused {
@@ -78,7 +86,12 @@ impl Phones {
 
     /// Calls a number; the exchange's id of the call. Reports and the phone's socket come to `here`, below the call's
     /// `key`.
-    pub(super) async fn call(&self, here: &str, key: &str, to: &str, ring_seconds: f64) -> Result<String, Refused> {
+    pub(super) async fn call(&self, here: &str, key: &str, phone: Phone<'_>) -> Result<String, Refused> {
+        let Phone {
+            number: to,
+            persona,
+            ring_seconds,
+        } = phone;
         let of_name = |name| {
             if self.scripts.contains(name) {
                 "script"
@@ -86,7 +99,9 @@ impl Phones {
                 "persona"
             }
         };
-        let named = self.personas.get(to).map(|name| (of_name(name), name));
+        let named = persona
+            .or_else(|| self.personas.get(to))
+            .map(|name| (of_name(name), name));
         let hints: BTreeMap<&str, &String> = named.into_iter().collect();
         let body = json!({
             "to": to, "attempt": key, "ringTimeoutSeconds": ring_seconds, "hints": hints,

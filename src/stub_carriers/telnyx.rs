@@ -6,6 +6,7 @@ mod audio;
 mod call;
 mod commands;
 mod flow;
+mod inbound;
 mod media;
 mod webhooks;
 
@@ -24,7 +25,11 @@ use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinSet};
 
 use self::call::{Call, Leg, Stage};
-use super::{Delivered, Stall, rooms::Rooms};
+use super::{
+    Delivered, SERVICE, Stall,
+    caller::{self, Caller},
+    rooms::Rooms,
+};
 use crate::{
     carriers::telnyx::line::{ByteOrder, Codec},
     exchange::{Exchange, ExchangeError, ExchangeHandle, ExchangeSettings, LogEntry},
@@ -34,6 +39,10 @@ use crate::{
 /// How the stub is to behave.
 #[derive(Debug, Clone)]
 pub struct TelnyxSettings {
+    /// Where it listens; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// Where the service is that calls from outside are announced to, without a slash at the end.
+    pub service: String,
     /// The telephones behind it. Its clock is the stub's too.
     pub exchange: ExchangeSettings,
     /// Who picks up at which number; at others the last digit says it.
@@ -88,6 +97,8 @@ pub struct TelnyxFaults {
 impl Default for TelnyxSettings {
     fn default() -> Self {
         Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            service: SERVICE.to_owned(),
             exchange: ExchangeSettings::on_loopback(),
             personas: BTreeMap::new(),
             api_key: "KEY-of-the-stub".to_owned(),
@@ -195,14 +206,14 @@ pub struct TelnyxStub {
 }
 
 impl TelnyxStub {
-    /// Listens on a free loopback port and serves until it is dropped.
+    /// Listens, and serves until it is dropped.
     ///
     /// # Errors
     ///
     /// When it, or the exchange behind it, cannot listen.
     pub async fn start(settings: TelnyxSettings) -> Result<Self, TelnyxError> {
         let exchange = Exchange::start(settings.exchange.clone()).await?;
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let listener = TcpListener::bind(settings.listen).await?;
         let switch = Arc::new(Switch {
             key: Ed25519KeyPair::from_seed_unchecked(&settings.seed).map_err(|_| TelnyxError::Key)?,
             client: http_client::builder().pool_max_idle_per_host(0).build()?,
@@ -221,7 +232,7 @@ impl TelnyxStub {
             tasks: Mutex::default(),
             settings,
         });
-        let app = api::router(switch.clone());
+        let app = api::router(switch.clone()).merge(caller::route(inbound::by_order(switch.clone())));
         let listener = listener.tap_io(|connection| {
             if let Err(error) = connection.set_nodelay(true) {
                 tracing::debug!(%error, "cannot set TCP_NODELAY");
@@ -287,25 +298,14 @@ impl TelnyxStub {
 
     /// A telephone calls one of the account's numbers, whose application is at `service`. Where the call is answered,
     /// the telephone's persona talks.
-    pub fn call_in(&self, service: &str, id: &str, (from, to): (&str, &str)) {
-        let leg = Leg {
-            id: id.to_owned(),
-            phone: from.to_owned(),
-            from: from.to_owned(),
-            to: to.to_owned(),
-            is_incoming: true,
-            ring_seconds: 30,
-            webhook_url: format!("{service}/carriers/telnyx/inbound"),
-            ..Leg::default()
-        };
-        self.switch.add(leg);
-        self.announce(id);
+    pub fn call_in(&self, service: &str, id: &str, parties: (&str, &str)) {
+        self.switch.call_in(service, id, &Caller::of(parties));
     }
 
     /// Announces a call from outside, once more where it was announced before.
     pub fn announce(&self, id: &str) {
         if let Some(call) = self.switch.call(id) {
-            self.switch.tell(&call, "call.initiated", json!({ "state": "parked" }));
+            self.switch.announce(&call);
         }
     }
 

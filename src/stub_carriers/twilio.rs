@@ -5,6 +5,7 @@ mod api;
 mod call;
 mod flow;
 mod form;
+mod inbound;
 mod media;
 mod twiml;
 
@@ -13,6 +14,7 @@ use std::{
     io,
     net::SocketAddr,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use axum::{
@@ -26,9 +28,10 @@ use axum::{
 use reqwest::Client;
 use tokio::{net::TcpListener, task::JoinSet};
 
-use self::call::{Calls, Order, Stage};
+use self::call::{Calls, Stage};
 use super::{
     Delivered, Dial, Journal, Stall, StubCarrierSettings,
+    caller::{self, Caller},
     delivery::Callbacks,
     locked,
     phones::{Phones, Progress, Report},
@@ -48,6 +51,8 @@ pub const SIGNING_KEY: &str = "PSK_stub";
 pub struct TwilioFaults {
     /// The first media stream of each call breaks after so many frames.
     pub cut_after: Option<u64>,
+    /// A call that is asked for waits so long before it starts.
+    pub queued: Option<Duration>,
     /// The first media stream of each call stands still.
     pub stall: Option<Stall>,
 }
@@ -158,7 +163,8 @@ impl TwilioStub {
         let router = api::routes(flavour)
             .route("/phones/{key}/status", post(reported))
             .route("/phones/{key}/media", get(media))
-            .with_state(stub.clone());
+            .with_state(stub.clone())
+            .merge(caller::route(inbound::by_order(stub.clone(), settings.service)));
         let listener = listener.tap_io(|stream| {
             let _ = stream.set_nodelay(true);
         });
@@ -222,47 +228,13 @@ impl TwilioStub {
     }
 
     /// Announces a call to one of the account's numbers, whose voice address is at `service`.
-    pub async fn announce(&self, service: &str, sid: &str, (from, to): (&str, &str)) -> Announced {
-        let form = [
-            ("CallSid", sid),
-            ("AccountSid", ACCOUNT),
-            ("From", from),
-            ("To", to),
-            ("CallStatus", "ringing"),
-            ("Direction", "inbound"),
-        ];
-        let form = form.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let url = format!("{service}/carriers/{}/inbound", self.stub.flavour.name());
-        let (status, twiml) = self.stub.tell(&url, &form.into()).await;
-        Announced { status, twiml }
+    pub async fn announce(&self, service: &str, sid: &str, parties: (&str, &str)) -> Announced {
+        self.stub.announce(service, sid, &Caller::of(parties)).await
     }
 
     /// A telephone calls one of the account's numbers. Where the call is taken, the telephone's persona talks.
-    pub async fn call_in(&self, service: &str, sid: &str, (from, to): (&str, &str)) -> Announced {
-        let announced = self.announce(service, sid, (from, to)).await;
-        let verbs = twiml::parse(&announced.twiml).unwrap_or_default();
-        if verbs.first().is_some_and(|verb| verb.stream().is_some()) {
-            let name = self.stub.flavour.name();
-            let order = Order {
-                sid: sid.to_owned(),
-                dial: Dial {
-                    to: to.to_owned(),
-                    from: from.to_owned(),
-                    status_url: format!("{service}/carriers/{name}/events"),
-                    stream_url: String::new(),
-                },
-                phone: from.to_owned(),
-                events: vec!["completed".to_owned()],
-                ring_seconds: 30.0,
-                verbs,
-                direction: "inbound",
-                ..Order::default()
-            };
-            if let Err(refused) = call::ring(&self.stub, order).await {
-                self.stub.complain(format!("no telephone: {refused:?}"));
-            }
-        }
-        announced
+    pub async fn call_in(&self, service: &str, sid: &str, parties: (&str, &str)) -> Announced {
+        inbound::call_in(&self.stub, service, sid, &Caller::of(parties)).await
     }
 
     /// The telephone of a call is hung up.

@@ -3,6 +3,7 @@
 
 mod api;
 mod flow;
+mod inbound;
 mod leg;
 mod socket;
 mod token;
@@ -22,15 +23,16 @@ use axum::{
     serve::ListenerExt,
 };
 use reqwest::Client;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::{net::TcpListener, task::JoinSet};
 
 use self::{
-    leg::{Legs, Order, Stage},
+    leg::{Legs, Stage},
     token::{Applications, Signer},
 };
 use super::{
     Delivered, Dial, Journal, Stall, StubCarrierSettings,
+    caller::{self, Caller},
     delivery::Callbacks,
     locked,
     phones::{Phones, Progress, Report},
@@ -149,7 +151,8 @@ impl VonageStub {
         let router = api::routes()
             .route("/phones/{key}/status", post(reported))
             .route("/phones/{key}/media", get(media))
-            .with_state(stub.clone());
+            .with_state(stub.clone())
+            .merge(caller::route(inbound::by_order(stub.clone(), settings.service)));
         let listener = listener.tap_io(|stream| {
             let _ = stream.set_nodelay(true);
         });
@@ -213,23 +216,13 @@ impl VonageStub {
     }
 
     /// Announces a call to one of the account's numbers, whose application is at `service`; none when it is not there.
-    pub async fn announce(&self, service: &str, uuid: &str, (from, to): (&str, &str)) -> Option<Announced> {
-        let [caller, called] = [from, to].map(|number| number.trim_start_matches('+'));
-        let body = json!({ "from": caller, "to": called, "uuid": uuid, "conversation_uuid": format!("CON-{uuid}") });
-        let text = body.to_string();
-        let sent = self
-            .stub
-            .client
-            .post(format!("{service}/carriers/vonage/inbound"))
-            .header("content-type", "application/json")
-            .header("authorization", self.sign(&text))
-            .body(text)
-            .send()
-            .await;
-        let answer = sent.ok()?;
-        let status = answer.status().as_u16();
-        let ncco = answer.json().await.unwrap_or_default();
-        Some(Announced { status, ncco })
+    pub async fn announce(&self, service: &str, uuid: &str, parties: (&str, &str)) -> Option<Announced> {
+        self.stub.announce(service, uuid, &Caller::of(parties)).await
+    }
+
+    /// A telephone calls one of the account's numbers. Where the call is taken, the telephone's persona talks.
+    pub async fn call_in(&self, service: &str, uuid: &str, parties: (&str, &str)) -> Option<Announced> {
+        inbound::call_in(&self.stub, service, uuid, &Caller::of(parties)).await
     }
 
     /// The telephone of a call is hung up.
@@ -237,26 +230,6 @@ impl VonageStub {
         if let Some(leg) = self.stub.legs.get(uuid) {
             self.stub.phones.hang_up(leg.line()).await;
         }
-    }
-
-    /// A telephone calls one of the account's numbers. Where the call is taken, the telephone's persona talks.
-    pub async fn call_in(&self, service: &str, uuid: &str, (from, to): (&str, &str)) -> Option<Announced> {
-        let announced = self.announce(service, uuid, (from, to)).await?;
-        let ncco = announced.ncco.as_array().cloned().unwrap_or_default();
-        if !ncco.is_empty() {
-            let order = Order {
-                uuid: uuid.to_owned(),
-                phone: from.to_owned(),
-                from: from.trim_start_matches('+').to_owned(),
-                to: to.trim_start_matches('+').to_owned(),
-                event_url: format!("{service}/carriers/vonage/events"),
-                ring_seconds: 30.0,
-                ncco,
-                ..Order::default()
-            };
-            leg::ring(&self.stub, order).await.ok()?;
-        }
-        Some(announced)
     }
 }
 

@@ -1,4 +1,5 @@
-//! `ringback carriers check`: what it finds at carriers that answer, and what it says of those that do not.
+//! `ringback carriers check`: what it finds at carriers that answer, and what it says of those that do not; and
+//! `ringback carriers stub`, which it takes for the carrier.
 
 use axum::{
     Json, Router,
@@ -9,7 +10,11 @@ use axum::{
 use ringback::stub_carriers::vonage::{APPLICATION, PRIVATE_KEY, SIGNATURE_SECRET};
 use serde_json::{Value, json};
 
-use crate::support::program::{Ended, Program};
+use crate::support::{
+    client::Client,
+    program::{Ended, Program, Running},
+    words::interviewing_agent,
+};
 
 const PUBLIC: &str = "https://calls.example.com";
 const SECRET: &str = "tell-nobody";
@@ -158,4 +163,121 @@ async fn what_does_not_work_is_named_with_its_cure_and_without_its_key() {
     let ended = check(WORDS, &[("RINGBACK_CARRIER", "signalwire")]).await;
     assert_eq!(ended.code, Some(1), "{ended:?}");
     assert!(ended.stderr.contains("set SIGNALWIRE_SPACE"), "{ended:?}");
+}
+
+/// The number of each stub's account.
+const NUMBER: &str = "+15550000001";
+
+/// The environment that a stub prints, as a shell would read it.
+fn environment(stub: &Running, names: usize) -> Vec<(String, String)> {
+    let mut variables = Vec::new();
+    while variables.len() < names {
+        let mut line = stub.line_after("export ");
+        while !line.ends_with('\'') {
+            line = format!("{line}\n{}", stub.line_after(""));
+        }
+        let (name, value) = line.split_once("='").unwrap();
+        variables.push((name.to_owned(), value.trim_end_matches('\'').to_owned()));
+    }
+    variables
+}
+
+/// A stub of a carrier for a service at this address, where it is, and its environment.
+fn stub(program: &Program, carrier: &str, service: &str) -> (Running, String, Vec<(String, String)>) {
+    let arguments = [
+        "carriers",
+        "stub",
+        carrier,
+        "--listen",
+        "127.0.0.1:0",
+        "--service",
+        service,
+    ];
+    let running = program.start(&arguments, &[]);
+    let url = running.line_after(&format!("# Stub of {carrier} listens on "));
+    // Two of the service's own; a carrier has its account, what it signs with, its address and its number.
+    let names = 2 + if carrier == "twilio" { 4 } else { 5 };
+    let variables = environment(&running, names);
+    (running, url, variables)
+}
+
+fn borrowed(variables: &[(String, String)]) -> Vec<(&str, &str)> {
+    variables.iter().map(|(name, value)| (&**name, &**value)).collect()
+}
+
+#[test]
+fn each_stub_is_taken_for_its_carrier() {
+    let service = "http://127.0.0.1:8080";
+    for (carrier, numbers, door) in [
+        ("twilio", json!([NUMBER]), "inbound"),
+        ("signalwire", json!([NUMBER]), "inbound"),
+        ("telnyx", json!([NUMBER]), "inbound"),
+        ("vonage", json!([]), "inbound"),
+    ] {
+        let program = Program::new();
+        let (_stub, _, variables) = stub(&program, carrier, service);
+        let ended = program.run_with(JSON, &borrowed(&variables));
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        let found: Value = serde_json::from_str(&ended.stdout).unwrap();
+        assert_eq!(found.as_array().unwrap().len(), 1, "{found}");
+        let found = &found[0];
+        assert_eq!((&found["carrier"], &found["numbers"]), (&json!(carrier), &numbers));
+        assert_eq!(
+            found["enter"][0]["value"],
+            format!("{service}/carriers/{carrier}/{door}")
+        );
+    }
+}
+
+/// The way that README describes: a service with a stub's environment, an agent, and a phone that calls it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_phone_of_a_stub_calls_an_agent_of_the_service() {
+    let program = Program::new();
+    // Free a moment ago.
+    let free = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let service = format!("http://{free}");
+    let (_stub, url, mut variables) = stub(&program, "twilio", &service);
+    let listen = free.to_string();
+    variables.push(("RINGBACK_LISTEN".to_owned(), listen));
+    let account = program.run(&["account", "create", "--email", "ada@example.com"]).json();
+    let (_service, address) = program.serve_with(&borrowed(&variables));
+    assert_eq!(address, service);
+    let client = Client::new(&address, account["apiKey"].as_str().unwrap());
+    let mut agent = interviewing_agent();
+    agent["direction"] = json!("inbound");
+    agent["phoneNumbers"] = json!([{ "number": NUMBER }]);
+    client.post("/public/v1/agents/create", agent).await.expect(201);
+    let phones = Client::new(&url, "");
+    let calls = async |body: Value| {
+        let sent = phones.bare("POST", "/v1/inbound").json(&body).send().await.unwrap();
+        (sent.status().as_u16(), sent.json::<Value>().await.unwrap())
+    };
+    let (status, refused) = calls(json!({ "from": "+15550100010", "to": "+15559990009" })).await;
+    assert_eq!((status, &refused["answer"]), (200, &json!("refused")), "{refused}");
+    assert!(refused["why"].as_str().unwrap().contains("rejected"), "{refused}");
+    let (status, taken) = calls(json!({ "from": "+15550100010", "to": NUMBER, "withheld": true })).await;
+    assert_eq!((status, &taken["answer"]), (201, &json!("connected")), "{taken}");
+    let list = client.get("/public/v1/conversations").await.expect(200);
+    let id = list.text("/data/0/conversationId");
+    let ended = client
+        .post(&format!("/public/v1/conversations/{id}/end"), json!({}))
+        .await;
+    ended.expect(200);
+    let over = client.get(&format!("/public/v1/conversations/{id}")).await.expect(200);
+    let conversation = over.data();
+    assert_eq!(
+        (
+            &conversation["carrier"],
+            &conversation["direction"],
+            &conversation["callerNumber"]
+        ),
+        (&json!("twilio"), &json!("inbound"), &json!(NUMBER)),
+        "{conversation:#}"
+    );
+    assert_eq!(conversation.get("contactNumber"), None, "{conversation:#}");
+    let (status, unknown) = calls(json!({ "from": "+15550100010", "to": NUMBER, "persona": "me" })).await;
+    assert_eq!((status, &unknown["code"]), (400, &json!("invalid_request")));
 }

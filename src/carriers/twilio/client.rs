@@ -22,6 +22,7 @@ use super::{
     account::{Flavour, TwilioAccount},
     callback,
     instructions::{Instructions, TRANSFER_RINGS_SECONDS},
+    queue::Queue,
     refusal::{ErrorAnswer, NOT_IN_STATE},
     signature::Guard,
 };
@@ -42,6 +43,7 @@ pub struct TwilioCarrier {
     account: TwilioAccount,
     pub(super) instructions: Instructions,
     pub(super) conferences: Arc<Conferences>,
+    pub(super) queue: Arc<Queue>,
 }
 
 #[derive(Deserialize)]
@@ -82,6 +84,7 @@ impl TwilioCarrier {
             },
             account,
             conferences: Arc::default(),
+            queue: Arc::default(),
         })
     }
 
@@ -189,10 +192,12 @@ impl TwilioCarrier {
 
     /// A caller is gone: a destination that rings for that caller is hung up.
     pub(super) async fn release_destination(&self, caller: &CarrierCallId) {
-        if let Some(destination) = self.conferences.caller_left(caller)
-            && let Err(error) = self.hang_up_leg(&destination).await
-        {
-            tracing::warn!(%error, "a destination could not be hung up whose caller is gone");
+        let Some(destination) = self.conferences.caller_left(caller) else {
+            return;
+        };
+        match self.hang_up_leg(&destination).await {
+            Ok(()) | Err(CarrierError::NotFound) => {}
+            Err(error) => tracing::warn!(%error, "a destination could not be hung up whose caller is gone"),
         }
     }
 
@@ -215,6 +220,18 @@ impl TwilioCarrier {
             (Some(CallProgress::Answered), CANCELED) => End::NotInState,
             _ => End::Over,
         })
+    }
+
+    /// Whether a call has not started yet; not where the carrier does not say.
+    pub(super) async fn is_queued(&self, call: &CarrierCallId) -> bool {
+        let Ok(address) = self.call_address(call) else {
+            return false;
+        };
+        let Ok(answer) = send(self.with_password(self.clients.client.get(address))).await else {
+            return false;
+        };
+        let said = body(answer).await.unwrap_or_default();
+        serde_json::from_slice(&said).is_ok_and(|call: Call| call.status == "queued")
     }
 
     fn call_address(&self, call: &CarrierCallId) -> Result<Url, CarrierError> {
@@ -286,7 +303,9 @@ impl Carrier for TwilioCarrier {
     async fn dial(&self, request: &DialRequest) -> Result<CarrierCallId, DialError> {
         let from = self.caller_id(request.from.as_ref());
         let from = from.map_err(DialError::AccountRefused)?;
-        self.place(self.order(request, from)).await
+        let call = self.place(self.order(request, from)).await?;
+        self.watch(&call);
+        Ok(call)
     }
 
     async fn hang_up(&self, call: &CarrierCallId) -> Result<(), CarrierError> {

@@ -186,6 +186,8 @@ impl Doors {
     }
 
     async fn leg(&self, door: &CarrierDoor, (attempt, proof): (&str, String), report: LegReport) -> Response {
+        let progress = self.carrier.queue.told(report.call.as_ref(), report.progress);
+        let report = LegReport { progress, ..report };
         if let (CallProgress::Ended(_), Some(call)) = (&report.progress, &report.call) {
             let (carrier, call) = (self.carrier.clone(), call.clone());
             tokio::spawn(async move { carrier.release_destination(&call).await });

@@ -206,10 +206,12 @@ impl VonageCarrier {
 
     /// A caller is gone: a destination that rings for that caller is hung up.
     pub(super) async fn release_destination(&self, caller: &CarrierCallId) {
-        if let Some(destination) = self.conferences.caller_left(caller)
-            && let Err(error) = self.hang_up_leg(&destination).await
-        {
-            tracing::warn!(%error, "a destination could not be hung up whose caller is gone");
+        let Some(destination) = self.conferences.caller_left(caller) else {
+            return;
+        };
+        match self.hang_up_leg(&destination).await {
+            Ok(()) | Err(CarrierError::NotFound) => {}
+            Err(error) => tracing::warn!(%error, "a destination could not be hung up whose caller is gone"),
         }
     }
 

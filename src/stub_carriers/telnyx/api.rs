@@ -28,6 +28,7 @@ use super::{
     call::{Call, Leg, Stage, StreamAsk},
     commands, flow, lock,
 };
+use crate::stub_carriers::NUMBER;
 
 /// How long Telnyx listens before it says who answered.
 const VERDICT_AFTER: Duration = Duration::from_millis(2_500);
@@ -57,6 +58,8 @@ fn ring_seconds() -> u64 {
 
 pub(super) fn router(switch: Arc<Switch>) -> Router {
     Router::new()
+        .route("/v2/balance", get(balance))
+        .route("/v2/phone_numbers", get(numbers))
         .route("/v2/calls", post(dial))
         .route("/v2/calls/{call}/actions/{action}", post(commands::command))
         .route("/v2/connections/{connection}/active_calls", get(list))
@@ -141,7 +144,7 @@ impl Switch {
     /// Has the exchange ring the telephone.
     pub(super) async fn ring(&self, call: &Call) -> Result<(), Refused> {
         let (leg, id) = (&call.leg, &call.leg.id);
-        let persona = self.settings.personas.get(&leg.phone);
+        let persona = leg.persona.as_ref().or_else(|| self.settings.personas.get(&leg.phone));
         let of_name = |name: &String| {
             let is_script = self.settings.exchange.scripts.contains_key(name);
             json!({ if is_script { "script" } else { "persona" }: name })
@@ -221,6 +224,7 @@ async fn place(switch: &Arc<Switch>, headers: &HeaderMap, body: &[u8]) -> Result
     let call = switch.add(Leg {
         id: new_id(),
         phone: telephone(&ask.to, "/to")?,
+        persona: None,
         from: ask.from,
         to: ask.to,
         is_incoming: false,
@@ -266,6 +270,18 @@ impl Switch {
             switch.tell(&call, event, json!({ "result": result }));
         });
     }
+}
+
+async fn balance(State(switch): State<Arc<Switch>>, headers: HeaderMap) -> Result<Json<Value>, Refused> {
+    switch.knows(&headers)?;
+    let balance = json!({ "record_type": "balance", "balance": "100.00", "currency": "USD" });
+    Ok(Json(json!({ "data": balance })))
+}
+
+async fn numbers(State(switch): State<Arc<Switch>>, headers: HeaderMap) -> Result<Json<Value>, Refused> {
+    switch.knows(&headers)?;
+    let number = json!({ "phone_number": NUMBER, "status": "active", "connection_id": switch.settings.connection });
+    Ok(Json(json!({ "data": [number] })))
 }
 
 async fn list(

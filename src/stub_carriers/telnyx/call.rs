@@ -39,6 +39,8 @@ pub(super) struct Leg {
     pub(super) id: String,
     /// The telephone of the exchange that is rung.
     pub(super) phone: String,
+    /// Who speaks there; by the stub's settings or the number's last digit when none.
+    pub(super) persona: Option<String>,
     pub(super) from: String,
     pub(super) to: String,
     pub(super) is_incoming: bool,

@@ -7,7 +7,7 @@ use axum::{
     extract::{Path, Query, State},
     http::{HeaderMap, StatusCode, header::RETRY_AFTER},
     response::{IntoResponse, Response},
-    routing::post,
+    routing::{get, post},
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use serde_json::json;
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     carriers::twilio::account::Flavour,
-    stub_carriers::{Dial, DialFault, locked, phones::Refused},
+    stub_carriers::{Dial, DialFault, NUMBER, locked, phones::Refused},
 };
 
 pub(super) fn routes(flavour: Flavour) -> Router<Arc<Stub>> {
@@ -28,6 +28,11 @@ pub(super) fn routes(flavour: Flavour) -> Router<Arc<Stub>> {
         Flavour::SignalWire => "/api/laml/2010-04-01",
     };
     Router::new()
+        .route(&format!("{api}/Accounts/{{account}}"), get(account))
+        .route(
+            &format!("{api}/Accounts/{{account}}/IncomingPhoneNumbers.json"),
+            get(numbers),
+        )
         .route(&format!("{api}/Accounts/{{account}}/Calls.json"), post(dial).get(list))
         .route(
             &format!("{api}/Accounts/{{account}}/Calls/{{call}}"),
@@ -86,6 +91,18 @@ fn entitled(headers: &HeaderMap, account: &str) -> Result<(), ApiError> {
         ));
     }
     Ok(())
+}
+
+/// The account itself.
+async fn account(Path(account): Path<String>, headers: HeaderMap) -> Result<Response, ApiError> {
+    entitled(&headers, account.strip_suffix(".json").unwrap_or_default())?;
+    Ok(Json(json!({ "sid": ACCOUNT, "friendly_name": "Stub", "status": "active" })).into_response())
+}
+
+async fn numbers(Path(account): Path<String>, headers: HeaderMap) -> Result<Response, ApiError> {
+    entitled(&headers, &account)?;
+    let numbers = json!([{ "phone_number": NUMBER, "capabilities": { "voice": true } }]);
+    Ok(Json(json!({ "incoming_phone_numbers": numbers, "page": 0, "next_page_uri": null })).into_response())
 }
 
 fn fields(form: &str) -> BTreeMap<String, String> {
@@ -228,6 +245,7 @@ async fn change(
     }
     let wanted = fields.get("Status").map_or("", String::as_str);
     match (wanted, call.stage()) {
+        ("canceled", Stage::Queued) if call.line().is_empty() => call.becomes(Stage::ended("canceled")),
         ("completed", Stage::InProgress) | ("canceled", Stage::Queued | Stage::Initiated | Stage::Ringing) => {
             stub.phones.hang_up(call.line()).await;
         }

@@ -20,7 +20,7 @@ use crate::stub_carriers::{
     Delivered, Dial,
     delivery::{self, Delivery},
     locked,
-    phones::Refused,
+    phones::{Phone, Refused},
 };
 
 /// How long the carrier listens before it says who answered.
@@ -83,6 +83,8 @@ pub(super) struct Order {
     pub(super) dial: Dial,
     /// The telephone of the exchange that is rung, where that is not the one that is called.
     pub(super) phone: String,
+    /// Who speaks there; by the stub's settings or the number's last digit when none.
+    pub(super) persona: Option<String>,
     /// The events that are told.
     pub(super) events: Vec<String>,
     pub(super) ring_seconds: f64,
@@ -228,27 +230,50 @@ impl Calls {
     }
 }
 
-/// Rings a telephone.
+/// Takes a call, and rings its telephone once it may start.
 pub(super) async fn ring(stub: &Arc<Stub>, order: Order) -> Result<Arc<Call>, Refused> {
-    let phone = Some(order.phone.clone()).filter(|phone| !phone.is_empty());
-    let (phone, seconds) = (phone.unwrap_or_else(|| telephone(&order.dial.to)), order.ring_seconds);
     let (call, told) = stub.calls.add(order);
-    match stub.phones.call(&stub.here, &call.sid, &phone, seconds).await {
-        Ok(line) => drop(call.line.set(line)),
-        Err(refused) => {
-            locked(&stub.calls.calls).remove(&call.sid);
-            return Err(refused);
+    match stub.faults.queued.filter(|_| call.order.direction == "outbound-api") {
+        Some(wait) => drop(tokio::spawn(later(stub.clone(), call.clone(), wait))),
+        None => {
+            if let Err(refused) = start(stub, &call).await {
+                locked(&stub.calls.calls).remove(&call.sid);
+                return Err(refused);
+            }
         }
-    }
-    // Its line may have reported already.
-    if call.stage() == Stage::Queued {
-        call.becomes(Stage::Initiated);
     }
     tokio::spawn(tell(stub.clone(), call.clone(), told));
     if call.order.verdict_url.is_some() {
         tokio::spawn(judge(stub.clone(), call.clone()));
     }
     Ok(call)
+}
+
+async fn later(stub: Arc<Stub>, call: Arc<Call>, wait: Duration) {
+    sleep(wait).await;
+    if call.stage() == Stage::Queued
+        && let Err(refused) = start(&stub, &call).await
+    {
+        stub.complain(format!("no telephone: {refused:?}"));
+    }
+}
+
+/// Rings a telephone.
+async fn start(stub: &Stub, call: &Call) -> Result<(), Refused> {
+    let order = &call.order;
+    let number = Some(order.phone.clone()).filter(|phone| !phone.is_empty());
+    let phone = Phone {
+        number: &number.unwrap_or_else(|| telephone(&order.dial.to)),
+        persona: order.persona.as_ref(),
+        ring_seconds: order.ring_seconds,
+    };
+    let line = stub.phones.call(&stub.here, &call.sid, phone).await?;
+    let _ = call.line.set(line);
+    // Its line may have reported already.
+    if call.stage() == Stage::Queued {
+        call.becomes(Stage::Initiated);
+    }
+    Ok(())
 }
 
 /// The telephone at an address; that of a SIP address is its user.

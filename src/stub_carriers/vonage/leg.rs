@@ -14,7 +14,7 @@ use super::Stub;
 use crate::stub_carriers::{
     delivery::{self, Delivery},
     locked,
-    phones::Refused,
+    phones::{Phone, Refused},
 };
 
 /// How a leg stands.
@@ -62,6 +62,8 @@ pub(super) struct Order {
     pub(super) uuid: String,
     /// The telephone of the exchange that is rung.
     pub(super) phone: String,
+    /// Who speaks there; by the stub's settings or the number's last digit when none.
+    pub(super) persona: Option<String>,
     pub(super) from: String,
     pub(super) to: String,
     pub(super) event_url: String,
@@ -250,7 +252,12 @@ impl Legs {
 pub(super) async fn ring(stub: &Arc<Stub>, order: Order) -> Result<Arc<Leg>, Refused> {
     let (phone, seconds) = (order.phone.clone(), order.ring_seconds);
     let (leg, told) = stub.legs.add(order);
-    match stub.phones.call(&stub.here, &leg.uuid, &phone, seconds).await {
+    let phone = Phone {
+        number: &phone,
+        persona: leg.order.persona.as_ref(),
+        ring_seconds: seconds,
+    };
+    match stub.phones.call(&stub.here, &leg.uuid, phone).await {
         Ok(line) => drop(leg.line.set(line)),
         Err(refused) => {
             locked(&stub.legs.legs).remove(&leg.uuid);

@@ -1,6 +1,8 @@
 //! Calls through Twilio and SignalWire are ended from both ends, those that came in too.
 
-use ringback::{carriers::twilio::account::Flavour, exchange::Step};
+use std::time::Duration;
+
+use ringback::{carriers::twilio::account::Flavour, exchange::Step, stub_carriers::twilio::TwilioFaults};
 use serde_json::{Value, json};
 
 use super::{
@@ -62,5 +64,31 @@ async fn a_call_that_came_in_is_ended_by_us() {
         );
         world.pass(3).await;
         assert_eq!((stub.live_calls(), stub.complaints()), (0, vec![]));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_stays_in_the_carrier_s_queue_is_cancelled_and_told_so() {
+    for (waits, status) in [(5, "completed"), (3_600, "failed")] {
+        let faults = TwilioFaults {
+            queued: Some(Duration::from_secs(waits)),
+            ..TwilioFaults::default()
+        };
+        let joined = Joined::flawed(Flavour::Twilio, settings(&CONTACTS), faults).await;
+        let id = joined.call(COOPERATIVE).await;
+        if status == "failed" {
+            joined.world.pass(9).await;
+            assert_eq!(joined.stub.statuses(), ["queued"]);
+            let over = joined.world.until_over(&id, 4).await;
+            let why = over["errorMessage"].as_str().unwrap();
+            assert!(
+                why.contains("queue") && why.contains("RINGBACK_CALLS_PER_SECOND"),
+                "{why}"
+            );
+            assert_eq!(joined.stub.statuses(), ["canceled"]);
+        }
+        let over = joined.world.until_over(&id, 150).await;
+        assert_eq!(over["status"], status, "{over:#}");
+        assert_eq!((joined.stub.dials().len(), joined.stub.live_calls()), (1, 0));
     }
 }

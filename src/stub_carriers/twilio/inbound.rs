@@ -1,0 +1,84 @@
+//! Calls to one of the account's numbers, whose voice address is the service's.
+
+use std::sync::Arc;
+
+use super::{
+    ACCOUNT, Announced, Stub,
+    call::{self, Order},
+    twiml::{self, Verb},
+};
+use crate::stub_carriers::{
+    Dial,
+    caller::{CallIn, Caller, Taken},
+};
+
+impl Stub {
+    /// Announces a call.
+    pub(super) async fn announce(&self, service: &str, sid: &str, caller: &Caller) -> Announced {
+        let form = [
+            ("CallSid", sid),
+            ("AccountSid", ACCOUNT),
+            ("From", &caller.from),
+            ("To", &caller.to),
+            ("CallStatus", "ringing"),
+            ("Direction", "inbound"),
+        ];
+        let form = form.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let url = format!("{service}/carriers/{}/inbound", self.flavour.name());
+        let (status, twiml) = self.tell(&url, &form.into()).await;
+        Announced { status, twiml }
+    }
+}
+
+/// A telephone calls. Where that is taken, its persona talks.
+pub(super) async fn call_in(stub: &Arc<Stub>, service: &str, sid: &str, caller: &Caller) -> Announced {
+    let announced = stub.announce(service, sid, caller).await;
+    let verbs = announced.verbs();
+    if announced.connects() {
+        let name = stub.flavour.name();
+        let order = Order {
+            sid: sid.to_owned(),
+            dial: Dial {
+                to: caller.to.clone(),
+                from: caller.from.clone(),
+                status_url: format!("{service}/carriers/{name}/events"),
+                stream_url: String::new(),
+            },
+            phone: caller.phone.clone(),
+            persona: caller.persona.clone(),
+            events: vec!["completed".to_owned()],
+            ring_seconds: 30.0,
+            verbs,
+            direction: "inbound",
+            ..Order::default()
+        };
+        if let Err(refused) = call::ring(stub, order).await {
+            stub.complain(format!("no telephone: {refused:?}"));
+        }
+    }
+    announced
+}
+
+impl Announced {
+    fn verbs(&self) -> Vec<Verb> {
+        twiml::parse(&self.twiml).unwrap_or_default()
+    }
+
+    fn connects(&self) -> bool {
+        self.verbs().first().is_some_and(|verb| verb.stream().is_some())
+    }
+}
+
+/// Has telephones call the service at this address.
+pub(super) fn by_order(stub: Arc<Stub>, service: String) -> CallIn {
+    Arc::new(move |sid, caller| {
+        let (stub, service) = (stub.clone(), service.clone());
+        Box::pin(async move {
+            let announced = call_in(&stub, &service, &sid, &caller).await;
+            match announced.connects() {
+                true => Taken::Connected,
+                false => Taken::Refused(format!("{service} answered {}: {}", announced.status, announced.twiml)),
+            }
+        })
+    })
+}

@@ -1,0 +1,75 @@
+//! Calls to one of the application's numbers, whose answer URL is the service's.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::{
+    Announced, Stub,
+    leg::{self, Order},
+};
+use crate::stub_carriers::caller::{CallIn, Caller, Taken};
+
+impl Stub {
+    /// Announces a call; none when the service is not there.
+    pub(super) async fn announce(&self, service: &str, uuid: &str, caller: &Caller) -> Option<Announced> {
+        let [from, to] = [&caller.from, &caller.to].map(|number| number.trim_start_matches('+'));
+        let body = json!({ "from": from, "to": to, "uuid": uuid, "conversation_uuid": format!("CON-{uuid}") });
+        let text = body.to_string();
+        let sent = self
+            .client
+            .post(format!("{service}/carriers/vonage/inbound"))
+            .header("content-type", "application/json")
+            .header("authorization", self.signer.header(text.as_bytes()))
+            .body(text)
+            .send()
+            .await;
+        let answer = sent.ok()?;
+        let status = answer.status().as_u16();
+        let ncco = answer.json().await.unwrap_or_default();
+        Some(Announced { status, ncco })
+    }
+}
+
+/// A telephone calls. Where that is taken, its persona talks.
+pub(super) async fn call_in(stub: &Arc<Stub>, service: &str, uuid: &str, caller: &Caller) -> Option<Announced> {
+    let announced = stub.announce(service, uuid, caller).await?;
+    let ncco = announced.actions();
+    if !ncco.is_empty() {
+        let order = Order {
+            uuid: uuid.to_owned(),
+            phone: caller.phone.clone(),
+            persona: caller.persona.clone(),
+            from: caller.from.trim_start_matches('+').to_owned(),
+            to: caller.to.trim_start_matches('+').to_owned(),
+            event_url: format!("{service}/carriers/vonage/events"),
+            ring_seconds: 30.0,
+            ncco,
+            ..Order::default()
+        };
+        leg::ring(stub, order).await.ok()?;
+    }
+    Some(announced)
+}
+
+impl Announced {
+    fn actions(&self) -> Vec<Value> {
+        self.ncco.as_array().cloned().unwrap_or_default()
+    }
+}
+
+/// Has telephones call the service at this address.
+pub(super) fn by_order(stub: Arc<Stub>, service: String) -> CallIn {
+    Arc::new(move |uuid, caller| {
+        let (stub, service) = (stub.clone(), service.clone());
+        Box::pin(async move {
+            match call_in(&stub, &service, &uuid, &caller).await {
+                Some(announced) if !announced.actions().is_empty() => Taken::Connected,
+                Some(announced) => {
+                    Taken::Refused(format!("{service} answered {}: {}", announced.status, announced.ncco))
+                }
+                None => Taken::Refused(format!("nothing answers at {service}, or no telephone rings")),
+            }
+        })
+    })
+}
