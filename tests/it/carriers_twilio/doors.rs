@@ -1,8 +1,11 @@
 //! What is not Twilio's, or SignalWire's, is refused at every door; what is theirs may come as a form or as JSON.
 
 use actors::id::AttemptId;
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use reqwest::StatusCode;
 use ringback::carriers::twilio::account::Flavour;
+use serde_json::json;
+use sha2::{Digest, Sha256};
 
 use super::{
     CONTACTS, Joined, NO_ANSWER,
@@ -104,5 +107,46 @@ async fn what_is_forged_is_refused_at_every_door() {
             assert_eq!(post(&"x".repeat(20_000), &signature, kind).await, 413, "{door}");
             assert_eq!(post(body, &signature, kind).await, sound, "{door}");
         }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_report_may_come_as_json() {
+    for flavour in [Flavour::Twilio, Flavour::SignalWire] {
+        let joined = Joined::over(flavour, settings(&CONTACTS)).await;
+        let conversation = joined.call(NO_ANSWER).await;
+        joined.until_it_is("ringing").await;
+        let url = joined.stub.dials().remove(0).status_url;
+        let body =
+            json!({ "CallSid": joined.stub.sids()[0], "CallStatus": "busy", "SipResponseCode": 486 }).to_string();
+        // Twilio signs an address that holds the body's hash, SignalWire address and body.
+        let (address, (name, signature)) = match flavour {
+            Flavour::Twilio => {
+                let address = format!("{url}?bodySHA256={}", hex(&Sha256::digest(&body)));
+                let signed = joined.stub.signature(&address, &[]);
+                (address, signed)
+            }
+            Flavour::SignalWire => {
+                let (name, signature) = joined.stub.signature(&url, &[(&body, "")]);
+                (url, (name, hex(&BASE64.decode(signature).unwrap())))
+            }
+        };
+        let post = async |body: String| {
+            let sent = reqwest::Client::new().post(&address).header(name, &signature);
+            let sent = sent.header("content-type", "application/json").body(body);
+            sent.send().await.unwrap().status()
+        };
+        assert_eq!(
+            post(body.replace("busy", "failed")).await,
+            StatusCode::FORBIDDEN,
+            "{flavour:?}"
+        );
+        assert_eq!(post(body).await, StatusCode::NO_CONTENT, "{flavour:?}");
+        let over = joined.world.until_over(&conversation, 10).await;
+        assert_eq!(over["errorMessage"], "busy", "{flavour:?} {over:#}");
     }
 }
