@@ -6,6 +6,7 @@ pub mod asterisk;
 pub mod check;
 mod conferences;
 pub mod door;
+mod handovers;
 pub mod http;
 mod media_socket;
 pub mod plain;

@@ -1,113 +1,165 @@
-//! The destinations that are rung while their callers still talk with the agent, so that each caller is joined once and
-//! nobody is rung for a caller who is gone.
+//! A destination that is rung as a call of its own while its caller still talks with the agent: it is joined with the
+//! caller when it answers, and hung up where nobody waits for it any more.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::sync::Arc;
 
 use actors::{
     id::AttemptId,
-    ports::carrier::{CarrierCallId, CarrierError, DialError, EndCause},
+    ports::carrier::{CallProgress, Carrier, CarrierCallId, CarrierError, DialError, EndCause},
+};
+use async_trait::async_trait;
+use axum::response::Response;
+
+use super::{
+    door::{self, CarrierDoor},
+    handovers::{Answered, Handovers, Joining, Try},
 };
 
-/// Attempts that are remembered; the oldest one makes room.
-const REMEMBERED: usize = 4_096;
+/// A carrier that rings such destinations.
+#[async_trait]
+pub(super) trait Joins: Carrier + 'static {
+    /// All that are under way.
+    fn handovers(&self) -> &Handovers;
 
-/// One that is to come about.
-#[derive(Debug, Clone)]
-struct Conference {
-    caller: CarrierCallId,
-    /// The destination's leg, once it is known.
-    destination: Option<CarrierCallId>,
-    joined: bool,
+    /// Joins a caller with the destination of this try, which has answered.
+    async fn join(&self, caller: &CarrierCallId, destination: &CarrierCallId, which: Try) -> Result<(), CarrierError>;
+
+    /// Hangs up a leg, whether it was answered or not.
+    async fn hang_up_leg(&self, leg: &CarrierCallId) -> Result<(), CarrierError>;
 }
 
-/// What is to be done about a destination that answers.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Answered {
-    /// Join its caller with it.
-    Join(CarrierCallId),
-    /// It was told twice.
-    Already,
-    /// Nobody waits for it any more.
-    Nobody,
+/// How the address of a destination's webhooks names a try.
+pub(super) fn name((attempt, try_no): Try) -> String {
+    format!("{attempt}.{try_no}")
 }
 
-/// All of a node. Ids of attempts are in the order of time.
-#[derive(Debug, Default)]
-pub(super) struct Conferences(Mutex<BTreeMap<AttemptId, Conference>>);
+/// The try that an address names.
+fn named(name: &str) -> Option<Try> {
+    let (attempt, try_no) = name.split_once('.')?;
+    Some((attempt.parse().ok()?, try_no.parse().ok()?))
+}
 
-impl Conferences {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<AttemptId, Conference>> {
-        // No panic leaves the map half-changed.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A destination is about to be rung for this caller.
-    pub(super) fn begin(&self, attempt: AttemptId, caller: &CarrierCallId) {
-        let mut all = self.lock();
-        while all.len() >= REMEMBERED {
-            all.pop_first();
+/// Rings a destination for a caller. Its webhooks may come before the dial's answer, or in its place; whatever rings of
+/// an earlier try is hung up.
+pub(super) async fn ring<C: Joins, D>(
+    carrier: &C,
+    (attempt, caller): (AttemptId, &CarrierCallId),
+    dial: impl FnOnce(Try) -> D,
+) -> Result<(), CarrierError>
+where
+    D: Future<Output = Result<CarrierCallId, DialError>>,
+{
+    let handovers = carrier.handovers();
+    let earlier = handovers.abandon(attempt);
+    let which = handovers.begin(attempt, caller, Joining::ByUs);
+    let (dialed, ()) = tokio::join!(dial(which), let_go(carrier, earlier));
+    match dialed {
+        Ok(leg) => {
+            let_go(carrier, Some(leg).filter(|leg| !handovers.rings(which, leg))).await;
+            Ok(())
         }
-        let conference = Conference {
-            caller: caller.clone(),
-            destination: None,
-            joined: false,
-        };
-        all.insert(attempt, conference);
-    }
-
-    /// The destination's leg has a name; false when nobody waits for it any more.
-    pub(super) fn rings(&self, attempt: AttemptId, destination: &CarrierCallId) -> bool {
-        let mut all = self.lock();
-        let Some(conference) = all.get_mut(&attempt) else {
-            return false;
-        };
-        conference.destination.get_or_insert_with(|| destination.clone());
-        true
-    }
-
-    /// A destination answers.
-    pub(super) fn answered(&self, attempt: AttemptId, destination: &CarrierCallId) -> Answered {
-        let mut all = self.lock();
-        let Some(conference) = all.get_mut(&attempt) else {
-            return Answered::Nobody;
-        };
-        if std::mem::replace(&mut conference.joined, true) {
-            return Answered::Already;
+        Err(error) if handovers.not_dialed(which) => Err(of_destination(error)),
+        Err(error) => {
+            tracing::warn!(%attempt, %error, "the dial of a destination that rings all the same");
+            Ok(())
         }
-        conference.destination = Some(destination.clone());
-        Answered::Join(conference.caller.clone())
+    }
+}
+
+/// A caller is gone: a destination that rings for that caller is hung up.
+pub(super) async fn release<C: Joins>(carrier: &C, caller: &CarrierCallId) {
+    let_go(carrier, carrier.handovers().caller_left(caller)).await;
+}
+
+/// Hangs up a leg that nobody waits for.
+pub(super) async fn let_go<C: Joins>(carrier: &C, leg: Option<CarrierCallId>) {
+    let Some(leg) = leg else { return };
+    match carrier.hang_up_leg(&leg).await {
+        Ok(()) | Err(CarrierError::NotFound) => {}
+        Err(error) => tracing::warn!(%error, "a destination that nobody waits for could not be hung up"),
+    }
+}
+
+/// A destination, as the address of its webhooks names it.
+pub(super) struct Destination<C> {
+    door: CarrierDoor,
+    carrier: Arc<C>,
+    which: Try,
+    proof: String,
+}
+
+impl<C: Joins> Destination<C> {
+    /// The one of an address.
+    ///
+    /// # Errors
+    ///
+    /// What to answer where it names none.
+    pub(super) fn named(door: CarrierDoor, carrier: &Arc<C>, (name, proof): (String, String)) -> Result<Self, Response> {
+        let which = named(&name).ok_or_else(door::no_attempt)?;
+        Ok(Self {
+            door,
+            carrier: carrier.clone(),
+            which,
+            proof,
+        })
     }
 
-    /// A destination did not answer, or could not be joined: whether somebody waited for that.
-    pub(super) fn failed(&self, attempt: AttemptId) -> bool {
-        self.lock().remove(&attempt).is_some()
-    }
-
-    /// Whether a destination rings that nobody has answered yet; it has failed from then on.
-    pub(super) fn failed_to_answer(&self, attempt: AttemptId) -> bool {
-        let mut all = self.lock();
-        let rings = all.get(&attempt).is_some_and(|conference| !conference.joined);
-        if rings {
-            all.remove(&attempt);
+    /// Takes what is told of a leg. What follows from that is done behind the answer, for which no carrier waits long.
+    pub(super) async fn told(self, leg: CarrierCallId, progress: CallProgress) -> Response {
+        let handovers = self.carrier.handovers();
+        match progress {
+            CallProgress::Placed | CallProgress::Ringing if !handovers.rings(self.which, &leg) => {
+                tokio::spawn(async move { let_go(&*self.carrier, Some(leg)).await });
+            }
+            CallProgress::Answered => drop(tokio::spawn(self.answered(leg))),
+            CallProgress::Ended(cause) if handovers.failed_to_answer(self.which, &leg).is_some() => {
+                return self.report(failed(&cause)).await;
+            }
+            _ => {}
         }
-        rings
+        door::taken()
     }
 
-    /// A caller is gone: the leg that rings for nobody now, if it is known.
-    pub(super) fn caller_left(&self, caller: &CarrierCallId) -> Option<CarrierCallId> {
-        let mut all = self.lock();
-        let (attempt, _) = all.iter().find(|(_, conference)| conference.caller == *caller)?;
-        let attempt = *attempt;
-        let conference = all.remove(&attempt)?;
-        conference.destination.filter(|_| !conference.joined)
+    async fn answered(self, leg: CarrierCallId) {
+        let progress = match joined(&*self.carrier, self.which, &leg).await {
+            None => return,
+            Some((_, Ok(()))) => CallProgress::Transferred,
+            Some((_, Err(error))) => CallProgress::TransferFailed(error.to_string()),
+        };
+        let left = matches!(progress, CallProgress::TransferFailed(_)).then_some(leg);
+        tokio::join!(self.report(progress), let_go(&*self.carrier, left));
     }
+
+    async fn report(&self, progress: CallProgress) -> Response {
+        let attempt = self.which.0.to_string();
+        self.door.report(&attempt, self.proof.clone(), progress.into()).await
+    }
+}
+
+/// A destination has answered: whom it was joined with, and how that went; none where there is nothing to join. One that
+/// nobody waits for is hung up. Where they cannot be joined the try has failed.
+pub(super) async fn joined<C: Joins>(
+    carrier: &C,
+    which: Try,
+    leg: &CarrierCallId,
+) -> Option<(CarrierCallId, Result<(), CarrierError>)> {
+    let caller = match carrier.handovers().answered(which, leg) {
+        Answered::Join(caller) => caller,
+        Answered::Nothing => return None,
+        Answered::Nobody => {
+            let_go(carrier, Some(leg.clone())).await;
+            return None;
+        }
+    };
+    let answer = carrier.join(&caller, leg, which).await;
+    if answer.is_err() {
+        carrier.handovers().failed(which);
+    }
+    Some((caller, answer))
 }
 
 /// What a dial that failed means for a wish of which it was a part.
-pub(super) fn of_destination(error: DialError) -> CarrierError {
+fn of_destination(error: DialError) -> CarrierError {
     match error {
         DialError::InvalidNumber(words) | DialError::Rejected(words) | DialError::AccountRefused(words) => {
             CarrierError::Refused(words)
@@ -118,8 +170,8 @@ pub(super) fn of_destination(error: DialError) -> CarrierError {
 }
 
 /// Why nobody answered at a destination.
-pub(super) fn words(cause: &EndCause) -> String {
-    match cause {
+pub(super) fn failed(cause: &EndCause) -> CallProgress {
+    let words = match cause {
         EndCause::Completed => "it was hung up",
         EndCause::Busy => "it is busy",
         EndCause::NoAnswer => "nobody answered",
@@ -127,48 +179,21 @@ pub(super) fn words(cause: &EndCause) -> String {
         EndCause::InvalidNumber => "there is no such number",
         EndCause::Canceled => "it was canceled",
         EndCause::Failed(words) => words,
-    }
-    .to_owned()
+    };
+    CallProgress::TransferFailed(words.to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn leg(name: &str) -> CarrierCallId {
-        CarrierCallId(name.to_owned())
-    }
-
     #[test]
-    fn a_caller_is_joined_once_however_often_the_answer_is_told() {
-        let (all, attempt) = (Conferences::default(), AttemptId::new());
-        all.begin(attempt, &leg("caller"));
-        assert!(all.rings(attempt, &leg("desk")));
-        assert_eq!(all.answered(attempt, &leg("desk")), Answered::Join(leg("caller")));
-        assert_eq!(all.answered(attempt, &leg("desk")), Answered::Already);
-        // The end of a talk is no failure to answer, and the desk is left alone.
-        assert!(!all.failed_to_answer(attempt));
-        assert_eq!(all.caller_left(&leg("caller")), None);
-        assert_eq!(all.answered(attempt, &leg("desk")), Answered::Nobody);
-    }
-
-    #[test]
-    fn nobody_is_rung_for_a_caller_who_is_gone() {
-        let (all, attempt) = (Conferences::default(), AttemptId::new());
-        all.begin(attempt, &leg("caller"));
-        assert!(all.rings(attempt, &leg("desk")));
-        assert_eq!(all.caller_left(&leg("caller")), Some(leg("desk")));
-        assert_eq!(all.caller_left(&leg("caller")), None);
-        assert!(!all.rings(attempt, &leg("desk")) && !all.failed_to_answer(attempt) && !all.failed(attempt));
-        assert_eq!(all.answered(attempt, &leg("desk")), Answered::Nobody);
-    }
-
-    #[test]
-    fn only_so_many_are_remembered() {
-        let all = Conferences::default();
-        for _ in 0..REMEMBERED + 10 {
-            all.begin(AttemptId::new(), &leg("caller"));
+    fn an_address_names_a_try() {
+        let which = (AttemptId::new(), 7);
+        assert_eq!(named(&name(which)), Some(which));
+        let attempt = which.0;
+        for wrong in [format!("{attempt}"), format!("{attempt}.x"), "x.1".to_owned(), String::new()] {
+            assert_eq!(named(&wrong), None, "{wrong}");
         }
-        assert_eq!(all.lock().len(), REMEMBERED);
     }
 }

@@ -34,6 +34,8 @@ use super::{
 pub const MAX_CALLBACK_BYTES: usize = 16 * 1024;
 /// Media sockets that may wait to be taken by their call at the same time. A real carrier's wait for milliseconds.
 const WAITING_SOCKETS: usize = 512;
+/// Those that carriers opened while their calls still ring. They wait longer, and do not stand in the way of others.
+const EARLY_SOCKETS: usize = 4_096;
 /// How long the switchboard may take to answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
@@ -42,6 +44,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 pub struct CarrierDoor {
     switchboard: Sibling<SwitchboardMessage>,
     waiting: Arc<Semaphore>,
+    early: Arc<Semaphore>,
 }
 
 /// A request to open a media socket, as a handler gets it.
@@ -53,6 +56,7 @@ impl CarrierDoor {
         Self {
             switchboard: switchboard.into(),
             waiting: Arc::new(Semaphore::new(WAITING_SOCKETS)),
+            early: Arc::new(Semaphore::new(EARLY_SOCKETS)),
         }
     }
 
@@ -107,7 +111,8 @@ impl CarrierDoor {
         if let Err(refused) = self.may_enter(&claim).await {
             return refused;
         }
-        let Ok(permit) = self.waiting.clone().try_acquire_owned() else {
+        let waiting = if wire.opens_early() { &self.early } else { &self.waiting };
+        let Ok(permit) = waiting.clone().try_acquire_owned() else {
             return refusal(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "unavailable",
@@ -129,20 +134,21 @@ impl CarrierDoor {
         self.switchboard.ask(message, ANSWER_WITHIN).await
     }
 
-    /// Whether the call that a socket names would take it now; none when the node does not say.
+    /// Whether the call that a socket names has none and would take it now; none when the node does not say.
     pub async fn wants_media(&self, claim: &Claim) -> Option<Result<(), DoorRefusal>> {
-        let message = |reply| SwitchboardMessage::AskMedia {
-            attempt: claim.attempt,
-            proof: claim.proof.clone(),
-            reply,
-        };
-        self.switchboard.ask(message, ANSWER_WITHIN).await
+        media_socket::ask(&self.switchboard, claim, false).await
+    }
+
+    /// Whether the call that a socket names would take it now, be it in the place of another; none when the node does not
+    /// say.
+    pub async fn takes_media(&self, claim: &Claim) -> Option<Result<(), DoorRefusal>> {
+        media_socket::ask(&self.switchboard, claim, true).await
     }
 
     /// Whether the call that a socket names would take it. Asked before the upgrade: a socket that nobody proved may
     /// not stand in the way of those that calls wait for.
     async fn may_enter(&self, claim: &Claim) -> Result<(), Response> {
-        let refused = match self.wants_media(claim).await {
+        let refused = match self.takes_media(claim).await {
             Some(Ok(())) => return Ok(()),
             Some(Err(refused)) => refused,
             None => {

@@ -24,7 +24,7 @@ use futures_util::{
 use media::format::LineFormat;
 use tokio::{
     sync::{OwnedSemaphorePermit, mpsc},
-    time::{Instant, sleep, sleep_until, timeout},
+    time::{Instant, sleep, sleep_until, timeout, timeout_at},
 };
 use tokio_tungstenite::tungstenite::{self, error::ProtocolError};
 
@@ -43,7 +43,8 @@ const WRITE_BUFFER_BYTES: usize = 8 * 1024;
 const MAX_WRITE_BUFFER_BYTES: usize = 256 * 1024;
 /// Items that may wait for the socket.
 const OUTBOUND_ITEMS: usize = 256;
-/// The `start` message is due this long after the upgrade.
+/// The `start` message is due this long after the upgrade. Where the carrier may open the socket before the call is answered,
+/// the call is asked each time whether it still waits.
 const START_WITHIN: Duration = Duration::from_secs(10);
 /// How long the call may take to say whether it wants the socket.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
@@ -225,7 +226,7 @@ async fn serve(
 ) {
     let attempt = claim.attempt;
     let mut inbound = Inbound::new(wire);
-    let taken = match start(&mut socket, &mut inbound).await {
+    let taken = match start(&mut socket, &mut inbound, (&switchboard, &claim)).await {
         Ok(start) => take(&switchboard, claim, &inbound, &start)
             .await
             .map(|outbound| (start, outbound)),
@@ -257,14 +258,38 @@ fn frame(code: u16, reason: &str) -> Message {
     }))
 }
 
+/// Whether a call would take the socket it is claimed for now; `replacing`: also in the place of an open one.
+pub(super) async fn ask(
+    switchboard: &Sibling<SwitchboardMessage>,
+    claim: &Claim,
+    replacing: bool,
+) -> Option<Result<(), DoorRefusal>> {
+    let message = |reply| SwitchboardMessage::AskMedia {
+        attempt: claim.attempt,
+        proof: claim.proof.clone(),
+        replacing,
+        reply,
+    };
+    switchboard.ask(message, ANSWER_WITHIN).await
+}
+
 /// Waits for `start`. What comes before it is kept in the (bounded) queue.
-async fn start(socket: &mut WebSocket, inbound: &mut Inbound) -> Result<Start, Fault> {
+async fn start(
+    socket: &mut WebSocket,
+    inbound: &mut Inbound,
+    (switchboard, claim): (&Sibling<SwitchboardMessage>, &Claim),
+) -> Result<Start, Fault> {
     let mut allowance = Allowance::new(LineFormat::MULAW_8000, Instant::now());
-    let deadline = Instant::now() + START_WITHIN;
+    let mut deadline = Instant::now() + START_WITHIN;
     loop {
-        let message = tokio::time::timeout_at(deadline, socket.recv())
-            .await
-            .map_err(|_| Fault::NoStart)?;
+        let Ok(message) = timeout_at(deadline, socket.recv()).await else {
+            if !inbound.wire.opens_early() {
+                return Err(Fault::NoStart);
+            }
+            ask(switchboard, claim, true).await.ok_or(Fault::Busy)??;
+            deadline = Instant::now() + START_WITHIN;
+            continue;
+        };
         let message = message.ok_or(Fault::Gone)?.map_err(Fault::of_unread)?;
         match inbound.event(&message)? {
             Some(Event::Start(start)) => {

@@ -4,7 +4,6 @@ pub mod account;
 mod api;
 pub mod client;
 pub mod doors;
-mod handovers;
 mod legs;
 pub mod line;
 pub mod mark;

@@ -34,6 +34,11 @@ pub trait MediaWire: Send + Sync {
         false
     }
 
+    /// Whether the far end may open the socket while the call still rings, and begin when it is answered.
+    fn opens_early(&self) -> bool {
+        false
+    }
+
     /// What the far end of the stream can do; asked once it has begun.
     fn abilities(&self) -> LegAbilities;
 

@@ -78,6 +78,8 @@ pub struct TelnyxFaults {
     pub no_webhooks: bool,
     /// Every seventh frame changes places with the next.
     pub shuffled_frames: bool,
+    /// The media sockets of dials are opened while they ring.
+    pub early_streams: bool,
     /// The first media socket of each call breaks after so many frames.
     pub cut_after: Option<u64>,
     /// The first media socket of each call stands still.
@@ -284,6 +286,17 @@ impl TelnyxStub {
     /// The commands so far, as they came.
     pub fn commands(&self) -> Vec<(String, Value)> {
         lock(&self.switch.commands).clone()
+    }
+
+    /// Media sockets that were opened for calls nobody answered, and that the service has closed.
+    pub async fn early_streams_closed(&self) -> usize {
+        let take = |call: &Arc<Call>| lock(&call.early_stream).take();
+        let early: Vec<_> = lock(&self.switch.calls).values().filter_map(take).collect();
+        let mut closed = 0;
+        for mut stream in early {
+            closed += usize::from(matches!(stream.told().await, media::Told::Gone));
+        }
+        closed
     }
 
     /// The keys that were pressed by its API.

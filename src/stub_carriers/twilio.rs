@@ -46,9 +46,15 @@ pub const TOKEN: &str = "stub-auth-token";
 /// What SignalWire signs with.
 pub const SIGNING_KEY: &str = "PSK_stub";
 
+/// How long a webhook's answer is waited for: Twilio's own bound.
+const PATIENCE: Duration = Duration::from_secs(15);
+const DEAF_PATIENCE: Duration = Duration::from_secs(5);
+
 /// What goes wrong.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TwilioFaults {
+    /// Other instructions for a call are never answered, and webhooks are waited for 5 s.
+    pub deaf: bool,
     /// The first media stream of each call breaks after so many frames.
     pub cut_after: Option<u64>,
     /// A call that is asked for waits so long before it starts.
@@ -97,9 +103,11 @@ impl Stub {
         let body = url::form_urlencoded::Serializer::new(String::new())
             .extend_pairs(form)
             .finish();
+        let patience = if self.faults.deaf { DEAF_PATIENCE } else { PATIENCE };
         let sent = self
             .client
             .post(url)
+            .timeout(patience)
             .header("content-type", "application/x-www-form-urlencoded")
             .header(self.signature_header(), form::sign(self.key(), url, form))
             .body(body)

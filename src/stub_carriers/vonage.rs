@@ -58,6 +58,8 @@ pub struct VonageFaults {
     pub stall: Option<Stall>,
     /// Of a socket that broke nothing is told, and the call is held.
     pub silent_losses: bool,
+    /// A call that is told otherwise keeps its media socket.
+    pub kept_sockets: bool,
     /// Calls on one page of a list, at most.
     pub short_pages: Option<usize>,
 }

@@ -1,9 +1,6 @@
 //! Calls through Telnyx, as a stub plays it on real sockets: outcomes, lost answers, refusals, lists.
 
-mod campaign;
-mod codecs;
-mod doors;
-mod ends;
+mod early;
 mod inbound;
 mod media;
 mod midcall;

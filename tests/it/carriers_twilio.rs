@@ -6,6 +6,7 @@ mod ends;
 mod inbound;
 mod media;
 mod midcall;
+mod tries;
 
 use std::{sync::Arc, time::Duration};
 

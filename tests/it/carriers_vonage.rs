@@ -4,7 +4,7 @@ mod campaign;
 mod doors;
 mod ends;
 mod inbound;
-mod media;
+mod kept;
 mod midcall;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};

@@ -92,7 +92,9 @@ impl Actor for OneCall {
     ) -> Result<(), ActorProcessingErr> {
         match message {
             message if self.dumb => unanswered.push(message),
-            SwitchboardMessage::AskMedia { attempt, proof, reply } => {
+            SwitchboardMessage::AskMedia {
+                attempt, proof, reply, ..
+            } => {
                 reply.send(self.refusal(attempt, Purpose::Media, &proof, *taken))?;
             }
             SwitchboardMessage::Media {

@@ -31,6 +31,8 @@ pub struct StreamArguments {
     pub ports: Ports,
     /// Whom it tells.
     pub call: ActorRef<CallMessage>,
+    /// Which of the call's streams this is, from 1 on.
+    pub number: u32,
     /// What the service's settings say.
     pub settings: StreamSettings,
     /// Counts what the call uses of its providers.

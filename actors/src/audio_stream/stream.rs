@@ -41,6 +41,7 @@ const MOST_LEAD_MS: u64 = 5_000;
 pub(super) struct Stream {
     me: ActorRef<StreamMessage>,
     call: ActorRef<CallMessage>,
+    number: u32,
     started: Instant,
     session: AudioSession,
     inbound: Arc<InboundQueue>,
@@ -76,6 +77,7 @@ impl Stream {
             agent,
             ports,
             call,
+            number,
             settings,
             meter,
             likely,
@@ -109,6 +111,7 @@ impl Stream {
         let started = Instant::now();
         Ok(Self {
             call,
+            number,
             started,
             session,
             inbound: leg.inbound,
@@ -442,7 +445,10 @@ impl Stream {
 
     fn report(&self, event: StreamEvent) {
         // The call may be over.
-        let _ = self.call.cast(CallMessage::Stream(event));
+        let _ = self.call.cast(CallMessage::Stream {
+            number: self.number,
+            event,
+        });
     }
 
     fn now_ms(&self) -> u64 {

@@ -102,6 +102,8 @@ pub enum CallMessage {
     AskMedia {
         /// Proof from the socket's address.
         proof: String,
+        /// Whether a socket in the place of an open one is meant, too.
+        replacing: bool,
         /// Whether it would be taken now.
         reply: RpcReplyPort<Result<(), DoorRefusal>>,
     },
@@ -114,8 +116,13 @@ pub enum CallMessage {
         /// Whether it was taken.
         reply: RpcReplyPort<Result<(), DoorRefusal>>,
     },
-    /// A fact from the audio stream.
-    Stream(StreamEvent),
+    /// A fact from an audio stream.
+    Stream {
+        /// Which of the call's, from 1 on. What one tells that another has taken the place of is of no concern.
+        number: u32,
+        /// The fact.
+        event: StreamEvent,
+    },
     /// The audio stream is gone (sent to itself from a supervision event).
     StreamGone {
         /// Which; none is the present one.

@@ -2,7 +2,7 @@
 
 mod carrier_side;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use ractor::{Actor, ActorId, ActorRef};
 use tokio::{
@@ -35,6 +35,9 @@ use crate::{
     time::Timestamp,
 };
 
+/// An audio stream that another takes the place of may take so long to write its recording.
+const STOPS_WITHIN: Duration = Duration::from_secs(1);
+
 /// A call at work.
 pub(super) struct Performer {
     me: ActorRef<CallMessage>,
@@ -50,6 +53,8 @@ pub(super) struct Performer {
     /// The media leg that was just accepted.
     offered: Option<MediaLeg>,
     stream: Option<ActorRef<StreamMessage>>,
+    /// Audio streams that the call has had.
+    streams: u32,
     /// The media socket takes keys to press.
     stream_presses: bool,
     probe: Option<ActorRef<StreamMessage>>,
@@ -97,6 +102,7 @@ impl Performer {
             caller_id: inbound.map(|leg| leg.to).filter(|to| !to.is_nobodys()),
             offered: None,
             stream: None,
+            streams: 0,
             stream_presses: false,
             probe,
             timers: Timers::default(),
@@ -123,14 +129,19 @@ impl Performer {
                 // The asker may have given up waiting.
                 let _ = reply.send(taken);
             }
-            CallMessage::AskMedia { proof, reply } => {
-                let _ = reply.send(self.may_take_media(&proof));
+            CallMessage::AskMedia {
+                proof,
+                replacing,
+                reply,
+            } => {
+                let _ = reply.send(self.may_take_media(&proof, replacing));
             }
             CallMessage::Media { proof, leg, reply } => {
                 let taken = self.media(&proof, leg).await;
                 let _ = reply.send(taken);
             }
-            CallMessage::Stream(event) => self.apply(Event::Stream(event)).await,
+            CallMessage::Stream { number, .. } if number != self.streams && self.probe.is_none() => {}
+            CallMessage::Stream { event, .. } => self.apply(Event::Stream(event)).await,
             CallMessage::StreamGone { stream, .. } if stream.is_some_and(|gone| !self.is_present(gone)) => {}
             CallMessage::StreamGone { crash, .. } => {
                 self.stream = None;
@@ -232,18 +243,20 @@ impl Performer {
     }
 
     async fn media(&mut self, proof: &str, leg: MediaLeg) -> Result<(), DoorRefusal> {
-        self.may_take_media(proof)?;
+        self.may_take_media(proof, true)?;
         self.adopt(leg.call.clone()).await?;
         // A leg that was waited for only to be hung up takes no media.
-        self.may_take_media(proof)?;
+        self.may_take_media(proof, true)?;
         self.offered = Some(leg);
         self.apply(Event::MediaOpened).await;
         Ok(())
     }
 
-    fn may_take_media(&self, proof: &str) -> Result<(), DoorRefusal> {
+    /// Whether a media socket would be taken; where it is `replacing`, one in the place of an open one counts as well.
+    fn may_take_media(&self, proof: &str, replacing: bool) -> Result<(), DoorRefusal> {
         self.check(Purpose::Media, proof)?;
-        let takes = self.machine.as_ref().is_some_and(State::takes_media);
+        let machine = self.machine.as_ref();
+        let takes = machine.is_some_and(|machine| machine.lacks_media() || (replacing && machine.replaces_media()));
         takes.then_some(()).ok_or(DoorRefusal::NotNow)
     }
 
@@ -347,6 +360,11 @@ impl Performer {
             self.stream = Some(probe.clone());
             return;
         }
+        if let Some(replaced) = self.stream.take() {
+            // Its recording is written before the next one begins.
+            let _ = replaced.stop_and_wait(None, Some(STOPS_WITHIN)).await;
+        }
+        self.streams += 1;
         let plan = &self.arguments.plan;
         let likely = self.machine.as_ref().map(State::likely_said).unwrap_or_default();
         let arguments = StreamArguments {
@@ -358,6 +376,7 @@ impl Performer {
             settings: self.arguments.stream,
             meter: self.arguments.meter.clone(),
             likely,
+            number: self.streams,
         };
         match Actor::spawn_linked(None, AudioStreamActor, arguments, self.me.get_cell()).await {
             Ok((stream, _)) => self.stream = Some(stream),

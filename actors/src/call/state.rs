@@ -102,6 +102,8 @@ struct Leg {
     dying: bool,
     /// The media socket is not the call's first.
     rejoined: bool,
+    /// The open media socket is older than a transfer that failed.
+    outlived: bool,
     /// The user's voice interrupts by now.
     barge_in: bool,
     over: bool,
@@ -271,8 +273,8 @@ impl State {
         self.leg.id.as_ref()
     }
 
-    /// Whether a media socket with the right proof is taken now.
-    pub fn takes_media(&self) -> bool {
+    /// Whether a media socket with the right proof is taken now, as there is none.
+    pub fn lacks_media(&self) -> bool {
         match self.phase {
             Phase::Dialing { hang_up: false } | Phase::Unknown | Phase::Ringing | Phase::PickedUp => {
                 self.leg.media_ms.is_none()
@@ -281,6 +283,17 @@ impl State {
             Phase::Lost(resume) => resume != Resume::No && !self.leg.stream_open && !self.leg.over,
             _ => false,
         }
+    }
+
+    /// Whether a media socket with the right proof is taken in the place of the open one: a carrier that hands the caller
+    /// on may keep that, and bring the caller back by another.
+    pub fn replaces_media(&self) -> bool {
+        let may_come_back = match self.phase {
+            Phase::Transferring(hand_over) => !hand_over.is_back(),
+            Phase::Listening | Phase::Thinking | Phase::Speaking => self.leg.outlived,
+            _ => false,
+        };
+        may_come_back && self.leg.stream_open && !self.leg.over
     }
 
     /// The history, for the model.

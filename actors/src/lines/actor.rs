@@ -133,8 +133,18 @@ impl Actor for LinesActor {
                 report,
                 reply,
             } => state.forward(attempt, CallMessage::Progress { proof, report, reply }),
-            LinesMessage::AskMedia { attempt, proof, reply } => {
-                state.forward(attempt, CallMessage::AskMedia { proof, reply });
+            LinesMessage::AskMedia {
+                attempt,
+                proof,
+                replacing,
+                reply,
+            } => {
+                let message = CallMessage::AskMedia {
+                    proof,
+                    replacing,
+                    reply,
+                };
+                state.forward(attempt, message);
             }
             LinesMessage::Media {
                 attempt,

@@ -179,6 +179,8 @@ pub enum LinesMessage {
         attempt: AttemptId,
         /// Proof from the address.
         proof: String,
+        /// Whether a socket in the place of an open one is meant, too.
+        replacing: bool,
         /// Whether the call would take it now.
         reply: RpcReplyPort<Result<(), DoorRefusal>>,
     },

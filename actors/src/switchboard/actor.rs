@@ -110,9 +110,17 @@ impl Actor for SwitchboardActor {
                 report,
                 reply,
             }),
-            SwitchboardMessage::AskMedia { attempt, proof, reply } => {
-                to.call(LinesMessage::AskMedia { attempt, proof, reply });
-            }
+            SwitchboardMessage::AskMedia {
+                attempt,
+                proof,
+                replacing,
+                reply,
+            } => to.call(LinesMessage::AskMedia {
+                attempt,
+                proof,
+                replacing,
+                reply,
+            }),
             SwitchboardMessage::Media {
                 attempt,
                 proof,

@@ -97,6 +97,8 @@ pub enum SwitchboardMessage {
         attempt: AttemptId,
         /// The proof named there (`Purpose::Media`).
         proof: String,
+        /// Whether a socket in the place of an open one is meant, too.
+        replacing: bool,
         /// Whether the call would take it now.
         reply: RpcReplyPort<Result<(), DoorRefusal>>,
     },

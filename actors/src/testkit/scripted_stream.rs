@@ -110,7 +110,7 @@ impl ScriptedStream {
     pub fn report(&self, event: StreamEvent) {
         if let Some(call) = self.seen().call.clone() {
             // The call may be over.
-            let _ = call.cast(CallMessage::Stream(event));
+            let _ = call.cast(CallMessage::Stream { number: 1, event });
         }
     }
 

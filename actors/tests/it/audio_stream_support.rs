@@ -225,7 +225,7 @@ impl Actor for Probe {
         message: CallMessage,
         (): &mut (),
     ) -> Result<(), ActorProcessingErr> {
-        if let CallMessage::Stream(event) = message {
+        if let CallMessage::Stream { event, .. } = message {
             let at_ms = self.1.elapsed().as_millis() as u64;
             self.0.lock().unwrap().events.push((at_ms, event));
         }
@@ -262,6 +262,7 @@ impl Phone {
             agent: Arc::new(agent),
             ports,
             call,
+            number: 1,
             settings,
             meter: Meter::default(),
             likely: Vec::new(),

@@ -19,12 +19,14 @@ use super::{
     account::TelnyxAccount,
     api::{Api, Call, Reports, Stream, wish},
     doors::NAME,
-    handovers::{Handovers, Joining},
     mark::{self, StreamTokens},
-    refusal::of_destination,
     ways::Ways,
 };
-use crate::carriers::http::SetupError;
+use crate::carriers::{
+    conferences::{self, Joins},
+    handovers::{Handovers, Joining, Try},
+    http::SetupError,
+};
 
 /// Pages of a list that are read at most: 10,000 calls at once.
 const PAGES: usize = 40;
@@ -109,32 +111,9 @@ impl TelnyxCarrier {
         self.api.command_once(call, "reject", json!({ "cause": cause })).await
     }
 
-    /// Joins two legs that were answered.
-    pub(super) async fn join(&self, caller: &CarrierCallId, other: &CarrierCallId) -> Result<(), CarrierError> {
-        let wish = json!({ "call_control_id": other.0 });
-        self.api.command_once(caller, "bridge", wish).await
-    }
-
-    pub(super) async fn hang_up_leg(&self, call: &CarrierCallId) -> Result<(), CarrierError> {
-        self.api.command(call, "hangup", &json!({})).await
-    }
-
-    /// A caller is gone: a destination that rings for that caller is hung up.
-    pub(super) async fn release_destination(&self, caller: &CarrierCallId) {
-        let Some(destination) = self.handovers.caller_left(caller) else {
-            return;
-        };
-        match self.hang_up_leg(&destination).await {
-            Ok(()) | Err(CarrierError::NotFound) => {}
-            Err(error) => tracing::warn!(%error, "a destination could not be hung up whose caller is gone"),
-        }
-    }
-
     /// What both ways of handing on ask for.
-    fn ring(&self, transfer: &Transfer, try_state: (&str, u32)) -> Value {
-        let (field, try_no) = try_state;
+    fn ring(&self, transfer: &Transfer, field: &str, (attempt, try_no): Try) -> Value {
         let from = transfer.from.as_ref().or(self.api.account.from.as_ref());
-        let attempt = transfer.back.attempt;
         let mut wish = json!({
             "to": transfer.to.as_str(),
             "timeout_secs": TRANSFER_RINGS_SECONDS,
@@ -152,12 +131,14 @@ impl TelnyxCarrier {
     /// Telnyx rings the destination, joins it with the caller, and says how that went.
     async fn hand_on(&self, call: &CarrierCallId, transfer: &Transfer) -> Result<(), CarrierError> {
         let attempt = transfer.back.attempt;
-        let try_no = self.handovers.begin(attempt, call, Joining::ByTelnyx);
-        let mut wish = self.ring(transfer, ("target_leg_client_state", try_no));
+        let earlier = self.handovers.abandon(attempt);
+        let which = self.handovers.begin(attempt, call, Joining::ByCarrier);
+        let mut wish = self.ring(transfer, "target_leg_client_state", which);
         wish["client_state"] = json!(mark::client_state(attempt));
-        let answer = self.api.command_once(call, "transfer", wish).await;
+        let wished = self.api.command_once(call, "transfer", wish);
+        let (answer, ()) = tokio::join!(wished, conferences::let_go(self, earlier));
         if answer.is_err() {
-            self.handovers.failed((attempt, try_no));
+            self.handovers.failed(which);
         }
         answer
     }
@@ -167,22 +148,12 @@ impl TelnyxCarrier {
         if transfer.from.is_none() && self.api.account.from.is_none() {
             return Err(CarrierError::Refused(no_caller_id()));
         }
-        // Its webhooks may come before the answer.
-        let attempt = transfer.back.attempt;
-        let try_no = self.handovers.begin(attempt, call, Joining::ByUs);
-        let mut order = self.ring(transfer, ("client_state", try_no));
-        order["connection_id"] = json!(self.api.account.connection);
-        match self.api.dial(&order).await {
-            Ok(leg) if !self.handovers.rings((attempt, try_no), &leg) => match self.hang_up_leg(&leg).await {
-                Err(CarrierError::NotFound) => Ok(()),
-                answer => answer,
-            },
-            Ok(_) => Ok(()),
-            Err(error) => {
-                self.handovers.failed((attempt, try_no));
-                Err(of_destination(error))
-            }
-        }
+        let dial = |which| async move {
+            let mut order = self.ring(transfer, "client_state", which);
+            order["connection_id"] = json!(self.api.account.connection);
+            self.api.dial(&order).await
+        };
+        conferences::ring(self, (transfer.back.attempt, call), dial).await
     }
 
     /// Asks the caller's own peer to call the destination.
@@ -217,7 +188,7 @@ impl Carrier for TelnyxCarrier {
     }
 
     async fn hang_up(&self, call: &CarrierCallId) -> Result<(), CarrierError> {
-        self.release_destination(call).await;
+        conferences::release(self, call).await;
         self.hang_up_leg(call).await
     }
 
@@ -269,6 +240,22 @@ impl Carrier for TelnyxCarrier {
             }
             answer => answer,
         }
+    }
+}
+
+#[async_trait]
+impl Joins for TelnyxCarrier {
+    fn handovers(&self) -> &Handovers {
+        &self.handovers
+    }
+
+    async fn join(&self, caller: &CarrierCallId, destination: &CarrierCallId, _: Try) -> Result<(), CarrierError> {
+        let wish = json!({ "call_control_id": destination.0 });
+        self.api.command_once(caller, "bridge", wish).await
+    }
+
+    async fn hang_up_leg(&self, call: &CarrierCallId) -> Result<(), CarrierError> {
+        self.api.command(call, "hangup", &json!({})).await
     }
 }
 

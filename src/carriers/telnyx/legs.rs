@@ -11,13 +11,21 @@ use tokio::time::sleep;
 
 use super::{
     client::TelnyxCarrier,
-    handovers::Answered,
     webhook::{News, Webhook},
 };
-use crate::carriers::{CarrierDoor, door, media_socket::Claim};
+use crate::carriers::{
+    CarrierDoor,
+    conferences::{self, failed},
+    door,
+    handovers::Try,
+    media_socket::Claim,
+};
 
 /// The word that two legs talk may come behind that of a hang-up by so much: webhooks have no order.
 const LATE_WORD: Duration = Duration::from_secs(2);
+/// A stream opens when its call is answered, or before; one that has not begun so long after that is asked for. The call
+/// waits for 10 s.
+const STREAM_DUE: Duration = Duration::from_secs(3);
 /// How long after a stream that did not come about the next one is tried.
 const STREAM_AGAIN: Duration = Duration::from_secs(1);
 
@@ -78,9 +86,13 @@ async fn own(leg: Leg, webhook: Webhook) -> Response {
     let named = leg.attempt.parse::<AttemptId>().ok();
     match webhook.news {
         News::Leg(report) => {
-            if let (CallProgress::Ended(_), Some(call)) = (&report.progress, report.call.clone()) {
-                let carrier = leg.carrier.clone();
-                tokio::spawn(async move { carrier.release_destination(&call).await });
+            match (&report.progress, report.call.clone()) {
+                (CallProgress::Ended(_), Some(call)) => {
+                    let carrier = leg.carrier.clone();
+                    tokio::spawn(async move { conferences::release(&*carrier, &call).await });
+                }
+                (CallProgress::Answered, Some(call)) => stream_in(STREAM_DUE, &leg, call),
+                _ => {}
             }
             leg.report(report).await
         }
@@ -94,10 +106,7 @@ async fn own(leg: Leg, webhook: Webhook) -> Response {
             let attempt = leg.attempt.escape_debug().to_string();
             tracing::warn!(attempt, reason, "Telnyx has no media socket to this service");
             if let Some(call) = webhook.call {
-                tokio::spawn(async move {
-                    sleep(STREAM_AGAIN).await;
-                    leg.stream_again(&call).await;
-                });
+                stream_in(STREAM_AGAIN, &leg, call);
             }
             door::taken()
         }
@@ -105,24 +114,35 @@ async fn own(leg: Leg, webhook: Webhook) -> Response {
     }
 }
 
+/// Opens the media socket in a while, if the call has none then.
+fn stream_in(pause: Duration, leg: &Leg, call: CarrierCallId) {
+    let leg = leg.clone();
+    tokio::spawn(async move {
+        sleep(pause).await;
+        leg.stream_again(&call).await;
+    });
+}
+
 /// The leg to somebody that the call is handed on to.
-async fn destination(leg: Leg, which: (AttemptId, u32), webhook: Webhook) -> Response {
+async fn destination(leg: Leg, which: Try, webhook: Webhook) -> Response {
     let Some(call) = webhook.call else {
         return door::taken();
     };
     let handovers = &leg.carrier.handovers;
     match webhook.news {
         News::Leg(LegReport { progress, .. }) => match progress {
-            CallProgress::Placed => drop(handovers.rings(which, &call)),
+            CallProgress::Placed if !handovers.rings(which, &call) => drop(tokio::spawn(async move {
+                conferences::let_go(&*leg.carrier, Some(call)).await;
+            })),
             CallProgress::Answered => drop(tokio::spawn(async move { answered(&leg, which, call).await })),
             CallProgress::Ended(EndCause::Completed) => drop(tokio::spawn(async move {
                 sleep(LATE_WORD).await;
-                if let Some(caller) = leg.carrier.handovers.failed_to_answer(which) {
+                if let Some(caller) = leg.carrier.handovers.failed_to_answer(which, &call) {
                     leg.handed_on(Some(caller), failed(&EndCause::Completed)).await;
                 }
             })),
             CallProgress::Ended(cause) => {
-                if let Some(caller) = handovers.failed_to_answer(which) {
+                if let Some(caller) = handovers.failed_to_answer(which, &call) {
                     return leg.handed_on(Some(caller), failed(&cause)).await;
                 }
             }
@@ -135,21 +155,14 @@ async fn destination(leg: Leg, which: (AttemptId, u32), webhook: Webhook) -> Res
 }
 
 /// A destination answers: where we join it with its caller, that is done now. That they talk is told by itself.
-async fn answered(leg: &Leg, which: (AttemptId, u32), destination: CarrierCallId) {
-    let carrier = &leg.carrier;
-    let caller = match carrier.handovers.answered(which, &destination) {
-        Answered::Join(caller) => caller,
-        Answered::Nothing => return,
-        Answered::Nobody => {
-            let _ = carrier.hang_up_leg(&destination).await;
-            return;
-        }
-    };
-    if let Err(error) = carrier.join(&caller, &destination).await {
-        carrier.handovers.failed(which);
-        let _ = carrier.hang_up_leg(&destination).await;
-        leg.handed_on(Some(caller), CallProgress::TransferFailed(error.to_string()))
-            .await;
+async fn answered(leg: &Leg, which: Try, destination: CarrierCallId) {
+    let carrier = &*leg.carrier;
+    if let Some((caller, Err(error))) = conferences::joined(carrier, which, &destination).await {
+        let failed = CallProgress::TransferFailed(error.to_string());
+        tokio::join!(
+            leg.handed_on(Some(caller), failed),
+            conferences::let_go(carrier, Some(destination)),
+        );
     }
 }
 
@@ -164,18 +177,4 @@ pub(super) async fn never_answered(door: &CarrierDoor, back: WayBack, call: Carr
         progress: CallProgress::Ended(cause),
     };
     door.report(&back.attempt.to_string(), back.status_token, report).await;
-}
-
-/// Why nobody answered.
-fn failed(cause: &EndCause) -> CallProgress {
-    let words = match cause {
-        EndCause::Completed => "it was hung up",
-        EndCause::Busy => "it is busy",
-        EndCause::NoAnswer => "nobody answered",
-        EndCause::Rejected => "it was declined",
-        EndCause::InvalidNumber => "there is no such number",
-        EndCause::Canceled => "it was canceled",
-        EndCause::Failed(words) => words,
-    };
-    CallProgress::TransferFailed(words.to_owned())
 }

@@ -90,17 +90,6 @@ impl ErrorAnswer {
     }
 }
 
-/// What a dial that failed means for a wish of which it was a part.
-pub fn of_destination(error: DialError) -> CarrierError {
-    match error {
-        DialError::InvalidNumber(words) | DialError::Rejected(words) | DialError::AccountRefused(words) => {
-            CarrierError::Refused(words)
-        }
-        DialError::Busy { .. } => CarrierError::Unavailable("too many requests".to_owned()),
-        DialError::Unreachable(words) | DialError::Unknown(words) => CarrierError::Unavailable(words),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -125,6 +125,11 @@ impl MediaWire for TelnyxWire {
         }
     }
 
+    /// A stream is asked for with the dial.
+    fn opens_early(&self) -> bool {
+        true
+    }
+
     fn abilities(&self) -> LegAbilities {
         ABILITIES
     }

@@ -5,7 +5,6 @@
 use std::sync::Arc;
 
 use actors::{
-    id::AttemptId,
     phone_number::PhoneNumber,
     ports::carrier::{
         CallProgress, Carrier, CarrierAbilities, CarrierCallId, CarrierError, DialError, DialRequest, ListedCall,
@@ -27,7 +26,8 @@ use super::{
     signature::Guard,
 };
 use crate::carriers::{
-    conferences::{Conferences, of_destination},
+    conferences::{self, Joins},
+    handovers::{Handovers, Try},
     http::{Clients, SetupError, base, body, dialed, protocol, retry_after, send, send_dial, unexpected},
 };
 
@@ -42,8 +42,7 @@ pub struct TwilioCarrier {
     clients: Clients,
     account: TwilioAccount,
     pub(super) instructions: Instructions,
-    pub(super) conferences: Arc<Conferences>,
-    pub(super) queue: Arc<Queue>,
+    handovers: Arc<Handovers>,
 }
 
 #[derive(Deserialize)]
@@ -83,8 +82,7 @@ impl TwilioCarrier {
                 guard,
             },
             account,
-            conferences: Arc::default(),
-            queue: Arc::default(),
+            handovers: Arc::default(),
         })
     }
 
@@ -148,57 +146,20 @@ impl TwilioCarrier {
         Err(ErrorAnswer::read(&said).of_wish(status))
     }
 
-    /// Rings the destination into a conference of the attempt's own. Its reports say when to bring the caller there.
+    /// Rings the destination into a conference of the try's own. Its reports say when to bring the caller there.
     async fn ring_destination(&self, call: &CarrierCallId, transfer: &Transfer) -> Result<(), CarrierError> {
-        let attempt = transfer.back.attempt;
         let from = self.caller_id(transfer.from.as_ref()).map_err(CarrierError::Refused)?;
-        let order = Order {
-            to: transfer.to.as_str(),
-            from,
-            ring_seconds: TRANSFER_RINGS_SECONDS,
-            twiml: &self.instructions.conference(attempt),
-            reports: &self.instructions.conference_url(&transfer.back),
+        let dial = |which| async move {
+            let order = Order {
+                to: transfer.to.as_str(),
+                from,
+                ring_seconds: TRANSFER_RINGS_SECONDS,
+                twiml: &self.instructions.conference(which),
+                reports: &self.instructions.conference_url(which, &transfer.back.status_token),
+            };
+            self.place(order.form(None)).await
         };
-        // Its reports may come before the answer.
-        self.conferences.begin(attempt, call);
-        match self.place(order.form(None)).await {
-            Ok(destination) if !self.conferences.rings(attempt, &destination) => self.hang_up_leg(&destination).await,
-            Ok(_) => Ok(()),
-            Err(error) => {
-                self.conferences.failed(attempt);
-                Err(of_destination(error))
-            }
-        }
-    }
-
-    /// Brings a caller into the attempt's conference, where the destination waits.
-    pub(super) async fn join(&self, caller: &CarrierCallId, attempt: AttemptId) -> Result<(), CarrierError> {
-        self.instruct(caller, &self.instructions.conference(attempt)).await
-    }
-
-    /// A call that rings is cancelled, one that was answered is completed, and between the two requests it may go from
-    /// one to the other.
-    pub(super) async fn hang_up_leg(&self, call: &CarrierCallId) -> Result<(), CarrierError> {
-        // No answer gave such an id, and its address would be another's.
-        let call = CarrierCallId::checked(&call.0).ok_or(CarrierError::NotFound)?;
-        let address = self.call_address(&call)?;
-        for way in [COMPLETED, CANCELED, COMPLETED] {
-            if self.end(address.clone(), way).await? == End::Over {
-                return Ok(());
-            }
-        }
-        Err(CarrierError::NotFound)
-    }
-
-    /// A caller is gone: a destination that rings for that caller is hung up.
-    pub(super) async fn release_destination(&self, caller: &CarrierCallId) {
-        let Some(destination) = self.conferences.caller_left(caller) else {
-            return;
-        };
-        match self.hang_up_leg(&destination).await {
-            Ok(()) | Err(CarrierError::NotFound) => {}
-            Err(error) => tracing::warn!(%error, "a destination could not be hung up whose caller is gone"),
-        }
+        conferences::ring(self, (transfer.back.attempt, call), dial).await
     }
 
     /// Asks for a call's end in one of its two ways.
@@ -309,7 +270,7 @@ impl Carrier for TwilioCarrier {
     }
 
     async fn hang_up(&self, call: &CarrierCallId) -> Result<(), CarrierError> {
-        self.release_destination(call).await;
+        conferences::release(self, call).await;
         self.hang_up_leg(call).await
     }
 
@@ -355,6 +316,32 @@ impl Carrier for TwilioCarrier {
     async fn reopen_media(&self, call: &CarrierCallId, back: &WayBack) -> Result<(), CarrierError> {
         let twiml = self.instructions.stream(back.attempt, &back.media_token);
         self.instruct(call, &twiml).await
+    }
+}
+
+#[async_trait]
+impl Joins for TwilioCarrier {
+    fn handovers(&self) -> &Handovers {
+        &self.handovers
+    }
+
+    /// Brings the caller into the conference where the destination waits.
+    async fn join(&self, caller: &CarrierCallId, _: &CarrierCallId, which: Try) -> Result<(), CarrierError> {
+        self.instruct(caller, &self.instructions.conference(which)).await
+    }
+
+    /// A call that rings is cancelled, one that was answered is completed, and between the two requests it may go from
+    /// one to the other.
+    async fn hang_up_leg(&self, call: &CarrierCallId) -> Result<(), CarrierError> {
+        // No answer gave such an id, and its address would be another's.
+        let call = CarrierCallId::checked(&call.0).ok_or(CarrierError::NotFound)?;
+        let address = self.call_address(&call)?;
+        for way in [COMPLETED, CANCELED, COMPLETED] {
+            if self.end(address.clone(), way).await? == End::Over {
+                return Ok(());
+            }
+        }
+        Err(CarrierError::NotFound)
     }
 }
 

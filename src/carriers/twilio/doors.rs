@@ -4,8 +4,7 @@
 use std::sync::Arc;
 
 use actors::{
-    id::AttemptId,
-    ports::carrier::{CallProgress, Carrier, CarrierCallId, InboundCall, InboundRefusal, LegReport},
+    ports::carrier::{CallProgress, Carrier, InboundCall, InboundRefusal, LegReport},
 };
 use axum::{
     Router,
@@ -27,8 +26,9 @@ use super::{
 };
 use crate::carriers::{
     CarrierDoor,
-    conferences::{Answered, words},
+    conferences::{self, Destination},
     door::{self, Unread, Upgrade},
+    media_socket::Claim,
     taken_calls::TakenCalls,
 };
 
@@ -134,7 +134,7 @@ impl Doors {
             .route(&at("machine/{attempt}/{proof}"), post(machine))
             .route(&at("handed/{attempt}/{proof}"), post(handed))
             .route(&at("transfer/{token}/{proof}"), post(transfer))
-            .route(&at("conference/{attempt}/{proof}"), post(conference))
+            .route(&at("conference/{try}/{proof}"), post(conference))
     }
 
     fn name(&self) -> &'static str {
@@ -190,7 +190,7 @@ impl Doors {
         let report = LegReport { progress, ..report };
         if let (CallProgress::Ended(_), Some(call)) = (&report.progress, &report.call) {
             let (carrier, call) = (self.carrier.clone(), call.clone());
-            tokio::spawn(async move { carrier.release_destination(&call).await });
+            tokio::spawn(async move { conferences::release(&*carrier, &call).await });
         }
         door.report(attempt, proof, report).await
     }
@@ -227,64 +227,35 @@ impl Doors {
         let Some((attempt, media_token)) = token.split_once('.') else {
             return door::no_attempt();
         };
-        let Ok(named) = attempt.parse::<AttemptId>() else {
-            return door::no_attempt();
-        };
-        let (report, next) = match dialed {
-            Dialed::CallerLeft(report) => (report, HANG_UP.to_owned()),
-            Dialed::Talked => (CallProgress::Transferred.into(), HANG_UP.to_owned()),
-            Dialed::Failed(cause) => (
-                CallProgress::TransferFailed(words(&cause)).into(),
-                self.carrier.instructions.stream(named, media_token),
-            ),
+        let (report, failed) = match dialed {
+            Dialed::CallerLeft(report) => (report, false),
+            Dialed::Talked => (CallProgress::Transferred.into(), false),
+            Dialed::Failed(cause) => (conferences::failed(&cause).into(), true),
         };
         let answer = door.report(attempt, proof, report).await;
-        if answer.status().is_success() {
-            return instructions(next);
+        if !answer.status().is_success() {
+            return answer;
         }
-        answer
+        // A socket that no call takes would leave the caller with silence.
+        match Claim::parse(&token) {
+            Some(claim) if failed && matches!(door.takes_media(&claim).await, Some(Ok(())) | None) => {
+                instructions(self.carrier.instructions.stream(claim.attempt, media_token))
+            }
+            _ => instructions(HANG_UP.to_owned()),
+        }
     }
 
     /// The destination of a call that is to be joined with it.
-    async fn conference(&self, door: CarrierDoor, (attempt, proof): Named, request: Request) -> Response {
+    async fn conference(&self, door: CarrierDoor, named: Named, request: Request) -> Response {
         let report = match self.report("conference", request) {
             Ok(report) => report,
             Err(unheard) => return unheard.into_response(),
         };
-        let Ok(named) = attempt.parse::<AttemptId>() else {
-            return door::no_attempt();
-        };
-        let progress = match (report.progress, report.call) {
-            (CallProgress::Answered, Some(destination)) => self.join(named, &destination).await,
-            (CallProgress::Ended(cause), _) if self.carrier.conferences.failed_to_answer(named) => {
-                Some(CallProgress::TransferFailed(words(&cause)))
-            }
-            _ => None,
-        };
-        match progress {
-            Some(progress) => door.report(&attempt, proof, progress.into()).await,
-            None => door::taken(),
-        }
-    }
-
-    /// Joins the caller with a destination that answered; what is to be reported of it.
-    async fn join(&self, attempt: AttemptId, destination: &CarrierCallId) -> Option<CallProgress> {
-        let carrier = &self.carrier;
-        let caller = match carrier.conferences.answered(attempt, destination) {
-            Answered::Join(caller) => caller,
-            Answered::Already => return None,
-            Answered::Nobody => {
-                let _ = carrier.hang_up_leg(destination).await;
-                return None;
-            }
-        };
-        match carrier.join(&caller, attempt).await {
-            Ok(()) => Some(CallProgress::Transferred),
-            Err(error) => {
-                carrier.conferences.failed(attempt);
-                let _ = carrier.hang_up_leg(destination).await;
-                Some(CallProgress::TransferFailed(error.to_string()))
-            }
+        let destination = Destination::named(door, &self.carrier, named);
+        match (destination, report.call) {
+            (Ok(destination), Some(leg)) => destination.told(leg, report.progress).await,
+            (Ok(_), None) => door::taken(),
+            (Err(refused), _) => refused,
         }
     }
 

@@ -11,7 +11,7 @@ use actors::{
 };
 
 use super::{account::Flavour, signature::Guard};
-use crate::carriers::http::socket_address;
+use crate::carriers::{conferences, handovers::Try, http::socket_address};
 
 /// How long a call that is handed on may ring, in seconds.
 pub const TRANSFER_RINGS_SECONDS: u64 = 30;
@@ -53,8 +53,8 @@ impl Instructions {
     }
 
     /// Where the destination is reported that a call is to be joined with.
-    pub fn conference_url(&self, back: &WayBack) -> String {
-        self.reports("conference", back.attempt, &back.status_token)
+    pub(in crate::carriers) fn conference_url(&self, which: Try, status_token: &str) -> String {
+        self.at(&format!("conference/{}/{status_token}", conferences::name(which)))
     }
 
     /// Connects the call with its media socket. When that is lost the call stays for a while, so that it can be told to
@@ -98,11 +98,11 @@ impl Instructions {
         ))
     }
 
-    /// Joins a call with the others of the attempt's conference, which ends when one of them leaves. Whoever waits there
-    /// hears nothing.
-    pub fn conference(&self, attempt: AttemptId) -> String {
+    /// Joins a call with the others of the try's conference, which ends when one of them leaves. Whoever waits there hears
+    /// nothing.
+    pub(in crate::carriers) fn conference(&self, (attempt, try_no): Try) -> String {
         response(&format!(
-            r#"<Dial><Conference beep="false" waitUrl="" startConferenceOnEnter="true" endConferenceOnExit="true">ringback-{attempt}</Conference></Dial>"#
+            r#"<Dial><Conference beep="false" waitUrl="" startConferenceOnEnter="true" endConferenceOnExit="true">ringback-{attempt}-{try_no}</Conference></Dial>"#
         ))
     }
 }
@@ -203,7 +203,7 @@ mod tests {
         );
         assert!(!text.contains("callerId"), "{text}");
         let text = instructions.conference(attempt);
-        assert!(text.contains(&format!(">ringback-{attempt}</Conference>")), "{text}");
+        assert!(text.contains(&format!(">ringback-{attempt}-{try_no}</Conference>")), "{text}");
     }
 
     #[test]

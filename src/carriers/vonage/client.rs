@@ -26,7 +26,8 @@ use super::{
     token::StreamTokens,
 };
 use crate::carriers::{
-    conferences::{Conferences, of_destination},
+    conferences::{self, Joins},
+    handovers::{Handovers, Try},
     http::{Clients, SetupError, base, body, dialed, protocol, retry_after, send, send_dial},
 };
 
@@ -48,7 +49,7 @@ pub struct VonageCarrier {
     account: VonageAccount,
     clock: Arc<dyn Clock>,
     pub(super) instructions: Instructions,
-    pub(super) conferences: Arc<Conferences>,
+    handovers: Arc<Handovers>,
     pub(super) reopened: Arc<Reopened>,
 }
 
@@ -72,7 +73,7 @@ impl VonageCarrier {
             },
             account,
             clock,
-            conferences: Arc::default(),
+            handovers: Arc::default(),
             reopened: Arc::default(),
         })
     }
@@ -169,50 +170,23 @@ impl VonageCarrier {
         order
     }
 
-    /// Rings the destination into a conversation of the attempt's own. Its events say when to bring the caller there.
+    /// Rings the destination into a conversation of the try's own. Its events say when to bring the caller there.
     async fn ring_destination(&self, call: &CarrierCallId, transfer: &Transfer) -> Result<(), CarrierError> {
-        let attempt = transfer.back.attempt;
         let Some(from) = transfer.from.as_ref().or(self.account.from.as_ref()) else {
             return Err(CarrierError::Refused(no_caller_id()));
         };
-        let order = json!({
-            "to": [endpoint(&transfer.to)],
-            "from": { "type": "phone", "number": digits(from) },
-            "ncco": self.instructions.conversation(attempt),
-            "event_url": [self.instructions.conference_url(&transfer.back)],
-            "event_method": "POST",
-            "ringing_timer": TRANSFER_RINGS_SECONDS,
-        });
-        // Its events may come before the answer.
-        self.conferences.begin(attempt, call);
-        match self.place(&order).await {
-            Ok(destination) if !self.conferences.rings(attempt, &destination) => self.hang_up_leg(&destination).await,
-            Ok(_) => Ok(()),
-            Err(error) => {
-                self.conferences.failed(attempt);
-                Err(of_destination(error))
-            }
-        }
-    }
-
-    /// Brings a caller into the attempt's conversation, where the destination waits.
-    pub(super) async fn join(&self, caller: &CarrierCallId, back: actors::id::AttemptId) -> Result<(), CarrierError> {
-        self.instruct(caller, self.instructions.conversation(back)).await
-    }
-
-    pub(super) async fn hang_up_leg(&self, call: &CarrierCallId) -> Result<(), CarrierError> {
-        self.change(call, &[], &json!({ "action": "hangup" })).await
-    }
-
-    /// A caller is gone: a destination that rings for that caller is hung up.
-    pub(super) async fn release_destination(&self, caller: &CarrierCallId) {
-        let Some(destination) = self.conferences.caller_left(caller) else {
-            return;
+        let dial = |which| async move {
+            let order = json!({
+                "to": [endpoint(&transfer.to)],
+                "from": { "type": "phone", "number": digits(from) },
+                "ncco": self.instructions.conversation(which),
+                "event_url": [self.instructions.conference_url(which, &transfer.back.status_token)],
+                "event_method": "POST",
+                "ringing_timer": TRANSFER_RINGS_SECONDS,
+            });
+            self.place(&order).await
         };
-        match self.hang_up_leg(&destination).await {
-            Ok(()) | Err(CarrierError::NotFound) => {}
-            Err(error) => tracing::warn!(%error, "a destination could not be hung up whose caller is gone"),
-        }
+        conferences::ring(self, (transfer.back.attempt, call), dial).await
     }
 
     /// One page of the list of calls, the newest first, from behind so many.
@@ -258,7 +232,7 @@ impl Carrier for VonageCarrier {
     }
 
     async fn hang_up(&self, call: &CarrierCallId) -> Result<(), CarrierError> {
-        self.release_destination(call).await;
+        conferences::release(self, call).await;
         self.hang_up_leg(call).await
     }
 
@@ -313,6 +287,22 @@ impl Carrier for VonageCarrier {
         }
         let ncco = self.instructions.stream(back.attempt, &back.media_token);
         self.instruct(call, ncco).await
+    }
+}
+
+#[async_trait]
+impl Joins for VonageCarrier {
+    fn handovers(&self) -> &Handovers {
+        &self.handovers
+    }
+
+    /// Brings the caller into the conversation where the destination waits.
+    async fn join(&self, caller: &CarrierCallId, _: &CarrierCallId, which: Try) -> Result<(), CarrierError> {
+        self.instruct(caller, self.instructions.conversation(which)).await
+    }
+
+    async fn hang_up_leg(&self, call: &CarrierCallId) -> Result<(), CarrierError> {
+        self.change(call, &[], &json!({ "action": "hangup" })).await
     }
 }
 

@@ -4,7 +4,6 @@
 use std::{sync::Arc, time::Duration};
 
 use actors::{
-    id::AttemptId,
     ports::carrier::{CallProgress, EndCause, InboundCall, InboundRefusal, LegReport},
     switchboard::DoorRefusal,
     time::Clock,
@@ -28,7 +27,7 @@ use super::{
 };
 use crate::carriers::{
     CarrierDoor,
-    conferences::{Answered, words},
+    conferences::{self, Destination},
     door::{self, Unread, Upgrade},
     media_socket::Claim,
     taken_calls::TakenCalls,
@@ -129,7 +128,7 @@ impl Doors {
         Router::new()
             .route(&at("status/{attempt}/{proof}"), post(status))
             .route(&at("transfer/{token}/{proof}"), post(transfer))
-            .route(&at("conference/{attempt}/{proof}"), post(conference))
+            .route(&at("conference/{try}/{proof}"), post(conference))
     }
 
     /// The body of a webhook that is Vonage's.
@@ -182,7 +181,7 @@ impl Doors {
         }
         if matches!(progress, CallProgress::Ended(_)) {
             let (carrier, call) = (self.carrier.clone(), event.call.clone());
-            tokio::spawn(async move { carrier.release_destination(&call).await });
+            tokio::spawn(async move { conferences::release(&*carrier, &call).await });
         }
         let call = Some(event.call);
         door.report(attempt, proof, LegReport { call, progress }).await
@@ -197,65 +196,39 @@ impl Doors {
         let Some((attempt, media_token)) = token.split_once('.') else {
             return door::no_attempt();
         };
-        let Ok(named) = attempt.parse::<AttemptId>() else {
-            return door::no_attempt();
-        };
         match event.news {
             News::Progress(CallProgress::Answered) => {
                 door.report(attempt, proof, CallProgress::Transferred.into()).await
             }
             News::Progress(CallProgress::Ended(cause)) if cause != EndCause::Completed => {
-                let failed = CallProgress::TransferFailed(words(&cause));
+                let failed = conferences::failed(&cause);
                 let answer = door.report(attempt, proof, failed.into()).await;
                 if !answer.status().is_success() {
                     return answer;
                 }
-                Json(self.carrier.instructions.stream(named, media_token)).into_response()
+                // A socket that no call takes would leave the caller with silence; without instructions the call ends.
+                match Claim::parse(&token) {
+                    Some(claim) if matches!(door.takes_media(&claim).await, Some(Ok(())) | None) => {
+                        Json(self.carrier.instructions.stream(claim.attempt, media_token)).into_response()
+                    }
+                    _ => Json(json!([])).into_response(),
+                }
             }
             News::Progress(_) | News::Disconnected => door::taken(),
         }
     }
 
     /// The destination of a call that is to be joined with it.
-    async fn conference(&self, door: CarrierDoor, (attempt, proof): Named, request: Request) -> Response {
+    async fn conference(&self, door: CarrierDoor, named: Named, request: Request) -> Response {
         let event = match self.event("conference", request) {
             Ok(event) => event,
             Err(unheard) => return unheard.into_response(),
         };
-        let Ok(named) = attempt.parse::<AttemptId>() else {
-            return door::no_attempt();
-        };
-        let progress = match event.news {
-            News::Progress(CallProgress::Answered) => self.join(named, &event).await,
-            News::Progress(CallProgress::Ended(cause)) if self.carrier.conferences.failed_to_answer(named) => {
-                Some(CallProgress::TransferFailed(words(&cause)))
-            }
-            News::Progress(_) | News::Disconnected => None,
-        };
-        match progress {
-            Some(progress) => door.report(&attempt, proof, progress.into()).await,
-            None => door::taken(),
-        }
-    }
-
-    /// Joins the caller with a destination that answered; what is to be reported of it.
-    async fn join(&self, attempt: AttemptId, event: &Event) -> Option<CallProgress> {
-        let carrier = &self.carrier;
-        let caller = match carrier.conferences.answered(attempt, &event.call) {
-            Answered::Join(caller) => caller,
-            Answered::Already => return None,
-            Answered::Nobody => {
-                let _ = carrier.hang_up_leg(&event.call).await;
-                return None;
-            }
-        };
-        match carrier.join(&caller, attempt).await {
-            Ok(()) => Some(CallProgress::Transferred),
-            Err(error) => {
-                carrier.conferences.failed(attempt);
-                let _ = carrier.hang_up_leg(&event.call).await;
-                Some(CallProgress::TransferFailed(error.to_string()))
-            }
+        let destination = Destination::named(door, &self.carrier, named);
+        match (destination, event.news) {
+            (Ok(destination), News::Progress(progress)) => destination.told(event.call, progress).await,
+            (Ok(_), News::Disconnected) => door::taken(),
+            (Err(refused), _) => refused,
         }
     }
 

@@ -10,7 +10,7 @@ use actors::{
 use serde_json::{Value, json};
 
 use super::{account::Rate, doors::NAME, token::StreamTokens};
-use crate::carriers::http::socket_address;
+use crate::carriers::{conferences, handovers::Try, http::socket_address};
 
 /// How long a call that is handed on may ring, in seconds.
 pub const TRANSFER_RINGS_SECONDS: u64 = 30;
@@ -47,11 +47,9 @@ impl Instructions {
     }
 
     /// Where the events of the destination go that a call's partner is to be joined with.
-    pub fn conference_url(&self, back: &WayBack) -> String {
-        let WayBack {
-            attempt, status_token, ..
-        } = back;
-        format!("{}/carriers/{NAME}/conference/{attempt}/{status_token}", self.public)
+    pub(in crate::carriers) fn conference_url(&self, which: Try, status_token: &str) -> String {
+        let named = conferences::name(which);
+        format!("{}/carriers/{NAME}/conference/{named}/{status_token}", self.public)
     }
 
     /// Connects the call with its media socket. Where that cannot be opened, or ends while the call talks, its events
@@ -98,9 +96,9 @@ impl Instructions {
         json!([action])
     }
 
-    /// Joins a call with the others of the attempt's conversation, which ends when one of them leaves.
-    pub fn conversation(&self, attempt: AttemptId) -> Value {
-        json!([{ "action": "conversation", "name": format!("ringback-{attempt}"), "endOnExit": true }])
+    /// Joins a call with the others of the try's conversation, which ends when one of them leaves.
+    pub(in crate::carriers) fn conversation(&self, (attempt, try_no): Try) -> Value {
+        json!([{ "action": "conversation", "name": format!("ringback-{attempt}-{try_no}"), "endOnExit": true }])
     }
 }
 

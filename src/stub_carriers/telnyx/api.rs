@@ -27,6 +27,7 @@ use super::{
     Switch,
     call::{Call, Leg, Stage, StreamAsk},
     commands, flow, lock,
+    media::Stream,
 };
 use crate::stub_carriers::NUMBER;
 
@@ -251,7 +252,21 @@ impl Switch {
             return Err(refused);
         }
         self.tell(call, "call.initiated", json!({ "state": "bridging" }));
+        if self.settings.faults.early_streams {
+            self.stream_early(call).await;
+        }
         Ok(())
+    }
+
+    /// Opens a new leg's stream while it rings.
+    async fn stream_early(self: &Arc<Self>, call: &Arc<Call>) {
+        let Some(ask) = lock(&call.first_stream).take() else {
+            return;
+        };
+        match Stream::connect(self, &ask, true).await {
+            Ok(stream) => *lock(&call.early_stream) = Some(stream),
+            Err(reason) => self.tell(call, "streaming.failed", json!({ "failure_reason": reason })),
+        }
     }
 
     /// Says who answered, where that was asked for. When a mailbox beeps its line says.

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 
-use super::lock;
+use super::{lock, media::Stream};
 
 /// Changes that may wait for a telephone.
 const WAITING: usize = 16;
@@ -70,6 +70,8 @@ pub(super) struct Call {
     reports: Mutex<(String, Option<String>)>,
     /// The stream that begins with the talk.
     pub(super) first_stream: Mutex<Option<StreamAsk>>,
+    /// It, where its socket is open before the talk.
+    pub(super) early_stream: Mutex<Option<Stream>>,
     /// Telnyx believes in a stream.
     pub(super) streams: AtomicBool,
     /// Its name at the exchange, once that has taken it.
@@ -87,6 +89,7 @@ impl Call {
             reports: Mutex::new((leg.webhook_url.clone(), leg.client_state.clone())),
             first_stream: Mutex::new(leg.stream.clone()),
             leg,
+            early_stream: Mutex::default(),
             streams: false.into(),
             line: OnceLock::new(),
             stage: watch::Sender::new(Stage::Begun),

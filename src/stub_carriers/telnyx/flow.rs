@@ -68,7 +68,11 @@ async fn run(switch: Arc<Switch>, call: Arc<Call>, phone: WebSocket) {
         streams: 0,
         ear: Ear::new(listens),
     };
-    if let Some(ask) = first {
+    let early = lock(&flow.call.early_stream).take();
+    if let Some(mut stream) = early {
+        stream.begin(&flow.call).await;
+        flow.opened(stream);
+    } else if let Some(ask) = first {
         flow.call.streams.store(true, Ordering::SeqCst);
         flow.open(&ask).await;
     }
@@ -191,12 +195,15 @@ impl Flow {
         let first = self.streams == 0;
         self.streams += 1;
         match Stream::open(&self.switch, &self.call, ask, first).await {
-            Ok(stream) => {
-                self.stream = Some(stream);
-                self.switch.tell(&self.call, "streaming.started", json!({}));
-            }
+            Ok(stream) => self.opened(stream),
             Err(reason) => self.lost(&reason).await,
         }
+    }
+
+    fn opened(&mut self, stream: Stream) {
+        self.call.streams.store(true, Ordering::SeqCst);
+        self.stream = Some(stream);
+        self.switch.tell(&self.call, "streaming.started", json!({}));
     }
 
     /// The socket breaks.

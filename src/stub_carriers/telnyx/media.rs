@@ -58,7 +58,8 @@ pub(super) struct Stream {
     /// A frame that comes behind the next one.
     held: Option<String>,
     has_faults: bool,
-    standstill: Standstill,
+    /// What callees are heard in.
+    heard: Codec,
 }
 
 impl Stream {
@@ -69,6 +70,13 @@ impl Stream {
         ask: &StreamAsk,
         has_faults: bool,
     ) -> Result<Self, String> {
+        let mut stream = Self::connect(switch, ask, has_faults).await?;
+        stream.begin(call).await;
+        Ok(stream)
+    }
+
+    /// Opens the socket that was asked for. The call may still ring.
+    pub(super) async fn connect(switch: &Arc<Switch>, ask: &StreamAsk, has_faults: bool) -> Result<Self, String> {
         let take_one = |left: usize| left.checked_sub(1);
         let refused = switch
             .refused
@@ -83,7 +91,6 @@ impl Stream {
         })?;
         let order = switch.settings.order;
         let asked = Codec::named(&ask.stream_codec).unwrap_or_default();
-        // What callees are heard in.
         let heard = switch.settings.heard_in.unwrap_or(asked);
         let spoken = Codec::named(&ask.stream_bidirectional_codec).filter(|_| ask.stream_bidirectional_mode == "rtp");
         let mut stream = Self {
@@ -97,16 +104,16 @@ impl Stream {
             frames: 0,
             held: None,
             has_faults,
-            standstill: Standstill::new(switch.settings.faults.stall.filter(|_| has_faults)),
+            heard,
         };
-        stream.begin(call, heard).await;
+        let connected = json!({ "event": "connected", "version": "1.0.0" });
+        stream.text(connected.to_string()).await;
         Ok(stream)
     }
 
-    async fn begin(&mut self, call: &Call, heard: Codec) {
-        self.text(json!({ "event": "connected", "version": "1.0.0" }).to_string())
-            .await;
-        let (leg, format) = (&call.leg, heard.format());
+    /// The call is answered: says what it is.
+    pub(super) async fn begin(&mut self, call: &Call) {
+        let (leg, heard, format) = (&call.leg, self.heard, self.heard.format());
         let start = json!({
             "user_id": "stub", "call_control_id": leg.id, "call_session_id": "s", "from": leg.from, "to": leg.to,
             "client_state": call.shown()["client_state"], "tags": [],

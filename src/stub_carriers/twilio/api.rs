@@ -237,6 +237,9 @@ async fn change(
     let call = stub.named(&call)?;
     let fields = fields(&form);
     if let Some(twiml) = fields.get("Twiml") {
+        if stub.faults.deaf {
+            std::future::pending::<()>().await;
+        }
         let verbs = instructions(twiml)?;
         if !call.instruct(verbs) {
             return Err(invalid(21_220, "Call is not in-progress. Cannot redirect."));

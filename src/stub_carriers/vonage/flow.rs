@@ -39,9 +39,10 @@ struct Flow {
     leg: Arc<Leg>,
     line: Line,
     changes: mpsc::Receiver<Change>,
-    /// Only the first socket of a leg breaks, or stands still.
-    had_socket: bool,
-    ear: Ear,
+    /// Only the first socket of a leg breaks.
+    was_cut: bool,
+    /// A socket that nobody closed.
+    kept: Option<Socket>,
 }
 
 /// Follows the instructions of a leg until it is over.
@@ -54,8 +55,8 @@ pub(super) async fn run(stub: Arc<Stub>, leg: Arc<Leg>, phone: WebSocket) {
         leg,
         line: Line::new(phone),
         changes,
-        had_socket: false,
-        ear,
+        was_cut: false,
+        kept: None,
     };
     while let Some(action) = todo.pop_front() {
         match flow.perform(&action).await {
@@ -132,7 +133,10 @@ impl Flow {
                     Told::Gone => return self.lost(action, "disconnected").await,
                 },
                 change = self.changes.recv() => if let Some(next) = self.changed(change).await {
-                    socket.close().await;
+                    match self.stub.faults.kept_sockets {
+                        true => self.kept = Some(socket),
+                        false => socket.close().await,
+                    }
                     return next;
                 },
             }

@@ -101,7 +101,9 @@ impl Actor for Switchboard {
 
     async fn handle(&self, _: ActorRef<Self::Msg>, message: Self::Msg, (): &mut ()) -> Result<(), ActorProcessingErr> {
         match message {
-            SwitchboardMessage::AskMedia { attempt, proof, reply } => drop(reply.send(self.0.may(attempt, &proof))),
+            SwitchboardMessage::AskMedia {
+                attempt, proof, reply, ..
+            } => drop(reply.send(self.0.may(attempt, &proof))),
             SwitchboardMessage::Media {
                 attempt,
                 proof,

@@ -191,6 +191,85 @@ async fn nobody_is_rung_any_more_for_a_caller_who_left() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn lost_media_is_found_again_and_the_call_goes_on() {
+    for flavour in [Flavour::Twilio, Flavour::SignalWire] {
+        let steps = vec![
+            say("Hello?"),
+            Step::UntilAgentSaid,
+            Step::WaitMs(1_000),
+            Step::UntilAgentSaid,
+            Step::Cooperate,
+        ];
+        let faults = TwilioFaults {
+            cut_after: Some(300),
+            ..TwilioFaults::default()
+        };
+        let joined = Joined::flawed(flavour, told(steps), faults).await;
+        let over = Over::of(joined, interviewing_agent(), NUMBER).await;
+        over.check_completed();
+        assert_eq!(over.sockets(), 2);
+        assert!(
+            over.conversation["dataCollected"].is_object(),
+            "{:#}",
+            over.conversation
+        );
+        over.joined.world.pass(5).await;
+        let stub = &over.joined.stub;
+        assert_eq!((stub.dials().len(), stub.live_calls()), (1, 0));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_is_interrupted_stops_and_keeps_what_was_heard() {
+    for flavour in [Flavour::Twilio, Flavour::SignalWire] {
+        let joined = Joined::over(flavour, settings(&[(INTERRUPTS, "interrupts")])).await;
+        let over = Over::of(joined, interviewing_agent(), INTERRUPTS).await;
+        over.check_completed();
+        let phone = PhoneLog::new(over.joined.stub.entries()).call(INTERRUPTS);
+        assert_eq!(lines(&over.conversation, "User"), texts(&phone.said()));
+        assert_eq!(lines(&over.conversation, "Agent"), texts(&phone.heard()));
+        let question = "So. Which day suits you for a visit?";
+        let cut = |text: &String| question.starts_with(&**text) && text != question;
+        let heard = texts(&phone.heard());
+        assert!(heard.iter().any(cut), "the stream was cleared: {heard:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_a_campaign_of_24_people_are_talked_with_and_mailboxes_get_the_message() {
+    let numbers: Vec<String> = (0..24)
+        .map(|n| format!("+155502{:02}00{}", n, if n % 3 == 0 { 8 } else { 0 }))
+        .collect();
+    let persona = |number: &str| {
+        if number.ends_with('8') {
+            "voicemail"
+        } else {
+            "cooperative"
+        }
+    };
+    let contacts: Vec<(&str, &str)> = numbers.iter().map(|number| (&**number, persona(number))).collect();
+    let joined = Joined::with(settings(&contacts)).await;
+    let campaign = joined.completed(&contacts).await;
+    let phones = joined.phones();
+    for (number, persona) in &contacts {
+        let conversation = joined.world.conversation(&campaign, number).await;
+        assert_eq!(conversation["status"], "completed", "{conversation:#}");
+        let heard = texts(&phones.call(number).heard());
+        if *persona == "voicemail" {
+            // A message that had begun when the beep came begins again.
+            assert!(tidy(heard.last().unwrap()).ends_with(MESSAGE), "{heard:?}");
+        } else {
+            assert_eq!(lines(&conversation, "Agent"), heard, "{number}");
+        }
+    }
+    let delivered = joined.stub.delivered();
+    let told = |status: &str| delivered.iter().filter(|told| told.status == status).count();
+    assert_eq!((told("machine_start"), told("human")), (8, 16));
+    assert!(delivered.iter().all(|told| told.answer == 204), "{delivered:?}");
+    assert_eq!((joined.stub.dials().len(), joined.stub.live_calls()), (24, 0));
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_carrier_s_verdict_on_who_answered_is_asked_for_where_it_is_wanted() {
     let joined = Joined::with(settings(&[(MAILBOX, "voicemail")])).await;
     let over = Over::of(joined, interviewing_agent(), MAILBOX).await;

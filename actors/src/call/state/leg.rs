@@ -216,10 +216,11 @@ impl State {
     }
 
     pub(super) fn media_opened(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
-        if !self.takes_media() {
+        if !self.lacks_media() && !self.replaces_media() {
             return;
         }
         match self.phase {
+            Phase::Listening | Phase::Thinking | Phase::Speaking => return self.caller_came_back(now_ms, fx),
             Phase::Lost(resume) => return self.media_is_back(resume, now_ms, fx),
             Phase::Transferring(_) => {
                 self.join_stream(now_ms, fx);

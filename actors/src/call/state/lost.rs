@@ -130,6 +130,7 @@ impl State {
         self.leg.stream_open = true;
         self.leg.dying = false;
         self.leg.rejoined = true;
+        self.leg.outlived = false;
         self.leg.barge_in = true;
         self.user.speaking = false;
         self.user.beep_heard = false;

@@ -208,6 +208,7 @@ impl State {
         if self.leg.over {
             self.end(EndReason::Completed, fx);
         } else if self.leg.stream_open {
+            self.leg.outlived = !hand_over.back;
             self.go_on_after_transfer(hand_over.overdue, fx);
         } else {
             // A carrier that took the wish brings the caller back by itself.
@@ -216,6 +217,19 @@ impl State {
             };
             self.await_media(resume, !hand_over.taken, now_ms, fx);
         }
+    }
+
+    /// The caller comes back by another media socket than the one that was kept meanwhile, behind the report that nobody
+    /// could be reached. What was said since then went to nobody.
+    pub(super) fn caller_came_back(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+        self.drop_reply(fx);
+        self.keep_keys(fx);
+        self.leave_listening(now_ms, fx);
+        fx.push(Effect::CancelTimer(CallTimer::Filler));
+        self.speech = None;
+        self.reply.transfer = None;
+        self.join_stream(now_ms, fx);
+        self.go_on_after_transfer(false, fx);
     }
 
     /// The agent is with the caller again.

@@ -89,7 +89,7 @@ fn what_ends_it_before_its_media_says_why() {
 fn an_answer_that_the_carrier_reports_is_none_before_its_media() {
     let (state, effects) = from_outside().apply(Event::Progress(CallProgress::Answered), 100);
     assert_eq!((state.phase(), effects), (CallPhase::Ringing, vec![]));
-    assert!(state.takes_media());
+    assert!(state.lacks_media());
 }
 
 #[test]

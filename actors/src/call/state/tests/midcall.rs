@@ -460,9 +460,9 @@ fn lost_media_is_asked_for_and_the_call_goes_on_where_it_was() {
         );
         assert_eq!(reopens(&effects), 1, "{phase:?}");
         assert!(effects.contains(&Effect::SetTimer(CallTimer::EndReport, 8_000)));
-        assert!(state.takes_media() && !hangs_up(&effects));
+        assert!(state.lacks_media() && !hangs_up(&effects));
         let (state, effects) = run(state, [(Event::MediaOpened, 4_000)]);
-        assert!(!state.takes_media() && effects.contains(&Effect::OpenStream));
+        assert!(!state.lacks_media() && effects.contains(&Effect::OpenStream));
         let expected: Vec<&str> = says.map(|_| state.rules.phrases.cut_off).into_iter().collect();
         assert_eq!(spoken(&effects), expected, "{phase:?}");
         assert_eq!(
@@ -519,7 +519,7 @@ fn media_is_asked_for_three_times_in_a_call() {
     }
     let (state, effects) = run(state, [(CLOSED, 3_000)]);
     assert_eq!(reopens(&effects), 0);
-    assert!(effects.contains(&Effect::SetTimer(CallTimer::EndReport, 3_000)) && !state.takes_media());
+    assert!(effects.contains(&Effect::SetTimer(CallTimer::EndReport, 3_000)) && !state.lacks_media());
     let (_, effects) = run(state, [(Event::Timer(CallTimer::EndReport), 6_000)]);
     assert_eq!(outcomes(&effects), [("failed", Some("media-lost".into()), false)]);
 }
@@ -573,14 +573,34 @@ fn time_that_was_up_while_the_media_was_gone_is_up() {
 #[test]
 fn a_second_socket_is_refused_while_one_is_open() {
     for phase in PHASES {
-        let open = [
-            CallPhase::Greeting,
-            CallPhase::Listening,
-            CallPhase::Speaking,
-            CallPhase::Transferring,
-        ];
-        assert!(!(open.contains(&phase) && at(phase).takes_media()), "{phase:?}");
+        let talks = [CallPhase::Greeting, CallPhase::Listening, CallPhase::Speaking].contains(&phase);
+        let lacks = talks || phase == CallPhase::Transferring;
+        assert!(!(lacks && at(phase).lacks_media()), "{phase:?}");
+        assert_eq!(at(phase).replaces_media(), phase == CallPhase::Transferring, "{phase:?}");
     }
+}
+
+#[test]
+fn a_caller_may_come_back_by_another_socket_than_the_one_that_was_kept() {
+    let failed = Event::Progress(CallProgress::TransferFailed("busy".into()));
+    let (state, _) = run(handed_on(), [(asked(Ok(())), 5_000)]);
+    assert!(state.replaces_media() && !state.lacks_media());
+    // Before the report.
+    let (early, effects) = run(state.clone(), [(Event::MediaOpened, 5_500)]);
+    assert!(effects.contains(&Effect::OpenStream) && !early.replaces_media());
+    let (early, effects) = run(early, [(failed.clone(), 5_600)]);
+    assert_eq!(spoken(&effects), [early.rules.phrases.nobody_there]);
+    assert!(!early.replaces_media());
+    // Behind it: what was said on the old one went to nobody, and is said again, once.
+    let (late, effects) = run(state, [(failed, 5_500)]);
+    assert_eq!(spoken(&effects), [late.rules.phrases.nobody_there]);
+    assert!(late.replaces_media() && !late.lacks_media());
+    let (late, effects) = run(late, [(Event::MediaOpened, 5_600)]);
+    assert!(effects.contains(&Effect::OpenStream));
+    assert_eq!(spoken(&effects), [late.rules.phrases.nobody_there]);
+    assert!(late.phase() == CallPhase::Speaking && !late.replaces_media());
+    let (late, effects) = run(late, [(Event::MediaOpened, 5_700), (ended(3), 8_000)]);
+    assert!(!effects.contains(&Effect::OpenStream) && late.phase() == CallPhase::Listening);
 }
 
 // The carrier's own verdict.
