@@ -94,7 +94,11 @@ impl<C: Joins> Destination<C> {
     /// # Errors
     ///
     /// What to answer where it names none.
-    pub(super) fn named(door: CarrierDoor, carrier: &Arc<C>, (name, proof): (String, String)) -> Result<Self, Response> {
+    pub(super) fn named(
+        door: CarrierDoor,
+        carrier: &Arc<C>,
+        (name, proof): (String, String),
+    ) -> Result<Self, Response> {
         let which = named(&name).ok_or_else(door::no_attempt)?;
         Ok(Self {
             door,
@@ -192,7 +196,12 @@ mod tests {
         let which = (AttemptId::new(), 7);
         assert_eq!(named(&name(which)), Some(which));
         let attempt = which.0;
-        for wrong in [format!("{attempt}"), format!("{attempt}.x"), "x.1".to_owned(), String::new()] {
+        for wrong in [
+            format!("{attempt}"),
+            format!("{attempt}.x"),
+            "x.1".to_owned(),
+            String::new(),
+        ] {
             assert_eq!(named(&wrong), None, "{wrong}");
         }
     }

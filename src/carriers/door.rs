@@ -136,13 +136,13 @@ impl CarrierDoor {
 
     /// Whether the call that a socket names has none and would take it now; none when the node does not say.
     pub async fn wants_media(&self, claim: &Claim) -> Option<Result<(), DoorRefusal>> {
-        media_socket::ask(&self.switchboard, claim, false).await
+        claim.ask(&self.switchboard, false).await
     }
 
     /// Whether the call that a socket names would take it now, be it in the place of another; none when the node does not
     /// say.
     pub async fn takes_media(&self, claim: &Claim) -> Option<Result<(), DoorRefusal>> {
-        media_socket::ask(&self.switchboard, claim, true).await
+        claim.ask(&self.switchboard, true).await
     }
 
     /// Whether the call that a socket names would take it. Asked before the upgrade: a socket that nobody proved may

@@ -108,7 +108,8 @@ impl Handovers {
 
     /// The destination's leg has a name; false when nobody waits for it any more, or for another leg.
     pub(super) fn rings(&self, which: Try, destination: &CarrierCallId) -> bool {
-        self.with(which, |handover| handover.is_to(destination)).unwrap_or(false)
+        self.with(which, |handover| handover.is_to(destination))
+            .unwrap_or(false)
     }
 
     /// The dial failed as far as we know; false when the leg has told of itself all the same.

@@ -2,6 +2,7 @@
 //! ends it. Whatever ends the task, the call's queue gets exactly one `Closed`.
 
 pub(super) mod allowance;
+mod claim;
 mod reorder;
 
 use std::{ops::ControlFlow, sync::Arc, time::Duration};
@@ -28,6 +29,7 @@ use tokio::{
 };
 use tokio_tungstenite::tungstenite::{self, error::ProtocolError};
 
+pub use self::claim::Claim;
 use self::{
     allowance::{Allowance, Excess},
     reorder::{Faults, Reorder},
@@ -59,28 +61,6 @@ const WRITE_WITHIN: Duration = Duration::from_secs(10);
 const READ_WHY_WITHIN: Duration = Duration::from_secs(1);
 /// How long the peer may take to close after us.
 const CLOSE_WITHIN: Duration = Duration::from_secs(2);
-
-/// Whom a socket says it is for.
-#[derive(Debug, Clone)]
-pub struct Claim {
-    /// The attempt named in the address.
-    pub attempt: AttemptId,
-    /// The proof named there, 64 hex digits.
-    pub proof: String,
-}
-
-impl Claim {
-    /// Reads `{attempt}.{proof}`; nothing else is worth an upgrade.
-    pub fn parse(token: &str) -> Option<Self> {
-        let (attempt, proof) = token.split_once('.')?;
-        let hex = proof.len() == 64 && proof.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
-        hex.then_some(())?;
-        Some(Self {
-            attempt: attempt.parse().ok()?,
-            proof: proof.to_owned(),
-        })
-    }
-}
 
 /// Upgrades a request with the bounds of this module and serves the socket. `permit` is held until a call has taken
 /// the socket, so that sockets nobody asked for are few.
@@ -258,21 +238,6 @@ fn frame(code: u16, reason: &str) -> Message {
     }))
 }
 
-/// Whether a call would take the socket it is claimed for now; `replacing`: also in the place of an open one.
-pub(super) async fn ask(
-    switchboard: &Sibling<SwitchboardMessage>,
-    claim: &Claim,
-    replacing: bool,
-) -> Option<Result<(), DoorRefusal>> {
-    let message = |reply| SwitchboardMessage::AskMedia {
-        attempt: claim.attempt,
-        proof: claim.proof.clone(),
-        replacing,
-        reply,
-    };
-    switchboard.ask(message, ANSWER_WITHIN).await
-}
-
 /// Waits for `start`. What comes before it is kept in the (bounded) queue.
 async fn start(
     socket: &mut WebSocket,
@@ -286,7 +251,7 @@ async fn start(
             if !inbound.wire.opens_early() {
                 return Err(Fault::NoStart);
             }
-            ask(switchboard, claim, true).await.ok_or(Fault::Busy)??;
+            claim.ask(switchboard, true).await.ok_or(Fault::Busy)??;
             deadline = Instant::now() + START_WITHIN;
             continue;
         };

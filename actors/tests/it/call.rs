@@ -606,7 +606,14 @@ async fn a_wrong_proof_and_a_second_socket_are_refused() {
     assert_eq!(taken, Err(DoorRefusal::BadProof));
     let asked = |proof: &str| {
         let (call, proof) = (test.call.clone(), proof.to_owned());
-        async move { ractor::call!(call, |reply| CallMessage::AskMedia { proof, replacing: true, reply }).unwrap() }
+        async move {
+            ractor::call!(call, |reply| CallMessage::AskMedia {
+                proof,
+                replacing: true,
+                reply
+            })
+            .unwrap()
+        }
     };
     let media = test.ports.carrier.dials().remove(0).media_token;
     assert_eq!(asked(&"0".repeat(64)).await, Err(DoorRefusal::BadProof));

@@ -3,9 +3,7 @@
 
 use std::sync::Arc;
 
-use actors::{
-    ports::carrier::{CallProgress, Carrier, InboundCall, InboundRefusal, LegReport},
-};
+use actors::ports::carrier::{CallProgress, Carrier, InboundCall, InboundRefusal, LegReport};
 use axum::{
     Router,
     body::Bytes,

@@ -203,7 +203,10 @@ mod tests {
         );
         assert!(!text.contains("callerId"), "{text}");
         let text = instructions.conference(attempt);
-        assert!(text.contains(&format!(">ringback-{attempt}-{try_no}</Conference>")), "{text}");
+        assert!(
+            text.contains(&format!(">ringback-{attempt}-{try_no}</Conference>")),
+            "{text}"
+        );
     }
 
     #[test]

@@ -37,7 +37,11 @@ async fn a_socket_that_is_open_while_it_rings_is_talked_through() {
         let id = call(&world, COOPERATIVE).await;
         let conversation = world.until_over(&id, 180).await;
         check_words(&conversation, &PhoneLog::new(stub.entries()), COOPERATIVE);
-        let asked = stub.commands().iter().filter(|(name, _)| name == "streaming_start").count();
+        let asked = stub
+            .commands()
+            .iter()
+            .filter(|(name, _)| name == "streaming_start")
+            .count();
         // While it rings that is refused, and once it is answered it is not.
         assert_eq!(asked, 2 * refused, "{:?}", stub.commands());
         world.pass(5).await;

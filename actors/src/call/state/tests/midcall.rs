@@ -576,7 +576,11 @@ fn a_second_socket_is_refused_while_one_is_open() {
         let talks = [CallPhase::Greeting, CallPhase::Listening, CallPhase::Speaking].contains(&phase);
         let lacks = talks || phase == CallPhase::Transferring;
         assert!(!(lacks && at(phase).lacks_media()), "{phase:?}");
-        assert_eq!(at(phase).replaces_media(), phase == CallPhase::Transferring, "{phase:?}");
+        assert_eq!(
+            at(phase).replaces_media(),
+            phase == CallPhase::Transferring,
+            "{phase:?}"
+        );
     }
 }
 
