@@ -452,13 +452,13 @@ impl Sim<'_> {
     }
 
     fn media_opens(&mut self) {
-        if self.over || !self.state().takes_media() {
+        if self.over || !self.state().lacks_media() {
             return;
         }
         if self.course.socket_names_call {
             self.adopt();
         }
-        if self.state().takes_media() {
+        if self.state().lacks_media() {
             self.media = Media::Open;
             self.happens(asterisk::media_entered(1));
             self.apply(Event::MediaOpened);
