@@ -36,7 +36,11 @@ async fn a_socket_that_is_open_while_it_rings_is_talked_through() {
         let world = world_with(account(&stub)).await;
         let id = call(&world, COOPERATIVE).await;
         let conversation = world.until_over(&id, 180).await;
-        check_words(&conversation, &PhoneLog::new(stub.entries()), COOPERATIVE);
+        match refused {
+            0 => check_words(&conversation, &PhoneLog::new(stub.entries()), COOPERATIVE),
+            // What was said before there was a stream nobody heard.
+            _ => assert!(conversation["dataCollected"].is_object(), "{conversation:#}"),
+        }
         let asked = stub
             .commands()
             .iter()
