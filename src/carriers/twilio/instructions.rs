@@ -202,11 +202,8 @@ mod tests {
             "{text}"
         );
         assert!(!text.contains("callerId"), "{text}");
-        let text = instructions.conference(attempt);
-        assert!(
-            text.contains(&format!(">ringback-{attempt}-{try_no}</Conference>")),
-            "{text}"
-        );
+        let text = instructions.conference((attempt, 2));
+        assert!(text.contains(&format!(">ringback-{attempt}-2</Conference>")), "{text}");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use actors::ports::carrier::{CallProgress, CarrierCallId, EndCause};
 use tokio::time::sleep;
 
 use super::client::TwilioCarrier;
+use crate::carriers::conferences::Joins;
 
 /// How long a call may wait for its start. Twilio starts one a second for an account unless it grants more.
 const STARTED_WITHIN: Duration = Duration::from_secs(10);
