@@ -38,8 +38,8 @@ use crate::{
     exchange::ExchangeHandle,
     providers::{prober, roster, team::Team},
     recordings::WavRecordings,
-    rest::{self, RateLimit, RestState},
-    server::{self, Endpoint, ServerLimits},
+    rest::{self, RateLimit, Readiness, RestState},
+    server::{self, ServerLimits},
     speech::babble::BabbleTranscriber,
     storage::SqlStore,
     telemetry,
@@ -102,6 +102,7 @@ impl App {
         let nobody_is_called = carriers
             .all()
             .all(|carrier| carrier.name() == trunks::SIMULATED || !carrier.dials());
+        let lines = trunks::lines(carriers.clone());
         let team = Arc::new(team(&config)?);
         team.check_names().await?;
         for line in roster::lines(&config.providers, &config.providers.settings()?) {
@@ -135,6 +136,7 @@ impl App {
             team: team.clone(),
             carriers: carrier_doors,
             nobody_is_called,
+            lines,
             public_url: trunks::public_url(&config, address).into(),
             stopping: stopped.clone(),
         };
@@ -261,6 +263,7 @@ struct Doors {
     team: Arc<Team>,
     carriers: Vec<Router<CarrierDoor>>,
     nobody_is_called: bool,
+    lines: Readiness,
     public_url: Arc<str>,
     stopping: watch::Receiver<bool>,
 }
@@ -272,6 +275,7 @@ fn router(config: &ServeConfig, spool_dir: PathBuf, doors: Doors) -> Result<Rout
         team,
         carriers,
         nobody_is_called,
+        lines,
         public_url,
         stopping,
     } = doors;
@@ -287,6 +291,7 @@ fn router(config: &ServeConfig, spool_dir: PathBuf, doors: Doors) -> Result<Rout
         public_url,
         carrier_is_simulated: nobody_is_called,
         readiness: Arc::new(move |agent| team.ready_for(agent)),
+        lines,
         rate_limit: Arc::new(RateLimit::per_second(config.rate_limit)),
         spool_dir,
         recordings_dir: recordings_dir(config),

@@ -63,8 +63,10 @@ pub struct RestState {
     pub public_url: Arc<str>,
     /// The carrier is the simulated exchange: launching calls nobody, and says so.
     pub carrier_is_simulated: bool,
-    /// Says what an agent lacks to be launched: the setting, and what to do.
+    /// Says what an agent lacks to talk: the setting, and what to do.
     pub readiness: Readiness,
+    /// Says why no call of an agent can go out: where its numbers are, and what to do.
+    pub lines: Readiness,
     /// How many requests a key may make.
     pub rate_limit: Arc<RateLimit>,
     /// Where uploads wait on disk while they are checked.

@@ -27,6 +27,18 @@ use serde_json::{Map, Value};
 
 use crate::phone_number::PhoneNumber;
 
+/// Names of carriers that an agent's numbers may be at. `plain` is the door for calls that their caller holds by a
+/// WebSocket; no call goes out there.
+pub const PROVIDERS: [&str; 7] = [
+    "twilio",
+    "signalwire",
+    "telnyx",
+    "vonage",
+    "asterisk",
+    "simulated",
+    "plain",
+];
+
 /// Which calls an agent takes part in.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

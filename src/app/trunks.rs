@@ -5,7 +5,11 @@ use std::{
     sync::Arc,
 };
 
-use actors::{ports::carrier::Carriers, time::SystemClock};
+use actors::{
+    campaign::{NoLine, line},
+    ports::carrier::Carriers,
+    time::SystemClock,
+};
 use axum::Router;
 use tokio::net::TcpListener;
 
@@ -18,6 +22,7 @@ use crate::{
     },
     config::ServeConfig,
     exchange::{Exchange, ExchangeHandle, ExchangeSettings},
+    rest::Readiness,
 };
 
 /// The name of the carrier whose phones are no telephones.
@@ -77,6 +82,28 @@ pub(super) async fn join(config: &ServeConfig, served: SocketAddr) -> Result<Tru
         attendants,
         exchange,
         side_door,
+    })
+}
+
+/// Says why no call of an agent can go out: its numbers are at carriers that are not here.
+pub(super) fn lines(carriers: Carriers) -> Readiness {
+    Arc::new(move |agent| {
+        let missing = match line(agent, &carriers) {
+            Ok(_) => return Ok(()),
+            Err(NoLine { provider }) => provider,
+        };
+        let way_out = match &*missing {
+            SIMULATED => "set RINGBACK_SIMULATED_URL to the address of a `ringback phones`".to_owned(),
+            asterisk::NAME => wanted(&missing).to_owned(),
+            other => format!(
+                "{}, and RINGBACK_PUBLIC_URL to the https:// address under which it reaches this service",
+                wanted(other)
+            ),
+        };
+        Err(format!(
+            "the agent's phone number is at `{missing}`, where this service places no calls: {way_out}; or take the \
+             number from the agent"
+        ))
     })
 }
 

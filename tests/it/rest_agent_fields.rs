@@ -453,11 +453,76 @@ async fn ranges_and_choices_hold_at_both_ends() {
         ("warm", "phone", 400),
         ("blind", "fax", 400),
     ] {
-        let transfer = json!([{ "transferType": kind, "transferDestination": { "type": target } }]);
+        let to = json!({ "type": target, "phoneNumber": "+15550000009", "sipUri": "sip:desk@example.com" });
+        let transfer = json!([{ "transferType": kind, "transferDestination": to }]);
         app.client
             .patch(&path_of_agent, only(transfers, transfer))
             .await
             .expect(status);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_transfer_that_reaches_nobody_is_refused() {
+    let app = TestApp::start().await;
+    let path_of_agent = made(&app, minimal()).await;
+    let tool = "/conversationConfig/agent/prompt/builtInTools/transferToNumber";
+    let desk = json!({ "transferDestination": { "phoneNumber": "+15550000009" } });
+    let to = |destination: Value| json!([desk, { "transferDestination": destination }]);
+    let second = ".transfers[1].transferDestination";
+    for (transfers, wrong) in [
+        (json!([]), ".transfers".to_owned()),
+        (json!([desk, {}]), second.to_owned()),
+        (to(json!({})), second.to_owned()),
+        (to(json!({ "type": "phone" })), format!("{second}.phoneNumber")),
+        (
+            to(json!({ "type": "phone", "sipUri": "sip:desk@example.com" })),
+            format!("{second}.phoneNumber"),
+        ),
+        (
+            to(json!({ "type": "sip_uri", "phoneNumber": "+15550000009" })),
+            format!("{second}.sipUri"),
+        ),
+    ] {
+        let wanted = json!({ "enabled": true, "transfers": transfers });
+        let wrong = format!("{}{wrong}", path(tool));
+        let mut new = minimal();
+        new["conversationConfig"]["agent"]["prompt"]["builtInTools"] = json!({ "transferToNumber": wanted });
+        let refused = app.client.post("/public/v1/agents/create", new).await.expect(400);
+        assert_eq!(refused.fields(), [(wrong.as_str(), "required")], "{wanted}");
+        let refused = app.client.patch(&path_of_agent, only(tool, wanted)).await.expect(400);
+        assert_eq!(refused.fields(), [(wrong.as_str(), "required")]);
+    }
+    // An address that no carrier could be told is none.
+    let odd = to(json!({ "type": "sip_uri", "sipUri": "sip:\u{fc}ber@example.com" }));
+    let odd = app.client.patch(&path_of_agent, only(tool, json!({ "transfers": odd }))).await;
+    let at = format!("{}{second}.sipUri", path(tool));
+    assert_eq!(odd.expect(400).fields(), [(at.as_str(), "invalid")]);
+    // The merged agent counts, not the patch alone.
+    let enabled = || only(tool, json!({ "enabled": true }));
+    app.client.patch(&path_of_agent, enabled()).await.expect(400);
+    let kept = only(tool, json!({ "transfers": [desk] }));
+    app.client.patch(&path_of_agent, kept).await.expect(200);
+    app.client.patch(&path_of_agent, enabled()).await.expect(200);
+    let none = only(tool, json!({ "transfers": null }));
+    app.client.patch(&path_of_agent, none).await.expect(400);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_numbers_provider_is_one_that_is_known() {
+    let app = TestApp::start().await;
+    let path_of_agent = made(&app, minimal()).await;
+    let at = |provider: &str| json!({ "phoneNumbers": [{ "number": "+15550000009", "provider": provider }] });
+    for provider in ["twilio", "signalwire", "telnyx", "vonage", "asterisk", "simulated", "plain"] {
+        app.client.patch(&path_of_agent, at(provider)).await.expect(200);
+    }
+    for (provider, meant) in [("telnix", "telnyx"), ("Twilio", "twilio"), ("nobody", "")] {
+        let refused = app.client.patch(&path_of_agent, at(provider)).await.expect(400);
+        assert_eq!(refused.fields(), [("phoneNumbers[0].provider", "not_allowed")]);
+        let message = refused.text("/error/fields/0/message");
+        assert!(message.contains("\"signalwire\""), "{message}");
+        let guessed = message.contains(&format!("did you mean \"{meant}\"?"));
+        assert_eq!(guessed, !meant.is_empty(), "{message}");
     }
 }
 

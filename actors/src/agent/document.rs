@@ -9,6 +9,7 @@ use super::{
     Agent, Problem,
     shape::{Mode, Walk, join, shown},
     table::AGENT,
+    transfers::{TRANSFERS, transfer_problems},
 };
 use crate::phone_number::PhoneNumber;
 
@@ -117,6 +118,10 @@ fn checked(body: &Value) -> (Map<String, Value>, Vec<Problem>) {
     };
     problems.extend(dangling_edges(&document));
     problems.extend(repeated_numbers(&document));
+    // Of transfers with a problem of their own nothing else is said: what was wrong is left out of the document.
+    if !problems.iter().any(|problem| problem.path.starts_with(TRANSFERS)) {
+        problems.extend(transfer_problems(&document));
+    }
     problems.extend(too_large(&document));
     (document, problems)
 }
@@ -180,7 +185,8 @@ fn ids(stored: &Map<String, Value>, path: &str) -> Vec<Reference> {
         .collect()
 }
 
-fn at<'a>(document: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
+/// What stands at a path of names.
+pub(super) fn at<'a>(document: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
     let mut names = path.split('.');
     let first = document.get(names.next()?)?;
     names.try_fold(first, |value, name| value.get(name))

@@ -95,13 +95,18 @@ pub(super) fn web_address(text: &str) -> Result<String, String> {
     }
 }
 
+/// Whether a SIP address can stand in a carrier's instructions.
+pub(super) fn can_be_dialed(address: &str) -> bool {
+    address
+        .bytes()
+        .all(|byte| byte.is_ascii_graphic() && !b"\"<>\\".contains(&byte))
+}
+
 /// A SIP address.
 pub(super) fn sip_uri(text: &str) -> Result<String, String> {
     let rest = text.strip_prefix("sip:").or_else(|| text.strip_prefix("sips:"));
     match rest {
-        Some(rest) if !rest.is_empty() && !rest.contains(|c: char| c.is_whitespace() || c.is_control()) => {
-            Ok(text.to_owned())
-        }
+        Some(rest) if !rest.is_empty() && can_be_dialed(text) => Ok(text.to_owned()),
         Some(_) | None => Err(format!(
             "{} is not a SIP address, such as \"sip:desk@example.com\"",
             quoted(text)

@@ -14,9 +14,9 @@ pub(super) type Rule = fn(&str) -> Result<String, String>;
 const MAX_PROBLEMS: usize = 1000;
 /// Characters of a refused value that a message repeats.
 const SHOWN_CHARS: usize = 60;
-/// Bytes of a field's name up to which a likely one is looked for.
+/// Bytes of a name up to which a likely one is looked for.
 const COMPARED_BYTES: usize = 200;
-/// Similarity from which on a field's name is offered as the likely one.
+/// Similarity from which on a name is offered as the likely one.
 const LIKELY: f64 = 0.84;
 
 /// What a value must look like.
@@ -165,14 +165,16 @@ impl Walk {
         }
     }
 
-    fn one_of(&mut self, value: &Value, allowed: &[&str], path: &str) -> Option<Value> {
+    fn one_of(&mut self, value: &Value, allowed: &[&'static str], path: &str) -> Option<Value> {
         let Value::String(text) = value else {
             return self.refuse(path, "a string", value);
         };
         if allowed.contains(&text.as_str()) {
             return Some(value.clone());
         }
-        let message = format!("{} is not one of {}", shown(value), listed(allowed));
+        let meant = likely(text, allowed.iter().copied());
+        let meant = meant.map(|name| format!("; did you mean \"{name}\"?")).unwrap_or_default();
+        let message = format!("{} is not one of {}{meant}", shown(value), listed(allowed));
         self.report(path, "not_allowed", message);
         None
     }
@@ -357,17 +359,21 @@ fn listed(allowed: &[&str]) -> String {
         .join(", ")
 }
 
-fn unknown(name: &str, fields: &[Field]) -> String {
+/// The one of `names` that was probably meant.
+fn likely(name: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
     let plain = |name: &str| name.replace(['_', '-', ' '], "").to_lowercase();
-    let likely = fields
-        .iter()
+    names
         // Comparing takes time with the length, and nothing so long is like a name of ours.
         .filter(|_| name.len() <= COMPARED_BYTES)
-        .map(|field| (strsim::jaro_winkler(&plain(name), &plain(field.name)), field.name))
+        .map(|known| (strsim::jaro_winkler(&plain(name), &plain(known)), known))
         .filter(|(likeness, _)| *likeness >= LIKELY)
-        .max_by(|a, b| a.0.total_cmp(&b.0));
-    match likely {
-        Some((_, likely)) => format!("unknown field; did you mean \"{likely}\"?"),
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, known)| known)
+}
+
+fn unknown(name: &str, fields: &[Field]) -> String {
+    match likely(name, fields.iter().map(|field| field.name)) {
+        Some(likely) => format!("unknown field; did you mean \"{likely}\"?"),
         None => {
             let known: Vec<&str> = fields.iter().map(|field| field.name).collect();
             format!("unknown field; the fields here are {}", listed(&known))

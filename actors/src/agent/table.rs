@@ -1,8 +1,9 @@
 //! The agent object of the contract as a table: type, range and allowed values of every path.
 
 use super::{
-    rules,
+    PROVIDERS, rules,
     shape::{Field, Rule, Shape, optional, required},
+    transfers::SIP_CHARS,
 };
 use crate::template::{INSTRUCTION_CHARS, SPOKEN_CHARS, VALUE_BYTES};
 
@@ -43,7 +44,7 @@ pub(super) const AGENT: Shape = Shape::Section(&[
 ]);
 
 const PHONE_NUMBER: &[Field] = &[
-    optional("provider", LABEL),
+    optional("provider", Shape::OneOf(&PROVIDERS)),
     required("number", PHONE),
     optional("label", LABEL),
 ];
@@ -140,7 +141,7 @@ const NUMBER_TRANSFER: &[Field] = &[
         Shape::Section(&[
             optional("type", Shape::OneOf(&["phone", "sip_uri"])),
             optional("phoneNumber", PHONE),
-            optional("sipUri", text(URL_CHARS, rules::sip_uri)),
+            optional("sipUri", text(SIP_CHARS, rules::sip_uri)),
         ]),
     ),
 ];

@@ -1,13 +1,24 @@
 //! The transfers of an agent that can be made: those whose destination can be dialed.
 
-use super::{NumberTransfer, TransferDestination, TransferToNumber};
+use serde_json::{Map, Value};
+
+use super::{
+    NumberTransfer, Problem, TransferDestination, TransferToNumber,
+    document::at,
+    rules::can_be_dialed,
+};
 use crate::{
     phone_number::PhoneNumber,
     ports::carrier::{Destination, TransferKind},
 };
 
-/// Bytes of a SIP address.
-const SIP_BYTES: usize = 512;
+/// Characters of a SIP address.
+pub(super) const SIP_CHARS: usize = 512;
+
+/// Where the tool stands in an agent's document.
+const TOOL: &str = "conversationConfig.agent.prompt.builtInTools.transferToNumber";
+/// Where its transfers stand.
+pub(super) const TRANSFERS: &str = "conversationConfig.agent.prompt.builtInTools.transferToNumber.transfers";
 
 /// A transfer that can be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,17 +74,49 @@ fn destination(to: &TransferDestination) -> Option<Destination> {
             let start = address.get(..scheme.len());
             start.is_some_and(|start| start.eq_ignore_ascii_case(scheme))
         })?;
-        let plain = address
-            .bytes()
-            .all(|byte| byte.is_ascii_graphic() && !b"\"<>\\".contains(&byte));
-        let named = (scheme.len() + 1..=SIP_BYTES).contains(&address.len());
-        (plain && named).then(|| Destination::Sip(address.to_owned()))
+        let named = (scheme.len() + 1..=SIP_CHARS).contains(&address.len());
+        (can_be_dialed(address) && named).then(|| Destination::Sip(address.to_owned()))
     };
     match to.kind.as_deref() {
         Some("phone") => phone(),
         Some("sip_uri") => sip(),
         None => phone().or_else(sip),
         Some(_) => None,
+    }
+}
+
+/// Transfers of a document that nobody could be reached by.
+pub(super) fn transfer_problems(document: &Map<String, Value>) -> Vec<Problem> {
+    let Some(tool) = at(document, TOOL) else {
+        return Vec::new();
+    };
+    let transfers = tool.get("transfers").and_then(Value::as_array);
+    let transfers = transfers.map(Vec::as_slice).unwrap_or_default();
+    if transfers.is_empty() && tool.get("enabled") == Some(&Value::Bool(true)) {
+        let message = "is required while the tool is enabled: name whom calls are handed on to";
+        return vec![Problem::new(TRANSFERS, "required", message)];
+    }
+    let unreached = transfers.iter().enumerate().filter_map(|(index, transfer)| {
+        let path = format!("{TRANSFERS}[{index}].transferDestination");
+        let destination = transfer.get("transferDestination").unwrap_or(&Value::Null);
+        lacks(destination).map(|(name, message)| {
+            let path = if name.is_empty() { path } else { format!("{path}.{name}") };
+            Problem::new(path, "required", message)
+        })
+    });
+    unreached.collect()
+}
+
+/// The field that a destination lacks, and why it is needed.
+fn lacks(destination: &Value) -> Option<(&'static str, &'static str)> {
+    let given = |name: &str| destination.get(name).is_some_and(Value::is_string);
+    match destination.get("type").and_then(Value::as_str) {
+        Some("phone") if !given("phoneNumber") => Some(("phoneNumber", "is required where `type` is `phone`")),
+        Some("sip_uri") if !given("sipUri") => Some(("sipUri", "is required where `type` is `sip_uri`")),
+        None if !given("phoneNumber") && !given("sipUri") => {
+            Some(("", "names nobody: give `phoneNumber`, or `sipUri` with `type` `sip_uri`"))
+        }
+        _ => None,
     }
 }
 

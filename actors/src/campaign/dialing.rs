@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use ractor::ActorRef;
 use tokio::time::Instant;
 
-use super::{CampaignMessage, CampaignState, Event, Intent, PlanContext, actor::Order, plan, unwell::obstacle};
+use super::{CampaignMessage, CampaignState, Event, Intent, PlanContext, actor::Order, line, plan, unwell::obstacle};
 use crate::{
     agent,
     id::{AttemptId, CampaignId, NodeId},
@@ -195,10 +195,13 @@ impl CampaignState {
         self.agent = None;
         let reason = match agent {
             Ok(row) => match agent::complete(&row.document) {
-                Ok(agent) => {
-                    self.agent = Some(Arc::new(agent));
-                    return;
-                }
+                Ok(agent) => match line(&agent, &self.ports.carriers) {
+                    Ok(_) => {
+                        self.agent = Some(Arc::new(agent));
+                        return;
+                    }
+                    Err(none) => none.to_string(),
+                },
                 Err(error) => format!("agent {} cannot be read: {error}", row.id),
             },
             Err(StoreError::NotFound) => format!("agent {} does not exist any more", self.row.agent),
@@ -272,15 +275,18 @@ impl CampaignState {
     /// Hands claimed attempts over to calls; how many were taken.
     fn dial(&mut self, mut held: HeldClaims) -> usize {
         let Some(agent) = &self.agent else { return 0 };
+        // An agent without a line was refused as it was read.
+        let Ok(line) = line(agent, &self.ports.carriers) else {
+            return 0;
+        };
         let context = PlanContext {
             agent: Arc::clone(agent),
-            carriers: self.ports.carriers.clone(),
             ring_timeout: self.ring_timeout,
             now: self.ports.clock.now(),
         };
         let mut dialed = 0;
         while let Some(attempt) = held.take() {
-            let call = plan(attempt.clone(), &context);
+            let call = plan(attempt.clone(), line, &context);
             if self.lines.cast(LinesMessage::Dial(Box::new(call))).is_err() {
                 held.put_back(attempt);
                 break;

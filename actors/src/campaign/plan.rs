@@ -6,7 +6,7 @@ use chrono_tz::Tz;
 use serde_json::Value;
 
 use crate::{
-    agent::Agent,
+    agent::{Agent, NumberTransfer},
     call::{CallPlan, InboundLeg},
     phone_number::PhoneNumber,
     ports::{
@@ -21,8 +21,6 @@ use crate::{
 pub struct PlanContext {
     /// The agent.
     pub agent: Arc<Agent>,
-    /// The carriers that may be asked.
-    pub carriers: Carriers,
     /// How long a call may ring.
     pub ring_timeout: Duration,
     /// The present instant.
@@ -35,9 +33,44 @@ pub const CALLER_NUMBER: &str = "system__caller_number";
 /// The placeholder for the number that is called: the person's, or ours in a call from outside.
 const CALLED_NUMBER: &str = "system__called_number";
 
-/// Plans one call.
-pub fn plan(attempt: ClaimedAttempt, context: &PlanContext) -> CallPlan {
-    let line = line(&context.agent, &context.carriers);
+/// The numbers of an agent are at carriers of which none is configured here.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the agent's phone number is at `{provider}`, which is not configured")]
+pub struct NoLine {
+    /// The first of them.
+    pub provider: String,
+}
+
+/// The carrier of the agent's first number that is at one that is configured and dials. An agent without numbers, or
+/// with such for calls from outside only, goes out by the first of ours; one whose numbers are all at carriers that are
+/// not here goes out nowhere: nobody is called from somebody else's number.
+///
+/// # Errors
+///
+/// When there is none.
+pub fn line<'a>(agent: &Agent, carriers: &'a Carriers) -> Result<&'a Arc<dyn Carrier>, NoLine> {
+    let mut missing = None;
+    for provider in agent
+        .phone_numbers
+        .iter()
+        .filter_map(|number| number.provider.as_deref())
+    {
+        match carriers.named(provider) {
+            Some(carrier) if carrier.dials() => return Ok(carrier),
+            Some(_) => {}
+            None => missing = missing.or(Some(provider)),
+        }
+    }
+    match missing {
+        Some(provider) => Err(NoLine {
+            provider: provider.to_owned(),
+        }),
+        None => Ok(carriers.first()),
+    }
+}
+
+/// Plans one call, which goes out by `line`.
+pub fn plan(attempt: ClaimedAttempt, line: &Arc<dyn Carrier>, context: &PlanContext) -> CallPlan {
     let caller_id = caller_id(&context.agent, line.name());
     let first = caller_id.as_ref().and_then(|caller| caller.of_permit(0));
     let numbers = (first, Some(&attempt.contact.phone_number));
@@ -45,7 +78,7 @@ pub fn plan(attempt: ClaimedAttempt, context: &PlanContext) -> CallPlan {
         agent_id: attempt.agent,
         variables: Arc::new(variables(&attempt, numbers, context)),
         attempt,
-        agent: Arc::clone(&context.agent),
+        agent: fitted(&context.agent, &**line),
         carrier: Arc::clone(line),
         caller_id,
         ring_timeout: context.ring_timeout,
@@ -66,7 +99,7 @@ pub fn plan_inbound(
         agent_id: attempt.agent,
         variables: Arc::new(variables(&attempt, numbers, context)),
         attempt,
-        agent: Arc::clone(&context.agent),
+        agent: fitted(&context.agent, &**carrier),
         carrier: Arc::clone(carrier),
         caller_id: None,
         ring_timeout: context.ring_timeout,
@@ -78,15 +111,20 @@ pub fn plan_inbound(
     }
 }
 
-/// The carrier of the agent's first number that one of ours has and dials, else the first of ours.
-fn line<'a>(agent: &Agent, carriers: &'a Carriers) -> &'a Arc<dyn Carrier> {
-    let mut named = agent
-        .phone_numbers
-        .iter()
-        .filter_map(|number| number.provider.as_deref());
-    named
-        .find_map(|provider| carriers.named(provider).filter(|carrier| carrier.dials()))
-        .unwrap_or_else(|| carriers.first())
+/// The agent as it talks over this carrier: transfers that cannot be made there are not offered to it.
+fn fitted(agent: &Arc<Agent>, carrier: &dyn Carrier) -> Arc<Agent> {
+    let tool = &agent.conversation_config.agent.prompt.built_in_tools.transfer_to_number;
+    let refers = carrier.abilities().refer;
+    let made = |transfer: &NumberTransfer| {
+        carrier.transfers() && (refers || transfer.transfer_type.as_deref() != Some("sip_refer"))
+    };
+    if !tool.tool.enabled || tool.transfers.iter().all(made) {
+        return Arc::clone(agent);
+    }
+    let mut fitted = Agent::clone(agent);
+    let prompt = &mut fitted.conversation_config.agent.prompt;
+    prompt.built_in_tools.transfer_to_number.transfers.retain(made);
+    Arc::new(fitted)
 }
 
 /// The agent's rotation, if it is enabled and has numbers; else its first number at the carrier.

@@ -7,18 +7,29 @@ use super::*;
 use crate::{
     id::{AccountId, AgentId, AttemptId, CampaignId, NodeId},
     ports::{
-        carrier::{CarrierCallId, CarrierError, DialError, DialRequest, ListedCall},
+        carrier::{CarrierAbilities, CarrierCallId, CarrierError, DialError, DialRequest, ListedCall},
         store::{CampaignContact, Claim},
     },
 };
 
-/// A carrier that is only a name.
+/// A carrier that is only a name; `plain` brings calls in and dials none.
 struct Named(&'static str);
 
 #[async_trait]
 impl Carrier for Named {
     fn name(&self) -> &'static str {
         self.0
+    }
+
+    fn dials(&self) -> bool {
+        self.0 != "plain"
+    }
+
+    fn abilities(&self) -> CarrierAbilities {
+        CarrierAbilities {
+            refer: self.0 == "twilio",
+            ..CarrierAbilities::default()
+        }
     }
 
     async fn dial(&self, _: &DialRequest) -> Result<CarrierCallId, DialError> {
@@ -62,10 +73,20 @@ fn attempt(extra: &Value) -> ClaimedAttempt {
 fn context(agent: Value) -> PlanContext {
     PlanContext {
         agent: Arc::new(serde_json::from_value(agent).unwrap()),
-        carriers: Carriers::new(Arc::new(Named("simulated")), vec![Arc::new(Named("twilio"))]),
         ring_timeout: Duration::from_secs(30),
         now: Timestamp(1_767_614_400_000_000),
     }
+}
+
+fn carriers() -> Carriers {
+    let others: Vec<Arc<dyn Carrier>> = vec![Arc::new(Named("twilio")), Arc::new(Named("plain"))];
+    Carriers::new(Arc::new(Named("simulated")), others)
+}
+
+/// The call of an agent that has a line.
+fn planned(attempt: ClaimedAttempt, context: &PlanContext) -> CallPlan {
+    let carriers = carriers();
+    plan(attempt, line(&context.agent, &carriers).unwrap(), context)
 }
 
 #[test]
@@ -74,7 +95,7 @@ fn the_contacts_fields_win_over_the_agents_and_the_systems_over_both() {
         "prompt": { "timezone": "Asia/Kolkata" },
         "dynamicVariables": { "city": "Pune", "plan": "basic", "tries": 3, "vip": true, "system__time": "never" },
     } } }));
-    let plan = plan(
+    let plan = planned(
         attempt(&json!({ "city": "Delhi", "name": "overridden", "note": null })),
         &context,
     );
@@ -104,7 +125,7 @@ fn the_saved_contacts_fields_stand_between_the_campaigns_and_the_agents() {
     let mut attempt = attempt(&json!({ "city": "Delhi" }));
     let saved = json!({ "city": "Bonn", "plan": "gold", "pets": 2, "name": "Eve", "phoneNumber": "1" });
     attempt.saved_extra = saved.as_object().cloned().unwrap();
-    let plan = plan(attempt, &context);
+    let plan = planned(attempt, &context);
     let value = |name: &str| plan.variables.get(name).map(String::as_str);
     assert_eq!(value("city"), Some("Delhi"));
     assert_eq!(value("plan"), Some("gold"));
@@ -123,7 +144,7 @@ fn a_single_calls_values_stand_between_the_saved_contacts_and_the_agents() {
     attempt.saved_extra = json!({ "city": "Bonn" }).as_object().cloned().unwrap();
     let given = json!({ "city": "Delhi", "plan": "gold", "vip": true, "name": "Eve", "system__timezone": "x" });
     attempt.variables = given.as_object().cloned().unwrap();
-    let plan = plan(attempt, &context);
+    let plan = planned(attempt, &context);
     let value = |name: &str| plan.variables.get(name).map(String::as_str);
     assert_eq!(value("city"), Some("Bonn"));
     assert_eq!(value("plan"), Some("gold"));
@@ -135,13 +156,13 @@ fn a_single_calls_values_stand_between_the_saved_contacts_and_the_agents() {
 
 #[test]
 fn caller_ids_take_turns_when_rotation_is_enabled_and_has_numbers() {
-    let planned = |telephony: Value| {
+    let with = |telephony: Value| {
         let own = json!([{ "provider": "simulated", "number": "+15550000001" }]);
         let agent = json!({ "phoneNumbers": own, "platformSettings": { "telephony": telephony } });
-        plan(attempt(&json!({})), &context(agent))
+        planned(attempt(&json!({})), &context(agent))
     };
     let two = json!(["+15550000005", "+15550000006"]);
-    let on = planned(json!({ "numberRotationEnabled": true, "rotationNumbers": two, "callsPerNumber": 3 }));
+    let on = with(json!({ "numberRotationEnabled": true, "rotationNumbers": two, "callsPerNumber": 3 }));
     let Some(CallerId::InTurn(rotation)) = &on.caller_id else {
         panic!("{:?}", on.caller_id);
     };
@@ -169,7 +190,7 @@ fn caller_ids_take_turns_when_rotation_is_enabled_and_has_numbers() {
         Some("+15550000005")
     );
 
-    let each = planned(json!({ "numberRotationEnabled": true, "rotationNumbers": two }));
+    let each = with(json!({ "numberRotationEnabled": true, "rotationNumbers": two }));
     assert!(matches!(
         each.caller_id,
         Some(CallerId::InTurn(Rotation { calls_each: 1, .. }))
@@ -179,40 +200,79 @@ fn caller_ids_take_turns_when_rotation_is_enabled_and_has_numbers() {
         json!({ "numberRotationEnabled": true }),
     ] {
         let own = CallerId::Fixed(PhoneNumber::parse("+15550000001").unwrap());
-        assert_eq!(planned(off).caller_id, Some(own));
+        assert_eq!(with(off).caller_id, Some(own));
     }
 }
 
 #[test]
 fn the_agents_number_chooses_carrier_and_caller_id() {
-    let planned = |numbers: Value| {
-        let call = plan(attempt(&json!({})), &context(json!({ "phoneNumbers": numbers })));
+    let goes_out = |numbers: Value| {
+        let call = planned(attempt(&json!({})), &context(json!({ "phoneNumbers": numbers })));
         let shown = call.caller_id.as_ref().and_then(|caller| caller.of_permit(0));
         (call.carrier.name(), shown.map(|number| number.as_str().to_owned()))
     };
     let number = |provider: &str, number: &str| json!({ "provider": provider, "number": number });
     let (here, there) = (number("simulated", "+15550000001"), number("twilio", "+15550000002"));
-    let elsewhere = number("nobody", "+15550000003");
+    let elsewhere = number("telnyx", "+15550000003");
     let shown = |number: &str| Some(number.to_owned());
-    assert_eq!(planned(json!([])), ("simulated", None));
-    assert_eq!(planned(json!([there, here])), ("twilio", shown("+15550000002")));
+    assert_eq!(goes_out(json!([])), ("simulated", None));
+    assert_eq!(goes_out(json!([there, here])), ("twilio", shown("+15550000002")));
     assert_eq!(
-        planned(json!([elsewhere, here, there])),
+        goes_out(json!([elsewhere, here, there])),
         ("simulated", shown("+15550000001"))
     );
-    assert_eq!(planned(json!([elsewhere])), ("simulated", None), "not ours");
-    assert_eq!(planned(json!([{ "number": "+15550000004" }])), ("simulated", None));
+    let inbound = number("plain", "+15550000005");
+    assert_eq!(goes_out(json!([inbound])), ("simulated", None), "for calls from outside");
     assert_eq!(
-        planned(json!([number("simulated", "x")])),
+        goes_out(json!([inbound, there])),
+        ("twilio", shown("+15550000002"))
+    );
+    assert_eq!(goes_out(json!([{ "number": "+15550000004" }])), ("simulated", None));
+    assert_eq!(
+        goes_out(json!([number("simulated", "x")])),
         ("simulated", None),
         "no number"
     );
 }
 
 #[test]
+fn an_agent_whose_numbers_are_elsewhere_goes_out_nowhere() {
+    for numbers in [
+        json!([{ "provider": "telnyx", "number": "+15550000003" }]),
+        json!([{ "provider": "plain", "number": "+15550000005" }, { "provider": "telnyx", "number": "+15550000003" }]),
+        json!([{ "number": "+15550000004" }, { "provider": "telnyx", "number": "+15550000003" }]),
+    ] {
+        let context = context(json!({ "phoneNumbers": numbers }));
+        let carriers = carriers();
+        let none = line(&context.agent, &carriers).map(|carrier| carrier.name());
+        let provider = "telnyx".to_owned();
+        assert_eq!(none, Err(NoLine { provider }), "{numbers}");
+    }
+}
+
+#[test]
+fn transfers_are_offered_where_the_carrier_makes_them() {
+    let to = |kind: &str, number: &str| {
+        let destination = json!({ "type": "phone", "phoneNumber": number });
+        json!({ "transferType": kind, "transferDestination": destination })
+    };
+    let transfers = json!([to("blind", "+15550000008"), to("sip_refer", "+15550000009")]);
+    let tools = json!({ "transferToNumber": { "enabled": true, "transfers": transfers } });
+    let agent = json!({ "conversationConfig": { "agent": { "prompt": { "builtInTools": tools } } } });
+    let context = context(agent);
+    for (carrier, offered) in [("twilio", 2), ("simulated", 1), ("plain", 0)] {
+        let carrier: Arc<dyn Carrier> = Arc::new(Named(carrier));
+        let call = plan(attempt(&json!({})), &carrier, &context);
+        let prompt = &call.agent.conversation_config.agent.prompt;
+        let usable = prompt.built_in_tools.transfer_to_number.usable();
+        assert_eq!(usable.len(), offered, "{}", carrier.name());
+    }
+}
+
+#[test]
 fn a_call_from_outside_is_planned_with_the_caller_as_the_caller() {
     let context = context(json!({ "phoneNumbers": [{ "provider": "twilio", "number": "+15550000001" }] }));
-    let twilio = Arc::clone(context.carriers.named("twilio").unwrap());
+    let twilio: Arc<dyn Carrier> = Arc::new(Named("twilio"));
     let ours = PhoneNumber::parse("+15550000001").unwrap();
     for (from, shown) in [(PhoneNumber::parse("+15551234567").ok(), "+15551234567"), (None, "")] {
         let call = InboundCall {

@@ -246,7 +246,6 @@ async fn receive(
     let received = received.ok_or(InboundRefusal::NobodyAnswers)?;
     let context = PlanContext {
         agent,
-        carriers: ports.carriers.clone(),
         // It rings at the caller's side only.
         ring_timeout: Duration::ZERO,
         now: ports.clock.now(),

@@ -208,6 +208,11 @@ pub trait Carrier: Send + Sync {
         CarrierAbilities::default()
     }
 
+    /// Whether it hands calls on to numbers; one that places calls can.
+    fn transfers(&self) -> bool {
+        self.dials()
+    }
+
     /// Hands a call that talks on. When this returns the carrier has taken the wish; its reports tell the rest. The
     /// media socket may close at any time from then on.
     async fn transfer(&self, _call: &CarrierCallId, _transfer: &Transfer) -> Result<(), CarrierError> {

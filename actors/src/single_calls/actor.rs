@@ -13,12 +13,13 @@ use super::{PlaceError, PlaceReply, ReadyCalls, SingleCallsMessage};
 use crate::{
     agent::{self, Agent},
     call::EndReason,
-    campaign::{PlanContext, plan},
+    campaign::{PlanContext, line, plan},
     id::{AccountId, NodeId},
     lines::{Dialer, HeldClaims, LinesMessage, Requester},
     node::{Sibling, TaskGuard, contained},
     ports::{
         Ports,
+        carrier::Carriers,
         store::{ClaimedAttempt, KeyTicket, NewCall, Store, StoreError, StoreResult, WaitingCalls},
     },
 };
@@ -242,17 +243,19 @@ impl SingleCallsState {
         let ReadyCalls { mut held, agents } = ready;
         let mut dialed = 0;
         while let Some(attempt) = held.take() {
-            let Some(agent) = agents.get(&attempt.agent) else {
+            let carriers = &self.with.ports.carriers;
+            let agent = agents.get(&attempt.agent);
+            let line = agent.and_then(|agent| line(agent, carriers).ok());
+            let (Some(agent), Some(line)) = (agent, line) else {
                 held.put_back(attempt);
                 break;
             };
             let context = PlanContext {
                 agent: Arc::clone(agent),
-                carriers: self.with.ports.carriers.clone(),
                 ring_timeout: self.with.ring_timeout,
                 now: self.with.ports.clock.now(),
             };
-            let call = plan(attempt.clone(), &context);
+            let call = plan(attempt.clone(), line, &context);
             if self.with.lines.cast(LinesMessage::Dial(Box::new(call))).is_err() {
                 held.put_back(attempt);
                 break;
@@ -291,7 +294,7 @@ async fn claim(ports: Ports, node: NodeId, lines: usize) -> StoreResult<ReadyCal
             put_off(&*store, &mut held, attempt).await?;
             continue;
         }
-        match read_agent(&*store, &attempt).await {
+        match read_agent(&*store, &ports.carriers, &attempt).await {
             Ok(Ok(agent)) if ports.health.obstacle(&agent).is_some() => {
                 unwell.insert(attempt.agent);
                 put_off(&*store, &mut held, attempt).await?;
@@ -330,9 +333,19 @@ async fn put_off(store: &dyn Store, held: &mut HeldClaims, attempt: ClaimedAttem
 }
 
 /// The agent, or why the call cannot be made with it.
-async fn read_agent(store: &dyn Store, attempt: &ClaimedAttempt) -> StoreResult<Result<Agent, String>> {
+async fn read_agent(
+    store: &dyn Store,
+    carriers: &Carriers,
+    attempt: &ClaimedAttempt,
+) -> StoreResult<Result<Agent, String>> {
     match store.agent(attempt.account, attempt.agent).await {
-        Ok(row) => Ok(agent::complete(&row.document).map_err(|error| format!("agent cannot be read: {error}"))),
+        Ok(row) => Ok(match agent::complete(&row.document) {
+            Ok(agent) => match line(&agent, carriers) {
+                Ok(_) => Ok(agent),
+                Err(none) => Err(none.to_string()),
+            },
+            Err(error) => Err(format!("agent cannot be read: {error}")),
+        }),
         Err(StoreError::NotFound) => Ok(Err("the agent does not exist any more".into())),
         Err(StoreError::Damaged(error)) => Ok(Err(format!("agent cannot be read: {error}"))),
         Err(error) => Err(error),

@@ -61,7 +61,7 @@ async fn media_that_never_comes_has_the_leg_hung_up_after_half_a_minute() {
 async fn a_machines_sound_changes_nothing() {
     let test = TestCall::inbound(agent(json!({ "conversationConfig": { "agent": {
         "greetingMessage": "Hello.",
-        "prompt": { "builtInTools": { "voicemailDetection": { "voicemailMessage": "Call us." } } },
+        "prompt": { "builtInTools": { "voicemailDetection": { "enabled": true, "voicemailMessage": "Call us." } } },
     } } })))
     .await;
     test.open_media().await;

@@ -13,7 +13,7 @@ use crate::call_support::{TestCall, agent, greeter, ms};
 fn leaves_messages() -> Agent {
     agent(json!({ "conversationConfig": { "agent": {
         "greetingMessage": "Hello.",
-        "prompt": { "builtInTools": { "voicemailDetection": { "voicemailMessage": "Call us, {{name}}." } } }
+        "prompt": { "builtInTools": { "voicemailDetection": { "enabled": true, "voicemailMessage": "Call us, {{name}}." } } }
     } } }))
 }
 

@@ -236,7 +236,9 @@ async fn the_carrier_is_asked_who_answered_where_the_agent_wants_to_know() {
             .await
             .unwrap();
         ms(3_000).await;
-        assert_eq!(test.stream.said(), ["Call us."]);
+        // Without the tool nothing is left, and the machine is hung up on.
+        let left: &[&str] = if enabled { &["Call us."] } else { &[] };
+        assert_eq!(test.stream.said(), left);
         assert!(test.ended().flatten().unwrap().voicemail);
     }
 }

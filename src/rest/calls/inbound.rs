@@ -22,7 +22,7 @@ use crate::{
         RestState,
         auth::Caller,
         body::JsonObject,
-        campaigns::begin::require_ready,
+        campaigns::begin::require_voice,
         envelope::Reply,
         error::{ApiError, ApiResult, OrNoSuch},
         fields::Fields,
@@ -53,7 +53,7 @@ pub async fn create(
         let message = format!("`{to}` is none of this agent's numbers whose provider is `plain`, or that have none");
         return Err(ApiError::field("to", "not_allowed", message));
     }
-    require_ready(&state, &agent)?;
+    require_voice(&state, &agent)?;
     let call = InboundCall {
         carrier: plain::NAME,
         call: CarrierCallId(uuid::Uuid::now_v7().to_string()),

@@ -50,7 +50,17 @@ impl Begin {
 
 /// Refuses an agent that could not be launched, before anything is saved.
 pub fn require_ready(state: &RestState, agent: &Agent) -> ApiResult<()> {
-    (state.readiness)(agent).map_err(|missing| ApiError::Conflict(Conflict::NotConfigured, missing))
+    require_voice(state, agent)?;
+    (state.lines)(agent).map_err(not_configured)
+}
+
+/// Refuses an agent that could not talk.
+pub fn require_voice(state: &RestState, agent: &Agent) -> ApiResult<()> {
+    (state.readiness)(agent).map_err(not_configured)
+}
+
+fn not_configured(missing: String) -> ApiError {
+    ApiError::Conflict(Conflict::NotConfigured, missing)
 }
 
 /// What there is to say when dialing begins, now or later.

@@ -107,6 +107,10 @@ pub async fn state(store: Arc<dyn Store>, node: &FakeNode) -> RestState {
             "interviewer" | "default" => Ok(()),
             other => Err(format!("`{other}` needs OPENAI_API_KEY")),
         }),
+        lines: Arc::new(|agent| match &agent.phone_numbers[..] {
+            [number] if number.provider.as_deref() == Some("telnyx") => Err("`telnyx` needs TELNYX_API_KEY".into()),
+            _ => Ok(()),
+        }),
         rate_limit: Arc::new(RateLimit::per_second(0)),
         spool_dir: std::env::temp_dir(),
         recordings_dir: std::env::temp_dir(),

@@ -147,6 +147,7 @@ async fn start_service(
         public_url: address.as_str().into(),
         carrier_is_simulated: true,
         readiness: Arc::new(|_| Ok(())),
+        lines: Arc::new(|_| Ok(())),
         rate_limit: Arc::new(RateLimit::per_second(0)),
         spool_dir: std::env::temp_dir(),
         recordings_dir: std::env::temp_dir(),

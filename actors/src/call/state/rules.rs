@@ -23,7 +23,7 @@ pub struct Rules {
     pub greeting_protected: bool,
     /// Told to an assistant that asks who calls.
     pub introduction: String,
-    /// Left on a machine.
+    /// Left on a machine; none: hung up. Only an agent with the tool enabled has one.
     pub voicemail_message: Option<String>,
     /// Silence until the agent speaks up.
     pub turn_timeout_ms: Option<u64>,
@@ -76,7 +76,11 @@ impl Rules {
             greeting_protected: config.agent.disable_first_message_interruptions,
             voicemail_message: rendered(
                 Place::VoicemailMessage,
-                tools.voicemail_detection.voicemail_message.as_ref(),
+                tools
+                    .voicemail_detection
+                    .voicemail_message
+                    .as_ref()
+                    .filter(|_| tools.voicemail_detection.tool.enabled),
                 variables,
             ),
             turn_timeout_ms: timeout_ms(config.turn.turn_timeout),

@@ -29,7 +29,7 @@ fn rules() -> Rules {
         "agent": {
             "greetingMessage": "Hello.",
             "prompt": { "builtInTools": {
-                "voicemailDetection": { "voicemailMessage": "Call us." },
+                "voicemailDetection": { "enabled": true, "voicemailMessage": "Call us." },
                 "transferToNumber": { "enabled": true, "transfers": [
                     { "transferDestination": { "type": "phone", "phoneNumber": "+15550100001" } },
                     { "transferType": "sip_refer",

@@ -15,7 +15,7 @@ use crate::{
 /// How long after the wish was taken no bad news is good news. The destination rings for 30 s at most.
 const NO_BAD_NEWS_MS: u64 = 45_000;
 
-/// How long the carrier has to explain why the caller's media socket is back.
+/// How long the carrier has to explain why the caller's media socket is back, or their leg over.
 const EXPLAINED_MS: u64 = 3_000;
 
 /// Characters of what a model has said before the call is handed on.
@@ -34,6 +34,7 @@ pub(super) struct Pending {
 pub(super) struct HandOver {
     /// Which try of the call; the carrier's answer names it.
     try_no: u32,
+    kind: TransferKind,
     /// The carrier has taken the wish.
     taken: bool,
     /// The caller's media socket closed and is open again.
@@ -101,6 +102,7 @@ impl State {
         let try_no = self.handed_on;
         self.phase = Phase::Transferring(HandOver {
             try_no,
+            kind: wanted.kind,
             taken: false,
             back: false,
             overdue: false,
@@ -128,9 +130,14 @@ impl State {
             return;
         }
         match answer {
-            // Its end was told before the answer came.
-            Ok(()) if self.leg.over => self.transferred(now_ms, fx),
-            Ok(()) => hand_over.taken = true,
+            Ok(()) => {
+                hand_over.taken = true;
+                let hand_over = *hand_over;
+                if self.leg.over {
+                    // Its end was told before the answer came.
+                    self.leg_ended_in_transfer(hand_over, now_ms, fx);
+                }
+            }
             Err(why) => self.transfer_failed(&why, now_ms, fx),
         }
     }
@@ -154,11 +161,17 @@ impl State {
         }
     }
 
-    /// The caller's leg is over while the call is handed on: with somebody there, if the carrier has taken the wish. Its
-    /// answer may be on its way.
+    /// The caller's leg is over while the call is handed on. A carrier that rings the destination itself tells when
+    /// somebody answers there: without that word, which may be late, the caller gave up. A peer that was referred leaves
+    /// us when it has called there; nobody tells us more.
     pub(super) fn leg_ended_in_transfer(&mut self, hand_over: HandOver, now_ms: u64, fx: &mut Vec<Effect>) {
-        if hand_over.taken {
-            self.transferred(now_ms, fx);
+        match hand_over.kind {
+            // The carrier's answer to the wish is on its way, and will be the next news.
+            _ if !hand_over.taken => {}
+            TransferKind::SipRefer => self.transferred(now_ms, fx),
+            TransferKind::Blind | TransferKind::Conference => {
+                fx.push(Effect::SetTimer(CallTimer::Transfer, EXPLAINED_MS));
+            }
         }
     }
 
@@ -173,6 +186,9 @@ impl State {
     /// No report has come.
     pub(super) fn transfer_unreported(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         match self.phase {
+            Phase::Transferring(HandOver { taken: true, .. }) if self.leg.over => {
+                self.transfer_failed("the caller hung up", now_ms, fx);
+            }
             Phase::Transferring(HandOver { back: true, .. }) => {
                 self.transfer_failed("the caller came back", now_ms, fx);
             }

@@ -291,8 +291,9 @@ fn good_news_and_no_bad_news_end_a_call_as_transferred_and_hang_nothing_up() {
     for events in [
         vec![asked(Ok(())), progress(CallProgress::Transferred)],
         vec![progress(CallProgress::Transferred), asked(Ok(()))],
-        vec![asked(Ok(())), BYE, over.clone()],
-        vec![over.clone(), asked(Ok(()))],
+        // The report of the destination's answer is later than that of the end.
+        vec![asked(Ok(())), BYE, over.clone(), progress(CallProgress::Transferred)],
+        vec![over.clone(), asked(Ok(())), progress(CallProgress::Transferred)],
         vec![asked(Ok(())), CLOSED, Event::Timer(CallTimer::Transfer)],
         vec![
             asked(Ok(())),
@@ -327,6 +328,47 @@ fn a_caller_who_hangs_up_before_the_wish_was_taken_was_not_transferred() {
         ],
     );
     assert_eq!(outcomes(&effects), [("completed", None, false)]);
+}
+
+#[test]
+fn a_caller_who_hangs_up_while_it_rings_there_was_not_transferred() {
+    let over = Event::Progress(CallProgress::Ended(EndCause::Completed));
+    let unexplained = Event::Timer(CallTimer::Transfer);
+    let failed = Event::Progress(CallProgress::TransferFailed("no-answer".into()));
+    for events in [
+        vec![asked(Ok(())), over.clone(), unexplained.clone()],
+        vec![asked(Ok(())), BYE, over.clone(), unexplained.clone()],
+        vec![over.clone(), asked(Ok(())), unexplained],
+        vec![asked(Ok(())), over, failed],
+    ] {
+        let told = format!("{events:?}");
+        let events = events.into_iter().chain([Event::Timer(CallTimer::EndReport)]);
+        let (state, effects) = run(handed_on(), events.map(|event| (event, 5_000)));
+        assert_eq!(state.phase(), CallPhase::Ended, "{told}");
+        assert_eq!(outcomes(&effects), [("completed", None, false)], "{told}");
+        let said = effects
+            .iter()
+            .any(|effect| matches!(effect, Effect::Record(Fact::Event(event)) if event.name == "transfer_failed"));
+        assert!(said, "{told}");
+    }
+}
+
+#[test]
+fn a_peer_that_was_referred_and_leaves_was_transferred() {
+    let mut state = at(CallPhase::Speaking);
+    state.rules.carrier.refer = true;
+    let (_, effects) = run(
+        state,
+        [
+            (wants("sip:desk@pbx.example", ""), 2_000),
+            (Event::Reply(None), 2_010),
+            (ended(1), 4_000),
+            (asked(Ok(())), 4_100),
+            (Event::Progress(CallProgress::Ended(EndCause::Completed)), 4_500),
+            (Event::Timer(CallTimer::EndReport), 5_600),
+        ],
+    );
+    assert_eq!(outcomes(&effects), [("completed", None, true)]);
 }
 
 #[test]
