@@ -18,7 +18,8 @@ pub use actor::*;
 pub use message::*;
 pub use outcome::{EndReason, Obstacle, USAGE, usage};
 
-pub(crate) use leg_search::{LegSearch, Sighting};
+pub(crate) use leg_search::{LegSearch, Sighting, in_time};
+pub(crate) use state::{CONFERENCE, TRANSFER_FAILED, TRANSFER_TAKEN};
 
 /// The state machine itself, for tests that give it facts in any order without actors.
 #[cfg(feature = "testkit")]

@@ -136,6 +136,11 @@ pub enum CallMessage {
     Dialed(Result<CarrierCallId, DialError>),
     /// The carrier has nothing of a lost dial that rings or talks.
     NotPlaced,
+    /// The store has bound another call to this attempt, or this call to another attempt, own.
+    NotOurLeg {
+        /// It is another attempt's call.
+        anothers: bool,
+    },
     /// The carrier answered the wish to hand the call on, own.
     TransferAsked {
         /// Which wish.
@@ -209,6 +214,8 @@ pub enum CallTimer {
     Keys,
     /// A transfer had its time.
     Transfer,
+    /// A media socket that died while the call is handed on is asked for again.
+    Reopen,
 }
 
 /// Where a call stands.

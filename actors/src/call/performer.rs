@@ -6,7 +6,6 @@ use std::{sync::Arc, time::Duration};
 
 use ractor::{Actor, ActorId, ActorRef};
 use tokio::{
-    sync::mpsc,
     task::{AbortHandle, JoinHandle, JoinSet},
     time::Instant,
 };
@@ -14,10 +13,10 @@ use tokio::{
 use super::{
     CallArguments, CallMessage, CallSnapshot,
     outcome::{Ending, Obstacle, usage},
-    state::{Effect, Event, PermitAnswer, Rules, State},
+    state::{Effect, Event, PermitAnswer, Rules, State, TransferAnswer},
     tasks::{self, SEND_WITHIN},
     timers::Timers,
-    writer::{Write, Writer},
+    writer::{self, Write, Writer, Writes},
 };
 use crate::{
     audio_stream::{AudioStreamActor, StreamArguments, StreamMessage},
@@ -26,7 +25,7 @@ use crate::{
     lines::LinesMessage,
     phone_number::{PhoneNumber, with_numbers_masked},
     ports::{
-        carrier::{CarrierCallId, LegReport},
+        carrier::{CallProgress, CarrierCallId, CarrierError, LegReport},
         language_model::ReplyRequest,
         media_leg::MediaLeg,
         store::{Fact, Outcome, Permit, StoreError, StoreResult},
@@ -61,9 +60,14 @@ pub(super) struct Performer {
     timers: Timers,
     /// Aborted when this is dropped, also by a panic.
     tasks: JoinSet<()>,
+    /// Asks for lost media.
+    reopening: Option<AbortHandle>,
     /// Not aborted: a leg must go down even when its call crashes.
     hang_ups: Vec<JoinHandle<()>>,
-    writes: mpsc::UnboundedSender<Write>,
+    writes: Writes,
+    /// What the callee asked for last; written with the outcome.
+    call_back: Option<CallBackWish>,
+    opted_out: bool,
     reply_generation: u64,
     reply_task: Option<AbortHandle>,
     /// What the line pool is told at the end.
@@ -83,9 +87,10 @@ impl Performer {
             Some(leg) => State::inbound(rules(&arguments), leg.call.clone()),
             None => State::new(rules(&arguments)),
         };
-        let (writes, to_write) = mpsc::unbounded_channel();
+        let (writes, to_write) = writer::writes();
         let writer = Writer {
             ports: arguments.ports.clone(),
+            carrier: plan.carrier.name(),
             ended: plan.ended(),
             journal: arguments.parents.journal.clone(),
             me: me.clone(),
@@ -107,8 +112,11 @@ impl Performer {
             probe,
             timers: Timers::default(),
             tasks,
+            reopening: None,
             hang_ups: Vec::new(),
             writes,
+            call_back: None,
+            opted_out: false,
             reply_generation: 0,
             reply_task: None,
             outcome: None,
@@ -168,10 +176,11 @@ impl Performer {
                 self.apply(Event::Dialed(result)).await;
             }
             CallMessage::TransferAsked { try_no, answer } => {
-                let answer = answer.map_err(|error| self.refused("handed on", &error));
+                let answer = self.transfer_answer(answer);
                 self.apply(Event::TransferAsked { try_no, answer }).await;
             }
             CallMessage::NotReopened { try_no } => self.apply(Event::NotReopened { try_no }).await,
+            CallMessage::NotOurLeg { anothers } => self.apply(Event::NotOurLeg { anothers }).await,
             CallMessage::NotPlaced => self.apply(Event::NotPlaced).await,
             CallMessage::Reply { generation, event } => {
                 if generation == self.reply_generation {
@@ -215,26 +224,34 @@ impl Performer {
         let now_ms = self.now_ms();
         let Some(machine) = self.machine.take() else { return };
         let (machine, effects) = machine.apply(event, now_ms);
+        if !machine.lacks_media() {
+            // Asked for once more, media that is there would be opened anew, or a caller who was handed on called back.
+            if let Some(reopening) = self.reopening.take() {
+                reopening.abort();
+            }
+        }
         self.machine = Some(machine);
         self.perform(effects).await;
     }
 
     async fn progress(&mut self, proof: &str, report: LegReport) -> Result<(), DoorRefusal> {
         self.check(Purpose::Status, proof)?;
-        self.adopt(report.call).await?;
+        let over = matches!(report.progress, CallProgress::Ended(_));
+        self.adopt(report.call, over).await?;
         self.apply(Event::Progress(report.progress)).await;
         Ok(())
     }
 
     /// Whoever has the proof of the permit tells the leg's id as well as the dial's answer does, which may be lost. A
-    /// second leg of one permit is hung up.
-    async fn adopt(&mut self, leg: Option<CarrierCallId>) -> Result<(), DoorRefusal> {
+    /// second leg of one permit is hung up, unless it is `over`.
+    async fn adopt(&mut self, leg: Option<CarrierCallId>, over: bool) -> Result<(), DoorRefusal> {
         let Some(leg) = leg else { return Ok(()) };
         match self.machine.as_ref().and_then(State::leg) {
             Some(ours) if *ours == leg => {}
             Some(_) => {
-                tracing::error!(attempt = %self.arguments.plan.attempt.claim.attempt, "a second leg is hung up");
-                self.hang_up(Some(leg));
+                if !over {
+                    self.hang_up_another(leg);
+                }
                 return Err(DoorRefusal::AnotherLeg);
             }
             None => self.apply(Event::Dialed(Ok(leg))).await,
@@ -244,7 +261,7 @@ impl Performer {
 
     async fn media(&mut self, proof: &str, leg: MediaLeg) -> Result<(), DoorRefusal> {
         self.may_take_media(proof, true)?;
-        self.adopt(leg.call.clone()).await?;
+        self.adopt(leg.call.clone(), false).await?;
         // A leg that was waited for only to be hung up takes no media.
         self.may_take_media(proof, true)?;
         self.offered = Some(leg);
@@ -312,7 +329,7 @@ impl Performer {
                 Effect::WriteOptOut => self.opt_out(),
                 Effect::PlanCallBack(time) => {
                     let said_at = self.arguments.ports.clock.now();
-                    self.write(Write::CallBack(CallBackWish { time, said_at }));
+                    self.call_back = Some(CallBackWish { time, said_at });
                 }
                 Effect::WriteAnswered => self.write(Write::Answered),
                 Effect::WriteUnknown => self.fate_unknown(),
@@ -392,11 +409,12 @@ impl Performer {
         self.stream.as_ref().is_some_and(|present| present.get_id() == stream)
     }
 
-    fn opt_out(&self) {
+    fn opt_out(&mut self) {
+        self.call_back = None;
         let attempt = &self.arguments.plan.attempt;
-        let number = &attempt.contact.phone_number;
-        if !number.is_nobodys() {
-            self.write(Write::OptOut(attempt.account, number.clone()));
+        let (account, number) = (attempt.account, attempt.contact.phone_number.clone());
+        if !number.is_nobodys() && !std::mem::replace(&mut self.opted_out, true) {
+            self.write(Write::OptOut(account, number));
         }
     }
 
@@ -445,8 +463,7 @@ impl Performer {
     }
 
     fn write(&self, write: Write) {
-        // The writer ends only after the outcome or a lost claim; nothing is to be written then.
-        let _ = self.writes.send(write);
+        self.writes.push(write);
     }
 
     fn finish(&mut self, ending: Ending) {
@@ -463,7 +480,26 @@ impl Performer {
             self.record(usage);
         }
         let hang_ups = std::mem::take(&mut self.hang_ups);
-        self.write(Write::Finish { ending, hang_ups });
+        let call_back = self.call_back.take();
+        self.write(Write::Finish {
+            ending,
+            call_back,
+            hang_ups,
+        });
+    }
+
+    /// A carrier that says no has not taken the wish. Of any other error nobody knows how far the wish came.
+    fn transfer_answer(&self, answer: Result<(), CarrierError>) -> TransferAnswer {
+        let Err(error) = answer else {
+            return TransferAnswer::Taken;
+        };
+        let why = self.refused("handed on", &error);
+        match error {
+            CarrierError::Refused(_) | CarrierError::NotOffered(_) | CarrierError::NotFound => {
+                TransferAnswer::Refused(why)
+            }
+            CarrierError::Unavailable(_) | CarrierError::Protocol(_) => TransferAnswer::Lost(why),
+        }
     }
 
     /// The outcome is on disk, or never will be: the call is over for everybody.

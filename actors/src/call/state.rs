@@ -23,12 +23,13 @@ mod transfer;
 mod voicemail_flow;
 mod who_answered;
 
-pub use event::{Effect, Event, PermitAnswer};
+pub use event::{Effect, Event, PermitAnswer, TransferAnswer};
 pub use rules::Rules;
+pub use transfer::{CONFERENCE, TRANSFER_FAILED, TRANSFER_TAKEN};
 
 use keys::Keys;
 use latency::Latency;
-use lost::Resume;
+use lost::{MediaWishes, Resume};
 use menu::Menu;
 use speculation::{EarlyReply, Pause, Waste};
 use speech::Speech;
@@ -104,6 +105,8 @@ struct Leg {
     rejoined: bool,
     /// The open media socket is older than a transfer that failed.
     outlived: bool,
+    /// The present stream hears no words any more, and why.
+    deaf: Option<String>,
     /// The user's voice interrupts by now.
     barge_in: bool,
     over: bool,
@@ -185,13 +188,14 @@ pub struct State {
     /// Keys the user has pressed that are no words yet.
     keys: Keys,
     menu: Menu,
-    /// Who answered, in the carrier's eyes.
+    /// Who answered, in the carrier's eyes, and whether that is still to be acted on when the media is back.
     carrier_said: Option<MachineVerdict>,
+    carrier_due: bool,
     /// How often the carrier was asked to hand the call on, and whether it did.
     handed_on: u32,
     transferred: bool,
-    /// How often the media was waited for after it was lost, and since when.
-    reopened: u32,
+    /// The wishes for lost media, and since when it is gone.
+    media_wishes: MediaWishes,
     lost_ms: u64,
     voicemail: bool,
     /// Facts kept of pauses of playout and echoes.
@@ -221,9 +225,10 @@ impl State {
             keys: Keys::default(),
             menu: Menu::default(),
             carrier_said: None,
+            carrier_due: false,
             handed_on: 0,
             transferred: false,
-            reopened: 0,
+            media_wishes: MediaWishes::default(),
             lost_ms: 0,
             voicemail: false,
             notes: 0,
@@ -240,6 +245,7 @@ impl State {
         match event {
             Event::Permitted(answer) => self.permitted(answer, now_ms, fx),
             Event::Dialed(result) => self.dialed(result, now_ms, fx),
+            Event::NotOurLeg { anothers } => self.not_our_leg(anothers, fx),
             Event::NotPlaced => self.fate_stays_unknown(fx),
             Event::Progress(progress) => self.progress(&progress, now_ms, fx),
             Event::MediaOpened => self.media_opened(now_ms, fx),
@@ -365,6 +371,7 @@ impl State {
             CallTimer::Filler => self.fill(now_ms, fx),
             CallTimer::Keys => self.keys_over(now_ms, fx),
             CallTimer::Transfer => self.transfer_unreported(now_ms, fx),
+            CallTimer::Reopen => self.reopen_in_transfer(fx),
         }
     }
 

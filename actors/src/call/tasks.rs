@@ -167,7 +167,8 @@ pub(super) async fn reopen_media(
     let _ = me.cast(CallMessage::NotReopened { try_no });
 }
 
-/// Presses keys by the carrier; should that fail, as tones.
+/// Presses keys by the carrier; should that not do so, as tones. Keys whose answer was lost may be pressed: they are not
+/// pressed twice.
 pub(super) async fn press(
     carrier: Arc<dyn Carrier>,
     leg: CarrierCallId,
@@ -175,10 +176,14 @@ pub(super) async fn press(
     stream: Option<ActorRef<StreamMessage>>,
 ) {
     let asked = AssertUnwindSafe(in_time(carrier.send_digits(&leg, &keys))).catch_unwind();
-    if matches!(asked.await, Ok(Ok(()))) {
-        return;
+    match asked.await {
+        Ok(Ok(())) => return,
+        Ok(Err(error @ (CarrierError::NotOffered(_) | CarrierError::Refused(_) | CarrierError::NotFound))) => {
+            tracing::warn!(%error, "the carrier does not press keys: played as tones");
+        }
+        Ok(Err(error)) => return tracing::warn!(%error, "nobody knows whether the carrier pressed the keys"),
+        Err(_) => return tracing::error!("pressing keys crashed"),
     }
-    tracing::warn!("the carrier does not press keys: played as tones");
     if let Some(stream) = stream {
         // It may be over.
         let _ = stream.cast(StreamMessage::Press(keys));

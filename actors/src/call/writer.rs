@@ -1,9 +1,13 @@
 //! Writes a call's decisions, one after the other, each tried until the database takes it. The outcome is the last.
 
-use std::time::Duration;
+use std::{panic::AssertUnwindSafe, time::Duration};
 
+use futures_util::FutureExt;
 use ractor::ActorRef;
-use tokio::{sync::mpsc, task::JoinHandle};
+use tokio::{
+    sync::mpsc::{self, error::TrySendError},
+    task::JoinHandle,
+};
 
 use super::{CallMessage, outcome::Ending};
 use crate::{
@@ -25,6 +29,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 /// About a quarter of an hour; an attempt given up on is found by the next process that takes orphans.
 const TRIES: u32 = 64;
 
+/// More than a call has to write: its leg, its answer, a lost dial, an opt-out, and the end.
+const MOST_WRITES: usize = 8;
+
 /// How long the journal has to bring the last facts to disk before the outcome is written.
 const FLUSH_WITHIN: Duration = Duration::from_secs(2);
 
@@ -38,36 +45,66 @@ pub(super) enum Write {
     Unknown,
     /// The callee is not to be called again by this account.
     OptOut(AccountId, PhoneNumber),
-    /// What the callee asked for; it is written with the outcome. The last wish holds.
-    CallBack(CallBackWish),
     /// The end; nothing follows.
     Finish {
         /// What to write.
         ending: Ending,
+        /// What the callee asked for; it is written with the outcome.
+        call_back: Option<CallBackWish>,
         /// Hang-ups to wait for.
         hang_ups: Vec<JoinHandle<()>>,
     },
 }
 
+/// The way to the writer.
+pub(super) struct Writes(mpsc::Sender<Write>);
+
+impl Writes {
+    /// Hands it to the writer.
+    pub(super) fn push(&self, write: Write) {
+        match self.0.try_send(write) {
+            Ok(()) => {}
+            // The writer ends only after the outcome or a lost claim; nothing is to be written then.
+            Err(TrySendError::Closed(_)) => {}
+            Err(TrySendError::Full(_)) => tracing::error!("a call writes more than a call has to write"),
+        }
+    }
+}
+
+/// A way to a writer.
+pub(super) fn writes() -> (Writes, mpsc::Receiver<Write>) {
+    let (sender, receiver) = mpsc::channel(MOST_WRITES);
+    (Writes(sender), receiver)
+}
+
 /// What the writer needs.
 pub(super) struct Writer {
     pub(super) ports: Ports,
+    pub(super) carrier: &'static str,
     pub(super) ended: Ended,
     pub(super) journal: Journal,
     pub(super) me: ActorRef<CallMessage>,
 }
 
 impl Writer {
-    /// Runs until the end was written or the claim is lost, then sends `Finished`.
-    pub(super) async fn run(mut self, mut writes: mpsc::UnboundedReceiver<Write>) {
+    /// Runs until the end was written or the claim is lost, then sends `Finished`. A crash stops the call: whoever
+    /// started it settles what it left.
+    pub(super) async fn run(self, writes: mpsc::Receiver<Write>) {
+        let me = self.me.clone();
+        if AssertUnwindSafe(self.write_all(writes)).catch_unwind().await.is_err() {
+            me.stop(Some("the call's writer crashed".to_owned()));
+        }
+    }
+
+    async fn write_all(mut self, mut writes: mpsc::Receiver<Write>) {
         while let Some(write) = writes.recv().await {
-            if let Write::CallBack(wish) = write {
-                self.ended.call_back = Some(wish);
-                continue;
+            if let Write::Finish { call_back, .. } = &write {
+                self.ended.call_back = *call_back;
             }
-            if let Write::OptOut(..) = &write {
-                self.ended.call_back = None;
-            }
+            let leg = match &write {
+                Write::Dialed(leg) => Some(leg.clone()),
+                _ => None,
+            };
             let last = matches!(write, Write::Finish { .. });
             let result = self.perform(write).await;
             if last || result == Err(StoreError::Fenced) {
@@ -75,10 +112,23 @@ impl Writer {
                 let _ = self.me.cast(CallMessage::Finished(result));
                 return;
             }
+            if let (Err(StoreError::Exists(_)), Some(leg)) = (&result, leg) {
+                self.not_ours(&leg).await;
+            }
             if let Err(error) = result {
                 tracing::error!(attempt = %self.ended.claim.attempt, %error, "call fact not written");
             }
         }
+    }
+
+    /// The first binding holds: the attempt has another leg, which makes this one a second, or the leg has another attempt,
+    /// whose call goes on. When in doubt it is not hung up.
+    async fn not_ours(&self, leg: &CarrierCallId) {
+        let holder = self
+            .insist(|| self.ports.store.attempt_of_call(self.carrier, leg))
+            .await;
+        let anothers = !matches!(holder, Ok(None));
+        let _ = self.me.cast(CallMessage::NotOurLeg { anothers });
     }
 
     async fn perform(&self, write: Write) -> StoreResult<()> {
@@ -90,8 +140,7 @@ impl Writer {
                 let list = || async { self.ports.store.add_do_not_call(account, &number).await.map(drop) };
                 self.insist(list).await
             }
-            Write::CallBack(_) => Ok(()),
-            Write::Finish { ending, hang_ups } => {
+            Write::Finish { ending, hang_ups, .. } => {
                 let result = self.finish(ending).await;
                 for hang_up in hang_ups {
                     // It logs its own failure.
@@ -119,10 +168,10 @@ impl Writer {
         }
     }
 
-    async fn insist<F, Fut>(&self, mut write: F) -> StoreResult<()>
+    async fn insist<T, F, Fut>(&self, mut write: F) -> StoreResult<T>
     where
         F: FnMut() -> Fut,
-        Fut: Future<Output = StoreResult<()>>,
+        Fut: Future<Output = StoreResult<T>>,
     {
         let mut pause = FIRST_PAUSE;
         let mut result = write().await;

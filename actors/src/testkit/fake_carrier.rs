@@ -44,6 +44,8 @@ struct Seen {
     transfers: Vec<Transfer>,
     transfer_script: VecDeque<CarrierError>,
     digits: Vec<String>,
+    digits_script: VecDeque<CarrierError>,
+    reopen_script: VecDeque<CarrierError>,
     reopened: Vec<WayBack>,
     abilities: CarrierAbilities,
     /// It opens lost media sockets again.
@@ -110,6 +112,16 @@ impl FakeCarrier {
     /// The next transfer not yet scripted fails so.
     pub fn script_transfer_failure(&self, error: CarrierError) {
         self.seen().transfer_script.push_back(error);
+    }
+
+    /// The next wish for keys not yet scripted fails so.
+    pub fn script_digits_failure(&self, error: CarrierError) {
+        self.seen().digits_script.push_back(error);
+    }
+
+    /// The next wish for a lost media socket not yet scripted fails so.
+    pub fn script_reopen_failure(&self, error: CarrierError) {
+        self.seen().reopen_script.push_back(error);
     }
 
     /// Every transfer it was asked for.
@@ -192,13 +204,17 @@ impl Carrier for FakeCarrier {
     }
 
     async fn send_digits(&self, _call: &CarrierCallId, digits: &str) -> Result<(), CarrierError> {
-        self.seen().digits.push(digits.to_owned());
-        Ok(())
+        let mut seen = self.seen();
+        seen.digits.push(digits.to_owned());
+        seen.digits_script.pop_front().map_or(Ok(()), Err)
     }
 
     async fn reopen_media(&self, _call: &CarrierCallId, back: &WayBack) -> Result<(), CarrierError> {
         let mut seen = self.seen();
         seen.reopened.push(back.clone());
+        if let Some(error) = seen.reopen_script.pop_front() {
+            return Err(error);
+        }
         seen.reopens
             .then_some(())
             .ok_or(CarrierError::NotOffered("opening a lost media socket again"))

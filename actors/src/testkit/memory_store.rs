@@ -13,7 +13,10 @@ mod knowledge;
 mod records;
 mod tables;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
 
 use tables::Tables;
 
@@ -29,6 +32,7 @@ pub struct MemoryStore {
     clock: Arc<dyn Clock>,
     tables: Mutex<Tables>,
     failure: Mutex<Option<StoreError>>,
+    crashes: AtomicBool,
 }
 
 impl MemoryStore {
@@ -38,7 +42,13 @@ impl MemoryStore {
             clock,
             tables: Mutex::default(),
             failure: Mutex::default(),
+            crashes: AtomicBool::default(),
         }
+    }
+
+    /// Makes the next call panic.
+    pub fn crash_next(&self) {
+        self.crashes.store(true, Ordering::Relaxed);
     }
 
     /// Makes every call from now on fail with this error and change nothing; `None` ends that.
@@ -62,7 +72,11 @@ impl MemoryStore {
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    #[expect(clippy::panic, reason = "tests of supervision ask for it")]
     fn open(&self) -> StoreResult<MutexGuard<'_, Tables>> {
+        if self.crashes.swap(false, Ordering::Relaxed) {
+            panic!("sabotaged");
+        }
         match &*self.failure.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(error) => Err(error.clone()),
             None => Ok(self.locked()),

@@ -664,7 +664,7 @@ async fn a_callee_who_hangs_up_completes_the_call() {
     test.stream.report(StreamEvent::MediaClosed { clean: true });
     ms(100).await;
     assert_eq!(test.outcome(), Some(("completed", None)));
-    assert_eq!(test.hang_ups(), 0);
+    assert_eq!(test.hang_ups(), 1, "a closed socket is no hang-up");
 }
 
 #[tokio::test(start_paused = true)]
@@ -808,6 +808,58 @@ async fn a_dial_that_is_never_answered_is_unknown_and_not_sent_again() {
         Some(("failed", Some("carrier-error: outcome unknown".into())))
     );
     assert_eq!(test.ports.carrier.dials().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_leg_that_another_attempt_has_is_left_to_it() {
+    let test = TestCall::start(greeter(), async |ports, _| {
+        ports.carrier.script_dial(Duration::from_secs(1), None);
+    })
+    .await;
+    test.bind_to_another_attempt(&CarrierCallId("fake-1".into())).await;
+    ms(1_100).await;
+    let error = "carrier-error: the call and the attempt belong to others";
+    assert_eq!(test.outcome(), Some(("failed", Some(error.into()))));
+    assert_eq!(test.hang_ups(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn other_legs_cost_no_more_than_a_few_hang_ups_at_a_time() {
+    let test = TestCall::dialed(greeter()).await;
+    let proof = test.ports.carrier.dials().remove(0).status_token;
+    let tell = async |n: u32, progress: CallProgress| {
+        let proof = proof.clone();
+        let report = LegReport {
+            call: Some(CarrierCallId(format!("other-{n}"))),
+            progress,
+        };
+        let told = ractor::call!(test.call, |reply| CallMessage::Progress { proof, report, reply }).unwrap();
+        assert_eq!(told, Err(DoorRefusal::AnotherLeg));
+    };
+    for n in 0..50 {
+        tell(n, CallProgress::Ended(EndCause::Completed)).await;
+    }
+    ms(10).await;
+    assert_eq!(test.hang_ups(), 0, "what is over is not hung up");
+    for _ in 0..50 {
+        let error = CarrierError::Unavailable("503".into());
+        test.ports.carrier.script_hang_up_failure(error);
+    }
+    for n in 0..50 {
+        tell(n, CallProgress::Ringing).await;
+    }
+    ms(10).await;
+    assert_eq!(test.hang_ups(), 8, "each is tried again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_whose_writer_panics_is_left_to_whoever_started_it() {
+    let test = TestCall::greeted(greeter()).await;
+    test.store.crash_next();
+    test.stream.report(StreamEvent::MediaClosed { clean: true });
+    ms(100).await;
+    assert_eq!(test.call.get_status(), ractor::ActorStatus::Stopped);
+    assert_eq!(test.ended(), None);
 }
 
 #[tokio::test(start_paused = true)]

@@ -168,6 +168,67 @@ async fn lost_media_comes_back_by_the_same_door() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn media_that_is_back_is_not_asked_for_again() {
+    let test = TestCall::greeted(greeter()).await;
+    test.ports.carrier.offer(CarrierAbilities::default(), true);
+    for _ in 0..2 {
+        let error = CarrierError::Unavailable("timed out".into());
+        test.ports.carrier.script_reopen_failure(error);
+    }
+    test.stream.dies();
+    ms(600).await;
+    assert_eq!(
+        test.ports.carrier.reopened().len(),
+        2,
+        "once more, as the answer was lost"
+    );
+    test.open_media().await;
+    ms(3_000).await;
+    assert_eq!(test.ports.carrier.reopened().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_transfer_whose_answer_is_lost_may_be_under_way() {
+    let test = TestCall::greeted(with_transfer("blind", false)).await;
+    test.ports.language_model.script(hands_on(""));
+    let error = CarrierError::Unavailable("connection reset".into());
+    test.ports.carrier.script_transfer_failure(error);
+    test.stream.user_says("A person, please.", 800).await;
+    ms(4_000).await;
+    assert_eq!(test.snapshot().await.phase, CallPhase::Transferring);
+    test.stream.report(StreamEvent::MediaClosed { clean: true });
+    ms(5_000).await;
+    test.call_back(CallProgress::Transferred).await.unwrap();
+    assert!(test.ended().flatten().unwrap().transferred);
+    assert_eq!(test.hang_ups(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn keys_whose_answer_was_lost_are_not_pressed_twice() {
+    for (error, by_stream) in [
+        (CarrierError::Unavailable("timed out".into()), 0),
+        (CarrierError::Protocol("?".into()), 0),
+        (CarrierError::Refused("no keys here".into()), 1),
+        (CarrierError::NotFound, 1),
+        (CarrierError::NotOffered("pressing keys"), 1),
+    ] {
+        let test = TestCall::answered(greeter()).await;
+        let abilities = CarrierAbilities {
+            digits: true,
+            ..CarrierAbilities::default()
+        };
+        test.ports.carrier.offer(abilities, false);
+        test.ports.carrier.script_digits_failure(error.clone());
+        test.stream.finds(Verdict::Ivr, Reason::Menu);
+        ms(2_000).await;
+        test.stream.user_says("To speak to somebody, press 0.", 1_500).await;
+        ms(500).await;
+        assert_eq!(test.ports.carrier.digits().len(), 1, "{error}");
+        assert_eq!(test.stream.pressed().len(), by_stream, "{error}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn media_that_does_not_come_back_is_lost_after_8_s() {
     let test = TestCall::greeted(greeter()).await;
     test.ports.carrier.offer(CarrierAbilities::default(), true);

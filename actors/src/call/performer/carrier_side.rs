@@ -18,6 +18,9 @@ use crate::{
     },
 };
 
+/// Hang-ups of other legs that one call has under way.
+const MOST_HANG_UPS: usize = 8;
+
 impl Performer {
     pub(super) fn ask_permit(&mut self) {
         let plan = &self.arguments.plan;
@@ -113,7 +116,10 @@ impl Performer {
         };
         let carrier = self.arguments.plan.carrier.clone();
         let task = tasks::reopen_media(carrier, leg, back, try_no, self.me.clone());
-        self.spawn(task);
+        let task = self.spawn(task);
+        if let Some(earlier) = self.reopening.replace(task) {
+            earlier.abort();
+        }
     }
 
     /// Over the media socket where it takes keys, else by the carrier, else as tones in the call's own audio.
@@ -135,6 +141,18 @@ impl Performer {
         let error = with_numbers_masked(&error.to_string());
         tracing::warn!(attempt = %attempt.claim.attempt, error, "not {what}");
         error
+    }
+
+    /// A leg that is not ours calls itself so. Its reports may come again and again.
+    pub(super) fn hang_up_another(&mut self, leg: CarrierCallId) {
+        let attempt = self.arguments.plan.attempt.claim.attempt;
+        self.hang_ups.retain(|task| !task.is_finished());
+        if self.hang_ups.len() < MOST_HANG_UPS {
+            tracing::error!(%attempt, "a second leg is hung up");
+            self.hang_up(Some(leg));
+        } else {
+            tracing::error!(%attempt, "a second leg is not hung up: too many hang-ups are under way");
+        }
     }
 
     pub(super) fn hang_up(&mut self, leg: Option<CarrierCallId>) {

@@ -76,6 +76,15 @@ impl State {
         fx.push(Effect::SetTimer(CallTimer::Closing, within_ms));
     }
 
+    /// The present stream hears no words any more. Outside the conversation that matters only once it begins.
+    pub(super) fn deaf(&mut self, why: String, fx: &mut Vec<Effect>) {
+        if self.in_conversation() {
+            self.give_up(&why, fx);
+        } else {
+            self.leg.deaf = Some(why);
+        }
+    }
+
     /// A part of the agent is broken for good: says so and ends.
     pub(super) fn give_up(&mut self, why: &str, fx: &mut Vec<Effect>) {
         if self.in_conversation() {
@@ -148,7 +157,7 @@ impl State {
         }
     }
 
-    /// The media socket is closed.
+    /// The media socket is closed. However orderly that was, it is no hang-up: the leg is ended over REST all the same.
     pub(super) fn media_closed(&mut self, clean: bool, now_ms: u64, fx: &mut Vec<Effect>) {
         self.leg.dying = false;
         match &self.phase {
@@ -159,7 +168,6 @@ impl State {
             }
             Phase::Closing { reason } if clean => {
                 let reason = reason.clone();
-                self.leg.over = true;
                 self.leg.stream_open = false;
                 self.end(reason, fx);
             }
@@ -172,7 +180,6 @@ impl State {
             | Phase::Closing { .. } => {
                 self.leg.stream_open = false;
                 if clean {
-                    self.leg.over = true;
                     self.end(EndReason::Completed, fx);
                 } else {
                     self.lose_media(now_ms, fx);
@@ -182,9 +189,12 @@ impl State {
             | Phase::Dialing { .. }
             | Phase::Unknown
             | Phase::Ringing
-            | Phase::Transferring(_)
             | Phase::Lost(_)
             | Phase::Ended => self.leg.stream_open = false,
+            Phase::Transferring(_) => {
+                self.leg.stream_open = false;
+                self.media_closed_in_transfer(clean, now_ms, fx);
+            }
         }
     }
 

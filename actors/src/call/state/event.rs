@@ -28,6 +28,17 @@ pub enum PermitAnswer {
     Unanswered,
 }
 
+/// The carrier's answer to a wish to hand the call on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TransferAnswer {
+    /// It has taken the wish.
+    Taken,
+    /// It has not, for this reason.
+    Refused(String),
+    /// Nobody knows: the answer was lost, for this reason.
+    Lost(String),
+}
+
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
@@ -37,6 +48,11 @@ pub enum Event {
     Dialed(Result<CarrierCallId, DialError>),
     /// The carrier has nothing of a lost dial that rings or talks, and will not have it any more.
     NotPlaced,
+    /// The store has bound another call to this attempt, or this call to another attempt.
+    NotOurLeg {
+        /// It is another attempt's call.
+        anothers: bool,
+    },
     /// The carrier reported.
     Progress(CallProgress),
     /// The media socket opened.
@@ -45,8 +61,8 @@ pub enum Event {
     TransferAsked {
         /// Which wish of the call.
         try_no: u32,
-        /// Why not, if not.
-        answer: Result<(), String>,
+        /// Its answer.
+        answer: TransferAnswer,
     },
     /// The carrier will not open the media socket again.
     NotReopened {

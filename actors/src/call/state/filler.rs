@@ -51,6 +51,9 @@ impl State {
 
     /// The answer takes long.
     pub(super) fn fill(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+        if let Phase::Transferring(_) = self.phase {
+            return self.comfort(fx);
+        }
         let fillers = self.rules.phrases.fillers;
         if !self.reply.open || fillers.is_empty() || !matches!(self.phase, Phase::Thinking | Phase::Speaking) {
             return;

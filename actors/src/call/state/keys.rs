@@ -1,7 +1,7 @@
 //! Keys the user presses: gathered until `#` or a pause, then taken as the user's words.
 
 use super::{Effect, Phase, State, talk::Utterance};
-use crate::call::CallTimer;
+use crate::{audio_stream::SpeechId, call::CallTimer};
 
 /// How long after a key the next one is waited for.
 const PAUSE_MS: u64 = 2_000;
@@ -52,6 +52,19 @@ impl State {
         }
     }
 
+    /// Whether a speech was stopped for a key, and what was heard of it is on its way.
+    pub(super) fn is_cut(&self, id: SpeechId) -> bool {
+        self.speech.as_ref().is_some_and(|speech| speech.id == id && speech.cut)
+    }
+
+    /// The speech is over that a key has stopped. What was typed meanwhile is answered, unless more is being typed.
+    pub(super) fn answer_keys(&mut self, for_key: bool, now_ms: u64, fx: &mut Vec<Effect>) {
+        if for_key && self.phase == Phase::Listening && self.user.unanswered && self.keys.typed.is_empty() {
+            self.user.speaking = false;
+            self.think(now_ms, fx);
+        }
+    }
+
     /// The user has typed what he wanted to.
     pub(super) fn keys_over(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         if let Some(typed) = self.typed(fx) {
@@ -78,6 +91,7 @@ impl State {
             started_ms: keys.started_ms,
             ended_ms: keys.last_ms,
             final_ms: None,
+            typed: true,
         })
     }
 }

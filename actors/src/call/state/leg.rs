@@ -142,6 +142,16 @@ impl State {
         }
     }
 
+    /// The first binding of a leg and an attempt holds: this call is none.
+    pub(super) fn not_our_leg(&mut self, anothers: bool, fx: &mut Vec<Effect>) {
+        if !self.leg.dialed {
+            return;
+        }
+        // What another attempt talks on is not ours to hang up.
+        self.leg.over |= anothers;
+        self.end(EndReason::carrier("the call and the attempt belong to others"), fx);
+    }
+
     pub(super) fn progress(&mut self, progress: &CallProgress, now_ms: u64, fx: &mut Vec<Effect>) {
         if !self.leg.dialed {
             return;

@@ -36,6 +36,30 @@ pub(super) enum Resume {
     Transfer { overdue: bool },
 }
 
+/// The wishes for a lost media socket: each has a number, and there are only so many.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct MediaWishes {
+    counted: u32,
+    last: u32,
+}
+
+impl MediaWishes {
+    /// One more after a loss; none when there were enough.
+    pub(super) fn count(&mut self) -> Option<u32> {
+        if self.counted == MOST_REOPENED {
+            return None;
+        }
+        self.counted += 1;
+        Some(self.uncounted())
+    }
+
+    /// One more for a caller whom the carrier has on its way back: the agent's owner, not the line, made it close.
+    fn uncounted(&mut self) -> u32 {
+        self.last += 1;
+        self.last
+    }
+}
+
 impl State {
     pub(super) fn lose_media(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         let resume = match self.phase {
@@ -75,25 +99,33 @@ impl State {
         self.reply.end_call = false;
         self.reply.transfer = None;
         self.lost_ms = now_ms;
-        let lasts = resume != Resume::No && self.leg.id.is_some() && self.reopened < MOST_REOPENED;
-        if !lasts {
+        let wish = match resume {
+            _ if self.leg.id.is_none() => None,
+            Resume::No => None,
+            Resume::Transfer { .. } if asks => Some(self.media_wishes.uncounted()),
+            Resume::Transfer { .. } => Some(self.media_wishes.last),
+            Resume::PickUp | Resume::Talk | Resume::Answer | Resume::Machine(_) => self.media_wishes.count(),
+        };
+        let Some(try_no) = wish else {
             self.phase = Phase::Lost(Resume::No);
             fx.push(Effect::SetTimer(CallTimer::EndReport, END_REPORT_MS));
             return;
-        }
-        self.reopened += 1;
+        };
         self.phase = Phase::Lost(resume);
         fx.push(Effect::SetTimer(CallTimer::EndReport, REOPEN_MS));
         fx.push(event_fact("media_lost", self.elapsed_ms(now_ms), "{}"));
         if asks {
-            let try_no = self.reopened;
             fx.push(Effect::ReopenMedia { try_no });
         }
     }
 
     /// The carrier does not open it again: only the report of the end is waited for.
     pub(super) fn not_reopened(&mut self, try_no: u32, now_ms: u64, fx: &mut Vec<Effect>) {
-        if matches!(self.phase, Phase::Lost(_)) && try_no == self.reopened {
+        if try_no != self.media_wishes.last {
+            return;
+        }
+        self.not_reopened_in_transfer();
+        if matches!(self.phase, Phase::Lost(_)) {
             let waited_ms = now_ms.saturating_sub(self.lost_ms);
             let left_ms = END_REPORT_MS.saturating_sub(waited_ms).max(1);
             fx.push(Effect::SetTimer(CallTimer::EndReport, left_ms));
@@ -122,6 +154,9 @@ impl State {
             Resume::Machine(machine) => self.machine_is_back(machine, fx),
             Resume::Transfer { overdue } => self.go_on_after_transfer(overdue, fx),
         }
+        if let Some(verdict) = self.carrier_said.filter(|_| std::mem::take(&mut self.carrier_due)) {
+            self.take_carriers_word(verdict, now_ms, fx);
+        }
     }
 
     /// A stream in the place of one that is gone: whatever had to do with its time is forgotten.
@@ -129,6 +164,7 @@ impl State {
         self.leg.media_ms = Some(now_ms);
         self.leg.stream_open = true;
         self.leg.dying = false;
+        self.leg.deaf = None;
         self.leg.rejoined = true;
         self.leg.outlived = false;
         self.leg.barge_in = true;

@@ -37,6 +37,8 @@ pub(super) struct Utterance {
     pub(super) started_ms: u64,
     pub(super) ended_ms: u64,
     pub(super) final_ms: Option<u64>,
+    /// Pressed on keys, not spoken.
+    pub(super) typed: bool,
 }
 
 impl State {
@@ -85,6 +87,7 @@ impl State {
                     started_ms,
                     ended_ms,
                     final_ms,
+                    typed: false,
                 };
                 self.utterance(&utterance, now_ms, fx);
             }
@@ -97,9 +100,11 @@ impl State {
             StreamEvent::PlayoutResumed { speech, at_ms } => self.note("playout_resumed", Some(speech), at_ms, fx),
             StreamEvent::EchoIgnored { at_ms } => self.note("echo_ignored", None, at_ms, fx),
             StreamEvent::BargedIn { speech, heard, at_ms } => {
+                let for_key = self.is_cut(speech);
                 if self.speech_over(speech, &heard, at_ms, true, fx) {
                     self.barged_in(speech, &heard, at_ms, fx);
                     self.interrupted(now_ms, fx);
+                    self.answer_keys(for_key, now_ms, fx);
                 }
             }
             StreamEvent::SpeakingEnded { speech, heard, at_ms } => {
@@ -120,7 +125,7 @@ impl State {
             StreamEvent::LineDied => self.leg.dying = true,
             StreamEvent::DeafnessBegan(error) => {
                 fx.push(event_fact("deafness", self.elapsed_ms(now_ms), "{}"));
-                self.give_up(&format!("speech recogniser: {error}"), fx);
+                self.deaf(format!("speech recogniser: {error}"), fx);
             }
             StreamEvent::MediaClosed { clean } => self.media_closed(clean, now_ms, fx),
         }
@@ -130,8 +135,7 @@ impl State {
     /// its line died, which may come back. Last words that died with the line are none that are said again.
     fn speech_ended(&mut self, id: SpeechId, heard: &str, (at_ms, now_ms): (u64, u64), fx: &mut Vec<Effect>) {
         let last_words = matches!(self.phase, Phase::Closing { .. }) || self.reply.end_call;
-        let present = self.speech.as_ref().filter(|speech| speech.id == id);
-        let for_key = present.is_some_and(|speech| speech.cut);
+        let for_key = self.is_cut(id);
         let died = self.leg.dying && !last_words;
         if !self.speech_over(id, heard, at_ms, for_key || died, fx) || died {
             return;
@@ -139,6 +143,7 @@ impl State {
         if for_key {
             self.barged_in(id, heard, at_ms, fx);
             self.interrupted(now_ms, fx);
+            self.answer_keys(true, now_ms, fx);
         } else {
             self.speech_finished(!heard.trim().is_empty(), now_ms, fx);
         }
@@ -246,11 +251,11 @@ impl State {
     }
 
     /// Whether words want an answer though the agent has the turn. Those spoken over the pick-up belong to it; a sound
-    /// of attention wants none.
+    /// of attention wants none. Keys always do.
     fn is_told_over_speech(&self, utterance: &Utterance) -> bool {
         let opening = !self.leg.inbound && utterance.started_ms < self.pick_up_ends_ms();
         let tells = words::any(&utterance.text) && !words::is_backchannel(&utterance.text);
-        matches!(self.phase, Phase::Greeting | Phase::Speaking) && !opening && tells
+        matches!(self.phase, Phase::Greeting | Phase::Speaking) && (utterance.typed || (!opening && tells))
     }
 
     /// Words over a speech that goes on are kept and answered after it, as they follow what was heard of it. A reply
@@ -343,6 +348,11 @@ impl State {
     }
 
     pub(super) fn greet(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+        if let Some(why) = self.leg.deaf.take() {
+            self.phase = Phase::Greeting;
+            self.give_up(&why, fx);
+            return;
+        }
         match self.rules.greeting.clone() {
             Some(greeting) => {
                 self.phase = Phase::Greeting;

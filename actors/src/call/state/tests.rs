@@ -1,5 +1,6 @@
 //! Tables of what each phase does with each event, and properties of any sequence.
 
+mod handing_on;
 mod inbound;
 mod machines;
 mod midcall;
@@ -34,6 +35,8 @@ fn rules() -> Rules {
                     { "transferDestination": { "type": "phone", "phoneNumber": "+15550100001" } },
                     { "transferType": "sip_refer",
                       "transferDestination": { "type": "sip_uri", "sipUri": "sip:desk@pbx.example" } },
+                    { "transferType": "conference",
+                      "transferDestination": { "type": "phone", "phoneNumber": "+15550100002" } },
                 ] },
             } }
         },
@@ -117,7 +120,7 @@ fn way_to(phase: CallPhase) -> Vec<Event> {
                 ended(1),
                 Event::TransferAsked {
                     try_no: 1,
-                    answer: Ok(()),
+                    answer: TransferAnswer::Taken,
                 },
             ];
             way_to(CallPhase::Speaking).into_iter().chain(handed_on).collect()
@@ -518,12 +521,18 @@ fn any_timer() -> impl Strategy<Value = CallTimer> {
         CallTimer::Filler,
         CallTimer::Keys,
         CallTimer::Transfer,
+        CallTimer::Reopen,
     ])
 }
 
 fn any_event() -> impl Strategy<Value = Event> {
     let tools = prop::sample::select(vec!["collect", "endCall", "skipTurn", "transferToNumber", "other"]);
-    let answers = prop_oneof![2 => Just(Ok(())), 1 => Just(Err("no".to_owned()))];
+    let answers = prop_oneof![
+        2 => Just(TransferAnswer::Taken),
+        1 => Just(TransferAnswer::Refused("no".into())),
+        1 => Just(TransferAnswer::Lost("late".into())),
+    ];
+    let destinations = prop::sample::select(vec!["+15550100001", "+15550100002"]);
     let verdicts = prop::sample::select(vec![
         MachineVerdict::Human,
         MachineVerdict::Machine,
@@ -549,11 +558,12 @@ fn any_event() -> impl Strategy<Value = Event> {
         16 => any_stream_event().prop_map(Event::Stream),
         1 => any::<bool>().prop_map(|crashed| Event::StreamGone { crashed }),
         6 => Just(text("Well, this is it. And")),
-        4 => tools.prop_map(|name| Event::Reply(Some(Ok(ReplyEvent::Tool {
+        4 => (tools, destinations).prop_map(|(name, to)| Event::Reply(Some(Ok(ReplyEvent::Tool {
             name: name.into(),
-            arguments: json!({ "entity": "a", "value": "b", "transfer_number": "+15550100001" }), echo: None })))),
+            arguments: json!({ "entity": "a", "value": "b", "transfer_number": to }), echo: None })))),
         2 => (0..3u32, answers).prop_map(|(try_no, answer)| Event::TransferAsked { try_no, answer }),
         1 => (0..4u32).prop_map(|try_no| Event::NotReopened { try_no }),
+        1 => any::<bool>().prop_map(|anothers| Event::NotOurLeg { anothers }),
         1 => Just(Event::Reply(Some(Err(LanguageError::Busy { retry_after: None })))),
         4 => Just(Event::Reply(None)),
         4 => any_timer().prop_map(Event::Timer),
@@ -610,13 +620,13 @@ proptest! {
         prop_assert_eq!(state.phase(), CallPhase::Ended);
         prop_assert_eq!(finishes(&all).len(), 1);
         prop_assert!(all.iter().filter(|effect| **effect == Effect::Dial).count() <= 1);
-        // The first, one for each transfer, and three that were lost.
+        // The first, two for each transfer (there, and back where that one died), and three that were lost.
         let opened = all.iter().filter(|effect| **effect == Effect::OpenStream).count();
         let transfers = all.iter().filter(|effect| matches!(effect, Effect::Transfer { .. })).count();
-        prop_assert!(opened <= 1 + transfers + 3, "{} {}", opened, transfers);
+        prop_assert!(opened <= 1 + 2 * transfers + 3, "{} {}", opened, transfers);
         let reopened = all.iter().filter(|effect| matches!(effect, Effect::ReopenMedia { .. })).count();
         let pressed = all.iter().filter(|effect| matches!(effect, Effect::Press(_))).count();
-        prop_assert!(reopened <= 3 && pressed <= 2, "{} {}", reopened, pressed);
+        prop_assert!(reopened <= 3 + transfers && pressed <= 2, "{} {}", reopened, pressed);
         prop_assert!(all.iter().filter(|effect| **effect == Effect::WriteAnswered).count() <= 1);
         let turns: Vec<i64> = all
             .iter()

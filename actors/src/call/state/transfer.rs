@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Effect, EndReason, Phase, State, event_fact, lost::Resume};
+use super::{Effect, EndReason, Phase, State, TransferAnswer, event_fact, lost::Resume};
 use crate::{
     call::{
         CallTimer,
@@ -17,6 +17,29 @@ const NO_BAD_NEWS_MS: u64 = 45_000;
 
 /// How long the carrier has to explain why the caller's media socket is back, or their leg over.
 const EXPLAINED_MS: u64 = 3_000;
+
+/// How long a wish whose answer was lost may leave the caller with us before it counts as not taken.
+const UNANSWERED_MS: u64 = 5_000;
+
+/// How long after a media socket died that a caller was to keep another one is asked for: carriers that join the caller
+/// may close it a moment before they report that.
+const REOPEN_AFTER_MS: u64 = 1_500;
+
+/// How often a caller who waits while the destination rings is told that the line stands.
+const COMFORT_MS: u64 = 8_000;
+
+/// The timers of a transfer.
+const STOPS: [Effect; 3] = [
+    Effect::CancelTimer(CallTimer::Transfer),
+    Effect::CancelTimer(CallTimer::Reopen),
+    Effect::CancelTimer(CallTimer::Filler),
+];
+
+/// The names of the events that tell whether a call is being handed on, for whoever settles it.
+pub const TRANSFER_TAKEN: &str = "transfer_taken";
+pub const TRANSFER_FAILED: &str = "transfer_failed";
+/// How the detail of the former tells that the agent stays with the caller until the destination has answered.
+pub const CONFERENCE: &str = "conference";
 
 /// Characters of what a model has said before the call is handed on.
 const MESSAGE_CHARS: usize = 500;
@@ -35,12 +58,29 @@ pub(super) struct HandOver {
     /// Which try of the call; the carrier's answer names it.
     try_no: u32,
     kind: TransferKind,
-    /// The carrier has taken the wish.
+    /// The carrier has taken the wish, as far as is known.
     taken: bool,
+    /// The carrier's answer to it was lost.
+    unanswered: bool,
     /// The caller's media socket closed and is open again.
     back: bool,
+    /// What became of a media socket that the caller was to keep.
+    socket: Socket,
+    /// How often the caller was told that the line stands.
+    comforted: usize,
     /// The call's time was up meanwhile.
     overdue: bool,
+}
+
+/// A media socket while the destination rings and the agent stays with the caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Socket {
+    /// It is open, or it was closed in order.
+    Kept,
+    /// It died.
+    Died,
+    /// It died, and the carrier was asked for another.
+    AskedFor,
 }
 
 impl HandOver {
@@ -104,7 +144,10 @@ impl State {
             try_no,
             kind: wanted.kind,
             taken: false,
+            unanswered: false,
             back: false,
+            socket: Socket::Kept,
+            comforted: 0,
             overdue: false,
         });
         if wanted.kind == TransferKind::SipRefer && !self.rules.carrier.refer {
@@ -118,27 +161,107 @@ impl State {
                 to: wanted.to,
             });
             fx.push(Effect::SetTimer(CallTimer::Transfer, NO_BAD_NEWS_MS));
+            if wanted.kind == TransferKind::Conference {
+                fx.push(Effect::SetTimer(CallTimer::Filler, COMFORT_MS));
+            }
         }
     }
 
     /// The carrier's answer to the wish.
-    pub(super) fn transfer_asked(&mut self, asked: u32, answer: Result<(), String>, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn transfer_asked(&mut self, asked: u32, answer: TransferAnswer, now_ms: u64, fx: &mut Vec<Effect>) {
         let Phase::Transferring(hand_over) = &mut self.phase else {
             return;
         };
-        if hand_over.try_no != asked {
+        if hand_over.try_no != asked || hand_over.taken {
             return;
         }
         match answer {
-            Ok(()) => {
-                hand_over.taken = true;
-                let hand_over = *hand_over;
-                if self.leg.over {
-                    // Its end was told before the answer came.
-                    self.leg_ended_in_transfer(hand_over, now_ms, fx);
+            TransferAnswer::Taken => self.transfer_taken(now_ms, fx),
+            TransferAnswer::Refused(why) => self.transfer_failed(&why, now_ms, fx),
+            TransferAnswer::Lost(why) => {
+                hand_over.unanswered = true;
+                let detail = json!({ "reason": why }).to_string();
+                fx.push(event_fact("transfer_unanswered", self.elapsed_ms(now_ms), &detail));
+                if self.leg.over || !self.leg.stream_open {
+                    self.transfer_taken(now_ms, fx);
+                } else {
+                    fx.push(Effect::SetTimer(CallTimer::Transfer, UNANSWERED_MS));
                 }
             }
-            Err(why) => self.transfer_failed(&why, now_ms, fx),
+        }
+    }
+
+    /// The carrier has taken the wish, by its own word or by what happens to the caller.
+    fn transfer_taken(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+        let Phase::Transferring(hand_over) = &mut self.phase else {
+            return;
+        };
+        hand_over.taken = true;
+        let hand_over = *hand_over;
+        let detail = json!({ "kind": kind_word(hand_over.kind) }).to_string();
+        // Whoever settles this call, should it be lost, leaves the leg alone for that.
+        fx.push(event_fact(TRANSFER_TAKEN, self.elapsed_ms(now_ms), &detail));
+        if self.leg.over {
+            // Its end was told before the answer came.
+            self.leg_ended_in_transfer(hand_over, now_ms, fx);
+        } else if !hand_over.back {
+            fx.push(Effect::SetTimer(CallTimer::Transfer, NO_BAD_NEWS_MS));
+        }
+    }
+
+    /// The caller's media socket is gone. A caller who is rung for stays with the agent, and gets another. Elsewhere it
+    /// tells that a wish was taken whose answer was lost.
+    pub(super) fn media_closed_in_transfer(&mut self, clean: bool, now_ms: u64, fx: &mut Vec<Effect>) {
+        let Phase::Transferring(hand_over) = &mut self.phase else {
+            return;
+        };
+        if hand_over.kind != TransferKind::Conference {
+            if hand_over.unanswered && !hand_over.taken {
+                self.transfer_taken(now_ms, fx);
+            }
+        } else if !clean && !self.leg.over {
+            hand_over.socket = Socket::Died;
+            fx.push(Effect::SetTimer(CallTimer::Reopen, REOPEN_AFTER_MS));
+        }
+    }
+
+    /// Nothing explains why the media socket died: the carrier is asked for another.
+    pub(super) fn reopen_in_transfer(&mut self, fx: &mut Vec<Effect>) {
+        let Phase::Transferring(hand_over) = &mut self.phase else {
+            return;
+        };
+        if hand_over.socket != Socket::Died || self.leg.stream_open || self.leg.over {
+            return;
+        }
+        if let Some(try_no) = self.media_wishes.count() {
+            hand_over.socket = Socket::AskedFor;
+            fx.push(Effect::ReopenMedia { try_no });
+        }
+    }
+
+    /// The carrier does not open it again. Should the transfer fail it is asked once more.
+    pub(super) fn not_reopened_in_transfer(&mut self) {
+        if let Phase::Transferring(hand_over) = &mut self.phase
+            && hand_over.socket == Socket::AskedFor
+        {
+            hand_over.socket = Socket::Died;
+        }
+    }
+
+    /// The caller waits while the destination rings.
+    pub(super) fn comfort(&mut self, fx: &mut Vec<Effect>) {
+        let Phase::Transferring(hand_over) = &mut self.phase else {
+            return;
+        };
+        let fillers = self.rules.phrases.fillers;
+        if hand_over.kind != TransferKind::Conference || fillers.is_empty() || self.leg.over {
+            return;
+        }
+        fx.push(Effect::SetTimer(CallTimer::Filler, COMFORT_MS));
+        if self.leg.stream_open && self.speech.is_none() && !self.user.speaking {
+            let filler = fillers[hand_over.comforted % fillers.len()];
+            hand_over.comforted += 1;
+            self.say_all(filler, false, fx);
         }
     }
 
@@ -147,7 +270,14 @@ impl State {
         let tried = self.handed_on > 0;
         match self.phase {
             Phase::Transferring(_) => self.transferred(now_ms, fx),
-            Phase::Greeting | Phase::Listening | Phase::Thinking | Phase::Speaking | Phase::Lost(_) if tried => {
+            Phase::Greeting
+            | Phase::Listening
+            | Phase::Thinking
+            | Phase::Speaking
+            | Phase::Lost(_)
+            | Phase::Closing { .. }
+                if tried =>
+            {
                 self.transferred(now_ms, fx);
             }
             _ => {}
@@ -167,7 +297,7 @@ impl State {
     pub(super) fn leg_ended_in_transfer(&mut self, hand_over: HandOver, now_ms: u64, fx: &mut Vec<Effect>) {
         match hand_over.kind {
             // The carrier's answer to the wish is on its way, and will be the next news.
-            _ if !hand_over.taken => {}
+            _ if !hand_over.taken && !hand_over.unanswered => {}
             TransferKind::SipRefer => self.transferred(now_ms, fx),
             TransferKind::Blind | TransferKind::Conference => {
                 fx.push(Effect::SetTimer(CallTimer::Transfer, EXPLAINED_MS));
@@ -175,15 +305,20 @@ impl State {
         }
     }
 
-    /// The caller's media socket is open again: the carrier sent the caller back, and its report may be late.
+    /// The caller's media socket is open again: the carrier sent the caller back, and its report may be late, unless it
+    /// was asked for.
     pub(super) fn caller_is_back(&mut self, fx: &mut Vec<Effect>) {
         if let Phase::Transferring(hand_over) = &mut self.phase {
+            fx.push(Effect::CancelTimer(CallTimer::Reopen));
+            if std::mem::replace(&mut hand_over.socket, Socket::Kept) == Socket::AskedFor {
+                return;
+            }
             hand_over.back = true;
             fx.push(Effect::SetTimer(CallTimer::Transfer, EXPLAINED_MS));
         }
     }
 
-    /// No report has come.
+    /// No report has come. Of a destination that is rung while the agent stays, silence tells that nobody answered.
     pub(super) fn transfer_unreported(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         match self.phase {
             Phase::Transferring(HandOver { taken: true, .. }) if self.leg.over => {
@@ -193,6 +328,10 @@ impl State {
                 self.transfer_failed("the caller came back", now_ms, fx);
             }
             Phase::Transferring(HandOver { taken: false, .. }) => self.transfer_failed("no answer", now_ms, fx),
+            Phase::Transferring(HandOver {
+                kind: TransferKind::Conference,
+                ..
+            }) => self.transfer_failed("nobody answered", now_ms, fx),
             Phase::Transferring(_) => self.transferred(now_ms, fx),
             _ => {}
         }
@@ -209,7 +348,7 @@ impl State {
         self.transferred = true;
         // The caller talks with somebody else: the leg is not ours to hang up.
         self.leg.over = true;
-        fx.push(Effect::CancelTimer(CallTimer::Transfer));
+        fx.extend(STOPS);
         fx.push(event_fact("transferred", self.elapsed_ms(now_ms), "{}"));
         self.end(EndReason::Completed, fx);
     }
@@ -218,20 +357,25 @@ impl State {
         let Phase::Transferring(hand_over) = self.phase else {
             return;
         };
-        fx.push(Effect::CancelTimer(CallTimer::Transfer));
+        fx.extend(STOPS);
         let detail = json!({ "reason": why }).to_string();
-        fx.push(event_fact("transfer_failed", self.elapsed_ms(now_ms), &detail));
+        fx.push(event_fact(TRANSFER_FAILED, self.elapsed_ms(now_ms), &detail));
         if self.leg.over {
             self.end(EndReason::Completed, fx);
         } else if self.leg.stream_open {
             self.leg.outlived = !hand_over.back;
             self.go_on_after_transfer(hand_over.overdue, fx);
         } else {
-            // A carrier that took the wish brings the caller back by itself.
             let resume = Resume::Transfer {
                 overdue: hand_over.overdue,
             };
-            self.await_media(resume, !hand_over.taken, now_ms, fx);
+            let asks = match hand_over.socket {
+                // A carrier that took the wish brings the caller back by itself.
+                Socket::Kept => !hand_over.taken,
+                Socket::Died => true,
+                Socket::AskedFor => false,
+            };
+            self.await_media(resume, asks, now_ms, fx);
         }
     }
 
@@ -255,7 +399,12 @@ impl State {
         self.reply.protected = false;
         if overdue {
             self.time_is_up(fx);
+        } else if let Some(why) = self.leg.deaf.take() {
+            self.give_up(&why, fx);
         } else {
+            if self.speech.is_some() {
+                fx.push(Effect::StopSpeaking);
+            }
             self.say_all(self.rules.phrases.nobody_there, false, fx);
         }
     }
@@ -264,7 +413,7 @@ impl State {
 fn kind_word(kind: TransferKind) -> &'static str {
     match kind {
         TransferKind::Blind => "blind",
-        TransferKind::Conference => "conference",
+        TransferKind::Conference => CONFERENCE,
         TransferKind::SipRefer => "sip_refer",
     }
 }

@@ -9,13 +9,21 @@ const BEEP_WAIT_MS: u64 = 30_000;
 /// Silence after the greeting in which no beep came: the mailbox records already.
 const NO_BEEP_MS: u64 = 2_500;
 
+/// How long a machine that only the carrier has found is listened to where nothing is left on it: it may yet turn out to
+/// be a menu, or an assistant that asks who calls, which carriers do not tell from a mailbox.
+const LISTEN_MS: u64 = 10_000;
+
 impl State {
-    pub(super) fn mailbox_answered(&mut self, fx: &mut Vec<Effect>) {
+    /// A mailbox answered; `certain` when it was told by its words or its beep.
+    pub(super) fn mailbox_answered(&mut self, certain: bool, fx: &mut Vec<Effect>) {
         self.voicemail = true;
         self.fall_silent(fx);
         self.phase = Phase::Machine(Machine::Beep);
         if self.rules.voicemail_message.is_none() {
-            self.end(EndReason::Completed, fx);
+            match certain || self.user.beep_heard {
+                true => self.end(EndReason::Completed, fx),
+                false => fx.push(Effect::SetTimer(CallTimer::Machine, LISTEN_MS)),
+            }
         } else if self.user.beep_heard {
             self.leave_message(true, fx);
         } else {
@@ -28,6 +36,9 @@ impl State {
 
     /// The greeting pauses since `ended_ms`, in the stream's time, and may be over.
     pub(super) fn greeting_paused(&mut self, ended_ms: u64, now_ms: u64, fx: &mut Vec<Effect>) {
+        if self.rules.voicemail_message.is_none() {
+            return;
+        }
         let silent_ms = self.stream_ms(now_ms).saturating_sub(ended_ms);
         let left_ms = NO_BEEP_MS.saturating_sub(silent_ms).max(1);
         fx.push(Effect::SetTimer(CallTimer::Quiet, left_ms));
@@ -47,8 +58,9 @@ impl State {
         fx.push(Effect::CancelTimer(CallTimer::Machine));
         fx.push(Effect::CancelTimer(CallTimer::Quiet));
         self.phase = Phase::Machine(Machine::Message { beeped });
-        if let Some(message) = self.rules.voicemail_message.clone() {
-            self.say_all(&message, true, fx);
+        match self.rules.voicemail_message.clone() {
+            Some(message) => self.say_all(&message, true, fx),
+            None => self.end(EndReason::Completed, fx),
         }
     }
 }

@@ -50,7 +50,7 @@ impl State {
             },
             Verdict::Unknown => {}
             Verdict::Voicemail | Verdict::Unavailable if self.carrier_said == Some(MachineVerdict::Human) => {}
-            Verdict::Voicemail => self.mailbox_answered(fx),
+            Verdict::Voicemail => self.mailbox_answered(true, fx),
             Verdict::Unavailable => self.announcement_answered(reason, fx),
             Verdict::Ivr if reason == Reason::Screening => self.assistant_answered(now_ms, fx),
             Verdict::Ivr => self.menu_answered(fx),
@@ -64,8 +64,11 @@ impl State {
             return;
         }
         self.carrier_said = Some(verdict);
+        self.carrier_due = false;
         if matches!(self.phase, Phase::Machine(_)) || self.in_conversation() {
             self.take_carriers_word(verdict, now_ms, fx);
+        } else {
+            self.carrier_due = matches!(self.phase, Phase::Lost(_));
         }
     }
 
@@ -94,10 +97,10 @@ impl State {
                 self.fall_silent(fx);
                 self.end(EndReason::Completed, fx);
             }
-            (MachineVerdict::Machine, None) => self.mailbox_answered(fx),
+            (MachineVerdict::Machine, None) => self.mailbox_answered(false, fx),
             (MachineVerdict::Beep, None) => {
                 self.user.beep_heard = true;
-                self.mailbox_answered(fx);
+                self.mailbox_answered(true, fx);
             }
             (MachineVerdict::Beep, Some(Machine::Beep | Machine::Message { beeped: false })) => {
                 self.leave_message(true, fx);
@@ -110,7 +113,7 @@ impl State {
     pub(super) fn machine_is_back(&mut self, machine: Machine, fx: &mut Vec<Effect>) {
         let waits_ms = match machine {
             Machine::Message { beeped } => return self.leave_message(beeped, fx),
-            Machine::Beep => return self.mailbox_answered(fx),
+            Machine::Beep => return self.mailbox_answered(false, fx),
             Machine::Menu => MENU_MS,
             Machine::Pressed { .. } | Machine::Screening { .. } => SCREENING_MS,
         };

@@ -3,12 +3,12 @@
 use super::*;
 use crate::ports::carrier::{CarrierAbilities, Destination, TransferKind};
 
-fn key(key: char) -> Event {
+pub(super) fn key(key: char) -> Event {
     Event::Stream(StreamEvent::Digit(key))
 }
 
 /// Events one after the other, and everything they bring about.
-fn run(mut state: State, events: impl IntoIterator<Item = (Event, u64)>) -> (State, Vec<Effect>) {
+pub(super) fn run(mut state: State, events: impl IntoIterator<Item = (Event, u64)>) -> (State, Vec<Effect>) {
     let mut all = Vec::new();
     for (event, now_ms) in events {
         let (next, effects) = state.apply(event, now_ms);
@@ -18,7 +18,7 @@ fn run(mut state: State, events: impl IntoIterator<Item = (Event, u64)>) -> (Sta
     (state, all)
 }
 
-fn spoken(effects: &[Effect]) -> Vec<&str> {
+pub(super) fn spoken(effects: &[Effect]) -> Vec<&str> {
     let texts = effects.iter().filter_map(|effect| match effect {
         Effect::Say { text, .. } if !text.is_empty() => Some(text.as_str()),
         _ => None,
@@ -26,7 +26,7 @@ fn spoken(effects: &[Effect]) -> Vec<&str> {
     texts.collect()
 }
 
-fn outcomes(effects: &[Effect]) -> Vec<(&'static str, Option<String>, bool)> {
+pub(super) fn outcomes(effects: &[Effect]) -> Vec<(&'static str, Option<String>, bool)> {
     let endings = finishes(effects).into_iter().filter_map(|ending| match ending {
         Ending::Outcome(outcome) => Some((outcome.status.as_str(), outcome.error, outcome.transferred)),
         _ => None,
@@ -34,12 +34,12 @@ fn outcomes(effects: &[Effect]) -> Vec<(&'static str, Option<String>, bool)> {
     endings.collect()
 }
 
-fn hangs_up(effects: &[Effect]) -> bool {
+pub(super) fn hangs_up(effects: &[Effect]) -> bool {
     effects.iter().any(|effect| matches!(effect, Effect::HangUpLeg(_)))
 }
 
-const CLOSED: Event = Event::Stream(StreamEvent::MediaClosed { clean: false });
-const BYE: Event = Event::Stream(StreamEvent::MediaClosed { clean: true });
+pub(super) const CLOSED: Event = Event::Stream(StreamEvent::MediaClosed { clean: false });
+pub(super) const BYE: Event = Event::Stream(StreamEvent::MediaClosed { clean: true });
 
 // Keys in.
 
@@ -190,17 +190,20 @@ fn nobody_who_comes_is_waited_for_no_longer_than_a_minute() {
 
 // Transfers.
 
-fn wants(number: &str, message: &str) -> Event {
+pub(super) fn wants(number: &str, message: &str) -> Event {
     tool(
         "transferToNumber",
         json!({ "transfer_number": number, "message": message }),
     )
 }
 
-const TO: &str = "+15550100001";
+pub(super) const TO: &str = "+15550100001";
 
-fn asked(answer: Result<(), &str>) -> Event {
-    let answer = answer.map_err(str::to_owned);
+pub(super) fn asked(answer: Result<(), &str>) -> Event {
+    let answer = match answer {
+        Ok(()) => TransferAnswer::Taken,
+        Err(why) => TransferAnswer::Refused(why.to_owned()),
+    };
     Event::TransferAsked { try_no: 1, answer }
 }
 
@@ -279,7 +282,7 @@ fn a_protected_announcement_is_protected() {
 }
 
 /// The way to a transfer that the carrier was asked for and has not answered.
-fn handed_on() -> State {
+pub(super) fn handed_on() -> State {
     let events = [(wants(TO, ""), 2_000), (Event::Reply(None), 2_010), (ended(1), 4_000)];
     run(at(CallPhase::Speaking), events).0
 }
@@ -480,7 +483,7 @@ fn a_hang_up_during_a_transfer_hangs_the_leg_up() {
 
 // Media lost and found.
 
-fn reopens(effects: &[Effect]) -> usize {
+pub(super) fn reopens(effects: &[Effect]) -> usize {
     effects
         .iter()
         .filter(|effect| matches!(effect, Effect::ReopenMedia { .. }))
@@ -651,7 +654,7 @@ fn a_caller_may_come_back_by_another_socket_than_the_one_that_was_kept() {
 
 // The carrier's own verdict.
 
-fn tells(verdict: MachineVerdict) -> Event {
+pub(super) fn tells(verdict: MachineVerdict) -> Event {
     Event::Progress(CallProgress::Machine(verdict))
 }
 
