@@ -173,7 +173,9 @@ impl Walk {
             return Some(value.clone());
         }
         let meant = likely(text, allowed.iter().copied());
-        let meant = meant.map(|name| format!("; did you mean \"{name}\"?")).unwrap_or_default();
+        let meant = meant
+            .map(|name| format!("; did you mean \"{name}\"?"))
+            .unwrap_or_default();
         let message = format!("{} is not one of {}{meant}", shown(value), listed(allowed));
         self.report(path, "not_allowed", message);
         None

@@ -2,11 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{
-    NumberTransfer, Problem, TransferDestination, TransferToNumber,
-    document::at,
-    rules::can_be_dialed,
-};
+use super::{NumberTransfer, Problem, TransferDestination, TransferToNumber, document::at, rules::can_be_dialed};
 use crate::{
     phone_number::PhoneNumber,
     ports::carrier::{Destination, TransferKind},
@@ -100,7 +96,11 @@ pub(super) fn transfer_problems(document: &Map<String, Value>) -> Vec<Problem> {
         let path = format!("{TRANSFERS}[{index}].transferDestination");
         let destination = transfer.get("transferDestination").unwrap_or(&Value::Null);
         lacks(destination).map(|(name, message)| {
-            let path = if name.is_empty() { path } else { format!("{path}.{name}") };
+            let path = if name.is_empty() {
+                path
+            } else {
+                format!("{path}.{name}")
+            };
             Problem::new(path, "required", message)
         })
     });
@@ -113,9 +113,10 @@ fn lacks(destination: &Value) -> Option<(&'static str, &'static str)> {
     match destination.get("type").and_then(Value::as_str) {
         Some("phone") if !given("phoneNumber") => Some(("phoneNumber", "is required where `type` is `phone`")),
         Some("sip_uri") if !given("sipUri") => Some(("sipUri", "is required where `type` is `sip_uri`")),
-        None if !given("phoneNumber") && !given("sipUri") => {
-            Some(("", "names nobody: give `phoneNumber`, or `sipUri` with `type` `sip_uri`"))
-        }
+        None if !given("phoneNumber") && !given("sipUri") => Some((
+            "",
+            "names nobody: give `phoneNumber`, or `sipUri` with `type` `sip_uri`",
+        )),
         _ => None,
     }
 }

@@ -1,5 +1,8 @@
 //! The line pool's side of a call's life: start, routing, end and crash.
 
+use std::{panic::AssertUnwindSafe, time::Duration};
+
+use futures_util::FutureExt;
 use ractor::{Actor, ActorRef};
 use tokio::time::Instant;
 
@@ -11,6 +14,9 @@ use crate::{
     ports::{store::Outcome, usage::Meter},
     switchboard::DoorRefusal,
 };
+
+/// How long the journal has to bring the last facts of a crashed call to disk.
+const FACTS_WITHIN: Duration = Duration::from_secs(2);
 
 /// The outcome of a call whose actor panicked.
 pub const CALL_CRASHED: &str = "agent-error: call crashed";
@@ -121,10 +127,16 @@ impl LinesState {
         if let Some(usage) = usage(&lost.meter, 0) {
             self.journal.record(attempt, lost.ended.campaign, usage);
         }
-        let (me, ports) = (me.clone(), self.ports.clone());
+        let (me, ports, journal) = (me.clone(), self.ports.clone(), self.journal.clone());
         // Not bound to this actor: a leg must be hung up even if the pool goes down meanwhile.
         tokio::spawn(async move {
-            let outcome = settle(&ports, lost).await;
+            // What is settled depends on the call's last facts.
+            journal.flush(FACTS_WITHIN).await;
+            let settled = AssertUnwindSafe(settle(&ports, lost)).catch_unwind().await;
+            let outcome = settled.unwrap_or_else(|_| {
+                tracing::error!(%attempt, "settling a call crashed");
+                None
+            });
             let _ = me.cast(LinesMessage::CrashSettled { attempt, outcome });
         });
     }

@@ -1,10 +1,12 @@
 //! Settles an attempt whose call is no more: its leg is hung up, its outcome written. Used for calls that crashed and
 //! for what a dead process left behind. An attempt that may have been dialed is never dialed again.
 
-use std::{sync::Arc, time::Duration};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use futures_util::FutureExt;
 
 use crate::{
-    call::{CallPlan, LegSearch, Sighting},
+    call::{CONFERENCE, CallPlan, LegSearch, Sighting, TRANSFER_FAILED, TRANSFER_TAKEN, in_time},
     campaign::{self, Ended},
     id::AttemptId,
     node::Backoff,
@@ -12,7 +14,7 @@ use crate::{
     ports::{
         Ports,
         carrier::{Carrier, CarrierCallId, CarrierError},
-        store::{ConversationStatus, Outcome, Store, StoreError},
+        store::{ConversationStatus, EventFact, Outcome, Store, StoreError},
         usage::Meter,
     },
     time::Timestamp,
@@ -27,6 +29,9 @@ const SECOND_LOOK: Duration = Duration::from_secs(30);
 /// A leg that cannot be hung up for so many tries (about two minutes) is given up; the carrier ends it by its own
 /// limits, and the attempt must not stay open for ever.
 const HANG_UP_TRIES: u32 = 16;
+
+/// How often a lost call's facts are asked for again (about three seconds).
+const FACT_TRIES: u32 = 4;
 
 /// An attempt without a call.
 #[derive(Debug, Clone)]
@@ -69,22 +74,64 @@ fn patience() -> Backoff {
 /// Brings a lost call to its end, however long the carrier and the store take, and says what was written; none when
 /// the attempt was no longer ours.
 pub async fn settle(ports: &Ports, lost: LostCall) -> Option<Outcome> {
+    let transferred = is_handed_on(&*ports.store, lost.ended.claim.attempt).await;
     let error = match ports.carriers.named(&lost.carrier) {
         None => {
             let (attempt, carrier) = (lost.ended.claim.attempt, &lost.carrier);
             tracing::error!(%attempt, %carrier, "carrier is no longer configured");
             UNKNOWN_FATE.to_owned()
         }
-        Some(carrier) => end_leg(&**carrier, ports.store.clone(), &lost).await,
+        Some(_) if transferred => String::new(),
+        Some(carrier) => {
+            let ended = AssertUnwindSafe(end_leg(&**carrier, ports.store.clone(), &lost)).catch_unwind();
+            ended.await.unwrap_or_else(|_| {
+                tracing::error!(attempt = %lost.ended.claim.attempt, "ending a lost call's leg crashed");
+                lost.error.clone()
+            })
+        }
     };
     let outcome = Outcome {
-        status: ConversationStatus::Failed,
-        error: Some(error),
+        status: match transferred {
+            true => ConversationStatus::Completed,
+            false => ConversationStatus::Failed,
+        },
+        error: Some(error).filter(|_| !transferred),
         voicemail: false,
-        transferred: false,
+        transferred,
         collected: std::collections::BTreeMap::new(),
     };
     finish(ports, &lost.ended, &outcome).await.then_some(outcome)
+}
+
+/// Whether the carrier has handed the call on, or is about to, without us: that leg is not ours to end. A destination that
+/// we ring ourselves (`conference`) is joined by nobody any more.
+async fn is_handed_on(store: &dyn Store, attempt: AttemptId) -> bool {
+    let (taken, failed) = tokio::join!(
+        last_event(store, attempt, TRANSFER_TAKEN),
+        last_event(store, attempt, TRANSFER_FAILED),
+    );
+    let Some(taken) = taken.filter(|taken| !taken.detail.contains(CONFERENCE)) else {
+        return false;
+    };
+    failed.is_none_or(|failed| failed.at_ms < taken.at_ms)
+}
+
+/// A store that does not answer is asked again, but a leg does not stay up for its sake.
+async fn last_event(store: &dyn Store, attempt: AttemptId, name: &str) -> Option<EventFact> {
+    let mut backoff = patience();
+    loop {
+        match store.last_event(attempt, name).await {
+            Ok(event) => return event,
+            Err(StoreError::Unavailable(error)) if backoff.failures() < FACT_TRIES => {
+                tracing::warn!(%attempt, %error, "a lost call's facts could not be read, trying again");
+                tokio::time::sleep(backoff.failed()).await;
+            }
+            Err(error) => {
+                tracing::error!(%attempt, %error, "a lost call's facts could not be read");
+                return None;
+            }
+        }
+    }
 }
 
 /// Ends whatever leg the lost call has, and says what its attempt failed of.
@@ -135,7 +182,7 @@ async fn seen(carrier: &dyn Carrier, search: &LegSearch) -> Sighting {
 pub(super) async fn hang_up(carrier: &dyn Carrier, attempt: AttemptId, leg: &CarrierCallId) {
     let mut backoff = patience();
     loop {
-        match carrier.hang_up(leg).await {
+        match in_time(carrier.hang_up(leg)).await {
             Ok(()) | Err(CarrierError::NotFound) => return,
             Err(error) if backoff.failures() >= HANG_UP_TRIES => {
                 tracing::error!(%attempt, %error, "leg could not be hung up, giving up");

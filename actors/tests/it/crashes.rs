@@ -57,6 +57,19 @@ async fn a_call_that_panics_ends_failed_with_its_leg_hung_up_and_the_others_go_o
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_crashed_call_whose_hang_up_crashes_too_gives_its_line_back() {
+    let world = World::new().await;
+    let (node, campaign) = talking(&world, 2).await;
+    let victim = world.carrier.dialed_attempts()[0];
+    world.carrier.crash_hang_ups();
+    sabotage(&node, victim, false);
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    let over = ended(&world.conversations(campaign).await);
+    assert_eq!(over, [(victim, Some("agent-error: call crashed".into()))]);
+    assert_eq!(live(&node).await.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_audio_stream_that_panics_ends_its_call_only() {
     let world = World::new().await;
     let (node, campaign) = talking(&world, 50).await;

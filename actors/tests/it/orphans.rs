@@ -9,11 +9,13 @@ use actors::{
     ports::{
         carrier::{CarrierCallId, ListedCall},
         store::{
-            AttemptStore, CampaignStatus, CampaignStore, ClaimedAttempt, Permit, PermitRequest, StateChange, StoreError,
+            AttemptStore, CampaignStatus, CampaignStore, ClaimedAttempt, EventFact, Fact, Permit, PermitRequest,
+            RecordStore, StateChange, StoreError,
         },
     },
 };
 
+use serde_json::json;
 use tokio::time::Instant;
 
 use crate::support::{Callees, World, contact, until};
@@ -80,6 +82,40 @@ async fn a_call_of_a_dead_process_is_hung_up_and_ends_media_lost() {
     assert_eq!(world.carrier.hang_ups(), [leg]);
     let error = error_of_the_only_call(&world, campaign).await;
     assert_eq!(error.as_deref(), Some("media-lost"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_whom_a_dead_process_had_handed_on_is_left_where_he_is() {
+    let taken = |kind: &str| ("transfer_taken", 5_000, json!({ "kind": kind }).to_string());
+    let failed = ("transfer_failed", 9_000, "{}".to_owned());
+    for (facts, transferred) in [
+        (vec![taken("blind")], true),
+        (vec![taken("sip_refer")], true),
+        (vec![taken("conference")], false),
+        (vec![taken("blind"), failed], false),
+    ] {
+        let world = World::new().await;
+        let (campaign, attempt) = left_dialing(&world).await;
+        let leg = CarrierCallId("left".into());
+        world.store.dialed(attempt.claim, &leg).await.unwrap();
+        world.store.answered(attempt.claim).await.unwrap();
+        for (name, at_ms, detail) in facts.clone() {
+            let name = name.to_owned();
+            let fact = Fact::Event(EventFact { name, at_ms, detail });
+            world
+                .store
+                .append_facts(&[(attempt.claim.attempt, fact)])
+                .await
+                .unwrap();
+        }
+        let _node = world.node(10).await;
+        completed(&world, campaign).await;
+        assert_eq!(world.carrier.hang_ups().is_empty(), transferred, "{facts:?}");
+        let calls = world.conversations(campaign).await;
+        assert_eq!((calls.len(), calls[0].transferred), (1, transferred), "{facts:?}");
+        let error = if transferred { None } else { Some("media-lost") };
+        assert_eq!(calls[0].error.as_deref(), error, "{facts:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

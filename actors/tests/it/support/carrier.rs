@@ -48,6 +48,7 @@ struct Seen {
     callees: Callees,
     dials: Vec<(Instant, DialRequest)>,
     hang_ups: Vec<CarrierCallId>,
+    hang_ups_crash: bool,
     listing: Vec<ListedCall>,
     listings_failing: usize,
     sockets: HashMap<AttemptId, FakeSocket>,
@@ -85,6 +86,11 @@ impl ScriptedCarrier {
 
     pub fn dialed_attempts(&self) -> Vec<AttemptId> {
         self.seen().dials.iter().map(|(_, dial)| dial.attempt).collect()
+    }
+
+    /// Makes every wish for a hang-up panic from now on.
+    pub fn crash_hang_ups(&self) {
+        self.seen().hang_ups_crash = true;
     }
 
     pub fn hang_ups(&self) -> Vec<CarrierCallId> {
@@ -176,7 +182,9 @@ impl Carrier for ScriptedCarrier {
     }
 
     async fn hang_up(&self, call: &CarrierCallId) -> Result<(), CarrierError> {
-        self.seen().hang_ups.push(call.clone());
+        let mut seen = self.seen();
+        seen.hang_ups.push(call.clone());
+        assert!(!seen.hang_ups_crash, "sabotaged");
         Ok(())
     }
 
