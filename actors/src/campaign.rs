@@ -1,6 +1,7 @@
 //! One running campaign: its window, pacing, claims and completion.
 
 mod actor;
+mod away;
 mod change;
 mod decide;
 mod dialing;

@@ -5,9 +5,10 @@ pub mod inbound;
 use std::time::Duration;
 
 use actors::{
+    agent::Agent,
     id::AgentId,
     phone_number::PhoneNumber,
-    ports::store::{Account, ConversationRow, KeyTicket, NewCall, QueuedCall},
+    ports::store::{Account, CampaignContact, ConversationRow, KeyTicket, NewCall, QueuedCall},
     single_calls::PlaceError,
     switchboard::SwitchboardMessage,
 };
@@ -22,8 +23,10 @@ use super::{
     auth::Caller,
     body::JsonObject,
     campaigns::{
-        begin::{launch_warning, require_ready},
+        begin::{joined, launch_warning, require_ready},
+        contacts::count_variables,
         settings::dialing_agent,
+        variables::OpenVariables,
     },
     contact_fields::{EXTRA_BYTES, EXTRA_FIELDS},
     conversations::item,
@@ -52,7 +55,7 @@ pub async fn create(
         Turn::Again(replay) => {
             let row = state.store.conversation(account.id, replay.id()?).await;
             let row = row.or_no_such("conversation")?;
-            Ok(replay.mark(created(&state, &row, &account)))
+            Ok(replay.mark(created(&state, &Made { row, open: None }, &account)))
         }
         Turn::First(held) => {
             let made = make(&state, &account, &body, held.ticket()).await;
@@ -61,8 +64,15 @@ pub async fn create(
     }
 }
 
-fn created(state: &RestState, row: &ConversationRow, account: &Account) -> Reply {
-    Reply::created(item(row, account)).warning(launch_warning(state))
+fn created(state: &RestState, made: &Made, account: &Account) -> Reply {
+    let warnings: Vec<String> = launch_warning(state).into_iter().chain(made.open.clone()).collect();
+    Reply::created(item(&made.row, account)).warning(joined(&warnings))
+}
+
+/// A call that was queued, and what is to be said of the values it lacks.
+struct Made {
+    row: ConversationRow,
+    open: Option<String>,
 }
 
 async fn make(
@@ -70,7 +80,7 @@ async fn make(
     account: &Account,
     body: &Map<String, Value>,
     ticket: Option<&KeyTicket>,
-) -> ApiResult<ConversationRow> {
+) -> ApiResult<Made> {
     let mut fields = Fields::of(body, "");
     let read = read(&mut fields);
     let (Some(new), true) = (read, fields.problems.is_empty()) else {
@@ -78,6 +88,7 @@ async fn make(
     };
     let agent = dialing_agent(&*state.store, account.id, new.agent).await?;
     require_ready(state, &agent)?;
+    let open = open_variables(state, account, &agent, &new).await?;
     let number = new.phone_number.clone();
     let message = |reply| SwitchboardMessage::PlaceCall {
         account: account.id,
@@ -86,7 +97,7 @@ async fn make(
         reply,
     };
     match state.switchboard.ask(message, QUEUED_WITHIN).await {
-        Some(Ok(QueuedCall::Queued(row))) => Ok(*row),
+        Some(Ok(QueuedCall::Queued(row))) => Ok(Made { row: *row, open }),
         Some(Ok(QueuedCall::DoNotCall)) => Err(ApiError::Conflict(
             Conflict::DoNotCall,
             format!("`{number}` is on this account's do-not-call list: it is not called until it is taken off there"),
@@ -102,6 +113,25 @@ async fn make(
             ))
         }
     }
+}
+
+/// The variables of the agent that nobody has a value for: not the call, the saved contact or the agent.
+async fn open_variables(
+    state: &RestState,
+    account: &Account,
+    agent: &Agent,
+    new: &NewCall,
+) -> ApiResult<Option<String>> {
+    let mut open = OpenVariables::of(agent);
+    let called = CampaignContact {
+        phone_number: new.phone_number.clone(),
+        contact: None,
+        name: new.name.clone(),
+        email: None,
+        extra: new.variables.clone(),
+    };
+    count_variables(&state.store, account.id, &[called], &mut open).await?;
+    Ok(open.warning())
 }
 
 /// What the body asks for; incomplete where there were problems.

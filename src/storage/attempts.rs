@@ -66,8 +66,8 @@ impl AttemptStore for SqlStore {
         permit
     }
 
-    async fn not_sent(&self, claim: Claim, delay_ms: i64) -> StoreResult<()> {
-        self.write(move |work| Box::pin(steps::not_sent(work, claim, delay_ms)))
+    async fn not_sent(&self, claim: Claim, delay_ms: i64, why: Option<String>) -> StoreResult<()> {
+        self.write(move |work| Box::pin(steps::not_sent(work, claim, delay_ms, why)))
             .await
     }
 
@@ -220,7 +220,7 @@ mod tests {
             match way {
                 "release" => scene.store.release(&[claim]).await.unwrap(),
                 "permit" => assert_eq!(scene.permit(claim).await, Ok(Permit::CampaignNotRunning)),
-                _ => scene.store.not_sent(claim, 60_000).await.unwrap(),
+                _ => scene.store.not_sent(claim, 60_000, None).await.unwrap(),
             }
             let row = scene.store.conversation(scene.account, retry).await.unwrap();
             assert_eq!(

@@ -4,7 +4,7 @@ use actors::{
     id::{AccountId, AttemptId, NodeId},
     ports::store::{
         AttemptState, CREATED, CallStore, CampaignContact, Claim, ClaimedAttempt, DIAL_CALL_WITHIN, KeyTicket,
-        NOT_DIALED_IN_TIME, NewCall, QueuedCall, StoreError, StoreResult, WaitingCalls,
+        NOT_DIALED_IN_TIME, NOT_DIALED_SINCE, NewCall, QueuedCall, StoreError, StoreResult, WaitingCalls,
     },
     time::Timestamp,
 };
@@ -194,15 +194,16 @@ async fn expire(work: Work<'_>) -> StoreResult<u64> {
     let skip_locked = work.dialect.skip_locked;
     let update = composed(format!(
         "WITH late AS MATERIALIZED (SELECT a.id {WAITING} AND s.dial_before <= $1{skip_locked}) \
-         UPDATE attempts SET state = 'final', status = 'failed', error = $2, ended_at = $1 \
+         UPDATE attempts SET state = 'final', status = 'failed', error = COALESCE($3 || error, $2), ended_at = $1 \
          WHERE state = 'queued' AND id IN (SELECT id FROM late)"
     ));
-    affected(update.bind(work.now.0).bind(NOT_DIALED_IN_TIME), work.conn).await
+    let update = update.bind(work.now.0).bind(NOT_DIALED_IN_TIME).bind(NOT_DIALED_SINCE);
+    affected(update, work.conn).await
 }
 
 async fn cancel(mut work: Work<'_>, account: AccountId, attempt: AttemptId) -> StoreResult<()> {
     let update = sqlx::query(
-        "UPDATE attempts SET state = 'final', status = 'cancelled', ended_at = $3 \
+        "UPDATE attempts SET state = 'final', status = 'cancelled', error = NULL, ended_at = $3 \
          WHERE id = $1 AND account = $2 AND state = 'queued' RETURNING contact_list, contact_index",
     )
     .bind(attempt.to_string())

@@ -21,13 +21,15 @@ const COLUMNS: &str = "a.id, a.account, a.campaign, a.agent, g.name AS agent_nam
 const FROM: &str = "FROM attempts a JOIN agents g ON g.id = a.agent";
 
 fn read(row: &AnyRow) -> StoreResult<ConversationRow> {
+    let status = row.word("status", ConversationStatus::parse)?;
+    let ended = !matches!(status, ConversationStatus::Scheduled | ConversationStatus::InProgress);
     Ok(ConversationRow {
         id: row.id("id")?,
         account: row.id("account")?,
         campaign: row.maybe_id("campaign")?,
         agent: row.id("agent")?,
         agent_name: row.text("agent_name")?,
-        status: row.word("status", ConversationStatus::parse)?,
+        status,
         direction: CallDirection::of_kind(&row.text("kind")?),
         started_at: row.time("started_at")?,
         answered_at: row.maybe_time("answered_at")?,
@@ -35,7 +37,8 @@ fn read(row: &AnyRow) -> StoreResult<ConversationRow> {
         contact_number: row.number("phone_number")?,
         caller_number: row.maybe_number("caller_id")?,
         carrier: row.maybe_text("carrier")?,
-        error: row.maybe_text("error")?,
+        // Until the end it only says why the call was put off.
+        error: row.maybe_text("error")?.filter(|_| ended),
         voicemail: row.flag("voicemail")?,
         transferred: row.flag("transferred")?,
         collected: row.json("collected")?,

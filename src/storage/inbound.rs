@@ -5,15 +5,15 @@ use actors::{
     id::NodeId,
     phone_number::PhoneNumber,
     ports::store::{
-        AgentRow, AttemptKind, CampaignContact, Claim, ClaimedAttempt, InboundStore, NewInboundCall, ReceivedCall,
-        StoreError, StoreResult, Tries,
+        AgentRow, AttemptKind, CREATED, CampaignContact, Claim, ClaimedAttempt, InboundStore, NewInboundCall,
+        ReceivedCall, StoreError, StoreResult, Tries,
     },
 };
 use async_trait::async_trait;
 use serde_json::Map;
 
 use super::{
-    SqlStore, Work, agents,
+    SqlStore, Work, agents, idempotency,
     rows::{Columns, unavailable, unique},
 };
 
@@ -66,6 +66,8 @@ async fn receive(mut work: Work<'_>, node: NodeId, new: NewInboundCall) -> Store
     if inserted.rows_affected() == 0 {
         return Ok(None);
     }
+    let id = new.attempt.to_string();
+    idempotency::settle(&mut work, new.ticket.as_ref(), CREATED, &id).await?;
     let attempt = claimed(&mut work, node, new).await?;
     Ok(Some(ReceivedCall { attempt, token }))
 }

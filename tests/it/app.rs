@@ -242,6 +242,48 @@ async fn a_carrier_that_cannot_work_is_refused_at_the_start() {
 }
 
 #[tokio::test]
+async fn an_agent_whose_numbers_are_elsewhere_is_not_launched_and_one_whose_are_here_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let unset = ServeConfig {
+        carriers: Some(CarrierSettings::default()),
+        ..config(&folder, &[])
+    };
+    let app = App::start(unset).await.unwrap();
+    let account = accounts::create(app.store.as_ref(), "ada@example.com").await.unwrap();
+    let api = ApiClient::new(format!("http://{}", app.address), account.api_key).unwrap();
+    for (providers, named) in [
+        (vec!["simulated"], None),
+        (vec!["plain"], None),
+        (vec!["telnyx", "simulated"], None),
+        (vec!["telnyx"], Some("TELNYX_API_KEY")),
+        (vec!["plain", "twilio"], Some("RINGBACK_PUBLIC_URL")),
+        (vec!["asterisk"], Some("ASTERISK_ARI_URL")),
+    ] {
+        let number = |at: usize| format!("+1555990{:04}", at + 10 * providers.len());
+        let numbers = providers.iter().enumerate();
+        let numbers: Vec<_> = numbers
+            .map(|(at, provider)| json!({ "number": number(at), "provider": provider }))
+            .collect();
+        let agent = json!({
+            "name": "Ann", "phoneNumbers": numbers,
+            "conversationConfig": { "agent": { "prompt": { "prompt": "Ask." } } },
+        });
+        let agent = api.create_agent(agent).await.unwrap();
+        let call = json!({ "agentId": agent, "phoneNumber": "+15550100021" });
+        let placed = api
+            .post("/public/v1/calls", call)
+            .await
+            .map_err(|error| error.to_string());
+        match (placed, named) {
+            (Ok(_), None) => {}
+            (Err(why), Some(named)) => assert!(why.contains(named) && why.contains("409"), "{why}"),
+            other => panic!("{providers:?}: {other:?}"),
+        }
+    }
+    app.stop(Duration::ZERO).await;
+}
+
+#[tokio::test]
 async fn only_the_doors_of_carriers_that_are_set_up_are_there() {
     let folder = tempfile::tempdir().unwrap();
     let flags = ["--carrier", "twilio", "--public-url", "https://calls.example.com"];

@@ -22,7 +22,7 @@ use tokio_tungstenite::{
 
 use crate::support::{
     app::TestApp,
-    certificate::{Pair, SelfSigned},
+    client::send,
     words::{interviewing_agent, lines, tidy},
     world::{World, WorldSettings},
 };
@@ -472,6 +472,30 @@ async fn what_a_client_must_not_send_closes_the_socket_and_says_why() {
         };
         assert_eq!(u16::from(frame.code), code, "{frame:?}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_asked_for_again_with_its_key_is_the_same_call() {
+    let world = world().await;
+    let agent = world.agent(answering_agent()).await;
+    let keyed = async |key: &str, body: Value| {
+        let request = world.client.request("POST", CALLS);
+        send(request.header("idempotency-key", key).json(&body)).await
+    };
+    let body = json!({ "agentId": agent, "from": CALLER });
+    let refused = json!({ "agentId": agent, "from": "1" });
+    keyed("k", refused).await.expect(400);
+    let first = keyed("k", body.clone()).await.expect(201);
+    let again = keyed("k", body.clone()).await.expect(201);
+    assert_eq!(again.headers["idempotency-replayed"], "true");
+    assert_eq!(again.data(), first.data());
+    keyed("k", json!({ "agentId": agent })).await.expect(409);
+    let other = keyed("another", body.clone()).await.expect(201);
+    assert_ne!(other.data(), first.data());
+    // Of a call that is over, too.
+    world.until_over(&first.text("/data/conversationId"), 60).await;
+    let again = keyed("k", body).await.expect(201);
+    assert_eq!(again.data(), first.data());
 }
 
 #[tokio::test(start_paused = true)]

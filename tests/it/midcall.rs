@@ -153,7 +153,11 @@ async fn what_the_carrier_cannot_reach_is_not_promised() {
         heard.iter().any(|text| text.contains("can't put you through")),
         "{heard:?}"
     );
-    assert!(!heard.iter().any(|text| text.contains("put you through.") && text.contains("moment")));
+    assert!(
+        !heard
+            .iter()
+            .any(|text| text.contains("put you through.") && text.contains("moment"))
+    );
 }
 
 #[tokio::test(start_paused = true)]

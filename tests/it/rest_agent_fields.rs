@@ -495,7 +495,10 @@ async fn a_transfer_that_reaches_nobody_is_refused() {
     }
     // An address that no carrier could be told is none.
     let odd = to(json!({ "type": "sip_uri", "sipUri": "sip:\u{fc}ber@example.com" }));
-    let odd = app.client.patch(&path_of_agent, only(tool, json!({ "transfers": odd }))).await;
+    let odd = app
+        .client
+        .patch(&path_of_agent, only(tool, json!({ "transfers": odd })))
+        .await;
     let at = format!("{}{second}.sipUri", path(tool));
     assert_eq!(odd.expect(400).fields(), [(at.as_str(), "invalid")]);
     // The merged agent counts, not the patch alone.
@@ -513,7 +516,15 @@ async fn a_numbers_provider_is_one_that_is_known() {
     let app = TestApp::start().await;
     let path_of_agent = made(&app, minimal()).await;
     let at = |provider: &str| json!({ "phoneNumbers": [{ "number": "+15550000009", "provider": provider }] });
-    for provider in ["twilio", "signalwire", "telnyx", "vonage", "asterisk", "simulated", "plain"] {
+    for provider in [
+        "twilio",
+        "signalwire",
+        "telnyx",
+        "vonage",
+        "asterisk",
+        "simulated",
+        "plain",
+    ] {
         app.client.patch(&path_of_agent, at(provider)).await.expect(200);
     }
     for (provider, meant) in [("telnix", "telnyx"), ("Twilio", "twilio"), ("nobody", "")] {

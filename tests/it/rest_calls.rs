@@ -150,6 +150,49 @@ async fn a_call_needs_an_agent_that_can_dial_and_a_number_that_may_be_called() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_agent_whose_number_is_at_a_carrier_that_is_not_here_calls_nobody() {
+    let app = TestApp::start().await;
+    let agent = app.agent().await;
+    let path = format!("/public/v1/agents/{agent}");
+    let patch = json!({ "direction": "both", "phoneNumbers": [{ "number": "+15559990001", "provider": "telnyx" }] });
+    app.client.patch(&path, patch).await.expect(200);
+    let campaign = json!({ "name": "One", "agentId": agent, "contacts": [{ "phoneNumber": NUMBER }], "launch": true });
+    for refused in [
+        app.client.post(CALLS, body(&agent)).await,
+        app.client.post("/public/v1/campaigns", campaign).await,
+    ] {
+        let refused = refused.expect(409);
+        assert_eq!(refused.code(), "not_configured");
+        assert!(refused.body.to_string().contains("TELNYX_API_KEY"), "{}", refused.body);
+    }
+    // The door for calls that are held by a WebSocket has nothing to do with it: the node is asked.
+    let inbound = app
+        .client
+        .post("/public/v1/calls/inbound", json!({ "agentId": agent }))
+        .await;
+    assert_eq!(inbound.expect(404).code(), "not_found");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_variable_that_nobody_gives_a_value_to_is_told() {
+    let app = TestApp::start().await;
+    let prompt = json!({ "agent": { "prompt": { "prompt": "Ask {{name}} of {{city}} about {{plan}}." } } });
+    let agent = json!({ "name": "Ann", "conversationConfig": prompt });
+    let agent = app.client.post("/public/v1/agents/create", agent).await.expect(201);
+    let agent = agent.text("/data/agentId");
+    let saved = json!({ "phoneNumber": NUMBER, "city": "Bonn" });
+    app.client.post("/public/v1/contacts", saved).await.expect(201);
+    let told = app.client.post(CALLS, body(&agent)).await.expect(201).text("/warning");
+    assert!(told.contains("`{{plan}}`") && told.contains("`{{name}}`"), "{told}");
+    assert!(!told.contains("city"), "{told}");
+    let mut call = body(&agent);
+    call["name"] = json!("Ada");
+    call["dynamicVariables"] = json!({ "plan": "gold" });
+    let told = app.client.post(CALLS, call).await.expect(201).text("/warning");
+    assert!(!told.contains("{{"), "{told}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_call_asked_for_again_with_its_key_is_placed_once() {
     let app = TestApp::start().await;
     let agent = app.agent().await;

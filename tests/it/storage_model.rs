@@ -226,7 +226,7 @@ impl World {
                 let Some(claim) = self.claim(*index) else {
                     return String::new();
                 };
-                format!("{:?}", store.not_sent(claim, *delay_ms).await)
+                format!("{:?}", store.not_sent(claim, *delay_ms, None).await)
             }
             Op::Dialed(index, call) => {
                 let Some(claim) = self.claim(*index) else {

@@ -88,6 +88,13 @@ pub enum Obstacle {
 }
 
 impl Obstacle {
+    /// What people read.
+    pub fn reason(&self) -> &str {
+        match self {
+            Self::Passing { reason, .. } | Self::Lasting { reason } => reason,
+        }
+    }
+
     /// What a failed dial says about the carrier; none when it says something about the number or the call only.
     pub fn of(error: &DialError) -> Option<Self> {
         match error {
@@ -130,6 +137,8 @@ pub enum Ending {
     NotSent {
         /// The delay.
         delay_ms: i64,
+        /// Why, where the carrier said so.
+        why: Option<String>,
     },
     /// Nothing: the permit was refused and has put the attempt where it belongs, or the claim is lost.
     Nothing,

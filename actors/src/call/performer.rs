@@ -526,6 +526,7 @@ fn rules(arguments: &CallArguments) -> Rules {
     let plan = &arguments.plan;
     Rules {
         speculation: arguments.speculation,
+        single: plan.attempt.campaign.is_none(),
         carrier: plan.carrier.abilities(),
         ..Rules::of(&plan.agent, &plan.variables, plan.ring_timeout)
     }

@@ -160,8 +160,10 @@ impl Writer {
                 }
                 self.insist(|| finish(&self.ports, &self.ended, &outcome)).await
             }
-            Ending::NotSent { delay_ms } => {
-                self.insist(|| self.ports.store.not_sent(self.ended.claim, delay_ms))
+            Ending::NotSent { delay_ms, why } => {
+                // A campaign says by itself what keeps its calls from being placed.
+                let why = why.filter(|_| self.ended.campaign.is_none());
+                self.insist(|| self.ports.store.not_sent(self.ended.claim, delay_ms, why.clone()))
                     .await
             }
             Ending::Written(_) | Ending::Nothing => Ok(()),

@@ -9,10 +9,9 @@ use std::{
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 use tokio::time::Instant;
 
-use super::{CampaignMessage, CampaignSnapshot, Event, Intent, Pacing, Wish, commit, unavailable};
+use super::{CampaignMessage, CampaignSnapshot, Event, Intent, Pacing, Wish, away::Away, commit, unavailable};
 use crate::{
     agent::Agent,
-    call::Obstacle,
     campaigns::{CampaignCommand, CampaignsMessage, CommandError},
     id::{AttemptId, NodeId},
     lines::{Dialer, LinesMessage, Requester},
@@ -22,9 +21,6 @@ use crate::{
         store::{CampaignRow, CampaignStatus},
     },
 };
-
-/// The longest pause a carrier is granted before it is asked again.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// What a campaign is started with.
 pub struct CampaignArguments {
@@ -75,6 +71,8 @@ pub struct CampaignState {
     pub(super) count_again: bool,
     pub(super) trouble: Backoff,
     pub(super) draining: bool,
+    /// The carrier took no call when it was asked last.
+    pub(super) away: Option<Away>,
     /// It is delayed because no line is free.
     pub(super) starved: bool,
     /// Lines granted to it then, kept until it runs again.
@@ -115,6 +113,7 @@ impl Actor for CampaignActor {
             count_again: false,
             trouble: Backoff::new(Duration::from_millis(200), Duration::from_secs(10)),
             draining: false,
+            away: None,
             starved: false,
             kept: 0,
             unwell: false,
@@ -254,41 +253,6 @@ impl CampaignState {
         }
     }
 
-    /// Tries again after its pause: what was in the way may be gone; if not, it is met again.
-    fn wait_for_the_carrier(&mut self, me: &ActorRef<CampaignMessage>) {
-        let now = Instant::now();
-        match self.pacing.held_until(now) {
-            Some(until) => self.wake(me, until.duration_since(now)),
-            None => self.order(me, Order::Own(Event::ObstacleGone.into())),
-        }
-    }
-
-    /// A call found that the carrier takes none: no further one is tried for a while, or at all.
-    fn met_obstacle(&mut self, me: &ActorRef<CampaignMessage>, obstacle: Obstacle) {
-        if !self.dials() {
-            return;
-        }
-        let now = Instant::now();
-        let intent = match obstacle {
-            Obstacle::Lasting { reason } => Intent {
-                reason: Some(reason),
-                ..Event::CannotGoOn.into()
-            },
-            Obstacle::Passing { reason, pause } => {
-                self.pacing.call_ended(None, now);
-                let pause = pause.unwrap_or_default().min(LONGEST_PAUSE);
-                self.pacing.hold(now + pause);
-                let until = self.pacing.held_until(now).unwrap_or(now);
-                Intent {
-                    reason: Some(reason),
-                    next_run_at: Some(self.ports.clock.now().plus(until.duration_since(now))),
-                    ..Event::Obstacle.into()
-                }
-            }
-        };
-        self.order(me, Order::Own(intent));
-    }
-
     fn wait_for_its_time(&mut self, me: &ActorRef<CampaignMessage>, event: Event) {
         let now = self.ports.clock.now();
         let at = self.row.next_run_at.unwrap_or(now);
@@ -354,6 +318,7 @@ impl CampaignState {
             // A carrier that is tried again and again is tried less and less often.
             if ![self.row.status, latest.status].contains(&CampaignStatus::Delayed) {
                 self.pacing.restart();
+                self.away = None;
             }
             tracing::info!(campaign = %latest.id, status = latest.status.as_str(), reason = latest.reason, "campaign changed");
         }

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// How often a campaign looks for new work while calls run, and for the end of calls that run elsewhere.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 impl CampaignState {
     /// Counts what is left to do.
@@ -67,6 +67,8 @@ impl CampaignState {
                 let dialer = Dialer::Campaign(self.row.id);
                 let _ = self.lines.cast(LinesMessage::StillWaiting(dialer));
             }
+        } else if self.still_away(me, remaining) {
+            // Delayed until somebody is due.
         } else if remaining.open > 0 || !self.live.is_empty() {
             // Ends of our own calls are told; those of others, and retries that fall due, are looked for.
             self.wake(me, LOOK_AGAIN);
@@ -301,6 +303,7 @@ impl CampaignState {
         if !self.live.remove(&attempt) {
             return;
         }
+        self.told_of_the_carrier(attempt, outcome);
         if !self.dials() {
             // A permit refused because the campaign does not run says nothing about the carrier.
             return;

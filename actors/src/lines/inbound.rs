@@ -6,13 +6,12 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use ractor::ActorRef;
 use tokio::time::timeout;
 
-use super::{Dialer, InboundReply, LinesMessage, LinesState, LostCall, settle};
+use super::{Dialer, InboundReply, LinesMessage, LinesState, LostCall, WantedAgent, settle};
 use crate::{
     agent::{self, Agent},
     call::CallPlan,
     campaign::{PlanContext, plan_inbound},
-    dial_token::Purpose,
-    id::{AccountId, AgentId, AttemptId, NodeId},
+    id::{AttemptId, NodeId},
     phone_number::PhoneNumber,
     ports::{
         Ports,
@@ -34,7 +33,7 @@ const NOT_TAKEN: &str = "no-answer";
 type Leg = (&'static str, CarrierCallId);
 
 /// The agent that a call asks for by its id.
-type Wanted = Option<(AccountId, AgentId)>;
+type Wanted = Option<WantedAgent>;
 
 /// What became of an announced call.
 enum Announced {
@@ -207,11 +206,7 @@ fn refused(call: &InboundCall, refusal: InboundRefusal) {
 
 fn way_back(plan: &CallPlan) -> Option<WayBack> {
     let token = &plan.inbound.as_ref()?.token;
-    Some(WayBack {
-        attempt: plan.attempt.claim.attempt,
-        status_token: token.proof(Purpose::Status),
-        media_token: token.proof(Purpose::Media),
-    })
+    Some(WayBack::of(plan.attempt.claim.attempt, token))
 }
 
 /// Makes the attempt of a call whose number an agent answers here, and plans its conversation.
@@ -227,8 +222,8 @@ async fn receive(
         );
         return Err(InboundRefusal::NobodyAnswers);
     };
-    let row = match wanted {
-        Some((account, agent)) => ports.store.agent(account, agent).await.map(Some),
+    let row = match &wanted {
+        Some(wanted) => ports.store.agent(wanted.account, wanted.agent).await.map(Some),
         None => ports.store.answering_agent(&call.to).await,
     };
     let row = row.map_err(|e| not_taken(&e))?.ok_or(InboundRefusal::NobodyAnswers)?;
@@ -241,6 +236,7 @@ async fn receive(
         call: call.call.clone(),
         from: call.from.clone().unwrap_or_else(PhoneNumber::withheld),
         to: call.to.clone(),
+        ticket: wanted.and_then(|wanted| wanted.ticket),
     };
     let received = ports.store.receive_call(node, new).await.map_err(|e| not_taken(&e))?;
     let received = received.ok_or(InboundRefusal::NobodyAnswers)?;

@@ -11,7 +11,7 @@ use crate::{
     ports::{
         carrier::{CarrierCallId, InboundCall, InboundRefusal, LegReport, WayBack},
         media_leg::MediaLeg,
-        store::Outcome,
+        store::{KeyTicket, Outcome},
     },
     single_calls::SingleCallsMessage,
     switchboard::DoorRefusal,
@@ -26,6 +26,17 @@ pub enum Dialer {
     SingleCalls,
     /// Nobody: the calls from outside, all together. They take lines without a wish and are told nothing.
     Inbound,
+}
+
+/// The agent that a call asks for by its id.
+#[derive(Debug, Clone)]
+pub struct WantedAgent {
+    /// Its owner.
+    pub account: AccountId,
+    /// Which.
+    pub agent: AgentId,
+    /// The idempotency key of the request that asks.
+    pub ticket: Option<KeyTicket>,
 }
 
 /// Where the answer to an announced call goes.
@@ -128,7 +139,7 @@ pub enum LinesMessage {
         /// The call.
         call: InboundCall,
         /// The agent that is asked for; none asks for whoever answers the number.
-        wanted: Option<(AccountId, AgentId)>,
+        wanted: Option<WantedAgent>,
         /// The way to it.
         reply: InboundReply,
     },

@@ -1,11 +1,7 @@
 //! The actor of single calls: counts what waits, asks for lines, claims, hands over to calls. The queue is the
 //! store's, so that a call outlives the process that queued it.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
@@ -14,7 +10,7 @@ use crate::{
     agent::{self, Agent},
     call::EndReason,
     campaign::{PlanContext, line, plan},
-    id::{AccountId, NodeId},
+    id::{AccountId, AgentId, NodeId},
     lines::{Dialer, HeldClaims, LinesMessage, Requester},
     node::{Sibling, TaskGuard, contained},
     ports::{
@@ -283,26 +279,28 @@ async fn claim(ports: Ports, node: NodeId, lines: usize) -> StoreResult<ReadyCal
     let limit = i64::try_from(lines).unwrap_or(i64::MAX);
     let claimed = store.claim_calls(node, limit).await?;
     let mut held = HeldClaims::new(claimed, Arc::clone(&store));
-    let (mut agents, mut unwell) = (HashMap::new(), HashSet::new());
+    let (mut agents, mut unwell) = (HashMap::new(), HashMap::<AgentId, String>::new());
     for _ in 0..held.len() {
         let Some(attempt) = held.take() else { break };
         if agents.contains_key(&attempt.agent) {
             held.put_back(attempt);
             continue;
         }
-        if unwell.contains(&attempt.agent) {
-            put_off(&*store, &mut held, attempt).await?;
+        if let Some(why) = unwell.get(&attempt.agent) {
+            put_off(&*store, &mut held, attempt, why).await?;
             continue;
         }
         match read_agent(&*store, &ports.carriers, &attempt).await {
-            Ok(Ok(agent)) if ports.health.obstacle(&agent).is_some() => {
-                unwell.insert(attempt.agent);
-                put_off(&*store, &mut held, attempt).await?;
-            }
-            Ok(Ok(agent)) => {
-                agents.insert(attempt.agent, Arc::new(agent));
-                held.put_back(attempt);
-            }
+            Ok(Ok(agent)) => match ports.health.obstacle(&agent) {
+                Some(why) => {
+                    unwell.insert(attempt.agent, why.clone());
+                    put_off(&*store, &mut held, attempt, &why).await?;
+                }
+                None => {
+                    agents.insert(attempt.agent, Arc::new(agent));
+                    held.put_back(attempt);
+                }
+            },
             Ok(Err(why)) => {
                 let outcome = EndReason::agent(&why).outcome(false, Default::default());
                 if let Err(error) = store.finish(attempt.claim, outcome, None).await {
@@ -321,9 +319,9 @@ async fn claim(ports: Ports, node: NodeId, lines: usize) -> StoreResult<ReadyCal
 }
 
 /// The call cannot be held now: it is looked at again in a while.
-async fn put_off(store: &dyn Store, held: &mut HeldClaims, attempt: ClaimedAttempt) -> StoreResult<()> {
+async fn put_off(store: &dyn Store, held: &mut HeldClaims, attempt: ClaimedAttempt, why: &str) -> StoreResult<()> {
     let after_ms = i64::try_from(LOOK_EVERY.as_millis()).unwrap_or(i64::MAX);
-    match store.not_sent(attempt.claim, after_ms).await {
+    match store.not_sent(attempt.claim, after_ms, Some(why.to_owned())).await {
         Ok(()) | Err(StoreError::Fenced) => Ok(()),
         Err(error) => {
             held.put_back(attempt);

@@ -7,7 +7,7 @@ use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 use super::{DoorRefusal, SwitchboardMessage};
 use crate::{
     campaigns::{CampaignsMessage, CommandError},
-    lines::{LinesMessage, LinesSnapshot},
+    lines::{LinesMessage, LinesSnapshot, WantedAgent},
     node::{NodeSnapshot, Sibling},
     ports::carrier::InboundRefusal,
     single_calls::{PlaceError, SingleCallsMessage},
@@ -93,10 +93,11 @@ impl Actor for SwitchboardActor {
                 call,
                 account,
                 agent,
+                ticket,
                 reply,
             } => to.announce(LinesMessage::Inbound {
                 call,
-                wanted: Some((account, agent)),
+                wanted: Some(WantedAgent { account, agent, ticket }),
                 reply,
             }),
             SwitchboardMessage::Progress {

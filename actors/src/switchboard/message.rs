@@ -77,6 +77,8 @@ pub enum SwitchboardMessage {
         account: AccountId,
         /// Who is to answer, if its direction and the call's number allow.
         agent: AgentId,
+        /// The request's idempotency key.
+        ticket: Option<KeyTicket>,
         /// The way to the call that takes it.
         reply: RpcReplyPort<Result<WayBack, InboundRefusal>>,
     },

@@ -200,6 +200,7 @@ async fn from_outside(store: &MemoryStore, node: NodeId, mut plan: CallPlan) -> 
         call: call.clone(),
         from: plan.attempt.contact.phone_number.clone(),
         to: to.clone(),
+        ticket: None,
     };
     let received = store.receive_call(node, new).await.unwrap().unwrap();
     let token = received.token;
@@ -229,6 +230,7 @@ impl TestCall {
             call: call.clone(),
             from: self.plan.attempt.contact.phone_number.clone(),
             to,
+            ticket: None,
         };
         let received = self.store.receive_call(self.claim.owner, new).await.unwrap();
         assert!(received.is_some());

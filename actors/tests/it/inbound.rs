@@ -450,6 +450,7 @@ async fn what_a_dead_process_left_is_hung_up_and_ends_media_lost() {
         call: CarrierCallId("left".into()),
         from: contact(1).phone_number,
         to: ours(),
+        ticket: None,
     };
     let attempt = new.attempt;
     world.store.receive_call(dead, new).await.unwrap().unwrap();

@@ -6,8 +6,7 @@ use std::time::Duration;
 use actors::{
     campaigns::CampaignCommand,
     ports::store::{
-        AttemptStore, CallStore, CampaignStatus, ConversationStatus, NOT_DIALED_IN_TIME, NewCall, QueuedCall,
-        RecordStore,
+        AttemptStore, CallStore, CampaignStatus, ConversationStatus, NOT_DIALED_SINCE, NewCall, QueuedCall, RecordStore,
     },
 };
 use serde_json::{Map, json};
@@ -156,8 +155,8 @@ async fn single_calls_wait_for_the_providers_but_not_for_ever() {
     pass(400).await;
     let row = world.store.conversation(world.account, late).await.unwrap();
     assert_eq!(
-        (row.status, row.error.as_deref()),
-        (ConversationStatus::Failed, Some(NOT_DIALED_IN_TIME))
+        (row.status, row.error),
+        (ConversationStatus::Failed, Some(format!("{NOT_DIALED_SINCE}{WHY}")))
     );
     for call in calls {
         let row = world.store.conversation(world.account, call).await.unwrap();

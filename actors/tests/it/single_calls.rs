@@ -10,7 +10,7 @@ use actors::{
         carrier::DialError,
         store::{
             AttemptStore, CallStore, ConversationFilter, ConversationRow, ConversationStatus, DirectoryStore,
-            NOT_DIALED_IN_TIME, NewCall, QueuedCall, RecordStore,
+            NOT_DIALED_IN_TIME, NOT_DIALED_SINCE, NewCall, QueuedCall, RecordStore,
         },
     },
     single_calls::PlaceError,
@@ -124,6 +124,40 @@ async fn a_call_that_is_five_minutes_old_at_the_start_rings_nobody() {
     assert_eq!(row(&world, attempt).await.error.as_deref(), Some(NOT_DIALED_IN_TIME));
     pass(60).await;
     assert!(world.carrier.dials().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_the_carriers_account_forbids_fails_at_once_and_says_why() {
+    let world = World::new().await;
+    let refused = DialError::AccountRefused("21210: the number is not verified".into());
+    world.carrier.callees(Callees::Refused(refused));
+    let node = world.node(5).await;
+    let attempt = placed(&world, &node, 1).await;
+    pass(2).await;
+    let row = row(&world, attempt).await;
+    let why = "carrier-error: the carrier refuses the account: 21210: the number is not verified";
+    assert_eq!(
+        (row.status, row.error.as_deref()),
+        (ConversationStatus::Failed, Some(why))
+    );
+    pass(600).await;
+    assert_eq!(world.carrier.dials().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_whose_carrier_stays_away_says_so_in_the_end() {
+    let world = World::new().await;
+    let away = DialError::Unreachable("connection refused".into());
+    world.carrier.callees(Callees::Refused(away));
+    let node = world.node(5).await;
+    let attempt = placed(&world, &node, 1).await;
+    pass(60).await;
+    let waiting = row(&world, attempt).await;
+    assert_eq!((waiting.status, waiting.error), (ConversationStatus::Scheduled, None));
+    pass(300).await;
+    let row = row(&world, attempt).await;
+    let why = format!("{NOT_DIALED_SINCE}carrier unreachable: connection refused");
+    assert_eq!((row.status, row.error), (ConversationStatus::Failed, Some(why)));
 }
 
 #[tokio::test(start_paused = true)]

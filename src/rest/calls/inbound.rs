@@ -4,15 +4,18 @@ use std::time::Duration;
 
 use actors::{
     agent,
-    id::AgentId,
+    id::{AgentId, AttemptId},
     phone_number::PhoneNumber,
     ports::{
-        carrier::{CarrierCallId, InboundCall, InboundRefusal},
-        store::StoreError,
+        carrier::{CarrierCallId, InboundCall, InboundRefusal, WayBack},
+        store::{Account, KeyTicket, StoreError},
     },
     switchboard::SwitchboardMessage,
 };
-use axum::extract::State;
+use axum::{
+    extract::State,
+    response::{IntoResponse, Response},
+};
 use serde_json::{Map, Value, json};
 
 use super::{agent_id, phone_number};
@@ -26,6 +29,7 @@ use crate::{
         envelope::Reply,
         error::{ApiError, ApiResult, OrNoSuch},
         fields::Fields,
+        idempotency::{IdempotencyKey, RequestHash, Turn},
         query::{NoParameters, Query},
     },
 };
@@ -39,10 +43,50 @@ const TAKEN_WITHIN: Duration = Duration::from_secs(5);
 pub async fn create(
     State(state): State<RestState>,
     Caller(account): Caller,
+    key: IdempotencyKey,
     _: Query<NoParameters>,
     JsonObject(body): JsonObject,
-) -> ApiResult<Reply> {
-    let (id, from, to) = read(&body)?;
+) -> ApiResult<Response> {
+    let hash = || RequestHash::of_json(&body);
+    match key.take(&state, account.id, "create inbound call", hash).await? {
+        Turn::Again(replay) => {
+            let back = stored(&state, &account, replay.id()?).await?;
+            Ok(replay.mark(created(&state, &back)))
+        }
+        Turn::First(held) => {
+            let made = make(&state, &account, &body, held.ticket()).await;
+            Ok(created(&state, &held.end(made).await?).into_response())
+        }
+    }
+}
+
+fn created(state: &RestState, back: &WayBack) -> Reply {
+    let media_url = plain::media_url(&state.public_url, back);
+    Reply::created(json!({ "conversationId": back.attempt, "mediaUrl": media_url }))
+}
+
+/// The way to a call that was made before, whether it lives or not.
+async fn stored(state: &RestState, account: &Account, attempt: AttemptId) -> ApiResult<WayBack> {
+    let conversation = state.store.conversation(account.id, attempt).await;
+    conversation.or_no_such("conversation")?;
+    let token = match state.store.dial_token(attempt).await {
+        Ok(token) => token,
+        Err(StoreError::NotFound) => {
+            let over = state.store.sent_with(attempt).await?;
+            over.ok_or(ApiError::no_such("conversation"))?.token
+        }
+        Err(error) => return Err(error.into()),
+    };
+    Ok(WayBack::of(attempt, &token))
+}
+
+async fn make(
+    state: &RestState,
+    account: &Account,
+    body: &Map<String, Value>,
+    ticket: Option<&KeyTicket>,
+) -> ApiResult<WayBack> {
+    let (id, from, to) = read(body)?;
     let row = state.store.agent(account.id, id).await.or_no_such("agent")?;
     let agent = agent::complete(&row.document).map_err(|error| StoreError::Damaged(format!("agent {id}: {error}")))?;
     if !agent.takes_calls() {
@@ -53,7 +97,7 @@ pub async fn create(
         let message = format!("`{to}` is none of this agent's numbers whose provider is `plain`, or that have none");
         return Err(ApiError::field("to", "not_allowed", message));
     }
-    require_voice(&state, &agent)?;
+    require_voice(state, &agent)?;
     let call = InboundCall {
         carrier: plain::NAME,
         call: CarrierCallId(uuid::Uuid::now_v7().to_string()),
@@ -64,14 +108,11 @@ pub async fn create(
         call,
         account: account.id,
         agent: id,
+        ticket: ticket.cloned(),
         reply,
     };
     let answer = state.switchboard.ask(message, TAKEN_WITHIN).await;
-    let back = answer.unwrap_or(Err(InboundRefusal::Unavailable)).map_err(refused)?;
-    let media_url = plain::media_url(&state.public_url, &back);
-    Ok(Reply::created(
-        json!({ "conversationId": back.attempt, "mediaUrl": media_url }),
-    ))
+    answer.unwrap_or(Err(InboundRefusal::Unavailable)).map_err(refused)
 }
 
 /// What the body asks for.

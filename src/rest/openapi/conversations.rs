@@ -461,6 +461,7 @@ fn inbound_call() -> Operation {
         "Call an agent over a WebSocket",
     )
     .ours()
+    .idempotent()
     .note("The agent is on the line once the WebSocket is open, and the call ends with it.")
     .body::<NewInboundCall>(json!({ "call": { "agentId": samples::AGENT, "from": samples::PHONE } }))
     .created::<InboundCall>(json!({ "conversationId": samples::CONVERSATION, "mediaUrl": media_url }))

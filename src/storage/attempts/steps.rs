@@ -19,7 +19,7 @@ use crate::storage::{
     Work,
     contact_states::{self, ContactState},
     jobs,
-    rows::{Columns, composed, to_json, unavailable, unique},
+    rows::{Columns, affected, composed, to_json, unavailable, unique},
 };
 
 pub(super) async fn release(mut work: Work<'_>, claims: Vec<Claim>) -> StoreResult<()> {
@@ -104,15 +104,26 @@ pub(super) async fn requeue(work: &mut Work<'_>, claim: Claim, due_at: Option<Ti
     contact_states::set(work, held.contact, ContactState::Pending, false).await
 }
 
-pub(super) async fn not_sent(mut work: Work<'_>, claim: Claim, delay_ms: i64) -> StoreResult<()> {
+pub(super) async fn not_sent(mut work: Work<'_>, claim: Claim, delay_ms: i64, why: Option<String>) -> StoreResult<()> {
     match standing(&mut work, claim.attempt).await? {
         Standing { stopped: false, .. } => {
             let due_at = Timestamp(work.now.0 + delay_ms * 1_000);
-            requeue(&mut work, claim, Some(due_at)).await
+            requeue(&mut work, claim, Some(due_at)).await?;
+            match why {
+                Some(why) => note(&mut work, claim, why).await,
+                None => Ok(()),
+            }
         }
         Standing { first: true, .. } => forget(&mut work, claim, UNSENT).await,
         Standing { .. } => cancel(&mut work, claim).await,
     }
+}
+
+/// Keeps why an attempt was put off, for the case that it never gets through.
+async fn note(work: &mut Work<'_>, claim: Claim, why: String) -> StoreResult<()> {
+    let update = sqlx::query("UPDATE attempts SET error = $2 WHERE id = $1 AND state = 'queued'");
+    let update = update.bind(claim.attempt.to_string()).bind(why);
+    affected(update, &mut *work.conn).await.map(drop)
 }
 
 pub(super) async fn dialed(mut work: Work<'_>, claim: Claim, call: CarrierCallId) -> StoreResult<()> {

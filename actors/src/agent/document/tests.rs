@@ -552,6 +552,18 @@ fn valid() -> impl Strategy<Value = Value> {
         if let Some(numbers) = body["phoneNumbers"].as_array_mut() {
             numbers.truncate(1);
         }
+        let tool = "/conversationConfig/agent/prompt/builtInTools/transferToNumber";
+        if let Some(Value::Object(tool)) = body.pointer_mut(tool) {
+            let transfers = tool.get_mut("transfers").and_then(Value::as_array_mut);
+            let transfers = transfers.into_iter().flatten();
+            let named = transfers.map(|transfer| {
+                transfer["transferDestination"]["phoneNumber"] = json!("+15551234567");
+                transfer["transferDestination"]["sipUri"] = json!("sip:desk@example.com");
+            });
+            if named.count() == 0 {
+                tool.shift_remove("enabled");
+            }
+        }
         // Indexing makes what is not there.
         body.as_object_mut().unwrap().retain(|_, value| !value.is_null());
         if let Some(workflow) = body["workflow"].as_object_mut() {

@@ -4,7 +4,10 @@ use serde_json::json;
 
 use super::{Effect, EndReason, Leg, PermitAnswer, Phase, Rules, State, event_fact};
 use crate::{
-    call::{CallTimer, outcome::Ending},
+    call::{
+        CallTimer,
+        outcome::{Ending, Obstacle},
+    },
     ports::carrier::{CallProgress, CarrierCallId, DialError, EndCause},
 };
 
@@ -42,6 +45,11 @@ fn not_taken(cause: &EndCause) -> EndReason {
     }
 }
 
+/// Certainly nothing was sent, and the carrier is not why.
+fn not_sent(delay_ms: i64) -> Ending {
+    Ending::NotSent { delay_ms, why: None }
+}
+
 impl State {
     /// A call from outside: its leg stands, and only its media socket is waited for.
     pub fn inbound(rules: Rules, leg: CarrierCallId) -> (Self, Vec<Effect>) {
@@ -71,12 +79,11 @@ impl State {
                 self.phase = Phase::Dialing { hang_up: false };
                 fx.push(Effect::Dial);
             }
-            PermitAnswer::Granted | PermitAnswer::Late => self.finish_with(Ending::NotSent { delay_ms: 0 }, fx),
+            PermitAnswer::Granted | PermitAnswer::Late => self.finish_with(not_sent(0), fx),
             PermitAnswer::Refused | PermitAnswer::Lost => self.finish_with(Ending::Nothing, fx),
             PermitAnswer::Forbidden(why) => self.finish_forbidden(why, fx),
             PermitAnswer::Unanswered => {
-                let delay_ms = DATABASE_DELAY_MS;
-                self.finish_with(Ending::NotSent { delay_ms }, fx);
+                self.finish_with(not_sent(DATABASE_DELAY_MS), fx);
             }
         }
     }
@@ -119,7 +126,9 @@ impl State {
     }
 
     fn dial_failed(&mut self, error: DialError, hang_up: bool, fx: &mut Vec<Effect>) {
-        let not_sent = |delay_ms| Ending::NotSent { delay_ms };
+        let obstacle = Obstacle::of(&error);
+        let why = obstacle.map(|obstacle| obstacle.reason().to_owned());
+        let not_sent = |delay_ms| Ending::NotSent { delay_ms, why };
         if !matches!(error, DialError::Unknown(_)) {
             self.leg.over = true;
         }
@@ -132,6 +141,13 @@ impl State {
                 self.finish_with(not_sent(delay_ms), fx);
             }
             DialError::Unreachable(_) => self.finish_with(not_sent(UNREACHABLE_DELAY_MS), fx),
+            // Nobody waits for it to be mended, as a campaign does.
+            DialError::AccountRefused(text) if self.rules.single => {
+                self.end(
+                    EndReason::carrier(&format!("the carrier refuses the account: {text}")),
+                    fx,
+                );
+            }
             DialError::AccountRefused(_) => self.finish_with(not_sent(ACCOUNT_DELAY_MS), fx),
             DialError::Unknown(_) if hang_up => self.end(EndReason::Cancelled, fx),
             DialError::Unknown(_) => {

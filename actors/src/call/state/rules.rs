@@ -37,6 +37,8 @@ pub struct Rules {
     pub transfers: Vec<UsableTransfer>,
     /// What is said before it is handed on is protected.
     pub transfer_protected: bool,
+    /// It belongs to no campaign.
+    pub single: bool,
     /// What the carrier offers.
     pub carrier: CarrierAbilities,
     /// A user who asks not to be called again is not.
@@ -92,6 +94,7 @@ impl Rules {
             end_call_protected: tools.end_call.disable_interruption,
             transfers: tools.transfer_to_number.usable(),
             transfer_protected: tools.transfer_to_number.tool.disable_interruption,
+            single: false,
             carrier: CarrierAbilities::default(),
             smart_opt_out: agent.platform_settings.call_actions.smart_opt_out,
             phrases: Phrases::of(&config.agent.primary_language),

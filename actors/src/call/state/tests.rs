@@ -201,11 +201,11 @@ fn every_phase_knows_what_each_event_means() {
         (progress(CallProgress::Answered), [S, A, A, A, G, L, T, P, V, X, C, E]),
         (
             progress(CallProgress::Ended(EndCause::Completed)),
-            [S, E, E, C, C, C, C, C, C, C, C, E],
+            [S, E, E, C, C, C, C, C, C, X, C, E],
         ),
         (
             progress(CallProgress::Ended(EndCause::NoAnswer)),
-            [S, E, E, C, C, C, C, C, C, C, C, E],
+            [S, E, E, C, C, C, C, C, C, X, C, E],
         ),
         (Event::MediaOpened, [S, A, A, A, G, L, T, P, V, X, C, E]),
         (said("Yes."), [S, D, R, G, G, T, T, P, V, X, C, E]),
@@ -254,7 +254,7 @@ fn finishes(effects: &[Effect]) -> Vec<Ending> {
 fn a_hang_up_while_the_permit_is_out_sends_nothing() {
     let state = at(CallPhase::Scheduled).apply(Event::HangUp, 0).0;
     let (_, effects) = state.apply(Event::Permitted(PermitAnswer::Granted), 10);
-    assert_eq!(effects, [Effect::Finish(Ending::NotSent { delay_ms: 0 })]);
+    assert_eq!(effects, [Effect::Finish(Ending::NotSent { delay_ms: 0, why: None })]);
 }
 
 #[test]
@@ -595,8 +595,9 @@ fn a_carrier_cannot_park_an_attempt_for_longer_than_an_hour() {
         let (state, _) = State::new(rules());
         let (state, _) = state.apply(Event::Permitted(PermitAnswer::Granted), 0);
         let busy = DialError::Busy { retry_after: asked };
+        let why = Some("the carrier takes no more calls for the moment".to_owned());
         let (_, effects) = state.apply(Event::Dialed(Err(busy)), 0);
-        assert_eq!(finishes(&effects), [Ending::NotSent { delay_ms }]);
+        assert_eq!(finishes(&effects), [Ending::NotSent { delay_ms, why }]);
     }
 }
 

@@ -1,7 +1,11 @@
 //! What a carrier does to a call that talks: hand it on, press keys, open its media socket again.
 
 use super::CarrierCallId;
-use crate::{id::AttemptId, phone_number::PhoneNumber};
+use crate::{
+    dial_token::{DialToken, Purpose},
+    id::AttemptId,
+    phone_number::PhoneNumber,
+};
 
 /// What a carrier offers beyond placing and ending calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -67,6 +71,17 @@ pub struct WayBack {
     pub status_token: String,
     /// Proves a media socket.
     pub media_token: String,
+}
+
+impl WayBack {
+    /// That of an attempt that was permitted with this token.
+    pub fn of(attempt: AttemptId, token: &DialToken) -> Self {
+        Self {
+            attempt,
+            status_token: token.proof(Purpose::Status),
+            media_token: token.proof(Purpose::Media),
+        }
+    }
 }
 
 /// A call from outside, as its carrier announces it.

@@ -429,8 +429,9 @@ pub trait AttemptStore: Send + Sync {
     async fn permit(&self, claim: Claim, request: PermitRequest) -> StoreResult<Permit>;
 
     /// The claim or its permit was not used: certainly nothing was sent. Queued again after `delay_ms`, epoch + 1; given
-    /// back as by [`AttemptStore::release`] if the campaign was stopped meanwhile. `Fenced`.
-    async fn not_sent(&self, claim: Claim, delay_ms: i64) -> StoreResult<()>;
+    /// back as by [`AttemptStore::release`] if the campaign was stopped meanwhile. `why` is kept for the outcome of a
+    /// single call that is never sent. `Fenced`.
+    async fn not_sent(&self, claim: Claim, delay_ms: i64, why: Option<String>) -> StoreResult<()>;
 
     /// The carrier gave the call an id. `Fenced`, `Exists("call")`.
     async fn dialed(&self, claim: Claim, call: &CarrierCallId) -> StoreResult<()>;

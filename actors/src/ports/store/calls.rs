@@ -20,6 +20,9 @@ pub const DIAL_CALL_WITHIN: Duration = Duration::from_secs(300);
 pub const NOT_DIALED_IN_TIME: &str = "carrier-error: not dialed within 5 minutes; no line was free in that time, the \
      number was busy with another call, or the service, the carrier or the agent's providers were away";
 
+/// What it begins with instead where something is known of why: the last that was found.
+pub const NOT_DIALED_SINCE: &str = "carrier-error: not dialed within 5 minutes: ";
+
 /// A call to be placed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewCall {
@@ -71,7 +74,7 @@ pub trait CallStore: Send + Sync {
     /// Claims at most `limit` single calls that are due and have not waited too long, the longest due first.
     async fn claim_calls(&self, node: NodeId, limit: i64) -> StoreResult<Vec<ClaimedAttempt>>;
 
-    /// Ends single calls that waited too long: `failed`, [`NOT_DIALED_IN_TIME`]. Returns how many.
+    /// Ends single calls that waited too long: `failed`, [`NOT_DIALED_IN_TIME`] or [`NOT_DIALED_SINCE`]. Returns how many.
     async fn expire_calls(&self) -> StoreResult<u64>;
 
     /// Ends an attempt that waits in the queue, of a campaign or not: `cancelled`, as its contact. `NotFound`, and

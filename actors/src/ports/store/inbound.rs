@@ -5,7 +5,7 @@
 
 use async_trait::async_trait;
 
-use super::{AgentRow, ClaimedAttempt, StoreResult};
+use super::{AgentRow, ClaimedAttempt, KeyTicket, StoreResult};
 use crate::{
     dial_token::DialToken,
     id::{AccountId, AgentId, AttemptId, NodeId},
@@ -30,6 +30,8 @@ pub struct NewInboundCall {
     pub from: PhoneNumber,
     /// The number that was called; [`PhoneNumber::withheld`] where the agent was asked for by its id.
     pub to: PhoneNumber,
+    /// The idempotency key of the request that makes it.
+    pub ticket: Option<KeyTicket>,
 }
 
 /// A call from outside that has its attempt.
@@ -49,6 +51,6 @@ pub trait InboundStore: Send + Sync {
 
     /// Makes the attempt of a call from outside, `in_progress` since now, held by `node`. None when the agent no longer
     /// answers the number, or, asked for by its id, is gone. `Exists("call")` for a leg that has an attempt already, `Fenced` when the node is not
-    /// registered or was declared dead.
+    /// registered or was declared dead, or the ticket is no longer held.
     async fn receive_call(&self, node: NodeId, new: NewInboundCall) -> StoreResult<Option<ReceivedCall>>;
 }

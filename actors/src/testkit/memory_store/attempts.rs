@@ -313,7 +313,7 @@ impl AttemptStore for MemoryStore {
         Ok(Permit::Granted { token, caller_id })
     }
 
-    async fn not_sent(&self, claim: Claim, delay_ms: i64) -> StoreResult<()> {
+    async fn not_sent(&self, claim: Claim, delay_ms: i64, why: Option<String>) -> StoreResult<()> {
         let mut tables = self.open()?;
         match tables.held(claim)?.state {
             AttemptState::Claimed | AttemptState::Dialing => {}
@@ -325,6 +325,9 @@ impl AttemptStore for MemoryStore {
             tables.give_back(claim.attempt, now);
         } else {
             tables.requeue(claim.attempt, Some(Timestamp(now.0 + delay_ms * 1_000)));
+            if let (Some(why), Some(entry)) = (why, tables.attempts.get_mut(&claim.attempt)) {
+                entry.error = Some(why);
+            }
         }
         Ok(())
     }

@@ -11,7 +11,8 @@ use crate::{
     id::{AccountId, AttemptId, NodeId},
     ports::store::{
         AttemptState, CREATED, CallStore, CampaignContact, ClaimedAttempt, ConversationStatus, DIAL_CALL_WITHIN,
-        KeyTicket, NOT_DIALED_IN_TIME, NewCall, QueuedCall, StoreError, StoreResult, Tries, WaitingCalls,
+        KeyTicket, NOT_DIALED_IN_TIME, NOT_DIALED_SINCE, NewCall, QueuedCall, StoreError, StoreResult, Tries,
+        WaitingCalls,
     },
     time::Timestamp,
 };
@@ -131,7 +132,12 @@ impl CallStore for MemoryStore {
         let expired = tables.waiting().filter(|(_, call)| call.dial_before <= now);
         let ids: Vec<AttemptId> = expired.map(|(entry, _)| entry.id).collect();
         for id in &ids {
-            tables.end_unsent(*id, ConversationStatus::Failed, Some(NOT_DIALED_IN_TIME), now);
+            let why = tables.attempts.get(id).and_then(|entry| entry.error.as_ref());
+            let why = why.map_or_else(
+                || NOT_DIALED_IN_TIME.to_owned(),
+                |why| format!("{NOT_DIALED_SINCE}{why}"),
+            );
+            tables.end_unsent(*id, ConversationStatus::Failed, Some(&why), now);
         }
         Ok(ids.len() as u64)
     }

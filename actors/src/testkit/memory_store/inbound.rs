@@ -13,8 +13,8 @@ use crate::{
     id::NodeId,
     phone_number::PhoneNumber,
     ports::store::{
-        AgentRow, AttemptState, CallDirection, CampaignContact, Claim, ClaimedAttempt, InboundStore, NewInboundCall,
-        ReceivedCall, StoreError, StoreResult, Tries,
+        AgentRow, AttemptState, CREATED, CallDirection, CampaignContact, Claim, ClaimedAttempt, InboundStore,
+        NewInboundCall, ReceivedCall, StoreError, StoreResult, Tries,
     },
     time::Timestamp,
 };
@@ -92,6 +92,8 @@ impl InboundStore for MemoryStore {
         if tables.carrier_calls.contains_key(&key) {
             return Err(StoreError::Exists("call"));
         }
+        let made = (CREATED, new.attempt.to_string());
+        tables.settle(new.ticket.as_ref(), made, self.now())?;
         let token = DialToken::random();
         let entry = dialed(node, new, &token, self.now());
         let contact = tables.caller(&entry);

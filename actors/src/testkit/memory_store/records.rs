@@ -12,8 +12,8 @@ use super::{
 use crate::{
     id::{AccountId, AttemptId, JobId},
     ports::store::{
-        Analysis, ConversationFilter, ConversationRow, EventFact, Fact, Job, RecordStore, StoreError, StoreResult,
-        TurnFact,
+        Analysis, AttemptState, ConversationFilter, ConversationRow, EventFact, Fact, Job, RecordStore, StoreError,
+        StoreResult, TurnFact,
     },
     time::Timestamp,
 };
@@ -42,7 +42,8 @@ impl Tables {
             contact_number: entry.phone_number.clone(),
             caller_number: entry.caller_id.clone(),
             carrier: entry.carrier.clone(),
-            error: entry.error.clone(),
+            // Until the end it only says why the call was put off.
+            error: entry.error.clone().filter(|_| entry.state == AttemptState::Final),
             voicemail: entry.voicemail,
             transferred: entry.transferred,
             collected: entry.collected.clone(),

@@ -68,7 +68,7 @@ pub async fn a_claim_brings_the_saved_contacts_fields(fixture: Fixture) {
     assert_eq!(claimed[1].contact.name, contact(1).name);
     // They are read with each claim, also of an attempt that was queued.
     scene.permit(claimed[1].claim).await.unwrap();
-    scene.store.not_sent(claimed[1].claim, 0).await.unwrap();
+    scene.store.not_sent(claimed[1].claim, 0, None).await.unwrap();
     assert_eq!(scene.claim(campaign, 1).await[0].saved_extra, saved.extra);
     scene.store.release(&[claimed[0].claim]).await.unwrap();
     scene.store.delete_contact(scene.account, row.id).await.unwrap();
@@ -182,7 +182,7 @@ pub async fn a_claim_is_fenced_by_owner_and_epoch(fixture: Fixture) {
     for forged in forged {
         let fenced = Err(StoreError::Fenced);
         assert_eq!(scene.permit(forged).await, Err(StoreError::Fenced));
-        assert_eq!(scene.store.not_sent(forged, 0).await, fenced);
+        assert_eq!(scene.store.not_sent(forged, 0, None).await, fenced);
         assert_eq!(scene.store.dialed(forged, &call).await, fenced);
         assert_eq!(scene.store.answered(forged).await, fenced);
         assert_eq!(scene.store.unknown(forged).await, fenced);
@@ -201,7 +201,7 @@ pub async fn a_finished_attempt_takes_no_further_write(fixture: Fixture) {
     let before = scene.store.conversation(scene.account, claim.attempt).await;
     let fenced = Err(StoreError::Fenced);
     assert_eq!(scene.permit(claim).await, Err(StoreError::Fenced));
-    assert_eq!(scene.store.not_sent(claim, 0).await, fenced);
+    assert_eq!(scene.store.not_sent(claim, 0, None).await, fenced);
     assert_eq!(scene.store.answered(claim).await, fenced);
     assert_eq!(scene.store.unknown(claim).await, fenced);
     let again = outcome(ConversationStatus::Failed);
@@ -231,11 +231,11 @@ pub async fn the_state_only_moves_forward(fixture: Fixture) {
     let row = store.conversation(scene.account, claim.attempt).await.unwrap();
     assert_eq!(row.answered_at, Some(answered_at));
     // What was answered was sent.
-    assert_eq!(store.not_sent(claim, 0).await, Err(StoreError::Fenced));
+    assert_eq!(store.not_sent(claim, 0, None).await, Err(StoreError::Fenced));
     // An unknown dial can be adopted, but not be sent again.
     let claim = scene.dialing(campaign).await;
     store.unknown(claim).await.unwrap();
-    assert_eq!(store.not_sent(claim, 0).await, Err(StoreError::Fenced));
+    assert_eq!(store.not_sent(claim, 0, None).await, Err(StoreError::Fenced));
     assert_eq!(store.progress(campaign).await.unwrap().in_progress, 2);
     store.dialed(claim, &CarrierCallId("c2".to_owned())).await.unwrap();
     store.answered(claim).await.unwrap();
@@ -278,7 +278,7 @@ pub async fn an_unsent_attempt_waits_and_is_claimed_again(fixture: Fixture) {
     let campaign = scene.running(0..3).await;
     let claim = scene.dialing(campaign).await;
     let asked_at = scene.clock.now();
-    scene.store.not_sent(claim, 5_000).await.unwrap();
+    scene.store.not_sent(claim, 5_000, None).await.unwrap();
     assert_eq!(scene.permit(claim).await, Err(StoreError::Fenced));
     assert_eq!(scene.store.dial_token(claim.attempt).await, Err(StoreError::NotFound));
     let due_at = asked_at.plus(Duration::from_secs(5));
@@ -303,7 +303,7 @@ pub async fn an_unsent_attempt_waits_and_is_claimed_again(fixture: Fixture) {
     assert_eq!(indexes, [0, 2]);
     assert_eq!((again[0].claim.attempt, again[0].attempt_no), (claim.attempt, 1));
     assert!(again[0].claim.epoch > claim.epoch);
-    assert_eq!(scene.store.not_sent(claim, 0).await, Err(StoreError::Fenced));
+    assert_eq!(scene.store.not_sent(claim, 0, None).await, Err(StoreError::Fenced));
     scene.permit(again[0].claim).await.unwrap();
 }
 
@@ -331,7 +331,7 @@ pub async fn progress_and_remaining_add_up(fixture: Fixture) {
     scene.store.unknown(lost).await.unwrap();
     scene.claim_one(campaign).await;
     let unsent = scene.dialing(campaign).await;
-    scene.store.not_sent(unsent, 60_000).await.unwrap();
+    scene.store.not_sent(unsent, 60_000, None).await.unwrap();
 
     let expected = Progress {
         pending: 4,
@@ -360,7 +360,7 @@ pub async fn a_stop_cancels_what_waits(fixture: Fixture) {
     let scene = fixture.scene().await;
     let campaign = scene.running(0..3).await;
     let waiting = scene.dialing(campaign).await;
-    scene.store.not_sent(waiting, 60_000).await.unwrap();
+    scene.store.not_sent(waiting, 60_000, None).await.unwrap();
     let calling = scene.dialing(campaign).await;
     scene.turn(campaign, CampaignStatus::Paused).await;
     scene.store.conversation(scene.account, waiting.attempt).await.unwrap();

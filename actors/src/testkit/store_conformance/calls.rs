@@ -11,7 +11,8 @@ use crate::{
         carrier::CarrierCallId,
         store::{
             AttemptKind, ClaimedAttempt, ConversationFilter, ConversationRow, ConversationStatus, NOT_DIALED_IN_TIME,
-            NewCall, NewContact, NextAttempt, Permit, QueuedCall, Reservation, StoreError, WaitingCalls,
+            NOT_DIALED_SINCE, NewCall, NewContact, NextAttempt, Permit, QueuedCall, Reservation, StoreError,
+            WaitingCalls,
         },
     },
     time::Clock,
@@ -163,7 +164,7 @@ pub async fn a_single_call_given_back_waits_again(fixture: Fixture) {
     assert_eq!(second.attempt, row.id);
     assert!(second.epoch > first.epoch);
     scene.permit(second).await.unwrap();
-    scene.store.not_sent(second, 5_000).await.unwrap();
+    scene.store.not_sent(second, 5_000, None).await.unwrap();
     let waiting = WaitingCalls {
         next_due: Some(scene.clock.now().plus(Duration::from_secs(5))),
         ..WaitingCalls::default()
@@ -211,6 +212,12 @@ pub async fn a_single_call_that_waited_too_long_fails(fixture: Fixture) {
     let scene = fixture.scene().await;
     let late = queue(&scene, 1).await.id;
     let held = claim_one(&scene).await.claim;
+    let put_off = queue(&scene, 3).await.id;
+    let claim = claim_one(&scene).await.claim;
+    let why = "carrier unreachable: connection refused";
+    scene.store.not_sent(claim, 1_000, Some(why.to_owned())).await.unwrap();
+    let waits = (ConversationStatus::Scheduled, None);
+    assert_eq!(status(&scene, put_off).await, waits, "nothing has failed yet");
     scene.clock.advance(Duration::from_secs(299));
     let fresh = queue(&scene, 2).await.id;
     scene.store.release(&[held]).await.unwrap();
@@ -219,15 +226,17 @@ pub async fn a_single_call_that_waited_too_long_fails(fixture: Fixture) {
     let waiting = WaitingCalls {
         due: 1,
         next_due: None,
-        expired: 1,
+        expired: 2,
     };
     assert_eq!(scene.store.waiting_calls().await, Ok(waiting));
     let claimed = scene.store.claim_calls(scene.node, 9).await.unwrap();
     assert_eq!(claimed.len(), 1, "what waited too long is not claimed");
     assert_eq!(claimed[0].claim.attempt, fresh);
-    assert_eq!(scene.store.expire_calls().await, Ok(1));
-    let why = Some(NOT_DIALED_IN_TIME.to_owned());
-    assert_eq!(status(&scene, late).await, (ConversationStatus::Failed, why));
+    assert_eq!(scene.store.expire_calls().await, Ok(2));
+    let unknown = Some(NOT_DIALED_IN_TIME.to_owned());
+    assert_eq!(status(&scene, late).await, (ConversationStatus::Failed, unknown));
+    let known = Some(format!("{NOT_DIALED_SINCE}{why}"));
+    assert_eq!(status(&scene, put_off).await, (ConversationStatus::Failed, known));
     assert_eq!(scene.store.expire_calls().await, Ok(0));
     assert_eq!(scene.store.due_analyses(9).await, Ok(Vec::new()), "nobody spoke");
 }
@@ -278,7 +287,7 @@ pub async fn what_waits_can_be_cancelled(fixture: Fixture) {
     let claim = scene.dialing(campaign).await;
     let early = scene.store.cancel_queued(scene.account, claim.attempt).await;
     assert_eq!(early, Err(StoreError::Stale));
-    scene.store.not_sent(claim, 1_000).await.unwrap();
+    scene.store.not_sent(claim, 1_000, None).await.unwrap();
     scene.store.cancel_queued(scene.account, claim.attempt).await.unwrap();
     let progress = scene.store.progress(campaign).await.unwrap();
     assert_eq!((progress.pending, progress.cancelled), (1, 1));

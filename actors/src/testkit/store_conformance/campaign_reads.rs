@@ -35,7 +35,7 @@ async fn mixed(scene: &Scene) -> CampaignId {
     scene.store.finish(claim, failed, None).await.unwrap();
     scene.dialing(campaign).await;
     let claim = scene.dialing(campaign).await;
-    scene.store.not_sent(claim, 60_000).await.unwrap();
+    scene.store.not_sent(claim, 60_000, None).await.unwrap();
     scene.claim_one(campaign).await;
     campaign
 }

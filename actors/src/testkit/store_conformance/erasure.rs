@@ -94,7 +94,7 @@ pub async fn nothing_is_erased_while_a_call_goes_on(fixture: Fixture) {
     let claim = scene.dialing(again).await;
     assert_eq!(store.erase_contact(account, ada).await, Ok(ContactCalls::Going));
     store.contact(account, ada).await.unwrap();
-    store.not_sent(claim, 0).await.unwrap();
+    store.not_sent(claim, 0, None).await.unwrap();
     store.erase_contact(account, ada).await.unwrap();
     assert_eq!(store.contact(account, ada).await, Err(StoreError::NotFound));
 }

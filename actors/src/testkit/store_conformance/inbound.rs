@@ -40,6 +40,7 @@ fn call(scene: &Scene, agent: AgentId, leg: &str) -> NewInboundCall {
         call: CarrierCallId(leg.to_owned()),
         from: number(7),
         to: caller_number(),
+        ticket: None,
     }
 }
 
@@ -181,7 +182,7 @@ pub async fn a_call_from_outside_is_taken_over_and_never_queued(fixture: Fixture
     let came_at = scene.clock.now();
     let claim = received(&scene, agent, "leg").await.attempt.claim;
     store.release(&[claim]).await.unwrap();
-    assert_eq!(store.not_sent(claim, 0).await, Err(StoreError::Fenced));
+    assert_eq!(store.not_sent(claim, 0, None).await, Err(StoreError::Fenced));
     assert_eq!(scene.permit(claim).await, Err(StoreError::Fenced));
     let heir = NodeId::new();
     store.register_node(heir).await.unwrap();

@@ -15,12 +15,12 @@ pub async fn a_stop_leaves_nothing_of_what_it_found_claimed(fixture: Fixture) {
     let refused = scene.claim_one(campaign).await;
     let not_sent = scene.dialing(campaign).await;
     let put_off = scene.dialing(campaign).await;
-    scene.store.not_sent(put_off, 0).await.unwrap();
+    scene.store.not_sent(put_off, 0, None).await.unwrap();
     let put_off = scene.claim_one(campaign).await;
     scene.turn(campaign, CampaignStatus::Stopped).await;
     scene.store.release(&[released, put_off]).await.unwrap();
     assert_eq!(scene.permit(refused).await, Ok(Permit::CampaignNotRunning));
-    scene.store.not_sent(not_sent, 60_000).await.unwrap();
+    scene.store.not_sent(not_sent, 60_000, None).await.unwrap();
     let left = scene
         .store
         .conversations(scene.account, ConversationFilter::default(), 9);
@@ -32,7 +32,7 @@ pub async fn a_stop_leaves_nothing_of_what_it_found_claimed(fixture: Fixture) {
     assert_eq!(scene.store.progress(campaign).await, Ok(progress));
     let remaining = scene.store.remaining(campaign).await.unwrap();
     assert_eq!((remaining.due, remaining.later, remaining.open), (4, 0, 0));
-    assert_eq!(scene.store.not_sent(not_sent, 0).await, Err(StoreError::Fenced));
+    assert_eq!(scene.store.not_sent(not_sent, 0, None).await, Err(StoreError::Fenced));
     scene.turn(campaign, CampaignStatus::Running).await;
     let indexes: Vec<_> = scene.claim(campaign, 9).await.iter().map(|a| a.contact_index).collect();
     assert_eq!(indexes, [0, 1, 2, 3]);
@@ -65,7 +65,7 @@ pub async fn stale_claims_are_the_nodes_own_old_and_unsent_ones(fixture: Fixture
     assert_eq!(store.stale_claims(scene.node, 60_000).await, Ok(vec![]));
     assert_eq!(scene.permit(old[0]).await, Err(StoreError::Fenced));
     // A claim's age counts from its last claim.
-    store.not_sent(young, 0).await.unwrap();
+    store.not_sent(young, 0, None).await.unwrap();
     let again = scene.claim(campaign, 9).await;
     assert!(again.iter().any(|attempt| attempt.claim.attempt == young.attempt));
     assert_eq!(store.stale_claims(scene.node, 1).await, Ok(vec![]));

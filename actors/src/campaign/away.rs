@@ -1,0 +1,109 @@
+//! A campaign whose carrier takes no calls: it is delayed, tries again now and then, and runs when one gets through.
+
+use std::{collections::HashSet, time::Duration};
+
+use ractor::ActorRef;
+use tokio::time::Instant;
+
+use super::{CampaignMessage, CampaignState, Event, Intent, actor::Order, dialing::LOOK_AGAIN};
+use crate::{
+    call::Obstacle,
+    id::AttemptId,
+    ports::store::{Outcome, Remaining},
+    time::Timestamp,
+};
+
+/// The longest pause a carrier is granted before it is asked again.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// What keeps the carrier from taking calls, until one gets through again.
+#[derive(Debug)]
+pub(super) struct Away {
+    reason: String,
+    since: Timestamp,
+    /// Calls that lived when it was met last: that they end tells nothing of the carrier.
+    before: HashSet<AttemptId>,
+}
+
+impl Away {
+    fn words(&self) -> String {
+        let since = self.since.to_utc().format("%Y-%m-%dT%H:%M:%SZ");
+        format!("{}, since {since}", self.reason)
+    }
+}
+
+impl CampaignState {
+    /// A call found that the carrier takes none: no further one is tried for a while, or at all.
+    pub(super) fn met_obstacle(&mut self, me: &ActorRef<CampaignMessage>, obstacle: Obstacle) {
+        if !self.dials() {
+            return;
+        }
+        let intent = match obstacle {
+            Obstacle::Lasting { reason } => Intent {
+                reason: Some(reason),
+                ..Event::CannotGoOn.into()
+            },
+            Obstacle::Passing { reason, pause } => {
+                let (now, present) = (Instant::now(), self.ports.clock.now());
+                self.pacing.call_ended(None, now);
+                self.pacing.hold(now + pause.unwrap_or_default().min(LONGEST_PAUSE));
+                let until = self.pacing.held_until(now).unwrap_or(now);
+                let since = self.away.as_ref().map_or(present, |away| away.since);
+                let before = self.live.clone();
+                let away = self.away.insert(Away { reason, since, before });
+                Intent {
+                    reason: Some(away.words()),
+                    next_run_at: Some(present.plus(until.duration_since(now))),
+                    ..Event::Obstacle.into()
+                }
+            }
+        };
+        self.order(me, Order::Own(intent));
+    }
+
+    /// Tries again after its pause, when there is somebody to dial: what was in the way may be gone; if not, it is met
+    /// again.
+    pub(super) fn wait_for_the_carrier(&mut self, me: &ActorRef<CampaignMessage>) {
+        let (now, present) = (Instant::now(), self.ports.clock.now());
+        let held = self.pacing.held_until(now).map(|until| until.duration_since(now));
+        let due = self.row.next_run_at.map(|at| at.since(present));
+        let wait = held.unwrap_or_default().max(due.unwrap_or_default());
+        if wait.is_zero() {
+            self.order(me, Order::Own(Event::ObstacleGone.into()));
+            return;
+        }
+        if let Some(closes_at) = self.row.closes_at {
+            self.wake(me, closes_at.since(present));
+        }
+        self.wake(me, wait);
+    }
+
+    /// Nobody is due, for those who could not be dialed were put off, and no call has got through since: whether the
+    /// carrier is back is not known before the first of them is.
+    pub(super) fn still_away(&mut self, me: &ActorRef<CampaignMessage>, remaining: &Remaining) -> bool {
+        let Some(away) = self.away.as_ref().filter(|_| remaining.later > 0) else {
+            return false;
+        };
+        if !self.live.is_subset(&away.before) {
+            return false;
+        }
+        let soonest = self.ports.clock.now().plus(LOOK_AGAIN);
+        let intent = Intent {
+            reason: Some(away.words()),
+            next_run_at: remaining.next_due.map(|due| due.max(soonest)),
+            ..Event::Obstacle.into()
+        };
+        self.order(me, Order::Own(intent));
+        true
+    }
+
+    /// A call is over. One that was placed since the obstacle was met shows that it is gone.
+    pub(super) fn told_of_the_carrier(&mut self, attempt: AttemptId, outcome: Option<&Outcome>) {
+        if let Some(away) = &mut self.away
+            && !away.before.remove(&attempt)
+            && outcome.is_some()
+        {
+            self.away = None;
+        }
+    }
+}
