@@ -15,6 +15,8 @@ const NUMBER: &str = "+15550100040";
 const DESK: &str = "+15550100091";
 /// Has another call.
 const BUSY_DESK: &str = "+15550100096";
+/// Rings, and nobody answers.
+const SILENT_DESK: &str = "+15550100097";
 
 fn say(text: &str) -> Step {
     Step::Say(text.to_owned())
@@ -135,6 +137,20 @@ async fn a_caller_whom_nobody_takes_has_the_agent_again() {
         let opened = over.events.iter().filter(|event| **event == LogEvent::MediaOpened);
         assert_eq!(opened.count(), if kind == "blind" { 2 } else { 1 });
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_who_leaves_while_it_rings_there_was_joined_with_nobody() {
+    let mut steps = asks();
+    steps.extend([Step::WaitMs(8_000), Step::HangUp]);
+    let over = Over::of(with_desk("conference", SILENT_DESK), steps).await;
+    assert!(
+        over.has(|event| matches!(event, LogEvent::TransferAsked { .. })),
+        "{:?}",
+        over.events
+    );
+    assert_eq!(over.conversation["status"], "completed", "{:#}", over.conversation);
+    assert_eq!(over.conversation["callTransferred"], false, "{:#}", over.conversation);
 }
 
 #[tokio::test(start_paused = true)]
