@@ -17,7 +17,7 @@ use super::StartError;
 use crate::{
     carriers::{
         Attendant, CarrierDoor, Trunk, asterisk, plain,
-        settings::{CarrierSettings, wanted},
+        settings::{CarrierSettings, NAMES, wanted},
         simulated, telnyx, twilio, vonage,
     },
     config::ServeConfig,
@@ -95,6 +95,8 @@ pub(super) fn lines(carriers: Carriers) -> Readiness {
         let way_out = match &*missing {
             SIMULATED => "set RINGBACK_SIMULATED_URL to the address of a `ringback phones`".to_owned(),
             asterisk::NAME => wanted(&missing).to_owned(),
+            // Of an agent that was saved before names were checked.
+            other if !NAMES.contains(&other) => wanted(other).to_owned(),
             other => format!(
                 "{}, and RINGBACK_PUBLIC_URL to the https:// address under which it reaches this service",
                 wanted(other)

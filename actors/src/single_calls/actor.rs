@@ -301,14 +301,7 @@ async fn claim(ports: Ports, node: NodeId, lines: usize) -> StoreResult<ReadyCal
                     held.put_back(attempt);
                 }
             },
-            Ok(Err(why)) => {
-                let outcome = EndReason::agent(&why).outcome(false, Default::default());
-                if let Err(error) = store.finish(attempt.claim, outcome, None).await {
-                    tracing::warn!(attempt = %attempt.claim.attempt, %error, "outcome not written, trying again later");
-                    held.put_back(attempt);
-                    return Err(error);
-                }
-            }
+            Ok(Err(why)) => give_up(&*store, &mut held, attempt, &why).await?,
             Err(error) => {
                 held.put_back(attempt);
                 return Err(error);
@@ -316,6 +309,17 @@ async fn claim(ports: Ports, node: NodeId, lines: usize) -> StoreResult<ReadyCal
         }
     }
     Ok(ReadyCalls { held, agents })
+}
+
+/// The call cannot be made with its agent, now or later.
+async fn give_up(store: &dyn Store, held: &mut HeldClaims, attempt: ClaimedAttempt, why: &str) -> StoreResult<()> {
+    let outcome = EndReason::agent(why).outcome(false, Default::default());
+    let finished = store.finish(attempt.claim, outcome, None).await;
+    if let Err(error) = &finished {
+        tracing::warn!(attempt = %attempt.claim.attempt, %error, "outcome not written, trying again later");
+        held.put_back(attempt);
+    }
+    finished
 }
 
 /// The call cannot be held now: it is looked at again in a while.
