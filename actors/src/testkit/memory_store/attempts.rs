@@ -499,7 +499,7 @@ mod tests {
             match way {
                 "release" => scene.store.release(&[claim]).await.unwrap(),
                 "permit" => assert_eq!(scene.permit(claim).await, Ok(Permit::CampaignNotRunning)),
-                _ => scene.store.not_sent(claim, 60_000).await.unwrap(),
+                _ => scene.store.not_sent(claim, 60_000, None).await.unwrap(),
             }
             let row = scene.store.conversation(scene.account, claim.attempt).await.unwrap();
             assert_eq!(
