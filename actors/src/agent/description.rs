@@ -207,7 +207,7 @@ fn text(max: usize, form: AgentForm, path: &str) -> Value {
             schema["format"] = json!("uri");
             schema["pattern"] = json!("^[Hh][Tt][Tt][Pp][Ss]?://");
         }
-        "sipUri" => schema["pattern"] = json!(r"^sips?:[^\s]+$"),
+        "sipUri" => schema["pattern"] = json!(r"^sips?:[!#-;=?-\[\]-~]+$"),
         "to" | "cc" => schema["format"] = json!("email"),
         "llm" | "voiceId" | "agentId" | "tags" | "toolIds" | "knowledgeBase" | "keywords" | "transferRuleIds"
         | "eventsIds" => schema["pattern"] = json!(NOT_BLANK),
