@@ -138,7 +138,7 @@ slowly! {
         release(claims: &[Claim]) -> ();
         stale_claims(node: NodeId, older_than_ms: i64) -> Vec<Claim>;
         permit(claim: Claim, request: PermitRequest) -> Permit;
-        not_sent(claim: Claim, delay_ms: i64) -> ();
+        not_sent(claim: Claim, delay_ms: i64, why: Option<String>) -> ();
         dialed(claim: Claim, call: &CarrierCallId) -> ();
         answered(claim: Claim) -> ();
         unknown(claim: Claim) -> ();
