@@ -2,7 +2,7 @@
 
 mod carrier_side;
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use ractor::{Actor, ActorId, ActorRef};
 use tokio::{
@@ -13,22 +13,22 @@ use tokio::{
 use super::{
     CallArguments, CallMessage, CallSnapshot,
     outcome::{Ending, Obstacle, usage},
-    state::{Effect, Event, PermitAnswer, Rules, State, TransferAnswer},
-    tasks::{self, SEND_WITHIN},
+    state::{Effect, Event, Rules, State},
+    tasks,
     timers::Timers,
     writer::{self, Write, Writer, Writes},
 };
 use crate::{
     audio_stream::{AudioStreamActor, StreamArguments, StreamMessage},
-    campaign::{CALLER_NUMBER, CallBackWish},
+    campaign::CallBackWish,
     dial_token::{DialToken, Purpose},
     lines::LinesMessage,
     phone_number::{PhoneNumber, with_numbers_masked},
     ports::{
-        carrier::{CallProgress, CarrierCallId, CarrierError, LegReport},
+        carrier::{CallProgress, CarrierCallId, LegReport},
         language_model::ReplyRequest,
         media_leg::MediaLeg,
-        store::{Fact, Outcome, Permit, StoreError, StoreResult},
+        store::{Fact, Outcome, StoreResult},
     },
     switchboard::DoorRefusal,
     time::Timestamp,
@@ -284,42 +284,6 @@ impl Performer {
         }
     }
 
-    fn permitted(&mut self, answer: StoreResult<Permit>) -> PermitAnswer {
-        match answer {
-            Ok(Permit::Granted { token, caller_id }) => {
-                self.token = Some(token);
-                self.shows(caller_id);
-                if self.permit_asked.elapsed() < SEND_WITHIN {
-                    PermitAnswer::Granted
-                } else {
-                    PermitAnswer::Late
-                }
-            }
-            Ok(Permit::CampaignNotRunning | Permit::NumberBusy) => PermitAnswer::Refused,
-            Ok(Permit::DoNotCall) => PermitAnswer::Forbidden("do-not-call"),
-            Ok(Permit::Restricted) => PermitAnswer::Forbidden("restricted"),
-            Err(StoreError::Fenced | StoreError::NotFound) => PermitAnswer::Lost,
-            Err(error) => {
-                tracing::warn!(attempt = %self.arguments.plan.attempt.claim.attempt, %error, "no permit");
-                PermitAnswer::Unanswered
-            }
-        }
-    }
-
-    /// Texts may name the number, so that they are read again when it is not the expected one.
-    fn shows(&mut self, caller_id: Option<PhoneNumber>) {
-        let text = caller_id.as_ref().map(ToString::to_string).unwrap_or_default();
-        self.caller_id = caller_id;
-        let plan = &mut self.arguments.plan;
-        if plan.variables.get(CALLER_NUMBER) == Some(&text) {
-            return;
-        }
-        Arc::make_mut(&mut plan.variables).insert(CALLER_NUMBER.to_owned(), text);
-        if let Some(machine) = &mut self.machine {
-            machine.read_texts_again(rules(&self.arguments));
-        }
-    }
-
     async fn perform(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             match effect {
@@ -486,20 +450,6 @@ impl Performer {
             call_back,
             hang_ups,
         });
-    }
-
-    /// A carrier that says no has not taken the wish. Of any other error nobody knows how far the wish came.
-    fn transfer_answer(&self, answer: Result<(), CarrierError>) -> TransferAnswer {
-        let Err(error) = answer else {
-            return TransferAnswer::Taken;
-        };
-        let why = self.refused("handed on", &error);
-        match error {
-            CarrierError::Refused(_) | CarrierError::NotOffered(_) | CarrierError::NotFound => {
-                TransferAnswer::Refused(why)
-            }
-            CarrierError::Unavailable(_) | CarrierError::Protocol(_) => TransferAnswer::Lost(why),
-        }
     }
 
     /// The outcome is on disk, or never will be: the call is over for everybody.

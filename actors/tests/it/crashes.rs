@@ -9,7 +9,7 @@ use actors::{
     node::NodeHandle,
     ports::{
         carrier::{CarrierCallId, ListedCall},
-        store::{CampaignStatus, ConversationRow, Fact},
+        store::{CampaignStatus, ConversationRow, EventFact, Fact, RecordStore as _},
     },
 };
 
@@ -67,6 +67,36 @@ async fn a_crashed_call_whose_hang_up_crashes_too_gives_its_line_back() {
     let over = ended(&world.conversations(campaign).await);
     assert_eq!(over, [(victim, Some("agent-error: call crashed".into()))]);
     assert_eq!(live(&node).await.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_carrier_that_never_answers_does_not_keep_the_line_of_a_crashed_call() {
+    let world = World::new().await;
+    let (node, campaign) = talking(&world, 1).await;
+    let victim = world.carrier.dialed_attempts()[0];
+    world.carrier.hang_hang_ups();
+    sabotage(&node, victim, false);
+    tokio::time::sleep(Duration::from_secs(15 * 60)).await;
+    assert_eq!(ended(&world.conversations(campaign).await).len(), 1);
+    assert!(live(&node).await.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_panics_while_it_is_handed_on_leaves_its_caller_alone() {
+    let world = World::new().await;
+    let (node, campaign) = talking(&world, 1).await;
+    let victim = world.carrier.dialed_attempts()[0];
+    let fact = Fact::Event(EventFact {
+        name: "transfer_taken".into(),
+        at_ms: 5_000,
+        detail: r#"{"kind":"blind"}"#.into(),
+    });
+    world.store.append_facts(&[(victim, fact)]).await.unwrap();
+    sabotage(&node, victim, false);
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert_eq!(ended(&world.conversations(campaign).await), [(victim, None)]);
+    assert!(world.conversations(campaign).await[0].transferred);
+    assert!(world.carrier.hang_ups().is_empty() && live(&node).await.is_empty());
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,20 +1,26 @@
 //! What a call does about its leg: permit, dial, look-up, hang-up.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::Performer;
+use super::{Performer, rules};
 use crate::{
     audio_stream::StreamMessage,
-    call::{CallMessage, LegSearch, state::State, tasks, writer::Write},
+    call::{
+        CallMessage, LegSearch,
+        state::{PermitAnswer, State, TransferAnswer},
+        tasks::{self, SEND_WITHIN},
+        writer::Write,
+    },
+    campaign::CALLER_NUMBER,
     dial_token::Purpose,
     lines::LinesMessage,
-    phone_number::with_numbers_masked,
+    phone_number::{PhoneNumber, with_numbers_masked},
     ports::{
         carrier::{CarrierCallId, CarrierError, Destination, DialRequest, Transfer, TransferKind, WayBack},
-        store::PermitRequest,
+        store::{Permit, PermitRequest, StoreError, StoreResult},
     },
 };
 
@@ -39,6 +45,42 @@ impl Performer {
         self.permit_asked = Instant::now();
         let task = tasks::ask_permit(store, claim, request, self.me.clone());
         self.spawn(task);
+    }
+
+    pub(super) fn permitted(&mut self, answer: StoreResult<Permit>) -> PermitAnswer {
+        match answer {
+            Ok(Permit::Granted { token, caller_id }) => {
+                self.token = Some(token);
+                self.shows(caller_id);
+                if self.permit_asked.elapsed() < SEND_WITHIN {
+                    PermitAnswer::Granted
+                } else {
+                    PermitAnswer::Late
+                }
+            }
+            Ok(Permit::CampaignNotRunning | Permit::NumberBusy) => PermitAnswer::Refused,
+            Ok(Permit::DoNotCall) => PermitAnswer::Forbidden("do-not-call"),
+            Ok(Permit::Restricted) => PermitAnswer::Forbidden("restricted"),
+            Err(StoreError::Fenced | StoreError::NotFound) => PermitAnswer::Lost,
+            Err(error) => {
+                tracing::warn!(attempt = %self.arguments.plan.attempt.claim.attempt, %error, "no permit");
+                PermitAnswer::Unanswered
+            }
+        }
+    }
+
+    /// Texts may name the number, so that they are read again when it is not the expected one.
+    fn shows(&mut self, caller_id: Option<PhoneNumber>) {
+        let text = caller_id.as_ref().map(ToString::to_string).unwrap_or_default();
+        self.caller_id = caller_id;
+        let plan = &mut self.arguments.plan;
+        if plan.variables.get(CALLER_NUMBER) == Some(&text) {
+            return;
+        }
+        Arc::make_mut(&mut plan.variables).insert(CALLER_NUMBER.to_owned(), text);
+        if let Some(machine) = &mut self.machine {
+            machine.read_texts_again(rules(&self.arguments));
+        }
     }
 
     pub(super) fn dial(&mut self) {
@@ -107,6 +149,20 @@ impl Performer {
         let carrier = self.arguments.plan.carrier.clone();
         let task = tasks::transfer(carrier, leg, transfer, try_no, self.me.clone());
         self.spawn(task);
+    }
+
+    /// A carrier that says no has not taken the wish. Of any other error nobody knows how far the wish came.
+    pub(super) fn transfer_answer(&self, answer: Result<(), CarrierError>) -> TransferAnswer {
+        let Err(error) = answer else {
+            return TransferAnswer::Taken;
+        };
+        let why = self.refused("handed on", &error);
+        match error {
+            CarrierError::Refused(_) | CarrierError::NotOffered(_) | CarrierError::NotFound => {
+                TransferAnswer::Refused(why)
+            }
+            CarrierError::Unavailable(_) | CarrierError::Protocol(_) => TransferAnswer::Lost(why),
+        }
     }
 
     pub(super) fn reopen_media(&mut self, try_no: u32) {

@@ -49,6 +49,7 @@ struct Seen {
     dials: Vec<(Instant, DialRequest)>,
     hang_ups: Vec<CarrierCallId>,
     hang_ups_crash: bool,
+    hang_ups_hang: bool,
     listing: Vec<ListedCall>,
     listings_failing: usize,
     sockets: HashMap<AttemptId, FakeSocket>,
@@ -91,6 +92,11 @@ impl ScriptedCarrier {
     /// Makes every wish for a hang-up panic from now on.
     pub fn crash_hang_ups(&self) {
         self.seen().hang_ups_crash = true;
+    }
+
+    /// Leaves every wish for a hang-up without an answer from now on.
+    pub fn hang_hang_ups(&self) {
+        self.seen().hang_ups_hang = true;
     }
 
     pub fn hang_ups(&self) -> Vec<CarrierCallId> {
@@ -182,10 +188,16 @@ impl Carrier for ScriptedCarrier {
     }
 
     async fn hang_up(&self, call: &CarrierCallId) -> Result<(), CarrierError> {
-        let mut seen = self.seen();
-        seen.hang_ups.push(call.clone());
-        assert!(!seen.hang_ups_crash, "sabotaged");
-        Ok(())
+        let hangs = {
+            let mut seen = self.seen();
+            seen.hang_ups.push(call.clone());
+            assert!(!seen.hang_ups_crash, "sabotaged");
+            seen.hang_ups_hang
+        };
+        match hangs {
+            true => std::future::pending().await,
+            false => Ok(()),
+        }
     }
 
     async fn find_calls(&self, to: &PhoneNumber, _since: Timestamp) -> Result<Vec<ListedCall>, CarrierError> {
