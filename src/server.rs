@@ -23,12 +23,15 @@ use tokio::{
 use tower::ServiceExt;
 
 pub use body::BodyStalled;
-use body::GuardedBody;
+use body::{GuardedBody, Pace};
 use census::{Census, Seat};
 pub use certificate::TlsFiles;
 use stall::StallGuard;
 pub(crate) use tls::FAILED_HANDSHAKES;
 pub use tls::{Endpoint, Tls};
+
+/// Where carriers call back: small bodies, read before anybody has shown who they are.
+const CALLBACKS: &str = "/carriers/";
 
 /// What a client may use up.
 #[derive(Debug, Clone)]
@@ -211,7 +214,11 @@ async fn closed(closing: &mut watch::Receiver<bool>) {
 fn prepare(request: Request<Incoming>, peer: SocketAddr, idle: Duration) -> Request<Body> {
     // A client that waits for `100 Continue` sends nothing to drain, and must not be told to begin.
     let drain = !request.headers().contains_key(header::EXPECT);
-    let mut request = request.map(|body| Body::new(GuardedBody::new(body, idle, drain)));
+    let pace = match request.uri().path().starts_with(CALLBACKS) {
+        true => Pace::of_small(idle),
+        false => Pace::of_any_size(idle),
+    };
+    let mut request = request.map(|body| Body::new(GuardedBody::new(body, pace, drain)));
     request.extensions_mut().insert(ConnectInfo(peer));
     request
 }

@@ -1,4 +1,4 @@
-//! A request body that gives up on a silent client, and that is drained a little when nobody reads it to its end.
+//! A request body that gives up on a silent or a slow client, and that is drained a little when nobody reads it to its end.
 
 use std::{
     pin::Pin,
@@ -16,27 +16,109 @@ const DRAIN_BYTES: usize = 16 * 1024 * 1024;
 /// … and for how long.
 const DRAIN_TIME: Duration = Duration::from_secs(5);
 
-/// The client sent nothing for the idle limit in the middle of a body.
+/// A body is waited for as long as this, however slow.
+const GRACE: Duration = Duration::from_secs(10);
+/// Beyond that it must have come at this rate on average: a quarter of what the slowest of modems sends.
+const BYTES_PER_SECOND: u32 = 1_000;
+
+/// Why a body was given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the body stopped: nothing came for {} s", .0.as_secs())]
-pub struct BodyStalled(pub Duration);
+pub enum BodyStalled {
+    /// The client sent nothing for the idle limit in the middle of it.
+    #[error("the body stopped: nothing came for {} s", .0.as_secs())]
+    Silent(Duration),
+    /// It was waited for longer than its size is worth.
+    #[error("the body came too slowly: it was waited for {} s", .0.as_secs())]
+    Slow(Duration),
+}
+
+/// How long a body is waited for. Time in which the service itself does not read is not counted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pace {
+    /// Between two pieces.
+    idle: Duration,
+    /// Bytes that buy another second, when the first ten are over; none where those must do.
+    bytes_per_second: Option<u32>,
+}
+
+impl Pace {
+    /// For a body that may be of any size.
+    pub(super) fn of_any_size(idle: Duration) -> Self {
+        Self {
+            idle,
+            bytes_per_second: Some(BYTES_PER_SECOND),
+        }
+    }
+
+    /// For a body that is small.
+    pub(super) fn of_small(idle: Duration) -> Self {
+        Self {
+            idle,
+            bytes_per_second: None,
+        }
+    }
+
+    /// How long it may be waited for in all, when so many bytes have come.
+    fn allows(&self, bytes: u64) -> Duration {
+        let earned = self.bytes_per_second.map(|rate| bytes / u64::from(rate));
+        GRACE.max(Duration::from_secs(earned.unwrap_or(0)))
+    }
+}
+
+/// A wait for the next piece.
+struct Wait {
+    since: Instant,
+    timer: Pin<Box<Sleep>>,
+}
 
 /// See the module.
 pub(super) struct GuardedBody {
     inner: Option<Incoming>,
-    idle: Duration,
-    timer: Option<Pin<Box<Sleep>>>,
+    pace: Pace,
+    bytes: u64,
+    /// In all, before the present wait.
+    waited: Duration,
+    wait: Option<Wait>,
     drain: bool,
 }
 
 impl GuardedBody {
-    pub(super) fn new(inner: Incoming, idle: Duration, drain: bool) -> Self {
+    pub(super) fn new(inner: Incoming, pace: Pace, drain: bool) -> Self {
         Self {
             inner: Some(inner),
-            idle,
-            timer: None,
+            pace,
+            bytes: 0,
+            waited: Duration::ZERO,
+            wait: None,
             drain,
         }
+    }
+
+    fn came(&mut self, frame: Option<&Frame<Bytes>>) {
+        if let Some(wait) = self.wait.take() {
+            self.waited += wait.since.elapsed();
+        }
+        match frame {
+            Some(frame) => self.bytes += frame.data_ref().map_or(0, |data| data.len() as u64),
+            None => self.inner = None,
+        }
+    }
+
+    /// Ready when it has been waited long enough.
+    fn poll_patience(&mut self, cx: &mut Context<'_>) -> Poll<BodyStalled> {
+        let left = self.pace.allows(self.bytes).saturating_sub(self.waited);
+        let idle = self.pace.idle;
+        let wait = self.wait.get_or_insert_with(|| {
+            let since = Instant::now();
+            let timer = Box::pin(tokio::time::sleep_until(since + left.min(idle)));
+            Wait { since, timer }
+        });
+        ready!(wait.timer.as_mut().poll(cx));
+        let waited = wait.since.elapsed();
+        Poll::Ready(match waited < idle {
+            true => BodyStalled::Slow(self.waited + waited),
+            false => BodyStalled::Silent(idle),
+        })
     }
 }
 
@@ -50,19 +132,12 @@ impl Body for GuardedBody {
             return Poll::Ready(None);
         };
         if let Poll::Ready(frame) = Pin::new(inner).poll_frame(cx) {
-            this.timer = None;
-            if frame.is_none() {
-                this.inner = None;
-            }
+            this.came(frame.as_ref().and_then(|frame| frame.as_ref().ok()));
             return Poll::Ready(frame.map(|f| f.map_err(Into::into)));
         }
-        let idle = this.idle;
-        let timer = this
-            .timer
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(Instant::now() + idle)));
-        ready!(timer.as_mut().poll(cx));
+        let stalled = ready!(this.poll_patience(cx));
         this.inner = None;
-        Poll::Ready(Some(Err(BodyStalled(idle).into())))
+        Poll::Ready(Some(Err(stalled.into())))
     }
 
     fn is_end_stream(&self) -> bool {

@@ -82,6 +82,65 @@ async fn a_body_that_stops_is_answered_and_cut() {
     assert!(answer.contains("the body stopped"), "{answer}");
 }
 
+/// The answer to a body of `size` bytes that comes in `pieces`, one each `every`, and how long it took.
+async fn trickled(address: std::net::SocketAddr, path: &str, every: Duration, pieces: &[&[u8]]) -> (String, Duration) {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let started = Instant::now();
+    let size: usize = pieces.iter().map(|piece| piece.len()).sum();
+    let head = format!("POST {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-length: {size}\r\n\r\n");
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let (mut reading, mut writing) = stream.split();
+    let sending = async {
+        for piece in pieces {
+            sleep(every).await;
+            if writing.write_all(piece).await.is_err() {
+                break;
+            }
+        }
+        std::future::pending::<()>().await;
+    };
+    let mut answer = Vec::new();
+    tokio::select! {
+        () = sending => {}
+        _ = reading.read_to_end(&mut answer) => {}
+    }
+    (String::from_utf8_lossy(&answer).into_owned(), started.elapsed())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_trickles_in_is_given_up() {
+    let read = async |body: bytes::Bytes| body.len().to_string();
+    let router = Router::new()
+        .route("/public/a", axum::routing::post(read))
+        .route("/carriers/a", axum::routing::post(read));
+    let (address, _shutdown, _server) = serve_router(router, ServerLimits::default()).await;
+    // A byte now and then never met the limit of idle time.
+    for path in ["/public/a", "/carriers/a"] {
+        let (answer, took) = trickled(address, path, Duration::from_secs(4), &[&b"x"[..]; 100]).await;
+        assert!(answer.starts_with("HTTP/1.1 400"), "{path}: {answer}");
+        assert!((10..12).contains(&took.as_secs()), "{path}: {took:?}");
+    }
+    // Beyond ten seconds a large body is read at a rate that gets it somewhere, a callback is not.
+    let (answer, took) = trickled(address, "/public/a", Duration::from_secs(1), &[&[b'x'; 1_500][..]; 30]).await;
+    assert!(
+        answer.starts_with("HTTP/1.1 200") && answer.ends_with("45000"),
+        "{answer}"
+    );
+    assert_eq!(took.as_secs(), 30);
+    let (answer, took) = trickled(address, "/public/a", Duration::from_secs(1), &[&[b'x'; 700][..]; 30]).await;
+    assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
+    assert!((10..22).contains(&took.as_secs()), "{took:?}");
+    let (answer, took) = trickled(
+        address,
+        "/carriers/a",
+        Duration::from_secs(1),
+        &[&[b'x'; 1_500][..]; 30],
+    )
+    .await;
+    assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
+    assert!((10..12).contains(&took.as_secs()), "{took:?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn headers_beyond_the_limits_are_refused() {
     let app = TestApp::start().await;
