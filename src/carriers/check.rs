@@ -278,6 +278,6 @@ fn texts(list: &Value, name: &str) -> Vec<String> {
     let items = list.as_array().into_iter().flatten();
     items
         .filter_map(|item| item[name].as_str())
-        .map(actors::ports::carrier::plain_words)
+        .map(super::words::plain_words)
         .collect()
 }

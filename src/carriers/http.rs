@@ -2,14 +2,14 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use actors::ports::carrier::{CarrierCallId, CarrierError, DialError, plain_words};
+use actors::ports::carrier::{CarrierCallId, CarrierError, DialError};
 use reqwest::{
     Client, RequestBuilder, Response, StatusCode, Url,
     header::{HeaderMap, RETRY_AFTER},
 };
 use serde::de::DeserializeOwned;
 
-use crate::http_client;
+use crate::{carriers::words::plain_words, http_client};
 
 const CONNECT_WITHIN: Duration = Duration::from_secs(3);
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);

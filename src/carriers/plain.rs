@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use actors::{
     phone_number::PhoneNumber,
-    ports::carrier::{Carrier, CarrierCallId, CarrierError, DialError, DialRequest, ListedCall, WayBack, plain_words},
+    ports::carrier::{Carrier, CarrierCallId, CarrierError, DialError, DialRequest, ListedCall, WayBack},
     time::Timestamp,
 };
 use async_trait::async_trait;
@@ -19,7 +19,7 @@ use axum::{
 };
 
 use self::stream::PlainWire;
-use super::{CarrierDoor, Trunk, door::Upgrade, http::socket_address};
+use super::{CarrierDoor, Trunk, door::Upgrade, http::socket_address, words::plain_words};
 
 /// The carrier's name.
 pub const NAME: &str = "plain";

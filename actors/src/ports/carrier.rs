@@ -9,7 +9,12 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use crate::{id::AttemptId, phone_number::PhoneNumber, time::Timestamp};
+use crate::{
+    id::AttemptId,
+    phone_number::PhoneNumber,
+    text::{is_format, is_odd},
+    time::Timestamp,
+};
 
 /// The carrier's own name for a call leg.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -30,10 +35,10 @@ impl CarrierCallId {
     }
 }
 
-/// A carrier's words as they may be kept and shown: without control characters, which no PostgreSQL text may hold all
-/// of, and of bounded length.
+/// A carrier's words as they may be kept and shown: of bounded length, without control characters, which no PostgreSQL
+/// text may hold all of, and without signs that break a line or turn it round.
 pub fn plain_words(text: &str) -> String {
-    let words = text.chars().filter(|c| !c.is_control()).take(WORDS_CHARS);
+    let words = text.chars().filter(|c| !is_odd(*c) && !is_format(*c)).take(WORDS_CHARS);
     words.collect::<String>().trim().to_owned()
 }
 
@@ -287,6 +292,12 @@ mod tests {
         for id in ["", ".", "..", "a b", "a\0", "a\n", "é", "\u{7f}", too_long.as_str()] {
             assert_eq!(CarrierCallId::checked(id), None, "{id:?}");
         }
+    }
+
+    #[test]
+    fn words_turn_and_break_no_line() {
+        let told = "a\u{202e}b\u{2066}c\u{200b}d\u{feff}e\u{2028}f\u{2029}g\u{85}h\u{ad}i\u{e0041}j é – 👍";
+        assert_eq!(plain_words(told), "abcdefghij é – 👍");
     }
 
     proptest! {

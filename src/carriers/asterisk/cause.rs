@@ -1,7 +1,9 @@
 //! What the end of a channel means: by its cause (Q.850, as in Asterisk's `causes.h`), the SIP answer behind it, and
 //! the last word of the dial. Pure.
 
-use actors::ports::carrier::{EndCause, plain_words};
+use actors::ports::carrier::EndCause;
+
+use crate::carriers::words::plain_words;
 
 /// Why a channel is gone, as far as Asterisk says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,10 +1,12 @@
 //! The requests of a check: small, read only, and told in words a person can act on. No key is ever shown.
 
-use actors::ports::carrier::plain_words;
 use reqwest::{RequestBuilder, StatusCode};
 use serde_json::Value;
 
-use crate::carriers::http::{Clients, SetupError, body, send};
+use crate::carriers::{
+    http::{Clients, SetupError, body, send},
+    words::plain_words,
+};
 
 /// Asks carriers.
 pub(super) struct Asker(Clients);

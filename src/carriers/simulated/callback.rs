@@ -1,7 +1,9 @@
 //! The exchange's status callback: a JSON object with `callId`, `status`, `sequence` and, at the end, `cause`. Pure.
 
-use actors::ports::carrier::{CallProgress, CarrierCallId, EndCause, LegReport, plain_words};
+use actors::ports::carrier::{CallProgress, CarrierCallId, EndCause, LegReport};
 use serde::Deserialize;
+
+use crate::carriers::words::plain_words;
 
 /// A body that is no status callback.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]

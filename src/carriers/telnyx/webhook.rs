@@ -5,12 +5,12 @@ use std::borrow::Cow;
 use actors::{
     id::AttemptId,
     phone_number::PhoneNumber,
-    ports::carrier::{CallProgress, CarrierCallId, EndCause, LegReport, MachineVerdict, plain_words},
+    ports::carrier::{CallProgress, CarrierCallId, EndCause, LegReport, MachineVerdict},
 };
 use serde::Deserialize;
 
 use super::mark;
-use crate::carriers::wire::number::Written;
+use crate::carriers::{wire::number::Written, words::plain_words};
 
 /// A webhook, as far as it concerns us.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,10 +6,11 @@
 
 use actors::{
     phone_number::PhoneNumber,
-    ports::carrier::{CallProgress, CarrierCallId, EndCause, LegReport, MachineVerdict, plain_words},
+    ports::carrier::{CallProgress, CarrierCallId, EndCause, LegReport, MachineVerdict},
 };
 
 use super::fields::Fields;
+use crate::carriers::words::plain_words;
 
 /// Fields that are no webhook of the wanted kind.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]

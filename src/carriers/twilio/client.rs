@@ -29,6 +29,7 @@ use crate::carriers::{
     conferences::{self, Joins},
     handovers::{Handovers, Try},
     http::{Clients, SetupError, base, body, dialed, protocol, retry_after, send, send_dial, unexpected},
+    words::hide_pair,
 };
 
 /// Calls of one list; the newest come first, and those of one number since one dial are few.
@@ -74,6 +75,7 @@ impl TwilioCarrier {
             base_url: base("carrier's address", &account.base_url)?,
             ..account
         };
+        hide_pair(&account.user, &account.password);
         Ok(Self {
             clients: Clients::new()?,
             instructions: Instructions {

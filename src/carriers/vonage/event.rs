@@ -4,12 +4,13 @@
 
 use actors::{
     phone_number::PhoneNumber,
-    ports::carrier::{CallProgress, CarrierCallId, EndCause, MachineVerdict, plain_words},
+    ports::carrier::{CallProgress, CarrierCallId, EndCause, MachineVerdict},
 };
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::instructions::number;
+use crate::carriers::words::plain_words;
 
 /// What a webhook tells of a leg.
 #[derive(Debug, Clone, PartialEq, Eq)]
