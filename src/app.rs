@@ -261,7 +261,7 @@ struct Doors {
     store: Arc<dyn Store>,
     node: Arc<NodeHandle>,
     team: Arc<Team>,
-    carriers: Vec<Router<CarrierDoor>>,
+    carriers: Vec<(&'static str, Router<CarrierDoor>)>,
     nobody_is_called: bool,
     lines: Readiness,
     public_url: Arc<str>,
@@ -307,7 +307,7 @@ fn router(config: &ServeConfig, spool_dir: PathBuf, doors: Doors) -> Result<Rout
         async move { render_metrics(&node).await }
     });
     Ok(rest
-        .merge(carriers::router(CarrierDoor::new(switchboard), carriers))
+        .merge(carriers::router(&CarrierDoor::new(switchboard), carriers))
         .merge(rest::openapi::docs_router())
         .route("/metrics", metrics)
         .layer(middleware::from_fn(telemetry::measure)))

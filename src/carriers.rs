@@ -8,6 +8,7 @@ mod conferences;
 pub mod door;
 mod handovers;
 pub mod http;
+mod log_gate;
 mod media_socket;
 pub mod plain;
 pub mod settings;
@@ -16,7 +17,9 @@ mod taken_calls;
 pub mod telnyx;
 pub mod twilio;
 pub mod vonage;
+mod waiting;
 pub mod wire;
+mod words;
 
 use std::sync::Arc;
 
@@ -39,11 +42,11 @@ pub struct Trunk {
 /// What a carrier does on its own, as listening to one that does not come to our doors; runs until it is dropped.
 pub type Attendant = Box<dyn FnOnce(CarrierDoor) -> BoxFuture<'static, ()> + Send>;
 
-/// The routes below `/carriers`, of all carriers that may come in.
-pub fn router(door: CarrierDoor, doors: impl IntoIterator<Item = Router<CarrierDoor>>) -> Router {
+/// The routes below `/carriers`, of all carriers that may come in, each with its name.
+pub fn router(door: &CarrierDoor, doors: impl IntoIterator<Item = (&'static str, Router<CarrierDoor>)>) -> Router {
     doors
         .into_iter()
+        .map(|(carrier, routes)| routes.with_state(door.of(carrier)))
         .fold(Router::new(), Router::merge)
         .layer(DefaultBodyLimit::max(door::MAX_CALLBACK_BYTES))
-        .with_state(door)
 }

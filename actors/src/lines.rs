@@ -12,6 +12,7 @@ mod state;
 
 pub use actor::*;
 pub use held_claims::*;
+pub use inbound::MOST_WITHOUT_SOCKET;
 pub use message::*;
 pub use registry::*;
 pub use settle::*;

@@ -31,7 +31,7 @@ pub(super) const SIMULATED: &str = "simulated";
 /// All of them.
 pub(super) struct Trunks {
     pub(super) carriers: Carriers,
-    pub(super) doors: Vec<Router<CarrierDoor>>,
+    pub(super) doors: Vec<(&'static str, Router<CarrierDoor>)>,
     pub(super) attendants: Vec<Attendant>,
     /// The exchange of the simulated carrier, when it is in this process.
     pub(super) exchange: Option<ExchangeHandle>,
@@ -69,11 +69,11 @@ pub(super) async fn join(config: &ServeConfig, served: SocketAddr) -> Result<Tru
     let chosen = trunks.iter().position(|trunk| trunk.carrier.name() == config.carrier);
     let chosen = chosen.ok_or_else(|| format!("RINGBACK_CARRIER {}: {}", config.carrier, wanted(&config.carrier)))?;
     let first = trunks.remove(chosen);
-    let (mut others, mut doors) = (Vec::new(), vec![first.doors]);
+    let (mut others, mut doors) = (Vec::new(), vec![(first.carrier.name(), first.doors)]);
     let mut attendants: Vec<Attendant> = first.attendant.into_iter().collect();
     for trunk in trunks {
+        doors.push((trunk.carrier.name(), trunk.doors));
         others.push(trunk.carrier);
-        doors.push(trunk.doors);
         attendants.extend(trunk.attendant);
     }
     Ok(Trunks {

@@ -27,7 +27,7 @@ use self::{
     client::AsteriskCarrier,
     switch::Switch,
 };
-use super::{CarrierDoor, Trunk, http::SetupError};
+use super::{CarrierDoor, Trunk, http::SetupError, words::hide_pair};
 
 /// The carrier's name in settings, routes and rows.
 pub const NAME: &str = "asterisk";
@@ -38,6 +38,7 @@ pub const NAME: &str = "asterisk";
 ///
 /// When its address is none, or the address for AudioSocket cannot be listened at.
 pub fn trunk(account: AsteriskAccount) -> Result<Trunk, SetupError> {
+    hide_pair(&account.user, &account.password);
     let media = account.media.clone();
     let listener = match &media {
         Media::WebSocket { .. } => None,
@@ -47,6 +48,7 @@ pub fn trunk(account: AsteriskAccount) -> Result<Trunk, SetupError> {
     let carrier = Arc::new(AsteriskCarrier::new(switch.clone()));
     let attendant = move |door: CarrierDoor| {
         async move {
+            let door = door.of(NAME);
             let events = events::listen(switch.clone(), door.clone());
             match listener {
                 None => events.await,

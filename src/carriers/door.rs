@@ -23,40 +23,50 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use serde_json::json;
-use tokio::sync::Semaphore;
 
 use super::{
-    media_socket::{self, Claim},
+    log_gate,
+    media_socket::{self, Claim, Desk},
+    waiting::{NoPlace, WaitingRoom},
     wire::MediaWire,
 };
 
 /// Largest status callback.
 pub const MAX_CALLBACK_BYTES: usize = 16 * 1024;
-/// Media sockets that may wait to be taken by their call at the same time. A real carrier's wait for milliseconds.
-const WAITING_SOCKETS: usize = 512;
-/// Those that carriers opened while their calls still ring. They wait longer, and do not stand in the way of others.
-const EARLY_SOCKETS: usize = 4_096;
 /// How long the switchboard may take to answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
-/// What the doors need.
+/// What the doors of a carrier need.
 #[derive(Clone)]
 pub struct CarrierDoor {
-    switchboard: Sibling<SwitchboardMessage>,
-    waiting: Arc<Semaphore>,
-    early: Arc<Semaphore>,
+    desk: Desk,
+    waiting: Arc<WaitingRoom>,
 }
 
 /// A request to open a media socket, as a handler gets it.
 pub type Upgrade = Result<WebSocketUpgrade, WebSocketUpgradeRejection>;
 
 impl CarrierDoor {
-    /// Doors that lead to `switchboard`.
+    /// Doors that lead to `switchboard`. They find no call before they are told whose they are.
     pub fn new(switchboard: impl Into<Sibling<SwitchboardMessage>>) -> Self {
         Self {
-            switchboard: switchboard.into(),
-            waiting: Arc::new(Semaphore::new(WAITING_SOCKETS)),
-            early: Arc::new(Semaphore::new(EARLY_SOCKETS)),
+            desk: Desk {
+                switchboard: switchboard.into(),
+                carrier: "",
+            },
+            waiting: WaitingRoom::new(),
+        }
+    }
+
+    /// The same as doors of this carrier, with places of their own: they lead to its calls and to nobody else's.
+    #[must_use]
+    pub fn of(&self, carrier: &'static str) -> Self {
+        Self {
+            desk: Desk {
+                carrier,
+                ..self.desk.clone()
+            },
+            waiting: WaitingRoom::new(),
         }
     }
 
@@ -68,12 +78,13 @@ impl CarrierDoor {
             return no_attempt();
         };
         let message = |reply| SwitchboardMessage::Progress {
+            carrier: self.desk.carrier,
             attempt,
             proof,
             report,
             reply,
         };
-        match self.switchboard.ask(message, ANSWER_WITHIN).await {
+        match self.desk.switchboard.ask(message, ANSWER_WITHIN).await {
             Some(Ok(()) | Err(DoorRefusal::UnknownCall | DoorRefusal::AnotherLeg | DoorRefusal::NotNow)) => taken(),
             Some(Err(DoorRefusal::BadProof)) => refusal(
                 StatusCode::FORBIDDEN,
@@ -95,7 +106,7 @@ impl CarrierDoor {
     /// Why it is not taken; the carrier is told to refuse it politely.
     pub async fn receive(&self, call: InboundCall) -> Result<WayBack, InboundRefusal> {
         let message = |reply| SwitchboardMessage::Inbound { call, reply };
-        let answer = self.switchboard.ask(message, ANSWER_WITHIN).await;
+        let answer = self.desk.switchboard.ask(message, ANSWER_WITHIN).await;
         answer.unwrap_or(Err(InboundRefusal::Unavailable))
     }
 
@@ -111,38 +122,37 @@ impl CarrierDoor {
         if let Err(refused) = self.may_enter(&claim).await {
             return refused;
         }
-        let waiting = if wire.opens_early() { &self.early } else { &self.waiting };
-        let Ok(permit) = waiting.clone().try_acquire_owned() else {
-            return refusal(
-                StatusCode::SERVICE_UNAVAILABLE,
-                "unavailable",
-                "too many media sockets wait for their call",
-            );
-        };
-        media_socket::upgrade(socket, wire, self.switchboard, (claim, permit))
+        match self.waiting.enter(claim.attempt, wire.opens_early()) {
+            Ok(place) => media_socket::upgrade(socket, wire, self.desk, (claim, place)),
+            Err(full @ NoPlace::OfCall) => refusal(StatusCode::CONFLICT, "not_now", &full.to_string()),
+            Err(full @ NoPlace::OfCarrier) => {
+                refusal(StatusCode::SERVICE_UNAVAILABLE, "unavailable", &full.to_string())
+            }
+        }
     }
 
     /// Hands the call that `claim` names its audio, where it does not come by a WebSocket; none when the node does not
     /// answer.
     pub async fn offer(&self, claim: Claim, leg: MediaLeg) -> Option<Result<(), DoorRefusal>> {
         let message = |reply| SwitchboardMessage::Media {
+            carrier: self.desk.carrier,
             attempt: claim.attempt,
             proof: claim.proof,
             leg,
             reply,
         };
-        self.switchboard.ask(message, ANSWER_WITHIN).await
+        self.desk.switchboard.ask(message, ANSWER_WITHIN).await
     }
 
     /// Whether the call that a socket names has none and would take it now; none when the node does not say.
     pub async fn wants_media(&self, claim: &Claim) -> Option<Result<(), DoorRefusal>> {
-        claim.ask(&self.switchboard, false).await
+        claim.ask(&self.desk, false).await
     }
 
     /// Whether the call that a socket names would take it now, be it in the place of another; none when the node does not
     /// say.
     pub async fn takes_media(&self, claim: &Claim) -> Option<Result<(), DoorRefusal>> {
-        claim.ask(&self.switchboard, true).await
+        claim.ask(&self.desk, true).await
     }
 
     /// Whether the call that a socket names would take it. Asked before the upgrade: a socket that nobody proved may
@@ -162,7 +172,9 @@ impl CarrierDoor {
             DoorRefusal::AnotherLeg => (StatusCode::CONFLICT, "another_leg"),
             DoorRefusal::NotNow => (StatusCode::CONFLICT, "not_now"),
         };
-        tracing::info!(attempt = %claim.attempt, reason = %refused, "media socket refused");
+        if let Some(left_out) = log_gate::opens(self.desk.carrier, "media refused") {
+            tracing::info!(attempt = %claim.attempt, reason = %refused, left_out, "media socket refused");
+        }
         Err(refusal(status, code, &refused.to_string()))
     }
 }
@@ -209,7 +221,14 @@ pub fn invalid(error: &dyn std::error::Error) -> Response {
 /// What is not signed by the carrier whose door it came to: counted, and answered 403. `at` is `status` or `media`.
 pub fn forged(carrier: &'static str, at: &'static str) -> Response {
     metrics::counter!("ringback_carrier_forgeries_total", "carrier" => carrier, "door" => at).increment(1);
-    tracing::warn!(carrier, door = at, "request without the carrier's signature refused");
+    if let Some(left_out) = log_gate::opens(carrier, at) {
+        tracing::warn!(
+            carrier,
+            door = at,
+            left_out,
+            "request without the carrier's signature refused"
+        );
+    }
     refusal(
         StatusCode::FORBIDDEN,
         "bad_signature",

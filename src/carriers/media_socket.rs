@@ -11,7 +11,6 @@ use std::{ops::ControlFlow, sync::Arc, time::Duration};
 use actors::{
     audio_stream::CLEAR_DELAYS,
     id::AttemptId,
-    node::Sibling,
     ports::{
         carrier::CarrierCallId,
         media_leg::{InboundItem, InboundQueue, MediaLeg, OutboundItem},
@@ -25,17 +24,18 @@ use futures_util::{
 };
 use media::format::LineFormat;
 use tokio::{
-    sync::{OwnedSemaphorePermit, mpsc},
+    sync::mpsc,
     time::{Instant, sleep, sleep_until, timeout, timeout_at},
 };
 
-pub use self::claim::Claim;
+pub use self::claim::{Claim, Desk};
 use self::{
     allowance::Allowance,
     fault::Fault,
     reorder::{Faults, Reorder},
 };
-use super::wire::{Event, Media, MediaWire, MediaWriter, Start, WireMessage};
+use super::waiting::Place;
+use super::wire::{Event, Media, MediaWire, MediaWriter, Start, WireError, WireMessage};
 
 /// A message and a frame may have this many bytes.
 const MAX_MESSAGE_BYTES: usize = 64 * 1024;
@@ -63,13 +63,13 @@ const READ_WHY_WITHIN: Duration = Duration::from_secs(1);
 /// How long the peer may take to close after us.
 const CLOSE_WITHIN: Duration = Duration::from_secs(2);
 
-/// Upgrades a request with the bounds of this module and serves the socket. `permit` is held until a call has taken
+/// Upgrades a request with the bounds of this module and serves the socket. `place` is held until a call has taken
 /// the socket, so that sockets nobody asked for are few.
 pub fn upgrade(
     socket: WebSocketUpgrade,
     wire: Box<dyn MediaWire>,
-    switchboard: Sibling<SwitchboardMessage>,
-    (claim, permit): (Claim, OwnedSemaphorePermit),
+    desk: Desk,
+    (claim, place): (Claim, Place),
 ) -> axum::response::Response {
     socket
         .read_buffer_size(READ_BUFFER_BYTES)
@@ -77,7 +77,7 @@ pub fn upgrade(
         .max_write_buffer_size(MAX_WRITE_BUFFER_BYTES)
         .max_message_size(MAX_MESSAGE_BYTES)
         .max_frame_size(MAX_MESSAGE_BYTES)
-        .on_upgrade(move |socket| serve(socket, wire, switchboard, (claim, permit)))
+        .on_upgrade(move |socket| serve(socket, wire, desk, (claim, place)))
 }
 
 /// Pushes `Closed` when it is dropped, and so on every way out.
@@ -139,21 +139,76 @@ fn count(faults: Faults) {
     }
 }
 
-async fn serve(
-    mut socket: WebSocket,
-    wire: Box<dyn MediaWire>,
-    switchboard: Sibling<SwitchboardMessage>,
-    (claim, permit): (Claim, OwnedSemaphorePermit),
-) {
+/// Why a socket is closed, as far as the peer is told.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+enum Fault {
+    #[error("no start message within {} s", START_WITHIN.as_secs())]
+    NoStart,
+    #[error("gone before its start message")]
+    Gone,
+    #[error(transparent)]
+    Format(#[from] WireError),
+    #[error("a second start message")]
+    SecondStart,
+    #[error(transparent)]
+    Excess(#[from] Excess),
+    #[error("silent for {} s", IDLE.as_secs())]
+    Idle,
+    #[error(transparent)]
+    Refused(#[from] DoorRefusal),
+    #[error("node did not answer in time")]
+    Busy,
+    #[error("a message of more than {MAX_MESSAGE_BYTES} bytes")]
+    TooLarge,
+    #[error("a text message that is not UTF-8")]
+    NotText,
+    #[error("not by WebSocket's rules")]
+    Rules,
+}
+
+impl Fault {
+    fn code(&self) -> u16 {
+        match self {
+            Self::Format(WireError::Binary) => close_code::UNSUPPORTED,
+            Self::Format(_) => close_code::INVALID,
+            Self::Busy => close_code::AGAIN,
+            Self::TooLarge => close_code::SIZE,
+            Self::NotText => close_code::INVALID,
+            Self::Rules => close_code::PROTOCOL,
+            Self::NoStart | Self::Gone | Self::SecondStart | Self::Excess(_) | Self::Idle | Self::Refused(_) => {
+                close_code::POLICY
+            }
+        }
+    }
+
+    /// What a peer did whose message cannot be read; it is gone, or broke WebSocket's own rules.
+    fn of_unread(error: axum::Error) -> Self {
+        let error = error.into_inner();
+        match error.downcast_ref::<tungstenite::Error>() {
+            Some(tungstenite::Error::Capacity(_)) => Self::TooLarge,
+            Some(tungstenite::Error::Utf8(_)) => Self::NotText,
+            Some(tungstenite::Error::Protocol(ProtocolError::ResetWithoutClosingHandshake)) => Self::Gone,
+            Some(tungstenite::Error::Protocol(_)) => Self::Rules,
+            _ => Self::Gone,
+        }
+    }
+
+    /// Whether the rest of what the peer sent is left unread. To read on would mean to buffer a message of any size.
+    fn leaves_unread(&self) -> bool {
+        matches!(self, Self::TooLarge | Self::NotText | Self::Rules)
+    }
+}
+
+async fn serve(mut socket: WebSocket, wire: Box<dyn MediaWire>, desk: Desk, (claim, place): (Claim, Place)) {
     let attempt = claim.attempt;
     let mut inbound = Inbound::new(wire);
-    let taken = match start(&mut socket, &mut inbound, (&switchboard, &claim)).await {
-        Ok(start) => take(&switchboard, claim, &inbound, &start)
+    let taken = match start(&mut socket, &mut inbound, (&desk, &claim)).await {
+        Ok(start) => take(&desk, claim, &inbound, &start)
             .await
             .map(|outbound| (start, outbound)),
         Err(fault) => Err(fault),
     };
-    drop(permit);
+    drop(place);
     match taken {
         Ok((start, outbound)) => pump(socket, inbound, (start, outbound), attempt).await,
         Err(fault) => {
@@ -180,11 +235,7 @@ fn frame(code: u16, reason: &str) -> Message {
 }
 
 /// Waits for `start`. What comes before it is kept in the (bounded) queue.
-async fn start(
-    socket: &mut WebSocket,
-    inbound: &mut Inbound,
-    (switchboard, claim): (&Sibling<SwitchboardMessage>, &Claim),
-) -> Result<Start, Fault> {
+async fn start(socket: &mut WebSocket, inbound: &mut Inbound, (desk, claim): (&Desk, &Claim)) -> Result<Start, Fault> {
     let mut allowance = Allowance::new(LineFormat::MULAW_8000, Instant::now());
     let mut deadline = Instant::now() + START_WITHIN;
     loop {
@@ -192,7 +243,7 @@ async fn start(
             if !inbound.wire.opens_early() {
                 return Err(Fault::NoStart);
             }
-            claim.ask(switchboard, true).await.ok_or(Fault::Busy)??;
+            claim.ask(desk, true).await.ok_or(Fault::Busy)??;
             deadline = Instant::now() + START_WITHIN;
             continue;
         };
@@ -218,7 +269,7 @@ async fn start(
 
 /// Offers the socket to the call it names.
 async fn take(
-    switchboard: &Sibling<SwitchboardMessage>,
+    desk: &Desk,
     claim: Claim,
     inbound: &Inbound,
     start: &Start,
@@ -231,9 +282,11 @@ async fn take(
         inbound: inbound.queue.clone(),
         outbound,
     };
-    let answer = switchboard
+    let answer = desk
+        .switchboard
         .ask(
             |reply| SwitchboardMessage::Media {
+                carrier: desk.carrier,
                 attempt: claim.attempt,
                 proof: claim.proof,
                 leg,

@@ -47,6 +47,8 @@ pub enum ApiError {
     Upstream(String),
     /// Too many requests: try again after so many seconds.
     RateLimited(u32),
+    /// Too many calls of the account wait for something of its own.
+    TooManyCalls(String),
     /// None of the bytes asked for are in the file, which has so many.
     RangeNotSatisfiable(u64),
     /// Something behind the API is away: try again.
@@ -145,7 +147,7 @@ impl ApiError {
             Self::PayloadTooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UnsupportedMediaType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Upstream(_) => StatusCode::BAD_GATEWAY,
-            Self::RateLimited(_) => StatusCode::TOO_MANY_REQUESTS,
+            Self::RateLimited(_) | Self::TooManyCalls(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::RangeNotSatisfiable(_) => StatusCode::RANGE_NOT_SATISFIABLE,
             Self::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
@@ -164,7 +166,7 @@ impl ApiError {
             Self::PayloadTooLarge(_) => "payload_too_large",
             Self::UnsupportedMediaType(_) => "unsupported_media_type",
             Self::Upstream(_) => "upstream_failed",
-            Self::RateLimited(_) => "rate_limited",
+            Self::RateLimited(_) | Self::TooManyCalls(_) => "rate_limited",
             Self::Unavailable(_) => "unavailable",
             Self::Internal => "internal",
         }
@@ -191,6 +193,7 @@ impl ApiError {
             | Self::PayloadTooLarge(text)
             | Self::UnsupportedMediaType(text)
             | Self::Upstream(text)
+            | Self::TooManyCalls(text)
             | Self::Unavailable(text) => text.clone(),
         }
     }
@@ -202,7 +205,9 @@ impl ApiError {
                 let value = HeaderValue::from_str(&format!("bytes */{length}"));
                 Some((header::CONTENT_RANGE, value.ok()?))
             }
-            Self::Unavailable(_) => Some((header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_S))),
+            Self::Unavailable(_) | Self::TooManyCalls(_) => {
+                Some((header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_S)))
+            }
             Self::RateLimited(seconds) => Some((header::RETRY_AFTER, HeaderValue::from(*seconds))),
             Self::Conflict(Conflict::InProgress, _) => Some((header::RETRY_AFTER, HeaderValue::from(1))),
             _ => None,

@@ -102,6 +102,7 @@ impl Actor for OneCall {
                 proof,
                 leg,
                 reply,
+                ..
             } => {
                 let answer = self.refusal(attempt, Purpose::Media, &proof, *taken);
                 if answer.is_ok() {
@@ -115,6 +116,7 @@ impl Actor for OneCall {
                 proof,
                 report,
                 reply,
+                ..
             } => {
                 let answer = self.refusal(attempt, Purpose::Status, &proof, false);
                 if answer.is_ok() {
@@ -147,7 +149,10 @@ impl Node {
             dumb,
         };
         let (switchboard, _) = Actor::spawn(None, actor, ()).await.unwrap();
-        let app = carriers::router(CarrierDoor::new(switchboard.clone()), [simulated::doors()]);
+        let app = carriers::router(
+            &CarrierDoor::new(switchboard.clone()),
+            [("simulated", simulated::doors())],
+        );
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let addr = listener.local_addr().unwrap();
         tokio::spawn(async move { axum::serve(listener.tap_io(|tcp| tcp.set_nodelay(true).unwrap()), app).await });
@@ -480,6 +485,21 @@ async fn sockets_that_nobody_proved_never_keep_a_call_from_its_own() {
     for _ in 0..600 {
         assert_eq!(node.refused(&strange).await.0, 403);
     }
+    node.connected().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_address_opened_again_and_again_takes_no_places_of_others() {
+    let mut node = Node::start(false).await;
+    let token = node.media_token();
+    let first = node.open(&token).await.unwrap();
+    let _second = node.open(&token).await.unwrap();
+    for _ in 0..3 {
+        assert_eq!(node.refused(&token).await, (409, "not_now".into()));
+    }
+    // One that is gone makes room.
+    drop(first);
+    tokio::time::sleep(Duration::from_secs(1)).await;
     node.connected().await;
 }
 

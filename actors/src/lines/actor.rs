@@ -120,20 +120,33 @@ impl Actor for LinesActor {
                 state.requesters.remove(&dialer);
             }
             LinesMessage::Dial(plan) => state.dial(&me, *plan).await,
-            LinesMessage::Inbound { call, wanted, reply } => state.announce(&me, (call, wanted), reply),
+            LinesMessage::Inbound { call, wanted, reply } => state.announce(&me, (call, wanted), reply).await,
             LinesMessage::Received { call, attempt, taken } => state.received(&me, (call, attempt), taken).await,
+            LinesMessage::TakeLine {
+                call,
+                attempt,
+                waits_for_socket,
+                reply,
+            } => {
+                let taken = state.take_line((&call, attempt), waits_for_socket);
+                let _ = reply.send(taken);
+            }
+            LinesMessage::TooSlow { call, attempt } => state.too_slow(&call, attempt),
+            LinesMessage::LetGo { call, attempt } => state.let_go(&call, attempt),
             LinesMessage::LegKnown { attempt, leg } => state.registry.leg_known(attempt, &leg),
             LinesMessage::MetObstacle { attempt, obstacle } => state.met(attempt, obstacle),
             LinesMessage::CallEnded { attempt, outcome } | LinesMessage::CrashSettled { attempt, outcome } => {
                 state.ended(attempt, outcome);
             }
             LinesMessage::Progress {
+                carrier,
                 attempt,
                 proof,
                 report,
                 reply,
-            } => state.forward(attempt, CallMessage::Progress { proof, report, reply }),
+            } => state.forward((attempt, carrier), CallMessage::Progress { proof, report, reply }),
             LinesMessage::AskMedia {
+                carrier,
                 attempt,
                 proof,
                 replacing,
@@ -144,14 +157,18 @@ impl Actor for LinesActor {
                     replacing,
                     reply,
                 };
-                state.forward(attempt, message);
+                state.forward((attempt, carrier), message);
             }
             LinesMessage::Media {
+                carrier,
                 attempt,
                 proof,
                 leg,
                 reply,
-            } => state.forward(attempt, CallMessage::Media { proof, leg, reply }),
+            } => {
+                state.announced.has_socket(attempt);
+                state.forward((attempt, carrier), CallMessage::Media { proof, leg, reply });
+            }
             LinesMessage::Attach { dialer, requester } => state.attach(dialer, requester),
             LinesMessage::HangUpCampaign(campaign) => state.hang_up(|dialer| dialer == Dialer::Campaign(campaign)),
             LinesMessage::EndCall { attempt, reply } => {
@@ -166,7 +183,10 @@ impl Actor for LinesActor {
                 let _ = reply.send(state.snapshot());
             }
             #[cfg(feature = "testkit")]
-            LinesMessage::Sabotage { attempt, stream } => state.forward(attempt, CallMessage::Sabotage { stream }),
+            LinesMessage::Sabotage { attempt, stream } => {
+                let call = state.calls.get(&attempt);
+                let _ = call.map(|call| call.cast(CallMessage::Sabotage { stream }));
+            }
         }
         state.grant(&me);
         Ok(())

@@ -68,15 +68,16 @@ impl LinesState {
         }
     }
 
-    /// Passes a message on to a call, or refuses it in the call's name.
-    pub(super) fn forward(&self, attempt: AttemptId, message: CallMessage) {
-        let lost = match self.calls.get(&attempt) {
+    /// Passes a message from a carrier's door on to a call of that carrier, or refuses it in the call's name.
+    pub(super) fn forward(&self, (attempt, carrier): (AttemptId, &'static str), message: CallMessage) {
+        let call = self.calls.get(&attempt);
+        let lost = match call.filter(|_| self.registry.is_placed_at(attempt, carrier)) {
             Some(call) => call.cast(message).err().and_then(undelivered),
             None => Some(message),
         };
         match lost {
             Some(CallMessage::Progress { proof, report, reply }) => {
-                if let Some(late) = LateLeg::of(attempt, &proof, &report) {
+                if let Some(late) = LateLeg::of((attempt, carrier), &proof, &report) {
                     // Not bound to this actor: nobody else would hang it up.
                     tokio::spawn(late.hang_up(self.ports.clone()));
                 }

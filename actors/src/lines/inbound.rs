@@ -1,12 +1,12 @@
-//! Calls from outside: each takes a line at once, then an attempt on disk, and only then begins. Announced again while
-//! it lives, it is the same call; afterwards nobody answers it.
+//! Calls from outside: whoever answers the number is found, then each takes a free line, then an attempt on disk, and only
+//! then begins. Announced again while it lives, it is the same call; afterwards nobody answers it.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use ractor::ActorRef;
+use ractor::{ActorRef, rpc::CallResult};
 use tokio::time::timeout;
 
-use super::{Dialer, InboundReply, LinesMessage, LinesState, LostCall, WantedAgent, settle};
+use super::{Dialer, InboundReply, LinesMessage, LinesState, LostCall, settle::write_off};
 use crate::{
     agent::{self, Agent},
     call::CallPlan,
@@ -22,6 +22,18 @@ use crate::{
 
 /// How long the store may take: a carrier's announcement is answered within 5 s.
 const TAKEN_WITHIN: Duration = Duration::from_secs(4);
+
+/// When the carrier has had its answer, the store may take so much longer; the attempt waits for a second announcement.
+const MADE_WITHIN: Duration = Duration::from_secs(20);
+
+/// An attempt that was made too late waits so long for its call to be announced again.
+const HELD_FOR: Duration = Duration::from_secs(10);
+
+/// How many calls may wait for what the store says of them; more are refused.
+const MOST_ASKING: usize = 1_024;
+
+/// How many calls of an account that begin by the REST API may wait for their media socket; each holds a line.
+pub const MOST_WITHOUT_SOCKET: usize = 5;
 
 /// How many announcements of one call wait for the same answer; more are refused.
 const MOST_WAITING: usize = 16;
@@ -42,38 +54,93 @@ enum Announced {
         attempt: AttemptId,
         waiting: Vec<InboundReply>,
     },
+    /// Its attempt was made too late for whoever announced it.
+    Held { attempt: AttemptId, held: HeldInbound },
     /// It is a call.
     Live { attempt: AttemptId, back: WayBack },
 }
 
-/// The calls from outside that live here, or are about to. Never more than there are lines.
+/// The calls from outside that live here, or are about to.
 #[derive(Default)]
-pub struct Announcements(HashMap<Leg, Announced>);
+pub struct Announcements {
+    legs: HashMap<Leg, Announced>,
+    /// Those that began by the REST API and have had no media socket yet, by whose they are.
+    without_socket: HashMap<AttemptId, AccountId>,
+}
 
 impl Announcements {
     /// Those who wait for the answer about this attempt.
     fn answered(&mut self, leg: &Leg, attempt: AttemptId) -> Option<Vec<InboundReply>> {
-        match self.0.remove(leg)? {
+        match self.legs.remove(leg)? {
             Announced::Asking {
                 attempt: asked,
                 waiting,
             } if asked == attempt => Some(waiting),
             other => {
-                self.0.insert(leg.clone(), other);
+                self.legs.insert(leg.clone(), other);
                 None
             }
         }
     }
 
+    /// Those who wait for an answer about this attempt, which goes on being made.
+    fn impatient(&mut self, leg: &Leg, attempt: AttemptId) -> Vec<InboundReply> {
+        match self.legs.get_mut(leg) {
+            Some(Announced::Asking {
+                attempt: asked,
+                waiting,
+            }) if *asked == attempt => std::mem::take(waiting),
+            _ => Vec::new(),
+        }
+    }
+
+    fn is_asked(&self, leg: &Leg, attempt: AttemptId) -> bool {
+        matches!(self.legs.get(leg), Some(Announced::Asking { attempt: asked, .. }) if *asked == attempt)
+    }
+
+    fn asking(&self) -> usize {
+        let asking = |announced: &&Announced| matches!(announced, Announced::Asking { .. });
+        self.legs.values().filter(asking).count()
+    }
+
+    /// The attempt that is held for this leg.
+    fn held(&mut self, leg: &Leg) -> Option<(AttemptId, HeldInbound)> {
+        match self.legs.remove(leg)? {
+            Announced::Held { attempt, held } => Some((attempt, held)),
+            other => {
+                self.legs.insert(leg.clone(), other);
+                None
+            }
+        }
+    }
+
+    fn waits_for_socket(&mut self, attempt: AttemptId, account: AccountId) -> bool {
+        let of_account = self.without_socket.values().filter(|of| **of == account).count();
+        let may = of_account < MOST_WITHOUT_SOCKET;
+        if may {
+            self.without_socket.insert(attempt, account);
+        }
+        may
+    }
+
+    /// The call of this attempt was brought its media socket.
+    pub(super) fn has_socket(&mut self, attempt: AttemptId) {
+        self.without_socket.remove(&attempt);
+    }
+
     /// The call of this attempt is over.
     pub(super) fn over(&mut self, attempt: AttemptId) {
-        self.0.retain(|_, announced| match announced {
-            Announced::Asking { attempt: own, .. } | Announced::Live { attempt: own, .. } => *own != attempt,
+        self.without_socket.remove(&attempt);
+        self.legs.retain(|_, announced| match announced {
+            Announced::Asking { attempt: own, .. }
+            | Announced::Held { attempt: own, .. }
+            | Announced::Live { attempt: own, .. } => *own != attempt,
         });
     }
 }
 
-/// An attempt that waits for its call to begin. Dropped before that, it is settled: its row must not stay open.
+/// An attempt that waits for its call to begin. Dropped before that, it is settled: its row must not stay open. Its leg is
+/// left alone, as the carrier was told that nobody takes it, and may have found somebody else.
 pub struct HeldInbound {
     plan: Option<Box<CallPlan>>,
     ports: Ports,
@@ -91,21 +158,26 @@ impl Drop for HeldInbound {
         if let (Some(plan), Ok(runtime)) = (self.plan.take(), tokio::runtime::Handle::try_current()) {
             let ports = self.ports.clone();
             let lost = LostCall::of(&plan, ports.clock.now(), NOT_TAKEN);
-            runtime.spawn(async move { settle(&ports, lost).await });
+            runtime.spawn(async move { write_off(&ports, lost).await });
         }
     }
 }
 
 impl LinesState {
-    /// Answers for a call that is known, or takes a line for a new one.
-    pub(super) fn announce(
+    /// Answers for a call that is known, or finds out who takes a new one.
+    pub(super) async fn announce(
         &mut self,
         me: &ActorRef<LinesMessage>,
         (call, wanted): (InboundCall, Wanted),
         reply: InboundReply,
     ) {
         let leg = (call.carrier, call.call.clone());
-        let refusal = match self.announced.0.get_mut(&leg) {
+        if let Some((attempt, held)) = self.announced.held(&leg) {
+            let waiting = vec![reply];
+            self.announced.legs.insert(leg, Announced::Asking { attempt, waiting });
+            return self.received(me, (call, attempt), Ok(held)).await;
+        }
+        let refusal = match self.announced.legs.get_mut(&leg) {
             Some(Announced::Live { attempt, back }) if self.calls.contains_key(attempt) => {
                 let _ = reply.send(Ok(back.clone()));
                 return;
@@ -116,30 +188,81 @@ impl LinesState {
             }
             // It crashed, and is being settled.
             Some(Announced::Live { .. }) => InboundRefusal::NobodyAnswers,
-            Some(Announced::Asking { .. }) => InboundRefusal::Unavailable,
+            Some(Announced::Asking { .. } | Announced::Held { .. }) => InboundRefusal::Unavailable,
+            None if self.pool.is_full() => InboundRefusal::Busy,
+            None if self.announced.asking() >= MOST_ASKING => InboundRefusal::Unavailable,
             None => {
-                let attempt = AttemptId::new();
-                if self.pool.take(attempt, Dialer::Inbound) {
-                    let waiting = vec![reply];
-                    self.announced.0.insert(leg, Announced::Asking { attempt, waiting });
-                    self.ask(me, (call, wanted), attempt);
-                    return;
-                }
-                InboundRefusal::Busy
+                let (attempt, waiting) = (AttemptId::new(), vec![reply]);
+                self.announced.legs.insert(leg, Announced::Asking { attempt, waiting });
+                self.ask(me, (call, wanted), attempt);
+                return;
             }
         };
         refused(&call, refusal);
         let _ = reply.send(Err(refusal));
     }
 
-    /// Finds out who takes the call. What the store makes too late is settled as it is dropped.
+    /// A line for a call that somebody answers; `waits_for_socket` of whom, where it has none to begin with.
+    pub(super) fn take_line(
+        &mut self,
+        (call, attempt): (&InboundCall, AttemptId),
+        waits_for_socket: Option<AccountId>,
+    ) -> Result<(), InboundRefusal> {
+        if !self.announced.is_asked(&(call.carrier, call.call.clone()), attempt) {
+            return Err(InboundRefusal::Unavailable);
+        }
+        if waits_for_socket.is_some_and(|account| !self.announced.waits_for_socket(attempt, account)) {
+            return Err(InboundRefusal::TooMany);
+        }
+        let taken = self.pool.take(attempt, Dialer::Inbound);
+        taken.then_some(()).ok_or(InboundRefusal::Busy)
+    }
+
+    /// The store is slow: whoever announced the call is told so, and may announce it again.
+    pub(super) fn too_slow(&mut self, call: &InboundCall, attempt: AttemptId) {
+        let leg = (call.carrier, call.call.clone());
+        for reply in self.announced.impatient(&leg, attempt) {
+            refused(call, InboundRefusal::Unavailable);
+            let _ = reply.send(Err(InboundRefusal::Unavailable));
+        }
+    }
+
+    /// A call that was taken too late was not announced again.
+    pub(super) fn let_go(&mut self, call: &InboundCall, attempt: AttemptId) {
+        let leg = (call.carrier, call.call.clone());
+        let held =
+            matches!(self.announced.legs.get(&leg), Some(Announced::Held { attempt: held, .. }) if *held == attempt);
+        if held {
+            self.announced.over(attempt);
+            self.pool.end(attempt);
+        }
+    }
+
+    fn hold(&mut self, me: &ActorRef<LinesMessage>, (call, attempt): (InboundCall, AttemptId), held: HeldInbound) {
+        let leg = (call.carrier, call.call.clone());
+        self.announced.legs.insert(leg, Announced::Held { attempt, held });
+        let me = me.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(HELD_FOR).await;
+            let _ = me.cast(LinesMessage::LetGo { call, attempt });
+        });
+    }
+
+    /// Finds out who takes the call, and makes its attempt.
     fn ask(&self, me: &ActorRef<LinesMessage>, (call, wanted): (InboundCall, Wanted), attempt: AttemptId) {
         let (me, ports, node) = (me.clone(), self.ports.clone(), self.node);
         tokio::spawn(async move {
-            let receiving = tokio::spawn(receive(ports, node, (call.clone(), wanted, attempt)));
-            let taken = match timeout(TAKEN_WITHIN, receiving).await {
+            let lines = me.clone();
+            let mut receiving = tokio::spawn(receive((ports, lines), node, (call.clone(), wanted, attempt)));
+            let mut taken = timeout(TAKEN_WITHIN, &mut receiving).await;
+            if taken.is_err() {
+                let call = call.clone();
+                let _ = me.cast(LinesMessage::TooSlow { call, attempt });
+                taken = timeout(MADE_WITHIN, receiving).await;
+            }
+            let taken = match taken {
                 Ok(Ok(taken)) => taken,
-                // A panic, which has been logged; or the store is slow.
+                // A panic, which has been logged; or the store is slow: what it makes yet is settled as it is dropped.
                 Ok(Err(_)) | Err(_) => Err(InboundRefusal::Unavailable),
             };
             let _ = me.cast(LinesMessage::Received { call, attempt, taken });
@@ -161,18 +284,19 @@ impl LinesState {
         let begun = match taken {
             Err(refusal) => Err(refusal),
             Ok(_) if self.pool.draining() => Err(InboundRefusal::Busy),
-            Ok(_) if given_up => Err(InboundRefusal::Unavailable),
+            Ok(held) if given_up => return self.hold(me, (call, attempt), held),
             Ok(held) => self.begin_inbound(me, held).await,
         };
         match &begun {
             Ok(back) => {
                 let back = back.clone();
-                self.announced.0.insert(leg, Announced::Live { attempt, back });
+                self.announced.legs.insert(leg, Announced::Live { attempt, back });
             }
             Err(refusal) => {
                 refused(&call, *refusal);
                 // One that died as it began keeps its line until it is settled.
                 if self.registry.get(attempt).is_none() {
+                    self.announced.over(attempt);
                     self.pool.end(attempt);
                 }
             }
@@ -211,7 +335,7 @@ fn way_back(plan: &CallPlan) -> Option<WayBack> {
 
 /// Makes the attempt of a call whose number an agent answers here, and plans its conversation.
 async fn receive(
-    ports: Ports,
+    (ports, lines): (Ports, ActorRef<LinesMessage>),
     node: NodeId,
     (call, wanted, attempt): (InboundCall, Wanted, AttemptId),
 ) -> Result<HeldInbound, InboundRefusal> {
@@ -228,6 +352,7 @@ async fn receive(
     };
     let row = row.map_err(|e| not_taken(&e))?.ok_or(InboundRefusal::NobodyAnswers)?;
     let agent = Arc::new(able(&ports, &row, &call)?);
+    take_line(&lines, (&call, attempt), wanted.is_some().then_some(row.account)).await?;
     let new = NewInboundCall {
         attempt,
         account: row.account,
@@ -251,6 +376,23 @@ async fn receive(
         plan,
         ports: ports.clone(),
     })
+}
+
+async fn take_line(
+    lines: &ActorRef<LinesMessage>,
+    (call, attempt): (&InboundCall, AttemptId),
+    waits_for_socket: Option<AccountId>,
+) -> Result<(), InboundRefusal> {
+    let message = |reply| LinesMessage::TakeLine {
+        call: call.clone(),
+        attempt,
+        waits_for_socket,
+        reply,
+    };
+    match lines.call(message, Some(TAKEN_WITHIN)).await {
+        Ok(CallResult::Success(taken)) => taken,
+        Ok(CallResult::Timeout | CallResult::SenderError) | Err(_) => Err(InboundRefusal::Unavailable),
+    }
 }
 
 /// The agent, if it takes calls to this number at this carrier and can hold one now.

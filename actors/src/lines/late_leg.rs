@@ -14,16 +14,18 @@ use crate::{
 /// A leg that was answered, of an attempt without a call.
 pub(super) struct LateLeg {
     attempt: AttemptId,
+    carrier: &'static str,
     proof: String,
     leg: CarrierCallId,
 }
 
 impl LateLeg {
     /// What a report that no call takes may tell.
-    pub(super) fn of(attempt: AttemptId, proof: &str, report: &LegReport) -> Option<Self> {
+    pub(super) fn of((attempt, carrier): (AttemptId, &'static str), proof: &str, report: &LegReport) -> Option<Self> {
         let leg = report.call.clone()?;
         (report.progress == CallProgress::Answered).then(|| Self {
             attempt,
+            carrier,
             proof: proof.to_owned(),
             leg,
         })
@@ -34,7 +36,7 @@ impl LateLeg {
     pub(super) async fn hang_up(self, ports: Ports) {
         let attempt = self.attempt;
         let sent = match ports.store.sent_with(attempt).await {
-            Ok(Some(sent)) if sent.token.verify(Purpose::Status, &self.proof) => sent,
+            Ok(Some(sent)) if sent.carrier == self.carrier && sent.token.verify(Purpose::Status, &self.proof) => sent,
             Ok(_) => return,
             Err(error) => {
                 tracing::warn!(%attempt, %error, "late answer not looked into");

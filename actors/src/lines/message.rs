@@ -152,6 +152,31 @@ pub enum LinesMessage {
         /// What is to be begun.
         taken: Result<HeldInbound, InboundRefusal>,
     },
+    /// A call from outside that somebody answers needs a line, own.
+    TakeLine {
+        /// The call.
+        call: InboundCall,
+        /// Its attempt.
+        attempt: AttemptId,
+        /// Whose it is, where it has yet to be brought a media socket by whoever began it.
+        waits_for_socket: Option<AccountId>,
+        /// Whether it has one now.
+        reply: RpcReplyPort<Result<(), InboundRefusal>>,
+    },
+    /// The attempt of a call from outside takes long to be made, own.
+    TooSlow {
+        /// The call.
+        call: InboundCall,
+        /// Its attempt.
+        attempt: AttemptId,
+    },
+    /// An attempt that was made too late has waited long enough for its call to be announced again, own.
+    LetGo {
+        /// The call.
+        call: InboundCall,
+        /// Its attempt.
+        attempt: AttemptId,
+    },
     /// The carrier gave a call's leg an id, told by the call: it is hung up if the call dies.
     LegKnown {
         /// Which call.
@@ -175,6 +200,8 @@ pub enum LinesMessage {
     },
     /// A carrier reports on a leg.
     Progress {
+        /// Whose door it came to.
+        carrier: &'static str,
         /// Which call.
         attempt: AttemptId,
         /// Proof from the address.
@@ -186,6 +213,8 @@ pub enum LinesMessage {
     },
     /// A carrier asks to open a media socket.
     AskMedia {
+        /// Whose door it came to.
+        carrier: &'static str,
         /// Which call.
         attempt: AttemptId,
         /// Proof from the address.
@@ -197,6 +226,8 @@ pub enum LinesMessage {
     },
     /// A carrier opened a media socket.
     Media {
+        /// Whose door it came to.
+        carrier: &'static str,
         /// Which call.
         attempt: AttemptId,
         /// Proof from the address.

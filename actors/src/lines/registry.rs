@@ -41,6 +41,11 @@ impl CallRegistry {
         self.with(|calls| calls.get(&attempt).map(|(_, call)| call.clone()))
     }
 
+    /// Whether a live call is one of this carrier.
+    pub fn is_placed_at(&self, attempt: AttemptId, carrier: &str) -> bool {
+        self.with(|calls| calls.get(&attempt).is_some_and(|(_, call)| call.carrier == carrier))
+    }
+
     /// All of them with their dialers.
     pub fn all(&self) -> Vec<(AttemptId, Dialer)> {
         self.with(|calls| calls.iter().map(|(attempt, (dialer, _))| (*attempt, *dialer)).collect())

@@ -90,6 +90,15 @@ pub async fn settle(ports: &Ports, lost: LostCall) -> Option<Outcome> {
             })
         }
     };
+    write(ports, &lost.ended, error).await
+}
+
+/// The same for a call whose leg is nobody's business any more.
+pub(super) async fn write_off(ports: &Ports, lost: LostCall) -> Option<Outcome> {
+    write(ports, &lost.ended, lost.error).await
+}
+
+async fn write(ports: &Ports, ended: &Ended, error: String) -> Option<Outcome> {
     let outcome = Outcome {
         status: match transferred {
             true => ConversationStatus::Completed,
@@ -100,7 +109,7 @@ pub async fn settle(ports: &Ports, lost: LostCall) -> Option<Outcome> {
         transferred,
         collected: std::collections::BTreeMap::new(),
     };
-    finish(ports, &lost.ended, &outcome).await.then_some(outcome)
+    finish(ports, ended, &outcome).await.then_some(outcome)
 }
 
 /// Whether the carrier has handed the call on, or is about to, without us: that leg is not ours to end. A destination that

@@ -215,6 +215,11 @@ impl<D: Copy + Ord> LinePool<D> {
         taken
     }
 
+    /// Whether no call from outside would be given a line.
+    pub fn is_full(&self) -> bool {
+        self.draining || self.live.len() + self.granted() >= self.lines
+    }
+
     /// A call that lives already, whatever the lines: it was found, not started.
     pub fn adopt(&mut self, attempt: AttemptId, dialer: D) {
         self.live.insert(attempt, dialer);

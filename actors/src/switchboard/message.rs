@@ -84,6 +84,8 @@ pub enum SwitchboardMessage {
     },
     /// A carrier reports on a leg.
     Progress {
+        /// Whose door it came to; a call of another carrier takes nothing from it.
+        carrier: &'static str,
         /// The attempt named in the callback's address.
         attempt: AttemptId,
         /// The proof named there (`Purpose::Status`).
@@ -95,6 +97,8 @@ pub enum SwitchboardMessage {
     },
     /// A carrier asks to open a media socket: nothing is upgraded before the proof holds.
     AskMedia {
+        /// Whose door it came to; a call of another carrier takes nothing from it.
+        carrier: &'static str,
         /// The attempt named in the socket's address.
         attempt: AttemptId,
         /// The proof named there (`Purpose::Media`).
@@ -106,6 +110,8 @@ pub enum SwitchboardMessage {
     },
     /// A carrier opened a media socket.
     Media {
+        /// Whose door it came to; a call of another carrier takes nothing from it.
+        carrier: &'static str,
         /// The attempt named in the socket's address.
         attempt: AttemptId,
         /// The proof named there (`Purpose::Media`).

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use actors::{
     id::{AgentId, AttemptId, NodeId},
-    lines::LinesMessage,
+    lines::{LinesMessage, MOST_WITHOUT_SOCKET},
     node::NodeHandle,
     phone_number::PhoneNumber,
     ports::{
@@ -20,7 +20,7 @@ use actors::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{Callees, World, agent_document, contact, figures, until};
+use crate::support::{Callees, World, agent_document, contact, figures, new_account, until};
 
 const OURS: &str = "+15559990001";
 
@@ -67,9 +67,14 @@ async fn announce(node: &NodeHandle, call: InboundCall) -> Result<WayBack, Inbou
 }
 
 async fn open_media(node: &NodeHandle, back: &WayBack) -> Result<FakeSocket, DoorRefusal> {
+    open_media_at("scripted", node, back).await
+}
+
+async fn open_media_at(carrier: &'static str, node: &NodeHandle, back: &WayBack) -> Result<FakeSocket, DoorRefusal> {
     let (leg, socket) = media_leg();
     let (attempt, proof) = (back.attempt, back.media_token.clone());
     let message = |reply| SwitchboardMessage::Media {
+        carrier,
         attempt,
         proof,
         leg,
@@ -80,8 +85,18 @@ async fn open_media(node: &NodeHandle, back: &WayBack) -> Result<FakeSocket, Doo
 }
 
 async fn report(node: &NodeHandle, back: &WayBack, progress: CallProgress) -> Result<(), DoorRefusal> {
+    report_at("scripted", node, back, progress).await
+}
+
+async fn report_at(
+    carrier: &'static str,
+    node: &NodeHandle,
+    back: &WayBack,
+    progress: CallProgress,
+) -> Result<(), DoorRefusal> {
     let (attempt, proof) = (back.attempt, back.status_token.clone());
     let message = |reply| SwitchboardMessage::Progress {
+        carrier,
         attempt,
         proof,
         report: progress.into(),
@@ -188,6 +203,30 @@ async fn a_caller_who_gives_up_before_the_agent_is_there_was_not_answered() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_call_takes_nothing_from_the_doors_of_another_carrier() {
+    let (world, node) = called(1).await;
+    let back = announce(&node, announced("leg-a")).await.unwrap();
+    for carrier in ["plain", "simulated", ""] {
+        let asked = |reply| SwitchboardMessage::AskMedia {
+            carrier,
+            attempt: back.attempt,
+            proof: back.media_token.clone(),
+            replacing: false,
+            reply,
+        };
+        let asked = node.switchboard.ask(asked, Duration::from_secs(5)).await;
+        assert_eq!(asked, Some(Err(DoorRefusal::UnknownCall)), "{carrier}");
+        let opened = open_media_at(carrier, &node, &back).await;
+        assert!(matches!(opened, Err(DoorRefusal::UnknownCall)), "{carrier}");
+        let ended = CallProgress::Ended(EndCause::Completed);
+        let told = report_at(carrier, &node, &back, ended).await;
+        assert_eq!(told, Err(DoorRefusal::UnknownCall), "{carrier}");
+    }
+    assert_eq!(row(&world, back.attempt).await.ended_at, None);
+    open_media(&node, &back).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn announced_again_it_is_the_same_call_while_it_lives() {
     let world = World::slow().await;
     answering(&world, json!([{ "number": OURS, "provider": "scripted" }])).await;
@@ -261,7 +300,8 @@ async fn a_call_whose_attempt_is_being_made_as_the_node_drains_is_busy_and_settl
     answering(&world, json!([{ "number": OURS }])).await;
     let node = world.node(2).await;
     let (answer, ()) = tokio::join!(announce(&node, announced("leg-a")), async {
-        tokio::time::sleep(Duration::from_millis(1)).await;
+        // Its line is taken by then.
+        tokio::time::sleep(Duration::from_millis(85)).await;
         let drain = LinesMessage::Drain { grace_ms: 20_000 };
         assert!(node.siblings().lines.cast(drain).is_ok());
     });
@@ -432,8 +472,114 @@ async fn a_store_too_slow_for_the_carrier_leaves_no_open_row() {
         rows.len() == 1 && rows[0].error.as_deref() == Some("no-answer")
     })
     .await;
-    assert_eq!(world.carrier.hang_ups(), [CarrierCallId("leg-a".into())]);
+    assert!(
+        world.carrier.hang_ups().is_empty(),
+        "the carrier may have found somebody else"
+    );
     announce(&node, announced("leg-b")).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_attempt_that_was_made_too_late_is_there_when_its_call_is_announced_again() {
+    // Each operation takes a little more than 2.4 s, and a call needs two.
+    let world = World::slow_by(Duration::from_millis(1_200)).await;
+    answering(&world, json!([{ "number": OURS }])).await;
+    let node = world.node(1).await;
+    for leg in ["leg-a", "leg-b"] {
+        let began = tokio::time::Instant::now();
+        let answer = announce(&node, announced(leg)).await;
+        assert_eq!(answer, Err(InboundRefusal::Unavailable));
+        assert_eq!(began.elapsed().as_secs(), 4, "the carrier is told in time");
+        // Announced once while the attempt is being made, and once when it is there.
+        if leg == "leg-b" {
+            tokio::time::sleep(Duration::from_secs(5)).await;
+        }
+        let back = announce(&node, announced(leg)).await.unwrap();
+        let rows = all(&world).await;
+        assert_eq!(rows.iter().filter(|row| row.ended_at.is_none()).count(), 1);
+        assert!(world.carrier.hang_ups().is_empty());
+        report(&node, &back, CallProgress::Ended(EndCause::Completed))
+            .await
+            .unwrap();
+        until("the line", async || figures(&node).await.live_calls == 0).await;
+    }
+    assert_eq!(all(&world).await.len(), 2);
+    // One that nobody asks for again is written off, and its line is free.
+    let answer = announce(&node, announced("leg-c")).await;
+    assert_eq!(answer, Err(InboundRefusal::Unavailable));
+    until("a settled row", async || {
+        let rows = all(&world).await;
+        rows.len() == 3 && rows.iter().all(|row| row.ended_at.is_some())
+    })
+    .await;
+    until("the line", async || figures(&node).await.live_calls == 0).await;
+    assert!(world.carrier.hang_ups().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_number_that_nobody_answers_takes_no_line() {
+    let world = World::slow().await;
+    answering(&world, json!([{ "number": OURS }])).await;
+    let node = world.node(1).await;
+    let nobodys = |leg: &str| InboundCall {
+        to: PhoneNumber::parse("+15559990009").unwrap(),
+        ..announced(leg)
+    };
+    let (first, second, ours) = tokio::join!(
+        announce(&node, nobodys("leg-a")),
+        announce(&node, nobodys("leg-b")),
+        announce(&node, announced("leg-c")),
+    );
+    assert_eq!(first, Err(InboundRefusal::NobodyAnswers));
+    assert_eq!(second, Err(InboundRefusal::NobodyAnswers));
+    ours.unwrap();
+    assert_eq!(figures(&node).await.live_calls, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_account_holds_few_lines_with_calls_that_are_brought_no_socket() {
+    let world = World::new().await;
+    let mine = answering(&world, json!([{ "number": OURS }])).await;
+    let other = new_account(&world.store, "other@example.com").await;
+    let mut document = agent_document();
+    document["direction"] = json!("inbound");
+    let theirs = world
+        .store
+        .create_agent(other, document.as_object().cloned().unwrap(), None);
+    let theirs = theirs.await.unwrap().id;
+    let node = world.node(20).await;
+    let dial_in = async |leg: String, account, agent| {
+        let mut call = announced(&leg);
+        call.to = PhoneNumber::withheld();
+        let message = |reply| SwitchboardMessage::DialIn {
+            call,
+            account,
+            agent,
+            reply,
+        };
+        node.switchboard.ask(message, Duration::from_secs(5)).await.unwrap()
+    };
+    let mut backs = Vec::new();
+    for n in 0..MOST_WITHOUT_SOCKET {
+        backs.push(dial_in(format!("mine-{n}"), world.account, mine).await.unwrap());
+    }
+    let refused = dial_in("too many".into(), world.account, mine).await;
+    assert_eq!(refused, Err(InboundRefusal::TooMany));
+    assert_eq!(figures(&node).await.live_calls, MOST_WITHOUT_SOCKET, "it holds no line");
+    // Neither another account nor a telephone is in the way of that.
+    dial_in("theirs".into(), other, theirs).await.unwrap();
+    announce(&node, announced("telephone")).await.unwrap();
+    // One that has its socket makes room, and so does one that is over.
+    let _socket = open_media(&node, &backs[0]).await.unwrap();
+    dial_in("next".into(), world.account, mine).await.unwrap();
+    let refused = dial_in("too many again".into(), world.account, mine).await;
+    assert_eq!(refused, Err(InboundRefusal::TooMany));
+    report(&node, &backs[1], CallProgress::Ended(EndCause::Canceled))
+        .await
+        .unwrap();
+    until_over(&world, backs[1].attempt).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    dial_in("last".into(), world.account, mine).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]

@@ -58,8 +58,13 @@ pub fn agent_document() -> Value {
 impl World {
     /// One whose store takes its time, for the node.
     pub async fn slow() -> Self {
+        Self::slow_by(Duration::ZERO).await
+    }
+
+    /// One whose store takes so much more time, before and after each operation.
+    pub async fn slow_by(more: Duration) -> Self {
         let mut world = Self::new().await;
-        world.ports.store = Arc::new(SlowStore::new(world.store.clone()));
+        world.ports.store = Arc::new(SlowStore::new(world.store.clone(), more));
         world
     }
 

@@ -44,7 +44,7 @@ async fn take(switch: &Arc<Switch>, call: InboundCall) -> Option<&'static str> {
     let back = match door.receive(call).await {
         Ok(back) => back,
         Err(InboundRefusal::NobodyAnswers) => return Some("rejected"),
-        Err(InboundRefusal::Busy) => return Some("busy"),
+        Err(InboundRefusal::Busy | InboundRefusal::TooMany) => return Some("busy"),
         Err(InboundRefusal::Unavailable) => return Some("congestion"),
     };
     let attempt = back.attempt;

@@ -8,6 +8,15 @@ use actors::{
 
 use super::ANSWER_WITHIN;
 
+/// The node's switchboard, asked in the name of one carrier.
+#[derive(Clone)]
+pub struct Desk {
+    /// Who answers.
+    pub switchboard: Sibling<SwitchboardMessage>,
+    /// Whose doors ask.
+    pub carrier: &'static str,
+}
+
 /// Whom a socket says it is for.
 #[derive(Debug, Clone)]
 pub struct Claim {
@@ -28,19 +37,17 @@ impl Claim {
             proof: proof.to_owned(),
         })
     }
+
     /// Whether the call would take a socket now, where it has none or, if `replacing`, in the place of the one it has;
     /// none when the node does not say.
-    pub(in crate::carriers) async fn ask(
-        &self,
-        switchboard: &Sibling<SwitchboardMessage>,
-        replacing: bool,
-    ) -> Option<Result<(), DoorRefusal>> {
+    pub(in crate::carriers) async fn ask(&self, desk: &Desk, replacing: bool) -> Option<Result<(), DoorRefusal>> {
         let message = |reply| SwitchboardMessage::AskMedia {
+            carrier: desk.carrier,
             attempt: self.attempt,
             proof: self.proof.clone(),
             replacing,
             reply,
         };
-        switchboard.ask(message, ANSWER_WITHIN).await
+        desk.switchboard.ask(message, ANSWER_WITHIN).await
     }
 }

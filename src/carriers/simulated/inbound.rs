@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::SimulatedCarrier;
-use crate::carriers::{CarrierDoor, door};
+use crate::carriers::{CarrierDoor, door, log_gate};
 
 /// The carrier's name.
 const NAME: &str = "simulated";
@@ -75,18 +75,22 @@ fn answer(carrier: &SimulatedCarrier, taken: Result<WayBack, InboundRefusal>) ->
             Json(connect).into_response()
         }
         Err(InboundRefusal::NobodyAnswers) => Json(json!({ "action": "reject" })).into_response(),
-        Err(InboundRefusal::Busy) => Json(json!({ "action": "busy" })).into_response(),
+        Err(InboundRefusal::Busy | InboundRefusal::TooMany) => Json(json!({ "action": "busy" })).into_response(),
         Err(InboundRefusal::Unavailable) => unavailable(),
     }
 }
 
 fn nobody_calls() -> Response {
     metrics::counter!("ringback_carrier_forgeries_total", "carrier" => NAME, "door" => "inbound").increment(1);
-    tracing::warn!(
-        carrier = NAME,
-        door = "inbound",
-        "announcement of a call that the exchange does not know refused"
-    );
+    if let Some(left_out) = log_gate::opens(NAME, "inbound") {
+        let door = "inbound";
+        tracing::warn!(
+            carrier = NAME,
+            door,
+            left_out,
+            "announcement of a call that the exchange does not know refused"
+        );
+    }
     refused(StatusCode::FORBIDDEN, "unknown_call", "the exchange knows no such call")
 }
 

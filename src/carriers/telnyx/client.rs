@@ -106,7 +106,7 @@ impl TelnyxCarrier {
     pub(super) async fn reject(&self, call: &CarrierCallId, refusal: InboundRefusal) -> Result<(), CarrierError> {
         let cause = match refusal {
             InboundRefusal::NobodyAnswers => "CALL_REJECTED",
-            InboundRefusal::Busy | InboundRefusal::Unavailable => "USER_BUSY",
+            InboundRefusal::Busy | InboundRefusal::TooMany | InboundRefusal::Unavailable => "USER_BUSY",
         };
         self.api.command_once(call, "reject", json!({ "cause": cause })).await
     }

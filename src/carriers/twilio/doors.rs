@@ -175,7 +175,8 @@ impl Doors {
             Ok(report) => report,
             Err(unheard) => return unheard.into_response(),
         };
-        let back = report.call.as_ref().and_then(|call| self.taken.way_back(call));
+        let call = report.call.as_ref();
+        let back = call.and_then(|call| self.taken.way_back(call, &report.progress));
         let Some(back) = back else {
             return door::taken();
         };
@@ -276,7 +277,10 @@ impl Doors {
         match door.receive(call).await {
             Ok(back) => {
                 let twiml = self.carrier.instructions.stream(back.attempt, &back.media_token);
-                self.taken.remember(announced.call, back);
+                if let Some(end) = self.taken.remember(announced.call, back.clone()) {
+                    // The caller is gone already.
+                    door.report(&back.attempt.to_string(), back.status_token, end).await;
+                }
                 instructions(twiml)
             }
             Err(refusal) => refused(refusal),
@@ -304,7 +308,7 @@ impl Doors {
 fn refused(refusal: InboundRefusal) -> Response {
     match refusal {
         InboundRefusal::NobodyAnswers => instructions(reject("rejected")),
-        InboundRefusal::Busy => instructions(reject("busy")),
+        InboundRefusal::Busy | InboundRefusal::TooMany => instructions(reject("busy")),
         InboundRefusal::Unavailable => StatusCode::SERVICE_UNAVAILABLE.into_response(),
     }
 }

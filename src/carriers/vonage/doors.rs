@@ -165,7 +165,10 @@ impl Doors {
             Ok(event) => event,
             Err(unheard) => return unheard.into_response(),
         };
-        let Some(back) = self.taken.way_back(&event.call) else {
+        let News::Progress(progress) = &event.news else {
+            return door::taken();
+        };
+        let Some(back) = self.taken.way_back(&event.call, progress) else {
             return door::taken();
         };
         self.leg(&door, (&back.attempt.to_string(), back.status_token), event)
@@ -276,7 +279,10 @@ impl Doors {
         match door.receive(call).await {
             Ok(back) => {
                 let ncco = self.carrier.instructions.stream(back.attempt, &back.media_token);
-                self.taken.remember(announced.call, back);
+                if let Some(end) = self.taken.remember(announced.call, back.clone()) {
+                    // The caller is gone already.
+                    door.report(&back.attempt.to_string(), back.status_token, end).await;
+                }
                 Json(ncco).into_response()
             }
             Err(refusal) => refused(refusal),
@@ -311,7 +317,7 @@ async fn wants_socket(door: &CarrierDoor, claim: &Claim) -> bool {
 fn refused(refusal: InboundRefusal) -> Response {
     match refusal {
         InboundRefusal::NobodyAnswers => Json(json!([])).into_response(),
-        InboundRefusal::Busy => StatusCode::TOO_MANY_REQUESTS.into_response(),
+        InboundRefusal::Busy | InboundRefusal::TooMany => StatusCode::TOO_MANY_REQUESTS.into_response(),
         InboundRefusal::Unavailable => StatusCode::SERVICE_UNAVAILABLE.into_response(),
     }
 }

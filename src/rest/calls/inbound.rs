@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use actors::{
     agent,
-    id::{AgentId, AttemptId},
+    id::AgentId,
+    lines::MOST_WITHOUT_SOCKET,
     phone_number::PhoneNumber,
     ports::{
         carrier::{CarrierCallId, InboundCall, InboundRefusal, WayBack},
@@ -135,6 +136,10 @@ fn refused(refusal: InboundRefusal) -> ApiError {
     match refusal {
         // It was there a moment ago.
         InboundRefusal::NobodyAnswers => ApiError::no_such("agent"),
+        InboundRefusal::TooMany => ApiError::TooManyCalls(format!(
+            "{MOST_WITHOUT_SOCKET} calls of this account wait for their media socket: open the `mediaUrl` of each within \
+             30 s, or wait until they end"
+        )),
         InboundRefusal::Busy | InboundRefusal::Unavailable => ApiError::Unavailable(format!("{refusal}; try again")),
     }
 }

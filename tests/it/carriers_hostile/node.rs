@@ -109,6 +109,7 @@ impl Actor for Switchboard {
                 proof,
                 leg,
                 reply,
+                ..
             } => {
                 let answer = self.0.may(attempt, &proof);
                 if let (Ok(()), Some((_, call))) = (&answer, self.0.calls().get_mut(&attempt)) {
@@ -168,20 +169,14 @@ impl Node {
             rate: Rate::Narrow,
         };
         let doors = [
-            simulated::doors(),
-            twilio::trunk(twilio, &public).unwrap().doors,
-            telnyx::trunk(telnyx, &public, clock.clone()).unwrap().doors,
-            vonage::trunk(vonage, &public, clock).unwrap().doors,
-            asterisk::doors::doors(&Media::WebSocket {
-                client: "ringback".to_owned(),
-                codec: Codec::Slin16,
-            }),
-            plain::trunk().doors,
+            ("simulated", simulated::doors()),
+            ("twilio", twilio::trunk(twilio, &public).unwrap().doors),
+            ("telnyx", telnyx::trunk(telnyx, &public, clock.clone()).unwrap().doors),
+            ("vonage", vonage::trunk(vonage, &public, clock).unwrap().doors),
         ];
         let shared = Arc::new(Shared::default());
         let (switchboard, _) = Actor::spawn(None, Switchboard(shared.clone()), ()).await.unwrap();
-        let door = CarrierDoor::new(switchboard);
-        let app = carriers::router(door.clone(), doors);
+        let app = carriers::router(&CarrierDoor::new(switchboard), doors);
         tokio::spawn(async move { axum::serve(listener, app).await });
         Self {
             address,

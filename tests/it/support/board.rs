@@ -40,7 +40,7 @@ impl Board {
         let kept = Arc::<Mutex<Kept>>::default();
         let (switchboard, _) = Actor::spawn(None, Keeper, kept.clone()).await.unwrap();
         let door = CarrierDoor::new(switchboard);
-        let router = carriers::router(door.clone(), [trunk.doors]);
+        let router = carriers::router(&door, [(trunk.carrier.name(), trunk.doors)]);
         let mut tasks = JoinSet::new();
         tasks.spawn(serve(listener, router, ServerLimits::default(), std::future::pending()));
         if let Some(attendant) = trunk.attendant {

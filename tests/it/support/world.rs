@@ -121,6 +121,7 @@ async fn start_service(
         Some(trunk) => trunk(&address),
         None => simulated::trunk(&format!("http://{exchange_at}"), &address).unwrap(),
     };
+    let name = trunk.carrier.name();
     let ports = Ports {
         store: store.clone(),
         carriers: Carriers::new(trunk.carrier, Vec::new()),
@@ -158,8 +159,8 @@ async fn start_service(
         address_policy: AddressPolicy::public_only(),
     });
     let router = rest.merge(carriers::router(
-        CarrierDoor::new(node.switchboard.clone()),
-        [trunk.doors],
+        &CarrierDoor::new(node.switchboard.clone()),
+        [(name, trunk.doors)],
     ));
     let endpoint = Endpoint::new(listener, tls);
     tasks.spawn(serve(endpoint, router, ServerLimits::default(), std::future::pending()));

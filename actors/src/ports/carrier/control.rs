@@ -106,6 +106,9 @@ pub enum InboundRefusal {
     /// No line is free, or the node takes no new work.
     #[error("no line is free")]
     Busy,
+    /// The account has too many calls that wait for their media socket; never told to a carrier of telephones.
+    #[error("too many calls of this account wait for their media socket")]
+    TooMany,
     /// The database is away; the caller may try again.
     #[error("the service is not well")]
     Unavailable,

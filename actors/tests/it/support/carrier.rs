@@ -126,6 +126,7 @@ async fn callee(seen: Arc<Mutex<Seen>>, door: Sibling<SwitchboardMessage>, dial:
         let report = progress.into();
         let proof = dial.status_token.clone();
         let message = |reply| SwitchboardMessage::Progress {
+            carrier: "scripted",
             attempt,
             proof,
             report,
@@ -149,6 +150,7 @@ async fn callee(seen: Arc<Mutex<Seen>>, door: Sibling<SwitchboardMessage>, dial:
             let (leg, socket): (MediaLeg, FakeSocket) = media_leg();
             let proof = dial.media_token.clone();
             let message = |reply| SwitchboardMessage::Media {
+                carrier: "scripted",
                 attempt,
                 proof,
                 leg,

@@ -19,16 +19,17 @@ use actors::{
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 
-/// Every operation takes up to 40 ms before it happens and up to 40 ms until its answer is there.
+/// Every operation takes up to 40 ms before it happens and up to 40 ms until its answer is there, each time after `more`.
 pub struct SlowStore {
     store: Arc<MemoryStore>,
     seed: AtomicU64,
+    more: Duration,
 }
 
 impl SlowStore {
-    pub fn new(store: Arc<MemoryStore>) -> Self {
+    pub fn new(store: Arc<MemoryStore>, more: Duration) -> Self {
         let seed = AtomicU64::new(1);
-        Self { store, seed }
+        Self { store, seed, more }
     }
 
     /// The same sequence of times in every run.
@@ -43,7 +44,7 @@ impl SlowStore {
             .seed
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, step)
             .unwrap_or_default();
-        tokio::time::sleep(Duration::from_millis((seed >> 33) % 41)).await;
+        tokio::time::sleep(self.more + Duration::from_millis((seed >> 33) % 41)).await;
     }
 }
 
