@@ -456,6 +456,21 @@ async fn an_address_that_nobody_opens_is_worth_nothing_after_half_a_minute() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_account_cannot_hold_every_line_without_a_socket() {
+    let world = world().await;
+    let agent = world.agent(answering_agent()).await;
+    let mut urls = Vec::new();
+    for _ in 0..5 {
+        urls.push(call(&world, json!({ "agentId": agent })).await.1);
+    }
+    let refused = world.client.post(CALLS, json!({ "agentId": agent })).await.expect(429);
+    assert!(refused.text("/error/message").contains("`mediaUrl`"), "{refused:?}");
+    let _caller = Caller::open(&urls[0], "pcm_16000", false).await;
+    world.pass(1).await;
+    call(&world, json!({ "agentId": agent })).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_a_client_must_not_send_closes_the_socket_and_says_why() {
     let world = world().await;
     let agent = world.agent(answering_agent()).await;

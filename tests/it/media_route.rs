@@ -24,7 +24,7 @@ use media::{
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use ringback::{
     carriers::{
-        self, CarrierDoor,
+        self, CarrierDoor, plain,
         simulated::{self, SimulatedCarrier},
     },
     exchange::{Exchange, ExchangeSettings},
@@ -61,8 +61,13 @@ struct OneCall {
 }
 
 impl OneCall {
-    fn refusal(&self, attempt: AttemptId, purpose: Purpose, proof: &str, taken: bool) -> Result<(), DoorRefusal> {
-        if attempt != self.attempt {
+    fn refusal(
+        &self,
+        (attempt, carrier): (AttemptId, &str),
+        (purpose, proof): (Purpose, &str),
+        taken: bool,
+    ) -> Result<(), DoorRefusal> {
+        if attempt != self.attempt || carrier != "simulated" {
             Err(DoorRefusal::UnknownCall)
         } else if !self.token.verify(purpose, proof) {
             Err(DoorRefusal::BadProof)
@@ -93,18 +98,22 @@ impl Actor for OneCall {
         match message {
             message if self.dumb => unanswered.push(message),
             SwitchboardMessage::AskMedia {
-                attempt, proof, reply, ..
+                carrier,
+                attempt,
+                proof,
+                reply,
+                ..
             } => {
-                reply.send(self.refusal(attempt, Purpose::Media, &proof, *taken))?;
+                reply.send(self.refusal((attempt, carrier), (Purpose::Media, &proof), *taken))?;
             }
             SwitchboardMessage::Media {
+                carrier,
                 attempt,
                 proof,
                 leg,
                 reply,
-                ..
             } => {
-                let answer = self.refusal(attempt, Purpose::Media, &proof, *taken);
+                let answer = self.refusal((attempt, carrier), (Purpose::Media, &proof), *taken);
                 if answer.is_ok() {
                     *taken = true;
                     self.arrivals.send(Arrival::Leg(leg))?;
@@ -112,13 +121,13 @@ impl Actor for OneCall {
                 reply.send(answer)?;
             }
             SwitchboardMessage::Progress {
+                carrier,
                 attempt,
                 proof,
                 report,
                 reply,
-                ..
             } => {
-                let answer = self.refusal(attempt, Purpose::Status, &proof, false);
+                let answer = self.refusal((attempt, carrier), (Purpose::Status, &proof), false);
                 if answer.is_ok() {
                     self.arrivals.send(Arrival::Progress(report.progress))?;
                 }
@@ -151,7 +160,7 @@ impl Node {
         let (switchboard, _) = Actor::spawn(None, actor, ()).await.unwrap();
         let app = carriers::router(
             &CarrierDoor::new(switchboard.clone()),
-            [("simulated", simulated::doors())],
+            [("simulated", simulated::doors()), (plain::NAME, plain::trunk().doors)],
         );
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let addr = listener.local_addr().unwrap();
@@ -170,7 +179,11 @@ impl Node {
     }
 
     async fn open(&self, token: &str) -> Result<Phone, tungstenite::Error> {
-        let url = format!("ws://{}/carriers/simulated/media/{token}", self.addr);
+        self.open_at("simulated", token).await
+    }
+
+    async fn open_at(&self, carrier: &str, token: &str) -> Result<Phone, tungstenite::Error> {
+        let url = format!("ws://{}/carriers/{carrier}/media/{token}", self.addr);
         // Nagle's delay is real time, which a paused clock does not wait for.
         connect_async_with_config(url, None, true)
             .await
@@ -484,6 +497,16 @@ async fn sockets_that_nobody_proved_never_keep_a_call_from_its_own() {
     let strange = format!("{}.{}", node.attempt, "0".repeat(64));
     for _ in 0..600 {
         assert_eq!(node.refused(&strange).await.0, 403);
+    }
+    node.connected().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_door_of_another_carrier_leads_to_no_call() {
+    let mut node = Node::start(false).await;
+    match node.open_at("plain", &node.media_token()).await {
+        Err(tungstenite::Error::Http(answer)) => assert_eq!(answer.status().as_u16(), 404),
+        other => panic!("{:?}", other.map(|_| ())),
     }
     node.connected().await;
 }

@@ -177,6 +177,7 @@ impl LinesState {
             self.announced.legs.insert(leg, Announced::Asking { attempt, waiting });
             return self.received(me, (call, attempt), Ok(held)).await;
         }
+        let crowded = self.announced.asking() >= MOST_ASKING;
         let refusal = match self.announced.legs.get_mut(&leg) {
             Some(Announced::Live { attempt, back }) if self.calls.contains_key(attempt) => {
                 let _ = reply.send(Ok(back.clone()));
@@ -190,7 +191,7 @@ impl LinesState {
             Some(Announced::Live { .. }) => InboundRefusal::NobodyAnswers,
             Some(Announced::Asking { .. } | Announced::Held { .. }) => InboundRefusal::Unavailable,
             None if self.pool.is_full() => InboundRefusal::Busy,
-            None if self.announced.asking() >= MOST_ASKING => InboundRefusal::Unavailable,
+            None if crowded => InboundRefusal::Unavailable,
             None => {
                 let (attempt, waiting) = (AttemptId::new(), vec![reply]);
                 self.announced.legs.insert(leg, Announced::Asking { attempt, waiting });

@@ -64,7 +64,7 @@ impl World {
     /// One whose store takes so much more time, before and after each operation.
     pub async fn slow_by(more: Duration) -> Self {
         let mut world = Self::new().await;
-        world.ports.store = Arc::new(SlowStore::new(world.store.clone(), more));
+        world.ports.store = Arc::new(SlowStore::new(world.store.clone()).slower_by(more));
         world
     }
 

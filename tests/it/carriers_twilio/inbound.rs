@@ -84,19 +84,39 @@ async fn the_number_s_status_callback_ends_a_call_whose_audio_never_came() {
     let Joined { world, stub } = called(Flavour::Twilio).await;
     let answer = stub.announce(&world.client.base, "CA-in-1", (COOPERATIVE, OURS)).await;
     let id = conversation(&answer);
+    tell_the_end(&stub, &world.client.base).await;
+    world.pass(2).await;
+    let over = world.read(&id).await;
+    assert_eq!(over["status"], "failed", "{over:#}");
+}
+
+/// The number's status callback says that the call is over.
+async fn tell_the_end(stub: &TwilioStub, base: &str) {
     let form = [
         ("CallSid", "CA-in-1"),
         ("CallStatus", "completed"),
         ("Direction", "inbound"),
     ];
-    let address = format!("{}/carriers/twilio/events", world.client.base);
+    let address = format!("{base}/carriers/twilio/events");
     let (name, value) = stub.signature(&address, &form);
     let sent = reqwest::Client::new().post(&address).header(name, value);
     let sent = sent.body("CallSid=CA-in-1&CallStatus=completed&Direction=inbound");
     assert_eq!(sent.send().await.unwrap().status().as_u16(), 204);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_who_leaves_before_the_call_is_taken_holds_no_line() {
+    let Joined { world, stub } = called(Flavour::Twilio).await;
+    // It overtakes the answer to the announcement.
+    tell_the_end(&stub, &world.client.base).await;
+    let answer = stub.announce(&world.client.base, "CA-in-1", (COOPERATIVE, OURS)).await;
     world.pass(2).await;
-    let over = world.read(&id).await;
-    assert_eq!(over["status"], "failed", "{over:#}");
+    let over = world.read(&conversation(&answer)).await;
+    assert_eq!(
+        (&over["status"], &over["errorMessage"]),
+        (&json!("failed"), &json!("no-answer")),
+        "{over:#}"
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -27,9 +27,16 @@ pub struct SlowStore {
 }
 
 impl SlowStore {
-    pub fn new(store: Arc<MemoryStore>, more: Duration) -> Self {
-        let seed = AtomicU64::new(1);
-        Self { store, seed, more }
+    pub fn new(store: Arc<MemoryStore>) -> Self {
+        Self {
+            store,
+            seed: AtomicU64::new(1),
+            more: Duration::ZERO,
+        }
+    }
+
+    pub fn slower_by(self, more: Duration) -> Self {
+        Self { more, ..self }
     }
 
     /// The same sequence of times in every run.
