@@ -203,10 +203,7 @@ mod tests {
         );
         assert!(!text.contains("callerId"), "{text}");
         let text = instructions.conference((attempt, 2));
-        assert!(
-            text.contains(&format!(">ringback-{attempt}-2</Conference>")),
-            "{text}"
-        );
+        assert!(text.contains(&format!(">ringback-{attempt}-2</Conference>")), "{text}");
     }
 
     #[test]
