@@ -1,6 +1,7 @@
 //! Supervises every call of the node, counts free lines, and keeps the map from call to carrier leg.
 
 mod actor;
+mod announced;
 mod calls;
 mod held_claims;
 mod inbound;
@@ -11,8 +12,8 @@ mod settle;
 mod state;
 
 pub use actor::*;
+pub use announced::MOST_WITHOUT_SOCKET;
 pub use held_claims::*;
-pub use inbound::MOST_WITHOUT_SOCKET;
 pub use message::*;
 pub use registry::*;
 pub use settle::*;

@@ -5,7 +5,7 @@ use std::{collections::HashMap, time::Duration};
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
 use tokio::time::Instant;
 
-use super::{CallRegistry, Dialer, LinePool, LinesMessage, LinesSnapshot, Requester, inbound::Announcements};
+use super::{CallRegistry, Dialer, LinePool, LinesMessage, LinesSnapshot, Requester, announced::Announcements};
 use crate::{
     audio_stream::StreamSettings,
     call::CallMessage,

@@ -1,12 +1,12 @@
 //! Calls from outside: whoever answers the number is found, then each takes a free line, then an attempt on disk, and only
 //! then begins. Announced again while it lives, it is the same call; afterwards nobody answers it.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use ractor::{ActorRef, rpc::CallResult};
 use tokio::time::timeout;
 
-use super::{Dialer, InboundReply, LinesMessage, LinesState, LostCall, settle::write_off};
+use super::{Dialer, InboundReply, LinesMessage, LinesState, LostCall, announced::Announced, settle::write_off};
 use crate::{
     agent::{self, Agent},
     call::CallPlan,
@@ -15,7 +15,7 @@ use crate::{
     phone_number::PhoneNumber,
     ports::{
         Ports,
-        carrier::{CarrierCallId, InboundCall, InboundRefusal, WayBack},
+        carrier::{InboundCall, InboundRefusal, WayBack},
         store::{AgentRow, NewInboundCall, StoreError},
     },
 };
@@ -32,112 +32,14 @@ const HELD_FOR: Duration = Duration::from_secs(10);
 /// How many calls may wait for what the store says of them; more are refused.
 const MOST_ASKING: usize = 1_024;
 
-/// How many calls of an account that begin by the REST API may wait for their media socket; each holds a line.
-pub const MOST_WITHOUT_SOCKET: usize = 5;
-
 /// How many announcements of one call wait for the same answer; more are refused.
 const MOST_WAITING: usize = 16;
 
 /// The outcome of a call that got its attempt, but whose carrier had been told by then that nobody takes it.
 const NOT_TAKEN: &str = "no-answer";
 
-/// A leg, as its carrier names it.
-type Leg = (&'static str, CarrierCallId);
-
 /// The agent that a call asks for by its id.
 type Wanted = Option<WantedAgent>;
-
-/// What became of an announced call.
-enum Announced {
-    /// Its attempt is being made.
-    Asking {
-        attempt: AttemptId,
-        waiting: Vec<InboundReply>,
-    },
-    /// Its attempt was made too late for whoever announced it.
-    Held { attempt: AttemptId, held: HeldInbound },
-    /// It is a call.
-    Live { attempt: AttemptId, back: WayBack },
-}
-
-/// The calls from outside that live here, or are about to.
-#[derive(Default)]
-pub struct Announcements {
-    legs: HashMap<Leg, Announced>,
-    /// Those that began by the REST API and have had no media socket yet, by whose they are.
-    without_socket: HashMap<AttemptId, AccountId>,
-}
-
-impl Announcements {
-    /// Those who wait for the answer about this attempt.
-    fn answered(&mut self, leg: &Leg, attempt: AttemptId) -> Option<Vec<InboundReply>> {
-        match self.legs.remove(leg)? {
-            Announced::Asking {
-                attempt: asked,
-                waiting,
-            } if asked == attempt => Some(waiting),
-            other => {
-                self.legs.insert(leg.clone(), other);
-                None
-            }
-        }
-    }
-
-    /// Those who wait for an answer about this attempt, which goes on being made.
-    fn impatient(&mut self, leg: &Leg, attempt: AttemptId) -> Vec<InboundReply> {
-        match self.legs.get_mut(leg) {
-            Some(Announced::Asking {
-                attempt: asked,
-                waiting,
-            }) if *asked == attempt => std::mem::take(waiting),
-            _ => Vec::new(),
-        }
-    }
-
-    fn is_asked(&self, leg: &Leg, attempt: AttemptId) -> bool {
-        matches!(self.legs.get(leg), Some(Announced::Asking { attempt: asked, .. }) if *asked == attempt)
-    }
-
-    fn asking(&self) -> usize {
-        let asking = |announced: &&Announced| matches!(announced, Announced::Asking { .. });
-        self.legs.values().filter(asking).count()
-    }
-
-    /// The attempt that is held for this leg.
-    fn held(&mut self, leg: &Leg) -> Option<(AttemptId, HeldInbound)> {
-        match self.legs.remove(leg)? {
-            Announced::Held { attempt, held } => Some((attempt, held)),
-            other => {
-                self.legs.insert(leg.clone(), other);
-                None
-            }
-        }
-    }
-
-    fn waits_for_socket(&mut self, attempt: AttemptId, account: AccountId) -> bool {
-        let of_account = self.without_socket.values().filter(|of| **of == account).count();
-        let may = of_account < MOST_WITHOUT_SOCKET;
-        if may {
-            self.without_socket.insert(attempt, account);
-        }
-        may
-    }
-
-    /// The call of this attempt was brought its media socket.
-    pub(super) fn has_socket(&mut self, attempt: AttemptId) {
-        self.without_socket.remove(&attempt);
-    }
-
-    /// The call of this attempt is over.
-    pub(super) fn over(&mut self, attempt: AttemptId) {
-        self.without_socket.remove(&attempt);
-        self.legs.retain(|_, announced| match announced {
-            Announced::Asking { attempt: own, .. }
-            | Announced::Held { attempt: own, .. }
-            | Announced::Live { attempt: own, .. } => *own != attempt,
-        });
-    }
-}
 
 /// An attempt that waits for its call to begin. Dropped before that, it is settled: its row must not stay open. Its leg is
 /// left alone, as the carrier was told that nobody takes it, and may have found somebody else.
