@@ -88,10 +88,6 @@ pub(super) fn transfer_problems(document: &Map<String, Value>) -> Vec<Problem> {
     };
     let transfers = tool.get("transfers").and_then(Value::as_array);
     let transfers = transfers.map(Vec::as_slice).unwrap_or_default();
-    if transfers.is_empty() && tool.get("enabled") == Some(&Value::Bool(true)) {
-        let message = "is required while the tool is enabled: name whom calls are handed on to";
-        return vec![Problem::new(TRANSFERS, "required", message)];
-    }
     let unreached = transfers.iter().enumerate().filter_map(|(index, transfer)| {
         let path = format!("{TRANSFERS}[{index}].transferDestination");
         let destination = transfer.get("transferDestination").unwrap_or(&Value::Null);
