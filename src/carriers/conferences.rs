@@ -89,21 +89,12 @@ pub(super) struct Destination<C> {
 }
 
 impl<C: Joins> Destination<C> {
-    /// The one of an address.
-    ///
-    /// # Errors
-    ///
-    /// What to answer where it names none.
-    pub(super) fn named(
-        door: CarrierDoor,
-        carrier: &Arc<C>,
-        (name, proof): (String, String),
-    ) -> Result<Self, Response> {
-        let which = named(&name).ok_or_else(door::no_attempt)?;
-        Ok(Self {
+    /// The one of an address; none where it names none.
+    pub(super) fn named(door: CarrierDoor, carrier: &Arc<C>, (name, proof): (String, String)) -> Option<Self> {
+        Some(Self {
+            which: named(&name)?,
             door,
             carrier: carrier.clone(),
-            which,
             proof,
         })
     }

@@ -193,3 +193,20 @@ pub fn named(field: &'static str, name: &str) -> Result<(), WireError> {
         length => Err(WireError::Name { field, length }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_carrier_s_key_is_taken_or_passed_over_and_a_client_s_is_taken_or_wrong() {
+        let taken = |key| Event::Item(InboundItem::Digit(key));
+        for (text, expected) in [("5", taken('5')), ("#", taken('#')), ("d", taken('D'))] {
+            assert_eq!((key(text), known_key(text)), (expected.clone(), Ok(expected)), "{text}");
+        }
+        for text in ["", "12", "E", "\u{e9}", "\0", "flash"] {
+            assert_eq!(key(text), Event::Ignored, "{text}");
+            assert!(matches!(known_key(text), Err(WireError::Digit(_))), "{text}");
+        }
+    }
+}

@@ -252,9 +252,9 @@ impl Doors {
         };
         let destination = Destination::named(door, &self.carrier, named);
         match (destination, report.call) {
-            (Ok(destination), Some(leg)) => destination.told(leg, report.progress).await,
-            (Ok(_), None) => door::taken(),
-            (Err(refused), _) => refused,
+            (Some(destination), Some(leg)) => destination.told(leg, report.progress).await,
+            (Some(_), None) => door::taken(),
+            (None, _) => door::no_attempt(),
         }
     }
 

@@ -229,9 +229,9 @@ impl Doors {
         };
         let destination = Destination::named(door, &self.carrier, named);
         match (destination, event.news) {
-            (Ok(destination), News::Progress(progress)) => destination.told(event.call, progress).await,
-            (Ok(_), News::Disconnected) => door::taken(),
-            (Err(refused), _) => refused,
+            (Some(destination), News::Progress(progress)) => destination.told(event.call, progress).await,
+            (Some(_), News::Disconnected) => door::taken(),
+            (None, _) => door::no_attempt(),
         }
     }
 

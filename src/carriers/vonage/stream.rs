@@ -247,6 +247,7 @@ mod tests {
         assert_eq!(read(mark), Ok(Event::Item(InboundItem::Mark("u7".into()))));
         for text in [
             r#"{"event":"websocket:cleared"}"#,
+            r#"{"event":"websocket:dtmf","digit":"55"}"#,
             r#"{"event":"websocket:weather","payload":[1]}"#,
             r#"{"event":"websocket:weather","payload":"fine","digit":7}"#,
         ] {
@@ -259,7 +260,6 @@ mod tests {
             "7",
             r#"{"event":7}"#,
             r#"{"event":"websocket:dtmf"}"#,
-            r#"{"event":"websocket:dtmf","digit":"55"}"#,
             r#"{"event":"websocket:dtmf","digit":5}"#,
             r#"{"event":"websocket:notify"}"#,
             r#"{"event":"websocket:notify","payload":{"id":7}}"#,
