@@ -133,6 +133,8 @@ async fn a_join_that_fails_behind_its_webhook_brings_the_agent_back_and_lets_the
         Step::UntilAgentSaid,
         say("Can I speak to a person, please?"),
         Step::UntilAgentSaid,
+        // The line stands, and then nobody could be reached.
+        Step::UntilAgentSaid,
         Step::UntilAgentSaid,
         Step::HangUp,
     ];

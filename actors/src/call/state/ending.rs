@@ -157,7 +157,7 @@ impl State {
         }
     }
 
-    /// The media socket is closed. However orderly that was, it is no hang-up: the leg is ended over REST all the same.
+    /// The media socket is closed.
     pub(super) fn media_closed(&mut self, clean: bool, now_ms: u64, fx: &mut Vec<Effect>) {
         self.leg.dying = false;
         match &self.phase {
@@ -168,6 +168,7 @@ impl State {
             }
             Phase::Closing { reason } if clean => {
                 let reason = reason.clone();
+                self.leg.over = true;
                 self.leg.stream_open = false;
                 self.end(reason, fx);
             }
@@ -180,6 +181,7 @@ impl State {
             | Phase::Closing { .. } => {
                 self.leg.stream_open = false;
                 if clean {
+                    self.leg.over = true;
                     self.end(EndReason::Completed, fx);
                 } else {
                     self.lose_media(now_ms, fx);

@@ -382,22 +382,7 @@ fn keys_that_follow_an_entry_are_waited_for() {
     assert_eq!((state.phase(), turns(&effects)), (CallPhase::Thinking, vec!["2"]));
 }
 
-// Ends of the leg.
-
-#[test]
-fn a_socket_that_was_closed_in_order_is_no_hang_up() {
-    for phase in [
-        CallPhase::Greeting,
-        CallPhase::Listening,
-        CallPhase::Voicemail,
-        CallPhase::Closing,
-    ] {
-        let (_, effects) = run(at(phase), [(BYE, 5_000)]);
-        assert!(effects.contains(&Effect::HangUpLeg(Some(id(1)))), "{phase:?}");
-        let (_, effects) = run(at(phase), [(over(), 5_000), (BYE, 5_000)]);
-        assert!(!hangs_up(&effects), "{phase:?}: the carrier has told its end");
-    }
-}
+// Whose leg it is.
 
 #[test]
 fn the_first_binding_of_a_leg_holds() {
