@@ -39,7 +39,7 @@ use crate::{
     providers::{prober, roster, team::Team},
     recordings::WavRecordings,
     rest::{self, RateLimit, Readiness, RestState},
-    server::{self, ServerLimits},
+    server::{self, Endpoint, ServerLimits},
     speech::babble::BabbleTranscriber,
     storage::SqlStore,
     telemetry,
@@ -146,7 +146,10 @@ impl App {
             ..ServerLimits::default()
         };
         if let Some(SideDoor { listener, doors }) = side_door {
-            let router = carriers::router(CarrierDoor::new(node.switchboard.clone()), [doors]);
+            let router = carriers::router(
+                &CarrierDoor::new(node.switchboard.clone()),
+                [(trunks::SIMULATED, doors)],
+            );
             let router = router.layer(middleware::from_fn(telemetry::measure));
             let stopped = wait_for_true(stopped.clone());
             server.spawn(server::serve(listener, router, limits.clone(), stopped));

@@ -34,8 +34,10 @@ use self::{
     fault::Fault,
     reorder::{Faults, Reorder},
 };
-use super::waiting::Place;
-use super::wire::{Event, Media, MediaWire, MediaWriter, Start, WireError, WireMessage};
+use super::{
+    waiting::Place,
+    wire::{Event, Media, MediaWire, MediaWriter, Start, WireMessage},
+};
 
 /// A message and a frame may have this many bytes.
 const MAX_MESSAGE_BYTES: usize = 64 * 1024;
@@ -248,6 +250,8 @@ enum End {
     Peer,
     /// The call closed its leg.
     Ours,
+    /// The peer said that the call is over.
+    Goodbye,
     /// The call let its leg go without a word: what came was too much for it, or it died.
     GivenUp,
     /// The peer does not read.
@@ -281,6 +285,10 @@ async fn pump(
                 finish((&mut sink, &mut source), goodbye, format, &mut inbound),
             )
             .await;
+        }
+        End::Goodbye => {
+            let goodbye = frame(close_code::NORMAL, "the call is over");
+            let _ = timeout(CLOSE_WITHIN, sink.send(goodbye)).await;
         }
         End::GivenUp => {
             inbound.clean = true;
@@ -349,7 +357,7 @@ async fn read(source: &mut SplitStream<WebSocket>, inbound: &mut Inbound, format
             // Who says goodbye in words need not close besides.
             Ok(true) if inbound.wire.closing_ends_the_call() => {
                 inbound.clean = true;
-                return End::Ours;
+                return End::Goodbye;
             }
             Ok(goodbye) => inbound.clean |= goodbye,
             Err(fault) => return End::Fault(fault),

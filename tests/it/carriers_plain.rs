@@ -22,6 +22,7 @@ use tokio_tungstenite::{
 
 use crate::support::{
     app::TestApp,
+    certificate::{Pair, SelfSigned},
     client::send,
     words::{interviewing_agent, lines, tidy},
     world::{World, WorldSettings},

@@ -1,6 +1,10 @@
 //! Calls through Telnyx, as a stub plays it on real sockets: outcomes, lost answers, refusals, lists.
 
+mod campaign;
+mod codecs;
+mod doors;
 mod early;
+mod ends;
 mod inbound;
 mod media;
 mod midcall;

@@ -556,7 +556,7 @@ async fn a_socket_that_breaks_the_format_is_closed_and_its_leg_ends_unclean() {
             Some(CloseCode::Invalid),
         ),
         (
-            Message::Text(r#"{"event":"dtmf","dtmf":{"digit":"12"}}"#.into()),
+            Message::Text(r#"{"event":"dtmf","dtmf":{"digit":5}}"#.into()),
             Some(CloseCode::Invalid),
         ),
         (Message::Binary(vec![0; 160].into()), Some(CloseCode::Unsupported)),

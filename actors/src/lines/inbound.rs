@@ -6,12 +6,14 @@ use std::{sync::Arc, time::Duration};
 use ractor::{ActorRef, rpc::CallResult};
 use tokio::time::timeout;
 
-use super::{Dialer, InboundReply, LinesMessage, LinesState, LostCall, announced::Announced, settle::write_off};
+use super::{
+    Dialer, InboundReply, LinesMessage, LinesState, LostCall, WantedAgent, announced::Announced, settle::write_off,
+};
 use crate::{
     agent::{self, Agent},
     call::CallPlan,
     campaign::{PlanContext, plan_inbound},
-    id::{AttemptId, NodeId},
+    id::{AccountId, AttemptId, NodeId},
     phone_number::PhoneNumber,
     ports::{
         Ports,

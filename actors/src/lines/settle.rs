@@ -90,21 +90,23 @@ pub async fn settle(ports: &Ports, lost: LostCall) -> Option<Outcome> {
             })
         }
     };
-    write(ports, &lost.ended, error).await
+    write(ports, &lost.ended, Some(error).filter(|_| !transferred)).await
 }
 
 /// The same for a call whose leg is nobody's business any more.
 pub(super) async fn write_off(ports: &Ports, lost: LostCall) -> Option<Outcome> {
-    write(ports, &lost.ended, lost.error).await
+    write(ports, &lost.ended, Some(lost.error)).await
 }
 
-async fn write(ports: &Ports, ended: &Ended, error: String) -> Option<Outcome> {
+/// What failed; none for a call that was handed on.
+async fn write(ports: &Ports, ended: &Ended, error: Option<String>) -> Option<Outcome> {
+    let transferred = error.is_none();
     let outcome = Outcome {
         status: match transferred {
             true => ConversationStatus::Completed,
             false => ConversationStatus::Failed,
         },
-        error: Some(error).filter(|_| !transferred),
+        error,
         voicemail: false,
         transferred,
         collected: std::collections::BTreeMap::new(),

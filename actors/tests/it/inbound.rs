@@ -555,6 +555,7 @@ async fn an_account_holds_few_lines_with_calls_that_are_brought_no_socket() {
             call,
             account,
             agent,
+            ticket: None,
             reply,
         };
         node.switchboard.ask(message, Duration::from_secs(5)).await.unwrap()

@@ -44,6 +44,7 @@ pub struct TwilioCarrier {
     account: TwilioAccount,
     pub(super) instructions: Instructions,
     handovers: Arc<Handovers>,
+    pub(super) queue: Arc<Queue>,
 }
 
 #[derive(Deserialize)]
@@ -85,6 +86,7 @@ impl TwilioCarrier {
             },
             account,
             handovers: Arc::default(),
+            queue: Arc::default(),
         })
     }
 

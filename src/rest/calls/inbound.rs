@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use actors::{
     agent,
-    id::AgentId,
+    id::{AgentId, AttemptId},
     lines::MOST_WITHOUT_SOCKET,
     phone_number::PhoneNumber,
     ports::{

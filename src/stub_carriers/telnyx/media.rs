@@ -58,6 +58,7 @@ pub(super) struct Stream {
     /// A frame that comes behind the next one.
     held: Option<String>,
     has_faults: bool,
+    standstill: Standstill,
     /// What callees are heard in.
     heard: Codec,
 }
@@ -104,6 +105,7 @@ impl Stream {
             frames: 0,
             held: None,
             has_faults,
+            standstill: Standstill::new(switch.settings.faults.stall.filter(|_| has_faults)),
             heard,
         };
         let connected = json!({ "event": "connected", "version": "1.0.0" });

@@ -39,8 +39,9 @@ struct Flow {
     leg: Arc<Leg>,
     line: Line,
     changes: mpsc::Receiver<Change>,
-    /// Only the first socket of a leg breaks.
-    was_cut: bool,
+    /// Only the first socket of a leg breaks, or stands still.
+    had_socket: bool,
+    ear: Ear,
     /// A socket that nobody closed.
     kept: Option<Socket>,
 }
@@ -55,7 +56,8 @@ pub(super) async fn run(stub: Arc<Stub>, leg: Arc<Leg>, phone: WebSocket) {
         leg,
         line: Line::new(phone),
         changes,
-        was_cut: false,
+        had_socket: false,
+        ear,
         kept: None,
     };
     while let Some(action) = todo.pop_front() {

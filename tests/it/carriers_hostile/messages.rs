@@ -99,7 +99,14 @@ pub fn hostile(wire: Wire, random: &mut StdRng) -> Blow {
             closes: Closes::OnceBegun,
             closes_with: vec![1008],
         },
-        11 => always(wire.key(["E", "12", "", "\u{0}", "é"].choose(random).unwrap()), 1007),
+        11 => {
+            let key = wire.key(["E", "12", "", "\u{0}", "é"].choose(random).unwrap());
+            // What carriers tell of keys that no telephone has is passed over.
+            match wire {
+                Wire::Plain => always(key, 1007),
+                _ => perhaps(key),
+            }
+        }
         12 => perhaps(text(twice_the_same_key(wire, random))),
         13 => perhaps(control(random)),
         14 => perhaps(text(

@@ -173,10 +173,19 @@ impl Node {
             ("twilio", twilio::trunk(twilio, &public).unwrap().doors),
             ("telnyx", telnyx::trunk(telnyx, &public, clock.clone()).unwrap().doors),
             ("vonage", vonage::trunk(vonage, &public, clock).unwrap().doors),
+            (
+                "asterisk",
+                asterisk::doors::doors(&Media::WebSocket {
+                    client: "ringback".to_owned(),
+                    codec: Codec::Slin16,
+                }),
+            ),
+            ("plain", plain::trunk().doors),
         ];
         let shared = Arc::new(Shared::default());
         let (switchboard, _) = Actor::spawn(None, Switchboard(shared.clone()), ()).await.unwrap();
-        let app = carriers::router(&CarrierDoor::new(switchboard), doors);
+        let door = CarrierDoor::new(switchboard);
+        let app = carriers::router(&door, doors);
         tokio::spawn(async move { axum::serve(listener, app).await });
         Self {
             address,

@@ -82,7 +82,7 @@ async fn what_is_forged_is_refused_at_every_door() {
             ("events".to_owned(), 204),
             (format!("status/{attempt}/{proof}"), 204),
             (format!("handed/{attempt}/{proof}"), 204),
-            (format!("conference/{attempt}/{proof}"), 204),
+            (format!("conference/{attempt}.1/{proof}"), 204),
             (format!("machine/{attempt}/{proof}"), 400),
             (format!("transfer/{attempt}.{proof}/{proof}"), 200),
         ] {

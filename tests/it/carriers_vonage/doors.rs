@@ -24,7 +24,7 @@ async fn a_forged_webhook_is_refused_whatever_it_says() {
         format!("{base}/carriers/vonage/{}", door.replace("{p}", &"5".repeat(64)))
     });
     let conference = format!(
-        "{base}/carriers/vonage/conference/{}/{}",
+        "{base}/carriers/vonage/conference/{}.1/{}",
         AttemptId::new(),
         "5".repeat(64)
     );

@@ -62,6 +62,8 @@ pub struct WorldSettings {
     pub node: NodeSettings,
     /// The one carrier, by the address of the service; the simulated one when none.
     pub trunk: Option<TrunkOf>,
+    /// With which the service speaks TLS; without TLS when none.
+    pub certificate: Option<SelfSigned>,
     /// Where calls are recorded.
     pub recordings: FakeRecordings,
 }
@@ -85,6 +87,7 @@ impl Default for WorldSettings {
             scripts: BTreeMap::new(),
             node: NodeSettings::default(),
             trunk: None,
+            certificate: None,
             recordings: FakeRecordings::default(),
         }
     }
