@@ -208,7 +208,7 @@ fn node_settings(config: &ServeConfig) -> NodeSettings {
     NodeSettings {
         node: NodeId::new(),
         lines: config.max_calls as usize,
-        calls_per_second: config.calls_per_second,
+        calls_per_second: config.dials_per_second(),
         ring_timeout: Duration::from_secs(u64::from(config.ring_timeout_seconds)),
         stream: StreamSettings {
             fixed_pause_ms: config.fixed_pause_ms,

@@ -70,9 +70,10 @@ pub struct ServeConfig {
     #[arg(long, env = "RINGBACK_MAX_CALLS", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub max_calls: u32,
 
-    /// Dials a second; 0 is no limit
-    #[arg(long, env = "RINGBACK_CALLS_PER_SECOND", default_value_t = 10.0, value_parser = parse_rate)]
-    pub calls_per_second: f64,
+    /// Dials a second; 0 is no limit [default: what RINGBACK_CARRIER grants every account: 1 with twilio and signalwire,
+    /// 3 with vonage, else 10]
+    #[arg(long, env = "RINGBACK_CALLS_PER_SECOND", value_parser = parse_rate)]
+    pub calls_per_second: Option<f64>,
 
     /// Seconds a call may ring
     #[arg(long, env = "RINGBACK_RING_TIMEOUT_SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(5..=600))]
@@ -104,6 +105,18 @@ pub struct ServeConfig {
     #[arg(long, env = "RINGBACK_DRAIN_SECONDS", default_value_t = LONGEST_DRAIN_SECONDS, hide_default_value = true,
           value_parser = clap::value_parser!(u64).range(..=MOST_DRAIN_SECONDS))]
     pub drain_seconds: u64,
+}
+
+impl ServeConfig {
+    /// Dials a second; 0 is no limit. Twilio and SignalWire queue what is over one a second, for up to a day; Vonage
+    /// refuses what is over three.
+    pub fn dials_per_second(&self) -> f64 {
+        self.calls_per_second.unwrap_or(match &*self.carrier {
+            "twilio" | "signalwire" => 1.0,
+            "vonage" => 3.0,
+            _ => 10.0,
+        })
+    }
 }
 
 /// The certificate of a service that speaks TLS itself: both files, or none.
@@ -264,5 +277,33 @@ fn parse_rate(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(rate) if rate.is_finite() && (0.0..=10_000.0).contains(&rate) => Ok(rate),
         _ => Err("write a number from 0 to 10000".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        serve: ServeConfig,
+    }
+
+    #[test]
+    fn without_a_rate_of_its_own_no_more_is_dialed_than_the_carrier_grants_everybody() {
+        for (arguments, rate) in [
+            (&["--carrier", "twilio"][..], 1.0),
+            (&["--carrier", "signalwire"], 1.0),
+            (&["--carrier", "vonage"], 3.0),
+            (&["--carrier", "telnyx"], 10.0),
+            (&["--carrier", "twilio", "--calls-per-second", "40"], 40.0),
+            (&["--carrier", "vonage", "--calls-per-second", "0"], 0.0),
+        ] {
+            let config = Program::parse_from(["ringback"].iter().chain(arguments)).serve;
+            assert!((config.dials_per_second() - rate).abs() < f64::EPSILON, "{arguments:?}");
+        }
     }
 }

@@ -152,7 +152,7 @@ fn config(folder: &Path, args: &DemoArgs) -> ServeConfig {
         simulated_url: None,
         scripts: voiced::scripts(),
         max_calls: 100,
-        calls_per_second: 10.0,
+        calls_per_second: Some(10.0),
         ring_timeout_seconds: 12,
         rate_limit: 0,
         cors_origins: Vec::new(),
