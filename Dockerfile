@@ -1,6 +1,6 @@
 # docker build -t ringback .                                    the service
 # docker build -t ringback --build-arg PACKAGES=espeak-ng .     with the local voice of RINGBACK_TTS=espeak
-# docker run -p 127.0.0.1:8080:8080 -v ringback:/data ringback
+# docker run --network host -e RINGBACK_LISTEN=127.0.0.1:8080 -v ringback:/data ringback
 
 FROM rust:1.95-slim-bookworm AS build
 WORKDIR /src
@@ -24,5 +24,5 @@ EXPOSE 8080
 # The image has no curl; bash opens the connection itself. It speaks no TLS: with a certificate an open port must do.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=20s \
     CMD ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/8080 || exit 1; [[ -n $RINGBACK_TLS_CERT ]] && exit 0; printf 'GET /public/health HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n' >&3 && read -r status <&3 && [[ $status == *' 200 '* ]]"]
-# `docker stop --time 14460` lets calls in progress end by themselves.
+# A stop timeout of 14460 s lets calls in progress end by themselves.
 CMD ["ringback", "serve"]
