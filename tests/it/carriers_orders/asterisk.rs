@@ -38,6 +38,11 @@ impl Exchange {
         }
     }
 
+    /// Asterisk is known to have the call.
+    pub fn is_placed(&self) -> bool {
+        self.line.is_placed()
+    }
+
     pub fn is_over(&self) -> bool {
         self.line.is_over()
     }

@@ -66,6 +66,7 @@ pub enum Ends {
     Completed,
     Cancelled,
     Failed(&'static str),
+    FateUnknown,
     Other,
 }
 
@@ -81,6 +82,7 @@ impl Ends {
                 let known = ["busy", "rejected", "invalid-number", "no-answer", "media-lost"];
                 match known.into_iter().find(|known| *known == error) {
                     Some(known) => Self::Failed(known),
+                    None if error == "carrier-error: outcome unknown" => Self::FateUnknown,
                     None if error.starts_with("carrier-error: ") && !error.contains("unknown") => {
                         Self::Failed("carrier-error")
                     }

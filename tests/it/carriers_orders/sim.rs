@@ -166,6 +166,8 @@ pub struct End {
     pub out_of_order: bool,
     /// The end was seen in a listing only.
     pub end_was_missed: bool,
+    /// The call was over before anything was heard of it: not even that Asterisk has it.
+    pub nothing_was_heard: bool,
     pub log: Log,
 }
 
@@ -244,6 +246,7 @@ pub fn run(life: &Life, tongue: Tongue, course: &Course) -> End {
             said_too_early: false,
             out_of_order: false,
             end_was_missed: false,
+            nothing_was_heard: false,
             log: Vec::new(),
         },
     };
@@ -431,6 +434,7 @@ impl Sim<'_> {
         if let Some(exchange) = &mut self.exchange {
             exchange.entered |= up && !self.over;
             self.end.end_was_missed = !was_over && exchange.is_over();
+            self.end.nothing_was_heard = self.over && !exchange.is_placed();
         }
         self.release();
     }
