@@ -56,6 +56,19 @@ impl Line {
         }
     }
 
+    /// Waits until the telephone has named its stream: what names another is not its own, and makes it hang up. That is
+    /// the first thing it says.
+    async fn begun(&mut self) {
+        while self.stream.is_empty() {
+            let Some(Ok(message)) = self.socket.recv().await else {
+                return;
+            };
+            let Message::Text(text) = message else { continue };
+            let said: Value = serde_json::from_str(&text).unwrap_or_default();
+            self.stream = said["start"]["streamSid"].as_str().unwrap_or_default().to_owned();
+        }
+    }
+
     async fn send(&mut self, message: &Value) {
         // A telephone that is gone is noticed when it is listened to.
         let _ = self.socket.send(Message::Text(message.to_string().into())).await;
@@ -63,6 +76,7 @@ impl Line {
 
     /// Plays mu-law.
     pub(super) async fn say(&mut self, mulaw: &[u8]) {
+        self.begun().await;
         let media = json!({ "payload": BASE64.encode(mulaw) });
         self.send(&json!({ "event": "media", "streamSid": self.stream, "media": media }))
             .await;
@@ -82,11 +96,13 @@ impl Line {
     }
 
     pub(super) async fn mark(&mut self, name: &str) {
+        self.begun().await;
         self.send(&json!({ "event": "mark", "streamSid": self.stream, "mark": { "name": name } }))
             .await;
     }
 
     pub(super) async fn clear(&mut self) {
+        self.begun().await;
         self.send(&json!({ "event": "clear", "streamSid": self.stream })).await;
     }
 
