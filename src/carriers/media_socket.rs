@@ -62,6 +62,8 @@ const WRITE_WITHIN: Duration = Duration::from_secs(10);
 /// What the peer broke WebSocket's own rules with is not read any more, and to close a connection on what was not read cuts
 /// off what was written: so long the peer has to read why.
 const READ_WHY_WITHIN: Duration = Duration::from_secs(1);
+/// Said to the peer of a call that is over.
+const OVER: &str = "the call is over";
 /// How long the peer may take to close after us.
 const CLOSE_WITHIN: Duration = Duration::from_secs(2);
 
@@ -277,31 +279,22 @@ async fn pump(
         End::Stuck => {}
         // The peer's close frame wants its answer.
         End::Peer => drop(timeout(CLOSE_WITHIN, sink.close()).await),
-        End::Ours => {
+        End::Ours | End::GivenUp => {
             inbound.clean = true;
-            let goodbye = frame(close_code::NORMAL, "the call is over");
+            let goodbye = match end {
+                End::GivenUp => frame(
+                    close_code::POLICY,
+                    "given up by its call, as for audio far ahead of real time",
+                ),
+                _ => frame(close_code::NORMAL, OVER),
+            };
             let _ = timeout(
                 CLOSE_WITHIN,
                 finish((&mut sink, &mut source), goodbye, format, &mut inbound),
             )
             .await;
         }
-        End::Goodbye => {
-            let goodbye = frame(close_code::NORMAL, "the call is over");
-            let _ = timeout(CLOSE_WITHIN, sink.send(goodbye)).await;
-        }
-        End::GivenUp => {
-            inbound.clean = true;
-            let goodbye = frame(
-                close_code::POLICY,
-                "given up by its call, as for audio far ahead of real time",
-            );
-            let _ = timeout(
-                CLOSE_WITHIN,
-                finish((&mut sink, &mut source), goodbye, format, &mut inbound),
-            )
-            .await;
-        }
+        End::Goodbye => drop(timeout(CLOSE_WITHIN, sink.send(frame(close_code::NORMAL, OVER))).await),
         End::Fault(fault) => {
             tracing::warn!(%attempt, reason = %fault, "media socket closed");
             let _ = timeout(CLOSE_WITHIN, sink.send(close_frame(fault))).await;
