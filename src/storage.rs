@@ -16,6 +16,7 @@ mod contact_states;
 mod contacts;
 mod conversation_pages;
 mod conversations;
+mod deliveries;
 mod dialect;
 mod directory;
 mod do_not_call;

@@ -81,6 +81,8 @@ ids! {
     NodeId;
     /// A row of the outbox: a durable job.
     JobId;
+    /// A delivery after a call; `webhook-id` of all its tries.
+    DeliveryId;
     /// A document of the knowledge base.
     DocumentId;
     /// A group of documents.

@@ -10,6 +10,7 @@ pub mod call;
 pub mod callback_time;
 pub mod campaign;
 pub mod campaigns;
+pub mod deliveries;
 pub mod dial_token;
 pub mod email;
 pub mod id;

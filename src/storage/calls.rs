@@ -16,7 +16,7 @@ use super::{
     SqlStore, Work,
     attempts::guard,
     contact_states::{self, ContactKey, ContactState},
-    conversations, idempotency,
+    conversations, deliveries, idempotency,
     rows::{Columns, affected, composed, to_json, unavailable},
 };
 
@@ -190,15 +190,19 @@ async fn read_claimed(work: &mut Work<'_>, node: NodeId, row: &AnyRow) -> StoreR
     })
 }
 
-async fn expire(work: Work<'_>) -> StoreResult<u64> {
+async fn expire(mut work: Work<'_>) -> StoreResult<u64> {
     let skip_locked = work.dialect.skip_locked;
     let update = composed(format!(
         "WITH late AS MATERIALIZED (SELECT a.id {WAITING} AND s.dial_before <= $1{skip_locked}) \
          UPDATE attempts SET state = 'final', status = 'failed', error = COALESCE($3 || error, $2), ended_at = $1 \
-         WHERE state = 'queued' AND id IN (SELECT id FROM late)"
+         WHERE state = 'queued' AND id IN (SELECT id FROM late) RETURNING id"
     ));
     let update = update.bind(work.now.0).bind(NOT_DIALED_IN_TIME).bind(NOT_DIALED_SINCE);
-    affected(update, work.conn).await
+    let ended = update.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
+    for row in &ended {
+        deliveries::make(&mut work, row.id("id")?).await?;
+    }
+    Ok(ended.len() as u64)
 }
 
 async fn cancel(mut work: Work<'_>, account: AccountId, attempt: AttemptId) -> StoreResult<()> {
@@ -212,7 +216,8 @@ async fn cancel(mut work: Work<'_>, account: AccountId, attempt: AttemptId) -> S
     let ended = update.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
     if let Some(row) = ended {
         let contact = ContactKey::read(&row)?;
-        return contact_states::set(&mut work, contact, ContactState::Cancelled, false).await;
+        contact_states::set(&mut work, contact, ContactState::Cancelled, false).await?;
+        return deliveries::make(&mut work, attempt).await;
     }
     let query = sqlx::query("SELECT state FROM attempts WHERE id = $1 AND account = $2")
         .bind(attempt.to_string())

@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use super::{
     SqlStore, Work,
     contact_states::ContactKey,
+    deliveries,
     rows::{Columns, affected, unavailable},
 };
 
@@ -93,11 +94,15 @@ async fn erase_call(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
     for statement in [
         "UPDATE single_calls SET name = NULL, variables = '{}' WHERE attempt = $1",
         "DELETE FROM turns WHERE attempt = $1",
-        "DELETE FROM outbox WHERE attempt = $1",
     ] {
         affected(sqlx::query(statement).bind(call.to_string()), work.conn).await?;
     }
-    Ok(())
+    let jobs = sqlx::query("DELETE FROM outbox WHERE attempt = $1").bind(call.to_string());
+    match affected(jobs, work.conn).await? {
+        0 => Ok(()),
+        // What waited for the analysis still tells that the call ended.
+        _ => deliveries::make(work, call).await,
+    }
 }
 
 async fn erase(

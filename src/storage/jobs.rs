@@ -8,7 +8,7 @@ use actors::{
 };
 
 use super::{
-    Work,
+    Work, deliveries,
     rows::{AnyQuery, Columns, affected, composed, to_json, unavailable},
 };
 
@@ -64,14 +64,15 @@ fn fenced_if_none(rows: u64) -> StoreResult<()> {
     }
 }
 
-pub(super) async fn save_analysis(work: Work<'_>, job: Job, analysis: Analysis) -> StoreResult<()> {
+pub(super) async fn save_analysis(mut work: Work<'_>, job: Job, analysis: Analysis) -> StoreResult<()> {
     let delete = bind_lease(sqlx::query("DELETE FROM outbox WHERE id = $1 AND tries = $2"), &job);
-    fenced_if_none(affected(delete, work.conn).await?)?;
+    fenced_if_none(affected(delete, &mut *work.conn).await?)?;
     let update = sqlx::query("UPDATE attempts SET summary = $1, analysis = $2 WHERE id = $3 AND state = 'final'")
         .bind(analysis.summary.clone())
         .bind(to_json(&analysis)?)
         .bind(job.attempt.to_string());
-    affected(update, work.conn).await.map(drop)
+    affected(update, &mut *work.conn).await?;
+    deliveries::make(&mut work, job.attempt).await
 }
 
 pub(super) async fn retry(work: Work<'_>, job: Job, delay_ms: i64) -> StoreResult<()> {

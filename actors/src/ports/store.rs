@@ -7,6 +7,7 @@ mod attempts;
 mod calls;
 mod campaign_reads;
 mod campaigns;
+mod deliveries;
 mod directory;
 mod erasure;
 mod idempotency;
@@ -18,6 +19,7 @@ pub use attempts::*;
 pub use calls::*;
 pub use campaign_reads::*;
 pub use campaigns::*;
+pub use deliveries::*;
 pub use directory::*;
 pub use erasure::*;
 pub use idempotency::*;
@@ -67,6 +69,7 @@ pub trait Store:
     + CallStore
     + InboundStore
     + RecordStore
+    + DeliveryStore
 {
 }
 
@@ -81,5 +84,6 @@ impl<T> Store for T where
         + CallStore
         + InboundStore
         + RecordStore
+        + DeliveryStore
 {
 }

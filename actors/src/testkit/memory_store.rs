@@ -5,6 +5,7 @@ mod calls;
 mod campaign_reads;
 mod campaigns;
 mod contacts;
+mod deliveries;
 mod directory;
 mod erasure;
 mod idempotency;

@@ -12,6 +12,7 @@ mod calls;
 mod campaign_reads;
 mod campaigns;
 mod concurrency;
+mod deliveries;
 mod directory;
 mod edits;
 mod erasure;
@@ -29,6 +30,7 @@ pub use calls::*;
 pub use campaign_reads::*;
 pub use campaigns::*;
 pub use concurrency::*;
+pub use deliveries::*;
 pub use directory::*;
 pub use edits::*;
 pub use erasure::*;
@@ -152,6 +154,14 @@ macro_rules! store_conformance {
             a_leased_job_comes_back_and_fences_its_first_holder
             a_failed_job_is_put_off
             a_store_answers_a_ping
+            a_call_that_ends_makes_what_its_agent_asks_for
+            every_end_of_an_attempt_is_delivered
+            a_delivery_whose_holder_died_comes_back_unchanged
+            a_failed_delivery_waits_and_is_given_up_in_the_end
+            lanes_are_picked_apart_and_tell_how_they_stand
+            a_lane_waits_as_long_as_its_receiver_wished
+            an_address_that_is_gone_gets_nothing_until_its_agent_is_saved_again
+            a_delivery_tells_of_the_person_as_the_call_knew_them
             campaigns_made_at_once_have_creation_times_of_their_own
             one_of_many_changes_of_an_agent_wins
             a_number_is_saved_by_one_of_many

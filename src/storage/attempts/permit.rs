@@ -17,7 +17,7 @@ use super::{
 use crate::storage::{
     Work,
     contact_states::{self, ContactState},
-    locks,
+    deliveries, locks,
     rows::{Columns, composed, unavailable},
 };
 
@@ -105,7 +105,8 @@ async fn refuse(work: &mut Work<'_>, claim: Claim, error: &'static str) -> Store
         "('claimed')",
     );
     let held = update.run(work, |query| query.bind(error).bind(now)).await?;
-    contact_states::set(work, held.contact, ContactState::Cancelled, false).await
+    contact_states::set(work, held.contact, ContactState::Cancelled, false).await?;
+    deliveries::make(work, claim.attempt).await
 }
 
 async fn grant(work: &mut Work<'_>, claim: Claim, request: PermitRequest) -> StoreResult<Permit> {

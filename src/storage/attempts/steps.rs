@@ -18,7 +18,7 @@ use super::{
 use crate::storage::{
     Work,
     contact_states::{self, ContactState},
-    jobs,
+    deliveries, jobs,
     rows::{Columns, affected, composed, to_json, unavailable, unique},
 };
 
@@ -89,7 +89,8 @@ async fn cancel(work: &mut Work<'_>, claim: Claim) -> StoreResult<()> {
         UNSENT,
     );
     let held = update.run(work, |query| query.bind(now)).await?;
-    contact_states::set(work, held.contact, ContactState::Cancelled, false).await
+    contact_states::set(work, held.contact, ContactState::Cancelled, false).await?;
+    deliveries::make(work, claim.attempt).await
 }
 
 /// Back to the queue under the next epoch; due at `due_at`, or when it was before.
@@ -219,7 +220,7 @@ pub(super) async fn finish(
     }
     match held.row.maybe_time("answered_at")? {
         // Nobody spoke: there is nothing to analyse.
-        None => Ok(()),
+        None => deliveries::make(&mut work, claim.attempt).await,
         Some(_) => jobs::add_analysis(&mut work, claim.attempt).await,
     }
 }

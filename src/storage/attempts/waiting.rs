@@ -12,7 +12,8 @@ use super::{
 use crate::storage::{
     Work, calls,
     contact_states::{self, ContactKey, ContactState},
-    rows::{affected, composed, unavailable},
+    deliveries,
+    rows::{Columns, affected, composed, unavailable},
 };
 
 /// The attempt after `ended`; its contact is pending again. None in a campaign that was stopped meanwhile.
@@ -71,11 +72,12 @@ pub(in crate::storage) async fn cancel_waiting(work: &mut Work<'_>, campaign: Ca
     }
     let ended = composed(format!(
         "UPDATE attempts SET state = 'final', status = 'cancelled', ended_at = $2 \
-         WHERE state = 'queued' AND id IN {QUEUED} RETURNING contact_list, contact_index"
+         WHERE state = 'queued' AND id IN {QUEUED} RETURNING id, contact_list, contact_index"
     ));
     let ended = ended.bind(campaign.to_string()).bind(work.now.0);
     for row in ended.fetch_all(&mut *work.conn).await.map_err(unavailable)? {
         contact_states::set(work, ContactKey::read(&row)?, ContactState::Cancelled, false).await?;
+        deliveries::make(work, row.id("id")?).await?;
     }
     Ok(())
 }

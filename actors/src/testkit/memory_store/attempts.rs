@@ -406,6 +406,8 @@ impl AttemptStore for MemoryStore {
                 tries: 0,
             };
             tables.jobs.insert(JobId::new(), job);
+        } else {
+            tables.make_deliveries(claim.attempt, now);
         }
         if let Some(next) = next {
             tables.plan_next(claim.attempt, next, now);

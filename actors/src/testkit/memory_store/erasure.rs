@@ -41,7 +41,7 @@ impl Tables {
         }
     }
 
-    fn erase_call(&mut self, id: AttemptId) {
+    fn erase_call(&mut self, id: AttemptId, now: Timestamp) {
         if let Some(entry) = self.attempts.get_mut(&id) {
             entry.phone_number = PhoneNumber::erased();
             entry.collected.clear();
@@ -52,7 +52,12 @@ impl Tables {
             call.variables.clear();
         }
         self.turns.retain(|(attempt, _), _| *attempt != id);
+        let jobs = self.jobs.len();
         self.jobs.retain(|_, job| job.attempt != id);
+        if self.jobs.len() < jobs {
+            // What waited for the analysis still tells that the call ended.
+            self.make_deliveries(id, now);
+        }
     }
 
     fn erase_places(&mut self, account: AccountId, number: &PhoneNumber) {
@@ -88,7 +93,7 @@ impl ErasureStore for MemoryStore {
         let calls = tables.calls_to(account, &number, self.now());
         if let ContactCalls::Over(ids) = &calls {
             for id in ids {
-                tables.erase_call(*id);
+                tables.erase_call(*id, self.now());
             }
             tables.erase_places(account, &number);
             tables.contacts.remove(&id);

@@ -26,7 +26,7 @@ impl Tables {
     }
 
     /// The person on the line, as far as the account has it saved.
-    fn caller(&self, entry: &AttemptEntry) -> CampaignContact {
+    pub(super) fn caller(&self, entry: &AttemptEntry) -> CampaignContact {
         let bare = CampaignContact {
             phone_number: entry.phone_number.clone(),
             contact: None,

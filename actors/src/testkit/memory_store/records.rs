@@ -172,6 +172,7 @@ impl RecordStore for MemoryStore {
         if let Some(entry) = tables.attempts.get_mut(&job.attempt) {
             entry.analysis = Some(analysis);
         }
+        tables.make_deliveries(job.attempt, self.now());
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use uuid::Uuid;
 
-use super::{calls::SingleCall, knowledge::GroupEntry};
+use super::{calls::SingleCall, deliveries::Outbox, knowledge::GroupEntry};
 use crate::{
     dial_token::DialToken,
     id::{AccountId, AgentId, AttemptId, CampaignId, ContactId, DocumentId, GroupId, JobId, NodeId},
@@ -50,6 +50,7 @@ pub(super) struct Tables {
     pub(super) turns: BTreeMap<(AttemptId, i64), TurnFact>,
     pub(super) events: Vec<(AttemptId, EventFact)>,
     pub(super) jobs: BTreeMap<JobId, JobEntry>,
+    pub(super) outbox: Outbox,
 }
 
 impl std::fmt::Debug for Tables {
@@ -345,5 +346,6 @@ impl Tables {
         let (list, index) = (entry.contact_list, entry.contact_index);
         self.unfinished.remove(&id);
         self.set_contact_state(list, index, ContactState::Cancelled);
+        self.make_deliveries(id, now);
     }
 }

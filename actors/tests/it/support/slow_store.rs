@@ -10,7 +10,7 @@ use std::{
 
 use actors::{
     dial_token::DialToken,
-    id::{AccountId, AgentId, AttemptId, CampaignId, ContactId, DocumentId, GroupId, NodeId},
+    id::{AccountId, AgentId, AttemptId, CampaignId, ContactId, DeliveryId, DocumentId, GroupId, NodeId},
     phone_number::PhoneNumber,
     ports::{carrier::CarrierCallId, store::*},
     testkit::memory_store::MemoryStore,
@@ -166,6 +166,14 @@ slowly! {
     InboundStore {
         answering_agent(number: &PhoneNumber) -> Option<AgentRow>;
         receive_call(node: NodeId, new: NewInboundCall) -> Option<ReceivedCall>;
+    }
+    DeliveryStore {
+        due_lanes(failing_too: bool, limit: i64) -> Vec<DueLane>;
+        lease_deliveries(lanes: &[(String, i64)]) -> Vec<Delivery>;
+        renew_deliveries(held: &[(DeliveryId, i64)]) -> ();
+        settle_delivery(delivery: &Delivery, settled: Settled) -> ();
+        deliveries_of(attempt: AttemptId) -> Vec<DeliveryRow>;
+        contact_of(attempt: AttemptId) -> CampaignContact;
     }
     RecordStore {
         append_facts(facts: &[(AttemptId, Fact)]) -> ();

@@ -1,0 +1,163 @@
+//! What is delivered after a call: what its agent asks for, where that goes, and when a failed try is made again.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use url::Url;
+
+use crate::{agent::CallActions, id::AccountId};
+
+/// How a delivery goes out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DeliveryKind {
+    /// `postCallWebhook`.
+    Webhook,
+    /// `postCallEmail`.
+    Email,
+}
+
+impl DeliveryKind {
+    /// The spelling in rows and figures.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Webhook => "webhook",
+            Self::Email => "email",
+        }
+    }
+
+    /// Reads that.
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Webhook, Self::Email]
+            .into_iter()
+            .find(|kind| kind.as_str() == text)
+    }
+}
+
+/// `postCallEmail.emailConfiguration` as the service reads it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MailTarget {
+    /// Addresses.
+    pub to: Vec<String>,
+    /// Addresses.
+    pub cc: Vec<String>,
+    /// May hold `{{variables}}`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+    /// Whether what was said goes along.
+    pub include_transcript: bool,
+}
+
+/// A delivery that an agent asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// How.
+    pub kind: DeliveryKind,
+    /// The address of a webhook, or a [`MailTarget`] as JSON.
+    pub target: String,
+    /// Deliveries of one lane share an endpoint, and wait for each other rather than for those of other lanes.
+    pub lane: String,
+}
+
+/// What an agent's stored document asks for now.
+pub fn wanted(account: AccountId, document: &Map<String, Value>) -> Vec<Wanted> {
+    let actions = document
+        .get("platformSettings")
+        .and_then(|settings| settings.get("callActions"))
+        .and_then(|actions| CallActions::deserialize(actions).ok())
+        .unwrap_or_default();
+    webhook(account, &actions)
+        .into_iter()
+        .chain(email(account, &actions))
+        .collect()
+}
+
+fn webhook(account: AccountId, actions: &CallActions) -> Option<Wanted> {
+    let target = actions.post_call_webhook.clone().filter(|text| !text.is_empty())?;
+    let origin = Url::parse(&target).map(|url| url.origin().ascii_serialization());
+    Some(Wanted {
+        kind: DeliveryKind::Webhook,
+        lane: format!("{account} {}", origin.unwrap_or_default()),
+        target,
+    })
+}
+
+fn email(account: AccountId, actions: &CallActions) -> Option<Wanted> {
+    let email = &actions.post_call_email;
+    let configuration = Value::Object(email.email_configuration.clone());
+    let target = MailTarget::deserialize(configuration).unwrap_or_default();
+    let wanted = email.enabled && !(target.to.is_empty() && target.cc.is_empty());
+    let target = wanted.then(|| serde_json::to_string(&target).ok())??;
+    Some(Wanted {
+        kind: DeliveryKind::Email,
+        target,
+        lane: format!("{account} mail"),
+    })
+}
+
+/// Seconds between a failed try and the next, by how many failed before; the decisions of the contract name them.
+const SCHEDULE_S: [u64; 7] = [5, 300, 1_800, 7_200, 18_000, 36_000, 36_000];
+
+/// The longest that a receiver's `Retry-After` is kept: the schedule's own longest pause.
+const LONGEST_WISH: Duration = Duration::from_secs(36_000);
+
+/// How long a delivery waits after a failed try, of which it had `failed` before; never less than the receiver wished.
+/// None when that was the last.
+pub fn next_try(failed: i64, wish: Option<Duration>) -> Option<Duration> {
+    let pause = SCHEDULE_S.get(usize::try_from(failed).ok()?)?;
+    let wish = wish.unwrap_or_default().min(LONGEST_WISH);
+    Some(Duration::from_secs(*pause).max(wish))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn of(actions: Value) -> Vec<(DeliveryKind, String, String)> {
+        let document = json!({ "platformSettings": { "callActions": actions } });
+        wanted(AccountId::FIRST, document.as_object().unwrap())
+            .into_iter()
+            .map(|wanted| (wanted.kind, wanted.target, wanted.lane))
+            .collect()
+    }
+
+    #[test]
+    fn an_agent_gets_what_it_asks_for_and_nothing_by_default() {
+        assert_eq!(wanted(AccountId::FIRST, &Map::new()), []);
+        assert_eq!(of(json!({ "postCallEmail": { "enabled": true } })), []);
+        let configuration = json!({ "to": ["a@example.com"], "own": 1 });
+        let off = json!({ "postCallEmail": { "emailConfiguration": configuration } });
+        assert_eq!(of(off), []);
+        let (account, url) = (AccountId::FIRST, "https://Example.com:8443/a?b=c");
+        let both = json!({
+            "postCallWebhook": url,
+            "postCallEmail": { "enabled": true, "emailConfiguration": configuration },
+        });
+        let target = r#"{"to":["a@example.com"],"cc":[],"includeTranscript":false}"#;
+        let expected = [
+            (
+                DeliveryKind::Webhook,
+                url.to_owned(),
+                format!("{account} https://example.com:8443"),
+            ),
+            (DeliveryKind::Email, target.to_owned(), format!("{account} mail")),
+        ];
+        assert_eq!(of(both), expected);
+    }
+
+    #[test]
+    fn the_schedule_is_the_contracts_and_a_receiver_may_ask_for_longer_pauses() {
+        let seconds = |failed, wish| next_try(failed, wish).map(|pause| pause.as_secs());
+        let all: Vec<_> = (0..=7).map(|failed| seconds(failed, None)).collect();
+        let expected = [5, 300, 1_800, 7_200, 18_000, 36_000, 36_000].map(Some);
+        assert_eq!((&all[..7], all[7]), (&expected[..], None));
+        let wish = |wish| Some(Duration::from_secs(wish));
+        assert_eq!(seconds(0, wish(1)), Some(5));
+        assert_eq!(seconds(0, wish(60)), Some(60));
+        assert_eq!(seconds(0, wish(u64::MAX)), Some(36_000));
+        assert_eq!(seconds(7, wish(60)), None);
+    }
+}
