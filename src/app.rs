@@ -34,6 +34,7 @@ use crate::{
     analysis_worker,
     carriers::{self, CarrierDoor},
     config::ServeConfig,
+    deliveries::{self, Courier, Pace, WebhookLimits, WebhookSender},
     documents::{DocumentSettings, Documents, extract::this_program},
     exchange::ExchangeHandle,
     providers::{prober, roster, team::Team},
@@ -116,7 +117,7 @@ impl App {
             language_model: team.language.clone(),
             health: Arc::new(team.health(clock.clone())),
             recordings: Arc::new(recordings(&config)?),
-            clock,
+            clock: clock.clone(),
         };
         let node = Node::start(NodeArguments {
             ports,
@@ -128,6 +129,8 @@ impl App {
 
         let (stop_serving, stopped) = watch::channel(false);
         let (mut server, mut tasks) = (JoinSet::new(), JoinSet::new());
+        let courier = courier(&config, store.clone(), clock)?;
+        server.spawn(courier.run(stopped.clone()));
         let spool_dir = config.storage.data_dir.join("spool");
         std::fs::create_dir_all(&spool_dir).map_err(|e| format!("cannot use {}: {e}", spool_dir.display()))?;
         let doors = Doors {
@@ -227,6 +230,20 @@ fn recordings(config: &ServeConfig) -> Result<WavRecordings, StartError> {
         .map_err(|e| format!("cannot use {} for recordings: {e}", folder.display()).into())
 }
 
+fn address_policy(config: &ServeConfig) -> AddressPolicy {
+    if config.allow_private_urls {
+        AddressPolicy::everything()
+    } else {
+        AddressPolicy::public_only()
+    }
+}
+
+fn courier(config: &ServeConfig, store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Result<Courier, StartError> {
+    let (policy, limits) = (address_policy(config), WebhookLimits::default());
+    let webhooks = WebhookSender::new(policy, Arc::new(SystemResolver), limits, clock)?;
+    Ok(Courier::new(store, webhooks, config.mail.mailer()?, Pace::default()))
+}
+
 fn documents(address_policy: &AddressPolicy) -> Result<Documents, StartError> {
     let settings = DocumentSettings {
         policy: address_policy.clone(),
@@ -283,17 +300,16 @@ fn router(config: &ServeConfig, spool_dir: PathBuf, doors: Doors) -> Result<Rout
         stopping,
     } = doors;
     let switchboard = node.switchboard.clone();
-    let address_policy = if config.allow_private_urls {
-        AddressPolicy::everything()
-    } else {
-        AddressPolicy::public_only()
-    };
+    let (address_policy, mail) = (address_policy(config), config.mail.is_set());
     let rest = rest::router(RestState {
         store,
         switchboard: switchboard.clone(),
         public_url,
         carrier_is_simulated: nobody_is_called,
-        readiness: Arc::new(move |agent| team.ready_for(agent)),
+        readiness: Arc::new(move |agent| {
+            team.ready_for(agent)?;
+            deliveries::mail_ready_for(mail, agent)
+        }),
         lines,
         rate_limit: Arc::new(RateLimit::per_second(config.rate_limit)),
         spool_dir,

@@ -7,6 +7,7 @@ use clap::{Arg, Args, Command, builder::TypedValueParser, error::ErrorKind};
 
 use crate::{
     carriers::{self, settings::CarrierSettings},
+    deliveries::MailConfig,
     exchange::Script,
     http_client::base_url,
     providers::{name::ProviderName, settings::ProviderSettings},
@@ -99,6 +100,10 @@ pub struct ServeConfig {
     /// Lets documents be fetched from, and webhooks go to, addresses that are not public
     #[arg(long, env = "RINGBACK_ALLOW_PRIVATE_URLS", value_parser = clap::builder::BoolishValueParser::new())]
     pub allow_private_urls: bool,
+
+    /// Mail after calls
+    #[command(flatten)]
+    pub mail: MailConfig,
 
     /// Seconds calls in progress get to end after SIGTERM, at most a week [default: as long as the longest call may last,
     /// and a minute]

@@ -19,6 +19,7 @@ use crate::{
     carriers::settings::CarrierSettings,
     cli::DemoArgs,
     config::{ProviderConfig, ServeConfig, SpeculationMode, StorageConfig, TlsConfig},
+    deliveries::MailConfig,
     speech::imperfect::Imperfection,
     storage::DatabaseUrl,
 };
@@ -159,6 +160,7 @@ fn config(folder: &Path, args: &DemoArgs) -> ServeConfig {
         fixed_pause_ms: None,
         speculation: SpeculationMode::Voice,
         allow_private_urls: false,
+        mail: MailConfig::default(),
         drain_seconds: 0,
     }
 }

@@ -12,6 +12,7 @@ pub mod bench;
 pub mod carriers;
 pub mod cli;
 pub mod config;
+pub mod deliveries;
 pub mod demo;
 pub mod documents;
 pub mod exchange;

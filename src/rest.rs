@@ -34,6 +34,7 @@ mod strict_json;
 use std::{path::PathBuf, sync::Arc};
 
 pub use campaign_csv::contacts_in as contacts_in_csv;
+pub use conversations::in_full as conversation_in_full;
 pub use cors::{around as with_cors, parse_origin};
 pub use rate_limit::RateLimit;
 

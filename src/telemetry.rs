@@ -11,7 +11,7 @@ use actors::{
     node::NodeSnapshot,
     ports::{
         language_model::Speaker,
-        store::{ConversationStatus, EventFact, Outcome},
+        store::{ConversationStatus, Delivery, EventFact, Outcome, Settled},
     },
 };
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
@@ -129,6 +129,11 @@ fn describe() {
     );
     metrics::describe_counter!("ringback_turns_total", "Turns of calls, by speaker");
     metrics::describe_counter!(
+        DELIVERIES,
+        "Tries of webhooks and mail after calls, by kind and outcome: `delivered`, `put_off` (tried again), `given_up`, \
+         `gone` (the receiver answered 410)"
+    );
+    metrics::describe_counter!(
         "ringback_carrier_forgeries_total",
         "Requests to carriers' doors that the carrier had not signed, by carrier and door (status or media)"
     );
@@ -233,6 +238,20 @@ pub fn outcome_word(outcome: &Outcome) -> &'static str {
         _ => "other",
     }
 }
+
+/// Counts a try of a delivery that is over.
+pub fn count_delivery(delivery: &Delivery, settled: &Settled) {
+    let outcome = match settled {
+        Settled::Delivered => "delivered",
+        Settled::PutOff { .. } => "put_off",
+        Settled::GivenUp { .. } => "given_up",
+        Settled::Gone { .. } => "gone",
+    };
+    metrics::counter!(DELIVERIES, "kind" => delivery.kind.as_str(), "outcome" => outcome).increment(1);
+}
+
+/// Tries of deliveries.
+const DELIVERIES: &str = "ringback_deliveries_total";
 
 /// Counts an attempt whose outcome is on disk.
 pub fn count_outcome(word: &'static str) {

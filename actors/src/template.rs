@@ -14,6 +14,9 @@ pub const SPOKEN_CHARS: usize = 10_000;
 /// Characters of instructions.
 pub const INSTRUCTION_CHARS: usize = 500_000;
 
+/// Characters of a mail's subject.
+pub const SUBJECT_CHARS: usize = 250;
+
 /// Which text of an agent is filled in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
@@ -27,6 +30,8 @@ pub enum Place {
     EntityDescription,
     /// The `description` of a built-in tool.
     ToolDescription,
+    /// `postCallEmail.emailConfiguration.subject`.
+    MailSubject,
 }
 
 impl Place {
@@ -36,6 +41,7 @@ impl Place {
             Self::Greeting => "greetingMessage",
             Self::VoicemailMessage => "voicemailMessage",
             Self::EntityDescription | Self::ToolDescription => "description",
+            Self::MailSubject => "subject",
         }
     }
 
@@ -45,6 +51,7 @@ impl Place {
             Self::Prompt => INSTRUCTION_CHARS,
             Self::Greeting | Self::VoicemailMessage => SPOKEN_CHARS,
             Self::EntityDescription | Self::ToolDescription => SPOKEN_CHARS,
+            Self::MailSubject => SUBJECT_CHARS,
         }
     }
 }

@@ -7,7 +7,7 @@ pub mod view;
 use actors::{
     call::USAGE,
     id::{AgentId, AttemptId, CampaignId},
-    ports::store::{Account, ConversationFilter, ConversationRow, ConversationStatus, StoreError},
+    ports::store::{Account, ConversationFilter, ConversationRow, ConversationStatus, Store, StoreError, StoreResult},
     time::Timestamp,
 };
 use axum::extract::State;
@@ -130,15 +130,24 @@ pub async fn show(
 
 /// A conversation in full.
 async fn detail_of(state: &RestState, account: &Account, row: &ConversationRow) -> ApiResult<Value> {
-    let turns = state.store.turns(row.id).await?;
-    let agent = match state.store.agent(account.id, row.agent).await {
+    Ok(in_full(&*state.store, account, row).await?)
+}
+
+/// The same, for whoever shows it elsewhere.
+///
+/// # Errors
+///
+/// When the store fails.
+pub async fn in_full(store: &dyn Store, account: &Account, row: &ConversationRow) -> StoreResult<Value> {
+    let turns = store.turns(row.id).await?;
+    let agent = match store.agent(account.id, row.agent).await {
         Ok(agent) => Some(agent),
         // The agent may be gone; its conversations stay.
         Err(StoreError::NotFound) => None,
-        Err(other) => return Err(other.into()),
+        Err(other) => return Err(other),
     };
     let usage = match row.ended_at {
-        Some(_) => state.store.last_event(row.id, USAGE).await?,
+        Some(_) => store.last_event(row.id, USAGE).await?,
         None => None,
     };
     let facts = view::Facts {

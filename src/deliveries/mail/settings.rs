@@ -1,0 +1,103 @@
+//! Where mail goes out.
+
+use std::fmt;
+
+use clap::Args;
+use lettre::message::Mailbox;
+
+use super::Mailer;
+
+/// What an address of a mail server looks like.
+pub(super) const WAYS: &str = "write smtps://USER:PASSWORD@HOST, or smtp://USER:PASSWORD@HOST:587?tls=required; special \
+     characters of user and password as %40 and the like";
+
+/// The mail server; none where nothing is set.
+#[derive(Debug, Clone, Default, Args)]
+pub struct MailConfig {
+    /// Mail server for postCallEmail, as smtps://USER:PASSWORD@HOST or smtp://USER:PASSWORD@HOST:587?tls=required
+    /// [default: no mail]
+    #[arg(long, env = "RINGBACK_SMTP_URL", hide_env_values = true)]
+    pub smtp_url: Option<SmtpUrl>,
+
+    /// Sender of that mail, such as Ringback <calls@example.com>
+    #[arg(long, env = "RINGBACK_MAIL_FROM")]
+    pub mail_from: Option<String>,
+}
+
+/// An address of a mail server, which shows its password to nobody.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SmtpUrl(String);
+
+impl From<&str> for SmtpUrl {
+    fn from(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
+impl fmt::Debug for SmtpUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SmtpUrl(***)")
+    }
+}
+
+impl MailConfig {
+    /// Whether mail can go out.
+    pub fn is_set(&self) -> bool {
+        self.smtp_url.is_some()
+    }
+
+    /// The mailer, if one is configured.
+    ///
+    /// # Errors
+    ///
+    /// Which setting is wrong or missing, without the password.
+    pub fn mailer(&self) -> Result<Option<Mailer>, String> {
+        let (url, from) = match (&self.smtp_url, &self.mail_from) {
+            (None, None) => return Ok(None),
+            (Some(url), Some(from)) => (url, from),
+            (Some(_), None) => return Err("RINGBACK_SMTP_URL needs RINGBACK_MAIL_FROM beside it".into()),
+            (None, Some(_)) => return Err("RINGBACK_MAIL_FROM needs RINGBACK_SMTP_URL beside it".into()),
+        };
+        let from: Mailbox = from
+            .parse()
+            .map_err(|error| format!("RINGBACK_MAIL_FROM {from}: {error}; write Ringback <calls@example.com>"))?;
+        let mailer = Mailer::new(&url.0, from).map_err(|error| format!("RINGBACK_SMTP_URL: {error}"))?;
+        Ok(Some(mailer))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wrong(url: Option<&str>, from: Option<&str>) -> String {
+        let config = MailConfig {
+            smtp_url: url.map(SmtpUrl::from),
+            mail_from: from.map(str::to_owned),
+        };
+        assert!(!format!("{config:?}").contains("s3cret"));
+        config.mailer().err().unwrap_or_default()
+    }
+
+    #[tokio::test]
+    async fn settings_go_together_and_their_errors_hold_no_password() {
+        assert_eq!(wrong(None, None), "");
+        let good = "smtps://ada:s3cret@mail.example.com";
+        assert_eq!(wrong(Some(good), Some("Ringback <calls@example.com>")), "");
+        assert!(wrong(Some(good), None).contains("RINGBACK_MAIL_FROM"));
+        assert!(wrong(None, Some("calls@example.com")).contains("RINGBACK_SMTP_URL"));
+        assert!(wrong(Some(good), Some("nobody")).contains("RINGBACK_MAIL_FROM nobody"));
+        for bad in [
+            "http://ada:s3cret@mail.example.com",
+            "ada:s3cret@mail",
+            "smtp://ada:s3cret@h?tls=what",
+            "x",
+        ] {
+            let error = wrong(Some(bad), Some("calls@example.com"));
+            assert!(
+                error.starts_with("RINGBACK_SMTP_URL: ") && !error.contains("s3cret"),
+                "{error}"
+            );
+        }
+    }
+}
