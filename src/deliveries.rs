@@ -12,6 +12,6 @@ mod webhook;
 
 pub use answer::{Answer, Wish};
 pub use courier::{Courier, Pace};
-pub use mail::{MailConfig, Mailer, ready_for as mail_ready_for};
+pub use mail::{MailConfig, Mailer, SmtpUrl, ready_for as mail_ready_for};
 pub use signature::{InvalidSecret, sign};
 pub use webhook::{WebhookLimits, WebhookSender};

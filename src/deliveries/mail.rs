@@ -3,7 +3,7 @@
 mod message;
 mod settings;
 
-pub use settings::MailConfig;
+pub use settings::{MailConfig, SmtpUrl};
 
 use std::time::Duration;
 

@@ -299,3 +299,55 @@ async fn only_the_doors_of_carriers_that_are_set_up_are_there() {
     assert!(shown.contains(counted), "{shown}");
     app.stop(Duration::ZERO).await;
 }
+
+#[tokio::test]
+async fn an_agent_whose_mail_could_not_go_out_is_not_launched() {
+    let mail = [
+        "--smtp-url",
+        "smtps://ada:s3cret@mail.example.com",
+        "--mail-from",
+        "calls@example.com",
+    ];
+    for flags in [&[][..], &mail] {
+        let folder = tempfile::tempdir().unwrap();
+        let app = App::start(config(&folder, flags)).await.unwrap();
+        let account = accounts::create(app.store.as_ref(), "ada@example.com").await.unwrap();
+        let client = reqwest::Client::new();
+        let post = async |path: &str, body: serde_json::Value| {
+            let url = format!("http://{}/public/v1{path}", app.address);
+            let request = client.post(url).header("x-api-key", &account.api_key).json(&body);
+            let answer = request.send().await.unwrap();
+            (
+                answer.status().as_u16(),
+                answer.json::<serde_json::Value>().await.unwrap(),
+            )
+        };
+        let agent = serde_json::json!({
+            "name": "Ada",
+            "conversationConfig": { "agent": { "prompt": { "prompt": "Ask." } } },
+            "platformSettings": { "callActions": { "postCallEmail": {
+                "enabled": true, "emailConfiguration": { "to": ["desk@example.com"] } } } },
+        });
+        let (status, made) = post("/agents/create", agent).await;
+        assert_eq!(status, 201, "{made}");
+        let call = serde_json::json!({ "agentId": made["data"]["agentId"], "phoneNumber": "+15550100036" });
+        let (status, answer) = post("/calls", call).await;
+        if flags.is_empty() {
+            let message = answer["error"]["message"].as_str().unwrap_or_default();
+            assert_eq!(
+                (status, &answer["error"]["code"]),
+                (409, &serde_json::json!("not_configured"))
+            );
+            assert!(message.contains("RINGBACK_SMTP_URL"), "{answer}");
+        } else {
+            assert_eq!(status, 201, "{answer}");
+        }
+        app.stop(Duration::ZERO).await;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let half = App::start(config(&folder, &mail[..2])).await.err().unwrap().to_string();
+    assert!(
+        half.contains("RINGBACK_MAIL_FROM") && !half.contains("s3cret"),
+        "{half}"
+    );
+}

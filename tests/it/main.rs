@@ -22,6 +22,7 @@ mod cli_check;
 mod cli_names;
 mod cli_postgres;
 mod cli_roster;
+mod deliveries;
 mod dialer_load;
 mod dialer_rules;
 mod exchange;

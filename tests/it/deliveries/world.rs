@@ -1,0 +1,194 @@
+//! A store on disk whose clock the test moves, an account with an agent, calls that end, and a courier to be killed.
+
+use std::{sync::Arc, time::Duration};
+
+use actors::{
+    id::AttemptId,
+    ports::store::{
+        Account, Analysis, Claim, ConversationStatus, DeliveryRow, NewAccount, StoredApiKey, WebhookSecrets,
+    },
+    testkit::store_conformance::{Fixture, ManualClock, Scene, outcome},
+};
+use ringback::{
+    accounts::generate_webhook_secret,
+    address_policy::{AddressPolicy, SystemResolver},
+    deliveries::{Courier, Mailer, Pace, WebhookLimits, WebhookSender},
+    storage::SqlStore,
+};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::{sync::watch, task::JoinHandle};
+
+/// As fast as it goes, so that no test waits for a look.
+const PACE: Pace = Pace {
+    look: Duration::from_millis(5),
+    look_again: Duration::ZERO,
+    renew: Duration::from_millis(500),
+    slow: Duration::from_millis(50),
+};
+
+pub struct World {
+    pub scene: Scene,
+    pub account: Account,
+    store: Arc<SqlStore>,
+    folder: TempDir,
+    pub policy: AddressPolicy,
+    pub limits: WebhookLimits,
+    pub mail: Option<fn(&str) -> Mailer>,
+    pub smtp_url: String,
+    courier: Option<(JoinHandle<()>, watch::Sender<bool>)>,
+    called: usize,
+}
+
+async fn open(folder: &TempDir, clock: Arc<ManualClock>) -> Arc<SqlStore> {
+    let url = format!("sqlite://{}", folder.path().join("ringback.db").display());
+    Arc::new(SqlStore::open(&url, clock).await.unwrap())
+}
+
+impl World {
+    pub async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let clock = Arc::new(ManualClock::new());
+        let store = open(&folder, clock.clone()).await;
+        let fixture = Fixture {
+            store: store.clone(),
+            clock,
+        };
+        let mut scene = fixture.scene().await;
+        let account = Account {
+            id: actors::id::AccountId::new(),
+            email: "ada@ringback.example".into(),
+        };
+        let new = NewAccount {
+            account: account.clone(),
+            webhook_secret: generate_webhook_secret(),
+            key: StoredApiKey {
+                prefix: "rb_test".into(),
+                hash: [7; 32],
+            },
+        };
+        scene.store.create_account(new).await.unwrap();
+        scene.account = account.id;
+        let agent = scene.store.create_agent(account.id, document(&json!({})), None).await;
+        scene.agent = agent.unwrap().id;
+        Self {
+            scene,
+            account,
+            store,
+            folder,
+            policy: AddressPolicy::everything(),
+            limits: WebhookLimits::default(),
+            mail: None,
+            smtp_url: String::new(),
+            courier: None,
+            called: 0,
+        }
+    }
+
+    /// The agent of further calls asks for this.
+    pub async fn asks(&mut self, actions: &Value) {
+        let agent = self
+            .scene
+            .store
+            .create_agent(self.account.id, document(actions), None)
+            .await;
+        self.scene.agent = agent.unwrap().id;
+    }
+
+    pub async fn asks_for_webhook(&mut self, url: &str) {
+        self.asks(&json!({ "postCallWebhook": url })).await;
+    }
+
+    /// Calls that were not answered.
+    pub async fn unanswered(&mut self, count: usize) -> Vec<AttemptId> {
+        let campaign = self.scene.running(self.called..self.called + count).await;
+        self.called += count;
+        let mut ended = Vec::new();
+        while ended.len() < count {
+            for claimed in self.scene.claim(campaign, 500).await {
+                self.scene.permit(claimed.claim).await.unwrap();
+                let busy = outcome(ConversationStatus::Failed);
+                self.scene.store.finish(claimed.claim, busy, None).await.unwrap();
+                ended.push(claimed.claim.attempt);
+            }
+        }
+        ended
+    }
+
+    /// A call that was answered, and its analysis.
+    pub async fn answered(&mut self, summary: &str) -> Claim {
+        let campaign = self.scene.running(self.called..self.called + 1).await;
+        self.called += 1;
+        let claim = self.scene.completed(campaign, 65).await;
+        self.analyse(summary).await;
+        claim
+    }
+
+    pub async fn analyse(&self, summary: &str) {
+        let job = self.scene.store.due_analyses(1).await.unwrap().remove(0);
+        let analysis = Analysis::of_summary(summary.to_owned());
+        self.scene.store.save_analysis(&job, analysis).await.unwrap();
+    }
+
+    pub fn start(&mut self) {
+        let clock = self.scene.clock.clone();
+        let webhooks = WebhookSender::new(self.policy.clone(), Arc::new(SystemResolver), self.limits, clock);
+        let mailer = self.mail.map(|mail| mail(&self.smtp_url));
+        let courier = Courier::new(self.store.clone(), webhooks.unwrap(), mailer, PACE);
+        let (stop, stopping) = watch::channel(false);
+        self.courier = Some((tokio::spawn(courier.run(stopping)), stop));
+    }
+
+    /// The courier dies where it stands, the database is opened anew, and another courier begins.
+    pub async fn kill(&mut self) {
+        if let Some((courier, _)) = self.courier.take() {
+            courier.abort();
+            let _ = courier.await;
+        }
+        self.store.close().await;
+        self.store = open(&self.folder, self.scene.clock.clone()).await;
+        self.scene.store = self.store.clone();
+        self.start();
+    }
+
+    pub async fn stop(&mut self) {
+        if let Some((courier, stop)) = self.courier.take() {
+            stop.send(true).unwrap();
+            courier.await.unwrap();
+        }
+    }
+
+    pub async fn delivery(&self, attempt: AttemptId) -> DeliveryRow {
+        let mut rows = self.scene.store.deliveries_of(attempt).await.unwrap();
+        assert_eq!(rows.len(), 1, "{rows:?}");
+        rows.remove(0)
+    }
+
+    pub async fn secrets(&self) -> WebhookSecrets {
+        self.scene.store.webhook_secrets(self.account.id).await.unwrap()
+    }
+
+    pub fn advance(&self, seconds: u64) {
+        self.scene.clock.advance(Duration::from_secs(seconds));
+    }
+}
+
+fn document(actions: &Value) -> serde_json::Map<String, Value> {
+    let document = json!({
+        "name": "Ada <b>",
+        "conversationConfig": { "agent": { "prompt": { "prompt": "Ask." }, "dynamicVariables": { "shop": "Roses" } } },
+        "platformSettings": { "callActions": actions },
+    });
+    document.as_object().cloned().unwrap()
+}
+
+/// Looks again until it is so. A hang is a failure, which no test should wait for.
+pub async fn until(what: &str, mut so: impl AsyncFnMut() -> bool) {
+    let looking = async {
+        while !so().await {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    let within = tokio::time::timeout(Duration::from_secs(120), looking).await;
+    assert!(within.is_ok(), "not so within two minutes: {what}");
+}
