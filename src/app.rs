@@ -115,6 +115,7 @@ impl App {
             transcriber: team.ears.clone(),
             synthesizer: team.voices.clone(),
             language_model: team.language.clone(),
+            tools: Arc::new(Vec::new()),
             health: Arc::new(team.health(clock.clone())),
             recordings: Arc::new(recordings(&config)?),
             clock: clock.clone(),

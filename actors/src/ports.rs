@@ -7,6 +7,7 @@ pub mod media_leg;
 pub mod recordings;
 pub mod store;
 pub mod synthesizer;
+pub mod tool_runner;
 pub mod transcriber;
 pub mod usage;
 
@@ -27,6 +28,8 @@ pub struct Ports {
     pub synthesizer: Arc<dyn synthesizer::Synthesizer>,
     /// What the agent says next.
     pub language_model: Arc<dyn language_model::LanguageModel>,
+    /// Tools that run outside the call.
+    pub tools: Arc<dyn tool_runner::ToolRunner>,
     /// How the providers are.
     pub health: Arc<dyn health::ProviderHealth>,
     /// Where recordings are kept.

@@ -11,7 +11,7 @@ mod tools;
 
 use serde_json::Value;
 
-pub use self::tools::EntityLine;
+pub use self::tools::{EntityLine, is_built_in};
 use crate::ports::language_model::ReplyRequest;
 
 /// The line of the instructions after the agent's own prompt.
@@ -91,7 +91,8 @@ pub struct Tool {
 impl Prompt {
     /// What to ask for a reply.
     pub fn of(request: &ReplyRequest) -> Self {
-        let tools = tools::tools(&request.agent, &request.variables, request.direction);
+        let mut tools = tools::tools(&request.agent, &request.variables, request.direction);
+        tools.extend(tools::outside(&request.tools));
         Self {
             stable: instructions::stable(request, &tools),
             changing: instructions::changing(request),

@@ -52,6 +52,7 @@ impl LanguageModels {
         let request = ReplyRequest {
             agent: Arc::new(Agent::default()),
             variables: Arc::new(BTreeMap::new()),
+            tools: Arc::default(),
             direction: CallDirection::Outbound,
             history: Vec::new(),
             now: Timestamp(0),

@@ -129,6 +129,7 @@ impl Asked {
         let request = ReplyRequest {
             agent: Arc::new(self.agent_of(&entities)),
             variables: Arc::new(BTreeMap::new()),
+            tools: Arc::default(),
             // Who may not plan a call was called.
             direction: match offered.iter().any(|name| name == "callLater") {
                 true => CallDirection::Outbound,

@@ -79,6 +79,7 @@ pub fn request(agent: &Agent, history: &[HistoryItem], meter: &Meter) -> ReplyRe
     ReplyRequest {
         agent: Arc::new(agent.clone()),
         variables: Arc::new(BTreeMap::from([("name".to_owned(), "Maria".to_owned())])),
+        tools: Arc::default(),
         direction: CallDirection::Outbound,
         history: history.to_vec(),
         now: Timestamp(1_780_315_500_000_000),

@@ -32,6 +32,8 @@ pub struct Span {
 pub struct History {
     items: Vec<HistoryItem>,
     tool_bytes: usize,
+    /// Runs of tools that have no result yet, and the places of their items.
+    running: Vec<(u64, usize)>,
     collected: BTreeMap<String, String>,
     turns: i64,
 }
@@ -139,6 +141,31 @@ impl History {
         };
         self.tool_bytes += tool_bytes(&item);
         self.items.push(item);
+        self.forget_oldest_tools();
+    }
+
+    /// The model called a tool that takes its time: this is its result until there is another.
+    pub fn tool_begun(&mut self, run: u64, called: (&str, Value), until_then: Value, echo: Option<Box<Value>>) {
+        self.running.push((run, self.items.len()));
+        self.tool(called.0, called.1, until_then, echo);
+    }
+
+    /// The result of a run.
+    pub fn tool_settled(&mut self, run: u64, settled: Value) {
+        let Some(known) = self.running.iter().position(|(number, _)| *number == run) else {
+            return;
+        };
+        let (_, place) = self.running.swap_remove(known);
+        let Some(item) = self.items.get_mut(place) else { return };
+        let before = tool_bytes(item);
+        if let HistoryItem::Tool { result, .. } = item {
+            *result = settled;
+        }
+        self.tool_bytes = self.tool_bytes + tool_bytes(item) - before;
+        self.forget_oldest_tools();
+    }
+
+    fn forget_oldest_tools(&mut self) {
         while self.tool_bytes > MOST_TOOL_BYTES {
             let oldest = self
                 .items
@@ -146,6 +173,10 @@ impl History {
                 .position(|item| matches!(item, HistoryItem::Tool { .. }));
             let Some(oldest) = oldest else { return };
             self.tool_bytes -= tool_bytes(&self.items.remove(oldest));
+            self.running.retain(|(_, place)| *place != oldest);
+            for (_, place) in self.running.iter_mut().filter(|(_, place)| *place > oldest) {
+                *place -= 1;
+            }
         }
     }
 
@@ -249,6 +280,29 @@ mod tests {
         assert_eq!(history.items().len(), 5, "no words are forgotten");
         history.tool("collect", json!({ "long": "x".repeat(300_000) }), json!({}), None);
         assert_eq!(history.items().len(), 1, "one that is longer than all is not kept");
+    }
+
+    #[test]
+    fn a_result_finds_its_call_also_where_older_ones_were_forgotten() {
+        let mut history = History::default();
+        let long = || json!({ "long": "x".repeat(60_000) });
+        history.tool_begun(1, ("first", long()), json!({}), None);
+        history.tool_begun(2, ("second", long()), json!("not yet"), None);
+        history.user_said("Hello?", SPAN, false);
+        history.tool_begun(3, ("third", long()), json!("not yet"), None);
+        history.tool_settled(1, json!("lost"));
+        history.tool_settled(3, json!("three"));
+        history.tool_settled(2, json!("two"));
+        history.tool_settled(2, json!("again"));
+        let told: Vec<_> = history
+            .items()
+            .iter()
+            .filter_map(|item| match item {
+                HistoryItem::Tool { name, result, .. } => Some((name.as_str(), result.as_str())),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(told, [("second", Some("two")), ("third", Some("three"))]);
     }
 
     #[test]

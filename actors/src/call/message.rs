@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use ractor::{ActorId, ActorRef, RpcReplyPort};
 use serde::Serialize;
 
+use super::state::ToolAnswer;
 use crate::{
     agent::Agent,
     audio_stream::StreamEvent,
@@ -17,6 +18,7 @@ use crate::{
         language_model::{LanguageError, ReplyEvent},
         media_leg::MediaLeg,
         store::{CallDirection, CallerId, ClaimedAttempt, Permit, StoreError},
+        tool_runner::ToolOffer,
     },
     switchboard::DoorRefusal,
 };
@@ -160,6 +162,15 @@ pub enum CallMessage {
         /// The piece; none is the end.
         event: Option<Result<ReplyEvent, LanguageError>>,
     },
+    /// What runs outside the call is known for the agent, own.
+    ToolsOffered {
+        /// Which agent of the call, from 0 on.
+        generation: u64,
+        /// Its tools.
+        offers: Arc<[ToolOffer]>,
+    },
+    /// A tool outside the call has answered, own.
+    ToolAnswered(ToolAnswer),
     /// A timer fired, own.
     Timer {
         /// Which setting of the timer.

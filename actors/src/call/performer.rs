@@ -1,8 +1,9 @@
 //! Performs a call's effects: starts tasks, sets timers, writes, and tells the line pool and the journal.
 
 mod carrier_side;
+mod outside_tools;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use ractor::{Actor, ActorId, ActorRef};
 use tokio::{
@@ -10,6 +11,9 @@ use tokio::{
     time::Instant,
 };
 
+pub(super) use outside_tools::Offers;
+
+use self::outside_tools::OutsideTools;
 use super::{
     CallArguments, CallMessage, CallSnapshot,
     outcome::{Ending, Obstacle, usage},
@@ -68,6 +72,7 @@ pub(super) struct Performer {
     /// What the callee asked for last; written with the outcome.
     call_back: Option<CallBackWish>,
     opted_out: bool,
+    tools: OutsideTools,
     reply_generation: u64,
     reply_task: Option<AbortHandle>,
     /// What the line pool is told at the end.
@@ -117,12 +122,14 @@ impl Performer {
             writes,
             call_back: None,
             opted_out: false,
+            tools: OutsideTools::default(),
             reply_generation: 0,
             reply_task: None,
             outcome: None,
             me,
             arguments,
         };
+        performer.ask_for_tools();
         performer.perform(effects).await;
         performer
     }
@@ -187,6 +194,12 @@ impl Performer {
                     self.apply(Event::Reply(event)).await;
                 }
             }
+            CallMessage::ToolsOffered { generation, offers } => {
+                if let Some(names) = self.offered(generation, &offers) {
+                    self.apply(Event::ToolsOffered(names)).await;
+                }
+            }
+            CallMessage::ToolAnswered(answer) => self.apply(Event::ToolAnswered(answer)).await,
             CallMessage::Timer { generation, timer } => {
                 if self.timers.fired(timer, generation) {
                     self.apply(Event::Timer(timer)).await;
@@ -320,6 +333,7 @@ impl Performer {
                 Effect::CloseStream => self.tell_stream(StreamMessage::Close),
                 Effect::StartReply => self.start_reply(),
                 Effect::CancelReply => self.cancel_reply(),
+                Effect::RunTool { run, name, arguments } => self.run_tool(run, &name, arguments),
                 Effect::SetTimer(timer, after_ms) => self.timers.set(timer, after_ms, &self.me),
                 Effect::CancelTimer(timer) => self.timers.cancel(timer),
                 Effect::Record(fact) => self.record(fact),
@@ -389,6 +403,7 @@ impl Performer {
         let request = ReplyRequest {
             agent: plan.agent.clone(),
             variables: plan.variables.clone(),
+            tools: Arc::default(),
             direction: plan.direction(),
             history: machine.asked(),
             now: self.arguments.ports.clock.now(),
@@ -396,7 +411,8 @@ impl Performer {
             meter: self.arguments.meter.clone(),
         };
         let model = self.arguments.ports.language_model.clone();
-        let task = tasks::reply(model, request, self.reply_generation, self.me.clone());
+        let asked = (request, self.offers());
+        let task = tasks::reply(model, asked, self.reply_generation, self.me.clone());
         self.reply_task = Some(self.spawn(task));
     }
 

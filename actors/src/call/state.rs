@@ -11,6 +11,7 @@ mod latency;
 mod leg;
 mod lost;
 mod menu;
+mod outside_tools;
 mod reply;
 mod rules;
 mod screening;
@@ -23,7 +24,7 @@ mod transfer;
 mod voicemail_flow;
 mod who_answered;
 
-pub use event::{Effect, Event, PermitAnswer, TransferAnswer};
+pub use event::{Effect, Event, PermitAnswer, ToolAnswer, TransferAnswer};
 pub use rules::Rules;
 pub use transfer::{CONFERENCE, TRANSFER_FAILED, TRANSFER_TAKEN};
 
@@ -31,6 +32,7 @@ use keys::Keys;
 use latency::Latency;
 use lost::{MediaWishes, Resume};
 use menu::Menu;
+use outside_tools::OutsideTools;
 use speculation::{EarlyReply, Pause, Waste};
 use speech::Speech;
 use talk::Utterance;
@@ -188,6 +190,7 @@ pub struct State {
     /// Keys the user has pressed that are no words yet.
     keys: Keys,
     menu: Menu,
+    tools: OutsideTools,
     /// Who answered, in the carrier's eyes, and whether that is still to be acted on when the media is back.
     carrier_said: Option<MachineVerdict>,
     carrier_due: bool,
@@ -224,6 +227,7 @@ impl State {
             next_speech: 0,
             keys: Keys::default(),
             menu: Menu::default(),
+            tools: OutsideTools::default(),
             carrier_said: None,
             carrier_due: false,
             handed_on: 0,
@@ -259,6 +263,8 @@ impl State {
             Event::Reply(Some(Err(_))) => self.drop_early(Waste::Failed, fx),
             Event::Reply(None) if self.early.is_none() => self.reply_ended(now_ms, fx),
             Event::Reply(None) => self.early_ended(fx),
+            Event::ToolsOffered(names) => self.tools.offer(names),
+            Event::ToolAnswered(answer) => self.tool_answered(answer, now_ms, fx),
             Event::Timer(timer) => self.timer(timer, now_ms, fx),
             Event::HangUp => self.hang_up(fx),
             Event::End => {

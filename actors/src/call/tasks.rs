@@ -4,11 +4,16 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::{FutureExt, StreamExt};
 use ractor::ActorRef;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep, timeout},
+};
 
 use super::{
     CallMessage,
     leg_search::{LegSearch, in_time},
+    performer::Offers,
+    state::ToolAnswer,
 };
 use crate::{
     audio_stream::StreamMessage,
@@ -16,6 +21,7 @@ use crate::{
         carrier::{Carrier, CarrierCallId, CarrierError, DialError, DialRequest, Transfer, WayBack},
         language_model::{LanguageError, LanguageModel, ReplyRequest},
         store::{Claim, PermitRequest, Store, StoreError},
+        tool_runner::{ToolFault, ToolOffer, ToolRun, ToolRunner, ToolScope},
     },
 };
 
@@ -45,6 +51,11 @@ const REOPEN_PAUSE: Duration = Duration::from_millis(500);
 /// one. A tool's arguments come in one piece, and a slow machine takes seconds to write them.
 const FIRST_PIECE: Duration = Duration::from_secs(12);
 const NEXT_PIECE: Duration = Duration::from_secs(6);
+
+/// How often, how long and how often again it is asked which tools an agent may use.
+const OFFER_TRIES: u32 = 5;
+const OFFERS_WITHIN: Duration = Duration::from_secs(3);
+const OFFER_PAUSE: Duration = Duration::from_secs(1);
 
 /// Asks for the permit.
 pub(super) async fn ask_permit(store: Arc<dyn Store>, claim: Claim, request: PermitRequest, me: ActorRef<CallMessage>) {
@@ -190,13 +201,67 @@ pub(super) async fn press(
     }
 }
 
+/// What is offered, once it is known. Those who asked before it was told to the call are answered after that.
+async fn known(mut offers: Offers) -> Arc<[ToolOffer]> {
+    match timeout(OFFERS_WITHIN, offers.wait_for(Option::is_some)).await {
+        Ok(Ok(known)) => known.clone().unwrap_or_default(),
+        Ok(Err(_)) | Err(_) => Arc::default(),
+    }
+}
+
+/// Asks which tools outside the call the agent may use, again while that cannot be told; without an answer, none.
+pub(super) async fn ask_for_tools(
+    runner: Arc<dyn ToolRunner>,
+    scope: ToolScope,
+    (generation, known): (u64, watch::Sender<Option<Arc<[ToolOffer]>>>),
+    me: ActorRef<CallMessage>,
+) {
+    let mut offers: Arc<[ToolOffer]> = Arc::default();
+    for _ in 0..OFFER_TRIES {
+        let asked = AssertUnwindSafe(runner.offered(&scope)).catch_unwind();
+        match timeout(OFFERS_WITHIN, asked).await {
+            Ok(Ok(Ok(found))) => {
+                offers = found.into();
+                break;
+            }
+            Ok(Ok(Err(error))) => {
+                tracing::warn!(attempt = %scope.attempt, %error, "the agent's tools are not known yet")
+            }
+            Ok(Err(_)) => tracing::error!(attempt = %scope.attempt, "asking for the agent's tools crashed"),
+            Err(_) => tracing::warn!(attempt = %scope.attempt, "no answer about the agent's tools"),
+        }
+        sleep(OFFER_PAUSE).await;
+    }
+    let told = offers.clone();
+    let _ = me.cast(CallMessage::ToolsOffered { generation, offers });
+    known.send_replace(Some(told));
+}
+
+/// Runs a tool; it is answered in any case.
+pub(super) async fn run_tool(runner: Arc<dyn ToolRunner>, run: ToolRun, me: ActorRef<CallMessage>) {
+    let (number, within, begun) = (run.number, run.offer.within, Instant::now());
+    let asked = AssertUnwindSafe(runner.run(run)).catch_unwind();
+    let result = match timeout(within, asked).await {
+        Ok(Ok(result)) => result,
+        Ok(Err(_)) => Err(ToolFault::Failed("it crashed".into())),
+        Err(_) => Err(ToolFault::TimedOut(within)),
+    };
+    let answer = ToolAnswer {
+        run: number,
+        result: result.map_err(|fault| fault.to_string()),
+        took_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+    };
+    let _ = me.cast(CallMessage::ToolAnswered(answer));
+}
+
 /// Streams a reply as messages of `generation`.
 pub(super) async fn reply(
     model: Arc<dyn LanguageModel>,
-    request: ReplyRequest,
+    (mut request, offers): (ReplyRequest, Offers),
     generation: u64,
     me: ActorRef<CallMessage>,
 ) {
+    request.tools = known(offers).await;
     let stream = AssertUnwindSafe(stream_reply(&model, request, generation, &me));
     if stream.catch_unwind().await.is_err() {
         let error = LanguageError::Protocol("the language model's client crashed".into());

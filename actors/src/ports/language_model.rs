@@ -6,7 +6,7 @@ use futures_util::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{store::CallDirection, usage::Meter};
+use super::{store::CallDirection, tool_runner::ToolOffer, usage::Meter};
 use crate::{agent::Agent, time::Timestamp};
 
 /// Who spoke.
@@ -55,6 +55,8 @@ pub struct ReplyRequest {
     pub agent: Arc<Agent>,
     /// Values of the placeholders.
     pub variables: Arc<BTreeMap<String, String>>,
+    /// Tools that run outside the call, offered beside the agent's own.
+    pub tools: Arc<[ToolOffer]>,
     /// Who called whom.
     pub direction: CallDirection,
     /// The call so far.

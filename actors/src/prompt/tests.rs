@@ -44,6 +44,7 @@ fn request(agent: Agent, history: Vec<HistoryItem>) -> ReplyRequest {
     ReplyRequest {
         agent: Arc::new(agent),
         variables: Arc::new(BTreeMap::from([("name".to_owned(), "Bo".to_owned())])),
+        tools: Arc::default(),
         direction: CallDirection::Outbound,
         history,
         // 2026-06-01T12:05:00Z

@@ -7,6 +7,7 @@ use super::{
     fake_health::FakeHealth,
     fake_language::ScriptedModel,
     fake_speech::{FakeRecordings, FakeSynthesizer, FakeTranscriber},
+    fake_tools::FakeTools,
 };
 use crate::{
     ports::{Ports, carrier::Carriers, store::Store},
@@ -27,6 +28,8 @@ pub struct FakePorts {
     pub synthesizer: FakeSynthesizer,
     /// The language model.
     pub language_model: Arc<ScriptedModel>,
+    /// Tools that run outside the call.
+    pub tools: Arc<FakeTools>,
     /// How the providers are.
     pub health: Arc<FakeHealth>,
     /// Recordings.
@@ -50,6 +53,7 @@ impl FakePorts {
             transcriber: FakeTranscriber::default(),
             synthesizer: FakeSynthesizer::default(),
             language_model: Arc::default(),
+            tools: Arc::default(),
             health: Arc::default(),
             recordings: FakeRecordings::default(),
             clock,
@@ -65,6 +69,7 @@ impl FakePorts {
             transcriber: Arc::new(self.transcriber.clone()),
             synthesizer: Arc::new(self.synthesizer.clone()),
             language_model: self.language_model.clone(),
+            tools: self.tools.clone(),
             health: self.health.clone(),
             recordings: Arc::new(self.recordings.clone()),
             clock: self.clock.clone(),

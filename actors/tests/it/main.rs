@@ -17,6 +17,7 @@ mod limits;
 mod machines;
 mod midcall;
 mod orphans;
+mod outside_tools;
 mod provider_faults;
 mod provider_outages;
 mod retries;

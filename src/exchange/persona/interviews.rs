@@ -53,6 +53,7 @@ impl Interview {
         let request = ReplyRequest {
             agent: self.agent.clone(),
             variables: Arc::default(),
+            tools: Arc::default(),
             direction: CallDirection::Outbound,
             history: self.history.clone(),
             now: Timestamp(0),

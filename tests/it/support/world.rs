@@ -131,6 +131,7 @@ async fn start_service(
         transcriber: settings.transcriber.clone(),
         synthesizer: Arc::new(BabbleSynthesizer),
         language_model: Arc::new(replies.clone()),
+        tools: Arc::new(Vec::new()),
         health: Arc::new(AlwaysWell),
         recordings: Arc::new(settings.recordings.clone()),
         clock: clock.clone(),

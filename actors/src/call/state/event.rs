@@ -1,5 +1,7 @@
 //! What happens to a call, and what it wants done.
 
+use serde_json::Value;
+
 use crate::{
     audio_stream::{SpeechId, StreamEvent},
     call::{CallTimer, outcome::Ending},
@@ -37,6 +39,17 @@ pub enum TransferAnswer {
     Refused(String),
     /// Nobody knows: the answer was lost, for this reason.
     Lost(String),
+}
+
+/// What a run of a tool came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolAnswer {
+    /// Which run of the call.
+    pub run: u64,
+    /// Its result, or why there is none, in words for the model.
+    pub result: Result<Value, String>,
+    /// How long it took, in milliseconds.
+    pub took_ms: u64,
 }
 
 /// Something that happened.
@@ -78,6 +91,10 @@ pub enum Event {
     },
     /// A piece of the present reply; none is its end.
     Reply(Option<Result<ReplyEvent, LanguageError>>),
+    /// The tools outside the call that the model may use from now on, by name.
+    ToolsOffered(Vec<String>),
+    /// A tool outside the call has answered.
+    ToolAnswered(ToolAnswer),
     /// A timer fired.
     Timer(CallTimer),
     /// We are to end the call; one that was not sent may be placed later.
@@ -146,6 +163,15 @@ pub enum Effect {
     StartReply,
     /// Drop the reply.
     CancelReply,
+    /// Run a tool outside the call.
+    RunTool {
+        /// Which run of the call.
+        run: u64,
+        /// The tool's name, one of those that are offered.
+        name: String,
+        /// What the model gave.
+        arguments: Value,
+    },
     /// Start or restart a timer.
     SetTimer(CallTimer, u64),
     /// Stop a timer.

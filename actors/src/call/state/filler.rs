@@ -55,7 +55,10 @@ impl State {
             return self.comfort(fx);
         }
         let fillers = self.rules.phrases.fillers;
-        if !self.reply.open || fillers.is_empty() || !matches!(self.phase, Phase::Thinking | Phase::Speaking) {
+        if !(self.reply.open || self.waits_for_tools())
+            || fillers.is_empty()
+            || !matches!(self.phase, Phase::Thinking | Phase::Speaking)
+        {
             return;
         }
         if self.user.speaking {

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Replies in a row that only call tools, before the user has the turn again.
-const MAX_TOOL_ROUNDS: usize = 3;
+pub(super) const MAX_TOOL_ROUNDS: usize = 3;
 
 /// Failures of the model in a row that end the call, when no whole sentence came; and when one came each time.
 const MOST_FAILURES: usize = 2;
@@ -48,6 +48,7 @@ impl State {
         self.reply.end_call = false;
         self.reply.transfer = None;
         self.reply.protected = false;
+        self.tools.told();
         self.latency.asked(self.stream_ms(now_ms));
     }
 
@@ -125,6 +126,7 @@ impl State {
                 self.reply.rounds = MAX_TOOL_ROUNDS;
                 json!({ "ok": true })
             }
+            _ if self.tools.offers(name) => return self.run_tool(name, arguments, echo, fx),
             _ => json!({ "error": "not available" }),
         };
         self.history.tool(name, arguments, result, echo);
@@ -145,9 +147,12 @@ impl State {
         }
         self.reply.open = false;
         fx.push(Effect::CancelTimer(CallTimer::Filler));
+        if self.says_nothing() && self.waits_for_tools() {
+            self.await_tools(now_ms, fx);
+            return;
+        }
         if self.says_nothing() && self.asks_again() {
-            self.reply.rounds += 1;
-            self.think(now_ms, fx);
+            self.ask_on_results(now_ms, fx);
             return;
         }
         self.reply.model_failures = 0;
@@ -162,7 +167,7 @@ impl State {
     }
 
     /// Whether the model said nothing so far, though the agent may have said fillers.
-    fn says_nothing(&self) -> bool {
+    pub(super) fn says_nothing(&self) -> bool {
         match self.phase {
             Phase::Thinking => true,
             Phase::Speaking => self.is_only_filled(),

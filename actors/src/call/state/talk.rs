@@ -413,6 +413,10 @@ impl State {
             self.end(EndReason::Completed, fx);
         } else if self.user.unanswered {
             self.think(now_ms, fx);
+        } else if self.waits_for_tools() {
+            self.await_tools(now_ms, fx);
+        } else if self.tools.has_news() {
+            self.ask_on_results(now_ms, fx);
         } else {
             self.listen(now_ms, fx);
         }

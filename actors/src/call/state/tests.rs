@@ -4,6 +4,7 @@ mod handing_on;
 mod inbound;
 mod machines;
 mod midcall;
+mod outside_tools;
 mod silent_replies;
 mod speculation;
 
@@ -526,7 +527,14 @@ fn any_timer() -> impl Strategy<Value = CallTimer> {
 }
 
 fn any_event() -> impl Strategy<Value = Event> {
-    let tools = prop::sample::select(vec!["collect", "endCall", "skipTurn", "transferToNumber", "other"]);
+    let tools = prop::sample::select(vec![
+        "collect",
+        "endCall",
+        "skipTurn",
+        "transferToNumber",
+        "lookUp",
+        "other",
+    ]);
     let answers = prop_oneof![
         2 => Just(TransferAnswer::Taken),
         1 => Just(TransferAnswer::Refused("no".into())),
@@ -564,6 +572,9 @@ fn any_event() -> impl Strategy<Value = Event> {
         2 => (0..3u32, answers).prop_map(|(try_no, answer)| Event::TransferAsked { try_no, answer }),
         1 => (0..4u32).prop_map(|try_no| Event::NotReopened { try_no }),
         1 => any::<bool>().prop_map(|anothers| Event::NotOurLeg { anothers }),
+        2 => Just(Event::ToolsOffered(vec!["lookUp".into()])),
+        2 => (0..4u64, any::<bool>()).prop_map(|(run, ok)| Event::ToolAnswered(ToolAnswer {
+            run, took_ms: 1, result: if ok { Ok(json!({ "n": run })) } else { Err("no".into()) } })),
         1 => Just(Event::Reply(Some(Err(LanguageError::Busy { retry_after: None })))),
         4 => Just(Event::Reply(None)),
         4 => any_timer().prop_map(Event::Timer),

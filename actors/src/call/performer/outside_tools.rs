@@ -1,0 +1,87 @@
+//! What a call does about tools that run outside it: asks for them, and runs them as tasks.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio::sync::watch;
+
+use super::Performer;
+use crate::{
+    call::{CallMessage, state::ToolAnswer, tasks},
+    ports::tool_runner::{ToolFault, ToolOffer, ToolRun, ToolScope},
+};
+
+/// The tools outside the call that the present agent may use; none before they are known.
+pub(in crate::call) type Offers = watch::Receiver<Option<Arc<[ToolOffer]>>>;
+
+/// The present agent's tools.
+pub(super) struct OutsideTools {
+    /// Which agent of the call, from 0 on.
+    generation: u64,
+    offers: Offers,
+}
+
+impl Default for OutsideTools {
+    fn default() -> Self {
+        let offers = watch::Sender::new(None).subscribe();
+        Self { generation: 0, offers }
+    }
+}
+
+impl Performer {
+    fn tool_scope(&self) -> ToolScope {
+        let plan = &self.arguments.plan;
+        ToolScope {
+            account: plan.attempt.account,
+            attempt: plan.attempt.claim.attempt,
+            agent_id: plan.agent_id,
+            agent: plan.agent.clone(),
+            variables: plan.variables.clone(),
+            number: plan.attempt.contact.phone_number.clone(),
+        }
+    }
+
+    /// Asks what the present agent may use.
+    pub(super) fn ask_for_tools(&mut self) {
+        let known = watch::Sender::new(None);
+        self.tools.generation += 1;
+        self.tools.offers = known.subscribe();
+        let runner = self.arguments.ports.tools.clone();
+        let scope = self.tool_scope();
+        let task = tasks::ask_for_tools(runner, scope, (self.tools.generation, known), self.me.clone());
+        self.spawn(task);
+    }
+
+    pub(super) fn offers(&self) -> Offers {
+        self.tools.offers.clone()
+    }
+
+    /// The names, if they are those of the present agent.
+    pub(super) fn offered(&self, generation: u64, offers: &[ToolOffer]) -> Option<Vec<String>> {
+        let present = generation == self.tools.generation;
+        present.then(|| offers.iter().map(|offer| offer.name.clone()).collect())
+    }
+
+    pub(super) fn run_tool(&mut self, run: u64, name: &str, arguments: Value) {
+        let offers = self.tools.offers.borrow().clone();
+        let offer = offers.and_then(|offers| offers.iter().find(|offer| offer.name == name).cloned());
+        let Some(offer) = offer else {
+            let refused = ToolFault::Refused("there is no such tool".into());
+            let answer = ToolAnswer {
+                run,
+                result: Err(refused.to_string()),
+                took_ms: 0,
+            };
+            let _ = self.me.cast(CallMessage::ToolAnswered(answer));
+            return;
+        };
+        let run = ToolRun {
+            scope: self.tool_scope(),
+            offer,
+            arguments,
+            number: run,
+        };
+        let task = tasks::run_tool(self.arguments.ports.tools.clone(), run, self.me.clone());
+        self.spawn(task);
+    }
+}

@@ -1,0 +1,132 @@
+//! Tools that run outside the call: begun by the model, answered while the conversation goes on, and told to the model in
+//! the call's next reply, which is asked for at once where nobody has the floor.
+
+use serde_json::{Value, json};
+
+use super::{Effect, Phase, State, ToolAnswer, event_fact, reply::MAX_TOOL_ROUNDS, speculation::Waste};
+
+/// Runs under way at once in one call.
+const MOST_RUNS: usize = 4;
+
+/// What the model is told of a run that has no result yet.
+const UNTIL_THEN: &str =
+    "it is running; you are told its result as soon as there is one. Do not call it again for this";
+
+/// A run under way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Running {
+    run: u64,
+    name: String,
+}
+
+/// What is offered and what runs.
+#[derive(Debug, Clone, Default)]
+pub(super) struct OutsideTools {
+    offered: Vec<String>,
+    running: Vec<Running>,
+    runs: u64,
+    /// There are results that the model was not asked on.
+    news: bool,
+}
+
+impl OutsideTools {
+    pub(super) fn offer(&mut self, names: Vec<String>) {
+        self.offered = names;
+    }
+
+    pub(super) fn offers(&self, name: &str) -> bool {
+        self.offered.iter().any(|offered| offered == name)
+    }
+
+    /// The model is asked on all results so far.
+    pub(super) fn told(&mut self) {
+        self.news = false;
+    }
+
+    pub(super) fn has_news(&self) -> bool {
+        self.news
+    }
+}
+
+impl State {
+    /// The model wants a tool that runs outside the call.
+    pub(super) fn run_tool(&mut self, name: &str, arguments: Value, echo: Option<Box<Value>>, fx: &mut Vec<Effect>) {
+        let refusal = match self.reply.rounds {
+            MAX_TOOL_ROUNDS.. => Some("no more tools before they have spoken again: answer with what you know"),
+            _ if self.tools.running.len() >= MOST_RUNS => Some("too many tools run already: wait for their results"),
+            _ => None,
+        };
+        if let Some(refusal) = refusal {
+            self.history.tool(name, arguments, json!({ "error": refusal }), echo);
+            return;
+        }
+        self.tools.runs += 1;
+        let run = self.tools.runs;
+        let until_then = json!({ "status": "running", "note": UNTIL_THEN });
+        self.history
+            .tool_begun(run, (name, arguments.clone()), until_then, echo);
+        let name = name.to_owned();
+        self.tools.running.push(Running {
+            run,
+            name: name.clone(),
+        });
+        fx.push(Effect::RunTool { run, name, arguments });
+    }
+
+    /// A run has come to its end. The result is kept, whatever happens in the call.
+    pub(super) fn tool_answered(&mut self, answer: ToolAnswer, now_ms: u64, fx: &mut Vec<Effect>) {
+        let ToolAnswer { run, result, took_ms } = answer;
+        let Some(known) = self.tools.running.iter().position(|running| running.run == run) else {
+            return;
+        };
+        let Running { name, .. } = self.tools.running.swap_remove(known);
+        if self.phase == Phase::Ended {
+            return;
+        }
+        let detail = json!({ "name": name, "ok": result.is_ok(), "ms": took_ms });
+        fx.push(event_fact("tool", self.elapsed_ms(now_ms), &detail.to_string()));
+        let settled = result.unwrap_or_else(|why| json!({ "error": why }));
+        self.history.tool_settled(run, settled);
+        self.tools.news = true;
+        // It was made without this result.
+        self.drop_early(Waste::Overtaken, fx);
+        if self.tools.running.is_empty() {
+            self.tell_model(now_ms, fx);
+        }
+    }
+
+    /// Asks the model on the results, where nobody speaks and no reply is being made.
+    fn tell_model(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+        let silent = match self.phase {
+            Phase::Thinking | Phase::Speaking => self.says_nothing() && !self.reply.open && !self.leaves(),
+            Phase::Listening => !self.user.speaking,
+            _ => false,
+        };
+        if silent {
+            self.ask_on_results(now_ms, fx);
+        }
+    }
+
+    pub(super) fn ask_on_results(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+        self.reply.rounds += 1;
+        self.think(now_ms, fx);
+    }
+
+    /// Whether the agent's turn goes on once its tools have answered.
+    pub(super) fn waits_for_tools(&self) -> bool {
+        !self.tools.running.is_empty() && !self.reply.skips && !self.leaves()
+    }
+
+    /// The agent has said what it had to say, and its tools have not answered: silence now is the agent's.
+    pub(super) fn await_tools(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+        if !self.is_only_filled() {
+            self.phase = Phase::Thinking;
+        }
+        self.await_reply(now_ms, now_ms, fx);
+    }
+
+    /// Whether the present reply is the agent's last.
+    fn leaves(&self) -> bool {
+        self.reply.end_call || self.reply.transfer.is_some()
+    }
+}
