@@ -30,13 +30,14 @@ use tokio::{
 
 use self::trunks::{SideDoor, Trunks};
 use crate::{
-    address_policy::{AddressPolicy, SystemResolver},
+    address_policy::{AddressPolicy, Resolver, SystemResolver},
     analysis_worker,
     carriers::{self, CarrierDoor},
     config::ServeConfig,
     deliveries::{self, Courier, Pace, WebhookLimits, WebhookSender},
     documents::{DocumentSettings, Documents, extract::this_program},
     exchange::ExchangeHandle,
+    http_tools::HttpTools,
     providers::{prober, roster, team::Team},
     recordings::WavRecordings,
     rest::{self, RateLimit, Readiness, RestState},
@@ -115,7 +116,7 @@ impl App {
             transcriber: team.ears.clone(),
             synthesizer: team.voices.clone(),
             language_model: team.language.clone(),
-            tools: Arc::new(Vec::new()),
+            tools: Arc::new(http_tools(&config, &store, &clock)?),
             health: Arc::new(team.health(clock.clone())),
             recordings: Arc::new(recordings(&config)?),
             clock: clock.clone(),
@@ -232,17 +233,15 @@ fn recordings(config: &ServeConfig) -> Result<WavRecordings, StartError> {
 }
 
 fn address_policy(config: &ServeConfig) -> AddressPolicy {
-    if config.allow_private_urls {
-        AddressPolicy::everything()
-    } else {
-        AddressPolicy::public_only()
+    match config.allow_private_urls {
+        true => AddressPolicy::everything(),
+        false => AddressPolicy::public_only(),
     }
 }
 
-fn courier(config: &ServeConfig, store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Result<Courier, StartError> {
-    let (policy, limits) = (address_policy(config), WebhookLimits::default());
-    let webhooks = WebhookSender::new(policy, Arc::new(SystemResolver), limits, clock)?;
-    Ok(Courier::new(store, webhooks, config.mail.mailer()?, Pace::default()))
+fn http_tools(config: &ServeConfig, store: &Arc<SqlStore>, clock: &Arc<dyn Clock>) -> Result<HttpTools, StartError> {
+    let connects: (_, Arc<dyn Resolver>) = (address_policy(config), Arc::new(SystemResolver));
+    Ok(HttpTools::new(store.clone(), connects, clock.clone())?)
 }
 
 fn documents(address_policy: &AddressPolicy) -> Result<Documents, StartError> {
@@ -301,7 +300,7 @@ fn router(config: &ServeConfig, spool_dir: PathBuf, doors: Doors) -> Result<Rout
         stopping,
     } = doors;
     let switchboard = node.switchboard.clone();
-    let (address_policy, mail) = (address_policy(config), config.mail.is_set());
+    let address_policy = address_policy(config);
     let rest = rest::router(RestState {
         store,
         switchboard: switchboard.clone(),

@@ -30,6 +30,7 @@ mod rate_limit;
 mod request_id;
 mod seats;
 mod strict_json;
+mod tools;
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -159,6 +160,7 @@ pub fn routes(state: RestState) -> Router {
         .route("/public/v1/campaigns/{campaignId}/pause", post(campaigns::pause))
         .route("/public/v1/campaigns/{campaignId}/stop", post(campaigns::stop))
         .merge(knowledge_base::routes())
+        .merge(tools::routes())
         .route("/public/v1/conversations", get(conversations::list))
         .route("/public/v1/conversations/{conversationId}", get(conversations::show))
         .route(

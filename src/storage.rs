@@ -32,6 +32,7 @@ mod nodes;
 mod open;
 mod records;
 mod rows;
+mod tools;
 mod transactions;
 mod url;
 mod writer;

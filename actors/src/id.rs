@@ -87,6 +87,8 @@ ids! {
     DocumentId;
     /// A group of documents.
     GroupId;
+    /// An HTTP tool.
+    ToolId;
 }
 
 #[cfg(test)]

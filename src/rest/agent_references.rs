@@ -1,9 +1,10 @@
-//! What an agent names outside itself: documents and groups of the knowledge base, and the address of its webhook.
+//! What an agent names outside itself: documents and groups of the knowledge base, HTTP tools, and the address of its
+//! webhook.
 
 use std::collections::HashSet;
 
 use actors::{
-    agent::{Problem, Reference, referenced_documents},
+    agent::{Problem, Reference, referenced_documents, referenced_tools},
     id::AccountId,
     ports::store::Store,
 };
@@ -37,6 +38,20 @@ pub async fn knowledge(
         let message = format!("there is no document or group `{text}` in this account");
         Problem::new(path, "not_found", message)
     };
+    Ok(missing.map(problem).collect())
+}
+
+/// The HTTP tools that are not there.
+pub async fn tools(store: &dyn Store, account: AccountId, document: &Map<String, Value>) -> ApiResult<Vec<Problem>> {
+    let named = referenced_tools(document);
+    if named.is_empty() {
+        return Ok(Vec::new());
+    }
+    let known = store.tools_of(account, &ids(&named)).await?;
+    let known: HashSet<String> = known.iter().map(|row| row.id.to_string()).collect();
+    let missing = named.into_iter().filter(|(_, text)| !known.contains(text));
+    let problem =
+        |(path, text): Reference| Problem::new(path, "not_found", format!("there is no tool `{text}` in this account"));
     Ok(missing.map(problem).collect())
 }
 

@@ -160,8 +160,7 @@ async fn number_in_use(
     )
 }
 
-/// Ids in a document must exist in the account, and its webhook must not be a private address. Tools have no place of
-/// their own yet, so that none of them exists.
+/// Ids in a document must exist in the account, and its webhook must not be a private address.
 async fn check_references(state: &RestState, account: &Account, document: &Map<String, Value>) -> ApiResult<()> {
     let store = &*state.store;
     let mut problems = Vec::new();
@@ -177,8 +176,7 @@ async fn check_references(state: &RestState, account: &Account, document: &Map<S
         }
     }
     problems.extend(agent_references::knowledge(store, account.id, document).await?);
-    let tools = agent::referenced_tools(document).into_iter();
-    problems.extend(tools.map(|(path, text)| missing(path, "tool", &text)));
+    problems.extend(agent_references::tools(store, account.id, document).await?);
     problems.extend(agent_references::webhook(&state.address_policy, document));
     if problems.is_empty() {
         Ok(())

@@ -15,6 +15,7 @@ mod docs;
 pub mod knowledge;
 pub mod operation;
 mod samples;
+pub mod tools;
 
 use std::{collections::BTreeMap, sync::OnceLock};
 
@@ -121,6 +122,7 @@ fn resources() -> Vec<(&'static str, &'static str, Vec<Operation>)> {
         ("Account", "The account behind a key", accounts::operations()),
         ("Agents", "Who talks", agents::operations()),
         ("Knowledge base", "What agents know", knowledge::operations()),
+        ("Tools", "What agents may ask in calls", tools::operations()),
         ("Contacts", "Saved contacts", contacts::operations()),
         ("Do not call", "Numbers that are never called", contacts::do_not_call()),
         ("Campaigns", "Whom to call, and when", campaigns::operations()),

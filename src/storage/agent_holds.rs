@@ -29,7 +29,7 @@ pub(super) async fn hold(
 
 /// Nothing is held any more.
 pub(super) async fn clear(work: &mut Work<'_>, agent: AgentId) -> StoreResult<()> {
-    for table in ["agent_transfers", "agent_numbers"] {
+    for table in ["agent_transfers", "agent_numbers", "agent_tools"] {
         let delete = composed(format!("DELETE FROM {table} WHERE agent = $1")).bind(agent.to_string());
         affected(delete, work.conn).await?;
     }

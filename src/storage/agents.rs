@@ -12,6 +12,7 @@ use sqlx::any::AnyRow;
 use super::{
     Work, agent_holds, idempotency, knowledge,
     rows::{Columns, Conditions, affected, to_json, unavailable},
+    tools,
 };
 
 fn name(document: &Map<String, Value>) -> String {
@@ -52,6 +53,7 @@ pub(super) async fn create(
     idempotency::settle(&mut work, ticket.as_ref(), CREATED, &id.to_string()).await?;
     knowledge::hold(&mut work, (account, id), &document).await?;
     agent_holds::hold(&mut work, (account, id), &document).await?;
+    tools::hold(&mut work, (account, id), &document).await?;
     Ok(AgentRow {
         id,
         account,
@@ -143,6 +145,7 @@ pub(super) async fn update(
         Some(row) => {
             knowledge::hold(&mut work, key, &document).await?;
             agent_holds::hold(&mut work, key, &document).await?;
+            tools::hold(&mut work, key, &document).await?;
             read(&row)
         }
         None => get(work, account, id).await.and(Err(StoreError::Stale)),

@@ -14,6 +14,7 @@ mod idempotency;
 mod inbound;
 mod knowledge;
 mod records;
+mod tools;
 
 pub use attempts::*;
 pub use calls::*;
@@ -26,6 +27,7 @@ pub use idempotency::*;
 pub use inbound::*;
 pub use knowledge::*;
 pub use records::*;
+pub use tools::*;
 
 /// Why a store operation failed, sorted by what the caller may do next.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -69,7 +71,7 @@ pub trait Store:
     + CallStore
     + InboundStore
     + RecordStore
-    + DeliveryStore
+    + ToolStore
 {
 }
 
@@ -84,6 +86,6 @@ impl<T> Store for T where
         + CallStore
         + InboundStore
         + RecordStore
-        + DeliveryStore
+        + ToolStore
 {
 }

@@ -13,6 +13,7 @@ mod inbound;
 mod knowledge;
 mod records;
 mod tables;
+mod tools;
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,

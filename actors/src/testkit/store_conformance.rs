@@ -24,6 +24,7 @@ mod orphans;
 mod permits;
 mod records;
 mod returns;
+mod tools;
 
 pub use attempts::*;
 pub use calls::*;
@@ -42,6 +43,7 @@ pub use orphans::*;
 pub use permits::*;
 pub use records::*;
 pub use returns::*;
+pub use tools::*;
 
 /// Makes one test of each check: `store_conformance!(fixture)`, where `async fn fixture() -> (Fixture, impl Sized)`
 /// opens an empty store; what comes beside the fixture is dropped after the check. Further tokens are the tests'
@@ -81,6 +83,9 @@ macro_rules! store_conformance {
             a_deleted_agent_lets_go_of_what_it_held
             an_agent_takes_hold_only_of_what_is_there
             a_refused_delete_names_a_few_holders
+            a_tools_name_is_its_accounts_own
+            tools_are_listed_newest_first
+            a_tool_that_an_agent_holds_is_not_deleted
             an_import_is_seen_by_no_reader_until_it_is_finished
             contacts_keep_their_order_and_fields
             a_large_import_is_whole

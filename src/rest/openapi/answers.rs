@@ -215,6 +215,7 @@ pub fn path_parameter(name: &str) -> Value {
         "contactId" => ("A contact's id", uuid(), samples::CONTACT),
         "conversationId" => ("A conversation's id", uuid(), samples::CONVERSATION),
         "documentId" => ("A document's id", uuid(), samples::DOCUMENT),
+        "toolId" => ("A tool's id", uuid(), samples::TOOL),
         _ => ("An id", uuid(), samples::GROUP),
     };
     json!({ "name": name, "in": "path", "required": true, "description": description, "schema": schema, "example": example })

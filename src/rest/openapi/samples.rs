@@ -21,6 +21,8 @@ pub const CONVERSATION: &str = "0198d1a0-0000-7000-8000-00000000000d";
 pub const DOCUMENT: &str = "0198d1a0-0000-7000-8000-00000000000e";
 /// A group's id.
 pub const GROUP: &str = "0198d1a0-0000-7000-8000-00000000000f";
+/// A tool.
+pub const TOOL: &str = "0198d1a0-0000-7000-8000-000000000010";
 /// A stored number.
 pub const PHONE: &str = "+15550100010";
 /// A moment.
@@ -188,6 +190,20 @@ pub fn document() -> Value {
 /// A group of documents.
 pub fn group() -> Value {
     json!({ "groupId": GROUP, "name": "Practice", "documents": [document()], "metadata": made() })
+}
+
+/// A tool.
+pub fn tool() -> Value {
+    json!({
+        "toolId": TOOL,
+        "name": "openingHours",
+        "description": "Tells the opening hours.",
+        "parameters": { "type": "object", "properties": {} },
+        "url": "https://example.com/hours",
+        "method": "POST",
+        "timeoutMs": 10000,
+        "metadata": { "createdAt": AT, "updatedAt": AT },
+    })
 }
 
 /// What is wrong with the rows of a file.

@@ -148,6 +148,7 @@ impl DirectoryStore for MemoryStore {
         let mut tables = self.open()?;
         tables.require_account(account)?;
         tables.require_knowledge(account, &document)?;
+        tables.require_tools(account, &document)?;
         tables.require_free(account, None, &document)?;
         let now = self.now();
         let row = AgentRow {
@@ -225,6 +226,7 @@ impl DirectoryStore for MemoryStore {
     ) -> StoreResult<AgentRow> {
         let mut tables = self.open()?;
         let held = tables.require_knowledge(account, &document);
+        let held = held.and_then(|()| tables.require_tools(account, &document));
         let held = held.and_then(|()| tables.require_free(account, Some(id), &document));
         let row = tables.agents.get_mut(&id).filter(|row| row.account == account);
         let row = row.ok_or(StoreError::NotFound)?;

@@ -7,14 +7,14 @@ use uuid::Uuid;
 use super::{calls::SingleCall, deliveries::Outbox, knowledge::GroupEntry};
 use crate::{
     dial_token::DialToken,
-    id::{AccountId, AgentId, AttemptId, CampaignId, ContactId, DocumentId, GroupId, JobId, NodeId},
+    id::{AccountId, AgentId, AttemptId, CampaignId, ContactId, DocumentId, GroupId, JobId, NodeId, ToolId},
     phone_number::PhoneNumber,
     ports::{
         carrier::CarrierCallId,
         store::{
             Account, AgentRow, Analysis, AttemptState, CallDirection, CampaignContact, CampaignRow, CampaignStatus,
             Claim, ContactRow, ConversationStatus, DocumentRow, EventFact, StoreError, StoreResult, StoredApiKey,
-            Tries, TurnFact,
+            ToolRow, Tries, TurnFact,
         },
     },
     time::Timestamp,
@@ -32,6 +32,7 @@ pub(super) struct Tables {
     /// With their texts.
     pub(super) documents: HashMap<DocumentId, (DocumentRow, String)>,
     pub(super) groups: HashMap<GroupId, GroupEntry>,
+    pub(super) tools: HashMap<ToolId, ToolRow>,
     pub(super) contacts: HashMap<ContactId, ContactRow>,
     pub(super) do_not_call: HashMap<(AccountId, PhoneNumber), Timestamp>,
     pub(super) idempotency: HashMap<(AccountId, String), KeyEntry>,

@@ -1,0 +1,183 @@
+//! HTTP tools that agents use in calls.
+
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use super::{operation::Operation, samples};
+
+/// How a tool is asked.
+#[derive(ToSchema)]
+#[schema(rename_all = "UPPERCASE")]
+pub enum ToolMethod {
+    /// Arguments are the query.
+    Get,
+    /// Arguments are the body.
+    Post,
+    /// Arguments are the body.
+    Put,
+    /// Arguments are the body.
+    Patch,
+    /// Arguments are the query.
+    Delete,
+}
+
+/// What a model calls a tool; not the name of a built-in one.
+#[derive(ToSchema)]
+#[schema(pattern = "^[a-zA-Z0-9_-]{1,64}$", example = "openingHours")]
+pub struct ToolName(pub String);
+
+/// A tool's address: `http` or `https`; private addresses are refused unless the service allows them.
+#[derive(ToSchema)]
+#[schema(
+    format = "uri",
+    max_length = 2048,
+    pattern = "^[Hh][Tt][Tt][Pp][Ss]?://",
+    example = "https://example.com/hours"
+)]
+pub struct ToolUrl(pub String);
+
+/// What a tool does and when it is wanted, for the model; may hold `{{placeholders}}`.
+#[derive(ToSchema)]
+#[schema(max_length = 4000, pattern = r"\S", example = "Tells the opening hours of a day.")]
+pub struct ToolDescription(pub String);
+
+/// When a tool was made and last changed.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolMetadata {
+    /// ISO 8601, UTC.
+    #[schema(format = DateTime)]
+    pub created_at: String,
+    /// ISO 8601, UTC.
+    #[schema(format = DateTime)]
+    pub updated_at: String,
+}
+
+/// A tool.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HttpTool {
+    /// Its id.
+    #[schema(format = "uuid")]
+    pub tool_id: String,
+    /// What a model calls it.
+    pub name: String,
+    /// For the model.
+    pub description: String,
+    /// The JSON Schema of its arguments.
+    #[schema(value_type = Object)]
+    pub parameters: Value,
+    /// Its address.
+    pub url: String,
+    /// How it is asked.
+    pub method: ToolMethod,
+    /// Milliseconds of a request.
+    #[schema(minimum = 100, maximum = 30000)]
+    pub timeout_ms: i64,
+    /// When it was made.
+    pub metadata: ToolMetadata,
+}
+
+/// A tool to make.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NewHttpTool {
+    /// Unique in the account.
+    pub name: ToolName,
+    /// For the model.
+    pub description: ToolDescription,
+    /// A JSON Schema of `type` `object`, at most 16 KiB, without references to elsewhere; without it there are no
+    /// arguments.
+    #[schema(value_type = Option<Object>)]
+    pub parameters: Option<Value>,
+    /// Its address.
+    pub url: ToolUrl,
+    /// `POST` by default.
+    pub method: Option<ToolMethod>,
+    /// Milliseconds of a request; 10000 by default.
+    #[schema(minimum = 100, maximum = 30000)]
+    pub timeout_ms: Option<i64>,
+}
+
+/// Changes of a tool (RFC 7396).
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct HttpToolPatch {
+    /// Another name.
+    #[schema(required = false)]
+    pub name: ToolName,
+    /// Another description.
+    #[schema(required = false)]
+    pub description: ToolDescription,
+    /// Merged into the present schema; `null` for no arguments.
+    #[schema(value_type = Option<Object>)]
+    pub parameters: Option<Value>,
+    /// Another address.
+    #[schema(required = false)]
+    pub url: ToolUrl,
+    /// Another method.
+    pub method: Option<ToolMethod>,
+    /// Other milliseconds.
+    #[schema(minimum = 100, maximum = 30000)]
+    pub timeout_ms: Option<i64>,
+}
+
+/// A deleted tool's id.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolDeleted {
+    /// The id.
+    #[schema(format = "uuid")]
+    pub tool_id: String,
+    /// True.
+    pub deleted: bool,
+}
+
+const TAKEN: &str =
+    "another tool of this account is called `openingHours`: models tell tools by their names; choose another";
+
+/// Operations of tools.
+pub fn operations() -> Vec<Operation> {
+    let day = json!({
+        "type": "object",
+        "properties": { "day": { "type": "string", "description": "The day of the week." } },
+        "required": ["day"],
+    });
+    let least = json!({ "name": "openingHours", "description": "Tells the opening hours.",
+                        "url": "https://example.com/hours" });
+    let more = json!({ "name": "openingHoursOf", "description": "Tells the opening hours of a day.", "parameters": day,
+                       "url": "https://example.com/hours", "method": "GET", "timeoutMs": 5000 });
+    vec![
+        Operation::get("/public/v1/tools", "listTools", "List HTTP tools, newest first")
+            .ours()
+            .paged()
+            .page::<HttpTool>(samples::tool()),
+        Operation::post("/public/v1/tools", "createTool", "Make an HTTP tool")
+            .ours()
+            .idempotent()
+            .body::<NewHttpTool>(json!({ "least": least, "more": more }))
+            .created::<HttpTool>(samples::tool())
+            .link("read", "getTool", "toolId", "/data/toolId")
+            .link("change", "updateTool", "toolId", "/data/toolId")
+            .link("delete", "deleteTool", "toolId", "/data/toolId")
+            .invalid(
+                "url",
+                "address_not_allowed",
+                "127.0.0.1 is a loopback address; only public addresses are taken",
+            )
+            .conflict("conflict", TAKEN),
+        Operation::get("/public/v1/tools/{toolId}", "getTool", "Read an HTTP tool")
+            .ours()
+            .ok::<HttpTool>(samples::tool()),
+        Operation::patch("/public/v1/tools/{toolId}", "updateTool", "Change an HTTP tool")
+            .ours()
+            .body::<HttpToolPatch>(json!({ "nothing": {}, "some": { "timeoutMs": 3000 } }))
+            .ok::<HttpTool>(samples::tool())
+            .invalid("timeoutMs", "out_of_range", "must be from 100 to 30000, not 50")
+            .conflict("conflict", TAKEN),
+        Operation::delete("/public/v1/tools/{toolId}", "deleteTool", "Delete an HTTP tool")
+            .ours()
+            .ok::<ToolDeleted>(json!({ "toolId": samples::TOOL, "deleted": true }))
+            .conflict("in_use", "the agent `Ava` holds this tool"),
+    ]
+}
