@@ -5,6 +5,7 @@
 mod answer;
 mod dialogue;
 mod dictated;
+mod language_wish;
 mod numbers;
 pub mod phrases;
 mod question;

@@ -25,7 +25,7 @@ use crate::{
     recording::StereoMixer,
     turn::{
         barge_in::{self, BargeIn, Observation},
-        endpointing::{self, Endpointing, Utterance},
+        endpointing::{self, Endpointing, PausePolicy, Utterance},
         words,
     },
 };
@@ -201,6 +201,16 @@ impl AudioSession {
     /// The synthesis whose audio is still wanted.
     pub fn synthesis(&self) -> Option<u64> {
         self.speaking.job()
+    }
+
+    /// Another recogniser is given the samples from here on.
+    pub fn recogniser_replaced(&mut self) {
+        self.endpointing.recogniser_replaced();
+    }
+
+    /// Another patience with pauses from here on.
+    pub fn set_pause_policy(&mut self, policy: PausePolicy) {
+        self.endpointing.set_policy(policy);
     }
 
     /// Whether enough audio waits that synthesis should pause.

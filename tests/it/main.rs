@@ -74,3 +74,5 @@ mod support;
 mod tidy;
 mod tidy_contract;
 mod tls;
+mod tools;
+mod tools_reach;

@@ -9,6 +9,7 @@ pub mod pdf;
 pub mod phone_log;
 pub mod postgres;
 pub mod program;
+pub mod sink;
 pub mod switchboard;
 pub mod web;
 pub mod words;

@@ -1,10 +1,15 @@
 //! Commands to an audio stream, and the facts it reports.
 
+use std::sync::Arc;
+
 use media::amd::Finding;
 use ractor::RpcReplyPort;
 use serde::Serialize;
 
-use crate::ports::synthesizer::{SpeechError, SpeechPiece};
+use crate::{
+    agent::Agent,
+    ports::synthesizer::{SpeechError, SpeechPiece},
+};
 
 /// One speech of the agent: a greeting, a reply. Counts up in a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -28,6 +33,8 @@ pub enum StreamMessage {
     },
     /// A held speech may play.
     Release(SpeechId),
+    /// This agent speaks and listens from here on: with its voice, its recogniser and its patience.
+    Adopt(Arc<Agent>),
     /// Drop everything not yet played.
     StopSpeaking,
     /// Press keys: over the socket where it takes them, else as tones in the place of what is being said.

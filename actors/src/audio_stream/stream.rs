@@ -11,7 +11,7 @@ use ractor::ActorRef;
 use tokio::time::Instant;
 
 use super::{
-    FRAME_DELAYS, SpeechId, StreamArguments, StreamEvent, StreamMessage, StreamSnapshot,
+    FRAME_DELAYS, SpeechId, StreamArguments, StreamEvent, StreamMessage, StreamSettings, StreamSnapshot,
     deadline::Deadline,
     heard::Heard,
     line::{Line, LineLost},
@@ -19,12 +19,14 @@ use super::{
     terms::{Moments, abilities, pause_policy, promised, reported, transcribe, voice_config},
 };
 use crate::{
+    agent::Agent,
     call::CallMessage,
     ports::{
         media_leg::{Drained, InboundItem, InboundQueue, OutboundItem},
         recordings::RecordingSink,
-        synthesizer::{SpeechError, SpeechPiece, Voice},
-        transcriber::{TranscriptEvent, TranscriptStream},
+        synthesizer::{SpeechError, SpeechPiece, Synthesizer, Voice},
+        transcriber::{Transcriber, TranscriptEvent, TranscriptStream},
+        usage::Meter,
     },
 };
 
@@ -36,6 +38,29 @@ const BURST: Duration = Duration::from_millis(30);
 
 /// A socket so far ahead of real time is not a telephone call.
 const MOST_LEAD_MS: u64 = 5_000;
+
+/// Who hears and speaks for the stream, for when another agent goes on.
+struct Providers {
+    transcriber: Arc<dyn Transcriber>,
+    synthesizer: Arc<dyn Synthesizer>,
+    recogniser_rate: u32,
+    line_rate: u32,
+    meter: Meter,
+    settings: StreamSettings,
+    /// What the present recogniser listens for.
+    hears: (String, bool, Vec<String>),
+}
+
+/// What a recogniser is to listen for: language, Hinglish, terms.
+fn hears(agent: &Agent) -> (String, bool, Vec<String>) {
+    let config = &agent.conversation_config;
+    let section = &config.agent;
+    (
+        section.primary_language.clone(),
+        section.hinglish_mode,
+        config.asr.keywords.clone(),
+    )
+}
 
 /// The stream.
 pub(super) struct Stream {
@@ -50,7 +75,10 @@ pub(super) struct Stream {
     line: Line,
     /// The socket takes keys to press.
     presses: bool,
+    providers: Providers,
     voice: Box<dyn Voice>,
+    /// The voice of an agent that has handed over, until its last text is spoken.
+    retired: Option<Box<dyn Voice>>,
     synthesis: Option<Synthesis>,
     /// The speech that text came for last.
     newest: Option<SpeechId>,
@@ -99,6 +127,15 @@ impl Stream {
         // Every call is one that we placed.
         session.find_out_who_answered();
         let (transcript, heard) = transcribe(&*ports.transcriber, &agent, (recogniser_rate, meter.clone()), &me);
+        let providers = Providers {
+            transcriber: ports.transcriber.clone(),
+            synthesizer: ports.synthesizer.clone(),
+            recogniser_rate,
+            line_rate,
+            meter: meter.clone(),
+            settings,
+            hears: hears(&agent),
+        };
         let waker = me.clone();
         leg.inbound.set_waker(Box::new(move || {
             // The actor may be gone.
@@ -119,7 +156,9 @@ impl Stream {
             audio: Vec::new(),
             line: Line::new(leg.outbound),
             presses: leg.abilities.digits,
+            providers,
             voice,
+            retired: None,
             synthesis: None,
             newest: None,
             moments: Moments::default(),
@@ -189,6 +228,7 @@ impl Stream {
                 keys.for_each(|key| self.line.push(OutboundItem::Digit(key)));
             }
             StreamMessage::Press(keys) => self.session.press(&keys, now_ms),
+            StreamMessage::Adopt(agent) => self.adopt(&agent),
             StreamMessage::StopSpeaking => self.session.stop_speaking(now_ms),
             StreamMessage::AllowBargeIn(allowed) => self.session.allow_barge_in(allowed, now_ms),
             StreamMessage::Close => self.closing_ms = self.closing_ms.or(Some(now_ms)),
@@ -215,6 +255,24 @@ impl Stream {
             }
             #[cfg(feature = "testkit")]
             StreamMessage::Sabotage => sabotage(),
+        }
+    }
+
+    /// Another voice from the next text on, and another recogniser from the next sample on, where they differ.
+    fn adopt(&mut self, agent: &Agent) {
+        let providers = &mut self.providers;
+        let config = voice_config(agent, providers.line_rate, providers.meter.clone());
+        let voice = providers.synthesizer.open(config);
+        self.retired = Some(std::mem::replace(&mut self.voice, voice));
+        let turn = &agent.conversation_config.turn;
+        self.session.set_pause_policy(pause_policy(turn, providers.settings));
+        let wanted = hears(agent);
+        if self.transcript.is_some() && std::mem::replace(&mut providers.hears, wanted.clone()) != wanted {
+            let counted = (providers.recogniser_rate, providers.meter.clone());
+            let (transcript, heard) = transcribe(&*providers.transcriber, agent, counted, &self.me);
+            self.transcript = Some(transcript);
+            self.heard = heard;
+            self.session.recogniser_replaced();
         }
     }
 
@@ -390,6 +448,7 @@ impl Stream {
             self.synthesis = None;
         }
         if let Some(SynthesisJob { generation, text }) = self.session.next_text() {
+            self.retired = None;
             let pieces = self.voice.speak(text);
             self.synthesis = Some(Synthesis::start(generation, pieces, self.me.clone()));
         }

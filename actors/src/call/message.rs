@@ -171,6 +171,13 @@ pub enum CallMessage {
     },
     /// A tool outside the call has answered, own.
     ToolAnswered(ToolAnswer),
+    /// Another agent was looked up, own.
+    AgentFound {
+        /// Which hand-over.
+        try_no: u32,
+        /// The agent, complete with defaults, or why it cannot be had.
+        found: Result<(AgentId, Arc<Agent>), String>,
+    },
     /// A timer fired, own.
     Timer {
         /// Which setting of the timer.

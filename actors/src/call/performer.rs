@@ -1,9 +1,10 @@
 //! Performs a call's effects: starts tasks, sets timers, writes, and tells the line pool and the journal.
 
+mod another_agent;
 mod carrier_side;
 mod outside_tools;
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use ractor::{Actor, ActorId, ActorRef};
 use tokio::{
@@ -13,7 +14,7 @@ use tokio::{
 
 pub(super) use outside_tools::Offers;
 
-use self::outside_tools::OutsideTools;
+use self::{another_agent::Found, outside_tools::OutsideTools};
 use super::{
     CallArguments, CallMessage, CallSnapshot,
     outcome::{Ending, Obstacle, usage},
@@ -23,6 +24,7 @@ use super::{
     writer::{self, Write, Writer, Writes},
 };
 use crate::{
+    agent::Agent,
     audio_stream::{AudioStreamActor, StreamArguments, StreamMessage},
     campaign::CallBackWish,
     dial_token::{DialToken, Purpose},
@@ -73,6 +75,10 @@ pub(super) struct Performer {
     call_back: Option<CallBackWish>,
     opted_out: bool,
     tools: OutsideTools,
+    /// The present agent in its own language.
+    first_language: Arc<Agent>,
+    /// Another agent that was looked up.
+    found: Option<Found>,
     reply_generation: u64,
     reply_task: Option<AbortHandle>,
     /// What the line pool is told at the end.
@@ -89,8 +95,8 @@ impl Performer {
         let plan = &arguments.plan;
         let inbound = plan.inbound.clone();
         let (machine, effects) = match &inbound {
-            Some(leg) => State::inbound(rules(&arguments), leg.call.clone()),
-            None => State::new(rules(&arguments)),
+            Some(leg) => State::inbound(planned_rules(&arguments), leg.call.clone()),
+            None => State::new(planned_rules(&arguments)),
         };
         let (writes, to_write) = writer::writes();
         let writer = Writer {
@@ -123,6 +129,8 @@ impl Performer {
             call_back: None,
             opted_out: false,
             tools: OutsideTools::default(),
+            first_language: arguments.plan.agent.clone(),
+            found: None,
             reply_generation: 0,
             reply_task: None,
             outcome: None,
@@ -200,6 +208,10 @@ impl Performer {
                 }
             }
             CallMessage::ToolAnswered(answer) => self.apply(Event::ToolAnswered(answer)).await,
+            CallMessage::AgentFound { try_no, found } => {
+                let event = self.agent_found(try_no, found);
+                self.apply(event).await;
+            }
             CallMessage::Timer { generation, timer } => {
                 if self.timers.fired(timer, generation) {
                     self.apply(Event::Timer(timer)).await;
@@ -334,6 +346,13 @@ impl Performer {
                 Effect::StartReply => self.start_reply(),
                 Effect::CancelReply => self.cancel_reply(),
                 Effect::RunTool { run, name, arguments } => self.run_tool(run, &name, arguments),
+                Effect::LookUpAgent {
+                    try_no,
+                    agent,
+                    after_ms,
+                } => self.look_up_agent(try_no, agent, after_ms),
+                Effect::AdoptAgent { try_no } => self.adopt_agent(try_no),
+                Effect::SwitchLanguage(code) => self.switch_language(&code),
                 Effect::SetTimer(timer, after_ms) => self.timers.set(timer, after_ms, &self.me),
                 Effect::CancelTimer(timer) => self.timers.cancel(timer),
                 Effect::Record(fact) => self.record(fact),
@@ -488,12 +507,19 @@ impl Performer {
     }
 }
 
-fn rules(arguments: &CallArguments) -> Rules {
+/// The rules of the plan's own agent.
+fn planned_rules(arguments: &CallArguments) -> Rules {
+    let plan = &arguments.plan;
+    rules(arguments, (&plan.agent, &plan.variables))
+}
+
+/// The rules of an agent in this call.
+fn rules(arguments: &CallArguments, (agent, variables): (&Agent, &BTreeMap<String, String>)) -> Rules {
     let plan = &arguments.plan;
     Rules {
         speculation: arguments.speculation,
         single: plan.attempt.campaign.is_none(),
         carrier: plan.carrier.abilities(),
-        ..Rules::of(&plan.agent, &plan.variables, plan.ring_timeout)
+        ..Rules::of(agent, variables, plan.ring_timeout)
     }
 }

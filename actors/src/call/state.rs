@@ -3,6 +3,7 @@
 //! `Scheduled → Dialing → Ringing → PickedUp → (Greeting) → Listening ⇄ Thinking ⇄ Speaking → (Machine) → Closing →
 //! HangingUp → Ended`. Facts are monotone: a late or repeated one changes nothing, so no event is an error.
 
+mod another_agent;
 mod ending;
 mod event;
 mod filler;
@@ -28,6 +29,7 @@ pub use event::{Effect, Event, PermitAnswer, ToolAnswer, TransferAnswer};
 pub use rules::Rules;
 pub use transfer::{CONFERENCE, TRANSFER_FAILED, TRANSFER_TAKEN};
 
+use another_agent::{TakingOver, Wanted};
 use keys::Keys;
 use latency::Latency;
 use lost::{MediaWishes, Resume};
@@ -156,6 +158,8 @@ struct ReplyState {
     end_call: bool,
     /// `transferToNumber` was called: hand the call on after the speech.
     transfer: Option<Pending>,
+    /// `transferToAgent` was called: another agent takes over after the speech.
+    another: Option<Wanted>,
     protected: bool,
     /// It broke off after a whole sentence: the agent soon goes on by itself.
     broke_off: bool,
@@ -191,6 +195,9 @@ pub struct State {
     keys: Keys,
     menu: Menu,
     tools: OutsideTools,
+    /// Hand-overs to another agent so far, and the one under way.
+    handovers: u32,
+    taking_over: Option<TakingOver>,
     /// Who answered, in the carrier's eyes, and whether that is still to be acted on when the media is back.
     carrier_said: Option<MachineVerdict>,
     carrier_due: bool,
@@ -228,6 +235,8 @@ impl State {
             keys: Keys::default(),
             menu: Menu::default(),
             tools: OutsideTools::default(),
+            handovers: 0,
+            taking_over: None,
             carrier_said: None,
             carrier_due: false,
             handed_on: 0,
@@ -265,6 +274,7 @@ impl State {
             Event::Reply(None) => self.early_ended(fx),
             Event::ToolsOffered(names) => self.tools.offer(names),
             Event::ToolAnswered(answer) => self.tool_answered(answer, now_ms, fx),
+            Event::AgentFound { try_no, found } => self.agent_found(try_no, found, now_ms, fx),
             Event::Timer(timer) => self.timer(timer, now_ms, fx),
             Event::HangUp => self.hang_up(fx),
             Event::End => {

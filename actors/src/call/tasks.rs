@@ -16,7 +16,9 @@ use super::{
     state::ToolAnswer,
 };
 use crate::{
+    agent::complete,
     audio_stream::StreamMessage,
+    id::{AccountId, AgentId},
     ports::{
         carrier::{Carrier, CarrierCallId, CarrierError, DialError, DialRequest, Transfer, WayBack},
         language_model::{LanguageError, LanguageModel, ReplyRequest},
@@ -56,6 +58,9 @@ const NEXT_PIECE: Duration = Duration::from_secs(6);
 const OFFER_TRIES: u32 = 5;
 const OFFERS_WITHIN: Duration = Duration::from_secs(3);
 const OFFER_PAUSE: Duration = Duration::from_secs(1);
+
+/// How long another agent is looked up.
+const AGENT_WITHIN: Duration = Duration::from_secs(3);
 
 /// Asks for the permit.
 pub(super) async fn ask_permit(store: Arc<dyn Store>, claim: Claim, request: PermitRequest, me: ActorRef<CallMessage>) {
@@ -235,6 +240,26 @@ pub(super) async fn ask_for_tools(
     let told = offers.clone();
     let _ = me.cast(CallMessage::ToolsOffered { generation, offers });
     known.send_replace(Some(told));
+}
+
+/// Looks up the agent that is to take the call over, after a pause.
+pub(super) async fn look_up_agent(
+    store: Arc<dyn Store>,
+    (account, id): (AccountId, AgentId),
+    after_ms: u64,
+    try_no: u32,
+    me: ActorRef<CallMessage>,
+) {
+    sleep(Duration::from_millis(after_ms)).await;
+    let asked = AssertUnwindSafe(store.agent(account, id)).catch_unwind();
+    let found = match timeout(AGENT_WITHIN, asked).await {
+        Ok(Ok(Ok(row))) => complete(&row.document).map_err(|error| error.to_string()),
+        Ok(Ok(Err(error))) => Err(error.to_string()),
+        Ok(Err(_)) => Err("the look-up crashed".to_owned()),
+        Err(_) => Err("no answer".to_owned()),
+    };
+    let found = found.map(|agent| (id, Arc::new(agent)));
+    let _ = me.cast(CallMessage::AgentFound { try_no, found });
 }
 
 /// Runs a tool; it is answered in any case.

@@ -112,7 +112,7 @@ pub fn plan_inbound(
 }
 
 /// The agent as it talks over this carrier: transfers that cannot be made there are not offered to it.
-fn fitted(agent: &Arc<Agent>, carrier: &dyn Carrier) -> Arc<Agent> {
+pub(crate) fn fitted(agent: &Arc<Agent>, carrier: &dyn Carrier) -> Arc<Agent> {
     let tool = &agent.conversation_config.agent.prompt.built_in_tools.transfer_to_number;
     let refers = carrier.abilities().refer;
     let made = |transfer: &NumberTransfer| {

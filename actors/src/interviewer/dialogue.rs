@@ -359,7 +359,7 @@ impl Dialogue {
                 match name.as_str() {
                     "collect" => self.take_collected(arguments),
                     "endCall" => self.ended = true,
-                    "skipTurn" | "transferToNumber" => self.settle(),
+                    "languageDetection" | "skipTurn" | "transferToAgent" | "transferToNumber" => self.settle(),
                     _ => {}
                 }
                 self.last = Last::Tool;

@@ -1,11 +1,12 @@
 //! What the interviewer says and does next.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
 use super::{
     dialogue::{Dialogue, Heard, Last, Turn},
+    language_wish::wish,
     phrases::Intent,
     slot::slots,
 };
@@ -32,6 +33,8 @@ const NO_CALL: &str = "I can't arrange a call from here, but you can reach us at
 const HAND_ON: &str = "Of course. One moment, I'll put you through.";
 /// Words shorter than this say nothing about where a call is to go.
 const TELLING_LETTERS: usize = 4;
+/// So many words of a condition tell that it holds, where nobody asked to be put through.
+const TELLING_WORDS: usize = 2;
 
 /// How many telling words two texts share.
 fn shared_words(one: &str, other: &str) -> usize {
@@ -81,6 +84,15 @@ fn say(text: impl Into<String>) -> Vec<ReplyEvent> {
     vec![ReplyEvent::Text(text.into())]
 }
 
+/// A tool and nothing else.
+fn call(name: &str, arguments: Value) -> Vec<ReplyEvent> {
+    vec![ReplyEvent::Tool {
+        name: name.into(),
+        arguments,
+        echo: None,
+    }]
+}
+
 /// Last words, then the end of the call.
 fn end(text: &str, reason: &str) -> Vec<ReplyEvent> {
     vec![
@@ -128,6 +140,9 @@ impl Reply<'_> {
 
     fn answer(&mut self, turn: &Turn) -> Vec<ReplyEvent> {
         let heard = self.dialogue.hear(turn);
+        if let Some(change) = self.change(&heard, &turn.text) {
+            return change;
+        }
         if let Heard::Aside(intent) = heard
             && let Some(last_words) = self.leave(intent, &turn.text)
         {
@@ -157,6 +172,31 @@ impl Reply<'_> {
         }
     }
 
+    /// Another language that was asked for, or another agent whose condition the words are about. An answer to the
+    /// question stays one.
+    fn change(&self, heard: &Heard, text: &str) -> Option<Vec<ReplyEvent>> {
+        if let Some(code) = wish(text, &self.agent.languages())
+            && *code != self.agent.conversation_config.agent.primary_language
+        {
+            return Some(call("languageDetection", json!({ "language": code })));
+        }
+        match heard {
+            Heard::Answer(_) | Heard::More(..) | Heard::CallAt(_) | Heard::Attention => None,
+            Heard::Aside(_) | Heard::NoCall | Heard::NotAsked | Heard::Unclear => {
+                let (number, shared) = self.successor(text)?;
+                (shared >= TELLING_WORDS).then(|| call("transferToAgent", json!({ "agent_number": number })))
+            }
+        }
+    }
+
+    /// The agent whose condition has most words in common with the wish, and how many; the first one of equals.
+    fn successor(&self, wish: &str) -> Option<(usize, usize)> {
+        let tools = &self.agent.conversation_config.agent.prompt.built_in_tools;
+        let successors = tools.transfer_to_agent.successors(&BTreeMap::new());
+        let shared = successors.iter().map(|other| shared_words(&other.condition, wish));
+        shared.enumerate().rev().max_by_key(|(_, shared)| *shared)
+    }
+
     /// The last words, for what ends a call.
     fn leave(&self, intent: Intent, text: &str) -> Option<Vec<ReplyEvent>> {
         let reply = match intent {
@@ -181,7 +221,10 @@ impl Reply<'_> {
         let usable = tools.transfer_to_number.usable();
         let fits = |transfer: &UsableTransfer| shared_words(&transfer.condition, wish);
         // Of equals the first one wins.
-        let best = usable.iter().rev().max_by_key(|transfer| fits(transfer))?;
+        let Some(best) = usable.iter().rev().max_by_key(|transfer| fits(transfer)) else {
+            let (number, _) = self.successor(wish)?;
+            return Some(call("transferToAgent", json!({ "agent_number": number })));
+        };
         Some(vec![ReplyEvent::Tool {
             name: "transferToNumber".into(),
             arguments: json!({ "transfer_number": best.to.as_str(), "message": HAND_ON }),

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Tool;
 use crate::{
-    agent::{Agent, BuiltInTool, Entity, EntityKind, TransferToNumber},
+    agent::{Agent, BuiltInTool, Entity, EntityKind, TransferToAgent, TransferToNumber},
     ports::{store::CallDirection, tool_runner::ToolOffer},
     template::{self, Place},
 };
@@ -142,6 +142,8 @@ pub(super) fn tools(agent: &Agent, variables: &BTreeMap<String, String>, directi
         tools.push(call_later());
     }
     tools.extend(transfer_to_number(&built_in.transfer_to_number, variables));
+    tools.extend(transfer_to_agent(&built_in.transfer_to_agent, variables));
+    tools.extend(language_detection(agent, variables));
     if built_in.skip_turn.enabled {
         let says = "Says nothing and waits for the other person, who is still thinking or talks to somebody else.";
         tools.push(Tool {
@@ -242,6 +244,50 @@ fn transfer_to_number(tool: &TransferToNumber, variables: &BTreeMap<String, Stri
                 "type": "string",
                 "description": "Said to them before, in one short sentence; empty if your reply says it.",
             },
+        })),
+    })
+}
+
+/// Offered only with somebody to hand over to.
+fn transfer_to_agent(tool: &TransferToAgent, variables: &BTreeMap<String, String>) -> Option<Tool> {
+    let successors = tool.successors(variables);
+    if successors.is_empty() {
+        return None;
+    }
+    let mut does = "Hands the call to another assistant, who goes on in your place at once. Only when one of these \
+                    conditions holds. Say no goodbye: the other one stays on the line."
+        .to_owned();
+    for (number, successor) in successors.iter().enumerate() {
+        let when = match successor.condition.as_str() {
+            "" => "whenever it helps",
+            condition => condition,
+        };
+        does.push_str(&format!("\n- {number}: {when}"));
+    }
+    let numbers: Vec<usize> = (0..successors.len()).collect();
+    Some(Tool {
+        name: "transferToAgent".into(),
+        description: told(&tool.tool, &does, variables),
+        parameters: object(&json!({
+            "agent_number": { "type": "integer", "enum": numbers, "description": "To whom, by the conditions above." },
+        })),
+    })
+}
+
+/// Offered only with another language to speak.
+fn language_detection(agent: &Agent, variables: &BTreeMap<String, String>) -> Option<Tool> {
+    let languages = agent.languages();
+    if languages.is_empty() {
+        return None;
+    }
+    let tool = &agent.conversation_config.agent.prompt.built_in_tools.language_detection;
+    let does = "Changes the language that you hear and speak. Call it as soon as they speak another one of these \
+                languages, or ask for one, and go on in that language after it; not for a single word.";
+    Some(Tool {
+        name: "languageDetection".into(),
+        description: told(tool, does, variables),
+        parameters: object(&json!({
+            "language": { "type": "string", "enum": languages, "description": "The code of the language." },
         })),
     })
 }

@@ -212,7 +212,7 @@ async fn from_outside(store: &MemoryStore, node: NodeId, mut plan: CallPlan) -> 
 impl TestCall {
     /// A call that came in and waits for its media.
     pub async fn inbound(agent: Agent) -> Self {
-        Self::start_way(agent, (Speculation::default(), true), async |_, _| {}).await
+        Self::start_way(async |_, _| agent, (Speculation::default(), true), async |_, _| {}).await
     }
 
     /// Another attempt has this call of the carrier's.
@@ -246,11 +246,16 @@ impl TestCall {
         speculation: Speculation,
         prepare: impl AsyncFnOnce(&FakePorts, &MemoryStore),
     ) -> Self {
-        Self::start_way(agent, (speculation, false), prepare).await
+        Self::start_way(async |_, _| agent, (speculation, false), prepare).await
+    }
+
+    /// A call whose agent is made of what it puts into the store.
+    pub async fn made_by(agent: impl AsyncFnOnce(&MemoryStore, AccountId) -> Agent) -> Self {
+        Self::start_way(agent, (Speculation::default(), false), async |_, _| {}).await
     }
 
     async fn start_way(
-        agent: Agent,
+        agent: impl AsyncFnOnce(&MemoryStore, AccountId) -> Agent,
         (speculation, inbound): (Speculation, bool),
         prepare: impl AsyncFnOnce(&FakePorts, &MemoryStore),
     ) -> Self {
@@ -258,6 +263,7 @@ impl TestCall {
         let store = Arc::new(MemoryStore::new(clock.clone()));
         let node = NodeId::new();
         let attempt = claimed(&store, node).await;
+        let account = attempt.account;
         let ports = FakePorts::with_clock(store.clone(), clock);
         prepare(&ports, &store).await;
         let told = Told::default();
@@ -272,7 +278,7 @@ impl TestCall {
         let mut plan = CallPlan {
             agent_id: attempt.agent,
             attempt,
-            agent: Arc::new(agent),
+            agent: Arc::new(agent(&store, account).await),
             variables: Arc::new(BTreeMap::from([("name".to_owned(), "Bo".to_owned())])),
             carrier: ports.carrier.clone(),
             caller_id: None,

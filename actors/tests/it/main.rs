@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
+mod another_agent;
 mod audio_stream;
 mod audio_stream_support;
 mod call;

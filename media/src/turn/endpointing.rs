@@ -183,6 +183,16 @@ impl Endpointing {
         }
     }
 
+    /// Another patience from here on.
+    pub fn set_policy(&mut self, policy: PausePolicy) {
+        self.policy = policy;
+    }
+
+    /// Another recogniser listens from here on: what the one before was asked is not answered any more.
+    pub fn recogniser_replaced(&mut self) {
+        self.unanswered.clear();
+    }
+
     /// What the recogniser promises; it may change at any time.
     pub fn recogniser(&mut self, recogniser: Recogniser) {
         self.recogniser = recogniser;

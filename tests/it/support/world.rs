@@ -25,11 +25,12 @@ use actors::{
 };
 use futures_util::{StreamExt, stream::BoxStream};
 use ringback::{
-    address_policy::AddressPolicy,
+    address_policy::{AddressPolicy, Resolver, SystemResolver},
     analysis_worker,
     carriers::{self, CarrierDoor, Trunk, simulated},
     documents::Documents,
     exchange::{Exchange, ExchangeHandle, ExchangeSettings, LogEntry, Script},
+    http_tools::HttpTools,
     rest::{self, RateLimit, RestState},
     server::{Endpoint, ServerLimits, serve},
     speech::babble::{BabbleSynthesizer, BabbleTranscriber},
@@ -66,6 +67,10 @@ pub struct WorldSettings {
     pub certificate: Option<SelfSigned>,
     /// Where calls are recorded.
     pub recordings: FakeRecordings,
+    /// Which addresses clients may have the service connect to.
+    pub addresses: AddressPolicy,
+    /// The agent's mind; the interviewer when none.
+    pub mind: Option<Arc<dyn LanguageModel>>,
 }
 
 /// Builds a carrier in, for a service at an address.
@@ -89,6 +94,8 @@ impl Default for WorldSettings {
             trunk: None,
             certificate: None,
             recordings: FakeRecordings::default(),
+            addresses: AddressPolicy::public_only(),
+            mind: None,
         }
     }
 }
@@ -106,6 +113,11 @@ pub struct World {
     node: NodeHandle,
     _reserved: TcpSocket,
     tasks: JoinSet<()>,
+}
+
+fn http_tools(settings: &WorldSettings, store: &Arc<MemoryStore>, clock: &Arc<dyn Clock>) -> HttpTools {
+    let connects: (_, Arc<dyn Resolver>) = (settings.addresses.clone(), Arc::new(SystemResolver));
+    HttpTools::new(store.clone(), connects, clock.clone()).unwrap()
 }
 
 /// One start of the service's process.
@@ -130,12 +142,13 @@ async fn start_service(
         carriers: Carriers::new(trunk.carrier, Vec::new()),
         transcriber: settings.transcriber.clone(),
         synthesizer: Arc::new(BabbleSynthesizer),
-        language_model: Arc::new(replies.clone()),
-        tools: Arc::new(Vec::new()),
+        language_model: settings.mind.clone().unwrap_or_else(|| Arc::new(replies.clone())),
+        tools: Arc::new(http_tools(settings, store, clock)),
         health: Arc::new(AlwaysWell),
         recordings: Arc::new(settings.recordings.clone()),
         clock: clock.clone(),
     };
+    let addresses = settings.addresses.clone();
     let settings = NodeSettings {
         node: NodeId::new(),
         ..settings.node.clone()
@@ -160,7 +173,7 @@ async fn start_service(
         event_seats: rest::event_seats(),
         stopping: stopping.subscribe(),
         documents: Arc::new(Documents::new(document_settings()).unwrap()),
-        address_policy: AddressPolicy::public_only(),
+        address_policy: addresses,
     });
     let router = rest.merge(carriers::router(
         &CarrierDoor::new(node.switchboard.clone()),

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::{Performer, rules};
+use super::{Performer, planned_rules};
 use crate::{
     audio_stream::StreamMessage,
     call::{
@@ -79,7 +79,7 @@ impl Performer {
         }
         Arc::make_mut(&mut plan.variables).insert(CALLER_NUMBER.to_owned(), text);
         if let Some(machine) = &mut self.machine {
-            machine.read_texts_again(rules(&self.arguments));
+            machine.read_texts_again(planned_rules(&self.arguments));
         }
     }
 

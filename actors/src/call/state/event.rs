@@ -2,10 +2,13 @@
 
 use serde_json::Value;
 
+use super::Rules;
+
 use crate::{
     audio_stream::{SpeechId, StreamEvent},
     call::{CallTimer, outcome::Ending},
     callback_time::SpokenTime,
+    id::AgentId,
     ports::{
         carrier::{CallProgress, CarrierCallId, Destination, DialError, TransferKind},
         language_model::{LanguageError, ReplyEvent},
@@ -95,6 +98,13 @@ pub enum Event {
     ToolsOffered(Vec<String>),
     /// A tool outside the call has answered.
     ToolAnswered(ToolAnswer),
+    /// Another agent was looked up, to take the call over.
+    AgentFound {
+        /// Which hand-over of the call.
+        try_no: u32,
+        /// The figures and texts that govern the call from then on, or why it cannot be had.
+        found: Result<Box<Rules>, String>,
+    },
     /// A timer fired.
     Timer(CallTimer),
     /// We are to end the call; one that was not sent may be placed later.
@@ -172,6 +182,22 @@ pub enum Effect {
         /// What the model gave.
         arguments: Value,
     },
+    /// Look another agent up, after so many milliseconds.
+    LookUpAgent {
+        /// Which hand-over of the call.
+        try_no: u32,
+        /// Which agent of the account.
+        agent: AgentId,
+        /// How long to wait before.
+        after_ms: u64,
+    },
+    /// The agent that was looked up is the call's from here on.
+    AdoptAgent {
+        /// Which hand-over of the call.
+        try_no: u32,
+    },
+    /// The agent goes on in another of its languages.
+    SwitchLanguage(String),
     /// Start or restart a timer.
     SetTimer(CallTimer, u64),
     /// Stop a timer.

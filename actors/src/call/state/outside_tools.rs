@@ -38,6 +38,12 @@ impl OutsideTools {
         self.offered.iter().any(|offered| offered == name)
     }
 
+    /// A number for a run, another one each time.
+    pub(super) fn number(&mut self) -> u64 {
+        self.runs += 1;
+        self.runs
+    }
+
     /// The model is asked on all results so far.
     pub(super) fn told(&mut self) {
         self.news = false;
@@ -60,8 +66,7 @@ impl State {
             self.history.tool(name, arguments, json!({ "error": refusal }), echo);
             return;
         }
-        self.tools.runs += 1;
-        let run = self.tools.runs;
+        let run = self.tools.number();
         let until_then = json!({ "status": "running", "note": UNTIL_THEN });
         self.history
             .tool_begun(run, (name, arguments.clone()), until_then, echo);
@@ -126,7 +131,8 @@ impl State {
     }
 
     /// Whether the present reply is the agent's last.
-    fn leaves(&self) -> bool {
-        self.reply.end_call || self.reply.transfer.is_some()
+    pub(super) fn leaves(&self) -> bool {
+        let another = self.reply.another.is_some() || self.taking_over.is_some();
+        self.reply.end_call || self.reply.transfer.is_some() || another
     }
 }

@@ -47,6 +47,7 @@ impl State {
         self.reply.skips = false;
         self.reply.end_call = false;
         self.reply.transfer = None;
+        self.keep_agent();
         self.reply.protected = false;
         self.tools.told();
         self.latency.asked(self.stream_ms(now_ms));
@@ -100,7 +101,7 @@ impl State {
             },
             "endCall" => {
                 self.reply.end_call = true;
-                self.reply.protected = self.rules.end_call_protected;
+                self.reply.protected |= self.rules.end_call_protected;
                 if self.rules.smart_opt_out && arguments.get("reason").and_then(Value::as_str) == Some("opt_out") {
                     // At once, not after the last words: the wish holds however the call goes on.
                     fx.push(Effect::WriteOptOut);
@@ -121,7 +122,10 @@ impl State {
                 None => json!({ "error": "give `at`, a time within 30 days: `in ten minutes`, `tomorrow at 15:30`, or \
                                           ISO 8601" }),
             },
+            "transferToAgent" if !self.rules.agents.is_empty() => return self.agent_wanted(arguments, echo),
+            "languageDetection" if !self.rules.languages.is_empty() => self.language_wanted(&arguments, fx),
             "skipTurn" => {
+                self.reply.protected |= self.rules.skip_turn_protected;
                 self.reply.skips = true;
                 self.reply.rounds = MAX_TOOL_ROUNDS;
                 json!({ "ok": true })
@@ -139,6 +143,7 @@ impl State {
         let rest = self.reply.cutter.finish();
         self.speak_piece(rest, now_ms, fx);
         self.announce_transfer(now_ms, fx);
+        self.announce_another(now_ms, fx);
         if self.leaves_in_silence() {
             // Nobody would know whose turn it is.
             let error = LanguageError::Protocol("it answered without a word".into());
@@ -161,6 +166,7 @@ impl State {
             // All of it was spoken, and failed, before the model came to its end.
             Phase::Speaking => self.turn_over(now_ms, fx),
             Phase::Thinking if self.reply.end_call => self.end(EndReason::Completed, fx),
+            Phase::Thinking if self.reply.another.is_some() => self.turn_over(now_ms, fx),
             Phase::Thinking => self.listen(now_ms, fx),
             _ => {}
         }
@@ -177,12 +183,12 @@ impl State {
 
     /// Whether the reply, as it stands, has neither words nor a tool call that may go without.
     fn leaves_in_silence(&self) -> bool {
-        self.says_nothing() && !self.asks_again() && !self.reply.skips && !self.reply.end_call
+        self.says_nothing() && !self.asks_again() && !self.reply.skips && !self.leaves()
     }
 
     /// Whether the model called tools and said nothing: it is told what they answered.
     fn asks_again(&self) -> bool {
-        self.reply.tools > 0 && self.reply.rounds < MAX_TOOL_ROUNDS && !self.reply.end_call
+        self.reply.tools > 0 && self.reply.rounds < MAX_TOOL_ROUNDS && !self.leaves()
     }
 
     /// The model failed, or broke off. Whole sentences that are out stand; where there is none, the agent apologises.
@@ -201,7 +207,7 @@ impl State {
         if stands {
             let detail = json!({ "error": error.to_string() }).to_string();
             fx.push(event_fact("reply_broke_off", self.elapsed_ms(now_ms), &detail));
-            self.reply.broke_off = !self.reply.end_call && self.reply.transfer.is_none();
+            self.reply.broke_off = !self.leaves();
             match self.speech {
                 Some(_) => self.say_piece(String::new(), true, fx),
                 None => self.turn_over(now_ms, fx),
@@ -210,6 +216,7 @@ impl State {
         }
         self.reply.end_call = false;
         self.reply.transfer = None;
+        self.keep_agent();
         self.phase = Phase::Speaking;
         self.say_piece(self.rules.phrases.pardon.to_owned(), true, fx);
     }
@@ -233,6 +240,7 @@ impl State {
                 self.reply.cutter.finish();
                 self.reply.end_call = false;
                 self.reply.transfer = None;
+                self.keep_agent();
                 self.phase = Phase::Speaking;
                 self.say_all(self.rules.phrases.pardon, false, fx);
             }

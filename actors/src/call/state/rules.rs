@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use super::filler::BYTE_MS;
 use crate::{
-    agent::{Agent, UsableTransfer},
+    agent::{Agent, Successor, UsableTransfer},
     call::{Speculation, introduction::introduction, phrases::Phrases, pieces::spoken},
     ports::carrier::CarrierAbilities,
     template::{self, Place},
@@ -37,6 +37,18 @@ pub struct Rules {
     pub transfers: Vec<UsableTransfer>,
     /// What is said before it is handed on is protected.
     pub transfer_protected: bool,
+    /// Agents that may take the call over.
+    pub agents: Vec<Successor>,
+    /// What is said before one does is protected.
+    pub agents_protected: bool,
+    /// The present language.
+    pub language: String,
+    /// Those that may be spoken; none where the language does not change.
+    pub languages: Vec<String>,
+    /// What is said with a change of the language is protected.
+    pub language_protected: bool,
+    /// What is said with `skipTurn` is protected.
+    pub skip_turn_protected: bool,
     /// It belongs to no campaign.
     pub single: bool,
     /// What the carrier offers.
@@ -94,12 +106,30 @@ impl Rules {
             end_call_protected: tools.end_call.disable_interruption,
             transfers: tools.transfer_to_number.usable(),
             transfer_protected: tools.transfer_to_number.tool.disable_interruption,
+            agents: tools.transfer_to_agent.successors(variables),
+            agents_protected: tools.transfer_to_agent.tool.disable_interruption,
+            language: config.agent.primary_language.clone(),
+            languages: agent.languages(),
+            language_protected: tools.language_detection.disable_interruption,
+            skip_turn_protected: tools.skip_turn.disable_interruption,
             single: false,
             carrier: CarrierAbilities::default(),
             smart_opt_out: agent.platform_settings.call_actions.smart_opt_out,
             phrases: Phrases::of(&config.agent.primary_language),
             byte_ms: (BYTE_MS / config.tts.speed.max(0.1)) as u64,
             speculation: Speculation::default(),
+        }
+    }
+
+    /// Whether what is said around a tool is protected.
+    pub(super) fn protects(&self, tool: &str) -> bool {
+        match tool {
+            "endCall" => self.end_call_protected,
+            "languageDetection" => self.language_protected,
+            "skipTurn" => self.skip_turn_protected,
+            "transferToAgent" => self.agents_protected,
+            "transferToNumber" => self.transfer_protected,
+            _ => false,
         }
     }
 

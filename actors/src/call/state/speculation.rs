@@ -183,7 +183,6 @@ impl State {
 
     /// Something of the reply that is made ahead.
     pub(super) fn early_event(&mut self, event: ReplyEvent, now_ms: u64, fx: &mut Vec<Effect>) {
-        let (end_protected, transfer_protected) = (self.rules.end_call_protected, self.rules.transfer_protected);
         let Some(early) = self.early.as_mut().filter(|early| !early.over) else {
             return;
         };
@@ -205,8 +204,7 @@ impl State {
                 }
             }
             ReplyEvent::Tool { name, arguments, echo } => {
-                early.protected |=
-                    end_protected && name == "endCall" || transfer_protected && name == "transferToNumber";
+                early.protected |= self.rules.protects(&name);
                 early.waiting.push(Step::Tool { name, arguments, echo });
             }
         }

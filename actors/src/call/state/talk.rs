@@ -320,6 +320,11 @@ impl State {
     }
 
     fn answer(&mut self, utterance: &Utterance, now_ms: u64, fx: &mut Vec<Effect>) {
+        if self.taking_over.is_some() {
+            // Whoever takes the call over answers that.
+            self.user.unanswered = true;
+            return;
+        }
         self.new_turn();
         if !self.commit_early(&utterance.text, utterance.damaged, now_ms, fx) {
             self.think(now_ms, fx);
@@ -383,6 +388,7 @@ impl State {
             self.reply.cutter.finish();
             self.reply.end_call = false;
             self.reply.transfer = None;
+            self.keep_agent();
             self.user.speaking = true;
             self.listen(now_ms, fx);
         }
@@ -411,6 +417,8 @@ impl State {
             self.hand_on(&pending, now_ms, fx);
         } else if std::mem::take(&mut self.reply.end_call) {
             self.end(EndReason::Completed, fx);
+        } else if let Some(wanted) = self.reply.another.take() {
+            self.hand_over(wanted, now_ms, fx);
         } else if self.user.unanswered {
             self.think(now_ms, fx);
         } else if self.waits_for_tools() {

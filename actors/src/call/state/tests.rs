@@ -1,5 +1,6 @@
 //! Tables of what each phase does with each event, and properties of any sequence.
 
+mod another_agent;
 mod handing_on;
 mod inbound;
 mod machines;

@@ -101,6 +101,7 @@ impl State {
         };
         let message: String = spoken(text("message")).chars().take(MESSAGE_CHARS).collect();
         self.reply.end_call = false;
+        self.keep_agent();
         self.reply.protected |= self.rules.transfer_protected;
         self.reply.transfer = Some(Pending {
             which,
@@ -388,6 +389,7 @@ impl State {
         fx.push(Effect::CancelTimer(CallTimer::Filler));
         self.speech = None;
         self.reply.transfer = None;
+        self.keep_agent();
         self.join_stream(now_ms, fx);
         self.go_on_after_transfer(false, fx);
     }

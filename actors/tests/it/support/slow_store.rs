@@ -10,7 +10,7 @@ use std::{
 
 use actors::{
     dial_token::DialToken,
-    id::{AccountId, AgentId, AttemptId, CampaignId, ContactId, DeliveryId, DocumentId, GroupId, NodeId},
+    id::{AccountId, AgentId, AttemptId, CampaignId, ContactId, DocumentId, GroupId, NodeId, ToolId},
     phone_number::PhoneNumber,
     ports::{carrier::CarrierCallId, store::*},
     testkit::memory_store::MemoryStore,
@@ -99,6 +99,14 @@ slowly! {
         reserve_key(account: AccountId, key: &str, operation: &str, request_hash: &str) -> Reservation;
         renew_key(ticket: &KeyTicket) -> ();
         release_key(ticket: &KeyTicket) -> ();
+    }
+    ToolStore {
+        create_tool(account: AccountId, new: HttpTool, ticket: Option<&KeyTicket>) -> ToolRow;
+        tool(account: AccountId, id: ToolId) -> ToolRow;
+        tools(account: AccountId, after: Option<(Timestamp, ToolId)>, limit: i64) -> Vec<ToolRow>;
+        tools_of(account: AccountId, ids: &[ToolId]) -> Vec<ToolRow>;
+        update_tool(account: AccountId, id: ToolId, version: i64, new: HttpTool) -> ToolRow;
+        delete_tool(account: AccountId, id: ToolId) -> Removal;
     }
     KnowledgeStore {
         create_document(account: AccountId, new: NewDocument, ticket: Option<&KeyTicket>) -> DocumentRow;

@@ -1,0 +1,188 @@
+//! What an agent may become in mid-call: another agent, or itself in another language.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::{Agent, AgentTransfer, TransferToAgent, document::merge};
+use crate::{
+    id::AgentId,
+    template::{self, Place},
+};
+
+/// What a language preset may change, by section of the conversation's configuration.
+const OVERRIDDEN: [&str; 4] = ["agent", "asr", "tts", "turn"];
+
+/// What of a prompt no preset changes: what the agent may reach was checked where it stands.
+const FIXED: [&str; 3] = ["builtInTools", "toolIds", "knowledgeBase"];
+
+/// An agent that calls can be handed to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Successor {
+    /// Who.
+    pub agent: AgentId,
+    /// When; may be empty.
+    pub condition: String,
+    /// Milliseconds of silence before it.
+    pub delay_ms: u64,
+    /// Said before it, by the agent that hands over.
+    pub message: Option<String>,
+    /// Whether the other agent greets.
+    pub greets: bool,
+}
+
+impl Successor {
+    fn of(transfer: &AgentTransfer, variables: &BTreeMap<String, String>) -> Option<Self> {
+        let told = |text: &Option<String>| {
+            let text = template::render(Place::ToolDescription, text.as_deref().unwrap_or_default(), variables);
+            text.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        let message = told(&transfer.transfer_message);
+        Some(Self {
+            agent: transfer.agent_id.as_deref()?.parse().ok()?,
+            condition: told(&transfer.condition),
+            delay_ms: u64::try_from(transfer.delay_ms.unwrap_or(0)).unwrap_or(0),
+            message: Some(message).filter(|message| !message.is_empty()),
+            greets: transfer.enable_transferred_agent_first_message,
+        })
+    }
+}
+
+impl TransferToAgent {
+    /// Those that can be made, in the agent's order; none while the tool is not enabled.
+    pub fn successors(&self, variables: &BTreeMap<String, String>) -> Vec<Successor> {
+        let all = self.transfers.iter().filter(|_| self.tool.enabled);
+        all.filter_map(|transfer| Successor::of(transfer, variables)).collect()
+    }
+}
+
+impl Agent {
+    /// The languages it may switch to, its own first; none while the tool is not enabled or there is no preset.
+    pub fn languages(&self) -> Vec<String> {
+        let config = &self.conversation_config;
+        let tool = &config.agent.prompt.built_in_tools.language_detection;
+        if !tool.enabled || config.language_presets.is_empty() {
+            return Vec::new();
+        }
+        let mut languages = vec![config.agent.primary_language.clone()];
+        for code in config.language_presets.keys() {
+            if !languages.contains(code) {
+                languages.push(code.clone());
+            }
+        }
+        languages
+    }
+
+    /// The agent in another of its languages, with what that preset overrides. An override that is of the wrong type is
+    /// left out with the others: the language itself always changes.
+    #[must_use]
+    pub fn in_language(&self, code: &str) -> Self {
+        let mut changed = self.clone();
+        let preset = self.conversation_config.language_presets.get(code);
+        if let Some(Value::Object(overrides)) = preset.and_then(|preset| preset.get("overrides"))
+            && let Ok(config) = serde_json::to_value(&self.conversation_config)
+        {
+            let mut merged = config;
+            merge(&mut merged, &Value::Object(allowed(overrides)));
+            match serde_json::from_value(merged) {
+                Ok(config) => changed.conversation_config = config,
+                Err(error) => tracing::warn!(code, %error, "overrides of a language preset cannot be read"),
+            }
+        }
+        changed.conversation_config.agent.primary_language = code.to_owned();
+        changed
+    }
+}
+
+/// The part of a preset's overrides that counts.
+fn allowed(overrides: &Map<String, Value>) -> Map<String, Value> {
+    let known = overrides.iter().filter(|(name, _)| OVERRIDDEN.contains(&name.as_str()));
+    let mut allowed: Map<String, Value> = known.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let prompt = allowed.get_mut("agent").and_then(|agent| agent.get_mut("prompt"));
+    if let Some(prompt) = prompt.and_then(Value::as_object_mut) {
+        prompt.retain(|name, _| !FIXED.contains(&name.as_str()));
+    }
+    allowed
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn agent() -> Agent {
+        serde_json::from_value(json!({ "name": "Ava", "conversationConfig": {
+            "agent": { "greetingMessage": "Hello.", "prompt": { "prompt": "Be brief.", "toolIds": ["t"], "builtInTools": {
+                "languageDetection": { "enabled": true },
+                "transferToNumber": { "enabled": true, "transfers": [] },
+            } } },
+            "tts": { "voiceId": "espeak:en", "speed": 1.2 },
+            "languagePresets": {
+                "de": { "overrides": {
+                    "agent": { "greetingMessage": "Guten Tag.", "prompt": { "prompt": "Sei kurz.", "toolIds": ["other"],
+                        "builtInTools": { "transferToNumber": { "transfers": [
+                            { "transferDestination": { "type": "phone", "phoneNumber": "+15550100001" } }] } } } },
+                    "tts": { "voiceId": "espeak:de" },
+                    "conversation": { "maxDurationSeconds": 14400 },
+                } },
+                "es": { "overrides": { "tts": { "speed": "fast" } } },
+                "fr": {},
+            },
+        } }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_preset_changes_prompt_voice_and_language_and_nothing_that_can_be_reached() {
+        let agent = agent();
+        assert_eq!(agent.languages(), ["en", "de", "es", "fr"]);
+        let german = agent.in_language("de").conversation_config;
+        assert_eq!(german.agent.primary_language, "de");
+        assert_eq!(german.agent.greeting_message.as_deref(), Some("Guten Tag."));
+        assert_eq!(german.agent.prompt.prompt, "Sei kurz.");
+        assert_eq!((german.tts.voice_id.as_str(), german.tts.speed), ("espeak:de", 1.2));
+        assert_eq!(german.agent.prompt.tool_ids, ["t"]);
+        assert!(
+            german
+                .agent
+                .prompt
+                .built_in_tools
+                .transfer_to_number
+                .transfers
+                .is_empty()
+        );
+        assert_eq!(german.conversation.max_duration_seconds, 300);
+        let spanish = agent.in_language("es").conversation_config;
+        assert_eq!(
+            (spanish.agent.primary_language.as_str(), spanish.tts.speed),
+            ("es", 1.2)
+        );
+        assert_eq!(agent.in_language("fr").conversation_config.agent.primary_language, "fr");
+    }
+
+    #[test]
+    fn a_tool_that_is_not_enabled_offers_nothing() {
+        let mut agent = agent();
+        agent
+            .conversation_config
+            .agent
+            .prompt
+            .built_in_tools
+            .language_detection
+            .enabled = false;
+        assert!(agent.languages().is_empty());
+        let id = AgentId::new();
+        let transfers =
+            json!([{ "agentId": id, "transferMessage": " To {{who}}. ", "delayMs": 5 }, { "agentId": "x" }]);
+        let tool = |enabled: bool| {
+            let tool = json!({ "enabled": enabled, "transfers": transfers });
+            let tool: TransferToAgent = serde_json::from_value(tool).unwrap();
+            tool.successors(&BTreeMap::from([("who".to_owned(), "Bo".to_owned())]))
+        };
+        assert!(tool(false).is_empty());
+        let found = tool(true);
+        assert_eq!((found.len(), found[0].agent, found[0].delay_ms), (1, id, 5));
+        assert_eq!(found[0].message.as_deref(), Some("To Bo."));
+    }
+}

@@ -1,0 +1,80 @@
+//! What a call does to have another agent, or its own in another language, go on.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use super::{Performer, rules};
+use crate::{
+    agent::Agent,
+    audio_stream::StreamMessage,
+    call::{state::Event, tasks},
+    campaign::fitted,
+    id::AgentId,
+};
+
+/// An agent that was looked up to take the call over.
+pub(super) struct Found {
+    try_no: u32,
+    id: AgentId,
+    agent: Arc<Agent>,
+    variables: Arc<BTreeMap<String, String>>,
+}
+
+impl Performer {
+    pub(super) fn look_up_agent(&mut self, try_no: u32, agent: AgentId, after_ms: u64) {
+        let store = self.arguments.ports.store.clone();
+        let account = self.arguments.plan.attempt.account;
+        let task = tasks::look_up_agent(store, (account, agent), after_ms, try_no, self.me.clone());
+        self.spawn(task);
+    }
+
+    /// The agent as it would speak here, and the event that tells of it.
+    pub(super) fn agent_found(&mut self, try_no: u32, found: Result<(AgentId, Arc<Agent>), String>) -> Event {
+        let found = found.map(|(id, agent)| {
+            let plan = &self.arguments.plan;
+            let mut variables = BTreeMap::clone(&plan.variables);
+            for (name, value) in &agent.conversation_config.agent.dynamic_variables {
+                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                variables.entry(name.clone()).or_insert(text);
+            }
+            let found = Found {
+                try_no,
+                id,
+                agent: fitted(&agent, &*plan.carrier),
+                variables: Arc::new(variables),
+            };
+            let rules = Box::new(rules(&self.arguments, (&found.agent, &found.variables)));
+            self.found = Some(found);
+            rules
+        });
+        Event::AgentFound { try_no, found }
+    }
+
+    /// From here on it is the call's agent.
+    pub(super) fn adopt_agent(&mut self, try_no: u32) {
+        let Some(found) = self.found.take().filter(|found| found.try_no == try_no) else {
+            return;
+        };
+        let plan = &mut self.arguments.plan;
+        plan.agent_id = found.id;
+        plan.agent = found.agent.clone();
+        plan.variables = found.variables;
+        self.first_language = found.agent;
+        self.ask_for_tools();
+        self.tell_stream(StreamMessage::Adopt(self.arguments.plan.agent.clone()));
+    }
+
+    /// The agent goes on in another of its languages.
+    pub(super) fn switch_language(&mut self, code: &str) {
+        let agent = match self.first_language.conversation_config.agent.primary_language == code {
+            true => self.first_language.clone(),
+            false => Arc::new(self.first_language.in_language(code)),
+        };
+        self.arguments.plan.agent = agent.clone();
+        let plan = &self.arguments.plan;
+        let rules = rules(&self.arguments, (&plan.agent, &plan.variables));
+        if let Some(machine) = &mut self.machine {
+            machine.take_rules(rules);
+        }
+        self.tell_stream(StreamMessage::Adopt(agent));
+    }
+}

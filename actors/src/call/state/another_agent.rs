@@ -1,0 +1,192 @@
+//! Another agent takes the call over, or the present one goes on in another language. The caller, the leg and the history
+//! stay as they are.
+
+use serde_json::{Value, json};
+
+use super::{Effect, Phase, Rules, State, event_fact};
+
+/// How often one call is handed to another agent.
+const MOST_HANDOVERS: u32 = 5;
+
+/// What the model is told of a hand-over that was asked for.
+const UNTIL_THEN: &str = "begins once your words were heard";
+
+/// What the agent that took the call over is told.
+const TAKEN_OVER: &str = "the call was handed to you: what was said before was said by the agent before you. Go on from \
+                          here, and do not ask again what they have told";
+
+/// A hand-over that comes once the present speech was heard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Wanted {
+    /// The tool's run, for its result.
+    run: u64,
+    /// Which of the rules' agents.
+    which: usize,
+}
+
+/// A hand-over under way: the other agent is being looked up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TakingOver {
+    wanted: Wanted,
+    try_no: u32,
+}
+
+/// Which of the agents a model means: by place, or by the condition word for word.
+fn meant(rules: &Rules, arguments: &Value) -> Option<usize> {
+    let named = arguments.get("agent_number")?;
+    let place = match named {
+        Value::Number(number) => number.as_u64(),
+        Value::String(text) if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok(),
+        Value::String(text) => {
+            let same = |condition: &str| !condition.is_empty() && condition == text.trim();
+            let place = rules.agents.iter().position(|agent| same(&agent.condition));
+            return place;
+        }
+        _ => None,
+    };
+    let place = usize::try_from(place?).ok()?;
+    (place < rules.agents.len()).then_some(place)
+}
+
+impl State {
+    /// The model wants to hand the call to another agent.
+    pub(super) fn agent_wanted(&mut self, arguments: Value, echo: Option<Box<Value>>) {
+        const NAME: &str = "transferToAgent";
+        let which = meant(&self.rules, &arguments);
+        let refusal = match which {
+            None => Some("give `agent_number`, one of those that are offered"),
+            Some(_) if self.handovers >= MOST_HANDOVERS => {
+                Some("this call was handed over too often: go on with it yourself")
+            }
+            Some(_) if self.leaves() => Some("the call is being handed over or ended already"),
+            Some(_) => None,
+        };
+        let (Some(which), None) = (which, refusal) else {
+            let refusal = json!({ "error": refusal });
+            self.history.tool(NAME, arguments, refusal, echo);
+            return;
+        };
+        let run = self.tools.number();
+        let until_then = json!({ "ok": true, "note": UNTIL_THEN });
+        self.history.tool_begun(run, (NAME, arguments), until_then, echo);
+        self.reply.protected |= self.rules.agents_protected;
+        self.reply.another = Some(Wanted { run, which });
+    }
+
+    /// What is said before it, if the agent's owner wants something said.
+    pub(super) fn announce_another(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+        let Some(Wanted { which, .. }) = self.reply.another else {
+            return;
+        };
+        let agent = self.rules.agents.get(which);
+        if let Some(message) = agent.and_then(|agent| agent.message.clone()) {
+            self.speak_piece(message, now_ms, fx);
+        }
+    }
+
+    /// The hand-over that was asked for does not come.
+    pub(super) fn keep_agent(&mut self) {
+        if let Some(wanted) = self.reply.another.take() {
+            let why = json!({ "error": "not done: the conversation took another turn" });
+            self.history.tool_settled(wanted.run, why);
+        }
+    }
+
+    /// What was said before it was heard: the other agent is looked up.
+    pub(super) fn hand_over(&mut self, wanted: Wanted, now_ms: u64, fx: &mut Vec<Effect>) {
+        let Some(successor) = self.rules.agents.get(wanted.which) else {
+            return self.listen(now_ms, fx);
+        };
+        self.handovers += 1;
+        let try_no = self.handovers;
+        let detail = json!({ "agentId": successor.agent }).to_string();
+        let (agent, after_ms) = (successor.agent, successor.delay_ms);
+        self.phase = Phase::Thinking;
+        self.taking_over = Some(TakingOver { wanted, try_no });
+        fx.push(event_fact("agent_transfer", self.elapsed_ms(now_ms), &detail));
+        fx.push(Effect::LookUpAgent {
+            try_no,
+            agent,
+            after_ms,
+        });
+    }
+
+    /// The other agent is there, or cannot be had: then the present one goes on.
+    pub(super) fn agent_found(
+        &mut self,
+        try_no: u32,
+        found: Result<Box<Rules>, String>,
+        now_ms: u64,
+        fx: &mut Vec<Effect>,
+    ) {
+        let Some(TakingOver { wanted, .. }) = self.taking_over.take_if(|taking| taking.try_no == try_no) else {
+            return;
+        };
+        if matches!(
+            self.phase,
+            Phase::Closing { .. } | Phase::HangingUp { .. } | Phase::Ended
+        ) {
+            return;
+        }
+        let speaks = self.phase == Phase::Thinking;
+        let rules = match found {
+            Ok(rules) => rules,
+            Err(why) => {
+                let detail = json!({ "reason": why }).to_string();
+                fx.push(event_fact("agent_transfer_failed", self.elapsed_ms(now_ms), &detail));
+                let told = json!({ "error": "the other agent cannot be reached: go on yourself" });
+                self.history.tool_settled(wanted.run, told);
+                if speaks {
+                    self.think(now_ms, fx);
+                }
+                return;
+            }
+        };
+        let greets = self.rules.agents.get(wanted.which).is_some_and(|agent| agent.greets);
+        let told = json!({ "ok": true, "note": TAKEN_OVER });
+        self.history.tool_settled(wanted.run, told);
+        self.take_rules(*rules);
+        self.tools.offer(Vec::new());
+        self.reply.protected = false;
+        fx.push(Effect::AdoptAgent { try_no });
+        if !speaks {
+            return;
+        }
+        if greets && self.rules.greeting.is_some() && !self.user.unanswered {
+            self.greet(now_ms, fx);
+        } else {
+            self.think(now_ms, fx);
+        }
+    }
+
+    /// Other figures and texts from here on. How long the call may last was said as it began.
+    pub fn take_rules(&mut self, rules: Rules) {
+        let max_duration_ms = self.rules.max_duration_ms;
+        self.user.silence_left_ms = rules.silence_end_ms.unwrap_or(0);
+        self.rules = Rules {
+            max_duration_ms,
+            ..rules
+        };
+    }
+
+    /// The model says that another language is spoken; what the tool answers.
+    pub(super) fn language_wanted(&mut self, arguments: &Value, fx: &mut Vec<Effect>) -> Value {
+        let named = arguments.get("language").and_then(Value::as_str).unwrap_or_default();
+        let known = self
+            .rules
+            .languages
+            .iter()
+            .find(|code| code.eq_ignore_ascii_case(named));
+        let Some(code) = known.cloned() else {
+            let languages = &self.rules.languages;
+            return json!({ "error": "give `language`, one of those that are configured", "configured": languages });
+        };
+        self.reply.protected |= self.rules.language_protected;
+        if code == self.rules.language {
+            return json!({ "ok": true, "note": "it is spoken already" });
+        }
+        self.rules.language.clone_from(&code);
+        fx.push(Effect::SwitchLanguage(code.clone()));
+        json!({ "ok": true, "note": format!("from now on you hear and speak `{code}`: go on in that language") })
+    }
+}

@@ -1,0 +1,286 @@
+//! Another agent, or another language, in mid-call; and what every tool protects.
+
+use super::{midcall::*, *};
+use crate::{agent::Successor, id::AgentId, ports::language_model::HistoryItem};
+
+fn successor(condition: &str, message: Option<&str>, greets: bool) -> Successor {
+    Successor {
+        agent: AgentId::new(),
+        condition: condition.into(),
+        delay_ms: 700,
+        message: message.map(str::to_owned),
+        greets,
+    }
+}
+
+/// With two agents to hand over to, the second of which greets.
+fn with_agents(phase: CallPhase) -> State {
+    let mut state = at(phase);
+    let sales = successor("asks for sales", Some("I'll get my colleague."), false);
+    state.rules.agents = vec![sales, successor("", None, true)];
+    state
+}
+
+fn hands_over(number: serde_json::Value) -> Event {
+    tool("transferToAgent", json!({ "agent_number": number }))
+}
+
+fn looked_up(effects: &[Effect]) -> Vec<(u32, AgentId, u64)> {
+    let looks = effects.iter().filter_map(|effect| match effect {
+        Effect::LookUpAgent {
+            try_no,
+            agent,
+            after_ms,
+        } => Some((*try_no, *agent, *after_ms)),
+        _ => None,
+    });
+    looks.collect()
+}
+
+fn found(try_no: u32) -> Event {
+    let mut theirs = rules();
+    theirs.greeting = Some("This is sales.".into());
+    Event::AgentFound {
+        try_no,
+        found: Ok(Box::new(theirs)),
+    }
+}
+
+fn last_result(state: &State) -> serde_json::Value {
+    let items = state.history().items().iter().rev();
+    let mut results = items.filter_map(|item| match item {
+        HistoryItem::Tool { result, .. } => Some(result.clone()),
+        _ => None,
+    });
+    results.next().unwrap()
+}
+
+#[test]
+fn the_message_is_heard_before_the_other_agent_goes_on_without_a_greeting() {
+    let (state, effects) = run(
+        with_agents(CallPhase::Thinking),
+        [(hands_over(json!(0)), 2_000), (Event::Reply(None), 2_010)],
+    );
+    assert_eq!(spoken(&effects), ["I'll get my colleague."]);
+    assert!(looked_up(&effects).is_empty());
+    let (state, effects) = run(state, [(ended(1), 4_000)]);
+    assert_eq!(looked_up(&effects), [(1, state.rules.agents[0].agent, 700)]);
+    assert_eq!(state.phase(), CallPhase::Thinking);
+    // Who speaks meanwhile is answered by the other agent.
+    let (state, effects) = run(state, [(said("Hello?"), 4_300)]);
+    assert!(!effects.contains(&Effect::StartReply) && turns(&effects) == ["Hello?"]);
+    let (state, effects) = run(state, [(found(1), 4_700)]);
+    let adopted = effects
+        .iter()
+        .position(|effect| *effect == Effect::AdoptAgent { try_no: 1 });
+    let asked = effects.iter().position(|effect| *effect == Effect::StartReply);
+    assert!(adopted.unwrap() < asked.unwrap(), "{effects:?}");
+    assert!(spoken(&effects).is_empty() && last_result(&state)["ok"] == true);
+    let (_, effects) = run(state, [(found(1), 4_800)]);
+    assert!(effects.is_empty(), "a second answer does nothing");
+}
+
+#[test]
+fn an_agent_without_a_message_is_reached_in_silence_and_may_greet() {
+    for named in [json!(1), json!("1")] {
+        let (state, effects) = run(
+            with_agents(CallPhase::Thinking),
+            [(hands_over(named), 2_000), (Event::Reply(None), 2_010)],
+        );
+        assert_eq!(looked_up(&effects), [(1, state.rules.agents[1].agent, 700)]);
+        let (state, effects) = run(state, [(found(1), 2_800)]);
+        assert_eq!(spoken(&effects), ["This is sales."]);
+        assert_eq!(state.phase(), CallPhase::Greeting);
+    }
+    let by_condition = hands_over(json!("asks for sales"));
+    let (state, _) = run(with_agents(CallPhase::Thinking), [(by_condition, 2_000)]);
+    assert_eq!(
+        state
+            .reply
+            .another
+            .map(|wanted| format!("{wanted:?}").contains("which: 0")),
+        Some(true)
+    );
+}
+
+#[test]
+fn no_other_agent_is_reached() {
+    for named in [
+        json!(2),
+        json!(-1),
+        json!(0.5),
+        json!("2"),
+        json!("٠"),
+        json!("００"),
+        json!("0 "),
+        json!(""),
+        json!("__proto__"),
+        json!(AgentId::new()),
+        json!([0]),
+        json!(null),
+        json!({ "agent_number": 0 }),
+        json!("18446744073709551616"),
+    ] {
+        let (state, effects) = run(
+            with_agents(CallPhase::Thinking),
+            [(hands_over(named.clone()), 2_000), (Event::Reply(None), 2_010)],
+        );
+        assert!(looked_up(&effects).is_empty() && state.taking_over.is_none(), "{named}");
+        assert!(last_result(&state)["error"].is_string(), "{named}");
+    }
+    let (state, _) = run(at(CallPhase::Thinking), [(hands_over(json!(0)), 2_000)]);
+    assert_eq!(last_result(&state), json!({ "error": "not available" }));
+}
+
+#[test]
+fn an_agent_that_is_gone_leaves_the_present_one_and_interruptions_keep_it() {
+    let gone = Event::AgentFound {
+        try_no: 1,
+        found: Err("not found".into()),
+    };
+    let (state, _) = run(
+        with_agents(CallPhase::Thinking),
+        [(hands_over(json!(1)), 2_000), (Event::Reply(None), 2_010)],
+    );
+    let (state, effects) = run(state, [(gone, 2_800)]);
+    assert!(effects.contains(&Effect::StartReply) && !effects.contains(&Effect::AdoptAgent { try_no: 1 }));
+    assert!(last_result(&state)["error"].is_string());
+
+    let cut = Event::Stream(StreamEvent::BargedIn {
+        speech: SpeechId(1),
+        heard: "I'll".into(),
+        at_ms: 2_300,
+    });
+    let (state, effects) = run(
+        with_agents(CallPhase::Thinking),
+        [(hands_over(json!(0)), 2_000), (Event::Reply(None), 2_010), (cut, 2_300)],
+    );
+    assert_eq!(state.phase(), CallPhase::Listening);
+    assert!(looked_up(&effects).is_empty() && last_result(&state)["error"].is_string());
+}
+
+#[test]
+fn agents_hand_a_call_to_and_fro_five_times_at_most() {
+    let mut state = with_agents(CallPhase::Thinking);
+    for n in 0..8u32 {
+        let now_ms = 2_000 + u64::from(n) * 1_000;
+        let agents = state.rules.agents.clone();
+        let (next, effects) = run(
+            state,
+            [(hands_over(json!(1)), now_ms), (Event::Reply(None), now_ms + 10)],
+        );
+        assert_eq!(looked_up(&effects).len(), usize::from(n < 5), "{n}");
+        let mut theirs = rules();
+        (theirs.greeting, theirs.agents) = (None, agents);
+        let answer = Event::AgentFound {
+            try_no: n + 1,
+            found: Ok(Box::new(theirs)),
+        };
+        state = run(next, [(answer, now_ms + 20)]).0;
+    }
+    assert!(last_result(&state)["error"].as_str().unwrap().contains("too often"));
+}
+
+#[test]
+fn a_call_that_ended_takes_no_other_agent() {
+    let (state, _) = run(
+        with_agents(CallPhase::Thinking),
+        [
+            (hands_over(json!(1)), 2_000),
+            (Event::Reply(None), 2_010),
+            (Event::HangUp, 2_100),
+        ],
+    );
+    let (_, effects) = run(state, [(found(1), 2_800)]);
+    assert!(effects.is_empty(), "{effects:?}");
+}
+
+fn switches(effects: &[Effect]) -> Vec<&str> {
+    let codes = effects.iter().filter_map(|effect| match effect {
+        Effect::SwitchLanguage(code) => Some(code.as_str()),
+        _ => None,
+    });
+    codes.collect()
+}
+
+#[test]
+fn the_language_changes_to_one_that_is_configured_and_to_no_other() {
+    let speaks = |code: serde_json::Value| tool("languageDetection", json!({ "language": code }));
+    let mut state = at(CallPhase::Thinking);
+    state.rules.languages = vec!["en".into(), "de".into(), "pt-BR".into()];
+    let (state, effects) = run(state, [(speaks(json!("DE")), 2_000), (Event::Reply(None), 2_010)]);
+    assert_eq!(switches(&effects), ["de"]);
+    assert!(effects.contains(&Effect::StartReply), "it goes on in that language");
+    let (state, effects) = run(state, [(speaks(json!("de")), 2_100), (speaks(json!("en")), 2_110)]);
+    assert_eq!(switches(&effects), ["en"]);
+    for code in [
+        json!("fr"),
+        json!(""),
+        json!(1),
+        json!(null),
+        json!("de\u{0}"),
+        json!("../de"),
+        json!(["de"]),
+    ] {
+        let (next, effects) = run(state.clone(), [(speaks(code.clone()), 2_200)]);
+        assert!(
+            switches(&effects).is_empty() && last_result(&next)["error"].is_string(),
+            "{code}"
+        );
+    }
+    let (next, effects) = run(at(CallPhase::Thinking), [(speaks(json!("en")), 2_000)]);
+    assert!(switches(&effects).is_empty());
+    assert_eq!(last_result(&next), json!({ "error": "not available" }));
+}
+
+#[test]
+fn what_is_said_around_each_tool_is_protected_where_its_agent_wants_that() {
+    let number = json!({ "transfer_number": TO, "message": "" });
+    let tools = [
+        ("endCall", json!({ "reason": "goodbye" })),
+        ("languageDetection", json!({ "language": "de" })),
+        ("skipTurn", json!({})),
+        ("transferToAgent", json!({ "agent_number": 0 })),
+        ("transferToNumber", number),
+    ];
+    for (name, arguments) in tools {
+        for protects in [true, false] {
+            let mut state = with_agents(CallPhase::Thinking);
+            state.rules.languages = vec!["en".into(), "de".into()];
+            for flag in [
+                &mut state.rules.end_call_protected,
+                &mut state.rules.language_protected,
+                &mut state.rules.skip_turn_protected,
+                &mut state.rules.agents_protected,
+                &mut state.rules.transfer_protected,
+            ] {
+                *flag = false;
+            }
+            let flag = match name {
+                "endCall" => &mut state.rules.end_call_protected,
+                "languageDetection" => &mut state.rules.language_protected,
+                "skipTurn" => &mut state.rules.skip_turn_protected,
+                "transferToAgent" => &mut state.rules.agents_protected,
+                _ => &mut state.rules.transfer_protected,
+            };
+            *flag = protects;
+            let events = [
+                (tool(name, arguments.clone()), 2_000),
+                (text("So be it. "), 2_010),
+                (Event::Reply(None), 2_020),
+            ];
+            let (_, effects) = run(state, events);
+            let guarded: Vec<bool> = effects
+                .iter()
+                .filter_map(|effect| match effect {
+                    Effect::Say { protected, .. } => Some(*protected),
+                    _ => None,
+                })
+                .collect();
+            assert!(
+                !guarded.is_empty() && guarded.iter().all(|guarded| *guarded == protects),
+                "{name}"
+            );
+        }
+    }
+}

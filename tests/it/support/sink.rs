@@ -1,0 +1,78 @@
+//! A web server of a test that answers every request alike and keeps what came.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use axum::{Router, body::Bytes, extract::Request, http::header, response::IntoResponse};
+use tokio::{net::TcpListener, task::JoinHandle};
+
+/// One request.
+#[derive(Debug, Clone)]
+pub struct Received {
+    pub method: String,
+    /// Path and query.
+    pub target: String,
+    pub headers: BTreeMap<String, String>,
+    pub body: String,
+}
+
+/// A running server. Ends when it is dropped.
+pub struct Sink {
+    address: std::net::SocketAddr,
+    seen: Arc<Mutex<Vec<Received>>>,
+    server: JoinHandle<()>,
+}
+
+impl Sink {
+    /// On any port of this machine.
+    pub async fn answering(content_type: &'static str, body: impl Into<String>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let seen: Arc<Mutex<Vec<Received>>> = Arc::default();
+        let (kept, body) = (seen.clone(), body.into());
+        let router = Router::new().fallback(move |request: Request| {
+            let (kept, body) = (kept.clone(), body.clone());
+            async move {
+                let received = received(request).await;
+                kept.lock().unwrap_or_else(PoisonError::into_inner).push(received);
+                ([(header::CONTENT_TYPE, content_type)], body).into_response()
+            }
+        });
+        let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        Self { address, seen, server }
+    }
+
+    /// The address of a path.
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// Everything that came.
+    pub fn requests(&self) -> Vec<Received> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drop for Sink {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+async fn received(request: Request) -> Received {
+    let (head, body) = request.into_parts();
+    let body: Bytes = axum::body::to_bytes(body, 1 << 20).await.unwrap_or_default();
+    let value = |value: &axum::http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    Received {
+        method: head.method.to_string(),
+        target: head.uri.to_string(),
+        headers: head
+            .headers
+            .iter()
+            .map(|(name, held)| (name.to_string(), value(held)))
+            .collect(),
+        body: String::from_utf8_lossy(&body).into_owned(),
+    }
+}
