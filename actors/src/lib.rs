@@ -18,6 +18,7 @@ pub mod interviewer;
 pub mod journal;
 pub mod lines;
 pub mod node;
+pub mod opt_out;
 pub mod phone_number;
 pub mod ports;
 pub mod prompt;

@@ -21,8 +21,8 @@ pub const NAME_HEADING: &str = "# Name";
 /// The line of the instructions above the greeting.
 pub const GREETING_HEADING: &str = "# Greeting";
 /// The rule of an agent that honours a wish never to be called again.
-pub const OPT_OUT_RULE: &str =
-    "- If they ask never to be called again, promise that and call `endCall` with the reason `opt_out`.";
+pub const OPT_OUT_RULE: &str = "- If they ask never to be called again, promise that and call `endCall` with the reason `opt_out`; if \
+     you are not sure that they do, ask once.";
 
 /// The request of one reply.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,4 +1,4 @@
-//! What an agent says by itself when a provider lets it down, in its language.
+//! What an agent says by itself, in its language: when a provider lets it down, or a call has to end.
 
 /// Sentences of one language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +18,10 @@ pub struct Phrases {
     pub nobody_there: &'static str,
     /// Said when the line was gone for a moment.
     pub cut_off: &'static str,
+    /// Said to somebody who asked never to be called again.
+    pub opted_out: &'static str,
+    /// Asks somebody who perhaps did. A plain yes or no answers it: a question with "not" in it is answered both ways.
+    pub opt_out_meant: &'static str,
 }
 
 const ENGLISH: Phrases = Phrases {
@@ -28,6 +32,8 @@ const ENGLISH: Phrases = Phrases {
     handing_on: "One moment, I'll put you through.",
     nobody_there: "I'm sorry, nobody could be reached there. Is there something I can do for you?",
     cut_off: "Sorry, the line was gone for a moment. Are you still there?",
+    opted_out: "Understood, we won't call you again. Goodbye.",
+    opt_out_meant: "Do you want us never to call you again?",
 };
 
 const OTHERS: [(&str, Phrases); 10] = [
@@ -45,6 +51,8 @@ const OTHERS: [(&str, Phrases); 10] = [
             handing_on: "Einen Moment, ich verbinde Sie.",
             nobody_there: "Es tut mir leid, dort ist niemand zu erreichen. Kann ich etwas für Sie tun?",
             cut_off: "Entschuldigung, die Leitung war kurz weg. Sind Sie noch da?",
+            opted_out: "Verstanden, wir rufen Sie nicht mehr an. Auf Wiederhören.",
+            opt_out_meant: "Möchten Sie, dass wir Sie nie wieder anrufen?",
         },
     ),
     (
@@ -57,6 +65,8 @@ const OTHERS: [(&str, Phrases); 10] = [
             handing_on: "Un momento, le paso la llamada.",
             nobody_there: "Lo siento, no hay nadie disponible. ¿Puedo ayudarle yo?",
             cut_off: "Perdone, se ha cortado la línea un momento. ¿Sigue ahí?",
+            opted_out: "Entendido, no volveremos a llamarle. Adiós.",
+            opt_out_meant: "¿Quiere que no le llamemos nunca más?",
         },
     ),
     (
@@ -73,6 +83,8 @@ const OTHERS: [(&str, Phrases); 10] = [
             handing_on: "Un instant, je vous mets en relation.",
             nobody_there: "Je suis désolé, personne n'est joignable. Puis-je vous aider ?",
             cut_off: "Pardon, la ligne a été coupée un instant. Êtes-vous toujours là ?",
+            opted_out: "C'est compris, nous ne vous appellerons plus. Au revoir.",
+            opt_out_meant: "Souhaitez-vous que nous ne vous appelions plus jamais ?",
         },
     ),
     (
@@ -85,6 +97,8 @@ const OTHERS: [(&str, Phrases); 10] = [
             handing_on: "एक क्षण, मैं आपको जोड़ता हूँ।",
             nobody_there: "माफ़ कीजिए, वहाँ कोई उपलब्ध नहीं है। क्या मैं आपकी मदद कर सकता हूँ?",
             cut_off: "माफ़ कीजिए, लाइन एक क्षण के लिए कट गई थी। क्या आप वहाँ हैं?",
+            opted_out: "समझ गया, हम आपको दोबारा कॉल नहीं करेंगे। नमस्ते।",
+            opt_out_meant: "क्या आप चाहते हैं कि हम आपको दोबारा कभी कॉल न करें?",
         },
     ),
     (
@@ -101,6 +115,8 @@ const OTHERS: [(&str, Phrases); 10] = [
             handing_on: "Un momento, la metto in contatto.",
             nobody_there: "Mi dispiace, non risponde nessuno. Posso aiutarla io?",
             cut_off: "Mi scusi, la linea è caduta per un momento. È ancora lì?",
+            opted_out: "Capito, non la chiameremo più. Arrivederci.",
+            opt_out_meant: "Vuole che non la chiamiamo mai più?",
         },
     ),
     (
@@ -113,6 +129,8 @@ const OTHERS: [(&str, Phrases); 10] = [
             handing_on: "少々お待ちください、おつなぎします。",
             nobody_there: "申し訳ございません、担当者につながりませんでした。私でお手伝いできることはありますか？",
             cut_off: "失礼しました、回線が一瞬切れました。お聞きになれますか？",
+            opted_out: "承知いたしました。今後お電話はいたしません。失礼いたします。",
+            opt_out_meant: "今後お電話を差し上げないほうがよろしいですか？",
         },
     ),
     (
@@ -129,6 +147,8 @@ const OTHERS: [(&str, Phrases); 10] = [
             handing_on: "Een moment, ik verbind u door.",
             nobody_there: "Het spijt me, daar is niemand bereikbaar. Kan ik iets voor u doen?",
             cut_off: "Sorry, de lijn was even weg. Bent u er nog?",
+            opted_out: "Begrepen, we bellen u niet meer. Tot ziens.",
+            opt_out_meant: "Wilt u dat we u nooit meer bellen?",
         },
     ),
     (
@@ -141,6 +161,8 @@ const OTHERS: [(&str, Phrases); 10] = [
             handing_on: "Chwileczkę, już łączę.",
             nobody_there: "Przykro mi, nikt nie odbiera. Czy mogę w czymś pomóc?",
             cut_off: "Przepraszam, połączenie na chwilę się zerwało. Czy jest Pan lub Pani nadal przy telefonie?",
+            opted_out: "Rozumiem, nie będziemy już dzwonić. Do widzenia.",
+            opt_out_meant: "Czy mamy już nigdy do Pana lub Pani nie dzwonić?",
         },
     ),
     (
@@ -157,6 +179,8 @@ const OTHERS: [(&str, Phrases); 10] = [
             handing_on: "Um momento, vou passar a chamada.",
             nobody_there: "Lamento, ninguém está disponível. Posso ajudar?",
             cut_off: "Desculpe, a linha caiu por um momento. Ainda está aí?",
+            opted_out: "Entendido, não voltaremos a ligar. Adeus.",
+            opt_out_meant: "Quer que nunca mais lhe liguemos?",
         },
     ),
     (
@@ -169,6 +193,8 @@ const OTHERS: [(&str, Phrases); 10] = [
             handing_on: "请稍等，我为您转接。",
             nobody_there: "很抱歉，那边无人接听。我可以帮您做些什么吗？",
             cut_off: "不好意思，线路刚才断了一下。您还在吗？",
+            opted_out: "明白了，我们不会再给您打电话。再见。",
+            opt_out_meant: "您是希望我们以后不再给您打电话吗？",
         },
     ),
 ];
@@ -206,6 +232,8 @@ mod tests {
                 &phrases.handing_on,
                 &phrases.nobody_there,
                 &phrases.cut_off,
+                &phrases.opted_out,
+                &phrases.opt_out_meant,
             ];
             for text in phrases.fillers.iter().chain(others) {
                 assert!(is_whole(text) && spoken(text) == **text, "{text}");

@@ -12,7 +12,7 @@ mod latency;
 mod leg;
 mod lost;
 mod menu;
-mod outside_tools;
+mod opt_out;
 mod reply;
 mod rules;
 mod screening;
@@ -34,7 +34,7 @@ use keys::Keys;
 use latency::Latency;
 use lost::{MediaWishes, Resume};
 use menu::Menu;
-use outside_tools::OutsideTools;
+use opt_out::OptOut;
 use speculation::{EarlyReply, Pause, Waste};
 use speech::Speech;
 use talk::Utterance;
@@ -135,6 +135,8 @@ struct User {
     tries: u32,
     /// A timer of silence that came due under a sound was put off; words allow it again.
     held_timers: bool,
+    /// Whether they wish never to be called again.
+    opt_out: OptOut,
     /// Milliseconds of silence left, and since when they run.
     silence_left_ms: u64,
     silence_since_ms: Option<u64>,

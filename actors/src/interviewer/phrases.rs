@@ -1,6 +1,9 @@
 //! What people say on the phone besides answers, recognised by their phrases.
 
-use crate::callback_time::{self, SpokenTime};
+use crate::{
+    callback_time::{self, SpokenTime},
+    opt_out::{self, Wish},
+};
 
 /// What an utterance is about, when it is no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -27,50 +30,9 @@ pub enum Intent {
     Goodbye,
 }
 
-/// Words that make a "don't call me" hold for some time only.
-const FOR_SOME_TIME: [&str; 12] = [
-    "before", "after", "now", "today", "tonight", "tomorrow", "at", "on", "until", "during", "in", "so",
-];
-/// What begins with one of these words and holds for good all the same.
-const FOR_GOOD: [&str; 8] = [
-    "at all",
-    "at this number",
-    "on this number",
-    "at this phone",
-    "on this phone",
-    "in future",
-    "in the future",
-    "now or ever",
-];
 /// Longest utterance that is nothing but a plea for time, or a refusal; a longer one says something besides.
 const ASIDE_WORDS: usize = 8;
 
-const STOP_CALLING: [&str; 14] = [
-    "stop calling",
-    "stop phoning",
-    "stop contacting",
-    "take me off",
-    "take my number off",
-    "remove me",
-    "remove my number",
-    "off your list",
-    "opt out",
-    "unsubscribe",
-    "lose my number",
-    "call me again never",
-    "don't ever call",
-    "do not ever call",
-];
-const DO_NOT_CALL: [&str; 8] = [
-    "don't call",
-    "do not call",
-    "dont call",
-    "never call",
-    "don't phone",
-    "don't contact",
-    "do not contact",
-    "not to be called",
-];
 const WRONG_NUMBER: [&str; 6] = [
     "wrong number",
     "wrong person",
@@ -310,7 +272,7 @@ pub fn intent(text: &str) -> Option<Intent> {
     let short = plain.split(' ').count() <= ASIDE_WORDS;
     let has = |phrases: &[&str]| phrases.iter().any(|phrase| contains(&plain, phrase));
     let rules = [
-        (has(&STOP_CALLING) || never_call(&plain), Intent::OptOut),
+        (opt_out::wish(text) == Some(Wish::Clear), Intent::OptOut),
         (has(&WRONG_NUMBER), Intent::WrongNumber),
         (has(&NOT_INTERESTED), Intent::NotInterested),
         (has(&CALL_BACK) || call_back_time(text).is_some(), Intent::CallBack),
@@ -355,38 +317,6 @@ fn place(text: &str, phrase: &str) -> Option<usize> {
 pub fn says_goodbye(text: &str) -> bool {
     let plain = plain(text);
     GOODBYE.iter().any(|phrase| contains(&plain, phrase))
-}
-
-/// "Don't call me (again)", but not "don't call me before noon". Every place counts: a plea for time does not take
-/// back a plea for good.
-fn never_call(plain: &str) -> bool {
-    let padded = format!(" {plain} ");
-    DO_NOT_CALL.iter().any(|phrase| {
-        let phrase = format!(" {phrase} ");
-        padded
-            .match_indices(&phrase)
-            .any(|(at, _)| is_for_good(&padded[at + phrase.len()..]))
-    })
-}
-
-/// Whether what follows "don't call" leaves it without an end.
-fn is_for_good(rest: &str) -> bool {
-    let mut rest = rest.trim();
-    let objects = ["me", "us", "here", "this", "number", "him", "her", "them"];
-    while let Some(after) = objects.iter().find_map(|object| after_words(rest, object)) {
-        rest = after;
-    }
-    rest = FOR_GOOD
-        .iter()
-        .find_map(|phrase| after_words(rest, phrase))
-        .unwrap_or(rest);
-    rest.split(' ').next().is_none_or(|word| !FOR_SOME_TIME.contains(&word))
-}
-
-/// What follows these words at the beginning of plain text.
-fn after_words<'a>(plain: &'a str, words: &str) -> Option<&'a str> {
-    let rest = plain.strip_prefix(words)?;
-    (rest.is_empty() || rest.starts_with(' ')).then(|| rest.trim_start())
 }
 
 /// The words in lower case with single spaces between, punctuation gone but for apostrophes.

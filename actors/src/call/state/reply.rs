@@ -23,6 +23,7 @@ impl State {
     /// Asks the model; an unfinished reply is dropped.
     pub(super) fn think(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         self.drop_early(Waste::OtherWords, fx);
+        self.opt_out_not_answered();
         self.begin_reply(now_ms, fx);
         fx.push(Effect::StartReply);
         self.await_reply(now_ms, now_ms, fx);

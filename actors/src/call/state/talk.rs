@@ -218,6 +218,9 @@ impl State {
         if !wordless {
             self.user_speaks(now_ms, fx);
         }
+        if self.hears_opt_out(utterance, now_ms, fx) {
+            return;
+        }
         if over_speech {
             self.told_over_speech(utterance, now_ms, fx);
             return;

@@ -132,7 +132,7 @@ fn other_words_or_more_voice_throw_it_away() {
 fn tools_wait_for_the_end_of_the_turn() {
     let opted = || {
         vec![
-            paused("Never call again."),
+            paused("No more of this."),
             tool("collect", json!({ "entity": "mood", "value": "bad" })),
             text("Understood. "),
             tool("endCall", json!({ "reason": "opt_out" })),
@@ -159,11 +159,11 @@ fn tools_wait_for_the_end_of_the_turn() {
     let items = state.history().items().len();
     let (state, effects) = run(opted()
         .into_iter()
-        .chain([resumed(), said("Never call again?")])
+        .chain([resumed(), said("No more of this?")])
         .collect());
     assert!(effects.contains(&Effect::StartReply) && !effects.contains(&Effect::WriteOptOut));
     assert_eq!(state.history().items().len(), items + 1);
-    let (state, effects) = run(opted().into_iter().chain([said("never call again")]).collect());
+    let (state, effects) = run(opted().into_iter().chain([said("no more of this")]).collect());
     assert!(effects.contains(&Effect::WriteOptOut));
     assert_eq!(state.history().items().len(), items + 3);
     assert_eq!(state.history().collected().len(), 1);
