@@ -1,65 +1,201 @@
-//! Does the durable analysis jobs: reads what a call left behind, analyses it, keeps the result.
+//! Does the durable analysis jobs: reads what a call left behind, asks the agent's model about it or goes by rule, and
+//! keeps the result.
+//!
+//! Many jobs are under way at once. A model answers in seconds, rules in milliseconds, so that models have a number of
+//! seats, and a job for which there is none is put back: what needs no model never waits behind what does. A job is done
+//! well within its lease; if it is not, another node does it, and the first one's result is refused.
 
-use std::{sync::Arc, time::Duration};
+mod usage;
+
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use actors::{
-    analysis::{self, AnalysisInput},
-    node::contained,
-    ports::store::{Job, Store, StoreError},
+    agent::{self, Agent},
+    analysis::{self, AnalysisInput, Subject},
+    ports::{
+        analyst::{Analyst, AnalystError},
+        store::{AnalysedBy, Analysis, ConversationRow, Job, Store, StoreError, TurnFact},
+        usage::Meter,
+    },
+};
+use futures_util::FutureExt;
+use tokio::{
+    sync::{Semaphore, watch},
+    task::JoinSet,
+    time::{MissedTickBehavior, interval, sleep, timeout},
 };
 
 /// How often the outbox is looked at; analysis follows the hang-up within seconds.
 const POLL: Duration = Duration::from_millis(500);
 
 /// Jobs taken at a time.
-const BATCH: i64 = 16;
+const BATCH: usize = 16;
 
-/// Works until it is dropped or aborted. Never ends by itself: a failing store, or a conversation that cannot be
-/// analysed, is tried again.
-pub async fn run(store: Arc<dyn Store>) {
-    let mut poll = tokio::time::interval(POLL);
-    poll.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+/// Jobs under way at once, and of these such that ask a model.
+const AT_ONCE: usize = 64;
+const SEATS: usize = 32;
+
+/// Before a job without a seat is looked at again.
+const NO_SEAT_MS: i64 = 2_000;
+
+/// Before a bad answer is asked for again. With two answers of 20 s each it is far below the lease of 60 s.
+const ASK_AGAIN_AFTER: Duration = Duration::from_secs(1);
+
+/// Longer than an analyst may take.
+const ANSWER_WITHIN: Duration = Duration::from_secs(22);
+
+/// How long jobs under way may take once the service stops. What is not done then is done by the next process.
+const LAST_JOBS: Duration = Duration::from_secs(5);
+
+/// What the jobs are done with.
+struct Desk {
+    store: Arc<dyn Store>,
+    analyst: Arc<dyn Analyst>,
+    seats: Semaphore,
+}
+
+/// Works until `stopping` says so, or until it is dropped. A failing store, or a conversation that cannot be analysed, is
+/// tried again.
+pub async fn run(store: Arc<dyn Store>, analyst: Arc<dyn Analyst>, mut stopping: watch::Receiver<bool>) {
+    let desk = Arc::new(Desk {
+        store,
+        analyst,
+        seats: Semaphore::new(SEATS),
+    });
+    let mut poll = interval(POLL);
+    poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut at_work = JoinSet::new();
     let mut away = false;
     loop {
-        poll.tick().await;
-        loop {
-            match store.due_analyses(BATCH).await {
-                Ok(jobs) if jobs.is_empty() => break,
-                Ok(jobs) => work_off(&store, jobs).await,
-                Err(error) => {
-                    // Once, not with every look: the store may be away for long.
-                    if !std::mem::replace(&mut away, true) {
-                        tracing::warn!(%error, "analysis jobs cannot be read; trying again");
-                    }
-                    break;
-                }
+        tokio::select! {
+            // Whoever could say so being gone is a stop too.
+            _ = stopping.wait_for(|stop| *stop) => break,
+            _ = poll.tick() => {}
+        }
+        match take(&desk, &mut at_work, &stopping).await {
+            Ok(()) => away = false,
+            // Once, not with every look: the store may be away for long.
+            Err(error) if !std::mem::replace(&mut away, true) => {
+                tracing::warn!(%error, "analysis jobs cannot be read; trying again");
             }
-            away = false;
+            Err(_) => {}
         }
     }
+    let all_done = async { while at_work.join_next().await.is_some() {} };
+    let _ = timeout(LAST_JOBS, all_done).await;
 }
 
-async fn work_off(store: &Arc<dyn Store>, jobs: Vec<Job>) {
-    for job in jobs {
-        let (reader, its) = (Arc::clone(store), job.clone());
-        if let Err(error) = contained(async move { analyse(&*reader, &its).await }).await {
+/// Takes what is due until there is no more of it.
+async fn take(desk: &Arc<Desk>, at_work: &mut JoinSet<()>, stopping: &watch::Receiver<bool>) -> Result<(), StoreError> {
+    while !*stopping.borrow() {
+        while at_work.try_join_next().is_some() {}
+        let free = AT_ONCE - at_work.len().min(AT_ONCE);
+        if free == 0 {
+            at_work.join_next().await;
+            continue;
+        }
+        let jobs = desk.store.due_analyses(i64::try_from(free.min(BATCH)).unwrap_or(1)).await?;
+        if jobs.is_empty() {
+            break;
+        }
+        for job in jobs {
+            at_work.spawn(work_off(desk.clone(), job));
+        }
+    }
+    Ok(())
+}
+
+async fn work_off(desk: Arc<Desk>, job: Job) {
+    let done = AssertUnwindSafe(desk.analyse(&job)).catch_unwind().await;
+    let done = done.unwrap_or_else(|_| Err(StoreError::Unavailable("the analysis panicked".into())));
+    match done {
+        Ok(()) => {}
+        // Another node has it, or the person was erased.
+        Err(StoreError::Fenced) => tracing::info!(attempt = %job.attempt, "analysis came too late"),
+        Err(error) => {
             tracing::warn!(attempt = %job.attempt, %error, "analysis failed; it is tried again");
-            put_off(&**store, &job).await;
+            // 1 s, 2 s, 4 s … at most 5 minutes.
+            let delay_ms = 1_000_i64.saturating_mul(1 << job.tries.clamp(0, 9)).min(300_000);
+            put_off(&*desk.store, &job, delay_ms).await;
         }
     }
 }
 
-async fn analyse(store: &dyn Store, job: &Job) -> Result<(), StoreError> {
-    let conversation = store.conversation_of_job(job).await?;
-    let turns = store.turns(job.attempt).await?;
-    let input = AnalysisInput::of(&conversation);
-    store.save_analysis(job, analysis::analyse(&turns, input)).await
-}
-
-/// 1 s, 2 s, 4 s … at most 5 minutes. A job that cannot even be put off comes back when its lease ends.
-async fn put_off(store: &dyn Store, job: &Job) {
-    let delay_ms = 1_000_i64.saturating_mul(1 << job.tries.clamp(0, 9)).min(300_000);
+/// A job that cannot even be put off comes back when its lease ends.
+async fn put_off(store: &dyn Store, job: &Job, delay_ms: i64) {
     if let Err(error) = store.retry_job(job, delay_ms).await {
         tracing::warn!(attempt = %job.attempt, %error, "analysis job not put off");
+    }
+}
+
+impl Desk {
+    async fn analyse(&self, job: &Job) -> Result<(), StoreError> {
+        let row = self.store.conversation_of_job(job).await?;
+        let turns = self.store.turns(job.attempt).await?;
+        let agent = self.agent_of(&row).await?;
+        let Some(agent) = &agent else {
+            return self.store.save_analysis(job, by_rule(&row, &turns)).await;
+        };
+        let subject = Subject {
+            agent,
+            row: &row,
+            turns: &turns,
+        };
+        let mut found = if subject.is_worth_asking() && self.analyst.is_asked(agent) {
+            let Ok(_seat) = self.seats.try_acquire() else {
+                put_off(&*self.store, job, NO_SEAT_MS).await;
+                return Ok(());
+            };
+            let meter = Meter::default();
+            let found = self.ask(subject, &meter).await;
+            usage::add(&*self.store, &row, &meter).await?;
+            found
+        } else {
+            by_rule(&row, &turns)
+        };
+        found.contact = subject.for_contact(&found);
+        metrics::counter!("ringback_analyses_total", "by" => name(found.by)).increment(1);
+        self.store.save_analysis(job, found).await
+    }
+
+    /// The agent as it is now; none when it is gone.
+    async fn agent_of(&self, row: &ConversationRow) -> Result<Option<Arc<Agent>>, StoreError> {
+        match self.store.agent(row.account, row.agent).await {
+            Ok(agent) => Ok(agent::complete(&agent.document).ok().map(Arc::new)),
+            Err(StoreError::NotFound) => Ok(None),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// The model's answer, asked for twice at most; else what the rules find, marked.
+    async fn ask(&self, subject: Subject<'_>, meter: &Meter) -> Analysis {
+        for again in [false, true] {
+            if again {
+                sleep(ASK_AGAIN_AFTER).await;
+            }
+            let answer = timeout(ANSWER_WITHIN, self.analyst.answer(subject.question(meter.clone()))).await;
+            let answer = answer.unwrap_or_else(|_| Err(AnalystError::Unavailable("it took too long".into())));
+            let read = |answer| subject.read(&answer).map_err(AnalystError::BadAnswer);
+            match answer.and_then(read) {
+                Ok(found) => return found,
+                Err(error) => tracing::warn!(attempt = %subject.row.id, %error, again, "no analysis by the model"),
+            }
+        }
+        Analysis {
+            by: AnalysedBy::RulesInstead,
+            ..by_rule(subject.row, subject.turns)
+        }
+    }
+}
+
+fn by_rule(row: &ConversationRow, turns: &[TurnFact]) -> Analysis {
+    analysis::analyse(turns, AnalysisInput::of(row))
+}
+
+fn name(by: AnalysedBy) -> &'static str {
+    match by {
+        AnalysedBy::Rules => "rules",
+        AnalysedBy::Model => "model",
+        AnalysedBy::RulesInstead => "rules_instead",
     }
 }

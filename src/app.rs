@@ -25,7 +25,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::{
     net::TcpListener,
     sync::{broadcast, watch},
-    task::JoinSet,
+    task::{JoinHandle, JoinSet},
 };
 
 use self::trunks::{SideDoor, Trunks};
@@ -71,6 +71,7 @@ pub struct App {
     node: Arc<NodeHandle>,
     stop_serving: watch::Sender<bool>,
     server: JoinSet<()>,
+    analyses: JoinHandle<()>,
     tasks: JoinSet<()>,
     /// The exchange of the simulated carrier, when it is in this process.
     _exchange: Option<ExchangeHandle>,
@@ -161,7 +162,8 @@ impl App {
         }
         let endpoint = Endpoint::new(listener, tls);
         server.spawn(server::serve(endpoint, router, limits, wait_for_true(stopped)));
-        tasks.spawn(analysis_worker::run(store.clone()));
+        let analyses = analysis_worker::run(store.clone(), team.language.clone(), stop_serving.subscribe());
+        let analyses = tokio::spawn(analyses);
         tasks.spawn(count(live.subscribe()));
         tasks.spawn(keep_metrics_small());
         tasks.spawn(prober::run(team.clone(), config.providers.clone()));
@@ -176,6 +178,7 @@ impl App {
             node,
             stop_serving,
             server,
+            analyses,
             tasks,
             _exchange: exchange,
         })
@@ -198,6 +201,8 @@ impl App {
         self.node.drain(grace).await;
         let _ = self.stop_serving.send(true);
         while self.server.join_next().await.is_some() {}
+        // It was told to stop together with the server, and takes no longer than it may.
+        let _ = self.analyses.await;
         self.tasks.abort_all();
         while self.tasks.join_next().await.is_some() {}
         if let Some(node) = Arc::into_inner(self.node) {

@@ -1,5 +1,6 @@
 //! Language models: adapters of the port `LanguageModel`, and the router that chooses one for each reply.
 
+mod analyst;
 mod chat;
 mod failure;
 #[cfg(feature = "fuzzing")]

@@ -1,5 +1,6 @@
 //! The ports: traits for everything outside the domain, with their data and errors. Adapters live in the root package.
 
+pub mod analyst;
 pub mod carrier;
 pub mod health;
 pub mod language_model;

@@ -11,7 +11,7 @@ mod tools;
 
 use serde_json::Value;
 
-pub use self::tools::{EntityLine, is_built_in};
+pub use self::{language::name as language_name, tools::EntityLine};
 use crate::ports::language_model::ReplyRequest;
 
 /// The line of the instructions after the agent's own prompt.

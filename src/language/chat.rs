@@ -18,6 +18,8 @@ use super::{
     wire::Wire,
 };
 
+type Body = serde_json::Map<String, serde_json::Value>;
+
 /// A client of one provider.
 pub(super) struct ChatClient {
     wire: Wire,
@@ -32,9 +34,33 @@ impl ChatClient {
 
     /// Asks for a reply.
     pub(super) fn ask(self: Arc<Self>, model: String, prompt: Arc<Prompt>, meter: Meter) -> Deltas {
+        self.send(model, prompt, meter, |_, body| body)
+    }
+
+    /// Asks for an answer in JSON of this shape.
+    pub(super) fn ask_shaped(
+        self: Arc<Self>,
+        model: String,
+        prompt: Arc<Prompt>,
+        meter: Meter,
+        schema: serde_json::Value,
+    ) -> Deltas {
+        self.send(model, prompt, meter, move |server, body| {
+            request::shaped(server, body, schema)
+        })
+    }
+
+    fn send(
+        self: Arc<Self>,
+        model: String,
+        prompt: Arc<Prompt>,
+        meter: Meter,
+        shape: impl FnOnce(Server, Body) -> Body + Send + 'static,
+    ) -> Deltas {
         let asked = async move {
             let endpoint = self.wire.endpoint();
             let body = request::body(self.server, endpoint.provider, &model, &prompt);
+            let body = shape(self.server, body);
             let url = request::url(self.server, endpoint, &model);
             let headers = request::headers(self.server, endpoint);
             let response = self.wire.post(&url, &headers, &model, body).await?;

@@ -5,10 +5,14 @@ use std::{collections::BTreeMap, sync::Arc};
 use actors::{
     agent::DEFAULT_LLM,
     interviewer::Interviewer,
-    ports::language_model::{LanguageModel, ReplyRequest},
+    ports::{
+        language_model::{LanguageModel, ReplyRequest},
+        usage::Meter,
+    },
     prompt::Prompt,
 };
 use futures_util::{StreamExt, TryStreamExt};
+use serde_json::Value;
 
 use super::{
     chat::ChatClient,
@@ -86,6 +90,17 @@ impl Mind {
                 events.map_ok(Delta::Event).map_err(failed).boxed()
             }
         }
+    }
+}
+
+impl Mind {
+    /// Asks for an answer in JSON of a shape; none of the model inside this process, which cannot.
+    pub(super) fn ask_shaped(&self, prompt: &Arc<Prompt>, meter: &Meter, schema: &Value) -> Option<Deltas> {
+        let (prompt, meter, schema) = (prompt.clone(), meter.clone(), schema.clone());
+        Some(match self.client.as_ref()? {
+            (Client::Chat(client), model) => client.clone().ask_shaped(model.clone(), prompt, meter, schema),
+            (Client::Messages(client), model) => client.clone().ask_shaped(model.clone(), prompt, meter, schema),
+        })
     }
 }
 

@@ -26,11 +26,12 @@ const REFUSAL_BYTES: usize = 16 * 1024;
 const MOST_LEARNED: usize = 256;
 
 /// Fields without which a reply is still one. Models differ in which of them they take.
-const OPTIONAL: [&str; 4] = [
+const OPTIONAL: [&str; 5] = [
     "temperature",
     "reasoning_effort",
     "stream_options",
     "max_completion_tokens",
+    "response_format",
 ];
 
 /// The client that all language models share.

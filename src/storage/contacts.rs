@@ -1,15 +1,22 @@
 //! Saved contacts.
 
+use std::collections::BTreeMap;
+
 use actors::{
-    id::{AccountId, ContactId},
+    analysis,
+    id::{AccountId, AttemptId, ContactId},
     ports::store::{CREATED, ContactFilter, ContactRow, KeyTicket, NewContact, StoreError, StoreResult},
 };
+use serde_json::Value;
 use sqlx::any::AnyRow;
 
 use super::{
     Work, idempotency,
     rows::{Columns, Conditions, ROWS_PER_INSERT, affected, composed, containing, to_json, unavailable, unique},
 };
+
+/// Tries to change a contact that others change at the same time.
+const MOST_TRIES: usize = 3;
 
 pub(super) async fn create(
     mut work: Work<'_>,
@@ -164,6 +171,40 @@ pub(super) async fn update(
         Some(row) => read(account, &row),
         None => get(work, account, id).await.and(Err(StoreError::Stale)),
     }
+}
+
+/// Writes values onto the saved contact of an attempt's number, if there is one.
+pub(super) async fn keep(work: Work<'_>, attempt: AttemptId, values: &BTreeMap<String, Value>) -> StoreResult<()> {
+    // Somebody may change the contact between the two statements: then it is read again.
+    for _ in 0..MOST_TRIES {
+        let row = sqlx::query(
+            "SELECT c.account, c.id, c.phone_number, c.name, c.email, c.extra, c.version, c.created_at FROM attempts a \
+             JOIN contacts c ON c.account = a.account AND c.phone_number = a.phone_number WHERE a.id = $1",
+        )
+        .bind(attempt.to_string())
+        .fetch_optional(&mut *work.conn)
+        .await
+        .map_err(unavailable)?;
+        let Some(row) = row else { return Ok(()) };
+        let mut contact = read(row.id("account")?, &row)?;
+        if !analysis::keep(&mut contact, values) {
+            return Ok(());
+        }
+        let update = sqlx::query(
+            "UPDATE contacts SET name = $1, name_folded = $2, email = $3, extra = $4, version = version + 1 \
+             WHERE id = $5 AND version = $6",
+        )
+        .bind(contact.name.clone())
+        .bind(folded(contact.name.as_deref()))
+        .bind(contact.email)
+        .bind(to_json(&contact.extra)?)
+        .bind(contact.id.to_string())
+        .bind(contact.version);
+        if affected(update, &mut *work.conn).await? > 0 {
+            return Ok(());
+        }
+    }
+    Err(StoreError::Stale)
 }
 
 pub(super) async fn delete(work: Work<'_>, account: AccountId, id: ContactId) -> StoreResult<()> {

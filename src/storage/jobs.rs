@@ -8,7 +8,7 @@ use actors::{
 };
 
 use super::{
-    Work, deliveries,
+    Work, contacts,
     rows::{AnyQuery, Columns, affected, composed, to_json, unavailable},
 };
 
@@ -66,13 +66,21 @@ fn fenced_if_none(rows: u64) -> StoreResult<()> {
 
 pub(super) async fn save_analysis(mut work: Work<'_>, job: Job, analysis: Analysis) -> StoreResult<()> {
     let delete = bind_lease(sqlx::query("DELETE FROM outbox WHERE id = $1 AND tries = $2"), &job);
-    fenced_if_none(affected(delete, &mut *work.conn).await?)?;
-    let update = sqlx::query("UPDATE attempts SET summary = $1, analysis = $2 WHERE id = $3 AND state = 'final'")
-        .bind(analysis.summary.clone())
-        .bind(to_json(&analysis)?)
-        .bind(job.attempt.to_string());
+    fenced_if_none(affected(delete, work.conn).await?)?;
+    let collected = analysis.collected.as_ref().map(to_json).transpose()?;
+    let update = sqlx::query(
+        "UPDATE attempts SET summary = $1, analysis = $2, collected = COALESCE($4, collected) \
+         WHERE id = $3 AND state = 'final'",
+    )
+    .bind(analysis.summary.clone())
+    .bind(to_json(&analysis)?)
+    .bind(job.attempt.to_string())
+    .bind(collected);
     affected(update, &mut *work.conn).await?;
-    deliveries::make(&mut work, job.attempt).await
+    match analysis.contact.is_empty() {
+        true => Ok(()),
+        false => contacts::keep(work, job.attempt, &analysis.contact).await,
+    }
 }
 
 pub(super) async fn retry(work: Work<'_>, job: Job, delay_ms: i64) -> StoreResult<()> {

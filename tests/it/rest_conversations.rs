@@ -148,6 +148,7 @@ fn analysis() -> Analysis {
             speaker: Speaker::User,
             timestamp: "00:01".into(),
         }],
+        ..Analysis::of_summary(String::new())
     }
 }
 

@@ -99,13 +99,18 @@ pub(super) fn find(turns: &[TurnFact], scores: &[f64], collected: &BTreeMap<Stri
 }
 
 fn moment(turn: &TurnFact, label: &str) -> KeyMoment {
-    let seconds = turn.started_ms.max(0) / 1000;
     KeyMoment {
         text: turn.text.clone(),
         label: label.to_owned(),
         speaker: turn.speaker,
-        timestamp: format!("{:02}:{:02}", seconds / 60, seconds % 60),
+        timestamp: timestamp(turn.started_ms),
     }
+}
+
+/// `mm:ss` of milliseconds into the call.
+pub(super) fn timestamp(ms: i64) -> String {
+    let seconds = ms.max(0) / 1000;
+    format!("{:02}:{:02}", seconds / 60, seconds % 60)
 }
 
 /// The first words of the user that follow a question of the agent.

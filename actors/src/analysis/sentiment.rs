@@ -60,7 +60,8 @@ pub(super) fn of(turns: &[TurnFact], scores: &[f64], voicemail: bool) -> Sentime
     }
 }
 
-fn label(score: f64) -> &'static str {
+/// The label of a score.
+pub(super) fn label(score: f64) -> &'static str {
     if score >= NEUTRAL {
         "positive"
     } else if score <= -NEUTRAL {
@@ -71,7 +72,7 @@ fn label(score: f64) -> &'static str {
 }
 
 /// Four decimals, as the lexicon's own implementations give. Never a negative zero.
-fn rounded(score: f64) -> f64 {
+pub(super) fn rounded(score: f64) -> f64 {
     (score * 1e4).round() / 1e4 + 0.0
 }
 

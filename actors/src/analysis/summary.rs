@@ -151,7 +151,7 @@ fn ending(input: AnalysisInput<'_>) -> Option<String> {
 }
 
 /// The text on one line, cut at a word if it is too long.
-fn shortened(text: &str, chars: usize) -> String {
+pub(super) fn shortened(text: &str, chars: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let Some((end, _)) = line.char_indices().nth(chars) else {
         return line;

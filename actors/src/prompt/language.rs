@@ -48,6 +48,12 @@ const NAMES: [(&str, &str); 44] = [
     ("zh", "Chinese"),
 ];
 
+/// The English name of a language code such as `fr` or `pt-BR`, where it is known.
+pub fn name(code: &str) -> Option<&'static str> {
+    let language = code.split(['-', '_']).next().unwrap_or_default().to_lowercase();
+    NAMES.iter().find(|(known, _)| *known == language).map(|(_, name)| *name)
+}
+
 /// What a model is told of the language.
 pub(super) fn rule(code: &str, hinglish: bool) -> String {
     if hinglish {

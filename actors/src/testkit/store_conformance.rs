@@ -157,6 +157,7 @@ macro_rules! store_conformance {
             conversations_page_without_gap_or_repeat
             an_answered_call_is_analysed_once
             a_leased_job_comes_back_and_fences_its_first_holder
+            an_analysis_keeps_values_on_the_saved_contact
             a_failed_job_is_put_off
             a_store_answers_a_ping
             a_call_that_ends_makes_what_its_agent_asks_for

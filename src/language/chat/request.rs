@@ -11,6 +11,9 @@ use crate::providers::{
 /// The most tokens of one reply: about two minutes of speech, with its tool calls.
 const MOST_TOKENS: u32 = 2_048;
 
+/// The most tokens of an answer in JSON about a whole call.
+const MOST_SHAPED_TOKENS: u32 = 4_096;
+
 /// The version of Azure's interface; the newest that is generally available.
 const AZURE_VERSION: &str = "2024-10-21";
 
@@ -87,6 +90,20 @@ pub(super) fn body(server: Server, provider: &str, model: &str, prompt: &Prompt)
     }
     body.insert("temperature".into(), figure(prompt.temperature));
     body.extend(bound(server).map(|bound| (bound.to_owned(), MOST_TOKENS.into())));
+    body
+}
+
+/// The body of a request whose answer is JSON of a shape. A server that does not take the shape still reads it in the
+/// instructions.
+pub(super) fn shaped(server: Server, mut body: Map<String, Value>, schema: Value) -> Map<String, Value> {
+    let format = json!({ "name": "report", "strict": true, "schema": schema });
+    body.insert(
+        "response_format".into(),
+        json!({ "type": "json_schema", "json_schema": format }),
+    );
+    if let Some(bound) = bound(server).filter(|bound| body.contains_key(*bound)) {
+        body.insert(bound.into(), MOST_SHAPED_TOKENS.into());
+    }
     body
 }
 

@@ -6,6 +6,9 @@ use serde_json::{Map, Value, json};
 /// The most tokens of one reply: about two minutes of speech, with its tool calls.
 const MOST_TOKENS: u32 = 2_048;
 
+/// The most tokens of an answer in JSON about a whole call.
+const MOST_SHAPED_TOKENS: u32 = 4_096;
+
 /// The body.
 pub(super) fn body(model: &str, prompt: &Prompt) -> Map<String, Value> {
     let mut body = Map::new();
@@ -28,6 +31,15 @@ pub(super) fn body(model: &str, prompt: &Prompt) -> Map<String, Value> {
     // OpenAI's goes to 2, this one to 1.
     body.insert("temperature".into(), prompt.temperature.clamp(0.0, 1.0).into());
     body.insert("stream".into(), true.into());
+    body
+}
+
+/// The body of a request whose answer is the arguments of the one tool `report`.
+pub(super) fn shaped(mut body: Map<String, Value>, schema: &Value) -> Map<String, Value> {
+    let tool = json!({ "name": "report", "description": "Takes the report on the call.", "input_schema": schema });
+    body.insert("tools".into(), json!([tool]));
+    body.insert("tool_choice".into(), json!({ "type": "tool", "name": "report" }));
+    body.insert("max_tokens".into(), MOST_SHAPED_TOKENS.into());
     body
 }
 

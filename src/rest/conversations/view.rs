@@ -46,7 +46,8 @@ pub fn detail(row: &ConversationRow, facts: &Facts<'_>, agent: Option<&AgentRow>
     insert_some(&mut shown, "transcript", transcript(turns));
     insert_some(&mut shown, "sentiment", analysis.map(|a| &a.sentiment));
     insert_some(&mut shown, "keyMoments", analysis.map(|a| &a.key_moments));
-    shown.insert("appointmentScheduled".into(), json!({}));
+    let appointment = analysis.map_or_else(|| json!({}), |found| json!(found.appointment));
+    shown.insert("appointmentScheduled".into(), appointment);
     shown.insert(
         "dataCollected".into(),
         collected(&row.collected, &asked_for(agent.as_ref())),
@@ -55,6 +56,7 @@ pub fn detail(row: &ConversationRow, facts: &Facts<'_>, agent: Option<&AgentRow>
     insert_some(&mut shown, "errorMessage", row.error.as_ref());
     shown.insert("callTransferred".into(), json!(row.transferred));
     insert_some(&mut shown, "carrier", row.carrier.as_ref());
+    insert_some(&mut shown, "analysedBy", analysis.map(|a| a.by));
     insert_some(&mut shown, "issues", issues(row, turns, agent.as_ref()));
     let usage = facts
         .usage
@@ -127,7 +129,8 @@ fn issues(row: &ConversationRow, turns: &[TurnFact], agent: Option<&Agent>) -> O
         let at = format!("{:02}:{:02}", second / 60, second % 60);
         format!("part of what the user said at {at} was not understood")
     });
-    Some(damaged.chain(ended).collect())
+    let found = row.analysis.iter().flat_map(|analysis| analysis.issues.iter().cloned());
+    Some(damaged.chain(ended).chain(found).collect())
 }
 
 /// The entities that an agent asks for, in its order.

@@ -112,7 +112,8 @@ pub struct Conversation {
     pub sentiment: Option<Sentiment>,
     /// What mattered.
     pub key_moments: Option<Vec<KeyMoment>>,
-    /// An appointment that was made.
+    /// An appointment that was made: `description`, and where its time is certain `dateTime` (local, ISO 8601) and
+    /// `timezone`. Empty when none was.
     pub appointment_scheduled: BTreeMap<String, Value>,
     /// What the agent was to find out.
     pub data_collected: DataCollected,
@@ -124,12 +125,26 @@ pub struct Conversation {
     pub call_transferred: bool,
     /// Who carried it.
     pub carrier: Option<String>,
+    /// Who analysed it, once that is done.
+    pub analysed_by: Option<AnalysedBy>,
     /// What went wrong, when the agent tracks issues.
     pub issues: Option<Vec<String>>,
     /// What the call used of its providers, by their names, once it is over; left out when it used none.
     pub usage: Option<BTreeMap<String, ProviderUsage>>,
     /// When it was made.
     pub metadata: Made,
+}
+
+/// Who analysed a call.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub enum AnalysedBy {
+    /// The rules, which need no language model.
+    Rules,
+    /// The agent's language model.
+    Model,
+    /// The rules, as the language model gave no usable answer.
+    RulesInstead,
 }
 
 /// What a call used of one provider, as providers charge for it.

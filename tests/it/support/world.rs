@@ -14,6 +14,7 @@ use actors::{
     node::{Node, NodeArguments, NodeHandle, NodeSettings},
     ports::{
         Ports,
+        analyst::{Analyst, NoAnalyst},
         carrier::Carriers,
         health::AlwaysWell,
         language_model::{LanguageError, LanguageModel, ReplyEvent, ReplyRequest},
@@ -67,10 +68,8 @@ pub struct WorldSettings {
     pub certificate: Option<SelfSigned>,
     /// Where calls are recorded.
     pub recordings: FakeRecordings,
-    /// Which addresses clients may have the service connect to.
-    pub addresses: AddressPolicy,
-    /// The agent's mind; the interviewer when none.
-    pub mind: Option<Arc<dyn LanguageModel>>,
+    /// Who is asked about calls that are over.
+    pub analyst: Arc<dyn Analyst>,
 }
 
 /// Builds a carrier in, for a service at an address.
@@ -94,8 +93,7 @@ impl Default for WorldSettings {
             trunk: None,
             certificate: None,
             recordings: FakeRecordings::default(),
-            addresses: AddressPolicy::public_only(),
-            mind: None,
+            analyst: Arc::new(NoAnalyst),
         }
     }
 }
@@ -137,6 +135,7 @@ async fn start_service(
         None => simulated::trunk(&format!("http://{exchange_at}"), &address).unwrap(),
     };
     let name = trunk.carrier.name();
+    let analyst = settings.analyst.clone();
     let ports = Ports {
         store: store.clone(),
         carriers: Carriers::new(trunk.carrier, Vec::new()),
@@ -181,7 +180,7 @@ async fn start_service(
     ));
     let endpoint = Endpoint::new(listener, tls);
     tasks.spawn(serve(endpoint, router, ServerLimits::default(), std::future::pending()));
-    tasks.spawn(analysis_worker::run(store.clone()));
+    tasks.spawn(analysis_worker::run(store.clone(), analyst, stopping.subscribe()));
     // Streams end when nobody could tell them to any more.
     tasks.spawn(async move { stopping.closed().await });
     (address, node, tasks)

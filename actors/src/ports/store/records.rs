@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::{CallDirection, ConversationStatus, StoreResult};
 use crate::{
@@ -98,6 +99,35 @@ pub struct Analysis {
     pub sentiment: Sentiment,
     /// Moments worth finding again.
     pub key_moments: Vec<KeyMoment>,
+    /// `appointmentScheduled`; empty when none was made.
+    #[serde(default)]
+    pub appointment: Map<String, Value>,
+    /// What went badly, each in a sentence.
+    #[serde(default)]
+    pub issues: Vec<String>,
+    /// Who found it.
+    #[serde(default)]
+    pub by: AnalysedBy,
+    /// All that is collected from now on, entity to value; none leaves what the call collected. Kept with the
+    /// conversation, not in here.
+    #[serde(skip)]
+    pub collected: Option<BTreeMap<String, String>>,
+    /// What is written onto the saved contact of the number, if there is one. Not kept in here either.
+    #[serde(skip)]
+    pub contact: BTreeMap<String, Value>,
+}
+
+/// Who analysed a call.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnalysedBy {
+    /// The rules.
+    #[default]
+    Rules,
+    /// A language model.
+    Model,
+    /// The rules, as the language model gave no usable answer.
+    RulesInstead,
 }
 
 impl Analysis {
@@ -111,6 +141,11 @@ impl Analysis {
                 sentiment_overall: "neutral".to_owned(),
             },
             key_moments: Vec::new(),
+            appointment: Map::new(),
+            issues: Vec::new(),
+            by: AnalysedBy::Rules,
+            collected: None,
+            contact: BTreeMap::new(),
         }
     }
 }
@@ -217,7 +252,8 @@ pub trait RecordStore: Send + Sync {
     /// The conversation a job is about. `NotFound`.
     async fn conversation_of_job(&self, job: &Job) -> StoreResult<ConversationRow>;
 
-    /// Keeps the analysis and ends its job, in one transaction.
+    /// Keeps the analysis and ends its job, in one transaction; with it what is collected, and what the saved contact of
+    /// the number keeps, if there is one.
     async fn save_analysis(&self, job: &Job, analysis: Analysis) -> StoreResult<()>;
 
     /// Puts a job off after a failed try.

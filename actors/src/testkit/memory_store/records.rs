@@ -1,6 +1,6 @@
 //! Facts, conversations and jobs in memory.
 
-use std::{cmp::Reverse, time::Duration};
+use std::{cmp::Reverse, collections::BTreeMap, time::Duration};
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -10,6 +10,7 @@ use super::{
     tables::{AttemptEntry, JobEntry, Tables},
 };
 use crate::{
+    analysis,
     id::{AccountId, AttemptId, JobId},
     ports::store::{
         Analysis, AttemptState, ConversationFilter, ConversationRow, EventFact, Fact, Job, RecordStore, StoreError,
@@ -169,8 +170,23 @@ impl RecordStore for MemoryStore {
         let mut tables = self.open()?;
         tables.leased(job)?;
         tables.jobs.remove(&job.id);
-        if let Some(entry) = tables.attempts.get_mut(&job.attempt) {
-            entry.analysis = Some(analysis);
+        let (collected, values) = (analysis.collected.clone(), analysis.contact.clone());
+        let Some(entry) = tables.attempts.get_mut(&job.attempt) else {
+            return Ok(());
+        };
+        entry.collected = collected.unwrap_or_else(|| std::mem::take(&mut entry.collected));
+        entry.analysis = Some(Analysis {
+            collected: None,
+            contact: BTreeMap::new(),
+            ..analysis
+        });
+        let (account, number) = (entry.account, entry.phone_number.clone());
+        let mut contacts = tables.contacts.values_mut();
+        let its = contacts.find(|contact| contact.account == account && contact.phone_number == number);
+        if let Some(contact) = its
+            && analysis::keep(contact, &values)
+        {
+            contact.version += 1;
         }
         tables.make_deliveries(job.attempt, self.now());
         Ok(())

@@ -46,6 +46,7 @@ fn analysis(summary: &str) -> Analysis {
             speaker: Speaker::User,
             timestamp: "00:05".to_owned(),
         }],
+        ..Analysis::of_summary(String::new())
     }
 }
 
@@ -370,6 +371,40 @@ pub async fn a_leased_job_comes_back_and_fences_its_first_holder(fixture: Fixtur
     let row = scene.store.conversation(scene.account, first.attempt).await.unwrap();
     assert_eq!(row.analysis, None);
     scene.store.save_analysis(&second, analysis("in time")).await.unwrap();
+}
+
+pub async fn an_analysis_keeps_values_on_the_saved_contact(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let (store, account) = (&scene.store, scene.account);
+    let saved = crate::ports::store::NewContact {
+        phone_number: number(0),
+        name: Some("Ada".to_owned()),
+        email: None,
+        extra: serde_json::json!({ "city": "Rome", "doors": 3 }).as_object().cloned().unwrap(),
+    };
+    let saved = store.create_contact(account, saved, None).await.unwrap();
+    let campaign = scene.running(0..2).await;
+    let claims = [scene.completed(campaign, 1).await, scene.completed(campaign, 1).await];
+    let jobs = store.due_analyses(10).await.unwrap();
+    for job in &jobs {
+        let contact = serde_json::json!({ "city": "Paris", "email": "ada@example.com", "metadata": "x", "ok": true });
+        let analysis = Analysis {
+            collected: Some(BTreeMap::from([("city".to_owned(), "Paris".to_owned())])),
+            contact: contact.as_object().cloned().unwrap().into_iter().collect(),
+            ..analysis("Paris it is.")
+        };
+        store.save_analysis(job, analysis).await.unwrap();
+    }
+    // The second call's number is nobody's that is saved.
+    for claim in claims {
+        let row = store.conversation(account, claim.attempt).await.unwrap();
+        assert_eq!(row.collected, BTreeMap::from([("city".to_owned(), "Paris".to_owned())]));
+        assert_eq!(row.analysis, Some(analysis("Paris it is.")));
+    }
+    let contact = store.contact(account, saved.id).await.unwrap();
+    assert_eq!((contact.name.as_deref(), contact.email.as_deref()), (Some("Ada"), Some("ada@example.com")));
+    assert_eq!(serde_json::Value::from(contact.extra), serde_json::json!({ "city": "Paris", "doors": 3, "ok": true }));
+    assert_eq!(contact.version, saved.version + 1);
 }
 
 pub async fn a_failed_job_is_put_off(fixture: Fixture) {

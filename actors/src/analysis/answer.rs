@@ -1,0 +1,177 @@
+//! A model's answer about a call, believed only as far as the call bears it out.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::{
+    Subject, issues_by_rule, merged, moments,
+    sentiment::{label, rounded},
+    values::{checked, in_words},
+};
+use crate::{
+    interviewer::phrases::{contains, plain},
+    ports::{
+        language_model::Speaker,
+        store::{AnalysedBy, Analysis, KeyMoment, Sentiment, TurnFact, TurnSentiment},
+    },
+};
+
+/// Characters of a summary, of a label, and of an issue or a description.
+const MOST_SUMMARY: usize = 4_000;
+const MOST_LABEL: usize = 60;
+const MOST_SENTENCE: usize = 300;
+
+/// Items of each list.
+const MOST_ITEMS: usize = 20;
+
+/// Reads an answer.
+///
+/// # Errors
+///
+/// What is wrong with it, when it is not of the shape that was asked for. A single moment, mood or value that the call
+/// does not bear out is left out instead.
+pub(super) fn read(answer: &Value, subject: &Subject<'_>) -> Result<Analysis, String> {
+    let summary = answer["summary"].as_str().map(one_line).unwrap_or_default();
+    if summary.is_empty() || summary.chars().count() > MOST_SUMMARY {
+        return Err(format!("`summary` is no text of 1 to {MOST_SUMMARY} characters"));
+    }
+    let overall = answer["sentiment"].as_f64().filter(|score| (-1.0..=1.0).contains(score));
+    let overall = rounded(overall.ok_or("`sentiment` is no number from -1 to 1")?);
+    let entities = subject.agent.platform_settings.data_collection.typed();
+    let found = match entities.is_empty() {
+        true => BTreeMap::new(),
+        false => data(list(answer, "data")?, subject),
+    };
+    let mut issues = issues_by_rule(subject);
+    if subject.agent.platform_settings.call_actions.issue_tracking {
+        // The model tells of them in its own words.
+        issues = texts(list(answer, "issues")?);
+    }
+    Ok(Analysis {
+        summary,
+        sentiment: Sentiment {
+            sentiment_score: overall,
+            sentiment_by_turn: by_turn(list(answer, "moods")?, subject.turns),
+            sentiment_overall: label(overall).to_owned(),
+        },
+        key_moments: key_moments(list(answer, "moments")?, subject),
+        appointment: appointment(&answer["appointment"], subject)?,
+        issues,
+        by: AnalysedBy::Model,
+        collected: Some(merged(&subject.row.collected, &found, &entities)),
+        contact: BTreeMap::new(),
+    })
+}
+
+fn list<'a>(answer: &'a Value, name: &str) -> Result<&'a [Value], String> {
+    let list = answer[name].as_array().map(Vec::as_slice);
+    list.ok_or_else(|| format!("`{name}` is no list"))
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn cut(text: &str, chars: usize) -> String {
+    one_line(text).chars().take(chars).collect()
+}
+
+fn texts(list: &[Value]) -> Vec<String> {
+    let texts = list.iter().filter_map(Value::as_str).map(|text| cut(text, MOST_SENTENCE));
+    texts.filter(|text| !text.is_empty()).take(MOST_ITEMS).collect()
+}
+
+/// The turn that an item names by its line.
+fn turn_of<'a>(item: &Value, turns: &'a [TurnFact]) -> Option<&'a TurnFact> {
+    let line = usize::try_from(item["line"].as_u64()?).ok()?;
+    turns.get(line.checked_sub(1)?)
+}
+
+fn by_turn(moods: &[Value], turns: &[TurnFact]) -> Vec<TurnSentiment> {
+    let score_of = |line: usize| {
+        let its = moods.iter().find(|mood| mood["line"].as_u64() == Some(line as u64));
+        let score = its.and_then(|mood| mood["score"].as_f64());
+        score.filter(|score| (-1.0..=1.0).contains(score)).map_or(0.0, rounded)
+    };
+    let turns = turns.iter().enumerate().map(|(at, turn)| {
+        let score = score_of(at + 1);
+        TurnSentiment {
+            text: turn.text.clone(),
+            sentiment_label: label(score).to_owned(),
+            speaker: turn.speaker,
+            sentiment_score: score,
+        }
+    });
+    turns.collect()
+}
+
+/// The words, the speaker and the time are the call's own.
+fn key_moments(found: &[Value], subject: &Subject<'_>) -> Vec<KeyMoment> {
+    let last_ms = subject.duration_ms();
+    let mut moments: Vec<(i64, KeyMoment)> = Vec::new();
+    for item in found {
+        let label = item["label"].as_str().map(|text| cut(text, MOST_LABEL)).unwrap_or_default();
+        let Some(turn) = turn_of(item, subject.turns).filter(|_| !label.is_empty()) else {
+            continue;
+        };
+        let known = moments.iter().any(|(seq, moment)| *seq == turn.seq && moment.label == label);
+        if !known && moments.len() < MOST_ITEMS {
+            let started_ms = last_ms.map_or(turn.started_ms, |last| turn.started_ms.min(last));
+            let moment = KeyMoment {
+                text: turn.text.clone(),
+                label,
+                speaker: turn.speaker,
+                timestamp: moments::timestamp(started_ms),
+            };
+            moments.push((turn.seq, moment));
+        }
+    }
+    moments.sort_by_key(|(seq, _)| *seq);
+    moments.into_iter().map(|(_, moment)| moment).collect()
+}
+
+/// Whether somebody said these words in one turn; the user where it matters who.
+fn was_said(quote: &Value, turns: &[TurnFact], by: Option<Speaker>) -> bool {
+    let quote = plain(quote.as_str().unwrap_or_default());
+    let mut turns = turns.iter().filter(|turn| by.is_none_or(|by| by == turn.speaker));
+    !quote.is_empty() && turns.any(|turn| contains(&plain(&turn.text), &quote))
+}
+
+/// What the user told, as what its entity wants. The later of two wins.
+fn data(found: &[Value], subject: &Subject<'_>) -> BTreeMap<String, String> {
+    let entities = subject.agent.platform_settings.data_collection.typed();
+    let values = found.iter().filter_map(|item| {
+        let (name, entity) = entities.iter().find(|(name, _)| item["entity"] == name.as_str())?;
+        let value = checked(entity, &item["value"])?;
+        let said = was_said(&item["quote"], subject.turns, Some(Speaker::User));
+        said.then(|| (name.clone(), in_words(&value)))
+    });
+    values.collect()
+}
+
+/// `appointmentScheduled`: `dateTime` and `timezone` where the time is certain, and `description`.
+fn appointment(found: &Value, subject: &Subject<'_>) -> Result<Map<String, Value>, String> {
+    let mut shown = Map::new();
+    if found.is_null() {
+        return Ok(shown);
+    }
+    let Some(description) = found["description"].as_str() else {
+        return Err("`appointment` is neither null nor has a `description`".to_owned());
+    };
+    if !was_said(&found["quote"], subject.turns, None) {
+        return Ok(shown);
+    }
+    let time = found["dateTime"].as_str().unwrap_or_default();
+    let formats = ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"];
+    let time = formats
+        .iter()
+        .find_map(|format| chrono::NaiveDateTime::parse_from_str(time, format).ok());
+    if let Some(time) = time {
+        let zone = &subject.agent.conversation_config.agent.prompt.timezone;
+        shown.insert("dateTime".into(), time.format("%Y-%m-%dT%H:%M").to_string().into());
+        shown.insert("timezone".into(), zone.as_str().into());
+    }
+    shown.insert("description".into(), cut(description, MOST_SENTENCE).into());
+    Ok(shown)
+}

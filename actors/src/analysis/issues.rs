@@ -1,0 +1,41 @@
+//! What went badly for the person in a call, by rule.
+
+use super::moments;
+use crate::{
+    interviewer::phrases::{self, Intent},
+    ports::{
+        language_model::Speaker,
+        store::{KeyMoment, TurnFact},
+    },
+};
+
+/// Pleas to say it again, from which on the agent was hard to understand.
+const OFTEN: usize = 3;
+
+/// Characters of a quotation.
+const QUOTED_CHARS: usize = 160;
+
+/// The issues, each one sentence in English.
+pub(super) fn find(turns: &[TurnFact], found: &[KeyMoment], transferred: bool) -> Vec<String> {
+    let mut issues = Vec::new();
+    let complaints = found.iter().filter(|moment| moment.label == moments::OBJECTION);
+    issues.extend(complaints.map(|moment| {
+        let words = super::summary::shortened(&moment.text, QUOTED_CHARS);
+        format!("the user objected at {}: \"{words}\"", moment.timestamp)
+    }));
+    if found.iter().any(|moment| moment.label == moments::WRONG_NUMBER) {
+        issues.push("it was the wrong number".to_owned());
+    }
+    let asked = |intent: Intent| {
+        let of_user = turns.iter().filter(|turn| turn.speaker == Speaker::User);
+        of_user.filter(|turn| phrases::intent(&turn.text) == Some(intent)).count()
+    };
+    if asked(Intent::Person) > 0 && !transferred {
+        issues.push("the user asked for a person and was not put through".to_owned());
+    }
+    let again = asked(Intent::Repeat);
+    if again >= OFTEN {
+        issues.push(format!("the user asked {again} times to hear it again"));
+    }
+    issues
+}
