@@ -94,7 +94,10 @@ async fn take(desk: &Arc<Desk>, at_work: &mut JoinSet<()>, stopping: &watch::Rec
             at_work.join_next().await;
             continue;
         }
-        let jobs = desk.store.due_analyses(i64::try_from(free.min(BATCH)).unwrap_or(1)).await?;
+        let jobs = desk
+            .store
+            .due_analyses(i64::try_from(free.min(BATCH)).unwrap_or(1))
+            .await?;
         if jobs.is_empty() {
             break;
         }

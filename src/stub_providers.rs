@@ -13,6 +13,7 @@ mod listen;
 mod log;
 mod messages;
 mod mind;
+mod report;
 mod scribe;
 mod speak;
 mod speaking;

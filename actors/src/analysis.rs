@@ -91,7 +91,10 @@ fn merged(
     entities: &Entities,
 ) -> BTreeMap<String, String> {
     let stands = |name: &String, value: &str| {
-        let entity = entities.iter().find(|(known, _)| known == name).map(|(_, entity)| entity);
+        let entity = entities
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, entity)| entity);
         entity.is_none_or(|entity| values::checked(entity, &Value::from(value)).is_some())
     };
     let mut merged = found.clone();

@@ -53,10 +53,17 @@ mod tests {
 
     #[test]
     fn figures_add_up() {
-        let mut sum = json!({ "a": { "inputTokens": 3, "models": { "m": { "inputTokens": 3 } } }, "d": { "seconds": 1.5 } });
-        plus(&mut sum, &json!({ "a": { "inputTokens": 4, "models": { "n": { "inputTokens": 4 } } }, "d": { "seconds": 1 } }));
+        let mut sum =
+            json!({ "a": { "inputTokens": 3, "models": { "m": { "inputTokens": 3 } } }, "d": { "seconds": 1.5 } });
+        plus(
+            &mut sum,
+            &json!({ "a": { "inputTokens": 4, "models": { "n": { "inputTokens": 4 } } }, "d": { "seconds": 1 } }),
+        );
         let models = json!({ "m": { "inputTokens": 3 }, "n": { "inputTokens": 4 } });
-        assert_eq!(sum, json!({ "a": { "inputTokens": 7, "models": models }, "d": { "seconds": 2.5 } }));
+        assert_eq!(
+            sum,
+            json!({ "a": { "inputTokens": 7, "models": models }, "d": { "seconds": 2.5 } })
+        );
         let mut none = Value::Null;
         plus(&mut none, &json!({ "a": 1 }));
         assert_eq!(none, json!({ "a": 1 }));

@@ -43,7 +43,11 @@ impl Analyst for LanguageModels {
         let mut failures = Vec::new();
         for (at, mind) in minds.iter().enumerate() {
             let is_last = !minds[at + 1..].iter().any(|mind| mind.model().is_some());
-            let until = if is_last { by } else { by.min(Instant::now() + ONE_WITHIN) };
+            let until = if is_last {
+                by
+            } else {
+                by.min(Instant::now() + ONE_WITHIN)
+            };
             match ask(mind, &prompt, &question, until).await {
                 Some(Ok(words)) => return read(&words),
                 Some(Err(why)) => failures.push(format!("{}: {why}", mind.provider)),
@@ -77,7 +81,10 @@ async fn ask(mind: &Mind, prompt: &Arc<Prompt>, question: &Question, until: Inst
         None => None,
     };
     let late = |_| Failure::unavailable("no whole answer in time");
-    let result = timeout_at(until, whole(deltas)).await.map_err(late).and_then(|result| result);
+    let result = timeout_at(until, whole(deltas))
+        .await
+        .map_err(late)
+        .and_then(|result| result);
     Some(match (result, pass) {
         (Ok(words), pass) => {
             if let Some(pass) = pass {

@@ -50,7 +50,14 @@ const OWN_FIELDS: &[(&str, &[&str])] = &[
     ("ConversationItem", &["campaignId"]),
     (
         "Conversation",
-        &["conversationId", "campaignId", "carrier", "analysedBy", "issues", "usage"],
+        &[
+            "conversationId",
+            "campaignId",
+            "carrier",
+            "analysedBy",
+            "issues",
+            "usage",
+        ],
     ),
     ("DataCollected", &["items"]),
     ("DocumentDetails", &["textLength"]),

@@ -20,6 +20,7 @@ use super::{
     Fault, Service, Stub,
     event_stream::{Script, Watch, data, hang, respond},
     mind::{Thought, count, tokens},
+    report,
 };
 
 /// The largest request.
@@ -111,7 +112,10 @@ fn read(deployment: Option<&str>, body: &[u8]) -> Result<Completion, (String, Op
         read_tokens: count(&request["messages"]),
         streamed: request["stream"] == true,
         usage: request["stream_options"]["include_usage"] == true,
-        thought: asked.think(),
+        thought: match report::wanted(&request) {
+            Some(report) => Thought::words(report.to_string()),
+            None => asked.think(),
+        },
         model: model.to_owned(),
         quirk,
     })

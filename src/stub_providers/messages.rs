@@ -18,6 +18,7 @@ use super::{
     Fault, Service, Stub,
     event_stream::{Script, Watch, hang, respond},
     mind::{Thought, count, halves, tokens},
+    report,
 };
 
 /// The largest request.
@@ -75,7 +76,10 @@ fn read(version: Option<&str>, body: &[u8]) -> Result<Message, String> {
         model: request["model"].as_str().unwrap_or_default().to_owned(),
         read_tokens: count(&request["messages"]) + count(&request["system"]),
         streamed: request["stream"] == true,
-        thought: asked.think(),
+        thought: match report::wanted(&request) {
+            Some(report) => Thought::call("report", report),
+            None => asked.think(),
+        },
     })
 }
 

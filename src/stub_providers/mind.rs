@@ -39,6 +39,24 @@ pub(super) struct Thought {
     pub calls: Vec<(String, Value)>,
 }
 
+impl Thought {
+    /// Nothing but words.
+    pub(super) fn words(words: String) -> Self {
+        Self {
+            words,
+            calls: Vec::new(),
+        }
+    }
+
+    /// Nothing but a call.
+    pub(super) fn call(name: &str, arguments: Value) -> Self {
+        Self {
+            words: String::new(),
+            calls: vec![(name.to_owned(), arguments)],
+        }
+    }
+}
+
 impl Asked {
     /// A message of the user, line by line.
     pub(super) fn user(&mut self, text: &str) {

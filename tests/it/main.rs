@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod analysis;
+mod analysis_models;
 mod app;
 mod calls_end_to_end;
 mod campaign_end_to_end;
@@ -37,6 +39,7 @@ mod machines_end_to_end;
 mod media_route;
 mod midcall;
 mod openapi;
+mod opt_out;
 mod providers_ears;
 mod providers_language;
 mod providers_language_faults;

@@ -191,6 +191,7 @@ async fn a_conversation_is_read_whole_once_it_is_analysed() {
                 ],
             },
             "keyMoments": [{ "text": "Hi.", "label": "greeting", "speaker": "user", "timestamp": "00:01" }],
+            "analysedBy": "rules",
             "appointmentScheduled": {},
             "dataCollected": {
                 "entity": "zip", "value": "53111",

@@ -36,7 +36,9 @@ pub(super) fn read(answer: &Value, subject: &Subject<'_>) -> Result<Analysis, St
     if summary.is_empty() || summary.chars().count() > MOST_SUMMARY {
         return Err(format!("`summary` is no text of 1 to {MOST_SUMMARY} characters"));
     }
-    let overall = answer["sentiment"].as_f64().filter(|score| (-1.0..=1.0).contains(score));
+    let overall = answer["sentiment"]
+        .as_f64()
+        .filter(|score| (-1.0..=1.0).contains(score));
     let overall = rounded(overall.ok_or("`sentiment` is no number from -1 to 1")?);
     let entities = subject.agent.platform_settings.data_collection.typed();
     let found = match entities.is_empty() {
@@ -78,7 +80,10 @@ fn cut(text: &str, chars: usize) -> String {
 }
 
 fn texts(list: &[Value]) -> Vec<String> {
-    let texts = list.iter().filter_map(Value::as_str).map(|text| cut(text, MOST_SENTENCE));
+    let texts = list
+        .iter()
+        .filter_map(Value::as_str)
+        .map(|text| cut(text, MOST_SENTENCE));
     texts.filter(|text| !text.is_empty()).take(MOST_ITEMS).collect()
 }
 
@@ -111,11 +116,16 @@ fn key_moments(found: &[Value], subject: &Subject<'_>) -> Vec<KeyMoment> {
     let last_ms = subject.duration_ms();
     let mut moments: Vec<(i64, KeyMoment)> = Vec::new();
     for item in found {
-        let label = item["label"].as_str().map(|text| cut(text, MOST_LABEL)).unwrap_or_default();
+        let label = item["label"]
+            .as_str()
+            .map(|text| cut(text, MOST_LABEL))
+            .unwrap_or_default();
         let Some(turn) = turn_of(item, subject.turns).filter(|_| !label.is_empty()) else {
             continue;
         };
-        let known = moments.iter().any(|(seq, moment)| *seq == turn.seq && moment.label == label);
+        let known = moments
+            .iter()
+            .any(|(seq, moment)| *seq == turn.seq && moment.label == label);
         if !known && moments.len() < MOST_ITEMS {
             let started_ms = last_ms.map_or(turn.started_ms, |last| turn.started_ms.min(last));
             let moment = KeyMoment {

@@ -28,7 +28,9 @@ pub(super) fn find(turns: &[TurnFact], found: &[KeyMoment], transferred: bool) -
     }
     let asked = |intent: Intent| {
         let of_user = turns.iter().filter(|turn| turn.speaker == Speaker::User);
-        of_user.filter(|turn| phrases::intent(&turn.text) == Some(intent)).count()
+        of_user
+            .filter(|turn| phrases::intent(&turn.text) == Some(intent))
+            .count()
     };
     if asked(Intent::Person) > 0 && !transferred {
         issues.push("the user asked for a person and was not put through".to_owned());

@@ -58,7 +58,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{id::{AccountId, ContactId}, phone_number::PhoneNumber, time::Timestamp};
+    use crate::{
+        id::{AccountId, ContactId},
+        phone_number::PhoneNumber,
+        time::Timestamp,
+    };
 
     fn contact(extra: Value) -> ContactRow {
         ContactRow {
@@ -90,7 +94,10 @@ mod tests {
         assert_eq!(found.email.as_deref(), Some("ada@example.com"));
         assert_eq!(json!(found.extra), json!({ "city": "Paris", "doors": 3, "ok": true }));
         assert_eq!(found.phone_number.as_str(), "+15550100010");
-        let (changed, _) = kept(contact(json!({ "city": "Rome" })), json!({ "city": "Rome", "name": "Ada" }));
+        let (changed, _) = kept(
+            contact(json!({ "city": "Rome" })),
+            json!({ "city": "Rome", "name": "Ada" }),
+        );
         assert!(!changed);
     }
 

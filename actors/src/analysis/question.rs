@@ -68,8 +68,19 @@ pub(super) fn instructions(subject: &Subject<'_>) -> String {
 }
 
 fn language(subject: &Subject<'_>) -> String {
-    let given = subject.agent.platform_settings.summary_language.as_deref().unwrap_or_default();
-    let given: String = given.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(60).collect();
+    let given = subject
+        .agent
+        .platform_settings
+        .summary_language
+        .as_deref()
+        .unwrap_or_default();
+    let given: String = given
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .chars()
+        .take(60)
+        .collect();
     if given.is_empty() {
         return "Write in the language in which the user spoke.".to_owned();
     }
@@ -122,7 +133,12 @@ pub(super) fn schema(subject: &Subject<'_>) -> Value {
         ] },
     });
     let platform = &subject.agent.platform_settings;
-    let names: Vec<String> = platform.data_collection.typed().into_iter().map(|(name, _)| name).collect();
+    let names: Vec<String> = platform
+        .data_collection
+        .typed()
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect();
     if !names.is_empty() {
         properties["data"] = list(object(&json!({
             "entity": { "type": "string", "enum": names },
@@ -138,6 +154,9 @@ pub(super) fn schema(subject: &Subject<'_>) -> Value {
 
 /// An object of which every property is required, as strict servers want it.
 fn object(properties: &Value) -> Value {
-    let names: Vec<&String> = properties.as_object().map(|all| all.keys().collect()).unwrap_or_default();
+    let names: Vec<&String> = properties
+        .as_object()
+        .map(|all| all.keys().collect())
+        .unwrap_or_default();
     json!({ "type": "object", "properties": properties, "required": names, "additionalProperties": false })
 }

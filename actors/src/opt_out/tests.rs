@@ -6,8 +6,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Half, language, whether it is such a wish, and the sentence. The held half was not looked at while the patterns
-/// were written.
+/// Set, language, whether it is such a wish, and the sentence. The patterns were made to fit the tuned set; the results of
+/// the held one were not looked at meanwhile; the fresh one was written when the patterns were done.
 const SENTENCES: &str = include_str!("sentences.tsv");
 
 struct Sentence {
@@ -78,7 +78,96 @@ fn sentences_are_told_apart() {
             score.misses, score.wishes, score.asked, score.others, score.false_alarms, score.asked_in_vain
         );
     }
-    for score in scores.values() {
-        assert!(score.wishes >= 30 && score.others >= 30);
+    for (half, score) in scores {
+        assert!(score.wishes >= 24 && score.others >= 24, "{half}");
+        let most = if half == "tuned" { 0 } else { 2 };
+        assert!(score.misses <= most && score.false_alarms <= most, "{half}");
+        assert!(score.asked <= 4 && score.asked_in_vain <= 2, "{half}");
     }
+}
+
+#[test]
+fn a_wish_of_the_moment_is_none_and_one_for_good_stays_one() {
+    for (text, expected) in [
+        ("Don't call me now, and don't call me any other day", Some(Wish::Clear)),
+        ("Call me in two hours. No, never call me again.", Some(Wish::Clear)),
+        ("Don't call me, I'm driving.", Some(Wish::Likely)),
+        ("Never call me again, call me on my mobile.", None),
+        ("DON\u{2019}T CALL ME AGAIN", Some(Wish::Clear)),
+        ("Leave me alone!", Some(Wish::Likely)),
+        ("मुझे फ़ोन मत करो", Some(Wish::Clear)),
+        // The same with the nukta within the letter.
+        ("मुझे \u{95e}ोन मत करो", Some(Wish::Clear)),
+        ("", None),
+    ] {
+        assert_eq!(wish(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn yes_and_no_are_told_in_every_language() {
+    for text in [
+        "Yes.",
+        "yeah, please",
+        "That's right",
+        "हाँ जी",
+        "haan bilkul",
+        "Sí, por favor",
+        "Oui, tout à fait",
+        "Ja, genau",
+    ] {
+        assert_eq!(answer(text), Some(true), "{text}");
+    }
+    for text in [
+        "No.",
+        "No, that's fine",
+        "नहीं",
+        "nahi nahi",
+        "Non merci",
+        "Nein, doch nicht",
+    ] {
+        assert_eq!(answer(text), Some(false), "{text}");
+    }
+    for text in ["", "Who are you?", "What?"] {
+        assert_eq!(answer(text), None, "{text}");
+    }
+}
+
+/// Words of the tables in any order, with anything between.
+fn any_words() -> impl Strategy<Value = String> {
+    let known = SENTENCES
+        .split(['\t', '\n', ' '])
+        .map(str::to_owned)
+        .collect::<Vec<_>>();
+    let word = prop_oneof![4 => prop::sample::select(known), 1 => "\\PC{0,6}", 1 => any::<String>()];
+    prop::collection::vec(word, 0..40).prop_map(|words| words.join(" "))
+}
+
+proptest! {
+    #[test]
+    fn anything_may_be_said(text in prop_oneof![any_words(), any::<String>()]) {
+        let found = wish(&text);
+        let _ = answer(&text);
+        prop_assert_eq!(wish(&text), found);
+        prop_assert_eq!(wish(&text.to_uppercase().to_lowercase()), wish(&text.to_lowercase().to_uppercase().to_lowercase()));
+    }
+}
+
+/// The cost of one utterance: `cargo nextest run -p actors opt_out::tests::cost --run-ignored all --no-capture`.
+#[test]
+#[ignore = "a figure of this machine"]
+fn cost() {
+    let all = sentences();
+    let began = std::time::Instant::now();
+    for _ in 0..100 {
+        for sentence in &all {
+            std::hint::black_box(wish(std::hint::black_box(sentence.text)));
+        }
+    }
+    let each = began.elapsed() / (100 * u32::try_from(all.len()).unwrap_or(1));
+    println!("{} us an utterance", each.as_nanos() as f64 / 1_000.0);
+    let long = "don't call me again before nine ".repeat(1_000);
+    let began = std::time::Instant::now();
+    std::hint::black_box(wish(&long));
+    println!("{} ms one of {} words", began.elapsed().as_secs_f64() * 1_000.0, 6_000);
 }

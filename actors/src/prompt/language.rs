@@ -51,7 +51,10 @@ const NAMES: [(&str, &str); 44] = [
 /// The English name of a language code such as `fr` or `pt-BR`, where it is known.
 pub fn name(code: &str) -> Option<&'static str> {
     let language = code.split(['-', '_']).next().unwrap_or_default().to_lowercase();
-    NAMES.iter().find(|(known, _)| *known == language).map(|(_, name)| *name)
+    NAMES
+        .iter()
+        .find(|(known, _)| *known == language)
+        .map(|(_, name)| *name)
 }
 
 /// What a model is told of the language.

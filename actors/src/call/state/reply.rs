@@ -23,7 +23,6 @@ impl State {
     /// Asks the model; an unfinished reply is dropped.
     pub(super) fn think(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         self.drop_early(Waste::OtherWords, fx);
-        self.opt_out_not_answered();
         self.begin_reply(now_ms, fx);
         fx.push(Effect::StartReply);
         self.await_reply(now_ms, now_ms, fx);
@@ -32,6 +31,7 @@ impl State {
     /// The user's turn is over and a reply is coming.
     pub(super) fn begin_reply(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         self.leave_listening(now_ms, fx);
+        self.opt_out_not_answered();
         self.user.unanswered = false;
         // A speech of nothing but fillers goes on.
         self.reply.only_filled = self.is_only_filled();

@@ -5,7 +5,7 @@ mod handing_on;
 mod inbound;
 mod machines;
 mod midcall;
-mod outside_tools;
+mod opt_out;
 mod silent_replies;
 mod speculation;
 

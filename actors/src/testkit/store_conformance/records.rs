@@ -380,7 +380,10 @@ pub async fn an_analysis_keeps_values_on_the_saved_contact(fixture: Fixture) {
         phone_number: number(0),
         name: Some("Ada".to_owned()),
         email: None,
-        extra: serde_json::json!({ "city": "Rome", "doors": 3 }).as_object().cloned().unwrap(),
+        extra: serde_json::json!({ "city": "Rome", "doors": 3 })
+            .as_object()
+            .cloned()
+            .unwrap(),
     };
     let saved = store.create_contact(account, saved, None).await.unwrap();
     let campaign = scene.running(0..2).await;
@@ -402,8 +405,14 @@ pub async fn an_analysis_keeps_values_on_the_saved_contact(fixture: Fixture) {
         assert_eq!(row.analysis, Some(analysis("Paris it is.")));
     }
     let contact = store.contact(account, saved.id).await.unwrap();
-    assert_eq!((contact.name.as_deref(), contact.email.as_deref()), (Some("Ada"), Some("ada@example.com")));
-    assert_eq!(serde_json::Value::from(contact.extra), serde_json::json!({ "city": "Paris", "doors": 3, "ok": true }));
+    assert_eq!(
+        (contact.name.as_deref(), contact.email.as_deref()),
+        (Some("Ada"), Some("ada@example.com"))
+    );
+    assert_eq!(
+        serde_json::Value::from(contact.extra),
+        serde_json::json!({ "city": "Paris", "doors": 3, "ok": true })
+    );
     assert_eq!(contact.version, saved.version + 1);
 }
 
