@@ -16,6 +16,7 @@ pub mod email;
 pub mod id;
 pub mod interviewer;
 pub mod journal;
+pub mod knowledge;
 pub mod lines;
 pub mod node;
 pub mod opt_out;

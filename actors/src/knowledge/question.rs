@@ -1,0 +1,54 @@
+//! What to look for in a call: the user's last words, and a little of what they were said to.
+
+use crate::ports::language_model::{HistoryItem, Speaker};
+
+/// Characters of the user's words that are looked for, from their end.
+const WORDS_CHARACTERS: usize = 600;
+
+/// The same of the words before.
+const CONTEXT_CHARACTERS: usize = 300;
+
+/// What is looked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Question {
+    /// The user's last words.
+    pub words: String,
+    /// What the agent said before, and the user before that: counts for little.
+    pub context: String,
+}
+
+impl Question {
+    /// Words without a call.
+    pub fn of_words(words: &str) -> Self {
+        Self {
+            words: words.to_owned(),
+            context: String::new(),
+        }
+    }
+
+    /// What a call asks for; nothing as long as the user has said nothing.
+    pub fn of(history: &[HistoryItem]) -> Option<Self> {
+        let mut said = history.iter().rev().filter_map(|item| match item {
+            HistoryItem::Said { speaker, text, .. } if !text.trim().is_empty() => Some((*speaker, text.as_str())),
+            HistoryItem::Said { .. } | HistoryItem::Tool { .. } | HistoryItem::Silence => None,
+        });
+        // A reply after a tool call, or after silence, is still about the words before.
+        let words = said.by_ref().find(|(speaker, _)| *speaker == Speaker::User)?.1;
+        let before: Vec<&str> = said.take(2).map(|(_, text)| text).collect();
+        Some(Self {
+            words: end(words, WORDS_CHARACTERS).to_owned(),
+            context: before
+                .into_iter()
+                .rev()
+                .map(|text| end(text, CONTEXT_CHARACTERS))
+                .collect::<Vec<_>>()
+                .join("\n"),
+        })
+    }
+}
+
+/// The last characters of a text.
+fn end(text: &str, characters: usize) -> &str {
+    let start = text.char_indices().rev().nth(characters).map_or(0, |(at, c)| at + c.len_utf8());
+    text.get(start..).unwrap_or(text)
+}

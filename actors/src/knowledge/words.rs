@@ -1,0 +1,67 @@
+//! Words of a text as the index keeps them: split by Unicode's rules, in lower case, without what only grammar needs.
+
+use std::collections::HashMap;
+
+use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::language::{Language, STOP_WORDS};
+
+/// A longer word says nothing, and costs a stemmer time.
+const LONGEST_WORD: usize = 64;
+
+/// Terms of texts, remembered word by word: stemming is most of the work.
+#[derive(Default)]
+pub(super) struct Words {
+    known: HashMap<Language, HashMap<String, Option<Box<str>>>>,
+}
+
+impl Words {
+    /// The terms of a text, in its order.
+    pub(super) fn of(&mut self, language: Language, text: &str) -> Vec<Box<str>> {
+        let known = self.known.entry(language).or_default();
+        let terms = tokens(text).filter_map(|token| match known.get(&token) {
+            Some(term) => term.clone(),
+            None => {
+                let wanted = !is_stop_word(&token, Some(language));
+                let term = wanted.then(|| term(&token, language));
+                known.insert(token, term.clone());
+                term
+            }
+        });
+        terms.collect()
+    }
+
+    /// The languages that were met.
+    pub(super) fn languages(&self) -> Vec<Language> {
+        let mut languages: Vec<Language> = self.known.keys().copied().collect();
+        languages.sort_unstable();
+        languages
+    }
+}
+
+/// The words of a text in lower case; elisions (`l'hôtel`) and endings after an apostrophe are words of their own.
+pub(super) fn tokens(text: &str) -> impl Iterator<Item = String> {
+    text.unicode_words()
+        .flat_map(|word| word.split(['\'', '\u{2019}', '.', '_']))
+        .filter(|word| word.len() <= LONGEST_WORD)
+        .map(|word| word.nfkc().collect::<String>().to_lowercase())
+        .filter(|word| word.chars().nth(1).is_some() || word.chars().any(char::is_numeric))
+}
+
+/// Whether a word is only grammar: in its language, or in any where that is not known.
+pub(super) fn is_stop_word(token: &str, language: Option<Language>) -> bool {
+    let mut lists = STOP_WORDS.iter().filter(|(of, _)| language.is_none_or(|language| *of == language));
+    lists.any(|(_, words)| words.split_whitespace().any(|word| word == token))
+}
+
+/// What a word is kept as: its stem, without accents.
+pub(super) fn term(token: &str, language: Language) -> Box<str> {
+    let stem = language.stem(token);
+    if stem.is_ascii() {
+        return stem.into();
+    }
+    // Only Latin letters lose their marks: those of Devanagari are its vowels.
+    let plain = stem.nfd().filter(|c| !(is_combining_mark(*c) && ('\u{300}'..='\u{36f}').contains(c)));
+    plain.nfc().collect::<String>().into_boxed_str()
+}
