@@ -37,7 +37,7 @@ use crate::{
     deliveries::{self, Courier, Pace, WebhookLimits, WebhookSender},
     documents::{DocumentSettings, Documents, extract::this_program},
     exchange::ExchangeHandle,
-    http_tools::HttpTools,
+    knowledge::{Embeddings, Shelf},
     providers::{prober, roster, team::Team},
     recordings::WavRecordings,
     rest::{self, RateLimit, Readiness, RestState},
@@ -117,7 +117,7 @@ impl App {
             transcriber: team.ears.clone(),
             synthesizer: team.voices.clone(),
             language_model: team.language.clone(),
-            tools: Arc::new(http_tools(&config, &store, &clock)?),
+            knowledge: Arc::new(shelf(&config, store.clone())?),
             health: Arc::new(team.health(clock.clone())),
             recordings: Arc::new(recordings(&config)?),
             clock: clock.clone(),
@@ -273,6 +273,14 @@ pub async fn try_voice(config: &ServeConfig) -> Result<(), StartError> {
         spoken.map_err(|why| format!("RINGBACK_TTS: {voice}: {why}"))?;
     }
     Ok(())
+}
+
+fn shelf(config: &ServeConfig, store: Arc<dyn Store>) -> Result<Shelf, StartError> {
+    let settings = config.providers.settings()?;
+    let model = config.providers.embeddings.as_ref();
+    let embeddings = model.map(|model| Embeddings::new(model, &settings)).transpose();
+    let embeddings = embeddings.map_err(|why| format!("RINGBACK_EMBEDDINGS: {why}"))?;
+    Ok(Shelf::new(store, embeddings))
 }
 
 fn team(config: &ServeConfig) -> Result<Team, StartError> {

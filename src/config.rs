@@ -174,6 +174,11 @@ pub struct ProviderConfig {
     #[arg(long, env = "RINGBACK_LLM", default_value = "interviewer", value_delimiter = ',')]
     pub llm: Vec<ProviderName>,
 
+    /// Model that compares the meaning of texts, as provider/model: finds passages of documents that have other words than
+    /// the caller [default: none, passages are found by their words]
+    #[arg(long, env = "RINGBACK_EMBEDDINGS")]
+    pub embeddings: Option<ProviderName>,
+
     /// Addresses and keys [default: the providers' own environment variables]
     #[arg(skip)]
     pub settings: Option<ProviderSettings>,
@@ -193,6 +198,7 @@ impl Default for ProviderConfig {
             stt: embedded("babble"),
             tts: embedded("babble"),
             llm: embedded("interviewer"),
+            embeddings: None,
             settings: None,
         }
     }

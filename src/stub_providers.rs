@@ -5,6 +5,7 @@
 mod cartesia;
 mod chat_completions;
 mod elevenlabs;
+mod embeddings;
 mod event_stream;
 mod fault;
 mod flux;
@@ -211,6 +212,7 @@ fn router() -> Router<Arc<Stub>> {
         .merge(transcriptions::routes())
         .merge(cartesia::routes())
         .merge(elevenlabs::routes())
+        .merge(embeddings::routes())
         .merge(speak::routes())
         .merge(speech::routes())
 }

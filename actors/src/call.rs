@@ -3,6 +3,7 @@
 mod actor;
 mod history;
 mod introduction;
+mod knowledge;
 mod leg_search;
 mod message;
 mod outcome;

@@ -13,12 +13,12 @@ mod words;
 
 use std::sync::Arc;
 
-use self::{index::Index, language::Language, words::Words};
 pub use self::{
     fusion::fused,
     passage::{MOST_CHARACTERS as PASSAGE_CHARACTERS, Passage, passages},
     question::Question,
 };
+use self::{index::Index, language::Language, words::Words};
 
 /// Documents that have no more characters together are read whole: about 2,000 tokens (4 characters each, OpenAI's rule of
 /// thumb), which a provider's prompt cache holds from the second reply on. ElevenLabs' agents do so below 500 bytes a
@@ -134,7 +134,11 @@ impl Library {
     /// About how much memory it takes, in bytes.
     pub fn bytes(&self) -> usize {
         let texts: usize = self.documents.iter().map(|document| document.text.len()).sum();
-        let passages: usize = self.passages.iter().map(|passage| passage.heading.len() + size_of::<Passage>()).sum();
+        let passages: usize = self
+            .passages
+            .iter()
+            .map(|passage| passage.heading.len() + size_of::<Passage>())
+            .sum();
         let whole = self.whole.as_ref().map_or(0, |_| texts);
         texts + whole + passages + self.index.bytes()
     }

@@ -5,6 +5,7 @@
 
 mod conversation;
 mod instructions;
+mod knowledge;
 mod language;
 pub mod notes;
 mod tools;
@@ -20,6 +21,8 @@ pub const LINE_HEADING: &str = "# The line";
 pub const NAME_HEADING: &str = "# Name";
 /// The line of the instructions above the greeting.
 pub const GREETING_HEADING: &str = "# Greeting";
+/// The line of the instructions above what documents say.
+pub const KNOWLEDGE_HEADING: &str = "# Knowledge";
 /// The rule of an agent that honours a wish never to be called again.
 pub const OPT_OUT_RULE: &str = "- If they ask never to be called again, promise that and call `endCall` with the reason `opt_out`; if \
      you are not sure that they do, ask once.";

@@ -2,6 +2,7 @@
 
 pub mod fake_carrier;
 pub mod fake_health;
+pub mod fake_knowledge;
 pub mod fake_language;
 pub mod fake_ports;
 pub mod fake_speech;

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use actors::{
     agent::Agent,
+    knowledge::Knowledge,
     ports::{
         language_model::{ReplyEvent, ReplyRequest},
         store::CallDirection,
@@ -56,6 +57,7 @@ impl LanguageModels {
             direction: CallDirection::Outbound,
             history: Vec::new(),
             now: Timestamp(0),
+            knowledge: Knowledge::default(),
             failures: 0,
             meter: Meter::default(),
         };

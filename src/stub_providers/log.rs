@@ -9,6 +9,8 @@ pub enum Service {
     ChatCompletions,
     /// `/v1/messages`, Anthropic's.
     Messages,
+    /// `/v1/embeddings`.
+    Embeddings,
     /// `/v1/listen`, Deepgram's.
     Listen,
     /// `/v2/listen`, Deepgram's Flux.

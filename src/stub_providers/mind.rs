@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use actors::{
     agent::{Agent, Entity, EntityKind},
     interviewer,
+    knowledge::Knowledge,
     ports::{
         language_model::{HistoryItem, ReplyEvent, ReplyRequest, Speaker},
         store::CallDirection,
@@ -155,6 +156,7 @@ impl Asked {
             },
             history: self.history.into_iter().map(|item| typed(item, &entities)).collect(),
             now: Timestamp(0),
+            knowledge: Knowledge::default(),
             failures: 0,
             meter: Meter::default(),
         };

@@ -34,6 +34,8 @@ mod knowledge_base;
 mod knowledge_extract;
 mod knowledge_fetch;
 mod knowledge_hostile;
+mod knowledge_in_calls;
+mod knowledge_vectors;
 mod latency;
 mod machines_end_to_end;
 mod media_route;

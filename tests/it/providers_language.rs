@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use actors::{
     agent::Agent,
+    knowledge::Knowledge,
     ports::{
         language_model::{HistoryItem, LanguageError, LanguageModel, ReplyEvent, ReplyRequest, Speaker},
         store::CallDirection,
@@ -83,6 +84,7 @@ pub fn request(agent: &Agent, history: &[HistoryItem], meter: &Meter) -> ReplyRe
         direction: CallDirection::Outbound,
         history: history.to_vec(),
         now: Timestamp(1_780_315_500_000_000),
+        knowledge: Knowledge::default(),
         failures: 0,
         meter: meter.clone(),
     }

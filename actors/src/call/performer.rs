@@ -17,6 +17,7 @@ pub(super) use outside_tools::Offers;
 use self::{another_agent::Found, outside_tools::OutsideTools};
 use super::{
     CallArguments, CallMessage, CallSnapshot,
+    knowledge::CallKnowledge,
     outcome::{Ending, Obstacle, usage},
     state::{Effect, Event, Rules, State},
     tasks,
@@ -28,6 +29,7 @@ use crate::{
     audio_stream::{AudioStreamActor, StreamArguments, StreamMessage},
     campaign::CallBackWish,
     dial_token::{DialToken, Purpose},
+    knowledge::Knowledge,
     lines::LinesMessage,
     phone_number::{PhoneNumber, with_numbers_masked},
     ports::{
@@ -74,11 +76,7 @@ pub(super) struct Performer {
     /// What the callee asked for last; written with the outcome.
     call_back: Option<CallBackWish>,
     opted_out: bool,
-    tools: OutsideTools,
-    /// The present agent in its own language.
-    first_language: Arc<Agent>,
-    /// Another agent that was looked up.
-    found: Option<Found>,
+    knowledge: CallKnowledge,
     reply_generation: u64,
     reply_task: Option<AbortHandle>,
     /// What the line pool is told at the end.
@@ -108,6 +106,11 @@ impl Performer {
         };
         let mut tasks = JoinSet::new();
         tasks.spawn(writer.run(to_write));
+        let (knowledge, opening) =
+            CallKnowledge::of(arguments.ports.knowledge.clone(), plan.attempt.account, &plan.agent);
+        if let Some(opening) = opening {
+            tasks.spawn(opening);
+        }
         let now = Instant::now();
         let mut performer = Self {
             machine: Some(machine),
@@ -128,9 +131,7 @@ impl Performer {
             writes,
             call_back: None,
             opted_out: false,
-            tools: OutsideTools::default(),
-            first_language: arguments.plan.agent.clone(),
-            found: None,
+            knowledge,
             reply_generation: 0,
             reply_task: None,
             outcome: None,
@@ -425,13 +426,14 @@ impl Performer {
             tools: Arc::default(),
             direction: plan.direction(),
             history: machine.asked(),
+            knowledge: Knowledge::default(),
             now: self.arguments.ports.clock.now(),
             failures: machine.failures(),
             meter: self.arguments.meter.clone(),
         };
         let model = self.arguments.ports.language_model.clone();
-        let asked = (request, self.offers());
-        let task = tasks::reply(model, asked, self.reply_generation, self.me.clone());
+        let speaker = (model, self.knowledge.clone());
+        let task = tasks::reply(speaker, request, self.reply_generation, self.me.clone());
         self.reply_task = Some(self.spawn(task));
     }
 

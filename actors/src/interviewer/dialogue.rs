@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{
-    answer,
+    answer, asking,
     dictated::{self, Dictated},
     phrases::{self, Intent},
     slot::{Slot, last_question},
@@ -96,6 +96,8 @@ pub(super) enum Last {
 pub(super) struct Dialogue {
     /// Whoever we talk with called us.
     pub called_us: bool,
+    /// The agent has documents to answer from.
+    pub knows: bool,
     pub slots: Vec<Slot>,
     /// Collected or given up.
     done: Vec<bool>,
@@ -129,9 +131,10 @@ pub(super) struct Dialogue {
 
 impl Dialogue {
     /// Replays a history.
-    pub fn replay(slots: Vec<Slot>, direction: CallDirection, history: &[HistoryItem]) -> Self {
+    pub fn replay(slots: Vec<Slot>, direction: CallDirection, knows: bool, history: &[HistoryItem]) -> Self {
         let mut dialogue = Self {
             called_us: direction == CallDirection::Inbound,
+            knows,
             done: vec![false; slots.len()],
             slots,
             collected: 0,
@@ -187,6 +190,11 @@ impl Dialogue {
             self.close();
         }
         dropped
+    }
+
+    /// Whether a turn asks what documents may answer.
+    pub fn is_question(&self, turn: &Turn) -> bool {
+        self.knows && self.when_asked == 0 && asking::asks(&turn.text)
     }
 
     /// How a turn of the user is to be taken now.
@@ -448,6 +456,7 @@ impl Dialogue {
     fn settle(&mut self) {
         let Some(turn) = self.turn.take() else { return };
         let heard = self.hear(&turn);
+        let asks = self.is_question(&turn);
         let waits = match heard {
             Heard::Aside(Intent::CallBack) => self.when_asked == 0,
             Heard::Aside(Intent::Repeat | Intent::WhoIsThis | Intent::HoldOn) => self.when_asked > 0,
@@ -458,6 +467,8 @@ impl Dialogue {
             Heard::Aside(_) if waits => {}
             Heard::Aside(Intent::Refusal) if self.asked => self.close(),
             Heard::Aside(Intent::Repeat) if self.asked => drop(self.fail()),
+            // What was said to a question shows whether it was an answer, too.
+            Heard::Unclear | Heard::Answer(_) if asks => {}
             Heard::Unclear => {
                 self.note_digits(&turn);
                 self.fail();

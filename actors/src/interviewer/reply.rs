@@ -31,6 +31,10 @@ const WHEN: &str = "When would suit you?";
 const NO_CALL: &str = "I can't arrange a call from here, but you can reach us at this number again.";
 /// Said to somebody who asks for a person.
 const HAND_ON: &str = "Of course. One moment, I'll put you through.";
+/// Said to a question that no document answers.
+const NOT_KNOWN: &str = "I'm sorry, I can't tell you that.";
+/// Asked after an answer when there is nothing else to ask for; known again by its "help".
+const ANYTHING_ELSE: &str = "What else can I help you with?";
 /// Words shorter than this say nothing about where a call is to go.
 const TELLING_LETTERS: usize = 4;
 /// So many words of a condition tell that it holds, where nobody asked to be put through.
@@ -57,12 +61,14 @@ pub fn plan(request: &ReplyRequest) -> Vec<ReplyEvent> {
     let mut dialogue = Dialogue::replay(
         slots(agent, &request.variables, open),
         request.direction,
+        !agent.conversation_config.agent.prompt.knowledge_base.is_empty(),
         &request.history,
     );
     let greeting = agent.conversation_config.agent.greeting_message.as_deref();
     let greeting = template::render(Place::Greeting, greeting.unwrap_or_default(), &request.variables);
     let mut reply = Reply {
         agent,
+        known: request.knowledge.answer.as_deref(),
         greeting: &greeting,
         dialogue: &mut dialogue,
     };
@@ -105,6 +111,15 @@ fn end(text: &str, reason: &str) -> Vec<ReplyEvent> {
     ]
 }
 
+/// Keeps a value.
+fn kept(name: &str, value: &Value) -> ReplyEvent {
+    ReplyEvent::Tool {
+        name: "collect".into(),
+        arguments: json!({ "entity": name, "value": value }),
+        echo: None,
+    }
+}
+
 /// Promises a call and ends this one.
 fn call_later(time: SpokenTime) -> Vec<ReplyEvent> {
     let mut events = vec![ReplyEvent::Tool {
@@ -118,6 +133,8 @@ fn call_later(time: SpokenTime) -> Vec<ReplyEvent> {
 
 struct Reply<'a> {
     agent: &'a Agent,
+    /// What the documents say to the last words.
+    known: Option<&'a str>,
     greeting: &'a str,
     dialogue: &'a mut Dialogue,
 }
@@ -151,6 +168,11 @@ impl Reply<'_> {
         if self.dialogue.is_too_long() {
             return end("I have to go now. Thank you for your time. Goodbye!", "too_long");
         }
+        if self.dialogue.is_question(turn)
+            && let Some(told) = self.tell(&heard)
+        {
+            return told;
+        }
         match heard {
             Heard::Answer(value) => self.collect(&value),
             Heard::More(slot, value) => self.amend(slot, &value),
@@ -172,29 +194,33 @@ impl Reply<'_> {
         }
     }
 
-    /// Another language that was asked for, or another agent whose condition the words are about. An answer to the
-    /// question stays one.
-    fn change(&self, heard: &Heard, text: &str) -> Option<Vec<ReplyEvent>> {
-        if let Some(code) = wish(text, &self.agent.languages())
-            && *code != self.agent.conversation_config.agent.primary_language
-        {
-            return Some(call("languageDetection", json!({ "language": code })));
-        }
-        match heard {
-            Heard::Answer(_) | Heard::More(..) | Heard::CallAt(_) | Heard::Attention => None,
-            Heard::Aside(_) | Heard::NoCall | Heard::NotAsked | Heard::Unclear => {
-                let (number, shared) = self.successor(text)?;
-                (shared >= TELLING_WORDS).then(|| call("transferToAgent", json!({ "agent_number": number })))
+    /// Answers a question from the documents, and goes on. None where it is to be taken as anything else is.
+    fn tell(&mut self, heard: &Heard) -> Option<Vec<ReplyEvent>> {
+        let slot = self.dialogue.slot();
+        let is_open = slot.is_some_and(|slot| slot.name.is_none());
+        let is_free = slot.is_some_and(|slot| slot.takes_anything());
+        match (heard, self.known) {
+            (Heard::Answer(value), Some(known)) if !is_free => {
+                let name = slot.and_then(|slot| slot.name.clone()).unwrap_or_default();
+                self.dialogue.close();
+                self.dialogue.collected += 1;
+                let mut events = vec![kept(&name, value)];
+                events.extend(self.go_on(known));
+                Some(events)
             }
+            (Heard::Answer(_) | Heard::Unclear | Heard::NotAsked, Some(known)) => Some(self.go_on(known)),
+            (Heard::Answer(_), None) if is_open => Some(self.go_on(NOT_KNOWN)),
+            (Heard::Unclear, None) => Some(self.go_on(NOT_KNOWN)),
+            _ => None,
         }
     }
 
-    /// The agent whose condition has most words in common with the wish, and how many; the first one of equals.
-    fn successor(&self, wish: &str) -> Option<(usize, usize)> {
-        let tools = &self.agent.conversation_config.agent.prompt.built_in_tools;
-        let successors = tools.transfer_to_agent.successors(&BTreeMap::new());
-        let shared = successors.iter().map(|other| shared_words(&other.condition, wish));
-        shared.enumerate().rev().max_by_key(|(_, shared)| *shared)
+    /// Goes on after a question of theirs: to the present question, or to their next.
+    fn go_on(&self, told: &str) -> Vec<ReplyEvent> {
+        match self.dialogue.slot() {
+            Some(slot) if slot.name.is_some() => self.next(told),
+            Some(_) | None => say(format!("{told} {ANYTHING_ELSE}")),
+        }
     }
 
     /// The last words, for what ends a call.
@@ -274,11 +300,7 @@ impl Reply<'_> {
 
     fn acknowledge(&self, name: &str, value: &Value) -> Vec<ReplyEvent> {
         let before = self.dialogue.collected.saturating_sub(1);
-        let mut events = vec![ReplyEvent::Tool {
-            name: "collect".into(),
-            arguments: json!({ "entity": name, "value": value }),
-            echo: None,
-        }];
+        let mut events = vec![kept(name, value)];
         events.extend(self.next(ACKNOWLEDGEMENTS[before % ACKNOWLEDGEMENTS.len()]));
         events
     }

@@ -86,6 +86,11 @@ impl Slot {
             && !Expectation::of(&self.question.first).takes_backchannel(text)
     }
 
+    /// Whether any words are an answer.
+    pub fn takes_anything(&self) -> bool {
+        self.entity.kind == EntityKind::String && self.entity.allowed.is_empty()
+    }
+
     /// Whether the answer is dictated in pieces.
     pub fn is_dictated(&self) -> bool {
         matches!(Expectation::of(&self.question.first), Expectation::Dictation(_))

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::{
     agent::Agent,
+    knowledge::Knowledge,
     ports::language_model::{HistoryItem, Speaker},
     ports::{store::CallDirection, usage::Meter},
     time::Timestamp,
@@ -43,6 +44,8 @@ struct Call {
     /// To whom it is handed on.
     handed_on: Option<String>,
     direction: CallDirection,
+    /// What documents say to the last words.
+    knowledge: Knowledge,
 }
 
 impl Call {
@@ -56,6 +59,7 @@ impl Call {
             later: None,
             handed_on: None,
             direction: CallDirection::Outbound,
+            knowledge: Knowledge::default(),
         }
     }
 
@@ -99,6 +103,7 @@ impl Call {
             direction: self.direction,
             history: self.history.clone(),
             now: Timestamp(0),
+            knowledge: self.knowledge.clone(),
             failures: 0,
             meter: Meter::default(),
         }
@@ -776,7 +781,7 @@ fn any_agent() -> impl Strategy<Value = Agent> {
 proptest! {
     #[test]
     fn any_history_has_a_reply(agent in any_agent(), history in vec(item(), 0..12)) {
-        let request = ReplyRequest { agent: Arc::new(agent), variables: Arc::default(), tools: Arc::default(), direction: CallDirection::Outbound, history, now: Timestamp(0), failures: 0, meter: Meter::default() };
+        let request = ReplyRequest { agent: Arc::new(agent), variables: Arc::default(), direction: CallDirection::Outbound, history, now: Timestamp(0), knowledge: Knowledge::default(), failures: 0, meter: Meter::default() };
         let reply = plan(&request);
         prop_assert!(!reply.is_empty());
         prop_assert!(!reply.contains(&ReplyEvent::Text(String::new())));
@@ -887,4 +892,69 @@ fn who_called_is_promised_no_call() {
     let mut call = Call::greeted(garage());
     call.direction = CallDirection::Inbound;
     assert!(call.hears("Who is this?").contains("an automated assistant"));
+}
+
+/// An agent with documents, of which this is what they say to every word.
+fn knowing(entities: &Value, answer: Option<&str>) -> Call {
+    let mut agent = agent(entities);
+    agent.conversation_config.agent.prompt.knowledge_base = vec!["hours".into()];
+    let mut call = Call::greeted(agent);
+    call.knowledge.answer = answer.map(str::to_owned);
+    call
+}
+
+#[test]
+fn a_question_is_answered_from_the_documents_and_the_interview_goes_on() {
+    let entities = json!({
+        "name": { "type": "string", "description": "the caller's full name" },
+        "car": { "type": "boolean", "description": "whether they own a car" }
+    });
+    let mut call = knowing(&entities, Some("We are open from nine to five."));
+    call.reply();
+    for _ in 0..4 {
+        let said = call.hears("What are your opening hours?");
+        assert_eq!(said, "We are open from nine to five. What is your full name?");
+    }
+    assert_eq!(call.collected, [], "no answer was taken");
+    call.hears("Maria Lopez.");
+    let said = call.hears("Yes. And when are you open?");
+    assert!(said.starts_with("We are open from nine to five."), "{said}");
+    assert_eq!(
+        call.collected,
+        [("name".into(), "Maria Lopez".into()), ("car".into(), true.into())]
+    );
+}
+
+#[test]
+fn a_question_that_no_document_answers_costs_no_question_of_the_interview() {
+    let entities = json!({ "guests": { "type": "integer", "description": "number of guests" } });
+    let mut call = knowing(&entities, None);
+    call.reply();
+    for _ in 0..4 {
+        let said = call.hears("Do you have a swimming pool?");
+        assert!(said.starts_with("I'm sorry, I can't tell you that."), "{said}");
+    }
+    call.hears("Four.");
+    assert_eq!(call.collected, [("guests".into(), 4.into())]);
+    // Without documents it is not understood, as before.
+    let mut call = Call::greeted(agent(&entities));
+    call.reply();
+    let said = call.hears("Do you have a swimming pool?");
+    assert!(said.starts_with("Sorry, I didn't catch that."), "{said}");
+}
+
+#[test]
+fn an_agent_that_asks_for_nothing_answers_one_question_after_the_other() {
+    let mut call = knowing(&json!({}), Some("Parking is free."));
+    call.reply();
+    for words in ["where can I park", "Is parking free?", "and how much is parking"] {
+        assert_eq!(call.hears(words), "Parking is free. What else can I help you with?");
+    }
+    call.knowledge = Knowledge::default();
+    assert!(
+        call.hears("Is there a pool?")
+            .starts_with("I'm sorry, I can't tell you that.")
+    );
+    call.hears("No, that's all, goodbye.");
+    assert!(call.ended.is_some());
 }

@@ -28,29 +28,41 @@ struct Sentence<'a> {
 
 /// Whether the documents answer a question, and with which words.
 pub(super) fn answer(library: &Library, question: &Question, hits: &[Hit]) -> Option<String> {
-    let asked: Vec<Asked> = library.index.asked(&question.words).into_iter().map(|terms| {
-        let worth = library.index.worth(&terms);
-        (terms, worth)
-    }).collect();
+    let asked: Vec<Asked> = library
+        .index
+        .asked(&question.words)
+        .into_iter()
+        .map(|terms| {
+            let worth = library.index.worth(&terms);
+            (terms, worth)
+        })
+        .collect();
     let wanted: f32 = asked.iter().map(|(_, worth)| worth).sum();
     if asked.is_empty() {
         return None;
     }
-    let passages = hits.iter().take(PASSAGES).map(|hit| best_of(library, &asked, hit.passage));
+    let passages = hits
+        .iter()
+        .take(PASSAGES)
+        .map(|hit| best_of(library, &asked, hit.passage));
     let mut best: Option<(f32, String)> = None;
     for (score, words) in passages.flatten() {
         if best.as_ref().is_none_or(|(before, _)| score > *before) {
             best = Some((score, words));
         }
     }
-    best.filter(|(score, _)| *score >= SURE * wanted).map(|(_, words)| words)
+    best.filter(|(score, _)| *score >= SURE * wanted)
+        .map(|(_, words)| words)
 }
 
 /// The best sentence of a passage with how much of the question it covers, its headings included.
 fn best_of(library: &Library, asked: &[Asked], passage: usize) -> Option<(f32, String)> {
     let excerpt = library.excerpt(passage)?;
     let terms = |text: &str| terms(library.index.languages(), text);
-    let above: BTreeSet<_> = terms(&excerpt.document).into_iter().chain(terms(&excerpt.heading)).collect();
+    let above: BTreeSet<_> = terms(&excerpt.document)
+        .into_iter()
+        .chain(terms(&excerpt.heading))
+        .collect();
     let mut sentences: Vec<Sentence<'_>> = Vec::new();
     let mut asked_before = BTreeSet::new();
     for (_, text) in sentence::bounds(&excerpt.text) {
@@ -70,8 +82,16 @@ fn best_of(library: &Library, asked: &[Asked], passage: usize) -> Option<(f32, S
         if sentence.text.chars().count() > SENTENCE_CHARACTERS {
             continue;
         }
-        let own: f32 = asked.iter().filter(|(wanted, _)| has(&sentence.terms, wanted)).map(|(_, worth)| worth).sum();
-        let under: f32 = asked.iter().filter(|(wanted, _)| has(&above, wanted) && !has(&sentence.terms, wanted)).map(|(_, worth)| worth).sum();
+        let own: f32 = asked
+            .iter()
+            .filter(|(wanted, _)| has(&sentence.terms, wanted))
+            .map(|(_, worth)| worth)
+            .sum();
+        let under: f32 = asked
+            .iter()
+            .filter(|(wanted, _)| has(&above, wanted) && !has(&sentence.terms, wanted))
+            .map(|(_, worth)| worth)
+            .sum();
         let score = own + under;
         if score > 0.0 && best.is_none_or(|(before, _)| score > before) {
             best = Some((score, at));
@@ -81,17 +101,28 @@ fn best_of(library: &Library, asked: &[Asked], passage: usize) -> Option<(f32, S
     let first = sentences.get(at)?.text;
     let next = sentences.get(at + 1).map(|next| next.text);
     let next = next.filter(|next| first.chars().count() + next.chars().count() <= SPOKEN_CHARACTERS);
-    Some((score, [Some(first), next].into_iter().flatten().map(ended).collect::<Vec<_>>().join(" ")))
+    Some((
+        score,
+        [Some(first), next]
+            .into_iter()
+            .flatten()
+            .map(ended)
+            .collect::<Vec<_>>()
+            .join(" "),
+    ))
 }
 
 fn terms(languages: &[Language], text: &str) -> BTreeSet<Box<str>> {
-    let terms = words::tokens(text).flat_map(|token| languages.iter().map(move |language| words::term(&token, *language)));
+    let terms =
+        words::tokens(text).flat_map(|token| languages.iter().map(move |language| words::term(&token, *language)));
     terms.collect()
 }
 
 /// A line without what marks it in a list.
 fn spoken(text: &str) -> &str {
-    text.trim().trim_start_matches(['-', '*', '\u{2022}', '#', '>', ' ']).trim_end_matches(['*', ' '])
+    text.trim()
+        .trim_start_matches(['-', '*', '\u{2022}', '#', '>', ' '])
+        .trim_end_matches(['*', ' '])
 }
 
 fn is_heading(text: &str, heading: &str) -> bool {

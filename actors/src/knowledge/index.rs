@@ -53,7 +53,10 @@ impl Index {
         for postings in self.terms.values_mut() {
             let idf = idf(self.lengths.len(), postings.len());
             for posting in postings.iter_mut() {
-                let length = self.lengths.get(posting.passage as usize).map_or(0.0, |length| *length as f32);
+                let length = self
+                    .lengths
+                    .get(posting.passage as usize)
+                    .map_or(0.0, |length| *length as f32);
                 let times = posting.weight;
                 posting.weight = idf * times * (K1 + 1.0) / (times + K1 * (1.0 - B + B * length / average));
             }

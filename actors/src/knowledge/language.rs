@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
-use super::words::tokens;
+use super::words::{is_stop_word, tokens};
 
 /// Words of a text by which its language is told.
 const TELLING_WORDS: usize = 2_000;
@@ -96,8 +96,8 @@ impl Language {
     pub(super) fn guess(text: &str) -> Option<Self> {
         let mut counts = STOP_WORDS.map(|(language, _)| (0_usize, language));
         for token in tokens(text).take(TELLING_WORDS) {
-            for ((count, _), (_, words)) in counts.iter_mut().zip(STOP_WORDS) {
-                *count += usize::from(words.split_whitespace().any(|word| word == token));
+            for (count, language) in &mut counts {
+                *count += usize::from(is_stop_word(&token, Some(*language)));
             }
         }
         counts.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
@@ -123,5 +123,8 @@ impl Language {
 /// At least two signs are left.
 fn hindi_stem(word: &str) -> &str {
     let stems = HINDI_ENDINGS.iter().filter_map(|ending| word.strip_suffix(ending));
-    stems.into_iter().find(|stem| stem.chars().nth(1).is_some()).unwrap_or(word)
+    stems
+        .into_iter()
+        .find(|stem| stem.chars().nth(1).is_some())
+        .unwrap_or(word)
 }

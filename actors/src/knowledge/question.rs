@@ -49,6 +49,10 @@ impl Question {
 
 /// The last characters of a text.
 fn end(text: &str, characters: usize) -> &str {
-    let start = text.char_indices().rev().nth(characters).map_or(0, |(at, c)| at + c.len_utf8());
+    let start = text
+        .char_indices()
+        .rev()
+        .nth(characters)
+        .map_or(0, |(at, c)| at + c.len_utf8());
     text.get(start..).unwrap_or(text)
 }

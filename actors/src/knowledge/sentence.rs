@@ -10,7 +10,9 @@ pub fn bounds(text: &str) -> Vec<(usize, &str)> {
     let mut sentences: Vec<(usize, &str)> = Vec::new();
     for (at, sentence) in text.split_sentence_bound_indices() {
         match sentences.last_mut() {
-            Some((start, before)) if goes_on(before) => *before = text.get(*start..at + sentence.len()).unwrap_or(before),
+            Some((start, before)) if goes_on(before) => {
+                *before = text.get(*start..at + sentence.len()).unwrap_or(before)
+            }
             _ => sentences.push((at, sentence)),
         }
     }

@@ -19,7 +19,10 @@ fn clinic() -> Library {
              professional cleaning costs 80 dollars. A check-up is free once a year.\n\n# Parking\n\nThere are ten places \
              behind the house.",
         ),
-        document("Refunds", "Do you give money back? Yes, within 14 days, if you bring the receipt."),
+        document(
+            "Refunds",
+            "Do you give money back? Yes, within 14 days, if you bring the receipt.",
+        ),
     ])
 }
 
@@ -35,7 +38,10 @@ fn a_question_is_answered_with_the_sentences_that_speak_of_it() {
     let hours = answer(&library, "Okay, and what are your opening hours?").unwrap();
     assert_eq!(hours, "Monday to Friday from 9 am to 5 pm. On Saturdays we are closed.");
     let cleaning = answer(&library, "How much is a cleaning?").unwrap();
-    assert!(cleaning.starts_with("A professional cleaning costs 80 dollars."), "{cleaning}");
+    assert!(
+        cleaning.starts_with("A professional cleaning costs 80 dollars."),
+        "{cleaning}"
+    );
     let refund = answer(&library, "do you give the money back").unwrap();
     assert_eq!(refund, "Yes, within 14 days, if you bring the receipt.");
 }
@@ -43,7 +49,12 @@ fn a_question_is_answered_with_the_sentences_that_speak_of_it() {
 #[test]
 fn what_no_document_speaks_of_is_not_answered() {
     let library = clinic();
-    for words in ["Who won the match yesterday?", "", "uh what", "Do you sell bicycles in Ohio?"] {
+    for words in [
+        "Who won the match yesterday?",
+        "",
+        "uh what",
+        "Do you sell bicycles in Ohio?",
+    ] {
         assert_eq!(answer(&library, words), None, "{words}");
     }
     let nothing = Library::new(Vec::new());
@@ -53,16 +64,31 @@ fn what_no_document_speaks_of_is_not_answered() {
 #[test]
 fn words_are_found_in_other_forms_and_in_each_language() {
     let library = Library::new(vec![
-        document("Hotel Sol", "El desayuno se sirve de siete a diez. Los perros peque\u{f1}os son bienvenidos."),
-        document("H\u{f4}tel du Parc", "Le petit-d\u{e9}jeuner est servi \u{e0} sept heures. Les chiens sont accept\u{e9}s."),
-        document("Hotel Post", "Die Zimmer sind ab 15 Uhr bezugsfertig. Hunde d\u{fc}rfen mitgebracht werden."),
-        document("\u{939}\u{94b}\u{91f}\u{932}", "\u{928}\u{93e}\u{936}\u{94d}\u{924}\u{93e} \u{938}\u{941}\u{92c}\u{939} \u{938}\u{93e}\u{924} \u{92c}\u{91c}\u{947} \u{938}\u{947} \u{92e}\u{93f}\u{932}\u{924}\u{93e} \u{939}\u{948}\u{964} \u{915}\u{941}\u{924}\u{94d}\u{924}\u{947} \u{932}\u{93e} \u{938}\u{915}\u{924}\u{947} \u{939}\u{948}\u{902}\u{964}"),
+        document(
+            "Hotel Sol",
+            "El desayuno se sirve de siete a diez. Los perros peque\u{f1}os son bienvenidos.",
+        ),
+        document(
+            "H\u{f4}tel du Parc",
+            "Le petit-d\u{e9}jeuner est servi \u{e0} sept heures. Les chiens sont accept\u{e9}s.",
+        ),
+        document(
+            "Hotel Post",
+            "Die Zimmer sind ab 15 Uhr bezugsfertig. Hunde d\u{fc}rfen mitgebracht werden.",
+        ),
+        document(
+            "\u{939}\u{94b}\u{91f}\u{932}",
+            "\u{928}\u{93e}\u{936}\u{94d}\u{924}\u{93e} \u{938}\u{941}\u{92c}\u{939} \u{938}\u{93e}\u{924} \u{92c}\u{91c}\u{947} \u{938}\u{947} \u{92e}\u{93f}\u{932}\u{924}\u{93e} \u{939}\u{948}\u{964} \u{915}\u{941}\u{924}\u{94d}\u{924}\u{947} \u{932}\u{93e} \u{938}\u{915}\u{924}\u{947} \u{939}\u{948}\u{902}\u{964}",
+        ),
     ]);
     for (words, wanted) in [
         ("\u{bf}Puedo llevar mi perro?", 0),
         ("est-ce que je peux venir avec mon chien", 1),
         ("Darf ich meinen Hund mitbringen?", 2),
-        ("\u{915}\u{94d}\u{92f}\u{93e} \u{92e}\u{948}\u{902} \u{905}\u{92a}\u{928}\u{93e} \u{915}\u{941}\u{924}\u{94d}\u{924}\u{93e} \u{932}\u{93e} \u{938}\u{915}\u{924}\u{93e} \u{939}\u{942}\u{901}?", 3),
+        (
+            "\u{915}\u{94d}\u{92f}\u{93e} \u{92e}\u{948}\u{902} \u{905}\u{92a}\u{928}\u{93e} \u{915}\u{941}\u{924}\u{94d}\u{924}\u{93e} \u{932}\u{93e} \u{938}\u{915}\u{924}\u{93e} \u{939}\u{942}\u{901}?",
+            3,
+        ),
     ] {
         let hits = library.search(&Question::of_words(words), 3);
         let first = hits.first().map(|hit| library.passages()[hit.passage].document);
@@ -112,17 +138,30 @@ fn little_is_given_whole_and_much_by_its_best_passages() {
 #[test]
 fn what_is_high_in_two_orders_comes_first() {
     let order = |passages: &[usize]| -> Vec<Hit> {
-        passages.iter().map(|passage| Hit { passage: *passage, score: 1.0 }).collect()
+        passages
+            .iter()
+            .map(|passage| Hit {
+                passage: *passage,
+                score: 1.0,
+            })
+            .collect()
     };
-    let places: Vec<usize> = fused(&[order(&[1, 2, 3]), order(&[4, 2])], 3).iter().map(|hit| hit.passage).collect();
+    let places: Vec<usize> = fused(&[order(&[1, 2, 3]), order(&[4, 2])], 3)
+        .iter()
+        .map(|hit| hit.passage)
+        .collect();
     assert_eq!(places, [2, 1, 4]);
 }
 
 #[test]
 fn passages_stand_under_their_headings() {
-    let text = "Welcome to our house.\n\nOpening hours\nFrom nine to five.\n\n## Prices ##\nTen each.\n- Tea: 2 dollars\n";
+    let text =
+        "Welcome to our house.\n\nOpening hours\nFrom nine to five.\n\n## Prices ##\nTen each.\n- Tea: 2 dollars\n";
     let cut = passages(0, text);
-    let shown: Vec<(&str, &str)> = cut.iter().map(|one| (one.heading.as_str(), &text[one.range.clone()])).collect();
+    let shown: Vec<(&str, &str)> = cut
+        .iter()
+        .map(|one| (one.heading.as_str(), &text[one.range.clone()]))
+        .collect();
     assert_eq!(
         shown,
         [

@@ -1,6 +1,9 @@
 //! Words of a text as the index keeps them: split by Unicode's rules, in lower case, without what only grammar needs.
 
-use std::collections::HashMap;
+use std::{
+    collections::{HashMap, HashSet},
+    sync::LazyLock,
+};
 
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 use unicode_segmentation::UnicodeSegmentation;
@@ -9,6 +12,9 @@ use super::language::{Language, STOP_WORDS};
 
 /// A longer word says nothing, and costs a stemmer time.
 const LONGEST_WORD: usize = 64;
+
+static STOPPED: LazyLock<[(Language, HashSet<&str>); 5]> =
+    LazyLock::new(|| STOP_WORDS.map(|(language, words)| (language, words.split_whitespace().collect())));
 
 /// Terms of texts, remembered word by word: stemming is most of the work.
 #[derive(Default)]
@@ -51,8 +57,10 @@ pub(super) fn tokens(text: &str) -> impl Iterator<Item = String> {
 
 /// Whether a word is only grammar: in its language, or in any where that is not known.
 pub(super) fn is_stop_word(token: &str, language: Option<Language>) -> bool {
-    let mut lists = STOP_WORDS.iter().filter(|(of, _)| language.is_none_or(|language| *of == language));
-    lists.any(|(_, words)| words.split_whitespace().any(|word| word == token))
+    let mut lists = STOPPED
+        .iter()
+        .filter(|(of, _)| language.is_none_or(|language| *of == language));
+    lists.any(|(_, words)| words.contains(token))
 }
 
 /// What a word is kept as: its stem, without accents.
@@ -62,6 +70,8 @@ pub(super) fn term(token: &str, language: Language) -> Box<str> {
         return stem.into();
     }
     // Only Latin letters lose their marks: those of Devanagari are its vowels.
-    let plain = stem.nfd().filter(|c| !(is_combining_mark(*c) && ('\u{300}'..='\u{36f}').contains(c)));
+    let plain = stem
+        .nfd()
+        .filter(|c| !(is_combining_mark(*c) && ('\u{300}'..='\u{36f}').contains(c)));
     plain.nfc().collect::<String>().into_boxed_str()
 }

@@ -6,8 +6,8 @@ use futures_util::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{store::CallDirection, tool_runner::ToolOffer, usage::Meter};
-use crate::{agent::Agent, time::Timestamp};
+use super::{store::CallDirection, usage::Meter};
+use crate::{agent::Agent, knowledge::Knowledge, time::Timestamp};
 
 /// Who spoke.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -61,6 +61,8 @@ pub struct ReplyRequest {
     pub direction: CallDirection,
     /// The call so far.
     pub history: Vec<HistoryItem>,
+    /// What the agent's documents say.
+    pub knowledge: Knowledge,
     /// The time, for what is said of it.
     pub now: Timestamp,
     /// Replies in a row that failed before this one: another provider than that of the last one is asked first.

@@ -4,7 +4,9 @@ use std::fmt::Write;
 
 use chrono_tz::Tz;
 
-use super::{GREETING_HEADING, LINE_HEADING, NAME_HEADING, OPT_OUT_RULE, Tool, language, tools::entity_lines};
+use super::{
+    GREETING_HEADING, LINE_HEADING, NAME_HEADING, OPT_OUT_RULE, Tool, knowledge, language, tools::entity_lines,
+};
 use crate::{
     ports::{language_model::ReplyRequest, store::CallDirection},
     template::{self, Place},
@@ -56,6 +58,7 @@ pub(super) fn stable(request: &ReplyRequest, tools: &[Tool]) -> String {
     }
     parts.extend(to_find_out(request));
     parts.extend(with_tools(request, tools));
+    parts.extend(knowledge::stable(request));
     parts.retain(|part| !part.trim().is_empty());
     parts.join("\n\n")
 }
@@ -96,9 +99,13 @@ pub(super) fn changing(request: &ReplyRequest) -> String {
     let name = request.agent.conversation_config.agent.prompt.timezone.as_str();
     let zone: Tz = name.parse().unwrap_or(Tz::UTC);
     let now = request.now.to_utc().with_timezone(&zone);
-    format!(
+    let now = format!(
         "# Now\nIt is {}, in the time zone {}.",
         now.format("%A, %-d %B %Y, %H:%M"),
         zone.name()
-    )
+    );
+    match knowledge::changing(request) {
+        Some(found) => format!("{found}\n\n{now}"),
+        None => now,
+    }
 }

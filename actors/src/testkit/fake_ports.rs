@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{
     fake_carrier::FakeCarrier,
     fake_health::FakeHealth,
+    fake_knowledge::FakeKnowledge,
     fake_language::ScriptedModel,
     fake_speech::{FakeRecordings, FakeSynthesizer, FakeTranscriber},
     fake_tools::FakeTools,
@@ -28,8 +29,8 @@ pub struct FakePorts {
     pub synthesizer: FakeSynthesizer,
     /// The language model.
     pub language_model: Arc<ScriptedModel>,
-    /// Tools that run outside the call.
-    pub tools: Arc<FakeTools>,
+    /// What agents know.
+    pub knowledge: Arc<FakeKnowledge>,
     /// How the providers are.
     pub health: Arc<FakeHealth>,
     /// Recordings.
@@ -53,7 +54,7 @@ impl FakePorts {
             transcriber: FakeTranscriber::default(),
             synthesizer: FakeSynthesizer::default(),
             language_model: Arc::default(),
-            tools: Arc::default(),
+            knowledge: Arc::default(),
             health: Arc::default(),
             recordings: FakeRecordings::default(),
             clock,
@@ -69,7 +70,7 @@ impl FakePorts {
             transcriber: Arc::new(self.transcriber.clone()),
             synthesizer: Arc::new(self.synthesizer.clone()),
             language_model: self.language_model.clone(),
-            tools: self.tools.clone(),
+            knowledge: self.knowledge.clone(),
             health: self.health.clone(),
             recordings: Arc::new(self.recordings.clone()),
             clock: self.clock.clone(),

@@ -6,6 +6,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use actors::{
     agent::Agent,
     interviewer::plan,
+    knowledge::Knowledge,
     ports::{
         language_model::{HistoryItem, ReplyEvent, ReplyRequest, Speaker},
         store::CallDirection,
@@ -57,6 +58,7 @@ impl Interview {
             direction: CallDirection::Outbound,
             history: self.history.clone(),
             now: Timestamp(0),
+            knowledge: Knowledge::default(),
             failures: 0,
             meter: Meter::default(),
         };

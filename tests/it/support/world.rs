@@ -31,7 +31,7 @@ use ringback::{
     carriers::{self, CarrierDoor, Trunk, simulated},
     documents::Documents,
     exchange::{Exchange, ExchangeHandle, ExchangeSettings, LogEntry, Script},
-    http_tools::HttpTools,
+    knowledge::{Embeddings, Shelf},
     rest::{self, RateLimit, RestState},
     server::{Endpoint, ServerLimits, serve},
     speech::babble::{BabbleSynthesizer, BabbleTranscriber},
@@ -68,8 +68,10 @@ pub struct WorldSettings {
     pub certificate: Option<SelfSigned>,
     /// Where calls are recorded.
     pub recordings: FakeRecordings,
-    /// Who is asked about calls that are over.
-    pub analyst: Arc<dyn Analyst>,
+    /// Thinks in place of the interviewer.
+    pub language_model: Option<Arc<dyn LanguageModel>>,
+    /// Compares the meaning of documents.
+    pub embeddings: Option<Embeddings>,
 }
 
 /// Builds a carrier in, for a service at an address.
@@ -93,7 +95,8 @@ impl Default for WorldSettings {
             trunk: None,
             certificate: None,
             recordings: FakeRecordings::default(),
-            analyst: Arc::new(NoAnalyst),
+            language_model: None,
+            embeddings: None,
         }
     }
 }
@@ -141,8 +144,11 @@ async fn start_service(
         carriers: Carriers::new(trunk.carrier, Vec::new()),
         transcriber: settings.transcriber.clone(),
         synthesizer: Arc::new(BabbleSynthesizer),
-        language_model: settings.mind.clone().unwrap_or_else(|| Arc::new(replies.clone())),
-        tools: Arc::new(http_tools(settings, store, clock)),
+        language_model: match &settings.language_model {
+            Some(model) => model.clone(),
+            None => Arc::new(replies.clone()),
+        },
+        knowledge: Arc::new(Shelf::new(store.clone(), settings.embeddings.clone())),
         health: Arc::new(AlwaysWell),
         recordings: Arc::new(settings.recordings.clone()),
         clock: clock.clone(),

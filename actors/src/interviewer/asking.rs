@@ -1,0 +1,150 @@
+//! Whether somebody asks something, by the form of the words: recognisers do not always hear a question mark.
+
+/// Words that a question begins with, in English, Spanish, French, German, Hindi and Hindi in Latin letters.
+const BEGINNINGS: [&str; 96] = [
+    "what",
+    "what's",
+    "when",
+    "when's",
+    "where",
+    "where's",
+    "which",
+    "who",
+    "who's",
+    "how",
+    "how's",
+    "why",
+    "do you",
+    "do i",
+    "do they",
+    "does",
+    "did you",
+    "is there",
+    "are there",
+    "is it",
+    "is that",
+    "is the",
+    "is a",
+    "is your",
+    "are you",
+    "are your",
+    "are the",
+    "are dogs",
+    "are pets",
+    "can i",
+    "can you",
+    "can we",
+    "could i",
+    "could you",
+    "could we",
+    "would you",
+    "will you",
+    "will i",
+    "will it",
+    "may i",
+    "am i",
+    "have you",
+    "has the",
+    "should i",
+    "must i",
+    "tell me",
+    "i wonder",
+    "i was wondering",
+    "i'd like to know",
+    "i would like to know",
+    "i want to know",
+    "do we",
+    // Spanish
+    "qué",
+    "cuál",
+    "cuánto",
+    "cuánta",
+    "cuántos",
+    "cuándo",
+    "cómo",
+    "dónde",
+    "quién",
+    "puedo",
+    "se puede",
+    "hay",
+    "tienen",
+    "a qué hora",
+    // French
+    "est-ce",
+    "est ce",
+    "quel",
+    "quelle",
+    "quels",
+    "quelles",
+    "combien",
+    "quand",
+    "comment",
+    "où",
+    "pourquoi",
+    "puis-je",
+    "est-il",
+    "y a-t-il",
+    "à quelle heure",
+    // German
+    "wann",
+    "wie",
+    "wo",
+    "was",
+    "welche",
+    "welcher",
+    "warum",
+    "kann ich",
+    "darf ich",
+    "gibt es",
+    "haben sie",
+    "wer",
+    // Hindi
+    "क्या",
+    "kya",
+    "kitne",
+];
+
+/// Hindi's question words, which seldom begin a sentence.
+const ANYWHERE: [&str; 12] = [
+    "कब",
+    "कहाँ",
+    "कहां",
+    "कितना",
+    "कितने",
+    "कितनी",
+    "क्या",
+    "कैसे",
+    "kitna",
+    "kab",
+    "kahan",
+    "kaise",
+];
+
+/// Words before a question that are no part of it.
+const BEFORE: [&str; 24] = [
+    "and", "but", "so", "okay", "ok", "well", "um", "uh", "oh", "yes", "yeah", "no", "sorry", "please", "actually",
+    "hi", "hello", "hey", "y", "et", "und", "ja", "aber", "first",
+];
+
+/// Whether the words ask something.
+pub(super) fn asks(text: &str) -> bool {
+    let sentences = text.split_inclusive(['.', '?', '!', ',', ';', '\u{964}']);
+    text.contains('?') || sentences.into_iter().any(begins_as_question)
+}
+
+fn begins_as_question(sentence: &str) -> bool {
+    let lower = sentence.to_lowercase().replace('\u{2019}', "'");
+    let words = lower
+        .split_whitespace()
+        .map(|word| word.trim_matches(|c: char| c.is_ascii_punctuation() || "¿¡।«»…".contains(c)));
+    let plain = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    let mut rest = plain.as_str();
+    while let Some((_, after)) = rest.split_once(' ').filter(|(word, _)| BEFORE.contains(word)) {
+        rest = after;
+    }
+    let begins = |beginning: &&str| {
+        rest.strip_prefix(*beginning)
+            .is_some_and(|after| after.is_empty() || after.starts_with(' '))
+    };
+    BEGINNINGS.iter().any(|beginning| begins(&beginning)) || rest.split(' ').any(|word| ANYWHERE.contains(&word))
+}

@@ -1,0 +1,86 @@
+//! `/v1/embeddings`, OpenAI's: vectors of the words of a text, in which words of one meaning are the same.
+
+use std::sync::Arc;
+
+use axum::{
+    Json, Router,
+    body::Bytes,
+    extract::State,
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse, Response},
+    routing::post,
+};
+use serde_json::{Value, json};
+
+use super::{Fault, Service, Stub};
+
+/// Numbers of a vector.
+const DIMENSIONS: usize = 256;
+
+/// Words of one meaning.
+const MEANINGS: [&[&str]; 4] = [
+    &[
+        "dog", "dogs", "pet", "pets", "poodle", "animals", "hund", "perro", "chien",
+    ],
+    &["car", "cars", "vehicle", "vehicles", "parking", "garage", "automobile"],
+    &["cost", "costs", "price", "prices", "fee", "charge", "expensive"],
+    &["kid", "kids", "child", "children", "toddler"],
+];
+
+pub(super) fn routes() -> Router<Arc<Stub>> {
+    Router::new().route("/v1/embeddings", post(embed))
+}
+
+async fn embed(State(stub): State<Arc<Stub>>, headers: HeaderMap, body: Bytes) -> Response {
+    stub.received(Service::Embeddings, String::from_utf8_lossy(&body));
+    let key = headers.get("authorization").and_then(|key| key.to_str().ok());
+    if !stub.takes(key.and_then(|key| key.strip_prefix("Bearer "))) {
+        return refusal(401);
+    }
+    match stub.fault(Service::Embeddings) {
+        Fault::Refuse(status) => return refusal(status),
+        Fault::MalformedAfter(_) => return Json(json!({ "data": "none" })).into_response(),
+        Fault::None => {}
+        // What breaks streams breaks an answer in one piece by never coming.
+        _ => return std::future::pending().await,
+    }
+    let Some(texts) = texts(&body) else { return refusal(400) };
+    let data: Vec<Value> = texts
+        .iter()
+        .enumerate()
+        .map(|(index, text)| json!({ "object": "embedding", "index": index, "embedding": vector(text) }))
+        .collect();
+    Json(json!({ "object": "list", "data": data, "model": "stub", "usage": { "prompt_tokens": 1, "total_tokens": 1 } }))
+        .into_response()
+}
+
+fn refusal(status: u16) -> Response {
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    (status, Json(json!({ "error": { "message": "refused" } }))).into_response()
+}
+
+fn texts(body: &[u8]) -> Option<Vec<String>> {
+    let body: Value = serde_json::from_slice(body).ok()?;
+    let texts = body.get("input")?.as_array()?.iter();
+    texts.map(|text| text.as_str().map(str::to_owned)).collect()
+}
+
+fn vector(text: &str) -> Vec<f32> {
+    let mut vector = vec![0.0; DIMENSIONS];
+    let lower = text.to_lowercase();
+    for word in lower
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| word.len() > 2)
+    {
+        let known = MEANINGS.iter().position(|words| words.contains(&word));
+        // FNV-1a for words of no known meaning.
+        let hash = word.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        let other = MEANINGS.len() + usize::try_from(hash % (DIMENSIONS - MEANINGS.len()) as u64).unwrap_or(0);
+        if let Some(number) = vector.get_mut(known.unwrap_or(other)) {
+            *number += if known.is_some() { 4.0 } else { 1.0 };
+        }
+    }
+    vector
+}

@@ -1,0 +1,154 @@
+//! Passages found by their meaning, at a stub of `/v1/embeddings` on a real socket; and what its faults cost.
+
+use std::{sync::Arc, time::Duration};
+
+use actors::{
+    knowledge::Question,
+    ports::{
+        knowledge::{KnowledgeBase, OpenKnowledge},
+        store::{DocumentKind, KnowledgeStore, NewDocument},
+    },
+    testkit::memory_store::MemoryStore,
+    time::TokioClock,
+};
+use ringback::{
+    knowledge::{Embeddings, Shelf},
+    stub_providers::{Fault, Service, StubHandle},
+};
+use tokio::time::Instant;
+
+use crate::{
+    providers_language::{KEY, settings, stubs},
+    support::app::{START, new_account},
+};
+
+/// A caller's words, none of which is in the passage that answers them.
+const ASKED: &str = "May I bring my poodle?";
+const ANSWER: &str = "Animals are welcome on the ground floor.";
+
+/// A document of more than is given whole, about other things but for one passage.
+fn house_rules() -> String {
+    let mut text = format!("# House rules\n\n{ANSWER}\n\n");
+    for floor in 1..60 {
+        text.push_str(&format!(
+            "# Floor {floor}\n\n{}\n\n",
+            "Windows are closed at night and lights go out. ".repeat(6)
+        ));
+    }
+    text
+}
+
+/// House rules, opened from a shelf whose meanings come from the stub.
+struct House {
+    stub: StubHandle,
+    open: Arc<dyn OpenKnowledge>,
+    _shelf: Shelf,
+}
+
+impl House {
+    /// With these faults at the beginning; a turn waits as long as `within`.
+    async fn open(faults: Vec<Fault>, within: Option<Duration>) -> Self {
+        let stub = stubs().await;
+        stub.set_faults(Service::Embeddings, faults);
+        let name = "openai/text-embedding-3-small".parse().unwrap();
+        let embeddings = Embeddings::new(&name, &settings(&stub, &stub)).unwrap();
+        let embeddings = match within {
+            Some(within) => embeddings.within(within),
+            None => embeddings,
+        };
+        let store = Arc::new(MemoryStore::new(Arc::new(TokioClock::starting_at(START))));
+        let (account, _) = new_account(&*store, "ada@example.com").await;
+        let new = NewDocument {
+            kind: DocumentKind::Text,
+            name: "House".into(),
+            url: None,
+            text: house_rules(),
+        };
+        let document = store.create_document(account.id, new, None).await.unwrap();
+        let shelf = Shelf::new(store, Some(embeddings));
+        let open = shelf.open(account.id, &[document.id.to_string()]).await.unwrap();
+        Self {
+            stub,
+            open,
+            _shelf: shelf,
+        }
+    }
+
+    async fn finds(&self) -> bool {
+        let found = self.open.find(Some(&Question::of_words(ASKED))).await.found;
+        found.iter().any(|excerpt| excerpt.text.contains(ANSWER))
+    }
+
+    /// Until the passages' vectors are there: only then is a question asked for.
+    async fn until_compared(&self) {
+        let asked = |stub: &StubHandle| {
+            stub.received(Service::Embeddings)
+                .iter()
+                .any(|body| body.contains("poodle"))
+        };
+        while !asked(&self.stub) {
+            self.finds().await;
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_passage_is_found_by_its_meaning_once_vectors_are_there() {
+    let house = House::open(Vec::new(), Some(Duration::from_secs(60))).await;
+    assert!(!house.finds().await, "by words alone it is not");
+    house.until_compared().await;
+    assert!(house.finds().await);
+    let bodies = house.stub.received(Service::Embeddings);
+    assert!(
+        bodies[0].contains("text-embedding-3-small") && bodies[0].contains("House rules"),
+        "{}",
+        bodies[0]
+    );
+    let batches = bodies.iter().filter(|body| !body.contains("poodle"));
+    assert_eq!(batches.count(), 2, "60 passages, 32 at once");
+}
+
+#[tokio::test]
+async fn a_question_whose_meaning_does_not_come_is_answered_by_words() {
+    let house = House::open(Vec::new(), None).await;
+    house.until_compared().await;
+    tokio::time::pause();
+    // Whatever that machine's load did to the question before.
+    tokio::time::advance(Duration::from_secs(11)).await;
+    for (fault, longest_ms) in [
+        (Fault::Hang, 200),
+        (Fault::Refuse(500), 200),
+        (Fault::MalformedAfter(0), 200),
+    ] {
+        house.stub.set_faults(Service::Embeddings, vec![fault]);
+        let asked = house.stub.received(Service::Embeddings).len();
+        let begun = Instant::now();
+        assert!(!house.finds().await);
+        assert!(
+            begun.elapsed() <= Duration::from_millis(longest_ms + 5),
+            "{:?}",
+            begun.elapsed()
+        );
+        // The turns after it do not wait at all.
+        let begun = Instant::now();
+        assert!(!house.finds().await);
+        assert_eq!(begun.elapsed(), Duration::ZERO);
+        assert!(house.stub.received(Service::Embeddings).len() <= asked + 1);
+        tokio::time::advance(Duration::from_secs(11)).await;
+    }
+}
+
+#[test]
+fn only_providers_that_have_embeddings_are_taken() {
+    let settings =
+        ringback::providers::settings::ProviderSettings::read(|_| Some(format!("http://127.0.0.1:9/{KEY}"))).unwrap();
+    let refused = |name: &str| match Embeddings::new(&name.parse().unwrap(), &settings) {
+        Ok(_) => panic!("{name} was taken"),
+        Err(why) => why.to_string(),
+    };
+    assert!(refused("deepgram/nova-3").contains("embeddings"));
+    assert!(refused("openai").contains("needs a model"));
+    assert!(refused("nobody/x").contains("not known"));
+    assert!(Embeddings::new(&"ollama/nomic-embed-text".parse().unwrap(), &settings).is_ok());
+}
