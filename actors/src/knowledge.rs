@@ -79,6 +79,7 @@ pub struct Library {
     passages: Vec<Passage>,
     index: Index,
     whole: Option<Arc<[Excerpt]>>,
+    bytes: usize,
 }
 
 impl Library {
@@ -107,11 +108,18 @@ impl Library {
             });
             whole.collect()
         });
+        let texts: usize = documents.iter().map(|document| document.text.len()).sum();
+        let headings: usize = cut
+            .iter()
+            .map(|passage| passage.heading.len() + size_of::<Passage>())
+            .sum();
+        let bytes = texts + whole.as_ref().map_or(0, |_| texts) + headings + index.bytes();
         Self {
             documents,
             passages: cut,
             index,
             whole,
+            bytes,
         }
     }
 
@@ -133,14 +141,7 @@ impl Library {
 
     /// About how much memory it takes, in bytes.
     pub fn bytes(&self) -> usize {
-        let texts: usize = self.documents.iter().map(|document| document.text.len()).sum();
-        let passages: usize = self
-            .passages
-            .iter()
-            .map(|passage| passage.heading.len() + size_of::<Passage>())
-            .sum();
-        let whole = self.whole.as_ref().map_or(0, |_| texts);
-        texts + whole + passages + self.index.bytes()
+        self.bytes
     }
 
     /// The best passages by words (BM25), best first, at most `most`.

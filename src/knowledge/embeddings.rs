@@ -137,6 +137,16 @@ impl Embeddings {
         asked.unwrap_or_else(|_| Err(format!("nothing came within {} s", BATCH_WITHIN.as_secs())))
     }
 
+    /// Asks for the meaning of one word; how many numbers a vector has.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, in words.
+    pub async fn probe(&self) -> Result<usize, String> {
+        let vectors = self.of_batch(&["Hello".to_owned()]).await?;
+        Ok(vectors.first().map_or(0, Vec::len))
+    }
+
     fn rests(&self) -> bool {
         let rests = self.inner.rests_until.lock().unwrap_or_else(PoisonError::into_inner);
         rests.is_some_and(|until| Instant::now() < until)

@@ -25,6 +25,9 @@ use super::{
 /// Memory that books may take while no call reads them, in bytes.
 const MOST_BYTES: usize = 256 * 1024 * 1024;
 
+/// Books, whatever they take: also those that could not be read stand in a place.
+const MOST_BOOKS: usize = 2_000;
+
 /// Characters of one agent's documents that are read: some 10,000 passages. What comes after them is left out.
 const MOST_CHARACTERS: i64 = 6_000_000;
 
@@ -163,7 +166,7 @@ impl KnowledgeBase for Shelf {
 fn make_room(places: &mut Vec<Place>, most: usize) {
     let bytes = |place: &Place| place.book.get().map_or(0, |book| book.bytes());
     let mut taken: usize = places.iter().map(bytes).sum();
-    while taken > most && places.len() > 1 {
+    while places.len() > 1 && (taken > most || places.len() > MOST_BOOKS) {
         taken -= bytes(&places.remove(0));
     }
 }

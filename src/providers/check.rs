@@ -5,9 +5,10 @@ use std::{process::ExitCode, sync::Arc};
 
 use comfy_table::{Table, presets::UTF8_BORDERS_ONLY};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
-use super::{hints::with_hint, name::ProviderName, prober, team::Team};
-use crate::{cli::ProvidersCheckArgs, speech::babble::BabbleTranscriber};
+use super::{hints::with_hint, name::ProviderName, prober, settings::ProviderSettings, team::Team};
+use crate::{cli::ProvidersCheckArgs, knowledge::Embeddings, speech::babble::BabbleTranscriber};
 
 /// What was found of one provider.
 struct Finding {
@@ -44,6 +45,9 @@ pub async fn run(args: ProvidersCheckArgs) -> Result<ExitCode, Box<dyn std::erro
     findings.extend(voices);
     findings.extend(recognisers(&team, &args.providers.stt, speech).await);
     let settings = args.providers.settings()?;
+    if let Some(name) = &args.providers.embeddings {
+        findings.push(embeddings(name, &settings).await);
+    }
     for finding in &mut findings {
         if let Err(why) = &mut finding.result {
             let provider = finding.name.split([':', '/']).next().unwrap_or_default();
@@ -74,6 +78,19 @@ async fn language_models(team: &Team, names: &[ProviderName]) -> Vec<Finding> {
         });
     }
     findings
+}
+
+async fn embeddings(name: &ProviderName, settings: &ProviderSettings) -> Finding {
+    let begun = Instant::now();
+    let result = match Embeddings::new(name, settings) {
+        Ok(model) => model.probe().await,
+        Err(why) => Err(why.to_string()),
+    };
+    Finding {
+        kind: "embeddings",
+        name: name.to_string(),
+        result: result.map(|numbers| (begun.elapsed().as_millis(), format!("a vector of {numbers} numbers"))),
+    }
 }
 
 /// Samples and their rate in Hz.

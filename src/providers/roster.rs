@@ -24,6 +24,9 @@ pub fn lines(config: &ProviderConfig, settings: &ProviderSettings) -> Vec<String
             format!("{kind}: {}", shown.join(", then "))
         })
         .collect();
+    if let Some(name) = &config.embeddings {
+        lines.push(format!("Embeddings: {}", shown(name, settings)));
+    }
     let outside = |names: &&Vec<ProviderName>| names.iter().any(|name| !WITHIN.contains(&name.provider.as_str()));
     if kinds.iter().any(|(_, names)| outside(names)) {
         let how = "Whether they answer, and have these models and voices, says `ringback providers check`";

@@ -67,9 +67,18 @@ fn sections(text: &str) -> Vec<Section> {
     }];
     let mut at = 0;
     let mut after_blank = true;
+    // The last section has nothing but its heading so far.
+    let mut is_bare = false;
     for line in text.split_inclusive('\n') {
         if let Some(heading) = heading(line, after_blank) {
-            sections.push(Section { heading, range: at..at });
+            match sections.last_mut() {
+                // A title above it belongs to it: alone it would be found for its words, and answer nothing.
+                Some(title) if is_bare && !title.heading.is_empty() => title.heading = heading,
+                _ => sections.push(Section { heading, range: at..at }),
+            }
+            is_bare = true;
+        } else if !line.trim().is_empty() {
+            is_bare = false;
         }
         after_blank = line.trim().is_empty();
         at += line.len();

@@ -173,6 +173,23 @@ fn passages_stand_under_their_headings() {
 }
 
 #[test]
+fn a_title_goes_along_with_what_stands_below_it() {
+    let text = "# Greenfield Dental\n\n## Hours\n\nNine to five.\n\n# Nothing\n";
+    let cut = passages(0, text);
+    let shown: Vec<(&str, &str)> = cut
+        .iter()
+        .map(|one| (one.heading.as_str(), &text[one.range.clone()]))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            ("Hours", "# Greenfield Dental\n\n## Hours\n\nNine to five."),
+            ("Nothing", "# Nothing")
+        ]
+    );
+}
+
+#[test]
 fn a_sentence_that_speaks_of_the_one_before_keeps_it() {
     let sentence = "This is one of many sentences of about sixty characters. ";
     let text = sentence.repeat(40);
