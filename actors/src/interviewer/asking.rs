@@ -146,5 +146,39 @@ fn begins_as_question(sentence: &str) -> bool {
         rest.strip_prefix(*beginning)
             .is_some_and(|after| after.is_empty() || after.starts_with(' '))
     };
-    BEGINNINGS.iter().any(|beginning| begins(&beginning)) || rest.split(' ').any(|word| ANYWHERE.contains(&word))
+    BEGINNINGS.iter().any(begins) || rest.split(' ').any(|word| ANYWHERE.contains(&word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn questions_are_told_from_statements_also_without_a_mark() {
+        for words in [
+            "What are your opening hours?",
+            "okay and how much is a cleaning",
+            "Yes. Do you take cards",
+            "Well, can I bring my dog",
+            "I'd like to know when you open",
+            "¿A qué hora abren",
+            "Et combien coûte une nuit",
+            "Ja, wann haben Sie geöffnet",
+            "आप कब खुलते हैं",
+            "aap ki dukaan kab khulti hai",
+        ] {
+            assert!(asks(words), "{words}");
+        }
+        for words in [
+            "Monday.",
+            "My name is Maria Lopez.",
+            "Yes.",
+            "I don't know.",
+            "On the third, in the morning.",
+            "",
+            "No, that's all.",
+        ] {
+            assert!(!asks(words), "{words}");
+        }
+    }
 }

@@ -8,7 +8,7 @@ use super::{
     dialogue::{Dialogue, Heard, Last, Turn},
     language_wish::wish,
     phrases::Intent,
-    slot::slots,
+    slot::{Slot, slots},
 };
 use crate::{
     agent::{Agent, UsableTransfer},
@@ -198,7 +198,7 @@ impl Reply<'_> {
     fn tell(&mut self, heard: &Heard) -> Option<Vec<ReplyEvent>> {
         let slot = self.dialogue.slot();
         let is_open = slot.is_some_and(|slot| slot.name.is_none());
-        let is_free = slot.is_some_and(|slot| slot.takes_anything());
+        let is_free = slot.is_some_and(Slot::takes_anything);
         match (heard, self.known) {
             (Heard::Answer(value), Some(known)) if !is_free => {
                 let name = slot.and_then(|slot| slot.name.clone()).unwrap_or_default();

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Hit, Library, Question, language::Language, sentence, words};
+use super::{Excerpt, Hit, Library, Question, language::Language, sentence, words};
 
 /// Share of what is asked for that a passage has to speak of, weighed by how much each word says.
 const SURE: f32 = 0.5;
@@ -55,61 +55,54 @@ pub(super) fn answer(library: &Library, question: &Question, hits: &[Hit]) -> Op
         .map(|(_, words)| words)
 }
 
-/// The best sentence of a passage with how much of the question it covers, its headings included.
+/// The best sentence of a passage, and the one after it, with how much of the question they and their headings cover.
 fn best_of(library: &Library, asked: &[Asked], passage: usize) -> Option<(f32, String)> {
     let excerpt = library.excerpt(passage)?;
-    let terms = |text: &str| terms(library.index.languages(), text);
-    let above: BTreeSet<_> = terms(&excerpt.document)
-        .into_iter()
-        .chain(terms(&excerpt.heading))
-        .collect();
-    let mut sentences: Vec<Sentence<'_>> = Vec::new();
-    let mut asked_before = BTreeSet::new();
-    for (_, text) in sentence::bounds(&excerpt.text) {
-        let text = spoken(text);
-        let mut said = terms(text);
-        if text.ends_with('?') {
-            // Of a list of questions and answers.
-            asked_before = said;
-        } else if !text.is_empty() && !is_heading(text, &excerpt.heading) {
-            said.append(&mut asked_before);
-            sentences.push(Sentence { text, terms: said });
-        }
-    }
-    let has = |has: &BTreeSet<Box<str>>, wanted: &BTreeSet<Box<str>>| !has.is_disjoint(wanted);
-    let mut best: Option<(f32, usize)> = None;
+    let languages = library.index.languages();
+    let mut above = terms(languages, &excerpt.document);
+    above.extend(terms(languages, &excerpt.heading));
+    let sentences = sentences(languages, &excerpt);
+    let covered = |speaks: &dyn Fn(&BTreeSet<Box<str>>) -> bool| -> f32 {
+        asked
+            .iter()
+            .filter(|(wanted, _)| speaks(wanted))
+            .map(|(_, worth)| worth)
+            .sum()
+    };
+    // Of sentences under the same headings the one that has the words itself.
+    let mut best: Option<((f32, f32), usize)> = None;
     for (at, sentence) in sentences.iter().enumerate() {
-        if sentence.text.chars().count() > SENTENCE_CHARACTERS {
-            continue;
-        }
-        let own: f32 = asked
-            .iter()
-            .filter(|(wanted, _)| has(&sentence.terms, wanted))
-            .map(|(_, worth)| worth)
-            .sum();
-        let under: f32 = asked
-            .iter()
-            .filter(|(wanted, _)| has(&above, wanted) && !has(&sentence.terms, wanted))
-            .map(|(_, worth)| worth)
-            .sum();
-        let score = own + under;
-        if score > 0.0 && best.is_none_or(|(before, _)| score > before) {
-            best = Some((score, at));
+        let own = covered(&|wanted| !sentence.terms.is_disjoint(wanted));
+        let all = covered(&|wanted| !sentence.terms.is_disjoint(wanted) || !above.is_disjoint(wanted));
+        let is_short = sentence.text.chars().count() <= SENTENCE_CHARACTERS;
+        if is_short && all > 0.0 && best.is_none_or(|(before, _)| (all, own) > before) {
+            best = Some(((all, own), at));
         }
     }
-    let (score, at) = best?;
+    let ((score, _), at) = best?;
     let first = sentences.get(at)?.text;
     let next = sentences.get(at + 1).map(|next| next.text);
     let next = next.filter(|next| first.chars().count() + next.chars().count() <= SPOKEN_CHARACTERS);
-    Some((
-        score,
-        [Some(first), next]
-            .into_iter()
-            .flatten()
-            .map(ended)
-            .collect::<Vec<_>>()
-            .join(" "),
-    ))
+    let spoken: Vec<String> = [Some(first), next].into_iter().flatten().map(ended).collect();
+    Some((score, spoken.join(" ")))
+}
+
+/// What may be said of a passage. A question among its sentences belongs to the sentence after it, as in lists of questions
+/// and answers.
+fn sentences<'a>(languages: &[Language], excerpt: &'a Excerpt) -> Vec<Sentence<'a>> {
+    let mut sentences: Vec<Sentence<'_>> = Vec::new();
+    let mut before = BTreeSet::new();
+    for (_, text) in sentence::bounds(&excerpt.text) {
+        let text = spoken(text);
+        let mut said = terms(languages, text);
+        if text.ends_with('?') {
+            before = said;
+        } else if !text.is_empty() && !is_heading(text, &excerpt.heading) {
+            said.append(&mut before);
+            sentences.push(Sentence { text, terms: said });
+        }
+    }
+    sentences
 }
 
 fn terms(languages: &[Language], text: &str) -> BTreeSet<Box<str>> {

@@ -11,7 +11,7 @@ pub fn bounds(text: &str) -> Vec<(usize, &str)> {
     for (at, sentence) in text.split_sentence_bound_indices() {
         match sentences.last_mut() {
             Some((start, before)) if goes_on(before) => {
-                *before = text.get(*start..at + sentence.len()).unwrap_or(before)
+                *before = text.get(*start..at + sentence.len()).unwrap_or(before);
             }
             _ => sentences.push((at, sentence)),
         }
