@@ -126,19 +126,31 @@ const BEFORE: [&str; 24] = [
     "hi", "hello", "hey", "y", "et", "und", "ja", "aber", "first",
 ];
 
+/// Asks whether anybody is there, and nothing that documents know.
+const PRESENCE: [&str; 4] = ["you there", "you still there", "you hear me", "anybody there"];
+
 /// Whether the words ask something.
 pub(super) fn asks(text: &str) -> bool {
+    let words = plain(text);
+    if PRESENCE.iter().any(|presence| words.contains(presence)) {
+        return false;
+    }
     let sentences = text.split_inclusive(['.', '?', '!', ',', ';', '\u{964}']);
-    text.contains('?') || sentences.into_iter().any(begins_as_question)
+    let is_marked = text.contains('?') && words.split_whitespace().any(|word| !BEFORE.contains(&word));
+    is_marked || sentences.into_iter().any(begins_as_question)
+}
+
+/// Words in lower case, without the marks around them.
+fn plain(text: &str) -> String {
+    let lower = text.to_lowercase().replace('\u{2019}', "'");
+    let marks = |c: char| c.is_ascii_punctuation() || "\u{bf}\u{a1}\u{964}\u{ab}\u{bb}\u{2026}".contains(c);
+    let words = lower.split_whitespace().map(|word| word.trim_matches(marks));
+    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 fn begins_as_question(sentence: &str) -> bool {
-    let lower = sentence.to_lowercase().replace('\u{2019}', "'");
-    let words = lower
-        .split_whitespace()
-        .map(|word| word.trim_matches(|c: char| c.is_ascii_punctuation() || "¿¡।«»…".contains(c)));
-    let plain = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
-    let mut rest = plain.as_str();
+    let words = plain(sentence);
+    let mut rest = words.as_str();
     while let Some((_, after)) = rest.split_once(' ').filter(|(word, _)| BEFORE.contains(word)) {
         rest = after;
     }
@@ -177,6 +189,9 @@ mod tests {
             "On the third, in the morning.",
             "",
             "No, that's all.",
+            "Hello?",
+            "Yes?",
+            "Hello? Are you there?",
         ] {
             assert!(!asks(words), "{words}");
         }

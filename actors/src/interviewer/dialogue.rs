@@ -468,7 +468,8 @@ impl Dialogue {
             Heard::Aside(Intent::Refusal) if self.asked => self.close(),
             Heard::Aside(Intent::Repeat) if self.asked => drop(self.fail()),
             // What was said to a question shows whether it was an answer, too.
-            Heard::Unclear | Heard::Answer(_) if asks => {}
+            Heard::Answer(_) if asks => {}
+            Heard::Unclear if asks => self.note_digits(&turn),
             Heard::Unclear => {
                 self.note_digits(&turn);
                 self.fail();
