@@ -69,7 +69,7 @@ fn knowledge(c: &mut Criterion) {
         });
     });
     group.bench_function(format!("index {passages} passages"), |b| {
-        b.iter(|| Library::new(black_box(documents.clone())))
+        b.iter(|| Library::new(black_box(documents.clone())));
     });
     group.finish();
     println!("{} bytes a passage in memory", library.bytes() / passages);

@@ -31,7 +31,7 @@ const MOST_BOOKS: usize = 2_000;
 /// Characters of one agent's documents that are read: some 10,000 passages. What comes after them is left out.
 const MOST_CHARACTERS: i64 = 6_000_000;
 
-/// Shorter documents are indexed at once, in a few milliseconds; longer ones where nobody waits.
+/// Shorter documents are indexed at once, in less than ten milliseconds; longer ones where nobody waits.
 const AT_ONCE_CHARACTERS: usize = 60_000;
 
 /// Pauses between tries for passages' vectors.
