@@ -17,7 +17,8 @@ pub(super) async fn settle(mut work: Work<'_>, delivery: Delivery, settled: Sett
         }
         Settled::PutOff { pause, lane_too, error } => {
             let due_at = work.now.plus(pause).0;
-            let update = "UPDATE deliveries SET failed = failed + 1, due_at = $3, last_error = $4 \
+            // The lease ends with it: a sign of life that comes late must not move the next try.
+            let update = "UPDATE deliveries SET failed = failed + 1, lease = lease + 1, due_at = $3, last_error = $4 \
                           WHERE id = $1 AND lease = $2 AND state = 'pending'";
             leased(&mut work, &delivery, sqlx::query(update), |query| {
                 query.bind(due_at).bind(error)

@@ -40,6 +40,8 @@ impl DeliveryEntry {
         let Settled::PutOff { pause, lane_too, .. } = settled else {
             return None;
         };
+        // The lease ends with it: a sign of life that comes late must not move the next try.
+        self.delivery.lease += 1;
         self.due_at = now.plus(*pause);
         lane_too.then_some(self.due_at)
     }

@@ -181,6 +181,14 @@ pub async fn a_failed_delivery_waits_and_is_given_up_in_the_end(fixture: Fixture
         .settle_delivery(&delivery, put_off(300, false))
         .await
         .unwrap();
+    // A sign of life that comes late, and a result that comes twice, change nothing.
+    scene
+        .store
+        .renew_deliveries(&[(delivery.id, delivery.lease)])
+        .await
+        .unwrap();
+    let twice = scene.store.settle_delivery(&delivery, put_off(1, false)).await;
+    assert_eq!(twice, Err(StoreError::Fenced));
     let row = scene.store.deliveries_of(attempt).await.unwrap().remove(0);
     let due_at = scene.clock.now().plus(Duration::from_secs(300));
     assert_eq!((row.state, row.failed, row.due_at), (DeliveryState::Pending, 1, due_at));
