@@ -1,6 +1,7 @@
 //! One call's audio without I/O: decoding, voice activity, turns, barge-in, playout and recording joined. Line bytes,
 //! words and synthesised speech go in with the time; line output, the recogniser's samples and facts come out.
 
+mod adopting;
 mod clock;
 mod echo;
 mod echo_words;
@@ -25,7 +26,7 @@ use crate::{
     recording::StereoMixer,
     turn::{
         barge_in::{self, BargeIn, Observation},
-        endpointing::{self, Endpointing, PausePolicy, Utterance},
+        endpointing::{self, Endpointing, Utterance},
         words,
     },
 };
@@ -201,16 +202,6 @@ impl AudioSession {
     /// The synthesis whose audio is still wanted.
     pub fn synthesis(&self) -> Option<u64> {
         self.speaking.job()
-    }
-
-    /// Another recogniser is given the samples from here on.
-    pub fn recogniser_replaced(&mut self) {
-        self.endpointing.recogniser_replaced();
-    }
-
-    /// Another patience with pauses from here on.
-    pub fn set_pause_policy(&mut self, policy: PausePolicy) {
-        self.endpointing.set_policy(policy);
     }
 
     /// Whether enough audio waits that synthesis should pause.

@@ -110,6 +110,7 @@ async fn every_described_field_is_known() {
     let agent = app.agent().await;
     let number = json!({ "phoneNumber": "+15550100010" });
     let campaign = json!({ "name": "c", "agentId": agent, "contacts": [number] });
+    let tool = json!({ "name": "t", "description": "d", "url": "https://example.com/" });
     let ids = [
         (
             "{campaignId}",
@@ -123,6 +124,7 @@ async fn every_described_field_is_known() {
             "{groupId}",
             made("/public/v1/knowledge-base/groups", json!({ "name": "g" }), "groupId").await,
         ),
+        ("{toolId}", made("/public/v1/tools", tool, "toolId").await),
         ("{agentId}", agent),
     ];
     let bodies = described_fields();

@@ -231,7 +231,7 @@ async fn a_call_uses_a_tool_by_a_signed_request_and_says_what_it_answered() {
         .expect(201)
         .text("/data/conversationId");
     let conversation = world.until_over(&call, 60).await;
-    let said = lines(&conversation, "agent").join(" ");
+    let said = lines(&conversation, "Agent").join(" ");
     assert!(
         said.contains("One second") && said.contains("It is 60 euros"),
         "{conversation:#}"
@@ -309,7 +309,7 @@ async fn another_agent_takes_the_call_over_where_its_condition_is_met() {
         "greetingMessage": "Billing desk, hello {{name}}.", "prompt": { "prompt": "What is the number of your invoice?" },
     } } });
     let (_, conversation) = interviewed(front, &[billing], "I have a question about an invoice.").await;
-    let said = lines(&conversation, "agent").join(" ");
+    let said = lines(&conversation, "Agent").join(" ");
     assert!(said.contains("I'll get Maria our billing desk"), "{conversation:#}");
     assert!(said.contains("Billing desk, hello Maria"), "{conversation:#}");
     assert_eq!(conversation["status"], "completed");
@@ -323,6 +323,6 @@ async fn another_language_that_is_asked_for_brings_its_preset() {
         "languagePresets": { "es": { "overrides": { "agent": { "prompt": { "prompt": "¿Cuándo quiere venir?" } } } } },
     } });
     let (_, conversation) = interviewed(agent, &[], "Spanish, please.").await;
-    let said = lines(&conversation, "agent").join(" ");
+    let said = lines(&conversation, "Agent").join(" ");
     assert!(said.contains("Cuándo quiere venir"), "{conversation:#}");
 }

@@ -89,7 +89,12 @@ impl Agent {
                 Err(error) => tracing::warn!(code, %error, "overrides of a language preset cannot be read"),
             }
         }
-        changed.conversation_config.agent.primary_language = code.to_owned();
+        let config = &mut changed.conversation_config;
+        code.clone_into(&mut config.agent.primary_language);
+        // The way back.
+        let own = self.conversation_config.agent.primary_language.clone();
+        let way_back = config.language_presets.entry(own);
+        way_back.or_insert_with(|| Value::Object(Map::new()));
         changed
     }
 }
@@ -138,6 +143,7 @@ mod tests {
         let agent = agent();
         assert_eq!(agent.languages(), ["en", "de", "es", "fr"]);
         let german = agent.in_language("de").conversation_config;
+        assert_eq!(agent.in_language("de").languages(), ["de", "es", "fr", "en"]);
         assert_eq!(german.agent.primary_language, "de");
         assert_eq!(german.agent.greeting_message.as_deref(), Some("Guten Tag."));
         assert_eq!(german.agent.prompt.prompt, "Sei kurz.");

@@ -1,5 +1,7 @@
 //! What the audio stream actor does with its messages: feeds the session, and performs what comes out of it.
 
+mod adopting;
+
 use std::{sync::Arc, time::Duration};
 
 use media::{
@@ -10,8 +12,9 @@ use media::{
 use ractor::ActorRef;
 use tokio::time::Instant;
 
+use self::adopting::{Providers, hears};
 use super::{
-    FRAME_DELAYS, SpeechId, StreamArguments, StreamEvent, StreamMessage, StreamSettings, StreamSnapshot,
+    FRAME_DELAYS, SpeechId, StreamArguments, StreamEvent, StreamMessage, StreamSnapshot,
     deadline::Deadline,
     heard::Heard,
     line::{Line, LineLost},
@@ -19,14 +22,12 @@ use super::{
     terms::{Moments, abilities, pause_policy, promised, reported, transcribe, voice_config},
 };
 use crate::{
-    agent::Agent,
     call::CallMessage,
     ports::{
         media_leg::{Drained, InboundItem, InboundQueue, OutboundItem},
         recordings::RecordingSink,
-        synthesizer::{SpeechError, SpeechPiece, Synthesizer, Voice},
-        transcriber::{Transcriber, TranscriptEvent, TranscriptStream},
-        usage::Meter,
+        synthesizer::{SpeechError, SpeechPiece, Voice},
+        transcriber::{TranscriptEvent, TranscriptStream},
     },
 };
 
@@ -38,29 +39,6 @@ const BURST: Duration = Duration::from_millis(30);
 
 /// A socket so far ahead of real time is not a telephone call.
 const MOST_LEAD_MS: u64 = 5_000;
-
-/// Who hears and speaks for the stream, for when another agent goes on.
-struct Providers {
-    transcriber: Arc<dyn Transcriber>,
-    synthesizer: Arc<dyn Synthesizer>,
-    recogniser_rate: u32,
-    line_rate: u32,
-    meter: Meter,
-    settings: StreamSettings,
-    /// What the present recogniser listens for.
-    hears: (String, bool, Vec<String>),
-}
-
-/// What a recogniser is to listen for: language, Hinglish, terms.
-fn hears(agent: &Agent) -> (String, bool, Vec<String>) {
-    let config = &agent.conversation_config;
-    let section = &config.agent;
-    (
-        section.primary_language.clone(),
-        section.hinglish_mode,
-        config.asr.keywords.clone(),
-    )
-}
 
 /// The stream.
 pub(super) struct Stream {
@@ -255,24 +233,6 @@ impl Stream {
             }
             #[cfg(feature = "testkit")]
             StreamMessage::Sabotage => sabotage(),
-        }
-    }
-
-    /// Another voice from the next text on, and another recogniser from the next sample on, where they differ.
-    fn adopt(&mut self, agent: &Agent) {
-        let providers = &mut self.providers;
-        let config = voice_config(agent, providers.line_rate, providers.meter.clone());
-        let voice = providers.synthesizer.open(config);
-        self.retired = Some(std::mem::replace(&mut self.voice, voice));
-        let turn = &agent.conversation_config.turn;
-        self.session.set_pause_policy(pause_policy(turn, providers.settings));
-        let wanted = hears(agent);
-        if self.transcript.is_some() && std::mem::replace(&mut providers.hears, wanted.clone()) != wanted {
-            let counted = (providers.recogniser_rate, providers.meter.clone());
-            let (transcript, heard) = transcribe(&*providers.transcriber, agent, counted, &self.me);
-            self.transcript = Some(transcript);
-            self.heard = heard;
-            self.session.recogniser_replaced();
         }
     }
 

@@ -3,6 +3,7 @@
 mod another_agent;
 mod carrier_side;
 mod outside_tools;
+mod replying;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -34,7 +35,6 @@ use crate::{
     phone_number::{PhoneNumber, with_numbers_masked},
     ports::{
         carrier::{CallProgress, CarrierCallId, LegReport},
-        language_model::ReplyRequest,
         media_leg::MediaLeg,
         store::{Fact, Outcome, StoreResult},
     },
@@ -413,34 +413,6 @@ impl Performer {
         let (account, number) = (attempt.account, attempt.contact.phone_number.clone());
         if !number.is_nobodys() && !std::mem::replace(&mut self.opted_out, true) {
             self.write(Write::OptOut(account, number));
-        }
-    }
-
-    fn start_reply(&mut self) {
-        self.cancel_reply();
-        let Some(machine) = &self.machine else { return };
-        let plan = &self.arguments.plan;
-        let request = ReplyRequest {
-            agent: plan.agent.clone(),
-            variables: plan.variables.clone(),
-            tools: Arc::default(),
-            direction: plan.direction(),
-            history: machine.asked(),
-            knowledge: Knowledge::default(),
-            now: self.arguments.ports.clock.now(),
-            failures: machine.failures(),
-            meter: self.arguments.meter.clone(),
-        };
-        let model = self.arguments.ports.language_model.clone();
-        let speaker = (model, self.knowledge.clone());
-        let task = tasks::reply(speaker, request, self.reply_generation, self.me.clone());
-        self.reply_task = Some(self.spawn(task));
-    }
-
-    fn cancel_reply(&mut self) {
-        self.reply_generation += 1;
-        if let Some(task) = self.reply_task.take() {
-            task.abort();
         }
     }
 

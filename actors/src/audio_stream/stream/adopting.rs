@@ -1,0 +1,58 @@
+//! Another agent goes on in the same stream: with its voice, its recogniser and its patience.
+
+use std::sync::Arc;
+
+use super::{
+    super::{
+        StreamSettings,
+        terms::{pause_policy, transcribe, voice_config},
+    },
+    Stream,
+};
+use crate::{
+    agent::Agent,
+    ports::{synthesizer::Synthesizer, transcriber::Transcriber, usage::Meter},
+};
+
+/// Who hears and speaks for the stream, for when another agent goes on.
+pub(super) struct Providers {
+    pub(super) transcriber: Arc<dyn Transcriber>,
+    pub(super) synthesizer: Arc<dyn Synthesizer>,
+    pub(super) recogniser_rate: u32,
+    pub(super) line_rate: u32,
+    pub(super) meter: Meter,
+    pub(super) settings: StreamSettings,
+    /// What the present recogniser listens for.
+    pub(super) hears: (String, bool, Vec<String>),
+}
+
+/// What a recogniser is to listen for: language, Hinglish, terms.
+pub(super) fn hears(agent: &Agent) -> (String, bool, Vec<String>) {
+    let config = &agent.conversation_config;
+    let section = &config.agent;
+    (
+        section.primary_language.clone(),
+        section.hinglish_mode,
+        config.asr.keywords.clone(),
+    )
+}
+
+impl Stream {
+    /// Another voice from the next text on, and another recogniser from the next sample on, where they differ.
+    pub(super) fn adopt(&mut self, agent: &Agent) {
+        let providers = &mut self.providers;
+        let config = voice_config(agent, providers.line_rate, providers.meter.clone());
+        let voice = providers.synthesizer.open(config);
+        self.retired = Some(std::mem::replace(&mut self.voice, voice));
+        let turn = &agent.conversation_config.turn;
+        self.session.set_pause_policy(pause_policy(turn, providers.settings));
+        let wanted = hears(agent);
+        if self.transcript.is_some() && std::mem::replace(&mut providers.hears, wanted.clone()) != wanted {
+            let counted = (providers.recogniser_rate, providers.meter.clone());
+            let (transcript, heard) = transcribe(&*providers.transcriber, agent, counted, &self.me);
+            self.transcript = Some(transcript);
+            self.heard = heard;
+            self.session.recogniser_replaced();
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! What a call does to have its model reply.
+
+use std::sync::Arc;
+
+use super::Performer;
+use crate::{call::tasks, ports::language_model::ReplyRequest};
+
+impl Performer {
+    pub(super) fn start_reply(&mut self) {
+        self.cancel_reply();
+        let Some(machine) = &self.machine else { return };
+        let plan = &self.arguments.plan;
+        let request = ReplyRequest {
+            agent: plan.agent.clone(),
+            variables: plan.variables.clone(),
+            tools: Arc::default(),
+            direction: plan.direction(),
+            history: machine.asked(),
+            now: self.arguments.ports.clock.now(),
+            failures: machine.failures(),
+            meter: self.arguments.meter.clone(),
+        };
+        let model = self.arguments.ports.language_model.clone();
+        let asked = (request, self.offers());
+        let task = tasks::reply(model, asked, self.reply_generation, self.me.clone());
+        self.reply_task = Some(self.spawn(task));
+    }
+
+    pub(super) fn cancel_reply(&mut self) {
+        self.reply_generation += 1;
+        if let Some(task) = self.reply_task.take() {
+            task.abort();
+        }
+    }
+}
