@@ -26,6 +26,7 @@ use tokio::{
     net::TcpListener,
     sync::{broadcast, watch},
     task::{JoinHandle, JoinSet},
+    time::timeout,
 };
 
 use self::trunks::{SideDoor, Trunks};
@@ -49,6 +50,9 @@ use crate::{
 
 /// How long requests in progress may take after the last call of a drain.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
+
+/// How long analyses under way may take after that. What is cut off is done by the next process.
+const LAST_ANALYSES: Duration = Duration::from_secs(8);
 
 /// How long the database may take to close.
 const CLOSE_WITHIN: Duration = Duration::from_secs(3);
@@ -202,13 +206,15 @@ impl App {
         let _ = self.stop_serving.send(true);
         while self.server.join_next().await.is_some() {}
         // It was told to stop together with the server, and takes no longer than it may.
-        let _ = self.analyses.await;
+        if timeout(LAST_ANALYSES, &mut self.analyses).await.is_err() {
+            self.analyses.abort();
+        }
         self.tasks.abort_all();
         while self.tasks.join_next().await.is_some() {}
         if let Some(node) = Arc::into_inner(self.node) {
             node.stop().await;
         }
-        if tokio::time::timeout(CLOSE_WITHIN, self.store.close()).await.is_err() {
+        if timeout(CLOSE_WITHIN, self.store.close()).await.is_err() {
             tracing::warn!("the database was not closed in time; what was answered is on disk");
         }
     }

@@ -83,6 +83,17 @@ impl Pattern {
         Self(text.split(' ').map(|item| Item::of(item, classes)).collect())
     }
 
+    /// Whether every word that must be there is somewhere in the clause; most patterns fall here, at little cost.
+    fn has_its_words(&self, words: &[String]) -> bool {
+        self.0.iter().all(|item| match item {
+            Item::Word {
+                any_of,
+                optional: false,
+            } => words.iter().any(|word| any_of.contains(word)),
+            _ => true,
+        })
+    }
+
     /// Calls `accept` with the end of every way in which the pattern stands at `at`, until it returns true.
     fn stands(&self, words: &[String], at: usize, accept: &mut dyn FnMut(usize) -> bool) -> bool {
         stands(&self.0, words, at, accept)
@@ -211,11 +222,12 @@ impl Language {
 
     /// Whether the pattern stands anywhere in the clause, for good, and is not taken back in the clauses after it.
     fn holds(&self, pattern: &Pattern, then: Then, clause: &[String], later: &[Vec<String>]) -> bool {
-        (0..=clause.len()).any(|begin| {
-            pattern.stands(clause, begin, &mut |end| {
-                self.is_for_good(then, clause, begin, end) && !self.is_taken_back(&clause[end..], later)
+        pattern.has_its_words(clause)
+            && (0..=clause.len()).any(|begin| {
+                pattern.stands(clause, begin, &mut |end| {
+                    self.is_for_good(then, clause, begin, end) && !self.is_taken_back(&clause[end..], later)
+                })
             })
-        })
     }
 
     fn is_for_good(&self, then: Then, clause: &[String], begin: usize, end: usize) -> bool {
