@@ -105,7 +105,7 @@ async fn a_clear_wish_is_on_the_list_within_a_second_in_every_language() {
         ),
         (
             "de",
-            "Rufen Sie mich nicht mehr an.",
+            "Streichen Sie mich von Ihrer Liste.",
             "Verstanden, wir rufen Sie nicht mehr an. Auf Wiederhören.",
         ),
     ] {

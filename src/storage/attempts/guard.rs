@@ -129,10 +129,10 @@ mod tests {
         for (file, sql) in found {
             let (_, condition) = sql.split_once("WHERE").unwrap();
             let guarded = condition.contains("owner = $2 AND epoch = $3");
-            // Nobody holds a queued attempt, and a final one takes only its analysis.
+            // Nobody holds a queued attempt, and a final one takes only its analysis and what that collects.
             let nobodys = condition.contains("state = 'queued'");
-            let analysis =
-                sql.contains("SET summary = $1, analysis = $2 WHERE") && condition.contains("state = 'final'");
+            let its_own = "SET summary = $1, analysis = $2, collected = COALESCE($4, collected) ";
+            let analysis = sql.contains(its_own) && condition.contains("state = 'final'");
             // Erasing a person changes what a row says of them, and no row that somebody holds.
             let erasure = condition.contains("state IN ('queued', 'final')");
             assert!(guarded || nobodys || analysis || erasure, "{file}: {sql}");
