@@ -21,7 +21,6 @@ use super::{
     knowledge::CallKnowledge,
     outcome::{Ending, Obstacle, usage},
     state::{Effect, Event, Rules, State},
-    tasks,
     timers::Timers,
     writer::{self, Write, Writer, Writes},
 };
