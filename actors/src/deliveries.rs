@@ -116,7 +116,7 @@ mod tests {
 
     use super::*;
 
-    fn of(actions: Value) -> Vec<(DeliveryKind, String, String)> {
+    fn of(actions: &Value) -> Vec<(DeliveryKind, String, String)> {
         let document = json!({ "platformSettings": { "callActions": actions } });
         wanted(AccountId::FIRST, document.as_object().unwrap())
             .into_iter()
@@ -127,10 +127,10 @@ mod tests {
     #[test]
     fn an_agent_gets_what_it_asks_for_and_nothing_by_default() {
         assert_eq!(wanted(AccountId::FIRST, &Map::new()), []);
-        assert_eq!(of(json!({ "postCallEmail": { "enabled": true } })), []);
+        assert_eq!(of(&json!({ "postCallEmail": { "enabled": true } })), []);
         let configuration = json!({ "to": ["a@example.com"], "own": 1 });
         let off = json!({ "postCallEmail": { "emailConfiguration": configuration } });
-        assert_eq!(of(off), []);
+        assert_eq!(of(&off), []);
         let (account, url) = (AccountId::FIRST, "https://Example.com:8443/a?b=c");
         let both = json!({
             "postCallWebhook": url,
@@ -145,7 +145,7 @@ mod tests {
             ),
             (DeliveryKind::Email, target.to_owned(), format!("{account} mail")),
         ];
-        assert_eq!(of(both), expected);
+        assert_eq!(of(&both), expected);
     }
 
     #[test]

@@ -222,7 +222,7 @@ mod tests {
     fn a_try_that_takes_long_leaves_its_place_and_its_lane_waits_for_it() {
         let mut places = Places::default();
         let lanes = || due(named("was-well", 40), Standing::Proven);
-        let mut hang = |places: &mut Places| {
+        let hang = |places: &mut Places| {
             let given = take(places, lanes());
             for (lane, share) in &given {
                 (0..*share).for_each(|_| assert!(places.make_slow(lane, Standing::Proven)));
