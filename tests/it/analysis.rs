@@ -110,6 +110,7 @@ fn agent() -> Value {
             "preferredDay": { "type": "string", "description": "So. Which day suits you for a visit?" },
             "firstVisit": { "type": "boolean", "description": "whether this is the first visit" },
             "name": { "type": "string", "description": "their name" },
+            "member": { "type": "boolean", "description": "whether they are a member" },
             "people": { "type": "integer", "description": "how many people come" },
             "budget": { "type": "number", "description": "what it may cost" },
             "size": { "type": "string", "enum": ["small", "large"] },
@@ -134,7 +135,7 @@ fn found() -> Value {
             { "entity": "name", "value": "Ada", "quote": "My name is Ada" },
             { "entity": "people", "value": "4", "quote": "we are four people" },
             // Never said, of another type, no choice, and nothing that was asked for.
-            { "entity": "firstVisit", "value": true, "quote": "It is my first visit" },
+            { "entity": "member", "value": true, "quote": "I am a member" },
             { "entity": "budget", "value": "a lot", "quote": "we are four people" },
             { "entity": "size", "value": "huge", "quote": "we are four people" },
             { "entity": "isAdmin", "value": true, "quote": "My name is Ada" },
@@ -198,7 +199,7 @@ async fn a_models_findings_are_believed_as_far_as_the_call_bears_them_out() {
     assert_eq!(collected(&conversation, "name"), Some("Ada"));
     assert_eq!(collected(&conversation, "people"), Some("4"));
     assert!(collected(&conversation, "preferredDay").is_some(), "of the call itself");
-    for entity in ["firstVisit", "budget", "size", "isAdmin"] {
+    for entity in ["member", "budget", "size", "isAdmin"] {
         assert_eq!(collected(&conversation, entity), None, "{entity}");
     }
     assert_eq!(conversation["usage"]["scripted"]["inputTokens"], 100);
@@ -354,7 +355,7 @@ async fn values_are_kept_with_the_saved_contact_when_the_agent_stores_data() {
         (&json!("Ada"), &json!(4), &json!("Rome"))
     );
     assert!(contact["preferredDay"].is_string(), "of the call itself");
-    assert_eq!((contact.get("firstVisit"), contact.get("budget")), (None, None));
+    assert_eq!((contact.get("member"), contact.get("budget")), (None, None));
 }
 
 #[tokio::test(start_paused = true)]
