@@ -14,9 +14,9 @@ CREATE TABLE deliveries (
     id TEXT NOT NULL PRIMARY KEY,
     account TEXT NOT NULL REFERENCES accounts (id),
     attempt TEXT NOT NULL REFERENCES attempts (id),
-    -- webhook, email
+    -- webhook, email, invitation
     kind TEXT NOT NULL,
-    -- The address of a webhook; recipients, subject and content of a mail as JSON.
+    -- The address of a webhook; recipients, subject and content of a mail as JSON; the appointment of an invitation.
     target TEXT NOT NULL,
     lane TEXT NOT NULL REFERENCES delivery_lanes (lane),
     -- pending, done, given_up
@@ -28,9 +28,11 @@ CREATE TABLE deliveries (
     -- How often it was leased.
     lease BIGINT NOT NULL,
     last_error TEXT,
-    created_at BIGINT NOT NULL,
-    UNIQUE (attempt, kind)
+    created_at BIGINT NOT NULL
 );
+-- A call may bring several invitations.
+CREATE UNIQUE INDEX deliveries_once ON deliveries (attempt, kind) WHERE kind <> 'invitation';
+CREATE INDEX deliveries_attempt ON deliveries (attempt);
 CREATE INDEX deliveries_due ON deliveries (lane, due_at, id) WHERE state = 'pending';
 
 -- Addresses that answered 410. Nothing is made for one until an agent that names it is saved again.

@@ -6,6 +6,7 @@
 mod accounts;
 mod agent_holds;
 mod agents;
+mod appointments;
 mod attempts;
 mod calls;
 mod campaign_contacts;

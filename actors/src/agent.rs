@@ -1,6 +1,6 @@
 //! The agent object of the contract, typed and complete: every default is filled in when a stored document is read.
 
-mod changes;
+mod calendars;
 mod config;
 #[cfg(feature = "openapi")]
 mod description;
@@ -14,7 +14,7 @@ mod table;
 mod tools;
 mod transfers;
 
-pub use changes::Successor;
+pub use calendars::CalendarProvider;
 pub use config::*;
 #[cfg(feature = "openapi")]
 pub use description::*;

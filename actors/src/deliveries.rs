@@ -6,7 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use url::Url;
 
-use crate::{agent::CallActions, id::AccountId};
+use crate::{
+    agent::CallActions,
+    id::{AccountId, AppointmentId},
+};
 
 /// How a delivery goes out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -15,6 +18,8 @@ pub enum DeliveryKind {
     Webhook,
     /// `postCallEmail`.
     Email,
+    /// The invitation to an appointment, by mail.
+    Invitation,
 }
 
 impl DeliveryKind {
@@ -23,12 +28,13 @@ impl DeliveryKind {
         match self {
             Self::Webhook => "webhook",
             Self::Email => "email",
+            Self::Invitation => "invitation",
         }
     }
 
     /// Reads that.
     pub fn parse(text: &str) -> Option<Self> {
-        [Self::Webhook, Self::Email]
+        [Self::Webhook, Self::Email, Self::Invitation]
             .into_iter()
             .find(|kind| kind.as_str() == text)
     }
@@ -54,7 +60,7 @@ pub struct MailTarget {
 pub struct Wanted {
     /// How.
     pub kind: DeliveryKind,
-    /// The address of a webhook, or a [`MailTarget`] as JSON.
+    /// The address of a webhook, a [`MailTarget`] as JSON, or the id of an appointment.
     pub target: String,
     /// Deliveries of one lane share an endpoint, and wait for each other rather than for those of other lanes.
     pub lane: String,
@@ -94,6 +100,15 @@ fn email(account: AccountId, actions: &CallActions) -> Option<Wanted> {
         target,
         lane: format!("{account} mail"),
     })
+}
+
+/// The mail that brings an invitation. It goes out as soon as the appointment is made.
+pub fn invitation(account: AccountId, appointment: AppointmentId) -> Wanted {
+    Wanted {
+        kind: DeliveryKind::Invitation,
+        target: appointment.to_string(),
+        lane: format!("{account} mail"),
+    }
 }
 
 /// Seconds between a failed try and the next, by how many failed before; the decisions of the contract name them.

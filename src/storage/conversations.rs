@@ -9,7 +9,7 @@ use actors::{
 use sqlx::any::AnyRow;
 
 use super::{
-    Work,
+    Work, appointments,
     conversation_pages::Pages,
     rows::{Columns, composed, unavailable},
 };
@@ -43,24 +43,26 @@ fn read(row: &AnyRow) -> StoreResult<ConversationRow> {
         transferred: row.flag("transferred")?,
         collected: row.json("collected")?,
         analysis: row.maybe_text("summary")?.map(Analysis::of_summary),
+        appointment: None,
         created_at: row.time("created_at")?,
     })
 }
 
 /// One conversation; without an account for the service's own jobs.
-pub(super) async fn get(work: Work<'_>, account: Option<AccountId>, id: AttemptId) -> StoreResult<ConversationRow> {
+pub(super) async fn get(mut work: Work<'_>, account: Option<AccountId>, id: AttemptId) -> StoreResult<ConversationRow> {
     let query = composed(format!(
         "SELECT {COLUMNS}, a.analysis {FROM} WHERE a.id = $1 AND ($2 IS NULL OR a.account = $2)"
     ));
     let row = query
         .bind(id.to_string())
         .bind(account.map(|account| account.to_string()));
-    let row = row.fetch_optional(work.conn).await.map_err(unavailable)?;
+    let row = row.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
     let row = row.ok_or(StoreError::NotFound)?;
     let mut conversation = read(&row)?;
     if row.maybe_text("analysis")?.is_some() {
         conversation.analysis = Some(row.json("analysis")?);
     }
+    conversation.appointment = appointments::last(&mut work, id).await?;
     Ok(conversation)
 }
 

@@ -3,7 +3,7 @@
 mod made;
 mod settled;
 
-pub(super) use made::make;
+pub(super) use made::{insert, make};
 
 use actors::{
     deliveries::DeliveryKind,

@@ -94,6 +94,7 @@ async fn erase_call(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
     for statement in [
         "UPDATE single_calls SET name = NULL, variables = '{}' WHERE attempt = $1",
         "DELETE FROM turns WHERE attempt = $1",
+        "DELETE FROM appointments WHERE attempt = $1",
     ] {
         affected(sqlx::query(statement).bind(call.to_string()), work.conn).await?;
     }

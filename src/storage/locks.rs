@@ -32,6 +32,12 @@ pub(super) async fn before_agent_numbers(work: &mut Work<'_>) -> StoreResult<()>
     take(work, SQL, "agent-numbers".to_owned()).await
 }
 
+/// Before a time of a calendar is looked at: nobody else takes it meanwhile.
+pub(super) async fn before_appointment(work: &mut Work<'_>, calendar: &str) -> StoreResult<()> {
+    const SQL: &str = "SELECT pg_advisory_xact_lock(hashtextextended('calendar:' || $1, 0))";
+    take(work, SQL, calendar.to_owned()).await
+}
+
 async fn take(work: &mut Work<'_>, sql: &'static str, name: String) -> StoreResult<()> {
     if work.dialect.concurrent {
         let locked = sqlx::query(sql).bind(name).execute(&mut *work.conn).await;

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Agent, Problem,
+    calendars::calendar_problems,
     shape::{Mode, Walk, join, shown},
     table::AGENT,
     transfers::{TRANSFERS, transfer_problems},
@@ -122,6 +123,7 @@ fn checked(body: &Value) -> (Map<String, Value>, Vec<Problem>) {
     if !problems.iter().any(|problem| problem.path.starts_with(TRANSFERS)) {
         problems.extend(transfer_problems(&document));
     }
+    problems.extend(calendar_problems(&document));
     problems.extend(too_large(&document));
     (document, problems)
 }

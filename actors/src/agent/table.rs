@@ -1,7 +1,9 @@
 //! The agent object of the contract as a table: type, range and allowed values of every path.
 
 use super::{
-    PROVIDERS, rules,
+    PROVIDERS,
+    calendars::CALENDARS,
+    rules,
     shape::{Field, Rule, Shape, optional, required},
     transfers::SIP_CHARS,
 };
@@ -225,7 +227,7 @@ const CALL_ACTIONS: &[Field] = &[
         "scheduleOnCalendar",
         Shape::Section(&[
             optional("enabled", Shape::Flag),
-            optional("provider", LABEL),
+            optional("provider", Shape::OneOf(&CALENDARS)),
             optional("eventsIds", NAMES),
         ]),
     ),

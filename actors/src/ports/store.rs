@@ -3,6 +3,7 @@
 //! Decisions (claim, permit, outcome, state change) are acknowledged: when a method returns, the row is on disk.
 //! The store has its own clock; callers never pass the present time.
 
+mod appointments;
 mod attempts;
 mod calls;
 mod campaign_reads;
@@ -16,6 +17,7 @@ mod knowledge;
 mod records;
 mod tools;
 
+pub use appointments::*;
 pub use attempts::*;
 pub use calls::*;
 pub use campaign_reads::*;
@@ -71,7 +73,8 @@ pub trait Store:
     + CallStore
     + InboundStore
     + RecordStore
-    + ToolStore
+    + DeliveryStore
+    + AppointmentStore
 {
 }
 
@@ -86,6 +89,7 @@ impl<T> Store for T where
         + CallStore
         + InboundStore
         + RecordStore
-        + ToolStore
+        + DeliveryStore
+    + AppointmentStore
 {
 }

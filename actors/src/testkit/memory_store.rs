@@ -1,5 +1,6 @@
 //! The whole store in memory, behind one lock: no I/O and no other thread, so that it works under a paused clock.
 
+mod appointments;
 mod attempts;
 mod calls;
 mod campaign_reads;

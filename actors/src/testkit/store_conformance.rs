@@ -7,6 +7,7 @@
     reason = "a check fails by panicking and its name says what it checks"
 )]
 
+mod appointments;
 mod attempts;
 mod calls;
 mod campaign_reads;
@@ -26,6 +27,7 @@ mod records;
 mod returns;
 mod tools;
 
+pub use appointments::*;
 pub use attempts::*;
 pub use calls::*;
 pub use campaign_reads::*;
@@ -168,6 +170,12 @@ macro_rules! store_conformance {
             a_lane_waits_as_long_as_its_receiver_wished
             an_address_that_is_gone_gets_nothing_until_its_agent_is_saved_again
             a_delivery_tells_of_the_person_as_the_call_knew_them
+            an_appointment_is_made_once_for_a_time_of_a_call
+            a_booking_whose_holder_died_comes_back_and_fences_it
+            a_time_is_one_calls_until_the_calendar_shows_it
+            a_call_makes_few_appointments
+            an_invitation_is_made_with_the_mail_that_brings_it
+            an_erased_person_has_no_appointments
             campaigns_made_at_once_have_creation_times_of_their_own
             one_of_many_changes_of_an_agent_wins
             a_number_is_saved_by_one_of_many

@@ -43,7 +43,8 @@ async fn is_gone(work: &mut Work<'_>, account: AccountId, wanted: &Wanted, saved
     Ok(row.is_some())
 }
 
-async fn insert(work: &mut Work<'_>, of: (AccountId, AttemptId), wanted: Wanted) -> StoreResult<()> {
+/// Makes one as it is; a webhook or mail after a call is made once.
+pub(in crate::storage) async fn insert(work: &mut Work<'_>, of: (AccountId, AttemptId), wanted: Wanted) -> StoreResult<()> {
     let lane = sqlx::query(
         "INSERT INTO delivery_lanes (lane, proven, failures, hold_until) VALUES ($1, 0, 0, 0) \
          ON CONFLICT (lane) DO NOTHING",
@@ -51,7 +52,7 @@ async fn insert(work: &mut Work<'_>, of: (AccountId, AttemptId), wanted: Wanted)
     affected(lane.bind(wanted.lane.clone()), work.conn).await?;
     let delivery = sqlx::query(
         "INSERT INTO deliveries (id, account, attempt, kind, target, lane, state, failed, due_at, lease, created_at) \
-         VALUES ($1, $2, $3, $4, $5, $6, 'pending', 0, $7, 0, $7) ON CONFLICT (attempt, kind) DO NOTHING",
+         VALUES ($1, $2, $3, $4, $5, $6, 'pending', 0, $7, 0, $7) ON CONFLICT (attempt, kind) WHERE kind <> 'invitation' DO NOTHING",
     )
     .bind(DeliveryId::new().to_string())
     .bind(of.0.to_string())

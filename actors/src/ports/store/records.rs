@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{CallDirection, ConversationStatus, StoreResult};
+use super::{Appointment, CallDirection, ConversationStatus, StoreResult};
 use crate::{
     id::{AccountId, AgentId, AttemptId, CampaignId, JobId},
     phone_number::PhoneNumber,
@@ -189,6 +189,8 @@ pub struct ConversationRow {
     pub collected: BTreeMap<String, String>,
     /// None until the analysis is done.
     pub analysis: Option<Analysis>,
+    /// The appointment that was made last; lists leave it out.
+    pub appointment: Option<Appointment>,
     /// When the row was made.
     pub created_at: Timestamp,
 }

@@ -9,7 +9,7 @@ use super::{
     tables::{AttemptEntry, Tables},
 };
 use crate::{
-    deliveries::wanted,
+    deliveries::{Wanted, wanted},
     id::{AccountId, AttemptId, DeliveryId},
     ports::store::{
         CampaignContact, DELIVERY_LEASE, Delivery, DeliveryRow, DeliveryState, DeliveryStore, DueLane, Settled,
@@ -80,26 +80,31 @@ impl Tables {
             if made || gone_at.is_some_and(|gone_at| *gone_at >= saved_at) {
                 continue;
             }
-            self.outbox.lanes.entry(wanted.lane.clone()).or_default();
-            let delivery = Delivery {
-                id: DeliveryId::new(),
-                account,
-                attempt,
-                kind: wanted.kind,
-                target: wanted.target,
-                lane: wanted.lane,
-                failed: 0,
-                lease: 0,
-                created_at: now,
-            };
-            let entry = DeliveryEntry {
-                state: DeliveryState::Pending,
-                due_at: now,
-                last_error: None,
-                delivery,
-            };
-            self.outbox.deliveries.insert(entry.delivery.id, entry);
+            self.add_delivery((account, attempt), wanted, now);
         }
+    }
+
+    /// Adds one as it is.
+    pub(super) fn add_delivery(&mut self, of: (AccountId, AttemptId), wanted: Wanted, now: Timestamp) {
+        self.outbox.lanes.entry(wanted.lane.clone()).or_default();
+        let delivery = Delivery {
+            id: DeliveryId::new(),
+            account: of.0,
+            attempt: of.1,
+            kind: wanted.kind,
+            target: wanted.target,
+            lane: wanted.lane,
+            failed: 0,
+            lease: 0,
+            created_at: now,
+        };
+        let entry = DeliveryEntry {
+            state: DeliveryState::Pending,
+            due_at: now,
+            last_error: None,
+            delivery,
+        };
+        self.outbox.deliveries.insert(entry.delivery.id, entry);
     }
 
     fn person_of(&self, entry: &AttemptEntry) -> CampaignContact {

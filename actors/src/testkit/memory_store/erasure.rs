@@ -51,6 +51,7 @@ impl Tables {
             call.name = None;
             call.variables.clear();
         }
+        self.erase_appointments(id);
         self.turns.retain(|(attempt, _), _| *attempt != id);
         let jobs = self.jobs.len();
         self.jobs.retain(|_, job| job.attempt != id);

@@ -49,6 +49,7 @@ impl Tables {
             transferred: entry.transferred,
             collected: entry.collected.clone(),
             analysis: entry.analysis.clone(),
+            appointment: self.last_appointment(entry.id),
             created_at: entry.created_at,
         }
     }
@@ -118,6 +119,7 @@ impl RecordStore for MemoryStore {
         found.truncate(usize::try_from(limit).unwrap_or(0));
         let mut rows: Vec<_> = found.into_iter().map(|entry| tables.read_conversation(entry)).collect();
         for row in &mut rows {
+            row.appointment = None;
             row.analysis = row.analysis.take().map(|full| Analysis::of_summary(full.summary));
         }
         Ok(rows)

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use uuid::Uuid;
 
-use super::{calls::SingleCall, deliveries::Outbox, knowledge::GroupEntry};
+use super::{appointments::Appointments, calls::SingleCall, deliveries::Outbox, knowledge::GroupEntry};
 use crate::{
     dial_token::DialToken,
     id::{AccountId, AgentId, AttemptId, CampaignId, ContactId, DocumentId, GroupId, JobId, NodeId, ToolId},
@@ -52,6 +52,7 @@ pub(super) struct Tables {
     pub(super) events: Vec<(AttemptId, EventFact)>,
     pub(super) jobs: BTreeMap<JobId, JobEntry>,
     pub(super) outbox: Outbox,
+    pub(super) appointments: Appointments,
 }
 
 impl std::fmt::Debug for Tables {

@@ -139,6 +139,7 @@ pub async fn a_conversation_follows_its_attempt(fixture: Fixture) {
         transferred: false,
         collected: BTreeMap::new(),
         analysis: None,
+        appointment: None,
         created_at: made_at,
     };
     let stored = async || scene.store.conversation(scene.account, claim.attempt).await.unwrap();

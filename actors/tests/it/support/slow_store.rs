@@ -10,7 +10,7 @@ use std::{
 
 use actors::{
     dial_token::DialToken,
-    id::{AccountId, AgentId, AttemptId, CampaignId, ContactId, DocumentId, GroupId, NodeId, ToolId},
+    id::{AccountId, AgentId, AppointmentId, AttemptId, CampaignId, ContactId, DeliveryId, DocumentId, GroupId, NodeId},
     phone_number::PhoneNumber,
     ports::{carrier::CarrierCallId, store::*},
     testkit::memory_store::MemoryStore,
@@ -182,6 +182,13 @@ slowly! {
         settle_delivery(delivery: &Delivery, settled: Settled) -> ();
         deliveries_of(attempt: AttemptId) -> Vec<DeliveryRow>;
         contact_of(attempt: AttemptId) -> CampaignContact;
+    }
+    AppointmentStore {
+        begin_appointment(new: NewAppointment) -> Begun;
+        settle_appointment(id: AppointmentId, lease: i64, settled: BookingSettled) -> ();
+        lease_appointments(limit: i64) -> Vec<Appointment>;
+        appointment(id: AppointmentId) -> Appointment;
+        appointments_of(attempt: AttemptId) -> Vec<Appointment>;
     }
     RecordStore {
         append_facts(facts: &[(AttemptId, Fact)]) -> ();
