@@ -17,6 +17,7 @@ use actors::{
     ports::{
         Ports,
         store::{Fact, Store},
+        tool_runner::ToolRunner,
     },
     time::{Clock, SystemClock},
 };
@@ -33,6 +34,7 @@ use self::trunks::{SideDoor, Trunks};
 use crate::{
     address_policy::{AddressPolicy, Resolver, SystemResolver},
     analysis_worker,
+    calendars::{self, Calendars},
     carriers::{self, CarrierDoor},
     config::ServeConfig,
     deliveries::{self, Courier, Pace, WebhookLimits, WebhookSender},
@@ -115,13 +117,20 @@ impl App {
         for line in roster::lines(&config.providers, &config.providers.settings()?) {
             tracing::info!("{line}");
         }
+        let calendars = Arc::new(Calendars::new(
+            store.clone(),
+            clock.clone(),
+            &config.calendars,
+            config.mail.is_set(),
+        )?);
+        let http_tools = http_tools(&config, &store, &clock)?;
         let ports = Ports {
             store: store.clone(),
             carriers,
             transcriber: team.ears.clone(),
             synthesizer: team.voices.clone(),
             language_model: team.language.clone(),
-            knowledge: Arc::new(shelf(&config, store.clone())?),
+            tools: Arc::new(vec![calendars.clone() as Arc<dyn ToolRunner>, Arc::new(http_tools)]),
             health: Arc::new(team.health(clock.clone())),
             recordings: Arc::new(recordings(&config)?),
             clock: clock.clone(),
@@ -144,6 +153,7 @@ impl App {
             store: store.clone(),
             node: node.clone(),
             team: team.clone(),
+            calendars: calendars.clone(),
             carriers: carrier_doors,
             nobody_is_called,
             lines,
@@ -166,8 +176,8 @@ impl App {
         }
         let endpoint = Endpoint::new(listener, tls);
         server.spawn(server::serve(endpoint, router, limits, wait_for_true(stopped)));
-        let analyses = analysis_worker::run(store.clone(), team.language.clone(), stop_serving.subscribe());
-        let analyses = tokio::spawn(analyses);
+        tasks.spawn(analysis_worker::run(store.clone()));
+        tasks.spawn(calendars::keep(calendars));
         tasks.spawn(count(live.subscribe()));
         tasks.spawn(keep_metrics_small());
         tasks.spawn(prober::run(team.clone(), config.providers.clone()));
@@ -300,6 +310,7 @@ struct Doors {
     store: Arc<dyn Store>,
     node: Arc<NodeHandle>,
     team: Arc<Team>,
+    calendars: Arc<Calendars>,
     carriers: Vec<(&'static str, Router<CarrierDoor>)>,
     nobody_is_called: bool,
     lines: Readiness,
@@ -312,6 +323,7 @@ fn router(config: &ServeConfig, spool_dir: PathBuf, doors: Doors) -> Result<Rout
         store,
         node,
         team,
+        calendars,
         carriers,
         nobody_is_called,
         lines,
@@ -327,7 +339,8 @@ fn router(config: &ServeConfig, spool_dir: PathBuf, doors: Doors) -> Result<Rout
         carrier_is_simulated: nobody_is_called,
         readiness: Arc::new(move |agent| {
             team.ready_for(agent)?;
-            deliveries::mail_ready_for(mail, agent)
+            deliveries::mail_ready_for(mail, agent)?;
+            calendars.ready_for(agent)
         }),
         lines,
         rate_limit: Arc::new(RateLimit::per_second(config.rate_limit)),

@@ -6,6 +6,7 @@ use actors::call::Speculation;
 use clap::{Arg, Args, Command, builder::TypedValueParser, error::ErrorKind};
 
 use crate::{
+    calendars::CalendarConfig,
     carriers::{self, settings::CarrierSettings},
     deliveries::MailConfig,
     exchange::Script,
@@ -104,6 +105,10 @@ pub struct ServeConfig {
     /// Mail after calls
     #[command(flatten)]
     pub mail: MailConfig,
+
+    /// Calendars for appointments
+    #[command(flatten)]
+    pub calendars: CalendarConfig,
 
     /// Seconds calls in progress get to end after SIGTERM, at most a week [default: as long as the longest call may last,
     /// and a minute]

@@ -19,6 +19,7 @@ use crate::{
     carriers::settings::CarrierSettings,
     cli::DemoArgs,
     config::{ProviderConfig, ServeConfig, SpeculationMode, StorageConfig, TlsConfig},
+    calendars::CalendarConfig,
     deliveries::MailConfig,
     speech::imperfect::Imperfection,
     storage::DatabaseUrl,
@@ -161,6 +162,7 @@ fn config(folder: &Path, args: &DemoArgs) -> ServeConfig {
         speculation: SpeculationMode::Voice,
         allow_private_urls: false,
         mail: MailConfig::default(),
+        calendars: CalendarConfig::default(),
         drain_seconds: 0,
     }
 }

@@ -9,6 +9,7 @@ pub mod api_client;
 pub mod api_key;
 pub mod app;
 pub mod bench;
+pub mod calendars;
 pub mod carriers;
 pub mod cli;
 pub mod config;

@@ -234,14 +234,19 @@ impl Hands {
     }
 
     async fn attempt(&self, delivery: &Delivery) -> StoreResult<Answer> {
-        let told = payload::post_call(&*self.store, delivery).await?;
+        let told = || payload::post_call(&*self.store, delivery);
         match delivery.kind {
             DeliveryKind::Webhook => {
+                let told = told().await?;
                 let secrets = self.store.webhook_secrets(delivery.account).await?;
                 Ok(self.webhooks.send(delivery, &secrets, told.to_string()).await)
             }
             DeliveryKind::Email => match &self.mail {
-                Some(mailer) => mailer.send(&*self.store, delivery, &told["data"]).await,
+                Some(mailer) => mailer.send(&*self.store, delivery, &told().await?["data"]).await,
+                None => Ok(Answer::failed(super::mail::NOT_CONFIGURED)),
+            },
+            DeliveryKind::Invitation => match &self.mail {
+                Some(mailer) => mailer.invite(&*self.store, delivery).await,
                 None => Ok(Answer::failed(super::mail::NOT_CONFIGURED)),
             },
         }

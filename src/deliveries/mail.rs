@@ -1,5 +1,6 @@
 //! Mail after calls: the settings of a server, and one message of text and HTML to all of its recipients.
 
+mod invitation;
 mod message;
 mod settings;
 
@@ -13,7 +14,7 @@ use actors::{
     ports::store::{Delivery, Store, StoreResult},
 };
 use lettre::{
-    AsyncSmtpTransport, AsyncTransport, Tokio1Executor,
+    AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor,
     message::Mailbox,
     transport::smtp::{Error, PoolConfig},
 };
@@ -58,20 +59,31 @@ impl Mailer {
             Err(error) => return Ok(Answer::failed(format!("emailConfiguration cannot be read: {error}"))),
         };
         let values = message::values(store, delivery, told).await?;
-        let message = match message::compose(&self.from, &target, delivery, told, &values) {
-            Ok(message) => message,
-            Err(error) => return Ok(Answer::failed(format!("no mail can be made of it: {error}"))),
+        Ok(self.post(message::compose(&self.from, &target, delivery, told, &values)).await)
+    }
+
+    /// One try to bring an invitation.
+    pub(super) async fn invite(&self, store: &dyn Store, delivery: &Delivery) -> StoreResult<Answer> {
+        let Ok(id) = delivery.target.parse() else {
+            return Ok(Answer::failed("it names no appointment"));
         };
-        Ok(
-            match tokio::time::timeout(SENT_WITHIN, self.transport.send(message)).await {
-                Ok(Ok(_)) => Answer::Arrived,
-                Ok(Err(error)) => Answer::failed(failure(&error)),
-                Err(_) => Answer::failed(format!(
-                    "the mail server did not take it within {} s",
-                    SENT_WITHIN.as_secs()
-                )),
-            },
-        )
+        let appointment = store.appointment(id).await?;
+        Ok(self.post(invitation::compose(&self.from, delivery, &appointment)).await)
+    }
+
+    async fn post(&self, composed: Result<Message, String>) -> Answer {
+        let message = match composed {
+            Ok(message) => message,
+            Err(error) => return Answer::failed(format!("no mail can be made of it: {error}")),
+        };
+        match tokio::time::timeout(SENT_WITHIN, self.transport.send(message)).await {
+            Ok(Ok(_)) => Answer::Arrived,
+            Ok(Err(error)) => Answer::failed(failure(&error)),
+            Err(_) => Answer::failed(format!(
+                "the mail server did not take it within {} s",
+                SENT_WITHIN.as_secs()
+            )),
+        }
     }
 }
 

@@ -6,11 +6,14 @@ use actors::{
     agent::{self, Agent, Entities, EntityKind},
     ports::{
         language_model::Speaker,
-        store::{Account, AgentRow, ConversationRow, EventFact, TurnFact},
+        store::{Account, AgentRow, Appointment, ConversationRow, EventFact, TurnFact},
     },
     time::Timestamp,
 };
+use chrono_tz::Tz;
 use serde_json::{Map, Value, json};
+
+use crate::calendars;
 
 /// An item of the list.
 pub fn item(row: &ConversationRow, account: &Account) -> Value {
@@ -46,8 +49,7 @@ pub fn detail(row: &ConversationRow, facts: &Facts<'_>, agent: Option<&AgentRow>
     insert_some(&mut shown, "transcript", transcript(turns));
     insert_some(&mut shown, "sentiment", analysis.map(|a| &a.sentiment));
     insert_some(&mut shown, "keyMoments", analysis.map(|a| &a.key_moments));
-    let appointment = analysis.map_or_else(|| json!({}), |found| json!(found.appointment));
-    shown.insert("appointmentScheduled".into(), appointment);
+    shown.insert("appointmentScheduled".into(), appointment(row.appointment.as_ref()));
     shown.insert(
         "dataCollected".into(),
         collected(&row.collected, &asked_for(agent.as_ref())),
@@ -116,6 +118,32 @@ fn transcript(turns: &[TurnFact]) -> Option<String> {
         })
         .collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// `appointmentScheduled`: what was booked during the call, empty when nothing was.
+fn appointment(booked: Option<&Appointment>) -> Value {
+    let Some(Appointment {
+        wish, event, confirmed, ..
+    }) = booked
+    else {
+        return json!({});
+    };
+    let details = &wish.details;
+    let zone = details.timezone.parse().unwrap_or(Tz::UTC);
+    let mut attendee = Map::new();
+    attendee.insert("name".into(), json!(details.name));
+    insert_some(&mut attendee, "email", details.email.as_ref());
+    let mut shown = Map::new();
+    shown.insert("dateTime".into(), json!(calendars::iso(wish.starts_at, zone)));
+    shown.insert("endDateTime".into(), json!(calendars::iso(wish.ends_at, zone)));
+    shown.insert("timezone".into(), json!(details.timezone));
+    insert_some(&mut shown, "description", details.notes.as_ref());
+    shown.insert("provider".into(), json!(wish.provider.as_str()));
+    insert_some(&mut shown, "calendarId", Some(&wish.calendar).filter(|id| !id.is_empty()));
+    insert_some(&mut shown, "eventId", event.as_ref());
+    shown.insert("confirmed".into(), json!(confirmed));
+    shown.insert("attendee".into(), Value::Object(attendee));
+    Value::Object(shown)
 }
 
 /// What went wrong, of a call that is over, when the agent has `issueTracking`.
