@@ -3,7 +3,7 @@
 //! A reply is a pure function of the request: the history is replayed, and what comes next follows from it.
 
 mod answer;
-mod asking;
+mod appointment;
 mod dialogue;
 mod dictated;
 mod language_wish;

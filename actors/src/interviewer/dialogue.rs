@@ -182,6 +182,13 @@ impl Dialogue {
         self.asked = false;
     }
 
+    /// Closes all questions: what is said from now on is about something else.
+    pub fn close_all(&mut self) {
+        while self.current().is_some() {
+            self.close();
+        }
+    }
+
     /// Counts an answer that was not understood; true if the question is dropped with it.
     pub fn fail(&mut self) -> bool {
         self.failures += 1;

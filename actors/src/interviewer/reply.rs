@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use super::{
+    appointment::{Booking, Next},
     dialogue::{Dialogue, Heard, Last, Turn},
     language_wish::wish,
     phrases::Intent,
@@ -64,6 +65,10 @@ pub fn plan(request: &ReplyRequest) -> Vec<ReplyEvent> {
         !agent.conversation_config.agent.prompt.knowledge_base.is_empty(),
         &request.history,
     );
+    let booking = Booking::of(request);
+    if booking.as_ref().is_some_and(Booking::is_begun) {
+        dialogue.close_all();
+    }
     let greeting = agent.conversation_config.agent.greeting_message.as_deref();
     let greeting = template::render(Place::Greeting, greeting.unwrap_or_default(), &request.variables);
     let mut reply = Reply {
@@ -71,6 +76,7 @@ pub fn plan(request: &ReplyRequest) -> Vec<ReplyEvent> {
         known: request.knowledge.answer.as_deref(),
         greeting: &greeting,
         dialogue: &mut dialogue,
+        booking: booking.as_ref(),
     };
     reply.make()
 }
@@ -131,12 +137,21 @@ fn call_later(time: SpokenTime) -> Vec<ReplyEvent> {
     events
 }
 
+fn spoken(next: Next) -> Vec<ReplyEvent> {
+    match next {
+        Next::Say(events) => events,
+        Next::End(words) => end(&words, "completed"),
+    }
+}
+
 struct Reply<'a> {
     agent: &'a Agent,
     /// What the documents say to the last words.
     known: Option<&'a str>,
     greeting: &'a str,
     dialogue: &'a mut Dialogue,
+    /// What is left once everything was asked.
+    booking: Option<&'a Booking>,
 }
 
 impl Reply<'_> {
@@ -183,6 +198,7 @@ impl Reply<'_> {
             Heard::Aside(_) if self.dialogue.when_asked > 0 => say(format!("Sorry, I didn't catch that. {WHEN}")),
             Heard::Aside(Intent::Repeat) if self.is_greeted_only() || !self.dialogue.asked => self.say_again(),
             Heard::Aside(Intent::Refusal) if !self.dialogue.asked => self.not_asked(),
+            Heard::Aside(Intent::Refusal | Intent::Repeat) if self.books() => self.book(turn),
             Heard::Aside(intent) => self.aside(intent),
             Heard::Unclear => self.unclear("Sorry, I didn't catch that."),
             Heard::Attention => vec![ReplyEvent::Tool {
@@ -190,6 +206,7 @@ impl Reply<'_> {
                 arguments: json!({}),
                 echo: None,
             }],
+            Heard::NotAsked if self.books() => self.book(turn),
             Heard::NotAsked => self.not_asked(),
         }
     }
@@ -286,6 +303,9 @@ impl Reply<'_> {
         let name = self.dialogue.slot().and_then(|slot| slot.name.clone());
         self.dialogue.close();
         let Some(name) = name else {
+            if self.booking.is_some() {
+                return self.next("Thank you, I've made a note of that.");
+            }
             return end("Thank you, I've made a note of that. Goodbye!", "completed");
         };
         self.dialogue.collected += 1;
@@ -355,6 +375,16 @@ impl Reply<'_> {
         rest.trim()
     }
 
+    /// Whether the appointment is all that is left.
+    fn books(&self) -> bool {
+        self.booking.is_some_and(Booking::is_begun)
+    }
+
+    fn book(&self, turn: &Turn) -> Vec<ReplyEvent> {
+        let next = self.booking.map(|booking| booking.hear(&turn.text, turn.damaged));
+        next.map_or_else(|| self.next(""), spoken)
+    }
+
     /// Goes on: to the present question, or to the end.
     fn next(&self, opening: &str) -> Vec<ReplyEvent> {
         let opening = match opening {
@@ -364,6 +394,9 @@ impl Reply<'_> {
             opening => opening,
         };
         let gap = if opening.is_empty() { "" } else { " " };
+        if let (None, Some(booking)) = (self.dialogue.slot(), self.booking) {
+            return spoken(booking.next(opening));
+        }
         match self.dialogue.slot() {
             // A rest of the greeting may ask it already.
             Some(slot) if opening.ends_with(&slot.question.first) => say(opening),
