@@ -5,6 +5,7 @@
 mod analysis;
 mod analysis_models;
 mod app;
+mod calendars;
 mod calls_end_to_end;
 mod campaign_end_to_end;
 mod campaign_end_to_end_commands;

@@ -82,7 +82,7 @@ async fn full(app: &TestApp) -> Value {
             "callActions": {
                 "smartOptOut": true, "issueTracking": true, "postCallWebhook": "https://hooks.example.com/calls",
                 "postCallEmail": { "enabled": true, "emailConfiguration": { "to": ["ada@example.com"], "ours": 1 } },
-                "scheduleOnCalendar": { "enabled": true, "provider": "caldav", "eventsIds": ["e1"] },
+                "scheduleOnCalendar": { "enabled": true, "provider": "google", "eventsIds": ["e1"] },
             },
             "widget": { "colour": "red", "deep": { "list": [1, null, "x"] } },
             "dataCollection": { "entities": { "zip": { "type": "integer", "description": "post code" } }, "storeData": true },

@@ -198,3 +198,143 @@ fn stage_of(result: &Value) -> Stage {
         _ => Stage::Refused,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::Arc, time::Duration};
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::{
+        interviewer::plan,
+        ports::{store::CallDirection, tool_runner::ToolOffer, usage::Meter},
+    };
+
+    /// A call in which everything said is heard, on Thursday the first of January 2026.
+    struct Call(ReplyRequest);
+
+    impl Call {
+        fn new() -> Self {
+            let agent = json!({
+                "name": "Ava",
+                "conversationConfig": { "agent": { "prompt": { "prompt": "Be brief.", "timezone": "Europe/Berlin" } } },
+                "platformSettings": { "dataCollection": { "entities": {
+                    "email": { "type": "string", "description": "e-mail address" }
+                } } }
+            });
+            let offer = ToolOffer {
+                name: TOOL.into(),
+                description: String::new(),
+                parameters: json!({}),
+                within: Duration::from_secs(1),
+                key: String::new(),
+            };
+            Self(ReplyRequest {
+                agent: Arc::new(serde_json::from_value(agent).unwrap()),
+                variables: Arc::default(),
+                tools: Arc::new([offer]),
+                direction: CallDirection::Outbound,
+                history: Vec::new(),
+                now: Timestamp(1_767_261_600_000_000),
+                failures: 0,
+                meter: Meter::default(),
+            })
+        }
+
+        /// What the agent says and does next.
+        fn next(&mut self) -> (String, Vec<(String, Value)>) {
+            let (mut words, mut tools) = (String::new(), Vec::new());
+            for event in plan(&self.0) {
+                match event {
+                    ReplyEvent::Text(text) => words += &text,
+                    ReplyEvent::Tool { name, arguments, .. } => tools.push((name, arguments)),
+                }
+            }
+            for (name, arguments) in &tools {
+                self.0.history.push(HistoryItem::Tool {
+                    name: name.clone(),
+                    arguments: arguments.clone(),
+                    result: json!({ "status": "running" }),
+                    echo: None,
+                });
+            }
+            self.said(Speaker::Agent, &words);
+            (words, tools)
+        }
+
+        fn said(&mut self, speaker: Speaker, text: &str) {
+            self.0.history.push(HistoryItem::Said {
+                speaker,
+                text: text.into(),
+                interrupted: false,
+                damaged: false,
+            });
+        }
+
+        fn hears(&mut self, text: &str) -> (String, Vec<(String, Value)>) {
+            self.said(Speaker::User, text);
+            self.next()
+        }
+
+        /// The calendar answers.
+        fn answers(&mut self, answer: Value) -> (String, Vec<(String, Value)>) {
+            for item in &mut self.0.history {
+                if let HistoryItem::Tool { name, result, .. } = item
+                    && name == TOOL
+                {
+                    result.clone_from(&answer);
+                }
+            }
+            self.next()
+        }
+
+        /// Everything was asked.
+        fn asked() -> Self {
+            let mut call = Self::new();
+            call.next();
+            let (words, _) = call.hears("ada@example.com");
+            assert!(words.ends_with(ASK), "{words}");
+            call
+        }
+    }
+
+    #[test]
+    fn a_time_is_said_back_and_booked_once_it_is_agreed() {
+        let mut call = Call::asked();
+        let (words, _) = call.hears("Hm, tomorrow at three?");
+        assert_eq!(words, "That would be Friday, January 2 at 3:00 PM. Shall I book that?");
+        let (words, _) = call.hears("No, make it half past four tomorrow.");
+        assert_eq!(words, "That would be Friday, January 2 at 4:30 PM. Shall I book that?");
+        let (words, tools) = call.hears("Yes, please.");
+        assert_eq!(words, WAIT);
+        let wanted = json!({ "start": "2026-01-02T16:30", "email": "ada@example.com" });
+        assert_eq!(tools, [(TOOL.to_owned(), wanted)]);
+        assert_eq!(call.hears("Hello?").0, WAIT);
+        let (words, tools) = call.answers(json!({ "booked": true, "said": "Friday, January 2 at 4:30 PM" }));
+        assert!(words.starts_with("You're booked for Friday, January 2 at 4:30 PM."), "{words}");
+        assert_eq!(tools[0].0, "endCall");
+    }
+
+    #[test]
+    fn a_time_that_is_refused_or_not_understood_is_asked_for_again_and_then_no_more() {
+        let mut call = Call::asked();
+        assert!(call.hears("The blue one.").0.ends_with(ASK));
+        call.hears("Tomorrow at three.");
+        call.hears("Yes.");
+        let (words, _) = call.answers(json!({ "error": "taken" }));
+        assert_eq!(words, format!("{REFUSED} {ASK}"));
+        let (words, tools) = call.hears("The blue one.");
+        assert!(words.ends_with("Goodbye!") && tools[0].0 == "endCall", "{words}");
+    }
+
+    #[test]
+    fn nobody_has_to_make_an_appointment() {
+        let mut call = Call::asked();
+        let (words, tools) = call.hears("No.");
+        assert!(words.ends_with("Goodbye!") && tools[0].0 == "endCall", "{words}");
+        let mut call = Call::asked();
+        let (_, tools) = call.hears("Don't call me again.");
+        assert_eq!(tools[0].0, "endCall");
+    }
+}

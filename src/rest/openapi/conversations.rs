@@ -112,8 +112,8 @@ pub struct Conversation {
     pub sentiment: Option<Sentiment>,
     /// What mattered.
     pub key_moments: Option<Vec<KeyMoment>>,
-    /// An appointment that was made: `description`, and where its time is certain `dateTime` (local, ISO 8601) and
-    /// `timezone`. Empty when none was.
+    /// The appointment that the call made last, empty if none: `dateTime`, `endDateTime`, `timezone`, `provider`,
+    /// `calendarId`, `eventId`, `confirmed`, `attendee`, and `description` where it has notes.
     pub appointment_scheduled: BTreeMap<String, Value>,
     /// What the agent was to find out.
     pub data_collected: DataCollected,

@@ -15,12 +15,12 @@ use super::world::{World, until};
 
 /// A message as it came: the lines of its envelope and of itself.
 #[derive(Debug, Clone, Default)]
-struct Mail {
-    envelope: Vec<String>,
-    lines: Vec<String>,
+pub struct Mail {
+    pub envelope: Vec<String>,
+    pub lines: Vec<String>,
 }
 
-struct SmtpServer {
+pub struct SmtpServer {
     address: String,
     mails: Arc<Mutex<Vec<Mail>>>,
     /// Answers to the end of the message; the last one is kept.
@@ -29,7 +29,7 @@ struct SmtpServer {
 }
 
 impl SmtpServer {
-    async fn start(verdicts: &[&'static str]) -> Self {
+    pub async fn start(verdicts: &[&'static str]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let (mails, verdicts) = (Arc::default(), Arc::new(Mutex::new(verdicts.to_vec())));
@@ -49,7 +49,7 @@ impl SmtpServer {
         }
     }
 
-    fn mails(&self) -> Vec<Mail> {
+    pub fn mails(&self) -> Vec<Mail> {
         self.mails.lock().unwrap().clone()
     }
 }
@@ -99,7 +99,7 @@ fn mailer(address: &str) -> Mailer {
     config.mailer().unwrap().unwrap()
 }
 
-async fn world(server: &SmtpServer, configuration: serde_json::Value) -> World {
+pub async fn world(server: &SmtpServer, configuration: serde_json::Value) -> World {
     let mut world = World::new().await;
     world
         .asks(&json!({ "postCallEmail": { "enabled": true, "emailConfiguration": configuration } }))

@@ -19,6 +19,7 @@ use actors::{
         health::AlwaysWell,
         language_model::{LanguageError, LanguageModel, ReplyEvent, ReplyRequest},
         store::{RecordStore, StoreError, TurnFact},
+        tool_runner::ToolRunner,
         transcriber::Transcriber,
     },
     testkit::{fake_speech::FakeRecordings, memory_store::MemoryStore},
@@ -28,6 +29,7 @@ use futures_util::{StreamExt, stream::BoxStream};
 use ringback::{
     address_policy::{AddressPolicy, Resolver, SystemResolver},
     analysis_worker,
+    calendars::{CalendarConfig, Calendars},
     carriers::{self, CarrierDoor, Trunk, simulated},
     documents::Documents,
     exchange::{Exchange, ExchangeHandle, ExchangeSettings, LogEntry, Script},
@@ -68,10 +70,8 @@ pub struct WorldSettings {
     pub certificate: Option<SelfSigned>,
     /// Where calls are recorded.
     pub recordings: FakeRecordings,
-    /// Thinks in place of the interviewer.
-    pub language_model: Option<Arc<dyn LanguageModel>>,
-    /// Compares the meaning of documents.
-    pub embeddings: Option<Embeddings>,
+    /// Where appointments are made; nowhere when none.
+    pub calendars: Option<CalendarConfig>,
 }
 
 /// Builds a carrier in, for a service at an address.
@@ -95,8 +95,7 @@ impl Default for WorldSettings {
             trunk: None,
             certificate: None,
             recordings: FakeRecordings::default(),
-            language_model: None,
-            embeddings: None,
+            calendars: None,
         }
     }
 }
@@ -116,9 +115,9 @@ pub struct World {
     tasks: JoinSet<()>,
 }
 
-fn http_tools(settings: &WorldSettings, store: &Arc<MemoryStore>, clock: &Arc<dyn Clock>) -> HttpTools {
-    let connects: (_, Arc<dyn Resolver>) = (settings.addresses.clone(), Arc::new(SystemResolver));
-    HttpTools::new(store.clone(), connects, clock.clone()).unwrap()
+fn calendars(settings: &WorldSettings, store: &Arc<MemoryStore>, clock: &Arc<dyn Clock>) -> Arc<dyn ToolRunner> {
+    let config = settings.calendars.clone().unwrap_or_default();
+    Arc::new(Calendars::new(store.clone(), clock.clone(), &config, true).unwrap())
 }
 
 /// One start of the service's process.
@@ -144,11 +143,8 @@ async fn start_service(
         carriers: Carriers::new(trunk.carrier, Vec::new()),
         transcriber: settings.transcriber.clone(),
         synthesizer: Arc::new(BabbleSynthesizer),
-        language_model: match &settings.language_model {
-            Some(model) => model.clone(),
-            None => Arc::new(replies.clone()),
-        },
-        knowledge: Arc::new(Shelf::new(store.clone(), settings.embeddings.clone())),
+        language_model: Arc::new(replies.clone()),
+        tools: calendars(settings, store, clock),
         health: Arc::new(AlwaysWell),
         recordings: Arc::new(settings.recordings.clone()),
         clock: clock.clone(),
