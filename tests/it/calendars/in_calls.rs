@@ -57,6 +57,7 @@ async fn call(calendars: &stub::Calendars, agent: Value, steps: Vec<Step>) -> (V
 async fn an_agent_makes_an_appointment_and_the_conversation_tells_it() {
     let calendars = stub::Calendars::start().await;
     let steps = vec![
+        say("Hello?"),
         say("maria at example dot com"),
         say("Tomorrow at three, please."),
         say("Yes, please."),
@@ -79,6 +80,7 @@ async fn a_call_goes_on_when_a_calendar_fails() {
     let calendars = stub::Calendars::start().await;
     calendars.fails(Fault::Status(429, Value::Null));
     let steps = vec![
+        say("Hello?"),
         say("maria at example dot com"),
         say("Tomorrow at three, please."),
         say("Yes, please."),
