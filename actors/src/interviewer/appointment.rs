@@ -145,15 +145,15 @@ impl Booking {
     pub fn hear(&self, text: &str, damaged: bool) -> Next {
         let agreed = answer::yes_or_no(text);
         match &self.stage {
-            Stage::Ahead | Stage::Running | Stage::Booked(_) | Stage::Refused => return self.next(""),
-            Stage::Asked | Stage::SaidBack(_) if damaged => return self.again(),
+            Stage::Ahead | Stage::Running | Stage::Booked(_) => return self.next(""),
+            Stage::Asked | Stage::Refused | Stage::SaidBack(_) if damaged => return self.again(),
             Stage::SaidBack(time) if agreed == Some(true) => return self.book(*time),
-            Stage::Asked | Stage::SaidBack(_) => {}
+            Stage::Asked | Stage::Refused | Stage::SaidBack(_) => {}
         }
         let time = callback_time::parse_answer(text).and_then(|time| time.instant(self.now, self.zone));
         match (time, &self.stage) {
             (Some(at), _) => say(said(campaign::local(at, self.zone))),
-            (None, Stage::Asked) if agreed == Some(false) => {
+            (None, Stage::Asked | Stage::Refused) if agreed == Some(false) => {
                 Next::End("All right. Thank you for your time. Goodbye!".to_owned())
             }
             (None, Stage::SaidBack(_)) if agreed == Some(false) && self.asked < MOST_ASKED => {

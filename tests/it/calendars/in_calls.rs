@@ -31,8 +31,16 @@ fn scheduling(provider: &str, ids: &[&str]) -> Value {
     })
 }
 
-fn say(text: &str) -> Step {
-    Step::Say(text.to_owned())
+/// Says each once the agent has spoken.
+fn answers(texts: &[&str]) -> Vec<Step> {
+    let said = |text: &&str| [Step::UntilAgentSaid, Step::Say((*text).to_owned())];
+    texts.iter().flat_map(said).collect()
+}
+
+/// Hears the agent out, who then hangs up.
+fn until_the_end(mut steps: Vec<Step>) -> Vec<Step> {
+    steps.extend([Step::WaitMs(30_000), Step::HangUp]);
+    steps
 }
 
 /// A call with a calendar, and what became of it.
@@ -56,12 +64,8 @@ async fn call(calendars: &stub::Calendars, agent: Value, steps: Vec<Step>) -> (V
 #[tokio::test(start_paused = true)]
 async fn an_agent_makes_an_appointment_and_the_conversation_tells_it() {
     let calendars = stub::Calendars::start().await;
-    let steps = vec![
-        say("Hello?"),
-        say("maria at example dot com"),
-        say("Tomorrow at three, please."),
-        say("Yes, please."),
-    ];
+    let steps = answers(&["Hello?", "maria at example dot com", "Tomorrow at three, please.", "Yes, please."]);
+    let steps = until_the_end(steps);
     let (conversation, heard) = call(&calendars, scheduling("google", &[]), steps).await;
     let appointment = &conversation["appointmentScheduled"];
     assert_eq!(appointment["dateTime"], "2026-01-02T15:00:00+01:00", "{conversation:#} {heard:?}");
@@ -79,14 +83,10 @@ async fn an_agent_makes_an_appointment_and_the_conversation_tells_it() {
 async fn a_call_goes_on_when_a_calendar_fails() {
     let calendars = stub::Calendars::start().await;
     calendars.fails(Fault::Status(429, Value::Null));
-    let steps = vec![
-        say("Hello?"),
-        say("maria at example dot com"),
-        say("Tomorrow at three, please."),
-        say("Yes, please."),
-        say("Tomorrow at four."),
-        say("Yes."),
-    ];
+    let mut steps = answers(&["Hello?", "maria at example dot com", "Tomorrow at three, please.", "Yes, please."]);
+    steps.push(Step::UntilHeardWord("booked".into()));
+    steps.extend(answers(&["Tomorrow at four.", "Yes."]));
+    let steps = until_the_end(steps);
     let (conversation, heard) = call(&calendars, scheduling("cal.com", &["77"]), steps).await;
     assert!(heard.iter().any(|words| words.contains("can't be booked")), "{heard:?}");
     assert_eq!(conversation["status"], "completed");
