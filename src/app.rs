@@ -44,6 +44,7 @@ use crate::{
     providers::{prober, roster, team::Team},
     recordings::WavRecordings,
     rest::{self, RateLimit, Readiness, RestState},
+    retention,
     server::{self, Endpoint, ServerLimits},
     speech::babble::BabbleTranscriber,
     storage::SqlStore,
@@ -177,7 +178,13 @@ impl App {
         let endpoint = Endpoint::new(listener, tls);
         server.spawn(server::serve(endpoint, router, limits, wait_for_true(stopped)));
         tasks.spawn(analysis_worker::run(store.clone()));
-        tasks.spawn(calendars::keep(calendars));
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        tasks.spawn(retention::run(
+            store.clone(),
+            clock,
+            recordings_dir(&config),
+            config.storage.kept,
+        ));
         tasks.spawn(count(live.subscribe()));
         tasks.spawn(keep_metrics_small());
         tasks.spawn(prober::run(team.clone(), config.providers.clone()));
@@ -331,17 +338,19 @@ fn router(config: &ServeConfig, spool_dir: PathBuf, doors: Doors) -> Result<Rout
         stopping,
     } = doors;
     let switchboard = node.switchboard.clone();
-    let address_policy = address_policy(config);
+    let address_policy = if config.allow_private_urls {
+        AddressPolicy::everything()
+    } else {
+        AddressPolicy::public_only()
+    };
+    let voices = team.voices.clone();
     let rest = rest::router(RestState {
         store,
         switchboard: switchboard.clone(),
         public_url,
         carrier_is_simulated: nobody_is_called,
-        readiness: Arc::new(move |agent| {
-            team.ready_for(agent)?;
-            deliveries::mail_ready_for(mail, agent)?;
-            calendars.ready_for(agent)
-        }),
+        readiness: Arc::new(move |agent| team.ready_for(agent)),
+        forget_speech: Arc::new(move || voices.forget_people()),
         lines,
         rate_limit: Arc::new(RateLimit::per_second(config.rate_limit)),
         spool_dir,

@@ -265,6 +265,22 @@ pub struct StorageConfig {
     /// Folder for recordings
     #[arg(long, env = "RINGBACK_DATA_DIR", default_value = "ringback-data")]
     pub data_dir: PathBuf,
+
+    /// For how long what calls leave behind is kept
+    #[command(flatten)]
+    pub kept: Kept,
+}
+
+/// For how long what calls leave behind is kept, in days.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args)]
+pub struct Kept {
+    /// Days recordings are kept [default: for ever]
+    #[arg(long = "keep-recordings-days", env = "RINGBACK_KEEP_RECORDINGS_DAYS", value_parser = clap::value_parser!(u32).range(1..=36_500))]
+    pub recordings_days: Option<u32>,
+
+    /// Days transcripts are kept, with collected values and analyses [default: for ever]
+    #[arg(long = "keep-transcripts-days", env = "RINGBACK_KEEP_TRANSCRIPTS_DAYS", value_parser = clap::value_parser!(u32).range(2..=36_500))]
+    pub transcripts_days: Option<u32>,
 }
 
 /// Reads an address of HTTP without a slash at its end.

@@ -18,9 +18,7 @@ use crate::{
     app::{self, App},
     carriers::settings::CarrierSettings,
     cli::DemoArgs,
-    config::{ProviderConfig, ServeConfig, SpeculationMode, StorageConfig, TlsConfig},
-    calendars::CalendarConfig,
-    deliveries::MailConfig,
+    config::{Kept, ProviderConfig, ServeConfig, SpeculationMode, StorageConfig, TlsConfig},
     speech::imperfect::Imperfection,
     storage::DatabaseUrl,
 };
@@ -145,6 +143,7 @@ fn config(folder: &Path, args: &DemoArgs) -> ServeConfig {
         storage: StorageConfig {
             database_url: DatabaseUrl::of_file(&folder.join("ringback.db")),
             data_dir: folder.to_owned(),
+            kept: Kept::default(),
         },
         carrier: "simulated".into(),
         // A demo calls nobody, whatever accounts the environment has.

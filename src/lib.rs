@@ -25,6 +25,7 @@ pub mod language;
 pub mod providers;
 pub mod recordings;
 pub mod rest;
+pub mod retention;
 pub mod samples;
 pub mod scenarios;
 pub mod server;

@@ -14,6 +14,7 @@ use std::{
         mpsc,
     },
     thread,
+    time::SystemTime,
 };
 
 use actors::{
@@ -78,6 +79,27 @@ pub fn erase(dir: &Path, attempt: AttemptId) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
+}
+
+/// Removes recordings, also unfinished ones that a crash left behind, that were written to last before an instant; how
+/// many. Other files are left alone.
+///
+/// # Errors
+/// The folder cannot be read, or a file not removed.
+pub fn erase_older(dir: &Path, before: SystemTime) -> io::Result<usize> {
+    let mut erased = 0;
+    for entry in std::fs::read_dir(dir)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let stem = name.strip_suffix(".wav").or_else(|| name.strip_suffix(".wav.part"));
+        let is_recording = stem.is_some_and(|stem| stem.parse::<AttemptId>().is_ok());
+        if is_recording && entry.metadata()?.modified()? < before {
+            std::fs::remove_file(entry.path())?;
+            erased += 1;
+        }
+    }
+    Ok(erased)
 }
 
 impl Recordings for WavRecordings {
@@ -223,6 +245,30 @@ mod tests {
             );
             assert_eq!(std::fs::read_dir(dir).unwrap().count(), 1, "no part is left");
         }
+    }
+
+    #[test]
+    fn recordings_of_a_certain_age_are_erased_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let (old, new) = (AttemptId::new(), AttemptId::new());
+        let names = [
+            format!("{old}.wav"),
+            format!("{old}.wav.part"),
+            format!("{new}.wav"),
+            "notes.wav".into(),
+        ];
+        let now = SystemTime::now();
+        for name in &names {
+            let file = std::fs::File::create(dir.path().join(name)).unwrap();
+            if !name.starts_with(&new.to_string()) {
+                file.set_modified(now - std::time::Duration::from_secs(100)).unwrap();
+            }
+        }
+        let before = now - std::time::Duration::from_secs(50);
+        assert_eq!(erase_older(dir.path(), before).unwrap(), 2);
+        let left = names.iter().filter(|name| dir.path().join(name).exists());
+        assert_eq!(left.collect::<Vec<_>>(), [&names[2], &names[3]]);
+        assert_eq!(erase_older(dir.path(), before).unwrap(), 0);
     }
 
     #[test]

@@ -67,6 +67,8 @@ pub struct RestState {
     pub carrier_is_simulated: bool,
     /// Says what an agent lacks to talk: the setting, and what to do.
     pub readiness: Readiness,
+    /// Drops speech in memory that may have something of a person in it.
+    pub forget_speech: Arc<dyn Fn() + Send + Sync>,
     /// Says why no call of an agent can go out: where its numbers are, and what to do.
     pub lines: Readiness,
     /// How many requests a key may make.

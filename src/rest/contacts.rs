@@ -216,7 +216,9 @@ async fn erase_all(state: &RestState, account: AccountId, id: ContactId) -> ApiR
         tracing::error!(%error, "a recording cannot be removed");
         ApiError::Unavailable("a recording cannot be removed at the moment; try again".into())
     })?;
-    over(state.store.erase_contact(account, id).await.or_no_such("contact")?).map(drop)
+    over(state.store.erase_contact(account, id).await.or_no_such("contact")?)?;
+    (state.forget_speech)();
+    Ok(())
 }
 
 fn over(calls: ContactCalls) -> ApiResult<Vec<AttemptId>> {

@@ -156,6 +156,11 @@ impl SpeechCache {
         locked(&self.0.memory).has(key)
     }
 
+    /// Drops from memory every speech that may have something of a person in it. On disk there is none.
+    pub(in crate::speech) fn forget_people(&self) {
+        locked(&self.0.memory).forget_people();
+    }
+
     /// The speech of a key: kept, on its way for another call, or begun with `start`. Must be called within a tokio
     /// runtime.
     pub(in crate::speech) fn speak(&self, key: Key, keep: Keep, start: Start) -> Pieces {
@@ -198,7 +203,7 @@ impl SpeechCache {
             Source::Disk(start) => match self.read(key).await {
                 Some(speech) => {
                     count("disk");
-                    locked(&self.0.memory).put(key, speech.clone());
+                    locked(&self.0.memory).put(key, speech.clone(), true);
                     speech.play()
                 }
                 None => {
@@ -224,7 +229,7 @@ impl SpeechCache {
             whole
         };
         if let Some(speech) = flight.carry(pieces, may_leave).await.filter(whole)
-            && locked(&self.0.memory).put(key, speech.clone())
+            && locked(&self.0.memory).put(key, speech.clone(), keep.place == Kept::OnDisk)
             && let Some(disk) = self.0.disk.as_ref().filter(|_| keep.place == Kept::OnDisk)
         {
             disk.keep(key, speech);

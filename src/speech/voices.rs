@@ -129,6 +129,11 @@ impl Voices {
             .map_err(|why| format!("voice `{voice_id}`: {why}"))
     }
 
+    /// Drops from memory what was said to people: somebody's data are to be erased.
+    pub fn forget_people(&self) {
+        self.cache.forget_people();
+    }
+
     /// Whether the voices of the list exist, as far as this machine can tell: those of `espeak`. Only their providers
     /// know the others.
     ///

@@ -4,14 +4,14 @@ use actors::{
     id::{AccountId, AttemptId, ContactId},
     phone_number::PhoneNumber,
     ports::store::{AttemptState, ContactCalls, ErasureStore, SETTLING_US, StoreError, StoreResult},
+    time::Timestamp,
 };
 use async_trait::async_trait;
 
 use super::{
     SqlStore, Work,
     contact_states::ContactKey,
-    deliveries,
-    rows::{Columns, affected, unavailable},
+    rows::{Columns, affected, composed, unavailable},
 };
 
 async fn number_of(work: &mut Work<'_>, account: AccountId, id: ContactId) -> StoreResult<PhoneNumber> {
@@ -83,7 +83,7 @@ async fn places(mut work: Work<'_>, account: AccountId, id: ContactId) -> StoreR
 
 async fn erase_call(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
     let update = sqlx::query(
-        "UPDATE attempts SET phone_number = $1, collected = '{}', summary = NULL, analysis = NULL \
+        "UPDATE attempts SET phone_number = $1, collected = '{}', summary = NULL, analysis = NULL, words_kept = 0 \
          WHERE id = $2 AND state IN ('queued', 'final')",
     );
     let update = update.bind(String::from(PhoneNumber::erased())).bind(call.to_string());
@@ -91,12 +91,18 @@ async fn erase_call(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
         // Claimed since it was looked at: somebody may be dialing it now.
         return Err(StoreError::Stale);
     }
+    let forget = sqlx::query("UPDATE single_calls SET name = NULL, variables = '{}' WHERE attempt = $1");
+    affected(forget.bind(call.to_string()), work.conn).await?;
+    erase_turns(work, &call.to_string()).await
+}
+
+/// What was said in a call, and the wish to analyse it.
+async fn erase_turns(work: &mut Work<'_>, call: &str) -> StoreResult<()> {
     for statement in [
-        "UPDATE single_calls SET name = NULL, variables = '{}' WHERE attempt = $1",
         "DELETE FROM turns WHERE attempt = $1",
         "DELETE FROM appointments WHERE attempt = $1",
     ] {
-        affected(sqlx::query(statement).bind(call.to_string()), work.conn).await?;
+        affected(sqlx::query(statement).bind(call.to_owned()), work.conn).await?;
     }
     let jobs = sqlx::query("DELETE FROM outbox WHERE attempt = $1").bind(call.to_string());
     match affected(jobs, work.conn).await? {
@@ -104,6 +110,23 @@ async fn erase_call(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
         // What waited for the analysis still tells that the call ended.
         _ => deliveries::make(work, call).await,
     }
+}
+
+async fn erase_words(mut work: Work<'_>, ended_before: Timestamp, limit: i64) -> StoreResult<usize> {
+    let skip_locked = work.dialect.skip_locked;
+    let query = composed(format!(
+        "WITH old AS MATERIALIZED (SELECT id FROM attempts \
+         WHERE state = 'final' AND words_kept = 1 AND ended_at < $1 ORDER BY ended_at, id LIMIT $2{skip_locked}) \
+         UPDATE attempts SET collected = '{{}}', summary = NULL, analysis = NULL, words_kept = 0 \
+         WHERE id IN (SELECT id FROM old) RETURNING id"
+    ))
+    .bind(ended_before.0)
+    .bind(limit.max(0));
+    let rows = query.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
+    for row in &rows {
+        erase_turns(&mut work, &row.text("id")?).await?;
+    }
+    Ok(rows.len())
 }
 
 async fn erase(
@@ -143,6 +166,11 @@ impl ErasureStore for SqlStore {
     async fn erase_contact(&self, account: AccountId, id: ContactId) -> StoreResult<ContactCalls> {
         let places = self.read(move |work| Box::pin(places(work, account, id))).await?;
         self.write(move |work| Box::pin(erase(work, account, id, places.clone())))
+            .await
+    }
+
+    async fn erase_words(&self, ended_before: Timestamp, limit: i64) -> StoreResult<usize> {
+        self.write(move |work| Box::pin(erase_words(work, ended_before, limit)))
             .await
     }
 }

@@ -1,6 +1,6 @@
 //! Conversations: what became of each attempt, filtered and in stable pages.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use actors::{
     call::USAGE,
@@ -13,7 +13,9 @@ use actors::{
             Permit, PermitRequest, RecordStore, Sentiment, TurnFact, TurnSentiment,
         },
     },
+    time::TokioClock,
 };
+use ringback::{config::Kept, retention};
 use serde_json::{Value, json};
 
 use crate::support::app::{START, TestApp};
@@ -547,6 +549,41 @@ async fn an_erased_contact_leaves_an_anonymous_conversation() {
     // Without `erase` only the contact goes.
     let body = json!({ "phoneNumber": "+15550000000" });
     client.post("/public/v1/contacts", body).await.expect(201);
+}
+
+#[tokio::test(start_paused = true)]
+async fn transcripts_go_after_their_days_and_conversations_stay() {
+    let dialer = Dialer::start(2).await;
+    let clock = Arc::new(TokioClock::starting_at(START));
+    let kept = Kept {
+        recordings_days: None,
+        transcripts_days: Some(2),
+    };
+    let folder = std::env::temp_dir();
+    let keeper = tokio::spawn(retention::run(dialer.app.store.clone(), clock, folder, kept));
+    let mut paths = Vec::new();
+    for _ in 0..2 {
+        let attempt = dialer.dial().await;
+        dialer.talk(&attempt).await;
+        paths.push(format!("{CONVERSATIONS}/{}", attempt.claim.attempt));
+        tokio::time::sleep(Duration::from_secs(20 * 3_600)).await;
+    }
+    let client = &dialer.app.client;
+    let before = client.get(&paths[0]).await.expect(200);
+    assert!(before.data().get("transcript").is_some(), "{}", before.body);
+    // The keeper looks once an hour.
+    tokio::time::sleep(Duration::from_secs(10 * 3_600)).await;
+    let after = client.get(&paths[0]).await.expect(200);
+    for field in ["transcript", "summary", "sentiment"] {
+        assert!(after.data().get(field).is_none(), "{field}: {}", after.body);
+    }
+    assert_eq!(after.data()["dataCollected"], json!({ "items": [] }));
+    for field in ["status", "contactNumber", "conversationDuration", "startTimeUnix"] {
+        assert_eq!(after.data()[field], before.data()[field], "{field}");
+    }
+    let younger = client.get(&paths[1]).await.expect(200);
+    assert!(younger.data().get("transcript").is_some(), "{}", younger.body);
+    keeper.abort();
 }
 
 #[tokio::test(start_paused = true)]

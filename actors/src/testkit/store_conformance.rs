@@ -70,6 +70,7 @@ macro_rules! store_conformance {
             an_erased_person_leaves_anonymous_rows
             nothing_is_erased_while_a_call_goes_on
             an_erased_place_in_a_campaign_is_never_dialed
+            words_of_old_calls_are_erased_and_their_rows_stay
             a_settled_key_answers_what_was_made
             a_key_belongs_to_one_request_of_one_account
             a_failure_frees_its_key_and_a_success_keeps_it

@@ -8,10 +8,18 @@ use super::{Key, Speech};
 pub(super) struct Memory {
     most_bytes: usize,
     bytes: usize,
-    kept: HashMap<Key, (u64, Speech)>,
+    kept: HashMap<Key, Entry>,
     /// By when they were used last.
     order: BTreeMap<u64, Key>,
     uses: u64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    used: u64,
+    /// Nobody who wants their data erased is in it.
+    fixed: bool,
+    speech: Speech,
 }
 
 impl Memory {
@@ -31,15 +39,15 @@ impl Memory {
 
     pub(super) fn get(&mut self, key: Key) -> Option<Speech> {
         self.uses += 1;
-        let (used, speech) = self.kept.get_mut(&key)?;
-        self.order.remove(used);
-        *used = self.uses;
+        let entry = self.kept.get_mut(&key)?;
+        self.order.remove(&entry.used);
+        entry.used = self.uses;
         self.order.insert(self.uses, key);
-        Some(speech.clone())
+        Some(entry.speech.clone())
     }
 
     /// Keeps a speech; whether it was new.
-    pub(super) fn put(&mut self, key: Key, speech: Speech) -> bool {
+    pub(super) fn put(&mut self, key: Key, speech: Speech, fixed: bool) -> bool {
         let bytes = speech.bytes();
         if self.has(key) || bytes > self.most_bytes / 4 {
             return false;
@@ -47,14 +55,23 @@ impl Memory {
         self.uses += 1;
         self.bytes += bytes;
         self.order.insert(self.uses, key);
-        self.kept.insert(key, (self.uses, speech));
+        let used = self.uses;
+        self.kept.insert(key, Entry { used, fixed, speech });
         while self.bytes > self.most_bytes
             && let Some((_, oldest)) = self.order.pop_first()
         {
-            if let Some((_, gone)) = self.kept.remove(&oldest) {
-                self.bytes -= gone.bytes();
+            if let Some(gone) = self.kept.remove(&oldest) {
+                self.bytes -= gone.speech.bytes();
             }
         }
         true
+    }
+
+    /// Drops every speech that may have something of a person in it.
+    pub(super) fn forget_people(&mut self) {
+        for (_, gone) in self.kept.extract_if(|_, entry| !entry.fixed) {
+            self.bytes -= gone.speech.bytes();
+            self.order.remove(&gone.used);
+        }
     }
 }

@@ -360,3 +360,20 @@ async fn the_folder_is_bounded() {
     assert!(bytes() > 6_000, "{}", bytes());
     assert!(cache.0.disk.as_ref().unwrap().has(key("11")) && !cache.0.disk.as_ref().unwrap().has(key("0")));
 }
+
+#[tokio::test]
+async fn people_are_forgotten_and_fixed_phrases_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = SpeechCache::open(Some(folder.path())).unwrap();
+    let begun = Arc::default();
+    for (text, keep) in [("hello ada", IN_MEMORY), ("goodbye", ON_DISK)] {
+        all(cache.speak(key(text), keep, start(&begun, fine(2)))).await.unwrap();
+    }
+    assert!(cache.has(key("hello ada")) && cache.has(key("goodbye")));
+    cache.forget_people();
+    assert!(!cache.has(key("hello ada")) && cache.has(key("goodbye")));
+    all(cache.speak(key("hello ada"), IN_MEMORY, start(&begun, fine(2))))
+        .await
+        .unwrap();
+    assert_eq!(begun.load(Ordering::Relaxed), 3);
+}

@@ -103,6 +103,7 @@ pub async fn state(store: Arc<dyn Store>, node: &FakeNode) -> RestState {
         store,
         public_url: "https://calls.example.com".into(),
         carrier_is_simulated: true,
+        forget_speech: Arc::new(|| ()),
         readiness: Arc::new(|agent| match agent.conversation_config.agent.prompt.llm.as_str() {
             "interviewer" | "default" => Ok(()),
             other => Err(format!("`{other}` needs OPENAI_API_KEY")),

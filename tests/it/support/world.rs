@@ -165,6 +165,7 @@ async fn start_service(
         switchboard: node.switchboard.clone(),
         public_url: address.as_str().into(),
         carrier_is_simulated: true,
+        forget_speech: Arc::new(|| ()),
         readiness: Arc::new(|_| Ok(())),
         lines: Arc::new(|_| Ok(())),
         rate_limit: Arc::new(RateLimit::per_second(0)),

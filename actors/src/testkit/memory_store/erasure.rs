@@ -44,14 +44,20 @@ impl Tables {
     fn erase_call(&mut self, id: AttemptId, now: Timestamp) {
         if let Some(entry) = self.attempts.get_mut(&id) {
             entry.phone_number = PhoneNumber::erased();
-            entry.collected.clear();
-            entry.analysis = None;
         }
+        self.erase_words(id);
         if let Some(call) = self.calls.get_mut(&id) {
             call.name = None;
             call.variables.clear();
         }
-        self.erase_appointments(id);
+    }
+
+    fn erase_words(&mut self, id: AttemptId) {
+        if let Some(entry) = self.attempts.get_mut(&id) {
+            entry.collected.clear();
+            entry.analysis = None;
+            entry.words_kept = false;
+        }
         self.turns.retain(|(attempt, _), _| *attempt != id);
         let jobs = self.jobs.len();
         self.jobs.retain(|_, job| job.attempt != id);
@@ -100,5 +106,20 @@ impl ErasureStore for MemoryStore {
             tables.contacts.remove(&id);
         }
         Ok(calls)
+    }
+
+    async fn erase_words(&self, ended_before: Timestamp, limit: i64) -> StoreResult<usize> {
+        let mut tables = self.open()?;
+        let old = tables.attempts.values().filter(|entry| entry.words_kept);
+        let mut old: Vec<(Timestamp, AttemptId)> = old
+            .filter(|entry| entry.state == AttemptState::Final)
+            .filter_map(|entry| Some((entry.ended_at.filter(|ended| *ended < ended_before)?, entry.id)))
+            .collect();
+        old.sort_unstable();
+        old.truncate(usize::try_from(limit).unwrap_or(0));
+        for (_, id) in &old {
+            tables.erase_words(*id);
+        }
+        Ok(old.len())
     }
 }

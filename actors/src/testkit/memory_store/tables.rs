@@ -135,6 +135,7 @@ pub(super) struct AttemptEntry {
     pub(super) transferred: bool,
     pub(super) collected: BTreeMap<String, String>,
     pub(super) analysis: Option<Analysis>,
+    pub(super) words_kept: bool,
     pub(super) created_at: Timestamp,
 }
 
@@ -182,6 +183,7 @@ impl AttemptEntry {
             transferred: false,
             collected: BTreeMap::new(),
             analysis: None,
+            words_kept: true,
             created_at: now,
         }
     }

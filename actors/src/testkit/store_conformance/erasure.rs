@@ -12,6 +12,7 @@ use crate::{
         language_model::Speaker,
         store::{ContactCalls, Fact, NewContact, Permit, StoreError, TurnFact},
     },
+    time::{Clock, Timestamp},
 };
 
 async fn saved(scene: &Scene, n: usize) -> ContactId {
@@ -110,4 +111,38 @@ pub async fn an_erased_place_in_a_campaign_is_never_dialed(fixture: Fixture) {
     let other = scene.permit(claims[1].claim).await.unwrap();
     assert!(matches!(other, Permit::Granted { .. }), "{other:?}");
     assert_eq!(scene.store.progress(campaign).await.unwrap().cancelled, 1);
+}
+
+pub async fn words_of_old_calls_are_erased_and_their_rows_stay(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let store = &scene.store;
+    let campaign = scene.running(0..4).await;
+    let mut calls = Vec::new();
+    for _ in 0..3 {
+        let claim = scene.completed(campaign, 20).await;
+        store.append_facts(&[(claim.attempt, turn())]).await.unwrap();
+        scene.clock.advance(Duration::from_secs(3_600));
+        calls.push(claim.attempt);
+    }
+    // An open call has no end.
+    scene.dialing(campaign).await;
+    let now = scene.clock.now();
+    let newest = store.conversation(scene.account, calls[2]).await.unwrap();
+    let earliest = Timestamp(now.0 - 4 * 3_600 * 1_000_000);
+    assert_eq!(store.erase_words(earliest, 10).await, Ok(0));
+    let before = Timestamp(now.0 - 4_000 * 1_000_000);
+    assert_eq!(store.erase_words(before, 1).await, Ok(1));
+    assert_eq!(store.erase_words(before, 10).await, Ok(1));
+    assert_eq!(store.erase_words(before, 10).await, Ok(0), "each once");
+    for call in &calls[..2] {
+        assert!(store.turns(*call).await.unwrap().is_empty());
+        let row = store.conversation(scene.account, *call).await.unwrap();
+        assert!(row.collected.is_empty() && row.analysis.is_none());
+        assert_ne!(row.contact_number, PhoneNumber::erased());
+    }
+    assert_eq!(store.turns(calls[2]).await.unwrap().len(), 1);
+    assert_eq!(store.conversation(scene.account, calls[2]).await, Ok(newest));
+    let jobs = store.due_analyses(10).await.unwrap();
+    assert_eq!(jobs.iter().map(|job| job.attempt).collect::<Vec<_>>(), [calls[2]]);
+    assert_eq!(store.progress(campaign).await.unwrap().completed, 3);
 }

@@ -94,6 +94,7 @@ slowly! {
     ErasureStore {
         calls_of_contact(account: AccountId, id: ContactId) -> ContactCalls;
         erase_contact(account: AccountId, id: ContactId) -> ContactCalls;
+        erase_words(ended_before: Timestamp, limit: i64) -> usize;
     }
     IdempotencyStore {
         reserve_key(account: AccountId, key: &str, operation: &str, request_hash: &str) -> Reservation;
