@@ -11,5 +11,6 @@ pub mod recording;
 pub mod resample;
 pub mod session;
 pub mod tone;
+pub mod translate;
 pub mod turn;
 pub mod vad;

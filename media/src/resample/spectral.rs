@@ -1,4 +1,4 @@
-//! Rates other than 8 ↔ 16 kHz, through rubato's FFT resampler.
+//! Rates other than 8 ↔ 16 kHz, through rubato's FFT resampler: the least work, and up to 40 ms of delay.
 
 use audioadapter_buffers::direct::SequentialSlice;
 use rubato::{Fft, FixedSync, Resampler as _, WindowFunction};
@@ -68,6 +68,11 @@ impl Spectral {
             self.pending.resize(block, 0.0);
             self.convert(into);
         }
+        self.restart();
+    }
+
+    pub(super) fn restart(&mut self) {
+        self.pending.clear();
         self.fft.reset();
     }
 
