@@ -48,7 +48,7 @@ use crate::{
     server::{self, Endpoint, ServerLimits},
     speech::babble::BabbleTranscriber,
     storage::SqlStore,
-    telemetry,
+    telemetry, widget,
 };
 
 /// How long requests in progress may take after the last call of a drain.
@@ -344,6 +344,8 @@ fn router(config: &ServeConfig, spool_dir: PathBuf, doors: Doors) -> Result<Rout
         AddressPolicy::public_only()
     };
     let voices = team.voices.clone();
+    let visitors = Arc::new(RateLimit::per_second(config.rate_limit));
+    let widget = widget::router(store.clone(), visitors);
     let rest = rest::router(RestState {
         store,
         switchboard: switchboard.clone(),
@@ -369,6 +371,7 @@ fn router(config: &ServeConfig, spool_dir: PathBuf, doors: Doors) -> Result<Rout
     Ok(rest
         .merge(carriers::router(&CarrierDoor::new(switchboard), carriers))
         .merge(rest::openapi::docs_router())
+        .merge(widget)
         .route("/metrics", metrics)
         .layer(middleware::from_fn(telemetry::measure)))
 }

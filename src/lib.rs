@@ -34,3 +34,4 @@ pub mod storage;
 pub mod stub_carriers;
 pub mod stub_providers;
 pub mod telemetry;
+pub mod widget;

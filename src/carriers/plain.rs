@@ -1,6 +1,7 @@
 //! The plain media door: calls that anything which can open a WebSocket brings in. They begin by the REST API, which
 //! says who may; there is no network behind them, so the socket is the call.
 
+pub mod format;
 pub mod stream;
 
 use std::sync::Arc;
@@ -13,13 +14,20 @@ use actors::{
 use async_trait::async_trait;
 use axum::{
     Router,
-    extract::{Path, State},
+    extract::{Path, Query, State},
     response::Response,
     routing::get,
 };
 
-use self::stream::PlainWire;
-use super::{CarrierDoor, Trunk, door::Upgrade, http::socket_address, words::plain_words};
+use serde::Deserialize;
+
+use self::{format::Formats, stream::PlainWire};
+use super::{
+    CarrierDoor, Trunk,
+    door::{self, Upgrade},
+    http::socket_address,
+    words::plain_words,
+};
 
 /// The carrier's name.
 pub const NAME: &str = "plain";
@@ -67,12 +75,29 @@ pub fn trunk() -> Trunk {
     }
 }
 
-/// Where the client opens the media socket of a call, at a service that is reached at `public`.
-pub fn media_url(public: &str, back: &WayBack) -> String {
+/// Where the client opens the media socket of a call, at a service that is reached at `public`; its audio has these
+/// formats unless the client names others.
+pub fn media_url(public: &str, back: &WayBack, formats: Formats) -> String {
     let (attempt, proof) = (back.attempt, &back.media_token);
-    socket_address(&format!("{public}/carriers/plain/media/{attempt}.{proof}"))
+    let query = formats.query();
+    socket_address(&format!("{public}/carriers/plain/media/{attempt}.{proof}{query}"))
 }
 
-async fn media(State(door): State<CarrierDoor>, Path(token): Path<String>, socket: Upgrade) -> Response {
-    door.media(&token, socket, Box::new(PlainWire::default())).await
+/// The formats that an address names.
+#[derive(Deserialize)]
+struct Named {
+    input: Option<String>,
+    output: Option<String>,
+}
+
+async fn media(
+    State(door): State<CarrierDoor>,
+    Path(token): Path<String>,
+    Query(named): Query<Named>,
+    socket: Upgrade,
+) -> Response {
+    match Formats::named(named.input.as_deref(), named.output.as_deref()) {
+        Ok(formats) => door.media(&token, socket, Box::new(PlainWire::new(formats))).await,
+        Err(error) => door::invalid(&error),
+    }
 }

@@ -43,7 +43,7 @@ pub trait MediaWire: Send + Sync {
     fn abilities(&self) -> LegAbilities;
 
     /// Who writes to the stream that has begun so.
-    fn writer(&self, start: &Start) -> Box<dyn MediaWriter>;
+    fn writer(&mut self, start: &Start) -> Box<dyn MediaWriter>;
 }
 
 /// Writes a carrier's messages, in order.

@@ -4,7 +4,7 @@ use actors::{
     agent::{self, Problem},
     id::AgentId,
     phone_number::PhoneNumber,
-    ports::store::{Account, AgentRow, KeyTicket, Removal, StoreError},
+    ports::store::{Account, AgentFilter, AgentRow, KeyTicket, Removal, StoreError},
 };
 use axum::{
     extract::State,
@@ -21,7 +21,7 @@ use super::{
     error::{ApiError, ApiResult, Conflict, OrNoSuch},
     idempotency::{IdempotencyKey, RequestHash, Turn},
     path_id::PathId,
-    query::{NoParameters, Paging, Query},
+    query::{NoParameters, Paging, Parameters, Query, RawQuery},
 };
 
 /// How often a patch is tried when other requests change the agent meanwhile: each time one of them got through, so
@@ -67,15 +67,34 @@ fn created(row: &AgentRow) -> Reply {
     Reply::created(json!({ "agentId": row.id }))
 }
 
+/// Parameters of the list.
+#[derive(Debug, Clone)]
+pub struct ListParameters {
+    tag: Option<String>,
+    paging: Paging,
+}
+
+impl Parameters for ListParameters {
+    const NAMES: &'static [&'static str] = &["tag", "cursor", "pageSize"];
+
+    fn read(query: &mut RawQuery) -> Self {
+        Self {
+            tag: query.text("tag").filter(|tag| !tag.is_empty()),
+            paging: Paging::read(query),
+        }
+    }
+}
+
 /// `GET /public/v1/agents`, newest first. A page may be shorter than asked for where agents are large.
 pub async fn list(
     State(state): State<RestState>,
     Caller(account): Caller,
-    Query(paging): Query<Paging>,
+    Query(ListParameters { tag, paging }): Query<ListParameters>,
 ) -> ApiResult<Reply> {
-    let binding = Binding::new(account.id, "agents", String::new());
+    let binding = Binding::new(account.id, "agents", format!("{tag:?}"));
     let after = binding.after(paging.cursor.as_deref())?;
-    let page = state.store.agents(account.id, after, paging.page_size).await?;
+    let filter = AgentFilter { tag, after };
+    let page = state.store.agents(account.id, filter, paging.page_size).await?;
     let items = page.rows.iter().map(|row| view(row, &account));
     let items = items.collect::<ApiResult<Vec<Value>>>()?;
     let last = page.rows.last().filter(|_| page.more);

@@ -96,6 +96,17 @@ impl RateLimit {
         let _ = addresses.take(network(address), rate, self.now());
     }
 
+    /// Somebody at this address asks without a key for what everybody may have; else after how many seconds it may.
+    ///
+    /// # Errors
+    ///
+    /// When the address has nothing left.
+    pub fn visit(&self, address: IpAddr) -> Result<(), u32> {
+        let Some(rate) = self.rate else { return Ok(()) };
+        let mut addresses = self.addresses.lock().unwrap_or_else(PoisonError::into_inner);
+        addresses.take(network(address), rate, self.now()).map_err(seconds)
+    }
+
     /// Nanoseconds since the start.
     fn now(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX)
@@ -103,13 +114,20 @@ impl RateLimit {
 }
 
 fn refused(wait: u64) -> ApiError {
+    ApiError::RateLimited(seconds(wait))
+}
+
+/// A wait in whole seconds.
+fn seconds(wait: u64) -> u32 {
     let seconds = Duration::from_nanos(wait).as_secs_f64().ceil();
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "some seconds: a bucket refills within two"
     )]
-    ApiError::RateLimited((seconds as u32).max(1))
+    {
+        (seconds as u32).max(1)
+    }
 }
 
 /// Whoever has one address of IPv6 has the whole of its /64.

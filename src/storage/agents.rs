@@ -2,8 +2,9 @@
 
 use actors::{
     id::{AccountId, AgentId},
-    ports::store::{AGENT_PAGE_BYTES, AgentPage, AgentRow, CREATED, KeyTicket, Removal, StoreError, StoreResult},
-    time::Timestamp,
+    ports::store::{
+        AGENT_PAGE_BYTES, AgentFilter, AgentPage, AgentRow, CREATED, KeyTicket, Removal, StoreError, StoreResult,
+    },
 };
 use futures_util::TryStreamExt;
 use serde_json::{Map, Value};
@@ -11,8 +12,7 @@ use sqlx::any::AnyRow;
 
 use super::{
     Work, agent_holds, idempotency, knowledge,
-    rows::{Columns, Conditions, affected, to_json, unavailable},
-    tools,
+    rows::{Columns, Conditions, affected, containing, to_json, unavailable},
 };
 
 fn name(document: &Map<String, Value>) -> String {
@@ -77,31 +77,67 @@ pub(super) async fn get(work: Work<'_>, account: AccountId, id: AgentId) -> Stor
     read(&row.ok_or(StoreError::NotFound)?)
 }
 
+pub(super) async fn any(work: Work<'_>, id: AgentId) -> StoreResult<AgentRow> {
+    let row = sqlx::query(
+        "SELECT id, account, document, version, created_at, updated_at FROM agents \
+         WHERE id = $1 AND deleted_at IS NULL",
+    )
+    .bind(id.to_string())
+    .fetch_optional(work.conn)
+    .await
+    .map_err(unavailable)?;
+    read(&row.ok_or(StoreError::NotFound)?)
+}
+
+/// Reads on behind rows that only look as if they had the tag, until the page is full or there are no more.
 pub(super) async fn list(
     work: Work<'_>,
     account: AccountId,
-    after: Option<(Timestamp, AgentId)>,
+    mut filter: AgentFilter,
     limit: i64,
 ) -> StoreResult<AgentPage> {
+    let most = usize::try_from(limit).unwrap_or(0);
+    let (mut rows, mut bytes) = (Vec::new(), 0);
+    loop {
+        let query = wanted(account, &filter)?.query(
+            "SELECT id, account, document, version, created_at, updated_at FROM agents",
+            "ORDER BY created_at DESC, id DESC",
+            limit.saturating_add(1),
+        );
+        let (mut seen, mut found) = (0, query.fetch(&mut *work.conn));
+        while let Some(row) = found.try_next().await.map_err(unavailable)? {
+            seen += 1;
+            let length = row.text("document")?.len();
+            let row = read(&row)?;
+            filter.after = Some((row.created_at, row.id));
+            if filter.tag.as_deref().is_some_and(|tag| !row.has_tag(tag)) {
+                continue;
+            }
+            if rows.len() == most || bytes > AGENT_PAGE_BYTES {
+                return Ok(AgentPage { rows, more: true });
+            }
+            bytes += length;
+            rows.push(row);
+        }
+        if seen <= most {
+            return Ok(AgentPage { rows, more: false });
+        }
+    }
+}
+
+/// The rows of a list, and some more: a tag may stand elsewhere in a document, or, in SQLite, be spelled otherwise.
+fn wanted(account: AccountId, filter: &AgentFilter) -> StoreResult<Conditions> {
     let mut wanted = Conditions::default();
     wanted.and("account = ? AND deleted_at IS NULL", [account.to_string().into()]);
-    if let Some((created_at, id)) = after {
+    if let Some(tag) = &filter.tag {
+        let written = containing(&to_json(tag)?);
+        wanted.and("document LIKE ? ESCAPE '!'", [written.into()]);
+    }
+    if let Some((created_at, id)) = filter.after {
         let place = [created_at.0.into(), id.to_string().into()];
         wanted.and("(created_at, id) < (?, ?)", place);
     }
-    let head = "SELECT id, account, document, version, created_at, updated_at FROM agents";
-    let query = wanted.query(head, "ORDER BY created_at DESC, id DESC", limit.saturating_add(1));
-    let limit = usize::try_from(limit).unwrap_or(0);
-    let mut found = query.fetch(work.conn);
-    let (mut rows, mut bytes) = (Vec::new(), 0);
-    while let Some(row) = found.try_next().await.map_err(unavailable)? {
-        if rows.len() == limit || bytes > AGENT_PAGE_BYTES {
-            return Ok(AgentPage { rows, more: true });
-        }
-        bytes += row.text("document")?.len();
-        rows.push(read(&row)?);
-    }
-    Ok(AgentPage { rows, more: false })
+    Ok(wanted)
 }
 
 pub(super) async fn delete(mut work: Work<'_>, account: AccountId, id: AgentId) -> StoreResult<Removal> {

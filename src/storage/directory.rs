@@ -4,8 +4,8 @@ use actors::{
     id::{AccountId, AgentId, ContactId},
     phone_number::PhoneNumber,
     ports::store::{
-        Account, AgentPage, AgentRow, ContactFilter, ContactRow, DirectoryStore, DoNotCallRow, KeyTicket, NewAccount,
-        NewContact, Removal, StoreResult, StoredApiKey, WebhookSecrets,
+        Account, AgentFilter, AgentPage, AgentRow, ContactFilter, ContactRow, DirectoryStore, DoNotCallRow, KeyTicket,
+        NewAccount, NewContact, Removal, StoreResult, StoredApiKey, WebhookSecrets,
     },
     time::Timestamp,
 };
@@ -55,13 +55,12 @@ impl DirectoryStore for SqlStore {
         self.read(move |work| Box::pin(agents::get(work, account, id))).await
     }
 
-    async fn agents(
-        &self,
-        account: AccountId,
-        after: Option<(Timestamp, AgentId)>,
-        limit: i64,
-    ) -> StoreResult<AgentPage> {
-        self.read(move |work| Box::pin(agents::list(work, account, after, limit)))
+    async fn any_agent(&self, id: AgentId) -> StoreResult<AgentRow> {
+        self.read(move |work| Box::pin(agents::any(work, id))).await
+    }
+
+    async fn agents(&self, account: AccountId, filter: AgentFilter, limit: i64) -> StoreResult<AgentPage> {
+        self.read(move |work| Box::pin(agents::list(work, account, filter, limit)))
             .await
     }
 

@@ -63,7 +63,8 @@ async fn call(world: &World, body: Value) -> (String, String) {
 /// A client that hears what is played, with a queue of its own where it says that it buffers.
 struct Caller {
     socket: Socket,
-    format: LineFormat,
+    speaks: LineFormat,
+    hears: LineFormat,
     buffers: bool,
     queue: VecDeque<Message>,
     to_8k: Resampler,
@@ -115,12 +116,19 @@ impl Caller {
     }
 
     async fn over(socket: Socket, format: &str, buffers: bool) -> Self {
+        let start = json!({ "event": "start", "format": format, "buffers": buffers });
+        Self::begun(socket, start, (format, format)).await
+    }
+
+    /// Says `start`, and speaks and hears in these formats from then on.
+    async fn begun(socket: Socket, start: Value, (speaks, hears): (&str, &str)) -> Self {
         let mut caller = Self {
             socket,
-            format: line(format),
-            buffers,
+            speaks: line(speaks),
+            hears: line(hears),
+            buffers: start["buffers"] == true,
             queue: VecDeque::new(),
-            to_8k: Resampler::new(line(format).sample_rate, 8_000).unwrap(),
+            to_8k: Resampler::new(line(hears).sample_rate, 8_000).unwrap(),
             listener: Listener::default(),
             transcript: Transcript::default(),
             heard: Vec::new(),
@@ -129,9 +137,7 @@ impl Caller {
             closed: false,
             next: Instant::now(),
         };
-        caller
-            .control(json!({ "event": "start", "format": format, "buffers": buffers }))
-            .await;
+        caller.control(start).await;
         caller
     }
 
@@ -142,27 +148,23 @@ impl Caller {
             .unwrap();
     }
 
-    fn frame_bytes(&self) -> usize {
-        self.format.bytes_for_ms(20)
-    }
-
     /// Speaks as over a telephone, whose voice reaches up to 4 kHz.
     fn say(&mut self, words: &str) {
         let mut speaker = Speaker::new(words, Voice::named(CALLER), 8_000).unwrap();
-        let mut line = Resampler::new(8_000, self.format.sample_rate).unwrap();
+        let mut line = Resampler::new(8_000, self.speaks.sample_rate).unwrap();
         let (mut samples, mut bytes) = (Vec::new(), Vec::new());
         while let Some(spoken) = speaker.next_chunk(160) {
             line.process(&spoken, &mut samples);
         }
         line.flush(&mut samples);
-        codec::encode(self.format.encoding, &samples, &mut bytes);
+        codec::encode(self.speaks.encoding, &samples, &mut bytes);
         self.voice.extend(bytes);
     }
 
     /// One frame out, and what came in until the next is due.
     async fn frame(&mut self) {
-        let length = self.frame_bytes();
-        let silence = codec::silence(self.format.encoding);
+        let length = self.speaks.bytes_for_ms(20);
+        let silence = codec::silence(self.speaks.encoding);
         let frame: Vec<u8> = (0..length).map(|_| self.voice.pop_front().unwrap_or(silence)).collect();
         self.closed |= self.socket.send(Message::Binary(frame.into())).await.is_err();
         self.next += Duration::from_millis(FRAME_MS);
@@ -192,7 +194,7 @@ impl Caller {
 
     /// 20 ms of the queue, and the marks that come due.
     async fn play(&mut self) {
-        let mut left = self.frame_bytes();
+        let mut left = self.hears.bytes_for_ms(20);
         while let Some(next) = self.queue.pop_front() {
             match next {
                 Message::Binary(audio) if left > 0 => {
@@ -214,7 +216,7 @@ impl Caller {
 
     fn hear(&mut self, audio: &[u8]) {
         let (mut samples, mut narrow, mut heard) = (Vec::new(), Vec::new(), Vec::<Heard>::new());
-        codec::decode(self.format.encoding, audio, &mut samples);
+        codec::decode(self.hears.encoding, audio, &mut samples);
         self.to_8k.process(&samples, &mut narrow);
         self.listener.push(&narrow, &mut heard);
         let ended = heard.into_iter().filter_map(|heard| self.transcript.take(heard));
@@ -243,6 +245,10 @@ impl Caller {
     }
 }
 
+fn ready(input: &str, output: &str) -> Value {
+    json!({ "event": "ready", "format": output, "inputFormat": input, "outputFormat": output })
+}
+
 async fn a_whole_conversation(certificate: Option<SelfSigned>, format: &str, buffers: bool) {
     let trusted = certificate.as_ref().map(|own| own.pair.clone());
     let world = world_with(certificate).await;
@@ -254,7 +260,7 @@ async fn a_whole_conversation(certificate: Option<SelfSigned>, format: &str, buf
     };
     let mut caller = Caller::over(connected.unwrap(), format, buffers).await;
     caller.until_heard("Which day").await;
-    assert_eq!(caller.controls[0], json!({ "event": "ready", "format": format }));
+    assert_eq!(caller.controls[0], ready(format, format));
     caller.say("Monday suits me.");
     caller.until_heard("first visit").await;
     caller.say("Yes.");
@@ -299,7 +305,7 @@ async fn sixteen_thousand_samples_a_second_go_both_ways() {
     let (id, url) = call(&world, json!({ "agentId": agent })).await;
     let mut caller = Caller::open(&url, "pcm_16000", true).await;
     caller.until_heard("Which day").await;
-    assert_eq!(caller.controls[0], json!({ "event": "ready", "format": "pcm_16000" }));
+    assert_eq!(caller.controls[0], ready("pcm_16000", "pcm_16000"));
     caller.say("Let me see which day would be good for all of us, I think that Monday is.");
     let heard = caller.heard.len();
     caller
@@ -308,22 +314,90 @@ async fn sixteen_thousand_samples_a_second_go_both_ways() {
     caller.control(json!({ "event": "stop" })).await;
     caller.socket.close(None).await.unwrap();
     let conversation = world.until_over(&id, 2).await;
-    let said = lines(&conversation, "User").join(" ");
-    let understood = said
-        .split(' ')
-        .filter(|word| "good for all of us, I think that".contains(word) && word.len() > 1);
-    assert!(understood.count() >= 3, "{conversation:#}");
+    assert!(is_understood(&conversation), "{conversation:#}");
+}
+
+/// What the caller said is understood in part: the filters take the highest sounds of the babble.
+fn is_understood(conversation: &Value) -> bool {
+    let said = lines(conversation, "User").join(" ");
+    let known = "good for all of us, I think that";
+    said.split(' ')
+        .filter(|word| known.contains(word) && word.len() > 1)
+        .count()
+        >= 3
+}
+
+async fn a_conversation_in(start: Value, (input, output): (&str, &str)) {
+    let world = world().await;
+    let mut agent = answering_agent();
+    agent["conversationConfig"]["asr"] = json!({ "userInputAudioFormat": "pcm_48000" });
+    agent["conversationConfig"]["tts"] = json!({ "agentOutputAudioFormat": "pcm_22050" });
+    let agent = world.agent(agent).await;
+    let (id, url) = call(&world, json!({ "agentId": agent })).await;
+    let socket = connect(&url).await.unwrap();
+    let mut caller = Caller::begun(socket, start, (input, output)).await;
+    caller.until_heard("Which day").await;
+    assert_eq!(caller.controls[0], ready(input, output));
+    caller.say("Let me see which day would be good for all of us, I think that Monday is.");
+    let heard = caller.heard.len();
+    caller
+        .until(30, "answer", |caller| caller.heard.len() > heard + 1)
+        .await;
+    caller.control(json!({ "event": "stop" })).await;
+    let conversation = world.until_over(&id, 2).await;
+    assert_eq!(conversation["status"], "completed", "{conversation:#}");
+    assert!(is_understood(&conversation), "{conversation:#}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_names_no_format_speaks_and_hears_in_those_of_the_agent() {
+    a_conversation_in(json!({ "event": "start" }), ("pcm_48000", "pcm_22050")).await;
+    a_conversation_in(json!({ "event": "start", "buffers": true }), ("pcm_48000", "pcm_22050")).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_may_name_either_format_or_both() {
+    let start = json!({ "event": "start", "inputFormat": "ulaw_8000" });
+    a_conversation_in(start, ("ulaw_8000", "pcm_22050")).await;
+    let start = json!({ "event": "start", "format": "pcm_24000", "outputFormat": "pcm_44100", "buffers": true });
+    a_conversation_in(start, ("pcm_24000", "pcm_44100")).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_calls_own_values_fill_the_agents_texts() {
+    let world = world().await;
+    let mut agent = answering_agent();
+    agent["conversationConfig"]["agent"]["greetingMessage"] = json!("Hello {{name}}, how is {{city}} in {{season}}?");
+    let agent = world.agent(agent).await;
+    let body = json!({ "agentId": agent, "dynamicVariables": { "name": "Maria", "city": "Lisbon" } });
+    let made = world.client.post(CALLS, body).await.expect(201);
+    let warning = made.body["warning"].as_str().unwrap();
+    assert!(
+        warning.contains("{{season}}") && !warning.contains("{{name}}"),
+        "{warning}"
+    );
+    let mut caller = Caller::open(&made.text("/data/mediaUrl"), "pcm_8000", true).await;
+    caller.until_heard("Hello Maria, how is Lisbon").await;
+    let wrong = json!({ "agentId": agent, "dynamicVariables": { "city": ["Lisbon"] } });
+    let refused = world.client.post(CALLS, wrong).await.expect(400);
+    assert_eq!(refused.fields(), [("dynamicVariables.city", "wrong_type")]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn who_talks_over_the_agent_has_its_words_cleared() {
+    for format in ["pcm_8000", "pcm_44100"] {
+        talks_over_the_agent(format).await;
+    }
+}
+
+async fn talks_over_the_agent(format: &str) {
     let world = world().await;
     let mut agent = answering_agent();
     agent["conversationConfig"]["agent"]["greetingMessage"] =
         json!("Thank you for calling Greenfield Dental, where every patient is welcome at every hour of the day.");
     let agent = world.agent(agent).await;
     let (id, url) = call(&world, json!({ "agentId": agent })).await;
-    let mut caller = Caller::open(&url, "pcm_8000", true).await;
+    let mut caller = Caller::open(&url, format, true).await;
     caller
         .until(10, "greeting", |caller| !caller.transcript.is_empty())
         .await;

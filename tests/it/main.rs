@@ -80,5 +80,4 @@ mod support;
 mod tidy;
 mod tidy_contract;
 mod tls;
-mod tools;
-mod tools_reach;
+mod widget;

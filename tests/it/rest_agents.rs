@@ -53,6 +53,50 @@ async fn a_patch_changes_only_what_it_names() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_tag_finds_the_agents_that_have_it() {
+    let app = TestApp::start().await;
+    let mut with_tag = Vec::new();
+    for tags in [
+        json!(["sales", "de"]),
+        json!(["Sales"]),
+        json!([]),
+        json!(["sales & service", "sales"]),
+    ] {
+        let mut agent = minimal();
+        agent["tags"] = tags.clone();
+        let id = app.client.post(CREATE, agent).await.expect(201).text("/data/agentId");
+        if tags.as_array().unwrap().contains(&json!("sales")) {
+            with_tag.insert(0, (id, tags));
+        }
+    }
+    let first = app
+        .client
+        .get("/public/v1/agents?tag=sales&pageSize=1")
+        .await
+        .expect(200);
+    let cursor = first.text("/pagination/nextCursor");
+    let path = format!("/public/v1/agents?tag=sales&pageSize=1&cursor={cursor}");
+    let second = app.client.get(&path).await.expect(200);
+    for (page, (id, tags)) in [&first, &second].into_iter().zip(&with_tag) {
+        assert_eq!(
+            (&page.data()[0]["agentId"], &page.data()[0]["tags"]),
+            (&json!(id), tags)
+        );
+        assert_eq!(page.data().as_array().unwrap().len(), 1);
+    }
+    assert_eq!(second.body["pagination"].get("nextCursor"), None);
+    let odd = app
+        .client
+        .get("/public/v1/agents?tag=sales%20%26%20service")
+        .await
+        .expect(200);
+    assert_eq!(odd.data()[0]["agentId"], json!(with_tag[0].0));
+    // A place in one list is none in another.
+    let other = format!("/public/v1/agents?tag=de&cursor={cursor}");
+    app.client.get(&other).await.expect(400);
+}
+
+#[tokio::test(start_paused = true)]
 async fn problems_and_unknown_ids_are_listed() {
     let app = TestApp::start().await;
     let answer = app.client.post(CREATE, json!({ "nam": "x" })).await.expect(400);

@@ -258,6 +258,7 @@ async fn receive(
     let row = row.map_err(|e| not_taken(&e))?.ok_or(InboundRefusal::NobodyAnswers)?;
     let agent = Arc::new(able(&ports, &row, &call)?);
     take_line(&lines, (&call, attempt), wanted.is_some().then_some(row.account)).await?;
+    let (ticket, variables) = wanted.map(|wanted| (wanted.ticket, wanted.variables)).unzip();
     let new = NewInboundCall {
         attempt,
         account: row.account,
@@ -266,10 +267,12 @@ async fn receive(
         call: call.call.clone(),
         from: call.from.clone().unwrap_or_else(PhoneNumber::withheld),
         to: call.to.clone(),
-        ticket: wanted.and_then(|wanted| wanted.ticket),
+        ticket: ticket.flatten(),
     };
     let received = ports.store.receive_call(node, new).await.map_err(|e| not_taken(&e))?;
-    let received = received.ok_or(InboundRefusal::NobodyAnswers)?;
+    let mut received = received.ok_or(InboundRefusal::NobodyAnswers)?;
+    // Nothing dials such a call again: its values are needed nowhere but here.
+    received.attempt.variables = variables.unwrap_or_default();
     let context = PlanContext {
         agent,
         // It rings at the caller's side only.

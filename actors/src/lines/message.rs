@@ -2,6 +2,7 @@
 
 use ractor::{ActorRef, RpcReplyPort};
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::inbound::HeldInbound;
 use crate::{
@@ -37,6 +38,8 @@ pub struct WantedAgent {
     pub agent: AgentId,
     /// The idempotency key of the request that asks.
     pub ticket: Option<KeyTicket>,
+    /// Values of the placeholders in this call.
+    pub variables: Map<String, Value>,
 }
 
 /// Where the answer to an announced call goes.

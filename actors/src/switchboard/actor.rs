@@ -94,10 +94,16 @@ impl Actor for SwitchboardActor {
                 account,
                 agent,
                 ticket,
+                variables,
                 reply,
             } => to.announce(LinesMessage::Inbound {
                 call,
-                wanted: Some(WantedAgent { account, agent, ticket }),
+                wanted: Some(WantedAgent {
+                    account,
+                    agent,
+                    ticket,
+                    variables,
+                }),
                 reply,
             }),
             SwitchboardMessage::Progress {

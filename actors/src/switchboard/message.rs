@@ -1,6 +1,7 @@
 //! What the outside may ask of a node.
 
 use ractor::RpcReplyPort;
+use serde_json::{Map, Value};
 
 use crate::{
     campaigns::{CampaignCommand, CommandError},
@@ -79,6 +80,8 @@ pub enum SwitchboardMessage {
         agent: AgentId,
         /// The request's idempotency key.
         ticket: Option<KeyTicket>,
+        /// Values of the placeholders in this call.
+        variables: Map<String, Value>,
         /// The way to the call that takes it.
         reply: RpcReplyPort<Result<WayBack, InboundRefusal>>,
     },

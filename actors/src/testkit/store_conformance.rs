@@ -60,6 +60,7 @@ macro_rules! store_conformance {
             agents_are_versioned_and_belong_to_their_account
             contacts_are_unique_by_number_until_deleted
             rows_of_an_unknown_account_are_not_found
+            agents_are_found_by_a_tag_of_theirs_and_by_nothing_like_it
             agents_are_listed_newest_first_without_gap_or_repeat
             an_agent_in_use_is_not_deleted
             a_number_has_one_owner_and_one_agent_that_answers

@@ -556,6 +556,7 @@ async fn an_account_holds_few_lines_with_calls_that_are_brought_no_socket() {
             account,
             agent,
             ticket: None,
+            variables: serde_json::Map::new(),
             reply,
         };
         node.switchboard.ask(message, Duration::from_secs(5)).await.unwrap()

@@ -202,7 +202,7 @@ impl MediaWire for AsteriskWire {
         ABILITIES
     }
 
-    fn writer(&self, start: &Start) -> Box<dyn MediaWriter> {
+    fn writer(&mut self, start: &Start) -> Box<dyn MediaWriter> {
         Box::new(AsteriskWriter {
             speech: self.speech,
             format: start.format,
@@ -410,7 +410,7 @@ mod tests {
 
     #[test]
     fn audio_goes_out_in_whole_frames_and_a_mark_waits_for_the_rest() {
-        let (wire, start) = started(Codec::Slin16, &words_start("slin16", 640));
+        let (mut wire, start) = started(Codec::Slin16, &words_start("slin16", 640));
         let mut writer = wire.writer(&start);
         assert_eq!(binary(&write(&mut *writer, &OutboundItem::Audio(vec![1; 700]))), [640]);
         assert_eq!(
@@ -435,7 +435,7 @@ mod tests {
 
     #[test]
     fn who_speaks_json_is_answered_in_json_within_what_asterisk_takes() {
-        let (wire, start) = started(Codec::Ulaw, &json_start("ulaw", 160));
+        let (mut wire, start) = started(Codec::Ulaw, &json_start("ulaw", 160));
         let mut writer = wire.writer(&start);
         let marked = write(&mut *writer, &OutboundItem::Mark("u1".into()));
         assert_eq!(
@@ -484,7 +484,7 @@ mod tests {
             codec in prop::sample::select(Codec::ALL.to_vec()),
         ) {
             let frame = codec.format().bytes_for_ms(20);
-            let (wire, start) = started(codec, "MEDIA_START");
+            let (mut wire, start) = started(codec, "MEDIA_START");
             let mut writer = wire.writer(&start);
             let (mut sent, mut out) = (0, 0);
             for piece in pieces {

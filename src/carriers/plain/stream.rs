@@ -1,23 +1,19 @@
 //! The plain door's media sockets: binary messages of audio, and small JSON messages with an `event` both ways. Pure.
 //!
-//! The client begins with `start`; what it says there decides the format, and whether we may send ahead of time.
+//! The client begins with `start`; what it says there, or else its agent, decides the formats, and it says whether we may
+//! send ahead of time. Audio is translated here: the call knows one format for both ways.
 
 use std::borrow::Cow;
 
 use actors::ports::media_leg::{InboundItem, LegAbilities, OutboundItem};
-use media::format::{Encoding, LineFormat};
+use media::translate::Translator;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::format::{AudioFormat, Formats};
 use crate::carriers::wire::{
     Event, Media, MediaWire, MediaWriter, Start, WireError, WireMessage, ignored_or, known_key, named,
 };
-
-/// What is taken as a format, for an error's words.
-const TAKEN: &str = "pcm_16000, pcm_8000 or ulaw_8000";
-
-/// The format of a client that names none.
-const DEFAULT_FORMAT: &str = "pcm_16000";
 
 /// The events whose messages must be in the format.
 const KNOWN: [&str; 4] = ["start", "mark", "digit", "stop"];
@@ -25,44 +21,64 @@ const KNOWN: [&str; 4] = ["start", "mark", "digit", "stop"];
 /// Reads and writes this format.
 #[derive(Debug, Default)]
 pub struct PlainWire {
-    format: &'static str,
+    /// Those of the call's agent, until the client has named others.
+    formats: Formats,
+    started: bool,
     buffers: bool,
-}
-
-/// The name of a format, and what it stands for.
-fn format(name: &str) -> Result<(&'static str, LineFormat), WireError> {
-    let linear = |sample_rate| LineFormat {
-        encoding: Encoding::Linear16,
-        sample_rate,
-    };
-    match name {
-        "pcm_16000" => Ok(("pcm_16000", linear(16_000))),
-        "pcm_8000" => Ok(("pcm_8000", linear(8_000))),
-        "ulaw_8000" => Ok(("ulaw_8000", LineFormat::MULAW_8000)),
-        other => {
-            let (encoding, rate) = other.split_once('_').unwrap_or((other, ""));
-            Err(WireError::Format {
-                encoding: encoding.chars().take(32).collect(),
-                rate: rate.chars().take(8).collect(),
-                channels: "1".to_owned(),
-                taken: TAKEN,
-            })
-        }
-    }
+    /// From the client to the call.
+    hears: Option<Translator>,
+    /// From the call to the client, until the writer takes it.
+    speaks: Option<Translator>,
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Message<'a> {
     #[serde(borrow)]
     event: Cow<'a, str>,
     #[serde(borrow, default)]
     format: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    input_format: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    output_format: Option<Cow<'a, str>>,
     #[serde(default)]
     buffers: bool,
     #[serde(borrow, default)]
     name: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     digit: Option<Cow<'a, str>>,
+}
+
+impl PlainWire {
+    /// One of a call whose agent asks for these formats.
+    pub fn new(formats: Formats) -> Self {
+        Self {
+            formats,
+            ..Self::default()
+        }
+    }
+
+    fn start(&mut self, message: &Message<'_>) -> Result<Start, WireError> {
+        let either = |own: &Option<Cow<'_, str>>, agents: AudioFormat| {
+            let named = own.as_deref().or(message.format.as_deref());
+            named.map_or(Ok(agents), AudioFormat::named)
+        };
+        self.formats = Formats {
+            input: either(&message.input_format, self.formats.input)?,
+            output: either(&message.output_format, self.formats.output)?,
+        };
+        let (formats, inside) = (self.formats, self.formats.inside());
+        let no_way = |error: media::resample::ResampleError| WireError::Malformed(error.to_string());
+        self.hears = Translator::between(formats.input.line, inside).map_err(no_way)?;
+        self.speaks = Translator::between(inside, formats.output.line).map_err(no_way)?;
+        (self.started, self.buffers) = (true, message.buffers);
+        Ok(Start {
+            stream: String::new(),
+            call: None,
+            format: inside,
+        })
+    }
 }
 
 impl MediaWire for PlainWire {
@@ -72,15 +88,7 @@ impl MediaWire for PlainWire {
             Err(error) => return ignored_or(text, &error, &KNOWN),
         };
         match &*message.event {
-            "start" => {
-                let (name, format) = format(message.format.as_deref().unwrap_or(DEFAULT_FORMAT))?;
-                (self.format, self.buffers) = (name, message.buffers);
-                Ok(Event::Start(Start {
-                    stream: String::new(),
-                    call: None,
-                    format,
-                }))
-            }
+            "start" => self.start(&message).map(Event::Start),
             "mark" => {
                 let name = message.name.ok_or(WireError::Incomplete("name"))?;
                 named("name", &name)?;
@@ -96,17 +104,23 @@ impl MediaWire for PlainWire {
         if message.is_empty() {
             return Ok(Event::Ignored);
         }
-        if self.format.is_empty() {
+        if !self.started {
             return Err(WireError::Malformed("audio before the `start` message".to_owned()));
         }
-        if self.format.starts_with("pcm") && !message.len().is_multiple_of(2) {
+        if !message
+            .len()
+            .is_multiple_of(self.formats.input.line.encoding.bytes_per_sample())
+        {
             let length = message.len();
             return Err(WireError::Malformed(format!("{length} bytes are no whole samples")));
         }
         Ok(Event::Media(Media {
             chunk: None,
             timestamp_ms: None,
-            audio: message.to_vec(),
+            audio: match &mut self.hears {
+                Some(translator) => translator.translate(message),
+                None => message.to_vec(),
+            },
         }))
     }
 
@@ -124,14 +138,18 @@ impl MediaWire for PlainWire {
         }
     }
 
-    fn writer(&self, _start: &Start) -> Box<dyn MediaWriter> {
-        Box::new(PlainWriter { format: self.format })
+    fn writer(&mut self, _start: &Start) -> Box<dyn MediaWriter> {
+        Box::new(PlainWriter {
+            formats: self.formats,
+            speaks: self.speaks.take(),
+        })
     }
 }
 
 /// Writes to one socket.
 struct PlainWriter {
-    format: &'static str,
+    formats: Formats,
+    speaks: Option<Translator>,
 }
 
 fn text(message: &Value) -> WireMessage {
@@ -140,14 +158,29 @@ fn text(message: &Value) -> WireMessage {
 
 impl MediaWriter for PlainWriter {
     fn begin(&mut self, messages: &mut Vec<WireMessage>) {
-        messages.push(text(&json!({ "event": "ready", "format": self.format })));
+        let (input, output) = (self.formats.input.name, self.formats.output.name);
+        messages.push(text(&json!({
+            "event": "ready", "format": output, "inputFormat": input, "outputFormat": output,
+        })));
     }
 
     fn write(&mut self, item: &OutboundItem, messages: &mut Vec<WireMessage>) {
         messages.push(match item {
-            OutboundItem::Audio(audio) => WireMessage::Binary(audio.clone()),
+            OutboundItem::Audio(audio) => match &mut self.speaks {
+                None => WireMessage::Binary(audio.clone()),
+                Some(translator) => match translator.translate(audio) {
+                    // So little that it waits for more.
+                    none if none.is_empty() => return,
+                    audio => WireMessage::Binary(audio),
+                },
+            },
             OutboundItem::Mark(name) => text(&json!({ "event": "mark", "name": name })),
-            OutboundItem::Clear => text(&json!({ "event": "clear" })),
+            OutboundItem::Clear => {
+                if let Some(translator) = &mut self.speaks {
+                    translator.restart();
+                }
+                text(&json!({ "event": "clear" }))
+            }
             OutboundItem::Digit(digit) => text(&json!({ "event": "digit", "digit": digit.to_string() })),
             OutboundItem::Close => return,
         });
@@ -158,7 +191,7 @@ impl MediaWriter for PlainWriter {
 mod tests {
     use proptest::prelude::*;
 
-    use super::*;
+    use super::{super::format::TAKEN, *};
 
     const START: &str = r#"{"event":"start","format":"pcm_8000","buffers":true,"extra":[1]}"#;
 
@@ -166,39 +199,121 @@ mod tests {
         PlainWire::default().read_text(text)
     }
 
+    /// The formats a client that says this gets, of an agent with these; what `ready` tells of them.
+    fn begun(agent: Formats, text: &str) -> (PlainWire, Start, Value) {
+        let mut wire = PlainWire::new(agent);
+        let Ok(Event::Start(start)) = wire.read_text(text) else {
+            panic!("{text}")
+        };
+        let mut messages = Vec::new();
+        wire.writer(&start).begin(&mut messages);
+        let [WireMessage::Text(ready)] = &messages[..] else {
+            panic!("{messages:?}")
+        };
+        let ready = serde_json::from_str(ready).unwrap();
+        (wire, start, ready)
+    }
+
+    fn formats(input: &str, output: &str) -> Formats {
+        Formats::named(Some(input), Some(output)).unwrap()
+    }
+
     #[test]
-    fn a_socket_begins_with_the_format_it_asks_for() {
-        for (text, encoding, sample_rate, buffers) in [
-            (r#"{"event":"start"}"#, Encoding::Linear16, 16_000, false),
-            (START, Encoding::Linear16, 8_000, true),
+    fn a_socket_begins_with_the_formats_it_asks_for_or_those_of_the_agent() {
+        let own = formats("pcm_44100", "ulaw_8000");
+        for (text, input, output) in [
+            (r#"{"event":"start"}"#, "pcm_44100", "ulaw_8000"),
+            (START, "pcm_8000", "pcm_8000"),
+            (r#"{"event":"start","format":"ulaw_8000"}"#, "ulaw_8000", "ulaw_8000"),
             (
-                r#"{"event":"start","format":"ulaw_8000"}"#,
-                Encoding::MuLaw,
-                8_000,
-                false,
+                r#"{"event":"start","inputFormat":"pcm_48000"}"#,
+                "pcm_48000",
+                "ulaw_8000",
+            ),
+            (
+                r#"{"event":"start","format":"pcm_24000","outputFormat":"pcm_22050"}"#,
+                "pcm_24000",
+                "pcm_22050",
             ),
         ] {
-            let mut wire = PlainWire::default();
-            let Ok(Event::Start(start)) = wire.read_text(text) else {
-                panic!("{text}")
-            };
-            assert_eq!(start.format, LineFormat { encoding, sample_rate });
+            let (wire, start, ready) = begun(own, text);
+            let asked = formats(input, output);
+            assert_eq!((wire.formats, start.format), (asked, asked.inside()), "{text}");
+            let told = json!({ "event": "ready", "format": output, "inputFormat": input, "outputFormat": output });
+            assert_eq!(ready, told, "{text}");
             let abilities = wire.abilities();
-            assert_eq!([abilities.buffers, abilities.marks, abilities.clear], [buffers; 3]);
-            let mut messages = Vec::new();
-            wire.writer(&start).begin(&mut messages);
-            let name = ["ulaw_8000", "pcm_8000", "pcm_16000"]
-                .into_iter()
-                .find(|name| format(name).is_ok_and(|(_, format)| format == start.format));
-            assert_eq!(messages, [super::text(&json!({ "event": "ready", "format": name }))]);
+            assert_eq!(
+                [abilities.buffers, abilities.marks, abilities.clear],
+                [text == START; 3]
+            );
         }
-        let refused = read(r#"{"event":"start","format":"pcm_44100"}"#)
+        let (_, _, ready) = begun(Formats::default(), r#"{"event":"start"}"#);
+        assert_eq!(
+            (&ready["format"], &ready["inputFormat"]),
+            (&json!("pcm_16000"), &json!("pcm_16000"))
+        );
+        let refused = read(r#"{"event":"start","inputFormat":"pcm_11025"}"#)
             .unwrap_err()
             .to_string();
         assert!(
-            refused.contains("pcm at 44100 Hz") && refused.contains(TAKEN),
+            refused.contains("pcm at 11025 Hz") && refused.contains(TAKEN),
             "{refused}"
         );
+    }
+
+    /// So many bytes of a format for so many of another, within what the filters hold.
+    #[test]
+    fn every_pair_of_formats_keeps_time_both_ways() {
+        for input in AudioFormat::ALL {
+            for output in AudioFormat::ALL {
+                let start = json!({ "event": "start", "inputFormat": input.name, "outputFormat": output.name });
+                let mut wire = PlainWire::default();
+                let Ok(Event::Start(begun)) = wire.read_text(&start.to_string()) else {
+                    panic!("{start}")
+                };
+                let mut writer = wire.writer(&begun);
+                let (mut heard, mut spoken, mut messages) = (0, 0, Vec::new());
+                for _ in 0..100 {
+                    let Ok(Event::Media(media)) = wire.read_binary(&vec![0; input.line.bytes_for_ms(20)]) else {
+                        panic!("{start}")
+                    };
+                    heard += media.audio.len();
+                    writer.write(
+                        &OutboundItem::Audio(vec![0; begun.format.bytes_for_ms(20)]),
+                        &mut messages,
+                    );
+                }
+                for message in messages {
+                    let WireMessage::Binary(audio) = message else { panic!() };
+                    spoken += audio.len();
+                }
+                for (came, line) in [(heard, begun.format), (spoken, output.line)] {
+                    let due = line.bytes_for_ms(1_000) * 2;
+                    assert!(
+                        came <= due && came + line.bytes_for_ms(3) >= due,
+                        "{start}: {came} of {due}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_clear_drops_what_the_filter_holds_too() {
+        let (mut wire, start, _) = begun(formats("pcm_48000", "pcm_48000"), r#"{"event":"start","buffers":true}"#);
+        // The first writer took the way out with it.
+        wire.read_text(r#"{"event":"start","buffers":true}"#).unwrap();
+        let mut writer = wire.writer(&start);
+        let mut messages = Vec::new();
+        let loud: Vec<u8> = (0..640).map(|n| if n % 2 == 0 { 0 } else { 0x30 }).collect();
+        writer.write(&OutboundItem::Audio(loud), &mut messages);
+        writer.write(&OutboundItem::Clear, &mut messages);
+        messages.clear();
+        writer.write(&OutboundItem::Audio(vec![0; 640]), &mut messages);
+        let [WireMessage::Binary(audio)] = &messages[..] else {
+            panic!()
+        };
+        assert!(audio.iter().all(|byte| *byte == 0));
     }
 
     #[test]
@@ -245,7 +360,10 @@ mod tests {
     #[test]
     fn what_is_written_is_what_is_documented() {
         let mut messages = Vec::new();
-        let mut writer = PlainWriter { format: "pcm_16000" };
+        let mut writer = PlainWriter {
+            formats: Formats::default(),
+            speaks: None,
+        };
         for item in [
             OutboundItem::Audio(vec![1, 2]),
             OutboundItem::Mark("m\"1".into()),
@@ -278,7 +396,8 @@ mod tests {
 
         #[test]
         fn any_mark_comes_back_as_it_was_sent(name in "\\PC{1,30}") {
-            let (mut writer, mut messages) = (PlainWriter { format: "pcm_8000" }, Vec::new());
+            let mut writer = PlainWriter { formats: Formats::default(), speaks: None };
+            let mut messages = Vec::new();
             writer.write(&OutboundItem::Mark(name.clone()), &mut messages);
             let [WireMessage::Text(sent)] = &messages[..] else { panic!() };
             prop_assert_eq!(read(sent), Ok(Event::Item(InboundItem::Mark(name))));

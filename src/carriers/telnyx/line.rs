@@ -1,12 +1,9 @@
 //! What a Telnyx line carries: the codec that is asked for, the one that comes, and the translation between them where
 //! they differ. Pure.
 
-use std::fmt;
-
 use media::{
-    codec,
     format::{Encoding, LineFormat},
-    resample::Resampler,
+    translate::Translator,
 };
 
 /// The codec asked for, both ways.
@@ -96,19 +93,12 @@ impl LineChoice {
 
 /// Turns what comes into the line's format. Telnyx falls back to the codec of the telephone network where it cannot
 /// transcode, and says so only when the stream begins; what is sent stays in the codec that was asked for.
+#[derive(Debug)]
 pub struct Heard {
     choice: LineChoice,
     from: LineFormat,
-    resampler: Option<Resampler>,
-}
-
-impl fmt::Debug for Heard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Heard")
-            .field("choice", &self.choice)
-            .field("from", &self.from)
-            .finish_non_exhaustive()
-    }
+    /// None where audio comes as it was asked for.
+    translator: Option<Translator>,
 }
 
 impl Heard {
@@ -117,7 +107,7 @@ impl Heard {
         Self {
             choice,
             from: choice.codec.format(),
-            resampler: None,
+            translator: None,
         }
     }
 
@@ -131,46 +121,31 @@ impl Heard {
             },
             _ => return None,
         };
-        let to = choice.codec.format();
-        let resampler = if from.sample_rate == to.sample_rate {
-            None
-        } else {
-            Some(Resampler::new(from.sample_rate, to.sample_rate).ok()?)
-        };
         Some(Self {
             choice,
             from,
-            resampler,
+            translator: Translator::between(from, choice.codec.format()).ok()?,
         })
     }
 
     /// Whether audio comes as it was asked for.
     pub fn is_as_asked(&self) -> bool {
-        self.from == self.choice.codec.format()
+        self.translator.is_none()
     }
 
     /// Turns a frame into the line's format.
     pub fn take(&mut self, mut audio: Vec<u8>) -> Vec<u8> {
         self.choice.reorder(self.from.encoding, &mut audio);
-        if self.is_as_asked() {
-            return audio;
+        match &mut self.translator {
+            Some(translator) => translator.translate(&audio),
+            None => audio,
         }
-        let to = self.choice.codec.format();
-        let mut samples = Vec::with_capacity(audio.len());
-        codec::decode(self.from.encoding, &audio, &mut samples);
-        if let Some(resampler) = &mut self.resampler {
-            let mut converted = Vec::with_capacity(2 * samples.len());
-            resampler.process(&samples, &mut converted);
-            samples = converted;
-        }
-        audio.clear();
-        codec::encode(to.encoding, &samples, &mut audio);
-        audio
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use media::codec;
     use proptest::prelude::*;
 
     use super::*;

@@ -134,7 +134,7 @@ impl MediaWire for TelnyxWire {
         ABILITIES
     }
 
-    fn writer(&self, _: &Start) -> Box<dyn MediaWriter> {
+    fn writer(&mut self, _: &Start) -> Box<dyn MediaWriter> {
         Box::new(TelnyxWriter::new(self.choice))
     }
 }

@@ -50,7 +50,7 @@ impl MediaWire for TwilioWire {
         }
     }
 
-    fn writer(&self, start: &Start) -> Box<dyn MediaWriter> {
+    fn writer(&mut self, start: &Start) -> Box<dyn MediaWriter> {
         Box::new(TwilioWriter {
             stream: start.stream.clone(),
             presses_keys: self.presses_keys,

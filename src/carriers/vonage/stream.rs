@@ -125,7 +125,7 @@ impl MediaWire for VonageWire {
         ABILITIES
     }
 
-    fn writer(&self, start: &Start) -> Box<dyn MediaWriter> {
+    fn writer(&mut self, start: &Start) -> Box<dyn MediaWriter> {
         Box::new(VonageWriter::new(start.format))
     }
 }

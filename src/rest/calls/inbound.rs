@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use actors::{
-    agent,
+    agent::{self, Agent},
     id::{AgentId, AttemptId},
     lines::MOST_WITHOUT_SOCKET,
     phone_number::PhoneNumber,
     ports::{
         carrier::{CarrierCallId, InboundCall, InboundRefusal, WayBack},
-        store::{Account, KeyTicket, StoreError},
+        store::{Account, AgentRow, CampaignContact, KeyTicket, StoreError},
     },
     switchboard::SwitchboardMessage,
 };
@@ -19,14 +19,14 @@ use axum::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{agent_id, phone_number};
+use super::{agent_id, phone_number, variables};
 use crate::{
-    carriers::plain,
+    carriers::plain::{self, format::Formats},
     rest::{
         RestState,
         auth::Caller,
         body::JsonObject,
-        campaigns::begin::require_voice,
+        campaigns::{begin::require_voice, contacts::count_variables, variables::OpenVariables},
         envelope::Reply,
         error::{ApiError, ApiResult, OrNoSuch},
         fields::Fields,
@@ -35,7 +35,7 @@ use crate::{
     },
 };
 
-const NAMES: [&str; 3] = ["agentId", "from", "to"];
+const NAMES: [&str; 4] = ["agentId", "from", "to", "dynamicVariables"];
 
 /// How long the node may take to find a line.
 const TAKEN_WITHIN: Duration = Duration::from_secs(5);
@@ -51,8 +51,8 @@ pub async fn create(
     let hash = || RequestHash::of_json(&body);
     match key.take(&state, account.id, "create inbound call", hash).await? {
         Turn::Again(replay) => {
-            let back = stored(&state, &account, replay.id()?).await?;
-            Ok(replay.mark(created(&state, &back)))
+            let made = stored(&state, &account, replay.id()?).await?;
+            Ok(replay.mark(created(&state, &made)))
         }
         Turn::First(held) => {
             let made = make(&state, &account, &body, held.ticket()).await;
@@ -61,15 +61,28 @@ pub async fn create(
     }
 }
 
-fn created(state: &RestState, back: &WayBack) -> Reply {
-    let media_url = plain::media_url(&state.public_url, back);
-    Reply::created(json!({ "conversationId": back.attempt, "mediaUrl": media_url }))
+/// A call, the formats that its agent asks for, and what is to be said of the values it lacks.
+struct Made {
+    back: WayBack,
+    formats: Formats,
+    open: Option<String>,
+}
+
+fn created(state: &RestState, Made { back, formats, open }: &Made) -> Reply {
+    let media_url = plain::media_url(&state.public_url, back, *formats);
+    Reply::created(json!({ "conversationId": back.attempt, "mediaUrl": media_url })).warning(open.clone())
 }
 
 /// The way to a call that was made before, whether it lives or not.
-async fn stored(state: &RestState, account: &Account, attempt: AttemptId) -> ApiResult<WayBack> {
+async fn stored(state: &RestState, account: &Account, attempt: AttemptId) -> ApiResult<Made> {
     let conversation = state.store.conversation(account.id, attempt).await;
-    conversation.or_no_such("conversation")?;
+    let agent = conversation.or_no_such("conversation")?.agent;
+    // Deleted since, it has no call that could still be taken.
+    let formats = match state.store.agent(account.id, agent).await {
+        Ok(row) => Formats::of(&complete(&row)?),
+        Err(StoreError::NotFound) => Formats::default(),
+        Err(error) => return Err(error.into()),
+    };
     let token = match state.store.dial_token(attempt).await {
         Ok(token) => token,
         Err(StoreError::NotFound) => {
@@ -78,7 +91,13 @@ async fn stored(state: &RestState, account: &Account, attempt: AttemptId) -> Api
         }
         Err(error) => return Err(error.into()),
     };
-    Ok(WayBack::of(attempt, &token))
+    let back = WayBack::of(attempt, &token);
+    let open = None;
+    Ok(Made { back, formats, open })
+}
+
+fn complete(row: &AgentRow) -> Result<Agent, StoreError> {
+    agent::complete(&row.document).map_err(|error| StoreError::Damaged(format!("agent {}: {error}", row.id)))
 }
 
 async fn make(
@@ -86,10 +105,15 @@ async fn make(
     account: &Account,
     body: &Map<String, Value>,
     ticket: Option<&KeyTicket>,
-) -> ApiResult<WayBack> {
-    let (id, from, to) = read(body)?;
+) -> ApiResult<Made> {
+    let Wanted {
+        agent: id,
+        from,
+        to,
+        variables,
+    } = read(body)?;
     let row = state.store.agent(account.id, id).await.or_no_such("agent")?;
-    let agent = agent::complete(&row.document).map_err(|error| StoreError::Damaged(format!("agent {id}: {error}")))?;
+    let agent = complete(&row)?;
     if !agent.takes_calls() {
         let message = "this agent's direction is `outbound`: it takes no calls";
         return Err(ApiError::field("agentId", "not_allowed", message));
@@ -99,6 +123,8 @@ async fn make(
         return Err(ApiError::field("to", "not_allowed", message));
     }
     require_voice(state, &agent)?;
+    let caller = (from.as_ref(), &variables);
+    let open = open_variables(state, account, &agent, caller).await?;
     let call = InboundCall {
         carrier: plain::NAME,
         call: CarrierCallId(uuid::Uuid::now_v7().to_string()),
@@ -110,14 +136,44 @@ async fn make(
         account: account.id,
         agent: id,
         ticket: ticket.cloned(),
+        variables,
         reply,
     };
     let answer = state.switchboard.ask(message, TAKEN_WITHIN).await;
-    answer.unwrap_or(Err(InboundRefusal::Unavailable)).map_err(refused)
+    let back = answer.unwrap_or(Err(InboundRefusal::Unavailable)).map_err(refused)?;
+    let formats = Formats::of(&agent);
+    Ok(Made { back, formats, open })
 }
 
-/// What the body asks for.
-fn read(body: &Map<String, Value>) -> ApiResult<(AgentId, Option<PhoneNumber>, Option<PhoneNumber>)> {
+/// The variables of the agent that nobody has a value for: not the call, the saved contact or the agent.
+async fn open_variables(
+    state: &RestState,
+    account: &Account,
+    agent: &Agent,
+    (from, variables): (Option<&PhoneNumber>, &Map<String, Value>),
+) -> ApiResult<Option<String>> {
+    let mut open = OpenVariables::of(agent);
+    let given = |name: &str| variables.get(name).and_then(Value::as_str).map(str::to_owned);
+    let caller = CampaignContact {
+        phone_number: from.cloned().unwrap_or_else(PhoneNumber::withheld),
+        contact: None,
+        name: given("name"),
+        email: given("email"),
+        extra: variables.clone(),
+    };
+    count_variables(&state.store, account.id, &[caller], &mut open).await?;
+    Ok(open.warning())
+}
+
+/// What a body asks for.
+struct Wanted {
+    agent: AgentId,
+    from: Option<PhoneNumber>,
+    to: Option<PhoneNumber>,
+    variables: Map<String, Value>,
+}
+
+fn read(body: &Map<String, Value>) -> ApiResult<Wanted> {
     let mut fields = Fields::of(body, "");
     fields.only(&NAMES);
     let agent = agent_id(&mut fields);
@@ -126,8 +182,14 @@ fn read(body: &Map<String, Value>) -> ApiResult<(AgentId, Option<PhoneNumber>, O
         phone_number(&mut fields, name, text)
     };
     let (from, to) = (number("from"), number("to"));
+    let variables = variables(&mut fields);
     match (agent, fields.problems.is_empty()) {
-        (Some(agent), true) => Ok((agent, from, to)),
+        (Some(agent), true) => Ok(Wanted {
+            agent,
+            from,
+            to,
+            variables,
+        }),
         _ => Err(ApiError::Invalid(fields.problems)),
     }
 }

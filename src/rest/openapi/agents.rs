@@ -46,6 +46,7 @@ pub fn operations() -> Vec<Operation> {
     vec![
         Operation::get("/public/v1/agents", "listAgents", "List agents, newest first")
             .ours()
+            .query("tag", "Those that have this tag", json!({ "type": "string" }))
             .paged()
             .page_named("Agent", samples::agent()),
         Operation::post("/public/v1/agents/create", "createAgent", "Create an agent")

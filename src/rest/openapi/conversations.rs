@@ -318,6 +318,8 @@ pub struct NewInboundCall {
     pub from: Option<PhoneNumberSent>,
     /// Which of the agent's numbers was called.
     pub to: Option<PhoneNumberSent>,
+    /// Values of at most 100 `{{placeholders}}`: strings, numbers, booleans.
+    pub dynamic_variables: Option<BTreeMap<VariableName, Variable>>,
 }
 
 /// Where such a call goes on.
@@ -478,7 +480,14 @@ fn inbound_call() -> Operation {
     .ours()
     .idempotent()
     .note("The agent is on the line once the WebSocket is open, and the call ends with it.")
-    .body::<NewInboundCall>(json!({ "call": { "agentId": samples::AGENT, "from": samples::PHONE } }))
+    .body::<NewInboundCall>(json!({
+        "call": {
+            "agentId": samples::AGENT,
+            "from": samples::PHONE,
+            "dynamicVariables": { "city": "Lisbon" },
+        },
+    }))
+    .warns()
     .created::<InboundCall>(json!({ "conversationId": samples::CONVERSATION, "mediaUrl": media_url }))
     .link("read", "getConversation", "conversationId", "/data/conversationId")
     .link("end", "endConversation", "conversationId", "/data/conversationId")

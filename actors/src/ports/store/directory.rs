@@ -56,6 +56,23 @@ pub struct AgentRow {
     pub updated_at: Timestamp,
 }
 
+impl AgentRow {
+    /// Whether this is one of its tags.
+    pub fn has_tag(&self, tag: &str) -> bool {
+        let tags = self.document.get("tags").and_then(Value::as_array);
+        tags.is_some_and(|tags| tags.iter().any(|own| own == tag))
+    }
+}
+
+/// Filters of the agents list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AgentFilter {
+    /// It has this tag.
+    pub tag: Option<String>,
+    /// Behind this row of the order (newest first, then id): the cursor.
+    pub after: Option<(Timestamp, AgentId)>,
+}
+
 /// Some agents of a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentPage {
@@ -164,13 +181,11 @@ pub trait DirectoryStore: Send + Sync {
     /// One agent. `NotFound`.
     async fn agent(&self, account: AccountId, id: AgentId) -> StoreResult<AgentRow>;
 
-    /// The account's agents, newest first, behind `after`, at most `limit`; fewer where documents are large.
-    async fn agents(
-        &self,
-        account: AccountId,
-        after: Option<(Timestamp, AgentId)>,
-        limit: i64,
-    ) -> StoreResult<AgentPage>;
+    /// One agent, whoever owns it: for what everybody may see of it. `NotFound`.
+    async fn any_agent(&self, id: AgentId) -> StoreResult<AgentRow>;
+
+    /// The account's agents, newest first, at most `limit`; fewer where documents are large.
+    async fn agents(&self, account: AccountId, filter: AgentFilter, limit: i64) -> StoreResult<AgentPage>;
 
     /// Those numbers of a document of `agent` (none: a new one) that it cannot have, as they are now.
     async fn taken_numbers(

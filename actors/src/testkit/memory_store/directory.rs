@@ -11,8 +11,8 @@ use crate::{
     id::{AccountId, AgentId, ContactId},
     phone_number::PhoneNumber,
     ports::store::{
-        AGENT_PAGE_BYTES, Account, AgentPage, AgentRow, CREATED, CampaignStatus, ContactFilter, ContactRow,
-        DirectoryStore, DoNotCallRow, HOLDERS_NAMED, Holder, KeyTicket, NewAccount, NewContact, Removal,
+        AGENT_PAGE_BYTES, Account, AgentFilter, AgentPage, AgentRow, CREATED, CampaignStatus, ContactFilter,
+        ContactRow, DirectoryStore, DoNotCallRow, HOLDERS_NAMED, Holder, KeyTicket, NewAccount, NewContact, Removal,
         SECRET_KEPT_US, StoreError, StoreResult, StoredApiKey, WebhookSecrets,
     },
     time::Timestamp,
@@ -170,16 +170,17 @@ impl DirectoryStore for MemoryStore {
         row.cloned().ok_or(StoreError::NotFound)
     }
 
-    async fn agents(
-        &self,
-        account: AccountId,
-        after: Option<(Timestamp, AgentId)>,
-        limit: i64,
-    ) -> StoreResult<AgentPage> {
+    async fn any_agent(&self, id: AgentId) -> StoreResult<AgentRow> {
+        self.open()?.agents.get(&id).cloned().ok_or(StoreError::NotFound)
+    }
+
+    async fn agents(&self, account: AccountId, filter: AgentFilter, limit: i64) -> StoreResult<AgentPage> {
+        let AgentFilter { tag, after } = filter;
         let tables = self.open()?;
         let own = tables.agents.values().filter(|row| row.account == account);
         let mut found: Vec<&AgentRow> = own.collect();
         found.retain(|row| after.is_none_or(|last| (row.created_at, row.id) < last));
+        found.retain(|row| tag.as_ref().is_none_or(|tag| row.has_tag(tag)));
         found.sort_by_key(|row| Reverse((row.created_at, row.id)));
         let limit = usize::try_from(limit).unwrap_or(0);
         let (mut rows, mut bytes) = (Vec::new(), 0);

@@ -8,7 +8,10 @@ use super::{Fixture, document, new_account, number};
 use crate::{
     id::{AccountId, AgentId, ContactId},
     phone_number::PhoneNumber,
-    ports::store::{CampaignStatus, ContactFilter, DoNotCallRow, NewContact, Removal, StoreError, StoredApiKey},
+    ports::store::{
+        AgentFilter, AgentPage, AgentRow, CampaignStatus, ContactFilter, DoNotCallRow, NewContact, Removal, StoreError,
+        StoredApiKey,
+    },
     time::Clock,
 };
 
@@ -62,6 +65,8 @@ pub async fn agents_are_versioned_and_belong_to_their_account(Fixture { store, c
     assert_eq!((made.version, made.created_at), (1, clock.now()));
     assert_eq!(store.agent(account, made.id).await.as_ref(), Ok(&made));
     assert_eq!(store.agent(bob.account.id, made.id).await, Err(StoreError::NotFound));
+    assert_eq!(store.any_agent(made.id).await.as_ref(), Ok(&made));
+    assert_eq!(store.any_agent(AgentId::new()).await, Err(StoreError::NotFound));
 
     clock.advance(Duration::from_secs(1));
     let changed = store.update_agent(account, made.id, 1, document("Two")).await.unwrap();
@@ -74,6 +79,8 @@ pub async fn agents_are_versioned_and_belong_to_their_account(Fixture { store, c
         let missing = store.update_agent(account, id, 2, document("Three")).await;
         assert_eq!(missing, Err(StoreError::NotFound));
     }
+    assert_eq!(store.delete_agent(account, made.id).await, Ok(Removal::Done));
+    assert_eq!(store.any_agent(made.id).await, Err(StoreError::NotFound));
 }
 
 pub async fn contacts_are_unique_by_number_until_deleted(Fixture { store, .. }: Fixture) {
@@ -146,7 +153,8 @@ pub async fn agents_are_listed_newest_first_without_gap_or_repeat(fixture: Fixtu
     let mut seen = Vec::new();
     let mut after = None;
     loop {
-        let page = scene.store.agents(scene.account, after, 2).await.unwrap();
+        let filter = AgentFilter { tag: None, after };
+        let page = scene.store.agents(scene.account, filter, 2).await.unwrap();
         seen.extend(page.rows.iter().map(|row| row.id));
         after = page.rows.last().map(|row| (row.created_at, row.id));
         if !page.more {
@@ -166,8 +174,47 @@ pub async fn agents_are_listed_newest_first_without_gap_or_repeat(fixture: Fixtu
             .await
             .unwrap();
     }
-    let page = scene.store.agents(scene.account, None, 100).await.unwrap();
+    let page = scene.store.agents(scene.account, AgentFilter::default(), 100).await;
+    let page = page.unwrap();
     assert_eq!((page.rows.len(), page.more), (2, true));
+}
+
+pub async fn agents_are_found_by_a_tag_of_theirs_and_by_nothing_like_it(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let tagged = async |document: Value| {
+        scene.clock.advance(Duration::from_micros(1));
+        let document = document.as_object().cloned().unwrap();
+        let row = scene.store.create_agent(scene.account, document, None).await;
+        row.unwrap().id
+    };
+    let odd = "100%_\"é!";
+    let first = tagged(json!({ "name": "A", "tags": ["sales", odd] })).await;
+    for n in 0..5 {
+        // None of them has the tag `sales`.
+        tagged(json!({ "name": "sales", "tags": ["Sales", "sales team", "presales"] })).await;
+        tagged(json!({ "name": "B", "workflow": { "nodes": { "sales": n } } })).await;
+    }
+    let last = tagged(json!({ "name": "C", "tags": ["other", "sales"] })).await;
+    let found = async |tag: &str, after: Option<&AgentRow>, limit: i64| {
+        let filter = AgentFilter {
+            tag: Some(tag.to_owned()),
+            after: after.map(|row| (row.created_at, row.id)),
+        };
+        scene.store.agents(scene.account, filter, limit).await.unwrap()
+    };
+    let ids = |page: &AgentPage| page.rows.iter().map(|row| row.id).collect::<Vec<_>>();
+    let page = found("sales", None, 2).await;
+    assert_eq!((ids(&page), page.more), (vec![last, first], false));
+    let page = found("sales", None, 1).await;
+    assert_eq!((ids(&page), page.more), (vec![last], true));
+    let page = found("sales", page.rows.last(), 1).await;
+    assert_eq!((ids(&page), page.more), (vec![first], false));
+    assert_eq!(ids(&found(odd, None, 30).await), [first]);
+    for none in ["SALES", "sale", "%", "", "name", "100%_"] {
+        let page = found(none, None, 30).await;
+        assert!(page.rows.is_empty() && !page.more, "{none}");
+    }
+    assert_eq!(found("Sales", None, 30).await.rows.len(), 5);
 }
 
 pub async fn an_agent_in_use_is_not_deleted(fixture: Fixture) {

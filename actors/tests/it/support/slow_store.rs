@@ -78,7 +78,8 @@ slowly! {
         agent(account: AccountId, id: AgentId) -> AgentRow;
         webhook_secrets(account: AccountId) -> WebhookSecrets;
         rotate_webhook_secret(account: AccountId, secret: String) -> ();
-        agents(account: AccountId, after: Option<(Timestamp, AgentId)>, limit: i64) -> AgentPage;
+        any_agent(id: AgentId) -> AgentRow;
+        agents(account: AccountId, filter: AgentFilter, limit: i64) -> AgentPage;
         taken_numbers(account: AccountId, agent: Option<AgentId>, document: &Map<String, Value>) -> Vec<PhoneNumber>;
         delete_agent(account: AccountId, id: AgentId) -> Removal;
         update_agent(account: AccountId, id: AgentId, version: i64, document: Map<String, Value>) -> AgentRow;
