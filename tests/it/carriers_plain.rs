@@ -151,12 +151,21 @@ impl Caller {
     /// Speaks as over a telephone, whose voice reaches up to 4 kHz.
     fn say(&mut self, words: &str) {
         let mut speaker = Speaker::new(words, Voice::named(CALLER), 8_000).unwrap();
-        let mut line = Resampler::new(8_000, self.speaks.sample_rate).unwrap();
         let (mut samples, mut bytes) = (Vec::new(), Vec::new());
         while let Some(spoken) = speaker.next_chunk(160) {
-            line.process(&spoken, &mut samples);
+            samples.extend_from_slice(&spoken);
         }
-        line.flush(&mut samples);
+        // The filter between 8 and 16 kHz takes less of the highest sounds than one between 8 and another.
+        let by_way_of = if self.speaks.sample_rate > 16_000 {
+            16_000
+        } else {
+            8_000
+        };
+        for (from, to) in [(8_000, by_way_of), (by_way_of, self.speaks.sample_rate)] {
+            let (mut line, given) = (Resampler::live(from, to).unwrap(), std::mem::take(&mut samples));
+            line.process(&given, &mut samples);
+            line.flush(&mut samples);
+        }
         codec::encode(self.speaks.encoding, &samples, &mut bytes);
         self.voice.extend(bytes);
     }
@@ -321,10 +330,8 @@ async fn sixteen_thousand_samples_a_second_go_both_ways() {
 fn is_understood(conversation: &Value) -> bool {
     let said = lines(conversation, "User").join(" ");
     let known = "good for all of us, I think that";
-    said.split(' ')
-        .filter(|word| known.contains(word) && word.len() > 1)
-        .count()
-        >= 3
+    let words = said.split([' ', '…', ',']).filter(|word| word.len() > 1);
+    words.filter(|word| known.contains(word)).count() >= 3
 }
 
 async fn a_conversation_in(start: Value, (input, output): (&str, &str)) {

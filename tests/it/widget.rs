@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use actors::{ports::store::DirectoryStore, testkit::memory_store::MemoryStore, time::TokioClock};
-use reqwest::{Client, Response};
-use ringback::{rest::RateLimit, server::ServerLimits, widget};
+use reqwest::{RequestBuilder, Response};
+use ringback::{http_client, rest::RateLimit, server::ServerLimits, widget};
 use serde_json::{Value, json};
 
 use crate::support::app::{START, Served, new_account, serve_router};
@@ -40,8 +40,13 @@ impl Site {
         made.unwrap().id.to_string()
     }
 
+    fn ask(&self, path: &str) -> RequestBuilder {
+        let client = http_client::builder().build().unwrap();
+        client.get(format!("{}{path}", self.base))
+    }
+
     async fn get(&self, path: &str) -> Response {
-        Client::new().get(format!("{}{path}", self.base)).send().await.unwrap()
+        self.ask(path).send().await.unwrap()
     }
 }
 
@@ -128,9 +133,7 @@ async fn the_files_are_scripts_for_any_page_that_browsers_keep() {
         ] {
             assert!(!text.contains(word), "{path} has {word}");
         }
-        let again = Client::new()
-            .get(format!("{}{path}", site.base))
-            .header("if-none-match", &tag);
+        let again = site.ask(path).header("if-none-match", &tag);
         let again = again.send().await.unwrap();
         assert_eq!((again.status().as_u16(), header(&again, "etag")), (304, tag.as_str()));
     }
