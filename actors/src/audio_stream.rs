@@ -10,7 +10,9 @@ mod message;
 mod stream;
 mod synthesis;
 mod terms;
+mod voices;
 
 pub use actor::*;
 pub use delays::*;
 pub use message::*;
+pub(crate) use voices::performable;

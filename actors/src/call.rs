@@ -9,7 +9,7 @@ mod message;
 mod outcome;
 mod performer;
 mod phrases;
-mod pieces;
+pub(crate) mod pieces;
 mod state;
 mod tasks;
 mod timers;

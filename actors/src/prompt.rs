@@ -1,9 +1,11 @@
 //! What a language model is asked for one reply, in no provider's words: instructions, the call so far as messages, and
 //! the tools it may call.
 //!
-//! What stays the same from reply to reply comes first, so that a provider's prompt cache holds it.
+//! What stays the same from reply to reply comes first and what changes last, behind the call so far, so that a
+//! provider's prompt cache holds all that was sent before.
 
 mod conversation;
+mod delivery;
 mod instructions;
 mod knowledge;
 mod language;
@@ -32,7 +34,8 @@ pub const OPT_OUT_RULE: &str = "- If they ask never to be called again, promise 
 pub struct Prompt {
     /// Instructions that are the same in every reply of a call.
     pub stable: String,
-    /// Instructions that change, such as the time.
+    /// What changes with every reply, such as the time. It belongs behind the last words of the call: whatever stands
+    /// behind it no provider's cache can hold.
     pub changing: String,
     /// The call so far: begins and ends with [`Message::User`] or [`Message::Results`], and the roles alternate.
     pub messages: Vec<Message>,
@@ -103,11 +106,6 @@ impl Prompt {
             tools,
             temperature: request.agent.conversation_config.agent.prompt.temperature,
         }
-    }
-
-    /// All instructions as one text.
-    pub fn system(&self) -> String {
-        format!("{}\n\n{}", self.stable, self.changing)
     }
 }
 

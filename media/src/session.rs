@@ -18,7 +18,7 @@ use std::{collections::VecDeque, ops::Range};
 use echo::EchoGuard;
 use hearing::{HeardBlock, Hearing};
 use speaking::{Drop, Speaking};
-pub use types::{LineOutput, Say, SessionConfig, SessionError, SessionEvent, SynthesisJob};
+pub use types::{Cue, LineOutput, Manner, Say, SessionConfig, SessionError, SessionEvent, SynthesisJob};
 
 use crate::{
     amd,

@@ -79,7 +79,9 @@ impl Team {
     pub fn ready_for(&self, agent: &Agent) -> Result<(), String> {
         let config = &agent.conversation_config;
         self.language.check(&config.agent.prompt.llm)?;
-        self.voices.check(&config.tts.voice_id)
+        let others = config.tts.supported_voices.iter();
+        let others = others.filter_map(|voice| voice.voice_id.as_deref());
+        others.chain([config.tts.voice_id.as_str()]).try_for_each(|voice| self.voices.check(voice))
     }
 
     /// Knows whether an agent's calls can be held.

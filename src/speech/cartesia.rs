@@ -29,6 +29,35 @@ const MOST_CONTEXTS: usize = 5;
 /// Speeds that are taken.
 const SPEED: std::ops::RangeInclusive<f32> = 0.6..=1.5;
 
+/// Words of audio tags for laughter.
+const LAUGHTER: [&str; 10] = [
+    "laugh", "laughs", "laughing", "laughter", "chuckle", "chuckles", "chuckling", "giggle", "giggles", "giggling",
+];
+
+/// Words of audio tags, and the emotion of Cartesia's that they ask for.
+const EMOTIONS: [(&str, &str); 20] = [
+    ("happy happily cheerful cheerfully joyful", "happy"),
+    ("excited excitedly", "excited"),
+    ("enthusiastic enthusiastically", "enthusiastic"),
+    ("surprised surprise gasps", "surprised"),
+    ("amazed", "amazed"),
+    ("curious curiously", "curious"),
+    ("calm calmly soothing reassuring", "calm"),
+    ("content warm warmly friendly", "content"),
+    ("grateful thankful", "grateful"),
+    ("affectionate", "affectionate"),
+    ("sympathetic empathetic concerned", "sympathetic"),
+    ("sarcastic sarcastically", "sarcastic"),
+    ("angry angrily", "angry"),
+    ("frustrated annoyed", "frustrated"),
+    ("sad sadly", "sad"),
+    ("disappointed", "disappointed"),
+    ("apologetic apologetically sorry", "apologetic"),
+    ("hesitant hesitates hesitantly", "hesitant"),
+    ("tired", "tired"),
+    ("scared nervous nervously anxious", "scared"),
+];
+
 /// The provider.
 pub(super) struct Cartesia {
     endpoint: Endpoint,
@@ -64,6 +93,27 @@ impl Source for Cartesia {
     fn signature(&self, _config: &VoiceConfig) -> String {
         format!("{} {}", self.model, self.endpoint.base_url)
     }
+
+    fn takes_cues(&self, _config: &VoiceConfig) -> bool {
+        self.model.starts_with("sonic-3")
+    }
+
+    fn cue(&self, config: &VoiceConfig, tag: &str) -> Option<String> {
+        self.takes_cues(config).then(|| markup(tag)).flatten()
+    }
+}
+
+/// Audio tags in Cartesia's own markup, which sonic-3 and its successors act on: `[laughter]`, and emotions. Others it
+/// would read aloud.
+fn markup(tag: &str) -> Option<String> {
+    if tag.split(' ').any(|word| LAUGHTER.contains(&word)) {
+        return Some("[laughter]".into());
+    }
+    let emotion = tag.split(' ').find_map(|word| {
+        let known = EMOTIONS.iter().find(|(tags, _)| tags.split(' ').any(|tag| tag == word));
+        known.map(|(_, emotion)| *emotion)
+    })?;
+    Some(format!("<emotion value=\"{emotion}\"/>"))
 }
 
 struct TtsSocket {
@@ -206,7 +256,10 @@ impl Dialect for TtsSocket {
         let words = reply
             .word_timestamps
             .map(|times| times.words.into_iter().zip(times.end));
-        let spoken = words.into_iter().flatten().map(|(text, end)| Spoken {
+        // Markup of ours is no word, should it be told as one.
+        let markup = |text: &str| text.starts_with(['<', '[']) || text.ends_with("/>");
+        let words = words.into_iter().flatten().filter(|(text, _)| !markup(text));
+        let spoken = words.map(|(text, end)| Spoken {
             text,
             is_word: true,
             end_ms: end * 1_000.0,

@@ -1,9 +1,11 @@
-//! ElevenLabs over `multi-stream-input`: one socket a call, one context a text, with the times of characters.
+//! ElevenLabs over `multi-stream-input`: one socket a call, one context a text, with the times of characters. Models of
+//! the third generation, which are not spoken there, over HTTP.
 //!
 //! Not one context a turn, as others have it: a flush is followed by no end, only a closed context is, and whoever plays
 //! the texts one after the other must know where each ends.
 
 mod messages;
+mod streamed;
 
 use std::time::Duration;
 
@@ -11,9 +13,10 @@ use actors::ports::synthesizer::VoiceConfig;
 use media::format::{Encoding, LineFormat};
 use serde_json::json;
 
+use self::streamed::Streamed;
 use super::voices::{
     dialect::{Dialect, Heard, line_format, plain_language},
-    mouth::{Mouth, Pieces, Source},
+    mouth::{Mouth, Source},
     socket_voice::SocketVoice,
     trouble::Trouble,
 };
@@ -38,12 +41,17 @@ const SPEED: std::ops::RangeInclusive<f32> = 0.7..=1.2;
 pub(super) struct ElevenLabs {
     endpoint: Endpoint,
     model: Option<String>,
+    client: reqwest::Client,
 }
 
 impl ElevenLabs {
     /// At this address; a model of none is chosen by the wanted latency.
-    pub(super) fn new(endpoint: Endpoint, model: Option<String>) -> Self {
-        Self { endpoint, model }
+    pub(super) fn new(endpoint: Endpoint, model: Option<String>, client: reqwest::Client) -> Self {
+        Self {
+            endpoint,
+            model,
+            client,
+        }
     }
 
     fn model(&self, config: &VoiceConfig) -> String {
@@ -59,10 +67,8 @@ impl ElevenLabs {
 impl Source for ElevenLabs {
     fn open(&self, config: &VoiceConfig) -> Box<dyn Mouth> {
         let model = self.model(config);
-        if model.contains("_v3") {
-            return Box::new(Unfit(format!(
-                "elevenlabs does not speak {model} on a socket: use eleven_flash_v2_5 or eleven_multilingual_v2"
-            )));
+        if is_v3(&model) {
+            return Box::new(Streamed::new(&self.endpoint, &self.client, model, config));
         }
         let dialect = MultiStream {
             endpoint: self.endpoint.clone(),
@@ -78,15 +84,19 @@ impl Source for ElevenLabs {
     fn signature(&self, config: &VoiceConfig) -> String {
         format!("{} context {}", self.model(config), self.endpoint.base_url)
     }
+
+    fn takes_cues(&self, config: &VoiceConfig) -> bool {
+        is_v3(&self.model(config))
+    }
+
+    fn cue(&self, config: &VoiceConfig, tag: &str) -> Option<String> {
+        self.takes_cues(config).then(|| format!("[{tag}]"))
+    }
 }
 
-/// A voice that cannot be.
-struct Unfit(String);
-
-impl Mouth for Unfit {
-    fn speak(&mut self, _text: &str) -> Pieces {
-        Box::pin(futures_util::stream::iter([Err(Trouble::Unfit(self.0.clone()))]))
-    }
+/// Whether a model is of the third generation: it acts on audio tags, and is not spoken on sockets.
+fn is_v3(model: &str) -> bool {
+    model.contains("_v3")
 }
 
 fn settings(config: &VoiceConfig) -> serde_json::Value {
@@ -96,6 +106,15 @@ fn settings(config: &VoiceConfig) -> serde_json::Value {
         "similarity_boost": share(config.similarity_boost),
         "speed": rounded(config.speed.clamp(*SPEED.start(), *SPEED.end())),
     })
+}
+
+/// The provider's name of a format.
+fn output_format(format: LineFormat) -> &'static str {
+    match format.encoding {
+        Encoding::MuLaw => "ulaw_8000",
+        Encoding::ALaw => "alaw_8000",
+        Encoding::Linear16 => "pcm_16000",
+    }
 }
 
 /// Without the digits that a 32-bit number only seems to have.
@@ -122,11 +141,7 @@ impl Dialect for MultiStream {
     }
 
     fn url(&self) -> String {
-        let format = match self.format.encoding {
-            Encoding::MuLaw => "ulaw_8000",
-            Encoding::ALaw => "alaw_8000",
-            Encoding::Linear16 => "pcm_16000",
-        };
+        let format = output_format(self.format);
         let voice = path_segment(&self.voice);
         let mut query = url::form_urlencoded::Serializer::new(String::new());
         query

@@ -11,6 +11,7 @@ pub(in crate::speech) mod mouth;
 mod probe;
 mod raw_audio;
 mod relay;
+mod script;
 pub(in crate::speech) mod socket_voice;
 pub(in crate::speech) mod sounding;
 pub(in crate::speech) mod spoken_text;
@@ -26,6 +27,7 @@ use actors::{
     },
 };
 use futures_util::{StreamExt, stream};
+use media::session::Cue;
 use tokio::time::timeout;
 
 pub use self::probe::ProbeReport;
@@ -33,6 +35,7 @@ use self::{
     lines::{Candidate, Lines},
     mouth::{InProcess, Source},
     relay::Relay,
+    script::Script,
 };
 pub use super::espeak::names::NoVoice;
 use super::{
@@ -149,7 +152,11 @@ impl Voices {
 
     /// The providers that could speak for an agent; none when one of them is within this process, which is never down.
     pub fn guards(&self, agent: &Agent) -> Vec<Guard> {
-        let (provider, voice) = parted(&agent.conversation_config.tts.voice_id);
+        let config = &agent.conversation_config;
+        // Another voice that a reply asks for may be down: its words are said all the same, in the service's own.
+        let usual = config.tts.voice_of(&config.agent.primary_language);
+        let usual = usual.and_then(|voice| voice.voice_id.as_deref());
+        let (provider, voice) = parted(usual.unwrap_or(&config.tts.voice_id));
         let candidates = self.candidates(provider, voice);
         let guards: Vec<_> = candidates
             .iter()
@@ -215,7 +222,7 @@ impl Voices {
                 let endpoint = self.settings.endpoint(hosted)?.clone();
                 let model = name.model.clone();
                 match hosted {
-                    "elevenlabs" => (Arc::new(ElevenLabs::new(endpoint, model)), elevenlabs::DEFAULT_VOICE),
+                    "elevenlabs" => (Arc::new(ElevenLabs::new(endpoint, model, self.client.clone())), elevenlabs::DEFAULT_VOICE),
                     "cartesia" => (Arc::new(Cartesia::new(endpoint, model)), cartesia::DEFAULT_VOICE),
                     "deepgram" => (Arc::new(Aura::new(endpoint, self.client.clone())), aura::DEFAULT_VOICE),
                     "openai" | "kokoro" | "speaches" => {
@@ -287,6 +294,12 @@ impl Synthesizer for Voices {
             prepared: Arc::new(tokio::sync::Semaphore::new(MOST_PREPARED)),
         })
     }
+
+    /// By the provider that speaks when all is well.
+    fn takes_cues(&self, config: &VoiceConfig) -> bool {
+        let candidates = self.candidates(config.provider.as_deref(), &config.voice);
+        candidates.first().is_some_and(|first| first.source.takes_cues(config))
+    }
 }
 
 /// One call's voice.
@@ -297,11 +310,15 @@ struct RelayVoice {
 
 impl Voice for RelayVoice {
     fn speak(&mut self, text: String) -> SpeechStream {
+        self.perform(text, Vec::new())
+    }
+
+    fn perform(&mut self, text: String, cues: Vec<Cue>) -> SpeechStream {
         if self.lines.count() == 0 {
             let error = SpeechError::Rejected("no voice is configured: set RINGBACK_TTS".into());
             return stream::iter([Err(error)]).boxed();
         }
-        stream::unfold(Relay::new(self.lines.clone(), text), async |mut relay| {
+        stream::unfold(Relay::new(self.lines.clone(), Script { text, cues }), async |mut relay| {
             let item = relay.next().await?;
             Some((item, relay))
         })

@@ -67,6 +67,8 @@ impl Asked {
                 notes::SILENCE => self.history.push(HistoryItem::Silence),
                 notes::INTERRUPTED => self.cut_short(),
                 notes::DAMAGED => self.said(Speaker::User, "", true),
+                // Nothing but what the moment tells follows.
+                now if now.starts_with(notes::NOW) => break,
                 words => self.said(Speaker::User, words, false),
             }
         }

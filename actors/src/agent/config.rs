@@ -37,13 +37,21 @@ pub struct AgentSection {
     pub greeting_message: Option<String>,
     /// Language code.
     pub primary_language: String,
-    /// Hindi with English words.
+    /// Hindi with English words; counts where the language is Hindi.
     pub hinglish_mode: bool,
     /// Values of `{{placeholders}}`: strings, numbers, booleans.
     #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     pub dynamic_variables: Map<String, Value>,
     /// The greeting is protected from barge-in.
     pub disable_first_message_interruptions: bool,
+}
+
+impl AgentSection {
+    /// Whether it speaks Hinglish, which is a way to speak Hindi: in another language the wish for it means nothing.
+    pub fn is_hinglish(&self) -> bool {
+        let language = self.primary_language.split(['-', '_']).next().unwrap_or_default();
+        self.hinglish_mode && language.trim().eq_ignore_ascii_case("hi")
+    }
 }
 
 impl Default for AgentSection {
@@ -241,6 +249,19 @@ pub struct TtsSection {
     /// 0 to 1.
     #[serde(serialize_with = "figure::serialize")]
     pub similarity_boost: f64,
+}
+
+impl TtsSection {
+    /// The supported voice for a language: one of just this, else one that leaves its region open or has another.
+    pub fn voice_of(&self, language: &str) -> Option<&SupportedVoice> {
+        let code = |language: &str| language.trim().to_ascii_lowercase().replace('_', "-");
+        let main = |language: &str| code(language).split('-').next().unwrap_or_default().to_owned();
+        let spoken = |voice: &&SupportedVoice| voice.voice_id.is_some() && voice.language.is_some();
+        let of = |voice: &SupportedVoice| voice.language.clone().unwrap_or_default();
+        let mut voices = self.supported_voices.iter().filter(spoken);
+        let just = voices.clone().find(|voice| code(&of(voice)) == code(language));
+        just.or_else(|| voices.find(|voice| !main(language).is_empty() && main(&of(voice)) == main(language)))
+    }
 }
 
 impl Default for TtsSection {

@@ -1,8 +1,6 @@
 //! Commands to an audio stream, and the facts it reports.
 
-use std::sync::Arc;
-
-use media::amd::Finding;
+use media::{amd::Finding, session::Manner};
 use ractor::RpcReplyPort;
 use serde::Serialize;
 
@@ -23,6 +21,8 @@ pub enum StreamMessage {
         speech: SpeechId,
         /// The words; may be empty with `last`.
         text: String,
+        /// How they are spoken.
+        manner: Manner,
         /// Nothing more of this speech follows.
         last: bool,
         /// Barge-in does not stop it.

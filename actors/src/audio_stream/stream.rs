@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 
 use media::{
     playout::WordEnd,
-    session::{AudioSession, LineOutput, Say, SessionConfig, SessionError, SessionEvent, SynthesisJob},
+    session::{AudioSession, LineOutput, Say, SessionConfig, SessionError, SessionEvent},
     turn::endpointing::Told,
 };
 use ractor::ActorRef;
@@ -19,14 +19,15 @@ use super::{
     heard::Heard,
     line::{Line, LineLost},
     synthesis::Synthesis,
-    terms::{Moments, abilities, pause_policy, promised, reported, transcribe, voice_config},
+    terms::{Moments, abilities, pause_policy, promised, reported, transcribe},
+    voices::Voices,
 };
 use crate::{
     call::CallMessage,
     ports::{
         media_leg::{Drained, InboundItem, InboundQueue, OutboundItem},
         recordings::RecordingSink,
-        synthesizer::{SpeechError, SpeechPiece, Voice},
+        synthesizer::{SpeechError, SpeechPiece},
         transcriber::{TranscriptEvent, TranscriptStream},
     },
 };
@@ -53,10 +54,7 @@ pub(super) struct Stream {
     line: Line,
     /// The socket takes keys to press.
     presses: bool,
-    providers: Providers,
-    voice: Box<dyn Voice>,
-    /// The voice of an agent that has handed over, until its last text is spoken.
-    retired: Option<Box<dyn Voice>>,
+    voices: Voices,
     synthesis: Option<Synthesis>,
     /// The speech that text came for last.
     newest: Option<SpeechId>,
@@ -119,10 +117,7 @@ impl Stream {
             // The actor may be gone.
             let _ = waker.cast(StreamMessage::InboundWaits);
         }));
-        let mut voice = ports.synthesizer.open(voice_config(&agent, line_rate, meter));
-        for likely in &likely {
-            voice.prepare(likely);
-        }
+        let voices = Voices::open(ports.synthesizer, agent, (line_rate, meter), &likely);
         let started = Instant::now();
         Ok(Self {
             call,
@@ -134,9 +129,7 @@ impl Stream {
             audio: Vec::new(),
             line: Line::new(leg.outbound),
             presses: leg.abilities.digits,
-            providers,
-            voice,
-            retired: None,
+            voices,
             synthesis: None,
             newest: None,
             moments: Moments::default(),
@@ -183,6 +176,7 @@ impl Stream {
             StreamMessage::Say {
                 speech,
                 text,
+                manner,
                 last,
                 protected,
                 held,
@@ -194,6 +188,7 @@ impl Stream {
                 let say = Say {
                     speech,
                     text,
+                    manner: &manner,
                     last,
                     protected,
                     held,
@@ -407,9 +402,9 @@ impl Stream {
         if self.synthesis.as_ref().is_some_and(|s| Some(s.generation()) != wanted) {
             self.synthesis = None;
         }
-        if let Some(SynthesisJob { generation, text }) = self.session.next_text() {
-            self.retired = None;
-            let pieces = self.voice.speak(text);
+        if let Some(job) = self.session.next_text() {
+            let generation = job.generation;
+            let pieces = self.voices.speak(job);
             self.synthesis = Some(Synthesis::start(generation, pieces, self.me.clone()));
         }
         if let Some(synthesis) = self.synthesis.as_mut()

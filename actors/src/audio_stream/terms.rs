@@ -11,7 +11,7 @@ use ractor::ActorRef;
 
 use super::{SpeechId, StreamEvent, StreamMessage, StreamSettings, heard::Heard};
 use crate::{
-    agent::{Agent, DEFAULT_VOICE, SpellingPatience, TurnEagerness, TurnSection},
+    agent::{Agent, DEFAULT_VOICE, SpellingPatience, SupportedVoice, TurnEagerness, TurnSection},
     ports::{
         media_leg::MediaLeg,
         synthesizer::VoiceConfig,
@@ -20,17 +20,17 @@ use crate::{
     },
 };
 
-/// How the agent sounds.
-pub(super) fn voice_config(agent: &Agent, sample_rate: u32, meter: Meter) -> VoiceConfig {
+/// How the agent usually sounds in the language it speaks.
+pub(super) fn usual_voice(agent: &Agent, sample_rate: u32, meter: Meter) -> VoiceConfig {
     let config = &agent.conversation_config;
     let tts = &config.tts;
-    let (provider, voice) = match tts.voice_id.split_once(':') {
-        Some((provider, voice)) => (Some(provider.to_owned()), voice),
-        None => (None, tts.voice_id.as_str()),
-    };
+    if let Some(voice) = config.tts.voice_of(&config.agent.primary_language) {
+        return other_voice(agent, voice, (sample_rate, meter));
+    }
+    let (provider, voice) = named(&tts.voice_id);
     VoiceConfig {
         provider,
-        voice: if voice == DEFAULT_VOICE { "" } else { voice }.to_owned(),
+        voice,
         language: config.agent.primary_language.clone(),
         sample_rate,
         speed: tts.speed as f32,
@@ -39,6 +39,34 @@ pub(super) fn voice_config(agent: &Agent, sample_rate: u32, meter: Meter) -> Voi
         latency: u8::try_from(tts.optimize_streaming_latency).unwrap_or(0),
         meter,
     }
+}
+
+/// How the agent sounds in one of its other voices. What that leaves open is as usual.
+pub(super) fn other_voice(agent: &Agent, voice: &SupportedVoice, (sample_rate, meter): (u32, Meter)) -> VoiceConfig {
+    let config = &agent.conversation_config;
+    let tts = &config.tts;
+    let (provider, name) = named(voice.voice_id.as_deref().unwrap_or(&tts.voice_id));
+    let language = voice.language.as_deref().filter(|language| !language.trim().is_empty());
+    VoiceConfig {
+        provider,
+        voice: name,
+        language: language.unwrap_or(&config.agent.primary_language).to_owned(),
+        sample_rate,
+        speed: voice.speed.unwrap_or(tts.speed) as f32,
+        stability: voice.stability.unwrap_or(tts.stability) as f32,
+        similarity_boost: voice.similarity_boost.unwrap_or(tts.similarity_boost) as f32,
+        latency: u8::try_from(tts.optimize_streaming_latency).unwrap_or(0),
+        meter,
+    }
+}
+
+/// A `voiceId` as provider and voice; none and nothing are the service's.
+fn named(voice_id: &str) -> (Option<String>, String) {
+    let (provider, voice) = match voice_id.split_once(':') {
+        Some((provider, voice)) => (Some(provider.to_owned()), voice),
+        None => (None, voice_id),
+    };
+    (provider, if voice == DEFAULT_VOICE { "" } else { voice }.to_owned())
 }
 
 /// What the line can do.
@@ -82,7 +110,7 @@ pub(super) fn transcribe(
 ) -> (Box<dyn TranscriptStream>, Arc<Heard>) {
     let config = TranscriberConfig {
         language: agent.conversation_config.agent.primary_language.clone(),
-        hinglish: agent.conversation_config.agent.hinglish_mode,
+        hinglish: agent.conversation_config.agent.is_hinglish(),
         meter,
         keywords: agent.conversation_config.asr.keywords.clone(),
         sample_rate,

@@ -25,8 +25,7 @@ use super::{
     writer::{self, Write, Writer, Writes},
 };
 use crate::{
-    agent::Agent,
-    audio_stream::{AudioStreamActor, StreamArguments, StreamMessage},
+    audio_stream::{AudioStreamActor, StreamArguments, StreamMessage, performable},
     campaign::CallBackWish,
     dial_token::{DialToken, Purpose},
     knowledge::Knowledge,
@@ -326,12 +325,14 @@ impl Performer {
                 Effect::Say {
                     speech,
                     text,
+                    manner,
                     last,
                     protected,
                     held,
                 } => self.tell_stream(StreamMessage::Say {
                     speech,
                     text,
+                    manner,
                     last,
                     protected,
                     held,
@@ -412,6 +413,31 @@ impl Performer {
         let (account, number) = (attempt.account, attempt.contact.phone_number.clone());
         if !number.is_nobodys() && !std::mem::replace(&mut self.opted_out, true) {
             self.write(Write::OptOut(account, number));
+        }
+    }
+
+    fn start_reply(&mut self) {
+        self.cancel_reply();
+        let Some(machine) = &self.machine else { return };
+        let plan = &self.arguments.plan;
+        let request = ReplyRequest {
+            agent: performable(&plan.agent, &*self.arguments.ports.synthesizer),
+            variables: plan.variables.clone(),
+            direction: plan.direction(),
+            history: machine.asked(),
+            now: self.arguments.ports.clock.now(),
+            failures: machine.failures(),
+            meter: self.arguments.meter.clone(),
+        };
+        let model = self.arguments.ports.language_model.clone();
+        let task = tasks::reply(model, request, self.reply_generation, self.me.clone());
+        self.reply_task = Some(self.spawn(task));
+    }
+
+    fn cancel_reply(&mut self) {
+        self.reply_generation += 1;
+        if let Some(task) = self.reply_task.take() {
+            task.abort();
         }
     }
 

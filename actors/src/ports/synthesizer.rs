@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use futures_util::stream::BoxStream;
+use media::session::Cue;
 
 use super::usage::Meter;
 
@@ -27,6 +28,16 @@ pub struct VoiceConfig {
     pub latency: u8,
     /// Counts what is used.
     pub meter: Meter,
+}
+
+impl VoiceConfig {
+    /// Whether both are the same voice with the same settings, whoever counts what they use.
+    pub fn sounds_like(&self, other: &Self) -> bool {
+        let names = |voice: &Self| (voice.provider.clone(), voice.voice.clone(), voice.language.clone());
+        let figures = |voice: &Self| [voice.speed, voice.stability, voice.similarity_boost];
+        let whole = |voice: &Self| (voice.sample_rate, voice.latency);
+        names(self) == names(other) && figures(self) == figures(other) && whole(self) == whole(other)
+    }
 }
 
 /// Where a word lies in a speech.
@@ -74,6 +85,12 @@ pub type SpeechStream = BoxStream<'static, Result<SpeechPiece, SpeechError>>;
 pub trait Synthesizer: Send + Sync {
     /// Opens the voice of one call. Returns at once; where the provider keeps a connection it is made behind it.
     fn open(&self, config: VoiceConfig) -> Box<dyn Voice>;
+
+    /// Whether such a voice acts on directions in what it speaks, such as `laughs`.
+    fn takes_cues(&self, config: &VoiceConfig) -> bool {
+        let _ = config;
+        false
+    }
 }
 
 /// A text that is likely to be spoken soon.
@@ -90,6 +107,13 @@ pub trait Voice: Send {
     /// Speaks a text: plain words, no markup. Returns at once. One text is spoken after the other; a new one may be
     /// begun while an old one's stream is dropped.
     fn speak(&mut self, text: String) -> SpeechStream;
+
+    /// Speaks a text with directions in it. They are no words of it: times count the text alone. A voice that takes no
+    /// directions speaks the words.
+    fn perform(&mut self, text: String, cues: Vec<Cue>) -> SpeechStream {
+        let _ = cues;
+        self.speak(text)
+    }
 
     /// A voice that keeps what it once said may fetch this now. What is not told here as fixed it may keep in memory only.
     fn prepare(&mut self, likely: &Likely) {

@@ -4,16 +4,14 @@ use std::fmt::Write;
 
 use chrono_tz::Tz;
 
-use super::{
-    GREETING_HEADING, LINE_HEADING, NAME_HEADING, OPT_OUT_RULE, Tool, knowledge, language, tools::entity_lines,
-};
+use super::{GREETING_HEADING, LINE_HEADING, NAME_HEADING, OPT_OUT_RULE, Tool, delivery, language, notes, tools::entity_lines};
 use crate::{
     ports::{language_model::ReplyRequest, store::CallDirection},
     template::{self, Place},
 };
 
 /// How the call reaches a model, and how its words reach the call. True whatever the agent's own manner is.
-const THE_LINE: &str = "You are on a live telephone call. Everything you write is spoken aloud, so write only the words to be said: no markup, no lists, no emoji, no stage directions. What the other person says is written down by a machine that may mishear. Lines in square brackets are notes from the line: nobody said them, never say or write one. Your own earlier words are shown as far as they were heard.";
+const THE_LINE: &str = "You are on a live telephone call. Everything you write is spoken aloud, so write only the words to be said: no markup, no lists, no emoji, no stage directions, unless voices or audio tags are told of below. What the other person says is written down by a machine that may mishear. Lines in square brackets are notes from the line: nobody said them, never say or write such a note. Your own earlier words are shown as far as they were heard.";
 
 const PERSONALITY: &str = "# Manner
 - Be warm, natural and brief: one or two short sentences, then let them speak. Ask one thing at a time.
@@ -45,7 +43,7 @@ pub(super) fn stable(request: &ReplyRequest, tools: &[Tool]) -> String {
             "{NAME_HEADING}\n{name}\nYou speak as this, unless you were told another name."
         ));
     }
-    let rule = language::rule(&agent.primary_language, agent.hinglish_mode);
+    let rule = language::rule(&agent.primary_language, agent.is_hinglish());
     parts.push(format!("# Language\n{rule}"));
     if let Some(greeting) = agent.greeting_message.as_deref() {
         let greeting = template::render(Place::Greeting, greeting, &request.variables);
@@ -56,6 +54,8 @@ pub(super) fn stable(request: &ReplyRequest, tools: &[Tool]) -> String {
             ));
         }
     }
+    parts.extend(delivery::voices(&request.agent));
+    parts.extend(delivery::audio_tags(&request.agent));
     parts.extend(to_find_out(request));
     parts.extend(with_tools(request, tools));
     parts.extend(knowledge::stable(request));
@@ -94,13 +94,14 @@ fn with_tools(request: &ReplyRequest, tools: &[Tool]) -> Option<String> {
     (!rules.is_empty()).then(|| format!("# Tools\n{}", rules.join("\n")))
 }
 
-/// The part that changes from reply to reply.
+/// The part that changes from reply to reply: a note from the line.
 pub(super) fn changing(request: &ReplyRequest) -> String {
     let name = request.agent.conversation_config.agent.prompt.timezone.as_str();
     let zone: Tz = name.parse().unwrap_or(Tz::UTC);
     let now = request.now.to_utc().with_timezone(&zone);
-    let now = format!(
-        "# Now\nIt is {}, in the time zone {}.",
+    format!(
+        "{}{}, in the time zone {}.]",
+        notes::NOW,
         now.format("%A, %-d %B %Y, %H:%M"),
         zone.name()
     );

@@ -10,3 +10,5 @@ pub const INTERRUPTED: &str = "[They cut you short.]";
 pub const DAMAGED: &str = "[Part of what they said was not understood.]";
 /// Nobody said anything, and the agent has the turn.
 pub const YOUR_TURN: &str = "[It is your turn.]";
+/// What time it is; behind these words, to the end of the message.
+pub const NOW: &str = "[It is ";

@@ -106,10 +106,9 @@ fn instructions_hold_what_a_call_needs_and_the_time_comes_last() {
     }
     assert_eq!(
         prompt.changing,
-        "# Now\nIt is Monday, 1 June 2026, 14:05, in the time zone Europe/Berlin."
+        "[It is Monday, 1 June 2026, 14:05, in the time zone Europe/Berlin.]"
     );
-    assert!(prompt.system().ends_with(&prompt.changing));
-    assert!(!prompt.system().contains("{{"));
+    assert!(!prompt.stable.contains("{{"));
     assert_eq!(prompt.temperature, 0.5);
 }
 
@@ -134,7 +133,7 @@ fn the_manner_may_be_left_out_and_the_line_may_not() {
     assert!(!prompt.stable.contains("# Manner"));
     assert!(!prompt.stable.contains(GREETING_HEADING));
     assert!(prompt.stable.contains("# The line"));
-    assert!(prompt.changing.ends_with("12:05, in the time zone UTC."));
+    assert!(prompt.changing.ends_with("12:05, in the time zone UTC.]"));
 }
 
 #[test]
@@ -144,6 +143,10 @@ fn the_language_is_told_by_its_name() {
         ("pt-BR", false, "Speak Portuguese as in the region BR (pt-BR)."),
         ("xx", false, "Speak the language with the code `xx`."),
         ("hi", true, "Speak Hinglish"),
+        ("hi-IN", true, "Speak Hinglish"),
+        ("hi", false, "Speak Hindi."),
+        // Hinglish is a way to speak Hindi.
+        ("en", true, "Speak English."),
     ] {
         let mut agent = booking();
         agent.conversation_config.agent.primary_language = code.into();

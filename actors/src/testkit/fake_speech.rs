@@ -6,6 +6,7 @@ use std::{
 };
 
 use futures_util::{StreamExt, stream};
+use media::session::Cue;
 
 use crate::{
     id::AttemptId,
@@ -123,6 +124,12 @@ pub struct FakeSynthesizer(Arc<Mutex<Throat>>);
 #[derive(Default)]
 struct Throat {
     texts: Vec<String>,
+    /// With the name of the voice.
+    performed: Vec<(String, String, Vec<Cue>)>,
+    /// Voices that were opened, and how many are open.
+    opened: Vec<VoiceConfig>,
+    open: usize,
+    takes_cues: bool,
     prepared: Vec<Likely>,
     failures: VecDeque<SpeechError>,
     panics: bool,
@@ -146,6 +153,22 @@ impl FakeSynthesizer {
     /// Every text it was told of ahead.
     pub fn prepared(&self) -> Vec<Likely> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).prepared.clone()
+    }
+
+    /// Whether it says that it acts on directions.
+    pub fn take_cues(&self, takes: bool) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).takes_cues = takes;
+    }
+
+    /// Every text it was asked to speak, behind the name of the voice and before the directions in it.
+    pub fn performed(&self) -> Vec<(String, String, Vec<Cue>)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).performed.clone()
+    }
+
+    /// Every voice that was opened, and how many of them are still open.
+    pub fn opened(&self) -> (Vec<VoiceConfig>, usize) {
+        let throat = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        (throat.opened.clone(), throat.open)
     }
 
     /// Every text it was asked to speak.
@@ -179,24 +202,44 @@ fn pieces(text: &str, sample_rate: u32) -> Vec<SpeechPiece> {
 
 impl Synthesizer for FakeSynthesizer {
     fn open(&self, config: VoiceConfig) -> Box<dyn Voice> {
+        let mut throat = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        throat.opened.push(config.clone());
+        throat.open += 1;
         Box::new(FakeVoice {
             throat: self.0.clone(),
+            name: config.voice,
             sample_rate: config.sample_rate,
         })
+    }
+
+    fn takes_cues(&self, _config: &VoiceConfig) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).takes_cues
     }
 }
 
 struct FakeVoice {
     throat: Arc<Mutex<Throat>>,
+    name: String,
     sample_rate: u32,
+}
+
+impl Drop for FakeVoice {
+    fn drop(&mut self) {
+        self.throat.lock().unwrap_or_else(PoisonError::into_inner).open -= 1;
+    }
 }
 
 impl Voice for FakeVoice {
     fn speak(&mut self, text: String) -> SpeechStream {
+        self.perform(text, Vec::new())
+    }
+
+    fn perform(&mut self, text: String, cues: Vec<Cue>) -> SpeechStream {
         let mut throat = self.throat.lock().unwrap_or_else(PoisonError::into_inner);
         assert!(!throat.panics, "the voice's code was told to panic");
         let spoken = pieces(&text, self.sample_rate);
-        throat.texts.push(text);
+        throat.texts.push(text.clone());
+        throat.performed.push((self.name.clone(), text, cues));
         match throat.failures.pop_front() {
             Some(error) => stream::iter(vec![Err(error)]).boxed(),
             None => stream::iter(spoken.into_iter().map(Ok)).boxed(),

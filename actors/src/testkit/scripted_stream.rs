@@ -284,6 +284,7 @@ impl Actor for ScriptedStreamActor {
             StreamMessage::Say {
                 speech,
                 text,
+                manner: _,
                 last,
                 protected,
                 held,

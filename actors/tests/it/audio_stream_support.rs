@@ -30,6 +30,7 @@ use media::{
     babble::{Heard, Listener, Speaker, Transcript, Voice},
     codec,
     format::{Encoding, LineFormat},
+    session::Manner,
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::{sync::mpsc, task::JoinHandle, time::Instant};
@@ -294,6 +295,7 @@ impl Phone {
         let say = StreamMessage::Say {
             speech,
             text,
+            manner: Manner::default(),
             last,
             protected,
             held: false,
@@ -307,6 +309,7 @@ impl Phone {
         let say = StreamMessage::Say {
             speech: SpeechId(speech),
             text: text.to_owned(),
+            manner: Manner::default(),
             last: true,
             protected: false,
             held: true,

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use keys::KEYS;
 
-use super::{LineOutput, Say, SessionConfig, SessionEvent, SynthesisJob, echo::SILENT_DB, levels::Levels};
+use super::{LineOutput, Manner, Say, SessionConfig, SessionEvent, SynthesisJob, echo::SILENT_DB, levels::Levels};
 use crate::{
     codec,
     format::LineFormat,
@@ -74,7 +74,7 @@ struct Current {
     protected: bool,
     speech: Speech,
     levels: Levels,
-    queue: VecDeque<String>,
+    queue: VecDeque<(String, Manner)>,
     last: bool,
     /// Audio of it was sent.
     audible: bool,
@@ -203,7 +203,7 @@ impl Speaking {
             return;
         };
         if !say.text.trim().is_empty() {
-            speech.queue.push_back(say.text.to_owned());
+            speech.queue.push_back((say.text.to_owned(), say.manner.clone()));
         }
         speech.protected = say.protected;
         speech.last |= say.last;
@@ -233,12 +233,13 @@ impl Speaking {
         let lookahead = LOOKAHEAD_MS * self.samples_per_ms;
         let mut speeches = self.current.iter_mut().chain(self.held.iter_mut());
         let speech = speeches.find(|speech| !speech.queue.is_empty() && speech.speech.unsent() <= lookahead)?;
-        let text = speech.queue.pop_front()?;
+        let (text, manner) = speech.queue.pop_front()?;
         speech.speech.begin_text(&text);
         self.generation += 1;
         Some(SynthesisJob {
             generation: self.generation,
             text,
+            manner,
         })
     }
 

@@ -273,6 +273,7 @@ fn a_protected_speech_plays_on_and_the_user_is_heard() {
             &Say {
                 speech: 1,
                 text,
+                manner: &Manner::default(),
                 last: true,
                 protected,
                 held: false,
@@ -312,6 +313,7 @@ fn an_empty_speech_ends_at_once_and_a_failed_one_is_dropped() {
         &Say {
             speech: 2,
             text: "hello",
+            manner: &Manner::default(),
             last: true,
             protected: false,
             held: false,
@@ -371,6 +373,7 @@ fn assert_recorded_whole(burst: u64) {
         &Say {
             speech: 1,
             text: "a sweep",
+            manner: &Manner::default(),
             last: true,
             protected: false,
             held: false,

@@ -29,6 +29,8 @@ pub struct Say<'a> {
     pub speech: u64,
     /// The words; may be empty with `last`.
     pub text: &'a str,
+    /// How they are to be spoken.
+    pub manner: &'a Manner,
     /// Nothing more of this speech follows.
     pub last: bool,
     /// Barge-in does not stop it.
@@ -151,4 +153,24 @@ pub struct SynthesisJob {
     pub generation: u64,
     /// The text.
     pub text: String,
+    /// How it is to be spoken.
+    pub manner: Manner,
+}
+
+/// How a text is to be spoken. The session keeps it with the text and does not look at it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Manner {
+    /// Which of the agent's voices: 0 is its usual one.
+    pub voice: usize,
+    /// What the voice is to do within the text, in order.
+    pub cues: Vec<Cue>,
+}
+
+/// A direction for a voice at one place of a text; no word of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cue {
+    /// Byte offset in the text that it stands before.
+    pub at: usize,
+    /// What to do, such as `laughs`.
+    pub tag: String,
 }

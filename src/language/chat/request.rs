@@ -73,10 +73,11 @@ pub(super) fn headers(server: Server, endpoint: &Endpoint) -> Vec<(&'static str,
 pub(super) fn body(server: Server, provider: &str, model: &str, prompt: &Prompt) -> Map<String, Value> {
     let mut body = Map::new();
     body.insert("model".into(), model.into());
-    let mut messages = vec![json!({ "role": "system", "content": prompt.system() })];
+    let mut messages = vec![json!({ "role": "system", "content": prompt.stable })];
     for message in &prompt.messages {
         push(server, provider, message, &mut messages);
     }
+    tell_last(&prompt.changing, &mut messages);
     body.insert("messages".into(), messages.into());
     if !prompt.tools.is_empty() {
         body.insert("tools".into(), prompt.tools.iter().map(tool).collect());
@@ -160,6 +161,15 @@ fn push(server: Server, provider: &str, message: &Message, messages: &mut Vec<Va
             messages.push(said);
         }
         Message::Results(results) => messages.extend(results.iter().map(tool_result)),
+    }
+}
+
+/// Puts what changes behind the user's last words. Not into a message of its own, which some servers take from nobody
+/// but in turns; nor behind a tool's result, which it is no part of.
+fn tell_last(changing: &str, messages: &mut [Value]) {
+    let last = messages.iter_mut().rfind(|message| message["role"] == "user");
+    if let Some(content) = last.and_then(|message| message.get_mut("content")).filter(|_| !changing.is_empty()) {
+        *content = format!("{}\n{changing}", content.as_str().unwrap_or_default()).into();
     }
 }
 

@@ -15,12 +15,19 @@ pub(super) fn body(model: &str, prompt: &Prompt) -> Map<String, Value> {
     body.insert("model".into(), model.into());
     body.insert("max_tokens".into(), MOST_TOKENS.into());
     // What stays the same from reply to reply is kept in the provider's cache, with the tools before it.
-    let system = json!([
-        { "type": "text", "text": prompt.stable, "cache_control": { "type": "ephemeral" } },
-        { "type": "text", "text": prompt.changing },
-    ]);
+    let system = json!([{ "type": "text", "text": prompt.stable, "cache_control": { "type": "ephemeral" } }]);
     body.insert("system".into(), system);
-    body.insert("messages".into(), messages(&prompt.messages).into());
+    let mut messages = messages(&prompt.messages);
+    if let Some(blocks) = messages.last_mut().and_then(|last| last["content"].as_array_mut()) {
+        // And the call so far, which the next request begins with.
+        if let Some(block) = blocks.last_mut() {
+            block["cache_control"] = json!({ "type": "ephemeral" });
+        }
+        if !prompt.changing.is_empty() {
+            blocks.push(json!({ "type": "text", "text": prompt.changing }));
+        }
+    }
+    body.insert("messages".into(), messages.into());
     if !prompt.tools.is_empty() {
         let tools = prompt
             .tools

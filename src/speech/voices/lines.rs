@@ -13,6 +13,7 @@ use actors::ports::synthesizer::VoiceConfig;
 use super::{
     guarded::{Listener, guarded},
     mouth::{Mouth, Pieces, Source},
+    script::{Script, Written},
     sounding::{least_samples, sounding},
 };
 use crate::{
@@ -116,12 +117,13 @@ impl Lines {
     }
 
     /// The text by a candidate: kept, shared with other calls, or asked for.
-    pub(super) fn speak(self: &Arc<Self>, index: usize, text: &str) -> Option<Pieces> {
-        let (key, candidate) = self.key(index, text)?;
+    pub(super) fn speak(self: &Arc<Self>, index: usize, script: &Script) -> Option<Pieces> {
+        let (key, written, candidate) = self.key(index, script)?;
         if candidate.guard.is_none() {
             // What is made within this process is cheaper to make than to keep.
-            return Some(self.ask(index, text));
+            return Some(self.ask(index, script));
         }
+        let text = script.text.as_str();
         let place = match locked(&self.fixed).contains(text.trim()) {
             true => Kept::OnDisk,
             false => Kept::InMemory,
@@ -130,43 +132,65 @@ impl Lines {
             place,
             least_samples: least_samples(text, &self.config),
         };
-        let (lines, text) = (self.clone(), text.to_owned());
-        let start = Box::new(move || lines.ask(index, &text));
-        Some(self.cache.speak(key, keep, start))
+        let (lines, script) = (self.clone(), script.clone());
+        // Kept as it came: its times count what was written.
+        let start = Box::new(move || lines.asked(index, &script));
+        Some(written.timed(self.cache.speak(key, keep, start)))
     }
 
     /// The text by the first candidate, unless it is at hand.
     pub(super) fn fetched(self: &Arc<Self>, text: &str) -> Option<Pieces> {
-        let (key, candidate) = self.key(0, text)?;
+        let script = Script {
+            text: text.to_owned(),
+            cues: Vec::new(),
+        };
+        let (key, _, candidate) = self.key(0, &script)?;
         let idle = self.cache.has(key) || candidate.guard.as_ref().is_none_or(Guard::is_down);
-        if idle { None } else { self.speak(0, text) }
+        if idle { None } else { self.speak(0, &script) }
     }
 
-    fn key(&self, index: usize, text: &str) -> Option<(Key, &Candidate)> {
+    fn key(&self, index: usize, script: &Script) -> Option<(Key, Written, &Candidate)> {
         let candidate = self.candidates.get(index)?;
         let config = self.config_of(candidate);
         let signature = candidate.source.signature(&config);
-        Some((Key::new(&candidate.provider, &signature, &config, text), candidate))
+        let written = self.written(candidate, script);
+        let key = Key::new(&candidate.provider, &signature, &config, &written.text);
+        Some((key, written, candidate))
+    }
+
+    /// The text as a candidate is given it.
+    fn written(&self, candidate: &Candidate, script: &Script) -> Written {
+        let config = self.config_of(candidate);
+        script.written(|tag| candidate.source.cue(&config, tag))
     }
 
     /// The text by a candidate's own line, which nobody shares.
-    pub(super) fn ask(&self, index: usize, text: &str) -> Pieces {
-        let Some((line, guard)) = self
-            .line(index)
-            .zip(self.candidates.get(index).map(|c| c.guard.as_ref()))
-        else {
+    pub(super) fn ask(&self, index: usize, script: &Script) -> Pieces {
+        let pieces = self.asked(index, script);
+        match self.candidates.get(index) {
+            Some(candidate) => self.written(candidate, script).timed(pieces),
+            None => pieces,
+        }
+    }
+
+    /// The same, with times in what was written.
+    fn asked(&self, index: usize, script: &Script) -> Pieces {
+        let Some((line, candidate)) = self.line(index).zip(self.candidates.get(index)) else {
             return Box::pin(futures_util::stream::empty());
         };
-        guarded(guard, self.listener(), || sounding(text, locked(&line).speak(text)))
+        let written = self.written(candidate, script);
+        let speak = || sounding(&script.text, locked(&line).perform(&written.text, &written.words()));
+        guarded(candidate.guard.as_ref(), self.listener(), speak)
     }
 
     /// The same by a new line.
-    pub(super) fn ask_anew(&self, index: usize, text: &str) -> Option<(Pieces, Fresh)> {
+    pub(super) fn ask_anew(&self, index: usize, script: &Script) -> Option<(Pieces, Fresh)> {
         let candidate = self.candidates.get(index)?;
         let line = Arc::new(Mutex::new(candidate.source.open(&self.config_of(candidate))));
-        let speak = || sounding(text, locked(&line).speak(text));
+        let written = self.written(candidate, script);
+        let speak = || sounding(&script.text, locked(&line).perform(&written.text, &written.words()));
         let pieces = guarded(candidate.guard.as_ref(), self.listener(), speak);
-        Some((pieces, Fresh(line)))
+        Some((written.timed(pieces), Fresh(line)))
     }
 
     /// A new line did better than the call's own.

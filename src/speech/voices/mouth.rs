@@ -12,6 +12,13 @@ pub(in crate::speech) type Pieces = BoxStream<'static, Result<SpeechPiece, Troub
 pub(in crate::speech) trait Mouth: Send {
     /// Speaks a text. Returns at once.
     fn speak(&mut self, text: &str) -> Pieces;
+
+    /// Speaks a text that has this provider's markup in it. `words` is the same text with blanks in the place of the
+    /// markup: what is not there is not heard. Times count `words`.
+    fn perform(&mut self, text: &str, words: &str) -> Pieces {
+        let _ = words;
+        self.speak(text)
+    }
 }
 
 /// A provider of voices.
@@ -21,6 +28,18 @@ pub(in crate::speech) trait Source: Send + Sync {
 
     /// All that shapes its audio beside the voice's settings: the model, the server, and this service's way of asking.
     fn signature(&self, config: &VoiceConfig) -> String;
+
+    /// Whether such a voice acts on directions.
+    fn takes_cues(&self, config: &VoiceConfig) -> bool {
+        let _ = config;
+        false
+    }
+
+    /// How a direction such as `laughs` is written for such a voice; none if it does not know it.
+    fn cue(&self, config: &VoiceConfig, tag: &str) -> Option<String> {
+        let _ = (config, tag);
+        None
+    }
 }
 
 /// A synthesizer within this process as one provider of many.

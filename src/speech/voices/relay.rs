@@ -10,6 +10,7 @@ use tokio::time::{Instant, sleep_until};
 use super::{
     lines::{Fresh, Lines},
     mouth::Pieces,
+    script::Script,
     trouble::Trouble,
 };
 use crate::providers::words;
@@ -60,7 +61,7 @@ struct Attempt {
 /// The text under way.
 pub(super) struct Relay {
     lines: Arc<Lines>,
-    text: String,
+    script: Script,
     plan: VecDeque<Ask>,
     running: Vec<Attempt>,
     /// The part of the text that is being spoken begins here, …
@@ -87,12 +88,12 @@ pub(super) struct Relay {
 }
 
 impl Relay {
-    pub(super) fn new(lines: Arc<Lines>, text: String) -> Self {
+    pub(super) fn new(lines: Arc<Lines>, script: Script) -> Self {
         let now = Instant::now();
         let mut relay = Self {
             plan: VecDeque::new(),
             lines,
-            text,
+            script,
             running: Vec::new(),
             base_text: 0,
             base_samples: 0,
@@ -136,7 +137,7 @@ impl Relay {
     /// Asks the next of the plan; false when there is none.
     fn ask_next(&mut self) -> bool {
         while let Some(ask) = self.plan.pop_front() {
-            let rest = self.text.get(self.base_text..).unwrap_or_default().to_owned();
+            let rest = self.script.behind(self.base_text);
             let (index, whole) = (ask.index(), self.base_text == 0);
             let attempt = match ask {
                 Ask::Again(_) if !self.lines.may_retry(index) => None,
@@ -188,7 +189,7 @@ impl Relay {
 
     /// Whether words of the present part were to be heard and nothing was.
     fn is_silent(&self) -> bool {
-        let rest = self.text.get(self.base_text..).unwrap_or_default();
+        let rest = self.script.text.get(self.base_text..).unwrap_or_default();
         !self.begun && rest.chars().any(char::is_alphanumeric)
     }
 
@@ -247,7 +248,7 @@ impl Relay {
             })
             .collect();
         if let Some(last) = words.last() {
-            self.given_text = last.text_end.min(self.text.len());
+            self.given_text = last.text_end.min(self.script.text.len());
             self.timed = true;
         }
         SpeechPiece { words, ..piece }
@@ -307,7 +308,7 @@ impl Relay {
     /// Goes on behind the last word that was given out, or from the start if next to nothing was.
     fn resume(&mut self, index: usize, trouble: Trouble) {
         let given_ms = self.given_samples / self.lines.samples_per_ms().max(1);
-        let rest = self.text.get(self.given_text..).unwrap_or_default();
+        let rest = self.script.text.get(self.given_text..).unwrap_or_default();
         let more = rest.chars().any(char::is_alphanumeric);
         self.resumed += 1;
         if self.timed && !more {

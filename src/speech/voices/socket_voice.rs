@@ -50,6 +50,8 @@ type Outcome = Option<Result<SpeechPiece, Trouble>>;
 
 struct Wanted {
     text: String,
+    /// The text without markup, place by place: what times are told of.
+    words: String,
     sink: mpsc::Sender<Outcome>,
 }
 
@@ -85,9 +87,13 @@ impl SocketVoice {
 
 impl Mouth for SocketVoice {
     fn speak(&mut self, text: &str) -> Pieces {
+        self.perform(text, text)
+    }
+
+    fn perform(&mut self, text: &str, words: &str) -> Pieces {
         let (sink, pieces) = mpsc::channel(PIECES_AHEAD);
-        let text = text.to_owned();
-        match self.wanted.try_send(Wanted { text, sink }) {
+        let (text, words) = (text.to_owned(), words.to_owned());
+        match self.wanted.try_send(Wanted { text, words, sink }) {
             Ok(()) => Listening {
                 pieces,
                 dropped: self.dropped.clone(),
@@ -297,13 +303,13 @@ impl<D: Dialect> Line<D> {
     /// Begins texts that wait, as far as the provider takes more.
     fn begin(&mut self) {
         while self.open.len() < self.dialect.most_open()
-            && let Some(Wanted { text, sink }) = self.waiting.pop_front()
+            && let Some(Wanted { text, words, sink }) = self.waiting.pop_front()
         {
             if sink.is_closed() {
                 continue;
             }
             let characters = text.chars().count();
-            let spoken = match SpokenText::new(&text, self.dialect.format(), self.line_rate) {
+            let spoken = match SpokenText::new(&words, self.dialect.format(), self.line_rate) {
                 Ok(spoken) => spoken,
                 Err(trouble) => {
                     fail(sink, &trouble);

@@ -9,7 +9,7 @@ use media::{
     babble, codec,
     format::{Encoding, LineFormat},
     playout::{LineAbilities, WordEnd},
-    session::{AudioSession, LineOutput, Say, SessionConfig, SessionEvent},
+    session::{AudioSession, LineOutput, Manner, Say, SessionConfig, SessionEvent},
     turn::endpointing::PausePolicy,
 };
 use rand::{Rng, SeedableRng, rngs::StdRng};
@@ -102,6 +102,7 @@ impl Call {
             let say = Say {
                 speech: 1,
                 text,
+                manner: &Manner::default(),
                 last: n + 1 == TEXTS.len(),
                 protected: false,
                 held: false,

@@ -3,10 +3,32 @@
 
 mod line;
 
+use std::sync::Arc;
+
 use super::{
+    directions::{Directions, VoiceTag},
     markup::{Found, image, link, tag},
     symbols::{is_emoji, is_silent},
 };
+
+/// Voices within voices that are kept account of.
+const MOST_NESTED: usize = 8;
+
+/// A part of what comes out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Bit {
+    /// To be spoken.
+    Words(String),
+    /// What follows is in this voice, which was just begun or is gone back to.
+    Voice {
+        /// Which.
+        voice: usize,
+        /// It is gone back to.
+        back: bool,
+    },
+    /// The voice is to do this here.
+    Cue(String),
+}
 
 /// Tags whose content is not for the user.
 const NOT_SPOKEN: [&str; 8] = [
@@ -59,6 +81,10 @@ enum Step {
     Read(usize, String),
     /// A line ends.
     EndLine(usize),
+    /// After so many bytes another voice may speak.
+    Voice(usize, VoiceTag),
+    /// So many bytes are a direction for the voice.
+    Cue(usize, String),
     /// It cannot be told yet.
     More,
 }
@@ -66,6 +92,9 @@ enum Step {
 /// The reader. See [`Plain::push`].
 #[derive(Debug, Clone)]
 pub(super) struct Plain {
+    directions: Arc<Directions>,
+    /// The voices that were begun and not ended, the innermost last.
+    voices: Vec<usize>,
     held: String,
     /// Nothing but markup and white space so far in this line.
     at_start: bool,
@@ -82,7 +111,28 @@ pub(super) struct Plain {
 
 impl Default for Plain {
     fn default() -> Self {
+        Self::new(Arc::default())
+    }
+}
+
+/// A whole text as it is spoken.
+pub(super) fn plain(text: &str) -> String {
+    let mut reader = Plain::default();
+    let mut bits = reader.push(text);
+    bits.extend(reader.finish());
+    let words = bits.into_iter().filter_map(|bit| match bit {
+        Bit::Words(words) => Some(words),
+        Bit::Voice { .. } | Bit::Cue(_) => None,
+    });
+    words.collect()
+}
+
+impl Plain {
+    /// At the start of a text with this markup.
+    pub(super) fn new(directions: Arc<Directions>) -> Self {
         Self {
+            directions,
+            voices: Vec::new(),
             held: String::new(),
             at_start: true,
             line: Line::Plain,
@@ -93,33 +143,23 @@ impl Default for Plain {
             after_emoji: false,
         }
     }
-}
 
-/// A whole text as it is spoken.
-pub(super) fn plain(text: &str) -> String {
-    let mut reader = Plain::default();
-    let mut spoken = reader.push(text);
-    spoken.push_str(&reader.finish());
-    spoken
-}
-
-impl Plain {
     /// Takes more text; gives out what is to be spoken of it. Lines end with `\n`, and white space is single.
-    pub(super) fn push(&mut self, text: &str) -> String {
+    pub(super) fn push(&mut self, text: &str) -> Vec<Bit> {
         self.held.push_str(text);
         self.read(false)
     }
 
     /// The text is over.
-    pub(super) fn finish(&mut self) -> String {
+    pub(super) fn finish(&mut self) -> Vec<Bit> {
         let spoken = self.read(true);
-        *self = Self::default();
+        *self = Self::new(self.directions.clone());
         spoken
     }
 
-    fn read(&mut self, over: bool) -> String {
+    fn read(&mut self, over: bool) -> Vec<Bit> {
         let mut held = std::mem::take(&mut self.held);
-        let (mut at, mut spoken) = (0, String::new());
+        let (mut at, mut spoken) = (0, Vec::new());
         while at < held.len() {
             let rest = &held[at..];
             match self.step(rest, over) {
@@ -140,6 +180,15 @@ impl Plain {
                     self.end_line(&mut spoken);
                     at += bytes;
                 }
+                Step::Voice(bytes, tag) => {
+                    let back = matches!(tag, VoiceTag::Close(..));
+                    spoken.extend(self.turn(tag).map(|voice| Bit::Voice { voice, back }));
+                    at += bytes;
+                }
+                Step::Cue(bytes, tag) => {
+                    spoken.push(Bit::Cue(tag));
+                    at += bytes;
+                }
                 Step::More => break,
             }
         }
@@ -148,12 +197,30 @@ impl Plain {
         spoken
     }
 
-    fn give(&mut self, c: char, spoken: &mut String) {
+    /// The voice that speaks behind a tag, if the tag changes anything.
+    fn turn(&mut self, tag: VoiceTag) -> Option<usize> {
+        match tag {
+            VoiceTag::Open(_, voice) if self.voices.last() != Some(&voice) && self.voices.len() < MOST_NESTED => {
+                self.voices.push(voice);
+            }
+            VoiceTag::Close(_, voice) => {
+                let begun = self.voices.iter().rposition(|begun| *begun == voice)?;
+                self.voices.truncate(begun);
+            }
+            VoiceTag::Open(..) | VoiceTag::Unknown(_) | VoiceTag::No | VoiceTag::More => return None,
+        }
+        Some(self.voices.last().copied().unwrap_or(0))
+    }
+
+    fn give(&mut self, c: char, spoken: &mut Vec<Bit>) {
         let c = if c.is_whitespace() && c != '\n' { ' ' } else { c };
         if c.is_whitespace() && (self.last == '\n' || self.last == c) {
             return;
         }
-        spoken.push(c);
+        match spoken.last_mut() {
+            Some(Bit::Words(words)) => words.push(c),
+            _ => spoken.push(Bit::Words(c.into())),
+        }
         self.last = c;
         self.after_emoji = false;
         if !c.is_whitespace() {
@@ -162,7 +229,7 @@ impl Plain {
         }
     }
 
-    fn end_line(&mut self, spoken: &mut String) {
+    fn end_line(&mut self, spoken: &mut Vec<Bit>) {
         let told = self.last_solid.is_alphanumeric() || matches!(self.last_solid, ')' | ']' | '"' | '”' | '\'' | '%');
         if self.line != Line::Plain && !self.at_start && told {
             self.give('.', spoken);
@@ -222,7 +289,7 @@ impl Plain {
             },
             '\\' => escape(rest, over),
             '!' => found(image(rest, over), 1),
-            '[' => found(link(rest, over), 1),
+            '[' => self.bracket(rest, over),
             '<' => self.tag(rest, over),
             '&' => entity(rest, over),
             '\u{200d}' if self.after_emoji => Step::Drop(bytes),
@@ -288,10 +355,36 @@ impl Plain {
         }
     }
 
+    /// An audio tag, a link, or a bracket.
+    fn bracket(&self, rest: &str, over: bool) -> Step {
+        let end = rest.find([']', '\n']);
+        let inner = &rest[1..end.unwrap_or(rest.len())];
+        let closed = end.is_some_and(|at| rest[at..].starts_with(']'));
+        let Some(tag) = self.directions.tag(inner).filter(|_| closed || (over && end.is_none())) else {
+            return found(link(rest, over), 1);
+        };
+        let bytes = end.map_or(rest.len(), |at| at + usize::from(closed));
+        // It may be a link with such words.
+        let address = rest[bytes..].starts_with('(').then(|| link(rest, over));
+        match (address, rest.len() > bytes || over) {
+            (_, false) => Step::More,
+            (Some(link), _) if link != Found::Text => found(link, 1),
+            _ if self.directions.is_expressive() && closed => Step::Cue(bytes, tag),
+            _ => Step::Drop(bytes),
+        }
+    }
+
     fn tag(&mut self, rest: &str, over: bool) -> Step {
-        let (bytes, name) = match tag(rest, over) {
-            Found::Markup { bytes, text } => (bytes, text),
-            other => return found(other, 1),
+        let voice = self.directions.voice_tag(rest, over);
+        match voice {
+            VoiceTag::Open(bytes, _) | VoiceTag::Close(bytes, _) => return Step::Voice(bytes, voice),
+            VoiceTag::More => return Step::More,
+            VoiceTag::Unknown(_) | VoiceTag::No => {}
+        }
+        let (bytes, name) = match (tag(rest, over), voice) {
+            (Found::Markup { bytes, text }, _) => (bytes, text),
+            (_, VoiceTag::Unknown(bytes)) => return Step::Drop(bytes),
+            (other, _) => return found(other, 1),
         };
         if let Some(address) = name.strip_prefix("address ") {
             return Step::Read(bytes, address.to_owned());

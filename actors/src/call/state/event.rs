@@ -1,8 +1,6 @@
 //! What happens to a call, and what it wants done.
 
-use serde_json::Value;
-
-use super::Rules;
+use media::session::Manner;
 
 use crate::{
     audio_stream::{SpeechId, StreamEvent},
@@ -138,6 +136,8 @@ pub enum Effect {
         speech: SpeechId,
         /// The words.
         text: String,
+        /// How they are spoken.
+        manner: Manner,
         /// Nothing more of it follows.
         last: bool,
         /// Barge-in does not stop it.

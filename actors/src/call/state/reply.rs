@@ -4,7 +4,10 @@ use serde_json::{Value, json};
 
 use super::{Effect, EndReason, Phase, State, event_fact, speculation::Waste};
 use crate::{
-    call::{CallTimer, pieces},
+    call::{
+        CallTimer,
+        pieces::{self, Piece, PieceCutter},
+    },
     callback_time::parse_answer,
     ports::{
         language_model::{LanguageError, ReplyEvent},
@@ -40,7 +43,7 @@ impl State {
             false => Phase::Thinking,
         };
         self.reply.open = true;
-        self.reply.cutter.finish();
+        self.reply.cutter = PieceCutter::new(self.rules.directions.clone());
         self.reply.whole = false;
         self.reply.broke_off = false;
         self.reply.said_until_ms = 0;
@@ -76,17 +79,17 @@ impl State {
         }
     }
 
-    pub(super) fn speak_piece(&mut self, piece: String, now_ms: u64, fx: &mut Vec<Effect>) {
-        if !pieces::has_words(&piece) {
+    pub(super) fn speak_piece(&mut self, piece: Piece, now_ms: u64, fx: &mut Vec<Effect>) {
+        if !pieces::has_words(&piece.text) {
             return;
         }
         if self.phase == Phase::Thinking {
             self.phase = Phase::Speaking;
         }
-        self.reply.whole |= pieces::is_whole(&piece);
+        self.reply.whole |= pieces::is_whole(&piece.text);
         self.reply.only_filled = false;
         if self.reply.open {
-            self.await_more(&piece, now_ms, fx);
+            self.await_more(&piece.text, now_ms, fx);
         }
         self.say_piece(piece, false, fx);
     }
@@ -141,8 +144,9 @@ impl State {
         if !self.reply.open {
             return;
         }
-        let rest = self.reply.cutter.finish();
-        self.speak_piece(rest, now_ms, fx);
+        for rest in self.reply.cutter.finish() {
+            self.speak_piece(rest, now_ms, fx);
+        }
         self.announce_transfer(now_ms, fx);
         self.announce_another(now_ms, fx);
         if self.leaves_in_silence() {

@@ -1,11 +1,11 @@
 //! The figures and texts that govern one call, read once from its agent.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use super::filler::BYTE_MS;
 use crate::{
-    agent::{Agent, Successor, UsableTransfer},
-    call::{Speculation, introduction::introduction, phrases::Phrases, pieces::spoken},
+    agent::{Agent, UsableTransfer},
+    call::{Speculation, introduction::introduction, phrases::Phrases, pieces::{Directions, spoken}},
     ports::carrier::CarrierAbilities,
     template::{self, Place},
 };
@@ -57,6 +57,8 @@ pub struct Rules {
     pub smart_opt_out: bool,
     /// What it says when a provider lets it down.
     pub phrases: Phrases,
+    /// What the model may write for the voices.
+    pub directions: Arc<Directions>,
     /// How long a byte of text takes to say, about.
     pub byte_ms: u64,
     /// How far a reply is made ahead; a setting of the service.
@@ -116,6 +118,7 @@ impl Rules {
             carrier: CarrierAbilities::default(),
             smart_opt_out: agent.platform_settings.call_actions.smart_opt_out,
             phrases: Phrases::of(&config.agent.primary_language),
+            directions: Arc::new(Directions::of(agent)),
             byte_ms: (BYTE_MS / config.tts.speed.max(0.1)) as u64,
             speculation: Speculation::default(),
         }

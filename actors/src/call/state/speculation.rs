@@ -2,6 +2,8 @@
 //! piece of its answer is synthesised and held. It becomes the reply when the turn ends with the same words; otherwise
 //! it is thrown away, and nothing of it was heard, kept or done.
 
+use std::sync::Arc;
+
 use media::turn::words::{self, Ending};
 use serde_json::{Value, json};
 
@@ -10,7 +12,7 @@ use crate::{
     audio_stream::SpeechId,
     call::{
         CallTimer, Speculation,
-        pieces::{self, PieceCutter},
+        pieces::{self, Directions, Piece, PieceCutter},
     },
     ports::language_model::ReplyEvent,
 };
@@ -62,7 +64,7 @@ pub(super) struct Pause {
 /// What of a reply still has to be said or done, in order.
 #[derive(Debug, Clone, PartialEq)]
 enum Step {
-    Say(String),
+    Say(Piece),
     Tool {
         name: String,
         arguments: Value,
@@ -89,12 +91,12 @@ pub(super) struct EarlyReply {
 }
 
 impl EarlyReply {
-    fn new(pause: Pause, asked_ms: u64) -> Self {
+    fn new(pause: Pause, asked_ms: u64, directions: Arc<Directions>) -> Self {
         Self {
             pause,
             asked_ms,
             token_ms: None,
-            cutter: PieceCutter::default(),
+            cutter: PieceCutter::new(directions),
             waiting: Vec::new(),
             held: None,
             held_text: String::new(),
@@ -171,7 +173,7 @@ impl State {
         let Some(pause) = self.user.pause.take() else { return };
         if self.phase == Phase::Listening && self.early.is_none() && self.speech.is_none() {
             self.user.tries += 1;
-            self.early = Some(EarlyReply::new(pause, now_ms));
+            self.early = Some(EarlyReply::new(pause, now_ms, self.rules.directions.clone()));
             fx.push(Effect::StartReply);
         }
     }
@@ -217,22 +219,24 @@ impl State {
             return;
         };
         early.over = true;
-        let rest = early.cutter.finish();
-        self.early_piece(rest, fx);
+        for rest in early.cutter.finish() {
+            self.early_piece(rest, fx);
+        }
         if self.early.as_ref().is_some_and(EarlyReply::is_empty) {
             self.drop_early(Waste::Failed, fx);
         }
     }
 
-    fn early_piece(&mut self, text: String, fx: &mut Vec<Effect>) {
+    fn early_piece(&mut self, piece: Piece, fx: &mut Vec<Effect>) {
         let Some(early) = &mut self.early else { return };
-        if !pieces::has_words(&text) {
+        if !pieces::has_words(&piece.text) {
             return;
         }
         if self.rules.speculation != Speculation::Voice || early.speaks() {
-            early.waiting.push(Step::Say(text));
+            early.waiting.push(Step::Say(piece));
             return;
         }
+        let Piece { text, manner } = piece;
         let speech = SpeechId(self.next_speech);
         self.next_speech += 1;
         early.held = Some(speech);
@@ -241,6 +245,7 @@ impl State {
         fx.push(Effect::Say {
             speech,
             text,
+            manner,
             last: false,
             protected: early.protected,
             held: true,
@@ -294,7 +299,7 @@ impl State {
         }
         for step in early.waiting {
             match step {
-                Step::Say(text) => self.speak_piece(text, now_ms, fx),
+                Step::Say(piece) => self.speak_piece(piece, now_ms, fx),
                 Step::Tool { name, arguments, echo } => self.tool(&name, arguments, echo, fx),
             }
         }

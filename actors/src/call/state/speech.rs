@@ -1,9 +1,10 @@
 //! One speech of the agent, from its first piece to the report of what was heard.
 
+use media::session::Manner;
 use serde_json::json;
 
 use super::{Effect, State, event_fact};
-use crate::{audio_stream::SpeechId, ports::store::Fact};
+use crate::{audio_stream::SpeechId, call::pieces::Piece, ports::store::Fact};
 
 /// A speech that was begun and not yet reported on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +34,7 @@ impl State {
         fx.push(Effect::Say {
             speech,
             text: text.to_owned(),
+            manner: Manner::default(),
             last: true,
             protected,
             held: false,
@@ -40,7 +42,8 @@ impl State {
     }
 
     /// Says more of the present reply, beginning its speech if need be.
-    pub(super) fn say_piece(&mut self, text: String, last: bool, fx: &mut Vec<Effect>) {
+    pub(super) fn say_piece(&mut self, piece: impl Into<Piece>, last: bool, fx: &mut Vec<Effect>) {
+        let Piece { text, manner } = piece.into();
         let (speech, protected) = match &mut self.speech {
             Some(speech) => {
                 speech.protected |= self.reply.protected;
@@ -51,6 +54,7 @@ impl State {
         fx.push(Effect::Say {
             speech,
             text,
+            manner,
             last,
             protected,
             held: false,

@@ -121,7 +121,7 @@ impl State {
             None if said => return,
             None => self.rules.phrases.handing_on.to_owned(),
         };
-        self.speak_piece(text, now_ms, fx);
+        self.speak_piece(text.into(), now_ms, fx);
     }
 
     /// What was said before the transfer was heard.

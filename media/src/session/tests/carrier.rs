@@ -6,7 +6,7 @@ use crate::{
     codec,
     format::{Encoding, LineFormat},
     playout::{LineAbilities, WordEnd},
-    session::{AudioSession, LineOutput, Say, SessionConfig, SessionEvent},
+    session::{AudioSession, LineOutput, Manner, Say, SessionConfig, SessionEvent},
     turn::endpointing::{PausePolicy, Utterance},
 };
 
@@ -204,6 +204,7 @@ impl Bench {
             &Say {
                 speech,
                 text,
+                manner: &Manner::default(),
                 last,
                 protected: false,
                 held: false,

@@ -9,6 +9,7 @@ fn hold(bench: &mut Bench, speech: u64, text: &str) {
     let say = Say {
         speech,
         text,
+        manner: &Manner::default(),
         last: true,
         protected: false,
         held: true,
@@ -74,6 +75,7 @@ fn a_held_speech_that_cannot_be_synthesised_is_told_and_leaves_the_present_one_a
     let say = Say {
         speech: 2,
         text: "four",
+        manner: &Manner::default(),
         last: true,
         protected: false,
         held: true,

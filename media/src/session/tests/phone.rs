@@ -8,7 +8,7 @@ use crate::{
     codec,
     format::Encoding,
     playout::WordEnd,
-    session::{AudioSession, LineOutput, Say, SessionEvent},
+    session::{AudioSession, LineOutput, Manner, Say, SessionEvent},
 };
 
 const FRAME: usize = 160;
@@ -83,6 +83,7 @@ impl Phone {
         let say = Say {
             speech,
             text,
+            manner: &Manner::default(),
             last: true,
             protected: false,
             held: false,

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::carrier::{CARRIER, MARKLESS, PACED, config};
-use crate::session::{AudioSession, LineOutput, Say, SessionConfig, SessionEvent};
+use crate::session::{AudioSession, LineOutput, Manner, Say, SessionConfig, SessionEvent};
 
 #[derive(Debug, Clone)]
 enum Input {
@@ -66,6 +66,7 @@ impl Run {
                 &Say {
                     speech,
                     text,
+                    manner: &Manner::default(),
                     last,
                     protected,
                     held,

@@ -1,0 +1,102 @@
+//! The voices of one call: the agent's usual one from the start, and those that a reply asks for once it does.
+
+use std::sync::Arc;
+
+use media::session::SynthesisJob;
+
+use super::terms::{other_voice, usual_voice};
+use crate::{
+    agent::Agent,
+    ports::{
+        synthesizer::{Likely, SpeechStream, Synthesizer, Voice, VoiceConfig},
+        usage::Meter,
+    },
+};
+
+/// Voices that are open at once beside the usual one; each may hold a connection. One that was not used for longest
+/// makes room.
+const MOST_OPEN: usize = 3;
+
+/// A rate in Hz, where it does not matter which.
+const ANY_RATE: u32 = 8_000;
+
+/// The voices.
+pub(super) struct Voices {
+    synthesizer: Arc<dyn Synthesizer>,
+    agent: Arc<Agent>,
+    sample_rate: u32,
+    meter: Meter,
+    usual: Box<dyn Voice>,
+    usual_config: VoiceConfig,
+    /// By their number, the one used last at the end.
+    others: Vec<(usize, Box<dyn Voice>)>,
+}
+
+impl Voices {
+    /// Opens an agent's usual voice, which may fetch what is likely to be said.
+    pub(super) fn open(
+        synthesizer: Arc<dyn Synthesizer>,
+        agent: Arc<Agent>,
+        (sample_rate, meter): (u32, Meter),
+        likely: &[Likely],
+    ) -> Self {
+        let usual_config = usual_voice(&agent, sample_rate, meter.clone());
+        let mut usual = synthesizer.open(usual_config.clone());
+        for likely in likely {
+            usual.prepare(likely);
+        }
+        Self {
+            synthesizer,
+            agent,
+            sample_rate,
+            meter,
+            usual,
+            usual_config,
+            others: Vec::new(),
+        }
+    }
+
+    /// Speaks a text in the voice it is meant for.
+    pub(super) fn speak(&mut self, job: SynthesisJob) -> SpeechStream {
+        self.voice(job.manner.voice).perform(job.text, job.manner.cues)
+    }
+
+    fn voice(&mut self, number: usize) -> &mut Box<dyn Voice> {
+        if let Some(at) = self.others.iter().position(|(open, _)| *open == number) {
+            self.others[at..].rotate_left(1);
+        } else if let Some(voice) = self.open_other(number) {
+            if self.others.len() >= MOST_OPEN {
+                self.others.remove(0);
+            }
+            self.others.push((number, voice));
+        } else {
+            return &mut self.usual;
+        }
+        self.others.last_mut().map_or(&mut self.usual, |(_, voice)| voice)
+    }
+
+    /// None where it is the usual one, or there is none of this number.
+    fn open_other(&self, number: usize) -> Option<Box<dyn Voice>> {
+        let supported = &self.agent.conversation_config.tts.supported_voices;
+        let wanted = supported.get(number.checked_sub(1)?)?;
+        let config = other_voice(&self.agent, wanted, (self.sample_rate, self.meter.clone()));
+        (!config.sounds_like(&self.usual_config)).then(|| self.synthesizer.open(config))
+    }
+}
+
+/// An agent as its voices can speak: without its expressive mode where none of them acts on audio tags.
+pub(crate) fn performable(agent: &Arc<Agent>, synthesizer: &dyn Synthesizer) -> Arc<Agent> {
+    let tts = &agent.conversation_config.tts;
+    let meter = Meter::default;
+    let mut others = tts.supported_voices.iter();
+    let acts = |config: &VoiceConfig| synthesizer.takes_cues(config);
+    let able = !tts.expressive_mode
+        || acts(&usual_voice(agent, ANY_RATE, meter()))
+        || others.any(|voice| acts(&other_voice(agent, voice, (ANY_RATE, meter()))));
+    if able {
+        return agent.clone();
+    }
+    let mut plain = Agent::clone(agent);
+    plain.conversation_config.tts.expressive_mode = false;
+    Arc::new(plain)
+}
