@@ -81,7 +81,9 @@ impl Team {
         self.language.check(&config.agent.prompt.llm)?;
         let others = config.tts.supported_voices.iter();
         let others = others.filter_map(|voice| voice.voice_id.as_deref());
-        others.chain([config.tts.voice_id.as_str()]).try_for_each(|voice| self.voices.check(voice))
+        others
+            .chain([config.tts.voice_id.as_str()])
+            .try_for_each(|voice| self.voices.check(voice))
     }
 
     /// Knows whether an agent's calls can be held.

@@ -31,7 +31,16 @@ const SPEED: std::ops::RangeInclusive<f32> = 0.6..=1.5;
 
 /// Words of audio tags for laughter.
 const LAUGHTER: [&str; 10] = [
-    "laugh", "laughs", "laughing", "laughter", "chuckle", "chuckles", "chuckling", "giggle", "giggles", "giggling",
+    "laugh",
+    "laughs",
+    "laughing",
+    "laughter",
+    "chuckle",
+    "chuckles",
+    "chuckling",
+    "giggle",
+    "giggles",
+    "giggling",
 ];
 
 /// Words of audio tags, and the emotion of Cartesia's that they ask for.

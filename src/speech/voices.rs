@@ -222,7 +222,10 @@ impl Voices {
                 let endpoint = self.settings.endpoint(hosted)?.clone();
                 let model = name.model.clone();
                 match hosted {
-                    "elevenlabs" => (Arc::new(ElevenLabs::new(endpoint, model, self.client.clone())), elevenlabs::DEFAULT_VOICE),
+                    "elevenlabs" => (
+                        Arc::new(ElevenLabs::new(endpoint, model, self.client.clone())),
+                        elevenlabs::DEFAULT_VOICE,
+                    ),
                     "cartesia" => (Arc::new(Cartesia::new(endpoint, model)), cartesia::DEFAULT_VOICE),
                     "deepgram" => (Arc::new(Aura::new(endpoint, self.client.clone())), aura::DEFAULT_VOICE),
                     "openai" | "kokoro" | "speaches" => {
@@ -318,10 +321,13 @@ impl Voice for RelayVoice {
             let error = SpeechError::Rejected("no voice is configured: set RINGBACK_TTS".into());
             return stream::iter([Err(error)]).boxed();
         }
-        stream::unfold(Relay::new(self.lines.clone(), Script { text, cues }), async |mut relay| {
-            let item = relay.next().await?;
-            Some((item, relay))
-        })
+        stream::unfold(
+            Relay::new(self.lines.clone(), Script { text, cues }),
+            async |mut relay| {
+                let item = relay.next().await?;
+                Some((item, relay))
+            },
+        )
         .boxed()
     }
 

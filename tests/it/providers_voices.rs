@@ -2,6 +2,7 @@
 //! in a recovery or a typed error, and what is dropped is cancelled.
 
 mod cuts;
+mod directions;
 mod faults;
 mod odd_servers;
 mod rules;

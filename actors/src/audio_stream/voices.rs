@@ -100,3 +100,60 @@ pub(crate) fn performable(agent: &Arc<Agent>, synthesizer: &dyn Synthesizer) -> 
     plain.conversation_config.tts.expressive_mode = false;
     Arc::new(plain)
 }
+
+#[cfg(test)]
+mod tests {
+    use media::session::Manner;
+    use serde_json::json;
+
+    use super::*;
+    use crate::testkit::fake_speech::FakeSynthesizer;
+
+    fn job(voice: usize) -> SynthesisJob {
+        SynthesisJob {
+            generation: 1,
+            text: "x".into(),
+            manner: Manner {
+                voice,
+                cues: Vec::new(),
+            },
+        }
+    }
+
+    #[tokio::test]
+    async fn voices_are_opened_when_they_are_needed_and_few_stay_open() {
+        let labels = ["a", "b", "c", "d", "e"];
+        let supported = labels.map(|label| json!({ "label": label, "voiceId": label }));
+        let agent: Agent = serde_json::from_value(json!({ "conversationConfig": { "tts": {
+            "voiceId": "e", "supportedVoices": supported
+        } } }))
+        .unwrap();
+        let fake = FakeSynthesizer::default();
+        let counted = (8_000, Meter::default());
+        let mut voices = Voices::open(Arc::new(fake.clone()), Arc::new(agent), counted, &[]);
+        let names = |fake: &FakeSynthesizer| {
+            let (opened, open) = fake.opened();
+            (opened.iter().map(|voice| voice.voice.clone()).collect::<String>(), open)
+        };
+        assert_eq!(names(&fake), ("e".into(), 1));
+        for (number, opened, open) in [
+            (1, "ea", 2),
+            (1, "ea", 2),
+            (2, "eab", 3),
+            (3, "eabc", 4),
+            (1, "eabc", 4),
+            // The one that was not used for longest makes room.
+            (4, "eabcd", 4),
+            (1, "eabcd", 4),
+            (2, "eabcdb", 4),
+            // The usual one by another name, and none at all.
+            (5, "eabcdb", 4),
+            (6, "eabcdb", 4),
+        ] {
+            drop(voices.speak(job(number)));
+            assert_eq!(names(&fake), (opened.into(), open), "{number}");
+        }
+        let spoken: String = fake.performed().into_iter().map(|(voice, ..)| voice).collect();
+        assert_eq!(spoken, "aabcadabee");
+    }
+}

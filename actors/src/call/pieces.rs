@@ -185,7 +185,9 @@ impl PieceCutter {
         let rest = self.held.split_off(end);
         let text = std::mem::replace(&mut self.held, rest);
         let last = self.held.is_empty();
-        let (cues, later) = std::mem::take(&mut self.cues).into_iter().partition(|cue| cue.at < end || last);
+        let (cues, later) = std::mem::take(&mut self.cues)
+            .into_iter()
+            .partition(|cue| cue.at < end || last);
         self.cues = later;
         for cue in &mut self.cues {
             cue.at -= end;

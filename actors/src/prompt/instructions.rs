@@ -4,7 +4,9 @@ use std::fmt::Write;
 
 use chrono_tz::Tz;
 
-use super::{GREETING_HEADING, LINE_HEADING, NAME_HEADING, OPT_OUT_RULE, Tool, delivery, language, notes, tools::entity_lines};
+use super::{
+    GREETING_HEADING, LINE_HEADING, NAME_HEADING, OPT_OUT_RULE, Tool, delivery, language, notes, tools::entity_lines,
+};
 use crate::{
     ports::{language_model::ReplyRequest, store::CallDirection},
     template::{self, Place},

@@ -168,7 +168,10 @@ fn push(server: Server, provider: &str, message: &Message, messages: &mut Vec<Va
 /// but in turns; nor behind a tool's result, which it is no part of.
 fn tell_last(changing: &str, messages: &mut [Value]) {
     let last = messages.iter_mut().rfind(|message| message["role"] == "user");
-    if let Some(content) = last.and_then(|message| message.get_mut("content")).filter(|_| !changing.is_empty()) {
+    if let Some(content) = last
+        .and_then(|message| message.get_mut("content"))
+        .filter(|_| !changing.is_empty())
+    {
         *content = format!("{}\n{changing}", content.as_str().unwrap_or_default()).into();
     }
 }

@@ -35,7 +35,7 @@ fn config(sample_rate: u32, latency: u8) -> VoiceConfig {
 
 fn dialect(sample_rate: u32, latency: u8) -> MultiStream {
     let config = config(sample_rate, latency);
-    let source = ElevenLabs::new(endpoint(), None);
+    let source = ElevenLabs::new(endpoint(), None, reqwest::Client::new());
     MultiStream {
         endpoint: endpoint(),
         model: source.model(&config),

@@ -37,9 +37,17 @@ impl Script {
             };
             written.text.push_str(words);
             from = cue.at;
-            let before = if written.text.is_empty() || written.text.ends_with(char::is_whitespace) { "" } else { " " };
+            let before = if written.text.is_empty() || written.text.ends_with(char::is_whitespace) {
+                ""
+            } else {
+                " "
+            };
             let follows = self.text.get(from..).unwrap_or_default();
-            let after = if follows.starts_with(char::is_whitespace) { "" } else { " " };
+            let after = if follows.starts_with(char::is_whitespace) {
+                ""
+            } else {
+                " "
+            };
             let markup = format!("{before}{markup}{after}");
             written.inserted.push((written.text.len(), markup.len()));
             written.text.push_str(&markup);
@@ -110,7 +118,10 @@ mod tests {
 
     #[tokio::test]
     async fn words_are_found_again_behind_what_was_put_in() {
-        let script = script("One two three.", &[(0, "laughs"), (4, "odd"), (4, "sighs"), (14, "coughs")]);
+        let script = script(
+            "One two three.",
+            &[(0, "laughs"), (4, "odd"), (4, "sighs"), (14, "coughs")],
+        );
         let written = script.written(|tag| (tag != "odd").then(|| format!("[{tag}]")));
         assert_eq!(written.text, "[laughs] One [sighs] two three. [coughs] ");
         assert_eq!(written.words(), "         One         two three.          ");
@@ -124,7 +135,13 @@ mod tests {
         };
         let pieces = written.clone().timed(stream::iter([Ok(piece)]).boxed());
         let told: Vec<_> = pieces.collect().await;
-        let ends: Vec<usize> = told[0].as_ref().unwrap().words.iter().map(|word| word.text_end).collect();
+        let ends: Vec<usize> = told[0]
+            .as_ref()
+            .unwrap()
+            .words
+            .iter()
+            .map(|word| word.text_end)
+            .collect();
         assert_eq!(ends, [3, 7, 14]);
     }
 

@@ -19,7 +19,7 @@ use actors::{
         health::AlwaysWell,
         language_model::{LanguageError, LanguageModel, ReplyEvent, ReplyRequest},
         store::{RecordStore, StoreError, TurnFact},
-        tool_runner::ToolRunner,
+        synthesizer::Synthesizer,
         transcriber::Transcriber,
     },
     testkit::{fake_speech::FakeRecordings, memory_store::MemoryStore},
@@ -60,6 +60,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 pub struct WorldSettings {
     /// The recogniser.
     pub transcriber: Arc<dyn Transcriber>,
+    /// The voices.
+    pub synthesizer: Arc<dyn Synthesizer>,
+    /// The model; the interviewer when none, with a record of what it wanted to say.
+    pub model: Option<Arc<dyn LanguageModel>>,
     /// What phones may follow.
     pub scripts: BTreeMap<String, Script>,
     /// The node's.
@@ -90,6 +94,8 @@ impl Default for WorldSettings {
     fn default() -> Self {
         Self {
             transcriber: Arc::new(BabbleTranscriber),
+            synthesizer: Arc::new(BabbleSynthesizer),
+            model: None,
             scripts: BTreeMap::new(),
             node: NodeSettings::default(),
             trunk: None,
@@ -142,9 +148,8 @@ async fn start_service(
         store: store.clone(),
         carriers: Carriers::new(trunk.carrier, Vec::new()),
         transcriber: settings.transcriber.clone(),
-        synthesizer: Arc::new(BabbleSynthesizer),
-        language_model: Arc::new(replies.clone()),
-        tools: calendars(settings, store, clock),
+        synthesizer: settings.synthesizer.clone(),
+        language_model: settings.model.clone().unwrap_or_else(|| Arc::new(replies.clone())),
         health: Arc::new(AlwaysWell),
         recordings: Arc::new(settings.recordings.clone()),
         clock: clock.clone(),

@@ -46,20 +46,38 @@ fn cut(expressive: bool, text: &str) -> Vec<(usize, String)> {
 #[test]
 fn words_between_a_voices_tags_are_its_own() {
     for (text, expected) in [
-        ("Hi. <Joe>Hello there.</Joe> Bye.", &[(0, "Hi."), (1, "Hello there."), (0, "Bye.")][..]),
-        ("He said <joe>hi</JOE>, and left.", &[(0, "He said"), (1, "hi,"), (0, "and left.")]),
-        ("<Old Man>Hm. Well.</ old man >Yes.", &[(2, "Hm."), (2, "Well."), (0, "Yes.")]),
-        ("<Joe>One. <Old Man>Two.</Old Man> Three.</Joe> Four.", &[(1, "One."), (2, "Two."), (1, "Three."), (0, "Four.")]),
+        (
+            "Hi. <Joe>Hello there.</Joe> Bye.",
+            &[(0, "Hi."), (1, "Hello there."), (0, "Bye.")][..],
+        ),
+        (
+            "He said <joe>hi</JOE>, and left.",
+            &[(0, "He said"), (1, "hi,"), (0, "and left.")],
+        ),
+        (
+            "<Old Man>Hm. Well.</ old man >Yes.",
+            &[(2, "Hm."), (2, "Well."), (0, "Yes.")],
+        ),
+        (
+            "<Joe>One. <Old Man>Two.</Old Man> Three.</Joe> Four.",
+            &[(1, "One."), (2, "Two."), (1, "Three."), (0, "Four.")],
+        ),
         ("<Joe>never closed. At all", &[(1, "never closed."), (1, "At all")]),
         ("<Joe>**Bold** <b>x</b><br/>y</Joe>", &[(1, "Bold x"), (1, "y")]),
         ("</Joe>Hi. <Joe>a <Joe>b</Joe> c", &[(0, "Hi."), (1, "a b"), (0, "c")]),
-        ("<Zed>Hello</Zed> <Élise>there</Élise> <Young Man>you</Young Man>.", &[(0, "Hello there you.")]),
+        (
+            "<Zed>Hello</Zed> <Élise>there</Élise> <Young Man>you</Young Man>.",
+            &[(0, "Hello there you.")],
+        ),
         ("a < b, <5, <Joe and <j> x", &[(0, "a < b, <5, <Joe and x")]),
         ("<think><Joe>x</think>Hi", &[(0, "Hi")]),
         ("“<Joe>Yes!</Joe>” he said", &[(0, "“"), (1, "Yes!”"), (0, "he said")]),
         ("<Joe></Joe>Hi <Joe> </Joe>you", &[(0, "Hi"), (0, "you")]),
     ] {
-        let expected: Vec<_> = expected.iter().map(|(voice, words)| (*voice, (*words).to_owned())).collect();
+        let expected: Vec<_> = expected
+            .iter()
+            .map(|(voice, words)| (*voice, (*words).to_owned()))
+            .collect();
         assert_eq!(cut(false, text), expected, "{text}");
     }
 }
@@ -67,16 +85,49 @@ fn words_between_a_voices_tags_are_its_own() {
 #[test]
 fn audio_tags_go_to_the_voice_and_are_never_words() {
     for (text, expressive, plain) in [
-        ("[laughs] Right. [whispers]Yes [sighs].", &["{laughs}Right.", "{whispers}Yes {sighs}."][..], &["Right.", "Yes ."][..]),
-        ("Oh [Like a pirate] arr [laughs][excited] ho.", &["Oh {like a pirate}arr {laughs}{excited}ho."], &["Oh arr ho."]),
-        ("[french accent] Oui.", &["{french accent}Oui."], &["[french accent] Oui."]),
-        ("[laughs](https://x.org) see [here](y)", &["laughs see here"], &["laughs see here"]),
-        ("So [laughs](quietly [laughs]( it is.", &["So {laughs}(quietly {laughs}( it is."], &["So (quietly ( it is."]),
-        ("Dial [1], [see page 3].", &["Dial [1], [see page 3]."], &["Dial [1], [see page 3]."]),
+        (
+            "[laughs] Right. [whispers]Yes [sighs].",
+            &["{laughs}Right.", "{whispers}Yes {sighs}."][..],
+            &["Right.", "Yes ."][..],
+        ),
+        (
+            "Oh [Like a pirate] arr [laughs][excited] ho.",
+            &["Oh {like a pirate}arr {laughs}{excited}ho."],
+            &["Oh arr ho."],
+        ),
+        (
+            "[french accent] Oui.",
+            &["{french accent}Oui."],
+            &["[french accent] Oui."],
+        ),
+        (
+            "[laughs](https://x.org) see [here](y)",
+            &["laughs see here"],
+            &["laughs see here"],
+        ),
+        (
+            "So [laughs](quietly [laughs]( it is.",
+            &["So {laughs}(quietly {laughs}( it is."],
+            &["So (quietly ( it is."],
+        ),
+        (
+            "Dial [1], [see page 3].",
+            &["Dial [1], [see page 3]."],
+            &["Dial [1], [see page 3]."],
+        ),
         ("It ends [laughs", &["It ends"], &["It ends"]),
-        ("<Joe>[sad] No.</Joe>[happy] Yes.", &["{sad}No.", "{happy}Yes."], &["No.", "Yes."]),
+        (
+            "<Joe>[sad] No.</Joe>[happy] Yes.",
+            &["{sad}No.", "{happy}Yes."],
+            &["No.", "Yes."],
+        ),
     ] {
-        let words = |expressive| cut(expressive, text).into_iter().map(|(_, words)| words).collect::<Vec<_>>();
+        let words = |expressive| {
+            cut(expressive, text)
+                .into_iter()
+                .map(|(_, words)| words)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(words(true), expressive, "{text}");
         assert_eq!(words(false), plain, "{text}");
     }
@@ -86,23 +137,76 @@ fn audio_tags_go_to_the_voice_and_are_never_words() {
 fn a_voices_words_are_given_out_as_soon_as_they_can_be() {
     let mut cutter = PieceCutter::new(directions(true));
     assert!(cutter.push("Well <J").is_empty());
-    let [piece] = &cutter.push("oe>")[..] else { panic!("what came before the voice") };
+    let [piece] = &cutter.push("oe>")[..] else {
+        panic!("what came before the voice")
+    };
     assert_eq!((piece.manner.voice, piece.text.as_str()), (0, "Well "));
-    let [piece] = &cutter.push("Hi there. ")[..] else { panic!("a sentence") };
+    let [piece] = &cutter.push("Hi there. ")[..] else {
+        panic!("a sentence")
+    };
     assert_eq!((piece.manner.voice, piece.text.as_str()), (1, "Hi there. "));
     assert!(cutter.push("Me").is_empty() && cutter.push("</Joe>").is_empty());
-    let [piece] = &cutter.push(" ")[..] else { panic!("no mark follows") };
+    let [piece] = &cutter.push(" ")[..] else {
+        panic!("no mark follows")
+    };
     assert_eq!((piece.manner.voice, piece.text.as_str()), (1, "Me"));
     assert!(cutter.finish().is_empty());
-    let [piece] = &cutter.push("Next. ")[..] else { panic!("a sentence") };
+    let [piece] = &cutter.push("Next. ")[..] else {
+        panic!("a sentence")
+    };
     assert_eq!(piece.manner, Manner::default(), "the reply before is over");
 }
 
 fn texts() -> impl Strategy<Value = Vec<String>> {
     let bits = prop::sample::select(vec![
-        "<Joe>", "</Joe>", "<old man>", "</Old Man>", "<Zed>", "</Zed>", "<Young Man>", "</", "<", ">", "/", "<J", "oe", "<Old ",
-        "Man>", "<b>", "<br>", "<think>", "</think>", "[laughs]", "[", "]", "[laughs", "sighs]", "[like a pirate]", "[x y]", "(",
-        ")", "](x)", "*", "**", "_", " ", "\n", ".", ". ", "! ", ",", ", ", "\"", "”", "。", "word", "Yes", "12", "é", "… ", "Dr. ",
+        "<Joe>",
+        "</Joe>",
+        "<old man>",
+        "</Old Man>",
+        "<Zed>",
+        "</Zed>",
+        "<Young Man>",
+        "</",
+        "<",
+        ">",
+        "/",
+        "<J",
+        "oe",
+        "<Old ",
+        "Man>",
+        "<b>",
+        "<br>",
+        "<think>",
+        "</think>",
+        "[laughs]",
+        "[",
+        "]",
+        "[laughs",
+        "sighs]",
+        "[like a pirate]",
+        "[x y]",
+        "(",
+        ")",
+        "](x)",
+        "*",
+        "**",
+        "_",
+        " ",
+        "\n",
+        ".",
+        ". ",
+        "! ",
+        ",",
+        ", ",
+        "\"",
+        "”",
+        "。",
+        "word",
+        "Yes",
+        "12",
+        "é",
+        "… ",
+        "Dr. ",
     ]);
     prop::collection::vec(bits.prop_map(str::to_owned), 0..40)
 }

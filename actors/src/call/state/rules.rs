@@ -5,7 +5,12 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use super::filler::BYTE_MS;
 use crate::{
     agent::{Agent, UsableTransfer},
-    call::{Speculation, introduction::introduction, phrases::Phrases, pieces::{Directions, spoken}},
+    call::{
+        Speculation,
+        introduction::introduction,
+        phrases::Phrases,
+        pieces::{Directions, spoken},
+    },
     ports::carrier::CarrierAbilities,
     template::{self, Place},
 };

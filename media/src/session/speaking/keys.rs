@@ -1,7 +1,11 @@
 //! Keys that are pressed: tones in the place of a speech, which nothing interrupts and which are no words.
 
 use super::{Current, Speaking};
-use crate::{codec, session::{Manner, Say}, tone::generate};
+use crate::{
+    codec,
+    session::{Manner, Say},
+    tone::generate,
+};
 
 /// Stands for keys that are played: no speech of the agent has this number.
 pub(super) const KEYS: u64 = u64::MAX;

@@ -1,0 +1,426 @@
+//! An agent's voices, audio tags and languages in whole calls: what its providers are asked for, what the phone hears, and
+//! what is written down.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use actors::{
+    ports::{
+        language_model::{HistoryItem, LanguageError, LanguageModel, ReplyEvent, ReplyRequest, Speaker},
+        synthesizer::{Likely, SpeechStream, Synthesizer, Voice, VoiceConfig},
+        transcriber::{Transcriber, TranscriberConfig, TranscriptSink, TranscriptStream},
+    },
+    prompt::Prompt,
+};
+use futures_util::{StreamExt, stream, stream::BoxStream};
+use media::session::Cue;
+use ringback::{
+    exchange::{Script, Step},
+    speech::babble::{BabbleSynthesizer, BabbleTranscriber},
+};
+use serde_json::{Value, json};
+
+use crate::support::{
+    words::{lines, texts},
+    world::{World, WorldSettings},
+};
+
+const NUMBER: &str = "+15550100040";
+const GREETING: &str = "Hello, this is Ava.";
+
+/// What the providers of a call were asked.
+#[derive(Clone, Default)]
+struct Stage(Arc<Mutex<Asked>>);
+
+#[derive(Default, Clone)]
+struct Asked {
+    /// Voices in the order they were opened.
+    opened: Vec<VoiceConfig>,
+    /// Texts with their voice's name and the directions in them.
+    spoken: Vec<(String, String, Vec<Cue>)>,
+    /// Texts told of ahead, with their voice's name.
+    prepared: Vec<(String, String)>,
+    heard_by: Vec<TranscriberConfig>,
+    requests: Vec<ReplyRequest>,
+    /// The voices act on directions.
+    acts: bool,
+    /// Words of the user's, and what is answered to them.
+    answers: Vec<(&'static str, &'static str)>,
+}
+
+impl Stage {
+    fn asked<T>(&self, look: impl FnOnce(&mut Asked) -> T) -> T {
+        look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Each text and its voice, fillers left out.
+    fn spoken(&self) -> Vec<(String, String)> {
+        let spoken = self.asked(|asked| asked.spoken.clone());
+        spoken
+            .into_iter()
+            .map(|(voice, text, _)| (voice, text.trim().to_owned()))
+            .collect()
+    }
+}
+
+impl Synthesizer for Stage {
+    fn open(&self, config: VoiceConfig) -> Box<dyn Voice> {
+        self.asked(|asked| asked.opened.push(config.clone()));
+        Box::new(Actor {
+            stage: self.clone(),
+            name: config.voice.clone(),
+            voice: BabbleSynthesizer.open(config),
+        })
+    }
+
+    fn takes_cues(&self, _config: &VoiceConfig) -> bool {
+        self.asked(|asked| asked.acts)
+    }
+}
+
+struct Actor {
+    stage: Stage,
+    name: String,
+    voice: Box<dyn Voice>,
+}
+
+impl Voice for Actor {
+    fn speak(&mut self, text: String) -> SpeechStream {
+        self.perform(text, Vec::new())
+    }
+
+    fn perform(&mut self, text: String, cues: Vec<Cue>) -> SpeechStream {
+        let spoken = (self.name.clone(), text.clone(), cues);
+        self.stage.asked(|asked| asked.spoken.push(spoken));
+        self.voice.speak(text)
+    }
+
+    fn prepare(&mut self, likely: &Likely) {
+        let prepared = (self.name.clone(), likely.text.clone());
+        self.stage.asked(|asked| asked.prepared.push(prepared));
+    }
+}
+
+impl Transcriber for Stage {
+    fn sample_rate(&self, line_rate: u32) -> u32 {
+        BabbleTranscriber.sample_rate(line_rate)
+    }
+
+    fn open(&self, config: TranscriberConfig, sink: TranscriptSink) -> Box<dyn TranscriptStream> {
+        self.asked(|asked| asked.heard_by.push(config.clone()));
+        BabbleTranscriber.open(config, sink)
+    }
+}
+
+impl LanguageModel for Stage {
+    /// Streams its answer to the user's last words in pieces of three letters, and says goodbye to others.
+    fn reply(&self, request: ReplyRequest) -> BoxStream<'static, Result<ReplyEvent, LanguageError>> {
+        let last = request.history.iter().rev().find_map(|item| match item {
+            HistoryItem::Said {
+                speaker: Speaker::User,
+                text,
+                ..
+            } => Some(text.clone()),
+            _ => None,
+        });
+        let answer = self.asked(|asked| {
+            let last = last.unwrap_or_default();
+            asked.requests.push(request);
+            asked
+                .answers
+                .iter()
+                .find(|(words, _)| last.contains(words))
+                .map(|(_, answer)| *answer)
+        });
+        let letters: Vec<char> = answer.unwrap_or("Goodbye.").chars().collect();
+        let mut events: Vec<_> = letters
+            .chunks(3)
+            .map(|part| ReplyEvent::Text(part.iter().collect()))
+            .collect();
+        if answer.is_none() {
+            events.push(ReplyEvent::Tool {
+                name: "endCall".into(),
+                arguments: json!({ "reason": "completed" }),
+                echo: None,
+            });
+        }
+        stream::iter(events.into_iter().map(Ok)).boxed()
+    }
+}
+
+/// A call that is over.
+struct Over {
+    stage: Stage,
+    conversation: Value,
+    heard: Vec<String>,
+}
+
+/// A call by an agent with these settings, whose model answers so, to somebody who does this after the greeting.
+async fn call(agent: Value, tts: Value, answers: &[(&'static str, &'static str)], steps: Vec<Step>) -> Over {
+    let stage = Stage::default();
+    stage.asked(|asked| {
+        asked.answers = answers.to_vec();
+        asked.acts = true;
+    });
+    call_on(stage, agent, tts, steps).await
+}
+
+async fn call_on(stage: Stage, agent: Value, tts: Value, steps: Vec<Step>) -> Over {
+    let mut section = json!({
+        "prompt": { "prompt": "You are Ava.", "builtInTools": { "endCall": { "enabled": true } } },
+        "greetingMessage": GREETING
+    });
+    for (name, value) in agent.as_object().unwrap() {
+        match name.as_str() {
+            "llm" | "temperature" => section["prompt"][name] = value.clone(),
+            _ => section[name] = value.clone(),
+        }
+    }
+    let steps = [vec![Step::UntilAgentSaid], steps].concat();
+    let world = World::start_with(WorldSettings {
+        transcriber: Arc::new(stage.clone()),
+        synthesizer: Arc::new(stage.clone()),
+        model: Some(Arc::new(stage.clone())),
+        scripts: BTreeMap::from([("told".to_owned(), Script::of(steps))]),
+        ..WorldSettings::default()
+    })
+    .await;
+    let agent = world
+        .agent(json!({ "name": "Ava", "conversationConfig": {
+            "agent": section, "tts": tts, "asr": { "keywords": ["Greenfield", "Ava"] }
+        } }))
+        .await;
+    let body = json!({ "agentId": agent, "phoneNumber": NUMBER, "dynamicVariables": { "script": "told" } });
+    let made = world.client.post("/public/v1/calls", body).await;
+    let conversation = world
+        .until_over(&made.expect(201).text("/data/conversationId"), 150)
+        .await;
+    assert_eq!(conversation["status"], "completed", "{conversation}");
+    Over {
+        heard: texts(&world.phones().call(NUMBER).heard()),
+        stage,
+        conversation,
+    }
+}
+
+fn say(text: &str) -> Step {
+    Step::Say(text.to_owned())
+}
+
+fn two_voices() -> Value {
+    json!({ "voiceId": "ava", "speed": 1.1, "stability": 0.4, "similarityBoost": 0.6, "supportedVoices": [
+        { "label": "Joe", "voiceId": "joe", "speed": 0.9, "stability": 0.25, "similarityBoost": 0.75 },
+        { "label": "Ana", "voiceId": "cartesia:ana", "language": "es-MX" }
+    ] })
+}
+
+fn owned(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    pairs
+        .iter()
+        .map(|(voice, text)| ((*voice).to_owned(), (*text).to_owned()))
+        .collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn words_between_a_voices_tags_are_spoken_in_it_and_written_without() {
+    let answers = [
+        ("Who", "I ask Joe. <Joe>Hi, I am Joe.</Joe> <Zed>So it is.</Zed>"),
+        ("more", "<joe>Me again.</joe> And now <Ana>hola, soy Ana"),
+    ];
+    let steps = vec![
+        say("Who is there?"),
+        Step::UntilAgentSaid,
+        say("Tell me more."),
+        Step::UntilAgentSaid,
+        say("Thanks."),
+    ];
+    let over = call(json!({}), two_voices(), &answers, steps).await;
+    let spoken = [
+        ("ava", GREETING),
+        ("ava", "I ask Joe."),
+        ("joe", "Hi, I am Joe."),
+        ("ava", "So it is."),
+        ("joe", "Me again."),
+        ("ava", "And now"),
+        ("ana", "hola, soy Ana"),
+        ("ava", "Goodbye."),
+    ];
+    assert_eq!(over.stage.spoken(), owned(&spoken));
+    let said = [
+        GREETING,
+        "I ask Joe. Hi, I am Joe. So it is.",
+        "Me again. And now hola, soy Ana",
+        "Goodbye.",
+    ];
+    assert_eq!(over.heard, said);
+    assert_eq!(lines(&over.conversation, "Agent"), said);
+    let opened = over.stage.asked(|asked| asked.opened.clone());
+    let opened: Vec<_> = opened
+        .iter()
+        .map(|voice| {
+            let figures = [voice.speed, voice.stability, voice.similarity_boost];
+            (
+                voice.provider.as_deref(),
+                voice.voice.as_str(),
+                voice.language.as_str(),
+                figures,
+            )
+        })
+        .collect();
+    let expected = [
+        (None, "ava", "en", [1.1, 0.4, 0.6]),
+        (None, "joe", "en", [0.9, 0.25, 0.75]),
+        (Some("cartesia"), "ana", "es-MX", [1.1, 0.4, 0.6]),
+    ];
+    assert_eq!(opened, expected, "each once, when it is first needed");
+    let request = over.stage.asked(|asked| asked.requests[0].clone());
+    let told = Prompt::of(&request).stable;
+    for part in [
+        "# Voices\n",
+        "`<Joe>Hello!</Joe>`",
+        "\n- `Joe`",
+        "\n- `Ana`, for words in Spanish as in the region MX",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_a_voice_that_is_interrupted_exactly_what_was_heard_is_kept() {
+    let answers = [(
+        "Who",
+        "Just a moment. <Joe>This is Joe speaking to you from the other side of a long and rather noisy line.</Joe> Bye.",
+    )];
+    let steps = vec![
+        say("Who is there?"),
+        Step::UntilHeardWord("speaking".to_owned()),
+        say("Wait, please stop that now."),
+    ];
+    let over = call(json!({}), two_voices(), &answers, steps).await;
+    assert_eq!(over.heard.len(), 3, "{:?}", over.heard);
+    let cut = &over.heard[1];
+    assert!(
+        cut.starts_with("Just a moment. This is Joe speaking") && !cut.contains("noisy"),
+        "{cut}"
+    );
+    assert_eq!(lines(&over.conversation, "Agent"), over.heard);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_voice_of_the_language_that_is_spoken_speaks() {
+    for (language, voice, spoken) in [
+        ("es", "ana", "es-MX"),
+        ("es-mx", "ana", "es-MX"),
+        ("en", "ava", "en"),
+        ("fr", "ava", "fr"),
+    ] {
+        let over = call(
+            json!({ "primaryLanguage": language }),
+            two_voices(),
+            &[],
+            vec![say("Bye.")],
+        )
+        .await;
+        assert_eq!(
+            over.stage.spoken(),
+            owned(&[(voice, GREETING), (voice, "Goodbye.")]),
+            "{language}"
+        );
+        let (opened, prepared) = over.stage.asked(|asked| (asked.opened.clone(), asked.prepared.clone()));
+        assert_eq!((opened.len(), opened[0].language.as_str()), (1, spoken));
+        assert!(prepared.iter().all(|(by, _)| by == voice), "{prepared:?}");
+        assert!(prepared.iter().any(|(_, text)| text == GREETING), "{prepared:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn audio_tags_reach_voices_that_act_on_them_and_are_never_words() {
+    let answers = [(
+        "How",
+        "[laughs] Fine, thanks. [like a pirate] Arr [sighs]! See [page one] please.",
+    )];
+    for (expressive, acts) in [(true, true), (true, false), (false, true)] {
+        let stage = Stage::default();
+        stage.asked(|asked| (asked.answers, asked.acts) = (answers.to_vec(), acts));
+        let tts = json!({
+            "expressiveMode": expressive,
+            "suggestedAudioTags": [{ "tag": "Like a pirate", "description": "when at sea" }, { "tag": "[sighs]" }]
+        });
+        let steps = vec![say("How are you?"), Step::UntilAgentSaid, say("Bye.")];
+        let over = call_on(stage, json!({}), tts, steps).await;
+        // Words that are no tag by their form are words where nobody asked for tags.
+        let said = match expressive {
+            true => "Fine, thanks. Arr ! See please.",
+            false => "Fine, thanks. Arr ! See [page one] please.",
+        };
+        assert_eq!(lines(&over.conversation, "Agent"), [GREETING, said, "Goodbye."]);
+        assert_eq!(over.heard, [GREETING, said, "Goodbye."]);
+        let (spoken, request) = over
+            .stage
+            .asked(|asked| (asked.spoken.clone(), asked.requests[0].clone()));
+        let cues: Vec<_> = spoken
+            .iter()
+            .flat_map(|(_, _, cues)| cues)
+            .map(|cue| cue.tag.as_str())
+            .collect();
+        let expected: &[&str] = if expressive {
+            &["laughs", "like a pirate", "sighs", "page one"]
+        } else {
+            &[]
+        };
+        assert_eq!(cues, expected);
+        let told = Prompt::of(&request).stable;
+        assert_eq!(told.contains("# Audio tags"), expressive && acts, "{told}");
+        if expressive && acts {
+            assert!(
+                told.contains("These before others:\n- `[like a pirate]`: when at sea\n- `[sighs]`"),
+                "{told}"
+            );
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn hinglish_is_a_way_to_speak_hindi() {
+    for (language, hinglish, told) in [
+        ("hi", true, "Speak Hinglish"),
+        ("hi-IN", true, "Speak Hinglish"),
+        ("hi", false, "Speak Hindi."),
+        ("en", true, "Speak English."),
+    ] {
+        let agent = json!({ "primaryLanguage": language, "hinglishMode": hinglish });
+        let over = call(agent, json!({}), &[], vec![say("Bye.")]).await;
+        let asked = over.stage.asked(|asked| asked.clone());
+        assert_eq!(
+            (asked.heard_by[0].language.as_str(), asked.opened[0].language.as_str()),
+            (language, language)
+        );
+        assert_eq!(asked.heard_by[0].hinglish, hinglish && language != "en");
+        assert!(Prompt::of(&asked.requests[0]).stable.contains(told), "{told}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agents_settings_reach_its_providers() {
+    let agent = json!({ "llm": "openai/gpt-4.1", "temperature": 0.7, "primaryLanguage": "de" });
+    let tts = json!({
+        "voiceId": "elevenlabs:someone", "optimizeStreamingLatency": 1, "stability": 0.25, "speed": 1.5, "similarityBoost": 0.125
+    });
+    let over = call(agent, tts, &[], vec![say("Bye.")]).await;
+    let asked = over.stage.asked(|asked| asked.clone());
+    let voice = &asked.opened[0];
+    assert_eq!(
+        (voice.provider.as_deref(), voice.voice.as_str(), voice.language.as_str()),
+        (Some("elevenlabs"), "someone", "de")
+    );
+    assert_eq!(
+        (voice.latency, [voice.stability, voice.speed, voice.similarity_boost]),
+        (1, [0.25, 1.5, 0.125])
+    );
+    assert_eq!(asked.heard_by[0].keywords, ["Greenfield", "Ava"]);
+    let request = &asked.requests[0];
+    assert_eq!(request.agent.conversation_config.agent.prompt.llm, "openai/gpt-4.1");
+    assert_eq!(Prompt::of(request).temperature, 0.7);
+}
