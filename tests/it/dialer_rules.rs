@@ -253,6 +253,21 @@ async fn caller_ids_take_turns_also_over_a_restart() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn restricted_numbers_are_not_dialed_and_others_see_the_agents_own() {
+    let world = World::start().await;
+    let mut agent = rotating();
+    agent["platformSettings"]["telephony"] =
+        json!({ "stateRestrictionEnabled": true, "stateRestrictedNumbers": ["+1555031"] });
+    let agent = world.agent(agent).await;
+    let contacts = [("+15550310001", "rejects"), ("+15550300001", "rejects")];
+    let campaign = world.launch(&agent, &contacts, json!({})).await;
+    world.until_status(&campaign, "completed", 60).await;
+    let dialed: Vec<_> = accepted(&world).into_iter().map(|(_, to, from)| (to, from)).collect();
+    assert_eq!(dialed, [("+15550300001".to_owned(), Some("+15550900009".to_owned()))]);
+    assert_eq!(world.conversation(&campaign, "+15550310001").await["status"], "cancelled");
+}
+
+#[tokio::test(start_paused = true)]
 async fn no_second_sees_more_calls_than_allowed_whatever_was_paused_between() {
     for per_second in [3.0, 0.5] {
         let settings = NodeSettings {

@@ -44,6 +44,8 @@ async fn an_utterance_ends_after_the_configured_pause() {
         (json!({"turnEagerness": "patient"}), None, "I would like a table", 800),
         (json!({"turnEagerness": "eager"}), None, "I would like a table.", 150),
         (json!({}), Some(200), "I would like a table and", 200),
+        (json!({}), None, "It is spelled A B C", 1_700),
+        (json!({"spellingPatience": "off"}), None, "It is spelled A B C", 450),
     ] {
         let agent: Agent = serde_json::from_value(json!({"conversationConfig": {"turn": turn}})).unwrap();
         let phone = Phone::with(agent, CARRIER, StreamSettings { fixed_pause_ms }).await;
