@@ -204,7 +204,12 @@ impl ToolRunner for Calendars {
         let Some(provider) = self.provider(scope) else {
             return Ok(Vec::new());
         };
-        let calendars = scope.agent.platform_settings.call_actions.schedule_on_calendar.calendars();
+        let calendars = scope
+            .agent
+            .platform_settings
+            .call_actions
+            .schedule_on_calendar
+            .calendars();
         Ok(offers(provider, &calendars, &self.person(scope).await?))
     }
 

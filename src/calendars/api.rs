@@ -48,7 +48,11 @@ pub(super) async fn send(request: RequestBuilder) -> Result<Answered, CalendarEr
     };
     let answer = request.send().await.map_err(|error| {
         // The request goes out only on a connection that stands.
-        if error.is_connect() { CalendarError::Away } else { unknown(&error) }
+        if error.is_connect() {
+            CalendarError::Away
+        } else {
+            unknown(&error)
+        }
     })?;
     let status = answer.status();
     if status.is_redirection() {

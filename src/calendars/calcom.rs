@@ -135,9 +135,6 @@ impl Calendar for CalCom {
         let bookings = body["data"]
             .as_array()
             .ok_or_else(|| CalendarError::Unknown("its answer is no list of bookings".into()))?;
-        Ok(bookings
-            .iter()
-            .find(|booking| is_of(booking, wanted))
-            .and_then(booked))
+        Ok(bookings.iter().find(|booking| is_of(booking, wanted)).and_then(booked))
     }
 }

@@ -94,7 +94,11 @@ impl Google {
     fn event(&self, wanted: &Appointment) -> Value {
         let details = &wanted.wish.details;
         let at = |at: Timestamp| json!({ "dateTime": utc(at), "timeZone": details.timezone });
-        let person = [Some(details.name.as_str()), details.email.as_deref(), details.notes.as_deref()];
+        let person = [
+            Some(details.name.as_str()),
+            details.email.as_deref(),
+            details.notes.as_deref(),
+        ];
         let description: Vec<&str> = person.into_iter().flatten().collect();
         let mut event = json!({
             "id": event_id(wanted),
@@ -146,7 +150,11 @@ impl Calendar for Google {
     async fn book(&self, wanted: &Appointment) -> Result<Booked, CalendarError> {
         let wish = &wanted.wish;
         // Google itself lets events overlap.
-        if !self.busy(&wish.calendar, wish.starts_at, wish.ends_at).await?.is_empty() {
+        if !self
+            .busy(&wish.calendar, wish.starts_at, wish.ends_at)
+            .await?
+            .is_empty()
+        {
             return Err(CalendarError::Taken);
         }
         let url = self.url(&["calendars", &wish.calendar, "events"])?;

@@ -111,7 +111,9 @@ mod tests {
         let mut calendar = parser.next().unwrap().unwrap();
         assert!(parser.next().is_none());
         let properties = calendar.properties.into_iter();
-        let properties = properties.map(|one| (one.name, one.value.unwrap_or_default())).collect();
+        let properties = properties
+            .map(|one| (one.name, one.value.unwrap_or_default()))
+            .collect();
         (properties, calendar.events.remove(0))
     }
 

@@ -97,7 +97,10 @@ mod tests {
         let day = |last| read_end("2026-11-24", last, now, Berlin).unwrap();
         assert_eq!(day(false), at("2026-11-23T23:00:00Z"));
         assert_eq!(day(true), at("2026-11-24T23:00:00Z"));
-        assert_eq!(said(at("2026-11-24T14:00:00Z"), Berlin), "Tuesday, November 24 at 3:00 PM");
+        assert_eq!(
+            said(at("2026-11-24T14:00:00Z"), Berlin),
+            "Tuesday, November 24 at 3:00 PM"
+        );
         assert_eq!(iso(at("2026-11-24T14:00:00Z"), Berlin), "2026-11-24T15:00:00+01:00");
     }
 

@@ -40,7 +40,13 @@ pub(super) struct Person {
 
 /// The agent's zone; the contract refuses others than IANA's when an agent is saved.
 pub(super) fn zone(agent: &Agent) -> Tz {
-    agent.conversation_config.agent.prompt.timezone.parse().unwrap_or(Tz::UTC)
+    agent
+        .conversation_config
+        .agent
+        .prompt
+        .timezone
+        .parse()
+        .unwrap_or(Tz::UTC)
 }
 
 /// The tools of an agent.
@@ -146,14 +152,22 @@ impl Asked<'_> {
         let text = text.trim().to_owned();
         match text.chars().count() {
             0 => Ok(None),
-            count if count > most => Err(ToolFault::Arguments(format!("`{name}` is longer than {most} characters"))),
+            count if count > most => Err(ToolFault::Arguments(format!(
+                "`{name}` is longer than {most} characters"
+            ))),
             _ => Ok(Some(text)),
         }
     }
 
     /// Which of the agent's own calendars; no other can be named.
     pub(super) fn calendar(&self) -> Result<String, ToolFault> {
-        let own = self.scope.agent.platform_settings.call_actions.schedule_on_calendar.calendars();
+        let own = self
+            .scope
+            .agent
+            .platform_settings
+            .call_actions
+            .schedule_on_calendar
+            .calendars();
         let named = self.text("calendar", 200)?;
         match named {
             None => Ok(own.into_iter().next().unwrap_or_default()),
@@ -169,11 +183,15 @@ impl Asked<'_> {
             let text = self.text(name, NAME_CHARS)?.unwrap_or_default();
             let read = times::read_end(&text, last, self.now, zone);
             read.ok_or_else(|| {
-                ToolFault::Arguments(format!("`{name}` is a day or a time, such as 2026-11-24 or 2026-11-24T14:00"))
+                ToolFault::Arguments(format!(
+                    "`{name}` is a day or a time, such as 2026-11-24 or 2026-11-24T14:00"
+                ))
             })
         };
         let from = end("from", false)?.max(self.now);
-        let to = end("to", true)?.min(self.now.plus(times::FARTHEST)).min(from.plus(LONGEST_SPAN));
+        let to = end("to", true)?
+            .min(self.now.plus(times::FARTHEST))
+            .min(from.plus(LONGEST_SPAN));
         if to <= from {
             return Err(ToolFault::Arguments(
                 "the time from `from` to `to` lies in the past, or more than 90 days ahead".into(),
@@ -194,7 +212,9 @@ impl Asked<'_> {
             return Err(ToolFault::Arguments(why));
         }
         let given = self.text("name", NAME_CHARS)?;
-        let name = given.or(person.name).ok_or_else(|| ToolFault::Arguments("ask for their name".into()))?;
+        let name = given
+            .or(person.name)
+            .ok_or_else(|| ToolFault::Arguments("ask for their name".into()))?;
         let details = AppointmentDetails {
             title: format!("{}: {name}", self.scope.agent.name.trim()),
             timezone: zone.name().to_owned(),

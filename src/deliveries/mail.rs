@@ -59,7 +59,9 @@ impl Mailer {
             Err(error) => return Ok(Answer::failed(format!("emailConfiguration cannot be read: {error}"))),
         };
         let values = message::values(store, delivery, told).await?;
-        Ok(self.post(message::compose(&self.from, &target, delivery, told, &values)).await)
+        Ok(self
+            .post(message::compose(&self.from, &target, delivery, told, &values))
+            .await)
     }
 
     /// One try to bring an invitation.

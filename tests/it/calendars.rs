@@ -126,18 +126,29 @@ async fn free_times_are_told_as_the_calendar_has_them() {
     let scope = bench.call(calcom()).await;
     let told = bench.run(&scope, FIND_SLOTS, range.clone()).await.unwrap();
     let first = json!({ "start": "2026-01-02T09:00:00+01:00", "said": "Friday, January 2 at 9:00 AM" });
-    assert_eq!((&told["slots"][0], told["slots"].as_array().unwrap().len()), (&first, 2));
+    assert_eq!(
+        (&told["slots"][0], told["slots"].as_array().unwrap().len()),
+        (&first, 2)
+    );
     let scope = bench.call(google()).await;
     bench.stub.desk().busy = vec![json!({ "start": "2026-01-02T07:00:00Z", "end": "2026-01-02T18:00:00Z" })];
     let told = bench.run(&scope, FIND_SLOTS, range).await.unwrap();
-    let starts: Vec<&Value> = told["slots"].as_array().unwrap().iter().map(|one| &one["start"]).collect();
+    let starts: Vec<&Value> = told["slots"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| &one["start"])
+        .collect();
     assert_eq!(starts, ["2026-01-02T19:00:00+01:00", "2026-01-02T19:30:00+01:00"]);
     let past = json!({ "from": "2025-01-01", "to": "2025-01-02" });
     assert!(said(bench.run(&scope, FIND_SLOTS, past).await).contains("past"));
     // With an invitation nobody knows what is free.
     let scope = bench.call(agent("ics", &[])).await;
     let offers = bench.calendars.offered(&scope).await.unwrap();
-    assert_eq!(offers.iter().map(|offer| &*offer.name).collect::<Vec<_>>(), [BOOK_APPOINTMENT]);
+    assert_eq!(
+        offers.iter().map(|offer| &*offer.name).collect::<Vec<_>>(),
+        [BOOK_APPOINTMENT]
+    );
 }
 
 #[tokio::test]
@@ -149,18 +160,35 @@ async fn a_time_of_a_call_is_booked_once_however_often_it_is_asked_for() {
         assert_eq!(first["start"], "2026-01-02T15:00:00+01:00");
         let again = bench.book(&scope, "2026-01-02T14:00:00Z").await.unwrap();
         assert_eq!(first, again);
-        let shown = bench.scene.store.conversation(scope.account, scope.attempt).await.unwrap();
-        assert_eq!(shown.appointment.unwrap().wish.details.email.unwrap(), "ada@example.com");
+        let shown = bench
+            .scene
+            .store
+            .conversation(scope.account, scope.attempt)
+            .await
+            .unwrap();
+        assert_eq!(
+            shown.appointment.unwrap().wish.details.email.unwrap(),
+            "ada@example.com"
+        );
     }
     let (one, two) = {
         let desk = bench.stub.desk();
         assert_eq!((desk.bookings.len(), desk.events.len(), desk.tokens), (1, 1, 1));
         (desk.bookings[0].clone(), desk.events[0].clone())
     };
-    assert_eq!((&one["start"], &one["eventTypeId"]), (&json!("2026-01-02T14:00:00Z"), &json!(77)));
-    assert_eq!(two["start"], json!({ "dateTime": "2026-01-02T14:00:00Z", "timeZone": "Europe/Berlin" }));
+    assert_eq!(
+        (&one["start"], &one["eventTypeId"]),
+        (&json!("2026-01-02T14:00:00Z"), &json!(77))
+    );
+    assert_eq!(
+        two["start"],
+        json!({ "dateTime": "2026-01-02T14:00:00Z", "timeZone": "Europe/Berlin" })
+    );
     assert_eq!(two["summary"], "Ava: Näme 1");
-    assert!(two["attendees"].is_null(), "a service account in its own name may not invite");
+    assert!(
+        two["attendees"].is_null(),
+        "a service account in its own name may not invite"
+    );
 }
 
 #[tokio::test]
@@ -246,11 +274,19 @@ async fn what_a_crash_cut_short_is_found_and_kept_or_given_up() {
         assert_eq!(bench.states(&scope).await, [AppointmentState::Pending]);
         bench.scene.clock.advance(BOOKING_LEASE);
         reborn.settle_late().await.unwrap();
-        let known = if made { AppointmentState::Booked } else { AppointmentState::Pending };
+        let known = if made {
+            AppointmentState::Booked
+        } else {
+            AppointmentState::Pending
+        };
         assert_eq!(bench.states(&scope).await, [known]);
         bench.scene.clock.advance(Duration::from_secs(300));
         reborn.settle_late().await.unwrap();
-        let fate = if made { AppointmentState::Booked } else { AppointmentState::Failed };
+        let fate = if made {
+            AppointmentState::Booked
+        } else {
+            AppointmentState::Failed
+        };
         assert_eq!(bench.states(&scope).await, [fate]);
         assert_eq!(bench.stub.made(), usize::from(made));
     }
@@ -264,7 +300,10 @@ async fn a_calendar_that_refuses_is_told_in_words_and_asked_once() {
     for (fault, words) in [
         (Fault::Status(429, Value::Null), "no requests at present"),
         (Fault::Status(401, Value::Null), "no access"),
-        (Fault::Status(404, json!({ "error": { "message": "no such <thing>" } })), "no such"),
+        (
+            Fault::Status(404, json!({ "error": { "message": "no such <thing>" } })),
+            "no such",
+        ),
         (elsewhere, "redirects"),
     ] {
         let scope = bench.call(calcom()).await;
@@ -279,7 +318,11 @@ async fn a_calendar_that_refuses_is_told_in_words_and_asked_once() {
     bench.stub.fails(Fault::Status(403, limits));
     assert!(said(bench.book(&scope, AT_THREE).await).contains("no requests at present"));
     let desk = bench.stub.desk();
-    assert!(desk.requests.iter().all(|line| !line.contains("elsewhere")), "{:?}", desk.requests);
+    assert!(
+        desk.requests.iter().all(|line| !line.contains("elsewhere")),
+        "{:?}",
+        desk.requests
+    );
     drop(desk);
     // Nothing was made, so the same time may be tried again.
     bench.book(&scope, AT_THREE).await.unwrap();

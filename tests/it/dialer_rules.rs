@@ -264,7 +264,10 @@ async fn restricted_numbers_are_not_dialed_and_others_see_the_agents_own() {
     world.until_status(&campaign, "completed", 60).await;
     let dialed: Vec<_> = accepted(&world).into_iter().map(|(_, to, from)| (to, from)).collect();
     assert_eq!(dialed, [("+15550300001".to_owned(), Some("+15550900009".to_owned()))]);
-    assert_eq!(world.conversation(&campaign, "+15550310001").await["status"], "cancelled");
+    assert_eq!(
+        world.conversation(&campaign, "+15550310001").await["status"],
+        "cancelled"
+    );
 }
 
 #[tokio::test(start_paused = true)]

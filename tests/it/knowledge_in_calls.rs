@@ -4,7 +4,10 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use actors::{
-    ports::knowledge::KnowledgeBase, prompt::KNOWLEDGE_HEADING, testkit::memory_store::MemoryStore, time::TokioClock,
+    ports::knowledge::KnowledgeBase,
+    prompt::{KNOWLEDGE_HEADING, notes},
+    testkit::memory_store::MemoryStore,
+    time::TokioClock,
 };
 use ringback::{
     exchange::{LogEvent, Script, Step},

@@ -79,7 +79,8 @@ pub(super) fn calendar_problems(document: &Map<String, Value>) -> Vec<Problem> {
     match CalendarProvider::parse(named) {
         Some(CalendarProvider::Ics) if enabled && !ids.is_empty() => vec![problem(
             place,
-            "an invitation by mail has no calendar; leave them out, or set provider to \"cal.com\" or \"google\"".into(),
+            "an invitation by mail has no calendar; leave them out, or set provider to \"cal.com\" or \"google\""
+                .into(),
         )],
         Some(CalendarProvider::CalCom) if enabled && ids.is_empty() => {
             vec![problem(

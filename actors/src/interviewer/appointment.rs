@@ -312,7 +312,10 @@ mod tests {
         assert_eq!(tools, [(TOOL.to_owned(), wanted)]);
         assert_eq!(call.hears("Hello?").0, WAIT);
         let (words, tools) = call.answers(json!({ "booked": true, "said": "Friday, January 2 at 4:30 PM" }));
-        assert!(words.starts_with("You're booked for Friday, January 2 at 4:30 PM."), "{words}");
+        assert!(
+            words.starts_with("You're booked for Friday, January 2 at 4:30 PM."),
+            "{words}"
+        );
         assert_eq!(tools[0].0, "endCall");
     }
 

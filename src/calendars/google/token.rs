@@ -73,10 +73,8 @@ impl Tokens {
             format!("not the JSON key of a service account (line {line}, column {column})")
         })?;
         let no_key = || "its private_key is no RSA key in PEM (PKCS #8)".to_owned();
-        let der = PrivatePkcs8KeyDer::from_pem_slice(credentials.private_key.as_bytes())
-            .map_err(|_| no_key())?;
-        let key =
-            RsaKeyPair::from_pkcs8(der.secret_pkcs8_der()).map_err(|_| no_key())?;
+        let der = PrivatePkcs8KeyDer::from_pem_slice(credentials.private_key.as_bytes()).map_err(|_| no_key())?;
+        let key = RsaKeyPair::from_pkcs8(der.secret_pkcs8_der()).map_err(|_| no_key())?;
         let uri = base_url(&credentials.token_uri);
         Ok(Self {
             client,
@@ -168,9 +166,12 @@ impl Tokens {
         let part = |value: &Value| BASE64_URL_SAFE_NO_PAD.encode(value.to_string());
         let signed = format!("{}.{}", part(&header), part(&claims));
         let mut signature = vec![0; self.key.public().modulus_len()];
-        let made = self
-            .key
-            .sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), signed.as_bytes(), &mut signature);
+        let made = self.key.sign(
+            &RSA_PKCS1_SHA256,
+            &SystemRandom::new(),
+            signed.as_bytes(),
+            &mut signature,
+        );
         made.map_err(|_| CalendarError::Refused("the service account's key does not sign".into()))?;
         Ok(format!("{signed}.{}", BASE64_URL_SAFE_NO_PAD.encode(signature)))
     }

@@ -37,7 +37,11 @@ pub(super) fn compose(from: &Mailbox, delivery: &Delivery, appointment: &Appoint
         .to(Mailbox::new(Some(name).filter(|name| !name.is_empty()), address))
         .message_id(Some(format!("<{}@{}>", delivery.id, from.email.domain())))
         .date_now()
-        .subject(one_line(&format!("Invitation: {}, {}", details.title, when(appointment))))
+        .subject(one_line(&format!(
+            "Invitation: {}, {}",
+            details.title,
+            when(appointment)
+        )))
         .multipart(parts)
         .map_err(|error| error.to_string())
 }

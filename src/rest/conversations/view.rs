@@ -139,7 +139,11 @@ fn appointment(booked: Option<&Appointment>) -> Value {
     shown.insert("timezone".into(), json!(details.timezone));
     insert_some(&mut shown, "description", details.notes.as_ref());
     shown.insert("provider".into(), json!(wish.provider.as_str()));
-    insert_some(&mut shown, "calendarId", Some(&wish.calendar).filter(|id| !id.is_empty()));
+    insert_some(
+        &mut shown,
+        "calendarId",
+        Some(&wish.calendar).filter(|id| !id.is_empty()),
+    );
     insert_some(&mut shown, "eventId", event.as_ref());
     shown.insert("confirmed".into(), json!(confirmed));
     shown.insert("attendee".into(), Value::Object(attendee));

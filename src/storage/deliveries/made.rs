@@ -44,7 +44,11 @@ async fn is_gone(work: &mut Work<'_>, account: AccountId, wanted: &Wanted, saved
 }
 
 /// Makes one as it is; a webhook or mail after a call is made once.
-pub(in crate::storage) async fn insert(work: &mut Work<'_>, of: (AccountId, AttemptId), wanted: Wanted) -> StoreResult<()> {
+pub(in crate::storage) async fn insert(
+    work: &mut Work<'_>,
+    of: (AccountId, AttemptId),
+    wanted: Wanted,
+) -> StoreResult<()> {
     let lane = sqlx::query(
         "INSERT INTO delivery_lanes (lane, proven, failures, hold_until) VALUES ($1, 0, 0, 0) \
          ON CONFLICT (lane) DO NOTHING",

@@ -64,17 +64,28 @@ async fn call(calendars: &stub::Calendars, agent: Value, steps: Vec<Step>) -> (V
 #[tokio::test(start_paused = true)]
 async fn an_agent_makes_an_appointment_and_the_conversation_tells_it() {
     let calendars = stub::Calendars::start().await;
-    let steps = answers(&["Hello?", "maria at example dot com", "Tomorrow at three, please.", "Yes, please."]);
+    let steps = answers(&[
+        "Hello?",
+        "maria at example dot com",
+        "Tomorrow at three, please.",
+        "Yes, please.",
+    ]);
     let steps = until_the_end(steps);
     let (conversation, heard) = call(&calendars, scheduling("google", &[]), steps).await;
     let appointment = &conversation["appointmentScheduled"];
-    assert_eq!(appointment["dateTime"], "2026-01-02T15:00:00+01:00", "{conversation:#} {heard:?}");
+    assert_eq!(
+        appointment["dateTime"], "2026-01-02T15:00:00+01:00",
+        "{conversation:#} {heard:?}"
+    );
     assert_eq!(appointment["provider"], "google");
     assert_eq!(appointment["eventId"], calendars.desk().events[0]["id"]);
     assert_eq!(appointment["attendee"]["name"], "Maria");
     assert_eq!(calendars.desk().events.len(), 1);
     assert!(
-        lines(&conversation, "Agent").last().unwrap().contains("booked for Friday, January 2 at 3:00 PM"),
+        lines(&conversation, "Agent")
+            .last()
+            .unwrap()
+            .contains("booked for Friday, January 2 at 3:00 PM"),
         "{heard:?}"
     );
 }
@@ -83,7 +94,12 @@ async fn an_agent_makes_an_appointment_and_the_conversation_tells_it() {
 async fn a_call_goes_on_when_a_calendar_fails() {
     let calendars = stub::Calendars::start().await;
     calendars.fails(Fault::Status(429, Value::Null));
-    let mut steps = answers(&["Hello?", "maria at example dot com", "Tomorrow at three, please.", "Yes, please."]);
+    let mut steps = answers(&[
+        "Hello?",
+        "maria at example dot com",
+        "Tomorrow at three, please.",
+        "Yes, please.",
+    ]);
     steps.push(Step::UntilHeardWord("booked".into()));
     steps.extend(answers(&["Tomorrow at four.", "Yes."]));
     let steps = until_the_end(steps);

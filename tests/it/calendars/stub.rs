@@ -163,7 +163,11 @@ async fn slots(State(desk): State<Shared>, headers: HeaderMap, Query(query): Que
     desk.lock().unwrap().requests.push("GET /v2/slots".into());
     let has = |name: &str, value: &str| query.iter().any(|(key, given)| key == name && given == value);
     if !calcom(&headers, "2024-09-04") || !has("eventTypeId", "77") || !has("timeZone", "Europe/Berlin") {
-        return (StatusCode::BAD_REQUEST, Json(json!({ "error": { "message": "not so" } }))).into_response();
+        return (
+            StatusCode::BAD_REQUEST,
+            Json(json!({ "error": { "message": "not so" } })),
+        )
+            .into_response();
     }
     let fault = desk.lock().unwrap().faults.pop_front();
     if let Some(answer) = failing(fault).await {
@@ -176,7 +180,11 @@ async fn slots(State(desk): State<Shared>, headers: HeaderMap, Query(query): Que
 async fn book(State(desk): State<Shared>, headers: HeaderMap, Json(body): Json<Value>) -> Response {
     desk.lock().unwrap().requests.push("POST /v2/bookings".into());
     if !calcom(&headers, "2024-08-13") || !body["attendee"]["email"].is_string() {
-        return (StatusCode::BAD_REQUEST, Json(json!({ "error": { "message": "not so" } }))).into_response();
+        return (
+            StatusCode::BAD_REQUEST,
+            Json(json!({ "error": { "message": "not so" } })),
+        )
+            .into_response();
     }
     let fault = desk.lock().unwrap().faults.pop_front();
     if !matches!(fault, None | Some(Fault::AnswerLost)) {
@@ -287,11 +295,7 @@ async fn insert(
     Json(body).into_response()
 }
 
-async fn event(
-    State(desk): State<Shared>,
-    Path((_, id)): Path<(String, String)>,
-    headers: HeaderMap,
-) -> Response {
+async fn event(State(desk): State<Shared>, Path((_, id)): Path<(String, String)>, headers: HeaderMap) -> Response {
     let mut desk = desk.lock().unwrap();
     desk.requests.push("GET event".into());
     if let Some(refused) = refused(&desk, &headers) {

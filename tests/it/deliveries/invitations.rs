@@ -67,7 +67,10 @@ async fn an_invitation_goes_out_at_once_and_is_read_by_a_parser() {
     // Whoever sends it may die meanwhile.
     world.kill().await;
     world.advance(5);
-    until("sent", async || world.delivery(claim.attempt).await.state == DeliveryState::Done).await;
+    until("sent", async || {
+        world.delivery(claim.attempt).await.state == DeliveryState::Done
+    })
+    .await;
     assert_eq!(world.delivery(claim.attempt).await.kind, DeliveryKind::Invitation);
     let mail = server.mails().pop().unwrap();
     let recipients: Vec<&String> = mail.envelope.iter().filter(|line| line.starts_with("RCPT")).collect();
@@ -75,7 +78,10 @@ async fn an_invitation_goes_out_at_once_and_is_read_by_a_parser() {
     let head = mail.lines.iter().take_while(|line| !line.is_empty());
     assert!(head.clone().all(|line| !line.starts_with("Bcc")), "{:?}", mail.lines);
     let text = calendar_part(&mail);
-    let calendar = ical::IcalParser::new(BufReader::new(text.as_bytes())).next().unwrap().unwrap();
+    let calendar = ical::IcalParser::new(BufReader::new(text.as_bytes()))
+        .next()
+        .unwrap()
+        .unwrap();
     let event = &calendar.events[0];
     let value = |name: &str| {
         let found = event.properties.iter().find(|one| one.name == name);

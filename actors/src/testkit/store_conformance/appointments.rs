@@ -74,7 +74,14 @@ pub async fn an_appointment_is_made_once_for_a_time_of_a_call(fixture: Fixture) 
     let held = leased(&scene, wish(&scene, attempt, 20)).await;
     assert_eq!((held.lease, held.state), (1, AppointmentState::Pending));
     assert_eq!(begin(&scene, wish(&scene, attempt, 20)).await, Begun::UnderWay);
-    let shown = async || scene.store.conversation(scene.account, attempt).await.unwrap().appointment;
+    let shown = async || {
+        scene
+            .store
+            .conversation(scene.account, attempt)
+            .await
+            .unwrap()
+            .appointment
+    };
     assert_eq!(shown().await, None);
     settle(&scene, &held, booked(&held)).await.unwrap();
     let Begun::Booked(made) = begin(&scene, wish(&scene, attempt, 20)).await else {
@@ -95,10 +102,7 @@ pub async fn an_appointment_is_made_once_for_a_time_of_a_call(fixture: Fixture) 
     assert_eq!(shown().await.map(|shown| shown.id), Some(other.id));
     let all = scene.store.appointments_of(attempt).await.unwrap();
     assert_eq!(all.iter().map(|one| one.id).collect::<Vec<_>>(), [held.id, other.id]);
-    let nobodys = scene
-        .store
-        .begin_appointment(wish(&scene, AttemptId::new(), 40))
-        .await;
+    let nobodys = scene.store.begin_appointment(wish(&scene, AttemptId::new(), 40)).await;
     assert_eq!(nobodys, Err(StoreError::NotFound));
 }
 

@@ -10,7 +10,10 @@ use std::{
 
 use actors::{
     dial_token::DialToken,
-    id::{AccountId, AgentId, AppointmentId, AttemptId, CampaignId, ContactId, DeliveryId, DocumentId, GroupId, NodeId},
+    id::{
+        AccountId, AgentId, AppointmentId, AttemptId, CampaignId, ContactId, DeliveryId, DocumentId, GroupId, NodeId,
+        ToolId,
+    },
     phone_number::PhoneNumber,
     ports::{carrier::CarrierCallId, store::*},
     testkit::memory_store::MemoryStore,
