@@ -20,7 +20,7 @@ pub(super) fn voices(agent: &Agent) -> Option<String> {
         example.get_or_insert(label);
         let language = voice.language.as_deref().filter(|code| !code.trim().is_empty());
         let _ = match language {
-            Some(code) => write!(told, "\n- `{label}`, for words in {}", language::name(code.trim())),
+            Some(code) => write!(told, "\n- `{label}`, for words in {}", language::in_words(code.trim())),
             None => write!(told, "\n- `{label}`"),
         };
     }

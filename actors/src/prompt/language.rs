@@ -64,17 +64,15 @@ pub(super) fn rule(code: &str, hinglish: bool) -> String {
                 Write the Hindi in Devanagari and the English words in Latin letters."
             .to_owned();
     }
-    format!("Speak {}.", name(code))
+    format!("Speak {}.", in_words(code))
 }
 
 /// A language in words.
-pub(super) fn name(code: &str) -> String {
-    let (language, region) = code.split_once('-').unwrap_or((code, ""));
-    let language = language.to_lowercase();
-    let name = NAMES.iter().find(|(known, _)| *known == language);
-    match (name, region) {
-        (Some((_, name)), "") => (*name).to_owned(),
-        (Some((_, name)), region) => format!("{name} as in the region {region} ({code})"),
+pub(super) fn in_words(code: &str) -> String {
+    let (_, region) = code.split_once('-').unwrap_or((code, ""));
+    match (name(code), region) {
+        (Some(name), "") => name.to_owned(),
+        (Some(name), region) => format!("{name} as in the region {region} ({code})"),
         (None, _) => format!("the language with the code `{code}`"),
     }
 }

@@ -80,7 +80,7 @@ impl State {
         };
         let agent = self.rules.agents.get(which);
         if let Some(message) = agent.and_then(|agent| agent.message.clone()) {
-            self.speak_piece(message, now_ms, fx);
+            self.speak_piece(message.into(), now_ms, fx);
         }
     }
 
