@@ -16,9 +16,11 @@ use crate::{
     accounts,
     api_client::ApiClient,
     app::{self, App},
+    calendars::CalendarConfig,
     carriers::settings::CarrierSettings,
     cli::DemoArgs,
-    config::{Kept, ProviderConfig, ServeConfig, SpeculationMode, StorageConfig, TlsConfig},
+    config::{ProviderConfig, ServeConfig, SpeculationMode, StorageConfig, TlsConfig},
+    deliveries::MailConfig,
     speech::imperfect::Imperfection,
     storage::DatabaseUrl,
 };

@@ -15,9 +15,55 @@ pub fn is_valid(text: &str) -> bool {
     text.chars().count() <= MAX_CHARS && EmailAddress::parse_with_options(text, options).is_ok()
 }
 
+/// The address in what somebody said or a recogniser wrote: "ada dot l at example dot com". None where words stand side
+/// by side that no sign divides, for nobody knows which of them belong to it.
+pub fn spoken(text: &str) -> Option<String> {
+    let text = text.trim().trim_end_matches('.').to_lowercase();
+    let mut address = String::new();
+    let mut after_word = false;
+    for word in text.split_whitespace() {
+        let sign = match word {
+            "at" => Some("@"),
+            "dot" | "period" => Some("."),
+            "dash" | "hyphen" | "minus" => Some("-"),
+            "underscore" => Some("_"),
+            "plus" => Some("+"),
+            _ => None,
+        };
+        let is_word = sign.is_none() && word.chars().count() > 1;
+        if is_word && after_word {
+            return None;
+        }
+        after_word = is_word;
+        address.push_str(sign.unwrap_or(word));
+    }
+    Some(address).filter(|address| is_valid(address))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_is_read_as_it_is_spoken() {
+        for (text, expected) in [
+            ("Maria at example dot com", Some("maria@example.com")),
+            ("maria@example.com", Some("maria@example.com")),
+            (
+                "m a r i a dot l at mail dot example dot com.",
+                Some("maria.l@mail.example.com"),
+            ),
+            (
+                "ada underscore 1 at ex dash ample dot co dot uk",
+                Some("ada_1@ex-ample.co.uk"),
+            ),
+            ("my address is maria at example dot com", None),
+            ("maria at example", None),
+            ("", None),
+        ] {
+            assert_eq!(spoken(text).as_deref(), expected, "{text}");
+        }
+    }
 
     #[test]
     fn an_address_with_a_dotted_domain_is_one() {

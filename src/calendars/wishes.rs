@@ -239,9 +239,9 @@ impl Asked<'_> {
         }
         match self.text("email", 2 * email::MAX_CHARS)? {
             Some(given) if email::is_valid(&given) => Ok(Some(given)),
-            Some(_) => Err(ToolFault::Arguments(
-                "`email` is no e-mail address; ask them to spell it, and read it back".into(),
-            )),
+            Some(given) => email::spoken(&given).map(Some).ok_or_else(|| {
+                ToolFault::Arguments("`email` is no e-mail address; ask them to spell it, and read it back".into())
+            }),
             None if self.provider.needs_email() => Err(ToolFault::Arguments("ask for their e-mail address".into())),
             None => Ok(None),
         }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{Problem, ScheduleOnCalendar, document::at, shape::shown};
 
 /// Where `scheduleOnCalendar` stands in an agent's document.
-const PLACE: &str = "platformSettings.callActions.scheduleOnCalendar";
+pub(super) const PLACE: &str = "platformSettings.callActions.scheduleOnCalendar";
 
 /// The values of `scheduleOnCalendar.provider`.
 pub(super) const CALENDARS: [&str; 3] = ["ics", "cal.com", "google"];

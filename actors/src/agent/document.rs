@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Agent, Problem,
-    calendars::calendar_problems,
+    calendars::{self, calendar_problems},
     shape::{Mode, Walk, join, shown},
     table::AGENT,
     transfers::{TRANSFERS, transfer_problems},
@@ -123,7 +123,12 @@ fn checked(body: &Value) -> (Map<String, Value>, Vec<Problem>) {
     if !problems.iter().any(|problem| problem.path.starts_with(TRANSFERS)) {
         problems.extend(transfer_problems(&document));
     }
-    problems.extend(calendar_problems(&document));
+    if !problems
+        .iter()
+        .any(|problem| problem.path.starts_with(calendars::PLACE))
+    {
+        problems.extend(calendar_problems(&document));
+    }
     problems.extend(too_large(&document));
     (document, problems)
 }

@@ -75,6 +75,7 @@ pub trait Store:
     + RecordStore
     + DeliveryStore
     + AppointmentStore
+    + ToolStore
 {
 }
 
