@@ -46,7 +46,7 @@ impl ChatClient {
         schema: serde_json::Value,
     ) -> Deltas {
         self.send(model, prompt, meter, move |server, body| {
-            request::shaped(server, body, schema)
+            request::shaped(server, body, &schema)
         })
     }
 

@@ -96,7 +96,7 @@ pub(super) fn body(server: Server, provider: &str, model: &str, prompt: &Prompt)
 
 /// The body of a request whose answer is JSON of a shape. A server that does not take the shape still reads it in the
 /// instructions.
-pub(super) fn shaped(server: Server, mut body: Map<String, Value>, schema: Value) -> Map<String, Value> {
+pub(super) fn shaped(server: Server, mut body: Map<String, Value>, schema: &Value) -> Map<String, Value> {
     let format = json!({ "name": "report", "strict": true, "schema": schema });
     body.insert(
         "response_format".into(),
