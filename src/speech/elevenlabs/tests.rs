@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::*;
 use crate::{
     providers::settings::Key,
-    speech::voices::{dialect::Spoken, spoken_text::SpokenText},
+    speech::voices::{dialect::Spoken, http_audio, spoken_text::SpokenText},
 };
 
 fn endpoint() -> Endpoint {
@@ -35,7 +35,7 @@ fn config(sample_rate: u32, latency: u8) -> VoiceConfig {
 
 fn dialect(sample_rate: u32, latency: u8) -> MultiStream {
     let config = config(sample_rate, latency);
-    let source = ElevenLabs::new(endpoint(), None, reqwest::Client::new());
+    let source = ElevenLabs::new(endpoint(), None, http_audio::client());
     MultiStream {
         endpoint: endpoint(),
         model: source.model(&config),
