@@ -207,7 +207,80 @@ pub(super) async fn press(
     }
 }
 
-/// Looks up what the agent knows of the last words, then streams a reply as messages of `generation`.
+/// What is offered, once it is known. Those who asked before it was told to the call are answered after that.
+async fn known(mut offers: Offers) -> Arc<[ToolOffer]> {
+    match timeout(OFFERS_WITHIN, offers.wait_for(Option::is_some)).await {
+        Ok(Ok(known)) => known.clone().unwrap_or_default(),
+        Ok(Err(_)) | Err(_) => Arc::default(),
+    }
+}
+
+/// Asks which tools outside the call the agent may use, again while that cannot be told; without an answer, none.
+pub(super) async fn ask_for_tools(
+    runner: Arc<dyn ToolRunner>,
+    scope: ToolScope,
+    (generation, known): (u64, watch::Sender<Option<Arc<[ToolOffer]>>>),
+    me: ActorRef<CallMessage>,
+) {
+    let mut offers: Arc<[ToolOffer]> = Arc::default();
+    for _ in 0..OFFER_TRIES {
+        let asked = AssertUnwindSafe(runner.offered(&scope)).catch_unwind();
+        match timeout(OFFERS_WITHIN, asked).await {
+            Ok(Ok(Ok(found))) => {
+                offers = found.into();
+                break;
+            }
+            Ok(Ok(Err(error))) => {
+                tracing::warn!(attempt = %scope.attempt, %error, "the agent's tools are not known yet");
+            }
+            Ok(Err(_)) => tracing::error!(attempt = %scope.attempt, "asking for the agent's tools crashed"),
+            Err(_) => tracing::warn!(attempt = %scope.attempt, "no answer about the agent's tools"),
+        }
+        sleep(OFFER_PAUSE).await;
+    }
+    let told = offers.clone();
+    let _ = me.cast(CallMessage::ToolsOffered { generation, offers });
+    known.send_replace(Some(told));
+}
+
+/// Looks up the agent that is to take the call over, after a pause.
+pub(super) async fn look_up_agent(
+    store: Arc<dyn Store>,
+    (account, id): (AccountId, AgentId),
+    after_ms: u64,
+    try_no: u32,
+    me: ActorRef<CallMessage>,
+) {
+    sleep(Duration::from_millis(after_ms)).await;
+    let asked = AssertUnwindSafe(store.agent(account, id)).catch_unwind();
+    let found = match timeout(AGENT_WITHIN, asked).await {
+        Ok(Ok(Ok(row))) => complete(&row.document).map_err(|error| error.to_string()),
+        Ok(Ok(Err(error))) => Err(error.to_string()),
+        Ok(Err(_)) => Err("the look-up crashed".to_owned()),
+        Err(_) => Err("no answer".to_owned()),
+    };
+    let found = found.map(|agent| (id, Arc::new(agent)));
+    let _ = me.cast(CallMessage::AgentFound { try_no, found });
+}
+
+/// Runs a tool; it is answered in any case.
+pub(super) async fn run_tool(runner: Arc<dyn ToolRunner>, run: ToolRun, me: ActorRef<CallMessage>) {
+    let (number, within, begun) = (run.number, run.offer.within, Instant::now());
+    let asked = AssertUnwindSafe(runner.run(run)).catch_unwind();
+    let result = match timeout(within, asked).await {
+        Ok(Ok(result)) => result,
+        Ok(Err(_)) => Err(ToolFault::Failed("it crashed".into())),
+        Err(_) => Err(ToolFault::TimedOut(within)),
+    };
+    let answer = ToolAnswer {
+        run: number,
+        result: result.map_err(|fault| fault.to_string()),
+        took_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+    };
+    let _ = me.cast(CallMessage::ToolAnswered(answer));
+}
+
+/// Streams a reply as messages of `generation`.
 pub(super) async fn reply(
     (model, knowledge): (Arc<dyn LanguageModel>, CallKnowledge),
     mut request: ReplyRequest,

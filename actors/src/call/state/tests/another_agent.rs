@@ -21,7 +21,7 @@ fn with_agents(phase: CallPhase) -> State {
     state
 }
 
-fn hands_over(number: serde_json::Value) -> Event {
+fn hands_over(number: &serde_json::Value) -> Event {
     tool("transferToAgent", json!({ "agent_number": number }))
 }
 
@@ -59,7 +59,7 @@ fn last_result(state: &State) -> serde_json::Value {
 fn the_message_is_heard_before_the_other_agent_goes_on_without_a_greeting() {
     let (state, effects) = run(
         with_agents(CallPhase::Thinking),
-        [(hands_over(json!(0)), 2_000), (Event::Reply(None), 2_010)],
+        [(hands_over(&json!(0)), 2_000), (Event::Reply(None), 2_010)],
     );
     assert_eq!(spoken(&effects), ["I'll get my colleague."]);
     assert!(looked_up(&effects).is_empty());
@@ -85,14 +85,14 @@ fn an_agent_without_a_message_is_reached_in_silence_and_may_greet() {
     for named in [json!(1), json!("1")] {
         let (state, effects) = run(
             with_agents(CallPhase::Thinking),
-            [(hands_over(named), 2_000), (Event::Reply(None), 2_010)],
+            [(hands_over(&named), 2_000), (Event::Reply(None), 2_010)],
         );
         assert_eq!(looked_up(&effects), [(1, state.rules.agents[1].agent, 700)]);
         let (state, effects) = run(state, [(found(1), 2_800)]);
         assert_eq!(spoken(&effects), ["This is sales."]);
         assert_eq!(state.phase(), CallPhase::Greeting);
     }
-    let by_condition = hands_over(json!("asks for sales"));
+    let by_condition = hands_over(&json!("asks for sales"));
     let (state, _) = run(with_agents(CallPhase::Thinking), [(by_condition, 2_000)]);
     assert_eq!(
         state
@@ -123,12 +123,12 @@ fn no_other_agent_is_reached() {
     ] {
         let (state, effects) = run(
             with_agents(CallPhase::Thinking),
-            [(hands_over(named.clone()), 2_000), (Event::Reply(None), 2_010)],
+            [(hands_over(&named), 2_000), (Event::Reply(None), 2_010)],
         );
         assert!(looked_up(&effects).is_empty() && state.taking_over.is_none(), "{named}");
         assert!(last_result(&state)["error"].is_string(), "{named}");
     }
-    let (state, _) = run(at(CallPhase::Thinking), [(hands_over(json!(0)), 2_000)]);
+    let (state, _) = run(at(CallPhase::Thinking), [(hands_over(&json!(0)), 2_000)]);
     assert_eq!(last_result(&state), json!({ "error": "not available" }));
 }
 
@@ -140,7 +140,7 @@ fn an_agent_that_is_gone_leaves_the_present_one_and_interruptions_keep_it() {
     };
     let (state, _) = run(
         with_agents(CallPhase::Thinking),
-        [(hands_over(json!(1)), 2_000), (Event::Reply(None), 2_010)],
+        [(hands_over(&json!(1)), 2_000), (Event::Reply(None), 2_010)],
     );
     let (state, effects) = run(state, [(gone, 2_800)]);
     assert!(effects.contains(&Effect::StartReply) && !effects.contains(&Effect::AdoptAgent { try_no: 1 }));
@@ -153,7 +153,11 @@ fn an_agent_that_is_gone_leaves_the_present_one_and_interruptions_keep_it() {
     });
     let (state, effects) = run(
         with_agents(CallPhase::Thinking),
-        [(hands_over(json!(0)), 2_000), (Event::Reply(None), 2_010), (cut, 2_300)],
+        [
+            (hands_over(&json!(0)), 2_000),
+            (Event::Reply(None), 2_010),
+            (cut, 2_300),
+        ],
     );
     assert_eq!(state.phase(), CallPhase::Listening);
     assert!(looked_up(&effects).is_empty() && last_result(&state)["error"].is_string());
@@ -167,7 +171,7 @@ fn agents_hand_a_call_to_and_fro_five_times_at_most() {
         let agents = state.rules.agents.clone();
         let (next, effects) = run(
             state,
-            [(hands_over(json!(1)), now_ms), (Event::Reply(None), now_ms + 10)],
+            [(hands_over(&json!(1)), now_ms), (Event::Reply(None), now_ms + 10)],
         );
         assert_eq!(looked_up(&effects).len(), usize::from(n < 5), "{n}");
         let mut theirs = rules();
@@ -186,7 +190,7 @@ fn a_call_that_ended_takes_no_other_agent() {
     let (state, _) = run(
         with_agents(CallPhase::Thinking),
         [
-            (hands_over(json!(1)), 2_000),
+            (hands_over(&json!(1)), 2_000),
             (Event::Reply(None), 2_010),
             (Event::HangUp, 2_100),
         ],
@@ -205,13 +209,13 @@ fn switches(effects: &[Effect]) -> Vec<&str> {
 
 #[test]
 fn the_language_changes_to_one_that_is_configured_and_to_no_other() {
-    let speaks = |code: serde_json::Value| tool("languageDetection", json!({ "language": code }));
+    let speaks = |code: &serde_json::Value| tool("languageDetection", json!({ "language": code }));
     let mut state = at(CallPhase::Thinking);
     state.rules.languages = vec!["en".into(), "de".into(), "pt-BR".into()];
-    let (state, effects) = run(state, [(speaks(json!("DE")), 2_000), (Event::Reply(None), 2_010)]);
+    let (state, effects) = run(state, [(speaks(&json!("DE")), 2_000), (Event::Reply(None), 2_010)]);
     assert_eq!(switches(&effects), ["de"]);
     assert!(effects.contains(&Effect::StartReply), "it goes on in that language");
-    let (state, effects) = run(state, [(speaks(json!("de")), 2_100), (speaks(json!("en")), 2_110)]);
+    let (state, effects) = run(state, [(speaks(&json!("de")), 2_100), (speaks(&json!("en")), 2_110)]);
     assert_eq!(switches(&effects), ["en"]);
     for code in [
         json!("fr"),
@@ -222,13 +226,13 @@ fn the_language_changes_to_one_that_is_configured_and_to_no_other() {
         json!("../de"),
         json!(["de"]),
     ] {
-        let (next, effects) = run(state.clone(), [(speaks(code.clone()), 2_200)]);
+        let (next, effects) = run(state.clone(), [(speaks(&code), 2_200)]);
         assert!(
             switches(&effects).is_empty() && last_result(&next)["error"].is_string(),
             "{code}"
         );
     }
-    let (next, effects) = run(at(CallPhase::Thinking), [(speaks(json!("en")), 2_000)]);
+    let (next, effects) = run(at(CallPhase::Thinking), [(speaks(&json!("en")), 2_000)]);
     assert!(switches(&effects).is_empty());
     assert_eq!(last_result(&next), json!({ "error": "not available" }));
 }
