@@ -59,7 +59,7 @@ pub(super) fn offers(provider: CalendarProvider, calendars: &[String], person: &
     offers
 }
 
-fn offer(name: &str, description: String, properties: Value, required: &[&str]) -> ToolOffer {
+fn offer(name: &str, description: String, properties: &Value, required: &[&str]) -> ToolOffer {
     ToolOffer {
         name: name.to_owned(),
         description,
@@ -95,7 +95,7 @@ fn find_slots(calendars: &[String]) -> ToolOffer {
     }
     let description = "Tells the times that are free for an appointment. Offer two or three of them, as `said` has \
                        them, and none that is not listed.";
-    offer(FIND_SLOTS, description.to_owned(), properties, &["from", "to"])
+    offer(FIND_SLOTS, description.to_owned(), &properties, &["from", "to"])
 }
 
 fn book_appointment(provider: CalendarProvider, calendars: &[String], person: &Person) -> ToolOffer {
@@ -124,7 +124,7 @@ fn book_appointment(provider: CalendarProvider, calendars: &[String], person: &P
     if let Some(choice) = choice(calendars) {
         properties["calendar"] = choice;
     }
-    offer(BOOK_APPOINTMENT, description, properties, &required)
+    offer(BOOK_APPOINTMENT, description, &properties, &required)
 }
 
 /// What is asked for, and by whom.

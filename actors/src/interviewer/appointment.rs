@@ -322,12 +322,12 @@ mod tests {
     #[test]
     fn a_time_that_is_refused_or_not_understood_is_asked_for_again_and_then_no_more() {
         let mut call = Call::asked();
-        assert!(call.hears("The blue one.").0.ends_with(ASK));
+        assert!(call.hears("The blue bicycle.").0.ends_with(ASK));
         call.hears("Tomorrow at three.");
         call.hears("Yes.");
         let (words, _) = call.answers(json!({ "error": "taken" }));
         assert_eq!(words, format!("{REFUSED} {ASK}"));
-        let (words, tools) = call.hears("The blue one.");
+        let (words, tools) = call.hears("The blue bicycle.");
         assert!(words.ends_with("Goodbye!") && tools[0].0 == "endCall", "{words}");
     }
 

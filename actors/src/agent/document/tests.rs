@@ -564,6 +564,15 @@ fn valid() -> impl Strategy<Value = Value> {
                 tool.shift_remove("enabled");
             }
         }
+        // Which ids a calendar takes is told by its provider.
+        let calendar = "/platformSettings/callActions/scheduleOnCalendar";
+        if let Some(wish) = body.pointer_mut(calendar).and_then(Value::as_object_mut) {
+            let ids = match wish.get("provider").and_then(Value::as_str) {
+                Some("cal.com" | "google") => json!(["1"]),
+                Some(_) | None => json!([]),
+            };
+            wish.insert("eventsIds".into(), ids);
+        }
         // Indexing makes what is not there.
         body.as_object_mut().unwrap().retain(|_, value| !value.is_null());
         if let Some(workflow) = body["workflow"].as_object_mut() {
