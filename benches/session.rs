@@ -8,7 +8,7 @@ use media::{
     codec,
     format::{Encoding, LineFormat},
     playout::LineAbilities,
-    session::{AudioSession, LineOutput, Say, SessionConfig},
+    session::{AudioSession, LineOutput, Manner, Say, SessionConfig},
     turn::endpointing::PausePolicy,
 };
 
@@ -96,6 +96,7 @@ impl Call {
             last: true,
             protected: false,
             held: false,
+            manner: &Manner::default(),
         };
         self.session.say(&say, self.now_ms);
         if let Some(job) = self.session.next_text() {

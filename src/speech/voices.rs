@@ -154,7 +154,7 @@ impl Voices {
     pub fn guards(&self, agent: &Agent) -> Vec<Guard> {
         let config = &agent.conversation_config;
         // Another voice that a reply asks for may be down: its words are said all the same, in the service's own.
-        let usual = config.tts.voice_of(&config.agent.primary_language);
+        let usual = config.tts.usual(&config.agent.primary_language);
         let usual = usual.and_then(|voice| voice.voice_id.as_deref());
         let (provider, voice) = parted(usual.unwrap_or(&config.tts.voice_id));
         let candidates = self.candidates(provider, voice);

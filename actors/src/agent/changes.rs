@@ -91,6 +91,11 @@ impl Agent {
         }
         let config = &mut changed.conversation_config;
         code.clone_into(&mut config.agent.primary_language);
+        if config.tts.voice_id == self.conversation_config.tts.voice_id
+            && let Some(voice) = config.tts.voice_of(code).cloned()
+        {
+            config.tts.take(voice);
+        }
         // The way back.
         let own = self.conversation_config.agent.primary_language.clone();
         let way_back = config.language_presets.entry(own);
@@ -190,5 +195,24 @@ mod tests {
         let found = tool(true);
         assert_eq!((found.len(), found[0].agent, found[0].delay_ms), (1, id, 5));
         assert_eq!(found[0].message.as_deref(), Some("To Bo."));
+    }
+
+    #[test]
+    fn another_language_brings_its_voice_unless_its_preset_names_one() {
+        let agent: Agent = serde_json::from_value(json!({ "conversationConfig": {
+            "tts": { "voiceId": "ava", "supportedVoices": [
+                { "label": "Eva", "voiceId": "eva", "language": "en" },
+                { "label": "Ana", "voiceId": "ana", "language": "es-MX", "speed": 0.9 },
+            ] },
+            "languagePresets": {
+                "es": {}, "fr": {},
+                "es-ES": { "overrides": { "tts": { "voiceId": "pau" } } },
+            },
+        } }))
+        .unwrap();
+        for (code, voice, speed) in [("es", "ana", 0.9), ("es-ES", "pau", 1.0), ("fr", "ava", 1.0)] {
+            let tts = agent.in_language(code).conversation_config.tts;
+            assert_eq!((&*tts.voice_id, tts.speed), (voice, speed), "{code}");
+        }
     }
 }

@@ -252,6 +252,22 @@ pub struct TtsSection {
 }
 
 impl TtsSection {
+    /// The supported voice that speaks in the place of `voiceId` where that names none: one of this language.
+    pub fn usual(&self, language: &str) -> Option<&SupportedVoice> {
+        let is_named = self.voice_id != DEFAULT_VOICE;
+        self.voice_of(language).filter(|_| !is_named)
+    }
+
+    /// Makes a supported voice the usual one; what it leaves open stays.
+    pub(super) fn take(&mut self, voice: SupportedVoice) {
+        if let Some(voice_id) = voice.voice_id {
+            self.voice_id = voice_id;
+        }
+        self.stability = voice.stability.unwrap_or(self.stability);
+        self.speed = voice.speed.unwrap_or(self.speed);
+        self.similarity_boost = voice.similarity_boost.unwrap_or(self.similarity_boost);
+    }
+
     /// The supported voice for a language: one of just this, else one that leaves its region open or has another.
     pub fn voice_of(&self, language: &str) -> Option<&SupportedVoice> {
         let code = |language: &str| language.trim().to_ascii_lowercase().replace('_', "-");

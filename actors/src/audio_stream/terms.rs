@@ -24,7 +24,7 @@ use crate::{
 pub(super) fn usual_voice(agent: &Agent, sample_rate: u32, meter: Meter) -> VoiceConfig {
     let config = &agent.conversation_config;
     let tts = &config.tts;
-    if let Some(voice) = config.tts.voice_of(&config.agent.primary_language) {
+    if let Some(voice) = config.tts.usual(&config.agent.primary_language) {
         return other_voice(agent, voice, (sample_rate, meter));
     }
     let (provider, voice) = named(&tts.voice_id);
