@@ -151,7 +151,7 @@ async fn failing(fault: Option<Fault>) -> Option<Response> {
 fn overlaps(one: &Value, start: &str, end: &str) -> bool {
     // All in UTC and of one form, so that texts stand in the order of times.
     let at = |value: &Value| value.as_str().or(value["dateTime"].as_str()).unwrap().to_owned();
-    at(&one["start"]) < end.to_owned() && start.to_owned() < at(&one["end"])
+    *at(&one["start"]) < *end && *start < *at(&one["end"])
 }
 
 fn half_an_hour_later(start: &str) -> String {
