@@ -8,7 +8,15 @@ mod inbound;
 mod midcall;
 mod transfers;
 
-use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    net::{Ipv4Addr, SocketAddr},
+    sync::{
+        Arc,
+        atomic::{AtomicU8, Ordering},
+    },
+    time::Duration,
+};
 
 use actors::{phone_number::PhoneNumber, testkit::fake_speech::FakeRecordings, time::TokioClock};
 use ringback::{
@@ -107,9 +115,13 @@ fn websocket(codec: Codec) -> Media {
     }
 }
 
-/// A port of loopback that is free now.
+/// A port that is free now, on an address of loopback where nobody else looks for one.
 fn audiosocket() -> Media {
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    static PLACES: AtomicU8 = AtomicU8::new(0);
+    let [.., high, low] = std::process::id().to_be_bytes();
+    let place = PLACES.fetch_add(1, Ordering::Relaxed);
+    let own = Ipv4Addr::new(127, high | 1, low, place);
+    let free = std::net::TcpListener::bind((own, 0)).unwrap();
     let listen: SocketAddr = free.local_addr().unwrap();
     Media::AudioSocket {
         listen,
