@@ -281,6 +281,13 @@ impl AudioSession {
         self.hearing.recogniser_samples()
     }
 
+    /// Records no more; what is left of the recording.
+    pub fn stop_recording(&mut self) -> Vec<i16> {
+        let left = self.take_recording(true);
+        self.mixer = None;
+        left
+    }
+
     /// What was recorded and will not change, interleaved (user, agent), if it is a second or more, or `all` there is.
     /// Empty when the call is not recorded.
     pub fn take_recording(&mut self, all: bool) -> Vec<i16> {

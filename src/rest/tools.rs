@@ -29,6 +29,7 @@ use super::{
 };
 use crate::{
     address_policy::{ALLOW_PRIVATE, AddressPolicy},
+    calendars::{BOOK_APPOINTMENT, FIND_SLOTS},
     http_tools::{METHODS, problem_of},
 };
 
@@ -132,11 +133,18 @@ fn name(fields: &mut Fields<'_>) -> Option<String> {
     if !(1..=NAME_CHARACTERS).contains(&text.len()) || !text.chars().all(allowed) {
         let message = format!("must have 1 to {NAME_CHARACTERS} of the characters a-z, A-Z, 0-9, `_` and `-`");
         fields.problem("name", "not_allowed", message);
-    } else if is_built_in(text) {
-        let message = format!("`{text}` is a tool that every call has; choose another name");
+    } else if is_built_in(text) || is_calendars(text) {
+        let message = format!("`{text}` is a tool of the service's own; choose another name");
         fields.problem("name", "not_allowed", message);
     }
     Some(text.to_owned())
+}
+
+/// Offered beside an agent's own tools, so they cannot have its name.
+fn is_calendars(name: &str) -> bool {
+    [FIND_SLOTS, BOOK_APPOINTMENT]
+        .iter()
+        .any(|own| own.eq_ignore_ascii_case(name))
 }
 
 fn description(fields: &mut Fields<'_>) -> Option<String> {

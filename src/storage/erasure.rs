@@ -93,17 +93,22 @@ async fn erase_call(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
     }
     let forget = sqlx::query("UPDATE single_calls SET name = NULL, variables = '{}' WHERE attempt = $1");
     affected(forget.bind(call.to_string()), work.conn).await?;
-    erase_turns(work, &call.to_string()).await
+    for statement in [
+        "DELETE FROM appointments WHERE attempt = $1",
+        // There is nothing left to invite to.
+        "DELETE FROM deliveries WHERE attempt = $1 AND kind = 'invitation' AND state = 'pending'",
+        // A mail server may have named whom it refused.
+        "UPDATE deliveries SET last_error = NULL WHERE attempt = $1",
+    ] {
+        affected(sqlx::query(statement).bind(call.to_string()), work.conn).await?;
+    }
+    erase_turns(work, call).await
 }
 
 /// What was said in a call, and the wish to analyse it.
-async fn erase_turns(work: &mut Work<'_>, call: &str) -> StoreResult<()> {
-    for statement in [
-        "DELETE FROM turns WHERE attempt = $1",
-        "DELETE FROM appointments WHERE attempt = $1",
-    ] {
-        affected(sqlx::query(statement).bind(call.to_owned()), work.conn).await?;
-    }
+async fn erase_turns(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
+    let turns = sqlx::query("DELETE FROM turns WHERE attempt = $1").bind(call.to_string());
+    affected(turns, work.conn).await?;
     let jobs = sqlx::query("DELETE FROM outbox WHERE attempt = $1").bind(call.to_string());
     match affected(jobs, work.conn).await? {
         0 => Ok(()),
@@ -124,7 +129,12 @@ async fn erase_words(mut work: Work<'_>, ended_before: Timestamp, limit: i64) ->
     .bind(limit.max(0));
     let rows = query.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
     for row in &rows {
-        erase_turns(&mut work, &row.text("id")?).await?;
+        let call: AttemptId = row.id("id")?;
+        // One that still lies ahead is no memory of the call.
+        let appointments = sqlx::query("DELETE FROM appointments WHERE attempt = $1 AND ends_at < $2");
+        let appointments = appointments.bind(call.to_string()).bind(ended_before.0);
+        affected(appointments, work.conn).await?;
+        erase_turns(&mut work, call).await?;
     }
     Ok(rows.len())
 }

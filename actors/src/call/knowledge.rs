@@ -108,6 +108,10 @@ async fn open(base: Arc<dyn KnowledgeBase>, account: AccountId, held: Vec<String
             Err(error) => tracing::warn!(%account, %error, "a call goes on without its agent's documents"),
         }
         told.send_replace(Opened::Failed);
+        if told.is_closed() {
+            // Another agent has taken over, and opens its own.
+            return;
+        }
         sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }

@@ -38,12 +38,16 @@ pub(super) fn hears(agent: &Agent) -> (String, bool, Vec<String>) {
 }
 
 impl Stream {
-    /// Another voice from the next text on, and another recogniser from the next sample on, where they differ.
-    pub(super) fn adopt(&mut self, agent: &Agent) {
+    /// Another voice from the next text on, and another recogniser from the next sample on, where they differ. One that
+    /// keeps no audio ends the recording; nobody who comes later begins it.
+    pub(super) fn adopt(&mut self, agent: &Arc<Agent>) {
         let providers = &mut self.providers;
-        let config = voice_config(agent, providers.line_rate, providers.meter.clone());
-        let voice = providers.synthesizer.open(config);
-        self.retired = Some(std::mem::replace(&mut self.voice, voice));
+        self.voices.adopt(agent.clone());
+        if !agent.platform_settings.privacy.record_voice
+            && let Some(mut recording) = self.recording.take()
+        {
+            recording.write(self.session.stop_recording());
+        }
         let turn = &agent.conversation_config.turn;
         self.session.set_pause_policy(pause_policy(turn, providers.settings));
         let wanted = hears(agent);

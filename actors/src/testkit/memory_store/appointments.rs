@@ -68,6 +68,15 @@ impl Tables {
     pub(super) fn erase_appointments(&mut self, attempt: AttemptId) {
         self.appointments
             .retain(|_, entry| entry.appointment.wish.attempt != attempt);
+        self.deliveries
+            .retain(|_, entry| !entry.is_waiting_invitation_of(attempt));
+    }
+
+    pub(super) fn erase_past_appointments(&mut self, attempt: AttemptId, ended_before: Timestamp) {
+        self.appointments.retain(|_, entry| {
+            let wish = &entry.appointment.wish;
+            wish.attempt != attempt || wish.ends_at >= ended_before
+        });
     }
 
     fn known(&mut self, new: &NewAppointment) -> Option<&mut AppointmentEntry> {

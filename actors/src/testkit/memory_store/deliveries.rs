@@ -12,8 +12,8 @@ use crate::{
     deliveries::{Wanted, wanted},
     id::{AccountId, AttemptId, DeliveryId},
     ports::store::{
-        CampaignContact, DELIVERY_LEASE, Delivery, DeliveryRow, DeliveryState, DeliveryStore, DueLane, Settled,
-        Standing, StoreError, StoreResult,
+        CampaignContact, DELIVERY_LEASE, Delivery, DeliveryKind, DeliveryRow, DeliveryState, DeliveryStore, DueLane,
+        Settled, Standing, StoreError, StoreResult,
     },
     time::Timestamp,
 };
@@ -27,6 +27,12 @@ pub(super) struct DeliveryEntry {
 }
 
 impl DeliveryEntry {
+    pub(super) fn is_waiting_invitation_of(&self, attempt: AttemptId) -> bool {
+        self.delivery.attempt == attempt
+            && self.delivery.kind == DeliveryKind::Invitation
+            && self.state == DeliveryState::Pending
+    }
+
     /// Returns until when the whole lane is to wait, if it is.
     fn settle(&mut self, settled: &Settled, now: Timestamp) -> Option<Timestamp> {
         let (state, error) = match settled {

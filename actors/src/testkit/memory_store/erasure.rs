@@ -45,7 +45,8 @@ impl Tables {
         if let Some(entry) = self.attempts.get_mut(&id) {
             entry.phone_number = PhoneNumber::erased();
         }
-        self.erase_words(id);
+        self.erase_appointments(id);
+        self.erase_words(id, now);
         if let Some(call) = self.calls.get_mut(&id) {
             call.name = None;
             call.variables.clear();
@@ -118,7 +119,8 @@ impl ErasureStore for MemoryStore {
         old.sort_unstable();
         old.truncate(usize::try_from(limit).unwrap_or(0));
         for (_, id) in &old {
-            tables.erase_words(*id);
+            tables.erase_past_appointments(*id, ended_before);
+            tables.erase_words(*id, self.now());
         }
         Ok(old.len())
     }
