@@ -1,5 +1,7 @@
 //! The audio stream under a paused clock, with real speech in babble both ways.
 
+use std::sync::Arc;
+
 use actors::{
     agent::Agent,
     audio_stream::{SpeechId, StreamEvent, StreamMessage, StreamSettings, StreamSnapshot},
@@ -334,6 +336,25 @@ async fn a_call_is_recorded_only_when_the_agent_says_so() {
             false => assert!(written.is_empty()),
         }
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_keeps_no_audio_ends_the_recording_it_takes_over() {
+    let agent = |record: bool| -> Agent {
+        serde_json::from_value(json!({"platformSettings": {"privacy": {"recordVoice": record}}})).unwrap()
+    };
+    let phone = Phone::with(agent(true), CARRIER, StreamSettings::default()).await;
+    wait(2_000).await;
+    phone.stream.cast(StreamMessage::Adopt(Arc::new(agent(false)))).unwrap();
+    wait(2_000).await;
+    // Nobody who comes later begins it again.
+    phone.stream.cast(StreamMessage::Adopt(Arc::new(agent(true)))).unwrap();
+    wait(2_000).await;
+    phone.stream.cast(StreamMessage::Close).unwrap();
+    wait(100).await;
+    let written = phone.recordings.written();
+    assert_eq!(written.len(), 1, "{written:?}");
+    assert!(written[0].1.abs_diff(2_000 * 8) <= 400, "{written:?}");
 }
 
 #[tokio::test(start_paused = true)]
