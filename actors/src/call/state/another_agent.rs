@@ -153,6 +153,7 @@ impl State {
             return;
         }
         if greets && self.rules.greeting.is_some() && !self.user.unanswered {
+            self.opt_out_not_answered();
             self.greet(now_ms, fx);
         } else {
             self.think(now_ms, fx);

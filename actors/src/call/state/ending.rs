@@ -57,9 +57,10 @@ impl State {
         self.finish_with(Ending::Written(forbidden(why)), fx);
     }
 
-    /// What the model still says is not wanted, nor what was made ahead.
+    /// What the model still says is not wanted, nor what was made ahead, nor another agent after it.
     pub(super) fn drop_reply(&mut self, fx: &mut Vec<Effect>) {
         self.drop_early(Waste::Overtaken, fx);
+        self.keep_agent();
         fx.push(Effect::CancelReply);
         self.reply.open = false;
     }

@@ -389,7 +389,6 @@ impl State {
         fx.push(Effect::CancelTimer(CallTimer::Filler));
         self.speech = None;
         self.reply.transfer = None;
-        self.keep_agent();
         self.join_stream(now_ms, fx);
         self.go_on_after_transfer(false, fx);
     }

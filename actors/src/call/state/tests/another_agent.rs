@@ -1,7 +1,7 @@
 //! Another agent, or another language, in mid-call; and what every tool protects.
 
 use super::{midcall::*, *};
-use crate::{agent::Successor, id::AgentId, ports::language_model::HistoryItem};
+use crate::{agent::Successor, call::state::opt_out::OptOut, id::AgentId, ports::language_model::HistoryItem};
 
 fn successor(condition: &str, message: Option<&str>, greets: bool) -> Successor {
     Successor {
@@ -197,6 +197,41 @@ fn a_call_that_ended_takes_no_other_agent() {
     );
     let (_, effects) = run(state, [(found(1), 2_800)]);
     assert!(effects.is_empty(), "{effects:?}");
+}
+
+fn closes_badly() -> Event {
+    Event::Stream(StreamEvent::MediaClosed { clean: false })
+}
+
+#[test]
+fn a_wish_for_another_agent_does_not_outlive_what_drops_the_reply() {
+    let mut wishes = with_agents(CallPhase::Thinking);
+    (wishes.rules.smart_opt_out, wishes.rules.agents_protected) = (true, true);
+    let (wishes, _) = run(wishes, [(hands_over(&json!(0)), 2_000), (Event::Reply(None), 2_010)]);
+    assert!(wishes.reply.another.is_some());
+    let machine = super::found(Verdict::Voicemail, Reason::MachineWords);
+    let ways = [
+        vec![(said("Leave me alone."), 2_100), (ended(1), 2_200), (ended(2), 3_000)],
+        vec![(closes_badly(), 2_100), (Event::MediaOpened, 2_500), (ended(2), 4_000)],
+        vec![(machine, 2_100), (tells(MachineVerdict::Human), 2_500), (ended(2), 4_000)],
+    ];
+    for way in ways {
+        let (state, effects) = run(wishes.clone(), way);
+        assert!(looked_up(&effects).is_empty(), "{effects:?}");
+        assert_eq!(state.phase(), CallPhase::Listening);
+        assert!(last_result(&state)["error"].is_string());
+    }
+}
+
+#[test]
+fn a_yes_to_another_agents_greeting_is_no_opt_out() {
+    let events = [(hands_over(&json!(1)), 2_000), (Event::Reply(None), 2_010)];
+    let (mut state, _) = run(with_agents(CallPhase::Thinking), events);
+    state.rules.smart_opt_out = true;
+    state.user.opt_out = OptOut::Asked;
+    let (state, effects) = run(state, [(found(1), 2_800), (ended(1), 4_000)]);
+    assert_eq!(spoken(&effects), ["This is sales."]);
+    assert_eq!(state.user.opt_out, OptOut::NotSaid);
 }
 
 fn switches(effects: &[Effect]) -> Vec<&str> {
