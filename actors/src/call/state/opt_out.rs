@@ -46,6 +46,11 @@ impl State {
         }
     }
 
+    /// Whether they were asked, and nothing that followed has decided it.
+    pub(super) fn awaits_opt_out(&self) -> bool {
+        self.user.opt_out == OptOut::Asked
+    }
+
     /// Something else is said now: what the user says next is no answer to the question any more.
     pub(super) fn opt_out_not_answered(&mut self) {
         if self.user.opt_out == OptOut::Asked {
@@ -86,6 +91,7 @@ impl State {
         self.reply.cutter.finish();
         self.reply.end_call = false;
         self.reply.transfer = None;
+        self.reply.only_filled = false;
         self.phase = Phase::Speaking;
         self.say_all(self.rules.phrases.opt_out_meant, false, fx);
     }

@@ -100,14 +100,15 @@ impl State {
         }
     }
 
-    /// Asks the model on the results, where nobody speaks and no reply is being made.
+    /// Asks the model on the results, where nobody speaks and no reply is being made. Who was asked whether they opt out
+    /// is waited for: the reply to their answer tells the results, too.
     fn tell_model(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         let silent = match self.phase {
             Phase::Thinking | Phase::Speaking => self.says_nothing() && !self.reply.open && !self.leaves(),
             Phase::Listening => !self.user.speaking,
             _ => false,
         };
-        if silent {
+        if silent && !self.awaits_opt_out() {
             self.ask_on_results(now_ms, fx);
         }
     }

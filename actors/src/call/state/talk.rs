@@ -424,6 +424,8 @@ impl State {
             self.hand_over(wanted, now_ms, fx);
         } else if self.user.unanswered {
             self.think(now_ms, fx);
+        } else if self.awaits_opt_out() {
+            self.listen(now_ms, fx);
         } else if self.waits_for_tools() {
             self.await_tools(now_ms, fx);
         } else if self.tools.has_news() {

@@ -177,3 +177,47 @@ fn last_words_are_not_held_up_by_a_tool() {
     let (_, effects) = run(offered(at(CallPhase::Thinking)), goodbye);
     assert!(hangs_up(&effects));
 }
+
+#[test]
+fn a_result_does_not_take_the_answer_to_the_question_whether_they_opt_out() {
+    for (filled, during) in [(false, true), (false, false), (true, true), (true, false)] {
+        let mut state = offered(at(CallPhase::Thinking));
+        state.rules.smart_opt_out = true;
+        let (mut state, _) = run(state, [(look_up(), 2_000), (Event::Reply(None), 2_010)]);
+        if filled {
+            state = run(state, [(Event::Timer(CallTimer::Filler), 3_600)]).0;
+        }
+        let (state, effects) = run(state, [(said("Leave me alone."), 3_700)]);
+        assert_eq!(spoken(&effects), ["Do you want us never to call you again?"]);
+        let over = (ended(1 + u64::from(filled)), 5_000);
+        let result = |at_ms| (answered(1, Ok(json!(7))), at_ms);
+        let events = if during {
+            [result(4_000), over]
+        } else {
+            [over, result(5_500)]
+        };
+        let (state, effects) = run(state, events);
+        assert_eq!(
+            (asks(&effects), state.phase()),
+            (0, CallPhase::Listening),
+            "{filled} {during}"
+        );
+        let (_, effects) = run(state.clone(), [(said("Yes."), 6_000)]);
+        assert!(effects.contains(&Effect::WriteOptOut), "{filled} {during}");
+        let (state, effects) = run(state, [(said("No, go on."), 6_000)]);
+        assert_eq!((asks(&effects), results(&state)), (1, vec![json!(7)]));
+    }
+}
+
+#[test]
+fn who_is_asked_whether_they_opt_out_has_the_floor_while_a_tool_runs() {
+    let mut state = offered(at(CallPhase::Thinking));
+    state.rules.smart_opt_out = true;
+    let events = [
+        (look_up(), 2_000),
+        (Event::Reply(None), 2_010),
+        (said("Leave me alone."), 2_500),
+        (ended(1), 4_000),
+    ];
+    assert_eq!(run(state, events).0.phase(), CallPhase::Listening);
+}
