@@ -3,7 +3,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Effect, Phase, Rules, State, event_fact};
+use super::{Effect, Phase, Rules, State, event_fact, speculation::Waste};
+use crate::call::CallTimer;
 
 /// How often one call is handed to another agent.
 const MOST_HANDOVERS: u32 = 5;
@@ -87,9 +88,20 @@ impl State {
     /// The hand-over that was asked for does not come.
     pub(super) fn keep_agent(&mut self) {
         if let Some(wanted) = self.reply.another.take() {
-            let why = json!({ "error": "not done: the conversation took another turn" });
-            self.history.tool_settled(wanted.run, why);
+            self.not_handed_over(wanted);
         }
+    }
+
+    /// The hand-over that is under way does not come.
+    pub(super) fn stop_taking_over(&mut self) {
+        if let Some(TakingOver { wanted, .. }) = self.taking_over.take() {
+            self.not_handed_over(wanted);
+        }
+    }
+
+    fn not_handed_over(&mut self, wanted: Wanted) {
+        let why = json!({ "error": "not done: the conversation took another turn" });
+        self.history.tool_settled(wanted.run, why);
     }
 
     /// What was said before it was heard: the other agent is looked up.
@@ -128,28 +140,40 @@ impl State {
         ) {
             return;
         }
-        let speaks = self.phase == Phase::Thinking;
-        let rules = match found {
-            Ok(rules) => rules,
+        match found {
+            Ok(rules) => self.adopt_agent(TakingOver { wanted, try_no }, *rules, now_ms, fx),
             Err(why) => {
                 let detail = json!({ "reason": why }).to_string();
                 fx.push(event_fact("agent_transfer_failed", self.elapsed_ms(now_ms), &detail));
                 let told = json!({ "error": "the other agent cannot be reached: go on yourself" });
                 self.history.tool_settled(wanted.run, told);
-                if speaks {
+                if self.is_waited_for() {
                     self.think(now_ms, fx);
                 }
-                return;
             }
-        };
+        }
+    }
+
+    /// Whether the next words are the agent's: nothing was said since the hand-over began, or the user spoke last.
+    fn is_waited_for(&self) -> bool {
+        match self.phase {
+            Phase::Thinking => true,
+            Phase::Listening => self.user.unanswered,
+            _ => false,
+        }
+    }
+
+    fn adopt_agent(&mut self, taking: TakingOver, rules: Rules, now_ms: u64, fx: &mut Vec<Effect>) {
+        let TakingOver { wanted, try_no } = taking;
+        self.stop_agent_before(fx);
         let greets = self.rules.agents.get(wanted.which).is_some_and(|agent| agent.greets);
         let told = json!({ "ok": true, "note": TAKEN_OVER });
         self.history.tool_settled(wanted.run, told);
-        self.take_rules(*rules);
+        self.take_rules(rules);
         self.tools.offer(Vec::new());
         self.reply.protected = false;
         fx.push(Effect::AdoptAgent { try_no });
-        if !speaks {
+        if !self.is_waited_for() {
             return;
         }
         if greets && self.rules.greeting.is_some() && !self.user.unanswered {
@@ -157,6 +181,27 @@ impl State {
             self.greet(now_ms, fx);
         } else {
             self.think(now_ms, fx);
+        }
+    }
+
+    /// What the agent before has begun to say stands, and is followed by the other agent's words; the rest of its reply is
+    /// not made.
+    fn stop_agent_before(&mut self, fx: &mut Vec<Effect>) {
+        self.drop_early(Waste::Overtaken, fx);
+        if !self.reply.open {
+            return;
+        }
+        self.drop_reply(fx);
+        fx.push(Effect::CancelTimer(CallTimer::Filler));
+        self.reply.cutter.finish();
+        self.reply.end_call = false;
+        self.reply.transfer = None;
+        if self.phase == Phase::Speaking {
+            self.user.unanswered = true;
+            match self.speech {
+                Some(_) => self.say_piece(String::new(), true, fx),
+                None => self.phase = Phase::Thinking,
+            }
         }
     }
 

@@ -150,6 +150,8 @@ impl State {
                 self.reply.protected = false;
                 self.say_all(self.rules.phrases.cut_off, false, fx);
             }
+            // The other agent answers, once it was looked up.
+            Resume::Answer if self.taking_over.is_some() => self.phase = Phase::Thinking,
             Resume::Answer => self.think(now_ms, fx),
             Resume::Machine(machine) => self.machine_is_back(machine, fx),
             Resume::Transfer { overdue } => self.go_on_after_transfer(overdue, fx),

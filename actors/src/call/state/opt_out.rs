@@ -82,6 +82,7 @@ impl State {
         self.user.opt_out = OptOut::Asked;
         self.keep_wish(utterance, fx);
         self.drop_reply(fx);
+        self.stop_taking_over();
         fx.push(Effect::CancelTimer(CallTimer::Filler));
         if self.speech.is_some() {
             fx.push(Effect::StopSpeaking);

@@ -1,7 +1,12 @@
 //! Another agent, or another language, in mid-call; and what every tool protects.
 
 use super::{midcall::*, *};
-use crate::{agent::Successor, call::state::opt_out::OptOut, id::AgentId, ports::language_model::HistoryItem};
+use crate::{
+    agent::Successor,
+    call::{Speculation, state::opt_out::OptOut},
+    id::AgentId,
+    ports::language_model::HistoryItem,
+};
 
 fn successor(condition: &str, message: Option<&str>, greets: bool) -> Successor {
     Successor {
@@ -213,13 +218,110 @@ fn a_wish_for_another_agent_does_not_outlive_what_drops_the_reply() {
     let ways = [
         vec![(said("Leave me alone."), 2_100), (ended(1), 2_200), (ended(2), 3_000)],
         vec![(closes_badly(), 2_100), (Event::MediaOpened, 2_500), (ended(2), 4_000)],
-        vec![(machine, 2_100), (tells(MachineVerdict::Human), 2_500), (ended(2), 4_000)],
+        vec![
+            (machine, 2_100),
+            (tells(MachineVerdict::Human), 2_500),
+            (ended(2), 4_000),
+        ],
     ];
     for way in ways {
         let (state, effects) = run(wishes.clone(), way);
         assert!(looked_up(&effects).is_empty(), "{effects:?}");
         assert_eq!(state.phase(), CallPhase::Listening);
         assert!(last_result(&state)["error"].is_string());
+    }
+}
+
+/// The silent hand-over to the agent that greets is under way.
+fn handing_over() -> State {
+    let mut state = with_agents(CallPhase::Thinking);
+    state.rules.smart_opt_out = true;
+    let (state, effects) = run(state, [(hands_over(&json!(1)), 2_000), (Event::Reply(None), 2_010)]);
+    assert_eq!(looked_up(&effects).len(), 1);
+    state
+}
+
+/// A machine was on the line while the other agent was looked up, then a person, who was greeted.
+fn greeted_meanwhile() -> State {
+    let machine = super::found(Verdict::Voicemail, Reason::MachineWords);
+    let events = [
+        (machine, 2_100),
+        (tells(MachineVerdict::Human), 2_200),
+        (ended(1), 2_300),
+    ];
+    let (state, effects) = run(handing_over(), events);
+    assert_eq!(
+        (state.phase(), spoken(&effects)),
+        (CallPhase::Listening, vec!["Hello."])
+    );
+    state
+}
+
+#[test]
+fn media_that_comes_back_while_another_agent_is_looked_up_waits_for_it() {
+    let (state, effects) = run(handing_over(), [(closes_badly(), 2_100), (Event::MediaOpened, 2_500)]);
+    assert!(!effects.contains(&Effect::StartReply), "{effects:?}");
+    assert_eq!(state.phase(), CallPhase::Thinking);
+    let (state, effects) = run(state, [(found(1), 2_800)]);
+    assert_eq!(spoken(&effects), ["This is sales."]);
+    assert!(!state.reply.open && !effects.contains(&Effect::StartReply));
+}
+
+#[test]
+fn a_likely_opt_out_while_another_agent_is_looked_up_keeps_the_present_one() {
+    let (state, effects) = run(handing_over(), [(said("Leave me alone."), 2_100)]);
+    assert_eq!(spoken(&effects), ["Do you want us never to call you again?"]);
+    assert!(last_result(&state)["error"].is_string());
+    let (state, effects) = run(state, [(found(1), 2_300)]);
+    assert!(effects.is_empty(), "{effects:?}");
+    let (_, effects) = run(state.clone(), [(ended(1), 4_000), (said("Yes."), 5_000)]);
+    assert!(effects.contains(&Effect::WriteOptOut));
+    let (_, effects) = run(state, [(ended(1), 4_000), (said("No, go on."), 5_000)]);
+    assert!(effects.contains(&Effect::StartReply), "somebody answers");
+}
+
+#[test]
+fn what_the_agent_before_was_about_to_say_is_dropped() {
+    let thinks = (Event::Timer(CallTimer::Turn), 20_000);
+    let (state, _) = run(greeted_meanwhile(), [thinks.clone()]);
+    assert!(state.reply.open);
+    let (state, effects) = run(state, [(found(1), 21_000)]);
+    assert_eq!(spoken(&effects), ["This is sales."]);
+    assert!(effects.contains(&Effect::CancelReply) && !state.reply.open);
+    // It has begun to speak: that is heard, and then the other agent goes on.
+    let (state, _) = run(greeted_meanwhile(), [thinks, (text("A survey. And "), 20_500)]);
+    let (state, effects) = run(state, [(found(1), 21_000), (text("more. "), 21_100)]);
+    assert!(effects.contains(&Effect::CancelReply) && spoken(&effects).iter().all(|said| said.is_empty()));
+    let (_, effects) = run(state, [(ended(2), 22_000)]);
+    assert!(effects.contains(&Effect::StartReply));
+    // It was made ahead.
+    let mut state = greeted_meanwhile();
+    state.rules.speculation = Speculation::Text;
+    let paused = StreamEvent::TurnPaused {
+        text: "What is it?".into(),
+        at_ms: 2_900,
+    };
+    let (state, _) = run(state, [(Event::Stream(paused), 3_000), (text("A survey. "), 3_100)]);
+    assert!(state.early.is_some());
+    let (state, effects) = run(state, [(found(1), 3_200), (said("What is it?"), 3_300)]);
+    assert!(effects.contains(&Effect::StartReply) && spoken(&effects).is_empty());
+    assert!(state.early.is_none());
+}
+
+#[test]
+fn who_spoke_while_another_agent_was_looked_up_is_answered_by_it() {
+    for found in [
+        found(1),
+        Event::AgentFound {
+            try_no: 1,
+            found: Err("not found".into()),
+        },
+    ] {
+        let (state, effects) = run(greeted_meanwhile(), [(said("Who is it?"), 3_000)]);
+        assert!(!effects.contains(&Effect::StartReply));
+        assert_eq!(state.phase(), CallPhase::Listening);
+        let (_, effects) = run(state, [(found, 3_200)]);
+        assert!(effects.contains(&Effect::StartReply), "{effects:?}");
     }
 }
 
