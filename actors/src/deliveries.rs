@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use crate::{
-    agent::CallActions,
+    agent::{CallActions, PostCallEmail},
     id::{AccountId, AppointmentId},
 };
 
@@ -55,6 +55,16 @@ pub struct MailTarget {
     pub include_transcript: bool,
 }
 
+impl MailTarget {
+    /// Who gets mail after calls; none where nobody does.
+    pub fn of(email: &PostCallEmail) -> Option<Self> {
+        let configuration = Value::Object(email.email_configuration.clone());
+        let target = Self::deserialize(configuration).unwrap_or_default();
+        let somebody = !(target.to.is_empty() && target.cc.is_empty());
+        (email.enabled && somebody).then_some(target)
+    }
+}
+
 /// A delivery that an agent asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
@@ -90,11 +100,8 @@ fn webhook(account: AccountId, actions: &CallActions) -> Option<Wanted> {
 }
 
 fn email(account: AccountId, actions: &CallActions) -> Option<Wanted> {
-    let email = &actions.post_call_email;
-    let configuration = Value::Object(email.email_configuration.clone());
-    let target = MailTarget::deserialize(configuration).unwrap_or_default();
-    let wanted = email.enabled && !(target.to.is_empty() && target.cc.is_empty());
-    let target = wanted.then(|| serde_json::to_string(&target).ok())??;
+    let target = MailTarget::of(&actions.post_call_email)?;
+    let target = serde_json::to_string(&target).ok()?;
     Some(Wanted {
         kind: DeliveryKind::Email,
         target,

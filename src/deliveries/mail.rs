@@ -101,8 +101,12 @@ fn failure(error: &Error) -> String {
 ///
 /// What to set.
 pub fn ready_for(configured: bool, agent: &Agent) -> Result<(), String> {
-    match agent.platform_settings.call_actions.post_call_email.enabled && !configured {
-        true => Err(format!("postCallEmail is enabled, and {NOT_CONFIGURED}")),
-        false => Ok(()),
+    let email = &agent.platform_settings.call_actions.post_call_email;
+    match email.enabled {
+        true if !configured => Err(format!("postCallEmail is enabled, and {NOT_CONFIGURED}")),
+        true if MailTarget::of(email).is_none() => {
+            Err("postCallEmail is enabled, and nobody is to get it: name them in emailConfiguration.to".into())
+        }
+        true | false => Ok(()),
     }
 }

@@ -6,10 +6,48 @@ use serde_json::Value;
 /// Bytes of a schema.
 pub const SCHEMA_BYTES: usize = 16 * 1024;
 
+/// Values in a schema with every `$ref` written out: each is looked at for each value of the arguments, and references to
+/// references grow without bound in a few lines.
+const UNFOLDED: usize = 4_000;
+
+/// Bytes of arguments.
+const ARGUMENT_BYTES: usize = 64 * 1024;
+
 /// Regular expressions run in linear time, whatever pattern and text, and nothing is fetched for a `$ref`.
 fn compiled(schema: &Value) -> Result<Validator, String> {
     let options = jsonschema::options().with_pattern_options(PatternOptions::regex());
     options.build(schema).map_err(|error| format!("{error:.200}"))
+}
+
+/// How many values a schema has with its references written out; none when they lead in a circle, elsewhere, or to more
+/// than [`UNFOLDED`].
+fn unfolded(root: &Value, schema: &Value, within: &mut Vec<String>, count: &mut usize) -> Option<()> {
+    *count += 1;
+    if *count > UNFOLDED {
+        return None;
+    }
+    match schema {
+        Value::Object(fields) => fields.iter().try_for_each(|(name, value)| match (&**name, value) {
+            // Counted where they are referred to.
+            ("$defs" | "definitions", _) if std::ptr::eq(schema, root) => Some(()),
+            ("$ref", Value::String(to)) => {
+                let target = to.strip_prefix('#').and_then(|pointer| root.pointer(pointer))?;
+                if within.contains(to) {
+                    return None;
+                }
+                within.push(to.clone());
+                unfolded(root, target, within, count)?;
+                within.pop();
+                Some(())
+            }
+            // They would have a `$ref` lead to something else than it says.
+            ("$dynamicRef" | "$recursiveRef" | "$id", _) => None,
+            ("$schema", Value::String(draft)) if draft.contains("draft-04") => None,
+            _ => unfolded(root, value, within, count),
+        }),
+        Value::Array(items) => items.iter().try_for_each(|item| unfolded(root, item, within, count)),
+        _ => Some(()),
+    }
 }
 
 /// Why this is no schema of arguments: a code and a message; none when it is one.
@@ -26,6 +64,13 @@ pub fn problem_of(schema: &Value) -> Option<(&'static str, String)> {
         let message = "must have the `type` `object`: arguments are named";
         return Some(("invalid_schema", message.into()));
     }
+    if unfolded(schema, schema, &mut Vec::new(), &mut 0).is_none() {
+        let message = format!(
+            "has an `$id`, a `$ref` that leads in a circle or elsewhere, or more than {UNFOLDED} values with every `$ref` written \
+             out: refer with `#/$defs/…` to what stands in it"
+        );
+        return Some(("invalid_schema", message));
+    }
     let why = compiled(schema).err()?;
     Some(("invalid_schema", format!("is no JSON Schema that can be used: {why}")))
 }
@@ -37,6 +82,13 @@ pub fn problem_of(schema: &Value) -> Option<(&'static str, String)> {
 pub fn check(schema: &Value, arguments: &Value) -> Result<(), String> {
     if !arguments.is_object() {
         return Err("give a JSON object".into());
+    }
+    if arguments.to_string().len() > ARGUMENT_BYTES {
+        return Err(format!("give {ARGUMENT_BYTES} bytes at most"));
+    }
+    // One that was kept by an earlier version.
+    if let Some((_, why)) = problem_of(schema) {
+        return Err(format!("the tool's own schema {why}"));
     }
     let wrong = compiled(schema)?
         .iter_errors(arguments)
@@ -79,6 +131,42 @@ mod tests {
         ] {
             assert!(problem_of(&bad).is_some(), "{bad:.100}");
         }
+    }
+
+    #[test]
+    fn a_schema_that_grows_by_its_references_is_refused() {
+        let grows = |levels: usize| {
+            let level = |n: usize| {
+                let next = json!({ "$ref": format!("#/$defs/d{}", n + 1) });
+                (format!("d{n}"), json!({ "allOf": [next, next] }))
+            };
+            let mut defs: serde_json::Map<String, Value> = (0..levels).map(level).collect();
+            defs.insert(format!("d{levels}"), json!({ "type": "object", "required": ["zzzz"] }));
+            json!({ "type": "object", "$ref": "#/$defs/d0", "$defs": defs })
+        };
+        assert_eq!(problem_of(&grows(4)), None);
+        assert!(check(&grows(4), &json!({})).is_err());
+        for bad in [
+            grows(18),
+            grows(60),
+            json!({ "type": "object", "allOf": [{ "$ref": "#" }] }),
+            json!({ "type": "object", "properties": { "a": { "$ref": "#/$defs/d" } },
+                    "$defs": { "d": { "items": { "$ref": "#/$defs/d" } } } }),
+            json!({ "type": "object", "properties": { "a": { "$dynamicRef": "#x" } } }),
+            json!({ "type": "object", "properties": { "$defs": grows(18) } }),
+            json!({ "type": "object", "properties": { "a": { "$id": "http://x/", "$ref": "#/$defs/d", "$defs": {} } },
+                    "$defs": { "d": true } }),
+        ] {
+            assert!(problem_of(&bad).is_some(), "{bad:.200}");
+            assert!(check(&bad, &json!({})).is_err(), "{bad:.200}");
+        }
+        assert!(
+            check(
+                &json!({ "type": "object" }),
+                &json!({ "a": "x".repeat(ARGUMENT_BYTES) })
+            )
+            .is_err()
+        );
     }
 
     #[test]

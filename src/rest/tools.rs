@@ -169,14 +169,18 @@ fn url(fields: &mut Fields<'_>, policy: &AddressPolicy) -> Option<String> {
     let text = fields.required_string("url")?;
     let parsed = Url::parse(text).ok().filter(|url| {
         let http = matches!(url.scheme(), "http" | "https");
-        http && url.username().is_empty() && url.password().is_none() && url.fragment().is_none()
+        let plain = url.username().is_empty() && url.password().is_none() && url.fragment().is_none();
+        http && plain && text.contains("://") && !text.contains(|c: char| c.is_whitespace() || c.is_control())
     });
     if text.chars().count() > URL_CHARACTERS {
         fields.problem("url", "too_long", format!("has more than {URL_CHARACTERS} characters"));
         return None;
     }
     let Some(parsed) = parsed else {
-        let message = "must be an address of HTTP, without a password and without `#`: `https://example.com/hours`";
+        let message = format!(
+            "{text:?} is not taken: give an address of HTTP such as `https://example.com/hours`, without a password, `#` or \
+             spaces"
+        );
         fields.problem("url", "invalid_url", message);
         return None;
     };

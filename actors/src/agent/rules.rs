@@ -86,8 +86,11 @@ pub(super) fn prefix(text: &str) -> Result<String, String> {
 
 /// An `http` or `https` address.
 pub(super) fn web_address(text: &str) -> Result<String, String> {
-    match Url::parse(text.trim()) {
-        Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(text.trim().to_owned()),
+    let text = text.trim();
+    // A parser of addresses passes over what does not belong into one.
+    let is_plain = text.contains("://") && !text.contains(|c: char| c.is_whitespace() || c.is_control());
+    match Url::parse(text) {
+        Ok(url) if is_plain && matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(text.to_owned()),
         Ok(_) | Err(_) => Err(format!(
             "{} is not a web address: it must begin with https:// or http:// and name a host",
             quoted(text)

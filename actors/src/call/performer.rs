@@ -2,6 +2,7 @@
 
 mod another_agent;
 mod carrier_side;
+mod finishing;
 mod outside_tools;
 mod replying;
 
@@ -19,7 +20,7 @@ use self::{another_agent::Found, outside_tools::OutsideTools};
 use super::{
     CallArguments, CallMessage, CallSnapshot,
     knowledge::CallKnowledge,
-    outcome::{Ending, Obstacle, usage},
+    outcome::Obstacle,
     state::{Effect, Event, Rules, State},
     timers::Timers,
     writer::{self, Write, Writer, Writes},
@@ -34,7 +35,7 @@ use crate::{
     ports::{
         carrier::{CallProgress, CarrierCallId, LegReport},
         media_leg::MediaLeg,
-        store::{Fact, Outcome, StoreResult},
+        store::{Fact, Outcome},
     },
     switchboard::DoorRefusal,
     time::Timestamp,
@@ -462,47 +463,6 @@ impl Performer {
 
     fn write(&self, write: Write) {
         self.writes.push(write);
-    }
-
-    fn finish(&mut self, ending: Ending) {
-        self.timers = Timers::default();
-        self.outcome = match &ending {
-            Ending::Outcome(outcome) | Ending::Written(outcome) => Some(outcome.clone()),
-            Ending::NotSent { .. } | Ending::Nothing => None,
-        };
-        let at_ms = self
-            .machine
-            .as_ref()
-            .map_or(0, |machine| machine.elapsed_ms(self.now_ms()));
-        if let Some(usage) = usage(&self.arguments.meter, at_ms) {
-            self.record(usage);
-        }
-        let hang_ups = std::mem::take(&mut self.hang_ups);
-        let call_back = self.call_back.take();
-        self.write(Write::Finish {
-            ending,
-            call_back,
-            hang_ups,
-        });
-    }
-
-    /// The outcome is on disk, or never will be: the call is over for everybody.
-    fn finished(&mut self, result: StoreResult<()>) {
-        let attempt = self.arguments.plan.attempt.claim.attempt;
-        let outcome = match result {
-            Ok(()) => self.outcome.take(),
-            Err(error) => {
-                tracing::error!(%attempt, %error, "outcome not written");
-                None
-            }
-        };
-        if let Some(outcome) = &outcome {
-            let status = outcome.status.as_str();
-            tracing::info!(%attempt, status, error = outcome.error.as_deref(), "call ended");
-        }
-        self.tell_stream(StreamMessage::Close);
-        self.tell_lines(LinesMessage::CallEnded { attempt, outcome });
-        self.me.stop(None);
     }
 }
 

@@ -68,8 +68,7 @@ impl Tables {
     pub(super) fn erase_appointments(&mut self, attempt: AttemptId) {
         self.appointments
             .retain(|_, entry| entry.appointment.wish.attempt != attempt);
-        self.deliveries
-            .retain(|_, entry| !entry.is_waiting_invitation_of(attempt));
+        self.outbox.drop_invitations(attempt);
     }
 
     pub(super) fn erase_past_appointments(&mut self, attempt: AttemptId, ended_before: Timestamp) {

@@ -9,11 +9,11 @@ use super::{
     tables::{AttemptEntry, Tables},
 };
 use crate::{
-    deliveries::{Wanted, wanted},
+    deliveries::{DeliveryKind, Wanted, wanted},
     id::{AccountId, AttemptId, DeliveryId},
     ports::store::{
-        CampaignContact, DELIVERY_LEASE, Delivery, DeliveryKind, DeliveryRow, DeliveryState, DeliveryStore, DueLane,
-        Settled, Standing, StoreError, StoreResult,
+        CampaignContact, DELIVERY_LEASE, Delivery, DeliveryRow, DeliveryState, DeliveryStore, DueLane, Settled,
+        Standing, StoreError, StoreResult,
     },
     time::Timestamp,
 };
@@ -27,12 +27,6 @@ pub(super) struct DeliveryEntry {
 }
 
 impl DeliveryEntry {
-    pub(super) fn is_waiting_invitation_of(&self, attempt: AttemptId) -> bool {
-        self.delivery.attempt == attempt
-            && self.delivery.kind == DeliveryKind::Invitation
-            && self.state == DeliveryState::Pending
-    }
-
     /// Returns until when the whole lane is to wait, if it is.
     fn settle(&mut self, settled: &Settled, now: Timestamp) -> Option<Timestamp> {
         let (state, error) = match settled {
@@ -126,6 +120,14 @@ impl Tables {
 }
 
 impl Outbox {
+    /// Nobody is invited any more to what a call made.
+    pub(super) fn drop_invitations(&mut self, attempt: AttemptId) {
+        self.deliveries.retain(|_, entry| {
+            let waits = entry.delivery.kind == DeliveryKind::Invitation && entry.state == DeliveryState::Pending;
+            entry.delivery.attempt != attempt || !waits
+        });
+    }
+
     fn of(&self, attempt: AttemptId) -> impl Iterator<Item = &DeliveryEntry> {
         let all = self.deliveries.values();
         all.filter(move |entry| entry.delivery.attempt == attempt)

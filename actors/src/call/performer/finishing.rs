@@ -1,0 +1,56 @@
+//! What a call does at its end: writes its outcome, and is over once that is on disk.
+
+use super::Performer;
+use crate::{
+    audio_stream::StreamMessage,
+    call::{
+        outcome::{Ending, usage},
+        timers::Timers,
+        writer::Write,
+    },
+    lines::LinesMessage,
+    ports::store::StoreResult,
+};
+
+impl Performer {
+    pub(super) fn finish(&mut self, ending: Ending) {
+        self.timers = Timers::default();
+        self.outcome = match &ending {
+            Ending::Outcome(outcome) | Ending::Written(outcome) => Some(outcome.clone()),
+            Ending::NotSent { .. } | Ending::Nothing => None,
+        };
+        let at_ms = self
+            .machine
+            .as_ref()
+            .map_or(0, |machine| machine.elapsed_ms(self.now_ms()));
+        if let Some(usage) = usage(&self.arguments.meter, at_ms) {
+            self.record(usage);
+        }
+        let hang_ups = std::mem::take(&mut self.hang_ups);
+        let call_back = self.call_back.take();
+        self.write(Write::Finish {
+            ending,
+            call_back,
+            hang_ups,
+        });
+    }
+
+    /// The outcome is on disk, or never will be: the call is over for everybody.
+    pub(super) fn finished(&mut self, result: StoreResult<()>) {
+        let attempt = self.arguments.plan.attempt.claim.attempt;
+        let outcome = match result {
+            Ok(()) => self.outcome.take(),
+            Err(error) => {
+                tracing::error!(%attempt, %error, "outcome not written");
+                None
+            }
+        };
+        if let Some(outcome) = &outcome {
+            let status = outcome.status.as_str();
+            tracing::info!(%attempt, status, error = outcome.error.as_deref(), "call ended");
+        }
+        self.tell_stream(StreamMessage::Close);
+        self.tell_lines(LinesMessage::CallEnded { attempt, outcome });
+        self.me.stop(None);
+    }
+}
