@@ -279,12 +279,12 @@ mod tests {
         }
 
         /// The calendar answers.
-        fn answers(&mut self, answer: Value) -> (String, Vec<(String, Value)>) {
+        fn answers(&mut self, answer: &Value) -> (String, Vec<(String, Value)>) {
             for item in &mut self.0.history {
                 if let HistoryItem::Tool { name, result, .. } = item
                     && name == TOOL
                 {
-                    result.clone_from(&answer);
+                    result.clone_from(answer);
                 }
             }
             self.next()
@@ -312,7 +312,7 @@ mod tests {
         let wanted = json!({ "start": "2026-01-02T16:30", "email": "ada@example.com" });
         assert_eq!(tools, [(TOOL.to_owned(), wanted)]);
         assert_eq!(call.hears("Hello?").0, WAIT);
-        let (words, tools) = call.answers(json!({ "booked": true, "said": "Friday, January 2 at 4:30 PM" }));
+        let (words, tools) = call.answers(&json!({ "booked": true, "said": "Friday, January 2 at 4:30 PM" }));
         assert!(
             words.starts_with("You're booked for Friday, January 2 at 4:30 PM."),
             "{words}"
@@ -326,7 +326,7 @@ mod tests {
         assert!(call.hears("The blue bicycle.").0.ends_with(ASK));
         call.hears("Tomorrow at three.");
         call.hears("Yes.");
-        let (words, _) = call.answers(json!({ "error": "taken" }));
+        let (words, _) = call.answers(&json!({ "error": "taken" }));
         assert_eq!(words, format!("{REFUSED} {ASK}"));
         let (words, tools) = call.hears("The blue bicycle.");
         assert!(words.ends_with("Goodbye!") && tools[0].0 == "endCall", "{words}");

@@ -148,6 +148,8 @@ impl State {
             Resume::Talk => {
                 self.phase = Phase::Speaking;
                 self.reply.protected = false;
+                // A yes to this is none to what was asked before.
+                self.opt_out_not_answered();
                 self.say_all(self.rules.phrases.cut_off, false, fx);
             }
             // The other agent answers, once it was looked up.

@@ -247,6 +247,7 @@ impl State {
                 self.reply.transfer = None;
                 self.keep_agent();
                 self.phase = Phase::Speaking;
+                self.opt_out_not_answered();
                 self.say_all(self.rules.phrases.pardon, false, fx);
             }
             _ => {}

@@ -133,6 +133,7 @@ impl State {
         self.voicemail = false;
         self.user.beep_heard = false;
         self.leave_machine(fx);
+        self.opt_out_not_answered();
         self.greet(now_ms, fx);
     }
 
