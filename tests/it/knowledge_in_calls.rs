@@ -250,10 +250,10 @@ async fn a_model_is_given_the_passages_that_fit_the_words_it_answers() {
         ("I park", "> Customers may park in the yard"),
         ("guarantee", "> Every frame has a guarantee of ten years"),
     ] {
-        let told = requests.iter().filter(|(_, last)| last.contains(words)).last();
-        let (instructions, _) = told.unwrap_or_else(|| panic!("{words}: {requests:#?}"));
-        let (again, changing) = parts(instructions);
-        assert_eq!(again, stable);
+        let told = requests.iter().rfind(|request| request.words.contains(words));
+        let told = told.unwrap_or_else(|| panic!("{words}: {requests:#?}"));
+        assert_eq!(&told.stable, stable);
+        let changing = &told.changing;
         assert!(changing.contains(wanted), "{changing}");
         let quoted: usize = changing
             .lines()
