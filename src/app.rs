@@ -40,6 +40,7 @@ use crate::{
     deliveries::{self, Courier, Pace, WebhookLimits, WebhookSender},
     documents::{DocumentSettings, Documents, extract::this_program},
     exchange::ExchangeHandle,
+    http_tools::HttpTools,
     knowledge::{Embeddings, Shelf},
     providers::{prober, roster, team::Team},
     recordings::WavRecordings,
@@ -132,6 +133,7 @@ impl App {
             synthesizer: team.voices.clone(),
             language_model: team.language.clone(),
             tools: Arc::new(vec![calendars.clone() as Arc<dyn ToolRunner>, Arc::new(http_tools)]),
+            knowledge: Arc::new(shelf(&config, store.clone())?),
             health: Arc::new(team.health(clock.clone())),
             recordings: Arc::new(recordings(&config)?),
             clock: clock.clone(),
@@ -146,7 +148,7 @@ impl App {
 
         let (stop_serving, stopped) = watch::channel(false);
         let (mut server, mut tasks) = (JoinSet::new(), JoinSet::new());
-        let courier = courier(&config, store.clone(), clock)?;
+        let courier = courier(&config, store.clone(), clock.clone())?;
         server.spawn(courier.run(stopped.clone()));
         let spool_dir = config.storage.data_dir.join("spool");
         std::fs::create_dir_all(&spool_dir).map_err(|e| format!("cannot use {}: {e}", spool_dir.display()))?;
@@ -177,14 +179,11 @@ impl App {
         }
         let endpoint = Endpoint::new(listener, tls);
         server.spawn(server::serve(endpoint, router, limits, wait_for_true(stopped)));
-        tasks.spawn(analysis_worker::run(store.clone()));
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        tasks.spawn(retention::run(
-            store.clone(),
-            clock,
-            recordings_dir(&config),
-            config.storage.kept,
-        ));
+        let analyses = analysis_worker::run(store.clone(), team.language.clone(), stop_serving.subscribe());
+        let analyses = tokio::spawn(analyses);
+        tasks.spawn(calendars::keep(calendars));
+        let folder = recordings_dir(&config);
+        tasks.spawn(retention::run(store.clone(), clock, folder, config.storage.kept));
         tasks.spawn(count(live.subscribe()));
         tasks.spawn(keep_metrics_small());
         tasks.spawn(prober::run(team.clone(), config.providers.clone()));
@@ -267,6 +266,12 @@ fn address_policy(config: &ServeConfig) -> AddressPolicy {
     }
 }
 
+fn courier(config: &ServeConfig, store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Result<Courier, StartError> {
+    let (policy, limits) = (address_policy(config), WebhookLimits::default());
+    let webhooks = WebhookSender::new(policy, Arc::new(SystemResolver), limits, clock)?;
+    Ok(Courier::new(store, webhooks, config.mail.mailer()?, Pace::default()))
+}
+
 fn http_tools(config: &ServeConfig, store: &Arc<SqlStore>, clock: &Arc<dyn Clock>) -> Result<HttpTools, StartError> {
     let connects: (_, Arc<dyn Resolver>) = (address_policy(config), Arc::new(SystemResolver));
     Ok(HttpTools::new(store.clone(), connects, clock.clone())?)
@@ -338,11 +343,7 @@ fn router(config: &ServeConfig, spool_dir: PathBuf, doors: Doors) -> Result<Rout
         stopping,
     } = doors;
     let switchboard = node.switchboard.clone();
-    let address_policy = if config.allow_private_urls {
-        AddressPolicy::everything()
-    } else {
-        AddressPolicy::public_only()
-    };
+    let (address_policy, mail) = (address_policy(config), config.mail.is_set());
     let voices = team.voices.clone();
     let visitors = Arc::new(RateLimit::per_second(config.rate_limit));
     let widget = widget::router(store.clone(), visitors);
@@ -351,7 +352,11 @@ fn router(config: &ServeConfig, spool_dir: PathBuf, doors: Doors) -> Result<Rout
         switchboard: switchboard.clone(),
         public_url,
         carrier_is_simulated: nobody_is_called,
-        readiness: Arc::new(move |agent| team.ready_for(agent)),
+        readiness: Arc::new(move |agent| {
+            team.ready_for(agent)?;
+            deliveries::mail_ready_for(mail, agent)?;
+            calendars.ready_for(agent)
+        }),
         forget_speech: Arc::new(move || voices.forget_people()),
         lines,
         rate_limit: Arc::new(RateLimit::per_second(config.rate_limit)),

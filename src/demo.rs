@@ -19,7 +19,7 @@ use crate::{
     calendars::CalendarConfig,
     carriers::settings::CarrierSettings,
     cli::DemoArgs,
-    config::{ProviderConfig, ServeConfig, SpeculationMode, StorageConfig, TlsConfig},
+    config::{Kept, ProviderConfig, ServeConfig, SpeculationMode, StorageConfig, TlsConfig},
     deliveries::MailConfig,
     speech::imperfect::Imperfection,
     storage::DatabaseUrl,

@@ -20,6 +20,7 @@ pub mod exchange;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 pub mod http_client;
+pub mod http_tools;
 pub mod knowledge;
 pub mod language;
 pub mod providers;

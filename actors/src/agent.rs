@@ -1,6 +1,7 @@
 //! The agent object of the contract, typed and complete: every default is filled in when a stored document is read.
 
 mod calendars;
+mod changes;
 mod config;
 #[cfg(feature = "openapi")]
 mod description;
@@ -15,6 +16,7 @@ mod tools;
 mod transfers;
 
 pub use calendars::CalendarProvider;
+pub use changes::Successor;
 pub use config::*;
 #[cfg(feature = "openapi")]
 pub use description::*;

@@ -4,6 +4,7 @@
 
 mod answer;
 mod appointment;
+mod asking;
 mod dialogue;
 mod dictated;
 mod language_wish;

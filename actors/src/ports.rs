@@ -30,6 +30,8 @@ pub struct Ports {
     pub synthesizer: Arc<dyn synthesizer::Synthesizer>,
     /// What the agent says next.
     pub language_model: Arc<dyn language_model::LanguageModel>,
+    /// Tools that run outside the call.
+    pub tools: Arc<dyn tool_runner::ToolRunner>,
     /// What agents know.
     pub knowledge: Arc<dyn knowledge::KnowledgeBase>,
     /// How the providers are.

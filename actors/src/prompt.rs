@@ -14,7 +14,10 @@ mod tools;
 
 use serde_json::Value;
 
-pub use self::{language::name as language_name, tools::EntityLine};
+pub use self::{
+    language::name as language_name,
+    tools::{EntityLine, is_built_in},
+};
 use crate::ports::language_model::ReplyRequest;
 
 /// The line of the instructions after the agent's own prompt.

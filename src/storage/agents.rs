@@ -13,6 +13,7 @@ use sqlx::any::AnyRow;
 use super::{
     Work, agent_holds, idempotency, knowledge,
     rows::{Columns, Conditions, affected, containing, to_json, unavailable},
+    tools,
 };
 
 fn name(document: &Map<String, Value>) -> String {

@@ -174,7 +174,7 @@ pub(super) async fn update(
 }
 
 /// Writes values onto the saved contact of an attempt's number, if there is one.
-pub(super) async fn keep(work: Work<'_>, attempt: AttemptId, values: &BTreeMap<String, Value>) -> StoreResult<()> {
+pub(super) async fn keep(work: &mut Work<'_>, attempt: AttemptId, values: &BTreeMap<String, Value>) -> StoreResult<()> {
     // Somebody may change the contact between the two statements: then it is read again.
     for _ in 0..MOST_TRIES {
         let row = sqlx::query(

@@ -11,6 +11,7 @@ use async_trait::async_trait;
 use super::{
     SqlStore, Work,
     contact_states::ContactKey,
+    deliveries,
     rows::{Columns, affected, composed, unavailable},
 };
 

@@ -8,7 +8,7 @@ use actors::{
 };
 
 use super::{
-    Work, contacts,
+    Work, contacts, deliveries,
     rows::{AnyQuery, Columns, affected, composed, to_json, unavailable},
 };
 
@@ -66,7 +66,7 @@ fn fenced_if_none(rows: u64) -> StoreResult<()> {
 
 pub(super) async fn save_analysis(mut work: Work<'_>, job: Job, analysis: Analysis) -> StoreResult<()> {
     let delete = bind_lease(sqlx::query("DELETE FROM outbox WHERE id = $1 AND tries = $2"), &job);
-    fenced_if_none(affected(delete, work.conn).await?)?;
+    fenced_if_none(affected(delete, &mut *work.conn).await?)?;
     let collected = analysis.collected.as_ref().map(to_json).transpose()?;
     let update = sqlx::query(
         "UPDATE attempts SET summary = $1, analysis = $2, collected = COALESCE($4, collected) \
@@ -77,10 +77,10 @@ pub(super) async fn save_analysis(mut work: Work<'_>, job: Job, analysis: Analys
     .bind(job.attempt.to_string())
     .bind(collected);
     affected(update, &mut *work.conn).await?;
-    match analysis.contact.is_empty() {
-        true => Ok(()),
-        false => contacts::keep(work, job.attempt, &analysis.contact).await,
+    if !analysis.contact.is_empty() {
+        contacts::keep(&mut work, job.attempt, &analysis.contact).await?;
     }
+    deliveries::make(&mut work, job.attempt).await
 }
 
 pub(super) async fn retry(work: Work<'_>, job: Job, delay_ms: i64) -> StoreResult<()> {

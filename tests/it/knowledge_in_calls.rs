@@ -159,34 +159,40 @@ async fn with_model(questions: &[&str]) -> (World, StubHandle) {
     let stub = stubs().await;
     let settings = WorldSettings {
         scripts: asking(questions),
-        language_model: Some(Arc::new(models(&["openai/gpt-4.1-mini"], &stub))),
+        mind: Some(Arc::new(models(&["openai/gpt-4.1-mini"], &stub))),
         ..WorldSettings::default()
     };
     (World::start_with(settings).await, stub)
 }
 
-/// The instructions of each request that came in, and the last words of the user.
-fn asked(stub: &StubHandle) -> Vec<(String, String)> {
+/// What one request told the model.
+#[derive(Debug)]
+struct Asked {
+    /// Its instructions.
+    stable: String,
+    /// The last words of the user.
+    words: String,
+    /// What stands behind them for this reply alone.
+    changing: String,
+}
+
+/// What each request that came in told the model.
+fn asked(stub: &StubHandle) -> Vec<Asked> {
     let requests = stub.received(Service::ChatCompletions);
     let told = requests.iter().map(|request| {
         let request: Value = serde_json::from_str(request).unwrap();
         let messages = request["messages"].as_array().unwrap();
         let last = messages.iter().rev().find(|message| message["role"] == "user").unwrap();
         let text = |message: &Value| message["content"].as_str().unwrap().to_owned();
-        (text(&messages[0]), text(last))
+        let last = text(last);
+        let at = last.find(notes::NOW).unwrap();
+        Asked {
+            stable: text(&messages[0]),
+            words: last[..at].to_owned(),
+            changing: last[at..].to_owned(),
+        }
     });
     told.collect()
-}
-
-/// What is the same in every reply, and what is not.
-fn parts(instructions: &str) -> (&str, &str) {
-    let changes = ["# From the documents", "# Now"];
-    let at = changes
-        .iter()
-        .filter_map(|heading| instructions.find(heading))
-        .min()
-        .unwrap();
-    instructions.split_at(at)
 }
 
 #[tokio::test(start_paused = true)]
@@ -206,7 +212,7 @@ async fn a_model_is_given_short_documents_whole_in_what_never_changes() {
     call(&world, &agent).await;
     let requests = asked(&stub);
     assert!(requests.len() > 2, "{requests:#?}");
-    let (first, _) = parts(&requests[0].0);
+    let first = &requests[0].stable;
     for line in [
         "> We are open Monday to Friday from nine to five. On Saturdays we open at ten.",
         "> Money comes back within a week.",
@@ -214,7 +220,7 @@ async fn a_model_is_given_short_documents_whole_in_what_never_changes() {
         assert!(first.contains(line), "{first}");
     }
     assert!(!first.contains("ten dollars"), "taken out of the group");
-    assert!(requests.iter().all(|(instructions, _)| parts(instructions).0 == first));
+    assert!(requests.iter().all(|request| request.stable == *first));
     // From the next call on the agent knows nothing.
     let before = requests.len();
     let patch = json!({ "conversationConfig": { "agent": { "prompt": { "knowledgeBase": [] } } } });
@@ -229,7 +235,7 @@ async fn a_model_is_given_short_documents_whole_in_what_never_changes() {
     assert!(
         !requests[before..]
             .iter()
-            .any(|(instructions, _)| instructions.contains(KNOWLEDGE_HEADING))
+            .any(|request| request.stable.contains(KNOWLEDGE_HEADING))
     );
 }
 
@@ -244,7 +250,7 @@ async fn a_model_is_given_the_passages_that_fit_the_words_it_answers() {
     let agent = world.agent(knowing(&[&manual])).await;
     call(&world, &agent).await;
     let requests = asked(&stub);
-    let (stable, _) = parts(&requests[0].0);
+    let stable = &requests[0].stable;
     assert!(stable.contains(KNOWLEDGE_HEADING) && !stable.contains("> "), "{stable}");
     for (words, wanted) in [
         ("I park", "> Customers may park in the yard"),

@@ -182,7 +182,7 @@ async fn call_on(stage: Stage, agent: Value, tts: Value, steps: Vec<Step>) -> Ov
     let world = World::start_with(WorldSettings {
         transcriber: Arc::new(stage.clone()),
         synthesizer: Arc::new(stage.clone()),
-        model: Some(Arc::new(stage.clone())),
+        mind: Some(Arc::new(stage.clone())),
         scripts: BTreeMap::from([("told".to_owned(), Script::of(steps))]),
         ..WorldSettings::default()
     })

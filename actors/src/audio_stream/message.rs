@@ -1,5 +1,7 @@
 //! Commands to an audio stream, and the facts it reports.
 
+use std::sync::Arc;
+
 use media::{amd::Finding, session::Manner};
 use ractor::RpcReplyPort;
 use serde::Serialize;

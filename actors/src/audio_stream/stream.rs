@@ -54,6 +54,7 @@ pub(super) struct Stream {
     line: Line,
     /// The socket takes keys to press.
     presses: bool,
+    providers: Providers,
     voices: Voices,
     synthesis: Option<Synthesis>,
     /// The speech that text came for last.
@@ -105,9 +106,7 @@ impl Stream {
         let (transcript, heard) = transcribe(&*ports.transcriber, &agent, (recogniser_rate, meter.clone()), &me);
         let providers = Providers {
             transcriber: ports.transcriber.clone(),
-            synthesizer: ports.synthesizer.clone(),
             recogniser_rate,
-            line_rate,
             meter: meter.clone(),
             settings,
             hears: hears(&agent),
@@ -129,6 +128,7 @@ impl Stream {
             audio: Vec::new(),
             line: Line::new(leg.outbound),
             presses: leg.abilities.digits,
+            providers,
             voices,
             synthesis: None,
             newest: None,

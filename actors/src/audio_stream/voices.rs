@@ -30,6 +30,8 @@ pub(super) struct Voices {
     usual_config: VoiceConfig,
     /// By their number, the one used last at the end.
     others: Vec<(usize, Box<dyn Voice>)>,
+    /// Those of an agent that has handed over, until its last text is spoken.
+    retired: Vec<Box<dyn Voice>>,
 }
 
 impl Voices {
@@ -53,12 +55,23 @@ impl Voices {
             usual,
             usual_config,
             others: Vec::new(),
+            retired: Vec::new(),
         }
     }
 
     /// Speaks a text in the voice it is meant for.
     pub(super) fn speak(&mut self, job: SynthesisJob) -> SpeechStream {
+        self.retired.clear();
         self.voice(job.manner.voice).perform(job.text, job.manner.cues)
+    }
+
+    /// Another agent speaks from the next text on.
+    pub(super) fn adopt(&mut self, agent: Arc<Agent>) {
+        self.usual_config = usual_voice(&agent, self.sample_rate, self.meter.clone());
+        let usual = self.synthesizer.open(self.usual_config.clone());
+        self.retired = self.others.drain(..).map(|(_, voice)| voice).collect();
+        self.retired.push(std::mem::replace(&mut self.usual, usual));
+        self.agent = agent;
     }
 
     fn voice(&mut self, number: usize) -> &mut Box<dyn Voice> {

@@ -26,10 +26,10 @@ use super::{
     writer::{self, Write, Writer, Writes},
 };
 use crate::{
-    audio_stream::{AudioStreamActor, StreamArguments, StreamMessage, performable},
+    agent::Agent,
+    audio_stream::{AudioStreamActor, StreamArguments, StreamMessage},
     campaign::CallBackWish,
     dial_token::{DialToken, Purpose},
-    knowledge::Knowledge,
     lines::LinesMessage,
     phone_number::{PhoneNumber, with_numbers_masked},
     ports::{
@@ -75,6 +75,11 @@ pub(super) struct Performer {
     /// What the callee asked for last; written with the outcome.
     call_back: Option<CallBackWish>,
     opted_out: bool,
+    tools: OutsideTools,
+    /// The present agent in its own language.
+    first_language: Arc<Agent>,
+    /// Another agent that was looked up.
+    found: Option<Found>,
     knowledge: CallKnowledge,
     reply_generation: u64,
     reply_task: Option<AbortHandle>,
@@ -130,6 +135,9 @@ impl Performer {
             writes,
             call_back: None,
             opted_out: false,
+            tools: OutsideTools::default(),
+            first_language: arguments.plan.agent.clone(),
+            found: None,
             knowledge,
             reply_generation: 0,
             reply_task: None,
@@ -414,31 +422,6 @@ impl Performer {
         let (account, number) = (attempt.account, attempt.contact.phone_number.clone());
         if !number.is_nobodys() && !std::mem::replace(&mut self.opted_out, true) {
             self.write(Write::OptOut(account, number));
-        }
-    }
-
-    fn start_reply(&mut self) {
-        self.cancel_reply();
-        let Some(machine) = &self.machine else { return };
-        let plan = &self.arguments.plan;
-        let request = ReplyRequest {
-            agent: performable(&plan.agent, &*self.arguments.ports.synthesizer),
-            variables: plan.variables.clone(),
-            direction: plan.direction(),
-            history: machine.asked(),
-            now: self.arguments.ports.clock.now(),
-            failures: machine.failures(),
-            meter: self.arguments.meter.clone(),
-        };
-        let model = self.arguments.ports.language_model.clone();
-        let task = tasks::reply(model, request, self.reply_generation, self.me.clone());
-        self.reply_task = Some(self.spawn(task));
-    }
-
-    fn cancel_reply(&mut self) {
-        self.reply_generation += 1;
-        if let Some(task) = self.reply_task.take() {
-            task.abort();
         }
     }
 

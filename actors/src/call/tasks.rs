@@ -280,14 +280,14 @@ pub(super) async fn run_tool(runner: Arc<dyn ToolRunner>, run: ToolRun, me: Acto
     let _ = me.cast(CallMessage::ToolAnswered(answer));
 }
 
-/// Streams a reply as messages of `generation`.
+/// Looks up what the agent knows of the last words and what it may use, then streams a reply as messages of `generation`.
 pub(super) async fn reply(
     (model, knowledge): (Arc<dyn LanguageModel>, CallKnowledge),
-    mut request: ReplyRequest,
+    (mut request, offers): (ReplyRequest, Offers),
     generation: u64,
     me: ActorRef<CallMessage>,
 ) {
-    request.knowledge = knowledge.find(&request.history).await;
+    (request.tools, request.knowledge) = tokio::join!(known(offers), knowledge.find(&request.history));
     let stream = AssertUnwindSafe(stream_reply(&model, request, generation, &me));
     if stream.catch_unwind().await.is_err() {
         let error = LanguageError::Protocol("the language model's client crashed".into());

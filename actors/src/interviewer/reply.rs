@@ -211,6 +211,31 @@ impl Reply<'_> {
         }
     }
 
+    /// Another language that was asked for, or another agent whose condition the words are about. An answer to the
+    /// question stays one.
+    fn change(&self, heard: &Heard, text: &str) -> Option<Vec<ReplyEvent>> {
+        if let Some(code) = wish(text, &self.agent.languages())
+            && *code != self.agent.conversation_config.agent.primary_language
+        {
+            return Some(call("languageDetection", json!({ "language": code })));
+        }
+        match heard {
+            Heard::Answer(_) | Heard::More(..) | Heard::CallAt(_) | Heard::Attention => None,
+            Heard::Aside(_) | Heard::NoCall | Heard::NotAsked | Heard::Unclear => {
+                let (number, shared) = self.successor(text)?;
+                (shared >= TELLING_WORDS).then(|| call("transferToAgent", json!({ "agent_number": number })))
+            }
+        }
+    }
+
+    /// The agent whose condition has most words in common with the wish, and how many; the first one of equals.
+    fn successor(&self, wish: &str) -> Option<(usize, usize)> {
+        let tools = &self.agent.conversation_config.agent.prompt.built_in_tools;
+        let successors = tools.transfer_to_agent.successors(&BTreeMap::new());
+        let shared = successors.iter().map(|other| shared_words(&other.condition, wish));
+        shared.enumerate().rev().max_by_key(|(_, shared)| *shared)
+    }
+
     /// Answers a question from the documents, and goes on. None where it is to be taken as anything else is.
     fn tell(&mut self, heard: &Heard) -> Option<Vec<ReplyEvent>> {
         let slot = self.dialogue.slot();

@@ -6,7 +6,7 @@ use futures_util::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{store::CallDirection, usage::Meter};
+use super::{store::CallDirection, tool_runner::ToolOffer, usage::Meter};
 use crate::{agent::Agent, knowledge::Knowledge, time::Timestamp};
 
 /// Who spoke.

@@ -91,6 +91,7 @@ impl<T> Store for T where
         + InboundStore
         + RecordStore
         + DeliveryStore
-    + AppointmentStore
+        + AppointmentStore
+        + ToolStore
 {
 }

@@ -5,7 +5,8 @@ use std::fmt::Write;
 use chrono_tz::Tz;
 
 use super::{
-    GREETING_HEADING, LINE_HEADING, NAME_HEADING, OPT_OUT_RULE, Tool, delivery, language, notes, tools::entity_lines,
+    GREETING_HEADING, LINE_HEADING, NAME_HEADING, OPT_OUT_RULE, Tool, delivery, knowledge, language, notes,
+    tools::entity_lines,
 };
 use crate::{
     ports::{language_model::ReplyRequest, store::CallDirection},
@@ -101,14 +102,14 @@ pub(super) fn changing(request: &ReplyRequest) -> String {
     let name = request.agent.conversation_config.agent.prompt.timezone.as_str();
     let zone: Tz = name.parse().unwrap_or(Tz::UTC);
     let now = request.now.to_utc().with_timezone(&zone);
-    format!(
+    let now = format!(
         "{}{}, in the time zone {}.]",
         notes::NOW,
         now.format("%A, %-d %B %Y, %H:%M"),
         zone.name()
     );
     match knowledge::changing(request) {
-        Some(found) => format!("{found}\n\n{now}"),
+        Some(found) => format!("{now}\n{found}"),
         None => now,
     }
 }

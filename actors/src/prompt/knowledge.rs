@@ -1,6 +1,6 @@
 //! The agent's documents in a prompt: quoted line by line, so that nothing in them can be taken for an instruction.
 
-use super::KNOWLEDGE_HEADING;
+use super::{KNOWLEDGE_HEADING, notes};
 use crate::{knowledge::Excerpt, ports::language_model::ReplyRequest, text};
 
 /// What a quoted line begins with. Every line of a document has it, so no document can end its quotation.
@@ -27,7 +27,7 @@ pub(super) fn stable(request: &ReplyRequest) -> Option<String> {
 /// The passages for the words that are answered now.
 pub(super) fn changing(request: &ReplyRequest) -> Option<String> {
     let found: Vec<String> = request.knowledge.found.iter().map(quoted).collect();
-    (!found.is_empty()).then(|| format!("# From the documents, for their last words\n{}", found.join("\n\n")))
+    (!found.is_empty()).then(|| format!("{}\n{}", notes::FOUND, found.join("\n\n")))
 }
 
 /// An excerpt with its names, each line marked as quoted.

@@ -12,3 +12,5 @@ pub const DAMAGED: &str = "[Part of what they said was not understood.]";
 pub const YOUR_TURN: &str = "[It is your turn.]";
 /// What time it is; behind these words, to the end of the message.
 pub const NOW: &str = "[It is ";
+/// Quoted passages for the last words; behind these words, to the end of the message.
+pub const FOUND: &str = "[From the documents, for their last words:]";

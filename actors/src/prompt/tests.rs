@@ -436,7 +436,7 @@ fn whole_documents_are_stable_and_found_passages_change() {
     assert!(
         found
             .changing
-            .contains("> Document: Hours\n> Open\n> Nine to five.\n\n> Document: Prices\n> Tea: 2\n\n# Now")
+            .ends_with(":]\n> Document: Hours\n> Open\n> Nine to five.\n\n> Document: Prices\n> Tea: 2")
     );
     let nothing = knowing(&[], &[]);
     assert_eq!(nothing.stable, found.stable, "the same for every reply");
@@ -485,10 +485,8 @@ fn a_document_cannot_end_its_quotation() {
 proptest! {
     #[test]
     fn every_line_of_any_document_is_quoted(text in "\\PC{0,80}|(.|[\r\n\u{85}\u{2028}]){0,80}") {
-        let before = knowing(&[], &[("x", "", "y")]).changing;
         let prompt = knowing(&[], &[(&text, &text, &text)]).changing;
-        let (head, tail) = (before.lines().next().unwrap(), before.split("\n\n# Now").nth(1).unwrap());
-        let inner = prompt.strip_prefix(head).unwrap().strip_suffix(tail).unwrap().strip_suffix("\n\n# Now").unwrap();
+        let (_, inner) = prompt.split_once(notes::FOUND).unwrap();
         for line in inner.split(|c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')).filter(|line| !line.is_empty()) {
             prop_assert!(line.starts_with("> "), "{line:?}");
         }

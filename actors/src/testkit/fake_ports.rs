@@ -29,6 +29,8 @@ pub struct FakePorts {
     pub synthesizer: FakeSynthesizer,
     /// The language model.
     pub language_model: Arc<ScriptedModel>,
+    /// Tools that run outside the call.
+    pub tools: Arc<FakeTools>,
     /// What agents know.
     pub knowledge: Arc<FakeKnowledge>,
     /// How the providers are.
@@ -54,6 +56,7 @@ impl FakePorts {
             transcriber: FakeTranscriber::default(),
             synthesizer: FakeSynthesizer::default(),
             language_model: Arc::default(),
+            tools: Arc::default(),
             knowledge: Arc::default(),
             health: Arc::default(),
             recordings: FakeRecordings::default(),
@@ -70,6 +73,7 @@ impl FakePorts {
             transcriber: Arc::new(self.transcriber.clone()),
             synthesizer: Arc::new(self.synthesizer.clone()),
             language_model: self.language_model.clone(),
+            tools: self.tools.clone(),
             knowledge: self.knowledge.clone(),
             health: self.health.clone(),
             recordings: Arc::new(self.recordings.clone()),

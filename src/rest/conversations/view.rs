@@ -49,7 +49,10 @@ pub fn detail(row: &ConversationRow, facts: &Facts<'_>, agent: Option<&AgentRow>
     insert_some(&mut shown, "transcript", transcript(turns));
     insert_some(&mut shown, "sentiment", analysis.map(|a| &a.sentiment));
     insert_some(&mut shown, "keyMoments", analysis.map(|a| &a.key_moments));
-    shown.insert("appointmentScheduled".into(), appointment(row.appointment.as_ref()));
+    // What stands in a calendar is more than what was understood.
+    let understood = || analysis.map_or_else(|| json!({}), |found| json!(found.appointment));
+    let appointment = row.appointment.as_ref().map_or_else(understood, appointment);
+    shown.insert("appointmentScheduled".into(), appointment);
     shown.insert(
         "dataCollected".into(),
         collected(&row.collected, &asked_for(agent.as_ref())),
@@ -120,14 +123,11 @@ fn transcript(turns: &[TurnFact]) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// `appointmentScheduled`: what was booked during the call, empty when nothing was.
-fn appointment(booked: Option<&Appointment>) -> Value {
-    let Some(Appointment {
+/// `appointmentScheduled` of what was booked during the call.
+fn appointment(booked: &Appointment) -> Value {
+    let Appointment {
         wish, event, confirmed, ..
-    }) = booked
-    else {
-        return json!({});
-    };
+    } = booked;
     let details = &wish.details;
     let zone = details.timezone.parse().unwrap_or(Tz::UTC);
     let mut attendee = Map::new();

@@ -112,8 +112,10 @@ pub struct Conversation {
     pub sentiment: Option<Sentiment>,
     /// What mattered.
     pub key_moments: Option<Vec<KeyMoment>>,
-    /// The appointment that the call made last, empty if none: `dateTime`, `endDateTime`, `timezone`, `provider`,
-    /// `calendarId`, `eventId`, `confirmed`, `attendee`, and `description` where it has notes.
+    /// The appointment that the call made last, empty if none. One that was booked in a calendar: `dateTime`,
+    /// `endDateTime`, `timezone`, `provider`, `calendarId`, `eventId`, `confirmed`, `attendee`, and `description` where it
+    /// has notes. One that was only agreed on: `description`, and where its time is certain `dateTime` (local, ISO 8601) and
+    /// `timezone`.
     pub appointment_scheduled: BTreeMap<String, Value>,
     /// What the agent was to find out.
     pub data_collected: DataCollected,

@@ -20,6 +20,7 @@ use actors::{
         language_model::{LanguageError, LanguageModel, ReplyEvent, ReplyRequest},
         store::{RecordStore, StoreError, TurnFact},
         synthesizer::Synthesizer,
+        tool_runner::ToolRunner,
         transcriber::Transcriber,
     },
     testkit::{fake_speech::FakeRecordings, memory_store::MemoryStore},
@@ -33,6 +34,7 @@ use ringback::{
     carriers::{self, CarrierDoor, Trunk, simulated},
     documents::Documents,
     exchange::{Exchange, ExchangeHandle, ExchangeSettings, LogEntry, Script},
+    http_tools::HttpTools,
     knowledge::{Embeddings, Shelf},
     rest::{self, RateLimit, RestState},
     server::{Endpoint, ServerLimits, serve},
@@ -62,8 +64,6 @@ pub struct WorldSettings {
     pub transcriber: Arc<dyn Transcriber>,
     /// The voices.
     pub synthesizer: Arc<dyn Synthesizer>,
-    /// The model; the interviewer when none, with a record of what it wanted to say.
-    pub model: Option<Arc<dyn LanguageModel>>,
     /// What phones may follow.
     pub scripts: BTreeMap<String, Script>,
     /// The node's.
@@ -74,6 +74,14 @@ pub struct WorldSettings {
     pub certificate: Option<SelfSigned>,
     /// Where calls are recorded.
     pub recordings: FakeRecordings,
+    /// Which addresses clients may have the service connect to.
+    pub addresses: AddressPolicy,
+    /// The agent's mind; the interviewer when none, with a record of what it wanted to say.
+    pub mind: Option<Arc<dyn LanguageModel>>,
+    /// Who is asked about calls that are over.
+    pub analyst: Arc<dyn Analyst>,
+    /// Compares the meaning of documents.
+    pub embeddings: Option<Embeddings>,
     /// Where appointments are made; nowhere when none.
     pub calendars: Option<CalendarConfig>,
 }
@@ -95,12 +103,15 @@ impl Default for WorldSettings {
         Self {
             transcriber: Arc::new(BabbleTranscriber),
             synthesizer: Arc::new(BabbleSynthesizer),
-            model: None,
             scripts: BTreeMap::new(),
             node: NodeSettings::default(),
             trunk: None,
             certificate: None,
             recordings: FakeRecordings::default(),
+            addresses: AddressPolicy::public_only(),
+            mind: None,
+            analyst: Arc::new(NoAnalyst),
+            embeddings: None,
             calendars: None,
         }
     }
@@ -119,6 +130,11 @@ pub struct World {
     node: NodeHandle,
     _reserved: TcpSocket,
     tasks: JoinSet<()>,
+}
+
+fn http_tools(settings: &WorldSettings, store: &Arc<MemoryStore>, clock: &Arc<dyn Clock>) -> HttpTools {
+    let connects: (_, Arc<dyn Resolver>) = (settings.addresses.clone(), Arc::new(SystemResolver));
+    HttpTools::new(store.clone(), connects, clock.clone()).unwrap()
 }
 
 fn calendars(settings: &WorldSettings, store: &Arc<MemoryStore>, clock: &Arc<dyn Clock>) -> Arc<dyn ToolRunner> {
@@ -149,7 +165,12 @@ async fn start_service(
         carriers: Carriers::new(trunk.carrier, Vec::new()),
         transcriber: settings.transcriber.clone(),
         synthesizer: settings.synthesizer.clone(),
-        language_model: settings.model.clone().unwrap_or_else(|| Arc::new(replies.clone())),
+        language_model: settings.mind.clone().unwrap_or_else(|| Arc::new(replies.clone())),
+        tools: Arc::new(vec![
+            calendars(settings, store, clock),
+            Arc::new(http_tools(settings, store, clock)),
+        ]),
+        knowledge: Arc::new(Shelf::new(store.clone(), settings.embeddings.clone())),
         health: Arc::new(AlwaysWell),
         recordings: Arc::new(settings.recordings.clone()),
         clock: clock.clone(),

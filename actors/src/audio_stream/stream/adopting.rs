@@ -5,21 +5,19 @@ use std::sync::Arc;
 use super::{
     super::{
         StreamSettings,
-        terms::{pause_policy, transcribe, voice_config},
+        terms::{pause_policy, transcribe},
     },
     Stream,
 };
 use crate::{
     agent::Agent,
-    ports::{synthesizer::Synthesizer, transcriber::Transcriber, usage::Meter},
+    ports::{transcriber::Transcriber, usage::Meter},
 };
 
 /// Who hears and speaks for the stream, for when another agent goes on.
 pub(super) struct Providers {
     pub(super) transcriber: Arc<dyn Transcriber>,
-    pub(super) synthesizer: Arc<dyn Synthesizer>,
     pub(super) recogniser_rate: u32,
-    pub(super) line_rate: u32,
     pub(super) meter: Meter,
     pub(super) settings: StreamSettings,
     /// What the present recogniser listens for.

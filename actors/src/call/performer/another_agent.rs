@@ -6,7 +6,7 @@ use super::{Performer, rules};
 use crate::{
     agent::Agent,
     audio_stream::StreamMessage,
-    call::{state::Event, tasks},
+    call::{knowledge::CallKnowledge, state::Event, tasks},
     campaign::fitted,
     id::AgentId,
 };
@@ -60,6 +60,7 @@ impl Performer {
         plan.variables = found.variables;
         self.first_language = found.agent;
         self.ask_for_tools();
+        self.open_knowledge();
         self.tell_stream(StreamMessage::Adopt(self.arguments.plan.agent.clone()));
     }
 
@@ -76,5 +77,16 @@ impl Performer {
             machine.take_rules(rules);
         }
         self.tell_stream(StreamMessage::Adopt(agent));
+    }
+
+    /// What the present agent knows is looked into from here on.
+    fn open_knowledge(&mut self) {
+        let plan = &self.arguments.plan;
+        let base = self.arguments.ports.knowledge.clone();
+        let (knowledge, opening) = CallKnowledge::of(base, plan.attempt.account, &plan.agent);
+        self.knowledge = knowledge;
+        if let Some(opening) = opening {
+            self.spawn(opening);
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Performer;
-use crate::{call::tasks, ports::language_model::ReplyRequest};
+use crate::{audio_stream::performable, call::tasks, knowledge::Knowledge, ports::language_model::ReplyRequest};
 
 impl Performer {
     pub(super) fn start_reply(&mut self) {
@@ -11,18 +11,20 @@ impl Performer {
         let Some(machine) = &self.machine else { return };
         let plan = &self.arguments.plan;
         let request = ReplyRequest {
-            agent: plan.agent.clone(),
+            agent: performable(&plan.agent, &*self.arguments.ports.synthesizer),
             variables: plan.variables.clone(),
             tools: Arc::default(),
             direction: plan.direction(),
             history: machine.asked(),
+            knowledge: Knowledge::default(),
             now: self.arguments.ports.clock.now(),
             failures: machine.failures(),
             meter: self.arguments.meter.clone(),
         };
         let model = self.arguments.ports.language_model.clone();
+        let speaker = (model, self.knowledge.clone());
         let asked = (request, self.offers());
-        let task = tasks::reply(model, asked, self.reply_generation, self.me.clone());
+        let task = tasks::reply(speaker, asked, self.reply_generation, self.me.clone());
         self.reply_task = Some(self.spawn(task));
     }
 

@@ -1,6 +1,9 @@
 //! What happens to a call, and what it wants done.
 
 use media::session::Manner;
+use serde_json::Value;
+
+use super::Rules;
 
 use crate::{
     audio_stream::{SpeechId, StreamEvent},

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use super::filler::BYTE_MS;
 use crate::{
-    agent::{Agent, UsableTransfer},
+    agent::{Agent, Successor, UsableTransfer},
     call::{
         Speculation,
         introduction::introduction,

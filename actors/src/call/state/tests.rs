@@ -6,6 +6,7 @@ mod inbound;
 mod machines;
 mod midcall;
 mod opt_out;
+mod outside_tools;
 mod silent_replies;
 mod speculation;
 

@@ -53,7 +53,7 @@ impl Tables {
         }
     }
 
-    fn erase_words(&mut self, id: AttemptId) {
+    fn erase_words(&mut self, id: AttemptId, now: Timestamp) {
         if let Some(entry) = self.attempts.get_mut(&id) {
             entry.collected.clear();
             entry.analysis = None;

@@ -12,6 +12,7 @@ use actors::{
     dial_token::DialToken,
     id::{
         AccountId, AgentId, AppointmentId, AttemptId, CampaignId, ContactId, DeliveryId, DocumentId, GroupId, NodeId,
+        ToolId,
     },
     phone_number::PhoneNumber,
     ports::{carrier::CarrierCallId, store::*},
