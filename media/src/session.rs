@@ -10,6 +10,7 @@ mod keys;
 mod levels;
 mod listening;
 mod machines;
+mod recorded;
 mod speaking;
 mod types;
 
@@ -281,30 +282,6 @@ impl AudioSession {
         self.hearing.recogniser_samples()
     }
 
-    /// Records no more; what is left of the recording.
-    pub fn stop_recording(&mut self) -> Vec<i16> {
-        let left = self.take_recording(true);
-        self.mixer = None;
-        left
-    }
-
-    /// What was recorded and will not change, interleaved (user, agent), if it is a second or more, or `all` there is.
-    /// Empty when the call is not recorded.
-    pub fn take_recording(&mut self, all: bool) -> Vec<i16> {
-        let position = self.hearing.position(self.now_ms);
-        let rate = self.hearing.sample_rate();
-        let Some(mixer) = &mut self.mixer else {
-            return Vec::new();
-        };
-        // So much may still come late, and is not given away as silence.
-        let late = clock::STALL_MS * u64::from(rate) / 1_000;
-        let up_to = mixer.user_position().max(position.saturating_sub(late));
-        match all || up_to >= mixer.taken() + u64::from(rate) {
-            true => mixer.take(up_to),
-            false => Vec::new(),
-        }
-    }
-
     /// Whether nothing is being said or waits to be said. A held speech does not count.
     pub fn is_quiet(&self) -> bool {
         self.speaking.is_quiet()
@@ -494,12 +471,6 @@ impl AudioSession {
             let to_the_end = matches!(event, SessionEvent::SpeakingEnded { .. });
             self.spoke_ms = to_the_end.then_some(self.began_ms..self.said_ms);
             self.endpointing.agent_said(heard);
-        }
-    }
-
-    fn truncate_recording(&mut self) {
-        if let Some(mixer) = &mut self.mixer {
-            mixer.truncate_agent(self.speaking.recorded_end());
         }
     }
 }
