@@ -70,32 +70,8 @@ const CONVERSATION_CONFIG: &[Field] = &[
     ),
     optional(
         "languagePresets",
-        Shape::Map(&Shape::Open(&[optional("overrides", Shape::Open(OVERRIDES))])),
+        Shape::Map(&Shape::Open(&[optional("overrides", Shape::Open(&[]))])),
     ),
-];
-
-/// What a language preset may change, under the rules of what it changes.
-const OVERRIDES: &[Field] = &[
-    optional(
-        "agent",
-        Shape::Open(&[
-            optional("prompt", Shape::Open(PROMPT_OVERRIDES)),
-            optional("greetingMessage", SENTENCE),
-            optional("hinglishMode", Shape::Flag),
-            optional("disableFirstMessageInterruptions", Shape::Flag),
-        ]),
-    ),
-    optional("asr", Shape::Open(ASR)),
-    optional("turn", Shape::Open(TURN)),
-    optional("tts", Shape::Open(TTS)),
-];
-
-const PROMPT_OVERRIDES: &[Field] = &[
-    optional("prompt", text(INSTRUCTION_CHARS, rules::any)),
-    optional("llm", NAME),
-    optional("temperature", number(0.0, 2.0)),
-    optional("ignoreDefaultPersonality", Shape::Flag),
-    optional("timezone", text(64, rules::timezone)),
 ];
 
 const AGENT_SECTION: &[Field] = &[
