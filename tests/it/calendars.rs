@@ -1,7 +1,7 @@
 //! Appointments made during calls: both calendars over real sockets, what is lost on the way, and the public door.
 
 mod in_calls;
-mod stub;
+pub mod stub;
 
 use std::{sync::Arc, time::Duration};
 

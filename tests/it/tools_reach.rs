@@ -1,6 +1,8 @@
 //! Tools reach only what is configured: whatever a caller, a tool's answer or the model says, no other number, address or
 //! agent. Judged from outside: by what the exchange and the servers saw.
 
+mod documents;
+
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     io,
