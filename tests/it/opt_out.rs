@@ -108,6 +108,11 @@ async fn a_clear_wish_is_on_the_list_within_a_second_in_every_language() {
             "Streichen Sie mich von Ihrer Liste.",
             "Verstanden, wir rufen Sie nicht mehr an. Auf Wiederhören.",
         ),
+        (
+            "de",
+            "Rufen Sie mich nicht mehr an.",
+            "Verstanden, wir rufen Sie nicht mehr an. Auf Wiederhören.",
+        ),
     ] {
         let (_world, conversation, listed) = called(language, &[wish]).await;
         assert!(listed, "{wish}: {conversation:#}");

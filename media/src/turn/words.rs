@@ -124,6 +124,16 @@ const ALWAYS_OPEN: &[&str] = &[
     "um", "umm", "uh", "uhm", "er", "erm", "and", "or", "but", "because", "the", "a", "an", "my",
 ];
 
+/// Those of them that close a German sentence: "Rufen Sie mich nicht an.", "Wer ist er?", "Wir ziehen um."
+const GERMAN_ENDS: &[&str] = &["an", "er", "um"];
+
+/// Words that a German sentence is known by, and no English one has.
+const GERMAN: &[&str] = &[
+    "ich", "du", "sie", "wir", "ihr", "ihn", "ihm", "mich", "mir", "dich", "dir", "uns", "euch", "ihnen", "nicht",
+    "nie", "niemals", "kein", "keine", "mehr", "bitte", "wieder", "nochmal", "noch", "später", "morgen", "heute",
+    "der", "das", "ist", "wer", "wie", "wo", "einfach", "jetzt", "gleich", "dann", "rufen", "rufe", "ruf", "anders",
+];
+
 /// The same, unless punctuation closes them.
 const HESITATING: &[&str] = &[
     "to",
@@ -193,7 +203,8 @@ pub fn ending(words: &str) -> Ending {
     if text.ends_with([',', '-', '–', '—', '…', ':', ';']) || text.ends_with("...") {
         return Ending::Hesitating;
     }
-    if !text.ends_with(['?', '!']) && (ALWAYS_OPEN.contains(&last.as_str()) || announced) {
+    let always_open = ALWAYS_OPEN.contains(&last.as_str()) && !is_german_end(text, &last);
+    if !text.ends_with(['?', '!']) && (always_open || announced) {
         return Ending::Hesitating;
     }
     if is_spelled(&last, before.as_deref()) {
@@ -205,6 +216,14 @@ pub fn ending(words: &str) -> Ending {
         false if OPEN.contains(&last.as_str()) => Ending::Open,
         false => Ending::Plain,
     }
+}
+
+/// Whether the last word, which hesitates in English, ends a German sentence.
+fn is_german_end(text: &str, last: &str) -> bool {
+    let german = |token: &str| GERMAN.contains(&bare(token).as_str());
+    // Without a full stop "um" is a hesitation in German, too.
+    let ends = GERMAN_ENDS.contains(&last) && (last != "um" || closes(text));
+    ends && text.split_whitespace().any(german)
 }
 
 /// Whether there is any word, not only marks of what is missing.
@@ -306,6 +325,14 @@ mod tests {
             ("um", Ending::Hesitating),
             ("It would be", Ending::Open),
             ("Well, um.", Ending::Hesitating),
+            ("Call me an.", Ending::Hesitating),
+            ("Rufen Sie mich nicht mehr an.", Ending::Complete),
+            ("Rufen Sie mich nicht mehr an", Ending::Plain),
+            ("Dann rufen Sie bitte morgen an,", Ending::Hesitating),
+            ("Das ist er.", Ending::Complete),
+            ("Wir ziehen um.", Ending::Complete),
+            ("Ich möchte, um", Ending::Hesitating),
+            ("Rufen Sie mich an und", Ending::Hesitating),
             ("first of all,", Ending::Hesitating),
             ("and then...", Ending::Hesitating),
             ("five five one", Ending::Spelling),
