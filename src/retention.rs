@@ -1,4 +1,5 @@
-//! Erases recordings and transcripts that are older than the operator wants to keep them.
+//! Erases recordings and transcripts that are older than the operator wants to keep them, and forgets deliveries that
+//! were over long ago.
 
 use std::{
     path::{Path, PathBuf},
@@ -16,24 +17,29 @@ use crate::{config::Kept, recordings};
 /// How often it looks; nothing is kept for longer than its days and this.
 const EVERY: Duration = Duration::from_secs(3_600);
 
-/// Calls erased in one transaction; others write in between.
+/// Deliveries that are over are kept for so long, for whoever asks what became of one. None is tried for a week.
+const DELIVERIES_DAYS: u32 = 30;
+
+/// Calls, or deliveries, erased in one transaction; others write in between.
 const BATCH: i64 = 200;
 
 /// Looks at once and then now and then, until it is dropped. What fails is tried again the next time.
 pub async fn run(store: Arc<dyn Store>, clock: Arc<dyn Clock>, recordings: PathBuf, kept: Kept) {
-    if kept == Kept::default() {
-        return;
-    }
     let mut look = tokio::time::interval(EVERY);
     look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         look.tick().await;
         let now = clock.now();
+        let its = &*store;
+        let forgotten = in_batches(|| its.forget_deliveries(earlier(now, DELIVERIES_DAYS), BATCH)).await;
+        if let Err(error) = forgotten {
+            tracing::warn!(%error, "old deliveries not forgotten; trying again in an hour");
+        }
         if let Some(days) = kept.recordings_days {
             erase_recordings(recordings.clone(), earlier(now, days)).await;
         }
         if let Some(days) = kept.transcripts_days {
-            match erase_words(&*store, earlier(now, days)).await {
+            match in_batches(|| its.erase_words(earlier(now, days), BATCH)).await {
                 Ok(0) => {}
                 Ok(calls) => tracing::info!(calls, days, "transcripts were erased because of their age"),
                 Err(error) => tracing::warn!(%error, "old transcripts not erased; trying again in an hour"),
@@ -46,13 +52,13 @@ fn earlier(now: Timestamp, days: u32) -> Timestamp {
     Timestamp(now.0 - i64::from(days) * 86_400 * 1_000_000)
 }
 
-async fn erase_words(store: &dyn Store, before: Timestamp) -> StoreResult<usize> {
-    let mut calls = 0;
+/// Until there is nothing more to do; each piece is a transaction of its own.
+async fn in_batches<F: Future<Output = StoreResult<usize>>>(piece: impl Fn() -> F) -> StoreResult<usize> {
+    let mut all = 0;
     loop {
-        let erased = store.erase_words(before, BATCH).await?;
-        calls += erased;
-        if i64::try_from(erased).unwrap_or(BATCH) < BATCH {
-            return Ok(calls);
+        match piece().await? {
+            0 => return Ok(all),
+            some => all += some,
         }
     }
 }

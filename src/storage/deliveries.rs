@@ -12,6 +12,7 @@ use actors::{
         CampaignContact, DELIVERY_LEASE, Delivery, DeliveryRow, DeliveryState, DeliveryStore, DueLane,
         FAILURES_FORGIVEN, Settled, Standing, StoreError, StoreResult,
     },
+    time::Timestamp,
 };
 use async_trait::async_trait;
 use serde_json::{Map, Value};
@@ -145,6 +146,17 @@ async fn contact_of(work: Work<'_>, attempt: AttemptId) -> StoreResult<CampaignC
     })
 }
 
+/// Ids follow the order in which deliveries were made, so that nothing but the oldest is looked at.
+async fn forget(work: Work<'_>, made_before: Timestamp, limit: i64) -> StoreResult<usize> {
+    let delete = sqlx::query(
+        "DELETE FROM deliveries WHERE id IN (SELECT id FROM \
+         (SELECT id, state, created_at FROM deliveries ORDER BY id LIMIT $2) AS oldest \
+         WHERE state <> 'pending' AND created_at < $1)",
+    );
+    let forgotten = affected(delete.bind(made_before.0).bind(limit.max(0)), work.conn).await?;
+    Ok(usize::try_from(forgotten).unwrap_or(usize::MAX))
+}
+
 #[async_trait]
 impl DeliveryStore for SqlStore {
     async fn due_lanes(&self, failing_too: bool, limit: i64) -> StoreResult<Vec<DueLane>> {
@@ -170,6 +182,10 @@ impl DeliveryStore for SqlStore {
 
     async fn deliveries_of(&self, attempt: AttemptId) -> StoreResult<Vec<DeliveryRow>> {
         self.read(move |work| Box::pin(of(work, attempt))).await
+    }
+
+    async fn forget_deliveries(&self, made_before: Timestamp, limit: i64) -> StoreResult<usize> {
+        self.write(move |work| Box::pin(forget(work, made_before, limit))).await
     }
 
     async fn contact_of(&self, attempt: AttemptId) -> StoreResult<CampaignContact> {

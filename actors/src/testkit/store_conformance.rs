@@ -171,6 +171,7 @@ macro_rules! store_conformance {
             lanes_are_picked_apart_and_tell_how_they_stand
             a_lane_waits_as_long_as_its_receiver_wished
             an_address_that_is_gone_gets_nothing_until_its_agent_is_saved_again
+            deliveries_that_are_over_are_forgotten_piece_by_piece
             a_delivery_tells_of_the_person_as_the_call_knew_them
             an_appointment_is_made_once_for_a_time_of_a_call
             a_booking_whose_holder_died_comes_back_and_fences_it

@@ -171,6 +171,9 @@ pub trait DeliveryStore: Send + Sync {
     /// The deliveries of a call, in the order they were made.
     async fn deliveries_of(&self, attempt: AttemptId) -> StoreResult<Vec<DeliveryRow>>;
 
+    /// Forgets, of the `limit` oldest deliveries, those that are over and were made before a time; returns how many.
+    async fn forget_deliveries(&self, made_before: Timestamp, limit: i64) -> StoreResult<usize>;
+
     /// The person of a call: as the campaign or the request for the call knows them, else as the saved contact does.
     /// `NotFound` without the call.
     async fn contact_of(&self, attempt: AttemptId) -> StoreResult<CampaignContact>;

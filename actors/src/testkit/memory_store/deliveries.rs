@@ -246,6 +246,19 @@ impl DeliveryStore for MemoryStore {
         Ok(tables.outbox.of(attempt).map(row).collect())
     }
 
+    async fn forget_deliveries(&self, made_before: Timestamp, limit: i64) -> StoreResult<usize> {
+        let mut tables = self.open()?;
+        let oldest = tables.outbox.deliveries.iter();
+        let oldest = oldest.take(usize::try_from(limit).unwrap_or(0));
+        let over = oldest
+            .filter(|(_, entry)| entry.state != DeliveryState::Pending && entry.delivery.created_at < made_before);
+        let over: Vec<DeliveryId> = over.map(|(id, _)| *id).collect();
+        for id in &over {
+            tables.outbox.deliveries.remove(id);
+        }
+        Ok(over.len())
+    }
+
     async fn contact_of(&self, attempt: AttemptId) -> StoreResult<CampaignContact> {
         let tables = self.open()?;
         let entry = tables.attempts.get(&attempt).ok_or(StoreError::NotFound)?;

@@ -12,7 +12,7 @@ use crate::{
         Analysis, CampaignStatus, ConversationStatus, DELIVERY_LEASE, Delivery, DeliveryState, DueLane,
         FAILURES_FORGIVEN, NewCall, NewContact, PermitRequest, QueuedCall, Settled, Standing, StoreError,
     },
-    time::Clock,
+    time::{Clock, Timestamp},
 };
 
 fn asking(url: &str, mail: bool) -> Map<String, Value> {
@@ -207,6 +207,47 @@ pub async fn a_failed_delivery_waits_and_is_given_up_in_the_end(fixture: Fixture
         (DeliveryState::GivenUp, 2, Some(error))
     );
     scene.clock.advance(Duration::from_secs(100_000));
+    assert_eq!(leased(&scene).await, []);
+}
+
+pub async fn deliveries_that_are_over_are_forgotten_piece_by_piece(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    asks(&scene, "https://example.com/hook", false).await;
+    let mut calls = Vec::new();
+    for n in 0..4 {
+        scene.clock.advance(Duration::from_secs(1));
+        calls.push(busy(&scene, n).await);
+    }
+    let last = scene.clock.now();
+    let ends = [
+        Settled::Delivered,
+        put_off(10_000_000, false),
+        Settled::GivenUp { error: "no".into() },
+        Settled::Delivered,
+    ];
+    let all = leased(&scene).await;
+    for (call, settled) in calls.iter().zip(ends) {
+        let its = all.iter().find(|delivery| delivery.attempt == *call).unwrap();
+        scene.store.settle_delivery(its, settled).await.unwrap();
+    }
+    scene.clock.advance(DELIVERY_LEASE * 2);
+    let left = async || {
+        let mut left = Vec::new();
+        for call in &calls {
+            left.push(scene.store.deliveries_of(*call).await.unwrap().len());
+        }
+        left
+    };
+    let forget = async |before, limit| scene.store.forget_deliveries(before, limit).await;
+    assert_eq!(forget(Timestamp(0), 100).await, Ok(0));
+    assert_eq!(forget(last, 1).await, Ok(1));
+    assert_eq!(left().await, [0, 1, 1, 1]);
+    assert_eq!(forget(last, 1).await, Ok(0), "what is pending stays");
+    assert_eq!(forget(last, 100).await, Ok(1));
+    assert_eq!(left().await, [0, 1, 0, 1], "and what is young");
+    assert_eq!(forget(scene.clock.now(), 100).await, Ok(1));
+    assert_eq!(left().await, [0, 1, 0, 0]);
+    // What is told of a call once is not told again.
     assert_eq!(leased(&scene).await, []);
 }
 

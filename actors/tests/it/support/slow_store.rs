@@ -185,6 +185,7 @@ slowly! {
         lease_deliveries(lanes: &[(String, i64)]) -> Vec<Delivery>;
         renew_deliveries(held: &[(DeliveryId, i64)]) -> ();
         settle_delivery(delivery: &Delivery, settled: Settled) -> ();
+        forget_deliveries(made_before: Timestamp, limit: i64) -> usize;
         deliveries_of(attempt: AttemptId) -> Vec<DeliveryRow>;
         contact_of(attempt: AttemptId) -> CampaignContact;
     }
