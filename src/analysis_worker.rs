@@ -87,12 +87,15 @@ pub async fn run(store: Arc<dyn Store>, analyst: Arc<dyn Analyst>, mut stopping:
 
 /// Takes what is due until there is no more of it.
 async fn take(desk: &Arc<Desk>, at_work: &mut JoinSet<()>, stopping: &watch::Receiver<bool>) -> Result<(), StoreError> {
+    let mut stop = stopping.clone();
     while !*stopping.borrow() {
         while at_work.try_join_next().is_some() {}
         let free = AT_ONCE - at_work.len().min(AT_ONCE);
         if free == 0 {
-            at_work.join_next().await;
-            continue;
+            tokio::select! {
+                _ = stop.wait_for(|stop| *stop) => break,
+                _ = at_work.join_next() => continue,
+            }
         }
         let jobs = desk
             .store

@@ -14,7 +14,11 @@ use actors::{
     },
 };
 use async_trait::async_trait;
-use tokio::{sync::OnceCell, task::JoinSet, time::sleep};
+use tokio::{
+    sync::{OnceCell, Semaphore},
+    task::JoinSet,
+    time::sleep,
+};
 
 use super::{
     book::{Book, Reading},
@@ -34,6 +38,10 @@ const MOST_CHARACTERS: i64 = 6_000_000;
 /// Shorter documents are indexed at once, in less than ten milliseconds; longer ones where nobody waits.
 const AT_ONCE_CHARACTERS: usize = 60_000;
 
+/// Batches of passages whose vectors are asked for at once: after a start every agent's documents wait for them, and
+/// callers' questions go to the same model.
+const ASKED_AT_ONCE: usize = 3;
+
 /// Pauses between tries for passages' vectors.
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
@@ -46,6 +54,7 @@ pub struct Shelf {
     places: Mutex<Vec<Place>>,
     /// Ask for vectors; they end with the shelf.
     asking: Mutex<JoinSet<()>>,
+    seats: Arc<Semaphore>,
 }
 
 /// Where a book stands. Documents never change, so the same ids are the same book.
@@ -66,6 +75,7 @@ impl Shelf {
             embeddings,
             places: Mutex::default(),
             asking: Mutex::default(),
+            seats: Arc::new(Semaphore::new(ASKED_AT_ONCE)),
         }
     }
 
@@ -145,7 +155,7 @@ impl Shelf {
         if let Some(embeddings) = embeddings {
             let mut asking = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
             while asking.try_join_next().is_some() {}
-            asking.spawn(compare(Arc::downgrade(&book), embeddings));
+            asking.spawn(compare(Arc::downgrade(&book), embeddings, self.seats.clone()));
         }
         Ok(book)
     }
@@ -181,14 +191,18 @@ async fn indexed(documents: Vec<Document>) -> Result<Library, StoreError> {
 }
 
 /// Asks for the vectors of a book's passages, as long as somebody has the book.
-async fn compare(book: Weak<Book>, embeddings: Embeddings) {
+async fn compare(book: Weak<Book>, embeddings: Embeddings, seats: Arc<Semaphore>) {
     let mut vectors: Vec<Vec<f32>> = Vec::new();
     let mut pause = FIRST_PAUSE;
-    while let Some(texts) = book.upgrade().map(|book| batch(&book, vectors.len())) {
-        if texts.is_empty() {
+    // Nobody closes the seats. Each batch takes one anew, so that a long book does not hold up short ones.
+    while let Ok(seat) = seats.acquire().await {
+        let texts = book.upgrade().map(|book| batch(&book, vectors.len()));
+        let Some(texts) = texts.filter(|texts| !texts.is_empty()) else {
             break;
-        }
-        match embeddings.of_batch(&texts).await {
+        };
+        let answer = embeddings.of_batch(&texts).await;
+        drop(seat);
+        match answer {
             Ok(more) => {
                 vectors.extend(more);
                 pause = FIRST_PAUSE;

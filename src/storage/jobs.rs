@@ -65,8 +65,6 @@ fn fenced_if_none(rows: u64) -> StoreResult<()> {
 }
 
 pub(super) async fn save_analysis(mut work: Work<'_>, job: Job, analysis: Analysis) -> StoreResult<()> {
-    let delete = bind_lease(sqlx::query("DELETE FROM outbox WHERE id = $1 AND tries = $2"), &job);
-    fenced_if_none(affected(delete, &mut *work.conn).await?)?;
     let collected = analysis.collected.as_ref().map(to_json).transpose()?;
     let update = sqlx::query(
         "UPDATE attempts SET summary = $1, analysis = $2, collected = COALESCE($4, collected) \
@@ -77,6 +75,9 @@ pub(super) async fn save_analysis(mut work: Work<'_>, job: Job, analysis: Analys
     .bind(job.attempt.to_string())
     .bind(collected);
     affected(update, &mut *work.conn).await?;
+    // Behind the call's row, as whoever erases a call takes them; a lease that is lost takes the row back with it.
+    let delete = bind_lease(sqlx::query("DELETE FROM outbox WHERE id = $1 AND tries = $2"), &job);
+    fenced_if_none(affected(delete, &mut *work.conn).await?)?;
     if !analysis.contact.is_empty() {
         contacts::keep(&mut work, job.attempt, &analysis.contact).await?;
     }

@@ -139,6 +139,36 @@ async fn a_question_whose_meaning_does_not_come_is_answered_by_words() {
     }
 }
 
+#[tokio::test]
+async fn few_documents_are_asked_about_at_once() {
+    let stub = stubs().await;
+    stub.set_faults(Service::Embeddings, vec![Fault::Hang; 12]);
+    let name = "openai/text-embedding-3-small".parse().unwrap();
+    let embeddings = Embeddings::new(&name, &settings(&stub, &stub)).unwrap();
+    let store = Arc::new(MemoryStore::new(Arc::new(TokioClock::starting_at(START))));
+    let (account, _) = new_account(&*store, "ada@example.com").await;
+    let shelf = Shelf::new(store.clone(), Some(embeddings));
+    let mut opened = Vec::new();
+    for n in 0..12 {
+        let new = NewDocument {
+            kind: DocumentKind::Text,
+            name: format!("House {n}"),
+            url: None,
+            text: house_rules(),
+        };
+        let document = store.create_document(account.id, new, None).await.unwrap();
+        opened.push(shelf.open(account.id, &[document.id.to_string()]).await.unwrap());
+    }
+    while stub.received(Service::Embeddings).len() < 3 {
+        tokio::task::yield_now().await;
+    }
+    // Whatever else would be sent was sent meanwhile: stub and shelf run on this thread.
+    for _ in 0..5_000 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(stub.received(Service::Embeddings).len(), 3);
+}
+
 #[test]
 fn only_providers_that_have_embeddings_are_taken() {
     let settings =
