@@ -1,9 +1,10 @@
 """Calls of a running service, and what it delivers after them: webhooks to a server and mail to a server of this script.
 
 Webhooks are verified with the official Standard Webhooks package, before and after a rotation of the secret; mail is parsed
-by Python's e-mail library. The webhooks are kept in $WEBHOOKS for the JavaScript package.
+by Python's e-mail library, and the invitation in one by icalendar. The webhooks are kept in $WEBHOOKS for the JavaScript package.
 """
 
+import datetime
 import email
 import email.policy
 import http.server
@@ -20,6 +21,7 @@ import urllib.error
 import urllib.request
 
 from aiosmtpd.controller import Controller
+from icalendar import Calendar
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 RINGBACK = os.environ["RINGBACK"]
@@ -132,6 +134,46 @@ def read_mail(conversation):
     return message, parts["text/plain"], parts["text/html"]
 
 
+def scheduling():
+    return {
+        "name": "Ada & Söhne",
+        "conversationConfig": {"agent": {"prompt": {"prompt": "Make an appointment.", "timezone": "Europe/Berlin"}}},
+        "platformSettings": {
+            "callActions": {"scheduleOnCalendar": {"enabled": True, "provider": "ics"}},
+            "dataCollection": {"entities": {"email": {"type": "string", "description": "the user's e-mail address"}}},
+        },
+    }
+
+
+def read_invitation(api):
+    """An appointment made in a call, as a calendar program reads it."""
+    agent_id = api.ask("POST", "/agents/create", scheduling())["agentId"]
+    before = len(Mailbox.messages)
+    made = api.ask("POST", "/calls", {"agentId": agent_id, "phoneNumber": "+15550100030", "name": "Grace, Countess"})
+    found = lambda: next((mail for mail in Mailbox.messages[before:] if b"text/calendar" in mail[2]), None)
+    _, recipients, content = until("an invitation", found)
+    message = email.message_from_bytes(content, policy=email.policy.default)
+    assert not message.defects, message.defects
+    part = next(part for part in message.walk() if part.get_content_type() == "text/calendar")
+    assert part.get_content_charset() == "utf-8" and part.get_param("method") == "REQUEST", part["content-type"]
+    calendar = Calendar.from_ical(part.get_content())
+    assert (calendar["method"], calendar["version"]) == ("REQUEST", "2.0") and calendar["prodid"], calendar
+    (event,) = calendar.walk("VEVENT")
+    assert not event.errors and event["uid"].endswith("@ringback.example"), (event.errors, event["uid"])
+    assert event["organizer"] == "mailto:calls@ringback.example", event["organizer"]
+    assert recipients == [event["attendee"].removeprefix("mailto:")], (recipients, event["attendee"])
+    assert "Grace" in str(event["attendee"].params["cn"]) and "Ada & Söhne" in event["summary"], event
+    start, end = event.decoded("dtstart"), event.decoded("dtend")
+    assert end > start > event.decoded("dtstamp") and start.tzinfo, (start, end)
+
+    def told():
+        conversation = api.ask("GET", f"/conversations/{made['conversationId']}")
+        return conversation if conversation["status"] == "completed" else None
+
+    booked = until("the end of the call", told)["appointmentScheduled"]
+    assert datetime.datetime.fromisoformat(booked["dateTime"]) == start, (booked, start)
+
+
 def judge(api, receiver):
     secret = api.ask("GET", "/me/webhook-secret")["webhookSecret"]
     stranger = "whsec_" + "A" * 43 + "="
@@ -194,6 +236,7 @@ def main():
                     return None
 
             until("the service is up", up)
+            read_invitation(api)
             judge(api, f"http://127.0.0.1:{receiver.server_port}/hook")
         except BaseException:
             log.seek(0)
@@ -206,7 +249,7 @@ def main():
     assert len({hit["id"] for hit in Receiver.hits}) == len(Receiver.hits) == 2
     with open(os.environ["WEBHOOKS"], "w") as file:
         json.dump(Receiver.hits, file)
-    print(f"Python: {len(Receiver.hits)} webhooks verified, changed ones refused; {len(Mailbox.messages)} mails parsed")
+    print(f"Python: {len(Receiver.hits)} webhooks verified, changed ones refused; {len(Mailbox.messages)} mails parsed, an invitation among them")
 
 
 main()

@@ -150,6 +150,10 @@ fn fact(low: &str, person: Person) -> Option<String> {
         format!("{count}.")
     } else if has_any(low, &["birthday", "date of birth", "born"]) {
         format!("The {} of May, 19{}.", count + 8, 60 + person.choice("year", 39))
+    } else if has_any(low, &["day and time", "date and time"]) {
+        person
+            .pick("both", &["Tomorrow at three.", "Tomorrow at four."])
+            .to_owned()
     } else if has_any(low, &["what time", "which time", "what hour", "at what", "time of day"]) {
         person
             .pick("hour", &["At ten in the morning.", "At half past two.", "At five."])
@@ -259,6 +263,7 @@ mod tests {
             ("Hi, this is Ava from Acme. May I ask your full name?", "My name is"),
             ("What is your e-mail address?", "@example.com"),
             ("Great. What day would suit you?", "day"),
+            ("What day and time would suit you for an appointment?", "Tomorrow at"),
             ("And at what time?", "At "),
             ("Do you have a minute?", "Yes"),
             ("Is it correct, yes or no?", "Yes"),
