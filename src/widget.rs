@@ -15,7 +15,7 @@ use actors::{
 };
 use axum::{
     Extension, Json, Router,
-    extract::{ConnectInfo, Path, State},
+    extract::{ConnectInfo, Path, State, rejection::PathRejection},
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     middleware,
     response::{IntoResponse, Response},
@@ -94,7 +94,7 @@ fn file(text: &'static str, tag: &str, headers: &HeaderMap) -> Response {
 
 async fn look(
     State(state): State<WidgetState>,
-    Path(agent): Path<String>,
+    agent: Result<Path<String>, PathRejection>,
     peer: Option<Extension<ConnectInfo<SocketAddr>>>,
 ) -> Response {
     let address = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |Extension(ConnectInfo(peer))| {
@@ -105,6 +105,8 @@ async fn look(
         let refused = refusal(StatusCode::TOO_MANY_REQUESTS, "rate_limited", &message);
         return ([(header::RETRY_AFTER, seconds.to_string())], refused).into_response();
     }
+    // What is no text is no id either.
+    let agent = agent.map_or_else(|_| String::new(), |Path(agent)| agent);
     match widget(&*state.store, &agent).await {
         Ok(Some(widget)) => ([(header::CACHE_CONTROL, LOOK_KEPT)], Json(widget)).into_response(),
         Ok(None) => refusal(StatusCode::NOT_FOUND, "not_found", "there is no widget here"),

@@ -35,6 +35,11 @@ pub fn is_format(c: char) -> bool {
     )
 }
 
+/// Whether nothing of it is seen: spaces, signs that move a cursor, and such as only tell how others are shown.
+pub fn is_blank(text: &str) -> bool {
+    text.chars().all(|c| c.is_whitespace() || is_odd(c) || is_format(c))
+}
+
 /// Words without such signs; those that part words become spaces.
 pub fn plain(words: &str) -> String {
     let signs = words.chars().filter_map(|c| match c {

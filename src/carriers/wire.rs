@@ -125,6 +125,14 @@ pub enum WireError {
         /// What would have been taken.
         taken: &'static str,
     },
+    /// A name that no format has.
+    #[error("`{name}` is no audio format; {taken} is taken")]
+    NoFormat {
+        /// As it was given.
+        name: String,
+        /// What would have been taken.
+        taken: &'static str,
+    },
     /// A key that no telephone has.
     #[error("`{0}` is not a key: 0 to 9, *, # and A to D are")]
     Digit(String),

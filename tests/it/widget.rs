@@ -88,6 +88,7 @@ async fn an_agent_without_a_look_or_that_only_dials_is_like_one_that_is_not_ther
         deleted,
         actors::id::AgentId::new().to_string(),
         "not-an-id".to_owned(),
+        "%ff".to_owned(),
     ] {
         let answer = site.get(&format!("/widget/{agent}")).await;
         assert_eq!(

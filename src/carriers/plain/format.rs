@@ -52,14 +52,9 @@ impl AudioFormat {
     /// When there is none.
     pub fn named(name: &str) -> Result<Self, WireError> {
         let known = Self::ALL.into_iter().find(|format| format.name == name);
-        known.ok_or_else(|| {
-            let (encoding, rate) = name.split_once('_').unwrap_or((name, ""));
-            WireError::Format {
-                encoding: encoding.chars().take(32).collect(),
-                rate: rate.chars().take(8).collect(),
-                channels: "1".to_owned(),
-                taken: TAKEN,
-            }
+        known.ok_or_else(|| WireError::NoFormat {
+            name: name.chars().take(40).collect(),
+            taken: TAKEN,
         })
     }
 }

@@ -252,13 +252,13 @@ mod tests {
             (&ready["format"], &ready["inputFormat"]),
             (&json!("pcm_16000"), &json!("pcm_16000"))
         );
-        let refused = read(r#"{"event":"start","inputFormat":"pcm_11025"}"#)
-            .unwrap_err()
-            .to_string();
-        assert!(
-            refused.contains("pcm at 11025 Hz") && refused.contains(TAKEN),
-            "{refused}"
-        );
+        for name in ["pcm_11025", "mp3", ""] {
+            let refused = read(&format!(r#"{{"event":"start","inputFormat":"{name}"}}"#)).unwrap_err();
+            assert_eq!(
+                refused.to_string(),
+                format!("`{name}` is no audio format; {TAKEN} is taken")
+            );
+        }
     }
 
     /// So many bytes of a format for so many of another, within what the filters hold.

@@ -1,5 +1,6 @@
 //! The text of a document, by the libraries that know its kind.
 
+use actors::text::is_blank;
 use dom_smoothie::{Config, Readability, TextMode};
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 use pdf_extract::extract_text_from_mem;
@@ -20,7 +21,7 @@ pub(super) fn of(bytes: &[u8], format: Format, charset: Option<&str>) -> Result<
         Format::Text => decode_text(bytes, charset)?,
     };
     let text = tidy(&text);
-    if !text.is_empty() {
+    if !is_blank(&text) {
         return Ok(text);
     }
     Err(match format {
@@ -182,7 +183,10 @@ mod tests {
                 .unwrap_err()
                 .contains("no text")
         );
-        assert!(of(b" \n\t", Format::Text, None).unwrap_err().contains("no text"));
+        for blank in [" \n\t", "\u{feff}", "\u{200b}\u{200d} \u{2060}\n\u{ad}"] {
+            let refused = of(blank.as_bytes(), Format::Text, None).unwrap_err();
+            assert!(refused.contains("no text"), "{blank:?}: {refused}");
+        }
         assert!(of(b"%PDF-1.4\nnothing", Format::Pdf, None).is_err());
     }
 

@@ -3,6 +3,7 @@
 use actors::{
     id::DocumentId,
     ports::store::{Account, DocumentKind, NewDocument},
+    text::is_blank,
 };
 use axum::{
     extract::{Request, State},
@@ -130,8 +131,8 @@ fn given(body: &Map<String, Value>) -> ApiResult<NewDocument> {
     fields.only(&["name", "text"]);
     let name = fields.name("name");
     let text = fields.required_string("text");
-    if text.is_some_and(|text| text.trim().is_empty()) {
-        fields.problem("text", "required", "must not be blank");
+    if text.is_some_and(is_blank) {
+        fields.problem("text", "required", "must hold words: nothing of it can be seen");
     }
     match (name, text, fields.problems.is_empty()) {
         (Some(name), Some(text), true) => Ok(NewDocument {
