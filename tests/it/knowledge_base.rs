@@ -447,6 +447,17 @@ async fn an_agents_knowledge_must_be_there() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_document_of_nothing_that_is_seen_is_refused() {
+    let app = TestApp::start().await;
+    for blank in ["", " \n", "\u{200b}\u{200d}", "\u{feff} \u{2060}\u{ad}"] {
+        let body = json!({ "name": "Nothing", "text": blank });
+        let path = "/public/v1/knowledge-base/documents/text";
+        let refused = app.client.post(path, body).await.expect(400);
+        assert_eq!(refused.fields(), [("text", "required")], "{blank:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_webhook_at_a_private_address_is_refused_when_it_is_saved() {
     let app = TestApp::start().await;
     let with = |url: &str| json!({ "platformSettings": { "callActions": { "postCallWebhook": url } } });
@@ -463,6 +474,19 @@ async fn a_webhook_at_a_private_address_is_refused_when_it_is_saved() {
         let mut body = agent_with(&json!([]));
         body["platformSettings"] = with(url)["platformSettings"].clone();
         app.client.post(AGENTS, body).await.expect(400);
+    }
+    for url in [
+        "https://ada:secret@hooks.example.com/x",
+        "https://ada@hooks.example.com/",
+    ] {
+        let answer = app.client.patch(&agent, with(url)).await.expect(400);
+        let path = "platformSettings.callActions.postCallWebhook";
+        assert_eq!(answer.fields(), [(path, "invalid")], "{url}");
+        let message = answer.text("/error/fields/0/message");
+        assert!(
+            message.contains("user name or a password") && !message.contains("secret"),
+            "{message}"
+        );
     }
     for url in ["https://hooks.example.com/x", "https://8.8.8.8/x"] {
         app.client.patch(&agent, with(url)).await.expect(200);

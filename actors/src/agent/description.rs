@@ -78,10 +78,13 @@ impl Writer {
             }
             Shape::Section(fields) => self.section(fields, form, path, hint),
             Shape::Open(fields) => self.open(fields, form, path),
-            Shape::Map(item) => {
-                let item = self.shape(item, form, path, &Value::Null);
-                let item = if form == AgentForm::Patch { nullable(item) } else { item };
-                json!({ "type": "object", "additionalProperties": item })
+            Shape::Map(item) => self.map(item, form, path),
+            Shape::Languages(item) => {
+                let mut map = self.map(item, form, path);
+                if form != AgentForm::Read {
+                    map["propertyNames"] = json!({ "pattern": LANGUAGE });
+                }
+                map
             }
             Shape::Scalar { max } => {
                 let longest = format!("A string of at most {max} bytes, a number or a boolean.");
@@ -89,6 +92,12 @@ impl Writer {
             }
             Shape::Any => json!({}),
         }
+    }
+
+    fn map(&mut self, item: &Shape, form: AgentForm, path: &str) -> Value {
+        let item = self.shape(item, form, path, &Value::Null);
+        let item = if form == AgentForm::Patch { nullable(item) } else { item };
+        json!({ "type": "object", "additionalProperties": item })
     }
 
     /// A typed section as a component, and the reference to it.
@@ -133,7 +142,10 @@ impl Writer {
     fn field(&mut self, field: &Field, form: AgentForm, path: &str, hint: &Value) -> Value {
         let mut schema = self.shape(&field.shape, form, path, hint);
         // Sections and maps begin empty, which generators of clients stumble over when it is said.
-        let is_object = matches!(field.shape, Shape::Section(_) | Shape::Map(_) | Shape::Open(_));
+        let is_object = matches!(
+            field.shape,
+            Shape::Section(_) | Shape::Map(_) | Shape::Languages(_) | Shape::Open(_)
+        );
         if form != AgentForm::Read {
             if field.required && matches!(field.shape, Shape::Text { .. }) {
                 schema["pattern"] = json!(NOT_BLANK);
@@ -181,6 +193,7 @@ impl Writer {
     }
 }
 
+const LANGUAGE: &str = "^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*$";
 const NOT_BLANK: &str = r"\S";
 const PHONE: &str = r"^\+[1-9][0-9]{6,14}$";
 const PHONE_SENT: &str = r"^[ \-./()]*(\+|0[ \-./()]*0)[ \-./()]*[1-9]([ \-./()]*[0-9]){6,14}[ \-./()]*$";
@@ -201,14 +214,15 @@ fn text(max: usize, form: AgentForm, path: &str) -> Value {
                 r"^\+[1-9][0-9]{0,14}$"
             });
         }
-        "primaryLanguage" => schema["pattern"] = json!("^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*$"),
+        "primaryLanguage" => schema["pattern"] = json!(LANGUAGE),
         "timezone" => schema["examples"] = json!(["UTC", "Europe/Berlin"]),
         "postCallWebhook" => {
             schema["format"] = json!("uri");
-            schema["pattern"] = json!("^[Hh][Tt][Tt][Pp][Ss]?://");
+            schema["pattern"] = json!("^[Hh][Tt][Tt][Pp][Ss]?://[^@/?#]+([/?#]|$)");
         }
         "sipUri" => schema["pattern"] = json!(r"^sips?:[!#-;=?-\[\]-~]+$"),
         "to" | "cc" => schema["format"] = json!("email"),
+        "label" if path.ends_with("supportedVoices.label") => schema["pattern"] = json!("^[^<>&\"']*$"),
         "llm" | "voiceId" | "agentId" | "tags" | "toolIds" | "knowledgeBase" | "keywords" | "transferRuleIds"
         | "eventsIds" => schema["pattern"] = json!(NOT_BLANK),
         _ => {}

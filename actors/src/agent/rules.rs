@@ -64,6 +64,17 @@ pub(super) fn phone_number(text: &str) -> Result<String, String> {
     })
 }
 
+/// What a voice is called by in the model's markup, as in `<Ana>…</Ana>`.
+pub(super) fn voice_label(text: &str) -> Result<String, String> {
+    match text.chars().find(|c| "<>&\"'".contains(*c)) {
+        None => Ok(text.to_owned()),
+        Some(sign) => Err(format!(
+            "{} has a {sign}: the model marks what this voice says by its label, so leave out <, >, & and quotes",
+            quoted(text)
+        )),
+    }
+}
+
 /// The beginning of phone numbers: `+` and 1 to 15 digits.
 pub(super) fn prefix(text: &str) -> Result<String, String> {
     let plain: String = text
@@ -90,6 +101,10 @@ pub(super) fn web_address(text: &str) -> Result<String, String> {
     // A parser of addresses passes over what does not belong into one.
     let is_plain = text.contains("://") && !text.contains(|c: char| c.is_whitespace() || c.is_control());
     match Url::parse(text) {
+        Ok(url) if !url.username().is_empty() || url.password().is_some() => Err(
+            "has a user name or a password before its host: leave them out, deliveries are signed; or put a key into the query"
+                .into(),
+        ),
         Ok(url) if is_plain && matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(text.to_owned()),
         Ok(_) | Err(_) => Err(format!(
             "{} is not a web address: it must begin with https:// or http:// and name a host",

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::Problem;
+use super::{Problem, rules};
 
 /// A rule for a text: the normal form, or what is wrong in words.
 pub(super) type Rule = fn(&str) -> Result<String, String>;
@@ -39,6 +39,8 @@ pub(super) enum Shape {
     Open(&'static [Field]),
     /// A free-form map of names to values of one shape.
     Map(&'static Shape),
+    /// The same, whose names are language codes.
+    Languages(&'static Shape),
     /// A string of at most `max` bytes, a number or a boolean.
     Scalar { max: usize },
     /// Whatever is given.
@@ -123,7 +125,8 @@ impl Walk {
             Shape::List { max, item } => self.list(value, *max, item, path),
             Shape::Section(fields) => self.section(value, fields, path),
             Shape::Open(fields) => self.open(value, fields, path),
-            Shape::Map(item) => self.map(value, item, path),
+            Shape::Map(item) => self.map(value, item, rules::any, path),
+            Shape::Languages(item) => self.map(value, item, rules::language, path),
             Shape::Scalar { max } => self.scalar(value, *max, path),
             Shape::Any => Some(value.clone()),
         }
@@ -296,12 +299,17 @@ impl Walk {
         Some(Value::Object(stored))
     }
 
-    fn map(&mut self, value: &Value, item: &Shape, path: &str) -> Option<Value> {
+    /// Names obey a rule too; what it would make of them is not asked, they stay as they are.
+    fn map(&mut self, value: &Value, item: &Shape, rule: Rule, path: &str) -> Option<Value> {
         let Value::Object(object) = value else {
             return self.refuse(path, "an object", value);
         };
         let mut stored = Map::new();
         for (name, value) in object {
+            if let Err(message) = rule(name) {
+                self.report(&join(path, name), "invalid", message);
+                continue;
+            }
             if value.is_null() && self.mode == Mode::Patch {
                 continue;
             }

@@ -70,8 +70,34 @@ const CONVERSATION_CONFIG: &[Field] = &[
     ),
     optional(
         "languagePresets",
-        Shape::Map(&Shape::Open(&[optional("overrides", Shape::Open(&[]))])),
+        Shape::Languages(&Shape::Open(&[optional("overrides", Shape::Open(OVERRIDES))])),
     ),
+];
+
+/// What a language preset may change, under the rules of what it changes; what else it brings is kept as it is given, also
+/// in the items of lists.
+const OVERRIDES: &[Field] = &[
+    optional(
+        "agent",
+        Shape::Open(&[
+            optional("prompt", Shape::Open(PROMPT_OVERRIDES)),
+            optional("greetingMessage", SENTENCE),
+            optional("hinglishMode", Shape::Flag),
+            optional("dynamicVariables", Shape::Map(&Shape::Scalar { max: VALUE_BYTES })),
+            optional("disableFirstMessageInterruptions", Shape::Flag),
+        ]),
+    ),
+    optional("asr", Shape::Open(ASR)),
+    optional("turn", Shape::Open(TURN)),
+    optional("tts", Shape::Open(&tts(&Shape::Open(VOICE), &Shape::Open(AUDIO_TAG)))),
+];
+
+const PROMPT_OVERRIDES: &[Field] = &[
+    optional("prompt", text(INSTRUCTION_CHARS, rules::any)),
+    optional("llm", NAME),
+    optional("temperature", number(0.0, 2.0)),
+    optional("ignoreDefaultPersonality", Shape::Flag),
+    optional("timezone", text(64, rules::timezone)),
 ];
 
 const AGENT_SECTION: &[Field] = &[
@@ -157,33 +183,33 @@ const TURN: &[Field] = &[
     optional("spellingPatience", Shape::OneOf(&["auto", "off"])),
 ];
 
-const TTS: &[Field] = &[
+const TTS: &[Field] = &tts(&Shape::Section(VOICE), &Shape::Section(AUDIO_TAG));
+
+/// With these as the items of its lists.
+const fn tts(voice: &'static Shape, tag: &'static Shape) -> [Field; 9] {
+    [
+        optional("voiceId", NAME),
+        optional("supportedVoices", list(voice)),
+        optional("expressiveMode", Shape::Flag),
+        optional("suggestedAudioTags", list(tag)),
+        optional("agentOutputAudioFormat", FORMATS),
+        optional("optimizeStreamingLatency", integer(0, 4)),
+        optional("stability", UNIT),
+        optional("speed", SPEED),
+        optional("similarityBoost", UNIT),
+    ]
+}
+
+const VOICE: &[Field] = &[
+    optional("label", text(NAME_CHARS, rules::voice_label)),
     optional("voiceId", NAME),
-    optional(
-        "supportedVoices",
-        list(&Shape::Section(&[
-            optional("label", LABEL),
-            optional("voiceId", NAME),
-            optional("language", LABEL),
-            optional("stability", UNIT),
-            optional("speed", SPEED),
-            optional("similarityBoost", UNIT),
-        ])),
-    ),
-    optional("expressiveMode", Shape::Flag),
-    optional(
-        "suggestedAudioTags",
-        list(&Shape::Section(&[
-            optional("tag", LABEL),
-            optional("description", SENTENCE),
-        ])),
-    ),
-    optional("agentOutputAudioFormat", FORMATS),
-    optional("optimizeStreamingLatency", integer(0, 4)),
+    optional("language", LABEL),
     optional("stability", UNIT),
     optional("speed", SPEED),
     optional("similarityBoost", UNIT),
 ];
+
+const AUDIO_TAG: &[Field] = &[optional("tag", LABEL), optional("description", SENTENCE)];
 
 const PLATFORM_SETTINGS: &[Field] = &[
     optional("callActions", Shape::Section(CALL_ACTIONS)),

@@ -281,6 +281,61 @@ fn messages_name_the_value_and_the_way_out() {
 }
 
 #[test]
+fn presets_are_of_languages_and_override_with_what_fits() {
+    let preset = |code: &str, overrides: Value| {
+        let mut body = minimal();
+        body["conversationConfig"]["languagePresets"] = json!({ code: { "overrides": overrides } });
+        validate_create(&body)
+    };
+    let base = "conversationConfig.languagePresets";
+    for (path, overrides) in [
+        ("overrides", json!([])),
+        ("overrides.agent", json!({ "agent": "x" })),
+        (
+            "overrides.agent.greetingMessage",
+            json!({ "agent": { "greetingMessage": 4 } }),
+        ),
+        (
+            "overrides.agent.prompt.prompt",
+            json!({ "agent": { "prompt": { "prompt": {} } } }),
+        ),
+        (
+            "overrides.agent.prompt.timezone",
+            json!({ "agent": { "prompt": { "timezone": "Mars" } } }),
+        ),
+        ("overrides.asr.keywords[0]", json!({ "asr": { "keywords": [1] } })),
+        ("overrides.turn.turnTimeout", json!({ "turn": { "turnTimeout": 0.2 } })),
+        (
+            "overrides.turn.turnEagerness",
+            json!({ "turn": { "turnEagerness": "keen" } }),
+        ),
+        ("overrides.tts.speed", json!({ "tts": { "speed": "fast" } })),
+        ("overrides.tts.speed", json!({ "tts": { "speed": 9 } })),
+        (
+            "overrides.tts.supportedVoices[1].speed",
+            json!({ "tts": { "supportedVoices": [{}, { "speed": [] }] } }),
+        ),
+    ] {
+        let problems = preset("de", overrides.clone()).unwrap_err();
+        let paths: Vec<&str> = problems.iter().map(|problem| &*problem.path).collect();
+        assert_eq!(paths, [format!("{base}.de.{path}")], "{overrides}");
+    }
+    for code in ["german", "d", "de_DE", "", "de-", "*"] {
+        let problems = preset(code, json!({})).unwrap_err();
+        assert_eq!(problems[0].path, format!("{base}.{code}"), "{problems:?}");
+        assert!(problems[0].message.contains("language code"), "{problems:?}");
+    }
+    // Unknown names, lists in part and `null` are kept as they are given.
+    let kept = json!({ "firstMessage": 7, "agent": { "x": [], "prompt": { "toolIds": 1 } }, "conversation": "y",
+                       "tts": { "speed": null, "suggestedAudioTags": [{ "tag": "sad", "own": 1 }], "supportedVoices": [{ "label": "A" }] } });
+    let stored = preset("pt-BR", kept.clone()).unwrap();
+    assert_eq!(
+        stored["conversationConfig"]["languagePresets"]["pt-BR"]["overrides"],
+        kept
+    );
+}
+
+#[test]
 fn free_form_parts_keep_what_they_are_given() {
     let extra = json!({
         "conversationConfig": {
@@ -501,20 +556,23 @@ fn fitting(shape: &'static Shape, required: bool) -> BoxedStrategy<Value> {
         Shape::Integer { min, max } => (*min..=*max).prop_map(Value::from).boxed(),
         Shape::List { item, .. } => vec(fitting(item, false), 0..3).prop_map(Value::from).boxed(),
         Shape::Section(fields) | Shape::Open(fields) => fields_of(fields),
-        Shape::Map(item) => {
-            let entry = (select(vec!["b", "a", "x y"]), fitting(item, false));
-            vec(entry, 0..3)
-                .prop_map(|entries| {
-                    entries
-                        .into_iter()
-                        .map(|(name, value)| (name.to_owned(), value))
-                        .collect()
-                })
-                .boxed()
-        }
+        Shape::Map(item) => named(vec!["b", "a", "x y"], item),
+        Shape::Languages(item) => named(vec!["de", "pt-BR", "hi"], item),
         Shape::Scalar { .. } => select(vec![json!("x"), json!(1.5), json!(7), json!(true)]).boxed(),
         Shape::Any => select(vec![json!({ "type": "start" }), json!([null]), json!(1)]).boxed(),
     }
+}
+
+fn named(names: Vec<&'static str>, item: &'static Shape) -> BoxedStrategy<Value> {
+    let entry = (select(names), fitting(item, false));
+    vec(entry, 0..3)
+        .prop_map(|entries| {
+            entries
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect()
+        })
+        .boxed()
 }
 
 fn fields_of(fields: &'static [Field]) -> BoxedStrategy<Value> {
