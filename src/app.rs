@@ -140,7 +140,7 @@ impl App {
         };
         let node = Node::start(NodeArguments {
             ports,
-            settings: node_settings(&config),
+            settings: node_settings(&config, address),
         })
         .await?;
         let node = Arc::new(node);
@@ -236,9 +236,10 @@ impl App {
     }
 }
 
-fn node_settings(config: &ServeConfig) -> NodeSettings {
+fn node_settings(config: &ServeConfig, address: SocketAddr) -> NodeSettings {
     NodeSettings {
         node: NodeId::new(),
+        address: config.node_address(address),
         lines: config.max_calls as usize,
         calls_per_second: config.dials_per_second(),
         ring_timeout: Duration::from_secs(u64::from(config.ring_timeout_seconds)),

@@ -40,6 +40,11 @@ pub struct ServeConfig {
     #[arg(long, env = "RINGBACK_PUBLIC_URL", value_parser = parse_base_url)]
     pub public_url: Option<String>,
 
+    /// Address at which the other nodes of the same database reach this one; http:// or https:// [default: the address
+    /// served where the database is PostgreSQL and that address is not a wildcard, else none]
+    #[arg(long, env = "RINGBACK_NODE_URL", value_parser = parse_base_url)]
+    pub node_url: Option<String>,
+
     /// Everything that is stored
     #[command(flatten)]
     pub storage: StorageConfig,
@@ -118,6 +123,13 @@ pub struct ServeConfig {
 }
 
 impl ServeConfig {
+    /// Where the other nodes reach this one, which serves at `bound`.
+    pub fn node_address(&self, bound: SocketAddr) -> Option<String> {
+        let reachable = self.storage.database_url.is_postgres() && !bound.ip().is_unspecified();
+        let served = || reachable.then(|| format!("{}://{bound}", self.tls.scheme()));
+        self.node_url.clone().or_else(served)
+    }
+
     /// Dials a second; 0 is no limit. Twilio and SignalWire queue what is over one a second, for up to a day; Vonage
     /// refuses what is over three.
     pub fn dials_per_second(&self) -> f64 {

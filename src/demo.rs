@@ -142,6 +142,7 @@ fn config(folder: &Path, args: &DemoArgs) -> ServeConfig {
         listen: ([127, 0, 0, 1], 0).into(),
         tls: TlsConfig::default(),
         public_url: None,
+        node_url: None,
         storage: StorageConfig {
             database_url: DatabaseUrl::of_file(&folder.join("ringback.db")),
             data_dir: folder.to_owned(),

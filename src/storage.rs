@@ -38,9 +38,13 @@ mod transactions;
 mod url;
 mod writer;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
 
 use actors::{
+    id::NodeId,
     ports::store::{StoreError, StoreResult},
     time::{Clock, Timestamp},
 };
@@ -69,6 +73,8 @@ pub struct SqlStore {
     readers: Option<AnyPool>,
     clock: Arc<dyn Clock>,
     dialect: &'static Dialect,
+    /// The node that was registered last over this store: whose imports begin here.
+    me: RwLock<Option<NodeId>>,
 }
 
 /// How a database is written to.
@@ -120,6 +126,7 @@ impl SqlStore {
             readers,
             clock,
             dialect,
+            me: RwLock::default(),
         })
     }
 
@@ -130,6 +137,14 @@ impl SqlStore {
             Writers::One(writer) => writer.failed(),
             Writers::Many(transactions) => transactions.failed(),
         }
+    }
+
+    fn set_me(&self, node: NodeId) {
+        *self.me.write().unwrap_or_else(PoisonError::into_inner) = Some(node);
+    }
+
+    fn me(&self) -> Option<NodeId> {
+        *self.me.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until every accepted write is on disk and the database is free; later calls are `Unavailable`.

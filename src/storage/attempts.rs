@@ -20,21 +20,13 @@ use actors::{
 };
 use async_trait::async_trait;
 
-use super::{SqlStore, nodes};
+use super::SqlStore;
 use crate::telemetry;
 
 pub(super) use waiting::{cancel_waiting, hand_waiting_to};
 
 #[async_trait]
 impl AttemptStore for SqlStore {
-    async fn register_node(&self, node: NodeId) -> StoreResult<()> {
-        self.write(move |work| Box::pin(nodes::register(work, node))).await
-    }
-
-    async fn heartbeat(&self, node: NodeId) -> StoreResult<()> {
-        self.write(move |work| Box::pin(nodes::heartbeat(work, node))).await
-    }
-
     async fn take_orphans(&self, node: NodeId) -> StoreResult<Vec<Orphan>> {
         self.write(move |work| Box::pin(orphans::take(work, node))).await
     }

@@ -1,7 +1,7 @@
 //! Campaigns: import, lists and guarded changes of state.
 
 use actors::{
-    id::{AccountId, CampaignId},
+    id::{AccountId, CampaignId, NodeId},
     ports::store::{
         Account, CREATED, CampaignContact, CampaignEdit, CampaignFilter, CampaignRow, CampaignStatus, CampaignStore,
         KeyTicket, NewCampaign, Progress, ScheduleText, StateChange, StoreError, StoreResult,
@@ -26,8 +26,9 @@ const SELECT: &str = "SELECT c.id, c.account, c.name, c.agent, c.status, c.versi
               c.contact_count) AS start_index \
      FROM campaigns c";
 
-/// Where several processes share a database an import younger than this may be that of another one that lives.
-const OTHERS_IMPORT_US: i64 = 60 * 60 * 1_000_000;
+/// Where several processes share a database an import of nobody that is younger than this may be that of one which is
+/// not registered yet.
+const NOBODYS_IMPORT_US: i64 = 60 * 60 * 1_000_000;
 
 /// Which campaigns readers see.
 pub(super) const VISIBLE: &str = "c.importing = 0 AND c.deleted_at IS NULL";
@@ -105,14 +106,19 @@ async fn free_instant(work: &mut Work<'_>, account: &str, except: CampaignId) ->
     }
 }
 
-async fn begin_import(mut work: Work<'_>, account: AccountId, new: NewCampaign) -> StoreResult<CampaignId> {
+async fn begin_import(
+    mut work: Work<'_>,
+    account: AccountId,
+    new: NewCampaign,
+    by: Option<NodeId>,
+) -> StoreResult<CampaignId> {
     let id = CampaignId::new();
     let created_at = free_instant(&mut work, &account.to_string(), id).await?;
     let list = campaign_contacts::new_list(&mut work).await?;
     let insert = sqlx::query(
         "INSERT INTO campaigns (id, account, name, name_folded, agent, start_time, end_time, timezone, follow_up, \
          max_concurrent_calls, created_at, updated_at, status, contact_list, version, active, scheduled, contact_count, \
-         importing) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12, $13, 1, 0, 0, 0, 1)",
+         importing, imported_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12, $13, 1, 0, 0, 0, 1, $14)",
     )
     .bind(id.to_string())
     .bind(account.to_string())
@@ -126,7 +132,8 @@ async fn begin_import(mut work: Work<'_>, account: AccountId, new: NewCampaign) 
     .bind(new.max_concurrent_calls.map(i64::from))
     .bind(created_at.0)
     .bind(CampaignStatus::Draft.as_str())
-    .bind(list);
+    .bind(list)
+    .bind(by.map(|node| node.to_string()));
     affected(insert, work.conn).await?;
     Ok(id)
 }
@@ -160,9 +167,12 @@ async fn delete_import(work: Work<'_>, import: CampaignId) -> StoreResult<Option
 async fn delete_imports(work: Work<'_>) -> StoreResult<u64> {
     let before = match work.dialect.silence {
         None => i64::MAX,
-        Some(_) => work.now.0 - OTHERS_IMPORT_US,
+        Some(_) => work.now.0 - NOBODYS_IMPORT_US,
     };
-    let delete = sqlx::query("DELETE FROM campaigns WHERE importing = 1 AND created_at <= $1");
+    let delete = sqlx::query(
+        "DELETE FROM campaigns WHERE importing = 1 AND CASE WHEN imported_by IS NULL THEN created_at <= $1 \
+         ELSE imported_by NOT IN (SELECT n.id FROM nodes n WHERE n.state = 'live') END",
+    );
     affected(delete.bind(before), work.conn).await
 }
 
@@ -238,7 +248,9 @@ impl SqlStore {
 #[async_trait]
 impl CampaignStore for SqlStore {
     async fn begin_import(&self, account: AccountId, new: NewCampaign) -> StoreResult<CampaignId> {
-        self.write(move |work| Box::pin(begin_import(work, account, new))).await
+        let by = self.me();
+        self.write(move |work| Box::pin(begin_import(work, account, new, by)))
+            .await
     }
 
     async fn append_contacts(&self, import: CampaignId, contacts: &[CampaignContact]) -> StoreResult<()> {

@@ -71,7 +71,8 @@ impl DatabaseUrl {
         &self.0
     }
 
-    pub(super) fn is_postgres(&self) -> bool {
+    /// Whether several nodes may share it.
+    pub fn is_postgres(&self) -> bool {
         is_postgres(&self.0)
     }
 }

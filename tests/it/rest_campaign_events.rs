@@ -5,8 +5,8 @@ use std::{pin::Pin, time::Duration};
 use actors::{
     id::{CampaignId, NodeId},
     ports::store::{
-        AttemptStore, CampaignStatus, CampaignStore, Claim, ConversationStatus, DirectoryStore, Outcome, PermitRequest,
-        StateChange, StoreError,
+        AttemptStore, CampaignStatus, CampaignStore, Claim, ConversationStatus, DirectoryStore, NodeStore, Outcome,
+        PermitRequest, StateChange, StoreError,
     },
 };
 use futures_util::{Stream, StreamExt};
@@ -101,7 +101,7 @@ async fn launched(app: &TestApp, contacts: u64) -> (CampaignId, NodeId) {
     let body = json!({ "name": "Spring", "agentId": agent, "contacts": contacts, "launch": true });
     let made = app.client.post("/public/v1/campaigns", body).await.expect(201);
     let node = NodeId::new();
-    app.store.register_node(node).await.unwrap();
+    app.store.register_node(node, None).await.unwrap();
     (made.text("/data/campaignId").parse().unwrap(), node)
 }
 

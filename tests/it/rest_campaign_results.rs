@@ -2,7 +2,7 @@
 
 use actors::{
     id::{CampaignId, NodeId},
-    ports::store::{AttemptStore, Claim, ConversationStatus, Outcome, PermitRequest, StoreError},
+    ports::store::{AttemptStore, Claim, ConversationStatus, NodeStore, Outcome, PermitRequest, StoreError},
 };
 use serde_json::{Value, json};
 
@@ -52,7 +52,7 @@ fn outcome(status: ConversationStatus) -> Outcome {
 
 async fn node(app: &TestApp) -> NodeId {
     let node = NodeId::new();
-    app.store.register_node(node).await.unwrap();
+    app.store.register_node(node, None).await.unwrap();
     node
 }
 

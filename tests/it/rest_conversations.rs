@@ -9,8 +9,8 @@ use actors::{
         carrier::CarrierCallId,
         language_model::Speaker,
         store::{
-            Analysis, AttemptStore, CallerId, ClaimedAttempt, ConversationStatus, EventFact, Fact, KeyMoment, Outcome,
-            Permit, PermitRequest, RecordStore, Sentiment, TurnFact, TurnSentiment,
+            Analysis, AttemptStore, CallerId, ClaimedAttempt, ConversationStatus, EventFact, Fact, KeyMoment,
+            NodeStore, Outcome, Permit, PermitRequest, RecordStore, Sentiment, TurnFact, TurnSentiment,
         },
     },
     time::TokioClock,
@@ -46,7 +46,7 @@ impl Dialer {
         let body = json!({ "name": "c", "agentId": agent, "contacts": contacts, "launch": true });
         let made = app.client.post("/public/v1/campaigns", body).await.expect(201);
         let node = NodeId::new();
-        app.store.register_node(node).await.unwrap();
+        app.store.register_node(node, None).await.unwrap();
         Self {
             campaign: made.text("/data/campaignId").parse().unwrap(),
             app,

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use actors::{
-    ports::store::{AttemptStore, CampaignStore, RecordStore, StoreError},
+    ports::store::{AttemptStore, CampaignStore, NodeStore, RecordStore, StoreError},
     testkit::store_conformance::{Fixture, ManualClock, new_account},
 };
 use futures_util::future::join_all;
@@ -66,7 +66,7 @@ async fn a_permit_is_on_disk_when_it_is_answered() {
     }
     let store = SqlStore::open(&url(&crashed), clock).await.unwrap();
     let heir = actors::id::NodeId::new();
-    store.register_node(heir).await.unwrap();
+    store.register_node(heir, None).await.unwrap();
     let orphans = store.take_orphans(heir).await.unwrap();
     let taken: Vec<_> = orphans.iter().map(|orphan| orphan.claim.attempt).collect();
     assert_eq!(taken, [dialing.attempt]);

@@ -165,7 +165,7 @@ impl World {
             Op::Restart => {
                 self.scene.node = NodeId::new();
                 self.names.push(self.scene.node.to_string());
-                store.register_node(self.scene.node).await.unwrap();
+                store.register_node(self.scene.node, None).await.unwrap();
                 // Where silence tells who is dead, the earlier ones have been silent for long enough then.
                 for _ in 0..6 {
                     self.scene.clock.advance(Duration::from_secs(3));

@@ -90,8 +90,8 @@ async fn silence_is_death() {
     let (fixture, _database) = on_postgres().await;
     let store = fixture.store.clone();
     let (old, new) = (NodeId::new(), NodeId::new());
-    store.register_node(old).await.unwrap();
-    store.register_node(new).await.unwrap();
+    store.register_node(old, None).await.unwrap();
+    store.register_node(new, None).await.unwrap();
     live(&fixture, &[old, new], 10).await;
     assert_eq!(store.take_orphans(new).await, Ok(vec![]));
     store.heartbeat(old).await.unwrap();
@@ -110,7 +110,7 @@ async fn who_was_silent_buries_nobody() {
     let store = fixture.store.clone();
     let (one, two) = (NodeId::new(), NodeId::new());
     for node in [one, two] {
-        store.register_node(node).await.unwrap();
+        store.register_node(node, None).await.unwrap();
     }
     live(&fixture, &[one, two], 6).await;
     // The database is away for a minute: when it is back, everybody was silent.

@@ -119,13 +119,14 @@ impl Actor for NodeActor {
             state.start(&me, part).await?;
         }
         let (ports, node) = (state.with.ports.clone(), state.with.settings.node);
+        let address = state.with.settings.address.clone();
         // The first try is made here, so that with a healthy store the node is ready when its start returns.
-        if boot::register(&ports, node).await {
+        if boot::register(&ports, node, address.as_deref()).await {
             state.registered(&me);
         } else {
             state
                 .tasks
-                .push(TaskGuard::spawn(boot::register_later(me, ports, node)));
+                .push(TaskGuard::spawn(boot::register_later(me, ports, node, address)));
         }
         Ok(state)
     }

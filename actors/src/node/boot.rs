@@ -37,9 +37,9 @@ fn patience() -> Backoff {
 /// One try to register this process and to remove the imports that earlier ones left unfinished. Both before the
 /// first request is served, so that no import of this process is taken for one of them. Their contacts take longer
 /// and go behind it: [`sweep_lists`].
-pub async fn register(ports: &Ports, node: NodeId) -> bool {
+pub async fn register(ports: &Ports, node: NodeId, address: Option<&str>) -> bool {
     let registered = async {
-        ports.store.register_node(node).await?;
+        ports.store.register_node(node, address).await?;
         ports.store.sweep_imports().await
     };
     match registered.await {
@@ -55,11 +55,11 @@ pub async fn register(ports: &Ports, node: NodeId) -> bool {
 }
 
 /// Registers as soon as the store is back.
-pub async fn register_later(root: ActorRef<NodeMessage>, ports: Ports, node: NodeId) {
+pub async fn register_later(root: ActorRef<NodeMessage>, ports: Ports, node: NodeId, address: Option<String>) {
     let mut backoff = patience();
     loop {
         tokio::time::sleep(backoff.failed()).await;
-        if register(&ports, node).await {
+        if register(&ports, node, address.as_deref()).await {
             let _ = root.cast(NodeMessage::Registered);
             return;
         }

@@ -33,6 +33,8 @@ const LAST_FACTS: Duration = Duration::from_secs(5);
 pub struct NodeSettings {
     /// This start of the process.
     pub node: NodeId,
+    /// The base URL at which the other nodes of the same database reach this one; none where they do not.
+    pub address: Option<String>,
     /// Calls at once.
     pub lines: usize,
     /// Dials per second, 0 for no limit.
@@ -50,6 +52,7 @@ impl Default for NodeSettings {
     fn default() -> Self {
         Self {
             node: NodeId::new(),
+            address: None,
             lines: 100,
             calls_per_second: 0.0,
             ring_timeout: Duration::from_secs(30),

@@ -14,6 +14,7 @@ mod erasure;
 mod idempotency;
 mod inbound;
 mod knowledge;
+mod nodes;
 mod records;
 mod tools;
 
@@ -28,6 +29,7 @@ pub use erasure::*;
 pub use idempotency::*;
 pub use inbound::*;
 pub use knowledge::*;
+pub use nodes::*;
 pub use records::*;
 pub use tools::*;
 
@@ -69,6 +71,7 @@ pub trait Store:
     + KnowledgeStore
     + CampaignStore
     + CampaignReadStore
+    + NodeStore
     + AttemptStore
     + CallStore
     + InboundStore
@@ -86,6 +89,7 @@ impl<T> Store for T where
         + KnowledgeStore
         + CampaignStore
         + CampaignReadStore
+        + NodeStore
         + AttemptStore
         + CallStore
         + InboundStore

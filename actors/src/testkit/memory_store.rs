@@ -12,6 +12,7 @@ mod erasure;
 mod idempotency;
 mod inbound;
 mod knowledge;
+mod nodes;
 mod records;
 mod tables;
 mod tools;

@@ -21,6 +21,7 @@ mod fixture;
 mod idempotency;
 mod inbound;
 mod knowledge;
+mod nodes;
 mod orphans;
 mod permits;
 mod records;
@@ -41,6 +42,7 @@ pub use fixture::*;
 pub use idempotency::*;
 pub use inbound::*;
 pub use knowledge::*;
+pub use nodes::*;
 pub use orphans::*;
 pub use permits::*;
 pub use records::*;
@@ -132,6 +134,9 @@ macro_rules! store_conformance {
             caller_ids_take_turns_by_the_agents_permits
             concurrent_permits_share_the_turns_evenly
             the_dial_token_lasts_as_long_as_the_call
+            a_node_tells_the_others_where_it_is
+            the_owner_of_an_open_attempt_is_known
+            all_nodes_share_one_secret
             a_new_node_declares_earlier_ones_dead
             orphans_go_to_the_new_node
             a_single_call_is_queued_and_goes_its_way

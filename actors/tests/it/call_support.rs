@@ -20,8 +20,8 @@ use actors::{
         carrier::{CallProgress, CarrierCallId},
         store::{
             Account, AttemptStore, CampaignContact, CampaignStatus, CampaignStore, Claim, ClaimedAttempt,
-            DirectoryStore, Fact, FollowUp, InboundStore, NewAccount, NewCampaign, NewInboundCall, Outcome, Permit,
-            PermitRequest, RecordStore, Remaining, ScheduleText, StateChange, StoredApiKey, TurnFact,
+            DirectoryStore, Fact, FollowUp, InboundStore, NewAccount, NewCampaign, NewInboundCall, NodeStore, Outcome,
+            Permit, PermitRequest, RecordStore, Remaining, ScheduleText, StateChange, StoredApiKey, TurnFact,
         },
         usage::Meter,
     },
@@ -182,7 +182,7 @@ async fn claimed(store: &MemoryStore, node: NodeId) -> ClaimedAttempt {
     store.create_account(new).await.unwrap();
     let agent = store.create_agent(owner, Map::new(), None).await.unwrap();
     let campaign = running(store, owner, agent.id).await;
-    store.register_node(node).await.unwrap();
+    store.register_node(node, None).await.unwrap();
     store.claim(node, campaign, 1).await.unwrap().remove(0)
 }
 

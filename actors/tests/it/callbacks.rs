@@ -10,7 +10,7 @@ use actors::{
         carrier::CarrierCallId,
         store::{
             AttemptStore, CampaignStatus, CampaignStore, ConversationFilter, ConversationRow, ConversationStatus,
-            Outcome, Permit, PermitRequest, RecordStore, ScheduleText,
+            NodeStore, Outcome, Permit, PermitRequest, RecordStore, ScheduleText,
         },
     },
     testkit::{fake_language::ScriptedReply, fake_ports::CLOCK_START},
@@ -143,7 +143,7 @@ async fn a_call_back_is_dialed_at_its_time_or_when_the_window_opens_next() {
         let world = World::new().await;
         world.carrier.callees(Callees::Busy(Duration::from_secs(5)));
         let claimer = NodeId::new();
-        world.store.register_node(claimer).await.unwrap();
+        world.store.register_node(claimer, None).await.unwrap();
         let window = ScheduleText {
             start_time: Some("12:00".into()),
             end_time: Some("15:00".into()),
@@ -170,7 +170,7 @@ async fn a_call_back_is_dialed_at_its_time_or_when_the_window_opens_next() {
 async fn a_contact_is_called_back_a_few_times_and_then_no_more() {
     let world = World::new().await;
     let claimer = NodeId::new();
-    world.store.register_node(claimer).await.unwrap();
+    world.store.register_node(claimer, None).await.unwrap();
     let campaign = world.running(1).await;
     for had in 0..=MOST_CALL_BACKS {
         assert_eq!(

@@ -11,8 +11,8 @@ use actors::{
         carrier::{CallProgress, CarrierCallId, EndCause, InboundCall, InboundRefusal, WayBack},
         media_leg::{InboundItem, OutboundItem},
         store::{
-            AttemptStore, CallDirection, ConversationFilter, ConversationRow, ConversationStatus, DirectoryStore,
-            InboundStore, NewContact, NewInboundCall, RecordStore, StoreError,
+            CallDirection, ConversationFilter, ConversationRow, ConversationStatus, DirectoryStore, InboundStore,
+            NewContact, NewInboundCall, NodeStore, RecordStore, StoreError,
         },
     },
     switchboard::{DoorRefusal, SwitchboardMessage},
@@ -589,7 +589,7 @@ async fn what_a_dead_process_left_is_hung_up_and_ends_media_lost() {
     let world = World::new().await;
     let agent = answering(&world, json!([{ "number": OURS }])).await;
     let dead = NodeId::new();
-    world.store.register_node(dead).await.unwrap();
+    world.store.register_node(dead, None).await.unwrap();
     let new = NewInboundCall {
         attempt: AttemptId::new(),
         account: world.account,

@@ -8,7 +8,7 @@ use actors::{
     id::NodeId,
     lines::{Dialer, LinesMessage, LinesSnapshot},
     node::{NodeHandle, NodeSettings},
-    ports::store::{AttemptStore, CampaignStatus, CampaignStore},
+    ports::store::{CampaignStatus, CampaignStore, NodeStore},
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
@@ -119,7 +119,7 @@ async fn a_process_that_was_declared_dead_dials_no_more() {
     let campaign = world.campaign(1000).await;
     world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
     tokio::time::sleep(Duration::from_secs(10)).await;
-    world.store.register_node(NodeId::new()).await.unwrap();
+    world.store.register_node(NodeId::new(), None).await.unwrap();
     tokio::time::sleep(Duration::from_secs(4)).await;
     let dialed = world.carrier.dials().len();
     tokio::time::sleep(Duration::from_secs(60)).await;

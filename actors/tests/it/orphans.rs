@@ -9,8 +9,8 @@ use actors::{
     ports::{
         carrier::{CarrierCallId, ListedCall},
         store::{
-            AttemptStore, CampaignStatus, CampaignStore, ClaimedAttempt, EventFact, Fact, Permit, PermitRequest,
-            RecordStore, StateChange, StoreError,
+            AttemptStore, CampaignStatus, CampaignStore, ClaimedAttempt, EventFact, Fact, NodeStore, Permit,
+            PermitRequest, RecordStore, StateChange, StoreError,
         },
     },
 };
@@ -23,7 +23,7 @@ use crate::support::{Callees, World, contact, until};
 /// A campaign of one contact whose attempt a process that is now dead had brought to `dialing`.
 async fn left_dialing(world: &World) -> (CampaignId, ClaimedAttempt) {
     let dead = NodeId::new();
-    world.store.register_node(dead).await.unwrap();
+    world.store.register_node(dead, None).await.unwrap();
     let campaign = world.campaign(1).await;
     let row = world.row(campaign).await;
     let running = StateChange {

@@ -8,8 +8,8 @@ use actors::{
     ports::{
         carrier::{CarrierCallId, DialError},
         store::{
-            AttemptStore, CampaignStatus, CampaignStore, ConversationStatus, Permit, PermitRequest, Progress,
-            ScheduleText, StateChange,
+            AttemptStore, CampaignStatus, CampaignStore, ConversationStatus, NodeStore, Permit, PermitRequest,
+            Progress, ScheduleText, StateChange,
         },
     },
     testkit::fake_ports::CLOCK_START,
@@ -232,7 +232,7 @@ async fn what_a_dead_process_left_is_followed_up_when_its_fate_is_known() {
         let world = World::new().await;
         world.carrier.callees(BUSY);
         let dead = NodeId::new();
-        world.store.register_node(dead).await.unwrap();
+        world.store.register_node(dead, None).await.unwrap();
         let campaign = world.followed_up(1, vec![60]).await;
         let running = StateChange {
             status: CampaignStatus::Running,

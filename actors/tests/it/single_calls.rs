@@ -10,7 +10,7 @@ use actors::{
         carrier::DialError,
         store::{
             AttemptStore, CallStore, ConversationFilter, ConversationRow, ConversationStatus, DirectoryStore,
-            NOT_DIALED_IN_TIME, NOT_DIALED_SINCE, NewCall, QueuedCall, RecordStore,
+            NOT_DIALED_IN_TIME, NOT_DIALED_SINCE, NewCall, NodeStore, QueuedCall, RecordStore,
         },
     },
     single_calls::PlaceError,
@@ -101,7 +101,7 @@ async fn what_a_dead_process_queued_is_dialed_by_the_next_one() {
     let queued = left_behind(&world, 1).await;
     let claimed = left_behind(&world, 2).await;
     let dead = NodeId::new();
-    world.store.register_node(dead).await.unwrap();
+    world.store.register_node(dead, None).await.unwrap();
     let held = world.store.claim_calls(dead, 9).await.unwrap();
     let unsent = held.iter().find(|c| c.claim.attempt == queued).unwrap().claim;
     world.store.release(&[unsent]).await.unwrap();

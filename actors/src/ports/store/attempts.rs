@@ -400,13 +400,6 @@ pub struct SentWith {
 /// Attempts.
 #[async_trait]
 pub trait AttemptStore: Send + Sync {
-    /// Registers this process. Where a database has one process every earlier one is dead from now on; where it may
-    /// have several, one is dead that gave no sign of life for 15 s.
-    async fn register_node(&self, node: NodeId) -> StoreResult<()>;
-
-    /// Sign of life, every 3 s. `Fenced` when this process was declared dead.
-    async fn heartbeat(&self, node: NodeId) -> StoreResult<()>;
-
     /// Declares silent processes dead, if this one was not silent itself for as long, and takes over what dead ones
     /// held: claimed attempts are queued again (epoch + 1), those that may have been dialed become this node's. To be
     /// asked every few seconds. `Fenced` when this process was declared dead.

@@ -248,8 +248,7 @@ pub trait CampaignStore: Send + Sync {
     /// Removes an import that was given up. One that is gone already is no error.
     async fn abandon_import(&self, import: CampaignId) -> StoreResult<()>;
 
-    /// Removes the imports that earlier starts left behind, in one small commit; returns how many. Where several
-    /// processes share a store, those older than an hour. Their contacts are left to [`CampaignStore::sweep_lists`].
+    /// Removes the imports that dead nodes left behind, in one small commit; returns how many. Their contacts are left to [`CampaignStore::sweep_lists`].
     async fn sweep_imports(&self) -> StoreResult<u64>;
 
     /// Removes every list of contacts that no campaign points at, in many small commits; returns how many. Such a list

@@ -209,23 +209,9 @@ fn contact_state(status: ConversationStatus) -> StoreResult<ContactState> {
 
 #[async_trait]
 impl AttemptStore for MemoryStore {
-    async fn register_node(&self, node: NodeId) -> StoreResult<()> {
-        let mut tables = self.open()?;
-        tables.nodes.values_mut().for_each(|lives| *lives = false);
-        tables.nodes.insert(node, true);
-        Ok(())
-    }
-
-    async fn heartbeat(&self, node: NodeId) -> StoreResult<()> {
-        match self.open()?.nodes.get(&node) {
-            Some(true) => Ok(()),
-            Some(false) | None => Err(StoreError::Fenced),
-        }
-    }
-
     async fn take_orphans(&self, node: NodeId) -> StoreResult<Vec<Orphan>> {
         let mut tables = self.open()?;
-        let lives = |owner: NodeId| owner == node || tables.nodes.get(&owner) == Some(&true);
+        let lives = |owner: NodeId| owner == node || tables.nodes.lives(owner);
         let attempts = tables.unfinished.iter().filter_map(|id| tables.attempts.get(id));
         let left: Vec<(AttemptId, bool)> = attempts
             .filter(|entry| entry.owner.is_some_and(|owner| !lives(owner)))

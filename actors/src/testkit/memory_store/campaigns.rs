@@ -9,7 +9,7 @@ use super::{
     tables::{CampaignEntry, ContactEntry, ContactList, ContactState, Tables},
 };
 use crate::{
-    id::{AccountId, AttemptId, CampaignId},
+    id::{AccountId, AttemptId, CampaignId, NodeId},
     ports::store::{
         Account, AttemptState, CREATED, CampaignContact, CampaignEdit, CampaignFilter, CampaignRow, CampaignStatus,
         CampaignStore, KeyTicket, NewCampaign, Progress, StateChange, StoreError, StoreResult,
@@ -175,6 +175,7 @@ impl CampaignStore for MemoryStore {
         let entry = CampaignEntry {
             row,
             importing: true,
+            imported_by: tables.nodes.last(),
             deleted: false,
             list: rand::random_range(1..=i64::MAX),
         };
@@ -224,8 +225,12 @@ impl CampaignStore for MemoryStore {
 
     async fn sweep_imports(&self) -> StoreResult<u64> {
         let mut tables = self.open()?;
+        let tables = &mut *tables;
         let before = tables.campaigns.len();
-        tables.campaigns.retain(|_, entry| !entry.importing);
+        let lives = |node: Option<NodeId>| node.is_some_and(|node| tables.nodes.lives(node));
+        tables
+            .campaigns
+            .retain(|_, entry| !entry.importing || lives(entry.imported_by));
         Ok((before - tables.campaigns.len()) as u64)
     }
 

@@ -78,7 +78,7 @@ impl InboundStore for MemoryStore {
 
     async fn receive_call(&self, node: NodeId, new: NewInboundCall) -> StoreResult<Option<ReceivedCall>> {
         let mut tables = self.open()?;
-        if tables.nodes.get(&node) != Some(&true) {
+        if !tables.nodes.lives(node) {
             return Err(StoreError::Fenced);
         }
         let agent = match new.to.is_withheld() {

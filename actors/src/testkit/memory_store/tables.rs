@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use uuid::Uuid;
 
-use super::{appointments::Appointments, calls::SingleCall, deliveries::Outbox, knowledge::GroupEntry};
+use super::{appointments::Appointments, calls::SingleCall, deliveries::Outbox, knowledge::GroupEntry, nodes::Nodes};
 use crate::{
     dial_token::DialToken,
     id::{AccountId, AgentId, AttemptId, CampaignId, ContactId, DocumentId, GroupId, JobId, NodeId, ToolId},
@@ -46,8 +46,7 @@ pub(super) struct Tables {
     /// Permits of agents whose caller IDs take turns.
     pub(super) turns_taken: HashMap<AgentId, i64>,
     pub(super) carrier_calls: HashMap<(String, CarrierCallId), AttemptId>,
-    /// Node to whether it lives.
-    pub(super) nodes: HashMap<NodeId, bool>,
+    pub(super) nodes: Nodes,
     pub(super) turns: BTreeMap<(AttemptId, i64), TurnFact>,
     pub(super) events: Vec<(AttemptId, EventFact)>,
     pub(super) jobs: BTreeMap<JobId, JobEntry>,
@@ -77,6 +76,7 @@ pub(super) struct KeyEntry {
 pub(super) struct CampaignEntry {
     pub(super) row: CampaignRow,
     pub(super) importing: bool,
+    pub(super) imported_by: Option<NodeId>,
     pub(super) deleted: bool,
     pub(super) list: i64,
 }

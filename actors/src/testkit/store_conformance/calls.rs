@@ -302,7 +302,7 @@ pub async fn a_dead_nodes_single_calls_are_taken_up(fixture: Fixture) {
         scene.permit(claimed.claim).await.unwrap();
     }
     let heir = NodeId::new();
-    scene.store.register_node(heir).await.unwrap();
+    scene.store.register_node(heir, None).await.unwrap();
     live_on(&*scene.store, &scene.clock, heir).await;
     let orphans = scene.store.take_orphans(heir).await.unwrap();
     let left: Vec<_> = orphans.iter().map(|o| (o.claim.attempt, o.campaign)).collect();

@@ -100,9 +100,14 @@ pub async fn abandoned_imports_are_swept(fixture: Fixture) {
     store.abandon_import(imports[0]).await.unwrap();
     store.abandon_import(imports[0]).await.unwrap();
     assert_eq!(store.finish_import(imports[0], None).await, Err(StoreError::NotFound));
-    // Where several processes share a store, only what none of them can still be at work on.
+    // Its node lives, however long it takes.
     scene.clock.advance(Duration::from_secs(2 * 60 * 60));
+    assert_eq!(store.sweep_imports().await, Ok(0));
+    let heir = scene.heir().await;
+    let of_the_living = store.begin_import(scene.account, scene.new_campaign("Four")).await;
     assert_eq!(store.sweep_imports().await, Ok(2));
+    store.abandon_import(of_the_living.unwrap()).await.unwrap();
+    store.heartbeat(heir.node).await.unwrap();
     assert_eq!(store.finish_import(imports[1], None).await, Err(StoreError::NotFound));
     assert_eq!(store.sweep_lists().await, Ok(2));
     assert_eq!(store.sweep_lists().await, Ok(0));

@@ -10,6 +10,7 @@ use std::{
 
 use serde_json::{Map, Value, json};
 
+use super::orphans::live_on;
 use crate::{
     id::{AccountId, AgentId, CampaignId, NodeId},
     phone_number::PhoneNumber,
@@ -149,7 +150,7 @@ impl Fixture {
             .unwrap()
             .id;
         let node = NodeId::new();
-        self.store.register_node(node).await.unwrap();
+        self.store.register_node(node, None).await.unwrap();
         Scene {
             store: self.store,
             clock: self.clock,
@@ -161,6 +162,18 @@ impl Fixture {
 }
 
 impl Scene {
+    /// The same as another node sees it, once this one is dead.
+    pub async fn heir(&self) -> Scene {
+        let heir = Scene {
+            node: NodeId::new(),
+            ..self.clone()
+        };
+        heir.store.register_node(heir.node, None).await.unwrap();
+        live_on(&*heir.store, &heir.clock, heir.node).await;
+        heir.store.take_orphans(heir.node).await.unwrap();
+        heir
+    }
+
     pub fn new_campaign(&self, name: &str) -> NewCampaign {
         NewCampaign {
             name: name.to_owned(),

@@ -185,7 +185,7 @@ pub async fn a_call_from_outside_is_taken_over_and_never_queued(fixture: Fixture
     assert_eq!(store.not_sent(claim, 0, None).await, Err(StoreError::Fenced));
     assert_eq!(scene.permit(claim).await, Err(StoreError::Fenced));
     let heir = NodeId::new();
-    store.register_node(heir).await.unwrap();
+    store.register_node(heir, None).await.unwrap();
     live_on(&**store, &scene.clock, heir).await;
     let orphans = store.take_orphans(heir).await.unwrap();
     let [orphan] = &orphans[..] else { panic!("{orphans:?}") };
@@ -210,7 +210,7 @@ pub async fn a_node_that_is_not_known_to_live_receives_nothing(fixture: Fixture)
     let stranger = scene.store.receive_call(NodeId::new(), call(&scene, agent, "a"));
     assert_eq!(stranger.await, Err(StoreError::Fenced));
     let heir = NodeId::new();
-    scene.store.register_node(heir).await.unwrap();
+    scene.store.register_node(heir, None).await.unwrap();
     live_on(&*scene.store, &scene.clock, heir).await;
     scene.store.take_orphans(heir).await.unwrap();
     assert_eq!(receive(&scene, call(&scene, agent, "a")).await, Err(StoreError::Fenced));

@@ -16,9 +16,9 @@ pub async fn a_new_node_declares_earlier_ones_dead(fixture: Fixture) {
     let store = &fixture.store;
     let (old, new) = (NodeId::new(), NodeId::new());
     assert_eq!(store.heartbeat(old).await, Err(StoreError::Fenced));
-    store.register_node(old).await.unwrap();
+    store.register_node(old, None).await.unwrap();
     store.heartbeat(old).await.unwrap();
-    store.register_node(new).await.unwrap();
+    store.register_node(new, None).await.unwrap();
     live_on(&**store, &fixture.clock, new).await;
     assert_eq!(store.take_orphans(new).await, Ok(vec![]));
     assert_eq!(store.heartbeat(old).await, Err(StoreError::Fenced));
@@ -62,7 +62,7 @@ pub async fn orphans_go_to_the_new_node(fixture: Fixture) {
         node: NodeId::new(),
         ..scene.clone()
     };
-    store.register_node(heir.node).await.unwrap();
+    store.register_node(heir.node, None).await.unwrap();
     live_on(&**store, &scene.clock, heir.node).await;
     let orphans = store.take_orphans(heir.node).await.unwrap();
     let expected: Vec<_> = [

@@ -151,9 +151,14 @@ slowly! {
         saved_by_number(account: AccountId, numbers: &[PhoneNumber]) -> Vec<ContactRow>;
         saved_by_id(account: AccountId, ids: &[ContactId]) -> Vec<ContactRow>;
     }
-    AttemptStore {
-        register_node(node: NodeId) -> ();
+    NodeStore {
+        register_node(node: NodeId, address: Option<&str>) -> ();
         heartbeat(node: NodeId) -> ();
+        live_nodes() -> Vec<LiveNode>;
+        owner_of(attempt: AttemptId) -> Option<Owner>;
+        cluster_secret() -> String;
+    }
+    AttemptStore {
         take_orphans(node: NodeId) -> Vec<Orphan>;
         claim(node: NodeId, campaign: CampaignId, limit: i64) -> Vec<ClaimedAttempt>;
         release(claims: &[Claim]) -> ();

@@ -1,0 +1,48 @@
+//! Nodes: the processes that hold claims, how they know of each other, and what they share.
+
+use async_trait::async_trait;
+
+use super::StoreResult;
+use crate::id::{AttemptId, NodeId};
+
+/// A node that counts as alive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LiveNode {
+    /// This start of its process.
+    pub id: NodeId,
+    /// The base URL at which the others reach it; none where they cannot.
+    pub address: Option<String>,
+}
+
+/// Who holds an open attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Owner {
+    /// The node.
+    pub node: NodeId,
+    /// Since which change of owner.
+    pub epoch: i64,
+    /// Whether it counts as alive. One that died a moment ago still does.
+    pub alive: bool,
+    /// The base URL at which the others reach it.
+    pub address: Option<String>,
+}
+
+/// Nodes.
+#[async_trait]
+pub trait NodeStore: Send + Sync {
+    /// Registers this process, and where the others reach it. Where a database has one process every earlier one is
+    /// dead from now on; where it may have several, one is dead that gave no sign of life for a while.
+    async fn register_node(&self, node: NodeId, address: Option<&str>) -> StoreResult<()>;
+
+    /// Sign of life. `Fenced` when this process was declared dead.
+    async fn heartbeat(&self, node: NodeId) -> StoreResult<()>;
+
+    /// Those that count as alive, the oldest first.
+    async fn live_nodes(&self) -> StoreResult<Vec<LiveNode>>;
+
+    /// Who holds an attempt that is claimed or in a call; none for one that waits, is over or is not there.
+    async fn owner_of(&self, attempt: AttemptId) -> StoreResult<Option<Owner>>;
+
+    /// What the nodes prove to each other that they are of one installation: made once, the same for all of them.
+    async fn cluster_secret(&self) -> StoreResult<String>;
+}
