@@ -13,7 +13,7 @@ use actors::{
     audio_stream::StreamSettings,
     id::NodeId,
     journal::LiveFact,
-    node::{Node, NodeArguments, NodeHandle, NodeSettings},
+    node::{Node, NodeArguments, NodeHandle, NodeSettings, Times},
     ports::{
         Ports,
         store::{Fact, Store},
@@ -93,7 +93,7 @@ impl App {
     /// When the address, the certificate or the database cannot be used.
     pub async fn start(config: ServeConfig) -> Result<Self, StartError> {
         metrics_handle();
-        let tls = config.tls.load()?;
+        let (tls, times) = (config.tls.load()?, config.times.times()?);
         let listener = TcpListener::bind(config.listen)
             .await
             .map_err(|e| format!("RINGBACK_LISTEN {}: cannot listen there: {e}", config.listen))?;
@@ -101,7 +101,8 @@ impl App {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let database_url = &config.storage.database_url;
         let store = SqlStore::open(database_url.secret(), clock.clone()).await;
-        let store = Arc::new(store.map_err(|e| format!("DATABASE_URL {database_url}: {e}"))?);
+        let store = store.map_err(|e| format!("DATABASE_URL {database_url}: {e}"))?;
+        let store = Arc::new(store.of_nodes(times));
 
         let Trunks {
             carriers,
@@ -140,7 +141,7 @@ impl App {
         };
         let node = Node::start(NodeArguments {
             ports,
-            settings: node_settings(&config, address),
+            settings: node_settings(&config, (address, times)),
         })
         .await?;
         let node = Arc::new(node);
@@ -236,10 +237,11 @@ impl App {
     }
 }
 
-fn node_settings(config: &ServeConfig, address: SocketAddr) -> NodeSettings {
+fn node_settings(config: &ServeConfig, (address, times): (SocketAddr, Times)) -> NodeSettings {
     NodeSettings {
         node: NodeId::new(),
         address: config.node_address(address),
+        times,
         lines: config.max_calls as usize,
         calls_per_second: config.dials_per_second(),
         ring_timeout: Duration::from_secs(u64::from(config.ring_timeout_seconds)),

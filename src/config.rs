@@ -1,5 +1,7 @@
 //! Every setting of the service, from flags and environment, validated once.
 
+mod times;
+
 use std::{collections::BTreeMap, ffi::OsStr, net::SocketAddr, path::PathBuf};
 
 use actors::call::Speculation;
@@ -17,6 +19,8 @@ use crate::{
     speech::imperfect::Imperfection,
     storage::{DatabaseUrl, without_password},
 };
+
+pub use times::TimesConfig;
 
 /// The largest `maxDurationSeconds` and a minute. A drain is over with its last call, each of which has its own
 /// agent's limit: so every call may end by itself.
@@ -44,6 +48,10 @@ pub struct ServeConfig {
     /// served where the database is PostgreSQL and that address is not a wildcard, else none]
     #[arg(long, env = "RINGBACK_NODE_URL", value_parser = parse_base_url)]
     pub node_url: Option<String>,
+
+    /// Times on which the nodes of a database agree
+    #[command(flatten)]
+    pub times: TimesConfig,
 
     /// Everything that is stored
     #[command(flatten)]
@@ -334,6 +342,44 @@ mod tests {
     struct Program {
         #[command(flatten)]
         serve: ServeConfig,
+    }
+
+    #[test]
+    fn times_are_settings_that_are_checked_against_each_other() {
+        let of = |arguments: &[&str]| {
+            let config = Program::parse_from(["ringback"].iter().chain(arguments)).serve;
+            config.times.times()
+        };
+        assert_eq!(of(&[]), Ok(actors::node::Times::default()));
+        let tenth = [
+            "--heartbeat-ms",
+            "300",
+            "--dead-after-ms",
+            "1500",
+            "--send-within-ms",
+            "500",
+        ];
+        assert_eq!(of(&tenth).unwrap().dead_after.as_millis(), 1_500);
+        let why = of(&["--dead-after-ms", "12000"]).unwrap_err();
+        assert!(
+            why.starts_with("dead-after is 12000 ms, and send-within is 5000 ms"),
+            "{why}"
+        );
+        assert!(why.contains("RINGBACK_SEND_WITHIN_MS"), "{why}");
+    }
+
+    #[test]
+    fn other_nodes_reach_a_node_where_it_serves_if_that_is_an_address() {
+        let of = |listen: &str, arguments: &[&str]| {
+            let config = Program::parse_from(["ringback"].iter().chain(arguments)).serve;
+            config.node_address(listen.parse().unwrap())
+        };
+        let postgres = ["--database-url", "postgres://ada@db/ringback"];
+        assert_eq!(of("10.0.0.7:8080", &postgres).as_deref(), Some("http://10.0.0.7:8080"));
+        assert_eq!(of("0.0.0.0:8080", &postgres), None);
+        assert_eq!(of("10.0.0.7:8080", &[]), None);
+        let named = ["--node-url", "http://node-1:8080/"];
+        assert_eq!(of("0.0.0.0:8080", &named).as_deref(), Some("http://node-1:8080"));
     }
 
     #[test]

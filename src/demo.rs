@@ -19,7 +19,7 @@ use crate::{
     calendars::CalendarConfig,
     carriers::settings::CarrierSettings,
     cli::DemoArgs,
-    config::{Kept, ProviderConfig, ServeConfig, SpeculationMode, StorageConfig, TlsConfig},
+    config::{Kept, ProviderConfig, ServeConfig, SpeculationMode, StorageConfig, TimesConfig, TlsConfig},
     deliveries::MailConfig,
     speech::imperfect::Imperfection,
     storage::DatabaseUrl,
@@ -143,6 +143,7 @@ fn config(folder: &Path, args: &DemoArgs) -> ServeConfig {
         tls: TlsConfig::default(),
         public_url: None,
         node_url: None,
+        times: TimesConfig::default(),
         storage: StorageConfig {
             database_url: DatabaseUrl::of_file(&folder.join("ringback.db")),
             data_dir: folder.to_owned(),

@@ -45,6 +45,7 @@ use std::{
 
 use actors::{
     id::NodeId,
+    node::Times,
     ports::store::{StoreError, StoreResult},
     time::{Clock, Timestamp},
 };
@@ -53,6 +54,7 @@ use sqlx::{AnyConnection, AnyPool};
 use tokio::sync::watch;
 
 use dialect::{Dialect, POSTGRES, SQLITE};
+use nodes::Judge;
 use open::{Company, Opened};
 use rows::unavailable;
 use transactions::Transactions;
@@ -75,6 +77,9 @@ pub struct SqlStore {
     dialect: &'static Dialect,
     /// The node that was registered last over this store: whose imports begin here.
     me: RwLock<Option<NodeId>>,
+    times: Times,
+    /// Whether the server's clock tells which nodes live.
+    servers_clock: bool,
 }
 
 /// How a database is written to.
@@ -127,6 +132,8 @@ impl SqlStore {
             clock,
             dialect,
             me: RwLock::default(),
+            times: Times::default(),
+            servers_clock: false,
         })
     }
 
@@ -137,6 +144,20 @@ impl SqlStore {
             Writers::One(writer) => writer.failed(),
             Writers::Many(transactions) => transactions.failed(),
         }
+    }
+
+    /// For a service: who lives is judged by these times, and where there is a server by its clock.
+    #[must_use]
+    pub fn of_nodes(self, times: Times) -> Self {
+        Self {
+            times,
+            servers_clock: true,
+            ..self
+        }
+    }
+
+    fn judge(&self) -> Judge {
+        Judge::new(self.times, Arc::clone(&self.clock), self.servers_clock)
     }
 
     fn set_me(&self, node: NodeId) {

@@ -3,6 +3,7 @@
 mod actor;
 mod away;
 mod change;
+mod company;
 mod decide;
 mod dialing;
 mod message;

@@ -3,6 +3,7 @@
 mod actor;
 mod announced;
 mod calls;
+mod doubts;
 mod held_claims;
 mod inbound;
 mod late_leg;

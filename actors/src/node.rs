@@ -3,15 +3,22 @@
 mod actor;
 mod backoff;
 mod boot;
+mod gate;
 mod guard;
 mod handle;
+mod incarnation;
+mod life;
 mod reaper;
 mod sibling;
 mod snapshot;
+mod times;
 
 pub use actor::{NodeMessage, Part, Siblings};
 pub use backoff::*;
+pub use gate::*;
 pub use guard::*;
 pub use handle::*;
+pub use incarnation::*;
 pub use sibling::*;
 pub use snapshot::*;
+pub use times::*;

@@ -28,7 +28,8 @@ pub(super) use waiting::{cancel_waiting, hand_waiting_to};
 #[async_trait]
 impl AttemptStore for SqlStore {
     async fn take_orphans(&self, node: NodeId) -> StoreResult<Vec<Orphan>> {
-        self.write(move |work| Box::pin(orphans::take(work, node))).await
+        let judge = self.judge();
+        self.write(move |work| Box::pin(orphans::take(work, node, judge))).await
     }
 
     async fn claim(&self, node: NodeId, campaign: CampaignId, limit: i64) -> StoreResult<Vec<ClaimedAttempt>> {

@@ -3,8 +3,8 @@
 use actors::{
     id::{AccountId, CampaignId, NodeId},
     ports::store::{
-        Account, CREATED, CampaignContact, CampaignEdit, CampaignFilter, CampaignRow, CampaignStatus, CampaignStore,
-        KeyTicket, NewCampaign, Progress, ScheduleText, StateChange, StoreError, StoreResult,
+        Account, ActiveCampaign, CREATED, CampaignContact, CampaignEdit, CampaignFilter, CampaignRow, CampaignStatus,
+        CampaignStore, KeyTicket, NewCampaign, Progress, ScheduleText, StateChange, StoreError, StoreResult,
     },
     time::Timestamp,
 };
@@ -165,9 +165,9 @@ async fn delete_import(work: Work<'_>, import: CampaignId) -> StoreResult<Option
 }
 
 async fn delete_imports(work: Work<'_>) -> StoreResult<u64> {
-    let before = match work.dialect.silence {
-        None => i64::MAX,
-        Some(_) => work.now.0 - NOBODYS_IMPORT_US,
+    let before = match work.dialect.many_nodes {
+        false => i64::MAX,
+        true => work.now.0 - NOBODYS_IMPORT_US,
     };
     let delete = sqlx::query(
         "DELETE FROM campaigns WHERE importing = 1 AND CASE WHEN imported_by IS NULL THEN created_at <= $1 \
@@ -227,13 +227,44 @@ pub(super) async fn change_state(
     get(work, id).await
 }
 
+/// The campaigns that dial, or will by themselves.
+const ACTIVE: &str = "(c.status IN ('waiting', 'running', 'delayed') OR (c.status = 'paused' AND c.active = 1))";
+
 async fn active(work: Work<'_>) -> StoreResult<Vec<CampaignRow>> {
     let query = composed(format!(
-        "{SELECT} WHERE {VISIBLE} AND (c.status IN ('waiting', 'running', 'delayed') \
-         OR (c.status = 'paused' AND c.active = 1)) ORDER BY c.created_at, c.id"
+        "{SELECT} WHERE {VISIBLE} AND {ACTIVE} ORDER BY c.created_at, c.id"
     ));
     let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
     rows.iter().map(read).collect()
+}
+
+async fn active_versions(work: Work<'_>) -> StoreResult<Vec<ActiveCampaign>> {
+    let query = composed(format!(
+        "SELECT c.id, c.account, c.version FROM campaigns c WHERE {VISIBLE} AND {ACTIVE}"
+    ));
+    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
+    let mark = |row: &AnyRow| {
+        Ok(ActiveCampaign {
+            id: row.id("id")?,
+            account: row.id("account")?,
+            version: row.int("version")?,
+        })
+    };
+    rows.iter().map(mark).collect()
+}
+
+async fn want_hang_up(work: Work<'_>, id: CampaignId, version: i64) -> StoreResult<()> {
+    let update = sqlx::query("UPDATE campaigns SET hang_up_version = $1 WHERE id = $2");
+    match affected(update.bind(version).bind(id.to_string()), work.conn).await? {
+        0 => Err(StoreError::NotFound),
+        _ => Ok(()),
+    }
+}
+
+async fn hang_up_wanted(work: Work<'_>, id: CampaignId, version: i64) -> StoreResult<bool> {
+    let query = sqlx::query("SELECT id FROM campaigns WHERE id = $1 AND hang_up_version = $2");
+    let row = query.bind(id.to_string()).bind(version).fetch_optional(work.conn).await;
+    Ok(row.map_err(unavailable)?.is_some())
 }
 
 impl SqlStore {
@@ -328,6 +359,18 @@ impl CampaignStore for SqlStore {
 
     async fn active_campaigns(&self) -> StoreResult<Vec<CampaignRow>> {
         self.read(|work| Box::pin(active(work))).await
+    }
+
+    async fn active_versions(&self) -> StoreResult<Vec<ActiveCampaign>> {
+        self.read(|work| Box::pin(active_versions(work))).await
+    }
+
+    async fn want_hang_up(&self, id: CampaignId, version: i64) -> StoreResult<()> {
+        self.write(move |work| Box::pin(want_hang_up(work, id, version))).await
+    }
+
+    async fn hang_up_wanted(&self, id: CampaignId, version: i64) -> StoreResult<bool> {
+        self.read(move |work| Box::pin(hang_up_wanted(work, id, version))).await
     }
 
     async fn account(&self, id: AccountId) -> StoreResult<Account> {

@@ -1,7 +1,5 @@
 //! The few words that differ between databases. Everything else is one SQL text.
 
-use std::time::Duration;
-
 /// What one database calls things.
 #[derive(Debug)]
 pub(super) struct Dialect {
@@ -15,9 +13,8 @@ pub(super) struct Dialect {
     pub(super) campaign_lock: &'static str,
     /// Whether several transactions write at once, so that [`super::locks`] are taken.
     pub(super) concurrent: bool,
-    /// A process is dead when it gave no sign of life for so long; none where a new process means that the earlier
-    /// ones are dead.
-    pub(super) silence: Option<Duration>,
+    /// Whether several processes may live on it; else a new one means that the earlier ones are dead.
+    pub(super) many_nodes: bool,
     /// Behind an INSERT: the contacts of the JSON array `$3`, each an array of number, name, e-mail and further fields,
     /// as rows of list `$1` from index `$2` on. A value for each column would cost twice the time.
     pub(super) contacts_of_json: &'static str,
@@ -34,7 +31,7 @@ pub(super) static SQLITE: Dialect = Dialect {
     permit_lock: "",
     campaign_lock: "",
     concurrent: false,
-    silence: None,
+    many_nodes: false,
     contacts_of_json: "SELECT $1, $2 + j.key, j.value ->> 0, j.value ->> 1, j.value ->> 2, j.value ->> 3 \
                        FROM json_each($3) AS j",
     // FULL syncs the log at each commit: with NORMAL a power cut may take a dial permit back.
@@ -56,7 +53,7 @@ pub(super) static POSTGRES: Dialect = Dialect {
     permit_lock: " FOR UPDATE OF a FOR SHARE OF c",
     campaign_lock: " FOR SHARE OF c",
     concurrent: true,
-    silence: Some(Duration::from_secs(15)),
+    many_nodes: true,
     contacts_of_json: "SELECT $1, $2 + j.place - 1, j.value ->> 0, j.value ->> 1, j.value ->> 2, j.value ->> 3 \
                        FROM json_array_elements(CAST($3 AS JSON)) WITH ORDINALITY AS j (value, place)",
     writer_setup: &[

@@ -1,7 +1,10 @@
 //! What several writers at once agree on beside the rows they lock. A lock lasts until its transaction ends. With one
 //! writer none is needed.
 
-use actors::{id::AccountId, ports::store::StoreResult};
+use actors::{
+    id::{AccountId, CampaignId},
+    ports::store::StoreResult,
+};
 
 use super::{Work, rows::unavailable};
 
@@ -18,6 +21,12 @@ pub(super) async fn before_permit(work: &mut Work<'_>, attempt: &str) -> StoreRe
 pub(super) async fn before_do_not_call(work: &mut Work<'_>, account: AccountId) -> StoreResult<()> {
     const SQL: &str = "SELECT pg_advisory_xact_lock(hashtextextended('do-not-call:' || $1, 0))";
     take(work, SQL, account.to_string()).await
+}
+
+/// Before the open attempts of a campaign are counted whose calls at once have a limit: nobody else claims of it meanwhile.
+pub(super) async fn before_claim(work: &mut Work<'_>, campaign: CampaignId) -> StoreResult<()> {
+    const SQL: &str = "SELECT pg_advisory_xact_lock(hashtextextended('claim:' || $1, 0))";
+    take(work, SQL, campaign.to_string()).await
 }
 
 /// Before an instant is chosen at which the account made no other campaign.

@@ -1,72 +1,111 @@
 //! Nodes: the processes that hold claims. With one process to a database file a new one means that the earlier are dead;
 //! on a server a process is dead that gave no sign of life for a while.
 //!
-//! The times are those of the processes' own clocks, so those of nodes that share a server must agree within seconds: a
-//! wrong one makes a living process stop dialing, but no call is placed twice, as every write is guarded by its epoch.
+//! A service takes those times from the server's clock ([`super::SqlStore::of_nodes`]), so that its own decides nothing
+//! here; it learns from each sign of life how far the two are apart.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use actors::{
     dial_token::DialToken,
     id::{AttemptId, NodeId},
-    ports::store::{LiveNode, NodeStore, Owner, StoreError, StoreResult},
-    time::Timestamp,
+    node::Times,
+    ports::store::{Claim, LiveNode, NodeStore, Owner, Pulse, StoreError, StoreResult},
+    time::{Clock, Timestamp},
 };
 use async_trait::async_trait;
 
 use super::{
     SqlStore, Work,
+    attempts::guard::bind_claim,
     rows::{Columns, affected, unavailable},
 };
 
 /// Under this name the secret of the nodes stands in `cluster`.
 const PEER_SECRET: &str = "peer_secret";
 
-/// Two signs of life that lie further apart have a gap between them: they come every 3 s.
-const GAP: Duration = Duration::from_secs(6);
+/// By what it is judged who lives.
+#[derive(Debug, Clone)]
+pub(super) struct Judge {
+    times: Times,
+    /// The process's clock; none where the server's decides, beside which it is held.
+    clock: Arc<dyn Clock>,
+    server: bool,
+}
 
-async fn register(work: Work<'_>, node: NodeId, address: Option<String>) -> StoreResult<()> {
-    if work.dialect.silence.is_none() {
+impl Judge {
+    pub(super) fn new(times: Times, clock: Arc<dyn Clock>, server: bool) -> Self {
+        Self { times, clock, server }
+    }
+
+    /// The instant that decides, and how many milliseconds it is ahead of the process's clock, for certain.
+    async fn now(&self, work: &mut Work<'_>) -> StoreResult<(Timestamp, i64)> {
+        if !(self.server && work.dialect.concurrent) {
+            return Ok((work.now, 0));
+        }
+        let before = self.clock.now();
+        let query = sqlx::query("SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT) AS now");
+        let row = query.fetch_one(&mut *work.conn).await.map_err(unavailable)?;
+        let (now, after) = (row.time("now")?, self.clock.now());
+        let ahead = if now > after {
+            now.0 - after.0
+        } else {
+            (now.0 - before.0).min(0)
+        };
+        Ok((now, ahead / 1_000))
+    }
+}
+
+async fn register(mut work: Work<'_>, node: NodeId, address: Option<String>, judge: Judge) -> StoreResult<()> {
+    let (now, _) = judge.now(&mut work).await?;
+    if !work.dialect.many_nodes {
         let dead = sqlx::query("UPDATE nodes SET state = 'dead' WHERE state = 'live'");
-        affected(dead, work.conn).await?;
+        affected(dead, &mut *work.conn).await?;
     }
     let insert = sqlx::query(
         "INSERT INTO nodes (id, state, started_at, seen_at, steady_since, address) VALUES ($1, 'live', $2, $2, $2, $3) \
          ON CONFLICT (id) DO UPDATE SET state = 'live', seen_at = excluded.seen_at, \
          steady_since = excluded.steady_since, address = excluded.address",
     );
-    let insert = insert.bind(node.to_string()).bind(work.now.0).bind(address);
+    let insert = insert.bind(node.to_string()).bind(now.0).bind(address);
     affected(insert, work.conn).await.map(drop)
 }
 
-async fn heartbeat(work: Work<'_>, node: NodeId) -> StoreResult<()> {
+async fn heartbeat(mut work: Work<'_>, node: NodeId, judge: Judge) -> StoreResult<Pulse> {
+    let (now, ahead_ms) = judge.now(&mut work).await?;
     let update = sqlx::query(
         "UPDATE nodes SET steady_since = CASE WHEN seen_at < $1 THEN $2 ELSE steady_since END, seen_at = $2 \
          WHERE id = $3 AND state = 'live'",
     );
-    let update = update.bind(before(work.now, GAP)).bind(work.now.0);
-    match affected(update.bind(node.to_string()), work.conn).await? {
-        0 => Err(StoreError::Fenced),
-        _ => Ok(()),
+    let update = update.bind(before(now, judge.times.gap())).bind(now.0);
+    if affected(update.bind(node.to_string()), &mut *work.conn).await? == 0 {
+        return Err(StoreError::Fenced);
     }
+    let count = sqlx::query("SELECT COUNT(*) AS nodes FROM nodes WHERE state = 'live'");
+    let row = count.fetch_one(work.conn).await.map_err(unavailable)?;
+    Ok(Pulse {
+        nodes: usize::try_from(row.int("nodes")?).unwrap_or(usize::MAX),
+        ahead_ms,
+    })
 }
 
 /// Declares those dead that were silent for too long; `Fenced` for a node that is itself. Only a node may that was
 /// never silent in all that time: when the database comes back from a failure, everybody was.
-pub(super) async fn bury_silent(work: &mut Work<'_>, node: NodeId) -> StoreResult<()> {
-    let Some(silence) = work.dialect.silence else {
+pub(super) async fn bury_silent(work: &mut Work<'_>, node: NodeId, judge: &Judge) -> StoreResult<()> {
+    if !work.dialect.many_nodes {
         return Ok(());
-    };
-    let limit = before(work.now, silence);
+    }
+    let (now, _) = judge.now(work).await?;
+    let limit = before(now, judge.times.dead_after);
     let own = sqlx::query("SELECT seen_at, steady_since FROM nodes WHERE id = $1 AND state = 'live'");
     let own = own.bind(node.to_string()).fetch_optional(&mut *work.conn).await;
     let own = own.map_err(unavailable)?.ok_or(StoreError::Fenced)?;
-    if own.int("steady_since")? > limit || own.int("seen_at")? < before(work.now, GAP) {
+    if own.int("steady_since")? > limit || own.int("seen_at")? < before(now, judge.times.gap()) {
         return Ok(());
     }
     let bury = sqlx::query("UPDATE nodes SET state = 'dead' WHERE state = 'live' AND id <> $1 AND seen_at <= $2");
     let bury = bury.bind(node.to_string()).bind(limit);
-    match affected(bury, work.conn).await? {
+    match affected(bury, &mut *work.conn).await? {
         0 => {}
         dead => tracing::warn!(dead, "processes gave no sign of life and were declared dead"),
     }
@@ -106,6 +145,21 @@ async fn owner_of(work: Work<'_>, attempt: AttemptId) -> StoreResult<Option<Owne
     }))
 }
 
+async fn lost(work: Work<'_>, claims: Vec<Claim>) -> StoreResult<Vec<Claim>> {
+    let mut lost = Vec::new();
+    for claim in claims {
+        let query = sqlx::query(
+            "SELECT id FROM attempts WHERE id = $1 AND owner = $2 AND epoch = $3 \
+             AND state IN ('claimed', 'dialing', 'dialed', 'answered', 'unknown')",
+        );
+        let row = bind_claim(query, claim).fetch_optional(&mut *work.conn).await;
+        if row.map_err(unavailable)?.is_none() {
+            lost.push(claim);
+        }
+    }
+    Ok(lost)
+}
+
 async fn secret(work: Work<'_>, new: String) -> StoreResult<String> {
     let insert = sqlx::query("INSERT INTO cluster (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING");
     affected(insert.bind(PEER_SECRET).bind(new), &mut *work.conn).await?;
@@ -118,15 +172,19 @@ async fn secret(work: Work<'_>, new: String) -> StoreResult<String> {
 impl NodeStore for SqlStore {
     async fn register_node(&self, node: NodeId, address: Option<&str>) -> StoreResult<()> {
         let address = address.map(str::to_owned);
-        let registered = self.write(move |work| Box::pin(register(work, node, address))).await;
+        let judge = self.judge();
+        let registered = self
+            .write(move |work| Box::pin(register(work, node, address, judge)))
+            .await;
         if registered.is_ok() {
             self.set_me(node);
         }
         registered
     }
 
-    async fn heartbeat(&self, node: NodeId) -> StoreResult<()> {
-        self.write(move |work| Box::pin(heartbeat(work, node))).await
+    async fn heartbeat(&self, node: NodeId) -> StoreResult<Pulse> {
+        let judge = self.judge();
+        self.write(move |work| Box::pin(heartbeat(work, node, judge))).await
     }
 
     async fn live_nodes(&self) -> StoreResult<Vec<LiveNode>> {
@@ -135,6 +193,12 @@ impl NodeStore for SqlStore {
 
     async fn owner_of(&self, attempt: AttemptId) -> StoreResult<Option<Owner>> {
         self.read(move |work| Box::pin(owner_of(work, attempt))).await
+    }
+
+    async fn lost_claims(&self, claims: &[Claim]) -> StoreResult<Vec<Claim>> {
+        let claims = claims.to_vec();
+        // By a writer, which is on the primary for certain.
+        self.write(move |work| Box::pin(lost(work, claims))).await
     }
 
     async fn cluster_secret(&self) -> StoreResult<String> {

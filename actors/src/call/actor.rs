@@ -6,6 +6,7 @@ use super::{CallMessage, CallParents, CallPlan, Speculation, performer::Performe
 use crate::{
     audio_stream::StreamSettings,
     id::NodeId,
+    node::{DialGate, Times},
     ports::{Ports, usage::Meter},
 };
 
@@ -25,6 +26,10 @@ pub struct CallArguments {
     pub speculation: Speculation,
     /// Counts what it uses of its providers; whoever settles it, should it crash, has a clone.
     pub meter: Meter,
+    /// The times on which nodes agree.
+    pub times: Times,
+    /// Whether this process may dial.
+    pub gate: DialGate,
 }
 
 /// One attempt.

@@ -51,7 +51,8 @@ pub(super) struct Performer {
     /// None only while an event is applied.
     machine: Option<State>,
     started: Instant,
-    permit_asked: Instant,
+    /// By both clocks.
+    permit_asked: (Instant, Timestamp),
     dialing_at: Timestamp,
     token: Option<DialToken>,
     /// Our number on the line: the one it shows, told by the permit, or the one that was called.
@@ -119,7 +120,7 @@ impl Performer {
         let mut performer = Self {
             machine: Some(machine),
             started: now,
-            permit_asked: now,
+            permit_asked: (now, arguments.ports.clock.now()),
             dialing_at: arguments.ports.clock.now(),
             token: inbound.as_ref().map(|leg| leg.token.clone()),
             caller_id: inbound.map(|leg| leg.to).filter(|to| !to.is_nobodys()),
@@ -462,6 +463,7 @@ fn rules(arguments: &CallArguments, (agent, variables): (&Agent, &BTreeMap<Strin
         speculation: arguments.speculation,
         single: plan.attempt.campaign.is_none(),
         carrier: plan.carrier.abilities(),
+        settle_ms: u64::try_from(arguments.times.settle_until.as_millis()).unwrap_or(u64::MAX),
         ..Rules::of(agent, variables, plan.ring_timeout)
     }
 }

@@ -20,16 +20,15 @@ use crate::{
     agent::complete,
     audio_stream::StreamMessage,
     id::{AccountId, AgentId},
+    node::DialGate,
     ports::{
         carrier::{Carrier, CarrierCallId, CarrierError, DialError, DialRequest, Transfer, WayBack},
         language_model::{LanguageError, LanguageModel, ReplyRequest},
         store::{Claim, PermitRequest, Store, StoreError},
         tool_runner::{ToolFault, ToolOffer, ToolRun, ToolRunner, ToolScope},
     },
+    time::{Clock, Timestamp},
 };
-
-/// A permit may be used this long after it was asked for.
-pub(super) const SEND_WITHIN: Duration = Duration::from_secs(5);
 
 /// The store's and the carrier's own limits are shorter; these hold when those fail.
 const PERMIT_WITHIN: Duration = Duration::from_secs(30);
@@ -38,9 +37,7 @@ const DIAL_WITHIN: Duration = Duration::from_secs(15);
 /// Tries of one hang-up: half a minute of pauses in all.
 const HANG_UP_TRIES: u32 = 8;
 
-/// When a lost dial is looked up, after it was lost and then again and again.
-const LOOK_UP_FIRST: Duration = Duration::from_secs(15);
-const LOOK_UP_EVERY: Duration = Duration::from_secs(30);
+/// How often a lost dial is looked up.
 const LOOK_UPS: u32 = 4;
 
 /// Look-ups that find nothing until a lost dial counts as not placed: one request may have been under way at the first.
@@ -63,9 +60,40 @@ const OFFER_PAUSE: Duration = Duration::from_secs(1);
 /// How long another agent is looked up.
 const AGENT_WITHIN: Duration = Duration::from_secs(3);
 
-/// Asks for the permit.
-pub(super) async fn ask_permit(store: Arc<dyn Store>, claim: Claim, request: PermitRequest, me: ActorRef<CallMessage>) {
+/// What a dial must still be in time for when it is sent.
+pub(super) struct InTime {
+    pub(super) gate: DialGate,
+    pub(super) clock: Arc<dyn Clock>,
+    /// When the permit was asked for, by the monotonic clock, which stands while a machine sleeps, and by the wall clock.
+    pub(super) asked: (Instant, Timestamp),
+    pub(super) within: Duration,
+}
+
+impl InTime {
+    /// Why it must not be sent any more; none while it may.
+    pub(super) fn refusal(&self) -> Option<String> {
+        let (asked, wall) = self.asked;
+        if asked.elapsed().max(self.clock.now().since(wall)) >= self.within {
+            return Some("the permit is too old to be used".to_owned());
+        }
+        self.gate
+            .holds_back()
+            .map(|why| format!("this node dials nobody: {why}"))
+    }
+}
+
+/// Asks for the permit, if this process may dial.
+pub(super) async fn ask_permit(
+    store: Arc<dyn Store>,
+    (claim, request): (Claim, PermitRequest),
+    gate: DialGate,
+    me: ActorRef<CallMessage>,
+) {
     let unavailable = |why: &str| Err(StoreError::Unavailable(why.to_owned()));
+    if let Some(why) = gate.holds_back() {
+        let _ = me.cast(CallMessage::Permitted(unavailable(&why.to_string())));
+        return;
+    }
     let asked = AssertUnwindSafe(store.permit(claim, request)).catch_unwind();
     let answer = match timeout(PERMIT_WITHIN, asked).await {
         Ok(Ok(answer)) => answer,
@@ -76,29 +104,24 @@ pub(super) async fn ask_permit(store: Arc<dyn Store>, claim: Claim, request: Per
 }
 
 /// Sends the one dial request, if there is still time.
-pub(super) async fn dial(
-    carrier: Arc<dyn Carrier>,
-    request: DialRequest,
-    permit_asked: Instant,
-    me: ActorRef<CallMessage>,
-) {
-    let result = if permit_asked.elapsed() < SEND_WITHIN {
+pub(super) async fn dial(carrier: Arc<dyn Carrier>, request: DialRequest, in_time: InTime, me: ActorRef<CallMessage>) {
+    let result = if let Some(why) = in_time.refusal() {
+        Err(DialError::Unreachable(why))
+    } else {
         let sent = AssertUnwindSafe(carrier.dial(&request)).catch_unwind();
         match timeout(DIAL_WITHIN, sent).await {
             Ok(Ok(result)) => result,
             Ok(Err(_)) => Err(DialError::Unknown("the dial request crashed".into())),
             Err(_) => Err(DialError::Unknown("no answer to the dial request".into())),
         }
-    } else {
-        Err(DialError::Unreachable("the permit is too old to be used".into()))
     };
     let _ = me.cast(CallMessage::Dialed(result));
 }
 
-/// Looks for the call of a lost dial; a find comes back as if the carrier had answered the dial. Where nothing of it rings
-/// or talks, twice and half a minute apart, its fate is as good as known.
-pub(super) async fn look_up(carrier: Arc<dyn Carrier>, search: LegSearch, me: ActorRef<CallMessage>) {
-    sleep(LOOK_UP_FIRST).await;
+/// Looks for the call of a lost dial, after `first` and then each time after twice as long; a find comes back as if the
+/// carrier had answered the dial. Where nothing of it rings or talks, twice, its fate is as good as known.
+pub(super) async fn look_up(carrier: Arc<dyn Carrier>, search: LegSearch, first: Duration, me: ActorRef<CallMessage>) {
+    sleep(first).await;
     let mut over = 0;
     for _ in 0..LOOK_UPS {
         match search.look(&*carrier).await {
@@ -117,7 +140,7 @@ pub(super) async fn look_up(carrier: Arc<dyn Carrier>, search: LegSearch, me: Ac
             let _ = me.cast(CallMessage::NotPlaced);
             return;
         }
-        sleep(LOOK_UP_EVERY).await;
+        sleep(first * 2).await;
     }
 }
 

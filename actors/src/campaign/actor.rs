@@ -9,7 +9,9 @@ use std::{
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 use tokio::time::Instant;
 
-use super::{CampaignMessage, CampaignSnapshot, Event, Intent, Pacing, Wish, away::Away, commit, unavailable};
+use super::{
+    CampaignMessage, CampaignSnapshot, Event, Intent, Pacing, Wish, away::Away, commit, company::SetBack, unavailable,
+};
 use crate::{
     agent::Agent,
     campaigns::{CampaignCommand, CampaignsMessage, CommandError},
@@ -36,6 +38,8 @@ pub struct CampaignArguments {
     pub campaigns: ActorRef<CampaignsMessage>,
     /// How long a call may ring.
     pub ring_timeout: Duration,
+    /// Other nodes work on it too.
+    pub company: bool,
 }
 
 /// Where a command's answer goes.
@@ -81,6 +85,12 @@ pub struct CampaignState {
     pub(super) unwell: bool,
     /// It asks whether they are back.
     pub(super) asking: bool,
+    /// Other nodes work on it too.
+    pub(super) company: bool,
+    /// What keeps this node alone from dialing.
+    pub(super) set_back: Option<SetBack>,
+    /// It is delayed, and not by this node.
+    pub(super) anothers_delay: bool,
     orders: VecDeque<Order>,
     committing: Option<Order>,
     commands: u64,
@@ -118,6 +128,9 @@ impl Actor for CampaignActor {
             kept: 0,
             unwell: false,
             asking: false,
+            company: arguments.company,
+            set_back: None,
+            anothers_delay: false,
             orders: VecDeque::new(),
             committing: None,
             commands: 0,
@@ -172,6 +185,8 @@ impl Actor for CampaignActor {
             } => state.providers_down(&me, generation, lines, reason),
             CampaignMessage::ProvidersAsked { well } => state.providers_asked(&me, well),
             CampaignMessage::StateChanged { latest, changed } => state.changed(&me, latest, changed),
+            CampaignMessage::Company(company) => state.has_company(company),
+            CampaignMessage::Seen(version) => state.seen(&me, version),
             CampaignMessage::RowRead(row) => state.row_read(&me, row),
             CampaignMessage::Counted { generation, remaining } => state.counted(&me, generation, remaining),
             CampaignMessage::Inspect(reply) => {
@@ -244,6 +259,7 @@ impl CampaignState {
             CampaignStatus::Paused if self.row.active => self.wait_for_its_time(me, Event::WindowOpened),
             CampaignStatus::Delayed if self.starved => self.wait_for_a_line(me),
             CampaignStatus::Delayed if self.unwell => self.ask_for_providers(me),
+            CampaignStatus::Delayed if self.company && self.row.next_run_at.is_none() => self.end_anothers_delay(me),
             CampaignStatus::Delayed => self.wait_for_the_carrier(me),
             CampaignStatus::Draft
             | CampaignStatus::Paused
@@ -314,19 +330,7 @@ impl CampaignState {
     }
 
     fn changed(&mut self, me: &ActorRef<CampaignMessage>, latest: CampaignRow, changed: Result<(), CommandError>) {
-        if self.row.status != latest.status {
-            // A carrier that is tried again and again is tried less and less often.
-            if ![self.row.status, latest.status].contains(&CampaignStatus::Delayed) {
-                self.pacing.restart();
-                self.away = None;
-            }
-            tracing::info!(campaign = %latest.id, status = latest.status.as_str(), reason = latest.reason, "campaign changed");
-        }
-        self.starved &= latest.status == CampaignStatus::Delayed;
-        self.unwell &= latest.status == CampaignStatus::Delayed;
-        self.row = latest;
-        self.pacing.limit(&self.row);
-        self.keep_lines_to_run_only();
+        self.take(latest);
         let mut later = false;
         match (self.committing.take(), changed) {
             (Some(Order::Command(command, reply)), changed) => {
@@ -348,14 +352,31 @@ impl CampaignState {
         }
     }
 
+    /// The row as it is from now on.
+    fn take(&mut self, latest: CampaignRow) {
+        if self.row.status != latest.status {
+            // A carrier that is tried again and again is tried less and less often.
+            if ![self.row.status, latest.status].contains(&CampaignStatus::Delayed) {
+                self.pacing.restart();
+                self.away = None;
+                self.set_back = None;
+            }
+            tracing::info!(campaign = %latest.id, status = latest.status.as_str(), reason = latest.reason, "campaign changed");
+        }
+        let delayed = latest.status == CampaignStatus::Delayed;
+        self.starved &= delayed;
+        self.unwell &= delayed;
+        self.anothers_delay &= delayed;
+        self.row = latest;
+        self.pacing.limit(&self.row);
+        self.keep_lines_to_run_only();
+    }
+
     /// The row as the store has it now: another node may have changed it.
     fn row_read(&mut self, me: &ActorRef<CampaignMessage>, row: CampaignRow) {
-        if self.committing.is_none() && row.version > self.row.version {
+        if !self.is_committing() && row.version > self.row.version {
             self.stop_dialing();
-            self.starved &= row.status == CampaignStatus::Delayed;
-            self.unwell &= row.status == CampaignStatus::Delayed;
-            self.row = row;
-            self.pacing.limit(&self.row);
+            self.take(row);
             self.go_on(me);
         }
     }

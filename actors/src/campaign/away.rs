@@ -51,6 +51,11 @@ impl CampaignState {
                 let since = self.away.as_ref().map_or(present, |away| away.since);
                 let before = self.live.clone();
                 let away = self.away.insert(Away { reason, since, before });
+                if self.company {
+                    let words = away.words();
+                    self.hold_back_alone(me, words, false);
+                    return;
+                }
                 Intent {
                     reason: Some(away.words()),
                     next_run_at: Some(present.plus(until.duration_since(now))),
@@ -84,7 +89,7 @@ impl CampaignState {
         let Some(away) = self.away.as_ref().filter(|_| remaining.later > 0) else {
             return false;
         };
-        if !self.live.is_subset(&away.before) {
+        if !self.live.is_subset(&away.before) || (self.company && remaining.open > 0) {
             return false;
         }
         let soonest = self.ports.clock.now().plus(LOOK_AGAIN);
@@ -104,6 +109,7 @@ impl CampaignState {
             && outcome.is_some()
         {
             self.away = None;
+            self.set_back_no_more(false);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! A change decided on the row and committed with its guard; decided again when the row was changed by somebody else
-//! meanwhile.
+//! A change decided on the row and committed with its guard; a command is decided again when the row was changed by
+//! somebody else meanwhile.
 
 use super::{Decision, Facts, Wish, decide};
 use crate::{
@@ -14,13 +14,19 @@ use crate::{
 /// Rows change under our feet by other writers only; more rounds than this mean that something is wrong.
 const ROUNDS: usize = 10;
 
-/// Decides and commits. The row as it is afterwards, and whether the change was made.
+/// Decides and commits. The row as it is afterwards, and whether the change was made. A command is decided again where the
+/// row was changed by somebody else meanwhile; an event of the campaign's own is not, it may be none any more.
 pub async fn commit(ports: Ports, mut row: CampaignRow, wish: Wish) -> (CampaignRow, Result<(), CommandError>) {
     for _ in 0..ROUNDS {
         match commit_once(&ports, &row, &wish).await {
             Ok(Some(changed)) => return (changed, Ok(())),
             Err(error) => return (row, Err(error)),
             Ok(None) => match ports.store.campaign(row.account, row.id).await {
+                // An event was seen on the row as it was: what the present one wants is looked at anew.
+                Ok(read) if matches!(wish, Wish::Own(_)) => {
+                    let status = read.status;
+                    return (read, Err(CommandError::InvalidTransition(status)));
+                }
                 Ok(read) => row = read,
                 Err(error) => return (row, Err(unavailable(&error))),
             },
@@ -56,7 +62,13 @@ async fn commit_once(ports: &Ports, row: &CampaignRow, wish: &Wish) -> Result<Op
         Decision::Remove => store.delete_campaign(row.id, row.version).await.map(|()| removed(row)),
     };
     match written {
-        Ok(changed) => Ok(Some(changed)),
+        Ok(changed) => {
+            if *wish == Wish::Command(CampaignCommand::Stop { hang_up: true }) {
+                let told = store.want_hang_up(changed.id, changed.version).await;
+                told.map_err(|e| unavailable(&e))?;
+            }
+            Ok(Some(changed))
+        }
         Err(StoreError::Stale) => Ok(None),
         Err(error) => Err(unavailable(&error)),
     }
@@ -104,7 +116,7 @@ async fn has_its_agent(ports: &Ports, row: &CampaignRow, wish: &Wish, decision: 
 }
 
 /// The row of a campaign that is gone: it does nothing any more.
-fn removed(row: &CampaignRow) -> CampaignRow {
+pub(super) fn removed(row: &CampaignRow) -> CampaignRow {
     CampaignRow {
         status: CampaignStatus::Stopped,
         active: false,

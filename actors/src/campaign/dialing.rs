@@ -60,6 +60,9 @@ impl CampaignState {
 
     fn act_on(&mut self, me: &ActorRef<CampaignMessage>, remaining: &Remaining) {
         self.use_kept(me);
+        if self.delays_for_all(me, remaining) {
+            return;
+        }
         if remaining.due > 0 || self.pacing.claiming() {
             self.request_lines(me);
             // Lines elsewhere may be busy with it.
@@ -237,7 +240,9 @@ impl CampaignState {
                 self.pacing.end_claim(claimed);
                 let dialed = self.dial(held);
                 self.return_lines(lines.saturating_sub(dialed));
-                if claimed == 0 {
+                if claimed > 0 {
+                    self.set_back_no_more(true);
+                } else {
                     // Counted as due and yet not to be had: somebody else has it, or the campaign does not run.
                     self.read_row(me);
                     self.wake(me, LOOK_AGAIN);
@@ -262,16 +267,6 @@ impl CampaignState {
         } else {
             self.look(me);
         }
-    }
-
-    fn read_row(&self, me: &ActorRef<CampaignMessage>) {
-        let (me, store) = (me.clone(), Arc::clone(&self.ports.store));
-        let (account, campaign) = (self.row.account, self.row.id);
-        tokio::spawn(async move {
-            if let Ok(row) = store.campaign(account, campaign).await {
-                let _ = me.cast(CampaignMessage::RowRead(row));
-            }
-        });
     }
 
     /// Hands claimed attempts over to calls; how many were taken.

@@ -81,6 +81,10 @@ pub enum CampaignMessage {
         /// Whether the change was made.
         changed: Result<(), CommandError>,
     },
+    /// Other nodes work on it too, or do no more.
+    Company(bool),
+    /// Its version in the store; none when it is not active there.
+    Seen(Option<i64>),
     /// The row was read again, own.
     RowRead(CampaignRow),
     /// What is left to do was counted, own.

@@ -44,6 +44,10 @@ impl CampaignState {
             self.look(me);
             return;
         }
+        if self.company {
+            self.hold_back_alone(me, reason, true);
+            return;
+        }
         self.unwell = true;
         self.order(
             me,
@@ -81,7 +85,11 @@ impl CampaignState {
         if !self.unwell || self.row.status != CampaignStatus::Delayed || self.is_committing() || self.draining {
             return;
         }
-        if well {
+        if well && std::mem::take(&mut self.anothers_delay) {
+            self.unwell = false;
+            self.starved = true;
+            self.wait_for_a_line(me);
+        } else if well {
             self.order(me, Order::Own(Event::ObstacleGone.into()));
         } else {
             self.wake(me, ASK_EVERY);

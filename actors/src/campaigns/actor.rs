@@ -1,6 +1,10 @@
 //! The campaign supervisor: reads rows, spawns campaigns, restarts those that crash.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
 use tokio::time::Instant;
@@ -15,7 +19,7 @@ use crate::{
     node::{Backoff, Restarts, Sibling, TaskGuard, undelivered},
     ports::{
         Ports,
-        store::{CampaignRow, Store, StoreError},
+        store::{ActiveCampaign, CampaignRow, CampaignStatus, Store, StoreError},
     },
 };
 
@@ -32,6 +36,10 @@ pub struct CampaignsArguments {
     pub lines: Sibling<LinesMessage>,
     /// How long a call may ring.
     pub ring_timeout: Duration,
+    /// How often it looks for what other nodes changed.
+    pub look_every: Duration,
+    /// Other nodes live on the same store.
+    pub company: bool,
 }
 
 struct Child {
@@ -54,6 +62,10 @@ pub struct CampaignsState {
     ready: bool,
     draining: bool,
     resuming: Option<TaskGuard>,
+    /// Looks for what other nodes changed.
+    looking: Option<TaskGuard>,
+    /// Being read, or waiting for their restart.
+    on_their_way: HashSet<CampaignId>,
 }
 
 impl Actor for CampaignsActor {
@@ -74,6 +86,8 @@ impl Actor for CampaignsActor {
             ready: false,
             draining: false,
             resuming: None,
+            looking: None,
+            on_their_way: HashSet::new(),
         })
     }
 
@@ -93,13 +107,23 @@ impl Actor for CampaignsActor {
             CampaignsMessage::Resume => {
                 state.ready = true;
                 let (me, store) = (me.clone(), Arc::clone(&state.with.ports.store));
-                state.resuming = Some(TaskGuard::spawn(resume(me, store)));
+                state.resuming = Some(TaskGuard::spawn(resume(me.clone(), store)));
+                state.look(&me);
             }
             CampaignsMessage::Drain => {
                 state.draining = true;
                 state.resuming = None;
+                state.looking = None;
                 state.tell_all(|| CampaignMessage::Drain);
             }
+            CampaignsMessage::Company(company) => {
+                if company != state.with.company {
+                    state.with.company = company;
+                    state.tell_all(|| CampaignMessage::Company(company));
+                }
+                state.look(&me);
+            }
+            CampaignsMessage::Active(active) => state.active(&me, &active),
             CampaignsMessage::LinesRestarted => state.tell_all(|| CampaignMessage::LinesRestarted),
             CampaignsMessage::Resting { campaign, commands } => state.resting(campaign, commands),
             CampaignsMessage::ChildGone { campaign, crashed } => state.child_gone(&me, campaign, crashed),
@@ -184,6 +208,7 @@ impl CampaignsState {
     /// A row was read: its actor is started if it has none, and gets the command that waited.
     async fn loaded(&mut self, me: &ActorRef<CampaignsMessage>, loaded: LoadedCampaign) {
         let LoadedCampaign { campaign, row, command } = loaded;
+        self.on_their_way.remove(&campaign);
         let error = match row {
             Err(error) => Some(error),
             Ok(_) if self.draining => Some(CommandError::Unavailable("the service is shutting down".into())),
@@ -209,6 +234,7 @@ impl CampaignsState {
             lines: self.with.lines.clone(),
             campaigns: me.clone(),
             ring_timeout: self.with.ring_timeout,
+            company: self.with.company,
         };
         match Actor::spawn_linked(None, CampaignActor, arguments, me.get_cell()).await {
             Ok((actor, _)) => {
@@ -224,6 +250,37 @@ impl CampaignsState {
             Err(error) => Some(CommandError::Unavailable(format!(
                 "the campaign did not start: {error}"
             ))),
+        }
+    }
+
+    /// Looks for what other nodes change, as long as there are some.
+    fn look(&mut self, me: &ActorRef<CampaignsMessage>) {
+        if !self.with.company || !self.ready || self.draining {
+            self.looking = None;
+        } else if self.looking.is_none() {
+            let (me, store) = (me.clone(), Arc::clone(&self.with.ports.store));
+            self.looking = Some(TaskGuard::spawn(look(me, store, self.with.look_every)));
+        }
+    }
+
+    /// Takes up what another node made active, and tells the others how they stand in the store.
+    fn active(&mut self, me: &ActorRef<CampaignsMessage>, active: &[ActiveCampaign]) {
+        if self.draining {
+            return;
+        }
+        let versions: HashMap<CampaignId, i64> = active.iter().map(|mark| (mark.id, mark.version)).collect();
+        for (campaign, child) in &self.children {
+            let _ = child.actor.cast(CampaignMessage::Seen(versions.get(campaign).copied()));
+        }
+        for mark in active {
+            let known = self.children.contains_key(&mark.id) || !self.on_their_way.insert(mark.id);
+            if !known {
+                let (me, store, mark) = (me.clone(), Arc::clone(&self.with.ports.store), *mark);
+                tokio::spawn(async move {
+                    let row = store.campaign(mark.account, mark.id).await;
+                    tell_loaded(&me, mark.id, row.map_err(|e| unavailable(&e)), None);
+                });
+            }
         }
     }
 
@@ -256,9 +313,15 @@ impl CampaignsState {
         }
         let crashes = self.crashes.entry(campaign).or_default().crashed(Instant::now());
         let (me, ports) = (me.clone(), self.with.ports.clone());
+        self.on_their_way.insert(campaign);
         if crashes > CRASHES {
             tracing::error!(%campaign, crashes, "campaign keeps crashing and is not started again");
-            tokio::spawn(give_up(ports, child.account, campaign));
+            tokio::spawn(async move {
+                give_up(ports, child.account, campaign).await;
+                // It may be taken up again when it was launched anew.
+                let given_up = CommandError::Unavailable("the campaign keeps crashing".into());
+                tell_loaded(&me, campaign, Err(given_up), None);
+            });
         } else {
             tokio::spawn(async move {
                 tokio::time::sleep(Restarts::delay(crashes)).await;
@@ -294,6 +357,19 @@ async fn read(store: &Arc<dyn Store>, account: AccountId, campaign: CampaignId) 
     }
 }
 
+/// Asks which campaigns are active, all along.
+async fn look(me: ActorRef<CampaignsMessage>, store: Arc<dyn Store>, every: Duration) {
+    loop {
+        tokio::time::sleep(every).await;
+        match store.active_versions().await {
+            Ok(active) => {
+                let _ = me.cast(CampaignsMessage::Active(active));
+            }
+            Err(error) => tracing::debug!(%error, "what other nodes changed is not known"),
+        }
+    }
+}
+
 /// Takes up every active campaign of the store.
 async fn resume(me: ActorRef<CampaignsMessage>, store: Arc<dyn Store>) {
     let mut backoff = patience();
@@ -321,6 +397,10 @@ async fn give_up(ports: Ports, account: AccountId, campaign: CampaignId) {
     while let Ok(row) = read(&ports.store, account, campaign).await {
         match commit(ports.clone(), row, Wish::Own(intent.clone())).await.1 {
             Err(CommandError::Unavailable(_)) => tokio::time::sleep(backoff.failed()).await,
+            // Changed by somebody else meanwhile.
+            Err(CommandError::InvalidTransition(CampaignStatus::Running | CampaignStatus::Delayed)) => {
+                tokio::time::sleep(backoff.failed()).await;
+            }
             _ => return,
         }
     }

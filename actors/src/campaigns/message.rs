@@ -5,7 +5,7 @@ use ractor::RpcReplyPort;
 use crate::{
     agent::Problem,
     id::{AccountId, AgentId, CampaignId},
-    ports::store::{CampaignRow, CampaignStatus, FollowUp, ScheduleText},
+    ports::store::{ActiveCampaign, CampaignRow, CampaignStatus, FollowUp, ScheduleText},
 };
 
 /// A user's command for a campaign.
@@ -112,6 +112,10 @@ pub enum CampaignsMessage {
     },
     /// The line pool was restarted: every campaign attaches again.
     LinesRestarted,
+    /// Other nodes live on the same store, or do no more: what they change is looked for.
+    Company(bool),
+    /// The campaigns of the store that are active, own.
+    Active(Vec<ActiveCampaign>),
     /// Result of a read from the store, own.
     Loaded(Box<LoadedCampaign>),
     /// How many campaign actors there are.

@@ -12,7 +12,7 @@ use crate::{
     call::Speculation,
     id::{AttemptId, NodeId},
     journal::Journal,
-    node::TaskGuard,
+    node::{DialGate, TaskGuard, Times},
     ports::Ports,
 };
 
@@ -34,6 +34,12 @@ pub struct LinesArguments {
     pub journal: Journal,
     /// Outlives a crash of this actor; calls found in it are settled.
     pub registry: CallRegistry,
+    /// The times on which nodes agree.
+    pub times: Times,
+    /// Whether this process may dial.
+    pub gate: DialGate,
+    /// How many nodes share the dialing rate.
+    pub nodes: usize,
 }
 
 /// The line pool.
@@ -47,6 +53,8 @@ pub struct LinesState {
     pub(super) ports: Ports,
     pub(super) journal: Journal,
     pub(super) registry: CallRegistry,
+    pub(super) times: Times,
+    pub(super) gate: DialGate,
     pub(super) pool: LinePool<Dialer>,
     /// Where each dialer is told of its grants and its calls' ends.
     pub(super) requesters: HashMap<Dialer, Requester>,
@@ -70,6 +78,7 @@ impl Actor for LinesActor {
         arguments: LinesArguments,
     ) -> Result<LinesState, ActorProcessingErr> {
         let mut pool = LinePool::new(arguments.lines, arguments.calls_per_second);
+        pool.share_rate(arguments.nodes);
         for (attempt, dialer) in arguments.registry.all() {
             pool.adopt(attempt, dialer);
             let crash = Some("line pool crashed".to_owned());
@@ -82,6 +91,8 @@ impl Actor for LinesActor {
             ports: arguments.ports,
             journal: arguments.journal,
             registry: arguments.registry,
+            times: arguments.times,
+            gate: arguments.gate,
             pool,
             requesters: HashMap::new(),
             calls: HashMap::new(),
@@ -177,6 +188,9 @@ impl Actor for LinesActor {
             }
             LinesMessage::ChildGone { attempt, crash } => state.child_gone(&me, attempt, crash),
             LinesMessage::Tick => state.timer = None,
+            LinesMessage::Nodes(nodes) => state.pool.share_rate(nodes),
+            LinesMessage::DoubtClaims => state.doubt_claims(&me),
+            LinesMessage::ClaimsLost(lost) => state.forget(&lost),
             LinesMessage::Drain { grace_ms } => state.drain(&me, Duration::from_millis(grace_ms)),
             LinesMessage::GraceOver => state.hang_up(|_| true),
             LinesMessage::Inspect(reply) => {
@@ -214,6 +228,10 @@ impl Actor for LinesActor {
 impl LinesState {
     /// Gives out what may be given out now, and wakes up when the rate allows more.
     fn grant(&mut self, me: &ActorRef<LinesMessage>) {
+        if self.gate.holds_back().is_some() {
+            // The heartbeat that opens it comes by here.
+            return;
+        }
         loop {
             let grants = self.pool.grant(Instant::now());
             let mut refused = false;
@@ -257,6 +275,7 @@ impl LinesState {
             lines: self.pool.lines(),
             granted: self.pool.granted(),
             calls: self.pool.calls(),
+            holds_back: self.gate.holds_back(),
         }
     }
 }

@@ -26,7 +26,7 @@ impl LinesState {
     pub(super) async fn dial(&mut self, me: &ActorRef<LinesMessage>, plan: CallPlan) {
         let attempt = plan.attempt.claim.attempt;
         let dialer = Dialer::from(plan.attempt.campaign);
-        if !self.pool.start(attempt, dialer, Instant::now()) {
+        if self.gate.holds_back().is_some() || !self.pool.start(attempt, dialer, Instant::now()) {
             drop(HeldClaims::new(vec![plan.attempt], self.ports.store.clone()));
             self.tell(dialer, attempt, None);
             return;
@@ -54,6 +54,8 @@ impl LinesState {
             stream: self.stream,
             speculation: self.speculation,
             meter,
+            times: self.times,
+            gate: self.gate.clone(),
         };
         match Actor::spawn_linked(None, CallActor, arguments, me.get_cell()).await {
             Ok((call, _)) => {
@@ -129,11 +131,12 @@ impl LinesState {
             self.journal.record(attempt, lost.ended.campaign, usage);
         }
         let (me, ports, journal) = (me.clone(), self.ports.clone(), self.journal.clone());
+        let times = self.times;
         // Not bound to this actor: a leg must be hung up even if the pool goes down meanwhile.
         tokio::spawn(async move {
             // What is settled depends on the call's last facts.
             journal.flush(FACTS_WITHIN).await;
-            let settled = AssertUnwindSafe(settle(&ports, lost)).catch_unwind().await;
+            let settled = AssertUnwindSafe(settle(&ports, lost, times)).catch_unwind().await;
             let outcome = settled.unwrap_or_else(|_| {
                 tracing::error!(%attempt, "settling a call crashed");
                 None

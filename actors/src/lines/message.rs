@@ -9,10 +9,11 @@ use crate::{
     call::{CallPlan, Obstacle},
     campaign::CampaignMessage,
     id::{AccountId, AgentId, AttemptId, CampaignId},
+    node::HoldsBack,
     ports::{
         carrier::{CarrierCallId, InboundCall, InboundRefusal, LegReport, WayBack},
         media_leg::MediaLeg,
-        store::{KeyTicket, Outcome},
+        store::{Claim, KeyTicket, Outcome},
     },
     single_calls::SingleCallsMessage,
     switchboard::DoorRefusal,
@@ -272,6 +273,12 @@ pub enum LinesMessage {
     },
     /// The dialing rate allows more grants (a timer).
     Tick,
+    /// So many nodes share the dialing rate; this one was just told that it lives.
+    Nodes(usize),
+    /// This process stood still: which calls are still its own?
+    DoubtClaims,
+    /// These are not, own.
+    ClaimsLost(Vec<Claim>),
     /// Grant nothing more; hang up what still lives after the grace time.
     Drain {
         /// Milliseconds.
@@ -301,4 +308,6 @@ pub struct LinesSnapshot {
     pub granted: usize,
     /// Live calls.
     pub calls: Vec<AttemptId>,
+    /// Why nothing is dialed at present, if so.
+    pub holds_back: Option<HoldsBack>,
 }

@@ -6,7 +6,10 @@ use std::{
 };
 
 use super::{Dialer, LostCall};
-use crate::{id::AttemptId, ports::carrier::CarrierCallId};
+use crate::{
+    id::AttemptId,
+    ports::{carrier::CarrierCallId, store::Claim},
+};
 
 /// The live calls of a node, each as it would have to be settled. Clones share it.
 #[derive(Debug, Clone, Default)]
@@ -44,6 +47,11 @@ impl CallRegistry {
     /// Whether a live call is one of this carrier.
     pub fn is_placed_at(&self, attempt: AttemptId, carrier: &str) -> bool {
         self.with(|calls| calls.get(&attempt).is_some_and(|(_, call)| call.carrier == carrier))
+    }
+
+    /// What they are held by.
+    pub fn claims(&self) -> Vec<Claim> {
+        self.with(|calls| calls.values().map(|(_, call)| call.ended.claim).collect())
     }
 
     /// All of them with their dialers.

@@ -9,7 +9,7 @@ use crate::{
     call::{CONFERENCE, CallPlan, LegSearch, Sighting, TRANSFER_FAILED, TRANSFER_TAKEN, in_time},
     campaign::{self, Ended},
     id::AttemptId,
-    node::Backoff,
+    node::{Backoff, Times},
     phone_number::PhoneNumber,
     ports::{
         Ports,
@@ -22,9 +22,6 @@ use crate::{
 
 /// The outcome of a dial whose fate nobody knows.
 pub const UNKNOWN_FATE: &str = "carrier-error: outcome unknown";
-
-/// How long after an empty listing the carrier is asked once more: a request may have been under way.
-const SECOND_LOOK: Duration = Duration::from_secs(30);
 
 /// A leg that cannot be hung up for so many tries (about two minutes) is given up; the carrier ends it by its own
 /// limits, and the attempt must not stay open for ever.
@@ -73,7 +70,7 @@ fn patience() -> Backoff {
 
 /// Brings a lost call to its end, however long the carrier and the store take, and says what was written; none when
 /// the attempt was no longer ours.
-pub async fn settle(ports: &Ports, lost: LostCall) -> Option<Outcome> {
+pub async fn settle(ports: &Ports, lost: LostCall, times: Times) -> Option<Outcome> {
     let transferred = is_handed_on(&*ports.store, lost.ended.claim.attempt).await;
     let error = match ports.carriers.named(&lost.carrier) {
         None => {
@@ -83,7 +80,7 @@ pub async fn settle(ports: &Ports, lost: LostCall) -> Option<Outcome> {
         }
         Some(_) if transferred => String::new(),
         Some(carrier) => {
-            let ended = AssertUnwindSafe(end_leg(&**carrier, ports.store.clone(), &lost)).catch_unwind();
+            let ended = AssertUnwindSafe(end_leg(&**carrier, ports.store.clone(), &lost, times)).catch_unwind();
             ended.await.unwrap_or_else(|_| {
                 tracing::error!(attempt = %lost.ended.claim.attempt, "ending a lost call's leg crashed");
                 lost.error.clone()
@@ -146,24 +143,25 @@ async fn last_event(store: &dyn Store, attempt: AttemptId, name: &str) -> Option
 }
 
 /// Ends whatever leg the lost call has, and says what its attempt failed of.
-async fn end_leg(carrier: &dyn Carrier, store: Arc<dyn Store>, lost: &LostCall) -> String {
+async fn end_leg(carrier: &dyn Carrier, store: Arc<dyn Store>, lost: &LostCall, times: Times) -> String {
     let attempt = lost.ended.claim.attempt;
     if let Some(leg) = &lost.leg {
         hang_up(carrier, attempt, leg).await;
         return lost.error.clone();
     }
     let search = LegSearch::new(attempt, lost.to.clone(), lost.since, store);
-    match end_what_was_dialed(carrier, &search).await {
+    match end_what_was_dialed(carrier, &search, times.settle_from * 2).await {
         true => lost.error.clone(),
         false => UNKNOWN_FATE.to_owned(),
     }
 }
 
-/// Hangs up the live calls the carrier has of an attempt; whether there was one, live or over.
-async fn end_what_was_dialed(carrier: &dyn Carrier, search: &LegSearch) -> bool {
+/// Hangs up the live calls the carrier has of an attempt; whether there was one, live or over. After an empty listing it
+/// is asked once more: a request may have been under way.
+async fn end_what_was_dialed(carrier: &dyn Carrier, search: &LegSearch, second_look: Duration) -> bool {
     for look in 0..2 {
         if look > 0 {
-            tokio::time::sleep(SECOND_LOOK).await;
+            tokio::time::sleep(second_look).await;
         }
         if let Sighting::Ours(calls) = seen(carrier, search).await {
             for call in calls.iter().filter(|call| call.live) {

@@ -63,6 +63,8 @@ impl Rate {
 #[derive(Debug, Clone)]
 pub struct LinePool<D> {
     lines: usize,
+    /// Of all nodes together; 0 for no limit.
+    calls_per_second: f64,
     rate: Option<Rate>,
     granted: BTreeMap<D, usize>,
     /// Dialers in the order of their turn; the next to be served is in front.
@@ -76,12 +78,21 @@ impl<D: Copy + Ord> LinePool<D> {
     pub fn new(lines: usize, calls_per_second: f64) -> Self {
         Self {
             lines,
+            calls_per_second,
             rate: Rate::per_second(calls_per_second),
             granted: BTreeMap::new(),
             wishes: VecDeque::new(),
             live: HashMap::new(),
             draining: false,
         }
+    }
+
+    /// So many nodes share the dialing rate, in equal parts. What was dialed lately counts on.
+    pub fn share_rate(&mut self, nodes: usize) {
+        #[expect(clippy::cast_precision_loss, reason = "a few nodes")]
+        let share = Rate::per_second(self.calls_per_second / nodes.max(1) as f64);
+        let starts = self.rate.take().map(|rate| rate.starts).unwrap_or_default();
+        self.rate = share.map(|share| Rate { starts, ..share });
     }
 
     /// Lines in all.

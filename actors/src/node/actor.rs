@@ -1,20 +1,24 @@
 //! The root: supervises the five and restarts each that crashes, with growing waits. A new one takes over the
 //! address of the old one.
 
-use std::{collections::HashMap, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, SpawnErr, SupervisionEvent};
-use tokio::time::Instant;
+use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SpawnErr, SupervisionEvent};
+use tokio::{sync::Notify, time::Instant};
 
-use super::{NodeSettings, Restarts, Sibling, TaskGuard, boot, reaper};
+use super::{DialGate, Incarnation, NodeSettings, Restarts, Sibling, TaskGuard, boot, life, reaper};
 use crate::{
     campaigns::{CampaignsActor, CampaignsArguments, CampaignsMessage},
+    id::NodeId,
     journal::{Backlog, Journal, JournalActor, JournalArguments, JournalMessage},
     lines::{CallRegistry, LinesActor, LinesArguments, LinesMessage},
-    ports::Ports,
+    ports::{Ports, store::Pulse},
     single_calls::{SingleCallsActor, SingleCallsArguments, SingleCallsMessage},
     switchboard::{SwitchboardActor, SwitchboardArguments, SwitchboardMessage},
 };
+
+/// How long a part may take to stop that is started anew.
+const STOPS_WITHIN: Duration = Duration::from_secs(5);
 
 /// The children of the root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,10 +41,19 @@ pub enum NodeMessage {
     ChildGone(Part),
     /// Start a child again.
     Restart(Part),
-    /// This process is registered with the store and has taken over what others left: campaigns may be taken up.
-    Registered,
+    /// This process is registered with the store: campaigns may be taken up.
+    Registered(NodeId, Pulse),
+    /// A heartbeat was good.
+    Alive {
+        /// Whose.
+        node: NodeId,
+        /// What it heard.
+        pulse: Pulse,
+        /// It had stood still before.
+        doubted: bool,
+    },
     /// The store declared this process dead.
-    Fenced,
+    Fenced(NodeId),
     /// No new work from now on; calls have a grace time.
     Drain {
         /// Milliseconds.
@@ -70,6 +83,8 @@ pub struct RootArguments {
     pub(super) siblings: Siblings,
     pub(super) journal: Journal,
     pub(super) backlog: Backlog,
+    pub(super) gate: DialGate,
+    pub(super) incarnation: Incarnation,
 }
 
 /// The root.
@@ -80,13 +95,19 @@ pub struct NodeState {
     with: RootArguments,
     registry: CallRegistry,
     by_actor: HashMap<ActorId, Part>,
+    parts: HashMap<Part, ActorCell>,
     restarts: HashMap<Part, Restarts>,
     registered: bool,
-    /// The store declared this process dead.
-    fenced: bool,
+    /// How many nodes live, as far as was heard.
+    nodes: usize,
     /// The grace time, once draining began.
     draining: Option<u64>,
+    /// Restarts to come.
+    waiting: Vec<TaskGuard>,
+    /// What is done under the present id.
     tasks: Vec<TaskGuard>,
+    _watch: TaskGuard,
+    doubts: Arc<Notify>,
 }
 
 impl Actor for NodeActor {
@@ -99,15 +120,21 @@ impl Actor for NodeActor {
         me: ActorRef<NodeMessage>,
         arguments: RootArguments,
     ) -> Result<NodeState, ActorProcessingErr> {
+        let doubts = Arc::new(Notify::new());
+        let (gate, clock) = (arguments.gate.clone(), Arc::clone(&arguments.ports.clock));
         let mut state = NodeState {
+            _watch: TaskGuard::spawn(life::watch(gate, clock, arguments.settings.times, Arc::clone(&doubts))),
             with: arguments,
             registry: CallRegistry::default(),
             by_actor: HashMap::new(),
+            parts: HashMap::new(),
             restarts: HashMap::new(),
             registered: false,
-            fenced: false,
+            nodes: 1,
             draining: None,
+            waiting: Vec::new(),
             tasks: Vec::new(),
+            doubts,
         };
         for part in [
             Part::Journal,
@@ -118,16 +145,7 @@ impl Actor for NodeActor {
         ] {
             state.start(&me, part).await?;
         }
-        let (ports, node) = (state.with.ports.clone(), state.with.settings.node);
-        let address = state.with.settings.address.clone();
-        // The first try is made here, so that with a healthy store the node is ready when its start returns.
-        if boot::register(&ports, node, address.as_deref()).await {
-            state.registered(&me);
-        } else {
-            state
-                .tasks
-                .push(TaskGuard::spawn(boot::register_later(me, ports, node, address)));
-        }
+        state.register(&me).await;
         Ok(state)
     }
 
@@ -139,6 +157,8 @@ impl Actor for NodeActor {
     ) -> Result<(), ActorProcessingErr> {
         match message {
             NodeMessage::ChildGone(part) => state.child_gone(&me, part),
+            // Started anew meanwhile, under another id.
+            NodeMessage::Restart(part) if state.parts.contains_key(&part) => {}
             NodeMessage::Restart(part) => match state.start(&me, part).await {
                 Ok(()) => state.catch_up(part),
                 Err(error) => {
@@ -146,12 +166,16 @@ impl Actor for NodeActor {
                     state.child_gone(&me, part);
                 }
             },
-            NodeMessage::Registered => state.registered(&me),
-            NodeMessage::Fenced => {
-                state.fenced = true;
-                tracing::error!("this process was declared dead by another one: it dials no more, restart it");
-                state.dial_no_more();
+            NodeMessage::Registered(node, pulse) if node == state.node() => state.registered(&me, pulse),
+            NodeMessage::Alive { node, pulse, doubted } if node == state.node() => {
+                state.heard(pulse);
+                if doubted {
+                    let _ = state.with.siblings.lines.cast(LinesMessage::DoubtClaims);
+                }
             }
+            NodeMessage::Fenced(node) if node == state.node() => state.start_anew(&me).await,
+            // Of an id that this process had before.
+            NodeMessage::Registered(..) | NodeMessage::Alive { .. } | NodeMessage::Fenced(_) => {}
             NodeMessage::Drain { grace_ms } => {
                 state.draining = Some(grace_ms);
                 state.dial_no_more();
@@ -173,6 +197,7 @@ impl Actor for NodeActor {
             _ => return Ok(()),
         };
         if let Some(part) = state.by_actor.remove(&actor.get_id()) {
+            state.parts.remove(&part);
             tracing::error!(?part, why, "part of the node ended and is started again");
             me.cast(NodeMessage::ChildGone(part))?;
         }
@@ -191,17 +216,17 @@ impl NodeState {
     async fn start(&mut self, me: &ActorRef<NodeMessage>, part: Part) -> Result<(), SpawnErr> {
         let cell = me.get_cell();
         let (with, to) = (&self.with, &self.with.siblings);
-        let id = match part {
+        let actor = match part {
             Part::Switchboard => {
                 let arguments = SwitchboardArguments {
                     campaigns: to.campaigns.clone(),
                     single_calls: to.single_calls.clone(),
                     lines: to.lines.clone(),
-                    draining: self.draining.is_some() || self.fenced,
+                    draining: self.draining.is_some(),
                 };
                 let (actor, _) = Actor::spawn_linked(None, SwitchboardActor, arguments, cell).await?;
                 to.switchboard.set(actor.clone());
-                actor.get_id()
+                actor.get_cell()
             }
             Part::Campaigns => {
                 let arguments = CampaignsArguments {
@@ -209,10 +234,12 @@ impl NodeState {
                     ports: with.ports.clone(),
                     lines: to.lines.clone(),
                     ring_timeout: with.settings.ring_timeout,
+                    look_every: with.settings.times.tick(),
+                    company: self.nodes > 1,
                 };
                 let (actor, _) = Actor::spawn_linked(None, CampaignsActor, arguments, cell).await?;
                 to.campaigns.set(actor.clone());
-                actor.get_id()
+                actor.get_cell()
             }
             Part::SingleCalls => {
                 let arguments = SingleCallsArguments {
@@ -223,7 +250,7 @@ impl NodeState {
                 };
                 let (actor, _) = Actor::spawn_linked(None, SingleCallsActor, arguments, cell).await?;
                 to.single_calls.set(actor.clone());
-                actor.get_id()
+                actor.get_cell()
             }
             Part::Lines => {
                 let arguments = LinesArguments {
@@ -235,10 +262,13 @@ impl NodeState {
                     calls_per_second: with.settings.calls_per_second,
                     journal: with.journal.clone(),
                     registry: self.registry.clone(),
+                    times: with.settings.times,
+                    gate: with.gate.clone(),
+                    nodes: self.nodes,
                 };
                 let (actor, _) = Actor::spawn_linked(None, LinesActor, arguments, cell).await?;
                 to.lines.set(actor.clone());
-                actor.get_id()
+                actor.get_cell()
             }
             Part::Journal => {
                 let arguments = JournalArguments {
@@ -247,10 +277,11 @@ impl NodeState {
                 };
                 let (actor, _) = Actor::spawn_linked(None, JournalActor, arguments, cell).await?;
                 to.journal.set(actor.clone());
-                actor.get_id()
+                actor.get_cell()
             }
         };
-        self.by_actor.insert(id, part);
+        self.by_actor.insert(actor.get_id(), part);
+        self.parts.insert(part, actor);
         Ok(())
     }
 
@@ -259,10 +290,10 @@ impl NodeState {
         let to = &self.with.siblings;
         match (part, self.draining) {
             (Part::Switchboard | Part::Journal, _) => {}
-            (Part::Campaigns, None) if self.registered && !self.fenced => {
+            (Part::Campaigns, None) if self.registered => {
                 let _ = to.campaigns.cast(CampaignsMessage::Resume);
             }
-            (Part::SingleCalls, None) if self.registered && !self.fenced => {
+            (Part::SingleCalls, None) if self.registered => {
                 let _ = to.single_calls.cast(SingleCallsMessage::Resume);
             }
             (Part::Campaigns | Part::SingleCalls, None) => {}
@@ -285,24 +316,83 @@ impl NodeState {
     fn child_gone(&mut self, me: &ActorRef<NodeMessage>, part: Part) {
         let crashes = self.restarts.entry(part).or_default().crashed(Instant::now());
         let (me, wait): (_, Duration) = (me.clone(), Restarts::delay(crashes));
-        self.tasks.push(TaskGuard::spawn(async move {
+        self.waiting.push(TaskGuard::spawn(async move {
             tokio::time::sleep(wait).await;
             let _ = me.cast(NodeMessage::Restart(part));
         }));
     }
 
-    fn registered(&mut self, me: &ActorRef<NodeMessage>) {
+    fn node(&self) -> NodeId {
+        self.with.settings.node
+    }
+
+    /// The first try is made here, so that with a healthy store the node is ready when its start returns.
+    async fn register(&mut self, me: &ActorRef<NodeMessage>) {
+        let (ports, gate, node) = (self.with.ports.clone(), self.with.gate.clone(), self.node());
+        let address = self.with.settings.address.clone();
+        match boot::register(&ports, node, address.as_deref(), &gate).await {
+            Some(pulse) => self.registered(me, pulse),
+            None => {
+                let later = boot::register_later(me.clone(), ports, (node, address), gate);
+                self.tasks.push(TaskGuard::spawn(later));
+            }
+        }
+    }
+
+    fn registered(&mut self, me: &ActorRef<NodeMessage>, pulse: Pulse) {
         self.registered = true;
-        let (ports, node) = (self.with.ports.clone(), self.with.settings.node);
-        self.tasks
-            .push(TaskGuard::spawn(boot::heartbeat(me.clone(), ports.clone(), node)));
-        let reaping = reaper::reap(ports.clone(), node, self.registry.clone());
+        let (ports, node, times) = (self.with.ports.clone(), self.node(), self.with.settings.times);
+        let (gate, doubts) = (self.with.gate.clone(), Arc::clone(&self.doubts));
+        let showing = life::show(me.clone(), ports.clone(), (node, times), gate, doubts);
+        self.tasks.push(TaskGuard::spawn(showing));
+        let reaping = reaper::reap(ports.clone(), (node, times), self.registry.clone());
         self.tasks.push(TaskGuard::spawn(reaping));
         self.tasks.push(TaskGuard::spawn(boot::sweep_lists(ports.clone())));
-        self.tasks.push(TaskGuard::spawn(boot::take_over(ports, node)));
+        self.tasks.push(TaskGuard::spawn(boot::take_over(ports, node, times)));
+        self.heard(pulse);
         if self.draining.is_none() {
             let _ = self.with.siblings.campaigns.cast(CampaignsMessage::Resume);
             let _ = self.with.siblings.single_calls.cast(SingleCallsMessage::Resume);
         }
+    }
+
+    /// Lines may be granted again, and whoever lives shares the rate and the campaigns.
+    fn heard(&mut self, pulse: Pulse) {
+        self.nodes = pulse.nodes;
+        let to = &self.with.siblings;
+        let _ = to.lines.cast(LinesMessage::Nodes(pulse.nodes));
+        let _ = to.campaigns.cast(CampaignsMessage::Company(pulse.nodes > 1));
+    }
+
+    /// The store declared this process dead, and others take over what it held: its calls are forgotten, with no word to
+    /// the carrier or the store, and it goes on under another id.
+    async fn start_anew(&mut self, me: &ActorRef<NodeMessage>) {
+        let node = NodeId::new();
+        tracing::error!(was = %self.node(), now = %node, "this process was declared dead by another one: it lets go of its calls and starts anew");
+        self.tasks.clear();
+        self.registered = false;
+        let dialers = [Part::Lines, Part::Campaigns, Part::SingleCalls];
+        for part in dialers {
+            if let Some(actor) = self.parts.remove(&part) {
+                self.by_actor.remove(&actor.get_id());
+                // Killed when it is too slow to stop: nothing of it may go on.
+                if actor.stop_and_wait(None, Some(STOPS_WITHIN)).await.is_err() {
+                    actor.kill();
+                }
+            }
+        }
+        self.registry = CallRegistry::default();
+        self.with.settings.node = node;
+        self.with.incarnation.set(node);
+        for part in dialers {
+            match self.start(me, part).await {
+                Ok(()) => self.catch_up(part),
+                Err(error) => {
+                    tracing::error!(?part, %error, "restart failed");
+                    self.child_gone(me, part);
+                }
+            }
+        }
+        self.register(me).await;
     }
 }

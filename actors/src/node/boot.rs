@@ -1,28 +1,21 @@
-//! What a node does with the store at its start and all along: register, clean up after dead processes, show that it
-//! lives. Every step waits for the store and the carrier, however long they are away.
+//! What a node does with the store at its start and all along: register, clean up after dead processes. Every step waits for the store and the carrier, however long they are away.
 
 use std::time::Duration;
 
 use ractor::ActorRef;
-use tokio::task::JoinSet;
+use tokio::{task::JoinSet, time::Instant};
 
-use super::{Backoff, NodeMessage};
+use super::{Backoff, DialGate, NodeMessage, Times};
 use crate::{
     campaign::Ended,
     id::NodeId,
     lines::{LostCall, settle},
     ports::{
         Ports,
-        store::{Orphan, StoreError},
+        store::{Orphan, Pulse, StoreError},
         usage::Meter,
     },
 };
-
-/// How often a node shows that it lives.
-const HEARTBEAT: Duration = Duration::from_secs(3);
-
-/// How often it looks for what dead processes left.
-const TAKE_OVER: Duration = Duration::from_secs(3);
 
 /// How often it looks for lists of contacts that no campaign has any more.
 const SWEEP: Duration = Duration::from_secs(60);
@@ -34,33 +27,41 @@ fn patience() -> Backoff {
     Backoff::new(Duration::from_millis(200), Duration::from_secs(5))
 }
 
-/// One try to register this process and to remove the imports that earlier ones left unfinished. Both before the
-/// first request is served, so that no import of this process is taken for one of them. Their contacts take longer
-/// and go behind it: [`sweep_lists`].
-pub async fn register(ports: &Ports, node: NodeId, address: Option<&str>) -> bool {
+/// One try to register this process and to remove the imports that dead ones left unfinished. Both before the first
+/// request is served, so that no import of this process is taken for one of them. Their contacts take longer and go
+/// behind it: [`sweep_lists`]. What the store says of the others, when it is done.
+pub async fn register(ports: &Ports, node: NodeId, address: Option<&str>, gate: &DialGate) -> Option<Pulse> {
+    let began = Instant::now();
     let registered = async {
         ports.store.register_node(node, address).await?;
-        ports.store.sweep_imports().await
+        let imports = ports.store.sweep_imports().await?;
+        Ok::<_, StoreError>((imports, ports.store.heartbeat(node).await?))
     };
     match registered.await {
-        Ok(imports) => {
-            tracing::info!(%node, imports, "registered; unfinished imports were removed");
-            true
+        Ok((imports, pulse)) => {
+            tracing::info!(%node, imports, nodes = pulse.nodes, "registered; unfinished imports were removed");
+            gate.registered(began, pulse);
+            Some(pulse)
         }
         Err(error) => {
             tracing::warn!(%error, "store is away, registering later");
-            false
+            None
         }
     }
 }
 
 /// Registers as soon as the store is back.
-pub async fn register_later(root: ActorRef<NodeMessage>, ports: Ports, node: NodeId, address: Option<String>) {
+pub async fn register_later(
+    root: ActorRef<NodeMessage>,
+    ports: Ports,
+    (node, address): (NodeId, Option<String>),
+    gate: DialGate,
+) {
     let mut backoff = patience();
     loop {
         tokio::time::sleep(backoff.failed()).await;
-        if register(&ports, node, address.as_deref()).await {
-            let _ = root.cast(NodeMessage::Registered);
+        if let Some(pulse) = register(&ports, node, address.as_deref(), &gate).await {
+            let _ = root.cast(NodeMessage::Registered(node, pulse));
             return;
         }
     }
@@ -70,6 +71,10 @@ pub async fn register_later(root: ActorRef<NodeMessage>, ports: Ports, node: Nod
 /// reads them any more, and a person's erasure does not reach them.
 pub async fn sweep_lists(ports: Ports) {
     loop {
+        // Those of nodes that died meanwhile.
+        if let Err(error) = ports.store.sweep_imports().await {
+            tracing::warn!(%error, "imports of dead nodes stay for now, trying again");
+        }
         match ports.store.sweep_lists().await {
             Ok(0) => {}
             Ok(lists) => tracing::info!(lists, "contact lists that no campaign has were removed"),
@@ -79,24 +84,9 @@ pub async fn sweep_lists(ports: Ports) {
     }
 }
 
-/// Shows every 3 s that this process lives, until the store says that it does not.
-pub async fn heartbeat(root: ActorRef<NodeMessage>, ports: Ports, node: NodeId) {
-    loop {
-        tokio::time::sleep(HEARTBEAT).await;
-        match ports.store.heartbeat(node).await {
-            Ok(()) => {}
-            Err(StoreError::Fenced) => {
-                let _ = root.cast(NodeMessage::Fenced);
-                return;
-            }
-            Err(error) => tracing::warn!(%error, "heartbeat failed"),
-        }
-    }
-}
-
 /// Settles the attempts that dead processes left: at the start, and for as long as the node runs, as a process may be
 /// found dead later. A running campaign finds by itself what was queued again.
-pub async fn take_over(ports: Ports, node: NodeId) {
+pub async fn take_over(ports: Ports, node: NodeId, times: Times) {
     let mut backoff = patience();
     let mut settling = JoinSet::new();
     loop {
@@ -108,9 +98,9 @@ pub async fn take_over(ports: Ports, node: NodeId) {
                 }
                 for orphan in orphans {
                     let ports = ports.clone();
-                    settling.spawn(async move { settle(&ports, lost(orphan)).await });
+                    settling.spawn(async move { settle(&ports, lost(orphan), times).await });
                 }
-                TAKE_OVER
+                times.heartbeat
             }
             // The heartbeat hears of it too, and says so.
             Err(StoreError::Fenced) => break,

@@ -6,7 +6,7 @@ use ractor::{Actor, ActorCell, ActorRef};
 use tokio::{sync::broadcast, task::JoinHandle, time::Instant};
 
 use super::{
-    NodeMessage, NodeSnapshot, Sibling,
+    DialGate, Incarnation, NodeMessage, NodeSnapshot, Sibling, Times,
     actor::{NodeActor, RootArguments, Siblings},
 };
 use crate::{
@@ -35,6 +35,8 @@ pub struct NodeSettings {
     pub node: NodeId,
     /// The base URL at which the other nodes of the same database reach this one; none where they do not.
     pub address: Option<String>,
+    /// The times on which the nodes of a database agree.
+    pub times: Times,
     /// Calls at once.
     pub lines: usize,
     /// Dials per second, 0 for no limit.
@@ -53,6 +55,7 @@ impl Default for NodeSettings {
         Self {
             node: NodeId::new(),
             address: None,
+            times: Times::default(),
             lines: 100,
             calls_per_second: 0.0,
             ring_timeout: Duration::from_secs(30),
@@ -87,6 +90,7 @@ pub struct NodeHandle {
     root: ActorRef<NodeMessage>,
     siblings: Siblings,
     journal: Journal,
+    incarnation: Incarnation,
     ended: JoinHandle<()>,
 }
 
@@ -101,7 +105,11 @@ impl Node {
         let live = broadcast::Sender::new(LIVE_FACTS);
         let backlog = Backlog::default();
         let journal = Journal::new(siblings.journal.clone(), backlog.clone(), live.clone());
+        let incarnation = Incarnation::new(arguments.settings.node);
+        let gate = DialGate::new(arguments.settings.times, arguments.ports.clock.now());
         let arguments = RootArguments {
+            gate,
+            incarnation: incarnation.clone(),
             ports: arguments.ports,
             settings: arguments.settings,
             siblings: siblings.clone(),
@@ -117,6 +125,7 @@ impl Node {
             root,
             siblings,
             journal,
+            incarnation,
             ended,
         })
     }
@@ -126,6 +135,16 @@ impl NodeHandle {
     /// Addresses of the tree's parts, for tests and figures.
     pub fn siblings(&self) -> &Siblings {
         &self.siblings
+    }
+
+    /// Who it is in the store at present: one that was declared dead starts anew as another.
+    pub fn node(&self) -> NodeId {
+        self.incarnation.get()
+    }
+
+    /// The same, to be asked again and again.
+    pub fn incarnation(&self) -> Incarnation {
+        self.incarnation.clone()
     }
 
     /// Its figures; none when the tree is too busy or going down.

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use super::Times;
 use crate::{
     id::NodeId,
     lines::CallRegistry,
@@ -13,18 +14,15 @@ use crate::{
     },
 };
 
-/// How often it looks.
-const EVERY: Duration = Duration::from_secs(20);
-
-/// How old a claim is before it counts as lost. A call asks for its permit within milliseconds of its claim.
-const LOST_AFTER_MS: i64 = 60_000;
-
 /// Looks now and then, for as long as it runs. A running campaign finds by itself what was given back: it counts what
 /// is left every second while any attempt is open.
-pub async fn reap(ports: Ports, node: NodeId, calls: CallRegistry) {
+///
+/// A call asks for its permit within milliseconds of its claim: one that is four times as old as a node may be silent
+/// counts as lost.
+pub async fn reap(ports: Ports, (node, times): (NodeId, Times), calls: CallRegistry) {
     loop {
-        tokio::time::sleep(EVERY).await;
-        match reap_once(&ports, node, &calls).await {
+        tokio::time::sleep(times.dead_after).await;
+        match reap_once(&ports, node, &calls, times.dead_after * 4).await {
             Ok(0) => {}
             Ok(claims) => tracing::warn!(claims, "claims that nobody held were given back"),
             Err(error) => tracing::warn!(%error, "lost claims could not be given back"),
@@ -32,8 +30,9 @@ pub async fn reap(ports: Ports, node: NodeId, calls: CallRegistry) {
     }
 }
 
-async fn reap_once(ports: &Ports, node: NodeId, calls: &CallRegistry) -> StoreResult<usize> {
-    let stale = ports.store.stale_claims(node, LOST_AFTER_MS).await?;
+async fn reap_once(ports: &Ports, node: NodeId, calls: &CallRegistry, lost_after: Duration) -> StoreResult<usize> {
+    let older_than_ms = i64::try_from(lost_after.as_millis()).unwrap_or(i64::MAX);
+    let stale = ports.store.stale_claims(node, older_than_ms).await?;
     // While the store is away a call may hold its claim for long: it insists on saying that nothing was sent.
     let lost: Vec<Claim> = stale
         .into_iter()
@@ -87,12 +86,21 @@ mod tests {
             meter: crate::ports::usage::Meter::default(),
         };
         calls.insert(Dialer::Campaign(campaign), call);
-        assert_eq!(reap_once(&ports, scene.node, &calls).await, Ok(0));
+        assert_eq!(
+            reap_once(&ports, scene.node, &calls, Duration::from_secs(60)).await,
+            Ok(0)
+        );
         clock.advance(Duration::from_secs(60));
-        assert_eq!(reap_once(&ports, scene.node, &calls).await, Ok(1));
+        assert_eq!(
+            reap_once(&ports, scene.node, &calls, Duration::from_secs(60)).await,
+            Ok(1)
+        );
         assert_eq!(store.attempt_state(lost.attempt), None);
         assert_eq!(store.attempt_state(held.claim.attempt), Some(AttemptState::Claimed));
         calls.remove(held.claim.attempt);
-        assert_eq!(reap_once(&ports, scene.node, &calls).await, Ok(1));
+        assert_eq!(
+            reap_once(&ports, scene.node, &calls, Duration::from_secs(60)).await,
+            Ok(1)
+        );
     }
 }

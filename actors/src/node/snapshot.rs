@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::HoldsBack;
+
 /// A node's figures at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -14,4 +16,6 @@ pub struct NodeSnapshot {
     pub campaigns: usize,
     /// No new work is taken.
     pub draining: bool,
+    /// Why nothing is dialed at present, if so.
+    pub holds_back: Option<HoldsBack>,
 }

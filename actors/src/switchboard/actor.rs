@@ -199,5 +199,6 @@ async fn inspect(of: SwitchboardArguments, reply: RpcReplyPort<NodeSnapshot>) {
         lines: lines.lines,
         campaigns: campaigns.unwrap_or_default(),
         draining: of.draining,
+        holds_back: lines.holds_back,
     });
 }

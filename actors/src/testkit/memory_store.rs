@@ -25,7 +25,7 @@ use std::sync::{
 use tables::Tables;
 
 use crate::{
-    id::AttemptId,
+    id::{AttemptId, NodeId},
     ports::store::{AttemptState, EventFact, StoreError, StoreResult},
     time::{Clock, Timestamp},
 };
@@ -50,6 +50,13 @@ impl MemoryStore {
         }
     }
 
+    /// An empty store that several nodes may share.
+    pub fn shared(clock: Arc<dyn Clock>) -> Self {
+        let store = Self::new(clock);
+        store.locked().nodes.many = true;
+        store
+    }
+
     /// Makes the next call panic.
     pub fn crash_next(&self) {
         self.crashes.store(true, Ordering::Relaxed);
@@ -70,6 +77,14 @@ impl MemoryStore {
     /// An attempt's stored state; none if it has no row.
     pub fn attempt_state(&self, attempt: AttemptId) -> Option<AttemptState> {
         self.locked().attempts.get(&attempt).map(|entry| entry.state)
+    }
+
+    /// Gives an attempt to another node, as a takeover does.
+    pub fn take_from(&self, attempt: AttemptId, by: NodeId) {
+        if let Some(entry) = self.locked().attempts.get_mut(&attempt) {
+            entry.owner = Some(by);
+            entry.epoch += 1;
+        }
     }
 
     fn locked(&self) -> MutexGuard<'_, Tables> {
@@ -107,6 +122,18 @@ mod tests {
     }
 
     crate::store_conformance!(fixture);
+
+    mod shared {
+        use super::*;
+
+        async fn fixture() -> (Fixture, ()) {
+            let clock = Arc::new(ManualClock::new());
+            let store = Arc::new(MemoryStore::shared(clock.clone()));
+            (Fixture { store, clock }, ())
+        }
+
+        crate::store_conformance!(fixture);
+    }
 
     #[tokio::test(start_paused = true)]
     async fn an_outage_lasts_until_it_is_lifted() {

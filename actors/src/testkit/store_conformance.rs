@@ -136,6 +136,9 @@ macro_rules! store_conformance {
             the_dial_token_lasts_as_long_as_the_call
             a_node_tells_the_others_where_it_is
             the_owner_of_an_open_attempt_is_known
+            claims_that_were_lost_are_told
+            a_campaigns_calls_at_once_are_counted_over_all_nodes
+            a_stop_that_hangs_up_is_told_to_every_node
             all_nodes_share_one_secret
             a_new_node_declares_earlier_ones_dead
             orphans_go_to_the_new_node

@@ -14,7 +14,7 @@ use actors::{
     id::{AccountId, AgentId, AttemptId, CampaignId, NodeId},
     journal::{Backlog, Journal, JournalActor, JournalArguments, JournalMessage, LiveFact},
     lines::LinesMessage,
-    node::Sibling,
+    node::{DialGate, Sibling, Times},
     phone_number::PhoneNumber,
     ports::{
         carrier::{CallProgress, CarrierCallId},
@@ -301,6 +301,8 @@ impl TestCall {
             stream: StreamSettings::default(),
             speculation,
             meter: meter.clone(),
+            times: Times::default(),
+            gate: DialGate::unguarded(),
         };
         let (call, _) = Actor::spawn(None, ProbedCallActor(stream_ref.clone()), arguments)
             .await

@@ -112,22 +112,6 @@ async fn a_drain_stops_dialing_at_once_and_hangs_up_after_the_grace_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_process_that_was_declared_dead_dials_no_more() {
-    let world = World::new().await;
-    world.carrier.callees(Callees::Busy(Duration::from_secs(1)));
-    let node = world.node(2).await;
-    let campaign = world.campaign(1000).await;
-    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
-    tokio::time::sleep(Duration::from_secs(10)).await;
-    world.store.register_node(NodeId::new(), None).await.unwrap();
-    tokio::time::sleep(Duration::from_secs(4)).await;
-    let dialed = world.carrier.dials().len();
-    tokio::time::sleep(Duration::from_secs(60)).await;
-    assert_eq!(world.carrier.dials().len(), dialed);
-    assert!(figures(&node).await.draining);
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_pause_leaves_the_lines_it_does_not_use_to_others() {
     for wait_ms in (1000..1400).step_by(17) {
         let world = World::slow().await;
@@ -176,6 +160,7 @@ async fn lines_granted_to_a_campaign_that_does_not_dial_are_given_back() {
         .await
         .unwrap();
     let arguments = CampaignArguments {
+        company: false,
         row: world.row(campaign).await,
         node: NodeId::new(),
         ports: world.ports.clone(),

@@ -18,6 +18,7 @@ mod knowledge;
 mod limits;
 mod machines;
 mod midcall;
+mod nodes;
 mod orphans;
 mod outside_tools;
 mod provider_faults;

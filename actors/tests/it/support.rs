@@ -72,8 +72,36 @@ impl World {
         Self::with_clock(Arc::new(TokioClock::starting_at(CLOCK_START))).await
     }
 
+    /// One whose store several nodes may share.
+    pub async fn shared() -> Self {
+        let clock: Arc<dyn Clock> = Arc::new(TokioClock::starting_at(CLOCK_START));
+        let store = Arc::new(MemoryStore::shared(clock.clone()));
+        Self::around(store, clock).await
+    }
+
+    /// The same account and store with a carrier and providers of another node's.
+    pub fn twin(&self) -> Self {
+        let carrier = Arc::new(ScriptedCarrier::of_legs("other-leg"));
+        let fakes = FakePorts::with_clock(self.store.clone(), self.ports.clock.clone());
+        let mut ports = fakes.ports();
+        ports.carriers = Carriers::new(carrier.clone(), Vec::new());
+        Self {
+            store: self.store.clone(),
+            carrier,
+            ports,
+            health: fakes.health,
+            transcriber: fakes.transcriber,
+            synthesizer: fakes.synthesizer,
+            account: self.account,
+            agent: self.agent,
+        }
+    }
+
     pub async fn with_clock(clock: Arc<dyn Clock>) -> Self {
-        let store = Arc::new(MemoryStore::new(clock.clone()));
+        Self::around(Arc::new(MemoryStore::new(clock.clone())), clock).await
+    }
+
+    async fn around(store: Arc<MemoryStore>, clock: Arc<dyn Clock>) -> Self {
         let carrier = Arc::new(ScriptedCarrier::default());
         let fakes = FakePorts::with_clock(store.clone(), clock);
         let mut ports = fakes.ports();

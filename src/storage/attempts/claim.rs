@@ -13,6 +13,7 @@ use crate::storage::{
     Work,
     campaign_contacts::{self, COLUMNS, SAVED_EXTRA},
     contact_states::{self, ContactKey},
+    locks,
     rows::{AnyQuery, Columns, ROWS_PER_INSERT, affected, composed, insert_rows, unavailable},
 };
 
@@ -35,7 +36,7 @@ pub(super) async fn claim(
     // Held until the end: what is claimed here is seen by whoever stops the campaign afterwards.
     let campaign_lock = work.dialect.campaign_lock;
     let row = composed(format!(
-        "SELECT c.account, c.agent, c.contact_list, c.contact_count FROM campaigns c \
+        "SELECT c.account, c.agent, c.contact_list, c.contact_count, c.max_concurrent_calls FROM campaigns c \
          WHERE c.id = $1 AND c.status = 'running' AND c.importing = 0 AND c.deleted_at IS NULL \
          AND (c.closes_at IS NULL OR c.closes_at > $2){campaign_lock}"
     ))
@@ -53,10 +54,28 @@ pub(super) async fn claim(
         list: row.int("contact_list")?,
         contacts: row.int("contact_count")?,
     };
+    let limit = match row.maybe_int("max_concurrent_calls")? {
+        Some(most) => limit.min(room(&mut work, campaign, most).await?),
+        None => limit,
+    };
+    if limit <= 0 {
+        return Ok(Vec::new());
+    }
     let mut claimed = claim_due(&mut work, &source, limit).await?;
     let room = limit - claimed.len() as i64;
     claimed.extend(claim_untried(&mut work, &source, room).await?);
     Ok(claimed)
+}
+
+/// How many calls of a campaign may begin beside those that are open, on whatever nodes.
+async fn room(work: &mut Work<'_>, campaign: CampaignId, most: i64) -> StoreResult<i64> {
+    locks::before_claim(work, campaign).await?;
+    let count = sqlx::query(
+        "SELECT COUNT(*) AS open FROM attempts \
+         WHERE campaign = $1 AND state IN ('claimed', 'dialing', 'dialed', 'answered', 'unknown')",
+    );
+    let row = count.bind(campaign.to_string()).fetch_one(&mut *work.conn).await;
+    Ok(most - row.map_err(unavailable)?.int("open")?)
 }
 
 /// Materialized, `due` locks each row once and no more than it may. The tests are repeated: on PostgreSQL `due` may

@@ -64,7 +64,7 @@ impl Guarded {
 }
 
 /// Binds `$1` to `$3`.
-pub(super) fn bind_claim(query: AnyQuery<'_>, claim: Claim) -> AnyQuery<'_> {
+pub(in crate::storage) fn bind_claim(query: AnyQuery<'_>, claim: Claim) -> AnyQuery<'_> {
     query
         .bind(claim.attempt.to_string())
         .bind(claim.owner.to_string())

@@ -13,12 +13,13 @@ use super::{
     steps,
 };
 use crate::storage::{
-    Work, nodes,
+    Work,
+    nodes::{self, Judge},
     rows::{Columns, composed, unavailable},
 };
 
-pub(super) async fn take(mut work: Work<'_>, node: NodeId) -> StoreResult<Vec<Orphan>> {
-    nodes::bury_silent(&mut work, node).await?;
+pub(super) async fn take(mut work: Work<'_>, node: NodeId, judge: Judge) -> StoreResult<Vec<Orphan>> {
+    nodes::bury_silent(&mut work, node, &judge).await?;
     let skip_locked = work.dialect.skip_locked;
     let query = composed(format!(
         "SELECT id, owner, epoch, state FROM attempts \

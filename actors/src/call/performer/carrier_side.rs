@@ -11,7 +11,7 @@ use crate::{
     call::{
         CallMessage, LegSearch,
         state::{PermitAnswer, State, TransferAnswer},
-        tasks::{self, SEND_WITHIN},
+        tasks::{self, InTime},
         writer::Write,
     },
     campaign::CALLER_NUMBER,
@@ -42,8 +42,9 @@ impl Performer {
         };
         let store = self.arguments.ports.store.clone();
         let claim = plan.attempt.claim;
-        self.permit_asked = Instant::now();
-        let task = tasks::ask_permit(store, claim, request, self.me.clone());
+        self.permit_asked = (Instant::now(), self.arguments.ports.clock.now());
+        let gate = self.arguments.gate.clone();
+        let task = tasks::ask_permit(store, (claim, request), gate, self.me.clone());
         self.spawn(task);
     }
 
@@ -52,10 +53,9 @@ impl Performer {
             Ok(Permit::Granted { token, caller_id }) => {
                 self.token = Some(token);
                 self.shows(caller_id);
-                if self.permit_asked.elapsed() < SEND_WITHIN {
-                    PermitAnswer::Granted
-                } else {
-                    PermitAnswer::Late
+                match self.in_time().refusal() {
+                    None => PermitAnswer::Granted,
+                    Some(_) => PermitAnswer::Late,
                 }
             }
             Ok(Permit::CampaignNotRunning | Permit::NumberBusy) => PermitAnswer::Refused,
@@ -66,6 +66,15 @@ impl Performer {
                 tracing::warn!(attempt = %self.arguments.plan.attempt.claim.attempt, %error, "no permit");
                 PermitAnswer::Unanswered
             }
+        }
+    }
+
+    fn in_time(&self) -> InTime {
+        InTime {
+            gate: self.arguments.gate.clone(),
+            clock: Arc::clone(&self.arguments.ports.clock),
+            asked: self.permit_asked,
+            within: self.arguments.times.send_within,
         }
     }
 
@@ -99,7 +108,7 @@ impl Performer {
         };
         self.dialing_at = self.arguments.ports.clock.now();
         let carrier = self.arguments.plan.carrier.clone();
-        let task = tasks::dial(carrier, request, self.permit_asked, self.me.clone());
+        let task = tasks::dial(carrier, request, self.in_time(), self.me.clone());
         self.spawn(task);
     }
 
@@ -120,7 +129,12 @@ impl Performer {
     pub(super) fn fate_unknown(&mut self) {
         self.write(Write::Unknown);
         let carrier = self.arguments.plan.carrier.clone();
-        let task = tasks::look_up(carrier, self.search(), self.me.clone());
+        let task = tasks::look_up(
+            carrier,
+            self.search(),
+            self.arguments.times.settle_from,
+            self.me.clone(),
+        );
         self.spawn(task);
     }
 

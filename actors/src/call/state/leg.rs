@@ -11,9 +11,6 @@ use crate::{
     ports::carrier::{CallProgress, CarrierCallId, DialError, EndCause},
 };
 
-/// How long a lost dial may stay unexplained.
-const SETTLE_MS: u64 = 120_000;
-
 /// How long after the answer the media socket may take.
 const MEDIA_WAIT_MS: u64 = 10_000;
 
@@ -153,7 +150,7 @@ impl State {
             DialError::Unknown(_) => {
                 self.phase = Phase::Unknown;
                 fx.push(Effect::WriteUnknown);
-                fx.push(Effect::SetTimer(CallTimer::Settle, SETTLE_MS));
+                fx.push(Effect::SetTimer(CallTimer::Settle, self.rules.settle_ms));
             }
         }
     }

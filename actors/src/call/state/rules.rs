@@ -68,6 +68,8 @@ pub struct Rules {
     pub byte_ms: u64,
     /// How far a reply is made ahead; a setting of the service.
     pub speculation: Speculation,
+    /// How long a lost dial may stay unexplained.
+    pub settle_ms: u64,
 }
 
 fn timeout_ms(seconds: f64) -> Option<u64> {
@@ -126,6 +128,7 @@ impl Rules {
             directions: Arc::new(Directions::of(agent)),
             byte_ms: (BYTE_MS / config.tts.speed.max(0.1)) as u64,
             speculation: Speculation::default(),
+            settle_ms: 120_000,
         }
     }
 

@@ -233,6 +233,17 @@ pub struct CampaignEdit {
     pub contacts: Option<CampaignId>,
 }
 
+/// A campaign that dials, or will by itself, as far as a node must know to notice a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ActiveCampaign {
+    /// Its id.
+    pub id: CampaignId,
+    /// Its owner.
+    pub account: AccountId,
+    /// [`CampaignRow::version`].
+    pub version: i64,
+}
+
 /// Campaigns.
 #[async_trait]
 pub trait CampaignStore: Send + Sync {
@@ -286,6 +297,15 @@ pub trait CampaignStore: Send + Sync {
     /// Every campaign of every account that a node must take up at its start: waiting, running, delayed, and active
     /// paused ones.
     async fn active_campaigns(&self) -> StoreResult<Vec<CampaignRow>>;
+
+    /// The same campaigns, for a node to ask often.
+    async fn active_versions(&self) -> StoreResult<Vec<ActiveCampaign>>;
+
+    /// The calls of a campaign that was stopped with this version are to be hung up, on whatever nodes they are.
+    async fn want_hang_up(&self, id: CampaignId, version: i64) -> StoreResult<()>;
+
+    /// Whether that is so.
+    async fn hang_up_wanted(&self, id: CampaignId, version: i64) -> StoreResult<bool>;
 
     /// The owner of a campaign, for rows that name their maker.
     async fn account(&self, id: AccountId) -> StoreResult<Account>;

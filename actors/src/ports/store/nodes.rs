@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::StoreResult;
+use super::{Claim, StoreResult};
 use crate::id::{AttemptId, NodeId};
 
 /// A node that counts as alive.
@@ -12,6 +12,15 @@ pub struct LiveNode {
     pub id: NodeId,
     /// The base URL at which the others reach it; none where they cannot.
     pub address: Option<String>,
+}
+
+/// What a node hears at a sign of life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pulse {
+    /// How many count as alive, itself among them.
+    pub nodes: usize,
+    /// How many milliseconds the store's clock is ahead of the node's, where it has one of its own.
+    pub ahead_ms: i64,
 }
 
 /// Who holds an open attempt.
@@ -35,13 +44,16 @@ pub trait NodeStore: Send + Sync {
     async fn register_node(&self, node: NodeId, address: Option<&str>) -> StoreResult<()>;
 
     /// Sign of life. `Fenced` when this process was declared dead.
-    async fn heartbeat(&self, node: NodeId) -> StoreResult<()>;
+    async fn heartbeat(&self, node: NodeId) -> StoreResult<Pulse>;
 
     /// Those that count as alive, the oldest first.
     async fn live_nodes(&self) -> StoreResult<Vec<LiveNode>>;
 
     /// Who holds an attempt that is claimed or in a call; none for one that waits, is over or is not there.
     async fn owner_of(&self, attempt: AttemptId) -> StoreResult<Option<Owner>>;
+
+    /// Those of the claims that do not hold any more: their attempts have another owner, wait again, or are over.
+    async fn lost_claims(&self, claims: &[Claim]) -> StoreResult<Vec<Claim>>;
 
     /// What the nodes prove to each other that they are of one installation: made once, the same for all of them.
     async fn cluster_secret(&self) -> StoreResult<String>;

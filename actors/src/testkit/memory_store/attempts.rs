@@ -211,6 +211,7 @@ fn contact_state(status: ConversationStatus) -> StoreResult<ContactState> {
 impl AttemptStore for MemoryStore {
     async fn take_orphans(&self, node: NodeId) -> StoreResult<Vec<Orphan>> {
         let mut tables = self.open()?;
+        tables.nodes.bury_silent(node, self.now())?;
         let lives = |owner: NodeId| owner == node || tables.nodes.lives(owner);
         let attempts = tables.unfinished.iter().filter_map(|id| tables.attempts.get(id));
         let left: Vec<(AttemptId, bool)> = attempts
@@ -234,7 +235,7 @@ impl AttemptStore for MemoryStore {
         if !tables.is_running(campaign, now) {
             return Ok(Vec::new());
         }
-        let limit = usize::try_from(limit).unwrap_or(0);
+        let limit = usize::try_from(limit).unwrap_or(0).min(tables.room(campaign));
         let mut ids = tables.due(campaign, now);
         ids.truncate(limit);
         let room = limit - ids.len();

@@ -11,8 +11,8 @@ use super::{
 use crate::{
     id::{AccountId, AttemptId, CampaignId, NodeId},
     ports::store::{
-        Account, AttemptState, CREATED, CampaignContact, CampaignEdit, CampaignFilter, CampaignRow, CampaignStatus,
-        CampaignStore, KeyTicket, NewCampaign, Progress, StateChange, StoreError, StoreResult,
+        Account, ActiveCampaign, AttemptState, CREATED, CampaignContact, CampaignEdit, CampaignFilter, CampaignRow,
+        CampaignStatus, CampaignStore, KeyTicket, NewCampaign, Progress, StateChange, StoreError, StoreResult,
     },
     time::Timestamp,
 };
@@ -176,6 +176,7 @@ impl CampaignStore for MemoryStore {
             row,
             importing: true,
             imported_by: tables.nodes.last(),
+            hang_up: None,
             deleted: false,
             list: rand::random_range(1..=i64::MAX),
         };
@@ -343,6 +344,31 @@ impl CampaignStore for MemoryStore {
             .collect();
         rows.sort_by_key(|row| (row.created_at, row.id));
         Ok(rows)
+    }
+
+    async fn active_versions(&self) -> StoreResult<Vec<ActiveCampaign>> {
+        let rows = self.active_campaigns().await?;
+        let mark = |row: CampaignRow| ActiveCampaign {
+            id: row.id,
+            account: row.account,
+            version: row.version,
+        };
+        Ok(rows.into_iter().map(mark).collect())
+    }
+
+    async fn want_hang_up(&self, id: CampaignId, version: i64) -> StoreResult<()> {
+        let mut tables = self.open()?;
+        let entry = tables.campaigns.get_mut(&id).ok_or(StoreError::NotFound)?;
+        entry.hang_up = Some(version);
+        Ok(())
+    }
+
+    async fn hang_up_wanted(&self, id: CampaignId, version: i64) -> StoreResult<bool> {
+        let tables = self.open()?;
+        Ok(tables
+            .campaigns
+            .get(&id)
+            .is_some_and(|entry| entry.hang_up == Some(version)))
     }
 
     async fn account(&self, id: AccountId) -> StoreResult<Account> {

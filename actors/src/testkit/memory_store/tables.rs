@@ -77,6 +77,7 @@ pub(super) struct CampaignEntry {
     pub(super) row: CampaignRow,
     pub(super) importing: bool,
     pub(super) imported_by: Option<NodeId>,
+    pub(super) hang_up: Option<i64>,
     pub(super) deleted: bool,
     pub(super) list: i64,
 }
@@ -249,6 +250,15 @@ impl Tables {
         let entry = self.attempts.get_mut(&claim.attempt).ok_or(StoreError::Fenced)?;
         let ours = entry.owner == Some(claim.owner) && entry.epoch == claim.epoch && entry.state != AttemptState::Final;
         if ours { Ok(entry) } else { Err(StoreError::Fenced) }
+    }
+
+    /// How many attempts of a campaign may be claimed beside those that are open.
+    pub(super) fn room(&self, id: CampaignId) -> usize {
+        let most = self.visible(id).ok().and_then(|entry| entry.row.max_concurrent_calls);
+        let Some(most) = most else { return usize::MAX };
+        let unfinished = self.unfinished.iter().filter_map(|attempt| self.attempts.get(attempt));
+        let open = unfinished.filter(|entry| entry.campaign == Some(id) && entry.state != AttemptState::Queued);
+        usize::try_from(most).unwrap_or(usize::MAX).saturating_sub(open.count())
     }
 
     /// The contacts of a campaign that readers see.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Fixture, change, contact, number};
 use crate::{
     id::{AccountId, CampaignId},
-    ports::store::{CampaignFilter, CampaignStatus, NewContact, Progress, StateChange, StoreError},
+    ports::store::{ActiveCampaign, CampaignFilter, CampaignStatus, NewContact, Progress, StateChange, StoreError},
     time::{Clock, Timestamp},
 };
 
@@ -36,7 +36,7 @@ pub async fn an_import_is_seen_by_no_reader_until_it_is_finished(fixture: Fixtur
     assert_eq!((row.contact_count, row.start_index), (2, 0));
     assert_eq!((&row.name, row.agent), (&new.name, new.agent));
     assert_eq!((&row.schedule, &row.follow_up), (&new.schedule, &new.follow_up));
-    assert_eq!(row.max_concurrent_calls, Some(7));
+    assert_eq!(row.max_concurrent_calls, Some(7_000));
     assert_eq!(store.campaign(scene.account, import).await, Ok(row));
     // It is no import any more.
     assert_eq!(store.finish_import(import, None).await, Err(StoreError::NotFound));
@@ -235,5 +235,27 @@ pub async fn active_campaigns_are_those_a_node_takes_up(fixture: Fixture) {
             expected.extend(wanted.then_some(row));
         }
     }
+    let marks = expected.iter().map(|row| ActiveCampaign {
+        id: row.id,
+        account: row.account,
+        version: row.version,
+    });
+    let marks: Vec<_> = marks.collect();
     assert_eq!(scene.store.active_campaigns().await, Ok(expected));
+    let mut active = scene.store.active_versions().await.unwrap();
+    active.sort_by_key(|mark| marks.iter().position(|expected| expected == mark));
+    assert_eq!(active, marks);
+}
+
+pub async fn a_stop_that_hangs_up_is_told_to_every_node(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let campaign = scene.running(0..1).await;
+    let stopped = scene.turn(campaign, CampaignStatus::Stopped).await;
+    let wanted = async |version: i64| scene.store.hang_up_wanted(campaign, version).await;
+    assert_eq!(wanted(stopped.version).await, Ok(false));
+    scene.store.want_hang_up(campaign, stopped.version).await.unwrap();
+    assert_eq!(wanted(stopped.version).await, Ok(true));
+    // It ends with the next change of state.
+    let running = scene.turn(campaign, CampaignStatus::Running).await;
+    assert_eq!(wanted(running.version).await, Ok(false));
 }

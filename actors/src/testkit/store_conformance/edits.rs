@@ -35,7 +35,7 @@ pub async fn an_edit_changes_what_it_names_and_needs_the_present_version(fixture
         .unwrap();
     assert_eq!((&row.name, &row.schedule), (&draft.name, &draft.schedule));
     assert_eq!((row.agent, &row.follow_up), (draft.agent, &draft.follow_up));
-    assert_eq!((row.max_concurrent_calls, row.contact_count), (Some(7), 2));
+    assert_eq!((row.max_concurrent_calls, row.contact_count), (Some(7_000), 2));
     assert_eq!((row.version, row.updated_at), (version + 1, scene.clock.now()));
 
     let agent = scene.store.create_agent(scene.account, super::document("Bob"), None);

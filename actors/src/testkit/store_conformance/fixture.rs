@@ -188,7 +188,7 @@ impl Scene {
                 attempts: 2,
                 intervals_minutes: vec![5, 10],
             },
-            max_concurrent_calls: Some(7),
+            max_concurrent_calls: Some(7_000),
         }
     }
 

@@ -2,9 +2,9 @@
 
 use super::Fixture;
 use crate::{
-    id::AttemptId,
-    ports::store::{ConversationStatus, LiveNode, Owner},
-    testkit::store_conformance::outcome,
+    id::{AttemptId, NodeId},
+    ports::store::{CampaignEdit, CampaignStatus, Claim, ConversationStatus, LiveNode, Owner},
+    testkit::store_conformance::{change, outcome},
 };
 
 pub async fn a_node_tells_the_others_where_it_is(fixture: Fixture) {
@@ -67,4 +67,54 @@ pub async fn all_nodes_share_one_secret(fixture: Fixture) {
     assert_eq!(two, Ok(secret.clone()));
     assert_eq!(store.cluster_secret().await, Ok(secret.clone()));
     assert_eq!(secret.len(), 64);
+}
+
+pub async fn claims_that_were_lost_are_told(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let store = &scene.store;
+    let campaign = scene.running(0..4).await;
+    let (claimed, given_back) = (scene.claim_one(campaign).await, scene.claim_one(campaign).await);
+    let (sent, over) = (scene.dialing(campaign).await, scene.dialing(campaign).await);
+    let all = [claimed, given_back, sent, over];
+    assert_eq!(store.lost_claims(&all).await, Ok(vec![]));
+    store.not_sent(given_back, 0, None).await.unwrap();
+    let failed = outcome(ConversationStatus::Failed);
+    store.finish(over, failed, None).await.unwrap();
+    assert_eq!(store.lost_claims(&all).await, Ok(vec![given_back, over]));
+    let unknown = Claim {
+        attempt: AttemptId::new(),
+        ..claimed
+    };
+    assert_eq!(store.lost_claims(&[unknown]).await, Ok(vec![unknown]));
+    let _heir = scene.heir().await;
+    assert_eq!(store.lost_claims(&[claimed, sent]).await, Ok(vec![claimed, sent]));
+    assert_eq!(store.lost_claims(&[]).await, Ok(vec![]));
+}
+
+pub async fn a_campaigns_calls_at_once_are_counted_over_all_nodes(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let store = &scene.store;
+    let campaign = scene.running(0..20).await;
+    let row = scene.turn(campaign, CampaignStatus::Paused).await;
+    let edit = CampaignEdit {
+        max_concurrent_calls: Some(Some(5)),
+        ..CampaignEdit::default()
+    };
+    let running = change(CampaignStatus::Running);
+    store
+        .update_campaign(campaign, row.version, edit, running)
+        .await
+        .unwrap();
+    let claimers = (0..4).map(|_| {
+        let store = store.clone();
+        tokio::spawn(async move { store.claim(NodeId::new(), campaign, 3).await.unwrap() })
+    });
+    let mut claimed = Vec::new();
+    for claimer in claimers.collect::<Vec<_>>() {
+        claimed.extend(claimer.await.unwrap());
+    }
+    assert_eq!(claimed.len(), 5);
+    assert!(scene.claim(campaign, 1).await.is_empty());
+    store.release(&[claimed[0].claim, claimed[1].claim]).await.unwrap();
+    assert_eq!(scene.claim(campaign, 9).await.len(), 2);
 }

@@ -54,6 +54,8 @@ struct Seen {
     listings_failing: usize,
     sockets: HashMap<AttemptId, FakeSocket>,
     door: Option<Sibling<SwitchboardMessage>>,
+    /// How the names of its legs begin; `leg` where none is said.
+    legs: Option<&'static str>,
 }
 
 /// The carrier.
@@ -61,6 +63,17 @@ struct Seen {
 pub struct ScriptedCarrier(Arc<Mutex<Seen>>);
 
 impl ScriptedCarrier {
+    /// One whose legs have other names.
+    pub fn of_legs(legs: &'static str) -> Self {
+        let carrier = Self::default();
+        carrier.seen().legs = Some(legs);
+        carrier
+    }
+
+    fn leg(&self, number: usize) -> CarrierCallId {
+        CarrierCallId(format!("{}-{number}", self.seen().legs.unwrap_or("leg")))
+    }
+
     fn seen(&self) -> MutexGuard<'_, Seen> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -116,7 +129,7 @@ impl ScriptedCarrier {
     /// The leg of an attempt.
     pub fn leg_of(&self, attempt: AttemptId) -> CarrierCallId {
         let number = self.dialed_attempts().iter().position(|a| *a == attempt).unwrap();
-        CarrierCallId(format!("leg-{number}"))
+        self.leg(number)
     }
 }
 
@@ -186,7 +199,7 @@ impl Carrier for ScriptedCarrier {
         if let Some(door) = door {
             tokio::spawn(callee(self.0.clone(), door, request.clone(), callees));
         }
-        Ok(CarrierCallId(format!("leg-{number}")))
+        Ok(self.leg(number))
     }
 
     async fn hang_up(&self, call: &CarrierCallId) -> Result<(), CarrierError> {

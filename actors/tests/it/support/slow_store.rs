@@ -142,6 +142,9 @@ slowly! {
         update_campaign(id: CampaignId, version: i64, edit: CampaignEdit, change: StateChange) -> CampaignRow;
         delete_campaign(id: CampaignId, version: i64) -> ();
         active_campaigns() -> Vec<CampaignRow>;
+        active_versions() -> Vec<ActiveCampaign>;
+        want_hang_up(id: CampaignId, version: i64) -> ();
+        hang_up_wanted(id: CampaignId, version: i64) -> bool;
         account(id: AccountId) -> Account;
     }
     CampaignReadStore {
@@ -153,7 +156,8 @@ slowly! {
     }
     NodeStore {
         register_node(node: NodeId, address: Option<&str>) -> ();
-        heartbeat(node: NodeId) -> ();
+        heartbeat(node: NodeId) -> Pulse;
+        lost_claims(claims: &[Claim]) -> Vec<Claim>;
         live_nodes() -> Vec<LiveNode>;
         owner_of(attempt: AttemptId) -> Option<Owner>;
         cluster_secret() -> String;

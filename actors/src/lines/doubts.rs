@@ -1,0 +1,77 @@
+//! Live calls that may have gone to another node while this process stood still.
+
+use std::{sync::Arc, time::Duration};
+
+use ractor::ActorRef;
+
+use super::{LinesMessage, LinesState, settle::hang_up};
+use crate::{
+    id::AttemptId,
+    node::{Backoff, contained},
+    ports::{Ports, carrier::CarrierCallId, store::Claim},
+};
+
+/// How long the store is asked in vain which claims hold: the next write of a call asks it too.
+const TRIES: u32 = 10;
+
+impl LinesState {
+    /// Asks which of its calls are still this node's.
+    pub(super) fn doubt_claims(&self, me: &ActorRef<LinesMessage>) {
+        let claims = self.registry.claims();
+        if claims.is_empty() {
+            return;
+        }
+        let (me, store) = (me.clone(), Arc::clone(&self.ports.store));
+        tokio::spawn(async move {
+            let mut backoff = Backoff::new(Duration::from_millis(200), Duration::from_secs(5));
+            while backoff.failures() < TRIES {
+                let (store, claims) = (Arc::clone(&store), claims.clone());
+                match contained(async move { store.lost_claims(&claims).await }).await {
+                    Ok(lost) if lost.is_empty() => return,
+                    Ok(lost) => {
+                        let _ = me.cast(LinesMessage::ClaimsLost(lost));
+                        return;
+                    }
+                    Err(error) => {
+                        tracing::warn!(%error, "whether this node still holds its calls is not known, asking again");
+                        tokio::time::sleep(backoff.failed()).await;
+                    }
+                }
+            }
+        });
+    }
+
+    /// Lets go of calls that are another node's, or over, without a word to the store. A leg is hung up only where its
+    /// attempt is over.
+    pub(super) fn forget(&mut self, lost: &[Claim]) {
+        for claim in lost {
+            let attempt = claim.attempt;
+            let ours = self.registry.get(attempt).filter(|call| call.ended.claim == *claim);
+            let Some(call) = ours else { continue };
+            tracing::warn!(%attempt, "call went to another node while this process stood still: let go");
+            if let Some(actor) = self.calls.remove(&attempt) {
+                self.by_actor.remove(&actor.get_id());
+                actor.kill();
+            }
+            if let Some(leg) = call.leg {
+                tokio::spawn(end_what_is_over(self.ports.clone(), attempt, leg));
+            }
+            self.ended(attempt, None);
+        }
+    }
+}
+
+/// Hangs a leg up whose attempt is over and that was not handed on.
+async fn end_what_is_over(ports: Ports, attempt: AttemptId, leg: CarrierCallId) {
+    let sent = match ports.store.sent_with(attempt).await {
+        Ok(Some(sent)) => sent,
+        Ok(None) => return,
+        Err(error) => {
+            tracing::warn!(%attempt, %error, "a lost call's row was not read");
+            return;
+        }
+    };
+    if let Some(carrier) = ports.carriers.named(&sent.carrier) {
+        hang_up(&**carrier, attempt, &leg).await;
+    }
+}

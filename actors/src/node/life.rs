@@ -1,0 +1,61 @@
+//! Signs of life, and doubts about it: a process that stood still asks whether it was declared dead meanwhile.
+
+use std::sync::Arc;
+
+use ractor::ActorRef;
+use tokio::{
+    sync::Notify,
+    time::{Instant, sleep},
+};
+
+use super::{DialGate, NodeMessage, Times};
+use crate::{
+    id::NodeId,
+    ports::{Ports, store::StoreError},
+    time::Clock,
+};
+
+/// Looks at both clocks all along; when the process stood still, the next heartbeat is asked for at once.
+pub async fn watch(gate: DialGate, clock: Arc<dyn Clock>, times: Times, doubts: Arc<Notify>) {
+    loop {
+        sleep(times.tick()).await;
+        if gate.tick(clock.now()) {
+            tracing::warn!("this process stood still or its clock was put forward: it dials again after a heartbeat");
+            doubts.notify_one();
+        }
+    }
+}
+
+/// Shows that this process lives, until the store says that it does not.
+pub async fn show(
+    root: ActorRef<NodeMessage>,
+    ports: Ports,
+    (node, times): (NodeId, Times),
+    gate: DialGate,
+    doubts: Arc<Notify>,
+) {
+    let mut wait = times.heartbeat;
+    loop {
+        tokio::select! {
+            () = sleep(wait) => {}
+            () = doubts.notified() => {}
+        }
+        let (began, suspicions) = (Instant::now(), gate.suspicions());
+        wait = match ports.store.heartbeat(node).await {
+            Ok(pulse) => {
+                let doubted = gate.beat(began, suspicions, pulse);
+                let _ = root.cast(NodeMessage::Alive { node, pulse, doubted });
+                times.heartbeat
+            }
+            Err(StoreError::Fenced) => {
+                gate.fence();
+                let _ = root.cast(NodeMessage::Fenced(node));
+                return;
+            }
+            Err(error) => {
+                tracing::warn!(%error, "heartbeat failed");
+                times.tick()
+            }
+        };
+    }
+}

@@ -1,0 +1,255 @@
+//! Several nodes on one store.
+
+use std::{collections::HashSet, sync::Arc, time::Duration};
+
+use actors::{
+    campaigns::CampaignCommand,
+    id::{AttemptId, NodeId},
+    node::{HoldsBack, NodeHandle, NodeSettings},
+    ports::store::{AttemptStore, CampaignStatus, NodeStore, StoreError},
+    testkit::store_conformance::ManualClock,
+};
+use tokio::time::{Instant, sleep};
+
+use crate::support::{Callees, World, figures, until};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// One world as two nodes see it, each with a carrier of its own.
+struct Two {
+    worlds: [World; 2],
+    nodes: [NodeHandle; 2],
+}
+
+impl Two {
+    async fn with(settings: impl Fn() -> NodeSettings) -> Self {
+        let first = World::shared().await;
+        let second = first.twin();
+        let nodes = [first.node_with(settings()).await, second.node_with(settings()).await];
+        // The second one waits two heartbeats before it dials.
+        sleep(7 * SECOND).await;
+        Self {
+            worlds: [first, second],
+            nodes,
+        }
+    }
+
+    async fn of_lines(lines: usize) -> Self {
+        Self::with(|| NodeSettings {
+            lines,
+            ..NodeSettings::default()
+        })
+        .await
+    }
+
+    fn callees(&self, callees: &Callees) {
+        self.worlds
+            .iter()
+            .for_each(|world| world.carrier.callees(callees.clone()));
+    }
+
+    fn dialed(&self) -> [Vec<AttemptId>; 2] {
+        [0, 1].map(|node: usize| self.worlds[node].carrier.dialed_attempts())
+    }
+
+    /// All dials, none of them twice.
+    fn all_dialed(&self) -> usize {
+        let all: Vec<_> = self.dialed().concat();
+        assert_eq!(all.iter().collect::<HashSet<_>>().len(), all.len(), "dialed twice");
+        all.len()
+    }
+
+    async fn live(&self) -> usize {
+        figures(&self.nodes[0]).await.live_calls + figures(&self.nodes[1]).await.live_calls
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_node_works_a_campaign_that_one_of_them_launched() {
+    let two = Two::of_lines(5).await;
+    two.callees(&Callees::Busy(2 * SECOND));
+    let world = &two.worlds[0];
+    let campaign = world.campaign(60).await;
+    let begun = Instant::now();
+    world
+        .command(&two.nodes[0], campaign, CampaignCommand::Launch)
+        .await
+        .unwrap();
+    until("dials of the other node", async || !two.dialed()[1].is_empty()).await;
+    assert!(begun.elapsed() < 2 * SECOND, "{:?}", begun.elapsed());
+    until("completion", async || {
+        world.status(campaign).await == CampaignStatus::Completed
+    })
+    .await;
+    assert_eq!(two.all_dialed(), 60);
+    assert!(
+        two.dialed().iter().all(|dialed| dialed.len() > 10),
+        "{:?}",
+        two.dialed().map(|d| d.len())
+    );
+    // Launch and completion, and nothing else.
+    assert_eq!(world.row(campaign).await.version, 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pause_a_limit_and_a_stop_on_one_node_hold_on_the_other() {
+    let two = Two::of_lines(10).await;
+    let world = &two.worlds[0];
+    let campaign = world.campaign_with(100, Some(6)).await;
+    world
+        .command(&two.nodes[0], campaign, CampaignCommand::Launch)
+        .await
+        .unwrap();
+    until("calls", async || two.live().await == 6).await;
+    sleep(10 * SECOND).await;
+    assert_eq!((two.live().await, two.all_dialed()), (6, 6));
+
+    world
+        .command(&two.nodes[1], campaign, CampaignCommand::Pause)
+        .await
+        .unwrap();
+    for world in &two.worlds {
+        world.carrier.drop_sockets();
+    }
+    until("the end of the calls", async || two.live().await == 0).await;
+    sleep(10 * SECOND).await;
+    assert_eq!(two.all_dialed(), 6);
+    assert_eq!(world.status(campaign).await, CampaignStatus::Paused);
+
+    // Launched on the other one, it goes on, on both.
+    world
+        .command(&two.nodes[1], campaign, CampaignCommand::Launch)
+        .await
+        .unwrap();
+    until("calls", async || two.live().await == 6).await;
+    let stop = CampaignCommand::Stop { hang_up: true };
+    world.command(&two.nodes[0], campaign, stop).await.unwrap();
+    let stopped = Instant::now();
+    until("the end of the calls", async || two.live().await == 0).await;
+    assert!(stopped.elapsed() < 5 * SECOND, "{:?}", stopped.elapsed());
+    assert_eq!(two.all_dialed(), 12);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nodes_share_the_dialing_rate() {
+    let two = Two::with(|| NodeSettings {
+        lines: 100,
+        calls_per_second: 4.0,
+        ..NodeSettings::default()
+    })
+    .await;
+    let world = &two.worlds[0];
+    let campaign = world.campaign(150).await;
+    world
+        .command(&two.nodes[0], campaign, CampaignCommand::Launch)
+        .await
+        .unwrap();
+    sleep(21 * SECOND).await;
+    let dialed = two.dialed().map(|dialed| dialed.len());
+    assert!(dialed.iter().all(|dialed| (34..=42).contains(dialed)), "{dialed:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_keeps_one_node_from_dialing_does_not_stop_the_others() {
+    let two = Two::of_lines(5).await;
+    two.callees(&Callees::Busy(4 * SECOND));
+    two.worlds[1].health.down("no voice");
+    let world = &two.worlds[0];
+    let campaign = world.campaign(100).await;
+    world
+        .command(&two.nodes[1], campaign, CampaignCommand::Launch)
+        .await
+        .unwrap();
+    for _ in 0..60 {
+        sleep(SECOND).await;
+        assert_ne!(world.status(campaign).await, CampaignStatus::Delayed);
+    }
+    assert!(two.dialed()[1].is_empty());
+    until("completion", async || {
+        world.status(campaign).await == CampaignStatus::Completed
+    })
+    .await;
+    assert_eq!(two.dialed()[0].len(), 100);
+    assert_eq!(world.row(campaign).await.version, 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_campaign_that_no_node_can_dial_is_delayed_and_runs_again_with_one() {
+    let two = Two::of_lines(5).await;
+    two.callees(&Callees::Busy(4 * SECOND));
+    for world in &two.worlds {
+        world.health.down("no voice");
+    }
+    let world = &two.worlds[0];
+    let campaign = world.campaign(20).await;
+    world
+        .command(&two.nodes[1], campaign, CampaignCommand::Launch)
+        .await
+        .unwrap();
+    until("delay", async || {
+        world.status(campaign).await == CampaignStatus::Delayed
+    })
+    .await;
+    sleep(30 * SECOND).await;
+    assert_eq!(
+        (world.status(campaign).await, two.all_dialed()),
+        (CampaignStatus::Delayed, 0)
+    );
+    two.worlds[0].health.up();
+    until("completion", async || {
+        world.status(campaign).await == CampaignStatus::Completed
+    })
+    .await;
+    assert_eq!(two.dialed().map(|dialed| dialed.len()), [20, 0]);
+    // Launched, delayed, running, completed.
+    assert_eq!(world.row(campaign).await.version, 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_process_that_was_declared_dead_lets_go_and_starts_anew() {
+    let world = World::new().await;
+    let node = world.node(2).await;
+    let campaign = world.campaign(10).await;
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    until("calls", async || world.carrier.sockets() == 2).await;
+    let (was, before) = (node.node(), world.carrier.dialed_attempts());
+    // As another node does when this one was silent.
+    let other = NodeId::new();
+    world.store.register_node(other, None).await.unwrap();
+    let taken = world.store.take_orphans(other).await.unwrap();
+    assert_eq!(taken.len(), 2);
+    until("another id", async || node.node() != was).await;
+    until("further calls", async || world.carrier.dials().len() == 4).await;
+    assert_eq!(figures(&node).await.holds_back, None);
+    // What became of the calls is for their new owner to write, not for this node, nor to hang them up.
+    assert!(world.carrier.hang_ups().is_empty());
+    for attempt in before {
+        assert_eq!(world.store.owner_of(attempt).await.unwrap().unwrap().node, other);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_process_that_stood_still_lets_go_of_what_it_lost() {
+    let clock = Arc::new(ManualClock::new());
+    let world = World::with_clock(clock.clone()).await;
+    let node = world.node(3).await;
+    let campaign = world.campaign_with(10, Some(2)).await;
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    until("calls", async || world.carrier.sockets() == 2).await;
+    let lost = world.carrier.dialed_attempts()[0];
+    world.store.take_from(lost, NodeId::new());
+    world.store.fail_with(Some(StoreError::Unavailable("slow".into())));
+    // The machine slept: only its wall clock went on.
+    clock.advance(4 * SECOND);
+    until("doubt", async || {
+        figures(&node).await.holds_back == Some(HoldsBack::Suspect)
+    })
+    .await;
+    world.store.fail_with(None);
+    until("one call", async || figures(&node).await.live_calls == 1).await;
+    assert_eq!(figures(&node).await.holds_back, None);
+    assert!(world.carrier.hang_ups().is_empty());
+    // It still counts as one of two that the campaign may have.
+    sleep(5 * SECOND).await;
+    assert_eq!(world.carrier.dials().len(), 2);
+}

@@ -1,0 +1,70 @@
+//! The times on which the nodes of a database agree, from flags and environment.
+
+use std::time::Duration;
+
+use actors::node::Times;
+use clap::Args;
+
+/// Times in milliseconds. All nodes of a database have the same.
+#[derive(Debug, Clone, Args)]
+pub struct TimesConfig {
+    /// Milliseconds between a node's signs of life; a process that stood still for longer dials again only after the next
+    #[arg(long, env = "RINGBACK_HEARTBEAT_MS", default_value_t = 3_000, value_parser = clap::value_parser!(u64).range(50..=60_000))]
+    pub heartbeat_ms: u64,
+
+    /// Milliseconds of silence after which a node counts as dead and others take over what it held, on PostgreSQL; at
+    /// least 3 times RINGBACK_SEND_WITHIN_MS and 4 times RINGBACK_HEARTBEAT_MS
+    #[arg(long, env = "RINGBACK_DEAD_AFTER_MS", default_value_t = 15_000, value_parser = clap::value_parser!(u64).range(200..=600_000))]
+    pub dead_after_ms: u64,
+
+    /// Milliseconds after which a permit to dial is not used any more
+    #[arg(long, env = "RINGBACK_SEND_WITHIN_MS", default_value_t = 5_000, value_parser = clap::value_parser!(u64).range(50..=60_000))]
+    pub send_within_ms: u64,
+
+    /// Milliseconds after which a dial without an answer is looked up at the carrier for the first time
+    #[arg(long, env = "RINGBACK_SETTLE_FROM_MS", default_value_t = 15_000, value_parser = clap::value_parser!(u64).range(50..=600_000))]
+    pub settle_from_ms: u64,
+
+    /// Milliseconds after which it counts as failed; at least 4 times RINGBACK_SETTLE_FROM_MS
+    #[arg(long, env = "RINGBACK_SETTLE_UNTIL_MS", default_value_t = 120_000, value_parser = clap::value_parser!(u64).range(200..=3_600_000))]
+    pub settle_until_ms: u64,
+}
+
+impl Default for TimesConfig {
+    fn default() -> Self {
+        let (times, ms) = (Times::default(), |time: Duration| {
+            u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+        });
+        Self {
+            heartbeat_ms: ms(times.heartbeat),
+            dead_after_ms: ms(times.dead_after),
+            send_within_ms: ms(times.send_within),
+            settle_from_ms: ms(times.settle_from),
+            settle_until_ms: ms(times.settle_until),
+        }
+    }
+}
+
+impl TimesConfig {
+    /// The times, if they go together.
+    ///
+    /// # Errors
+    ///
+    /// Which two do not, and what would.
+    pub fn times(&self) -> Result<Times, String> {
+        let times = Times {
+            heartbeat: Duration::from_millis(self.heartbeat_ms),
+            dead_after: Duration::from_millis(self.dead_after_ms),
+            send_within: Duration::from_millis(self.send_within_ms),
+            settle_from: Duration::from_millis(self.settle_from_ms),
+            settle_until: Duration::from_millis(self.settle_until_ms),
+        };
+        match times.check() {
+            Ok(()) => Ok(times),
+            Err(why) => Err(format!(
+                "{why} (RINGBACK_HEARTBEAT_MS, RINGBACK_DEAD_AFTER_MS, RINGBACK_SEND_WITHIN_MS, RINGBACK_SETTLE_FROM_MS, \
+                 RINGBACK_SETTLE_UNTIL_MS)"
+            )),
+        }
+    }
+}
