@@ -42,6 +42,7 @@ use crate::{
     exchange::ExchangeHandle,
     http_tools::HttpTools,
     knowledge::{Embeddings, Shelf},
+    peers::Peers,
     providers::{prober, roster, team::Team},
     recordings::WavRecordings,
     rest::{self, RateLimit, Readiness, RestState},
@@ -353,6 +354,7 @@ fn router(config: &ServeConfig, spool_dir: PathBuf, doors: Doors) -> Result<Rout
     let rest = rest::router(RestState {
         store,
         switchboard: switchboard.clone(),
+        peers: Peers::none(),
         public_url,
         carrier_is_simulated: nobody_is_called,
         readiness: Arc::new(move |agent| {

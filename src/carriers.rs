@@ -24,10 +24,11 @@ mod words;
 use std::sync::Arc;
 
 use actors::ports::carrier::Carrier;
-use axum::{Router, extract::DefaultBodyLimit};
+use axum::{Router, extract::DefaultBodyLimit, middleware};
 use futures_util::future::BoxFuture;
 
 pub use self::door::CarrierDoor;
+use crate::peers::layer;
 
 /// A carrier as it is built in: who places its calls, and where it comes in.
 pub struct Trunk {
@@ -49,4 +50,8 @@ pub fn router(door: &CarrierDoor, doors: impl IntoIterator<Item = (&'static str,
         .map(|(carrier, routes)| routes.with_state(door.of(carrier)))
         .fold(Router::new(), Router::merge)
         .layer(DefaultBodyLimit::max(door::MAX_CALLBACK_BYTES))
+        .layer(middleware::from_fn_with_state(
+            door.peers().clone(),
+            layer::to_the_holder,
+        ))
 }

@@ -39,7 +39,7 @@ pub use conversations::in_full as conversation_in_full;
 pub use cors::{around as with_cors, parse_origin};
 pub use rate_limit::RateLimit;
 
-use crate::{address_policy::AddressPolicy, documents::Documents};
+use crate::{address_policy::AddressPolicy, documents::Documents, peers::Peers};
 use actors::{agent::Agent, node::Sibling, ports::store::Store, switchboard::SwitchboardMessage};
 use axum::{
     Router,
@@ -61,6 +61,8 @@ pub struct RestState {
     pub store: Arc<dyn Store>,
     /// Takes commands for campaigns.
     pub switchboard: Sibling<SwitchboardMessage>,
+    /// The other nodes.
+    pub peers: Peers,
     /// Where clients reach this service, without a slash at its end.
     pub public_url: Arc<str>,
     /// The carrier is the simulated exchange: launching calls nobody, and says so.

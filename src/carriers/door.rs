@@ -4,10 +4,11 @@
 use std::{sync::Arc, time::Duration};
 
 use actors::{
+    dial_token::Purpose,
     id::AttemptId,
     node::Sibling,
     ports::{
-        carrier::{InboundCall, InboundRefusal, LegReport, WayBack},
+        carrier::{CallProgress, CarrierCallId, InboundCall, InboundRefusal, LegReport, WayBack},
         media_leg::MediaLeg,
     },
     switchboard::{DoorRefusal, SwitchboardMessage},
@@ -23,6 +24,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use serde_json::json;
+use tokio::time::sleep;
 
 use super::{
     log_gate,
@@ -30,17 +32,32 @@ use super::{
     waiting::{NoPlace, WaitingRoom},
     wire::MediaWire,
 };
+use crate::peers::{Peers, Shown};
 
 /// Largest status callback.
 pub const MAX_CALLBACK_BYTES: usize = 16 * 1024;
 /// How long the switchboard may take to answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+/// How long the node may take to say whether a call is here.
+const HELD_WITHIN: Duration = Duration::from_secs(1);
+/// A call whose end is told before anybody took it may be about to be taken by another node: pauses before each look.
+const ENDED_EARLY: [Duration; 3] = [Duration::ZERO, Duration::from_millis(500), Duration::from_millis(1_500)];
 
 /// What the doors of a carrier need.
 #[derive(Clone)]
 pub struct CarrierDoor {
     desk: Desk,
     waiting: Arc<WaitingRoom>,
+    peers: Peers,
+}
+
+/// Why a call from outside is not taken here.
+#[derive(Debug)]
+pub enum NotTaken {
+    /// Nobody takes it.
+    Refused(InboundRefusal),
+    /// Another node has it, or might: what to answer before anything else is done.
+    Elsewhere(Response),
 }
 
 /// A request to open a media socket, as a handler gets it.
@@ -55,7 +72,19 @@ impl CarrierDoor {
                 carrier: "",
             },
             waiting: WaitingRoom::new(),
+            peers: Peers::none(),
         }
+    }
+
+    /// The same, which know the way to calls that these other nodes hold.
+    #[must_use]
+    pub fn among(self, peers: Peers) -> Self {
+        Self { peers, ..self }
+    }
+
+    /// The other nodes.
+    pub fn peers(&self) -> &Peers {
+        &self.peers
     }
 
     /// The same as doors of this carrier, with places of their own: they lead to its calls and to nobody else's.
@@ -67,7 +96,60 @@ impl CarrierDoor {
                 ..self.desk.clone()
             },
             waiting: WaitingRoom::new(),
+            peers: self.peers.clone(),
         }
+    }
+
+    /// What to answer where another node holds the call of an address: the attempt, alone or before a dot, and a proof. To
+    /// be asked before anything is done about a request, but once it is known to be the carrier's.
+    pub async fn elsewhere(&self, named: &str, purpose: Purpose, proof: &str) -> Option<Response> {
+        let attempt = named.split('.').next()?.parse().ok()?;
+        self.away(attempt, Shown::Proof(purpose, proof)).await
+    }
+
+    /// The same for an attempt that the carrier's own signature vouches for.
+    pub async fn elsewhere_vouched(&self, attempt: AttemptId) -> Option<Response> {
+        self.away(attempt, Shown::Vouched).await
+    }
+
+    /// The same for what is told of a call at an address of the whole account.
+    pub async fn elsewhere_told(&self, call: &CarrierCallId, progress: &CallProgress) -> Option<Response> {
+        let looks = match progress {
+            CallProgress::Ended(_) => &ENDED_EARLY[..],
+            _ => &ENDED_EARLY[..1],
+        };
+        self.call_elsewhere(call, looks).await
+    }
+
+    async fn call_elsewhere(&self, call: &CarrierCallId, looks: &[Duration]) -> Option<Response> {
+        if !self.peers.are_possible() {
+            return None;
+        }
+        for pause in looks {
+            sleep(*pause).await;
+            match self.peers.attempt_of(self.desk.carrier, call).await {
+                Ok(Some(attempt)) => return self.away(attempt, Shown::Vouched).await,
+                Ok(None) => {}
+                Err(_) => return None,
+            }
+        }
+        None
+    }
+
+    async fn away(&self, attempt: AttemptId, shown: Shown<'_>) -> Option<Response> {
+        if !self.peers.are_possible() || self.holds(attempt).await {
+            return None;
+        }
+        match self.peers.holder(attempt, shown).await {
+            Ok(elsewhere) => elsewhere.map(IntoResponse::into_response),
+            Err(not_known) => Some(not_known.into_response()),
+        }
+    }
+
+    /// Whether the call is here, or the node does not say.
+    async fn holds(&self, attempt: AttemptId) -> bool {
+        let message = |reply| SwitchboardMessage::Holds { attempt, reply };
+        self.desk.switchboard.ask(message, HELD_WITHIN).await != Some(false)
     }
 
     /// Takes a status callback for the attempt and with the proof of its address. One that is late, repeated or for a
@@ -99,6 +181,28 @@ impl CarrierDoor {
         }
     }
 
+    /// Offers a call that a carrier announced to the agent that answers its number. Announced again at another node, it is
+    /// the same call.
+    ///
+    /// # Errors
+    ///
+    /// Why it is not taken here.
+    pub async fn announced(&self, call: InboundCall) -> Result<WayBack, NotTaken> {
+        let (id, now) = (call.call.clone(), &ENDED_EARLY[..1]);
+        if let Some(elsewhere) = self.call_elsewhere(&id, now).await {
+            return Err(NotTaken::Elsewhere(elsewhere));
+        }
+        match self.receive(call).await {
+            Ok(back) => Ok(back),
+            // Another node may have been announced it at the same moment.
+            Err(InboundRefusal::NobodyAnswers) => match self.call_elsewhere(&id, now).await {
+                Some(elsewhere) => Err(NotTaken::Elsewhere(elsewhere)),
+                None => Err(NotTaken::Refused(InboundRefusal::NobodyAnswers)),
+            },
+            Err(refusal) => Err(NotTaken::Refused(refusal)),
+        }
+    }
+
     /// Offers a call from outside to the agent that answers its number.
     ///
     /// # Errors
@@ -119,6 +223,9 @@ impl CarrierDoor {
             Ok(socket) => socket,
             Err(rejection) => return refusal(rejection.status(), "not_a_websocket", &rejection.body_text()),
         };
+        if let Some(elsewhere) = self.elsewhere(token, Purpose::Media, &claim.proof).await {
+            return elsewhere;
+        }
         if let Err(refused) = self.may_enter(&claim).await {
             return refused;
         }

@@ -8,7 +8,7 @@ mod inbound;
 
 use std::sync::Arc;
 
-use actors::id::AttemptId;
+use actors::{dial_token::Purpose, id::AttemptId};
 use axum::{
     Router,
     body::Bytes,
@@ -58,10 +58,14 @@ async fn status(
     if attempt.parse::<AttemptId>().is_err() {
         return door::no_attempt();
     }
-    match callback::parse(&body) {
-        Ok(report) => door.report(&attempt, proof, report).await,
-        Err(error) => door::invalid(&error),
+    let report = match callback::parse(&body) {
+        Ok(report) => report,
+        Err(error) => return door::invalid(&error),
+    };
+    if let Some(elsewhere) = door.elsewhere(&attempt, Purpose::Status, &proof).await {
+        return elsewhere;
     }
+    door.report(&attempt, proof, report).await
 }
 
 async fn media(State(door): State<CarrierDoor>, Path(token): Path<String>, socket: Upgrade) -> Response {

@@ -43,6 +43,12 @@ impl TakenCalls {
         end
     }
 
+    /// Whether a call was taken here.
+    pub(super) fn knows(&self, call: &CarrierCallId) -> bool {
+        let calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        calls.ways.contains_key(call)
+    }
+
     /// The way back of the call that a report is of, if it was taken. Else its end is kept for when it is.
     pub(super) fn way_back(&self, call: &CarrierCallId, progress: &CallProgress) -> Option<WayBack> {
         let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -43,6 +43,7 @@ mod media_route;
 mod midcall;
 mod openapi;
 mod opt_out;
+mod peers;
 mod prompt_cache;
 mod providers_ears;
 mod providers_language;

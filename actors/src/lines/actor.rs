@@ -186,6 +186,9 @@ impl Actor for LinesActor {
                 let told = state.calls.get(&attempt).map(|call| call.cast(CallMessage::End));
                 let _ = reply.send(matches!(told, Some(Ok(()))));
             }
+            LinesMessage::Holds { attempt, reply } => {
+                let _ = reply.send(state.pool.dialer_of(attempt).is_some());
+            }
             LinesMessage::ChildGone { attempt, crash } => state.child_gone(&me, attempt, crash),
             LinesMessage::Tick => state.timer = None,
             LinesMessage::Nodes(nodes) => state.pool.share_rate(nodes),

@@ -257,6 +257,13 @@ pub enum LinesMessage {
         /// Whether it lives here; what it makes of it is told by its row.
         reply: RpcReplyPort<bool>,
     },
+    /// Asks whether an attempt is held here: one that is being made, in a call, or being settled.
+    Holds {
+        /// Which.
+        attempt: AttemptId,
+        /// Whether it is.
+        reply: RpcReplyPort<bool>,
+    },
     /// A call actor is gone (sent to itself from a supervision event).
     ChildGone {
         /// Which.

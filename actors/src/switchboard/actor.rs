@@ -84,6 +84,9 @@ impl Actor for SwitchboardActor {
                 // One that finds nobody drops its reply, which reads as no answer.
                 let _ = to.lines.cast(LinesMessage::EndCall { attempt, reply });
             }
+            SwitchboardMessage::Holds { attempt, reply } => {
+                let _ = to.lines.cast(LinesMessage::Holds { attempt, reply });
+            }
             SwitchboardMessage::Inbound { call, reply } => to.announce(LinesMessage::Inbound {
                 call,
                 wanted: None,

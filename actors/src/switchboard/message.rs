@@ -63,6 +63,13 @@ pub enum SwitchboardMessage {
         /// Whether it lives on this node. Its row tells how it ended.
         reply: RpcReplyPort<bool>,
     },
+    /// Asks whether this node holds an attempt: one that is being made, in a call, or being settled.
+    Holds {
+        /// Which.
+        attempt: AttemptId,
+        /// Whether it does.
+        reply: RpcReplyPort<bool>,
+    },
     /// A carrier announces a call from outside. Announced again while it lives, it is the same call.
     Inbound {
         /// The call.

@@ -16,7 +16,11 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::SimulatedCarrier;
-use crate::carriers::{CarrierDoor, door, log_gate};
+use crate::carriers::{
+    CarrierDoor,
+    door::{self, NotTaken},
+    log_gate,
+};
 
 /// The carrier's name.
 const NAME: &str = "simulated";
@@ -62,7 +66,12 @@ async fn announced(carrier: &SimulatedCarrier, door: CarrierDoor, body: Result<B
         from,
         to,
     };
-    answer(carrier, door.receive(call).await)
+    let taken = match door.announced(call).await {
+        Ok(back) => Ok(back),
+        Err(NotTaken::Refused(refusal)) => Err(refusal),
+        Err(NotTaken::Elsewhere(elsewhere)) => return elsewhere,
+    };
+    answer(carrier, taken)
 }
 
 fn answer(carrier: &SimulatedCarrier, taken: Result<WayBack, InboundRefusal>) -> Response {

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use actors::{
-    ports::carrier::{InboundCall, InboundRefusal},
+    dial_token::Purpose,
+    ports::carrier::{CallProgress, InboundCall, InboundRefusal},
     time::Clock,
 };
 use axum::{
@@ -27,7 +28,7 @@ use super::{
 };
 use crate::carriers::{
     CarrierDoor,
-    door::{self, Unread, Upgrade},
+    door::{self, NotTaken, Unread, Upgrade},
     media_socket::Claim,
 };
 
@@ -142,6 +143,9 @@ impl Doors {
         if webhook.attempt.is_some_and(|named| named.to_string() != attempt) {
             return door::forged(NAME, "status");
         }
+        if let Some(elsewhere) = door.elsewhere(&attempt, Purpose::Status, &proof).await {
+            return elsewhere;
+        }
         let leg = Leg {
             door,
             carrier: self.carrier.clone(),
@@ -164,7 +168,8 @@ impl Doors {
         let of_attempt = || webhook.attempt.and_then(|attempt| self.carrier.ways.of(attempt));
         let of_call = webhook.call.as_ref().and_then(|call| self.carrier.ways.of_call(call));
         let Some(back) = of_call.or_else(of_attempt) else {
-            return door::taken();
+            let elsewhere = of_another_node(&door, &webhook).await;
+            return elsewhere.unwrap_or_else(door::taken);
         };
         let leg = Leg {
             door,
@@ -185,15 +190,18 @@ impl Doors {
                     from: announced.from,
                     to,
                 };
-                door.receive(call).await
+                door.announced(call).await
             }
-            None => Err(InboundRefusal::NobodyAnswers),
+            None => Err(NotTaken::Refused(InboundRefusal::NobodyAnswers)),
         };
         let (carrier, call) = (self.carrier.clone(), announced.call);
         match taken {
             // Telnyx announces it again, or at the application's failover address.
-            Err(InboundRefusal::Unavailable) => return StatusCode::SERVICE_UNAVAILABLE.into_response(),
-            Err(refusal) => drop(tokio::spawn(async move {
+            Err(NotTaken::Refused(InboundRefusal::Unavailable)) => {
+                return StatusCode::SERVICE_UNAVAILABLE.into_response();
+            }
+            Err(NotTaken::Elsewhere(elsewhere)) => return elsewhere,
+            Err(NotTaken::Refused(refusal)) => drop(tokio::spawn(async move {
                 if let Err(error) = carrier.reject(&call, refusal).await {
                     tracing::warn!(%error, "a call that came in could not be refused");
                 }
@@ -214,5 +222,15 @@ impl Doors {
             return door::forged(NAME, "media");
         }
         door.media(token, socket, Box::new(TelnyxWire::new(self.line))).await
+    }
+}
+
+/// What to answer to a webhook at the application's address that is of a call which another node holds.
+async fn of_another_node(door: &CarrierDoor, webhook: &Webhook) -> Option<Response> {
+    match (webhook.attempt, &webhook.call, &webhook.news) {
+        (Some(attempt), ..) => door.elsewhere_vouched(attempt).await,
+        (None, Some(call), News::Leg(report)) => door.elsewhere_told(call, &report.progress).await,
+        (None, Some(call), _) => door.elsewhere_told(call, &CallProgress::Placed).await,
+        (None, None, _) => None,
     }
 }

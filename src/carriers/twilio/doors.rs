@@ -3,7 +3,10 @@
 
 use std::sync::Arc;
 
-use actors::ports::carrier::{CallProgress, Carrier, InboundCall, InboundRefusal, LegReport};
+use actors::{
+    dial_token::Purpose,
+    ports::carrier::{CallProgress, Carrier, InboundCall, InboundRefusal, LegReport},
+};
 use axum::{
     Router,
     body::Bytes,
@@ -25,7 +28,7 @@ use super::{
 use crate::carriers::{
     CarrierDoor,
     conferences::{self, Destination},
-    door::{self, Unread, Upgrade},
+    door::{self, NotTaken, Unread, Upgrade},
     media_socket::Claim,
     taken_calls::TakenCalls,
 };
@@ -163,10 +166,14 @@ impl Doors {
 
     /// A call's own leg.
     async fn status(&self, door: CarrierDoor, (attempt, proof): Named, request: Request) -> Response {
-        match self.report("status", request) {
-            Ok(report) => self.leg(&door, (&attempt, proof), report).await,
-            Err(unheard) => unheard.into_response(),
+        let report = match self.report("status", request) {
+            Ok(report) => report,
+            Err(unheard) => return unheard.into_response(),
+        };
+        if let Some(elsewhere) = door.elsewhere(&attempt, Purpose::Status, &proof).await {
+            return elsewhere;
         }
+        self.leg(&door, (&attempt, proof), report).await
     }
 
     /// A leg that was given no address of its own: one from outside, told at the address of its number.
@@ -176,6 +183,11 @@ impl Doors {
             Err(unheard) => return unheard.into_response(),
         };
         let call = report.call.as_ref();
+        if let Some(unknown) = call.filter(|call| !self.taken.knows(call))
+            && let Some(elsewhere) = door.elsewhere_told(unknown, &report.progress).await
+        {
+            return elsewhere;
+        }
         let back = call.and_then(|call| self.taken.way_back(call, &report.progress));
         let Some(back) = back else {
             return door::taken();
@@ -197,11 +209,15 @@ impl Doors {
     /// The carrier's verdict on who answered.
     async fn machine(&self, door: CarrierDoor, (attempt, proof): Named, request: Request) -> Response {
         let fields = self.signed("machine", request);
-        match fields.and_then(|fields| Ok(callback::machine(&fields)?)) {
-            Ok(Some(report)) => door.report(&attempt, proof, report).await,
-            Ok(None) => door::taken(),
-            Err(unheard) => unheard.into_response(),
+        let report = match fields.and_then(|fields| Ok(callback::machine(&fields)?)) {
+            Ok(Some(report)) => report,
+            Ok(None) => return door::taken(),
+            Err(unheard) => return unheard.into_response(),
+        };
+        if let Some(elsewhere) = door.elsewhere(&attempt, Purpose::Status, &proof).await {
+            return elsewhere;
         }
+        door.report(&attempt, proof, report).await
     }
 
     /// The destination of a call that was handed on, while the caller waits for it.
@@ -210,10 +226,14 @@ impl Doors {
             Ok(LegReport {
                 progress: CallProgress::Answered,
                 ..
-            }) => door.report(&attempt, proof, CallProgress::Transferred.into()).await,
-            Ok(_) => door::taken(),
-            Err(unheard) => unheard.into_response(),
+            }) => {}
+            Ok(_) => return door::taken(),
+            Err(unheard) => return unheard.into_response(),
         }
+        if let Some(elsewhere) = door.elsewhere(&attempt, Purpose::Status, &proof).await {
+            return elsewhere;
+        }
+        door.report(&attempt, proof, CallProgress::Transferred.into()).await
     }
 
     /// What became of a call that was handed on. Where nobody answered, the answer brings the caller back.
@@ -226,6 +246,9 @@ impl Doors {
         let Some((attempt, media_token)) = token.split_once('.') else {
             return door::no_attempt();
         };
+        if let Some(elsewhere) = door.elsewhere(attempt, Purpose::Status, &proof).await {
+            return elsewhere;
+        }
         let (report, failed) = match dialed {
             Dialed::CallerLeft(report) => (report, false),
             Dialed::Talked => (CallProgress::Transferred.into(), false),
@@ -250,6 +273,9 @@ impl Doors {
             Ok(report) => report,
             Err(unheard) => return unheard.into_response(),
         };
+        if let Some(elsewhere) = door.elsewhere(&named.0, Purpose::Status, &named.1).await {
+            return elsewhere;
+        }
         let destination = Destination::named(door, &self.carrier, named);
         match (destination, report.call) {
             (Some(destination), Some(leg)) => destination.told(leg, report.progress).await,
@@ -274,7 +300,7 @@ impl Doors {
             from: announced.from,
             to,
         };
-        match door.receive(call).await {
+        match door.announced(call).await {
             Ok(back) => {
                 let twiml = self.carrier.instructions.stream(back.attempt, &back.media_token);
                 if let Some(end) = self.taken.remember(announced.call, back.clone()) {
@@ -283,7 +309,8 @@ impl Doors {
                 }
                 instructions(twiml)
             }
-            Err(refusal) => refused(refusal),
+            Err(NotTaken::Elsewhere(elsewhere)) => elsewhere,
+            Err(NotTaken::Refused(refusal)) => refused(refusal),
         }
     }
 

@@ -4,6 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use actors::{
+    dial_token::Purpose,
     ports::carrier::{CallProgress, EndCause, InboundCall, InboundRefusal, LegReport},
     switchboard::DoorRefusal,
     time::Clock,
@@ -28,7 +29,7 @@ use super::{
 use crate::carriers::{
     CarrierDoor,
     conferences::{self, Destination},
-    door::{self, Unread, Upgrade},
+    door::{self, NotTaken, Unread, Upgrade},
     media_socket::Claim,
     taken_calls::TakenCalls,
 };
@@ -153,10 +154,14 @@ impl Doors {
 
     /// A call's own leg.
     async fn status(&self, door: CarrierDoor, (attempt, proof): Named, request: Request) -> Response {
-        match self.event("status", request) {
-            Ok(event) => self.leg(&door, (&attempt, proof), event).await,
-            Err(unheard) => unheard.into_response(),
+        let event = match self.event("status", request) {
+            Ok(event) => event,
+            Err(unheard) => return unheard.into_response(),
+        };
+        if let Some(elsewhere) = door.elsewhere(&attempt, Purpose::Status, &proof).await {
+            return elsewhere;
         }
+        self.leg(&door, (&attempt, proof), event).await
     }
 
     /// A leg of the application that no call was given an address for: one from outside.
@@ -168,6 +173,11 @@ impl Doors {
         let News::Progress(progress) = &event.news else {
             return door::taken();
         };
+        if !self.taken.knows(&event.call)
+            && let Some(elsewhere) = door.elsewhere_told(&event.call, progress).await
+        {
+            return elsewhere;
+        }
         let Some(back) = self.taken.way_back(&event.call, progress) else {
             return door::taken();
         };
@@ -199,6 +209,9 @@ impl Doors {
         let Some((attempt, media_token)) = token.split_once('.') else {
             return door::no_attempt();
         };
+        if let Some(elsewhere) = door.elsewhere(attempt, Purpose::Status, &proof).await {
+            return elsewhere;
+        }
         match event.news {
             News::Progress(CallProgress::Answered) => {
                 door.report(attempt, proof, CallProgress::Transferred.into()).await
@@ -227,6 +240,9 @@ impl Doors {
             Ok(event) => event,
             Err(unheard) => return unheard.into_response(),
         };
+        if let Some(elsewhere) = door.elsewhere(&named.0, Purpose::Status, &named.1).await {
+            return elsewhere;
+        }
         let destination = Destination::named(door, &self.carrier, named);
         match (destination, event.news) {
             (Some(destination), News::Progress(progress)) => destination.told(event.call, progress).await,
@@ -244,6 +260,9 @@ impl Doors {
         let Some(claim) = Claim::parse(token) else {
             return door::no_attempt();
         };
+        if let Some(elsewhere) = door.elsewhere(token, Purpose::Media, &claim.proof).await {
+            return elsewhere;
+        }
         let lost = match event.news {
             News::Disconnected => true,
             News::Progress(CallProgress::Ended(cause)) => cause != EndCause::Completed,
@@ -276,7 +295,7 @@ impl Doors {
             from: announced.from,
             to,
         };
-        match door.receive(call).await {
+        match door.announced(call).await {
             Ok(back) => {
                 let ncco = self.carrier.instructions.stream(back.attempt, &back.media_token);
                 if let Some(end) = self.taken.remember(announced.call, back.clone()) {
@@ -285,7 +304,8 @@ impl Doors {
                 }
                 Json(ncco).into_response()
             }
-            Err(refusal) => refused(refusal),
+            Err(NotTaken::Elsewhere(elsewhere)) => elsewhere,
+            Err(NotTaken::Refused(refusal)) => refused(refusal),
         }
     }
 

@@ -28,6 +28,9 @@ const WITHIN: Duration = Duration::from_secs(10);
 /// How often it looks meanwhile.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
+/// How often another node is told meanwhile.
+const TELL_PEERS_EVERY: Duration = Duration::from_millis(500);
+
 /// How long the node may take to pass the word on.
 const TOLD_WITHIN: Duration = Duration::from_secs(1);
 
@@ -69,7 +72,7 @@ fn is_over(row: &ConversationRow) -> bool {
 /// Asks again and again: between two looks a queued attempt may be claimed, and a claimed one go back to the queue.
 async fn until_over(state: &RestState, account: &Account, row: ConversationRow) -> ApiResult<ConversationRow> {
     let limit = Instant::now() + WITHIN;
-    let (mut row, mut told) = (row, false);
+    let (mut row, mut told, mut peers_due) = (row, false, Instant::now());
     loop {
         if row.status == ConversationStatus::Scheduled {
             match state.store.cancel_queued(account.id, row.id).await {
@@ -79,7 +82,12 @@ async fn until_over(state: &RestState, account: &Account, row: ConversationRow) 
         }
         let attempt = row.id;
         let message = |reply| SwitchboardMessage::EndCall { attempt, reply };
-        told |= state.switchboard.ask(message, TOLD_WITHIN).await == Some(true);
+        let here = state.switchboard.ask(message, TOLD_WITHIN).await == Some(true);
+        told |= here;
+        if !here && Instant::now() >= peers_due {
+            told |= state.peers.end(attempt).await;
+            peers_due = Instant::now() + TELL_PEERS_EVERY;
+        }
         row = read(state, account, attempt).await?;
         if is_over(&row) {
             return Ok(row);
@@ -93,6 +101,6 @@ async fn until_over(state: &RestState, account: &Account, row: ConversationRow) 
         return Ok(row);
     }
     Err(ApiError::Unavailable(
-        "the call is not held by this process, and could not be told to end; try again".into(),
+        "the call is not held by this node, and the one that holds it could not be told to end it; try again".into(),
     ))
 }

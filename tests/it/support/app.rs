@@ -15,6 +15,7 @@ use ringback::{
     address_policy::{AddressPolicy, SystemResolver},
     api_key::generate_key,
     documents::{DocumentSettings, Documents},
+    peers::Peers,
     rest::{self, RateLimit, RestState},
     server::{Endpoint, ServerLimits, Tls, serve},
 };
@@ -101,6 +102,7 @@ pub async fn state(store: Arc<dyn Store>, node: &FakeNode) -> RestState {
     RestState {
         switchboard: node.spawn(store.clone()).await.into(),
         store,
+        peers: Peers::none(),
         public_url: "https://calls.example.com".into(),
         carrier_is_simulated: true,
         forget_speech: Arc::new(|| ()),

@@ -158,7 +158,7 @@ impl Actor for FakeSwitchboard {
                 }),
             },
             // It holds no call.
-            SwitchboardMessage::EndCall { reply, .. } => reply.send(false)?,
+            SwitchboardMessage::EndCall { reply, .. } | SwitchboardMessage::Holds { reply, .. } => reply.send(false)?,
             SwitchboardMessage::Inspect(reply) => reply.send(NodeSnapshot::default())?,
             SwitchboardMessage::Progress { .. }
             | SwitchboardMessage::AskMedia { .. }

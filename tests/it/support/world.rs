@@ -36,6 +36,7 @@ use ringback::{
     exchange::{Exchange, ExchangeHandle, ExchangeSettings, LogEntry, Script},
     http_tools::HttpTools,
     knowledge::{Embeddings, Shelf},
+    peers::Peers,
     rest::{self, RateLimit, RestState},
     server::{Endpoint, ServerLimits, serve},
     speech::babble::{BabbleSynthesizer, BabbleTranscriber},
@@ -189,6 +190,7 @@ async fn start_service(
     let rest = rest::router(RestState {
         store: store.clone(),
         switchboard: node.switchboard.clone(),
+        peers: Peers::none(),
         public_url: address.as_str().into(),
         carrier_is_simulated: true,
         forget_speech: Arc::new(|| ()),

@@ -1,0 +1,135 @@
+//! Around the doors: a request that came to the wrong node is passed on, and one that another node passed on is proved.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::{
+    body::{Body, to_bytes},
+    extract::{Request, State},
+    http::{StatusCode, request::Parts},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
+
+use super::{
+    Elsewhere, NotKnown, Others, Peers,
+    pass::NotPassed,
+    proof::{Claimed, Forged, HEADER},
+    refusal,
+};
+
+/// Largest body that is passed on: no callback has more.
+const MAX_BODY_BYTES: usize = 16 * 1024;
+/// So often it is looked up anew who holds a call that moved meanwhile.
+const TRIES: usize = 2;
+
+/// Lets a handler that answers [`Elsewhere`] have its request answered there. It may be asked again, so it must have done
+/// nothing yet.
+pub async fn to_the_holder(State(peers): State<Peers>, request: Request, next: Next) -> Response {
+    if request.headers().contains_key(HEADER) {
+        return match proved(&peers, request).await {
+            // Wherever the call is by now: it is for the node that the carrier came to, to ask again.
+            Ok(request) => next.run(request).await,
+            Err(refused) => refused,
+        };
+    }
+    let Some(others) = &peers.0 else {
+        return next.run(request).await;
+    };
+    let (parts, body) = request.into_parts();
+    let heard = Heard::default();
+    let first = Request::from_parts(parts.clone(), heard.listen(body));
+    let mut answer = next.clone().run(first).await;
+    for _ in 0..TRIES {
+        let Some(elsewhere) = answer.extensions_mut().remove::<Elsewhere>() else {
+            return answer;
+        };
+        match others.pass_on(&elsewhere.holder, &parts, heard.bytes()).await {
+            Ok(answer) => return answer,
+            Err(NotPassed::NotThere) => others.known.forget(elsewhere.attempt),
+            Err(NotPassed::Lost(why)) => {
+                others.known.forget(elsewhere.attempt);
+                lost(&elsewhere, &why);
+                return NotKnown.into_response();
+            }
+        }
+        let again = Request::from_parts(parts.clone(), Body::from(heard.bytes()));
+        answer = next.clone().run(again).await;
+    }
+    match answer.extensions_mut().remove::<Elsewhere>() {
+        Some(_) => NotKnown.into_response(),
+        None => answer,
+    }
+}
+
+/// Lets only other nodes in.
+pub(super) async fn only_peers(State(peers): State<Peers>, request: Request, next: Next) -> Response {
+    match proved(&peers, request).await {
+        Ok(request) => next.run(request).await,
+        Err(refused) => refused,
+    }
+}
+
+fn lost(elsewhere: &Elsewhere, why: &str) {
+    metrics::counter!("ringback_peer_requests_lost_total").increment(1);
+    tracing::warn!(attempt = %elsewhere.attempt, node = %elsewhere.holder.node, why, "a request was not passed on");
+}
+
+/// The request, if it is another node's.
+async fn proved(peers: &Peers, request: Request) -> Result<Request, Response> {
+    let Some(others) = &peers.0 else {
+        return Err(stranger(Forged::Mismatch));
+    };
+    let header = request.headers().get(HEADER).map(|header| header.as_bytes().to_vec());
+    let claimed = Claimed::read(&header.unwrap_or_default(), others.now_seconds()).map_err(stranger)?;
+    let (parts, body) = request.into_parts();
+    let Ok(body) = to_bytes(body, MAX_BODY_BYTES).await else {
+        let words = format!("what a node passes on has at most {MAX_BODY_BYTES} bytes");
+        return Err(refusal(StatusCode::PAYLOAD_TOO_LARGE, "too_large", &words));
+    };
+    is_peers(others, &claimed, (&parts, &body)).await?;
+    Ok(Request::from_parts(parts, Body::from(body)))
+}
+
+async fn is_peers(others: &Others, claimed: &Claimed, (parts, body): (&Parts, &[u8])) -> Result<(), Response> {
+    let key = others.key().await.map_err(IntoResponse::into_response)?;
+    let path = parts.uri.path_and_query().map_or("", |path| path.as_str());
+    key.verify(claimed, (parts.method.as_str(), path, body))
+        .map_err(stranger)
+}
+
+fn stranger(reason: Forged) -> Response {
+    metrics::counter!("ringback_peer_forgeries_total").increment(1);
+    tracing::debug!(%reason, "a request that shows itself as another node's was refused");
+    refusal(
+        StatusCode::FORBIDDEN,
+        "not_a_peer",
+        "the request is not of a node of this installation, or its clock is wrong",
+    )
+}
+
+/// What a handler has read of a body, pieces as they came.
+#[derive(Clone, Default)]
+struct Heard(Arc<Mutex<BytesMut>>);
+
+impl Heard {
+    fn listen(&self, body: Body) -> Body {
+        let heard = self.clone();
+        Body::new(body.map_frame(move |frame| {
+            if let Some(data) = frame.data_ref() {
+                let mut heard = heard.0.lock().unwrap_or_else(PoisonError::into_inner);
+                // Whoever reads more has no use for it here.
+                if heard.len() + data.len() <= MAX_BODY_BYTES {
+                    heard.extend_from_slice(data);
+                }
+            }
+            frame
+        }))
+    }
+
+    fn bytes(&self) -> Bytes {
+        let heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        heard.clone().freeze()
+    }
+}

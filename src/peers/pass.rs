@@ -1,0 +1,204 @@
+//! A request as another node gets it, and its answer as the client does.
+
+use std::time::Duration;
+
+use axum::{
+    body::Body,
+    http::{
+        HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header,
+        request::Parts,
+        response::{Builder, Response as HttpResponse},
+    },
+    response::Response,
+};
+use bytes::{Bytes, BytesMut};
+use hyper::upgrade::OnUpgrade;
+use tokio::time::timeout;
+
+use super::{
+    Others,
+    directory::Holder,
+    proof,
+    relay::{self, Relay},
+};
+
+/// How long another node may take: carriers wait 5 s for their answer.
+const ANSWERED_WITHIN: Duration = Duration::from_millis(4_500);
+/// Largest answer: instructions for a carrier have far less.
+const MAX_ANSWER_BYTES: usize = 256 * 1024;
+
+/// Headers of one connection, or made anew for the next.
+const OF_A_CONNECTION: [HeaderName; 11] = [
+    header::CONNECTION,
+    header::UPGRADE,
+    header::TE,
+    header::TRAILER,
+    header::TRANSFER_ENCODING,
+    header::CONTENT_LENGTH,
+    header::EXPECT,
+    header::HOST,
+    header::PROXY_AUTHENTICATE,
+    header::PROXY_AUTHORIZATION,
+    HeaderName::from_static("keep-alive"),
+];
+
+/// Why a request has no answer.
+#[derive(Debug)]
+pub(super) enum NotPassed {
+    /// The other node does not hold the call (any more).
+    NotThere,
+    /// It did not answer, or there is no place for one more request.
+    Lost(String),
+}
+
+impl From<reqwest::Error> for NotPassed {
+    /// The address holds a proof; it does not belong in a log.
+    fn from(error: reqwest::Error) -> Self {
+        Self::Lost(error.without_url().to_string())
+    }
+}
+
+fn too_many(error: impl std::fmt::Display) -> NotPassed {
+    NotPassed::Lost(format!("too much is passed on already: {error}"))
+}
+
+fn late<T>(_: T) -> NotPassed {
+    NotPassed::Lost(format!("no answer within {} ms", ANSWERED_WITHIN.as_millis()))
+}
+
+impl Others {
+    /// Passes a request on to the node that holds its call.
+    pub(super) async fn pass_on(&self, to: &Holder, parts: &Parts, body: Bytes) -> Result<Response, NotPassed> {
+        let upgrade = parts.extensions.get::<OnUpgrade>().cloned();
+        match upgrade.filter(|_| parts.headers.contains_key(header::UPGRADE)) {
+            Some(upgrade) => self.pass_socket(to, parts, upgrade).await,
+            None => self.pass_request(to, parts, body).await,
+        }
+    }
+
+    async fn pass_request(&self, to: &Holder, parts: &Parts, body: Bytes) -> Result<Response, NotPassed> {
+        let _seat = self.requests.try_acquire().map_err(too_many)?;
+        let request = self.request(to, parts, &body).await?.body(body);
+        let answer = async { whole(request.send().await?).await };
+        timeout(ANSWERED_WITHIN, answer).await.map_err(late)?
+    }
+
+    async fn pass_socket(&self, to: &Holder, parts: &Parts, ours: OnUpgrade) -> Result<Response, NotPassed> {
+        let seat = self.sockets.clone().try_acquire_owned().map_err(too_many)?;
+        let mut request = self.request(to, parts, b"").await?;
+        for name in [header::CONNECTION, header::UPGRADE] {
+            if let Some(value) = parts.headers.get(&name) {
+                request = request.header(name, value);
+            }
+        }
+        let asked = timeout(ANSWERED_WITHIN, request.send()).await;
+        let answer = asked.map_err(late)??;
+        if answer.status() != StatusCode::SWITCHING_PROTOCOLS {
+            return timeout(ANSWERED_WITHIN, whole(answer)).await.map_err(late)?;
+        }
+        let mut response = with_headers(answer.status(), answer.headers());
+        if let Some(headers) = response.headers_mut() {
+            headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
+            headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
+        }
+        let relay = Relay {
+            ours,
+            theirs: answer,
+            closing: self.closing.subscribe(),
+            _seat: seat,
+        };
+        tokio::spawn(relay::run(relay));
+        built(response, Body::empty())
+    }
+
+    async fn request(&self, to: &Holder, parts: &Parts, body: &[u8]) -> Result<reqwest::RequestBuilder, NotPassed> {
+        let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
+        let signature = self.signature(&parts.method, path, body).await;
+        let signature = signature.map_err(|error| NotPassed::Lost(error.to_string()))?;
+        let url = format!("{}{path}", to.address);
+        let method: Method = parts.method.clone();
+        Ok(self
+            .client
+            .request(method, url)
+            .headers(passed(&parts.headers))
+            .header(proof::HEADER, signature))
+    }
+}
+
+/// The headers that are not of one connection.
+fn passed(headers: &HeaderMap) -> HeaderMap {
+    let named: Vec<String> = headers
+        .get_all(header::CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .map(|name| name.trim().to_ascii_lowercase())
+        .collect();
+    let stays = |name: &HeaderName| {
+        !OF_A_CONNECTION.contains(name) && *name != proof::HEADER && !named.iter().any(|named| named == name.as_str())
+    };
+    let kept = headers.iter().filter(|(name, _)| stays(name));
+    kept.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+fn with_headers(status: StatusCode, headers: &HeaderMap) -> Builder {
+    let mut response = HttpResponse::builder().status(status);
+    if let Some(own) = response.headers_mut() {
+        own.extend(passed(headers));
+    }
+    response
+}
+
+fn built(response: Builder, body: Body) -> Result<Response, NotPassed> {
+    response
+        .body(body)
+        .map_err(|error| NotPassed::Lost(error.to_string()))
+}
+
+/// An answer with its whole body.
+async fn whole(mut answer: reqwest::Response) -> Result<Response, NotPassed> {
+    if answer.status() == StatusCode::MISDIRECTED_REQUEST {
+        return Err(NotPassed::NotThere);
+    }
+    let response = with_headers(answer.status(), answer.headers());
+    let mut body = BytesMut::new();
+    while let Some(piece) = answer.chunk().await? {
+        if body.len() + piece.len() > MAX_ANSWER_BYTES {
+            return Err(NotPassed::Lost("its answer is too large".to_owned()));
+        }
+        body.extend_from_slice(&piece);
+    }
+    built(response, Body::from(body.freeze()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_headers_of_the_request_itself_are_passed_on() {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [
+            ("x-twilio-signature", "abc"),
+            ("content-type", "text/plain"),
+            ("sec-websocket-key", "k"),
+            ("authorization", "Bearer x"),
+            ("host", "calls.example.com"),
+            ("connection", "keep-alive, X-Hop"),
+            ("keep-alive", "timeout=5"),
+            ("x-hop", "1"),
+            ("content-length", "3"),
+            ("transfer-encoding", "chunked"),
+            ("ringback-peer", "1.00"),
+        ] {
+            headers.append(HeaderName::from_static(name), HeaderValue::from_static(value));
+        }
+        let passed = passed(&headers);
+        let mut names: Vec<&str> = passed.keys().map(HeaderName::as_str).collect();
+        names.sort_unstable();
+        assert_eq!(
+            names,
+            ["authorization", "content-type", "sec-websocket-key", "x-twilio-signature"]
+        );
+    }
+}

@@ -1,0 +1,186 @@
+//! How a node shows another that a request comes from it: the seconds since 1970, a dot, and the HMAC-SHA256 of method,
+//! path, seconds and body under the secret of the installation, in hex. Pure.
+
+use std::fmt::{self, Write as _};
+
+use ring::{digest, hmac};
+
+/// The header that carries it.
+pub const HEADER: &str = "ringback-peer";
+/// A request older or younger than this is none of a node's: clocks of nodes agree within seconds.
+pub const FRESH_FOR_SECONDS: i64 = 30;
+
+/// What a request is: its method, its path with the query, and its body.
+pub type Signed<'a> = (&'a str, &'a str, &'a [u8]);
+
+/// Why a header proves nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Forged {
+    /// Not seconds, a dot and 64 hex digits.
+    #[error("malformed")]
+    Malformed,
+    /// Made too long ago, or in the future.
+    #[error("not of the last {FRESH_FOR_SECONDS} s")]
+    Stale,
+    /// Of another request, or under another secret.
+    #[error("does not match")]
+    Mismatch,
+}
+
+/// What the header says, before it is known to be true.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claimed {
+    seconds: i64,
+    tag: Vec<u8>,
+}
+
+/// Makes and checks the header.
+#[derive(Clone)]
+pub struct PeerKey(hmac::Key);
+
+impl fmt::Debug for PeerKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PeerKey(…)")
+    }
+}
+
+impl Claimed {
+    /// Reads the header; so much can be refused before the body is read.
+    ///
+    /// # Errors
+    ///
+    /// When it is malformed, or not of now.
+    pub fn read(header: &[u8], now_seconds: i64) -> Result<Self, Forged> {
+        let text = std::str::from_utf8(header).map_err(|_| Forged::Malformed)?;
+        let (seconds, tag) = text.split_once('.').ok_or(Forged::Malformed)?;
+        let digits = (1..=12).contains(&seconds.len()) && seconds.bytes().all(|b| b.is_ascii_digit());
+        let seconds = digits.then(|| seconds.parse().ok()).flatten().ok_or(Forged::Malformed)?;
+        let tag = bytes(tag).filter(|tag| tag.len() == 32).ok_or(Forged::Malformed)?;
+        if now_seconds.abs_diff(seconds) > FRESH_FOR_SECONDS.unsigned_abs() {
+            return Err(Forged::Stale);
+        }
+        Ok(Self { seconds, tag })
+    }
+}
+
+fn bytes(hex: &str) -> Option<Vec<u8>> {
+    let digit = |byte: u8| match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        _ => None,
+    };
+    let pairs = hex.as_bytes().chunks(2).map(|pair| match *pair {
+        [high, low] => Some(digit(high)? << 4 | digit(low)?),
+        _ => None,
+    });
+    pairs.collect()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes
+        .iter()
+        .fold(String::with_capacity(bytes.len() * 2), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        })
+}
+
+fn message((method, path, body): Signed<'_>, seconds: i64) -> String {
+    let body = hex(digest::digest(&digest::SHA256, body).as_ref());
+    // Neither a method nor a path has a line break in it.
+    format!("{method}\n{path}\n{seconds}\n{body}")
+}
+
+impl PeerKey {
+    /// With the secret of the installation.
+    pub fn new(secret: &str) -> Self {
+        Self(hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes()))
+    }
+
+    /// The header of a request that is sent now.
+    pub fn sign(&self, request: Signed<'_>, now_seconds: i64) -> String {
+        let tag = hmac::sign(&self.0, message(request, now_seconds).as_bytes());
+        format!("{now_seconds}.{}", hex(tag.as_ref()))
+    }
+
+    /// Whether a header is of this request; takes the same time for every wrong one.
+    ///
+    /// # Errors
+    ///
+    /// When it is not.
+    pub fn verify(&self, claimed: &Claimed, request: Signed<'_>) -> Result<(), Forged> {
+        let message = message(request, claimed.seconds);
+        hmac::verify(&self.0, message.as_bytes(), &claimed.tag).map_err(|_| Forged::Mismatch)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const NOW: i64 = 1_767_225_600;
+    const REQUEST: Signed<'static> = ("POST", "/carriers/x/status/a/b?c=1", b"{}");
+
+    fn check(key: &PeerKey, header: &str, request: Signed<'_>, now: i64) -> Result<(), Forged> {
+        key.verify(&Claimed::read(header.as_bytes(), now)?, request)
+    }
+
+    #[test]
+    fn a_header_is_of_one_request_of_one_installation() {
+        let key = PeerKey::new("secret");
+        let header = key.sign(REQUEST, NOW);
+        assert_eq!(check(&key, &header, REQUEST, NOW), Ok(()));
+        let (method, path, body) = REQUEST;
+        for other in [
+            ("GET", path, body),
+            (method, "/carriers/x/status/a/b", body),
+            (method, path, b"{ }"),
+        ] {
+            assert_eq!(check(&key, &header, other, NOW), Err(Forged::Mismatch), "{other:?}");
+        }
+        assert_eq!(check(&PeerKey::new("other"), &header, REQUEST, NOW), Err(Forged::Mismatch));
+        let later = format!("{}{}", NOW + 1, &header[header.find('.').unwrap()..]);
+        assert_eq!(check(&key, &later, REQUEST, NOW), Err(Forged::Mismatch));
+        assert!(!format!("{key:?}").contains("secret"));
+    }
+
+    #[test]
+    fn a_header_holds_for_half_a_minute() {
+        let key = PeerKey::new("secret");
+        let header = key.sign(REQUEST, NOW);
+        for (by, held) in [(-31, false), (-30, true), (30, true), (31, false)] {
+            let expected = if held { Ok(()) } else { Err(Forged::Stale) };
+            assert_eq!(check(&key, &header, REQUEST, NOW + by), expected, "{by}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_header_is_refused() {
+        let tag = "0".repeat(64);
+        for wrong in [
+            String::new(),
+            NOW.to_string(),
+            format!("{NOW}."),
+            format!(".{tag}"),
+            format!("-{NOW}.{tag}"),
+            format!("+{NOW}.{tag}"),
+            format!("{NOW}.{}", &tag[2..]),
+            format!("{NOW}.{tag}00"),
+            format!("{NOW}.{}", "A".repeat(64)),
+            format!("99999999999999999999.{tag}"),
+        ] {
+            assert_eq!(Claimed::read(wrong.as_bytes(), NOW), Err(Forged::Malformed), "{wrong}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_makes_it_panic_or_pass(header in proptest::collection::vec(any::<u8>(), 0..100), now in any::<i64>()) {
+            if let Ok(claimed) = Claimed::read(&header, now) {
+                prop_assert!(PeerKey::new("secret").verify(&claimed, REQUEST).is_err());
+            }
+        }
+    }
+}

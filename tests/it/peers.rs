@@ -1,0 +1,246 @@
+//! What comes to the wrong one of several nodes reaches the one that holds the call, and only what proves itself does.
+
+mod faults;
+mod media;
+mod site;
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use actors::{
+    id::AttemptId,
+    ports::carrier::{CallProgress, CarrierCallId, EndCause, LegReport},
+};
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use hmac::{Hmac, Mac, digest::KeyInit};
+use reqwest::{RequestBuilder, StatusCode};
+use serde_json::json;
+use sha1::Sha1;
+
+use self::site::{Call, PUBLIC, Register, Site, TWILIO_TOKEN, header};
+
+/// Two nodes, of which the second holds a call.
+async fn two() -> (Arc<Register>, Site, Site, Call) {
+    let (register, call) = (Arc::<Register>::default(), Call::new());
+    let (first, second) = (Site::of(&register).await, Site::of(&register).await);
+    second.takes(&call);
+    (register, first, second, call)
+}
+
+fn post(site: &Site, path: &str) -> RequestBuilder {
+    let client = ringback::http_client::builder().build().unwrap();
+    client.post(format!("{}{path}", site.address))
+}
+
+/// A report of the simulated carrier.
+fn report(site: &Site, call: &Call) -> RequestBuilder {
+    let path = format!("/carriers/simulated/status/{}", call.status());
+    post(site, &path).json(&json!({ "callId": "C1", "status": "ended", "cause": "busy", "sequence": 1 }))
+}
+
+async fn status(request: RequestBuilder) -> u16 {
+    request.send().await.unwrap().status().as_u16()
+}
+
+fn busy() -> LegReport {
+    LegReport {
+        call: CarrierCallId::checked("C1"),
+        progress: CallProgress::Ended(EndCause::Busy),
+    }
+}
+
+/// A webhook that Twilio signed, with its signature.
+fn twilio(site: &Site, door: &str, form: &[(&str, &str)]) -> RequestBuilder {
+    let path = format!("/carriers/twilio/{door}");
+    let mut sorted = form.to_vec();
+    sorted.sort_unstable();
+    let fields: String = sorted.iter().map(|(name, value)| format!("{name}{value}")).collect();
+    let mac = Hmac::<Sha1>::new_from_slice(TWILIO_TOKEN.as_bytes()).unwrap();
+    let mac = mac.chain_update(format!("{PUBLIC}{path}{fields}"));
+    let signature = BASE64.encode(mac.finalize().into_bytes());
+    post(site, &path).form(form).header("x-twilio-signature", signature)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_callback_reaches_the_node_that_holds_the_call() {
+    let (register, first, second, call) = two().await;
+    for site in [&first, &second] {
+        assert_eq!(status(report(site, &call)).await, 204);
+    }
+    assert_eq!(second.reports(), [(call.attempt, busy()), (call.attempt, busy())]);
+    assert!(first.reports().is_empty());
+    // What was found is known for a moment.
+    for _ in 0..10 {
+        assert_eq!(status(report(&first, &call)).await, 204);
+    }
+    assert_eq!((register.lookups(), second.reports().len()), (1, 12));
+    tokio::time::advance(Duration::from_secs(4)).await;
+    assert_eq!(status(report(&first, &call)).await, 204);
+    assert_eq!(register.lookups(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_nobody_holds_is_answered_where_it_came() {
+    let (register, first, second, _) = two().await;
+    let nobodys = Call::new();
+    assert_eq!(status(report(&first, &nobodys)).await, 204);
+    assert_eq!(first.reports(), [(nobodys.attempt, busy())]);
+    // Nor one whose holder is this node, by its id or by the address of its earlier start.
+    let earlier = Site::of(&register).await;
+    for holder in [
+        first.holder(&nobodys),
+        ringback::peers::directory::Holder {
+            address: first.address.clone(),
+            ..earlier.holder(&nobodys)
+        },
+    ] {
+        register.holds(nobodys.attempt, holder);
+        assert_eq!(status(report(&first, &nobodys)).await, 204);
+    }
+    assert_eq!((first.reports().len(), second.reports().len()), (3, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_unproved_is_passed_on() {
+    let (register, first, second, call) = two().await;
+    let guessed = format!("/carriers/simulated/status/{}/{}", call.attempt, "0".repeat(64));
+    let body = json!({ "status": "ended", "cause": "busy", "sequence": 1 });
+    assert_eq!(status(post(&first, &guessed).json(&body)).await, 204);
+    // Nor by the proof for another purpose, or what cannot be read.
+    let media = call.media().replace('.', "/");
+    let other = format!("/carriers/simulated/status/{media}");
+    assert_eq!(status(post(&first, &other).json(&body)).await, 204);
+    assert_eq!(status(report(&first, &call).body("{")).await, 400);
+    assert_eq!(status(report(&first, &call).body("x".repeat(17 * 1024))).await, 413);
+    assert!(second.reports().is_empty());
+    // What a carrier has to sign is not even looked up.
+    let before = register.lookups();
+    let path = format!("/carriers/twilio/status/{}", call.status());
+    let form = [("CallSid", "CA1"), ("CallStatus", "busy")];
+    assert_eq!(status(post(&first, &path).form(&form)).await, 403);
+    assert_eq!((register.lookups(), second.reports().len()), (before, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_carrier_signed_holds_on_the_second_node_too() {
+    let (_, first, second, call) = two().await;
+    let form = [("CallSid", "CA1"), ("CallStatus", "busy")];
+    for door in ["status", "machine", "handed"] {
+        let form = match door {
+            "machine" => [("CallSid", "CA1"), ("AnsweredBy", "human")],
+            "handed" => [("CallSid", "CA1"), ("CallStatus", "in-progress")],
+            _ => form,
+        };
+        let door = format!("{door}/{}", call.status());
+        assert_eq!(status(twilio(&first, &door, &form)).await, 204, "{door}");
+    }
+    let told: Vec<CallProgress> = second.reports().into_iter().map(|(_, report)| report.progress).collect();
+    assert_eq!(told.len(), 3);
+    assert_eq!(told[0], CallProgress::Ended(EndCause::Busy));
+    assert_eq!(told[2], CallProgress::Transferred);
+    assert!(first.reports().is_empty());
+    // Instructions come back as they were given.
+    let (_, proof) = call.status().split_once('/').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+    let door = format!("transfer/{}/{proof}", call.media());
+    let failed = [("CallSid", "CA1"), ("CallStatus", "in-progress"), ("DialCallStatus", "busy")];
+    let answer = twilio(&first, &door, &failed).send().await.unwrap();
+    assert_eq!(answer.status(), StatusCode::OK);
+    assert_eq!(answer.headers()["content-type"], "text/xml; charset=utf-8");
+    let twiml = answer.text().await.unwrap();
+    assert!(twiml.contains("<Stream") && twiml.contains(&call.attempt.to_string()), "{twiml}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_from_outside_that_is_announced_twice_is_one_call() {
+    let (_, first, second, _) = two().await;
+    let call = Call::new();
+    second.takes_in("CA7", &call);
+    let form = [("CallSid", "CA7"), ("From", "+15550100010"), ("To", "+15559990001"), ("CallStatus", "ringing")];
+    for site in [&second, &first] {
+        let answer = twilio(site, "inbound", &form).send().await.unwrap();
+        let twiml = answer.text().await.unwrap();
+        assert!(twiml.contains(&call.attempt.to_string()), "{twiml}");
+    }
+    // One that nobody took is refused where it came.
+    let other = [("CallSid", "CA8"), ("From", "+15550100010"), ("To", "+15559990001"), ("CallStatus", "ringing")];
+    let answer = twilio(&first, "inbound", &other).send().await.unwrap().text().await.unwrap();
+    assert!(answer.contains("<Reject"), "{answer}");
+    // What is told of it at the address of the account finds the call, too.
+    let ended = [("CallSid", "CA7"), ("CallStatus", "completed")];
+    assert_eq!(status(twilio(&first, "events", &ended)).await, 204);
+    let reports = second.reports();
+    assert_eq!(reports.last().unwrap().0, call.attempt, "{reports:?}");
+    assert!(first.reports().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_end_that_overtakes_the_call_waits_for_it() {
+    let (_, first, second, _) = two().await;
+    let call = Call::new();
+    let ended = [("CallSid", "CA9"), ("CallStatus", "completed")];
+    let taken = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        second.takes_in("CA9", &call);
+        let form = [("CallSid", "CA9"), ("From", "+15550100010"), ("To", "+15559990001")];
+        status(twilio(&second, "inbound", &form)).await
+    };
+    let (told, taken) = tokio::join!(status(twilio(&first, "events", &ended)), taken);
+    assert_eq!((told, taken), (204, 200));
+    assert_eq!(second.reports().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_only_looks_like_a_node_is_refused() {
+    let (_, first, second, call) = two().await;
+    let path = format!("/carriers/simulated/status/{}", call.status());
+    let body = r#"{"status":"ended","cause":"busy","sequence":1}"#;
+    let sound = header(("POST", &path, body.as_bytes()));
+    let (seconds, tag) = sound.split_once('.').unwrap();
+    let now: i64 = seconds.parse().unwrap();
+    for forged in [
+        String::new(),
+        "1".to_owned(),
+        format!("{seconds}.{}", "0".repeat(64)),
+        format!("{}.{tag}", now - 31),
+        format!("{}.{tag}", now + 1),
+        header(("GET", &path, body.as_bytes())),
+        header(("POST", &path, b"")),
+        header(("POST", "/carriers/simulated/status", body.as_bytes())),
+    ] {
+        let sent = post(&second, &path).header("ringback-peer", &forged).body(body);
+        assert_eq!(status(sent).await, 403, "{forged}");
+    }
+    assert!(second.reports().is_empty());
+    let sent = post(&second, &path).header("ringback-peer", &sound).body(body);
+    assert_eq!((status(sent).await, second.reports().len()), (204, 1));
+    // A node that knows no others knows no such header either.
+    let alone = Site::alone().await;
+    let sent = post(&alone, &path).header("ringback-peer", &sound).body(body);
+    assert_eq!(status(sent).await, 403);
+    assert_eq!(status(post(&alone, &path).body(body)).await, 204);
+    let end = format!("/peers/calls/{}/end", call.attempt);
+    for site in [&first, &second, &alone] {
+        assert_eq!(status(post(site, &end)).await, 403);
+        assert_eq!(status(post(site, "/peers/speech/forget")).await, 403);
+    }
+    assert!(second.ended().is_empty() && second.forgot.load(Ordering::SeqCst) == 0);
+    tokio::time::advance(Duration::from_secs(31)).await;
+    let late = post(&second, &path).header("ringback-peer", &sound).body(body);
+    assert_eq!(status(late).await, 403);
+}
+
+#[tokio::test(start_paused = true)]
+async fn commands_reach_the_node_that_holds_the_call() {
+    let (_, first, second, call) = two().await;
+    assert!(first.peers.end(call.attempt).await);
+    assert_eq!(second.ended(), [call.attempt]);
+    assert!(!first.peers.end(AttemptId::new()).await);
+    second.loses(&call);
+    assert!(!first.peers.end(call.attempt).await, "it is not there any more");
+    first.peers.forget_speech();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let forgot = [&first, &second].map(|site| site.forgot.load(Ordering::SeqCst));
+    assert_eq!(forgot, [0, 1]);
+}

@@ -1,0 +1,355 @@
+//! Nodes of which only the doors are there, among others that a register of the test's own tells them of.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+};
+
+use actors::{
+    dial_token::{DialToken, Purpose},
+    id::{AttemptId, NodeId},
+    ports::{
+        carrier::{CarrierCallId, InboundRefusal, LegReport, WayBack},
+        media_leg::MediaLeg,
+        store::{StoreError, StoreResult},
+    },
+    switchboard::{DoorRefusal, SwitchboardMessage},
+    time::{Clock, TokioClock},
+};
+use async_trait::async_trait;
+use axum::Router;
+use ractor::{Actor, ActorProcessingErr, ActorRef};
+use ringback::{
+    carriers::{
+        self, CarrierDoor, plain, simulated,
+        twilio::{
+            self,
+            account::{Flavour, TwilioAccount},
+        },
+    },
+    peers::{
+        Peers, PeersSettings,
+        directory::{Directory, Holder},
+        proof::{PeerKey, Signed},
+        routes,
+    },
+    providers::settings::Key,
+    server::{ServerLimits, serve},
+};
+use tokio::{net::TcpListener, task::JoinSet};
+
+use crate::support::app::START;
+
+/// Where the carriers of all nodes reach the installation.
+pub const PUBLIC: &str = "https://calls.example.com";
+/// What Twilio signs with.
+pub const TWILIO_TOKEN: &str = "twilio's token";
+/// What the nodes share.
+pub const SECRET: &str = "secret of the installation";
+
+/// Who holds what, as the nodes' database would know it.
+#[derive(Default)]
+pub struct Register {
+    holders: Mutex<HashMap<AttemptId, Holder>>,
+    calls: Mutex<HashMap<CarrierCallId, AttemptId>>,
+    nodes: Mutex<Vec<(NodeId, String)>>,
+    away: AtomicBool,
+    lookups: AtomicUsize,
+}
+
+impl Register {
+    fn answer<T>(&self, answer: T) -> StoreResult<T> {
+        match self.away.load(Ordering::SeqCst) {
+            true => Err(StoreError::Unavailable("away".into())),
+            false => Ok(answer),
+        }
+    }
+
+    /// Says that this node holds an attempt.
+    pub fn holds(&self, attempt: AttemptId, holder: Holder) {
+        locked(&self.holders).insert(attempt, holder);
+    }
+
+    /// The database is away, or back.
+    pub fn is_away(&self, away: bool) {
+        self.away.store(away, Ordering::SeqCst);
+    }
+
+    /// How often it was asked who holds something.
+    pub fn lookups(&self) -> usize {
+        self.lookups.load(Ordering::SeqCst)
+    }
+}
+
+fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[async_trait]
+impl Directory for Register {
+    async fn holder(&self, attempt: AttemptId) -> StoreResult<Option<Holder>> {
+        self.lookups.fetch_add(1, Ordering::SeqCst);
+        self.answer(locked(&self.holders).get(&attempt).cloned())
+    }
+
+    async fn attempt_of_call(&self, _: &str, call: &CarrierCallId) -> StoreResult<Option<AttemptId>> {
+        self.answer(locked(&self.calls).get(call).copied())
+    }
+
+    async fn others(&self, me: NodeId) -> StoreResult<Vec<String>> {
+        let nodes = locked(&self.nodes).clone();
+        let others = nodes.into_iter().filter(|(node, _)| *node != me);
+        self.answer(others.map(|(_, address)| address).collect())
+    }
+
+    async fn secret(&self) -> StoreResult<String> {
+        self.answer(SECRET.to_owned())
+    }
+}
+
+/// A call as a fake node holds it.
+#[derive(Debug, Clone)]
+pub struct Call {
+    pub attempt: AttemptId,
+    pub token: DialToken,
+}
+
+impl Call {
+    pub fn new() -> Self {
+        Self {
+            attempt: AttemptId::new(),
+            token: DialToken::random(),
+        }
+    }
+
+    pub fn status(&self) -> String {
+        format!("{}/{}", self.attempt, self.token.proof(Purpose::Status))
+    }
+
+    pub fn media(&self) -> String {
+        format!("{}.{}", self.attempt, self.token.proof(Purpose::Media))
+    }
+}
+
+/// What a fake node holds and was told.
+#[derive(Default)]
+struct Desk {
+    calls: HashMap<AttemptId, DialToken>,
+    came_in: HashMap<CarrierCallId, Call>,
+    reports: Vec<(AttemptId, LegReport)>,
+    legs: Vec<MediaLeg>,
+    ended: Vec<AttemptId>,
+}
+
+impl Desk {
+    fn refusal(&self, attempt: AttemptId, purpose: Purpose, proof: &str) -> Result<(), DoorRefusal> {
+        match self.calls.get(&attempt) {
+            None => Err(DoorRefusal::UnknownCall),
+            Some(token) if token.verify(purpose, proof) => Ok(()),
+            Some(_) => Err(DoorRefusal::BadProof),
+        }
+    }
+}
+
+struct Switchboard;
+
+impl Actor for Switchboard {
+    type Msg = SwitchboardMessage;
+    type State = Arc<Mutex<Desk>>;
+    type Arguments = Arc<Mutex<Desk>>;
+
+    async fn pre_start(
+        &self,
+        _: ActorRef<Self::Msg>,
+        desk: Self::Arguments,
+    ) -> Result<Self::State, ActorProcessingErr> {
+        Ok(desk)
+    }
+
+    async fn handle(
+        &self,
+        _: ActorRef<Self::Msg>,
+        message: Self::Msg,
+        desk: &mut Self::State,
+    ) -> Result<(), ActorProcessingErr> {
+        let mut desk = locked(desk);
+        match message {
+            SwitchboardMessage::Holds { attempt, reply } => reply.send(desk.calls.contains_key(&attempt))?,
+            SwitchboardMessage::Progress {
+                attempt,
+                proof,
+                report,
+                reply,
+                ..
+            } => {
+                let answer = desk.refusal(attempt, Purpose::Status, &proof);
+                desk.reports.push((attempt, report));
+                reply.send(answer)?;
+            }
+            SwitchboardMessage::AskMedia {
+                attempt, proof, reply, ..
+            } => reply.send(desk.refusal(attempt, Purpose::Media, &proof))?,
+            SwitchboardMessage::Media {
+                attempt,
+                proof,
+                leg,
+                reply,
+                ..
+            } => {
+                let answer = desk.refusal(attempt, Purpose::Media, &proof);
+                desk.legs.push(leg);
+                reply.send(answer)?;
+            }
+            SwitchboardMessage::EndCall { attempt, reply } => {
+                desk.ended.push(attempt);
+                reply.send(desk.calls.contains_key(&attempt))?;
+            }
+            SwitchboardMessage::Inbound { call, reply } => {
+                let taken = desk.came_in.get(&call.call);
+                let back = taken.map(|call| WayBack::of(call.attempt, &call.token));
+                reply.send(back.ok_or(InboundRefusal::NobodyAnswers))?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// A fake node; its doors close when it is dropped.
+pub struct Site {
+    pub node: NodeId,
+    pub address: String,
+    pub peers: Peers,
+    /// How often it was told to drop speech.
+    pub forgot: Arc<AtomicUsize>,
+    desk: Arc<Mutex<Desk>>,
+    register: Arc<Register>,
+    tasks: JoinSet<()>,
+}
+
+impl Site {
+    /// One among others.
+    pub async fn of(register: &Arc<Register>) -> Self {
+        let clock: Arc<dyn Clock> = Arc::new(TokioClock::starting_at(START));
+        let node = NodeId::new();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let settings = PeersSettings {
+            me: node,
+            address: Some(address.clone()),
+            directory: register.clone(),
+            clock,
+        };
+        let peers = Peers::among(settings).unwrap();
+        locked(&register.nodes).push((node, address));
+        Self::open(node, listener, peers, register.clone()).await
+    }
+
+    /// One that has its database to itself.
+    pub async fn alone() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        Self::open(NodeId::new(), listener, Peers::none(), Arc::default()).await
+    }
+
+    async fn open(node: NodeId, listener: TcpListener, peers: Peers, register: Arc<Register>) -> Self {
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let desk = Arc::<Mutex<Desk>>::default();
+        let (switchboard, _) = Actor::spawn(None, Switchboard, desk.clone()).await.unwrap();
+        let forgot = Arc::<AtomicUsize>::default();
+        let forgets = forgot.clone();
+        let own = routes::router(
+            &peers,
+            switchboard.clone().into(),
+            Arc::new(move || drop(forgets.fetch_add(1, Ordering::SeqCst))),
+        );
+        let door = CarrierDoor::new(switchboard).among(peers.clone());
+        let carriers: [(&str, Router<CarrierDoor>); 3] = [
+            ("simulated", simulated::doors()),
+            (plain::NAME, plain::trunk().doors),
+            ("twilio", twilio::trunk(account(), PUBLIC).unwrap().doors),
+        ];
+        let router = carriers::router(&door, carriers).merge(own);
+        let mut tasks = JoinSet::new();
+        tasks.spawn(serve(listener, router, ServerLimits::default(), std::future::pending()));
+        Self {
+            node,
+            address,
+            peers,
+            forgot,
+            desk,
+            register,
+            tasks,
+        }
+    }
+
+    /// It holds a call from now on, and the register says so.
+    pub fn takes(&self, call: &Call) {
+        locked(&self.desk).calls.insert(call.attempt, call.token.clone());
+        self.register.holds(call.attempt, self.holder(call));
+    }
+
+    /// It holds this call of a carrier, which came in.
+    pub fn takes_in(&self, id: &str, call: &Call) {
+        let id = CarrierCallId(id.to_owned());
+        self.takes(call);
+        locked(&self.desk).came_in.insert(id.clone(), call.clone());
+        locked(&self.register.calls).insert(id, call.attempt);
+    }
+
+    /// It does not any more, and nobody is told.
+    pub fn loses(&self, call: &Call) {
+        locked(&self.desk).calls.remove(&call.attempt);
+    }
+
+    /// What the register says of it.
+    pub fn holder(&self, call: &Call) -> Holder {
+        Holder {
+            node: self.node,
+            address: self.address.clone(),
+            token: Some(call.token.clone()),
+        }
+    }
+
+    pub fn reports(&self) -> Vec<(AttemptId, LegReport)> {
+        locked(&self.desk).reports.clone()
+    }
+
+    pub fn legs(&self) -> usize {
+        locked(&self.desk).legs.len()
+    }
+
+    /// The leg that came last.
+    pub fn leg(&self) -> MediaLeg {
+        locked(&self.desk).legs.pop().unwrap()
+    }
+
+    pub fn ended(&self) -> Vec<AttemptId> {
+        locked(&self.desk).ended.clone()
+    }
+
+    /// Its process dies.
+    pub async fn dies(&mut self) {
+        self.tasks.shutdown().await;
+    }
+}
+
+fn account() -> TwilioAccount {
+    TwilioAccount {
+        flavour: Flavour::Twilio,
+        base_url: "http://127.0.0.1:9".to_owned(),
+        account: "AC1".to_owned(),
+        user: "AC1".to_owned(),
+        password: Key::new(TWILIO_TOKEN),
+        signing_key: Key::new(TWILIO_TOKEN),
+        shared_key: None,
+        from: None,
+    }
+}
+
+/// The header that a node of the installation would send now.
+pub fn header(request: Signed<'_>) -> String {
+    PeerKey::new(SECRET).sign(request, START.0 / 1_000_000)
+}
