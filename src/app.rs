@@ -42,7 +42,7 @@ use crate::{
     exchange::ExchangeHandle,
     http_tools::HttpTools,
     knowledge::{Embeddings, Shelf},
-    peers::Peers,
+    peers::{self, Peers, PeersSettings, directory::StoreDirectory},
     providers::{prober, roster, team::Team},
     recordings::WavRecordings,
     rest::{self, RateLimit, Readiness, RestState},
@@ -78,6 +78,7 @@ pub struct App {
     /// Facts of calls as they happen.
     pub live: broadcast::Sender<LiveFact>,
     node: Arc<NodeHandle>,
+    peers: Peers,
     stop_serving: watch::Sender<bool>,
     server: JoinSet<()>,
     analyses: JoinHandle<()>,
@@ -140,11 +141,9 @@ impl App {
             recordings: Arc::new(recordings(&config)?),
             clock: clock.clone(),
         };
-        let node = Node::start(NodeArguments {
-            ports,
-            settings: node_settings(&config, (address, times)),
-        })
-        .await?;
+        let settings = node_settings(&config, address);
+        let peers = peers(&config, &settings, (store.clone(), clock.clone()))?;
+        let node = Node::start(NodeArguments { ports, settings }).await?;
         let node = Arc::new(node);
         let live = node.live.clone();
 
@@ -157,6 +156,7 @@ impl App {
         let doors = Doors {
             store: store.clone(),
             node: node.clone(),
+            peers: peers.clone(),
             team: team.clone(),
             calendars: calendars.clone(),
             carriers: carrier_doors,
@@ -198,6 +198,7 @@ impl App {
             store,
             live,
             node,
+            peers,
             stop_serving,
             server,
             analyses,
@@ -220,7 +221,9 @@ impl App {
     /// Places no new call, gives calls in progress `grace` to end, hangs up the rest, writes everything down, answers
     /// the requests in progress, and frees the address and the database.
     pub async fn stop(mut self, grace: Duration) {
-        self.node.drain(grace).await;
+        // Sockets of calls that other nodes hold go through this one, too.
+        tokio::join!(self.node.drain(grace), self.peers.drain(grace));
+        self.peers.close();
         let _ = self.stop_serving.send(true);
         while self.server.join_next().await.is_some() {}
         // It was told to stop together with the server, and takes no longer than it may.
@@ -251,6 +254,31 @@ fn node_settings(config: &ServeConfig, (address, times): (SocketAddr, Times)) ->
         },
         speculation: config.speculation.into(),
     }
+}
+
+/// The other nodes that may be: a database server may have several.
+fn peers(
+    config: &ServeConfig,
+    node: &NodeSettings,
+    (store, clock): (Arc<dyn Store>, Arc<dyn Clock>),
+) -> Result<Peers, StartError> {
+    if !config.storage.database_url.is_postgres() {
+        return Ok(Peers::none());
+    }
+    if node.address.is_none() {
+        tracing::warn!(
+            "RINGBACK_NODE_URL is not set and RINGBACK_LISTEN {} names no one address: other nodes on this database cannot \
+             pass callbacks and media sockets on to this one",
+            config.listen
+        );
+    }
+    let settings = PeersSettings {
+        me: node.node,
+        address: node.address.clone(),
+        directory: Arc::new(StoreDirectory(store)),
+        clock,
+    };
+    Ok(Peers::among(settings)?)
 }
 
 fn recordings_dir(config: &ServeConfig) -> PathBuf {
@@ -325,6 +353,7 @@ fn team(config: &ServeConfig) -> Result<Team, StartError> {
 struct Doors {
     store: Arc<dyn Store>,
     node: Arc<NodeHandle>,
+    peers: Peers,
     team: Arc<Team>,
     calendars: Arc<Calendars>,
     carriers: Vec<(&'static str, Router<CarrierDoor>)>,
@@ -338,6 +367,7 @@ fn router(config: &ServeConfig, spool_dir: PathBuf, doors: Doors) -> Result<Rout
     let Doors {
         store,
         node,
+        peers,
         team,
         calendars,
         carriers,
@@ -349,12 +379,15 @@ fn router(config: &ServeConfig, spool_dir: PathBuf, doors: Doors) -> Result<Rout
     let switchboard = node.switchboard.clone();
     let (address_policy, mail) = (address_policy(config), config.mail.is_set());
     let voices = team.voices.clone();
+    let forget_here: Arc<dyn Fn() + Send + Sync> = Arc::new(move || voices.forget_people());
+    let of_peers = peers::routes::router(&peers, switchboard.clone(), forget_here.clone());
+    let everywhere = peers.clone();
     let visitors = Arc::new(RateLimit::per_second(config.rate_limit));
     let widget = widget::router(store.clone(), visitors);
     let rest = rest::router(RestState {
         store,
         switchboard: switchboard.clone(),
-        peers: Peers::none(),
+        peers: peers.clone(),
         public_url,
         carrier_is_simulated: nobody_is_called,
         readiness: Arc::new(move |agent| {
@@ -362,7 +395,10 @@ fn router(config: &ServeConfig, spool_dir: PathBuf, doors: Doors) -> Result<Rout
             deliveries::mail_ready_for(mail, agent)?;
             calendars.ready_for(agent)
         }),
-        forget_speech: Arc::new(move || voices.forget_people()),
+        forget_speech: Arc::new(move || {
+            forget_here();
+            everywhere.forget_speech();
+        }),
         lines,
         rate_limit: Arc::new(RateLimit::per_second(config.rate_limit)),
         spool_dir,
@@ -379,7 +415,8 @@ fn router(config: &ServeConfig, spool_dir: PathBuf, doors: Doors) -> Result<Rout
         async move { render_metrics(&node).await }
     });
     Ok(rest
-        .merge(carriers::router(&CarrierDoor::new(switchboard), carriers))
+        .merge(carriers::router(&CarrierDoor::new(switchboard).among(peers), carriers))
+        .merge(of_peers)
         .merge(rest::openapi::docs_router())
         .merge(widget)
         .route("/metrics", metrics)

@@ -76,6 +76,18 @@ fn describe() {
         "ringback_http_request_seconds",
         "Time to answer an HTTP request, in seconds"
     );
+    metrics::describe_counter!(
+        "ringback_peer_requests_total",
+        "Callbacks (request) and media sockets (socket) passed on to the node that holds their call"
+    );
+    metrics::describe_counter!(
+        "ringback_peer_requests_lost_total",
+        "Those that were not, as the other node did not answer"
+    );
+    metrics::describe_counter!(
+        "ringback_peer_forgeries_total",
+        "Requests that showed themselves as another node's and were not"
+    );
     metrics::describe_gauge!("ringback_live_calls", "Calls from dialing to their end");
     metrics::describe_gauge!("ringback_lines", "Calls this node may hold at once");
     metrics::describe_gauge!("ringback_campaigns", "Campaigns this node is working on");

@@ -66,6 +66,10 @@ fn late<T>(_: T) -> NotPassed {
     NotPassed::Lost(format!("no answer within {} ms", ANSWERED_WITHIN.as_millis()))
 }
 
+fn count(kind: &'static str) {
+    metrics::counter!("ringback_peer_requests_total", "kind" => kind).increment(1);
+}
+
 impl Others {
     /// Passes a request on to the node that holds its call.
     pub(super) async fn pass_on(&self, to: &Holder, parts: &Parts, body: Bytes) -> Result<Response, NotPassed> {
@@ -80,7 +84,9 @@ impl Others {
         let _seat = self.requests.try_acquire().map_err(too_many)?;
         let request = self.request(to, parts, &body).await?.body(body);
         let answer = async { whole(request.send().await?).await };
-        timeout(ANSWERED_WITHIN, answer).await.map_err(late)?
+        let answer = timeout(ANSWERED_WITHIN, answer).await.map_err(late)??;
+        count("request");
+        Ok(answer)
     }
 
     async fn pass_socket(&self, to: &Holder, parts: &Parts, ours: OnUpgrade) -> Result<Response, NotPassed> {
@@ -108,6 +114,7 @@ impl Others {
             _seat: seat,
         };
         tokio::spawn(relay::run(relay));
+        count("socket");
         built(response, Body::empty())
     }
 

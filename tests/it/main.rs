@@ -75,6 +75,7 @@ mod rest_recordings;
 mod rest_server;
 mod rest_sqlite;
 mod scenarios;
+mod several_nodes;
 mod storage;
 mod storage_model;
 mod storage_postgres;

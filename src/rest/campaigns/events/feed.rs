@@ -36,9 +36,10 @@ const RETRY_MS: u32 = 2_000;
 const NEWEST: i64 = 1_000;
 /// Conversations read at once.
 const PAGE: i64 = 500;
-/// Changes become visible later than the instant they carry, by as much as a transaction takes; each look goes back
-/// to where the feed stood so long ago. Twice the longest transaction.
-const LOOK_BACK: Duration = Duration::from_secs(10);
+/// Changes become visible later than the instant they carry, by as much as a transaction takes (5 s), and carry the time
+/// of a node whose clock may be 5 s behind while another's is 5 s ahead; each look goes back to where the feed stood so
+/// long ago.
+const LOOK_BACK: Duration = Duration::from_secs(20);
 /// Changes of that time that are remembered, so as not to be sent twice. With more of them some are.
 const REMEMBERED: usize = 20_000;
 /// Counting all contacts of a campaign takes at most this part of the time (1 in …).

@@ -1,0 +1,85 @@
+//! A proxy without a memory: every request goes to the next node, whoever sent the last one where.
+
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional},
+    net::{TcpListener, TcpStream},
+    task::JoinSet,
+};
+
+const MAX_HEAD_BYTES: usize = 64 * 1024;
+
+type Nodes = Arc<Mutex<Vec<String>>>;
+
+/// Passes requests on until it is dropped.
+pub struct Proxy {
+    address: SocketAddr,
+    nodes: Nodes,
+    _tasks: JoinSet<()>,
+}
+
+impl Proxy {
+    pub async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (address, nodes) = (listener.local_addr().unwrap(), Nodes::default());
+        let mut tasks = JoinSet::new();
+        tasks.spawn(serve(listener, nodes.clone()));
+        Self {
+            address,
+            nodes,
+            _tasks: tasks,
+        }
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Sends requests to this node, too.
+    pub fn add(&self, node: &str) {
+        let node = node.trim_start_matches("http://").to_owned();
+        self.nodes.lock().unwrap().push(node);
+    }
+}
+
+async fn serve(listener: TcpListener, nodes: Nodes) {
+    let (next, mut connections) = (AtomicUsize::new(0), JoinSet::new());
+    loop {
+        let (client, _) = listener.accept().await.unwrap();
+        let node = {
+            let nodes = nodes.lock().unwrap();
+            let turn = next.fetch_add(1, Ordering::Relaxed);
+            nodes.get(turn % nodes.len().max(1)).cloned()
+        };
+        if let Some(node) = node {
+            connections.spawn(async move { drop(pass(client, &node).await) });
+        }
+    }
+}
+
+async fn pass(mut client: TcpStream, node: &str) -> std::io::Result<()> {
+    client.set_nodelay(true)?;
+    let mut head = Vec::new();
+    while !head.windows(4).any(|end| end == b"\r\n\r\n") && head.len() < MAX_HEAD_BYTES {
+        if client.read_buf(&mut head).await? == 0 {
+            return Ok(());
+        }
+    }
+    let mut upstream = TcpStream::connect(node).await?;
+    upstream.set_nodelay(true)?;
+    let is_upgrade = String::from_utf8_lossy(&head).to_lowercase().contains("\r\nupgrade:");
+    // With one request to a connection no client sticks to a node.
+    let line = head.windows(2).position(|end| end == b"\r\n").unwrap_or(0);
+    if !is_upgrade {
+        head.splice(line..line, *b"\r\nConnection: close");
+    }
+    upstream.write_all(&head).await?;
+    copy_bidirectional(&mut client, &mut upstream).await.map(drop)
+}
