@@ -206,7 +206,9 @@ impl Peers {
         let Ok(Some(elsewhere)) = others.find(attempt, Shown::Vouched).await else {
             return false;
         };
-        let told = others.command(&elsewhere.holder.address, &routes::end_of(attempt)).await;
+        let told = others
+            .command(&elsewhere.holder.address, &routes::end_of(attempt))
+            .await;
         if told.is_err() {
             others.known.forget(attempt);
         }

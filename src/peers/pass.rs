@@ -157,9 +157,7 @@ fn with_headers(status: StatusCode, headers: &HeaderMap) -> Builder {
 }
 
 fn built(response: Builder, body: Body) -> Result<Response, NotPassed> {
-    response
-        .body(body)
-        .map_err(|error| NotPassed::Lost(error.to_string()))
+    response.body(body).map_err(|error| NotPassed::Lost(error.to_string()))
 }
 
 /// An answer with its whole body.
@@ -205,7 +203,12 @@ mod tests {
         names.sort_unstable();
         assert_eq!(
             names,
-            ["authorization", "content-type", "sec-websocket-key", "x-twilio-signature"]
+            [
+                "authorization",
+                "content-type",
+                "sec-websocket-key",
+                "x-twilio-signature"
+            ]
         );
     }
 }

@@ -54,7 +54,10 @@ impl Claimed {
         let text = std::str::from_utf8(header).map_err(|_| Forged::Malformed)?;
         let (seconds, tag) = text.split_once('.').ok_or(Forged::Malformed)?;
         let digits = (1..=12).contains(&seconds.len()) && seconds.bytes().all(|b| b.is_ascii_digit());
-        let seconds = digits.then(|| seconds.parse().ok()).flatten().ok_or(Forged::Malformed)?;
+        let seconds = digits
+            .then(|| seconds.parse().ok())
+            .flatten()
+            .ok_or(Forged::Malformed)?;
         let tag = bytes(tag).filter(|tag| tag.len() == 32).ok_or(Forged::Malformed)?;
         if now_seconds.abs_diff(seconds) > FRESH_FOR_SECONDS.unsigned_abs() {
             return Err(Forged::Stale);
@@ -140,7 +143,10 @@ mod tests {
         ] {
             assert_eq!(check(&key, &header, other, NOW), Err(Forged::Mismatch), "{other:?}");
         }
-        assert_eq!(check(&PeerKey::new("other"), &header, REQUEST, NOW), Err(Forged::Mismatch));
+        assert_eq!(
+            check(&PeerKey::new("other"), &header, REQUEST, NOW),
+            Err(Forged::Mismatch)
+        );
         let later = format!("{}{}", NOW + 1, &header[header.find('.').unwrap()..]);
         assert_eq!(check(&key, &later, REQUEST, NOW), Err(Forged::Mismatch));
         assert!(!format!("{key:?}").contains("secret"));

@@ -114,11 +114,7 @@ enum Left {
 }
 
 /// Copies one way until its end, which is passed on too.
-async fn copy(
-    mut from: impl AsyncRead + Unpin,
-    mut to: impl AsyncWrite + Unpin,
-    heard: &Heard,
-) -> io::Result<()> {
+async fn copy(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin, heard: &Heard) -> io::Result<()> {
     let mut buffer = vec![0; BUFFER_BYTES];
     loop {
         let read = from.read(&mut buffer).await?;
@@ -188,7 +184,11 @@ mod tests {
         let before = Instant::now();
         let sent = async { while carrier.write_all(&[0; 160]).await.is_ok() {} };
         tokio::join!(sent, async { relay.await.unwrap() });
-        assert!(before.elapsed() <= WRITE_WITHIN + CLOSE_WITHIN, "{:?}", before.elapsed());
+        assert!(
+            before.elapsed() <= WRITE_WITHIN + CLOSE_WITHIN,
+            "{:?}",
+            before.elapsed()
+        );
 
         let (_carrier, _node, _close, relay) = start(64);
         let before = Instant::now();

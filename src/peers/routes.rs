@@ -3,13 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use actors::{id::AttemptId, node::Sibling, switchboard::SwitchboardMessage};
-use axum::{
-    Router,
-    extract::Path,
-    http::StatusCode,
-    middleware,
-    routing::post,
-};
+use axum::{Router, extract::Path, http::StatusCode, middleware, routing::post};
 
 use super::{Peers, layer};
 

@@ -61,9 +61,17 @@ fn three_nodes_share_one_database_and_each_has_its_own_address() {
         }
         assert_eq!(settings["RINGBACK_NODE_URL"], format!("http://{name}:8080"));
         assert_eq!(settings["RINGBACK_LISTEN"], "0.0.0.0:8080");
-        assert!(settings["RINGBACK_PUBLIC_URL"].as_str().unwrap().starts_with("https://"));
+        assert!(
+            settings["RINGBACK_PUBLIC_URL"]
+                .as_str()
+                .unwrap()
+                .starts_with("https://")
+        );
         let database = settings["DATABASE_URL"].as_str().unwrap();
-        assert!(database.starts_with("postgres://") && database.contains("@postgres/"), "{database}");
+        assert!(
+            database.starts_with("postgres://") && database.contains("@postgres/"),
+            "{database}"
+        );
         assert_eq!(node["depends_on"]["postgres"]["condition"], "service_healthy");
         assert_eq!(node["volumes"], serde_json::json!(["data:/data"]));
         // Longer than the longest call may last, and than the service gives it.
@@ -77,7 +85,10 @@ fn three_nodes_share_one_database_and_each_has_its_own_address() {
 #[test]
 fn no_secret_stands_in_the_file_and_each_is_demanded() {
     let text = file("compose.yaml");
-    for line in text.lines().filter(|line| line.contains("PASSWORD") && !line.starts_with('#')) {
+    for line in text
+        .lines()
+        .filter(|line| line.contains("PASSWORD") && !line.starts_with('#'))
+    {
         assert!(line.contains("${POSTGRES_PASSWORD:?"), "{line}");
     }
 }
@@ -86,8 +97,15 @@ fn no_secret_stands_in_the_file_and_each_is_demanded() {
 fn the_proxy_knows_all_nodes_asks_whether_they_are_ready_and_keeps_what_is_theirs() {
     let compose = compose();
     let caddy = file("compose.Caddyfile");
-    let upstreams = caddy.lines().find(|line| line.trim().starts_with("reverse_proxy")).unwrap();
-    let known: BTreeSet<&str> = upstreams.split_whitespace().skip(1).filter(|word| *word != "{").collect();
+    let upstreams = caddy
+        .lines()
+        .find(|line| line.trim().starts_with("reverse_proxy"))
+        .unwrap();
+    let known: BTreeSet<&str> = upstreams
+        .split_whitespace()
+        .skip(1)
+        .filter(|word| *word != "{")
+        .collect();
     let nodes: Vec<String> = nodes(&compose).iter().map(|(name, _)| format!("{name}:8080")).collect();
     assert_eq!(known, nodes.iter().map(String::as_str).collect());
     for line in [
@@ -99,9 +117,15 @@ fn the_proxy_knows_all_nodes_asks_whether_they_are_ready_and_keeps_what_is_their
     ] {
         assert!(caddy.lines().any(|own| own.trim() == line), "{line}");
     }
-    let depth = caddy.chars().fold(0_i32, |depth, c| depth + i32::from(c == '{') - i32::from(c == '}'));
+    let depth = caddy
+        .chars()
+        .fold(0_i32, |depth, c| depth + i32::from(c == '{') - i32::from(c == '}'));
     assert_eq!(depth, 0, "braces");
     let mounted = compose["services"]["proxy"]["volumes"].as_array().unwrap();
-    assert!(mounted.iter().any(|volume| volume.as_str().unwrap().starts_with("./compose.Caddyfile:")));
+    assert!(
+        mounted
+            .iter()
+            .any(|volume| volume.as_str().unwrap().starts_with("./compose.Caddyfile:"))
+    );
     assert_eq!(compose["services"]["postgres"]["healthcheck"]["test"][1], "pg_isready");
 }

@@ -146,20 +146,35 @@ async fn what_the_carrier_signed_holds_on_the_second_node_too() {
         let door = format!("{door}/{}", call.status());
         assert_eq!(status(twilio(&first, &door, &form)).await, 204, "{door}");
     }
-    let told: Vec<CallProgress> = second.reports().into_iter().map(|(_, report)| report.progress).collect();
+    let told: Vec<CallProgress> = second
+        .reports()
+        .into_iter()
+        .map(|(_, report)| report.progress)
+        .collect();
     assert_eq!(told.len(), 3);
     assert_eq!(told[0], CallProgress::Ended(EndCause::Busy));
     assert_eq!(told[2], CallProgress::Transferred);
     assert!(first.reports().is_empty());
     // Instructions come back as they were given.
-    let (_, proof) = call.status().split_once('/').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+    let (_, proof) = call
+        .status()
+        .split_once('/')
+        .map(|(a, b)| (a.to_owned(), b.to_owned()))
+        .unwrap();
     let door = format!("transfer/{}/{proof}", call.media());
-    let failed = [("CallSid", "CA1"), ("CallStatus", "in-progress"), ("DialCallStatus", "busy")];
+    let failed = [
+        ("CallSid", "CA1"),
+        ("CallStatus", "in-progress"),
+        ("DialCallStatus", "busy"),
+    ];
     let answer = twilio(&first, &door, &failed).send().await.unwrap();
     assert_eq!(answer.status(), StatusCode::OK);
     assert_eq!(answer.headers()["content-type"], "text/xml; charset=utf-8");
     let twiml = answer.text().await.unwrap();
-    assert!(twiml.contains("<Stream") && twiml.contains(&call.attempt.to_string()), "{twiml}");
+    assert!(
+        twiml.contains("<Stream") && twiml.contains(&call.attempt.to_string()),
+        "{twiml}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -167,15 +182,31 @@ async fn a_call_from_outside_that_is_announced_twice_is_one_call() {
     let (_, first, second, _) = two().await;
     let call = Call::new();
     second.takes_in("CA7", &call);
-    let form = [("CallSid", "CA7"), ("From", "+15550100010"), ("To", "+15559990001"), ("CallStatus", "ringing")];
+    let form = [
+        ("CallSid", "CA7"),
+        ("From", "+15550100010"),
+        ("To", "+15559990001"),
+        ("CallStatus", "ringing"),
+    ];
     for site in [&second, &first] {
         let answer = twilio(site, "inbound", &form).send().await.unwrap();
         let twiml = answer.text().await.unwrap();
         assert!(twiml.contains(&call.attempt.to_string()), "{twiml}");
     }
     // One that nobody took is refused where it came.
-    let other = [("CallSid", "CA8"), ("From", "+15550100010"), ("To", "+15559990001"), ("CallStatus", "ringing")];
-    let answer = twilio(&first, "inbound", &other).send().await.unwrap().text().await.unwrap();
+    let other = [
+        ("CallSid", "CA8"),
+        ("From", "+15550100010"),
+        ("To", "+15559990001"),
+        ("CallStatus", "ringing"),
+    ];
+    let answer = twilio(&first, "inbound", &other)
+        .send()
+        .await
+        .unwrap()
+        .text()
+        .await
+        .unwrap();
     assert!(answer.contains("<Reject"), "{answer}");
     // What is told of it at the address of the account finds the call, too.
     let ended = [("CallSid", "CA7"), ("CallStatus", "completed")];

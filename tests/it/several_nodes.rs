@@ -117,7 +117,12 @@ impl Installation {
     async fn counted(&self, name: &str) -> f64 {
         let mut sum = 0.0;
         for (_, address) in &self.nodes {
-            let figures = reqwest::get(format!("{address}/metrics")).await.unwrap().text().await.unwrap();
+            let figures = reqwest::get(format!("{address}/metrics"))
+                .await
+                .unwrap()
+                .text()
+                .await
+                .unwrap();
             let lines = figures.lines().filter(|line| line.starts_with(name));
             sum += lines
                 .filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok())
@@ -221,7 +226,11 @@ async fn a_call_is_ended_and_brought_in_by_any_node() {
         let end = format!("{path}/end");
         let ended = all.at((node + 1) % 3).post(&end, json!({})).await.expect(200);
         let status = ended.text("/data/status");
-        assert!(["completed", "cancelled", "failed"].contains(&status.as_str()), "{}", ended.body);
+        assert!(
+            ["completed", "cancelled", "failed"].contains(&status.as_str()),
+            "{}",
+            ended.body
+        );
         let again = all.at(node).post(&end, json!({})).await;
         assert_eq!(again.status, 409, "{}", again.body);
     }
@@ -237,7 +246,10 @@ async fn a_call_is_ended_and_brought_in_by_any_node() {
     let key = ("idempotency-key", "a-call-from-outside");
     let mut addresses = BTreeSet::new();
     for node in 0..3 {
-        let request = all.at(node).request("POST", "/public/v1/calls/inbound").header(key.0, key.1);
+        let request = all
+            .at(node)
+            .request("POST", "/public/v1/calls/inbound")
+            .header(key.0, key.1);
         let made = crate::support::client::send(request.json(&inbound)).await.expect(201);
         addresses.insert(made.text("/data/mediaUrl"));
     }
