@@ -28,6 +28,7 @@ mod path_id;
 mod query;
 mod rate_limit;
 mod request_id;
+mod safeguards;
 mod seats;
 mod strict_json;
 mod tools;
@@ -164,6 +165,7 @@ pub fn routes(state: RestState) -> Router {
         .route("/public/v1/campaigns/{campaignId}/pause", post(campaigns::pause))
         .route("/public/v1/campaigns/{campaignId}/stop", post(campaigns::stop))
         .merge(knowledge_base::routes())
+        .merge(safeguards::routes())
         .merge(tools::routes())
         .route("/public/v1/conversations", get(conversations::list))
         .route("/public/v1/conversations/{conversationId}", get(conversations::show))

@@ -33,6 +33,7 @@ mod nodes;
 mod open;
 mod records;
 mod rows;
+mod safeguards;
 mod tools;
 mod transactions;
 mod url;

@@ -13,6 +13,7 @@ use actors::{
         language_model::Speaker,
         store::{ConversationStatus, Delivery, EventFact, Outcome, Settled},
     },
+    safeguards::Note,
 };
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tracing_subscriber::{EnvFilter, fmt, layer::SubscriberExt, util::SubscriberInitExt};
@@ -146,6 +147,10 @@ fn describe() {
          `gone` (the receiver answered 410)"
     );
     metrics::describe_counter!(
+        SAFEGUARDS,
+        "What safeguards of accounts said to calls, by rule and what came of it: `warned` (dialed), `put_off`, `refused`"
+    );
+    metrics::describe_counter!(
         "ringback_carrier_forgeries_total",
         "Requests to carriers' doors that the carrier had not signed, by carrier and door (status or media)"
     );
@@ -225,7 +230,7 @@ fn amd_verdict(event: &EventFact) -> Option<String> {
 }
 
 /// Why an attempt can fail or be cancelled, up to the colon behind which more is said.
-const ERRORS: [&str; 9] = [
+const ERRORS: [&str; 10] = [
     "busy",
     "no-answer",
     "rejected",
@@ -235,6 +240,7 @@ const ERRORS: [&str; 9] = [
     "agent-error",
     "do-not-call",
     "restricted",
+    "not-allowed",
 ];
 
 /// The outcome in one of a few words, for a label.
@@ -250,6 +256,14 @@ pub fn outcome_word(outcome: &Outcome) -> &'static str {
         _ => "other",
     }
 }
+
+/// Counts what a safeguard said to a permit.
+pub fn count_safeguard(note: &Note) {
+    metrics::counter!(SAFEGUARDS, "rule" => note.rule.as_str(), "did" => note.did).increment(1);
+}
+
+/// What safeguards said.
+const SAFEGUARDS: &str = "ringback_safeguards_total";
 
 /// Counts a try of a delivery that is over.
 pub fn count_delivery(delivery: &Delivery, settled: &Settled) {

@@ -23,6 +23,7 @@ pub mod opt_out;
 pub mod phone_number;
 pub mod ports;
 pub mod prompt;
+pub mod safeguards;
 pub mod single_calls;
 pub mod switchboard;
 pub mod template;

@@ -35,6 +35,7 @@ use super::{
     fields::{Fields, NAME_CHARACTERS, kind},
     idempotency::{IdempotencyKey, RequestHash, Turn},
     query::{NoParameters, Query},
+    safeguards::Destinations,
 };
 
 const NAMES: [&str; 4] = ["agentId", "phoneNumber", "name", "dynamicVariables"];
@@ -86,9 +87,16 @@ async fn make(
     let (Some(new), true) = (read, fields.problems.is_empty()) else {
         return Err(ApiError::Invalid(fields.problems));
     };
+    let mut destinations = Destinations::of(&*state.store, account.id).await?;
+    destinations.check("phoneNumber".into(), &new.phone_number, &mut fields.problems);
+    if !fields.problems.is_empty() {
+        return Err(ApiError::Invalid(fields.problems));
+    }
     let agent = dialing_agent(&*state.store, account.id, new.agent).await?;
     require_ready(state, &agent)?;
     let open = open_variables(state, account, &agent, &new).await?;
+    let warnings: Vec<String> = destinations.warning().into_iter().chain(open).collect();
+    let open = joined(&warnings);
     let number = new.phone_number.clone();
     let message = |reply| SwitchboardMessage::PlaceCall {
         account: account.id,

@@ -31,7 +31,7 @@ use super::{
     RestState,
     auth::Caller,
     campaigns::{
-        begin::{answer, answer_again, require_ready},
+        begin::{answer, answer_again, joined, require_ready},
         contacts::count_variables,
         import::{CHUNK, Import},
         settings::dialing_agent,
@@ -41,6 +41,7 @@ use super::{
     idempotency::{IdempotencyKey, Turn},
     query::{NoParameters, Query},
     request_id::RequestId,
+    safeguards::Destinations,
 };
 use check::Refusal;
 use columns::{Columns, Overrides};
@@ -82,7 +83,8 @@ async fn make(
 ) -> ApiResult<(CampaignRow, Option<String>)> {
     let mut problems = upload.problems;
     let (settings, overrides) = form::read(&upload.texts, &mut problems);
-    let checked = check(upload.file, overrides, problems).await?;
+    let destinations = Destinations::of(&*state.store, account).await?;
+    let checked = check(upload.file, overrides, destinations, problems).await?;
     let (Some(name), Some(agent_id)) = (settings.name.clone(), settings.agent) else {
         return Err(ApiError::Internal);
     };
@@ -92,7 +94,7 @@ async fn make(
     }
     let mut open = OpenVariables::of(&agent);
     let import = Import::begin(state.store.clone(), account, settings.into_new(name, agent_id)).await?;
-    let mut missing = checked.rows;
+    let (mut missing, outside) = (checked.rows, checked.destinations.warning());
     let mut chunks = checked.contacts();
     while let Some(chunk) = chunks.recv().await {
         let chunk = chunk?;
@@ -105,13 +107,20 @@ async fn make(
         return Err(ApiError::Internal);
     }
     let row = import.finish(ticket).await?;
-    Ok((row, open.warning()))
+    let warnings: Vec<String> = outside.into_iter().chain(open.warning()).collect();
+    Ok((row, joined(&warnings)))
 }
 
 /// Checks a file and reads its contacts as an upload does: how many there are, or none when it is refused. For
 /// measurements.
 pub fn contacts_in(file: &[u8]) -> Option<usize> {
-    let (columns, _) = check::check(Cursor::new(file), &Overrides::default(), check::ROWS).ok()?;
+    let (columns, _) = check::check(
+        Cursor::new(file),
+        &Overrides::default(),
+        check::ROWS,
+        &mut Destinations::any(),
+    )
+    .ok()?;
     // Without the header line.
     let records = Records::new(file).ok()?.skip(1);
     let contacts = records.filter_map(|record| rows::contact(&record.ok()?, &columns));
@@ -123,21 +132,32 @@ struct Checked {
     file: File,
     columns: Columns,
     rows: u64,
+    destinations: Destinations,
 }
 
 /// Checks the file; what is wrong with it joins what is wrong with the form.
-async fn check(file: Option<File>, overrides: Overrides, mut problems: Vec<Problem>) -> ApiResult<Checked> {
+async fn check(
+    file: Option<File>,
+    overrides: Overrides,
+    mut destinations: Destinations,
+    mut problems: Vec<Problem>,
+) -> ApiResult<Checked> {
     let Some(file) = file else {
         problems.push(Problem::new("file", "required", "is required"));
         return Err(ApiError::Invalid(problems));
     };
     let checking = tokio::task::spawn_blocking(move || {
-        let outcome = check::check(BufReader::new(&file), &overrides, check::ROWS);
-        (file, outcome)
+        let outcome = check::check(BufReader::new(&file), &overrides, check::ROWS, &mut destinations);
+        (file, destinations, outcome)
     });
-    let (file, outcome) = checking.await.map_err(|_| ApiError::Internal)?;
+    let (file, destinations, outcome) = checking.await.map_err(|_| ApiError::Internal)?;
     match outcome {
-        Ok((columns, rows)) if problems.is_empty() => Ok(Checked { file, columns, rows }),
+        Ok((columns, rows)) if problems.is_empty() => Ok(Checked {
+            file,
+            columns,
+            rows,
+            destinations,
+        }),
         Ok(_) => Err(ApiError::Invalid(problems)),
         Err(refusal) => Err(refused(refusal, problems)),
     }
@@ -210,7 +230,7 @@ impl Checked {
 /// Reads a file as an upload is read, for fuzzing: what was found right is read again without a fault.
 #[cfg(feature = "fuzzing")]
 pub(super) fn fuzzed(mut input: std::io::Cursor<&[u8]>) {
-    let Ok((columns, rows)) = check::check(&mut input, &Overrides::default(), 1_000) else {
+    let Ok((columns, rows)) = check::check(&mut input, &Overrides::default(), 1_000, &mut Destinations::any()) else {
         return;
     };
     input.set_position(0);

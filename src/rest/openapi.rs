@@ -14,6 +14,7 @@ pub mod conversations;
 mod docs;
 pub mod knowledge;
 pub mod operation;
+pub mod safeguards;
 mod samples;
 pub mod tools;
 
@@ -130,6 +131,11 @@ fn resources() -> Vec<(&'static str, &'static str, Vec<Operation>)> {
         ("Agents", "Who talks", agents::operations()),
         ("Knowledge base", "What agents know", knowledge::operations()),
         ("Tools", "What agents may ask in calls", tools::operations()),
+        (
+            "Safeguards",
+            "What the account's calls may do at most",
+            safeguards::operations(),
+        ),
         ("Contacts", "Saved contacts", contacts::operations()),
         ("Do not call", "Numbers that are never called", contacts::do_not_call()),
         ("Campaigns", "Whom to call, and when", campaigns::operations()),

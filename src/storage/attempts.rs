@@ -20,7 +20,7 @@ use actors::{
 };
 use async_trait::async_trait;
 
-use super::SqlStore;
+use super::{SqlStore, nodes, safeguards};
 use crate::telemetry;
 
 pub(super) use waiting::{cancel_waiting, hand_waiting_to};
@@ -48,20 +48,26 @@ impl AttemptStore for SqlStore {
     }
 
     async fn permit(&self, claim: Claim, request: PermitRequest) -> StoreResult<Permit> {
-        let permit = self
-            .write(move |work| Box::pin(permit::permit(work, claim, request)))
-            .await;
+        let answer = self.write(move |work| Box::pin(permit::permit(work, claim, request)));
+        let (permit, notes) = answer.await?;
         match &permit {
-            Ok(Permit::DoNotCall) => telemetry::count_outcome("do-not-call"),
-            Ok(Permit::Restricted) => telemetry::count_outcome("restricted"),
+            Permit::DoNotCall => telemetry::count_outcome("do-not-call"),
+            Permit::Restricted => telemetry::count_outcome("restricted"),
+            Permit::NotAllowed { .. } => telemetry::count_outcome("not-allowed"),
             _ => {}
         }
-        permit
+        notes.iter().for_each(telemetry::count_safeguard);
+        Ok(permit)
     }
 
     async fn not_sent(&self, claim: Claim, delay_ms: i64, why: Option<String>) -> StoreResult<()> {
-        self.write(move |work| Box::pin(steps::not_sent(work, claim, delay_ms, why)))
-            .await
+        self.write(move |mut work| {
+            Box::pin(async move {
+                safeguards::uncount(&mut work, claim).await?;
+                steps::not_sent(work, claim, delay_ms, why).await
+            })
+        })
+        .await
     }
 
     async fn dialed(&self, claim: Claim, call: &CarrierCallId) -> StoreResult<()> {

@@ -66,7 +66,8 @@ async fn append_turns(work: &mut Work<'_>, turns: &[(AttemptId, TurnFact)]) -> S
     affected(insert, work.conn).await.map(drop)
 }
 
-async fn append_events(work: &mut Work<'_>, events: &[(AttemptId, EventFact)]) -> StoreResult<()> {
+/// Appends events within a transaction that does more.
+pub(super) async fn append_events(work: &mut Work<'_>, events: &[(AttemptId, EventFact)]) -> StoreResult<()> {
     let mut insert = insert_rows(
         "INSERT INTO journal (id, attempt, name, at_ms, detail, created_at) VALUES",
         events.len(),

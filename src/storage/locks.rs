@@ -17,6 +17,13 @@ pub(super) async fn before_permit(work: &mut Work<'_>, attempt: &str) -> StoreRe
     take(work, SQL, attempt.to_owned()).await
 }
 
+/// Before the account's permits of the day are counted: nobody else gives one. Taken behind the number's own lock, and
+/// only by accounts that have a rule for their day.
+pub(super) async fn before_daily_calls(work: &mut Work<'_>, account: &str) -> StoreResult<()> {
+    const SQL: &str = "SELECT pg_advisory_xact_lock(hashtextextended('daily-calls:' || $1, 0))";
+    take(work, SQL, account.to_owned()).await
+}
+
 /// Before the account's do-not-call list grows: no permit is being given that looked at it as it was.
 pub(super) async fn before_do_not_call(work: &mut Work<'_>, account: AccountId) -> StoreResult<()> {
     const SQL: &str = "SELECT pg_advisory_xact_lock(hashtextextended('do-not-call:' || $1, 0))";

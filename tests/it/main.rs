@@ -75,6 +75,7 @@ mod rest_limits;
 mod rest_recordings;
 mod rest_server;
 mod rest_sqlite;
+mod safeguards;
 mod scenarios;
 mod several_nodes;
 mod storage;

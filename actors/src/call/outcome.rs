@@ -151,3 +151,8 @@ pub fn forbidden(why: &str) -> Outcome {
         ..EndReason::Cancelled.outcome(false, BTreeMap::new())
     }
 }
+
+/// The outcome of a call that a safeguard never allows, with its error.
+pub fn not_allowed(error: String) -> Outcome {
+    EndReason::Failed(error).outcome(false, BTreeMap::new())
+}

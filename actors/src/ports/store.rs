@@ -16,6 +16,7 @@ mod inbound;
 mod knowledge;
 mod nodes;
 mod records;
+mod safeguards;
 mod tools;
 
 pub use appointments::*;
@@ -31,6 +32,7 @@ pub use inbound::*;
 pub use knowledge::*;
 pub use nodes::*;
 pub use records::*;
+pub use safeguards::*;
 pub use tools::*;
 
 /// Why a store operation failed, sorted by what the caller may do next.
@@ -76,6 +78,7 @@ pub trait Store:
     + CallStore
     + InboundStore
     + RecordStore
+    + SafeguardStore
     + DeliveryStore
     + AppointmentStore
     + ToolStore
@@ -94,6 +97,7 @@ impl<T> Store for T where
         + CallStore
         + InboundStore
         + RecordStore
+        + SafeguardStore
         + DeliveryStore
         + AppointmentStore
         + ToolStore

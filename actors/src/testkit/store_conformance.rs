@@ -26,6 +26,7 @@ mod orphans;
 mod permits;
 mod records;
 mod returns;
+mod safeguards;
 mod tools;
 
 pub use appointments::*;
@@ -47,6 +48,7 @@ pub use orphans::*;
 pub use permits::*;
 pub use records::*;
 pub use returns::*;
+pub use safeguards::*;
 pub use tools::*;
 
 /// Makes one test of each check: `store_conformance!(fixture)`, where `async fn fixture() -> (Fixture, impl Sized)`
@@ -134,12 +136,15 @@ macro_rules! store_conformance {
             caller_ids_take_turns_by_the_agents_permits
             concurrent_permits_share_the_turns_evenly
             the_dial_token_lasts_as_long_as_the_call
-            a_node_tells_the_others_where_it_is
-            the_owner_of_an_open_attempt_is_known
-            claims_that_were_lost_are_told
-            a_campaigns_calls_at_once_are_counted_over_all_nodes
-            a_stop_that_hangs_up_is_told_to_every_node
-            all_nodes_share_one_secret
+            safeguards_are_off_until_they_are_set_under_their_version
+            a_destination_that_is_not_allowed_fails_for_good
+            the_opt_out_and_a_busy_number_come_before_safeguards
+            outside_the_callees_hours_an_attempt_waits_and_uses_up_none
+            a_number_waits_until_its_counts_allow_it
+            calls_from_outside_and_unsent_permits_count_for_nobody
+            the_days_calls_end_and_begin_again_at_midnight
+            a_single_call_waits_for_safeguards_no_longer_than_it_may
+            concurrent_permits_keep_to_the_counts
             a_new_node_declares_earlier_ones_dead
             orphans_go_to_the_new_node
             a_single_call_is_queued_and_goes_its_way

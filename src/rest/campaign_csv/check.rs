@@ -11,7 +11,7 @@ use super::{
     rows::{ReadError, Record, Records},
     seen::Seen,
 };
-use crate::rest::{contact_fields::EXTRA_BYTES, email::is_email, fields::NAME_CHARACTERS};
+use crate::rest::{contact_fields::EXTRA_BYTES, email::is_email, fields::NAME_CHARACTERS, safeguards::Destinations};
 
 /// Data rows of a file, at most.
 pub const ROWS: u64 = 1_000_000;
@@ -49,7 +49,12 @@ impl From<ReadError> for Refusal {
 }
 
 /// Checks a file of at most `row_limit` rows from its start to its end; returns its columns and how many rows it has.
-pub fn check(mut input: impl BufRead + Seek, overrides: &Overrides, row_limit: u64) -> Result<(Columns, u64), Refusal> {
+pub fn check(
+    mut input: impl BufRead + Seek,
+    overrides: &Overrides,
+    row_limit: u64,
+    destinations: &mut Destinations,
+) -> Result<(Columns, u64), Refusal> {
     let file = |code, message: String| Err(Refusal::File(vec![Problem::new("file", code, message)]));
     if let Some(at) = find_not_text(&mut input)? {
         let message = format!(
@@ -67,7 +72,7 @@ pub fn check(mut input: impl BufRead + Seek, overrides: &Overrides, row_limit: u
         );
     };
     let columns = Columns::read(header.cells, overrides).map_err(Refusal::File)?;
-    let mut checker = Checker::new(&columns);
+    let mut checker = Checker::new(&columns, destinations);
     for record in records {
         if checker.report.total_rows == row_limit {
             return Err(Refusal::TooManyRows);
@@ -85,15 +90,17 @@ pub fn check(mut input: impl BufRead + Seek, overrides: &Overrides, row_limit: u
 
 struct Checker<'a> {
     columns: &'a Columns,
+    destinations: &'a mut Destinations,
     report: Report,
     limits: Vec<Problem>,
     seen: Seen,
 }
 
 impl<'a> Checker<'a> {
-    fn new(columns: &'a Columns) -> Self {
+    fn new(columns: &'a Columns, destinations: &'a mut Destinations) -> Self {
         Self {
             columns,
+            destinations,
             report: Report::default(),
             limits: Vec::new(),
             seen: Seen::default(),
@@ -121,7 +128,7 @@ impl<'a> Checker<'a> {
             return;
         }
         let phone = self.columns.phone;
-        if let Err((code, message)) = number(&mut self.seen, row, &record.cells[phone]) {
+        if let Err((code, message)) = number(&mut self.seen, self.destinations, row, &record.cells[phone]) {
             complain(Some(phone), code, message);
         }
         let email = self.columns.email.filter(|index| {
@@ -161,7 +168,7 @@ impl<'a> Checker<'a> {
 }
 
 /// Checks a number and notes that it stands in `row`.
-fn number(seen: &mut Seen, row: u64, cell: &str) -> Result<(), (RowCode, String)> {
+fn number(seen: &mut Seen, destinations: &mut Destinations, row: u64, cell: &str) -> Result<(), (RowCode, String)> {
     if cell.is_empty() {
         return Err((RowCode::MissingPhone, "has no phone number".into()));
     }
@@ -174,8 +181,11 @@ fn number(seen: &mut Seen, row: u64, cell: &str) -> Result<(), (RowCode, String)
     // At most 15 digits, the first not 0: the number tells them all.
     let digits: u64 = number.as_str()[1..].parse().unwrap_or(0);
     let row = u32::try_from(row).unwrap_or(u32::MAX);
-    match seen.note(digits, row) {
-        Some(first) => Err((RowCode::DuplicateNumber, format!("repeats the number of row {first}"))),
+    if let Some(first) = seen.note(digits, row) {
+        return Err((RowCode::DuplicateNumber, format!("repeats the number of row {first}")));
+    }
+    match destinations.refuses(&number) {
+        Some(message) => Err((RowCode::DestinationNotAllowed, message)),
         None => Ok(()),
     }
 }
@@ -187,7 +197,7 @@ mod tests {
     use super::*;
 
     fn refused(text: &[u8]) -> Refusal {
-        check(Cursor::new(text), &Overrides::default(), ROWS).unwrap_err()
+        check(Cursor::new(text), &Overrides::default(), ROWS, &mut Destinations::any()).unwrap_err()
     }
 
     fn report(text: &str) -> Report {
@@ -200,7 +210,7 @@ mod tests {
     #[test]
     fn a_sound_file_gives_its_columns() {
         let text = "\u{feff}Phone,Name,City\r\n+1 555 123 4567,Ada,Bonn\r\n\r\n0015551234568, ,\r\n";
-        let (columns, rows) = check(Cursor::new(text), &Overrides::default(), ROWS).unwrap();
+        let (columns, rows) = check(Cursor::new(text), &Overrides::default(), ROWS, &mut Destinations::any()).unwrap();
         assert_eq!((columns.phone, columns.name, rows), (0, Some(1), 2));
     }
 
@@ -255,7 +265,14 @@ mod tests {
 
     #[test]
     fn as_many_rows_as_the_limit_are_taken_and_one_more_is_not() {
-        let checked = |text: &str| check(Cursor::new(text.to_owned()), &Overrides::default(), 2);
+        let checked = |text: &str| {
+            check(
+                Cursor::new(text.to_owned()),
+                &Overrides::default(),
+                2,
+                &mut Destinations::any(),
+            )
+        };
         assert_eq!(checked("phone\n+15550000001\n\n+15550000002\n").unwrap().1, 2);
         let more = checked("phone\n+15550000001\nbad\n+15550000003\n");
         assert!(matches!(more, Err(Refusal::TooManyRows)));

@@ -22,6 +22,8 @@ pub enum RowCode {
     DuplicateNumber,
     /// Not as many cells as headers.
     RaggedRow,
+    /// The account's safeguards never allow the number.
+    DestinationNotAllowed,
 }
 
 /// One problem of one row.

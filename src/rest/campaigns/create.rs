@@ -8,7 +8,7 @@ use axum::{extract::State, response::Response};
 use serde_json::{Map, Value};
 
 use super::{
-    begin::{Begin, answer, answer_again, require_ready},
+    begin::{Begin, answer, answer_again, joined, require_ready},
     contacts,
     import::{CHUNK, Import},
     settings::{Settings, dialing_agent},
@@ -23,6 +23,7 @@ use crate::rest::{
     idempotency::{IdempotencyKey, RequestHash, Turn},
     query::{NoParameters, Query},
     request_id::RequestId,
+    safeguards::Destinations,
 };
 
 const NAMES: [&str; 12] = [
@@ -76,6 +77,11 @@ async fn make(
     }
     let contacts = contacts::read(&mut fields);
     contacts::check_ids(&*state.store, account, &contacts, &mut fields.problems).await?;
+    let mut destinations = Destinations::of(&*state.store, account).await?;
+    for (index, contact) in &contacts {
+        let path = format!("contacts[{index}].phoneNumber");
+        destinations.check(path, &contact.phone_number, &mut fields.problems);
+    }
     let (Some(name), Some(agent_id), true) = (settings.name.clone(), settings.agent, fields.problems.is_empty()) else {
         return Err(ApiError::Invalid(fields.problems));
     };
@@ -91,7 +97,8 @@ async fn make(
         import.append(chunk).await?;
     }
     let row = import.finish(ticket).await?;
-    Ok((row, open.warning()))
+    let warnings: Vec<String> = destinations.warning().into_iter().chain(open.warning()).collect();
+    Ok((row, joined(&warnings)))
 }
 
 fn settings(fields: &mut Fields<'_>) -> Settings {

@@ -25,6 +25,7 @@ use crate::rest::{
     envelope::Reply,
     error::{ApiError, ApiResult, Conflict, OrNoSuch},
     fields::{Fields, check_name, kind},
+    safeguards::Destinations,
 };
 
 const NAMES: [&str; 13] = [
@@ -211,7 +212,16 @@ async fn read_contacts(
     let store = &*state.store;
     let problems: &mut Vec<Problem> = &mut fields.problems;
     contacts::check_ids(store, row.account, &given, problems).await?;
+    let mut destinations = Destinations::of(store, row.account).await?;
+    let places: Vec<usize> = given.iter().map(|(index, _)| *index).collect();
     let all = contacts::union(store, row.account, given, &ids, problems).await?;
+    for (at, contact) in all.iter().enumerate() {
+        let path = match places.get(at) {
+            Some(index) => format!("contacts[{index}].phoneNumber"),
+            None => "contactIds".to_owned(),
+        };
+        destinations.check(path, &contact.phone_number, problems);
+    }
     Ok(replaced.then_some(all))
 }
 

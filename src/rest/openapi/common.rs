@@ -220,6 +220,8 @@ pub enum RowCode {
     DuplicateNumber,
     /// Not as many cells as headers.
     RaggedRow,
+    /// The account's safeguards never allow the number.
+    DestinationNotAllowed,
 }
 
 /// Every refusal.

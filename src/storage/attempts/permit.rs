@@ -6,7 +6,8 @@ use actors::{
     dial_token::DialToken,
     id::AttemptId,
     phone_number::PhoneNumber,
-    ports::store::{CallerId, Claim, Permit, PermitRequest, SentWith, StoreError, StoreResult},
+    ports::store::{CallerId, Claim, ConversationStatus, Permit, PermitRequest, SentWith, StoreError, StoreResult},
+    safeguards::{Judgement, Note, Refusal, Safeguards},
 };
 use sqlx::any::AnyRow;
 
@@ -19,40 +20,89 @@ use crate::storage::{
     contact_states::{self, ContactState},
     deliveries, locks,
     rows::{Columns, composed, unavailable},
+    safeguards::{self, Subject},
 };
 
 /// How long an attempt waits whose number is being called by another one.
 const NUMBER_BUSY_DELAY: Duration = Duration::from_secs(30);
 
-pub(super) async fn permit(mut work: Work<'_>, claim: Claim, request: PermitRequest) -> StoreResult<Permit> {
+/// The answer, and what the account's safeguards said.
+pub(super) async fn permit(
+    mut work: Work<'_>,
+    claim: Claim,
+    request: PermitRequest,
+) -> StoreResult<(Permit, Vec<Note>)> {
     locks::before_permit(&mut work, &claim.attempt.to_string()).await?;
     let row = checks(&mut work, claim).await?;
     let number = row.number("phone_number")?;
     if !row.flag("campaign_runs")? {
         steps::give_back(&mut work, claim).await?;
-        return Ok(Permit::CampaignNotRunning);
+        return Ok((Permit::CampaignNotRunning, Vec::new()));
     }
     if number.is_nobodys() || row.flag("do_not_call")? {
-        refuse(&mut work, claim, "do-not-call").await?;
-        return Ok(Permit::DoNotCall);
+        refuse(&mut work, claim, Ended::Cancelled, "do-not-call".to_owned()).await?;
+        return Ok((Permit::DoNotCall, Vec::new()));
     }
     if is_restricted(&number, &request.restricted_prefixes) {
-        refuse(&mut work, claim, "restricted").await?;
-        return Ok(Permit::Restricted);
+        refuse(&mut work, claim, Ended::Cancelled, "restricted".to_owned()).await?;
+        return Ok((Permit::Restricted, Vec::new()));
     }
     if row.flag("number_busy")? {
         let due_at = work.now.plus(NUMBER_BUSY_DELAY);
         steps::requeue(&mut work, claim, Some(due_at)).await?;
-        return Ok(Permit::NumberBusy);
+        return Ok((Permit::NumberBusy, Vec::new()));
     }
-    grant(&mut work, claim, request).await
+    match row.maybe_text("safeguards")? {
+        None => Ok((grant(&mut work, claim, request).await?, Vec::new())),
+        Some(rules) => under_rules(&mut work, (claim, &row.text("account")?, &number), &rules, request).await,
+    }
 }
+
+/// The account has rules beside those that hold for everybody.
+async fn under_rules(
+    work: &mut Work<'_>,
+    (claim, account, number): (Claim, &str, &PhoneNumber),
+    rules: &str,
+    request: PermitRequest,
+) -> StoreResult<(Permit, Vec<Note>)> {
+    let damaged = |error: serde_json::Error| StoreError::Damaged(format!("safeguards of {account}: {error}"));
+    let rules: Safeguards = serde_json::from_str(rules).map_err(damaged)?;
+    let subject = Subject {
+        attempt: claim.attempt,
+        account,
+        number,
+    };
+    let Judgement { refusal, notes } = safeguards::judge(work, &subject, &rules).await?;
+    safeguards::keep(work, claim.attempt, &notes).await?;
+    let permit = match refusal {
+        None => {
+            safeguards::count(work, account, &rules.daily_calls).await?;
+            grant(work, claim, request).await?
+        }
+        Some(Refusal::PutOff(until)) => {
+            steps::requeue(work, claim, Some(until)).await?;
+            Permit::PutOff { until }
+        }
+        Some(Refusal::NotAllowed(error)) => {
+            refuse(work, claim, Ended::Failed, error.clone()).await?;
+            Permit::NotAllowed { error }
+        }
+        Some(Refusal::DayUsedUp(reason)) => {
+            steps::give_back(work, claim).await?;
+            Permit::DayUsedUp { reason }
+        }
+    };
+    Ok((permit, notes))
+}
+
+/// The rules of the account of attempt `a`, if one of them is on.
+const RULES: &str = "(SELECT g.document FROM safeguards g WHERE g.account = a.account AND g.active = 1) AS safeguards";
 
 /// One row with all that decides; `Fenced` if the claim no longer holds.
 async fn checks(work: &mut Work<'_>, claim: Claim) -> StoreResult<AnyRow> {
     let permit_lock = work.dialect.permit_lock;
     let query = composed(format!(
-        "SELECT a.phone_number, \
+        "SELECT a.account, a.phone_number, {RULES}, \
          CAST(CASE WHEN c.status = 'running' AND c.deleted_at IS NULL AND (c.closes_at IS NULL OR c.closes_at > $4) \
               THEN 1 ELSE 0 END AS BIGINT) AS campaign_runs, \
          CAST(CASE WHEN EXISTS (SELECT 1 FROM do_not_call d \
@@ -97,15 +147,28 @@ fn is_restricted(number: &PhoneNumber, prefixes: &[String]) -> bool {
         .any(|prefix| number.as_str().starts_with(prefix.as_str()))
 }
 
-async fn refuse(work: &mut Work<'_>, claim: Claim, error: &'static str) -> StoreResult<()> {
+/// How an attempt ends that is never dialed.
+#[derive(Clone, Copy)]
+enum Ended {
+    Cancelled,
+    Failed,
+}
+
+async fn refuse(work: &mut Work<'_>, claim: Claim, ended: Ended, error: String) -> StoreResult<()> {
     let now = work.now.0;
+    let (status, state) = match ended {
+        Ended::Cancelled => (ConversationStatus::Cancelled, ContactState::Cancelled),
+        Ended::Failed => (ConversationStatus::Failed, ContactState::Failed),
+    };
     let update = Guarded::update(
         claim,
-        "state = 'final', status = 'cancelled', error = $4, ended_at = $5",
+        "state = 'final', status = $6, error = $4, ended_at = $5",
         "('claimed')",
     );
-    let held = update.run(work, |query| query.bind(error).bind(now)).await?;
-    contact_states::set(work, held.contact, ContactState::Cancelled, false).await?;
+    let held = update
+        .run(work, |query| query.bind(error).bind(now).bind(status.as_str()))
+        .await?;
+    contact_states::set(work, held.contact, state, false).await?;
     deliveries::make(work, claim.attempt).await
 }
 

@@ -1,6 +1,6 @@
 //! What a call does about its leg: permit, dial, look-up, hang-up.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use serde_json::Value;
 use tokio::time::Instant;
@@ -9,7 +9,7 @@ use super::{Performer, planned_rules};
 use crate::{
     audio_stream::StreamMessage,
     call::{
-        CallMessage, LegSearch,
+        CallMessage, LegSearch, Obstacle,
         state::{PermitAnswer, State, TransferAnswer},
         tasks::{self, InTime},
         writer::Write,
@@ -23,6 +23,9 @@ use crate::{
         store::{Permit, PermitRequest, StoreError, StoreResult},
     },
 };
+
+/// How soon a campaign whose account has made its calls of the day asks again.
+const TRY_AGAIN: Duration = Duration::from_secs(60);
 
 /// Hang-ups of other legs that one call has under way.
 const MOST_HANG_UPS: usize = 8;
@@ -58,7 +61,16 @@ impl Performer {
                     Some(_) => PermitAnswer::Late,
                 }
             }
-            Ok(Permit::CampaignNotRunning | Permit::NumberBusy) => PermitAnswer::Refused,
+            Ok(Permit::CampaignNotRunning | Permit::NumberBusy | Permit::PutOff { .. }) => PermitAnswer::Refused,
+            Ok(Permit::DayUsedUp { reason }) => {
+                // As with a carrier that is away: it is tried again now and then, for the rule may be changed.
+                let attempt = self.arguments.plan.attempt.claim.attempt;
+                let pause = Some(TRY_AGAIN);
+                let obstacle = Obstacle::Passing { reason, pause };
+                self.tell_lines(LinesMessage::MetObstacle { attempt, obstacle });
+                PermitAnswer::Refused
+            }
+            Ok(Permit::NotAllowed { error }) => PermitAnswer::NotAllowed(error),
             Ok(Permit::DoNotCall) => PermitAnswer::Forbidden("do-not-call"),
             Ok(Permit::Restricted) => PermitAnswer::Forbidden("restricted"),
             Err(StoreError::Fenced | StoreError::NotFound) => PermitAnswer::Lost,

@@ -1,10 +1,7 @@
 //! Every way a call ends, and the way from there to the outcome.
 
 use super::{Effect, EndReason, Phase, State, event_fact, speculation::Waste};
-use crate::call::{
-    CallTimer,
-    outcome::{Ending, forbidden},
-};
+use crate::call::{CallTimer, outcome::Ending};
 
 /// How long the audio stream has to report the last words heard.
 const LAST_WORDS_MS: u64 = 1_000;
@@ -51,10 +48,6 @@ impl State {
             self.keep_words_over_speech(fx);
             fx.push(Effect::Finish(ending));
         }
-    }
-
-    pub(super) fn finish_forbidden(&mut self, why: &str, fx: &mut Vec<Effect>) {
-        self.finish_with(Ending::Written(forbidden(why)), fx);
     }
 
     /// What the model still says is not wanted, nor what was made ahead, nor another agent after it.

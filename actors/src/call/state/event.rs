@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// The answer to the permit request, as far as the state machine cares.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PermitAnswer {
     /// Granted, and there is still time to send.
     Granted,
@@ -28,6 +28,8 @@ pub enum PermitAnswer {
     Refused,
     /// The number may not be dialed: `do-not-call` or `restricted`, written already.
     Forbidden(&'static str),
+    /// A safeguard never allows it, for this reason, written already.
+    NotAllowed(String),
     /// The claim is no longer ours.
     Lost,
     /// The database did not answer; the permit may be on disk or not.

@@ -6,7 +6,7 @@ use super::{Effect, EndReason, Leg, PermitAnswer, Phase, Rules, State, event_fac
 use crate::{
     call::{
         CallTimer,
-        outcome::{Ending, Obstacle},
+        outcome::{Ending, Obstacle, forbidden, not_allowed},
     },
     ports::carrier::{CallProgress, CarrierCallId, DialError, EndCause},
 };
@@ -78,7 +78,8 @@ impl State {
             }
             PermitAnswer::Granted | PermitAnswer::Late => self.finish_with(not_sent(0), fx),
             PermitAnswer::Refused | PermitAnswer::Lost => self.finish_with(Ending::Nothing, fx),
-            PermitAnswer::Forbidden(why) => self.finish_forbidden(why, fx),
+            PermitAnswer::Forbidden(why) => self.finish_with(Ending::Written(forbidden(why)), fx),
+            PermitAnswer::NotAllowed(error) => self.finish_with(Ending::Written(not_allowed(error)), fx),
             PermitAnswer::Unanswered => {
                 self.finish_with(not_sent(DATABASE_DELAY_MS), fx);
             }

@@ -265,7 +265,7 @@ fn a_call_ended_for_good_is_cancelled_where_it_would_be_queued_again() {
     let cancelled = Effect::Finish(Ending::Outcome(EndReason::Cancelled.outcome(false, Default::default())));
     for answer in [PermitAnswer::Granted, PermitAnswer::Late, PermitAnswer::Unanswered] {
         let state = at(CallPhase::Scheduled).apply(Event::End, 0).0;
-        let (_, effects) = state.apply(Event::Permitted(answer), 10);
+        let (_, effects) = state.apply(Event::Permitted(answer.clone()), 10);
         assert_eq!(effects, std::slice::from_ref(&cancelled), "{answer:?}");
     }
     let state = at(CallPhase::Dialing).apply(Event::End, 0).0;
@@ -554,6 +554,7 @@ fn any_event() -> impl Strategy<Value = Event> {
             6 => Just(PermitAnswer::Granted),
             1 => Just(PermitAnswer::Late),
             1 => Just(PermitAnswer::Forbidden("restricted")),
+            1 => Just(PermitAnswer::NotAllowed("not-allowed: it is night".into())),
         ].prop_map(Event::Permitted),
         4 => any_dial_result().prop_map(Event::Dialed),
         2 => prop_oneof![

@@ -269,6 +269,21 @@ pub enum Permit {
     Restricted,
     /// Another open attempt of the account dials this number now. The attempt is queued again, due in 30 s.
     NumberBusy,
+    /// A safeguard of the account does not allow it before `until`. The attempt is queued again, due then.
+    PutOff {
+        /// When it is allowed.
+        until: Timestamp,
+    },
+    /// A safeguard of the account never allows it: final, `failed`, with this error, `not-allowed: …`.
+    NotAllowed {
+        /// The attempt's error.
+        error: String,
+    },
+    /// The account's calls of the day are made. The attempt was given back as by [`AttemptStore::release`].
+    DayUsedUp {
+        /// What people read.
+        reason: String,
+    },
 }
 
 /// A conversation's `status`.
@@ -319,7 +334,7 @@ pub struct Outcome {
     /// `Completed`, `Failed` or `Cancelled`.
     pub status: ConversationStatus,
     /// `busy`, `no-answer`, `rejected`, `invalid-number`, `carrier-error: …`, `media-lost`, `agent-error: …`,
-    /// `restricted`, `do-not-call`.
+    /// `restricted`, `do-not-call`, `not-allowed: …`.
     pub error: Option<String>,
     /// A machine answered.
     pub voicemail: bool,

@@ -20,6 +20,7 @@ use crate::{
             NextAttempt, Orphan, Outcome, Permit, PermitRequest, Remaining, SentWith, StoreError, StoreResult, Tries,
         },
     },
+    safeguards::Refusal,
     time::Timestamp,
 };
 
@@ -192,6 +193,9 @@ impl Tables {
             Permit::DoNotCall => self.cancel(id, Some("do-not-call"), now),
             Permit::Restricted => self.cancel(id, Some("restricted"), now),
             Permit::NumberBusy => self.requeue(id, Some(now.plus(NUMBER_BUSY_DELAY))),
+            Permit::PutOff { until } => self.requeue(id, Some(*until)),
+            Permit::NotAllowed { error } => self.end_unsent(id, ConversationStatus::Failed, Some(error), now),
+            Permit::DayUsedUp { .. } => self.give_back(id, now),
         }
     }
 }
@@ -288,6 +292,19 @@ impl AttemptStore for MemoryStore {
             tables.refuse(claim.attempt, &refusal, now);
             return Ok(refusal);
         }
+        let judgement = tables.judge(entry, now);
+        let facts = judgement.notes.iter().map(|note| (claim.attempt, note.fact()));
+        tables.events.extend(facts);
+        let refusal = judgement.refusal.map(|refusal| match refusal {
+            Refusal::PutOff(until) => Permit::PutOff { until },
+            Refusal::NotAllowed(error) => Permit::NotAllowed { error },
+            Refusal::DayUsedUp(reason) => Permit::DayUsedUp { reason },
+        });
+        if let Some(refusal) = refusal {
+            tables.refuse(claim.attempt, &refusal, now);
+            return Ok(refusal);
+        }
+        let entry = tables.attempts.get(&claim.attempt).ok_or(StoreError::Fenced)?;
         let agent = entry.agent;
         let caller_id = request.caller_id.and_then(|caller| tables.take_turn(agent, &caller));
         let token = DialToken::random();

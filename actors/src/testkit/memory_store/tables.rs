@@ -13,8 +13,8 @@ use crate::{
         carrier::CarrierCallId,
         store::{
             Account, AgentRow, Analysis, AttemptState, CallDirection, CampaignContact, CampaignRow, CampaignStatus,
-            Claim, ContactRow, ConversationStatus, DocumentRow, EventFact, StoreError, StoreResult, StoredApiKey,
-            ToolRow, Tries, TurnFact,
+            Claim, ContactRow, ConversationStatus, DocumentRow, EventFact, SafeguardsRow, StoreError, StoreResult,
+            StoredApiKey, ToolRow, Tries, TurnFact,
         },
     },
     time::Timestamp,
@@ -35,6 +35,7 @@ pub(super) struct Tables {
     pub(super) tools: HashMap<ToolId, ToolRow>,
     pub(super) contacts: HashMap<ContactId, ContactRow>,
     pub(super) do_not_call: HashMap<(AccountId, PhoneNumber), Timestamp>,
+    pub(super) safeguards: HashMap<AccountId, SafeguardsRow>,
     pub(super) idempotency: HashMap<(AccountId, String), KeyEntry>,
     pub(super) campaigns: HashMap<CampaignId, CampaignEntry>,
     pub(super) lists: HashMap<i64, ContactList>,
@@ -359,7 +360,11 @@ impl Tables {
         entry.caller_id = None;
         let (list, index) = (entry.contact_list, entry.contact_index);
         self.unfinished.remove(&id);
-        self.set_contact_state(list, index, ContactState::Cancelled);
+        let state = match status {
+            ConversationStatus::Failed => ContactState::Failed,
+            _ => ContactState::Cancelled,
+        };
+        self.set_contact_state(list, index, state);
         self.make_deliveries(id, now);
     }
 }

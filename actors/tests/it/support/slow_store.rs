@@ -16,6 +16,7 @@ use actors::{
     },
     phone_number::PhoneNumber,
     ports::{carrier::CarrierCallId, store::*},
+    safeguards::Safeguards,
     testkit::memory_store::MemoryStore,
     time::Timestamp,
 };
@@ -104,6 +105,10 @@ slowly! {
         reserve_key(account: AccountId, key: &str, operation: &str, request_hash: &str) -> Reservation;
         renew_key(ticket: &KeyTicket) -> ();
         release_key(ticket: &KeyTicket) -> ();
+    }
+    SafeguardStore {
+        safeguards(account: AccountId) -> SafeguardsRow;
+        set_safeguards(account: AccountId, version: i64, new: Safeguards) -> SafeguardsRow;
     }
     ToolStore {
         create_tool(account: AccountId, new: HttpTool, ticket: Option<&KeyTicket>) -> ToolRow;
