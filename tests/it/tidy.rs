@@ -115,6 +115,27 @@ fn only_app_names_concrete_adapters() {
     }
 }
 
+/// `unsafe` is forbidden where the lints are those of the workspace.
+#[test]
+fn every_crate_of_ours_has_the_workspaces_lints() {
+    let whole = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    assert!(whole.contains("[workspace.lints.rust]\nunsafe_code = \"forbid\"\n"));
+    let members = whole.split("members = [").nth(1).and_then(|rest| rest.split(']').next());
+    let members = members.unwrap().split(',').map(|name| name.trim().trim_matches('"'));
+    let crates: Vec<&str> = members.chain(["."]).collect();
+    assert!(crates.len() >= 3, "{crates:?}");
+    for folder in crates {
+        let manifest = fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap();
+        assert!(manifest.contains("\n[lints]\nworkspace = true\n"), "{folder}");
+    }
+    // What the fuzzers call is ours and has the lints; their own crate is built by another compiler.
+    let mut fuzzers = Vec::new();
+    rust_files(&root().join("tests/fuzz"), &mut fuzzers);
+    for file in fuzzers {
+        assert!(!fs::read_to_string(&file).unwrap().contains("unsafe"), "{}", name(&file));
+    }
+}
+
 #[test]
 fn every_file_says_what_it_is_about() {
     for path in all_files() {

@@ -62,8 +62,9 @@ mod tests {
     #[test]
     fn an_area_code_tells_its_zone() {
         assert_eq!(names("+12125550100"), ["America/New_York"]);
-        assert_eq!(names("+13105550100"), ["America/Los_Angeles"]);
+        assert_eq!(names("+12135550100"), ["America/Los_Angeles"]);
         assert_eq!(names("+18085550100"), ["Pacific/Honolulu"]);
+        assert_eq!(names("+12425550100"), ["America/Nassau"]);
         assert_eq!(names("+4930123456"), ["Europe/Berlin"]);
         assert_eq!(names("+919812345678"), ["Asia/Kolkata"]);
         assert_eq!(names("+61893001234"), ["Australia/Perth"]);
