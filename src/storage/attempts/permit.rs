@@ -127,7 +127,7 @@ async fn checks(work: &mut Work<'_>, claim: Claim) -> StoreResult<AnyRow> {
 /// The same of an attempt without a campaign, which always runs.
 async fn checks_of_single_call(work: &mut Work<'_>, claim: Claim) -> StoreResult<AnyRow> {
     let query = composed(format!(
-        "SELECT a.phone_number, CAST(1 AS BIGINT) AS campaign_runs, \
+        "SELECT a.account, a.phone_number, {RULES}, CAST(1 AS BIGINT) AS campaign_runs, \
          CAST(CASE WHEN EXISTS (SELECT 1 FROM do_not_call d \
               WHERE d.account = a.account AND d.phone_number = a.phone_number) THEN 1 ELSE 0 END AS BIGINT) \
               AS do_not_call, \
