@@ -1,0 +1,190 @@
+//! Keeps campaigns going while things break, and pauses some: the client of the service.
+
+use std::{
+    fmt::Write as _,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use rand::Rng;
+use serde_json::json;
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep},
+};
+
+use crate::{
+    api::{Api, Launch},
+    chance,
+    journal::now,
+};
+
+/// Campaigns at once.
+const AT_ONCE: usize = 2;
+/// How long a pause lasts: well beyond the time within which it must hold.
+const PAUSE: Duration = Duration::from_secs(8);
+const LOOK: Duration = Duration::from_millis(400);
+
+/// A campaign and what was asked of it.
+#[derive(Debug, Clone)]
+pub struct Campaign {
+    pub id: String,
+    pub numbers: Vec<String>,
+    /// From the answer to a pause to the request to go on, in microseconds since 1970.
+    pub pauses: Vec<(i64, i64)>,
+    pub over: bool,
+}
+
+/// What the client has done so far.
+#[derive(Debug, Clone, Default)]
+pub struct Ledger(Arc<Mutex<Vec<Campaign>>>);
+
+impl Ledger {
+    fn lock(&self) -> MutexGuard<'_, Vec<Campaign>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// All campaigns.
+    pub fn campaigns(&self) -> Vec<Campaign> {
+        self.lock().clone()
+    }
+
+    /// Those that are not over.
+    pub fn open(&self) -> usize {
+        self.lock().iter().filter(|campaign| !campaign.over).count()
+    }
+
+    fn change(&self, id: &str, change: impl FnOnce(&mut Campaign)) {
+        if let Some(campaign) = self.lock().iter_mut().find(|campaign| campaign.id == id) {
+            change(campaign);
+        }
+    }
+}
+
+/// The client.
+pub struct Client {
+    pub api: Api,
+    pub ledger: Ledger,
+    /// Without and with a retry at once.
+    pub agents: [String; 2],
+    pub contacts: usize,
+    pub seed: u64,
+}
+
+/// A pause that holds.
+struct Pause {
+    campaign: String,
+    from: Option<i64>,
+    until: Instant,
+}
+
+impl Client {
+    /// Keeps campaigns running until `finishing`, then waits until they are over.
+    pub async fn work(self, finishing: watch::Receiver<bool>) {
+        let mut begun = 0;
+        let mut pauses: Vec<Pause> = Vec::new();
+        loop {
+            let last = *finishing.borrow();
+            if !last && self.ledger.open() < AT_ONCE && self.launch(begun).await {
+                begun += 1;
+            }
+            for campaign in self.ledger.campaigns().into_iter().filter(|campaign| !campaign.over) {
+                let is_paused = pauses.iter().any(|pause| pause.campaign == campaign.id);
+                self.look(&campaign, last, is_paused, &mut pauses).await;
+            }
+            let mut going_on = Vec::new();
+            for pause in pauses.drain(..) {
+                if pause.until > Instant::now() && !last {
+                    going_on.push(pause);
+                } else if let Some(pause) = self.go_on(pause).await {
+                    going_on.push(pause);
+                }
+            }
+            pauses = going_on;
+            if last && self.ledger.open() == 0 {
+                return;
+            }
+            sleep(LOOK).await;
+        }
+    }
+
+    /// Launches the next campaign; false when that did not come through, to be asked for again in the same words.
+    async fn launch(&self, number: usize) -> bool {
+        let numbers: Vec<_> = (0..self.contacts).map(|n| format!("+1555{number:04}{n:04}")).collect();
+        let mut csv = String::from("phone,name\n");
+        for (n, number) in numbers.iter().enumerate() {
+            let _ = writeln!(csv, "{number},Contact {n}");
+        }
+        let launch = Launch {
+            name: &format!("faults-{number}"),
+            agent: &self.agents[usize::from(number % 3 == 2)],
+            csv,
+        };
+        match self.api.launch(&launch).await {
+            Ok(id) => {
+                self.ledger.lock().push(Campaign {
+                    id,
+                    numbers,
+                    pauses: Vec::new(),
+                    over: false,
+                });
+                true
+            }
+            Err(_) => false,
+        }
+    }
+
+    async fn look(&self, campaign: &Campaign, last: bool, is_paused: bool, pauses: &mut Vec<Pause>) {
+        let Ok(shown) = self.api.campaign(&campaign.id).await else {
+            return;
+        };
+        match shown["status"].as_str() {
+            Some("completed" | "failed" | "stopped") => self.ledger.change(&campaign.id, |c| c.over = true),
+            Some("running") if !last && !is_paused && self.wants_pause(campaign, &shown) => {
+                let path = format!("/campaigns/{}/pause", campaign.id);
+                let paused = self.api.post(&path, json!({})).await;
+                pauses.push(Pause {
+                    campaign: campaign.id.clone(),
+                    // Without an answer nothing was promised.
+                    from: paused.is_ok().then(now),
+                    until: Instant::now() + PAUSE,
+                });
+            }
+            Some("paused") if !is_paused => pauses.push(Pause {
+                campaign: campaign.id.clone(),
+                from: None,
+                until: Instant::now(),
+            }),
+            _ => {}
+        }
+    }
+
+    /// Every third campaign is paused once, at some point of its way.
+    fn wants_pause(&self, campaign: &Campaign, shown: &serde_json::Value) -> bool {
+        let Some(number) = campaign.numbers.first() else { return false };
+        let mut rng = chance::of(self.seed, &format!("pause {number}"));
+        let at = rng.random_range(0..3 * campaign.numbers.len() as u64);
+        let begun = shown["startIndex"].as_u64().unwrap_or(0);
+        campaign.pauses.is_empty() && begun > at
+    }
+
+    /// Lets a campaign go on; the pause when that did not come through.
+    async fn go_on(&self, pause: Pause) -> Option<Pause> {
+        let asked = now();
+        let path = format!("/campaigns/{}/launch", pause.campaign);
+        let went = self.api.post(&path, json!({})).await;
+        // A request that was lost may still be heeded: the pause is over with the first one.
+        let held = pause.from.map(|from| (from, asked));
+        if let Some(held) = held {
+            self.ledger.change(&pause.campaign, |campaign| campaign.pauses.push(held));
+        }
+        let refused = went.err()?.to_string();
+        // Nobody left to dial, or it runs already.
+        let is_over = [": 409", ": 404", ": 400"].iter().any(|status| refused.contains(status));
+        (!is_over).then_some(Pause {
+            from: None,
+            until: Instant::now() + LOOK,
+            ..pause
+        })
+    }
+}

@@ -1,0 +1,81 @@
+//! Chance that depends on nothing but the seed and a name, whatever comes in between.
+
+use rand::{Rng, SeedableRng, rngs::StdRng};
+
+use crate::journal::Fate;
+
+/// A generator for one thing.
+pub fn of(seed: u64, name: &str) -> StdRng {
+    // FNV-1a.
+    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    StdRng::seed_from_u64(hash ^ seed)
+}
+
+/// How a telephone behaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Callee {
+    /// Picks up and hangs up after so many milliseconds.
+    Answers(u64),
+    Busy,
+    Rejects,
+    /// Rings until the time is over.
+    Away,
+}
+
+/// All that is decided about a call when it is asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Plan {
+    pub fate: Fate,
+    pub callee: Callee,
+    /// From the request to the ringing.
+    pub setup_ms: u64,
+    pub ring_ms: u64,
+    pub answer_ms: u64,
+}
+
+/// The plan of one dial of a number.
+pub fn plan(rng: &mut StdRng, faultless: bool) -> Plan {
+    let fate = match rng.random_range(0..100) {
+        _ if faultless => Fate::Placed,
+        0..3 => Fate::AnswerBroken,
+        3..5 => Fate::AnswerLost,
+        5..7 => Fate::PlacedAndFailed,
+        7..9 => Fate::Failed,
+        9..12 => Fate::Throttled,
+        12..14 => Fate::Refused,
+        _ => Fate::Placed,
+    };
+    let callee = match rng.random_range(0..100) {
+        0..55 => Callee::Answers(rng.random_range(600..2_500)),
+        55..65 => Callee::Answers(rng.random_range(3_000..12_000)),
+        65..80 => Callee::Busy,
+        80..90 => Callee::Rejects,
+        _ => Callee::Away,
+    };
+    Plan {
+        fate,
+        callee,
+        setup_ms: rng.random_range(5..150),
+        ring_ms: rng.random_range(50..900),
+        answer_ms: rng.random_range(0..120),
+    }
+}
+
+/// What becomes of a callback: how long it is held back, how often it is sent.
+pub fn callback(rng: &mut StdRng, faultless: bool) -> (u64, usize) {
+    if faultless {
+        return (0, 1);
+    }
+    let delay = match rng.random_range(0..100) {
+        0..12 => rng.random_range(200..2_500),
+        _ => rng.random_range(0..40),
+    };
+    let times = match rng.random_range(0..100) {
+        0..3 => 0,
+        3..15 => 2,
+        _ => 1,
+    };
+    (delay, times)
+}

@@ -1,0 +1,99 @@
+//! What is looked at after a run: the judge's log, the rows of the database, and what REST says.
+
+use std::{io, path::Path};
+
+use sqlx::{AnyConnection, Connection, Row, any::AnyRow};
+
+use crate::{
+    api::Api,
+    campaigns::Campaign,
+    journal::{self, Entry},
+};
+
+/// An attempt as it stands in the database.
+#[derive(Debug, Clone)]
+pub struct Attempt {
+    pub id: String,
+    pub campaign: String,
+    pub attempt_no: i64,
+    pub number: String,
+    pub state: String,
+    pub error: String,
+    pub ended_at: Option<i64>,
+}
+
+/// What REST says of a campaign.
+#[derive(Debug, Clone)]
+pub struct Told {
+    pub status: String,
+    /// Counters by name.
+    pub progress: Vec<(String, u64)>,
+    /// Number and status of each contact.
+    pub contacts: Vec<(String, String)>,
+}
+
+/// All of it.
+pub struct Evidence {
+    pub log: Vec<Entry>,
+    pub campaigns: Vec<(Campaign, Told)>,
+    pub attempts: Vec<Attempt>,
+    /// Attempts whose call the carrier still has.
+    pub live: Vec<String>,
+}
+
+/// Asks REST about every campaign.
+pub async fn told(api: &Api, campaigns: Vec<Campaign>) -> io::Result<Vec<(Campaign, Told)>> {
+    let mut all = Vec::new();
+    for campaign in campaigns {
+        let shown = api.campaign(&campaign.id).await?;
+        let progress = shown["progress"].as_object().cloned().unwrap_or_default();
+        let told = Told {
+            status: shown["status"].as_str().unwrap_or_default().to_owned(),
+            progress: progress
+                .into_iter()
+                .map(|(name, count)| (name, count.as_u64().unwrap_or(u64::MAX)))
+                .collect(),
+            contacts: api.contacts(&campaign.id).await?,
+        };
+        all.push((campaign, told));
+    }
+    Ok(all)
+}
+
+/// The log of a judge.
+pub fn log(path: &Path) -> io::Result<Vec<Entry>> {
+    journal::read(path)
+}
+
+/// A connection to the database, past every proxy.
+pub async fn connect(url: &str) -> io::Result<AnyConnection> {
+    sqlx::any::install_default_drivers();
+    AnyConnection::connect(url).await.map_err(io::Error::other)
+}
+
+/// All attempts.
+pub async fn attempts(database: &mut AnyConnection) -> io::Result<Vec<Attempt>> {
+    let sql = "SELECT id, campaign, attempt_no, phone_number, state, error, ended_at FROM attempts ORDER BY id";
+    let rows = sqlx::query(sql).fetch_all(database).await.map_err(io::Error::other)?;
+    rows.iter().map(|row| attempt(row).map_err(io::Error::other)).collect()
+}
+
+fn attempt(row: &AnyRow) -> Result<Attempt, sqlx::Error> {
+    Ok(Attempt {
+        id: row.try_get("id")?,
+        campaign: row.try_get::<Option<String>, _>("campaign")?.unwrap_or_default(),
+        attempt_no: row.try_get("attempt_no")?,
+        number: row.try_get("phone_number")?,
+        state: row.try_get("state")?,
+        error: row.try_get::<Option<String>, _>("error")?.unwrap_or_default(),
+        ended_at: row.try_get("ended_at")?,
+    })
+}
+
+/// What an incarnation has claimed and not begun to dial.
+pub async fn claims(database: &mut AnyConnection, incarnation: &str) -> io::Result<Vec<String>> {
+    let sql = "SELECT id FROM attempts WHERE owner = $1 AND state = 'claimed'";
+    let rows = sqlx::query(sql).bind(incarnation).fetch_all(database).await;
+    let rows = rows.map_err(io::Error::other)?;
+    rows.iter().map(|row| row.try_get("id").map_err(io::Error::other)).collect()
+}

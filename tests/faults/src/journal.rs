@@ -1,0 +1,128 @@
+//! The judge's own log: one JSON object a line, only ever appended to. A dial is on disk before it is answered.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Write},
+    path::Path,
+    sync::{Mutex, PoisonError},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use serde::{Deserialize, Serialize};
+
+/// What the judge saw.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// A request for a call came in; `node` is the address its callbacks go to.
+    Dial {
+        attempt: String,
+        to: String,
+        call: String,
+        node: String,
+        fate: Fate,
+    },
+    /// A status callback was sent; 0 is no answer.
+    Callback {
+        call: String,
+        attempt: String,
+        status: String,
+        answer: u16,
+    },
+    /// A media socket was asked for; 101 when it was opened.
+    Media { call: String, attempt: String, answer: u16 },
+    /// The service asked for the end of a call.
+    HangUp { call: String, attempt: String },
+    /// A call is over.
+    Over { call: String, attempt: String, status: String },
+    /// A webhook came.
+    Webhook { id: String, attempt: String, answer: u16 },
+}
+
+/// What becomes of a request for a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// Placed and answered so.
+    Placed,
+    /// Placed, and the answer breaks off.
+    AnswerBroken,
+    /// Placed, and no answer ever comes.
+    AnswerLost,
+    /// Placed, and answered with 500.
+    PlacedAndFailed,
+    /// Not placed, and answered with 500.
+    Failed,
+    /// Not placed: 429.
+    Throttled,
+    /// Not placed: no such number.
+    Refused,
+}
+
+impl Fate {
+    /// Whether a telephone rings.
+    pub fn rings(self) -> bool {
+        matches!(
+            self,
+            Self::Placed | Self::AnswerBroken | Self::AnswerLost | Self::PlacedAndFailed
+        )
+    }
+
+    /// Whether whoever reads the answer knows that nobody was called.
+    pub fn is_certainly_not_dialed(self) -> bool {
+        matches!(self, Self::Throttled | Self::Refused)
+    }
+}
+
+/// An event and its time, in microseconds since 1970.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Entry {
+    pub at: i64,
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+/// Microseconds since 1970.
+pub fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
+}
+
+/// The open log.
+pub struct Journal(Mutex<File>);
+
+impl Journal {
+    /// Opens or makes it.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let file = OpenOptions::new().create(true).append(true).open(path)?;
+        Ok(Self(Mutex::new(file)))
+    }
+
+    /// Appends an event.
+    pub fn write(&self, event: Event) -> io::Result<()> {
+        self.append(event, false)
+    }
+
+    /// Appends an event, and returns once it is on disk.
+    pub fn keep(&self, event: Event) -> io::Result<()> {
+        self.append(event, true)
+    }
+
+    fn append(&self, event: Event, sync: bool) -> io::Result<()> {
+        let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut line = serde_json::to_vec(&Entry { at: now(), event })?;
+        line.push(b'\n');
+        file.write_all(&line)?;
+        if sync { file.sync_data() } else { Ok(()) }
+    }
+}
+
+/// All that was logged so far; a line that is being written is left out.
+pub fn read(path: &Path) -> io::Result<Vec<Entry>> {
+    let text = std::fs::read_to_string(path)?;
+    let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
+    whole
+        .lines()
+        .map(|line| serde_json::from_str(line).map_err(io::Error::from))
+        .collect()
+}

@@ -1,0 +1,94 @@
+//! The judge: a process of its own that plays the carrier (in the words of Twilio's API) and the receiver of webhooks,
+//! and writes down what it sees. By its seed it loses answers, breaks them off, fails, and repeats, delays, reorders and
+//! loses callbacks.
+
+mod api;
+mod call;
+mod media;
+mod webhooks;
+
+use std::{
+    collections::HashMap,
+    io,
+    net::SocketAddr,
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use axum::{
+    Router,
+    routing::{get, post},
+};
+use tokio::net::TcpListener;
+
+use self::call::Call;
+use crate::journal::Journal;
+
+/// The account at the carrier.
+pub const ACCOUNT: &str = "AC00000000000000000000000000000001";
+/// What signs.
+pub const TOKEN: &str = "token-of-the-judge";
+
+/// What a judge is started with.
+#[derive(Debug, clap::Args)]
+pub struct JudgeArgs {
+    /// Address it listens at
+    #[arg(long)]
+    listen: SocketAddr,
+    /// Its log
+    #[arg(long)]
+    log: PathBuf,
+    /// Decides what goes wrong
+    #[arg(long)]
+    seed: u64,
+    /// Nothing goes wrong by itself
+    #[arg(long)]
+    faultless: bool,
+}
+
+/// What the routes share.
+pub(crate) struct Judge {
+    seed: u64,
+    faultless: bool,
+    journal: Journal,
+    calls: Mutex<HashMap<String, Arc<Call>>>,
+    /// How often each telephone was rung, and each webhook tried.
+    counts: Mutex<HashMap<String, u64>>,
+}
+
+impl Judge {
+    fn calls(&self) -> MutexGuard<'_, HashMap<String, Arc<Call>>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How often this was asked before about `name`.
+    fn count(&self, name: &str) -> u64 {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.entry(name.to_owned()).or_default();
+        *count += 1;
+        *count - 1
+    }
+}
+
+/// Serves until it is killed.
+pub async fn serve(args: JudgeArgs) -> io::Result<()> {
+    let judge = Arc::new(Judge {
+        seed: args.seed,
+        faultless: args.faultless,
+        journal: Journal::open(&args.log)?,
+        calls: Mutex::default(),
+        counts: Mutex::default(),
+    });
+    let account = format!("/2010-04-01/Accounts/{ACCOUNT}");
+    let router = Router::new()
+        .route(&format!("{account}/Calls.json"), post(api::dial).get(api::list))
+        .route(
+            &format!("{account}/Calls/{{call}}"),
+            get(api::show).post(api::change),
+        )
+        .route("/hook", post(webhooks::receive))
+        .route("/live", get(api::live))
+        .with_state(judge);
+    let listener = TcpListener::bind(args.listen).await?;
+    axum::serve(listener, router).await
+}

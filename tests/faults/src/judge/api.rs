@@ -1,0 +1,188 @@
+//! The API of calls, as far as the service uses it.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use axum::{
+    Json,
+    body::Body,
+    extract::{Form, Path, Query, State},
+    http::{HeaderMap, StatusCode, header::RETRY_AFTER},
+    response::{IntoResponse, Response},
+};
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use futures_util::stream;
+use serde_json::json;
+use tokio::time::sleep;
+use uuid::Uuid;
+
+use super::{
+    ACCOUNT, Judge, TOKEN,
+    call::{self, Call, Wish},
+};
+use crate::{
+    chance,
+    journal::{Event, Fate},
+};
+
+type Fields = HashMap<String, String>;
+
+fn error(status: StatusCode, code: u32, message: &str) -> Response {
+    let body = json!({ "code": code, "message": message, "status": status.as_u16() });
+    (status, Json(body)).into_response()
+}
+
+fn is_entitled(headers: &HeaderMap) -> bool {
+    let expected = format!("Basic {}", BASE64.encode(format!("{ACCOUNT}:{TOKEN}")));
+    headers
+        .get("authorization")
+        .is_some_and(|shown| shown == expected.as_str())
+}
+
+/// Address, attempt and node of a status callback: `http://NODE/carriers/twilio/status/ATTEMPT/PROOF`.
+fn attempt_of(status_url: &str) -> Option<(String, String)> {
+    let url = url::Url::parse(status_url).ok()?;
+    let mut path = url.path_segments()?.skip_while(|part| *part != "status");
+    let attempt = path.nth(1)?.to_owned();
+    Some((attempt, url.authority().to_owned()))
+}
+
+/// The address of the media socket in TwiML.
+fn stream_of(twiml: &str) -> Option<String> {
+    let rest = twiml.split_once("<Stream url=\"")?.1;
+    Some(rest.split_once('"')?.0.replace("&amp;", "&"))
+}
+
+/// A request for a call. No await stands between reading it and the end of its bookkeeping, so that a client that goes
+/// away undoes nothing.
+pub async fn dial(State(judge): State<Arc<Judge>>, headers: HeaderMap, Form(fields): Form<Fields>) -> Response {
+    if !is_entitled(&headers) {
+        return error(StatusCode::UNAUTHORIZED, 20_003, "Authenticate");
+    }
+    let field = |name: &str| fields.get(name).cloned().unwrap_or_default();
+    let (to, status_url) = (field("To"), field("StatusCallback"));
+    let (Some((attempt, node)), Some(stream_url)) = (attempt_of(&status_url), stream_of(&field("Twiml"))) else {
+        return error(StatusCode::BAD_REQUEST, 20_001, "neither attempt nor stream is named");
+    };
+    let nth = judge.count(&format!("dial {to}"));
+    let mut rng = chance::of(judge.seed, &format!("{to} {nth}"));
+    let plan = chance::plan(&mut rng, judge.faultless);
+    let sid = format!("CA{}", Uuid::new_v4().simple());
+    let written = judge.journal.keep(Event::Dial {
+        attempt: attempt.clone(),
+        to: to.clone(),
+        call: sid.clone(),
+        node,
+        fate: plan.fate,
+    });
+    if written.is_err() {
+        // What cannot be judged is not done, and the end of the run shows it.
+        return error(StatusCode::INTERNAL_SERVER_ERROR, 20_500, "the judge cannot write");
+    }
+    let order = call::Order {
+        sid,
+        attempt,
+        to,
+        from: field("From"),
+        status_url,
+        verdict_url: fields.get("AsyncAmdStatusCallback").cloned(),
+        stream_url,
+        ring: Duration::from_secs(field("Timeout").parse().unwrap_or(60)),
+    };
+    let shown = if plan.fate.rings() {
+        call::place(&judge, order, plan, rng)
+    } else {
+        json!({})
+    };
+    answer(plan, shown).await
+}
+
+async fn answer(plan: chance::Plan, shown: serde_json::Value) -> Response {
+    sleep(Duration::from_millis(plan.answer_ms)).await;
+    match plan.fate {
+        Fate::Placed => (StatusCode::CREATED, Json(shown)).into_response(),
+        Fate::AnswerBroken => {
+            let broken: Result<&str, _> = Err(std::io::Error::other("broken off"));
+            let pieces = stream::iter([Ok("{\"sid\": \"CA"), broken]);
+            (StatusCode::CREATED, Body::from_stream(pieces)).into_response()
+        }
+        Fate::AnswerLost => std::future::pending().await,
+        Fate::PlacedAndFailed | Fate::Failed => {
+            error(StatusCode::INTERNAL_SERVER_ERROR, 20_500, "An internal error")
+        }
+        Fate::Throttled => {
+            let refused = error(StatusCode::TOO_MANY_REQUESTS, 20_429, "Too Many Requests");
+            ([(RETRY_AFTER, "1")], refused).into_response()
+        }
+        Fate::Refused => error(StatusCode::BAD_REQUEST, 21_211, "The 'To' number is not valid"),
+    }
+}
+
+/// The calls to a number, the newest first.
+pub async fn list(State(judge): State<Arc<Judge>>, headers: HeaderMap, Query(query): Query<Fields>) -> Response {
+    if !is_entitled(&headers) {
+        return error(StatusCode::UNAUTHORIZED, 20_003, "Authenticate");
+    }
+    let mut calls: Vec<Arc<Call>> = judge.calls().values().cloned().collect();
+    calls.retain(|call| query.get("To").is_none_or(|to| *to == call.order.to));
+    calls.sort_by_key(|call| std::cmp::Reverse(call.created));
+    let shown: Vec<_> = calls.iter().map(|call| call.shown()).collect();
+    Json(json!({ "calls": shown, "page": 0, "next_page_uri": null })).into_response()
+}
+
+fn named(judge: &Judge, name: &str) -> Result<Arc<Call>, Response> {
+    let call = name.strip_suffix(".json").and_then(|sid| judge.calls().get(sid).cloned());
+    call.ok_or_else(|| error(StatusCode::NOT_FOUND, 20_404, "The requested resource was not found"))
+}
+
+/// One call.
+pub async fn show(State(judge): State<Arc<Judge>>, Path(name): Path<String>) -> Response {
+    named(&judge, &name).map_or_else(|refused| refused, |call| Json(call.shown()).into_response())
+}
+
+/// Ends a call, or gives it another media socket.
+pub async fn change(
+    State(judge): State<Arc<Judge>>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    Form(fields): Form<Fields>,
+) -> Response {
+    if !is_entitled(&headers) {
+        return error(StatusCode::UNAUTHORIZED, 20_003, "Authenticate");
+    }
+    let call = match named(&judge, &name) {
+        Ok(call) => call,
+        Err(refused) => return refused,
+    };
+    let not_in_state = || error(StatusCode::BAD_REQUEST, 21_220, "Call is not in-progress");
+    let (status, talks) = (call.status(), call.status() == "in-progress");
+    if let Some(twiml) = fields.get("Twiml") {
+        return match stream_of(twiml) {
+            Some(url) if talks => {
+                call.wish(Wish::Stream(url));
+                Json(call.shown()).into_response()
+            }
+            Some(_) => not_in_state(),
+            None => error(StatusCode::BAD_REQUEST, 12_100, "Document parse failure"),
+        };
+    }
+    match (fields.get("Status").map_or("", String::as_str), status) {
+        ("completed", "in-progress") | ("canceled", "queued" | "initiated" | "ringing") => {
+            call.wish(Wish::HangUp);
+            let _ = judge.journal.write(Event::HangUp {
+                call: call.order.sid.clone(),
+                attempt: call.order.attempt.clone(),
+            });
+        }
+        ("canceled", "in-progress") => {}
+        _ => return not_in_state(),
+    }
+    Json(call.shown()).into_response()
+}
+
+/// The calls that are not over: their attempts.
+pub async fn live(State(judge): State<Arc<Judge>>) -> Response {
+    let calls = judge.calls();
+    let live: Vec<_> = calls.values().filter(|call| !call.is_over()).collect();
+    let attempts: Vec<_> = live.iter().map(|call| call.order.attempt.clone()).collect();
+    Json(json!({ "attempts": attempts })).into_response()
+}

@@ -1,0 +1,315 @@
+//! A telephone that rings, is picked up and hung up, and what the carrier tells of it.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use chrono::{DateTime, Utc};
+use hmac::{Hmac, Mac};
+use rand::rngs::StdRng;
+use serde_json::{Value, json};
+use sha1::Sha1;
+use tokio::{
+    sync::mpsc,
+    time::{sleep, timeout},
+};
+
+use super::{
+    ACCOUNT, Judge, TOKEN, media,
+};
+use crate::{
+    chance::{self, Callee, Plan},
+    http::{self, Ask},
+    journal::Event,
+};
+
+/// Pauses before a callback that was not taken is sent again.
+const AGAIN: [Duration; 3] = [
+    Duration::from_millis(500),
+    Duration::from_secs(2),
+    Duration::from_secs(6),
+];
+/// How long a callback's answer is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a call stays that has no media socket.
+const STAYS: Duration = Duration::from_secs(15);
+
+/// A call that was asked for.
+pub struct Order {
+    pub sid: String,
+    pub attempt: String,
+    pub to: String,
+    pub from: String,
+    pub status_url: String,
+    pub verdict_url: Option<String>,
+    pub stream_url: String,
+    pub ring: Duration,
+}
+
+/// What the service wishes of a call.
+pub enum Wish {
+    HangUp,
+    /// Talk over the socket at this address.
+    Stream(String),
+}
+
+/// One call.
+pub struct Call {
+    pub order: Order,
+    pub created: DateTime<Utc>,
+    status: Mutex<&'static str>,
+    wishes: mpsc::Sender<Wish>,
+}
+
+impl Call {
+    /// How it stands, in the carrier's words.
+    pub fn status(&self) -> &'static str {
+        *self.status.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn becomes(&self, status: &'static str) {
+        *self.status.lock().unwrap_or_else(PoisonError::into_inner) = status;
+    }
+
+    /// Whether it is over.
+    pub fn is_over(&self) -> bool {
+        !matches!(self.status(), "queued" | "initiated" | "ringing" | "in-progress")
+    }
+
+    /// Passes a wish on; more than a few at once are dropped.
+    pub fn wish(&self, wish: Wish) {
+        let _ = self.wishes.try_send(wish);
+    }
+
+    /// The resource, in part.
+    pub fn shown(&self) -> Value {
+        let Order { sid, to, from, .. } = &self.order;
+        json!({
+            "sid": sid, "account_sid": ACCOUNT, "to": to, "from": from, "status": self.status(),
+            "direction": "outbound-api", "date_created": self.created.to_rfc2822(), "start_time": null,
+        })
+    }
+}
+
+/// Base64 of the HMAC-SHA1 of the address and the fields by name.
+pub fn sign(url: &str, form: &[(&str, String)]) -> String {
+    let mut fields: Vec<_> = form.iter().collect();
+    fields.sort();
+    let Ok(mut mac) = Hmac::<Sha1>::new_from_slice(TOKEN.as_bytes()) else {
+        return String::new();
+    };
+    mac.update(url.as_bytes());
+    for (name, value) in fields {
+        mac.update(name.as_bytes());
+        mac.update(value.as_bytes());
+    }
+    BASE64.encode(mac.finalize().into_bytes())
+}
+
+/// Takes a call and lets its telephone ring; returns the resource as it is at first.
+pub fn place(judge: &Arc<Judge>, order: Order, plan: Plan, rng: StdRng) -> Value {
+    let (wishes, waiting) = mpsc::channel(8);
+    let call = Arc::new(Call {
+        order,
+        created: Utc::now(),
+        status: Mutex::new("queued"),
+        wishes,
+    });
+    judge.calls().insert(call.order.sid.clone(), call.clone());
+    let shown = call.shown();
+    let life = Life {
+        judge: judge.clone(),
+        call,
+        plan,
+        rng,
+        told: 0,
+        wishes: waiting,
+    };
+    tokio::spawn(life.run());
+    shown
+}
+
+struct Life {
+    judge: Arc<Judge>,
+    call: Arc<Call>,
+    plan: Plan,
+    rng: StdRng,
+    told: u32,
+    wishes: mpsc::Receiver<Wish>,
+}
+
+impl Life {
+    async fn run(mut self) {
+        let ended = self.until_over().await;
+        self.becomes(ended);
+        let order = &self.call.order;
+        let _ = self.judge.journal.write(Event::Over {
+            call: order.sid.clone(),
+            attempt: order.attempt.clone(),
+            status: ended.to_owned(),
+        });
+    }
+
+    async fn until_over(&mut self) -> &'static str {
+        if self.hung_up_within(self.plan.setup_ms).await {
+            return "canceled";
+        }
+        self.becomes("initiated");
+        self.becomes("ringing");
+        let ring = match self.plan.callee {
+            Callee::Away => u64::try_from(self.call.order.ring.as_millis()).unwrap_or(u64::MAX),
+            _ => self.plan.ring_ms,
+        };
+        if self.hung_up_within(ring).await {
+            return "canceled";
+        }
+        let talk = match self.plan.callee {
+            Callee::Answers(talk) => Duration::from_millis(talk),
+            Callee::Busy => return "busy",
+            Callee::Rejects => return "failed",
+            Callee::Away => return "no-answer",
+        };
+        self.becomes("in-progress");
+        self.tell_who_answered();
+        // The caller is as patient as he is.
+        let _ = timeout(talk, self.talk()).await;
+        "completed"
+    }
+
+    /// Follows the instructions, until there are none left or the service hangs up.
+    async fn talk(&mut self) {
+        let mut next = Some(self.call.order.stream_url.clone());
+        loop {
+            let wish = match next.take() {
+                Some(url) => tokio::select! {
+                    wish = self.wishes.recv() => wish,
+                    () = media::stream(&self.judge, &self.call, &url) => continue,
+                },
+                None => match timeout(STAYS, self.wishes.recv()).await {
+                    Ok(wish) => wish,
+                    Err(_) => return,
+                },
+            };
+            match wish {
+                Some(Wish::Stream(url)) => next = Some(url),
+                Some(Wish::HangUp) | None => return,
+            }
+        }
+    }
+
+    /// Whether the service hangs up within this time.
+    async fn hung_up_within(&mut self, ms: u64) -> bool {
+        let waited = async {
+            loop {
+                if matches!(self.wishes.recv().await, Some(Wish::HangUp) | None) {
+                    return;
+                }
+            }
+        };
+        timeout(Duration::from_millis(ms), waited).await.is_ok()
+    }
+
+    /// It stands so from now on, and that is told.
+    fn becomes(&mut self, status: &'static str) {
+        self.call.becomes(status);
+        let order = &self.call.order;
+        let mut form = vec![
+            ("CallSid", order.sid.clone()),
+            ("AccountSid", ACCOUNT.to_owned()),
+            ("From", order.from.clone()),
+            ("To", order.to.clone()),
+            ("CallStatus", status.to_owned()),
+            ("Direction", "outbound-api".to_owned()),
+            ("ApiVersion", "2010-04-01".to_owned()),
+            ("SequenceNumber", self.told.to_string()),
+            ("CallbackSource", "call-progress-events".to_owned()),
+        ];
+        let code = match status {
+            "completed" => Some("200"),
+            "busy" => Some("486"),
+            "no-answer" | "canceled" => Some("487"),
+            "failed" => Some("603"),
+            _ => None,
+        };
+        form.extend(code.map(|code| ("SipResponseCode", code.to_owned())));
+        self.told += 1;
+        let (delay, times) = chance::callback(&mut self.rng, self.judge.faultless);
+        for _ in 0..times {
+            let url = order.status_url.clone();
+            tokio::spawn(tell(
+                self.judge.clone(),
+                self.call.clone(),
+                Told {
+                    url,
+                    form: form.clone(),
+                    status,
+                    delay,
+                },
+            ));
+        }
+    }
+
+    fn tell_who_answered(&self) {
+        let Some(url) = self.call.order.verdict_url.clone() else {
+            return;
+        };
+        let form = vec![
+            ("CallSid", self.call.order.sid.clone()),
+            ("AccountSid", ACCOUNT.to_owned()),
+            ("AnsweredBy", "human".to_owned()),
+            ("MachineDetectionDuration", "400".to_owned()),
+        ];
+        tokio::spawn(tell(
+            self.judge.clone(),
+            self.call.clone(),
+            Told {
+                url,
+                form,
+                status: "human",
+                delay: 400,
+            },
+        ));
+    }
+}
+
+struct Told {
+    url: String,
+    form: Vec<(&'static str, String)>,
+    status: &'static str,
+    delay: u64,
+}
+
+/// Sends a callback until it is taken or was sent often enough.
+async fn tell(judge: Arc<Judge>, call: Arc<Call>, told: Told) {
+    sleep(Duration::from_millis(told.delay)).await;
+    let body = url::form_urlencoded::Serializer::new(String::new())
+        .extend_pairs(&told.form)
+        .finish();
+    let signature = sign(&told.url, &told.form);
+    for pause in AGAIN.into_iter().map(Some).chain([None]) {
+        let headers = [
+            ("content-type", "application/x-www-form-urlencoded"),
+            ("x-twilio-signature", &*signature),
+        ];
+        let sent = http::send(Ask {
+            method: "POST",
+            url: &told.url,
+            headers: &headers,
+            body: body.clone().into_bytes(),
+            within: PATIENCE,
+        });
+        let answer = sent.await.map_or(0, |(status, _)| status);
+        let _ = judge.journal.write(Event::Callback {
+            call: call.order.sid.clone(),
+            attempt: call.order.attempt.clone(),
+            status: told.status.to_owned(),
+            answer,
+        });
+        match pause {
+            Some(pause) if answer == 0 || answer >= 500 => sleep(pause).await,
+            _ => return,
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Processes that end with this one, however it ends: each has a shell that waits for the end of its standard input and
+//! then kills it.
+
+use std::{
+    ffi::OsString,
+    io::{self, BufRead, BufReader},
+    os::unix::process::CommandExt,
+    path::Path,
+    process::{Child, ChildStdin, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+
+/// `$1` is the log, the rest the command.
+const KEEPER: &str = r#"
+trap : INT TERM
+log=$1; shift
+"$@" </dev/null >>"$log" 2>&1 &
+echo $!
+exec >&-
+cat >/dev/null
+kill -KILL $! 2>/dev/null
+wait
+"#;
+
+/// A process that is killed when this is dropped.
+pub struct Kept {
+    keeper: Child,
+    held: Option<ChildStdin>,
+    pid: Pid,
+}
+
+impl Kept {
+    /// Starts a program with nothing but this environment.
+    pub fn start(
+        program: &Path,
+        arguments: &[OsString],
+        environment: &[(String, String)],
+        log: &Path,
+    ) -> io::Result<Self> {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", KEEPER, "sh"]).arg(log).arg(program).args(arguments);
+        command
+            .env_clear()
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            .envs(environment.iter().cloned())
+            // Out of this process's group, whose end by a signal it is to outlive by a moment.
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        let mut keeper = command.spawn()?;
+        let held = keeper.stdin.take();
+        let mut line = String::new();
+        if let Some(stdout) = keeper.stdout.take() {
+            BufReader::new(stdout).read_line(&mut line)?;
+        }
+        let pid = line.trim().parse().map_err(io::Error::other)?;
+        Ok(Self {
+            keeper,
+            held,
+            pid: Pid::from_raw(pid),
+        })
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> i32 {
+        self.pid.as_raw()
+    }
+
+    /// Sends a signal.
+    pub fn signal(&self, signal: Signal) -> io::Result<()> {
+        kill(self.pid, signal).map_err(io::Error::from)
+    }
+
+    /// Whether it still runs (or is stopped).
+    pub fn runs(&self) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
+        let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.trim().chars().next());
+        !matches!(state, None | Some('Z' | 'X'))
+    }
+
+    /// Kills it and waits until it is gone.
+    pub fn kill(mut self) -> io::Result<()> {
+        self.end()
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        // The keeper has not waited for it yet, so this id is no other process's.
+        if self.held.take().is_some() {
+            let _ = kill(self.pid, Signal::SIGKILL);
+        }
+        let limit = Instant::now() + Duration::from_secs(10);
+        while self.keeper.try_wait()?.is_none() {
+            if Instant::now() > limit {
+                return Err(io::Error::other("a killed process does not end"));
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}

@@ -1,0 +1,65 @@
+//! Breaks running nodes by a seed, and judges from outside what became of their calls: `tests/faults/run --help`.
+
+mod api;
+mod campaigns;
+mod chance;
+mod evidence;
+mod http;
+mod journal;
+mod judge;
+mod keeper;
+mod node;
+mod postgres;
+mod proxy;
+mod report;
+mod rules;
+mod run;
+mod schedule;
+mod world;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use tokio::signal::unix::{SignalKind, signal};
+
+#[derive(Debug, Parser)]
+#[command(name = "faults", about)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Break nodes by a seeded schedule, and judge
+    Run(run::RunArgs),
+    /// Play carrier and receiver of webhooks
+    #[command(hide = true)]
+    Judge(judge::JudgeArgs),
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let done = match Cli::parse().command {
+        Command::Run(args) => until_told(run::run(args)).await,
+        Command::Judge(args) => judge::serve(args).await.map(|()| true),
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Ends what runs, and all that it started, when this process is told to end.
+async fn until_told(work: impl Future<Output = std::io::Result<bool>>) -> std::io::Result<bool> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        done = work => done,
+        _ = tokio::signal::ctrl_c() => Err(std::io::Error::other("interrupted")),
+        _ = terminate.recv() => Err(std::io::Error::other("told to end")),
+    }
+}

@@ -1,0 +1,192 @@
+//! A node under test: the program, and the proxies between it and everybody else.
+
+use std::{
+    fs, io,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use nix::sys::signal::Signal;
+
+use crate::{
+    http::{self, Ask},
+    judge::{ACCOUNT, TOKEN},
+    keeper::Kept,
+    proxy::{Mode, Proxy, Target},
+    world::Wiring,
+};
+
+/// The words of a node's log before its incarnation.
+const REGISTERED: &str = "registered; ";
+
+/// The service's times, in milliseconds at real speed.
+const TIMES: [(&str, u64); 5] = [
+    ("RINGBACK_HEARTBEAT_MS", 3_000),
+    ("RINGBACK_DEAD_AFTER_MS", 15_000),
+    ("RINGBACK_SEND_WITHIN_MS", 5_000),
+    ("RINGBACK_SETTLE_FROM_MS", 15_000),
+    ("RINGBACK_SETTLE_UNTIL_MS", 120_000),
+];
+
+/// Whether a node's process runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Running {
+    Yes,
+    Stopped,
+    /// Killed by a fault, to be started by one.
+    Down,
+}
+
+/// One node.
+pub struct Node {
+    pub number: usize,
+    pub listen: SocketAddr,
+    pub running: Running,
+    folder: PathBuf,
+    environment: Vec<(String, String)>,
+    program: PathBuf,
+    process: Option<Kept>,
+    database: Option<Proxy>,
+    carrier: Proxy,
+    door: Proxy,
+}
+
+/// Which connection of a node is broken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Link {
+    Database,
+    Carrier,
+    /// Where the carrier's callbacks and media sockets come in.
+    Door,
+}
+
+impl Node {
+    /// Sets one up, without starting it.
+    pub async fn new(number: usize, listen: SocketAddr, wiring: &Wiring) -> io::Result<Self> {
+        let folder = wiring.folder.join(format!("node-{number}"));
+        fs::create_dir_all(&folder)?;
+        let carrier = Proxy::start(Target::Tcp(wiring.judge)).await?;
+        let door = Proxy::start(Target::Tcp(listen)).await?;
+        let (database, url) = match &wiring.postgres {
+            Some(server) => {
+                let proxy = Proxy::start(Target::Socket(server.socket.clone())).await?;
+                let url = server.url.replace("PROXY", &proxy.address.to_string());
+                (Some(proxy), url)
+            }
+            None => (None, wiring.database_url.clone()),
+        };
+        let public = wiring.front.map_or(door.address, |front| front);
+        let mut environment: Vec<(String, String)> = [
+            ("DATABASE_URL", url),
+            ("TMPDIR", wiring.folder.display().to_string()),
+            ("RINGBACK_LISTEN", listen.to_string()),
+            ("RINGBACK_NODE_URL", format!("http://{listen}")),
+            ("RINGBACK_PUBLIC_URL", format!("http://{public}")),
+            ("RINGBACK_DATA_DIR", folder.display().to_string()),
+            ("RINGBACK_CARRIER", "twilio".to_owned()),
+            ("TWILIO_BASE_URL", format!("http://{}", carrier.address)),
+            ("TWILIO_ACCOUNT_SID", ACCOUNT.to_owned()),
+            ("TWILIO_AUTH_TOKEN", TOKEN.to_owned()),
+            ("TWILIO_PHONE_NUMBER", "+15550000001".to_owned()),
+            ("RINGBACK_ALLOW_PRIVATE_URLS", "true".to_owned()),
+            ("RINGBACK_RATE_LIMIT", "0".to_owned()),
+            ("RINGBACK_MAX_CALLS", wiring.lines.to_string()),
+            ("RINGBACK_CALLS_PER_SECOND", wiring.calls_per_second.to_string()),
+            ("RINGBACK_RING_TIMEOUT_SECONDS", "5".to_owned()),
+            ("RUST_LOG", wiring.log.clone()),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into();
+        for (name, ms) in TIMES {
+            environment.push((name.to_owned(), wiring.scaled(ms).to_string()));
+        }
+        Ok(Self {
+            number,
+            listen,
+            running: Running::Down,
+            folder,
+            environment,
+            program: wiring.program.clone(),
+            process: None,
+            database,
+            carrier,
+            door,
+        })
+    }
+
+    /// Its log.
+    pub fn log(&self) -> PathBuf {
+        self.folder.join("log")
+    }
+
+    /// Starts its process.
+    pub fn start(&mut self) -> io::Result<()> {
+        let arguments = ["--workers", "2", "serve"].map(Into::into);
+        self.process = Some(Kept::start(&self.program, &arguments, &self.environment, &self.log())?);
+        self.running = Running::Yes;
+        Ok(())
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> Option<i32> {
+        self.process.as_ref().map(Kept::pid)
+    }
+
+    /// Kills it.
+    pub fn kill(&mut self) -> io::Result<()> {
+        self.running = Running::Down;
+        self.process.take().map_or(Ok(()), Kept::kill)
+    }
+
+    /// Stops it, or lets it go on.
+    pub fn hold(&mut self, stop: bool) -> io::Result<()> {
+        let Some(process) = &self.process else { return Ok(()) };
+        let (signal, running) = match stop {
+            true => (Signal::SIGSTOP, Running::Stopped),
+            false => (Signal::SIGCONT, Running::Yes),
+        };
+        self.running = running;
+        process.signal(signal)
+    }
+
+    /// Whether its process ended though nobody killed it.
+    pub fn has_ended(&self) -> bool {
+        self.running != Running::Down && self.process.as_ref().is_none_or(|process| !process.runs())
+    }
+
+    /// Changes one of its connections.
+    pub fn set(&self, link: Link, mode: Mode) {
+        match (link, &self.database) {
+            (Link::Database, Some(proxy)) => proxy.set(mode),
+            (Link::Database, None) => {}
+            (Link::Carrier, _) => self.carrier.set(mode),
+            (Link::Door, _) => self.door.set(mode),
+        }
+    }
+
+    /// Whether it answers that it is well.
+    pub async fn is_healthy(&self) -> bool {
+        let url = format!("http://{}/public/health", self.listen);
+        let asked = http::send(Ask {
+            method: "GET",
+            url: &url,
+            headers: &[],
+            body: Vec::new(),
+            within: Duration::from_secs(2),
+        });
+        asked.await.is_ok_and(|(status, _)| status == 200)
+    }
+
+    /// The incarnation it registered last.
+    pub fn incarnation(&self) -> Option<String> {
+        last_incarnation(&self.log())
+    }
+}
+
+fn last_incarnation(log: &Path) -> Option<String> {
+    let text = fs::read_to_string(log).ok()?;
+    let line = text.lines().rfind(|line| line.contains(REGISTERED))?;
+    let id = line.split_once("node=")?.1;
+    Some(id.split_whitespace().next()?.to_owned())
+}

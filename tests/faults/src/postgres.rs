@@ -1,0 +1,151 @@
+//! A PostgreSQL server of this run's own, made from the binaries on this machine, that can be killed and started again.
+//!
+//! It is kept by a shell that waits for words on its standard input: however this process ends, the server ends.
+
+use std::{
+    env, fs, io,
+    io::Write,
+    os::unix::{
+        fs::{MetadataExt, chown},
+        process::CommandExt,
+    },
+    path::{Path, PathBuf},
+    process::{Child, ChildStdin, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use nix::unistd::User;
+
+/// Within this time a server must take connections.
+const WITHIN: Duration = Duration::from_secs(60);
+const PASSWORD: &str = "s3cret-of-the-faults";
+
+/// Makes the server and runs it. `$1` is the folder of the binaries, `$2` the server's own.
+const KEEPER: &str = r#"
+trap : INT TERM
+"$1/initdb" -D "$2/data" -U ringback --pwfile="$2/password" --auth=scram-sha-256 --encoding=UTF8 --no-locale \
+    --no-sync >"$2/log" 2>&1 || exit 1
+start() {
+    "$1/postgres" -D "$2/data" -c listen_addresses= -c unix_socket_directories="$2" -c max_connections=200 \
+        >>"$2/log" 2>&1 &
+    server=$!
+}
+start "$1" "$2"
+while read -r word; do
+    case $word in
+        kill) kill -QUIT "$server"; wait "$server" ;;
+        start) start "$1" "$2" ;;
+    esac
+done
+kill -QUIT "$server" 2>/dev/null
+wait
+"#;
+
+/// A server.
+pub struct Postgres {
+    folder: PathBuf,
+    keeper: Child,
+    words: Option<ChildStdin>,
+}
+
+/// The folder with `initdb` and `postgres`: on the path, or where Debian keeps it, the newest version.
+fn binaries() -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let mut versions: Vec<PathBuf> = fs::read_dir("/usr/lib/postgresql")
+        .map(|versions| versions.flatten().map(|version| version.path()).collect())
+        .unwrap_or_default();
+    let number = |path: &PathBuf| path.file_name()?.to_str()?.parse::<u32>().ok();
+    versions.sort_by_key(|path| std::cmp::Reverse(number(path)));
+    let folders = env::split_paths(&path).chain(versions.into_iter().map(|version| version.join("bin")));
+    let mut complete = folders.filter(|folder| ["initdb", "postgres"].iter().all(|name| folder.join(name).is_file()));
+    complete.next()
+}
+
+impl Postgres {
+    /// Makes one in a new folder below `parent` and waits until it is ready.
+    pub fn start(parent: &Path) -> io::Result<Self> {
+        let binaries = binaries().ok_or_else(|| io::Error::other("no PostgreSQL here: apt-get install postgresql"))?;
+        let folder = parent.join("postgres");
+        fs::create_dir(&folder)?;
+        fs::write(folder.join("password"), PASSWORD)?;
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", KEEPER, "sh"]).arg(binaries).arg(&folder).current_dir(&folder);
+        // PostgreSQL refuses to run as root.
+        if fs::metadata("/proc/self")?.uid() == 0 {
+            let somebody = ["postgres", "nobody"].into_iter().find_map(|name| User::from_name(name).ok().flatten());
+            let user = somebody.ok_or_else(|| io::Error::other("neither postgres nor nobody is a user here"))?;
+            for path in [&folder, &folder.join("password")] {
+                chown(path, Some(user.uid.as_raw()), Some(user.gid.as_raw()))?;
+            }
+            command.uid(user.uid.as_raw()).gid(user.gid.as_raw());
+        }
+        let mut keeper = command
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let words = keeper.stdin.take();
+        let server = Self { folder, keeper, words };
+        server.until_ready()?;
+        Ok(server)
+    }
+
+    /// Its socket.
+    pub fn socket(&self) -> PathBuf {
+        self.folder.join(".s.PGSQL.5432")
+    }
+
+    /// The address of its database, past every proxy.
+    pub fn url(&self) -> String {
+        let host = self.folder.display().to_string().replace('/', "%2F");
+        format!("postgres://ringback:{PASSWORD}@localhost/postgres?host={host}")
+    }
+
+    /// The same by a proxy.
+    pub fn url_by(&self, proxy: &str) -> String {
+        format!("postgres://ringback:{PASSWORD}@{proxy}/postgres")
+    }
+
+    fn say(&mut self, word: &str) -> io::Result<()> {
+        let Some(words) = &mut self.words else { return Ok(()) };
+        writeln!(words, "{word}")?;
+        words.flush()
+    }
+
+    /// Ends it at once, as a crash would.
+    pub fn kill(&mut self) -> io::Result<()> {
+        self.say("kill")?;
+        Ok(())
+    }
+
+    /// Starts it again, after its keeper has seen its end.
+    pub fn start_again(&mut self) -> io::Result<()> {
+        self.say("start")
+    }
+
+    /// Waits until it takes connections.
+    pub fn until_ready(&self) -> io::Result<()> {
+        let began = Instant::now();
+        while !self.is_ready() {
+            if began.elapsed() > WITHIN {
+                let log = fs::read_to_string(self.folder.join("log")).unwrap_or_default();
+                return Err(io::Error::other(format!("PostgreSQL did not start: {log}")));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+
+    fn is_ready(&self) -> bool {
+        let state = fs::read_to_string(self.folder.join("data/postmaster.pid")).unwrap_or_default();
+        self.socket().exists() && state.lines().nth(7).is_some_and(|line| line.trim() == "ready")
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        self.words = None;
+        let _ = self.keeper.wait();
+    }
+}

@@ -1,0 +1,122 @@
+//! A TCP proxy that can be cut, and can stand still.
+
+use std::{io, net::SocketAddr, path::PathBuf};
+
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
+    net::{TcpListener, TcpStream, UnixStream},
+    sync::watch,
+    task::JoinHandle,
+};
+
+/// How a proxy behaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// It passes everything on.
+    Open,
+    /// Connections are closed, and new ones too.
+    Cut,
+    /// Connections stay, and nothing passes.
+    Stalled,
+}
+
+/// Where it leads.
+#[derive(Debug, Clone)]
+pub enum Target {
+    Tcp(SocketAddr),
+    Socket(PathBuf),
+    /// One of these that takes the connection, another first each time.
+    Anyone(Vec<SocketAddr>),
+}
+
+/// A running proxy.
+pub struct Proxy {
+    pub address: SocketAddr,
+    mode: watch::Sender<Mode>,
+    task: JoinHandle<()>,
+}
+
+impl Proxy {
+    /// Starts one on a free port.
+    pub async fn start(target: Target) -> io::Result<Self> {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+        let address = listener.local_addr()?;
+        let mode = watch::Sender::new(Mode::Open);
+        let seen = mode.clone();
+        let task = tokio::spawn(async move {
+            let mut target = target;
+            while let Ok((client, _)) = listener.accept().await {
+                if let Target::Anyone(addresses) = &mut target {
+                    addresses.rotate_left(1);
+                }
+                if *seen.borrow() != Mode::Cut {
+                    tokio::spawn(pass(client, target.clone(), seen.subscribe()));
+                }
+            }
+        });
+        Ok(Self { address, mode, task })
+    }
+
+    /// Changes what it does.
+    pub fn set(&self, mode: Mode) {
+        self.mode.send_replace(mode);
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.mode.send_replace(Mode::Cut);
+        self.task.abort();
+    }
+}
+
+async fn pass(client: TcpStream, target: Target, mode: watch::Receiver<Mode>) {
+    let _ = client.set_nodelay(true);
+    match target {
+        Target::Tcp(address) => pass_to(client, &[address], mode).await,
+        Target::Anyone(addresses) => pass_to(client, &addresses, mode).await,
+        Target::Socket(path) => {
+            if let Ok(server) = UnixStream::connect(path).await {
+                both(client.into_split(), server.into_split(), mode).await;
+            }
+        }
+    }
+}
+
+async fn pass_to(client: TcpStream, addresses: &[SocketAddr], mode: watch::Receiver<Mode>) {
+    for address in addresses {
+        if let Ok(server) = TcpStream::connect(address).await {
+            let _ = server.set_nodelay(true);
+            return both(client.into_split(), server.into_split(), mode).await;
+        }
+    }
+}
+
+async fn both<CR, CW, SR, SW>(client: (CR, CW), server: (SR, SW), mode: watch::Receiver<Mode>)
+where
+    CR: AsyncRead + Unpin,
+    CW: AsyncWrite + Unpin,
+    SR: AsyncRead + Unpin,
+    SW: AsyncWrite + Unpin,
+{
+    let mut cut = mode.clone();
+    tokio::select! {
+        _ = cut.wait_for(|mode| *mode == Mode::Cut) => {}
+        // Both directions: an end of one lets what the other holds through.
+        _ = async { tokio::join!(one_way(client.0, server.1, mode.clone()), one_way(server.0, client.1, mode)) } => {}
+    }
+}
+
+async fn one_way(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin, mut mode: watch::Receiver<Mode>) {
+    let mut buffer = vec![0; 16 * 1024];
+    loop {
+        let read = from.read(&mut buffer).await.unwrap_or(0);
+        if mode.wait_for(|mode| *mode != Mode::Stalled).await.is_err() {
+            return;
+        }
+        if read == 0 || to.write_all(&buffer[..read]).await.is_err() {
+            let _ = to.shutdown().await;
+            return;
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! A run: campaigns, faults by a schedule, rest, and the judgement.
+
+use std::{io, path::PathBuf, time::Duration};
+
+use tokio::{
+    sync::watch,
+    task::JoinHandle,
+    time::{Instant, sleep, sleep_until, timeout},
+};
+
+use crate::{
+    campaigns::{Client, Ledger},
+    evidence::{self, Evidence},
+    journal::now,
+    report::{Outcome, Takeover},
+    rules,
+    schedule::{self, Outline, Planned, Step},
+    world::{Recipe, World},
+};
+
+/// How often nodes that ended by themselves are looked for.
+const WATCH: Duration = Duration::from_millis(200);
+/// How long all may take to come to rest, at real speed.
+const REST: Duration = Duration::from_secs(420);
+/// How long the last webhooks may take: the first pause between two tries, and more.
+const WEBHOOKS: Duration = Duration::from_secs(40);
+
+/// Databases to run on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Database {
+    Sqlite,
+    Postgres,
+}
+
+/// `faults run`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct RunArgs {
+    /// The database
+    #[arg(long, value_enum, default_value = "sqlite")]
+    pub database: Database,
+    /// Nodes [default: 1 on SQLite, 3 on PostgreSQL]
+    #[arg(long)]
+    pub nodes: Option<usize>,
+    /// Faults of the schedule
+    #[arg(long, default_value_t = 20)]
+    pub faults: u32,
+    /// Decides what breaks when, and what carrier and receiver do
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// The service's times and those of the faults at one-tenth
+    #[arg(long)]
+    pub tenth: bool,
+    /// Contacts of a campaign
+    #[arg(long, default_value_t = 40)]
+    pub contacts: usize,
+    /// Calls at once, of each node
+    #[arg(long, default_value_t = 15)]
+    pub lines: u32,
+    /// Dials a second
+    #[arg(long, default_value_t = 8.0)]
+    pub calls_per_second: f64,
+    /// Callbacks and media sockets come to any node, not to that which dialed
+    #[arg(long)]
+    pub front: bool,
+    /// The service's binary
+    #[arg(long, default_value = "target/release/ringback")]
+    pub program: PathBuf,
+    /// Print the schedule, and run nothing
+    #[arg(long)]
+    pub plan: bool,
+}
+
+impl RunArgs {
+    fn outline(&self) -> Outline {
+        Outline {
+            seed: self.seed,
+            faults: self.faults,
+            nodes: self.nodes(),
+            postgres: self.database == Database::Postgres,
+            tenth: self.tenth,
+        }
+    }
+
+    fn nodes(&self) -> usize {
+        match (self.database, self.nodes) {
+            (Database::Sqlite, _) => 1,
+            (Database::Postgres, nodes) => nodes.unwrap_or(3).clamp(1, 9),
+        }
+    }
+
+    fn recipe(&self) -> Recipe {
+        Recipe {
+            program: self.program.clone(),
+            postgres: self.database == Database::Postgres,
+            nodes: self.nodes(),
+            seed: self.seed,
+            tenth: self.tenth,
+            front: self.front,
+            faultless: false,
+            lines: self.lines,
+            calls_per_second: self.calls_per_second,
+        }
+    }
+
+    /// The command that repeats the run.
+    fn command(&self) -> String {
+        let database = match self.database {
+            Database::Sqlite => "sqlite",
+            Database::Postgres => "postgres",
+        };
+        let mut command = format!(
+            "tests/faults/run --database {database} --nodes {} --faults {} --seed {} --contacts {} --lines {} \
+             --calls-per-second {}",
+            self.nodes(),
+            self.faults,
+            self.seed,
+            self.contacts,
+            self.lines,
+            self.calls_per_second
+        );
+        for (flag, is_set) in [("--tenth", self.tenth), ("--front", self.front)] {
+            if is_set {
+                command = format!("{command} {flag}");
+            }
+        }
+        command
+    }
+}
+
+/// Runs the schedule and judges. True when nothing was broken that must hold.
+pub async fn run(args: RunArgs) -> io::Result<bool> {
+    let steps = schedule::plan(args.outline());
+    if args.plan {
+        for planned in &steps {
+            println!("{:>9} ms  {:?}", planned.at_ms, planned.step);
+        }
+        return Ok(true);
+    }
+    let began = Instant::now();
+    let mut world = World::new(&args.recipe()).await?;
+    world.start_all().await?;
+    let ledger = Ledger::default();
+    let (finish, client) = start_client(&args, &world, &ledger).await?;
+    let mut outcome = Outcome::of(args.command());
+    for kind in steps.iter().filter_map(|planned| planned.begins) {
+        *outcome.kinds.entry(kind).or_default() += 1;
+    }
+    follow(&mut world, &steps, &mut outcome).await?;
+    world.heal().await?;
+    finish.send_replace(true);
+    let scale = if args.tenth { 2 } else { 1 };
+    if timeout(REST / scale, client).await.is_err() {
+        println!("campaigns do not come to their end");
+    }
+    let evidence = gather(&mut world, &ledger, &outcome).await?;
+    outcome.conclude(&evidence);
+    outcome.seconds = began.elapsed().as_secs();
+    println!("{outcome}");
+    if !outcome.is_clean() {
+        let folder = world.keep();
+        println!("kept for inspection: {}", folder.display());
+    }
+    Ok(outcome.is_clean())
+}
+
+async fn start_client(
+    args: &RunArgs,
+    world: &World,
+    ledger: &Ledger,
+) -> io::Result<(watch::Sender<bool>, JoinHandle<()>)> {
+    let webhook = format!("http://{}/hook", world.judge);
+    let client = Client {
+        api: world.api.clone(),
+        ledger: ledger.clone(),
+        agents: [world.api.agent(&webhook, 0).await?, world.api.agent(&webhook, 1).await?],
+        contacts: args.contacts,
+        seed: args.seed,
+    };
+    let finish = watch::Sender::new(false);
+    let working = tokio::spawn(client.work(finish.subscribe()));
+    Ok((finish, working))
+}
+
+/// Performs the steps at their times, and starts again what ends by itself.
+async fn follow(world: &mut World, steps: &[Planned], outcome: &mut Outcome) -> io::Result<()> {
+    let start = Instant::now();
+    let mut number = 0;
+    for planned in steps {
+        let due = start + Duration::from_millis(planned.at_ms);
+        while Instant::now() + WATCH < due {
+            revive(world, outcome)?;
+            sleep(WATCH).await;
+        }
+        sleep_until(due).await;
+        if planned.begins.is_some() {
+            number += 1;
+        }
+        println!(
+            "{:>8.1} s  fault {number}/{}: {:?}",
+            start.elapsed().as_secs_f64(),
+            steps.len() / 2,
+            planned.step
+        );
+        world.perform(planned.step)?;
+        if let Step::Kill(node) = planned.step {
+            outcome.takeovers.extend(bereaved(world, node).await);
+        }
+        for double in rules::doubles(&evidence::log(&world.journal())?) {
+            if outcome.doubles_told.insert(double.what.clone()) {
+                println!("           DIALED TWICE: {}", double.what);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn revive(world: &mut World, outcome: &mut Outcome) -> io::Result<()> {
+    for node in world.revive()? {
+        println!("           node {node} ended by itself and was started again");
+        outcome.ended_by_themselves += 1;
+    }
+    Ok(())
+}
+
+/// What a node that was just killed had claimed. Only a server lets others look.
+async fn bereaved(world: &World, node: usize) -> Option<Takeover> {
+    if !world.database_url.starts_with("postgres") {
+        return None;
+    }
+    let at = now();
+    let incarnation = world.nodes[node].incarnation()?;
+    // The server may be down just now.
+    let looking = async {
+        let mut database = evidence::connect(&world.database_url).await?;
+        evidence::claims(&mut database, &incarnation).await
+    };
+    let attempts = timeout(Duration::from_secs(2), looking).await.ok()?.ok()?;
+    Some(Takeover { at, attempts })
+}
+
+/// Waits for the last webhooks, then collects all there is to judge.
+async fn gather(world: &mut World, ledger: &Ledger, outcome: &Outcome) -> io::Result<Evidence> {
+    let told = evidence::told(&world.api, ledger.campaigns()).await?;
+    println!("at rest; waiting for webhooks ({} nodes ended by themselves)", outcome.ended_by_themselves);
+    let limit = Instant::now() + WEBHOOKS;
+    let on_server = world.database_url.starts_with("postgres");
+    let mut live = world.live_calls().await?;
+    loop {
+        let log = evidence::log(&world.journal())?;
+        if on_server {
+            let mut database = evidence::connect(&world.database_url).await?;
+            let attempts = evidence::attempts(&mut database).await?;
+            let waits = !rules::untold(&log, &attempts).is_empty();
+            if !waits && live.is_empty() || Instant::now() > limit {
+                return Ok(Evidence { log, campaigns: told, attempts, live });
+            }
+        } else if rules::is_quiet(&log, now(), 9_000_000) && live.is_empty() || Instant::now() > limit {
+            // The file is the node's alone while that runs.
+            for node in &mut world.nodes {
+                node.kill()?;
+            }
+            let mut database = evidence::connect(&world.database_url).await?;
+            let attempts = evidence::attempts(&mut database).await?;
+            return Ok(Evidence { log, campaigns: told, attempts, live });
+        }
+        sleep(Duration::from_millis(500)).await;
+        live = world.live_calls().await?;
+    }
+}

@@ -1,0 +1,267 @@
+//! Everything that runs: the judge, the database and the nodes, all on the loopback address and gone with this process.
+
+use std::{
+    ffi::OsString,
+    io,
+    net::{SocketAddr, TcpListener},
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::time::{Instant, sleep};
+
+use crate::{
+    api::Api,
+    http::{self, Ask},
+    keeper::Kept,
+    node::{Link, Node, Running},
+    postgres::Postgres,
+    proxy::{Mode, Proxy, Target},
+    schedule::Step,
+};
+
+/// Within this time a process must answer.
+const STARTS_WITHIN: Duration = Duration::from_secs(60);
+
+/// What a world is made of.
+#[derive(Debug, Clone)]
+pub struct Recipe {
+    pub program: PathBuf,
+    pub postgres: bool,
+    pub nodes: usize,
+    pub seed: u64,
+    pub tenth: bool,
+    /// Callbacks come to any node.
+    pub front: bool,
+    /// Neither carrier nor receiver makes faults of its own.
+    pub faultless: bool,
+    pub lines: u32,
+    pub calls_per_second: f64,
+}
+
+/// How nodes are joined with the rest.
+pub struct Wiring {
+    pub folder: PathBuf,
+    pub program: PathBuf,
+    pub judge: SocketAddr,
+    /// Where callbacks come in, if not at each node's own door.
+    pub front: Option<SocketAddr>,
+    pub postgres: Option<Server>,
+    pub database_url: String,
+    pub lines: u32,
+    pub calls_per_second: f64,
+    pub log: String,
+    tenth: bool,
+}
+
+/// A PostgreSQL server as nodes reach it.
+pub struct Server {
+    pub socket: PathBuf,
+    /// Its address, with the word PROXY for the one between.
+    pub url: String,
+}
+
+impl Wiring {
+    /// A time of the service's.
+    pub fn scaled(&self, ms: u64) -> u64 {
+        if self.tenth { ms / 10 } else { ms }
+    }
+}
+
+/// An address of this machine that is free now.
+fn free_address() -> io::Result<SocketAddr> {
+    TcpListener::bind(("127.0.0.1", 0))?.local_addr()
+}
+
+/// All of it. Parts end in this order.
+pub struct World {
+    pub nodes: Vec<Node>,
+    pub judge: SocketAddr,
+    pub api: Api,
+    pub database_url: String,
+    _front: Option<Proxy>,
+    postgres: Option<Postgres>,
+    _judge: Kept,
+    folder: TempDir,
+}
+
+impl World {
+    /// Starts judge and database, makes an account, and sets up the nodes without starting them.
+    pub async fn new(recipe: &Recipe) -> io::Result<Self> {
+        let folder = tempfile::Builder::new().prefix("ringback-faults-").tempdir()?;
+        // Another user's server lives in it.
+        let readable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(folder.path(), readable)?;
+        let judge = free_address()?;
+        let judge_process = start_judge(recipe, judge, folder.path())?;
+        let postgres = match recipe.postgres {
+            true => Some(Postgres::start(folder.path())?),
+            false => None,
+        };
+        let database_url = match &postgres {
+            Some(server) => server.url(),
+            None => format!("sqlite://{}", folder.path().join("ringback.db").display()),
+        };
+        let listens = (0..recipe.nodes).map(|_| free_address()).collect::<io::Result<Vec<_>>>()?;
+        let front = match recipe.front {
+            true => Some(Proxy::start(Target::Anyone(listens.clone())).await?),
+            false => None,
+        };
+        let wiring = Wiring {
+            folder: folder.path().to_owned(),
+            program: recipe.program.clone(),
+            judge,
+            front: front.as_ref().map(|front| front.address),
+            postgres: postgres.as_ref().map(|server| Server {
+                socket: server.socket(),
+                url: server.url_by("PROXY"),
+            }),
+            database_url: database_url.clone(),
+            lines: recipe.lines,
+            calls_per_second: recipe.calls_per_second,
+            log: std::env::var("RINGBACK_FAULTS_LOG").unwrap_or_else(|_| "info".to_owned()),
+            tenth: recipe.tenth,
+        };
+        let mut nodes = Vec::new();
+        for (number, listen) in listens.iter().enumerate() {
+            nodes.push(Node::new(number, *listen, &wiring).await?);
+        }
+        until(STARTS_WITHIN, "the judge", || answers(judge)).await?;
+        let api = Api {
+            nodes: listens,
+            key: create_account(&recipe.program, &database_url)?,
+        };
+        Ok(Self {
+            nodes,
+            judge,
+            api,
+            database_url,
+            folder,
+            _front: front,
+            postgres,
+            _judge: judge_process,
+        })
+    }
+
+    /// The judge's log.
+    pub fn journal(&self) -> PathBuf {
+        self.folder.path().join("judge.jsonl")
+    }
+
+    /// Its folder outlives it.
+    pub fn keep(mut self) -> PathBuf {
+        self.folder.disable_cleanup(true);
+        self.folder.path().to_owned()
+    }
+
+    /// Starts every node that is down and waits until all are well.
+    pub async fn start_all(&mut self) -> io::Result<()> {
+        for node in &mut self.nodes {
+            if node.running == Running::Down || node.has_ended() {
+                node.start()?;
+            }
+        }
+        for node in &self.nodes {
+            let name = format!("node {}, see {}", node.number, node.log().display());
+            until(STARTS_WITHIN, &name, || node.is_healthy()).await?;
+        }
+        Ok(())
+    }
+
+    /// Does one step.
+    pub fn perform(&mut self, step: Step) -> io::Result<()> {
+        match step {
+            Step::Kill(node) => self.nodes[node].kill(),
+            Step::Start(node) => self.nodes[node].start(),
+            Step::Stop(node) => self.nodes[node].hold(true),
+            Step::Continue(node) => self.nodes[node].hold(false),
+            Step::Set(node, link, mode) => {
+                self.nodes[node].set(link, mode);
+                Ok(())
+            }
+            Step::KillDatabase => self.postgres.as_mut().map_or(Ok(()), Postgres::kill),
+            Step::StartDatabase => self.postgres.as_mut().map_or(Ok(()), Postgres::start_again),
+        }
+    }
+
+    /// Starts again what ended though nobody killed it, as a supervisor does; which nodes those were.
+    pub fn revive(&mut self) -> io::Result<Vec<usize>> {
+        let mut revived = Vec::new();
+        for node in &mut self.nodes {
+            if node.has_ended() {
+                node.kill()?;
+                node.start()?;
+                revived.push(node.number);
+            }
+        }
+        Ok(revived)
+    }
+
+    /// Mends whatever is still broken.
+    pub async fn heal(&mut self) -> io::Result<()> {
+        for node in &mut self.nodes {
+            for link in [Link::Database, Link::Carrier, Link::Door] {
+                node.set(link, Mode::Open);
+            }
+            if node.running == Running::Stopped {
+                node.hold(false)?;
+            }
+        }
+        self.start_all().await
+    }
+
+    /// Attempts of calls that the carrier still has.
+    pub async fn live_calls(&self) -> io::Result<Vec<String>> {
+        let (_, body) = http::send(Ask {
+            method: "GET",
+            url: &format!("http://{}/live", self.judge),
+            headers: &[],
+            body: Vec::new(),
+            within: Duration::from_secs(5),
+        })
+        .await?;
+        let told: Value = serde_json::from_slice(&body)?;
+        let attempts = told["attempts"].as_array().cloned().unwrap_or_default();
+        Ok(attempts.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+    }
+}
+
+fn start_judge(recipe: &Recipe, listen: SocketAddr, folder: &Path) -> io::Result<Kept> {
+    let mut arguments: Vec<OsString> = vec!["judge".into(), "--listen".into(), listen.to_string().into()];
+    arguments.extend(["--log".into(), folder.join("judge.jsonl").into()]);
+    arguments.extend(["--seed".into(), recipe.seed.to_string().into()]);
+    if recipe.faultless {
+        arguments.push("--faultless".into());
+    }
+    Kept::start(&std::env::current_exe()?, &arguments, &[], &folder.join("judge.log"))
+}
+
+fn create_account(program: &Path, database_url: &str) -> io::Result<String> {
+    let made = Command::new(program)
+        .args(["account", "create", "--email", "faults@ringback.example"])
+        .env_clear()
+        .env("DATABASE_URL", database_url)
+        .output()?;
+    let account: Value = serde_json::from_slice(&made.stdout)
+        .map_err(|_| io::Error::other(format!("no account: {}", String::from_utf8_lossy(&made.stderr))))?;
+    let key = account["apiKey"].as_str().map(str::to_owned);
+    key.ok_or_else(|| io::Error::other("no key in the account"))
+}
+
+async fn answers(address: SocketAddr) -> bool {
+    tokio::net::TcpStream::connect(address).await.is_ok()
+}
+
+async fn until<F: Future<Output = bool>>(limit: Duration, what: &str, mut good: impl FnMut() -> F) -> io::Result<()> {
+    let limit = Instant::now() + limit;
+    while !good().await {
+        if Instant::now() > limit {
+            return Err(io::Error::other(format!("does not answer: {what}")));
+        }
+        sleep(Duration::from_millis(50)).await;
+    }
+    Ok(())
+}
