@@ -48,6 +48,9 @@ pub fn plan(rng: &mut StdRng, faultless: bool) -> Plan {
         _ => Fate::Placed,
     };
     let callee = match rng.random_range(0..100) {
+        0..60 if faultless => Callee::Answers(rng.random_range(400..900)),
+        0..80 if faultless => Callee::Busy,
+        _ if faultless => Callee::Rejects,
         0..55 => Callee::Answers(rng.random_range(600..2_500)),
         55..65 => Callee::Answers(rng.random_range(3_000..12_000)),
         65..80 => Callee::Busy,

@@ -71,6 +71,11 @@ pub async fn connect(url: &str) -> io::Result<AnyConnection> {
     AnyConnection::connect(url).await.map_err(io::Error::other)
 }
 
+/// Closes one, and returns once its files are let go.
+pub async fn close(database: AnyConnection) -> io::Result<()> {
+    database.close().await.map_err(io::Error::other)
+}
+
 /// All attempts.
 pub async fn attempts(database: &mut AnyConnection) -> io::Result<Vec<Attempt>> {
     let sql = "SELECT id, campaign, attempt_no, phone_number, state, error, ended_at FROM attempts ORDER BY id";

@@ -74,14 +74,22 @@ impl Kept {
 
     /// Sends a signal.
     pub fn signal(&self, signal: Signal) -> io::Result<()> {
-        kill(self.pid, signal).map_err(io::Error::from)
+        match self.runs() {
+            true => kill(self.pid, signal).map_err(io::Error::from),
+            false => Ok(()),
+        }
     }
 
     /// Whether it still runs (or is stopped).
     pub fn runs(&self) -> bool {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
-        let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.trim().chars().next());
-        !matches!(state, None | Some('Z' | 'X'))
+        self.stat().is_some_and(|(state, parent)| parent == self.keeper.id() && !matches!(&*state, "Z" | "X"))
+    }
+
+    /// State and parent of the process with its id, which is another one once its keeper has seen its end.
+    fn stat(&self) -> Option<(String, u32)> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid)).ok()?;
+        let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+        Some((fields.next()?.to_owned(), fields.next()?.parse().ok()?))
     }
 
     /// Kills it and waits until it is gone.
@@ -90,10 +98,10 @@ impl Kept {
     }
 
     fn end(&mut self) -> io::Result<()> {
-        // The keeper has not waited for it yet, so this id is no other process's.
-        if self.held.take().is_some() {
+        if self.runs() {
             let _ = kill(self.pid, Signal::SIGKILL);
         }
+        self.held = None;
         let limit = Instant::now() + Duration::from_secs(10);
         while self.keeper.try_wait()?.is_none() {
             if Instant::now() > limit {

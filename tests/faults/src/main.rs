@@ -3,6 +3,7 @@
 mod api;
 mod campaigns;
 mod chance;
+mod deaths;
 mod evidence;
 mod http;
 mod journal;
@@ -15,6 +16,7 @@ mod report;
 mod rules;
 mod run;
 mod schedule;
+mod trace;
 mod world;
 
 use std::process::ExitCode;
@@ -33,6 +35,11 @@ struct Cli {
 enum Command {
     /// Break nodes by a seeded schedule, and judge
     Run(run::RunArgs),
+    /// Kill a node at every one of its fsyncs, and judge
+    Deaths(deaths::DeathsArgs),
+    /// Kill a process at one of its fsyncs
+    #[command(hide = true)]
+    Trace(trace::TraceArgs),
     /// Play carrier and receiver of webhooks
     #[command(hide = true)]
     Judge(judge::JudgeArgs),
@@ -42,6 +49,8 @@ enum Command {
 async fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Run(args) => until_told(run::run(args)).await,
+        Command::Deaths(args) => until_told(deaths::run(args)).await,
+        Command::Trace(args) => trace::trace(&args),
         Command::Judge(args) => judge::serve(args).await.map(|()| true),
     };
     match done {

@@ -130,6 +130,11 @@ fn webhooks(log: &[Entry]) -> HashMap<&str, (BTreeSet<&str>, bool)> {
     all
 }
 
+/// How many attempts were told by a webhook that was taken.
+pub fn told(log: &[Entry]) -> usize {
+    webhooks(log).values().filter(|(_, taken)| *taken).count()
+}
+
 /// Attempts that are over and of which no webhook was taken.
 pub fn untold<'a>(log: &[Entry], attempts: &'a [Attempt]) -> Vec<&'a Attempt> {
     let told = webhooks(log);
