@@ -95,10 +95,25 @@ fn attempt(row: &AnyRow) -> Result<Attempt, sqlx::Error> {
     })
 }
 
-/// What an incarnation has claimed and not begun to dial.
-pub async fn claims(database: &mut AnyConnection, incarnation: &str) -> io::Result<Vec<String>> {
-    let sql = "SELECT id FROM attempts WHERE owner = $1 AND state = 'claimed'";
+/// What an incarnation holds: attempts that it claimed and has not begun to dial, and those under way.
+#[derive(Debug, Default)]
+pub struct Held {
+    pub claimed: Vec<String>,
+    pub under_way: Vec<String>,
+}
+
+/// What an incarnation holds now.
+pub async fn held(database: &mut AnyConnection, incarnation: &str) -> io::Result<Held> {
+    let sql = "SELECT id, state FROM attempts WHERE owner = $1 AND state IN ('claimed', 'dialing', 'dialed', 'answered')";
     let rows = sqlx::query(sql).bind(incarnation).fetch_all(database).await;
-    let rows = rows.map_err(io::Error::other)?;
-    rows.iter().map(|row| row.try_get("id").map_err(io::Error::other)).collect()
+    let mut held = Held::default();
+    for row in rows.map_err(io::Error::other)? {
+        let id = row.try_get("id").map_err(io::Error::other)?;
+        let state: String = row.try_get("state").map_err(io::Error::other)?;
+        match &*state {
+            "claimed" => held.claimed.push(id),
+            _ => held.under_way.push(id),
+        }
+    }
+    Ok(held)
 }

@@ -8,7 +8,7 @@ use std::{
 use comfy_table::{Table, presets::ASCII_MARKDOWN};
 
 use crate::{
-    evidence::Evidence,
+    evidence::{Evidence, Held},
     rules::{self, Finding, Rule},
     schedule::Kind,
 };
@@ -30,11 +30,33 @@ const RULES: [Rule; 11] = [
     Rule::CampaignOpen,
 ];
 
-/// A node was killed and left these claims.
+/// A node was killed and left this.
 #[derive(Debug)]
 pub struct Takeover {
     pub at: i64,
-    pub attempts: Vec<String>,
+    pub held: Held,
+}
+
+/// Times in milliseconds.
+#[derive(Debug, Default)]
+struct Times(Vec<i64>);
+
+impl Times {
+    fn percentile(&self, part: f64) -> String {
+        let last = self.0.len().saturating_sub(1);
+        let at = (last as f64 * part).ceil() as usize;
+        match self.0.get(at) {
+            Some(ms) => format!("{:.1} s", *ms as f64 / 1e3),
+            None => "-".to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for Times {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (half, most) = (self.percentile(0.5), self.percentile(0.99));
+        write!(f, "{} of them, p50 {half}, p99 {most}, max {}", self.0.len(), self.percentile(1.0))
+    }
 }
 
 /// What is known at the end.
@@ -51,8 +73,10 @@ pub struct Outcome {
     contacts: usize,
     dials: usize,
     errors: BTreeMap<String, usize>,
-    /// Milliseconds from a kill to the dial of what the dead had claimed.
-    taken_after: Vec<i64>,
+    /// From a kill to the dial of what the dead had claimed.
+    dialed_after: Times,
+    /// From a kill to the verdict on the calls that the dead had.
+    settled_after: Times,
 }
 
 impl Outcome {
@@ -78,28 +102,23 @@ impl Outcome {
             };
             *self.errors.entry(error.to_owned()).or_default() += 1;
         }
-        for takeover in &self.takeovers {
-            for attempt in &takeover.attempts {
+        let over = |id: &String| evidence.attempts.iter().find(|attempt| attempt.id == *id)?.ended_at;
+        for Takeover { at, held } in &self.takeovers {
+            for id in &held.claimed {
                 let mut dials = rules::dials(&evidence.log);
-                let dialed = dials.find(|dial| dial.attempt == attempt && dial.at > takeover.at);
-                self.taken_after.extend(dialed.map(|dial| (dial.at - takeover.at) / 1_000));
+                let dialed = dials.find(|dial| dial.attempt == id && dial.at > *at);
+                self.dialed_after.0.extend(dialed.map(|dial| (dial.at - at) / 1_000));
             }
+            let over = held.under_way.iter().filter_map(over);
+            self.settled_after.0.extend(over.filter(|over| over > at).map(|over| (over - at) / 1_000));
         }
-        self.taken_after.sort_unstable();
+        self.dialed_after.0.sort_unstable();
+        self.settled_after.0.sort_unstable();
     }
 
     /// Whether all held, and there was something to judge.
     pub fn is_clean(&self) -> bool {
         self.findings.is_empty() && self.dials > 0
-    }
-
-    fn percentile(&self, part: f64) -> String {
-        let last = self.taken_after.len().saturating_sub(1);
-        let at = (last as f64 * part).ceil() as usize;
-        match self.taken_after.get(at) {
-            Some(ms) => format!("{:.1} s of {}", *ms as f64 / 1e3, self.taken_after.len()),
-            None => "none was claimed".to_owned(),
-        }
     }
 }
 
@@ -122,8 +141,8 @@ impl fmt::Display for Outcome {
         for (error, count) in &self.errors {
             row(format!("  attempts, error {error}"), count.to_string());
         }
-        row("from a kill to the dial of its claims, p50".to_owned(), self.percentile(0.5));
-        row("from a kill to the dial of its claims, p99".to_owned(), self.percentile(0.99));
+        row("claims of the killed: until dialed".to_owned(), self.dialed_after.to_string());
+        row("calls of the killed: until over".to_owned(), self.settled_after.to_string());
         for rule in RULES {
             let count = self.findings.iter().filter(|finding| finding.rule == rule).count();
             row(rule.to_string(), count.to_string());

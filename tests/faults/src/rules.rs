@@ -259,3 +259,141 @@ fn contacts(numbers: &[String], told: &Told, rows: &[&Attempt]) -> Vec<Finding> 
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::campaigns::Campaign;
+
+    const NUMBERS: [&str; 2] = ["+15550000001", "+15550000002"];
+
+    fn dial(at: i64, attempt: &str, to: &str, fate: Fate) -> Entry {
+        let event = Event::Dial {
+            attempt: attempt.to_owned(),
+            to: to.to_owned(),
+            call: format!("CA{at}"),
+            node: "127.0.0.1:1".to_owned(),
+            fate,
+        };
+        Entry { at, event }
+    }
+
+    fn webhook(id: &str, attempt: &str, answer: u16) -> Entry {
+        let event = Event::Webhook {
+            id: id.to_owned(),
+            attempt: attempt.to_owned(),
+            answer,
+        };
+        Entry { at: 50, event }
+    }
+
+    fn attempt(id: &str, no: i64, number: &str) -> Attempt {
+        Attempt {
+            id: id.to_owned(),
+            campaign: "c".to_owned(),
+            attempt_no: no,
+            number: number.to_owned(),
+            state: "final".to_owned(),
+            error: String::new(),
+            ended_at: Some(20),
+        }
+    }
+
+    /// Two contacts, each called once.
+    fn good() -> Evidence {
+        let campaign = Campaign {
+            id: "c".to_owned(),
+            numbers: NUMBERS.map(str::to_owned).into(),
+            pauses: Vec::new(),
+            over: true,
+        };
+        let contacts: Vec<_> = NUMBERS.iter().map(|n| ((*n).to_owned(), "completed".to_owned())).collect();
+        let progress = [("completed", 2), ("pending", 0), ("inProgress", 0)];
+        let told = Told {
+            status: "completed".to_owned(),
+            progress: progress.map(|(name, count)| (name.to_owned(), count)).into(),
+            contacts,
+        };
+        Evidence {
+            log: vec![
+                dial(10, "a", NUMBERS[0], Fate::Placed),
+                dial(11, "b", NUMBERS[1], Fate::AnswerLost),
+                webhook("w1", "a", 500),
+                webhook("w1", "a", 200),
+                webhook("w2", "b", 200),
+            ],
+            campaigns: vec![(campaign, told)],
+            attempts: vec![attempt("a", 1, NUMBERS[0]), attempt("b", 1, NUMBERS[1])],
+            live: Vec::new(),
+        }
+    }
+
+    /// The rules that are broken once this was done to good evidence.
+    fn broken(spoil: impl FnOnce(&mut Evidence)) -> Vec<Rule> {
+        let mut evidence = good();
+        spoil(&mut evidence);
+        breaches(&evidence).into_iter().map(|finding| finding.rule).collect()
+    }
+
+    #[test]
+    fn a_good_run_breaks_nothing() {
+        assert_eq!(broken(|_| {}), []);
+    }
+
+    #[test]
+    fn each_rule_is_seen_to_be_broken() {
+        let again = |e: &mut Evidence| e.log.push(dial(30, "a", NUMBERS[0], Fate::Placed));
+        assert_eq!(broken(again), [Rule::DialedTwice]);
+        let unknown = |e: &mut Evidence| e.log.push(dial(30, "z", NUMBERS[0], Fate::Placed));
+        assert_eq!(broken(unknown), [Rule::AttemptUnknown]);
+        let open = |e: &mut Evidence| e.attempts[0].state = "dialing".to_owned();
+        assert_eq!(broken(open), [Rule::LeftOpen, Rule::ContactLost]);
+        assert_eq!(broken(|e| e.live.push("a".to_owned())), [Rule::CallLeftUp]);
+        assert_eq!(broken(|e| drop(e.log.remove(3))), [Rule::WebhookMissing]);
+        let ids = |e: &mut Evidence| e.log.push(webhook("w3", "b", 200));
+        assert_eq!(broken(ids), [Rule::WebhookIds]);
+        let counters = |e: &mut Evidence| e.campaigns[0].1.progress[1].1 = 1;
+        assert_eq!(broken(counters), [Rule::Counters]);
+        let running = |e: &mut Evidence| e.campaigns[0].1.status = "running".to_owned();
+        assert_eq!(broken(running), [Rule::CampaignOpen]);
+        let unlisted = |e: &mut Evidence| {
+            e.campaigns[0].1.contacts.pop();
+            e.campaigns[0].1.progress[0].1 = 1;
+        };
+        assert_eq!(broken(unlisted), [Rule::ContactLost, Rule::ContactLost]);
+    }
+
+    #[test]
+    fn a_pause_has_five_seconds_to_hold() {
+        let paused = |at| {
+            move |e: &mut Evidence| {
+                e.campaigns[0].0.pauses.push((1_000, 9_000_000));
+                e.log[0] = dial(at, "a", NUMBERS[0], Fate::Placed);
+            }
+        };
+        assert_eq!(broken(paused(5_000_999)), []);
+        assert_eq!(broken(paused(5_001_000)), [Rule::DialedInPause]);
+        assert_eq!(broken(paused(9_000_000)), []);
+    }
+
+    #[test]
+    fn what_was_refused_may_be_asked_for_again() {
+        let throttled = |e: &mut Evidence| e.log.insert(0, dial(5, "a", NUMBERS[0], Fate::Throttled));
+        assert_eq!(broken(throttled), []);
+        let failed = |e: &mut Evidence| e.log.insert(0, dial(5, "a", NUMBERS[0], Fate::Failed));
+        assert_eq!(broken(failed), [Rule::DialedTwice]);
+    }
+
+    #[test]
+    fn a_retry_waits_for_the_verdict() {
+        let retry = |at| {
+            move |e: &mut Evidence| {
+                e.attempts.push(attempt("a2", 2, NUMBERS[0]));
+                e.log.push(dial(at, "a2", NUMBERS[0], Fate::Placed));
+                e.log.push(webhook("w4", "a2", 200));
+            }
+        };
+        assert_eq!(broken(retry(20)), []);
+        assert_eq!(broken(retry(19)), [Rule::DialedBeforeVerdict]);
+    }
+}

@@ -10,7 +10,7 @@ use tokio::{
 
 use crate::{
     campaigns::{Client, Ledger},
-    evidence::{self, Evidence},
+    evidence::{self, Evidence, Held},
     journal::now,
     report::{Outcome, Takeover},
     rules,
@@ -20,6 +20,9 @@ use crate::{
 
 /// How often nodes that ended by themselves are looked for.
 const WATCH: Duration = Duration::from_millis(200);
+/// Looks for a moment in which a node has a claim, and the pause between two.
+const LOOKS: u32 = 60;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(11);
 /// How long all may take to come to rest, at real speed.
 const REST: Duration = Duration::from_secs(420);
 /// How long the last webhooks may take: the first pause between two tries, and more.
@@ -152,7 +155,7 @@ pub async fn run(args: RunArgs) -> io::Result<bool> {
     if timeout(REST / scale, client).await.is_err() {
         println!("campaigns do not come to their end");
     }
-    let evidence = gather(&mut world, &ledger, &outcome).await?;
+    let evidence = gather(&mut world, &ledger).await?;
     outcome.conclude(&evidence);
     outcome.seconds = began.elapsed().as_secs();
     println!("{outcome}");
@@ -201,9 +204,9 @@ async fn follow(world: &mut World, steps: &[Planned], outcome: &mut Outcome) -> 
             steps.len() / 2,
             planned.step
         );
-        world.perform(planned.step)?;
-        if let Step::Kill(node) = planned.step {
-            outcome.takeovers.extend(bereaved(world, node).await);
+        match planned.step {
+            Step::Kill(node) => outcome.takeovers.extend(kill(world, node, planned.at_ms).await?),
+            step => world.perform(step)?,
         }
         for double in rules::doubles(&evidence::log(&world.journal())?) {
             if outcome.doubles_told.insert(double.what.clone()) {
@@ -222,26 +225,43 @@ fn revive(world: &mut World, outcome: &mut Outcome) -> io::Result<()> {
     Ok(())
 }
 
-/// What a node that was just killed had claimed. Only a server lets others look.
-async fn bereaved(world: &World, node: usize) -> Option<Takeover> {
-    if !world.database_url.starts_with("postgres") {
-        return None;
+/// Kills a node, and tells what it held. Only a server lets others look. A claim is held for some milliseconds, so that
+/// random kills hardly meet one: every other kill looks for a moment with one, at most for a second.
+async fn kill(world: &mut World, node: usize, at_ms: u64) -> io::Result<Option<Takeover>> {
+    let looks = if at_ms.is_multiple_of(2) { LOOKS } else { 1 };
+    let on_server = world.database_url.starts_with("postgres");
+    let incarnation = world.nodes[node].incarnation().filter(|_| on_server);
+    let mut held = None;
+    if let Some(incarnation) = incarnation {
+        // The server may be down just now.
+        let looking = look(world, node, &incarnation, looks);
+        held = timeout(Duration::from_secs(2), looking).await.ok().and_then(Result::ok);
     }
     let at = now();
-    let incarnation = world.nodes[node].incarnation()?;
-    // The server may be down just now.
-    let looking = async {
-        let mut database = evidence::connect(&world.database_url).await?;
-        evidence::claims(&mut database, &incarnation).await
-    };
-    let attempts = timeout(Duration::from_secs(2), looking).await.ok()?.ok()?;
-    Some(Takeover { at, attempts })
+    world.perform(Step::Kill(node))?;
+    Ok(held.map(|held| Takeover { at, held }))
+}
+
+/// What a node holds, which is stopped meanwhile.
+async fn look(world: &mut World, node: usize, incarnation: &str, looks: u32) -> io::Result<Held> {
+    let mut database = evidence::connect(&world.database_url).await?;
+    let mut held = Held::default();
+    for _ in 0..looks {
+        world.nodes[node].hold(true)?;
+        held = evidence::held(&mut database, incarnation).await?;
+        if !held.claimed.is_empty() {
+            break;
+        }
+        world.nodes[node].hold(false)?;
+        sleep(BETWEEN_LOOKS).await;
+    }
+    Ok(held)
 }
 
 /// Waits for the last webhooks, then collects all there is to judge.
-async fn gather(world: &mut World, ledger: &Ledger, outcome: &Outcome) -> io::Result<Evidence> {
+async fn gather(world: &mut World, ledger: &Ledger) -> io::Result<Evidence> {
     let told = evidence::told(&world.api, ledger.campaigns()).await?;
-    println!("at rest; waiting for webhooks ({} nodes ended by themselves)", outcome.ended_by_themselves);
+    println!("at rest; waiting for webhooks");
     let limit = Instant::now() + WEBHOOKS;
     let on_server = world.database_url.starts_with("postgres");
     let mut live = world.live_calls().await?;

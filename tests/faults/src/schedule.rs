@@ -162,3 +162,41 @@ pub fn plan(outline: Outline) -> Vec<Planned> {
 fn link(node: usize, link: Link, mode: Mode, place: usize) -> (Step, Step, usize) {
     (Step::Set(node, link, mode), Step::Set(node, link, Mode::Open), place)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OUTLINE: Outline = Outline {
+        seed: 7,
+        faults: 200,
+        nodes: 3,
+        postgres: true,
+        tenth: true,
+    };
+
+    #[test]
+    fn a_seed_repeats_its_schedule() {
+        assert_eq!(plan(OUTLINE), plan(OUTLINE));
+        assert_ne!(plan(OUTLINE), plan(Outline { seed: 8, ..OUTLINE }));
+    }
+
+    #[test]
+    fn all_that_breaks_is_mended_before_it_breaks_again() {
+        let steps = plan(OUTLINE);
+        assert_eq!(steps.iter().filter(|planned| planned.begins.is_some()).count(), 200);
+        let mut broken = std::collections::HashSet::new();
+        for Planned { step, begins, .. } in steps {
+            let what = match step {
+                Step::Kill(node) | Step::Start(node) | Step::Stop(node) | Step::Continue(node) => format!("node {node}"),
+                Step::Set(node, link, _) => format!("{link:?} of {node}"),
+                Step::KillDatabase | Step::StartDatabase => "the database".to_owned(),
+            };
+            match begins {
+                Some(_) => assert!(broken.insert(what.clone()), "{what} is broken already"),
+                None => assert!(broken.remove(&what), "{what} was whole"),
+            }
+        }
+        assert!(broken.is_empty(), "{broken:?}");
+    }
+}

@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use axum::{
     Json,
     body::Body,
-    extract::{Form, Path, Query, State},
+    extract::{Path, Query, State},
     http::{HeaderMap, StatusCode, header::RETRY_AFTER},
     response::{IntoResponse, Response},
 };
@@ -25,6 +25,10 @@ use crate::{
 };
 
 type Fields = HashMap<String, String>;
+
+fn fields(form: &str) -> Fields {
+    url::form_urlencoded::parse(form.as_bytes()).into_owned().collect()
+}
 
 fn error(status: StatusCode, code: u32, message: &str) -> Response {
     let body = json!({ "code": code, "message": message, "status": status.as_u16() });
@@ -54,10 +58,11 @@ fn stream_of(twiml: &str) -> Option<String> {
 
 /// A request for a call. No await stands between reading it and the end of its bookkeeping, so that a client that goes
 /// away undoes nothing.
-pub async fn dial(State(judge): State<Arc<Judge>>, headers: HeaderMap, Form(fields): Form<Fields>) -> Response {
+pub async fn dial(State(judge): State<Arc<Judge>>, headers: HeaderMap, form: String) -> Response {
     if !is_entitled(&headers) {
         return error(StatusCode::UNAUTHORIZED, 20_003, "Authenticate");
     }
+    let fields = fields(&form);
     let field = |name: &str| fields.get(name).cloned().unwrap_or_default();
     let (to, status_url) = (field("To"), field("StatusCallback"));
     let (Some((attempt, node)), Some(stream_url)) = (attempt_of(&status_url), stream_of(&field("Twiml"))) else {
@@ -144,7 +149,7 @@ pub async fn change(
     State(judge): State<Arc<Judge>>,
     Path(name): Path<String>,
     headers: HeaderMap,
-    Form(fields): Form<Fields>,
+    form: String,
 ) -> Response {
     if !is_entitled(&headers) {
         return error(StatusCode::UNAUTHORIZED, 20_003, "Authenticate");
@@ -153,6 +158,7 @@ pub async fn change(
         Ok(call) => call,
         Err(refused) => return refused,
     };
+    let fields = fields(&form);
     let not_in_state = || error(StatusCode::BAD_REQUEST, 21_220, "Call is not in-progress");
     let (status, talks) = (call.status(), call.status() == "in-progress");
     if let Some(twiml) = fields.get("Twiml") {
