@@ -84,9 +84,7 @@ impl Api {
     pub async fn launch(&self, launch: &Launch<'_>) -> io::Result<String> {
         let mut form = Vec::new();
         for (name, value) in [("name", launch.name), ("agentId", launch.agent), ("launch", "true")] {
-            let part = format!(
-                "--{BOUNDARY}\r\ncontent-disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n"
-            );
+            let part = format!("--{BOUNDARY}\r\ncontent-disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n");
             form.extend_from_slice(part.as_bytes());
         }
         let file = format!(

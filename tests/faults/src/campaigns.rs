@@ -161,7 +161,9 @@ impl Client {
 
     /// Every third campaign is paused once, at some point of its way.
     fn wants_pause(&self, campaign: &Campaign, shown: &serde_json::Value) -> bool {
-        let Some(number) = campaign.numbers.first() else { return false };
+        let Some(number) = campaign.numbers.first() else {
+            return false;
+        };
         let mut rng = chance::of(self.seed, &format!("pause {number}"));
         let at = rng.random_range(0..3 * campaign.numbers.len() as u64);
         let begun = shown["startIndex"].as_u64().unwrap_or(0);
@@ -176,11 +178,14 @@ impl Client {
         // A request that was lost may still be heeded: the pause is over with the first one.
         let held = pause.from.map(|from| (from, asked));
         if let Some(held) = held {
-            self.ledger.change(&pause.campaign, |campaign| campaign.pauses.push(held));
+            self.ledger
+                .change(&pause.campaign, |campaign| campaign.pauses.push(held));
         }
         let refused = went.err()?.to_string();
         // Nobody left to dial, or it runs already.
-        let is_over = [": 409", ": 404", ": 400"].iter().any(|status| refused.contains(status));
+        let is_over = [": 409", ": 404", ": 400"]
+            .iter()
+            .any(|status| refused.contains(status));
         (!is_over).then_some(Pause {
             from: None,
             until: Instant::now() + LOOK,

@@ -77,6 +77,7 @@ pub async fn run(args: DeathsArgs) -> io::Result<bool> {
             for finding in &life.broken {
                 println!("death {when} fsync {at}: {}: {}", finding.rule, finding.what);
             }
+            println!("fsync {at}: killed {when} it: {}", life.killed);
             broken += usize::from(!life.broken.is_empty());
             died += usize::from(life.killed);
             if !life.killed {
@@ -165,7 +166,7 @@ impl Deaths {
         let live = self.world.live_calls().await?;
         self.world.nodes[0].kill()?;
         // The tracer prints what it saw when the process is gone.
-        while !report_of(&report).is_some_and(|(_, calls)| calls > 0) && tracer.runs() {
+        while report_of(&report).is_none_or(|(_, calls)| calls == 0) && tracer.runs() {
             sleep(LOOK).await;
         }
         let Some((killed, calls)) = report_of(&report) else {
@@ -235,7 +236,9 @@ impl Deaths {
 fn report_of(report: &Path) -> Option<(bool, u64)> {
     let text = fs::read_to_string(report).ok()?;
     let after = |word: &str| text.split_once(word)?.1.lines().next()?.parse().ok();
-    after(KILLED).map(|calls| (true, calls)).or_else(|| after(ENDED).map(|calls| (false, calls)))
+    after(KILLED)
+        .map(|calls| (true, calls))
+        .or_else(|| after(ENDED).map(|calls| (false, calls)))
 }
 
 /// Puts the files of a database of one folder into another, and nothing of another life beside them.

@@ -104,7 +104,8 @@ pub struct Held {
 
 /// What an incarnation holds now.
 pub async fn held(database: &mut AnyConnection, incarnation: &str) -> io::Result<Held> {
-    let sql = "SELECT id, state FROM attempts WHERE owner = $1 AND state IN ('claimed', 'dialing', 'dialed', 'answered')";
+    let sql =
+        "SELECT id, state FROM attempts WHERE owner = $1 AND state IN ('claimed', 'dialing', 'dialed', 'answered')";
     let rows = sqlx::query(sql).bind(incarnation).fetch_all(database).await;
     let mut held = Held::default();
     for row in rows.map_err(io::Error::other)? {

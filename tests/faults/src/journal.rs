@@ -34,7 +34,11 @@ pub enum Event {
     /// The service asked for the end of a call.
     HangUp { call: String, attempt: String },
     /// A call is over.
-    Over { call: String, attempt: String, status: String },
+    Over {
+        call: String,
+        attempt: String,
+        status: String,
+    },
     /// A webhook came.
     Webhook { id: String, attempt: String, answer: u16 },
 }

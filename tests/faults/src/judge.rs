@@ -82,10 +82,7 @@ pub async fn serve(args: JudgeArgs) -> io::Result<()> {
     let account = format!("/2010-04-01/Accounts/{ACCOUNT}");
     let router = Router::new()
         .route(&format!("{account}/Calls.json"), post(api::dial).get(api::list))
-        .route(
-            &format!("{account}/Calls/{{call}}"),
-            get(api::show).post(api::change),
-        )
+        .route(&format!("{account}/Calls/{{call}}"), get(api::show).post(api::change))
         .route("/hook", post(webhooks::receive))
         .route("/live", get(api::live))
         .with_state(judge);

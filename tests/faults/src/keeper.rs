@@ -82,7 +82,8 @@ impl Kept {
 
     /// Whether it still runs (or is stopped).
     pub fn runs(&self) -> bool {
-        self.stat().is_some_and(|(state, parent)| parent == self.keeper.id() && !matches!(&*state, "Z" | "X"))
+        self.stat()
+            .is_some_and(|(state, parent)| parent == self.keeper.id() && !matches!(&*state, "Z" | "X"))
     }
 
     /// State and parent of the process with its id, which is another one once its keeper has seen its end.

@@ -178,6 +178,12 @@ impl Node {
         asked.await.is_ok_and(|(status, _)| status == 200)
     }
 
+    /// The last line of its log.
+    pub fn last_word(&self) -> String {
+        let text = fs::read_to_string(self.log()).unwrap_or_default();
+        text.lines().last().unwrap_or_default().to_owned()
+    }
+
     /// The incarnation it registered last.
     pub fn incarnation(&self) -> Option<String> {
         last_incarnation(&self.log())

@@ -69,10 +69,16 @@ impl Postgres {
         fs::create_dir(&folder)?;
         fs::write(folder.join("password"), PASSWORD)?;
         let mut command = Command::new("/bin/sh");
-        command.args(["-c", KEEPER, "sh"]).arg(binaries).arg(&folder).current_dir(&folder);
+        command
+            .args(["-c", KEEPER, "sh"])
+            .arg(binaries)
+            .arg(&folder)
+            .current_dir(&folder);
         // PostgreSQL refuses to run as root.
         if fs::metadata("/proc/self")?.uid() == 0 {
-            let somebody = ["postgres", "nobody"].into_iter().find_map(|name| User::from_name(name).ok().flatten());
+            let somebody = ["postgres", "nobody"]
+                .into_iter()
+                .find_map(|name| User::from_name(name).ok().flatten());
             let user = somebody.ok_or_else(|| io::Error::other("neither postgres nor nobody is a user here"))?;
             for path in [&folder, &folder.join("password")] {
                 chown(path, Some(user.uid.as_raw()), Some(user.gid.as_raw()))?;

@@ -55,7 +55,12 @@ impl Times {
 impl fmt::Display for Times {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (half, most) = (self.percentile(0.5), self.percentile(0.99));
-        write!(f, "{} of them, p50 {half}, p99 {most}, max {}", self.0.len(), self.percentile(1.0))
+        write!(
+            f,
+            "{} of them, p50 {half}, p99 {most}, max {}",
+            self.0.len(),
+            self.percentile(1.0)
+        )
     }
 }
 
@@ -92,7 +97,11 @@ impl Outcome {
     pub fn conclude(&mut self, evidence: &Evidence) {
         self.findings = rules::breaches(evidence);
         self.campaigns = evidence.campaigns.len();
-        self.contacts = evidence.campaigns.iter().map(|(campaign, _)| campaign.numbers.len()).sum();
+        self.contacts = evidence
+            .campaigns
+            .iter()
+            .map(|(campaign, _)| campaign.numbers.len())
+            .sum();
         self.dials = rules::dials(&evidence.log).count();
         for attempt in &evidence.attempts {
             let error = match (&*attempt.state, &*attempt.error) {
@@ -110,7 +119,9 @@ impl Outcome {
                 self.dialed_after.0.extend(dialed.map(|dial| (dial.at - at) / 1_000));
             }
             let over = held.under_way.iter().filter_map(over);
-            self.settled_after.0.extend(over.filter(|over| over > at).map(|over| (over - at) / 1_000));
+            self.settled_after
+                .0
+                .extend(over.filter(|over| over > at).map(|over| (over - at) / 1_000));
         }
         self.dialed_after.0.sort_unstable();
         self.settled_after.0.sort_unstable();
@@ -134,20 +145,32 @@ impl fmt::Display for Outcome {
         for (kind, count) in &self.kinds {
             row(format!("  {kind}"), count.to_string());
         }
-        row("nodes that ended by themselves".to_owned(), self.ended_by_themselves.to_string());
+        row(
+            "nodes that ended by themselves".to_owned(),
+            self.ended_by_themselves.to_string(),
+        );
         row("campaigns".to_owned(), self.campaigns.to_string());
         row("contacts".to_owned(), self.contacts.to_string());
         row("dial requests".to_owned(), self.dials.to_string());
         for (error, count) in &self.errors {
             row(format!("  attempts, error {error}"), count.to_string());
         }
-        row("claims of the killed: until dialed".to_owned(), self.dialed_after.to_string());
-        row("calls of the killed: until over".to_owned(), self.settled_after.to_string());
+        row(
+            "claims of the killed: until dialed".to_owned(),
+            self.dialed_after.to_string(),
+        );
+        row(
+            "calls of the killed: until over".to_owned(),
+            self.settled_after.to_string(),
+        );
         for rule in RULES {
             let count = self.findings.iter().filter(|finding| finding.rule == rule).count();
             row(rule.to_string(), count.to_string());
         }
-        row("verdict".to_owned(), if self.is_clean() { "clean" } else { "BROKEN" }.to_owned());
+        row(
+            "verdict".to_owned(),
+            if self.is_clean() { "clean" } else { "BROKEN" }.to_owned(),
+        );
         writeln!(f, "\n{table}")?;
         for rule in RULES {
             let broken: Vec<_> = self.findings.iter().filter(|finding| finding.rule == rule).collect();

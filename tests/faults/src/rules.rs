@@ -156,7 +156,11 @@ pub fn breaches(evidence: &Evidence) -> Vec<Finding> {
     for dial in dials(&evidence.log).filter(|dial| !known.contains_key(dial.attempt)) {
         add(Rule::AttemptUnknown, format!("{} to {}", dial.attempt, dial.to));
     }
-    for attempt in evidence.attempts.iter().filter(|a| !matches!(&*a.state, "final" | "queued")) {
+    for attempt in evidence
+        .attempts
+        .iter()
+        .filter(|a| !matches!(&*a.state, "final" | "queued"))
+    {
         add(
             Rule::LeftOpen,
             format!("{} to {} is {}", attempt.id, attempt.number, attempt.state),
@@ -190,7 +194,10 @@ pub fn breaches(evidence: &Evidence) -> Vec<Finding> {
                 .filter(|dial| campaign.numbers.iter().any(|number| number == dial.to));
             for dial in late {
                 let seconds = (dial.at - from) as f64 / 1e6;
-                add(Rule::DialedInPause, format!("{} to {}: {seconds:.1} s", dial.attempt, dial.to));
+                add(
+                    Rule::DialedInPause,
+                    format!("{} to {}: {seconds:.1} s", dial.attempt, dial.to),
+                );
             }
         }
     }
@@ -230,7 +237,10 @@ fn contacts(numbers: &[String], told: &Told, rows: &[&Attempt]) -> Vec<Finding> 
         add(Rule::ContactLost, what);
     }
     for number in numbers {
-        let last = rows.iter().filter(|row| row.number == *number).max_by_key(|row| row.attempt_no);
+        let last = rows
+            .iter()
+            .filter(|row| row.number == *number)
+            .max_by_key(|row| row.attempt_no);
         match (listed.get(&**number), last) {
             (None, _) => add(Rule::ContactLost, format!("{number} is not listed")),
             (Some(&"completed" | &"failed" | &"cancelled"), Some(last)) if last.state == "final" => {}
@@ -238,7 +248,10 @@ fn contacts(numbers: &[String], told: &Told, rows: &[&Attempt]) -> Vec<Finding> 
             (Some(&"cancelled"), None) => {}
             (Some(&status), last) => {
                 let last = last.map_or("no attempt", |last| &last.state);
-                add(Rule::ContactLost, format!("{number} is {status}, its last attempt: {last}"));
+                add(
+                    Rule::ContactLost,
+                    format!("{number} is {status}, its last attempt: {last}"),
+                );
             }
         }
     }
@@ -307,7 +320,10 @@ mod tests {
             pauses: Vec::new(),
             over: true,
         };
-        let contacts: Vec<_> = NUMBERS.iter().map(|n| ((*n).to_owned(), "completed".to_owned())).collect();
+        let contacts: Vec<_> = NUMBERS
+            .iter()
+            .map(|n| ((*n).to_owned(), "completed".to_owned()))
+            .collect();
         let progress = [("completed", 2), ("pending", 0), ("inProgress", 0)];
         let told = Told {
             status: "completed".to_owned(),

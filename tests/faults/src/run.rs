@@ -60,7 +60,7 @@ pub struct RunArgs {
     #[arg(long, default_value_t = 15)]
     pub lines: u32,
     /// Dials a second
-    #[arg(long, default_value_t = 8.0)]
+    #[arg(long, default_value_t = 12.0)]
     pub calls_per_second: f64,
     /// Callbacks and media sockets come to any node, not to that which dialed
     #[arg(long)]
@@ -218,9 +218,11 @@ async fn follow(world: &mut World, steps: &[Planned], outcome: &mut Outcome) -> 
 }
 
 fn revive(world: &mut World, outcome: &mut Outcome) -> io::Result<()> {
-    for node in world.revive()? {
-        println!("           node {node} ended by itself and was started again");
+    for node in world.ended() {
+        println!("           node {node} ended by itself and was started again: {}", world.nodes[node].last_word());
         outcome.ended_by_themselves += 1;
+        world.nodes[node].kill()?;
+        world.nodes[node].start()?;
     }
     Ok(())
 }
@@ -272,7 +274,12 @@ async fn gather(world: &mut World, ledger: &Ledger) -> io::Result<Evidence> {
             let attempts = evidence::attempts(&mut database).await?;
             let waits = !rules::untold(&log, &attempts).is_empty();
             if !waits && live.is_empty() || Instant::now() > limit {
-                return Ok(Evidence { log, campaigns: told, attempts, live });
+                return Ok(Evidence {
+                    log,
+                    campaigns: told,
+                    attempts,
+                    live,
+                });
             }
         } else if rules::is_quiet(&log, now(), 9_000_000) && live.is_empty() || Instant::now() > limit {
             // The file is the node's alone while that runs.
@@ -281,7 +288,12 @@ async fn gather(world: &mut World, ledger: &Ledger) -> io::Result<Evidence> {
             }
             let mut database = evidence::connect(&world.database_url).await?;
             let attempts = evidence::attempts(&mut database).await?;
-            return Ok(Evidence { log, campaigns: told, attempts, live });
+            return Ok(Evidence {
+                log,
+                campaigns: told,
+                attempts,
+                live,
+            });
         }
         sleep(Duration::from_millis(500)).await;
         live = world.live_calls().await?;

@@ -188,7 +188,9 @@ mod tests {
         let mut broken = std::collections::HashSet::new();
         for Planned { step, begins, .. } in steps {
             let what = match step {
-                Step::Kill(node) | Step::Start(node) | Step::Stop(node) | Step::Continue(node) => format!("node {node}"),
+                Step::Kill(node) | Step::Start(node) | Step::Stop(node) | Step::Continue(node) => {
+                    format!("node {node}")
+                }
                 Step::Set(node, link, _) => format!("{link:?} of {node}"),
                 Step::KillDatabase | Step::StartDatabase => "the database".to_owned(),
             };

@@ -105,7 +105,9 @@ impl World {
             Some(server) => server.url(),
             None => format!("sqlite://{}", folder.path().join("ringback.db").display()),
         };
-        let listens = (0..recipe.nodes).map(|_| free_address()).collect::<io::Result<Vec<_>>>()?;
+        let listens = (0..recipe.nodes)
+            .map(|_| free_address())
+            .collect::<io::Result<Vec<_>>>()?;
         let front = match recipe.front {
             true => Some(Proxy::start(Target::Anyone(listens.clone())).await?),
             false => None,
@@ -187,17 +189,10 @@ impl World {
         }
     }
 
-    /// Starts again what ended though nobody killed it, as a supervisor does; which nodes those were.
-    pub fn revive(&mut self) -> io::Result<Vec<usize>> {
-        let mut revived = Vec::new();
-        for node in &mut self.nodes {
-            if node.has_ended() {
-                node.kill()?;
-                node.start()?;
-                revived.push(node.number);
-            }
-        }
-        Ok(revived)
+    /// Nodes that ended though nobody killed them.
+    pub fn ended(&self) -> Vec<usize> {
+        let ended = self.nodes.iter().filter(|node| node.has_ended());
+        ended.map(|node| node.number).collect()
     }
 
     /// Mends whatever is still broken.

@@ -111,9 +111,7 @@ async fn answer(plan: chance::Plan, shown: serde_json::Value) -> Response {
             (StatusCode::CREATED, Body::from_stream(pieces)).into_response()
         }
         Fate::AnswerLost => std::future::pending().await,
-        Fate::PlacedAndFailed | Fate::Failed => {
-            error(StatusCode::INTERNAL_SERVER_ERROR, 20_500, "An internal error")
-        }
+        Fate::PlacedAndFailed | Fate::Failed => error(StatusCode::INTERNAL_SERVER_ERROR, 20_500, "An internal error"),
         Fate::Throttled => {
             let refused = error(StatusCode::TOO_MANY_REQUESTS, 20_429, "Too Many Requests");
             ([(RETRY_AFTER, "1")], refused).into_response()
@@ -134,14 +132,18 @@ pub async fn list(State(judge): State<Arc<Judge>>, headers: HeaderMap, Query(que
     Json(json!({ "calls": shown, "page": 0, "next_page_uri": null })).into_response()
 }
 
-fn named(judge: &Judge, name: &str) -> Result<Arc<Call>, Response> {
-    let call = name.strip_suffix(".json").and_then(|sid| judge.calls().get(sid).cloned());
-    call.ok_or_else(|| error(StatusCode::NOT_FOUND, 20_404, "The requested resource was not found"))
+fn named(judge: &Judge, name: &str) -> Option<Arc<Call>> {
+    let sid = name.strip_suffix(".json")?;
+    judge.calls().get(sid).cloned()
+}
+
+fn nothing() -> Response {
+    error(StatusCode::NOT_FOUND, 20_404, "The requested resource was not found")
 }
 
 /// One call.
 pub async fn show(State(judge): State<Arc<Judge>>, Path(name): Path<String>) -> Response {
-    named(&judge, &name).map_or_else(|refused| refused, |call| Json(call.shown()).into_response())
+    named(&judge, &name).map_or_else(nothing, |call| Json(call.shown()).into_response())
 }
 
 /// Ends a call, or gives it another media socket.
@@ -154,9 +156,8 @@ pub async fn change(
     if !is_entitled(&headers) {
         return error(StatusCode::UNAUTHORIZED, 20_003, "Authenticate");
     }
-    let call = match named(&judge, &name) {
-        Ok(call) => call,
-        Err(refused) => return refused,
+    let Some(call) = named(&judge, &name) else {
+        return nothing();
     };
     let fields = fields(&form);
     let not_in_state = || error(StatusCode::BAD_REQUEST, 21_220, "Call is not in-progress");

@@ -16,9 +16,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::{
-    ACCOUNT, Judge, TOKEN, media,
-};
+use super::{ACCOUNT, Judge, TOKEN, media};
 use crate::{
     chance::{self, Callee, Plan},
     http::{self, Ask},
