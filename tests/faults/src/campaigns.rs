@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Campaigns at once.
-const AT_ONCE: usize = 2;
+const AT_ONCE: usize = 3;
 /// How long a pause lasts: well beyond the time within which it must hold.
 const PAUSE: Duration = Duration::from_secs(8);
 const LOOK: Duration = Duration::from_millis(400);

@@ -1,5 +1,6 @@
-//! Death at every fsync: one short campaign on SQLite, from the CSV file to the last webhook, again and again; each time
-//! the node is killed at the next of its calls of `fsync`, first before it and then after it, and started again.
+//! Death at every fsync: one short campaign, from the CSV file to the last webhook, again and again; each time the node is
+//! killed at the next of its calls of `fsync`, first before it and then after it, and started again. On PostgreSQL it is
+//! its commits that count, and once more each time a commit's answer is lost and the node lives.
 
 use std::{
     ffi::OsString,
@@ -13,16 +14,19 @@ use tokio::time::{Instant, sleep};
 use crate::{
     api::Launch,
     campaigns::Campaign,
+    commits::When,
     evidence::{self, Evidence},
     keeper::Kept,
-    node::Running,
     rules,
+    run::Database,
     trace::{ENDED, KILLED},
     world::{Recipe, World},
 };
 
 /// How long one life may take, with a call whose fate is looked for twice.
 const LIFE: Duration = Duration::from_secs(150);
+/// What a node may still write when all is done and told.
+const LAST_WRITES: Duration = Duration::from_millis(500);
 const LOOK: Duration = Duration::from_millis(60);
 
 /// `faults deaths`.
@@ -34,6 +38,9 @@ pub struct DeathsArgs {
     /// How many lie between two deaths
     #[arg(long, default_value_t = 1)]
     step: u64,
+    /// The database
+    #[arg(long, value_enum, default_value = "sqlite")]
+    database: Database,
     /// Contacts of the campaign
     #[arg(long, default_value_t = 3)]
     contacts: usize,
@@ -50,10 +57,17 @@ pub struct DeathsArgs {
 
 /// How one life ended.
 struct Life {
-    killed: bool,
-    /// Calls of fsync up to the end.
+    broke: bool,
+    /// Calls of fsync, or commits, up to the end.
     calls: u64,
     broken: Vec<rules::Finding>,
+}
+
+/// What breaks into a life.
+enum Snare {
+    /// The tracer, and where it prints.
+    Tracer(Kept, PathBuf),
+    Trap,
 }
 
 struct Deaths {
@@ -68,33 +82,47 @@ struct Deaths {
 pub async fn run(args: DeathsArgs) -> io::Result<bool> {
     let began = Instant::now();
     let mut deaths = Deaths::new(args.clone()).await?;
-    let (mut died, mut broken, mut at) = (0, 0, args.from.max(1));
+    let (mut broke, mut broken, mut at) = (0, 0, args.from.max(1));
     loop {
         let mut ended = None;
-        for after in [false, true] {
-            let life = deaths.life(at, after).await?;
-            let when = if after { "after" } else { "before" };
+        let whens = match args.database {
+            Database::Sqlite => &[When::Before, When::After][..],
+            Database::Postgres => &[When::Before, When::After, When::AnswerLost],
+        };
+        for &when in whens {
+            let life = match deaths.life(at, when).await {
+                Ok(life) => life,
+                Err(error) => {
+                    println!("kept for inspection: {}", deaths.world.keep().display());
+                    return Err(error);
+                }
+            };
+            println!("{at} {when:?}: {} of them in this life", life.calls);
             for finding in &life.broken {
-                println!("death {when} fsync {at}: {}: {}", finding.rule, finding.what);
+                println!("{at} {when:?}: {}: {}", finding.rule, finding.what);
             }
-            println!("fsync {at}: killed {when} it: {}", life.killed);
             broken += usize::from(!life.broken.is_empty());
-            died += usize::from(life.killed);
-            if !life.killed {
+            broke += usize::from(life.broke);
+            if !life.broke {
                 ended = Some(life.calls);
             }
         }
         if let Some(calls) = ended {
             let seconds = began.elapsed().as_secs();
             println!(
-                "\ntests/faults/run deaths --from {} --step {} --contacts {} --seed {}\n\
-                 {calls} fsyncs in a life; {died} deaths, {broken} with something broken; {seconds} s",
-                args.from, args.step, args.contacts, args.seed
+                "\ntests/faults/run deaths --database {:?} --from {} --step {} --contacts {} --seed {}{}\n\
+                 {calls} of them in a whole life; {broke} lives broken into, {broken} of them with a breach; {seconds} s",
+                args.database,
+                args.from,
+                args.step,
+                args.contacts,
+                args.seed,
+                if args.tenth { " --tenth" } else { "" }
             );
             if broken > 0 {
                 println!("kept for inspection: {}", deaths.world.keep().display());
             }
-            return Ok(broken == 0 && died > 0);
+            return Ok(broken == 0 && broke > 0);
         }
         at += args.step.max(1);
     }
@@ -105,7 +133,7 @@ impl Deaths {
     async fn new(args: DeathsArgs) -> io::Result<Self> {
         let mut world = World::new(&Recipe {
             program: args.program.clone(),
-            postgres: false,
+            postgres: args.database == Database::Postgres,
             nodes: 1,
             seed: args.seed,
             tenth: args.tenth,
@@ -119,7 +147,7 @@ impl Deaths {
         let webhook = format!("http://{}/hook", world.judge);
         let agent = world.api.agent(&webhook, 0).await?;
         world.nodes[0].kill()?;
-        // The last one who closes it writes all into one file.
+        // On SQLite the last one who closes it writes all into one file.
         evidence::close(evidence::connect(&world.database_url).await?).await?;
         let template = world.journal().with_file_name("template");
         fs::create_dir(&template)?;
@@ -133,49 +161,22 @@ impl Deaths {
         })
     }
 
-    async fn life(&mut self, at: u64, after: bool) -> io::Result<Life> {
-        let folder = self.world.journal().with_file_name("");
-        copy(&self.template, &folder)?;
+    async fn life(&mut self, at: u64, when: When) -> io::Result<Life> {
+        copy(&self.template, &self.world.journal().with_file_name(""))?;
         let seen = evidence::log(&self.world.journal())?.len();
         let numbers: Vec<_> = (0..self.args.contacts)
             .map(|n| format!("+1555{:05}{n:03}", self.lives))
             .collect();
         self.lives += 1;
         self.world.nodes[0].start()?;
-        let report = folder.join("trace.log");
-        let _ = fs::remove_file(&report);
-        let tracer = self.trace(at, after, &report)?;
-        let limit = Instant::now() + LIFE;
-        let mut campaign: Option<Campaign> = None;
-        let mut is_down = false;
-        while Instant::now() < limit {
-            sleep(LOOK).await;
-            if !is_down && self.world.nodes[0].has_ended() {
-                is_down = true;
-                self.world.nodes[0].kill()?;
-                self.world.nodes[0].start()?;
-            }
-            match &campaign {
-                None => campaign = self.launch(&numbers).await,
-                Some(campaign) if self.is_over(&campaign.id).await && self.is_told(seen, &numbers)? => break,
-                Some(_) => {}
-            }
-        }
-        let campaigns = campaign.into_iter().collect();
-        let told = evidence::told(&self.world.api, campaigns).await;
+        let snare = self.lay(at, when)?;
+        let campaign = self.live(seen, &numbers).await?;
+        let told = evidence::told(&self.world.api, campaign.into_iter().collect()).await;
         let live = self.world.live_calls().await?;
         self.world.nodes[0].kill()?;
-        // The tracer prints what it saw when the process is gone.
-        while report_of(&report).is_none_or(|(_, calls)| calls == 0) && tracer.runs() {
-            sleep(LOOK).await;
-        }
-        let Some((killed, calls)) = report_of(&report) else {
-            let text = fs::read_to_string(&report).unwrap_or_default();
-            return Err(io::Error::other(format!("the process could not be traced: {text}")));
-        };
-        self.world.nodes[0].running = Running::Down;
+        let (broke, calls) = self.outcome(snare).await?;
         let mut database = evidence::connect(&self.world.database_url).await?;
-        let evidence = Evidence {
+        let mut evidence = Evidence {
             log: evidence::log(&self.world.journal())?.split_off(seen),
             campaigns: told?,
             attempts: evidence::attempts(&mut database).await?,
@@ -183,6 +184,10 @@ impl Deaths {
         };
         // Or it would close another life's.
         evidence::close(database).await?;
+        let campaigns = &evidence.campaigns;
+        evidence
+            .attempts
+            .retain(|attempt| campaigns.iter().any(|(campaign, _)| campaign.id == attempt.campaign));
         let mut broken = rules::breaches(&evidence);
         if evidence.campaigns.is_empty() {
             broken.push(rules::Finding {
@@ -190,24 +195,77 @@ impl Deaths {
                 what: "it could not be launched".to_owned(),
             });
         }
-        Ok(Life { killed, calls, broken })
+        Ok(Life { broke, calls, broken })
     }
 
-    fn trace(&self, at: u64, after: bool, report: &Path) -> io::Result<Kept> {
-        let pid = self.world.nodes[0].pid().unwrap_or_default().to_string();
-        let mut arguments: Vec<OsString> = vec!["trace".into(), "--pid".into(), pid.into()];
+    /// Launches a campaign and sees it to its end, starting the node again when it dies. None when it could not be launched.
+    async fn live(&mut self, seen: usize, numbers: &[String]) -> io::Result<Option<Campaign>> {
+        let limit = Instant::now() + LIFE;
+        let mut campaign: Option<Campaign> = None;
+        let mut is_done_since = None;
+        while Instant::now() < limit {
+            sleep(LOOK).await;
+            if self.world.nodes[0].has_ended() {
+                self.world.nodes[0].kill()?;
+                self.world.nodes[0].start()?;
+                is_done_since = None;
+            }
+            let is_done = match &campaign {
+                Some(campaign) => self.is_over(&campaign.id).await && self.is_told(seen, numbers)?,
+                None => {
+                    campaign = self.launch(numbers).await;
+                    false
+                }
+            };
+            match is_done_since {
+                _ if !is_done => is_done_since = None,
+                None => is_done_since = Some(Instant::now()),
+                Some(since) if since.elapsed() > LAST_WRITES => break,
+                Some(_) => {}
+            }
+        }
+        Ok(campaign)
+    }
+
+    /// Sees to it that the node breaks.
+    fn lay(&self, at: u64, when: When) -> io::Result<Snare> {
+        let pid = self.world.nodes[0].pid().unwrap_or_default();
+        if self.args.database == Database::Postgres {
+            self.world.nodes[0].trap.set(pid, at, when);
+            return Ok(Snare::Trap);
+        }
+        let report = self.world.journal().with_file_name("trace.log");
+        let _ = fs::remove_file(&report);
+        let mut arguments: Vec<OsString> = vec!["trace".into(), "--pid".into(), pid.to_string().into()];
         arguments.extend(["--at".into(), at.to_string().into()]);
-        if after {
+        if when == When::After {
             arguments.push("--after".into());
         }
-        Kept::start(&std::env::current_exe()?, &arguments, &[], report)
+        let tracer = Kept::start(&std::env::current_exe()?, &arguments, &[], &report)?;
+        Ok(Snare::Tracer(tracer, report))
+    }
+
+    /// Whether the node was broken into, and how many calls or commits there were.
+    async fn outcome(&self, snare: Snare) -> io::Result<(bool, u64)> {
+        let (tracer, report) = match snare {
+            Snare::Trap => return Ok(self.world.nodes[0].trap.take()),
+            Snare::Tracer(tracer, report) => (tracer, report),
+        };
+        // The tracer prints what it saw when the process is gone.
+        while report_of(&report).is_none() && tracer.runs() {
+            sleep(LOOK).await;
+        }
+        report_of(&report).ok_or_else(|| {
+            let text = fs::read_to_string(&report).unwrap_or_default();
+            io::Error::other(format!("the process could not be traced: {text}"))
+        })
     }
 
     /// The same request until it is answered.
     async fn launch(&self, numbers: &[String]) -> Option<Campaign> {
         let rows: Vec<_> = numbers.iter().map(|number| format!("{number},Somebody\n")).collect();
         let launch = Launch {
-            name: "deaths",
+            name: &format!("deaths-{}", self.lives),
             agent: &self.agent,
             csv: format!("phone,name\n{}", rows.concat()),
         };

@@ -3,6 +3,7 @@
 mod api;
 mod campaigns;
 mod chance;
+mod commits;
 mod deaths;
 mod evidence;
 mod http;
@@ -35,7 +36,7 @@ struct Cli {
 enum Command {
     /// Break nodes by a seeded schedule, and judge
     Run(run::RunArgs),
-    /// Kill a node at every one of its fsyncs, and judge
+    /// Kill a node at every one of its fsyncs (on PostgreSQL: commits), and judge
     Deaths(deaths::DeathsArgs),
     /// Kill a process at one of its fsyncs
     #[command(hide = true)]

@@ -4,12 +4,14 @@ use std::{
     fs, io,
     net::SocketAddr,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
 use nix::sys::signal::Signal;
 
 use crate::{
+    commits::Trap,
     http::{self, Ask},
     judge::{ACCOUNT, TOKEN},
     keeper::Kept,
@@ -48,6 +50,8 @@ pub struct Node {
     program: PathBuf,
     process: Option<Kept>,
     database: Option<Proxy>,
+    /// At its commits, on a server.
+    pub trap: Arc<Trap>,
     carrier: Proxy,
     door: Proxy,
 }
@@ -68,9 +72,10 @@ impl Node {
         fs::create_dir_all(&folder)?;
         let carrier = Proxy::start(Target::Tcp(wiring.judge)).await?;
         let door = Proxy::start(Target::Tcp(listen)).await?;
+        let trap = Arc::<Trap>::default();
         let (database, url) = match &wiring.postgres {
             Some(server) => {
-                let proxy = Proxy::start(Target::Socket(server.socket.clone())).await?;
+                let proxy = Proxy::start(Target::Server(server.socket.clone(), trap.clone())).await?;
                 let url = server.url.replace("PROXY", &proxy.address.to_string());
                 (Some(proxy), url)
             }
@@ -110,6 +115,7 @@ impl Node {
             program: wiring.program.clone(),
             process: None,
             database,
+            trap,
             carrier,
             door,
         })

@@ -1,6 +1,6 @@
 //! A TCP proxy that can be cut, and can stand still.
 
-use std::{io, net::SocketAddr, path::PathBuf};
+use std::{io, net::SocketAddr, path::PathBuf, sync::Arc};
 
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
@@ -8,6 +8,8 @@ use tokio::{
     sync::watch,
     task::JoinHandle,
 };
+
+use crate::commits::{Frames, Trap};
 
 /// How a proxy behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +26,8 @@ pub enum Mode {
 #[derive(Debug, Clone)]
 pub enum Target {
     Tcp(SocketAddr),
-    Socket(PathBuf),
+    /// A PostgreSQL server's, whose commits spring a trap.
+    Server(PathBuf, Arc<Trap>),
     /// One of these that takes the connection, another first each time.
     Anyone(Vec<SocketAddr>),
 }
@@ -75,9 +78,9 @@ async fn pass(client: TcpStream, target: Target, mode: watch::Receiver<Mode>) {
     match target {
         Target::Tcp(address) => pass_to(client, &[address], mode).await,
         Target::Anyone(addresses) => pass_to(client, &addresses, mode).await,
-        Target::Socket(path) => {
+        Target::Server(path, trap) => {
             if let Ok(server) = UnixStream::connect(path).await {
-                both(client.into_split(), server.into_split(), mode).await;
+                commits(client.into_split(), server.into_split(), mode, &trap).await;
             }
         }
     }
@@ -104,6 +107,72 @@ where
         _ = cut.wait_for(|mode| *mode == Mode::Cut) => {}
         // Both directions: an end of one lets what the other holds through.
         _ = async { tokio::join!(one_way(client.0, server.1, mode.clone()), one_way(server.0, client.1, mode)) } => {}
+    }
+}
+
+/// Both ways of a connection to a PostgreSQL server. What the client sends goes on in whole messages.
+async fn commits<CR, CW, SR, SW>(
+    (client_reads, client_writes): (CR, CW),
+    (server_reads, server_writes): (SR, SW),
+    mode: watch::Receiver<Mode>,
+    trap: &Trap,
+) where
+    CR: AsyncRead + Unpin,
+    CW: AsyncWrite + Unpin,
+    SR: AsyncRead + Unpin,
+    SW: AsyncWrite + Unpin,
+{
+    let mut cut = mode.clone();
+    let frames = Frames::new(trap);
+    tokio::select! {
+        _ = cut.wait_for(|mode| *mode == Mode::Cut) => {}
+        () = frames.sprung() => {}
+        _ = async {
+            tokio::join!(
+                whole_messages(client_reads, server_writes, mode.clone(), &frames),
+                answers(server_reads, client_writes, mode, &frames),
+            )
+        } => {}
+    }
+}
+
+async fn whole_messages(
+    mut from: impl AsyncRead + Unpin,
+    mut to: impl AsyncWrite + Unpin,
+    mut mode: watch::Receiver<Mode>,
+    frames: &Frames<'_>,
+) {
+    let mut buffer = Vec::with_capacity(16 * 1024);
+    loop {
+        let read = from.read_buf(&mut buffer).await.unwrap_or(0);
+        if mode.wait_for(|mode| *mode != Mode::Stalled).await.is_err() {
+            return;
+        }
+        let passed = frames.pass(&mut buffer);
+        if read == 0 || to.write_all(&passed).await.is_err() {
+            let _ = to.shutdown().await;
+            return;
+        }
+    }
+}
+
+async fn answers(
+    mut from: impl AsyncRead + Unpin,
+    mut to: impl AsyncWrite + Unpin,
+    mut mode: watch::Receiver<Mode>,
+    frames: &Frames<'_>,
+) {
+    let mut buffer = vec![0; 16 * 1024];
+    loop {
+        let read = from.read(&mut buffer).await.unwrap_or(0);
+        if mode.wait_for(|mode| *mode != Mode::Stalled).await.is_err() {
+            return;
+        }
+        frames.answered();
+        if read == 0 || to.write_all(&buffer[..read]).await.is_err() {
+            let _ = to.shutdown().await;
+            return;
+        }
     }
 }
 

@@ -20,8 +20,8 @@ use crate::{
 
 /// How often nodes that ended by themselves are looked for.
 const WATCH: Duration = Duration::from_millis(200);
-/// Looks for a moment in which a node has a claim, and the pause between two.
-const LOOKS: u32 = 60;
+/// How long a moment is looked for in which a node has a claim, and the pause between two looks.
+const LOOKS_FOR: Duration = Duration::from_secs(1);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(11);
 /// How long all may take to come to rest, at real speed.
 const REST: Duration = Duration::from_secs(420);
@@ -139,30 +139,34 @@ pub async fn run(args: RunArgs) -> io::Result<bool> {
         }
         return Ok(true);
     }
-    let began = Instant::now();
     let mut world = World::new(&args.recipe()).await?;
+    let done = in_world(&args, &steps, &mut world).await;
+    if !matches!(done, Ok(true)) {
+        println!("kept for inspection: {}", world.keep().display());
+    }
+    done
+}
+
+async fn in_world(args: &RunArgs, steps: &[Planned], world: &mut World) -> io::Result<bool> {
+    let began = Instant::now();
     world.start_all().await?;
     let ledger = Ledger::default();
-    let (finish, client) = start_client(&args, &world, &ledger).await?;
+    let (finish, client) = start_client(args, world, &ledger).await?;
     let mut outcome = Outcome::of(args.command());
     for kind in steps.iter().filter_map(|planned| planned.begins) {
         *outcome.kinds.entry(kind).or_default() += 1;
     }
-    follow(&mut world, &steps, &mut outcome).await?;
+    follow(world, steps, &mut outcome).await?;
     world.heal().await?;
     finish.send_replace(true);
     let scale = if args.tenth { 2 } else { 1 };
     if timeout(REST / scale, client).await.is_err() {
         println!("campaigns do not come to their end");
     }
-    let evidence = gather(&mut world, &ledger).await?;
+    let evidence = gather(world, &ledger).await?;
     outcome.conclude(&evidence);
     outcome.seconds = began.elapsed().as_secs();
     println!("{outcome}");
-    if !outcome.is_clean() {
-        let folder = world.keep();
-        println!("kept for inspection: {}", folder.display());
-    }
     Ok(outcome.is_clean())
 }
 
@@ -219,7 +223,10 @@ async fn follow(world: &mut World, steps: &[Planned], outcome: &mut Outcome) -> 
 
 fn revive(world: &mut World, outcome: &mut Outcome) -> io::Result<()> {
     for node in world.ended() {
-        println!("           node {node} ended by itself and was started again: {}", world.nodes[node].last_word());
+        println!(
+            "           node {node} ended by itself and was started again: {}",
+            world.nodes[node].last_word()
+        );
         outcome.ended_by_themselves += 1;
         world.nodes[node].kill()?;
         world.nodes[node].start()?;
@@ -230,14 +237,18 @@ fn revive(world: &mut World, outcome: &mut Outcome) -> io::Result<()> {
 /// Kills a node, and tells what it held. Only a server lets others look. A claim is held for some milliseconds, so that
 /// random kills hardly meet one: every other kill looks for a moment with one, at most for a second.
 async fn kill(world: &mut World, node: usize, at_ms: u64) -> io::Result<Option<Takeover>> {
-    let looks = if at_ms.is_multiple_of(2) { LOOKS } else { 1 };
+    let looks_for = if at_ms.is_multiple_of(2) {
+        LOOKS_FOR
+    } else {
+        Duration::ZERO
+    };
     let on_server = world.database_url.starts_with("postgres");
     let incarnation = world.nodes[node].incarnation().filter(|_| on_server);
     let mut held = None;
     if let Some(incarnation) = incarnation {
         // The server may be down just now.
-        let looking = look(world, node, &incarnation, looks);
-        held = timeout(Duration::from_secs(2), looking).await.ok().and_then(Result::ok);
+        let looking = look(world, node, &incarnation, looks_for);
+        held = timeout(3 * LOOKS_FOR, looking).await.ok().and_then(Result::ok);
     }
     let at = now();
     world.perform(Step::Kill(node))?;
@@ -245,19 +256,18 @@ async fn kill(world: &mut World, node: usize, at_ms: u64) -> io::Result<Option<T
 }
 
 /// What a node holds, which is stopped meanwhile.
-async fn look(world: &mut World, node: usize, incarnation: &str, looks: u32) -> io::Result<Held> {
+async fn look(world: &mut World, node: usize, incarnation: &str, looks_for: Duration) -> io::Result<Held> {
     let mut database = evidence::connect(&world.database_url).await?;
-    let mut held = Held::default();
-    for _ in 0..looks {
+    let limit = Instant::now() + looks_for;
+    loop {
         world.nodes[node].hold(true)?;
-        held = evidence::held(&mut database, incarnation).await?;
-        if !held.claimed.is_empty() {
-            break;
+        let held = evidence::held(&mut database, incarnation).await?;
+        if !held.claimed.is_empty() || Instant::now() >= limit {
+            return Ok(held);
         }
         world.nodes[node].hold(false)?;
         sleep(BETWEEN_LOOKS).await;
     }
-    Ok(held)
 }
 
 /// Waits for the last webhooks, then collects all there is to judge.

@@ -114,7 +114,7 @@ pub fn plan(outline: Outline) -> Vec<Planned> {
     let mut database_busy = 0.0_f64;
     let mut faults = 0;
     while faults < outline.faults {
-        now += rng.random_range(2_000.0..16_000.0) * scale;
+        now += rng.random_range(3_000.0..25_000.0) * scale;
         let mut drawn = rng.random_range(0..total);
         let kind = kinds.iter().find(|(_, weight)| {
             let hit = drawn < *weight;

@@ -131,7 +131,13 @@ impl World {
         for (number, listen) in listens.iter().enumerate() {
             nodes.push(Node::new(number, *listen, &wiring).await?);
         }
-        until(STARTS_WITHIN, "the judge", || answers(judge)).await?;
+        let limit = Instant::now() + STARTS_WITHIN;
+        while tokio::net::TcpStream::connect(judge).await.is_err() {
+            if Instant::now() > limit {
+                return Err(io::Error::other("the judge does not answer"));
+            }
+            sleep(Duration::from_millis(50)).await;
+        }
         let api = Api {
             nodes: listens,
             key: create_account(&recipe.program, &database_url)?,
@@ -154,21 +160,27 @@ impl World {
     }
 
     /// Its folder outlives it.
-    pub fn keep(mut self) -> PathBuf {
+    pub fn keep(&mut self) -> PathBuf {
         self.folder.disable_cleanup(true);
         self.folder.path().to_owned()
     }
 
-    /// Starts every node that is down and waits until all are well.
+    /// Starts every node that is down, again if it ends at once, and waits until all are well.
     pub async fn start_all(&mut self) -> io::Result<()> {
+        let limit = Instant::now() + STARTS_WITHIN;
         for node in &mut self.nodes {
-            if node.running == Running::Down || node.has_ended() {
-                node.start()?;
+            while !node.is_healthy().await {
+                if Instant::now() > limit {
+                    let log = node.log();
+                    let what = format!("node {} does not answer, see {}", node.number, log.display());
+                    return Err(io::Error::other(what));
+                }
+                if node.running == Running::Down || node.has_ended() {
+                    node.kill()?;
+                    node.start()?;
+                }
+                sleep(Duration::from_millis(200)).await;
             }
-        }
-        for node in &self.nodes {
-            let name = format!("node {}, see {}", node.number, node.log().display());
-            until(STARTS_WITHIN, &name, || node.is_healthy()).await?;
         }
         Ok(())
     }
@@ -244,19 +256,4 @@ fn create_account(program: &Path, database_url: &str) -> io::Result<String> {
         .map_err(|_| io::Error::other(format!("no account: {}", String::from_utf8_lossy(&made.stderr))))?;
     let key = account["apiKey"].as_str().map(str::to_owned);
     key.ok_or_else(|| io::Error::other("no key in the account"))
-}
-
-async fn answers(address: SocketAddr) -> bool {
-    tokio::net::TcpStream::connect(address).await.is_ok()
-}
-
-async fn until<F: Future<Output = bool>>(limit: Duration, what: &str, mut good: impl FnMut() -> F) -> io::Result<()> {
-    let limit = Instant::now() + limit;
-    while !good().await {
-        if Instant::now() > limit {
-            return Err(io::Error::other(format!("does not answer: {what}")));
-        }
-        sleep(Duration::from_millis(50)).await;
-    }
-    Ok(())
 }
