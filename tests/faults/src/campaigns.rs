@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use rand::Rng;
+use rand::{Rng, rngs::StdRng};
 use serde_json::json;
 use tokio::{
     sync::watch,
@@ -19,8 +19,9 @@ use crate::{
     journal::now,
 };
 
-/// Campaigns at once.
-const AT_ONCE: usize = 3;
+/// Campaigns at once with somebody left to dial, and all that are not over.
+const AT_ONCE: usize = 2;
+const OPEN: usize = 12;
 /// How long a pause lasts: well beyond the time within which it must hold.
 const PAUSE: Duration = Duration::from_secs(8);
 const LOOK: Duration = Duration::from_millis(400);
@@ -32,6 +33,8 @@ pub struct Campaign {
     pub numbers: Vec<String>,
     /// From the answer to a pause to the request to go on, in microseconds since 1970.
     pub pauses: Vec<(i64, i64)>,
+    /// Somebody is left to dial.
+    pub dials: bool,
     pub over: bool,
 }
 
@@ -52,6 +55,12 @@ impl Ledger {
     /// Those that are not over.
     pub fn open(&self) -> usize {
         self.lock().iter().filter(|campaign| !campaign.over).count()
+    }
+
+    fn wants_more(&self) -> bool {
+        let campaigns = self.lock();
+        let count = |wanted: fn(&&Campaign) -> bool| campaigns.iter().filter(wanted).count();
+        count(|campaign| campaign.dials && !campaign.over) < AT_ONCE && count(|campaign| !campaign.over) < OPEN
     }
 
     fn change(&self, id: &str, change: impl FnOnce(&mut Campaign)) {
@@ -85,7 +94,7 @@ impl Client {
         let mut pauses: Vec<Pause> = Vec::new();
         loop {
             let last = *finishing.borrow();
-            if !last && self.ledger.open() < AT_ONCE && self.launch(begun).await {
+            if !last && self.ledger.wants_more() && self.launch(begun).await {
                 begun += 1;
             }
             for campaign in self.ledger.campaigns().into_iter().filter(|campaign| !campaign.over) {
@@ -126,6 +135,7 @@ impl Client {
                     id,
                     numbers,
                     pauses: Vec::new(),
+                    dials: true,
                     over: false,
                 });
                 true
@@ -138,9 +148,14 @@ impl Client {
         let Ok(shown) = self.api.campaign(&campaign.id).await else {
             return;
         };
+        let dials = shown["progress"]["pending"] != 0;
+        self.ledger.change(&campaign.id, |campaign| campaign.dials = dials);
         match shown["status"].as_str() {
             Some("completed" | "failed" | "stopped") => self.ledger.change(&campaign.id, |c| c.over = true),
             Some("running") if !last && !is_paused && self.wants_pause(campaign, &shown) => {
+                if self.chance(campaign).random_range(0..4) == 0 {
+                    return self.stop(campaign).await;
+                }
                 let path = format!("/campaigns/{}/pause", campaign.id);
                 let paused = self.api.post(&path, json!({})).await;
                 pauses.push(Pause {
@@ -159,12 +174,25 @@ impl Client {
         }
     }
 
-    /// Every third campaign is paused once, at some point of its way.
+    async fn stop(&self, campaign: &Campaign) {
+        let path = format!("/campaigns/{}/stop", campaign.id);
+        if self.api.post(&path, json!({})).await.is_ok() {
+            let from = now();
+            self.ledger
+                .change(&campaign.id, |campaign| campaign.pauses.push((from, i64::MAX)));
+        }
+    }
+
+    fn chance(&self, campaign: &Campaign) -> StdRng {
+        let number = campaign.numbers.first().map_or("", String::as_str);
+        chance::of(self.seed, &format!("pause {number}"))
+    }
+
+    /// Every third campaign is paused or stopped once, at some point of its way.
     fn wants_pause(&self, campaign: &Campaign, shown: &serde_json::Value) -> bool {
-        let Some(number) = campaign.numbers.first() else {
-            return false;
-        };
-        let mut rng = chance::of(self.seed, &format!("pause {number}"));
+        let mut rng = self.chance(campaign);
+        // The first draw says which of the two.
+        let _: u32 = rng.random_range(0..4);
         let at = rng.random_range(0..3 * campaign.numbers.len() as u64);
         let begun = shown["startIndex"].as_u64().unwrap_or(0);
         campaign.pauses.is_empty() && begun > at

@@ -274,6 +274,7 @@ impl Deaths {
             id,
             numbers: numbers.to_vec(),
             pauses: Vec::new(),
+            dials: false,
             over: false,
         })
     }

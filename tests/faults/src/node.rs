@@ -67,11 +67,10 @@ pub enum Link {
 
 impl Node {
     /// Sets one up, without starting it.
-    pub async fn new(number: usize, listen: SocketAddr, wiring: &Wiring) -> io::Result<Self> {
+    pub async fn new(number: usize, listen: SocketAddr, door: Proxy, wiring: &Wiring) -> io::Result<Self> {
         let folder = wiring.folder.join(format!("node-{number}"));
         fs::create_dir_all(&folder)?;
         let carrier = Proxy::start(Target::Tcp(wiring.judge)).await?;
-        let door = Proxy::start(Target::Tcp(listen)).await?;
         let trap = Arc::<Trap>::default();
         let (database, url) = match &wiring.postgres {
             Some(server) => {

@@ -75,6 +75,7 @@ pub struct Outcome {
     pub seconds: u64,
     findings: Vec<Finding>,
     campaigns: usize,
+    pauses: usize,
     contacts: usize,
     dials: usize,
     errors: BTreeMap<String, usize>,
@@ -97,6 +98,11 @@ impl Outcome {
     pub fn conclude(&mut self, evidence: &Evidence) {
         self.findings = rules::breaches(evidence);
         self.campaigns = evidence.campaigns.len();
+        self.pauses = evidence
+            .campaigns
+            .iter()
+            .map(|(campaign, _)| campaign.pauses.len())
+            .sum();
         self.contacts = evidence
             .campaigns
             .iter()
@@ -150,6 +156,7 @@ impl fmt::Display for Outcome {
             self.ended_by_themselves.to_string(),
         );
         row("campaigns".to_owned(), self.campaigns.to_string());
+        row("pauses and stops".to_owned(), self.pauses.to_string());
         row("contacts".to_owned(), self.contacts.to_string());
         row("dial requests".to_owned(), self.dials.to_string());
         for (error, count) in &self.errors {

@@ -318,6 +318,7 @@ mod tests {
             id: "c".to_owned(),
             numbers: NUMBERS.map(str::to_owned).into(),
             pauses: Vec::new(),
+            dials: false,
             over: true,
         };
         let contacts: Vec<_> = NUMBERS

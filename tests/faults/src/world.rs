@@ -108,8 +108,12 @@ impl World {
         let listens = (0..recipe.nodes)
             .map(|_| free_address())
             .collect::<io::Result<Vec<_>>>()?;
+        let mut doors = Vec::new();
+        for listen in &listens {
+            doors.push(Proxy::start(Target::Tcp(*listen)).await?);
+        }
         let front = match recipe.front {
-            true => Some(Proxy::start(Target::Anyone(listens.clone())).await?),
+            true => Some(Proxy::start(Target::Anyone(doors.iter().map(|door| door.address).collect())).await?),
             false => None,
         };
         let wiring = Wiring {
@@ -128,8 +132,8 @@ impl World {
             tenth: recipe.tenth,
         };
         let mut nodes = Vec::new();
-        for (number, listen) in listens.iter().enumerate() {
-            nodes.push(Node::new(number, *listen, &wiring).await?);
+        for (number, (listen, door)) in listens.iter().zip(doors).enumerate() {
+            nodes.push(Node::new(number, *listen, door, &wiring).await?);
         }
         let limit = Instant::now() + STARTS_WITHIN;
         while tokio::net::TcpStream::connect(judge).await.is_err() {
