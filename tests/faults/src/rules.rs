@@ -244,9 +244,8 @@ fn contacts(numbers: &[String], told: &Told, rows: &[&Attempt]) -> Vec<Finding> 
         match (listed.get(&**number), last) {
             (None, _) => add(Rule::ContactLost, format!("{number} is not listed")),
             (Some(&"completed" | &"failed" | &"cancelled"), Some(last)) if last.state == "final" => {}
-            // Stopped before its turn.
-            (Some(&"cancelled"), None) => {}
-            (Some(&status), last) => {
+            (Some(&"cancelled" | &"pending"), None) if told.status == "stopped" => {}
+            (Some(status), last) => {
                 let last = last.map_or("no attempt", |last| &last.state);
                 add(
                     Rule::ContactLost,
@@ -391,6 +390,22 @@ mod tests {
         assert_eq!(broken(paused(5_000_999)), []);
         assert_eq!(broken(paused(5_001_000)), [Rule::DialedInPause]);
         assert_eq!(broken(paused(9_000_000)), []);
+    }
+
+    #[test]
+    fn whom_a_stop_left_out_is_not_lost() {
+        let left_out = |campaign: &'static str| {
+            move |e: &mut Evidence| {
+                let told = &mut e.campaigns[0].1;
+                told.status = campaign.to_owned();
+                told.contacts[1].1 = "pending".to_owned();
+                told.progress[0].1 = 1;
+                told.progress[1].1 = 1;
+                drop((e.attempts.pop(), e.log.remove(1), e.log.pop()));
+            }
+        };
+        assert_eq!(broken(left_out("stopped")), []);
+        assert_eq!(broken(left_out("completed")), [Rule::ContactLost]);
     }
 
     #[test]
