@@ -38,6 +38,7 @@ use crate::{
     carriers::{self, CarrierDoor},
     config::ServeConfig,
     deliveries::{self, Courier, Pace, WebhookLimits, WebhookSender},
+    dial_journal::DialJournal,
     documents::{DocumentSettings, Documents, extract::this_program},
     exchange::ExchangeHandle,
     http_tools::HttpTools,
@@ -103,8 +104,8 @@ impl App {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let database_url = &config.storage.database_url;
         let store = SqlStore::open(database_url.secret(), clock.clone()).await;
-        let store = store.map_err(|e| format!("DATABASE_URL {database_url}: {e}"))?;
-        let store = Arc::new(store.of_nodes(times));
+        let store = Arc::new(store.map_err(|e| format!("DATABASE_URL {database_url}: {e}"))?);
+        keep_dial_journal(&config, &store).await?;
 
         let Trunks {
             carriers,
@@ -186,6 +187,8 @@ impl App {
         tasks.spawn(calendars::keep(calendars));
         let folder = recordings_dir(&config);
         tasks.spawn(retention::run(store.clone(), clock, folder, config.storage.kept));
+        let dialed_on = store.clone();
+        tasks.spawn(async move { dialed_on.watch_lineage().await });
         tasks.spawn(count(live.subscribe()));
         tasks.spawn(keep_metrics_small());
         tasks.spawn(prober::run(team.clone(), config.providers.clone()));
@@ -256,29 +259,14 @@ fn node_settings(config: &ServeConfig, (address, times): (SocketAddr, Times)) ->
     }
 }
 
-/// The other nodes that may be: a database server may have several.
-fn peers(
-    config: &ServeConfig,
-    node: &NodeSettings,
-    (store, clock): (Arc<dyn Store>, Arc<dyn Clock>),
-) -> Result<Peers, StartError> {
-    if !config.storage.database_url.is_postgres() {
-        return Ok(Peers::none());
-    }
-    if node.address.is_none() {
-        tracing::warn!(
-            "RINGBACK_NODE_URL is not set and RINGBACK_LISTEN {} names no one address: other nodes on this database cannot \
-             pass callbacks and media sockets on to this one",
-            config.listen
-        );
-    }
-    let settings = PeersSettings {
-        me: node.node,
-        address: node.address.clone(),
-        directory: Arc::new(StoreDirectory(store)),
-        clock,
-    };
-    Ok(Peers::among(settings)?)
+/// Before anything is claimed: what the database forgot of this node's dials is written down again.
+async fn keep_dial_journal(config: &ServeConfig, store: &SqlStore) -> Result<(), StartError> {
+    let folder = config.storage.data_dir.join("dials");
+    let journal = DialJournal::open(folder.clone());
+    let journal = journal.map_err(|e| format!("cannot use {} for the dial journal: {e}", folder.display()))?;
+    store.keep_dial_journal(journal);
+    store.reconcile_dials().await?;
+    Ok(())
 }
 
 fn recordings_dir(config: &ServeConfig) -> PathBuf {

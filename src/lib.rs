@@ -15,6 +15,7 @@ pub mod cli;
 pub mod config;
 pub mod deliveries;
 pub mod demo;
+pub mod dial_journal;
 pub mod documents;
 pub mod exchange;
 #[cfg(feature = "fuzzing")]

@@ -23,6 +23,7 @@ mod directory;
 mod do_not_call;
 mod erasure;
 mod facts;
+mod forgotten;
 mod idempotency;
 mod inbound;
 mod jobs;
@@ -40,7 +41,7 @@ mod url;
 mod writer;
 
 use std::{
-    sync::{Arc, PoisonError, RwLock},
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
@@ -55,11 +56,13 @@ use sqlx::{AnyConnection, AnyPool};
 use tokio::sync::watch;
 
 use dialect::{Dialect, POSTGRES, SQLITE};
-use nodes::Judge;
+use forgotten::Lineage;
 use open::{Company, Opened};
 use rows::unavailable;
 use transactions::Transactions;
 use writer::Writer;
+
+use crate::dial_journal::DialJournal;
 
 pub use url::{DatabaseUrl, without_password};
 
@@ -76,11 +79,10 @@ pub struct SqlStore {
     readers: Option<AnyPool>,
     clock: Arc<dyn Clock>,
     dialect: &'static Dialect,
-    /// The node that was registered last over this store: whose imports begin here.
-    me: RwLock<Option<NodeId>>,
-    times: Times,
-    /// Whether the server's clock tells which nodes live.
-    servers_clock: bool,
+    /// Set once, where this process dials.
+    dials: OnceLock<Arc<DialJournal>>,
+    /// None for a file, which nobody takes over.
+    lineage: Option<Arc<Lineage>>,
 }
 
 /// How a database is written to.
@@ -117,14 +119,15 @@ impl SqlStore {
     }
 
     async fn start(url: &str, clock: Arc<dyn Clock>, company: Company) -> StoreResult<Self> {
-        let (writers, readers, dialect) = match open::open(url, company).await? {
+        let (writers, readers, dialect, lineage) = match open::open(url, company).await? {
             Opened::Sqlite(opened) => {
                 let writer = Writer::start(opened.writer, opened.lock, Arc::clone(&clock), &SQLITE);
-                (Writers::One(writer), opened.readers, &SQLITE)
+                (Writers::One(writer), opened.readers, &SQLITE, None)
             }
             Opened::Postgres(pools) => {
                 let transactions = Transactions::new(pools.writers, Arc::clone(&clock), &POSTGRES);
-                (Writers::Many(transactions), Some(pools.readers), &POSTGRES)
+                let lineage = Some(pools.lineage);
+                (Writers::Many(transactions), Some(pools.readers), &POSTGRES, lineage)
             }
         };
         Ok(Self {
@@ -132,9 +135,8 @@ impl SqlStore {
             readers,
             clock,
             dialect,
-            me: RwLock::default(),
-            times: Times::default(),
-            servers_clock: false,
+            dials: OnceLock::new(),
+            lineage,
         })
     }
 

@@ -48,12 +48,21 @@ impl AttemptStore for SqlStore {
     }
 
     async fn permit(&self, claim: Claim, request: PermitRequest) -> StoreResult<Permit> {
-        let answer = self.write(move |work| Box::pin(permit::permit(work, claim, request)));
-        let (permit, notes) = answer.await?;
+        let lineage = self.lineage.clone();
+        let permit = self
+            .write(move |work| {
+                Box::pin(async move {
+                    // The connection may be the first to a server that has just taken over.
+                    lineage.map_or(Ok(()), |lineage| lineage.check())?;
+                    permit::permit(work, claim, request).await
+                })
+            })
+            .await;
         match &permit {
-            Permit::DoNotCall => telemetry::count_outcome("do-not-call"),
-            Permit::Restricted => telemetry::count_outcome("restricted"),
-            Permit::NotAllowed { .. } => telemetry::count_outcome("not-allowed"),
+            // Nothing is sent on a permit that the journal does not have.
+            Ok(Permit::Granted { .. }) => self.note_permit(claim).await?,
+            Ok(Permit::DoNotCall) => telemetry::count_outcome("do-not-call"),
+            Ok(Permit::Restricted) => telemetry::count_outcome("restricted"),
             _ => {}
         }
         notes.iter().for_each(telemetry::count_safeguard);
@@ -61,13 +70,8 @@ impl AttemptStore for SqlStore {
     }
 
     async fn not_sent(&self, claim: Claim, delay_ms: i64, why: Option<String>) -> StoreResult<()> {
-        self.write(move |mut work| {
-            Box::pin(async move {
-                safeguards::uncount(&mut work, claim).await?;
-                steps::not_sent(work, claim, delay_ms, why).await
-            })
-        })
-        .await
+        let taken_back = self.write(move |work| Box::pin(steps::not_sent(work, claim, delay_ms, why)));
+        taken_back.await.inspect(|()| self.note_taken_back(claim))
     }
 
     async fn dialed(&self, claim: Claim, call: &CarrierCallId) -> StoreResult<()> {

@@ -26,7 +26,7 @@ mod cli_names;
 mod cli_postgres;
 mod cli_roster;
 mod deliveries;
-mod deploy;
+mod dial_journal;
 mod dialer_load;
 mod dialer_rules;
 mod exchange;

@@ -1,6 +1,6 @@
 //! Opening a PostgreSQL database: reaching it, migrations, the pools and what holds for each of their connections.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use actors::ports::store::{StoreError, StoreResult};
 use sqlx::{AnyConnection, AnyPool, Connection, any::AnyPoolOptions};
@@ -11,6 +11,7 @@ use crate::{
     http_client::install_cryptography,
     storage::{
         dialect::POSTGRES,
+        forgotten::Lineage,
         rows::{Columns, unavailable},
         url::DatabaseUrl,
     },
@@ -31,6 +32,8 @@ const LEAST_VERSION: i64 = 130_000;
 pub(in crate::storage) struct Pools {
     pub(in crate::storage) writers: AnyPool,
     pub(in crate::storage) readers: AnyPool,
+    /// Whose history the writers write to.
+    pub(in crate::storage) lineage: Arc<Lineage>,
 }
 
 pub(super) async fn open(url: &DatabaseUrl) -> StoreResult<Pools> {
@@ -46,9 +49,11 @@ pub(super) async fn open(url: &DatabaseUrl) -> StoreResult<Pools> {
     migrated.map_err(|error| StoreError::Unavailable(format!("cannot migrate: {error}")))?;
     // It has done its work.
     let _ = conn.close().await;
+    let lineage = Arc::new(Lineage::default());
     Ok(Pools {
-        writers: pool(url, WRITERS, POSTGRES.writer_setup).await?,
-        readers: pool(url, READERS, POSTGRES.reader_setup).await?,
+        writers: pool(url, WRITERS, POSTGRES.writer_setup, Some(Arc::clone(&lineage))).await?,
+        readers: pool(url, READERS, POSTGRES.reader_setup, None).await?,
+        lineage,
     })
 }
 
@@ -64,14 +69,23 @@ async fn check_version(conn: &mut AnyConnection) -> StoreResult<()> {
     Ok(())
 }
 
-async fn pool(url: &DatabaseUrl, connections: u32, setup: &'static [&'static str]) -> StoreResult<AnyPool> {
+async fn pool(
+    url: &DatabaseUrl,
+    connections: u32,
+    setup: &'static [&'static str],
+    lineage: Option<Arc<Lineage>>,
+) -> StoreResult<AnyPool> {
     AnyPoolOptions::new()
         .max_connections(connections)
         .acquire_timeout(CONNECTION_WAIT)
         .after_connect(move |conn, _| {
+            let lineage = lineage.clone();
             Box::pin(async move {
                 for statement in setup {
                     sqlx::query(*statement).execute(&mut *conn).await?;
+                }
+                if let Some(lineage) = lineage {
+                    lineage.look(conn).await?;
                 }
                 Ok(())
             })

@@ -1,0 +1,343 @@
+//! Dials that the database has forgotten: a standby that took over had not heard of the last commits, or a backup was put
+//! back. What the dial journal still knows of them is written down again, as dials whose fate nobody knows, so that they
+//! are settled with the carrier and never dialed a second time.
+
+use std::{
+    collections::HashMap,
+    io,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use actors::{
+    id::NodeId,
+    ports::store::{Claim, StoreError, StoreResult},
+};
+use sqlx::AnyConnection;
+use tokio::sync::watch;
+
+use super::{
+    SqlStore, Work,
+    rows::{Columns, ROWS_PER_INSERT, affected, composed, insert_rows, unavailable, unique},
+};
+use crate::dial_journal::{DialJournal, DialNote};
+
+/// Notes that are compared at once. A database forgets its last commits: where it knows so many in a row, it knows what is
+/// older too.
+const AT_ONCE: usize = 200;
+/// For how long nothing is dialed after a server of another history was met: each other node needs time to meet it and
+/// to write down what it knows. As long as a node may be silent.
+const REST: Duration = Duration::from_secs(15);
+/// Between two tries to write down what was forgotten.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// Which history of commits the server has, and whether that is another one than before.
+#[derive(Debug, Default)]
+pub(super) struct Lineage {
+    known: Mutex<Option<String>>,
+    changed: watch::Sender<bool>,
+}
+
+impl Lineage {
+    /// Asked on each new connection, as a server that takes over breaks the old ones. The timeline is another one after a
+    /// standby was promoted and after a restore to a point in time, the identifier in another cluster.
+    pub(super) async fn look(&self, conn: &mut AnyConnection) -> Result<(), sqlx::Error> {
+        const SQL: &str = "SELECT CAST((SELECT system_identifier FROM pg_control_system()) AS TEXT) || '/' || \
+             substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) AS lineage";
+        let lineage: String = sqlx::Row::try_get(&sqlx::query(SQL).fetch_one(conn).await?, "lineage")?;
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*known {
+            Some(before) if *before != lineage => {
+                tracing::error!(
+                    before,
+                    now = lineage,
+                    "the database has another history: nothing is dialed before it was compared with the dial journal"
+                );
+                self.changed.send_replace(true);
+            }
+            _ => {}
+        }
+        *known = Some(lineage);
+        Ok(())
+    }
+
+    /// Whether permits may be given and believed.
+    pub(super) fn check(&self) -> StoreResult<()> {
+        if *self.changed.borrow() {
+            let why = "the database's server changed; what it may have forgotten is being looked for".to_owned();
+            return Err(StoreError::Unavailable(why));
+        }
+        Ok(())
+    }
+}
+
+impl SqlStore {
+    /// Writes each permit into this journal before it is used. Once, before the first permit.
+    pub fn keep_dial_journal(&self, journal: DialJournal) {
+        let _ = self.dials.set(Arc::new(journal));
+    }
+
+    /// Compares the journal with the database and writes down again what that forgot; how many dials. Before the first
+    /// claim of a process.
+    ///
+    /// # Errors
+    ///
+    /// When the journal cannot be read, or the database is away.
+    pub async fn reconcile_dials(&self) -> StoreResult<usize> {
+        let Some(journal) = self.dials.get() else { return Ok(0) };
+        let mut notes = journal.newest_first().map_err(|error| unread(&error))?;
+        let mut reinstated = 0;
+        loop {
+            let some = notes.by_ref().take(AT_ONCE).collect::<io::Result<Vec<DialNote>>>();
+            let some = some.map_err(|error| unread(&error))?;
+            let (asked, count) = (Arc::new(some), AT_ONCE);
+            let looked = Arc::clone(&asked);
+            let forgotten = self.read(move |work| Box::pin(forgotten(work, looked))).await?;
+            // The oldest first, so that a contact's attempts come in their order.
+            for at in forgotten.iter().rev() {
+                reinstated += usize::from(self.put_back(asked[*at].clone()).await?);
+            }
+            if forgotten.is_empty() || asked.len() < count {
+                break;
+            }
+        }
+        if reinstated > 0 {
+            tracing::error!(
+                reinstated,
+                "the database had forgotten dials; they are settled with the carrier and not made again"
+            );
+        }
+        Ok(reinstated)
+    }
+
+    async fn put_back(&self, note: DialNote) -> StoreResult<bool> {
+        let (attempt, to) = (note.attempt.clone(), note.phone_number.clone());
+        match self.write(move |work| Box::pin(reinstate(work, note))).await {
+            Ok(()) => Ok(true),
+            Err(StoreError::NotFound | StoreError::Exists(_) | StoreError::Stale) => {
+                tracing::error!(
+                    attempt,
+                    to,
+                    "a dial that the database has forgotten cannot be written down again: its campaign, agent or list is \
+                     unknown too, or another attempt stands in its place"
+                );
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Compares again whenever the server turns out to have another history; until then, and for 15 s more, permits are
+    /// refused. For as long as it runs.
+    pub async fn watch_lineage(&self) {
+        let Some(lineage) = &self.lineage else {
+            return std::future::pending().await;
+        };
+        let mut changed = lineage.changed.subscribe();
+        while changed.wait_for(|changed| *changed).await.is_ok() {
+            while let Err(error) = self.reconcile_dials().await {
+                tracing::warn!(%error, "the dial journal was not compared with the database, trying again");
+                tokio::time::sleep(AGAIN).await;
+            }
+            tokio::time::sleep(REST).await;
+            lineage.changed.send_replace(false);
+            tracing::info!("the dial journal was compared with the database; dialing goes on");
+        }
+    }
+
+    /// Writes a permit that was given into the journal, where there is one.
+    pub(super) async fn note_permit(&self, claim: Claim) -> StoreResult<()> {
+        let Some(journal) = self.dials.get() else { return Ok(()) };
+        let note = self.read(move |work| Box::pin(note_of(work, claim))).await?;
+        let written = journal.permitted(note).await;
+        written.map_err(|error| StoreError::Unavailable(format!("the dial journal cannot be written: {error}")))
+    }
+
+    /// Notes that a permit was not used.
+    pub(super) fn note_taken_back(&self, claim: Claim) {
+        if let Some(journal) = self.dials.get() {
+            journal.taken_back(claim.attempt.to_string(), claim.epoch, self.clock.now().0);
+        }
+    }
+}
+
+fn unread(error: &io::Error) -> StoreError {
+    StoreError::Unavailable(format!("the dial journal cannot be read: {error}"))
+}
+
+async fn note_of(work: Work<'_>, claim: Claim) -> StoreResult<DialNote> {
+    let query = sqlx::query(
+        "SELECT account, agent, campaign, contact_list, contact_index, attempt_no, follow_up_no, retry_no, call_backs, kind, \
+         phone_number, dial_token, carrier, caller_id, dialing_at FROM attempts \
+         WHERE id = $1 AND owner = $2 AND epoch = $3 AND state = 'dialing'",
+    );
+    let query = query
+        .bind(claim.attempt.to_string())
+        .bind(claim.owner.to_string())
+        .bind(claim.epoch);
+    let row = query.fetch_optional(work.conn).await.map_err(unavailable)?;
+    let row = row.ok_or(StoreError::Fenced)?;
+    let missing = || StoreError::Damaged(format!("attempt {} has a permit and no token", claim.attempt));
+    Ok(DialNote {
+        attempt: claim.attempt.to_string(),
+        epoch: claim.epoch,
+        at: row.int("dialing_at")?,
+        account: row.text("account")?,
+        agent: row.text("agent")?,
+        campaign: row.maybe_text("campaign")?,
+        contact_list: row.maybe_int("contact_list")?,
+        contact_index: row.maybe_int("contact_index")?,
+        attempt_no: row.int("attempt_no")?,
+        follow_up_no: row.int("follow_up_no")?,
+        retry_no: row.int("retry_no")?,
+        call_backs: row.int("call_backs")?,
+        kind: row.text("kind")?,
+        phone_number: row.text("phone_number")?,
+        dial_token: row.maybe_text("dial_token")?.ok_or_else(missing)?,
+        carrier: row.maybe_text("carrier")?.ok_or_else(missing)?,
+        caller_id: row.maybe_text("caller_id")?,
+    })
+}
+
+/// Which of the notes the database knows less of than they say.
+async fn forgotten(work: Work<'_>, notes: Arc<Vec<DialNote>>) -> StoreResult<Vec<usize>> {
+    if notes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let places: Vec<String> = (1..=notes.len()).map(|place| format!("${place}")).collect();
+    let query = composed(format!(
+        "SELECT id, state, epoch FROM attempts WHERE id IN ({})",
+        places.join(",")
+    ));
+    let query = notes.iter().fold(query, |query, note| query.bind(note.attempt.clone()));
+    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
+    let mut known = HashMap::new();
+    for row in rows {
+        known.insert(row.text("id")?, (row.int("epoch")?, row.text("state")?));
+    }
+    let is_forgotten = |note: &DialNote| match known.get(&note.attempt) {
+        None => true,
+        Some((epoch, _)) if *epoch != note.epoch => *epoch < note.epoch,
+        // The permit made it `dialing` in the transaction that the journal waited for.
+        Some((_, state)) => state == "claimed" || state == "queued",
+    };
+    Ok((0..notes.len()).filter(|at| is_forgotten(&notes[*at])).collect())
+}
+
+/// Makes the attempt one whose fate nobody knows, held by a process that does not live: whoever takes over what dead ones
+/// left settles it with the carrier.
+async fn reinstate(mut work: Work<'_>, note: DialNote) -> StoreResult<()> {
+    let nobody = NodeId::new().to_string();
+    let update = sqlx::query(
+        "UPDATE attempts SET state = 'unknown', status = 'in_progress', owner = $2, \
+         epoch = CASE WHEN epoch < $3 THEN $3 ELSE epoch END + 1, dialing_at = $4, started_at = $4, dial_token = $5, \
+         carrier = $6, caller_id = $7 WHERE id = $1 AND state IN ('queued', 'claimed') AND epoch <= $3",
+    )
+    .bind(note.attempt.clone())
+    .bind(nobody.clone())
+    .bind(note.epoch)
+    .bind(note.at)
+    .bind(note.dial_token.clone())
+    .bind(note.carrier.clone())
+    .bind(note.caller_id.clone());
+    if affected(update, &mut *work.conn).await? == 0 {
+        insert(&mut work, &note, nobody).await?;
+    }
+    match (note.contact_list, note.contact_index) {
+        (Some(list), Some(index)) => hold_contact(&mut work, list, index, note.attempt_no).await,
+        _ => Ok(()),
+    }
+}
+
+async fn insert(work: &mut Work<'_>, note: &DialNote, owner: String) -> StoreResult<()> {
+    let insert = sqlx::query(
+        "INSERT INTO attempts (id, account, agent, campaign, contact_list, contact_index, attempt_no, follow_up_no, retry_no, \
+         call_backs, kind, phone_number, state, owner, epoch, dial_token, due_at, started_at, dialing_at, carrier, caller_id, \
+         status, voicemail, transferred, collected, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, \
+         'unknown', $13, $14, $15, $16, $16, $16, $17, $18, 'in_progress', 0, 0, '{}', $16)",
+    )
+    .bind(note.attempt.clone())
+    .bind(note.account.clone())
+    .bind(note.agent.clone())
+    .bind(note.campaign.clone())
+    .bind(note.contact_list)
+    .bind(note.contact_index)
+    .bind(note.attempt_no)
+    .bind(note.follow_up_no)
+    .bind(note.retry_no)
+    .bind(note.call_backs)
+    .bind(note.kind.clone())
+    .bind(note.phone_number.clone())
+    .bind(owner)
+    .bind(note.epoch + 1)
+    .bind(note.dial_token.clone())
+    .bind(note.at)
+    .bind(note.carrier.clone())
+    .bind(note.caller_id.clone());
+    insert.execute(&mut *work.conn).await.map_err(unique("attempt"))?;
+    if note.campaign.is_some() {
+        return Ok(());
+    }
+    // Its variables are lost with the rest; it is not dialed again.
+    let single =
+        sqlx::query("INSERT INTO single_calls (attempt, name, variables, dial_before) VALUES ($1, NULL, '{}', $2)");
+    let single = single.bind(note.attempt.clone()).bind(note.at);
+    affected(single, &mut *work.conn).await.map(drop)
+}
+
+/// The contact is being called: nobody claims it. Contacts before it that the list takes for unclaimed keep their turn.
+async fn hold_contact(work: &mut Work<'_>, list: i64, index: i64, attempts: i64) -> StoreResult<()> {
+    let query = sqlx::query("SELECT next_index FROM contact_lists WHERE id = $1").bind(list);
+    let row = query.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
+    let next = row.ok_or(StoreError::NotFound)?.int("next_index")?;
+    let between: Vec<i64> = (next..index).collect();
+    for chunk in between.chunks(ROWS_PER_INSERT) {
+        let insert = insert_rows(
+            "INSERT INTO contact_states (list, idx, state, attempts, voicemail) VALUES",
+            chunk.len(),
+            5,
+            "ON CONFLICT (list, idx) DO NOTHING",
+        );
+        let insert = chunk.iter().fold(insert, |query, idx| {
+            query.bind(list).bind(*idx).bind("pending").bind(0_i64).bind(0_i64)
+        });
+        affected(insert, &mut *work.conn).await?;
+    }
+    let moved = sqlx::query("UPDATE contact_lists SET next_index = $2 WHERE id = $1 AND next_index < $2");
+    affected(moved.bind(list).bind(index + 1), &mut *work.conn).await?;
+    let held = sqlx::query(
+        "INSERT INTO contact_states (list, idx, state, attempts, voicemail) VALUES ($1, $2, 'in_progress', $3, 0) \
+         ON CONFLICT (list, idx) DO UPDATE SET state = 'in_progress', \
+         attempts = CASE WHEN contact_states.attempts < $3 THEN $3 ELSE contact_states.attempts END",
+    );
+    affected(held.bind(list).bind(index).bind(attempts), &mut *work.conn)
+        .await
+        .map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn permits_rest_until_another_history_was_compared() {
+        let store = SqlStore::open("sqlite::memory:", Arc::new(actors::time::SystemClock)).await;
+        let mut store = store.unwrap();
+        let lineage = Arc::new(Lineage::default());
+        store.lineage = Some(Arc::clone(&lineage));
+        assert_eq!(lineage.check(), Ok(()));
+        lineage.changed.send_replace(true);
+        assert!(matches!(lineage.check(), Err(StoreError::Unavailable(_))));
+        tokio::time::pause();
+        let watch = async {
+            tokio::select! {
+                () = store.watch_lineage() => {}
+                () = tokio::time::sleep(REST - Duration::from_secs(1)) => {}
+            }
+        };
+        watch.await;
+        assert!(lineage.check().is_err());
+        let _ = tokio::time::timeout(REST * 2, store.watch_lineage()).await;
+        assert_eq!(lineage.check(), Ok(()));
+    }
+}

@@ -1,0 +1,135 @@
+//! What the dial journal saves when the database forgets: a backup is put back under a service that dialed since.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::{path::Path, sync::Arc};
+
+use actors::{
+    id::NodeId,
+    ports::store::{
+        AttemptState, AttemptStore, CampaignReadStore, CampaignStatus, ConversationStatus, RecordStore, StoreError,
+    },
+    testkit::store_conformance::{Fixture, ManualClock, Scene, outcome},
+};
+use ringback::{dial_journal::DialJournal, storage::SqlStore};
+
+async fn open(folder: &Path, clock: &Arc<ManualClock>) -> Arc<SqlStore> {
+    let url = format!("sqlite://{}", folder.join("ringback.db").display());
+    let store = Arc::new(SqlStore::open(&url, clock.clone()).await.unwrap());
+    store.keep_dial_journal(DialJournal::open(folder.join("dials")).unwrap());
+    store
+}
+
+async fn scene(store: &Arc<SqlStore>, clock: &Arc<ManualClock>) -> Scene {
+    let fixture = Fixture {
+        store: store.clone(),
+        clock: clock.clone(),
+    };
+    fixture.scene().await
+}
+
+/// Copies the database, with what its log holds, from one folder to another.
+fn copy(from: &Path, to: &Path) {
+    for name in ["ringback.db", "ringback.db-wal"] {
+        let _ = std::fs::remove_file(to.join(name));
+        if from.join(name).exists() {
+            std::fs::copy(from.join(name), to.join(name)).unwrap();
+        }
+    }
+    let _ = std::fs::remove_file(to.join("ringback.db-shm"));
+}
+
+#[tokio::test]
+async fn what_a_restored_backup_forgot_is_settled_and_not_dialed_again() {
+    let (folder, backup) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let clock = Arc::new(ManualClock::new());
+    let store = open(folder.path(), &clock).await;
+    let scene = scene(&store, &clock).await;
+    let (account, node) = (scene.account, scene.node);
+    let campaign = scene.running(0..8).await;
+    let known = scene.dialing(campaign).await;
+    let claimed = scene.claim_one(campaign).await;
+    copy(folder.path(), backup.path());
+
+    // Since then: the claim was used, two more contacts were dialed, one call ended.
+    scene.permit(claimed).await.unwrap();
+    let ended = scene.dialing(campaign).await;
+    let ending = store.finish(ended, outcome(ConversationStatus::Completed), None);
+    ending.await.unwrap();
+    let lasting = scene.dialing(campaign).await;
+    store.close().await;
+    copy(backup.path(), folder.path());
+
+    let store = open(folder.path(), &clock).await;
+    assert_eq!(store.reconcile_dials().await, Ok(3));
+    assert_eq!(store.reconcile_dials().await, Ok(0), "once");
+    let heir = NodeId::new();
+    store.register_node(heir).await.unwrap();
+    let orphans = store.take_orphans(heir).await.unwrap();
+    let mut taken: Vec<_> = orphans.iter().map(|orphan| orphan.claim.attempt).collect();
+    let mut dialed = [known, claimed, ended, lasting].map(|claim| claim.attempt);
+    taken.sort_unstable();
+    dialed.sort_unstable();
+    assert_eq!(taken, dialed);
+    let unknown = orphans.iter().filter(|orphan| orphan.state == AttemptState::Unknown);
+    assert_eq!(unknown.count(), 3);
+    // The process whose calls they were holds none of them any more.
+    for claim in [claimed, ended, lasting] {
+        assert_eq!(store.dialed(claim, &"call".into()).await, Err(StoreError::Fenced));
+    }
+    assert_ne!(node, heir);
+
+    let fresh = store.claim(heir, campaign, 100).await.unwrap();
+    let places: Vec<i64> = fresh.iter().map(|attempt| attempt.contact_index).collect();
+    assert_eq!(places, [4, 5, 6, 7]);
+    let progress = store.progress(campaign).await.unwrap();
+    assert_eq!((progress.in_progress, progress.pending), (8, 0));
+    for orphan in orphans {
+        store
+            .finish(orphan.claim, outcome(ConversationStatus::Failed), None)
+            .await
+            .unwrap();
+    }
+    let row = store.conversation(account, ended.attempt).await.unwrap();
+    assert_eq!(row.status, ConversationStatus::Failed);
+}
+
+#[tokio::test]
+async fn a_permit_that_was_not_used_is_not_taken_for_a_dial() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Arc::new(ManualClock::new());
+    let store = open(folder.path(), &clock).await;
+    let scene = scene(&store, &clock).await;
+    let campaign = scene.running(0..2).await;
+    let stopped = scene.dialing(campaign).await;
+    scene.turn(campaign, CampaignStatus::Stopped).await;
+    // The first attempt of a contact goes with that.
+    store.not_sent(stopped, 0, None).await.unwrap();
+    scene.turn(campaign, CampaignStatus::Running).await;
+    let later = scene.dialing(campaign).await;
+    store.not_sent(later, 0, None).await.unwrap();
+    store.close().await;
+    let store = open(folder.path(), &clock).await;
+    assert_eq!(store.reconcile_dials().await, Ok(0));
+    assert_eq!(store.progress(campaign).await.unwrap().pending, 2);
+}
+
+#[tokio::test]
+async fn nothing_is_dialed_that_the_journal_cannot_take() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Arc::new(ManualClock::new());
+    let store = open(folder.path(), &clock).await;
+    let scene = scene(&store, &clock).await;
+    let campaign = scene.running(0..2).await;
+    let claim = scene.claim_one(campaign).await;
+    std::fs::remove_dir_all(folder.path().join("dials")).unwrap();
+    let refused = scene.permit(claim).await;
+    assert!(
+        matches!(&refused, Err(StoreError::Unavailable(why)) if why.contains("dial journal")),
+        "{refused:?}"
+    );
+    // As whoever asked for it will say.
+    store.not_sent(claim, 0, None).await.unwrap();
+    std::fs::create_dir(folder.path().join("dials")).unwrap();
+    scene.dialing(campaign).await;
+}
