@@ -87,5 +87,6 @@ mod tidy_contract;
 mod tls;
 mod tools;
 mod tools_reach;
+mod two_nodes;
 mod voices;
 mod widget;

@@ -355,11 +355,12 @@ impl CampaignState {
     /// The row as it is from now on.
     fn take(&mut self, latest: CampaignRow) {
         if self.row.status != latest.status {
+            // What kept this node alone from dialing is found again.
+            self.set_back = None;
             // A carrier that is tried again and again is tried less and less often.
             if ![self.row.status, latest.status].contains(&CampaignStatus::Delayed) {
                 self.pacing.restart();
                 self.away = None;
-                self.set_back = None;
             }
             tracing::info!(campaign = %latest.id, status = latest.status.as_str(), reason = latest.reason, "campaign changed");
         }

@@ -80,6 +80,11 @@ impl MemoryStore {
         self.locked().attempts.get(&attempt).map(|entry| entry.state)
     }
 
+    /// Declares a node dead, as another one does.
+    pub fn bury(&self, node: NodeId) {
+        self.locked().nodes.bury(node);
+    }
+
     /// Gives an attempt to another node, as a takeover does.
     pub fn take_from(&self, attempt: AttemptId, by: NodeId) {
         if let Some(entry) = self.locked().attempts.get_mut(&attempt) {

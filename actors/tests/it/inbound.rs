@@ -301,7 +301,7 @@ async fn a_call_whose_attempt_is_being_made_as_the_node_drains_is_busy_and_settl
     let node = world.node(2).await;
     let (answer, ()) = tokio::join!(announce(&node, announced("leg-a")), async {
         // Its line is taken by then.
-        tokio::time::sleep(Duration::from_millis(85)).await;
+        tokio::time::sleep(Duration::from_millis(60)).await;
         let drain = LinesMessage::Drain { grace_ms: 20_000 };
         assert!(node.siblings().lines.cast(drain).is_ok());
     });

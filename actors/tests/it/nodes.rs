@@ -207,18 +207,19 @@ async fn a_campaign_that_no_node_can_dial_is_delayed_and_runs_again_with_one() {
 
 #[tokio::test(start_paused = true)]
 async fn a_process_that_was_declared_dead_lets_go_and_starts_anew() {
-    let world = World::new().await;
+    let world = World::shared().await;
     let node = world.node(2).await;
     let campaign = world.campaign(10).await;
     world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
     until("calls", async || world.carrier.sockets() == 2).await;
     let (was, before) = (node.node(), world.carrier.dialed_attempts());
-    // As another node does when this one was silent.
     let other = NodeId::new();
     world.store.register_node(other, None).await.unwrap();
+    world.store.bury(was);
     let taken = world.store.take_orphans(other).await.unwrap();
     assert_eq!(taken.len(), 2);
     until("another id", async || node.node() != was).await;
+    // Before anybody else could find the other one silent.
     until("further calls", async || world.carrier.dials().len() == 4).await;
     assert_eq!(figures(&node).await.holds_back, None);
     // What became of the calls is for their new owner to write, not for this node, nor to hang them up.
@@ -231,13 +232,15 @@ async fn a_process_that_was_declared_dead_lets_go_and_starts_anew() {
 #[tokio::test(start_paused = true)]
 async fn a_process_that_stood_still_lets_go_of_what_it_lost() {
     let clock = Arc::new(ManualClock::new());
-    let world = World::with_clock(clock.clone()).await;
+    let world = World::shared_with(clock.clone()).await;
     let node = world.node(3).await;
     let campaign = world.campaign_with(10, Some(2)).await;
     world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
     until("calls", async || world.carrier.sockets() == 2).await;
     let lost = world.carrier.dialed_attempts()[0];
-    world.store.take_from(lost, NodeId::new());
+    let other = NodeId::new();
+    world.store.register_node(other, None).await.unwrap();
+    world.store.take_from(lost, other);
     world.store.fail_with(Some(StoreError::Unavailable("slow".into())));
     // The machine slept: only its wall clock went on.
     clock.advance(4 * SECOND);

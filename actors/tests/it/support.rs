@@ -74,7 +74,10 @@ impl World {
 
     /// One whose store several nodes may share.
     pub async fn shared() -> Self {
-        let clock: Arc<dyn Clock> = Arc::new(TokioClock::starting_at(CLOCK_START));
+        Self::shared_with(Arc::new(TokioClock::starting_at(CLOCK_START))).await
+    }
+
+    pub async fn shared_with(clock: Arc<dyn Clock>) -> Self {
         let store = Arc::new(MemoryStore::shared(clock.clone()));
         Self::around(store, clock).await
     }

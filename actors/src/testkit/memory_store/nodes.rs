@@ -60,6 +60,11 @@ impl Nodes {
         Ok(())
     }
 
+    pub(super) fn bury(&mut self, node: NodeId) {
+        let dead = self.entries.iter_mut().find(|entry| entry.id == node);
+        dead.into_iter().for_each(|entry| entry.lives = false);
+    }
+
     fn entry(&self, node: NodeId) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.id == node)
     }

@@ -106,11 +106,11 @@ pub async fn abandoned_imports_are_swept(fixture: Fixture) {
     let heir = scene.heir().await;
     let of_the_living = store.begin_import(scene.account, scene.new_campaign("Four")).await;
     assert_eq!(store.sweep_imports().await, Ok(2));
-    store.abandon_import(of_the_living.unwrap()).await.unwrap();
     store.heartbeat(heir.node).await.unwrap();
     assert_eq!(store.finish_import(imports[1], None).await, Err(StoreError::NotFound));
     assert_eq!(store.sweep_lists().await, Ok(2));
     assert_eq!(store.sweep_lists().await, Ok(0));
+    store.abandon_import(of_the_living.unwrap()).await.unwrap();
     assert_eq!(store.campaign_contacts(kept.id, 0, 9).await, Ok(vec![contact(0)]));
     assert_eq!(store.campaign(scene.account, kept.id).await, Ok(kept));
 }
