@@ -1,0 +1,98 @@
+//! Two services on one PostgreSQL.
+
+use std::{
+    collections::HashSet,
+    time::{Duration, Instant},
+};
+
+use actors::ports::store::NodeStore;
+use clap::Parser;
+use ringback::{
+    accounts,
+    api_client::ApiClient,
+    app::App,
+    cli::{Cli, Command},
+};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::support::postgres::database;
+
+/// One service of several on a database, which hear of each other soon.
+async fn service(database: &str, folder: &TempDir) -> App {
+    let folder = folder.path().to_str().unwrap();
+    let arguments = [
+        "ringback",
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--database-url",
+        database,
+        "--data-dir",
+        folder,
+        "--calls-per-second",
+        "0",
+        "--heartbeat-ms",
+        "1000",
+    ];
+    match Cli::try_parse_from(arguments).unwrap().command {
+        Command::Serve(config) => App::start(*config).await.unwrap(),
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn until_completed(api: &ApiClient, campaign: &str) {
+    let began = Instant::now();
+    while api.campaign(campaign).await.unwrap()["status"] != "completed" {
+        assert!(began.elapsed() < Duration::from_secs(240), "not completed");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_services_on_one_database_call_everybody_once() {
+    let Some(database) = database().await else { return };
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let first = service(&database.url, &folders[0]).await;
+    let second = service(&database.url, &folders[1]).await;
+    assert_eq!(first.store.cluster_secret().await, second.store.cluster_secret().await);
+    let addresses = [&first, &second].map(|app| Some(app.url.clone()));
+    let known: Vec<_> = first.store.live_nodes().await.unwrap();
+    assert_eq!(
+        known.iter().map(|node| node.address.clone()).collect::<Vec<_>>(),
+        addresses
+    );
+
+    let account = accounts::create(first.store.as_ref(), "ada@example.com").await.unwrap();
+    let apis = [&first, &second].map(|app| ApiClient::new(app.url.clone(), account.api_key.clone()).unwrap());
+    let agent = json!({ "name": "Ann", "conversationConfig": { "agent": { "prompt": { "prompt": "Ask." } } } });
+    let agent = apis[0].create_agent(agent).await.unwrap();
+    let rows: String = (0..150).map(|n| format!("+1555010{n:04},busy\n")).collect();
+    let csv = format!("phone,persona\n{rows}").into_bytes();
+    let launched = apis[0].launch_csv("One", &agent, csv).await.unwrap();
+    let campaign = launched["data"]["campaignId"].as_str().unwrap().to_owned();
+    // The other node sees it run, and commands it.
+    let path = format!("/public/v1/campaigns/{campaign}/pause");
+    apis[1].post(&path, json!({})).await.unwrap();
+    let path = format!("/public/v1/campaigns/{campaign}/launch");
+    apis[1].post(&path, json!({})).await.unwrap();
+    until_completed(&apis[1], &campaign).await;
+
+    let calls = apis[0].conversations(&campaign).await.unwrap();
+    let ids: HashSet<&str> = calls
+        .iter()
+        .filter_map(|call| call["conversationId"].as_str())
+        .collect();
+    assert_eq!(
+        (calls.len(), ids.len()),
+        (150, 150),
+        "a number was called twice or not at all"
+    );
+    assert!(
+        calls.iter().all(|call: &Value| call["errorMessage"] == "busy"),
+        "{:?}",
+        calls.first()
+    );
+    first.stop(Duration::ZERO).await;
+    second.stop(Duration::ZERO).await;
+}
