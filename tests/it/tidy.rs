@@ -120,7 +120,10 @@ fn only_app_names_concrete_adapters() {
 fn every_crate_of_ours_has_the_workspaces_lints() {
     let whole = fs::read_to_string(root().join("Cargo.toml")).unwrap();
     assert!(whole.contains("[workspace.lints.rust]\nunsafe_code = \"forbid\"\n"));
-    let members = whole.split("members = [").nth(1).and_then(|rest| rest.split(']').next());
+    let members = whole
+        .split("members = [")
+        .nth(1)
+        .and_then(|rest| rest.split(']').next());
     let members = members.unwrap().split(',').map(|name| name.trim().trim_matches('"'));
     let crates: Vec<&str> = members.chain(["."]).collect();
     assert!(crates.len() >= 3, "{crates:?}");
@@ -132,7 +135,11 @@ fn every_crate_of_ours_has_the_workspaces_lints() {
     let mut fuzzers = Vec::new();
     rust_files(&root().join("tests/fuzz"), &mut fuzzers);
     for file in fuzzers {
-        assert!(!fs::read_to_string(&file).unwrap().contains("unsafe"), "{}", name(&file));
+        assert!(
+            !fs::read_to_string(&file).unwrap().contains("unsafe"),
+            "{}",
+            name(&file)
+        );
     }
 }
 
