@@ -5,7 +5,7 @@ use std::{
     net::SocketAddr,
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use nix::sys::signal::Signal;
@@ -21,6 +21,9 @@ use crate::{
 
 /// The words of a node's log before its incarnation.
 const REGISTERED: &str = "registered; ";
+
+/// From one start to the next, at the soonest.
+const STARTS_AGAIN: Duration = Duration::from_secs(1);
 
 /// The service's times, in milliseconds at real speed.
 const TIMES: [(&str, u64); 5] = [
@@ -49,6 +52,7 @@ pub struct Node {
     environment: Vec<(String, String)>,
     program: PathBuf,
     process: Option<Kept>,
+    started: Instant,
     database: Option<Proxy>,
     /// At its commits, on a server.
     pub trap: Arc<Trap>,
@@ -113,6 +117,7 @@ impl Node {
             environment,
             program: wiring.program.clone(),
             process: None,
+            started: Instant::now(),
             database,
             trap,
             carrier,
@@ -130,6 +135,7 @@ impl Node {
         let arguments = ["--workers", "2", "serve"].map(Into::into);
         self.process = Some(Kept::start(&self.program, &arguments, &self.environment, &self.log())?);
         self.running = Running::Yes;
+        self.started = Instant::now();
         Ok(())
     }
 
@@ -155,9 +161,9 @@ impl Node {
         process.signal(signal)
     }
 
-    /// Whether its process ended though nobody killed it.
+    /// Whether its process ended though nobody killed it, and the time has come to start it again.
     pub fn has_ended(&self) -> bool {
-        self.running != Running::Down && self.process.as_ref().is_none_or(|process| !process.runs())
+        self.started.elapsed() > STARTS_AGAIN && self.running != Running::Down && self.process.as_ref().is_none_or(|process| !process.runs())
     }
 
     /// Changes one of its connections.

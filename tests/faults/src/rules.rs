@@ -153,7 +153,9 @@ pub fn breaches(evidence: &Evidence) -> Vec<Finding> {
     let mut found = doubles(&evidence.log);
     let mut add = |rule, what: String| found.push(Finding { rule, what });
     let known: HashMap<&str, &Attempt> = evidence.attempts.iter().map(|a| (&*a.id, a)).collect();
-    for dial in dials(&evidence.log).filter(|dial| !known.contains_key(dial.attempt)) {
+    // An attempt that the carrier refused may be forgotten: its contact gets another.
+    let counts = |dial: &Dial<'_>| !known.contains_key(dial.attempt) && !dial.fate.is_certainly_not_dialed();
+    for dial in dials(&evidence.log).filter(counts) {
         add(Rule::AttemptUnknown, format!("{} to {}", dial.attempt, dial.to));
     }
     for attempt in evidence
@@ -412,6 +414,8 @@ mod tests {
     fn what_was_refused_may_be_asked_for_again() {
         let throttled = |e: &mut Evidence| e.log.insert(0, dial(5, "a", NUMBERS[0], Fate::Throttled));
         assert_eq!(broken(throttled), []);
+        let forgotten = |e: &mut Evidence| e.log.insert(0, dial(5, "z", NUMBERS[0], Fate::Throttled));
+        assert_eq!(broken(forgotten), []);
         let failed = |e: &mut Evidence| e.log.insert(0, dial(5, "a", NUMBERS[0], Fate::Failed));
         assert_eq!(broken(failed), [Rule::DialedTwice]);
     }
