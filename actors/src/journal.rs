@@ -7,5 +7,6 @@ mod door;
 mod message;
 
 pub use actor::*;
+pub use buffer::{FACTS_LOST, KEPT_BYTES};
 pub use door::*;
 pub use message::*;

@@ -3,6 +3,7 @@
 //! Commands go down the tree as imperatives, facts come up in the past tense, one hop each. The row is the truth,
 //! the actor its cache.
 
+pub mod admission;
 pub mod agent;
 pub mod analysis;
 pub mod audio_stream;

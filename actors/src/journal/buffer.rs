@@ -1,8 +1,14 @@
 //! What waits to be written: in order, bounded, with at most one batch under way. Free of I/O.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+};
 
-use crate::{id::AttemptId, ports::store::Fact};
+use crate::{
+    id::AttemptId,
+    ports::store::{EventFact, Fact},
+};
 
 /// A fact and its call.
 pub type Entry = (AttemptId, Fact);
@@ -15,6 +21,11 @@ pub const BATCH_BYTES: usize = 256 * 1024;
 pub const KEPT_FACTS: usize = 100_000;
 /// Bytes kept while the store is away.
 pub const KEPT_BYTES: usize = 16 * 1024 * 1024;
+/// Calls of which it is kept how many of their facts were given up.
+const NOTED: usize = 10_000;
+
+/// The event by which a call's record says that it is not whole.
+pub const FACTS_LOST: &str = "facts_lost";
 
 /// Facts not yet on disk.
 #[derive(Debug, Default)]
@@ -28,6 +39,8 @@ pub struct Buffer {
     next: u64,
     /// Facts dropped because the store was away for too long, or because it refused them.
     dropped: u64,
+    /// Calls that lost facts over the bound, and how many; each is told so in its own record when the store is back.
+    lost: HashMap<AttemptId, u64>,
 }
 
 /// An estimate of what a fact takes, text and row.
@@ -47,11 +60,25 @@ impl Buffer {
         while self.waiting.len() > KEPT_FACTS || self.bytes > KEPT_BYTES {
             let event = self.waiting.iter().position(|(_, f)| matches!(f, Fact::Event(_)));
             match self.waiting.remove(event.unwrap_or(0)) {
-                Some((_, fact)) => self.bytes -= size(&fact),
+                Some((attempt, fact)) => self.give_up(attempt, &fact),
                 None => break,
             }
-            self.dropped += 1;
         }
+    }
+
+    fn give_up(&mut self, attempt: AttemptId, fact: &Fact) {
+        self.bytes -= size(fact);
+        self.dropped += 1;
+        if self.lost.len() < NOTED || self.lost.contains_key(&attempt) {
+            *self.lost.entry(attempt).or_default() += 1;
+        }
+    }
+
+    /// Facts that wait or are under way, and their bytes.
+    pub fn held(&self) -> (usize, usize) {
+        let under_way = self.under_way.as_deref().map_or(&[][..], Vec::as_slice);
+        let bytes: usize = under_way.iter().map(|(_, fact)| size(fact)).sum();
+        (self.waiting.len() + under_way.len(), self.bytes + bytes)
     }
 
     /// A batch is full.
@@ -111,6 +138,14 @@ impl Buffer {
     pub fn written(&mut self) {
         self.under_way = None;
         self.one_by_one = false;
+        for (attempt, facts) in std::mem::take(&mut self.lost) {
+            let note = EventFact {
+                name: FACTS_LOST.to_owned(),
+                at_ms: 0,
+                detail: format!("{{\"facts\":{facts}}}"),
+            };
+            self.push((attempt, Fact::Event(note)));
+        }
     }
 
     /// The batch was not written and may be tried again: it goes back to the front.

@@ -102,3 +102,31 @@ proptest! {
         prop_assert!(buffer.is_empty());
     }
 }
+
+#[test]
+fn a_call_that_lost_facts_says_so_when_the_store_is_back() {
+    let (long, short) = (AttemptId::new(), AttemptId::new());
+    let mut buffer = Buffer::default();
+    let large = "x".repeat(KEPT_BYTES / 4);
+    buffer.push((short, event(0, "")));
+    for n in 0..6 {
+        buffer.push((long, event(n, &large)));
+    }
+    let dropped = buffer.dropped();
+    assert_eq!(dropped, 4, "the oldest one, and three of the large ones");
+    assert!(buffer.held().1 <= KEPT_BYTES);
+    let mut written = Vec::new();
+    while let Some(batch) = buffer.begin() {
+        written.extend(batch.iter().cloned());
+        buffer.written();
+    }
+    let note = |facts: u64| EventFact {
+        name: FACTS_LOST.into(),
+        at_ms: 0,
+        detail: format!(r#"{{"facts":{facts}}}"#),
+    };
+    assert!(written.contains(&(long, Fact::Event(note(3)))), "{:?}", written.len());
+    assert!(written.contains(&(short, Fact::Event(note(1)))));
+    assert_eq!(written.len(), 3 + 2);
+    assert_eq!(buffer.held(), (0, 0));
+}

@@ -27,7 +27,30 @@ const ASK_AGAIN: Duration = Duration::from_millis(20);
 #[derive(Debug, Clone, Default)]
 pub struct Backlog(Arc<Mutex<Buffer>>);
 
+/// What the journal has yet to write.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct BacklogFigures {
+    /// Facts.
+    pub facts: usize,
+    /// What they take.
+    pub bytes: usize,
+    /// Facts given up since the start.
+    pub dropped: u64,
+}
+
 impl Backlog {
+    /// How much it holds.
+    pub fn figures(&self) -> BacklogFigures {
+        self.with(|buffer| {
+            let (facts, bytes) = buffer.held();
+            BacklogFigures {
+                facts,
+                bytes,
+                dropped: buffer.dropped(),
+            }
+        })
+    }
+
     pub(super) fn with<T>(&self, work: impl FnOnce(&mut Buffer) -> T) -> T {
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }

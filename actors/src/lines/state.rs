@@ -10,7 +10,10 @@ use std::{
 
 use tokio::time::Instant;
 
-use crate::id::AttemptId;
+use crate::{
+    admission::{Level, Work},
+    id::AttemptId,
+};
 
 /// How much longer than a second the carrier's second is taken to be. A call asks for its permit and then opens a
 /// connection, so the requests of two seconds can come closer at the carrier's door than they left here.
@@ -71,6 +74,8 @@ pub struct LinePool<D> {
     wishes: VecDeque<(D, usize)>,
     live: HashMap<AttemptId, D>,
     draining: bool,
+    /// What the node gives up because it has too much to do.
+    level: Level,
 }
 
 impl<D: Copy + Ord> LinePool<D> {
@@ -84,6 +89,7 @@ impl<D: Copy + Ord> LinePool<D> {
             wishes: VecDeque::new(),
             live: HashMap::new(),
             draining: false,
+            level: Level::Calm,
         }
     }
 
@@ -119,6 +125,16 @@ impl<D: Copy + Ord> LinePool<D> {
     /// Whether nothing is granted any more.
     pub fn draining(&self) -> bool {
         self.draining
+    }
+
+    /// What is given up from now on: a pool that may not dial grants nothing, and what was granted before goes on.
+    pub fn set_level(&mut self, level: Level) {
+        self.level = level;
+    }
+
+    /// Whether no line is granted at present, however many are free.
+    fn holds_back(&self) -> bool {
+        self.draining || self.level.gives_up(Work::Dials)
     }
 
     /// Replaces a dialer's wish; a dialer that waits already keeps its turn.
@@ -172,7 +188,7 @@ impl<D: Copy + Ord> LinePool<D> {
     /// Grants what may be granted now, one line to each dialer in turn.
     pub fn grant(&mut self, now: Instant) -> BTreeMap<D, usize> {
         let mut grants = BTreeMap::new();
-        let mut allowance = if self.draining { 0 } else { self.allowance(now) };
+        let mut allowance = if self.holds_back() { 0 } else { self.allowance(now) };
         while allowance > 0 {
             let Some((dialer, want)) = self.wishes.pop_front() else {
                 break;
@@ -191,7 +207,7 @@ impl<D: Copy + Ord> LinePool<D> {
     pub fn next_slot(&self) -> Option<Instant> {
         let rate = self.rate.as_ref()?;
         let line_free = self.live.len() + self.granted() < self.lines;
-        (line_free && !self.wishes.is_empty())
+        (line_free && !self.holds_back() && !self.wishes.is_empty())
             .then(|| rate.next_slot())
             .flatten()
     }
@@ -219,16 +235,20 @@ impl<D: Copy + Ord> LinePool<D> {
     /// when there is none, when no new work is taken, or when the call lives already.
     pub fn take(&mut self, attempt: AttemptId, dialer: D) -> bool {
         let free = self.live.len() + self.granted() < self.lines;
-        let taken = free && !self.draining && !self.live.contains_key(&attempt);
+        let taken = free && !self.refuses_inbound() && !self.live.contains_key(&attempt);
         if taken {
             self.live.insert(attempt, dialer);
         }
         taken
     }
 
+    fn refuses_inbound(&self) -> bool {
+        self.draining || self.level.gives_up(Work::Inbound)
+    }
+
     /// Whether no call from outside would be given a line.
     pub fn is_full(&self) -> bool {
-        self.draining || self.live.len() + self.granted() >= self.lines
+        self.refuses_inbound() || self.live.len() + self.granted() >= self.lines
     }
 
     /// A call that lives already, whatever the lines: it was found, not started.

@@ -192,3 +192,25 @@ proptest! {
         prop_assert_eq!(granted, if rate == 0 { lines } else { lines.min(rate as usize) });
     }
 }
+
+#[test]
+fn a_pool_with_too_much_to_do_grants_nothing_and_goes_on_where_it_was() {
+    let [a] = campaigns(1)[..] else { unreachable!() };
+    let now = Instant::now();
+    let mut pool = LinePool::new(4, 1.0);
+    pool.wish(a, 3);
+    assert_eq!(pool.grant(now), BTreeMap::from([(a, 1)]));
+    pool.set_level(Level::NoDials);
+    let later = now + Duration::from_secs(10);
+    assert!(pool.start(AttemptId::new(), a, now), "what was granted is dialed");
+    assert_eq!(pool.grant(later), BTreeMap::new());
+    assert_eq!(pool.next_slot(), None, "it is told when it may go on");
+    assert!(!pool.is_full());
+    assert!(pool.take(AttemptId::new(), a), "a call from outside is still taken");
+    pool.set_level(Level::NoInbound);
+    assert!(pool.is_full());
+    assert!(!pool.take(AttemptId::new(), a));
+    assert_eq!(pool.live(), 2, "live calls go on");
+    pool.set_level(Level::NoWrites);
+    assert_eq!(pool.grant(later), BTreeMap::from([(a, 1)]));
+}

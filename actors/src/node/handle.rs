@@ -3,17 +3,21 @@
 use std::time::Duration;
 
 use ractor::{Actor, ActorCell, ActorRef};
-use tokio::{sync::broadcast, task::JoinHandle, time::Instant};
+use tokio::{
+    sync::{broadcast, watch},
+    task::JoinHandle,
+    time::Instant,
+};
 
 use super::{
-    DialGate, Incarnation, NodeMessage, NodeSnapshot, Sibling, Times,
+    NodeMessage, NodeSnapshot, Sibling, Standing,
     actor::{NodeActor, RootArguments, Siblings},
 };
 use crate::{
     audio_stream::StreamSettings,
     call::Speculation,
     id::NodeId,
-    journal::{Backlog, Journal, LiveFact},
+    journal::{Backlog, BacklogFigures, Journal, LiveFact},
     lines::{LinesMessage, LinesSnapshot},
     ports::Ports,
     switchboard::{INSPECTION, SwitchboardMessage},
@@ -90,7 +94,8 @@ pub struct NodeHandle {
     root: ActorRef<NodeMessage>,
     siblings: Siblings,
     journal: Journal,
-    incarnation: Incarnation,
+    backlog: Backlog,
+    standing: watch::Sender<Standing>,
     ended: JoinHandle<()>,
 }
 
@@ -104,6 +109,7 @@ impl Node {
         let siblings = Siblings::default();
         let live = broadcast::Sender::new(LIVE_FACTS);
         let backlog = Backlog::default();
+        let standing = watch::Sender::new(Standing::default());
         let journal = Journal::new(siblings.journal.clone(), backlog.clone(), live.clone());
         let incarnation = Incarnation::new(arguments.settings.node);
         let gate = DialGate::new(arguments.settings.times, arguments.ports.clock.now());
@@ -114,7 +120,8 @@ impl Node {
             settings: arguments.settings,
             siblings: siblings.clone(),
             journal: journal.clone(),
-            backlog,
+            backlog: backlog.clone(),
+            standing: standing.clone(),
         };
         let (root, ended) = Actor::spawn(None, NodeActor, arguments)
             .await
@@ -125,7 +132,8 @@ impl Node {
             root,
             siblings,
             journal,
-            incarnation,
+            backlog,
+            standing,
             ended,
         })
     }
@@ -137,14 +145,14 @@ impl NodeHandle {
         &self.siblings
     }
 
-    /// Who it is in the store at present: one that was declared dead starts anew as another.
-    pub fn node(&self) -> NodeId {
-        self.incarnation.get()
+    /// Whether it takes new work, and why not.
+    pub fn standing(&self) -> Standing {
+        *self.standing.borrow()
     }
 
-    /// The same, to be asked again and again.
-    pub fn incarnation(&self) -> Incarnation {
-        self.incarnation.clone()
+    /// What the journal has yet to write.
+    pub fn backlog(&self) -> BacklogFigures {
+        self.backlog.figures()
     }
 
     /// Its figures; none when the tree is too busy or going down.
@@ -164,6 +172,8 @@ impl NodeHandle {
     pub async fn drain(&self, grace: Duration) {
         let grace_ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
         let limit = Instant::now() + grace + LAST_WORDS;
+        // At once, for whoever asks whether to send work here; the root says it to its parts.
+        self.standing.send_modify(|standing| standing.draining = true);
         let _ = self.root.cast(NodeMessage::Drain { grace_ms });
         // Let the drain arrive before the first look, or a call on its way would not be waited for.
         tokio::time::sleep(Duration::from_millis(50)).await;
