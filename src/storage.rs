@@ -32,6 +32,7 @@ mod locks;
 mod measuring;
 mod nodes;
 mod open;
+mod pulse;
 mod records;
 mod rows;
 mod safeguards;
@@ -58,6 +59,7 @@ use tokio::sync::watch;
 use dialect::{Dialect, POSTGRES, SQLITE};
 use forgotten::Lineage;
 use open::{Company, Opened};
+use pulse::Pulse;
 use rows::unavailable;
 use transactions::Transactions;
 use writer::Writer;
@@ -79,10 +81,7 @@ pub struct SqlStore {
     readers: Option<AnyPool>,
     clock: Arc<dyn Clock>,
     dialect: &'static Dialect,
-    /// Set once, where this process dials.
-    dials: OnceLock<Arc<DialJournal>>,
-    /// None for a file, which nobody takes over.
-    lineage: Option<Arc<Lineage>>,
+    pulse: Pulse,
 }
 
 /// How a database is written to.
@@ -121,8 +120,9 @@ impl SqlStore {
     async fn start(url: &str, clock: Arc<dyn Clock>, company: Company) -> StoreResult<Self> {
         let (writers, readers, dialect, lineage) = match open::open(url, company).await? {
             Opened::Sqlite(opened) => {
-                let writer = Writer::start(opened.writer, opened.lock, Arc::clone(&clock), &SQLITE);
-                (Writers::One(writer), opened.readers, &SQLITE, None)
+                let again = opened.again;
+                let writer = Writer::start((opened.writer, again), opened.lock, Arc::clone(&clock), &SQLITE);
+                (Writers::One(writer), opened.readers, &SQLITE)
             }
             Opened::Postgres(pools) => {
                 let transactions = Transactions::new(pools.writers, Arc::clone(&clock), &POSTGRES);
@@ -135,8 +135,7 @@ impl SqlStore {
             readers,
             clock,
             dialect,
-            dials: OnceLock::new(),
-            lineage,
+            pulse: Pulse::default(),
         })
     }
 
@@ -149,26 +148,14 @@ impl SqlStore {
         }
     }
 
-    /// For a service: who lives is judged by these times, and where there is a server by its clock.
-    #[must_use]
-    pub fn of_nodes(self, times: Times) -> Self {
-        Self {
-            times,
-            servers_clock: true,
-            ..self
-        }
+    /// For how long the oldest write has been waiting.
+    pub fn lag(&self) -> Duration {
+        self.pulse.lag()
     }
 
-    fn judge(&self) -> Judge {
-        Judge::new(self.times, Arc::clone(&self.clock), self.servers_clock)
-    }
-
-    fn set_me(&self, node: NodeId) {
-        *self.me.write().unwrap_or_else(PoisonError::into_inner) = Some(node);
-    }
-
-    fn me(&self) -> Option<NodeId> {
-        *self.me.read().unwrap_or_else(PoisonError::into_inner)
+    /// Whether a write found no room within the last seconds.
+    pub fn is_full(&self) -> bool {
+        self.pulse.is_full()
     }
 
     /// Waits until every accepted write is on disk and the database is free; later calls are `Unavailable`.
@@ -189,10 +176,13 @@ impl SqlStore {
         T: Send + 'static,
         F: for<'c> FnOnce(Work<'c>) -> BoxFuture<'c, StoreResult<T>> + Clone + Send + 'static,
     {
-        match &self.writers {
+        let beat = self.pulse.begin();
+        let result = match &self.writers {
             Writers::One(writer) => writer.run(operation).await,
             Writers::Many(transactions) => transactions.run(operation).await,
-        }
+        };
+        beat.ended(&result);
+        result
     }
 
     /// Runs one operation that changes nothing; it sees every write that was answered before.

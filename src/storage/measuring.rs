@@ -1,4 +1,5 @@
-//! What only the benches ask of a database: conversations in bulk, which no caller ever had, and how long dials waited.
+//! What only benches and tests ask of a database: conversations in bulk, which no caller ever had, how long dials waited,
+//! and what a full disk does.
 
 use actors::{
     id::{AccountId, AgentId, CampaignId},
@@ -53,7 +54,23 @@ async fn waits(work: Work<'_>) -> StoreResult<Vec<i64>> {
     rows.map_err(unavailable)?.iter().map(|row| row.int("wait")).collect()
 }
 
+async fn limit_pages(work: Work<'_>, more: i64) -> StoreResult<()> {
+    let row = sqlx::query("SELECT page_count FROM pragma_page_count")
+        .fetch_one(&mut *work.conn)
+        .await;
+    let most = row.map_err(unavailable)?.int("page_count")? + more;
+    // A pragma takes no bound values; this one is a number.
+    let limit = sqlx::query(sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {most}")));
+    limit.fetch_all(work.conn).await.map(drop).map_err(unavailable)
+}
+
 impl SqlStore {
+    /// Lets an SQLite file grow by so many pages and no more, as if the disk were full then. Holds until a write was
+    /// refused for it.
+    pub async fn limit_pages(&self, more: i64) -> StoreResult<()> {
+        self.write(move |work| Box::pin(limit_pages(work, more))).await
+    }
+
     /// Makes `count` conversations, one a second until now, by turns of these agents and campaigns in long stretches.
     pub async fn seed_conversations(
         &self,

@@ -35,10 +35,41 @@ pub(super) enum Opened {
 /// A SQLite database.
 pub(super) struct Sqlite {
     pub(super) writer: AnyConnection,
+    /// Opens the writer anew; none for a database in memory.
+    pub(super) again: Option<Again>,
     /// None for a database in memory, which only its one connection can see.
     pub(super) readers: Option<AnyPool>,
     /// Held as long as the writer lives; none for a database in memory.
     pub(super) lock: Option<File>,
+}
+
+/// How a writer is opened whose connection is not fit for use any more.
+#[derive(Debug, Clone)]
+pub(super) struct Again(String);
+
+impl Again {
+    /// A new connection, set up as the first one.
+    pub(super) async fn open(&self) -> StoreResult<AnyConnection> {
+        let mut writer = connect(&self.0).await?;
+        set_up(&mut writer).await?;
+        Ok(writer)
+    }
+}
+
+async fn connect(url: &str) -> StoreResult<AnyConnection> {
+    AnyConnection::connect(url)
+        .await
+        .map_err(|error| StoreError::Unavailable(format!("cannot open {url}: {error}")))
+}
+
+async fn set_up(writer: &mut AnyConnection) -> StoreResult<()> {
+    for statement in SQLITE.writer_setup {
+        sqlx::query(*statement)
+            .execute(&mut *writer)
+            .await
+            .map_err(unavailable)?;
+    }
+    Ok(())
 }
 
 /// Whether other processes may have the same SQLite file open. PostgreSQL is open to all.
@@ -62,9 +93,7 @@ pub(super) async fn open(url: &str, company: Company) -> StoreResult<Opened> {
 async fn open_sqlite(url: &str, company: Company) -> StoreResult<Sqlite> {
     let url = &creating(url)?;
     let dialect = &SQLITE;
-    let mut writer = AnyConnection::connect(url)
-        .await
-        .map_err(|error| StoreError::Unavailable(format!("cannot open {url}: {error}")))?;
+    let mut writer = connect(url).await?;
     let file = database_file(&mut writer).await?;
     let lock = match &file {
         Some(path) => lock(path, company)?,
@@ -74,12 +103,7 @@ async fn open_sqlite(url: &str, company: Company) -> StoreResult<Sqlite> {
     if let Some(path) = &file {
         keep_private(path)?;
     }
-    for statement in dialect.writer_setup {
-        sqlx::query(*statement)
-            .execute(&mut writer)
-            .await
-            .map_err(unavailable)?;
-    }
+    set_up(&mut writer).await?;
     if !held_elsewhere {
         MIGRATIONS
             .run_direct(None, &mut writer, false)
@@ -90,7 +114,13 @@ async fn open_sqlite(url: &str, company: Company) -> StoreResult<Sqlite> {
         Some(_) => Some(readers(url, dialect).await?),
         None => None,
     };
-    Ok(Sqlite { writer, readers, lock })
+    let again = readers.is_some().then(|| Again(url.clone()));
+    Ok(Sqlite {
+        writer,
+        again,
+        readers,
+        lock,
+    })
 }
 
 /// The address with the wish that a missing file is made; a missing folder is made here.

@@ -47,9 +47,16 @@ fn is_refusal(code: Option<&str>) -> bool {
     code.is_some_and(|code| code.len() == 5 && (code.starts_with("22") || code.starts_with("54")))
 }
 
+/// Whether there is no room left: SQLite's SQLITE_FULL, PostgreSQL's disk_full.
+pub(super) fn is_disk_full(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(|inner| inner.code());
+    code.is_some_and(|code| code == "13" || code == "53100")
+}
+
 /// Sorts a database error for the caller. A missing parent row reads as `NotFound`.
 pub(super) fn unavailable(error: sqlx::Error) -> StoreError {
     match error {
+        ref full if is_disk_full(full) => StoreError::disk_full(&full.to_string()),
         ref passing if passes(passing) => StoreError::Unavailable(format!("{PASSING}{passing}")),
         sqlx::Error::Database(ref inner) if inner.is_foreign_key_violation() => StoreError::NotFound,
         sqlx::Error::Database(ref inner) if is_refusal(inner.code().as_deref()) => {

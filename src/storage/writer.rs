@@ -16,7 +16,12 @@ use futures_util::future::BoxFuture;
 use sqlx::{AnyConnection, Connection};
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::{Work, dialect::Dialect};
+use super::{
+    Work,
+    dialect::Dialect,
+    open::Again,
+    rows::{is_disk_full, unavailable},
+};
 
 /// Operations that may wait; the next caller waits to be let in.
 const QUEUE: usize = 1_024;
@@ -63,7 +68,11 @@ where
         let never_run = || Err(StoreError::Unavailable("the operation was not run".to_owned()));
         let result = match commit {
             Ok(()) => self.result.unwrap_or_else(never_run),
-            Err(error) => Err(error),
+            // The one that found no room took the group down with it, and says why.
+            Err(error) => match self.result {
+                Some(Err(own)) if own.is_disk_full() => Err(own),
+                _ => Err(error),
+            },
         };
         // A caller that went away does not want to know.
         let _ = self.reply.send(result);
@@ -93,7 +102,7 @@ impl fmt::Debug for Writer {
 
 impl Writer {
     pub(super) fn start(
-        conn: AnyConnection,
+        (conn, again): (AnyConnection, Option<Again>),
         lock: Option<File>,
         clock: Arc<dyn Clock>,
         dialect: &'static Dialect,
@@ -102,6 +111,8 @@ impl Writer {
         let (failed, failed_seen) = watch::channel(false);
         let task = Task {
             conn,
+            again,
+            unfit: false,
             clock,
             dialect,
             alarm: Alarm(failed),
@@ -181,6 +192,10 @@ enum GroupError {
 
 struct Task {
     conn: AnyConnection,
+    again: Option<Again>,
+    /// A transaction did not end as the connection believes: SQLite itself ends one that finds no room, and whoever asks
+    /// for its end afterwards is refused, over and over.
+    unfit: bool,
     clock: Arc<dyn Clock>,
     dialect: &'static Dialect,
     alarm: Alarm,
@@ -212,7 +227,12 @@ impl Task {
         waiting: &mut mpsc::Receiver<Message>,
         closer: &mut Option<oneshot::Sender<()>>,
     ) -> bool {
-        let (answer, fatal) = match self.commit_group(&mut group, waiting, closer).await {
+        let committed = match self.mend().await {
+            Ok(()) => self.commit_group(&mut group, waiting, closer).await,
+            Err(error) => Err(GroupError::Passing(error)),
+        };
+        self.unfit |= committed.is_err();
+        let (answer, fatal) = match committed {
             Ok(()) => (Ok(()), false),
             Err(GroupError::Passing(error)) => (Err(error), false),
             Err(GroupError::Fatal(error)) => (Err(error), true),
@@ -228,6 +248,20 @@ impl Task {
             operation.answer(answer.clone());
         }
         !fatal
+    }
+
+    /// Takes a new connection in the place of one that is not fit for use any more. What that one had open is rolled back
+    /// as it ends.
+    async fn mend(&mut self) -> StoreResult<()> {
+        let Some(again) = self.again.as_ref().filter(|_| self.unfit) else {
+            return Ok(());
+        };
+        let old = std::mem::replace(&mut self.conn, again.open().await?);
+        if let Err(error) = old.close_hard().await {
+            tracing::debug!(%error, "the writer's old connection was not closed cleanly");
+        }
+        self.unfit = false;
+        Ok(())
     }
 
     async fn commit_group(
@@ -263,13 +297,19 @@ impl Task {
             }
         }
         let committed = transaction.commit().await;
-        committed.map_err(|error| GroupError::Fatal(StoreError::Unavailable(format!("commit failed: {error}"))))
+        committed.map_err(|error| match is_disk_full(&error) {
+            // The log took less than the commit: what is in it of that is no commit, and is written over.
+            true => GroupError::Passing(unavailable(error)),
+            false => GroupError::Fatal(StoreError::Unavailable(format!("commit failed: {error}"))),
+        })
     }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "`map_err` hands it over")]
 fn passing(error: sqlx::Error) -> GroupError {
-    GroupError::Passing(StoreError::Unavailable(format!("transaction failed: {error}")))
+    GroupError::Passing(match is_disk_full(&error) {
+        true => unavailable(error),
+        false => StoreError::Unavailable(format!("transaction failed: {error}")),
+    })
 }
 
 fn close_queue(
@@ -286,10 +326,7 @@ mod tests {
     use actors::time::SystemClock;
 
     use super::*;
-    use crate::storage::{
-        dialect::SQLITE,
-        rows::{Columns, unavailable},
-    };
+    use crate::storage::{dialect::SQLITE, rows::Columns};
 
     async fn writer() -> Writer {
         sqlx::any::install_default_drivers();
@@ -301,7 +338,7 @@ mod tests {
             let create = sqlx::AssertSqlSafe(format!("CREATE TABLE {table}"));
             sqlx::query(create).execute(&mut conn).await.unwrap();
         }
-        Writer::start(conn, None, Arc::new(SystemClock), &SQLITE)
+        Writer::start((conn, None), None, Arc::new(SystemClock), &SQLITE)
     }
 
     async fn all(work: Work<'_>, statements: &'static [&'static str]) -> StoreResult<()> {

@@ -62,6 +62,21 @@ pub enum StoreError {
     Damaged(String),
 }
 
+/// How the text of an error begins when there is no room left to store anything.
+const DISK_FULL: &str = "the disk is full";
+
+impl StoreError {
+    /// There is no room left: nothing of the operation was stored, and it may be tried again when there is.
+    pub fn disk_full(why: &str) -> Self {
+        Self::Unavailable(format!("{DISK_FULL}: {why}"))
+    }
+
+    /// Whether it failed for want of room.
+    pub fn is_disk_full(&self) -> bool {
+        matches!(self, Self::Unavailable(why) if why.starts_with(DISK_FULL))
+    }
+}
+
 /// What every method returns.
 pub type StoreResult<T> = Result<T, StoreError>;
 
