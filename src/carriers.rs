@@ -3,6 +3,7 @@
 //! it sends in addition.
 
 pub mod asterisk;
+mod bulkhead;
 pub mod check;
 mod conferences;
 pub mod door;
@@ -27,6 +28,7 @@ use actors::ports::carrier::Carrier;
 use axum::{Router, extract::DefaultBodyLimit, middleware};
 use futures_util::future::BoxFuture;
 
+pub use self::bulkhead::Bulkheads;
 pub use self::door::CarrierDoor;
 use crate::peers::layer;
 

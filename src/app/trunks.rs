@@ -16,7 +16,7 @@ use tokio::net::TcpListener;
 use super::StartError;
 use crate::{
     carriers::{
-        Attendant, CarrierDoor, Trunk, asterisk, plain,
+        Attendant, Bulkheads, CarrierDoor, Trunk, asterisk, plain,
         settings::{CarrierSettings, NAMES, wanted},
         simulated, telnyx, twilio, vonage,
     },
@@ -37,6 +37,8 @@ pub(super) struct Trunks {
     pub(super) exchange: Option<ExchangeHandle>,
     /// Where that exchange comes in, when the service's own address speaks TLS.
     pub(super) side_door: Option<SideDoor>,
+    /// How the carriers are.
+    pub(super) bulkheads: Bulkheads,
 }
 
 /// A way in for this machine only: an exchange in this process speaks no TLS, and knows no name that a certificate has.
@@ -69,19 +71,21 @@ pub(super) async fn join(config: &ServeConfig, served: SocketAddr) -> Result<Tru
     let chosen = trunks.iter().position(|trunk| trunk.carrier.name() == config.carrier);
     let chosen = chosen.ok_or_else(|| format!("RINGBACK_CARRIER {}: {}", config.carrier, wanted(&config.carrier)))?;
     let first = trunks.remove(chosen);
+    let mut bulkheads = Bulkheads::default();
     let (mut others, mut doors) = (Vec::new(), vec![(first.carrier.name(), first.doors)]);
     let mut attendants: Vec<Attendant> = first.attendant.into_iter().collect();
     for trunk in trunks {
         doors.push((trunk.carrier.name(), trunk.doors));
-        others.push(trunk.carrier);
+        others.push(bulkheads.around(trunk.carrier));
         attendants.extend(trunk.attendant);
     }
     Ok(Trunks {
-        carriers: Carriers::new(first.carrier, others),
+        carriers: Carriers::new(bulkheads.around(first.carrier), others),
         doors,
         attendants,
         exchange,
         side_door,
+        bulkheads,
     })
 }
 

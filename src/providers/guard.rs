@@ -30,6 +30,8 @@ pub enum Kind {
     Ears,
     /// Text to speech.
     Voice,
+    /// Places calls.
+    Carrier,
 }
 
 impl Kind {
@@ -39,6 +41,7 @@ impl Kind {
             Self::Language => "language",
             Self::Ears => "ears",
             Self::Voice => "voice",
+            Self::Carrier => "carrier",
         }
     }
 }

@@ -44,6 +44,7 @@ fn words(kind: Kind, guards: &[Guard], now: Timestamp) -> String {
         Kind::Language => "language model",
         Kind::Ears => "speech-to-text",
         Kind::Voice => "text-to-speech",
+        Kind::Carrier => "carrier",
     };
     let all = match guards.len() {
         1 => format!("the {what} provider is"),

@@ -70,6 +70,8 @@ async fn probe(team: &Team, config: &ProviderConfig, guard: &Guard) {
             let Ok(pass) = guard.admit() else { return };
             settle(pass, team.voices.probe(&name).await.map(drop));
         }
+        // Nobody is called to find out how a carrier is.
+        Kind::Carrier => {}
         Kind::Ears => {
             // The recogniser's own connection tells its guard.
             let Some(name) = listed(&config.stt) else { return };
