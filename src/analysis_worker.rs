@@ -10,6 +10,7 @@ mod usage;
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use actors::{
+    admission::{Gate, Work},
     agent::{self, Agent},
     analysis::{self, AnalysisInput, Subject},
     ports::{
@@ -56,7 +57,9 @@ struct Desk {
 
 /// Works until `stopping` says so, or until it is dropped. A failing store, or a conversation that cannot be analysed, is
 /// tried again.
-pub async fn run(store: Arc<dyn Store>, analyst: Arc<dyn Analyst>, mut stopping: watch::Receiver<bool>) {
+///
+/// While the node has too much to do nothing new is begun. As it stops, what is due by then is begun too.
+pub async fn run(store: Arc<dyn Store>, analyst: Arc<dyn Analyst>, gate: Gate, mut stopping: watch::Receiver<bool>) {
     let desk = Arc::new(Desk {
         store,
         analyst,
@@ -72,7 +75,10 @@ pub async fn run(store: Arc<dyn Store>, analyst: Arc<dyn Analyst>, mut stopping:
             _ = stopping.wait_for(|stop| *stop) => break,
             _ = poll.tick() => {}
         }
-        match take(&desk, &mut at_work, &stopping).await {
+        if gate.holds(Work::Analysis) {
+            continue;
+        }
+        match take(&desk, &mut at_work, Some(&stopping)).await {
             Ok(()) => away = false,
             // Once, not with every look: the store may be away for long.
             Err(error) if !std::mem::replace(&mut away, true) => {
@@ -81,14 +87,22 @@ pub async fn run(store: Arc<dyn Store>, analyst: Arc<dyn Analyst>, mut stopping:
             Err(_) => {}
         }
     }
-    let all_done = async { while at_work.join_next().await.is_some() {} };
+    let all_done = async {
+        if let Err(error) = take(&desk, &mut at_work, None).await {
+            tracing::info!(%error, "analyses are left to the next start");
+        }
+        while at_work.join_next().await.is_some() {}
+    };
     let _ = timeout(LAST_JOBS, all_done).await;
 }
 
-/// Takes what is due until there is no more of it.
-async fn take(desk: &Arc<Desk>, at_work: &mut JoinSet<()>, stopping: &watch::Receiver<bool>) -> Result<(), StoreError> {
-    let mut stop = stopping.clone();
-    while !*stopping.borrow() {
+/// Takes what is due until there is no more of it, or until `stopping` says so.
+async fn take(
+    desk: &Arc<Desk>,
+    at_work: &mut JoinSet<()>,
+    stopping: Option<&watch::Receiver<bool>>,
+) -> Result<(), StoreError> {
+    while stopping.is_none_or(|stopping| !*stopping.borrow()) {
         while at_work.try_join_next().is_some() {}
         let free = AT_ONCE - at_work.len().min(AT_ONCE);
         if free == 0 {

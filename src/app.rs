@@ -10,6 +10,7 @@ use std::{
 };
 
 use actors::{
+    admission::Gate,
     audio_stream::StreamSettings,
     id::NodeId,
     journal::LiveFact,
@@ -43,7 +44,7 @@ use crate::{
     exchange::ExchangeHandle,
     http_tools::HttpTools,
     knowledge::{Embeddings, Shelf},
-    peers::{self, Peers, PeersSettings, directory::StoreDirectory},
+    load::{self, ReadyDoor},
     providers::{prober, roster, team::Team},
     recordings::WavRecordings,
     rest::{self, RateLimit, Readiness, RestState},
@@ -59,6 +60,9 @@ const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
 /// How long analyses under way may take after that. What is cut off is done by the next process.
 const LAST_ANALYSES: Duration = Duration::from_secs(8);
+
+/// How long deliveries may take after those: what is due gets a try.
+const LAST_DELIVERIES: Duration = Duration::from_secs(8);
 
 /// How long the database may take to close.
 const CLOSE_WITHIN: Duration = Duration::from_secs(3);
@@ -81,6 +85,9 @@ pub struct App {
     node: Arc<NodeHandle>,
     peers: Peers,
     stop_serving: watch::Sender<bool>,
+    /// After the server's: what ended last is to be told, too.
+    stop_delivering: watch::Sender<bool>,
+    courier: JoinHandle<()>,
     server: JoinSet<()>,
     analyses: JoinHandle<()>,
     tasks: JoinSet<()>,
@@ -113,6 +120,7 @@ impl App {
             attendants,
             exchange,
             side_door,
+            bulkheads,
         } = trunks::join(&config, address).await?;
         let nobody_is_called = carriers
             .all()
@@ -150,8 +158,10 @@ impl App {
 
         let (stop_serving, stopped) = watch::channel(false);
         let (mut server, mut tasks) = (JoinSet::new(), JoinSet::new());
-        let courier = courier(&config, store.clone(), clock.clone())?;
-        server.spawn(courier.run(stopped.clone()));
+        let gate = Gate::default();
+        let courier = courier(&config, store.clone(), clock.clone())?.behind(gate.clone());
+        let (stop_delivering, delivered) = watch::channel(false);
+        let courier = tokio::spawn(courier.run(delivered));
         let spool_dir = config.storage.data_dir.join("spool");
         std::fs::create_dir_all(&spool_dir).map_err(|e| format!("cannot use {}: {e}", spool_dir.display()))?;
         let doors = Doors {
@@ -165,6 +175,13 @@ impl App {
             lines,
             public_url: trunks::public_url(&config, address).into(),
             stopping: stopped.clone(),
+            gate: gate.clone(),
+            ready: ReadyDoor {
+                node: node.clone(),
+                store: store.clone(),
+                gate: gate.clone(),
+                carriers: bulkheads,
+            },
         };
         let router = router(&config, spool_dir, doors)?;
         let limits = ServerLimits {
@@ -182,13 +199,14 @@ impl App {
         }
         let endpoint = Endpoint::new(listener, tls);
         server.spawn(server::serve(endpoint, router, limits, wait_for_true(stopped)));
-        let analyses = analysis_worker::run(store.clone(), team.language.clone(), stop_serving.subscribe());
+        let stopping = stop_serving.subscribe();
+        let analyses = analysis_worker::run(store.clone(), team.language.clone(), gate.clone(), stopping);
         let analyses = tokio::spawn(analyses);
         tasks.spawn(calendars::keep(calendars));
         let folder = recordings_dir(&config);
         tasks.spawn(retention::run(store.clone(), clock, folder, config.storage.kept));
-        let dialed_on = store.clone();
-        tasks.spawn(async move { dialed_on.watch_lineage().await });
+        tasks.spawn(load::watch(config.load, gate, store.clone(), node.siblings().clone()));
+        tasks.spawn(load::watch_mailboxes(node.siblings().clone()));
         tasks.spawn(count(live.subscribe()));
         tasks.spawn(keep_metrics_small());
         tasks.spawn(prober::run(team.clone(), config.providers.clone()));
@@ -203,6 +221,8 @@ impl App {
             node,
             peers,
             stop_serving,
+            stop_delivering,
+            courier,
             server,
             analyses,
             tasks,
@@ -232,6 +252,11 @@ impl App {
         // It was told to stop together with the server, and takes no longer than it may.
         if timeout(LAST_ANALYSES, &mut self.analyses).await.is_err() {
             self.analyses.abort();
+        }
+        // It takes no longer than it may, either.
+        let _ = self.stop_delivering.send(true);
+        if timeout(LAST_DELIVERIES, &mut self.courier).await.is_err() {
+            self.courier.abort();
         }
         self.tasks.abort_all();
         while self.tasks.join_next().await.is_some() {}
@@ -349,6 +374,8 @@ struct Doors {
     lines: Readiness,
     public_url: Arc<str>,
     stopping: watch::Receiver<bool>,
+    gate: Gate,
+    ready: ReadyDoor,
 }
 
 fn router(config: &ServeConfig, spool_dir: PathBuf, doors: Doors) -> Result<Router, StartError> {
@@ -363,6 +390,8 @@ fn router(config: &ServeConfig, spool_dir: PathBuf, doors: Doors) -> Result<Rout
         lines,
         public_url,
         stopping,
+        gate,
+        ready,
     } = doors;
     let switchboard = node.switchboard.clone();
     let (address_policy, mail) = (address_policy(config), config.mail.is_set());
@@ -388,6 +417,7 @@ fn router(config: &ServeConfig, spool_dir: PathBuf, doors: Doors) -> Result<Rout
             everywhere.forget_speech();
         }),
         lines,
+        gate,
         rate_limit: Arc::new(RateLimit::per_second(config.rate_limit)),
         spool_dir,
         recordings_dir: recordings_dir(config),
@@ -407,6 +437,7 @@ fn router(config: &ServeConfig, spool_dir: PathBuf, doors: Doors) -> Result<Rout
         .merge(of_peers)
         .merge(rest::openapi::docs_router())
         .merge(widget)
+        .merge(ready.router())
         .route("/metrics", metrics)
         .layer(middleware::from_fn(telemetry::measure)))
 }
@@ -422,6 +453,7 @@ async fn render_metrics(node: &NodeHandle) -> String {
     if let Some(snapshot) = node.inspect().await {
         telemetry::set_gauges(snapshot, node.actors());
     }
+    telemetry::set_journal(node.backlog());
     metrics_handle()
         .as_ref()
         .map(PrometheusHandle::render)

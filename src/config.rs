@@ -13,6 +13,7 @@ use crate::{
     deliveries::MailConfig,
     exchange::Script,
     http_client::base_url,
+    load::LoadConfig,
     providers::{name::ProviderName, settings::ProviderSettings},
     rest,
     server::{Tls, TlsFiles},
@@ -97,6 +98,10 @@ pub struct ServeConfig {
     /// Requests a second of one key, twice as many at once; 0 is no limit
     #[arg(long, env = "RINGBACK_RATE_LIMIT", default_value_t = 50, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     pub rate_limit: u32,
+
+    /// When new work is given up
+    #[command(flatten)]
+    pub load: LoadConfig,
 
     /// Origins whose pages may use the API, separated by commas; * for all [default: none]
     #[arg(long, env = "RINGBACK_CORS_ORIGINS", value_delimiter = ',', value_parser = rest::parse_origin)]

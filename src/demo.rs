@@ -21,6 +21,7 @@ use crate::{
     cli::DemoArgs,
     config::{Kept, ProviderConfig, ServeConfig, SpeculationMode, StorageConfig, TimesConfig, TlsConfig},
     deliveries::MailConfig,
+    load::LoadConfig,
     speech::imperfect::Imperfection,
     storage::DatabaseUrl,
 };
@@ -160,6 +161,7 @@ fn config(folder: &Path, args: &DemoArgs) -> ServeConfig {
         calls_per_second: Some(10.0),
         ring_timeout_seconds: 12,
         rate_limit: 0,
+        load: LoadConfig::NEVER,
         cors_origins: Vec::new(),
         fixed_pause_ms: None,
         speculation: SpeculationMode::Voice,

@@ -24,7 +24,7 @@ pub mod http_client;
 pub mod http_tools;
 pub mod knowledge;
 pub mod language;
-pub mod peers;
+pub mod load;
 pub mod providers;
 pub mod recordings;
 pub mod rest;

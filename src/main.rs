@@ -30,6 +30,9 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 /// After a failed commit the page may be lost: what is not on disk must not be acted on.
 const STORAGE_FAILED: &str = "the database failed to write; stopping so that nothing is dialed twice";
 
+/// The exit code of a service that was told twice to stop: calls were cut off.
+const CUT_OFF: u8 = 3;
+
 type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
 fn main() -> ExitCode {
@@ -87,12 +90,14 @@ async fn serve(config: ServeConfig) -> Result<ExitCode, AnyError> {
     );
     let storage_failed = app.storage_failed();
     tokio::select! {
-        () = app.stop(grace) => {}
+        () = app.stop(grace) => Ok(ExitCode::SUCCESS),
         // A second signal ends it at once.
-        () = stop.next() => {}
-        () = storage_failed => return Err(STORAGE_FAILED.into()),
+        () = stop.next() => {
+            tracing::warn!("told twice to stop: calls in progress are cut off, the next start settles them");
+            Ok(ExitCode::from(CUT_OFF))
+        }
+        () = storage_failed => Err(STORAGE_FAILED.into()),
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// The signals that ask a process to stop.

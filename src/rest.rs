@@ -1,5 +1,6 @@
 //! The REST API: one line per route. The contract's envelope lies around all of it.
 
+mod admission;
 mod agent_references;
 mod agents;
 mod auth;
@@ -40,8 +41,8 @@ pub use conversations::in_full as conversation_in_full;
 pub use cors::{around as with_cors, parse_origin};
 pub use rate_limit::RateLimit;
 
-use crate::{address_policy::AddressPolicy, documents::Documents, peers::Peers};
-use actors::{agent::Agent, node::Sibling, ports::store::Store, switchboard::SwitchboardMessage};
+use crate::{address_policy::AddressPolicy, documents::Documents};
+use actors::{admission::Gate, agent::Agent, node::Sibling, ports::store::Store, switchboard::SwitchboardMessage};
 use axum::{
     Router,
     http::StatusCode,
@@ -74,6 +75,8 @@ pub struct RestState {
     pub forget_speech: Arc<dyn Fn() + Send + Sync>,
     /// Says why no call of an agent can go out: where its numbers are, and what to do.
     pub lines: Readiness,
+    /// What is refused while the node has too much to do.
+    pub gate: Gate,
     /// How many requests a key may make.
     pub rate_limit: Arc<RateLimit>,
     /// Where uploads wait on disk while they are checked.
@@ -179,7 +182,12 @@ pub fn routes(state: RestState) -> Router {
         )
         .route("/public/v1/calls", post(calls::create))
         .route("/public/v1/calls/inbound", post(calls::inbound::create))
-        .route_layer(middleware::from_fn_with_state(state.clone(), auth::require_key));
+        .route_layer(middleware::from_fn_with_state(state.clone(), auth::require_key))
+        // Outside of the other: a refusal costs no look into the database.
+        .route_layer(middleware::from_fn_with_state(
+            admission::Admittance::new(state.gate.clone()),
+            admission::admit,
+        ));
     Router::new()
         .route("/public/health", get(health::show))
         .route("/public/openapi.json", get(openapi::show))

@@ -8,6 +8,7 @@ use std::io::IsTerminal;
 
 use actors::{
     audio_stream::{CLEAR_DELAYS, DELAY_BOUNDS_US, FRAME_DELAYS},
+    journal::BacklogFigures,
     node::NodeSnapshot,
     ports::{
         language_model::Speaker,
@@ -101,6 +102,40 @@ fn describe() {
         "Times audio was held up by the service, by microseconds: `frame` from the socket to the session, `clear` from the \
          decision to the socket"
     );
+    metrics::describe_gauge!(
+        "ringback_load_level",
+        "What is given up for want of room, 0 to 7: analysis, lists, deliveries, reads, writes, dials, calls from outside"
+    );
+    metrics::describe_gauge!(
+        "ringback_load_pressure",
+        "The same with the share of the next kind that is refused behind the point"
+    );
+    metrics::describe_gauge!(
+        "ringback_load_cpu",
+        "Share of time the worker threads are busy, over a second"
+    );
+    metrics::describe_gauge!(
+        "ringback_load_memory",
+        "Share of the machine's or the control group's memory in use"
+    );
+    metrics::describe_gauge!(
+        "ringback_database_lag_seconds",
+        "How long the oldest write has been waiting"
+    );
+    metrics::describe_gauge!(
+        "ringback_mailbox_wait_seconds",
+        "How long a message waited last for an actor that all calls share"
+    );
+    metrics::describe_counter!(
+        "ringback_refused_total",
+        "Requests refused because the node had too much to do, by kind of work"
+    );
+    metrics::describe_gauge!("ringback_journal_facts", "Facts of calls that are not on disk yet");
+    metrics::describe_gauge!("ringback_journal_bytes", "What they take in memory");
+    metrics::describe_counter!(
+        "ringback_journal_dropped_total",
+        "Facts given up, as the database was away for too long"
+    );
     metrics::describe_gauge!("ringback_tasks", "Tasks of the process that have not ended");
     metrics::describe_counter!("ringback_call_events_total", "Events of calls, by name");
     metrics::describe_counter!(
@@ -182,6 +217,14 @@ pub fn set_gauges(snapshot: NodeSnapshot, actors: usize) {
             metrics::counter!(MEDIA_DELAYS, "of" => what, "up_to_us" => bound).absolute(count);
         }
     }
+}
+
+/// Sets the figures of the journal.
+#[expect(clippy::cast_precision_loss, reason = "counts far below 2^52")]
+pub fn set_journal(backlog: BacklogFigures) {
+    metrics::gauge!("ringback_journal_facts").set(backlog.facts as f64);
+    metrics::gauge!("ringback_journal_bytes").set(backlog.bytes as f64);
+    metrics::counter!("ringback_journal_dropped_total").absolute(backlog.dropped);
 }
 
 /// How often the service held audio up for how long: each counts at one bound only.

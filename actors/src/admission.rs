@@ -256,7 +256,12 @@ impl Admission {
         let lag = match self.limits.lag {
             Duration::MAX => Stand::Under(1.0),
             // Twice the limit is as bad as it gets.
-            _ => Stand::of(sample.lag.as_secs_f64(), lag_limit, LAG_SLACK * lag_limit, 2.0 * lag_limit),
+            _ => Stand::of(
+                sample.lag.as_secs_f64(),
+                lag_limit,
+                LAG_SLACK * lag_limit,
+                2.0 * lag_limit,
+            ),
         };
         let worst = share(self.cpu, self.limits.cpu, CPU_SLACK)
             .and(share(sample.memory, self.limits.memory, MEMORY_SLACK))
@@ -323,11 +328,7 @@ struct GateState {
 impl Gate {
     /// Sets it as the admission stands.
     pub fn set(&self, admission: &Admission) {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "0 to 7000"
-        )]
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 7000")]
         let pressure = (admission.pressure * 1_000.0) as u32;
         self.0.pressure.store(pressure, Ordering::Relaxed);
         self.0.level.store(admission.level.figure(), Ordering::Relaxed);

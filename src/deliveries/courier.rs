@@ -3,6 +3,7 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use actors::{
+    admission::{Gate, Work},
     deliveries::DeliveryKind,
     ports::store::{Delivery, DueLane, Settled, Standing, Store, StoreError, StoreResult},
 };
@@ -78,6 +79,7 @@ pub struct Courier {
     looked_at: Instant,
     next_look: Instant,
     away: bool,
+    gate: Gate,
 }
 
 impl Courier {
@@ -93,7 +95,14 @@ impl Courier {
             looked_at: Instant::now(),
             next_look: Instant::now(),
             away: false,
+            gate: Gate::default(),
         }
+    }
+
+    /// Begins no try while this gate holds deliveries back.
+    #[must_use]
+    pub fn behind(self, gate: Gate) -> Self {
+        Self { gate, ..self }
     }
 
     /// Works until `stopping` is true, or its sender is gone, and tries in progress are over or have had their time.
@@ -103,7 +112,10 @@ impl Courier {
         loop {
             tokio::select! {
                 () = stopped(&mut stopping) => break,
-                () = sleep_until(self.next_look) => self.look().await,
+                () = sleep_until(self.next_look) => match self.gate.holds(Work::Deliveries) {
+                    true => self.next_look = Instant::now() + self.pace.look,
+                    false => self.look().await,
+                },
                 _ = renew.tick() => self.renew().await,
                 Some(over) = self.tries.join_next_with_id(), if !self.tries.is_empty() => {
                     self.over(over);
@@ -113,9 +125,25 @@ impl Courier {
                 }
             }
         }
-        let last = async { while self.tries.join_next().await.is_some() {} };
-        if timeout(LAST_TRIES, last).await.is_err() {
+        if timeout(LAST_TRIES, self.last_tries()).await.is_err() {
             tracing::info!("deliveries in progress are left to the next start");
+        }
+    }
+
+    /// What is due by now gets a try too: a call that ended just before the service shall not wait for the next start.
+    async fn last_tries(&mut self) {
+        loop {
+            self.look().await;
+            let more = self.more;
+            let Some(over) = self.tries.join_next_with_id().await else {
+                if more {
+                    // No place, or the store gave none: looked at again with a pause.
+                    sleep(self.pace.look_again).await;
+                    continue;
+                }
+                return;
+            };
+            self.over(over);
         }
     }
 

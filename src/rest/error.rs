@@ -51,6 +51,10 @@ pub enum ApiError {
     TooManyCalls(String),
     /// None of the bytes asked for are in the file, which has so many.
     RangeNotSatisfiable(u64),
+    /// The node has too much to do: try again.
+    Overloaded,
+    /// There is no room left to store anything.
+    StorageFull,
     /// Something behind the API is away: try again.
     Unavailable(String),
     /// A bug. What happened is in the log, not in the answer.
@@ -149,7 +153,7 @@ impl ApiError {
             Self::Upstream(_) => StatusCode::BAD_GATEWAY,
             Self::RateLimited(_) | Self::TooManyCalls(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::RangeNotSatisfiable(_) => StatusCode::RANGE_NOT_SATISFIABLE,
-            Self::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Overloaded | Self::StorageFull | Self::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
@@ -167,6 +171,8 @@ impl ApiError {
             Self::UnsupportedMediaType(_) => "unsupported_media_type",
             Self::Upstream(_) => "upstream_failed",
             Self::RateLimited(_) | Self::TooManyCalls(_) => "rate_limited",
+            Self::Overloaded => "overloaded",
+            Self::StorageFull => "storage_full",
             Self::Unavailable(_) => "unavailable",
             Self::Internal => "internal",
         }
@@ -183,6 +189,10 @@ impl ApiError {
             Self::Unauthorized(text) => (*text).into(),
             Self::RateLimited(seconds) => format!("too many requests; try again in {seconds} s"),
             Self::MethodNotAllowed => "this path does not take this method; see the Allow header".into(),
+            Self::Overloaded => "the service has too much to do; try again".into(),
+            Self::StorageFull => {
+                "the database's disk is full: nothing can be stored until there is room; try again".into()
+            }
             Self::Internal => "something went wrong inside; the request id finds it in the log".into(),
             Self::RangeNotSatisfiable(length) => {
                 format!("the header Range asks for bytes that are not there: the file has {length}")
@@ -205,7 +215,7 @@ impl ApiError {
                 let value = HeaderValue::from_str(&format!("bytes */{length}"));
                 Some((header::CONTENT_RANGE, value.ok()?))
             }
-            Self::Unavailable(_) | Self::TooManyCalls(_) => {
+            Self::Overloaded | Self::StorageFull | Self::Unavailable(_) | Self::TooManyCalls(_) => {
                 Some((header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_S)))
             }
             Self::RateLimited(seconds) => Some((header::RETRY_AFTER, HeaderValue::from(*seconds))),
@@ -261,6 +271,10 @@ impl From<StoreError> for ApiError {
                 Conflict::Changed,
                 "it was changed by another request at the same time; read it again".into(),
             ),
+            ref full if full.is_disk_full() => {
+                tracing::warn!(error = %full, "database full");
+                Self::StorageFull
+            }
             StoreError::Unavailable(reason) => {
                 tracing::warn!(%reason, "database unavailable");
                 Self::Unavailable("the database is not available; try again".into())

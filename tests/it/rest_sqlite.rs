@@ -57,3 +57,38 @@ async fn contacts_and_a_large_campaign_live_in_sqlite() {
     client.delete(&path).await.expect(200);
     client.get(&path).await.expect(404);
 }
+
+#[tokio::test]
+async fn a_full_disk_refuses_writes_goes_on_reading_and_is_over_when_there_is_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite://{}/ringback.db", folder.path().display());
+    let store = Arc::new(SqlStore::open(&url, Arc::new(SystemClock)).await.unwrap());
+    let router = rest::router(state(store.clone(), &FakeNode::default()).await);
+    let (address, _shutdown, _server) = serve_router(router, ServerLimits::default()).await;
+    let (_, key) = new_account(&*store, "ada@example.com").await;
+    let client = Client::new(&format!("http://{address}"), &key);
+    let notes = "x".repeat(4_000);
+    let contact = |n: usize| json!({ "phoneNumber": format!("+1555{n:07}"), "notes": notes });
+    for round in 0..2 {
+        let numbers = round * 1_000..;
+        store.limit_pages(8).await.unwrap();
+        let mut saved = 0;
+        let refused = loop {
+            let answer = client.post("/public/v1/contacts", contact(numbers.start + saved)).await;
+            if answer.status != 201 {
+                break answer;
+            }
+            saved += 1;
+        };
+        assert_eq!((refused.status, refused.code()), (503, "storage_full"), "after {saved}");
+        assert!(refused.headers.contains_key("retry-after"));
+        assert!(store.is_full() && !*store.failed().borrow());
+        // What was answered is there, and is read.
+        let listed = client.get("/public/v1/contacts?pageSize=100").await.expect(200);
+        let of_round = listed.data().as_array().unwrap().len();
+        assert!(of_round >= saved, "{of_round} of {saved}");
+        // The limit went with the connection that met it: there is room.
+        let again = client.post("/public/v1/contacts", contact(numbers.start + saved)).await;
+        again.expect(201);
+    }
+}

@@ -24,10 +24,11 @@ use crate::{
 
 /// First and longest pause between tries.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
-const LONGEST_PAUSE: Duration = Duration::from_secs(15);
+/// A line is free again only when its call's outcome is on disk: it must not be long after the database is back.
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// About a quarter of an hour; an attempt given up on is found by the next process that takes orphans.
-const TRIES: u32 = 64;
+const TRIES: u32 = 450;
 
 /// More than a call has to write: its leg, its answer, a lost dial, an opt-out, and the end.
 const MOST_WRITES: usize = 8;

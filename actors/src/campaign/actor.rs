@@ -121,7 +121,7 @@ impl Actor for CampaignActor {
             agent: None,
             counting: false,
             count_again: false,
-            trouble: Backoff::new(Duration::from_millis(200), Duration::from_secs(10)),
+            trouble: Backoff::new(Duration::from_millis(200), Duration::from_secs(3)),
             draining: false,
             away: None,
             starved: false,

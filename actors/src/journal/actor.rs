@@ -5,7 +5,10 @@ use std::{sync::Arc, time::Duration};
 
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 
-use super::{Backlog, JournalMessage, buffer::Buffer};
+use super::{
+    Backlog, JournalMessage,
+    buffer::{Buffer, KEPT_BYTES},
+};
 use crate::{
     node::{Backoff, TaskGuard, contained},
     ports::store::{Store, StoreError, StoreResult},
@@ -30,6 +33,8 @@ pub struct JournalState {
     store: Arc<dyn Store>,
     backlog: Backlog,
     reported: u64,
+    /// It was said that more than half of the room is taken.
+    alarmed: bool,
     /// Who waits until which fact is settled.
     waiting: Vec<(u64, RpcReplyPort<()>)>,
     trouble: Backoff,
@@ -50,8 +55,9 @@ impl Actor for JournalActor {
             store: arguments.store,
             backlog: arguments.backlog,
             reported: 0,
+            alarmed: false,
             waiting: Vec::new(),
-            trouble: Backoff::new(Duration::from_millis(200), Duration::from_secs(5)),
+            trouble: Backoff::new(Duration::from_millis(200), Duration::from_secs(2)),
             timer: None,
         };
         // A journal that crashed may have left facts.
@@ -144,7 +150,12 @@ impl JournalState {
     }
 
     fn report(&mut self) {
-        let dropped = self.backlog.with(|buffer| buffer.dropped());
+        let ((facts, bytes), dropped) = self.backlog.with(|buffer| (buffer.held(), buffer.dropped()));
+        let filling = bytes > KEPT_BYTES / 2;
+        if filling && !self.alarmed {
+            tracing::error!(facts, bytes, "facts pile up in memory: the store does not take them");
+        }
+        self.alarmed = filling;
         // One line for each power of two: a store that is away for long is not to fill the log too.
         if dropped > self.reported && (dropped.is_power_of_two() || dropped / 2 >= self.reported) {
             tracing::error!(dropped, "facts were given up");

@@ -55,7 +55,7 @@ impl Drop for HeldClaims {
 }
 
 async fn release(store: Arc<dyn Store>, claims: Vec<Claim>) {
-    let mut backoff = Backoff::new(Duration::from_millis(200), Duration::from_secs(10));
+    let mut backoff = Backoff::new(Duration::from_millis(200), Duration::from_secs(3));
     loop {
         match store.release(&claims).await {
             Ok(()) | Err(StoreError::Fenced | StoreError::NotFound | StoreError::Stale) => return,

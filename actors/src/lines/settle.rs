@@ -65,7 +65,7 @@ impl LostCall {
 }
 
 fn patience() -> Backoff {
-    Backoff::new(Duration::from_millis(200), Duration::from_secs(10))
+    Backoff::new(Duration::from_millis(200), Duration::from_secs(3))
 }
 
 /// Brings a lost call to its end, however long the carrier and the store take, and says what was written; none when

@@ -20,6 +20,7 @@ mod machines;
 mod midcall;
 mod nodes;
 mod orphans;
+mod outages;
 mod outside_tools;
 mod provider_faults;
 mod provider_outages;

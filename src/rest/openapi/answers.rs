@@ -151,7 +151,11 @@ pub fn components() -> Value {
         "UnsupportedMediaType": of(Failure::new(415, "unsupported_media_type", "send the body as `Content-Type: application/json`")),
         "RateLimited": of(Failure::new(429, "rate_limited", "too many requests with this key; wait as long as Retry-After says")),
         "Internal": of(Failure::new(500, "internal", "something went wrong inside; the request id finds it in the log")),
-        "Unavailable": of(Failure::new(503, "unavailable", "the database is not available; try again")),
+        "Unavailable": response(503, &[
+            &Failure::new(503, "unavailable", "the database is not available; try again"),
+            &Failure::new(503, "overloaded", "the service has too much to do; try again"),
+            &Failure::new(503, "storage_full", "the database's disk is full: nothing can be stored until there is room; try again"),
+        ]),
     })
 }
 

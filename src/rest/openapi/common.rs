@@ -167,6 +167,10 @@ pub enum ErrorCode {
     Internal,
     /// 502
     UpstreamFailed,
+    /// 503: too much to do
+    Overloaded,
+    /// 503: the database's disk is full
+    StorageFull,
     /// 503
     Unavailable,
 }

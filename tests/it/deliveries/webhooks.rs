@@ -234,3 +234,16 @@ async fn what_is_under_way_at_a_stop_is_finished() {
     }
     assert_eq!(done, receiver.hits().len());
 }
+
+#[tokio::test]
+async fn what_is_due_when_the_service_stops_is_tried_before_it_ends() {
+    let receiver = Receiver::start().await;
+    let mut world = World::new().await;
+    world.asks_for_webhook(&receiver.url("/hook")).await;
+    for stops in 1..=5 {
+        world.unanswered(20).await;
+        world.start();
+        world.stop().await;
+        assert_eq!(receiver.told().hits.len(), 20 * stops);
+    }
+}

@@ -3,6 +3,7 @@
 use std::{net::SocketAddr, sync::Arc};
 
 use actors::{
+    admission::Gate,
     id::AccountId,
     node::Sibling,
     ports::store::{Account, NewAccount, Store},
@@ -114,6 +115,7 @@ pub async fn state(store: Arc<dyn Store>, node: &FakeNode) -> RestState {
             [number] if number.provider.as_deref() == Some("telnyx") => Err("`telnyx` needs TELNYX_API_KEY".into()),
             _ => Ok(()),
         }),
+        gate: Gate::default(),
         rate_limit: Arc::new(RateLimit::per_second(0)),
         spool_dir: std::env::temp_dir(),
         recordings_dir: std::env::temp_dir(),

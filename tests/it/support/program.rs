@@ -59,6 +59,9 @@ impl Program {
             .env("TMPDIR", self.folder.path())
             .env("DATABASE_URL", format!("sqlite://{}", self.path("test.db").display()))
             .env("RINGBACK_LISTEN", "127.0.0.1:0")
+            // Neighbours on the machine are not to change what a test finds.
+            .env("RINGBACK_SHED_CPU", "100")
+            .env("RINGBACK_SHED_MEMORY", "100")
             .envs(settings.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

@@ -9,6 +9,7 @@ use std::{
 };
 
 use actors::{
+    admission::Gate,
     id::NodeId,
     interviewer::Interviewer,
     node::{Node, NodeArguments, NodeHandle, NodeSettings},
@@ -196,6 +197,7 @@ async fn start_service(
         forget_speech: Arc::new(|| ()),
         readiness: Arc::new(|_| Ok(())),
         lines: Arc::new(|_| Ok(())),
+        gate: Gate::default(),
         rate_limit: Arc::new(RateLimit::per_second(0)),
         spool_dir: std::env::temp_dir(),
         recordings_dir: std::env::temp_dir(),
@@ -211,7 +213,12 @@ async fn start_service(
     ));
     let endpoint = Endpoint::new(listener, tls);
     tasks.spawn(serve(endpoint, router, ServerLimits::default(), std::future::pending()));
-    tasks.spawn(analysis_worker::run(store.clone(), analyst, stopping.subscribe()));
+    tasks.spawn(analysis_worker::run(
+        store.clone(),
+        analyst,
+        Gate::default(),
+        stopping.subscribe(),
+    ));
     // Streams end when nobody could tell them to any more.
     tasks.spawn(async move { stopping.closed().await });
     (address, node, tasks)

@@ -1,0 +1,143 @@
+//! How busy this node is: measured four times a second, and told to whoever begins something new.
+//!
+//! [`actors::admission`] decides; here are the measurements, the settings, and `GET /ready`.
+
+mod measures;
+mod ready;
+
+use std::{sync::Arc, time::Duration};
+
+use actors::{
+    admission::{Admission, Gate, Level, Limits},
+    lines::LinesMessage,
+    node::Siblings,
+    switchboard::SwitchboardMessage,
+};
+use clap::Args;
+use tokio::time::{Instant, MissedTickBehavior, interval};
+
+use crate::storage::SqlStore;
+use measures::Measures;
+pub use ready::ReadyDoor;
+
+/// How often it is measured. Requests are refused by shares of what was found, so that it may be often.
+const EVERY: Duration = Duration::from_millis(250);
+
+/// How often it is measured how long messages wait for the actors that everything passes.
+const MAILBOXES_EVERY: Duration = Duration::from_secs(5);
+
+/// A message that waits longer for its actor than this is an alarm: mailboxes have no bound of their own.
+const MAILBOX_ALARM: Duration = Duration::from_secs(1);
+
+/// How long an answer is waited for.
+const MAILBOX_PATIENCE: Duration = Duration::from_secs(10);
+
+/// When new work is given up.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct LoadConfig {
+    /// Percent of the worker threads' time from which on new work is given up; 100 is never
+    #[arg(long = "shed-cpu", env = "RINGBACK_SHED_CPU", default_value_t = 85, value_parser = clap::value_parser!(u8).range(20..=100))]
+    pub cpu: u8,
+
+    /// Percent of the machine's or container's memory from which on new work is given up; 100 is never
+    #[arg(long = "shed-memory", env = "RINGBACK_SHED_MEMORY", default_value_t = 90, value_parser = clap::value_parser!(u8).range(20..=100))]
+    pub memory: u8,
+
+    /// Milliseconds a write may wait for the database before new work is given up; 0 is never
+    #[arg(long = "shed-lag-ms", env = "RINGBACK_SHED_LAG_MS", default_value_t = 2_000, value_parser = clap::value_parser!(u64).range(..=600_000))]
+    pub lag_ms: u64,
+}
+
+impl LoadConfig {
+    /// Gives up nothing, whatever is measured.
+    pub const NEVER: Self = Self {
+        cpu: 100,
+        memory: 100,
+        lag_ms: 0,
+    };
+
+    fn limits(self) -> Limits {
+        Limits {
+            cpu: f64::from(self.cpu) / 100.0,
+            memory: f64::from(self.memory) / 100.0,
+            lag: match self.lag_ms {
+                0 => Duration::MAX,
+                limit => Duration::from_millis(limit),
+            },
+        }
+    }
+}
+
+/// Measures until it is dropped; sets the gate, and tells the line pool.
+pub async fn watch(config: LoadConfig, gate: Gate, store: Arc<SqlStore>, to: Siblings) {
+    let mut admission = Admission::new(config.limits());
+    let mut measures = Measures::begin();
+    let mut tick = interval(EVERY);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut told = Level::Calm;
+    tick.tick().await;
+    loop {
+        tick.tick().await;
+        let (sample, since_last) = measures.take(store.lag());
+        admission.observe(sample, since_last);
+        gate.set(&admission);
+        let level = admission.level();
+        // Again each time: a line pool that was started anew has not heard it. One that is away hears it then.
+        let _ = to.lines.cast(LinesMessage::Load(level));
+        if level != told {
+            let (cpu, memory) = (admission.cpu(), sample.memory);
+            let lag_ms = sample.lag.as_millis();
+            if level > told {
+                tracing::warn!(
+                    level = level.as_str(),
+                    cpu,
+                    memory,
+                    lag_ms,
+                    "too much to do: giving up work"
+                );
+            } else {
+                tracing::info!(level = level.as_str(), cpu, memory, lag_ms, "taking up work again");
+            }
+            told = level;
+        }
+        metrics::gauge!("ringback_load_level").set(f64::from(level.figure()));
+        metrics::gauge!("ringback_load_pressure").set(admission.pressure());
+        metrics::gauge!("ringback_load_cpu").set(admission.cpu().unwrap_or_default());
+        metrics::gauge!("ringback_load_memory").set(sample.memory.unwrap_or_default());
+        metrics::gauge!("ringback_database_lag_seconds").set(sample.lag.as_secs_f64());
+    }
+}
+
+/// Measures until it is dropped how long messages wait in the mailboxes that all calls share, and raises an alarm.
+pub async fn watch_mailboxes(to: Siblings) {
+    let mut tick = interval(MAILBOXES_EVERY);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut alarmed = [false; 2];
+    loop {
+        tick.tick().await;
+        let lines = async {
+            let asked = Instant::now();
+            let answer = to.lines.ask(LinesMessage::Inspect, MAILBOX_PATIENCE).await;
+            (answer.is_some(), asked.elapsed())
+        };
+        // It asks the dialers and the line pool in its turn.
+        let switchboard = async {
+            let asked = Instant::now();
+            let answer = to.switchboard.ask(SwitchboardMessage::Inspect, MAILBOX_PATIENCE).await;
+            (answer.is_some(), asked.elapsed())
+        };
+        let (lines, switchboard) = tokio::join!(lines, switchboard);
+        for ((name, (answered, waited)), alarmed) in [("lines", lines), ("switchboard", switchboard)]
+            .into_iter()
+            .zip(&mut alarmed)
+        {
+            metrics::gauge!("ringback_mailbox_wait_seconds", "actor" => name).set(waited.as_secs_f64());
+            let late = !answered || waited >= MAILBOX_ALARM;
+            if late && !*alarmed {
+                let waited_ms = waited.as_millis();
+                tracing::error!(actor = name, answered, waited_ms, "messages wait long for an actor");
+            }
+            *alarmed = late;
+        }
+    }
+}

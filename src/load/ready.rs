@@ -1,0 +1,78 @@
+//! `GET /ready`: whether new work may be sent to this node, and why not. Live calls go on whatever it says, so their
+//! callbacks and sockets must still come here.
+
+use std::{sync::Arc, time::Duration};
+
+use actors::{
+    admission::{Gate, Work},
+    node::NodeHandle,
+    ports::store::RecordStore,
+};
+use axum::{
+    Json, Router,
+    extract::State,
+    http::StatusCode,
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use serde_json::json;
+
+use crate::{carriers::Bulkheads, storage::SqlStore};
+
+/// A database that takes longer is of no use to anybody.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What is looked at.
+#[derive(Clone)]
+pub struct ReadyDoor {
+    /// The node.
+    pub node: Arc<NodeHandle>,
+    /// Its database.
+    pub store: Arc<SqlStore>,
+    /// What it gives up.
+    pub gate: Gate,
+    /// How its carriers are.
+    pub carriers: Bulkheads,
+}
+
+impl ReadyDoor {
+    /// The route.
+    pub fn router(self) -> Router {
+        Router::new().route("/ready", get(show)).with_state(self)
+    }
+
+    /// Everything that keeps it from new work.
+    async fn reasons(&self) -> Vec<&'static str> {
+        let standing = self.node.standing();
+        let database = tokio::time::timeout(PATIENCE, self.store.ping()).await;
+        let all = [
+            (standing.draining, "draining"),
+            (standing.starting, "starting"),
+            (standing.fenced, "fenced"),
+            (standing.suspect, "suspect"),
+            (!matches!(database, Ok(Ok(()))), "database_away"),
+            (self.store.is_full(), "disk_full"),
+            (self.gate.holds(Work::Writes), "overloaded"),
+            (self.carriers.all_are_down(), "carriers_away"),
+        ];
+        all.into_iter()
+            .filter_map(|(holds, reason)| holds.then_some(reason))
+            .collect()
+    }
+}
+
+async fn show(State(door): State<ReadyDoor>) -> Response {
+    let reasons = door.reasons().await;
+    let ready = reasons.is_empty();
+    let status = if ready {
+        StatusCode::OK
+    } else {
+        StatusCode::SERVICE_UNAVAILABLE
+    };
+    let level = door.gate.level().as_str();
+    (
+        status,
+        Json(json!({ "ready": ready, "reasons": reasons, "load": level })),
+    )
+        .into_response()
+}
