@@ -5,6 +5,7 @@ mod calls;
 mod connection;
 mod crashes;
 mod dialer;
+mod overload;
 mod plot;
 mod processes;
 mod turns;
@@ -28,6 +29,7 @@ pub async fn run(command: BenchCommand) -> Result<ExitCode, BenchError> {
         BenchCommand::Crashes(args) => crashes::run(args).await?,
         BenchCommand::Turns(args) => turns::run(args).await?,
         BenchCommand::Dialer(args) => dialer::run(args).await?,
+        BenchCommand::Overload(args) => overload::run(args).await?,
     };
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -254,6 +254,9 @@ pub enum BenchCommand {
     /// Identical campaigns of very short calls: contacts a second, and nothing left behind; or commands against a dialer
     /// at full speed
     Dialer(BenchDialerArgs),
+    /// Several times as many requests as the service can answer, beside live calls: what it still answers, and how soon it
+    /// is well again
+    Overload(BenchOverloadArgs),
 }
 
 /// `ringback bench api`.
@@ -360,6 +363,30 @@ pub struct BenchTurnsArgs {
     pub seed: u64,
 
     /// Also write the figures as JSON to this file
+    #[arg(long)]
+    pub json: Option<PathBuf>,
+}
+
+/// `ringback bench overload`.
+#[derive(Debug, Clone, Args)]
+pub struct BenchOverloadArgs {
+    /// Seconds of each phase
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(3..=600))]
+    pub seconds: u32,
+
+    /// So many times what the service answers at most
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..=20))]
+    pub times: u32,
+
+    /// Calls that talk all the while
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=200))]
+    pub calls: u32,
+
+    /// Fail also when a figure misses its target
+    #[arg(long)]
+    pub strict: bool,
+
+    /// Also write the figures into this file, as JSON
     #[arg(long)]
     pub json: Option<PathBuf>,
 }
