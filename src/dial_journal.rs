@@ -4,7 +4,7 @@
 //! was put back. What it forgot about permits would be dialed a second time; these files tell
 //! (`SqlStore::reconcile_dials`).
 //!
-//! One line of JSON a note, a file an hour, kept for three days. A thread of its own writes; what waits when it begins
+//! Nodes may share the folder: then each compares what all dialed. One line of JSON a note, a file an hour, kept for three days. A thread of its own writes; what waits when it begins
 //! shares one sync. A line that a crash cut off was never answered for, so nothing was sent on it.
 
 use std::{
@@ -257,7 +257,11 @@ impl Files {
         File::open(&self.folder)?.sync_all()?;
         for (old, path) in files(&self.folder)? {
             if old < hour - KEPT_HOURS {
-                fs::remove_file(path)?;
+                match fs::remove_file(path) {
+                    // Nodes may share the folder.
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                    _ => {}
+                }
             }
         }
         Ok(file)

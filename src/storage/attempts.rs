@@ -70,8 +70,15 @@ impl AttemptStore for SqlStore {
     }
 
     async fn not_sent(&self, claim: Claim, delay_ms: i64, why: Option<String>) -> StoreResult<()> {
-        let taken_back = self.write(move |work| Box::pin(steps::not_sent(work, claim, delay_ms, why)));
-        taken_back.await.inspect(|()| self.note_taken_back(claim))
+        // First: another node that compares the journal meanwhile must not take it for a forgotten dial.
+        self.note_taken_back(claim);
+        self.write(move |mut work| {
+            Box::pin(async move {
+                safeguards::uncount(&mut work, claim).await?;
+                steps::not_sent(work, claim, delay_ms, why).await
+            })
+        })
+        .await
     }
 
     async fn dialed(&self, claim: Claim, call: &CarrierCallId) -> StoreResult<()> {
