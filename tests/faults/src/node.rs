@@ -163,7 +163,9 @@ impl Node {
 
     /// Whether its process ended though nobody killed it, and the time has come to start it again.
     pub fn has_ended(&self) -> bool {
-        self.started.elapsed() > STARTS_AGAIN && self.running != Running::Down && self.process.as_ref().is_none_or(|process| !process.runs())
+        self.started.elapsed() > STARTS_AGAIN
+            && self.running != Running::Down
+            && self.process.as_ref().is_none_or(|process| !process.runs())
     }
 
     /// Changes one of its connections.

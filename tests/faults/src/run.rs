@@ -291,7 +291,7 @@ async fn gather(world: &mut World, ledger: &Ledger) -> io::Result<Evidence> {
                     live,
                 });
             }
-        } else if rules::is_quiet(&log, now(), 9_000_000) && live.is_empty() || Instant::now() > limit {
+        } else if rules::is_quiet(&log, now(), 6_500_000) && live.is_empty() || Instant::now() > limit {
             // The file is the node's alone while that runs.
             for node in &mut world.nodes {
                 node.kill()?;
