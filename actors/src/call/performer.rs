@@ -77,6 +77,8 @@ pub(super) struct Performer {
     call_back: Option<CallBackWish>,
     opted_out: bool,
     tools: OutsideTools,
+    /// The agent the call began with, whose wishes bind those that take it over.
+    began_with: Arc<Agent>,
     /// The present agent in its own language.
     first_language: Arc<Agent>,
     /// Another agent that was looked up.
@@ -137,6 +139,7 @@ impl Performer {
             call_back: None,
             opted_out: false,
             tools: OutsideTools::default(),
+            began_with: arguments.plan.agent.clone(),
             first_language: arguments.plan.agent.clone(),
             found: None,
             knowledge,

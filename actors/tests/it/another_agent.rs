@@ -134,3 +134,70 @@ async fn another_language_brings_its_prompt_voice_and_phrases() {
         "en"
     );
 }
+
+/// A call that begins with one agent and is handed to another, whose platform settings are these.
+async fn handed_over(first: &Value, second: &Value) -> TestCall {
+    let test = TestCall::made_by(async |store, account| {
+        let mut document = specialist("Billing");
+        document.insert("platformSettings".into(), second.clone());
+        let id = store.create_agent(account, document, None).await.unwrap().id;
+        let mut agent = front(&json!([{ "agentId": id, "condition": "asks about a bill" }]));
+        agent.platform_settings = serde_json::from_value(first.clone()).unwrap();
+        agent
+    })
+    .await;
+    test.open_media().await;
+    ms(5_000).await;
+    test.ports.language_model.script(hands_over());
+    test.stream.user_says("My bill is wrong.", 800).await;
+    ms(10_000).await;
+    assert_eq!(
+        test.ports.language_model.requests().last().unwrap().agent.name,
+        "Billing"
+    );
+    test
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_opt_out_binds_if_the_first_agent_heeds_it_or_the_one_that_speaks() {
+    let (heeds, not) = (json!({ "callActions": { "smartOptOut": true } }), json!({}));
+    for (first, second, listed) in [
+        (&heeds, &not, true),
+        (&not, &heeds, true),
+        (&heeds, &heeds, true),
+        (&not, &not, false),
+    ] {
+        let test = handed_over(first, second).await;
+        test.stream.user_says("Please don't call me again.", 800).await;
+        ms(200).await;
+        assert_eq!(test.is_opted_out().await, listed, "{first} {second}");
+        let said = test.stream.said();
+        let promised = said.iter().any(|text| text.contains("won't call you again"));
+        assert_eq!(promised, listed, "{said:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_agent_goes_on_finding_out_what_the_first_one_wants() {
+    let wants = |name: &str| {
+        let entities = json!({ name: { "type": "string", "description": "what is wanted" } });
+        json!({ "dataCollection": { "entities": entities } })
+    };
+    let test = handed_over(&wants("plan"), &wants("invoice")).await;
+    let requests = test.ports.language_model.requests();
+    let prompt = actors::prompt::Prompt::of(requests.last().unwrap());
+    assert!(
+        prompt.stable.starts_with("You settle bills for Bo."),
+        "{}",
+        prompt.stable
+    );
+    let asked = prompt.stable.split("# What to find out").nth(1).unwrap();
+    assert!(asked.contains("`plan` (text): what is wanted"), "{asked}");
+    assert!(!prompt.stable.contains("invoice"), "{}", prompt.stable);
+    let collect = prompt.tools.iter().find(|tool| tool.name == "collect").unwrap();
+    assert!(
+        collect.parameters.to_string().contains("plan"),
+        "{}",
+        collect.parameters
+    );
+}

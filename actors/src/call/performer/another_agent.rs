@@ -19,6 +19,15 @@ pub(super) struct Found {
     variables: Arc<BTreeMap<String, String>>,
 }
 
+/// An agent that takes a call over, with what holds for the call whoever speaks: what the first agent wants to find out,
+/// and its promise to heed a wish never to be called again.
+fn bound(mut agent: Arc<Agent>, first: &Agent) -> Arc<Agent> {
+    let own = &mut Arc::make_mut(&mut agent).platform_settings;
+    own.data_collection.clone_from(&first.platform_settings.data_collection);
+    own.call_actions.smart_opt_out |= first.platform_settings.call_actions.smart_opt_out;
+    agent
+}
+
 impl Performer {
     pub(super) fn look_up_agent(&mut self, try_no: u32, agent: AgentId, after_ms: u64) {
         let store = self.arguments.ports.store.clone();
@@ -39,7 +48,7 @@ impl Performer {
             let found = Found {
                 try_no,
                 id,
-                agent: fitted(&agent, &*plan.carrier),
+                agent: bound(fitted(&agent, &*plan.carrier), &self.began_with),
                 variables: Arc::new(variables),
             };
             let rules = Box::new(rules(&self.arguments, (&found.agent, &found.variables)));
