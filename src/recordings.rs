@@ -1,8 +1,10 @@
-//! Recordings as WAV files in a folder: `<attempt>.wav`, written as `<attempt>.wav.part` until the call is over.
+//! Recordings as WAV files in a folder: `<attempt>.wav`, written as `<attempt>.wav.part` until the call is over. What a
+//! crash left unfinished is finished at the next start.
 //!
 //! One thread writes all files; a call only hands its samples over. What waits is bounded, for each recording and for
 //! all together: a disk that cannot keep up costs recordings, never a call.
 
+mod salvage;
 mod writer;
 
 use std::{
@@ -38,7 +40,7 @@ pub struct WavRecordings {
 }
 
 impl WavRecordings {
-    /// Makes the folder if it is not there, and starts the thread that writes.
+    /// Makes the folder if it is not there, and starts the thread that writes. It begins with what a crash left behind.
     ///
     /// # Errors
     /// The folder cannot be made, or the thread not started.
@@ -46,9 +48,11 @@ impl WavRecordings {
         std::fs::create_dir_all(&dir)
             .map_err(|error| io::Error::new(error.kind(), format!("recordings folder {}: {error}", dir.display())))?;
         let (orders, incoming) = mpsc::channel();
-        let writer = thread::Builder::new()
-            .name("recordings".into())
-            .spawn(move || writer::run(&incoming))?;
+        let left = dir.clone();
+        let writer = thread::Builder::new().name("recordings".into()).spawn(move || {
+            salvage::finish_all(&left);
+            writer::run(&incoming);
+        })?;
         Ok(Self {
             dir,
             orders,
@@ -70,15 +74,25 @@ pub fn file_of(dir: &Path, attempt: AttemptId) -> PathBuf {
     dir.join(format!("{attempt}.wav"))
 }
 
-/// Removes the recording of a call that is over, if there is one.
+/// Where a recording is until it is complete.
+fn part_of(path: &Path) -> PathBuf {
+    path.with_added_extension("part")
+}
+
+/// Removes the recording of a call that is over, if there is one, also one that a crash left unfinished.
 ///
 /// # Errors
 /// There is one, and it cannot be removed.
 pub fn erase(dir: &Path, attempt: AttemptId) -> io::Result<()> {
-    match std::fs::remove_file(file_of(dir, attempt)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
+    let path = file_of(dir, attempt);
+    // The unfinished one first: it may get its name meanwhile.
+    for file in [part_of(&path), path] {
+        match std::fs::remove_file(file) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
     }
+    Ok(())
 }
 
 /// Removes recordings, also unfinished ones that a crash left behind, that were written to last before an instant; how
@@ -244,6 +258,19 @@ mod tests {
                 samples.len()
             );
             assert_eq!(std::fs::read_dir(dir).unwrap().count(), 1, "no part is left");
+        }
+    }
+
+    #[test]
+    fn erasing_a_recording_removes_one_that_a_crash_cut_off_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let attempt = AttemptId::new();
+        for files in [vec![".wav"], vec![".wav.part"], vec![".wav", ".wav.part"], vec![]] {
+            for ending in files {
+                std::fs::write(dir.path().join(format!("{attempt}{ending}")), "voice").unwrap();
+            }
+            erase(dir.path(), attempt).unwrap();
+            assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
         }
     }
 

@@ -12,6 +12,8 @@ use std::{
     },
 };
 
+use super::part_of;
+
 /// Counts samples as waiting for as long as it lives.
 pub(super) struct Ticket {
     cost: usize,
@@ -95,9 +97,13 @@ impl Seek for Disk {
     }
 }
 
-/// Where a recording is until it is complete.
-fn part_of(path: &Path) -> PathBuf {
-    path.with_added_extension("part")
+/// A file that another process, starting in the same folder, sees to be written. Where files cannot be locked, none is
+/// taken for left behind either.
+fn held(file: File) -> File {
+    if let Err(error) = file.try_lock() {
+        tracing::debug!("a recording is written without a lock: {error}");
+    }
+    file
 }
 
 impl Recording {
@@ -116,7 +122,7 @@ impl Recording {
         options.write(true).create(true).truncate(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(part_of(&path))?;
+        let file = held(options.open(part_of(&path))?);
         let wav = hound::WavWriter::new(Disk(BufWriter::new(file)), spec)?;
         Ok(Self { path, wav })
     }
@@ -126,7 +132,7 @@ impl Recording {
             return Err(hound::Error::FormatError("it was begun at another sample rate"));
         }
         fs::rename(&path, part_of(&path))?;
-        let file = OpenOptions::new().read(true).write(true).open(part_of(&path))?;
+        let file = held(OpenOptions::new().read(true).write(true).open(part_of(&path))?);
         let wav = hound::WavWriter::new_append(Disk(BufWriter::new(file)))?;
         Ok(Self { path, wav })
     }

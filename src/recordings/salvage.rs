@@ -1,0 +1,152 @@
+//! Recordings that a crash cut off: what was written of them is given its length and its name.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Read, Seek, SeekFrom, Write},
+    path::Path,
+};
+
+use actors::id::AttemptId;
+
+use super::{file_of, part_of};
+
+/// What stands before the samples: `RIFF`, a length, `WAVE`, the format, `data`, a length.
+const HEADER: usize = 44;
+/// Where the lengths stand.
+const RIFF_LENGTH: u64 = 4;
+const DATA_LENGTH: u64 = 40;
+/// Bytes of a stereo sample.
+const FRAME: u64 = 4;
+
+/// Finishes all that nobody writes any more. What cannot be played is removed; what fails is left, and told.
+pub(super) fn finish_all(dir: &Path) {
+    let entries = match fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error) => return tracing::warn!("cannot look for unfinished recordings in {}: {error}", dir.display()),
+    };
+    for name in entries.flatten().map(|entry| entry.file_name()) {
+        let attempt = name.to_str().and_then(|name| name.strip_suffix(".wav.part"));
+        let Some(attempt) = attempt.and_then(|stem| stem.parse::<AttemptId>().ok()) else {
+            continue;
+        };
+        match finish(dir, attempt) {
+            Ok(()) => {}
+            Err(error) => tracing::warn!(%attempt, "a recording that was cut off could not be finished: {error}"),
+        }
+    }
+}
+
+fn finish(dir: &Path, attempt: AttemptId) -> io::Result<()> {
+    let path = file_of(dir, attempt);
+    let part = part_of(&path);
+    let mut file = OpenOptions::new().read(true).write(true).open(&part)?;
+    if file.try_lock().is_err() {
+        // Another process writes it.
+        return Ok(());
+    }
+    // Its age counts from the last sample, not from now.
+    let written = file.metadata()?.modified()?;
+    if path.exists() || !complete(&mut file)? {
+        tracing::warn!(%attempt, "a recording that was cut off holds nothing to hear: removed");
+        return fs::remove_file(part);
+    }
+    file.set_modified(written)?;
+    fs::rename(part, path)?;
+    tracing::info!(%attempt, "a recording that was cut off is finished");
+    Ok(())
+}
+
+/// Writes the lengths. False where there is nothing to play.
+fn complete(file: &mut File) -> io::Result<bool> {
+    let length = file.metadata()?.len();
+    let mut header = [0; HEADER];
+    let samples = length.saturating_sub(HEADER as u64) / FRAME * FRAME;
+    let (Ok(data), Ok(riff)) = (u32::try_from(samples), u32::try_from(samples + HEADER as u64 - 8)) else {
+        return Ok(false);
+    };
+    if data == 0 {
+        return Ok(false);
+    }
+    file.read_exact(&mut header)?;
+    if !header.starts_with(b"RIFF") || !header[8..].starts_with(b"WAVEfmt ") || !header[36..].starts_with(b"data") {
+        return Ok(false);
+    }
+    file.set_len(HEADER as u64 + samples)?;
+    for (at, number) in [(RIFF_LENGTH, riff), (DATA_LENGTH, data)] {
+        file.seek(SeekFrom::Start(at))?;
+        file.write_all(&number.to_le_bytes())?;
+    }
+    file.sync_all()?;
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
+
+    use actors::ports::recordings::Recordings as _;
+
+    use super::*;
+    use crate::recordings::WavRecordings;
+
+    /// A recording as a crash leaves it: the lengths in front of its samples were not written.
+    fn cut_off(dir: &Path, samples: &[i16], more: &[u8]) -> AttemptId {
+        let attempt = AttemptId::new();
+        let recordings = WavRecordings::new(dir.to_owned()).unwrap();
+        recordings.open(attempt, 8_000).unwrap().write(samples.to_vec());
+        drop(recordings);
+        let path = file_of(dir, attempt);
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[4..8].fill(0);
+        bytes[40..44].fill(0);
+        bytes.extend_from_slice(more);
+        fs::remove_file(&path).unwrap();
+        fs::write(part_of(&path), bytes).unwrap();
+        attempt
+    }
+
+    #[test]
+    fn what_a_crash_cut_off_can_be_played_after_the_next_start() {
+        let dir = tempfile::tempdir().unwrap();
+        let attempt = cut_off(dir.path(), &[1, -1, 2, -2], &[7, 7, 7]);
+        let path = file_of(dir.path(), attempt);
+        let then = SystemTime::now() - Duration::from_secs(86_400);
+        let part = OpenOptions::new().write(true).open(part_of(&path)).unwrap();
+        part.set_modified(then).unwrap();
+        drop((part, WavRecordings::new(dir.path().to_owned()).unwrap()));
+        let mut reader = hound::WavReader::open(&path).unwrap();
+        let samples: Vec<i16> = reader.samples::<i16>().map(Result::unwrap).collect();
+        assert_eq!(samples, [1, -1, 2, -2]);
+        assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), then);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "no part is left");
+    }
+
+    #[test]
+    fn what_cannot_be_played_is_removed_and_other_files_stay() {
+        let dir = tempfile::tempdir().unwrap();
+        let empty = part_of(&file_of(dir.path(), AttemptId::new()));
+        let noise = part_of(&file_of(dir.path(), AttemptId::new()));
+        let silent = cut_off(dir.path(), &[], &[]);
+        fs::write(&empty, "").unwrap();
+        fs::write(&noise, [9; 100]).unwrap();
+        let others = dir.path().join("notes.wav.part");
+        fs::write(&others, "mine").unwrap();
+        drop(WavRecordings::new(dir.path().to_owned()).unwrap());
+        assert!(!empty.exists() && !noise.exists() && others.exists());
+        assert!(!part_of(&file_of(dir.path(), silent)).exists());
+    }
+
+    #[test]
+    fn what_another_process_writes_is_left_to_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let attempt = cut_off(dir.path(), &[1, -1], &[]);
+        let part = part_of(&file_of(dir.path(), attempt));
+        let writes = File::open(&part).unwrap();
+        writes.lock().unwrap();
+        drop(WavRecordings::new(dir.path().to_owned()).unwrap());
+        assert!(part.exists());
+        drop(writes);
+        drop(WavRecordings::new(dir.path().to_owned()).unwrap());
+        assert!(!part.exists() && file_of(dir.path(), attempt).exists());
+    }
+}
