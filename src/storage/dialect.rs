@@ -40,6 +40,8 @@ pub(super) static SQLITE: Dialect = Dialect {
         "PRAGMA journal_mode = WAL",
         "PRAGMA synchronous = FULL",
         "PRAGMA foreign_keys = ON",
+        // What is erased is written over, not only let go of.
+        "PRAGMA secure_delete = ON",
     ],
     reader_setup: &["PRAGMA busy_timeout = 5000", "PRAGMA query_only = ON"],
 };

@@ -211,6 +211,7 @@ mod tests {
         assert_eq!(setting(&mut opened.writer, "PRAGMA journal_mode").await, "wal");
         assert_eq!(setting(&mut opened.writer, "PRAGMA synchronous").await, "2");
         assert_eq!(setting(&mut opened.writer, "PRAGMA foreign_keys").await, "1");
+        assert_eq!(setting(&mut opened.writer, "PRAGMA secure_delete").await, "1");
         let readers = opened.readers.unwrap();
         let written = sqlx::query("DELETE FROM accounts").execute(&readers).await;
         assert!(written.is_err());

@@ -2,11 +2,17 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use actors::{
-    ports::store::{AttemptStore, CampaignStore, NodeStore, RecordStore, StoreError},
-    testkit::store_conformance::{Fixture, ManualClock, new_account},
+    ports::{
+        language_model::Speaker,
+        store::{
+            AttemptStore, CampaignStore, DirectoryStore, ErasureStore, Fact, NewContact, RecordStore, StoreError,
+            TurnFact,
+        },
+    },
+    testkit::store_conformance::{Fixture, ManualClock, new_account, number},
 };
 use futures_util::future::join_all;
 use ringback::storage::SqlStore;
@@ -109,4 +115,57 @@ async fn migrations_run_once() {
         store.sweep_imports().await.unwrap();
         store.close().await;
     }
+}
+
+/// How often bytes stand in the files of a database that was closed.
+fn found(folder: &TempDir, text: &str) -> usize {
+    let files = std::fs::read_dir(folder.path()).unwrap();
+    let bytes = files.map(|file| std::fs::read(file.unwrap().path()).unwrap());
+    let counts = bytes.map(|bytes| bytes.windows(text.len()).filter(|at| *at == text.as_bytes()).count());
+    counts.sum()
+}
+
+#[tokio::test]
+async fn what_was_erased_is_in_no_file_of_a_closed_database() {
+    const SAID: &str = "my grandmother was Ottilie Quarz";
+    const NAMED: &str = "Xaver Zwetschge";
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Arc::new(ManualClock::new());
+    let sql = Arc::new(SqlStore::open(&url(&folder), clock.clone()).await.unwrap());
+    let fixture = Fixture {
+        store: sql.clone(),
+        clock: clock.clone(),
+    };
+    let scene = fixture.scene().await;
+    let new = NewContact {
+        phone_number: number(0),
+        name: Some(NAMED.to_owned()),
+        email: None,
+        extra: serde_json::Map::new(),
+    };
+    let contact = sql.create_contact(scene.account, new, None).await.unwrap().id;
+    let campaign = scene.running(0..2).await;
+    let call = scene.completed(campaign, 20).await;
+    // So many that they fill pages of their own.
+    let turns = (0..500).map(|seq| {
+        let turn = TurnFact {
+            seq,
+            speaker: Speaker::User,
+            text: format!("{SAID}, {seq}"),
+            started_ms: 0,
+            ended_ms: 1,
+            interrupted: false,
+            damaged: false,
+        };
+        (call.attempt, Fact::Turn(turn))
+    });
+    sql.append_facts(&turns.collect::<Vec<_>>()).await.unwrap();
+    clock.advance(Duration::from_secs(60));
+    sql.close().await;
+    assert!(found(&folder, SAID) >= 500 && found(&folder, NAMED) > 0);
+
+    let sql = SqlStore::open(&url(&folder), clock.clone()).await.unwrap();
+    sql.erase_contact(scene.account, contact).await.unwrap();
+    sql.close().await;
+    assert_eq!((found(&folder, SAID), found(&folder, NAMED)), (0, 0));
 }
