@@ -9,7 +9,7 @@ use actors::{
     time::Timestamp,
 };
 use async_trait::async_trait;
-use serde_json::Map;
+use serde_json::{Map, Value};
 use sqlx::any::AnyRow;
 
 use super::{
@@ -47,6 +47,10 @@ impl CallStore for SqlStore {
 
     async fn expire_calls(&self) -> StoreResult<u64> {
         self.write(|work| Box::pin(expire(work))).await
+    }
+
+    async fn call_variables(&self, attempt: AttemptId) -> StoreResult<Map<String, Value>> {
+        self.read(move |work| Box::pin(variables(work, attempt))).await
     }
 
     async fn cancel_queued(&self, account: AccountId, attempt: AttemptId) -> StoreResult<()> {
@@ -188,6 +192,14 @@ async fn read_claimed(work: &mut Work<'_>, node: NodeId, row: &AnyRow) -> StoreR
         },
         variables: call.json("variables")?,
     })
+}
+
+async fn variables(work: Work<'_>, attempt: AttemptId) -> StoreResult<Map<String, Value>> {
+    let query = sqlx::query("SELECT variables FROM single_calls WHERE attempt = $1").bind(attempt.to_string());
+    match query.fetch_optional(work.conn).await.map_err(unavailable)? {
+        Some(row) => row.json("variables"),
+        None => Ok(Map::new()),
+    }
 }
 
 async fn expire(mut work: Work<'_>) -> StoreResult<u64> {

@@ -84,7 +84,8 @@ fn person(told: &Value) -> String {
     known.unwrap_or("an unknown number").to_owned()
 }
 
-/// Values for the subject: the agent's own, over them the person's, over them those of the call.
+/// Values for the subject: the agent's own, over them those that a single call was given, over them the person's, over
+/// them those of the call.
 pub(super) async fn values(
     store: &dyn Store,
     delivery: &Delivery,
@@ -101,8 +102,10 @@ pub(super) async fn values(
         .unwrap_or_default();
     let nothing = Map::new();
     let person = told["contact"].as_object().unwrap_or(&nothing);
+    let of_call = store.call_variables(delivery.attempt).await?;
     let mut values: BTreeMap<String, String> = own
         .iter()
+        .chain(&of_call)
         .chain(person)
         .map(|(name, value)| (name.clone(), text(value)))
         .collect();

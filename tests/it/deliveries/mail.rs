@@ -190,3 +190,17 @@ async fn without_a_server_mail_is_kept_and_says_what_to_set() {
     world.advance(5);
     until("mail", async || !server.mails().is_empty()).await;
 }
+
+#[tokio::test]
+async fn a_subject_knows_what_a_single_call_was_given() {
+    let server = SmtpServer::start(&["250 taken"]).await;
+    let configuration = json!({ "to": ["desk@example.com"], "subject": "{{orderId}} of {{name}}: {{status}}" });
+    let mut world = world(&server, configuration).await;
+    world
+        .single_call(&json!({ "orderId": "A-4711", "name": "nobody" }))
+        .await;
+    until("mail", async || !server.mails().is_empty()).await;
+    let mail = server.mails().remove(0);
+    let subject = mail.lines.iter().find(|line| line.starts_with("Subject: "));
+    assert_eq!(subject.map(String::as_str), Some("Subject: A-4711 of Bo: completed"));
+}

@@ -4,10 +4,14 @@ use std::{sync::Arc, time::Duration};
 
 use actors::{
     id::AttemptId,
-    ports::store::{
-        Account, Analysis, Claim, ConversationStatus, DeliveryRow, NewAccount, StoredApiKey, WebhookSecrets,
+    ports::{
+        carrier::CarrierCallId,
+        store::{
+            Account, Analysis, Claim, ConversationStatus, DeliveryRow, NewAccount, NewCall, StoredApiKey,
+            WebhookSecrets,
+        },
     },
-    testkit::store_conformance::{Fixture, ManualClock, Scene, outcome},
+    testkit::store_conformance::{Fixture, ManualClock, Scene, number, outcome},
 };
 use ringback::{
     accounts::generate_webhook_secret,
@@ -122,6 +126,27 @@ impl World {
         let claim = self.scene.completed(campaign, 65).await;
         self.analyse(summary).await;
         claim
+    }
+
+    /// A single call that was answered, and its analysis.
+    pub async fn single_call(&mut self, variables: &Value) {
+        let (store, node) = (self.scene.store.clone(), self.scene.node);
+        let new = NewCall {
+            agent: self.scene.agent,
+            phone_number: number(self.called),
+            name: Some("Bo".to_owned()),
+            variables: variables.as_object().cloned().unwrap(),
+        };
+        self.called += 1;
+        store.create_call(self.account.id, new, None).await.unwrap();
+        let claim = store.claim_calls(node, 1).await.unwrap().remove(0).claim;
+        self.scene.permit(claim).await.unwrap();
+        store.dialed(claim, &CarrierCallId("c".to_owned())).await.unwrap();
+        store.answered(claim).await.unwrap();
+        self.advance(65);
+        let completed = outcome(ConversationStatus::Completed);
+        store.finish(claim, completed, None).await.unwrap();
+        self.analyse("They talked.").await;
     }
 
     pub async fn analyse(&self, summary: &str) {

@@ -80,4 +80,7 @@ pub trait CallStore: Send + Sync {
     /// Ends an attempt that waits in the queue, of a campaign or not: `cancelled`, as its contact. `NotFound`, and
     /// `Stale` when it does not wait (any more).
     async fn cancel_queued(&self, account: AccountId, attempt: AttemptId) -> StoreResult<()>;
+
+    /// The values of placeholders that a single call was given; none for any other attempt.
+    async fn call_variables(&self, attempt: AttemptId) -> StoreResult<Map<String, Value>>;
 }

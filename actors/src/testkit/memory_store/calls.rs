@@ -98,6 +98,12 @@ impl CallStore for MemoryStore {
         Ok(QueuedCall::Queued(Box::new(row)))
     }
 
+    async fn call_variables(&self, attempt: AttemptId) -> StoreResult<Map<String, Value>> {
+        let tables = self.open()?;
+        let call = tables.calls.get(&attempt);
+        Ok(call.map(|call| call.variables.clone()).unwrap_or_default())
+    }
+
     async fn waiting_calls(&self) -> StoreResult<WaitingCalls> {
         let tables = self.open()?;
         let now = self.now();

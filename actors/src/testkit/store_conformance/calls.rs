@@ -92,6 +92,11 @@ pub async fn a_single_call_brings_the_saved_contacts_fields(fixture: Fixture) {
     let saved = scene.store.create_contact(scene.account, saved, None).await.unwrap();
     queue(&scene, 1).await;
     let claimed = claim_one(&scene).await;
+    let attempt = claimed.claim.attempt;
+    assert_eq!(scene.store.call_variables(attempt).await.unwrap(), claimed.variables);
+    assert_eq!(claimed.variables, new_call(&scene, 1).variables);
+    let unknown = scene.store.call_variables(AttemptId::new()).await.unwrap();
+    assert_eq!(unknown, object(&json!({})));
     assert_eq!(claimed.contact.contact, Some(saved.id));
     assert_eq!(claimed.contact.name.as_deref(), Some("Bo"), "the call's own name");
     assert_eq!(claimed.contact.email.as_deref(), Some("maria@example.com"));

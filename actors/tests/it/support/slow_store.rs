@@ -189,6 +189,7 @@ slowly! {
         claim_calls(node: NodeId, limit: i64) -> Vec<ClaimedAttempt>;
         expire_calls() -> u64;
         cancel_queued(account: AccountId, attempt: AttemptId) -> ();
+        call_variables(attempt: AttemptId) -> Map<String, Value>;
     }
     InboundStore {
         answering_agent(number: &PhoneNumber) -> Option<AgentRow>;
