@@ -15,7 +15,7 @@ use actors::{
     analysis::{self, AnalysisInput, Subject},
     ports::{
         analyst::{Analyst, AnalystError},
-        store::{AnalysedBy, Analysis, ConversationRow, Job, Store, StoreError, TurnFact},
+        store::{AnalysedBy, Analysis, ConversationRow, Job, Store, StoreError},
         usage::Meter,
     },
 };
@@ -154,12 +154,14 @@ impl Desk {
         let turns = self.store.turns(job.attempt).await?;
         let agent = self.agent_of(&row).await?;
         let Some(agent) = &agent else {
-            return self.store.save_analysis(job, by_rule(&row, &turns)).await;
+            let found = analysis::analyse(&turns, AnalysisInput::of(&row));
+            return self.store.save_analysis(job, found).await;
         };
         let subject = Subject {
             agent,
             row: &row,
             turns: &turns,
+            handed_over: self.was_handed_over(&row).await?,
         };
         let mut found = if subject.is_worth_asking() && self.analyst.is_asked(agent) {
             let Ok(_seat) = self.seats.try_acquire() else {
@@ -171,11 +173,20 @@ impl Desk {
             usage::add(&*self.store, &row, &meter).await?;
             found
         } else {
-            by_rule(&row, &turns)
+            subject.by_rule()
         };
         found.contact = subject.for_contact(&found);
         metrics::counter!("ringback_analyses_total", "by" => name(found.by)).increment(1);
         self.store.save_analysis(job, found).await
+    }
+
+    /// Whether another agent took the call over, by the last that was asked to.
+    async fn was_handed_over(&self, row: &ConversationRow) -> Result<bool, StoreError> {
+        let Some(last) = self.store.last_event(row.id, "agent_transfer").await? else {
+            return Ok(false);
+        };
+        let failed = self.store.last_event(row.id, "agent_transfer_failed").await?;
+        Ok(failed.is_none_or(|failed| failed.at_ms < last.at_ms))
     }
 
     /// The agent as it is now; none when it is gone.
@@ -203,13 +214,9 @@ impl Desk {
         }
         Analysis {
             by: AnalysedBy::RulesInstead,
-            ..by_rule(subject.row, subject.turns)
+            ..subject.by_rule()
         }
     }
-}
-
-fn by_rule(row: &ConversationRow, turns: &[TurnFact]) -> Analysis {
-    analysis::analyse(turns, AnalysisInput::of(row))
 }
 
 fn name(by: AnalysedBy) -> &'static str {

@@ -34,6 +34,8 @@ pub struct Subject<'a> {
     pub row: &'a ConversationRow,
     /// Its turns in order.
     pub turns: &'a [TurnFact],
+    /// Another agent took the call over.
+    pub handed_over: bool,
 }
 
 impl Subject<'_> {
@@ -41,6 +43,15 @@ impl Subject<'_> {
     pub fn is_worth_asking(&self) -> bool {
         let of_user = |turn: &TurnFact| turn.speaker == Speaker::User && !turn.text.trim().is_empty();
         !self.row.voicemail && self.turns.iter().any(of_user)
+    }
+
+    /// What the rules find.
+    pub fn by_rule(&self) -> Analysis {
+        let input = AnalysisInput {
+            handed_over: self.handed_over,
+            ..AnalysisInput::of(self.row)
+        };
+        analyse(self.turns, input)
     }
 
     /// What to ask an analyst.
@@ -108,7 +119,7 @@ fn merged(
 
 /// The issues that the rules find.
 fn issues_by_rule(subject: &Subject<'_>) -> Vec<String> {
-    analyse(subject.turns, AnalysisInput::of(subject.row)).issues
+    subject.by_rule().issues
 }
 
 /// What is known of a call besides its turns.
@@ -124,8 +135,10 @@ pub struct AnalysisInput<'a> {
     pub voicemail: bool,
     /// Stopped before it was answered.
     pub cancelled: bool,
-    /// Handed on.
+    /// Handed on to a number.
     pub transferred: bool,
+    /// Taken over by another agent.
+    pub handed_over: bool,
     /// Why it failed, such as `busy`.
     pub error: Option<&'a str>,
 }
@@ -140,6 +153,7 @@ impl<'a> AnalysisInput<'a> {
             voicemail: row.voicemail,
             cancelled: matches!(row.status, ConversationStatus::Cancelled),
             transferred: row.transferred,
+            handed_over: false,
             error: row.error.as_deref(),
         }
     }
@@ -155,7 +169,7 @@ pub fn analyse(turns: &[TurnFact], input: AnalysisInput<'_>) -> Analysis {
     };
     let issues = match input.voicemail {
         true => Vec::new(),
-        false => issues::find(turns, &key_moments, input.transferred),
+        false => issues::find(turns, &key_moments, input.transferred || input.handed_over),
     };
     Analysis {
         summary: summary::write(turns, &key_moments, input),

@@ -18,6 +18,7 @@ mod writer;
 pub use actor::*;
 pub use message::*;
 pub use outcome::{EndReason, Obstacle, USAGE, usage};
+pub(crate) use phrases::asks_about_opt_out;
 
 pub(crate) use leg_search::{LegSearch, Sighting, in_time};
 pub(crate) use state::{CONFERENCE, TRANSFER_FAILED, TRANSFER_TAKEN};

@@ -16,7 +16,7 @@ const OFTEN: usize = 3;
 const QUOTED_CHARS: usize = 160;
 
 /// The issues, each one sentence in English.
-pub(super) fn find(turns: &[TurnFact], found: &[KeyMoment], transferred: bool) -> Vec<String> {
+pub(super) fn find(turns: &[TurnFact], found: &[KeyMoment], put_through: bool) -> Vec<String> {
     let mut issues = Vec::new();
     let complaints = found.iter().filter(|moment| moment.label == moments::OBJECTION);
     issues.extend(complaints.map(|moment| {
@@ -29,10 +29,10 @@ pub(super) fn find(turns: &[TurnFact], found: &[KeyMoment], transferred: bool) -
     let asked = |intent: Intent| {
         let of_user = turns.iter().filter(|turn| turn.speaker == Speaker::User);
         of_user
-            .filter(|turn| phrases::intent(&turn.text) == Some(intent))
+            .filter(|turn| phrases::intent(&turn.text) == Some(intent) && !offers_keys(&turn.text))
             .count()
     };
-    if asked(Intent::Person) > 0 && !transferred {
+    if asked(Intent::Person) > 0 && !put_through {
         issues.push("the user asked for a person and was not put through".to_owned());
     }
     let again = asked(Intent::Repeat);
@@ -40,4 +40,18 @@ pub(super) fn find(turns: &[TurnFact], found: &[KeyMoment], transferred: bool) -
         issues.push(format!("the user asked {again} times to hear it again"));
     }
     issues
+}
+
+/// Whether the words are a menu's, which names what its keys do and wants nothing itself.
+fn offers_keys(text: &str) -> bool {
+    const KEYS: [&str; 13] = [
+        "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "star", "pound", "hash",
+    ];
+    let plain = phrases::plain(text);
+    let words: Vec<&str> = plain.split(' ').collect();
+    words.windows(2).any(|pair| {
+        let [verb, key] = pair else { return false };
+        let is_digit = key.len() == 1 && key.bytes().all(|byte| byte.is_ascii_digit());
+        matches!(*verb, "press" | "dial" | "pressing" | "push") && (is_digit || KEYS.contains(key))
+    })
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::{
+    call::asks_about_opt_out,
     interviewer::phrases::{self, Intent},
+    opt_out,
     ports::{
         language_model::Speaker,
         store::{KeyMoment, TurnFact},
@@ -80,6 +82,7 @@ pub(super) fn find(turns: &[TurnFact], scores: &[f64], collected: &BTreeMap<Stri
     {
         found.extend(wish(turn, *score).map(|label| (turn, label)));
     }
+    found.extend(opt_outs_on_asking(turns).map(|turn| (turn, OPT_OUT)));
     found.extend(
         turns
             .iter()
@@ -122,6 +125,20 @@ fn first_answer(turns: &[TurnFact]) -> Option<&TurnFact> {
         .filter(|[question, answer]| question.speaker == Speaker::Agent && answer.speaker == Speaker::User)
         .find(|[question, answer]| question.text.contains('?') && !answer.text.trim().is_empty())
         .map(|[_, answer]| answer)
+}
+
+/// Each yes to the question whether they wish never to be called again.
+fn opt_outs_on_asking(turns: &[TurnFact]) -> impl Iterator<Item = &TurnFact> {
+    let pairs = turns
+        .windows(2)
+        .filter_map(|pair| <&[TurnFact; 2]>::try_from(pair).ok());
+    pairs
+        .filter(|[question, answer]| question.speaker == Speaker::Agent && answer.speaker == Speaker::User)
+        .filter(|[question, _]| asks_about_opt_out(&question.text))
+        .map(|[_, answer]| answer)
+        .filter(|answer| opt_out::answer(&answer.text) == Some(true))
+        // One that says it in as many words is found by them.
+        .filter(|answer| phrases::intent(&answer.text) != Some(Intent::OptOut))
 }
 
 /// The turns of the user in which collected values were said, each once.

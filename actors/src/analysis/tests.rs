@@ -31,6 +31,7 @@ fn answered<'a>(collected: &'a BTreeMap<String, String>) -> AnalysisInput<'a> {
         voicemail: false,
         cancelled: false,
         transferred: false,
+        handed_over: false,
         error: None,
     }
 }
@@ -231,6 +232,49 @@ fn timestamps_are_minutes_and_seconds() {
     let mut turns = call(&["A: Goodbye."]);
     turns[0].started_ms = 125_999;
     assert_eq!(moments(&analyse(&turns, answered(&nothing()))), ["goodbye 02:05"]);
+}
+
+#[test]
+fn a_person_was_not_reached_only_if_somebody_asked_and_nobody_took_over() {
+    let issue = "the user asked for a person and was not put through".to_owned();
+    for (words, handed_over, expected) in [
+        ("Can I speak to somebody, please?", false, true),
+        ("Can I speak to somebody, please?", true, false),
+        ("To speak to somebody, press 0.", false, false),
+        ("For sales press one. To speak to an agent, press nine.", false, false),
+        ("Say agent to speak to a representative or press star.", false, false),
+    ] {
+        let turns = call(&["A: Hello, this is Garage Nord.", &format!("U: {words}")]);
+        let empty = nothing();
+        let input = AnalysisInput {
+            handed_over,
+            ..answered(&empty)
+        };
+        let issues = analyse(&turns, input).issues;
+        assert_eq!(issues.contains(&issue), expected, "{words}: {issues:?}");
+    }
+}
+
+#[test]
+fn a_yes_to_the_question_whether_they_opt_out_is_that_moment() {
+    for (asked, answer, expected) in [
+        ("Do you want us never to call you again?", "Yes, please.", true),
+        ("M\u{f6}chten Sie, dass wir Sie nie wieder anrufen?", "Ja.", true),
+        ("Do you want us never to call you again?", "No, go on.", false),
+        ("Do you own a car?", "Yes.", false),
+    ] {
+        let turns = call(&[
+            "U: I am fed up with calls.",
+            &format!("A: {asked}"),
+            &format!("U: {answer}"),
+        ]);
+        let found = moments(&analyse(&turns, answered(&nothing())));
+        assert_eq!(
+            found.contains(&"opt_out 00:10".to_owned()),
+            expected,
+            "{answer}: {found:?}"
+        );
+    }
 }
 
 proptest! {

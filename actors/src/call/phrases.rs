@@ -199,6 +199,18 @@ const OTHERS: [(&str, Phrases); 10] = [
     ),
 ];
 
+/// Whether a text, to where it was heard, ends with the question whether they wish never to be called again.
+pub(crate) fn asks_about_opt_out(text: &str) -> bool {
+    let text = text.trim_end();
+    let mut all = OTHERS.iter().map(|(_, phrases)| phrases).chain([&ENGLISH]);
+    all.any(|phrases| {
+        let question = phrases.opt_out_meant;
+        // Half of it is enough to know it.
+        let mut heard = question.char_indices().filter(|(at, _)| at * 2 >= question.len());
+        text.ends_with(question) || heard.any(|(at, _)| text.ends_with(question[..at].trim_end()))
+    })
+}
+
 impl Phrases {
     /// Those of a language code such as `pt-BR`; English ones without fillers where the language is not known.
     pub fn of(language: &str) -> Self {
@@ -239,6 +251,20 @@ mod tests {
                 assert!(is_whole(text) && spoken(text) == **text, "{text}");
             }
             assert!(!phrases.fillers.is_empty());
+        }
+    }
+
+    #[test]
+    fn the_question_about_an_opt_out_is_known_again_also_when_it_was_cut_short() {
+        for text in [
+            ENGLISH.opt_out_meant,
+            "Do you want us never to call",
+            "M\u{f6}chten Sie, dass wir Sie nie wieder anrufen?",
+        ] {
+            assert!(asks_about_opt_out(text), "{text}");
+        }
+        for text in ["Do you want", "Do you want us to call you again?", "", "How are you?"] {
+            assert!(!asks_about_opt_out(text), "{text}");
         }
     }
 
