@@ -1,5 +1,7 @@
 //! Whether somebody asks something, by the form of the words: recognisers do not always hear a question mark.
 
+use super::phrases;
+
 /// Words that a question begins with, in English, Spanish, French, German, Hindi and Hindi in Latin letters.
 const BEGINNINGS: [&str; 96] = [
     "what",
@@ -129,6 +131,37 @@ const BEFORE: [&str; 24] = [
 /// Asks whether anybody is there, and nothing that documents know.
 const PRESENCE: [&str; 4] = ["you there", "you still there", "you hear me", "anybody there"];
 
+/// Words by which somebody tells that they want something, in English.
+const REQUESTS: [&str; 21] = [
+    "a question",
+    "another question",
+    "some questions",
+    "a problem",
+    "an issue",
+    "a complaint",
+    "a request",
+    "i need",
+    "i want",
+    "i'd like",
+    "i would like",
+    "i wanted",
+    "i'm calling about",
+    "i am calling about",
+    "i'm calling because",
+    "it's about",
+    "this is about",
+    "help with",
+    "help me",
+    "talk about",
+    "speak about",
+];
+
+/// Whether the words ask for something: a question, or what is said instead of one.
+pub(super) fn requests(text: &str) -> bool {
+    let words = phrases::plain(text);
+    asks(text) || REQUESTS.iter().any(|request| phrases::contains(&words, request))
+}
+
 /// Whether the words ask something.
 pub(super) fn asks(text: &str) -> bool {
     let words = plain(text);
@@ -194,6 +227,20 @@ mod tests {
             "Hello? Are you there?",
         ] {
             assert!(!asks(words), "{words}");
+        }
+    }
+
+    #[test]
+    fn requests_are_told_from_answers() {
+        for words in [
+            "I have a question about my bill.",
+            "Um, I'd like to ask something",
+            "Why is my bill so high?",
+        ] {
+            assert!(requests(words), "{words}");
+        }
+        for words in ["Tuesday.", "The third of May, please.", "A blue one.", "Ada Lovelace"] {
+            assert!(!requests(words), "{words}");
         }
     }
 }

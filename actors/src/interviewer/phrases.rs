@@ -165,7 +165,7 @@ const ASKS_FOR_A_CALL: [&str; 20] = [
 ];
 /// With one of these a time before the wish says how long somebody is not free.
 const NOT_FREE: [&str; 7] = ["busy", "meeting", "driving", "until", "till", "can't", "cannot"];
-const DECLINES: [&str; 5] = ["don't", "dont", "not", "never", "stop"];
+const DECLINES: [&str; 6] = ["don't", "dont", "didn't", "not", "never", "stop"];
 const WHO_IS_THIS: [&str; 20] = [
     "who is this",
     "who's this",
@@ -357,6 +357,10 @@ mod tests {
                 Some(Intent::OptOut),
             ),
             ("Don't call me in the future before noon", None),
+            ("I'd rather you didn't phone me any more.", Some(Intent::OptOut)),
+            ("I would prefer it if you did not call me again", Some(Intent::OptOut)),
+            ("I'd rather you didn't call me before noon", None),
+            ("I'd rather you called me tomorrow", None),
             ("You have the wrong number", Some(Intent::WrongNumber)),
             ("I'm not interested, bye", Some(Intent::NotInterested)),
             ("Could you call me back tomorrow?", Some(Intent::CallBack)),

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     appointment::{Booking, Next},
+    asking,
     dialogue::{Dialogue, Heard, Last, Turn},
     language_wish::wish,
     phrases::Intent,
@@ -212,20 +213,27 @@ impl Reply<'_> {
     }
 
     /// Another language that was asked for, or another agent whose condition the words are about. An answer to the
-    /// question stays one.
+    /// question stays one, but for a request where any words would do; it is kept where requests were asked for.
     fn change(&self, heard: &Heard, text: &str) -> Option<Vec<ReplyEvent>> {
         if let Some(code) = wish(text, &self.agent.languages())
             && *code != self.agent.conversation_config.agent.primary_language
         {
             return Some(call("languageDetection", json!({ "language": code })));
         }
+        let slot = self.dialogue.slot();
+        let mut events = Vec::new();
         match heard {
-            Heard::Answer(_) | Heard::More(..) | Heard::CallAt(_) | Heard::Attention => None,
-            Heard::Aside(_) | Heard::NoCall | Heard::NotAsked | Heard::Unclear => {
-                let (number, shared) = self.successor(text)?;
-                (shared >= TELLING_WORDS).then(|| call("transferToAgent", json!({ "agent_number": number })))
+            Heard::Answer(value) => {
+                let slot = slot.filter(|slot| slot.takes_anything() && !slot.wants(text) && asking::requests(text))?;
+                let name = slot.name.as_deref().filter(|_| slot.is_about_a_wish());
+                events.extend(name.map(|name| kept(name, value)));
             }
+            Heard::More(..) | Heard::CallAt(_) | Heard::Attention => return None,
+            Heard::Aside(_) | Heard::NoCall | Heard::NotAsked | Heard::Unclear => {}
         }
+        let (number, _) = self.successor(text).filter(|(_, shared)| *shared >= TELLING_WORDS)?;
+        events.extend(call("transferToAgent", json!({ "agent_number": number })));
+        Some(events)
     }
 
     /// The agent whose condition has most words in common with the wish, and how many; the first one of equals.

@@ -123,6 +123,16 @@ impl Slot {
         self.question.keywords.iter().any(|word| word == "name")
     }
 
+    /// Whether the answer tells what they want.
+    pub fn is_about_a_wish(&self) -> bool {
+        [
+            "reason", "request", "question", "concern", "problem", "issue", "topic", "subject", "purpose", "help",
+            "call",
+        ]
+        .iter()
+        .any(|word| self.is_about(word))
+    }
+
     /// Whether the answer may speak of calls and goodbyes itself, so that these do not end the interview.
     pub fn is_about(&self, word: &str) -> bool {
         self.question.keywords.iter().any(|keyword| keyword.starts_with(word))

@@ -117,6 +117,7 @@ impl Call {
             "endCall" => self.ended = Some(text("reason")),
             "skipTurn" => {}
             "transferToNumber" => self.handed_on = Some(text("transfer_number")),
+            "transferToAgent" => self.handed_on = Some(arguments["agent_number"].to_string()),
             other => panic!("unknown tool {other}"),
         }
         self.history.push(HistoryItem::Tool {
@@ -675,6 +676,64 @@ fn who_wants_to_be_called_later_is_asked_when_once() {
     assert_eq!(call.waits(), "Are you still there? When would suit you?");
     call.hears("In two hours");
     assert_eq!(call.later.as_deref(), Some("in 2 hours"));
+}
+
+/// Hands over to another agent for a bill.
+fn with_billing(mut agent: Agent) -> Agent {
+    agent.conversation_config.agent.prompt.built_in_tools.transfer_to_agent = serde_json::from_value(json!({
+        "enabled": true,
+        "transfers": [{ "agentId": crate::id::AgentId::new(), "condition": "asks about a bill or an invoice" }],
+    }))
+    .unwrap();
+    agent
+}
+
+#[test]
+fn a_request_that_is_another_agents_is_no_answer_to_the_question() {
+    let request = "I have a question about my bill.";
+    let mut call = Call::greeted(with_billing(garage()));
+    call.hears("Hello");
+    call.hears("Ada Lovelace");
+    assert_eq!(call.hears(request), "");
+    assert_eq!(call.handed_on.as_deref(), Some("0"));
+    assert_eq!(call.collected(), json!({ "name": "Ada Lovelace" }));
+    // Whoever takes over asks on.
+    assert_eq!(call.reply(), "What is your preferred day for a visit?");
+    assert_eq!(call.hears("Tuesday"), "Got it. How many guests?");
+
+    let reason = json!({ "reason": { "type": "string", "description": "reason for the call" } });
+    let mut call = Call::greeted(with_billing(agent(&reason)));
+    call.hears("Hello");
+    call.hears(request);
+    assert_eq!(call.handed_on.as_deref(), Some("0"));
+    assert_eq!(call.collected(), json!({ "reason": request }), "it was asked for");
+
+    let mut call = Call::greeted(garage());
+    call.hears("Hello");
+    call.hears("Ada Lovelace");
+    call.hears("On Tuesday, about the bill and the invoice.");
+    assert_eq!(call.handed_on, None, "an answer stays one");
+}
+
+#[test]
+fn a_no_to_the_question_about_an_opt_out_is_no_answer_to_the_one_before() {
+    for (answer, kept) in [
+        ("No, it is fine.", None),
+        ("No, go on.", None),
+        ("Tuesday.", Some("Tuesday")),
+    ] {
+        let mut call = Call::greeted(garage());
+        call.hears("Hello");
+        call.hears("Ada Lovelace");
+        call.said(Speaker::User, "I am fed up with calls.", false, false);
+        call.said(Speaker::Agent, "Do you want us never to call you again?", false, false);
+        let next = call.hears(answer);
+        assert_eq!(call.collected().get("day").and_then(Value::as_str), kept, "{answer}");
+        if kept.is_none() {
+            assert_eq!(next, "What is your preferred day for a visit?");
+            assert_eq!(call.hears("Tuesday"), "Got it. How many guests?");
+        }
+    }
 }
 
 #[test]

@@ -33,6 +33,14 @@ pub(super) static TABLE: Table = Table {
         clear("!$who do not ever? $call", Then::Good),
         clear("!$who|why dont you|anyone|anybody ever|dare? $call", Then::Good),
         clear("you|people|guys|already|before not to ever? $call", Then::Good),
+        clear(
+            "rather|prefer ..2 you|people|guys didnt|dont|wouldnt ever? $call",
+            Then::Good,
+        ),
+        clear(
+            "rather|prefer ..2 you|people|guys did|do|would not ever? $call",
+            Then::Good,
+        ),
         clear("not ..2 be $called", Then::Ever),
         clear(
             "dont|not want|wish|wanna|need|like you|anyone|anybody|people|guys ..3 $call|$calling",
