@@ -109,10 +109,10 @@ fn book_appointment(provider: CalendarProvider, calendars: &[String], person: &P
     let mut required = vec!["start"];
     let mut properties = json!({
         "start": { "type": "string", "description": "When it begins, such as 2026-11-24T15:00, in your time zone." },
-        "name": { "type": "string", "description": "Their name." },
         "notes": { "type": "string", "description": "What it is about, in a sentence." },
     });
     if person.name.is_none() {
+        properties["name"] = json!({ "type": "string", "description": "Their name." });
         required.push("name");
     }
     if person.email.is_none() {
@@ -200,7 +200,7 @@ impl Asked<'_> {
         Ok(Span { from, to, zone })
     }
 
-    /// The appointment. Where the person's address is known it goes there, whatever is said in the call.
+    /// The appointment. Where the person's name and address are known these count, whatever is said in the call.
     pub(super) fn appointment(&self, person: Person) -> Result<NewAppointment, ToolFault> {
         let zone = self.zone();
         let start = self.text("start", NAME_CHARS)?.unwrap_or_default();
@@ -212,8 +212,9 @@ impl Asked<'_> {
             return Err(ToolFault::Arguments(why));
         }
         let given = self.text("name", NAME_CHARS)?;
-        let name = given
-            .or(person.name)
+        let name = person
+            .name
+            .or(given)
             .ok_or_else(|| ToolFault::Arguments("ask for their name".into()))?;
         let details = AppointmentDetails {
             title: format!("{}: {name}", self.scope.agent.name.trim()),

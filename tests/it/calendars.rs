@@ -358,6 +358,21 @@ async fn a_token_is_kept_and_replaced_when_google_takes_it_no_more() {
 }
 
 #[tokio::test]
+async fn an_appointment_is_the_persons_whom_the_call_knows() {
+    let mut bench = Bench::new().await;
+    let scope = bench.call(google()).await;
+    let offers = bench.calendars.offered(&scope).await.unwrap();
+    let offer = offers.iter().find(|offer| offer.name == BOOK_APPOINTMENT).unwrap();
+    let asked = &offer.parameters["properties"];
+    assert!(asked.get("start").is_some() && asked.get("name").is_none(), "{asked}");
+    let arguments = json!({ "start": AT_THREE, "email": "ada@example.com", "name": "Mallory" });
+    bench.run(&scope, BOOK_APPOINTMENT, arguments).await.unwrap();
+    let event = bench.stub.desk().events.remove(0);
+    assert_eq!(event["attendees"][0]["displayName"], "Näme 0");
+    assert!(!event.to_string().contains("Mallory"), "{event}");
+}
+
+#[tokio::test]
 async fn what_a_caller_says_is_checked_and_reaches_no_other_calendar() {
     let mut bench = Bench::new().await;
     let scope = bench.call(calcom()).await;
