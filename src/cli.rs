@@ -99,8 +99,8 @@ pub struct PhonesArgs {
     #[arg(long, value_parser = clap::value_parser!(u64).range(..=600_000))]
     pub pick_up_ms: Option<u64>,
 
-    /// Where the calls that phones make are announced: the service's door for them
-    #[arg(long, default_value = "http://127.0.0.1:8080/carriers/simulated/inbound")]
+    /// Where the calls that phones make are announced: the service, or the whole address of a door for them
+    #[arg(long, default_value = "http://127.0.0.1:8080", value_parser = announce_to)]
     pub announce_to: String,
 
     /// Steady noise on every line, in dBFS from -120 to 0 (such as -50) [default: none]
@@ -452,6 +452,19 @@ fn at_least_one(text: &str) -> Result<usize, String> {
     }
 }
 
+/// The door of the service for calls that phones make, or another one that is named whole.
+fn announce_to(text: &str) -> Result<String, String> {
+    let wrong = |why: &str| format!("{why}; write http://HOST:PORT of the service, such as http://127.0.0.1:8080");
+    let mut url = url::Url::parse(text).map_err(|error| wrong(&error.to_string()))?;
+    if url.scheme() != "http" || url.host().is_none() {
+        return Err(wrong("it is no http:// address"));
+    }
+    if url.path() == "/" {
+        url.set_path("/carriers/simulated/inbound");
+    }
+    Ok(url.into())
+}
+
 /// A level from that of one part in a million to the loudest there is.
 fn dbfs(text: &str) -> Result<f64, String> {
     let level: f64 = text.parse().map_err(|error| format!("{error}"))?;
@@ -460,4 +473,27 @@ fn dbfs(text: &str) -> Result<f64, String> {
     sound
         .then_some(level)
         .ok_or_else(|| format!("{text} is not in -120 to 0"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_announced_at_a_service_or_at_a_door_that_is_named_whole() {
+        for (given, taken) in [
+            ("http://127.0.0.1:9", "http://127.0.0.1:9/carriers/simulated/inbound"),
+            (
+                "http://ring.example:80/",
+                "http://ring.example/carriers/simulated/inbound",
+            ),
+            ("http://127.0.0.1:9/door", "http://127.0.0.1:9/door"),
+        ] {
+            assert_eq!(announce_to(given).as_deref(), Ok(taken));
+        }
+        for wrong in ["127.0.0.1:8080", "localhost:8080", "https://ring.example", "", "ring"] {
+            let error = announce_to(wrong).unwrap_err();
+            assert!(error.contains("write http://HOST:PORT"), "{wrong}: {error}");
+        }
+    }
 }
