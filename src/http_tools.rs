@@ -19,6 +19,7 @@ use actors::{
 };
 use async_trait::async_trait;
 use serde_json::Value;
+use tokio::{sync::Semaphore, task::spawn_blocking};
 
 use crate::{
     address_policy::{AddressPolicy, Resolver, guard},
@@ -36,6 +37,9 @@ const MOST_TOOLS: usize = 64;
 /// Bytes of the arguments of one run, as JSON.
 const ARGUMENT_BYTES: usize = 16 * 1024;
 
+/// Arguments that are checked at the same time.
+const CHECKS: usize = 2;
+
 /// What a run takes beside its request.
 const BESIDE: Duration = Duration::from_secs(2);
 
@@ -45,6 +49,7 @@ pub struct HttpTools {
     client: reqwest::Client,
     policy: AddressPolicy,
     clock: Arc<dyn Clock>,
+    checks: Arc<Semaphore>,
 }
 
 impl HttpTools {
@@ -62,7 +67,22 @@ impl HttpTools {
             client,
             policy,
             clock,
+            checks: Arc::new(Semaphore::new(CHECKS)),
         })
+    }
+
+    /// Off the threads that carry calls: an owner's schema and a model's arguments may make it long.
+    async fn check(&self, schema: Value, arguments: Value) -> Result<(), ToolFault> {
+        let failed = || ToolFault::Failed("its arguments cannot be checked at present".into());
+        let seats = Arc::clone(&self.checks);
+        let seat = seats.acquire_owned().await.map_err(|_| failed())?;
+        let check = spawn_blocking(move || {
+            let fits = schema::check(&schema, &arguments);
+            // Held for as long as it computes, also when nobody waits for it any more.
+            drop(seat);
+            fits
+        });
+        check.await.map_err(|_| failed())?.map_err(ToolFault::Arguments)
     }
 
     async fn tool(&self, account: AccountId, key: &str) -> Result<ToolRow, ToolFault> {
@@ -122,7 +142,7 @@ impl ToolRunner for HttpTools {
             return Err(ToolFault::Arguments(message));
         }
         let ToolRow { tool, account, .. } = self.tool(run.scope.account, &run.offer.key).await?;
-        schema::check(&tool.parameters, &run.arguments).map_err(ToolFault::Arguments)?;
+        self.check(tool.parameters.clone(), run.arguments.clone()).await?;
         let secrets = self.store.webhook_secrets(account).await.map_err(|error| {
             tracing::warn!(%error, "webhook secret not read");
             ToolFault::Failed("it cannot be signed at present".into())

@@ -1,7 +1,7 @@
 //! The JSON Schema of a tool's arguments: what is taken as one, and what fits it.
 
 use jsonschema::{PatternOptions, Validator};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Bytes of a schema.
 pub const SCHEMA_BYTES: usize = 16 * 1024;
@@ -10,40 +10,143 @@ pub const SCHEMA_BYTES: usize = 16 * 1024;
 /// references grow without bound in a few lines.
 const UNFOLDED: usize = 4_000;
 
+/// Schemas within schemas, with every `$ref` written out.
+const DEEPEST: usize = 128;
+
+/// A regular expression counts as so many values.
+const PATTERN_WEIGHT: usize = 50;
+
+/// Bytes of a compiled regular expression.
+const PATTERN_BYTES: usize = 1024 * 1024;
+
+/// What a check may cost: values of the schema, written out, times values of the arguments.
+const MOST_LOOKS: usize = 1_000_000;
+
+/// Up to here what is wrong is told in the validator's own words. It makes an error, with a copy of the value, for every
+/// branch of every value before it tells the first.
+const MOST_WORDED: usize = 10_000;
+
+/// Bytes of a text that count as one value.
+const TEXT_BYTES: usize = 100;
+
 /// Regular expressions run in linear time, whatever pattern and text, and nothing is fetched for a `$ref`.
 fn compiled(schema: &Value) -> Result<Validator, String> {
-    let options = jsonschema::options().with_pattern_options(PatternOptions::regex());
+    let patterns = PatternOptions::regex()
+        .size_limit(PATTERN_BYTES)
+        .dfa_size_limit(PATTERN_BYTES);
+    let options = jsonschema::options().with_pattern_options(patterns);
     options.build(schema).map_err(|error| format!("{error:.200}"))
 }
 
-/// How many values a schema has with its references written out; none when they lead in a circle, elsewhere, or to more
-/// than [`UNFOLDED`].
-fn unfolded(root: &Value, schema: &Value, within: &mut Vec<String>, count: &mut usize) -> Option<()> {
-    *count += 1;
-    if *count > UNFOLDED {
-        return None;
-    }
-    match schema {
-        Value::Object(fields) => fields.iter().try_for_each(|(name, value)| match (&**name, value) {
-            // Counted where they are referred to.
-            ("$defs" | "definitions", _) if std::ptr::eq(schema, root) => Some(()),
-            ("$ref", Value::String(to)) => {
-                let target = to.strip_prefix('#').and_then(|pointer| root.pointer(pointer))?;
-                if within.contains(to) {
+/// A walk over a schema with its references written out.
+struct Unfolding<'s> {
+    root: &'s Value,
+    /// References that are being followed.
+    within: Vec<&'s str>,
+    count: usize,
+}
+
+impl<'s> Unfolding<'s> {
+    /// None when references lead in a circle or elsewhere, or when there is more than is taken.
+    fn walk(&mut self, schema: &'s Value, depth: usize, unevaluated: bool) -> Option<()> {
+        self.add(1)?;
+        if depth > DEEPEST {
+            return None;
+        }
+        match schema {
+            Value::Object(fields) => {
+                let here = fields.keys().any(|name| name.starts_with("unevaluated"));
+                // Each of them looks again at all that is below, so the cost doubles with every level.
+                if here && unevaluated {
                     return None;
                 }
-                within.push(to.clone());
-                unfolded(root, target, within, count)?;
-                within.pop();
+                let mut fields = fields.iter();
+                fields.try_for_each(|(name, value)| {
+                    self.field(schema, (name.as_str(), value), depth, here || unevaluated)
+                })
+            }
+            Value::Array(items) => items
+                .iter()
+                .try_for_each(|item| self.walk(item, depth + 1, unevaluated)),
+            _ => Some(()),
+        }
+    }
+
+    fn field(
+        &mut self,
+        schema: &'s Value,
+        (name, value): (&'s str, &'s Value),
+        depth: usize,
+        unevaluated: bool,
+    ) -> Option<()> {
+        match (name, value) {
+            // Counted where they are referred to.
+            ("$defs" | "definitions", _) if std::ptr::eq(schema, self.root) => Some(()),
+            ("$ref", Value::String(to)) => {
+                let target = to.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer))?;
+                if self.within.contains(&to.as_str()) {
+                    return None;
+                }
+                self.within.push(to);
+                self.walk(target, depth + 1, unevaluated)?;
+                self.within.pop();
                 Some(())
             }
             // They would have a `$ref` lead to something else than it says.
             ("$dynamicRef" | "$recursiveRef" | "$id", _) => None,
             ("$schema", Value::String(draft)) if draft.contains("draft-04") => None,
-            _ => unfolded(root, value, within, count),
-        }),
-        Value::Array(items) => items.iter().try_for_each(|item| unfolded(root, item, within, count)),
-        _ => Some(()),
+            ("pattern", Value::String(_)) => self.add(PATTERN_WEIGHT),
+            ("patternProperties", Value::Object(patterns)) => {
+                self.add(patterns.len().saturating_mul(PATTERN_WEIGHT))?;
+                self.walk(value, depth + 1, unevaluated)
+            }
+            _ => self.walk(value, depth + 1, unevaluated),
+        }
+    }
+
+    fn add(&mut self, values: usize) -> Option<()> {
+        self.count = self.count.saturating_add(values);
+        (self.count <= UNFOLDED).then_some(())
+    }
+}
+
+/// How many values a schema has with its references written out; none when that cannot be said or is too much.
+fn unfolded(schema: &Value) -> Option<usize> {
+    let mut unfolding = Unfolding {
+        root: schema,
+        within: Vec::new(),
+        count: 0,
+    };
+    unfolding.walk(schema, 0, false)?;
+    Some(unfolding.count)
+}
+
+/// How many values arguments have, with their names.
+fn values(arguments: &Value) -> usize {
+    match arguments {
+        Value::Object(fields) => 1 + fields.values().map(|value| 1 + values(value)).sum::<usize>(),
+        Value::Array(items) => 1 + items.iter().map(values).sum::<usize>(),
+        Value::String(text) => 1 + text.len() / TEXT_BYTES,
+        _ => 1,
+    }
+}
+
+/// How closely arguments are looked at, by what that costs.
+#[derive(Debug, PartialEq, Eq)]
+enum Look {
+    /// What is wrong is told in the validator's words.
+    Close,
+    /// It is only told whether they fit, and which argument does not.
+    Quick,
+    /// Not at all.
+    Refused,
+}
+
+fn look(schema_values: usize, arguments: &Value) -> Look {
+    match schema_values.saturating_mul(values(arguments)) {
+        0..=MOST_WORDED => Look::Close,
+        looks if looks <= MOST_LOOKS => Look::Quick,
+        _ => Look::Refused,
     }
 }
 
@@ -52,8 +155,8 @@ pub fn problem_of(schema: &Value) -> Option<(&'static str, String)> {
     usable(schema).err()
 }
 
-/// A schema of arguments, compiled, or why it is none: a code and a message.
-fn usable(schema: &Value) -> Result<Validator, (&'static str, String)> {
+/// A schema of arguments, compiled, and how many values it has; or why it is none: a code and a message.
+fn usable(schema: &Value) -> Result<(Validator, usize), (&'static str, String)> {
     let Some(fields) = schema.as_object() else {
         return Err(("wrong_type", "must be an object, a JSON Schema".into()));
     };
@@ -66,41 +169,73 @@ fn usable(schema: &Value) -> Result<Validator, (&'static str, String)> {
         let message = "must have the `type` `object`: arguments are named";
         return Err(("invalid_schema", message.into()));
     }
-    if unfolded(schema, schema, &mut Vec::new(), &mut 0).is_none() {
+    let Some(values) = unfolded(schema) else {
         let message = format!(
-            "has an `$id`, a `$ref` that leads in a circle or elsewhere, or more than {UNFOLDED} values with every `$ref` written \
-             out: refer with `#/$defs/…` to what stands in it"
+            "has an `$id`, a `$ref` that leads in a circle or elsewhere, an `unevaluated…` within another, or with every `$ref` \
+             written out more than {UNFOLDED} values (a `pattern` counts as {PATTERN_WEIGHT}) or {DEEPEST} levels: refer with \
+             `#/$defs/…` to what stands in it, and make it smaller"
         );
         return Err(("invalid_schema", message));
-    }
+    };
     let unusable = |why| ("invalid_schema", format!("is no JSON Schema that can be used: {why}"));
-    compiled(schema).map_err(unusable)
+    Ok((compiled(schema).map_err(unusable)?, values))
 }
 
-/// Whether arguments fit a schema. How long they may be is the caller's to say: all of them are looked at.
+/// Whether arguments fit a schema. It computes for as long as [`MOST_LOOKS`] takes: not for a thread that others wait for.
 ///
 /// # Errors
 /// With what is wrong, for the model.
 pub fn check(schema: &Value, arguments: &Value) -> Result<(), String> {
-    if !arguments.is_object() {
+    let Some(named) = arguments.as_object() else {
         return Err("give a JSON object".into());
-    }
+    };
     // One that was kept by an earlier version may be none that is taken now.
-    let validator = usable(schema).map_err(|(_, why)| format!("the tool's own schema {why}"))?;
-    let wrong = validator
-        .iter_errors(arguments)
-        .take(5)
-        .map(|error| {
-            let at = error.instance_path().to_string();
-            let at = if at.is_empty() { "/".to_owned() } else { at };
-            format!("`{at:.100}`: {error:.200}")
-        })
-        .collect::<Vec<_>>();
-    if wrong.is_empty() {
-        Ok(())
-    } else {
-        Err(wrong.join("; "))
+    let (validator, values) = usable(schema).map_err(|(_, why)| format!("the tool's own schema {why}"))?;
+    let look = look(values, arguments);
+    if look == Look::Refused {
+        return Err("they are too many to be checked against the tool's schema: give fewer".into());
     }
+    // It makes no errors, and stops at the first value that does not fit.
+    if validator.is_valid(arguments) {
+        return Ok(());
+    }
+    if look == Look::Close {
+        return Err(in_words(&validator, arguments));
+    }
+    Err(match first_unfit(schema, named) {
+        Some(name) => format!("`/{name:.100}`: does not fit the tool's schema"),
+        None => "they do not fit the tool's schema".to_owned(),
+    })
+}
+
+fn in_words(validator: &Validator, arguments: &Value) -> String {
+    let wrong = validator.iter_errors(arguments).take(5).map(|error| {
+        let at = error.instance_path().to_string();
+        let at = if at.is_empty() { "/".to_owned() } else { at };
+        format!("`{at:.100}`: {error:.200}")
+    });
+    wrong.collect::<Vec<_>>().join("; ")
+}
+
+/// The first argument that does not fit, where one can be told from the others: each alone, in a schema that wants none.
+fn first_unfit<'a>(schema: &Value, named: &'a Map<String, Value>) -> Option<&'a str> {
+    let mut alone = schema.clone();
+    let fields = alone.as_object_mut()?;
+    fields.retain(|name, _| {
+        !matches!(
+            &**name,
+            "required" | "minProperties" | "dependentRequired" | "dependencies"
+        )
+    });
+    let validator = compiled(&alone).ok()?;
+    if !validator.is_valid(&Value::Object(Map::new())) {
+        return None;
+    }
+    let unfit = named.iter().find(|(name, value)| {
+        let one = Map::from_iter([((*name).clone(), (*value).clone())]);
+        !validator.is_valid(&Value::Object(one))
+    });
+    unfit.map(|(name, _)| name.as_str())
 }
 
 #[cfg(test)]
@@ -157,6 +292,62 @@ mod tests {
             assert!(problem_of(&bad).is_some(), "{bad:.200}");
             assert!(check(&bad, &json!({})).is_err(), "{bad:.200}");
         }
+    }
+
+    /// Which look is taken at an array of so many items, each of which fits none of so many branches.
+    fn taken(branches: usize, items: usize) -> (Look, Result<(), String>) {
+        let never = vec![Value::Bool(false); branches];
+        let schema = json!({ "type": "object", "properties": { "a": { "items": { "anyOf": never } } } });
+        let arguments = json!({ "a": vec![1; items] });
+        (look(unfolded(&schema).unwrap(), &arguments), check(&schema, &arguments))
+    }
+
+    #[test]
+    fn what_a_check_costs_is_bounded_before_it_is_made() {
+        let (look, told) = taken(2_600, 4_000);
+        assert_eq!(look, Look::Refused);
+        assert!(told.unwrap_err().contains("too many"));
+        let (look, told) = taken(2_600, 300);
+        assert_eq!(look, Look::Quick, "no errors of 780 000 branches are made");
+        assert!(told.unwrap_err().contains("`/a`"));
+        let (look, told) = taken(20, 50);
+        assert_eq!(look, Look::Close);
+        assert!(told.unwrap_err().contains("/a/0"));
+        // The words of a text and the names of fields are values as well.
+        let text = json!({ "a": "x".repeat(16_000) });
+        assert!(values(&text) > 160);
+        assert_eq!(values(&json!({ "a": { "b": [1, 2] } })), 7);
+    }
+
+    #[test]
+    fn what_makes_a_look_dear_is_refused_in_a_schema() {
+        let nested = |levels: usize, keyword: &str| {
+            let inmost = json!({ "type": "object" });
+            (0..levels).fold(
+                inmost,
+                |below, _| json!({ "type": "object", keyword: false, "allOf": [below] }),
+            )
+        };
+        assert_eq!(problem_of(&nested(1, "unevaluatedProperties")), None);
+        assert!(problem_of(&nested(2, "unevaluatedProperties")).is_some());
+        assert!(problem_of(&nested(2, "unevaluatedItems")).is_some());
+        let patterns = |count: usize| {
+            let one = |n: usize| json!({ "pattern": format!("^[a-z]{{{}}}$", n + 1) });
+            json!({ "type": "object", "allOf": (0..count).map(one).collect::<Vec<_>>() })
+        };
+        assert_eq!(problem_of(&patterns(50)), None);
+        assert!(problem_of(&patterns(100)).is_some());
+        let vast = json!({ "type": "object", "properties": { "a": { "pattern": "\\p{L}{1000}" } } });
+        assert!(problem_of(&vast).is_some());
+        // A row of references, each to the next.
+        let row = |length: usize| {
+            let to = |n: usize| (format!("d{n}"), json!({ "$ref": format!("#/$defs/d{}", n + 1) }));
+            let mut defs: Map<String, Value> = (0..length).map(to).collect();
+            defs.insert(format!("d{length}"), json!(true));
+            json!({ "type": "object", "properties": { "a": { "$ref": "#/$defs/d0" } }, "$defs": defs })
+        };
+        assert_eq!(problem_of(&row(20)), None);
+        assert!(problem_of(&row(300)).is_some());
     }
 
     #[test]
