@@ -1,5 +1,5 @@
-//! Making one appointment: the calendar is asked once, and where its answer is lost it is looked into before it is asked
-//! again, so that nothing is made twice.
+//! Making one appointment: the calendar is asked once, and where its answer is lost it is looked into and not asked again,
+//! so that nothing is made twice.
 
 use std::{sync::Arc, time::Duration};
 
@@ -43,27 +43,18 @@ async fn ask(calendar: &dyn Calendar, held: &Appointment) -> Result<Booked, Cale
         return Ok(found);
     }
     match calendar.book(held).await {
-        Err(CalendarError::Unknown(why)) => again(calendar, held, why).await,
+        Err(CalendarError::Unknown(why)) => looked_for(calendar, held, why).await,
         made => made,
     }
 }
 
-/// Looks, and tries once more what is not there. The first request may still be on its way: only what is certain of
-/// both counts.
-async fn again(calendar: &dyn Calendar, held: &Appointment, why: String) -> Result<Booked, CalendarError> {
+/// Of what is not there yet nobody knows: the request may still be on its way, and a second one would make it twice.
+async fn looked_for(calendar: &dyn Calendar, held: &Appointment, why: String) -> Result<Booked, CalendarError> {
     sleep(BEFORE_LOOKING).await;
-    if let Some(found) = calendar.find(held).await.map_err(|error| unknown(&error))? {
-        return Ok(found);
-    }
-    match calendar.book(held).await {
-        Ok(made) => Ok(made),
-        // Perhaps by the first request.
-        Err(CalendarError::Taken) => match calendar.find(held).await {
-            Ok(Some(found)) => Ok(found),
-            Ok(None) => Err(CalendarError::Taken),
-            Err(error) => Err(unknown(&error)),
-        },
-        Err(_) => Err(CalendarError::Unknown(why)),
+    match calendar.find(held).await {
+        Ok(Some(found)) => Ok(found),
+        Ok(None) => Err(CalendarError::Unknown(why)),
+        Err(error) => Err(unknown(&error)),
     }
 }
 
@@ -71,19 +62,20 @@ fn unknown(error: &CalendarError) -> CalendarError {
     CalendarError::Unknown(error.to_string())
 }
 
-/// What the calendar said is worth some patience.
-pub(super) async fn settle(store: &dyn Store, held: &Appointment, settled: BookingSettled) {
+/// What the calendar said is worth some patience. False where the store does not take it.
+pub(super) async fn settle(store: &dyn Store, held: &Appointment, settled: BookingSettled) -> bool {
     let mut pause = Duration::from_millis(250);
     for _ in 0..SETTLES {
         match store.settle_appointment(held.id, held.lease, settled.clone()).await {
-            Ok(()) => return,
+            Ok(()) => return true,
             Err(StoreError::Fenced) => {
                 tracing::debug!(appointment = %held.id, "an appointment is in other hands");
-                return;
+                return true;
             }
             Err(error) => tracing::warn!(appointment = %held.id, %error, "what became of an appointment was not kept"),
         }
         sleep(pause).await;
         pause *= 2;
     }
+    false
 }

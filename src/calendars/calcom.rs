@@ -64,18 +64,19 @@ fn not_booked(answered: Answered) -> Result<Value, CalendarError> {
     answered.body()
 }
 
-fn booked(booking: &Value) -> Option<Booked> {
-    Some(Booked {
-        event: booking["uid"].as_str()?.to_owned(),
-        starts_at: time(&booking["start"])?,
-        ends_at: time(&booking["end"])?,
-        confirmed: booking["status"] != "pending",
-    })
+/// A booking as Cal.com tells it; none where it cannot be read, or is not at the time that was wished for.
+fn booked(booking: &Value, wanted: &Appointment) -> Option<Booked> {
+    let span = (time(&booking["start"])?, time(&booking["end"])?);
+    let booked = Booked::told(booking["uid"].as_str()?, span, booking["status"] != "pending")?;
+    (booked.starts_at == wanted.wish.starts_at).then_some(booked)
 }
 
+/// The mark is the booking's own; where an event has seats, that of the person who took one.
 fn is_of(booking: &Value, wanted: &Appointment) -> bool {
     let over = matches!(booking["status"].as_str(), Some("cancelled" | "rejected"));
-    !over && booking["metadata"][MARK] == wanted.id.to_string()
+    let mark = wanted.id.to_string();
+    let mut seats = booking["attendees"].as_array().into_iter().flatten();
+    !over && (booking["metadata"][MARK] == mark || seats.any(|seat| seat["metadata"][MARK] == mark))
 }
 
 #[async_trait]
@@ -95,6 +96,7 @@ impl Calendar for CalCom {
             .filter(|at| (span.from..span.to).contains(at))
             .collect();
         free.sort_unstable();
+        free.dedup();
         Ok(free)
     }
 
@@ -119,7 +121,7 @@ impl Calendar for CalCom {
         // Of a recurring event type all are answered; the first is the one that was asked for.
         let data = &answer["data"];
         let booking = data.get(0).unwrap_or(data);
-        booked(booking).ok_or_else(|| CalendarError::Unknown("its answer is no booking".into()))
+        booked(booking, wanted).ok_or_else(|| CalendarError::Unknown("its answer is not the booking".into()))
     }
 
     async fn find(&self, wanted: &Appointment) -> Result<Option<Booked>, CalendarError> {
@@ -135,6 +137,10 @@ impl Calendar for CalCom {
         let bookings = body["data"]
             .as_array()
             .ok_or_else(|| CalendarError::Unknown("its answer is no list of bookings".into()))?;
-        Ok(bookings.iter().find(|booking| is_of(booking, wanted)).and_then(booked))
+        // What bears the mark is there, also where it cannot be read.
+        let unread = || CalendarError::Unknown("its booking cannot be read, or was moved".into());
+        let ours = bookings.iter().find(|booking| is_of(booking, wanted));
+        ours.map(|booking| booked(booking, wanted).ok_or_else(unread))
+            .transpose()
     }
 }

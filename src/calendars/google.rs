@@ -131,13 +131,12 @@ fn usual(answered: Answered) -> Result<Value, CalendarError> {
     answered.body()
 }
 
-fn booked(event: &Value) -> Option<Booked> {
-    Some(Booked {
-        event: event["id"].as_str()?.to_owned(),
-        starts_at: time(&event["start"]["dateTime"])?,
-        ends_at: time(&event["end"]["dateTime"])?,
-        confirmed: true,
-    })
+fn booked(event: &Value) -> Result<Booked, CalendarError> {
+    let told = || {
+        let span = (time(&event["start"]["dateTime"])?, time(&event["end"]["dateTime"])?);
+        Booked::told(event["id"].as_str()?, span, true)
+    };
+    told().ok_or_else(|| CalendarError::Unknown("its answer is no event".into()))
 }
 
 #[async_trait]
@@ -170,7 +169,7 @@ impl Calendar for Google {
             let found = self.find(wanted).await?;
             return found.ok_or_else(|| CalendarError::Refused("it was cancelled there".into()));
         }
-        booked(&usual(answered)?).ok_or_else(|| CalendarError::Unknown("its answer is no event".into()))
+        booked(&usual(answered)?)
     }
 
     async fn find(&self, wanted: &Appointment) -> Result<Option<Booked>, CalendarError> {
@@ -180,6 +179,9 @@ impl Calendar for Google {
             return Ok(None);
         }
         let event = usual(answered)?;
-        Ok(booked(&event).filter(|_| event["status"] != "cancelled"))
+        if event["status"] == "cancelled" {
+            return Ok(None);
+        }
+        booked(&event).map(Some)
     }
 }

@@ -18,7 +18,7 @@ const AT_ONCE: i64 = 20;
 /// What the calendar does not show after this time was not made: no request takes so long.
 const NOT_MADE_AFTER: Duration = Duration::from_secs(180);
 
-/// A calendar that cannot be asked for so long is asked no more.
+/// A calendar that cannot be asked for so long is asked no more, and what cannot be kept for so long is given up.
 const GIVEN_UP_AFTER: Duration = Duration::from_secs(24 * 3_600);
 
 /// Looks until it is dropped.
@@ -39,8 +39,15 @@ impl Calendars {
     /// When the store fails.
     pub async fn settle_late(&self) -> StoreResult<()> {
         for held in self.store.lease_appointments(AT_ONCE).await? {
-            if let Some(settled) = self.fate(&held, self.clock.now()).await {
-                settle(&*self.store, &held, settled).await;
+            let now = self.clock.now();
+            let Some(settled) = self.fate(&held, now).await else {
+                continue;
+            };
+            let made = matches!(settled, BookingSettled::Booked { .. });
+            let kept = settle(&*self.store, &held, settled).await;
+            if made && !kept && now.since(held.created_at) >= GIVEN_UP_AFTER {
+                tracing::error!(appointment = %held.id, "an appointment that was made cannot be kept, and is given up");
+                settle(&*self.store, &held, BookingSettled::Failed).await;
             }
         }
         Ok(())

@@ -34,6 +34,22 @@ pub struct Booked {
     pub confirmed: bool,
 }
 
+/// Characters of a calendar's id of an appointment.
+const EVENT_CHARACTERS: usize = 1_024;
+
+impl Booked {
+    /// What a calendar tells; none where it can be no appointment.
+    pub(super) fn told(event: &str, (starts_at, ends_at): (Timestamp, Timestamp), confirmed: bool) -> Option<Self> {
+        let sound = (1..=EVENT_CHARACTERS).contains(&event.chars().count()) && !event.contains(char::is_control);
+        (sound && starts_at < ends_at).then(|| Self {
+            event: event.to_owned(),
+            starts_at,
+            ends_at,
+            confirmed,
+        })
+    }
+}
+
 impl From<Booked> for BookingSettled {
     fn from(booked: Booked) -> Self {
         Self::Booked {

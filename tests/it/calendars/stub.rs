@@ -53,6 +53,8 @@ pub struct Desk {
     /// Tokens that are taken no more.
     pub expired: usize,
     pub claims: Value,
+    /// How Cal.com's list tells a booking, where not as it is.
+    pub shown: Option<fn(&mut Value)>,
 }
 
 type Shared = Arc<Mutex<Desk>>;
@@ -173,7 +175,9 @@ async fn slots(State(desk): State<Shared>, headers: HeaderMap, Query(query): Que
     if let Some(answer) = failing(fault).await {
         return answer;
     }
-    let day = json!([{ "start": "2026-01-02T09:00:00.000+01:00" }, { "start": "2026-01-02T15:30:00.000+01:00" }]);
+    // The second time twice, as two hosts have it.
+    let day = json!([{ "start": "2026-01-02T09:00:00.000+01:00" }, { "start": "2026-01-02T15:30:00.000+01:00" },
+                     { "start": "2026-01-02T14:30:00.000Z" }]);
     Json(json!({ "status": "success", "data": { "2026-01-02": day } })).into_response()
 }
 
@@ -217,7 +221,11 @@ async fn bookings(State(desk): State<Shared>, headers: HeaderMap) -> Response {
     if !calcom(&headers, "2024-08-13") {
         return StatusCode::BAD_REQUEST.into_response();
     }
-    Json(json!({ "status": "success", "data": desk.bookings })).into_response()
+    let mut told = desk.bookings.clone();
+    if let Some(change) = desk.shown {
+        told.iter_mut().for_each(change);
+    }
+    Json(json!({ "status": "success", "data": told })).into_response()
 }
 
 /// Verifies what the service account signed.
