@@ -180,18 +180,9 @@ impl Desk {
         self.store.save_analysis(job, found).await
     }
 
-    /// Whether another agent took the call over, by the last that was asked to.
-    async fn was_handed_over(&self, row: &ConversationRow) -> Result<bool, StoreError> {
-        let Some(last) = self.store.last_event(row.id, "agent_transfer").await? else {
-            return Ok(false);
-        };
-        let failed = self.store.last_event(row.id, "agent_transfer_failed").await?;
-        Ok(failed.is_none_or(|failed| failed.at_ms < last.at_ms))
-    }
-
-    /// The agent as it is now; none when it is gone.
+    /// The agent as it is now, or was when it was deleted; none when it is gone.
     async fn agent_of(&self, row: &ConversationRow) -> Result<Option<Arc<Agent>>, StoreError> {
-        match self.store.agent(row.account, row.agent).await {
+        match self.store.kept_agent(row.account, row.agent).await {
             Ok(agent) => Ok(agent::complete(&agent.document).ok().map(Arc::new)),
             Err(StoreError::NotFound) => Ok(None),
             Err(other) => Err(other),

@@ -139,15 +139,20 @@ pub(super) async fn taken(
     Ok(taken.into_iter().collect())
 }
 
-/// Campaigns that dial with the agent or will, and agents that hand calls to it; some at least.
+/// Campaigns that dial with the agent or will, agents that hand calls to it, and its calls that are not over; some at
+/// least.
 pub(super) async fn holders(work: &mut Work<'_>, account: AccountId, agent: AgentId) -> StoreResult<Vec<Holder>> {
     let campaigns = "SELECT id, name FROM campaigns WHERE account = $1 AND agent = $2 AND importing = 0 \
                      AND deleted_at IS NULL AND status IN ('waiting', 'running', 'paused', 'delayed') \
                      ORDER BY id LIMIT $3";
     let agents = "SELECT a.id, a.name FROM agent_transfers t JOIN agents a ON a.id = t.agent \
                   WHERE a.account = $1 AND t.target = $2 AND a.id <> $2 AND a.deleted_at IS NULL ORDER BY a.id LIMIT $3";
+    // What waits in a campaign waits with it.
+    let calls = "SELECT id, phone_number AS name FROM attempts WHERE account = $1 AND agent = $2 \
+                 AND status IN ('scheduled', 'in_progress') AND state <> 'final' \
+                 AND (state <> 'queued' OR campaign IS NULL) ORDER BY id LIMIT $3";
     let mut holders = Vec::new();
-    for (kind, sql) in [("campaign", campaigns), ("agent", agents)] {
+    for (kind, sql) in [("campaign", campaigns), ("agent", agents), ("call", calls)] {
         let query = sqlx::query(sql).bind(account.to_string()).bind(agent.to_string());
         let query = query.bind(i64::try_from(HOLDERS_NAMED).unwrap_or(i64::MAX));
         for row in query.fetch_all(&mut *work.conn).await.map_err(unavailable)? {

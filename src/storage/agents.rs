@@ -78,6 +78,19 @@ pub(super) async fn get(work: Work<'_>, account: AccountId, id: AgentId) -> Stor
     read(&row.ok_or(StoreError::NotFound)?)
 }
 
+/// Also one that was deleted.
+pub(super) async fn kept(work: Work<'_>, account: AccountId, id: AgentId) -> StoreResult<AgentRow> {
+    let row = sqlx::query(
+        "SELECT id, account, document, version, created_at, updated_at FROM agents WHERE id = $1 AND account = $2",
+    )
+    .bind(id.to_string())
+    .bind(account.to_string())
+    .fetch_optional(work.conn)
+    .await
+    .map_err(unavailable)?;
+    read(&row.ok_or(StoreError::NotFound)?)
+}
+
 pub(super) async fn any(work: Work<'_>, id: AgentId) -> StoreResult<AgentRow> {
     let row = sqlx::query(
         "SELECT id, account, document, version, created_at, updated_at FROM agents \

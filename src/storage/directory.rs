@@ -55,6 +55,10 @@ impl DirectoryStore for SqlStore {
         self.read(move |work| Box::pin(agents::get(work, account, id))).await
     }
 
+    async fn kept_agent(&self, account: AccountId, id: AgentId) -> StoreResult<AgentRow> {
+        self.read(move |work| Box::pin(agents::kept(work, account, id))).await
+    }
+
     async fn any_agent(&self, id: AgentId) -> StoreResult<AgentRow> {
         self.read(move |work| Box::pin(agents::any(work, id))).await
     }

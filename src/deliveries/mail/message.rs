@@ -92,7 +92,7 @@ pub(super) async fn values(
     told: &Value,
 ) -> StoreResult<BTreeMap<String, String>> {
     let conversation = store.conversation(delivery.account, delivery.attempt).await?;
-    let agent = match store.agent(delivery.account, conversation.agent).await {
+    let agent = match store.kept_agent(delivery.account, conversation.agent).await {
         Ok(row) => agent::complete(&row.document).ok(),
         Err(StoreError::NotFound) => None,
         Err(other) => return Err(other),

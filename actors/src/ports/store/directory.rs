@@ -181,6 +181,9 @@ pub trait DirectoryStore: Send + Sync {
     /// One agent. `NotFound`.
     async fn agent(&self, account: AccountId, id: AgentId) -> StoreResult<AgentRow>;
 
+    /// One agent, also one that was deleted: for what is still to be done for its calls. `NotFound`.
+    async fn kept_agent(&self, account: AccountId, id: AgentId) -> StoreResult<AgentRow>;
+
     /// One agent, whoever owns it: for what everybody may see of it. `NotFound`.
     async fn any_agent(&self, id: AgentId) -> StoreResult<AgentRow>;
 
@@ -195,8 +198,8 @@ pub trait DirectoryStore: Send + Sync {
         document: &Map<String, Value>,
     ) -> StoreResult<Vec<PhoneNumber>>;
 
-    /// Deletes an agent that no waiting, running, paused or delayed campaign uses and no other agent hands calls to.
-    /// Its conversations stay, its numbers are free. `NotFound`.
+    /// Deletes an agent that no waiting, running, paused or delayed campaign uses, no other agent hands calls to, and no
+    /// call has that is not over. Its conversations stay, its numbers are free. `NotFound`.
     async fn delete_agent(&self, account: AccountId, id: AgentId) -> StoreResult<Removal>;
 
     /// Replaces the document if the version is still `version`, and with it which documents, groups and agents the

@@ -152,10 +152,10 @@ pub fn name_order(name: &str) -> String {
     })
 }
 
-/// Somebody who holds a document or a group, so that it cannot be deleted.
+/// Somebody who holds a document, a group, a tool or an agent, so that it cannot be deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
-    /// `group` or `agent`.
+    /// `group`, `agent`, `campaign` or `call`.
     pub kind: &'static str,
     /// Its id.
     pub id: String,

@@ -11,9 +11,9 @@ use crate::{
     id::{AccountId, AgentId, ContactId},
     phone_number::PhoneNumber,
     ports::store::{
-        AGENT_PAGE_BYTES, Account, AgentFilter, AgentPage, AgentRow, CREATED, CampaignStatus, ContactFilter,
-        ContactRow, DirectoryStore, DoNotCallRow, HOLDERS_NAMED, Holder, KeyTicket, NewAccount, NewContact, Removal,
-        SECRET_KEPT_US, StoreError, StoreResult, StoredApiKey, WebhookSecrets,
+        AGENT_PAGE_BYTES, Account, AgentFilter, AgentPage, AgentRow, AttemptState, CREATED, CampaignStatus,
+        ContactFilter, ContactRow, DirectoryStore, DoNotCallRow, HOLDERS_NAMED, Holder, KeyTicket, NewAccount,
+        NewContact, Removal, SECRET_KEPT_US, StoreError, StoreResult, StoredApiKey, WebhookSecrets,
     },
     time::Timestamp,
 };
@@ -84,6 +84,15 @@ impl Tables {
                     .unwrap_or_default()
                     .to_owned(),
             }
+        }));
+        let going = self.unfinished.iter().filter_map(|attempt| self.attempts.get(attempt));
+        let going = going.filter(|entry| entry.agent == id);
+        // What waits in a campaign waits with it.
+        let going = going.filter(|entry| entry.state != AttemptState::Queued || entry.campaign.is_none());
+        holders.extend(going.map(|entry| Holder {
+            kind: "call",
+            id: entry.id.to_string(),
+            name: entry.phone_number.to_string(),
         }));
         holders.truncate(HOLDERS_NAMED);
         holders
@@ -167,6 +176,13 @@ impl DirectoryStore for MemoryStore {
     async fn agent(&self, account: AccountId, id: AgentId) -> StoreResult<AgentRow> {
         let tables = self.open()?;
         let row = tables.agents.get(&id).filter(|row| row.account == account);
+        row.cloned().ok_or(StoreError::NotFound)
+    }
+
+    async fn kept_agent(&self, account: AccountId, id: AgentId) -> StoreResult<AgentRow> {
+        let tables = self.open()?;
+        let row = tables.agents.get(&id).or_else(|| tables.deleted_agents.get(&id));
+        let row = row.filter(|row| row.account == account);
         row.cloned().ok_or(StoreError::NotFound)
     }
 

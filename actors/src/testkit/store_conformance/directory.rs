@@ -259,6 +259,15 @@ pub async fn an_agent_in_use_is_not_deleted(fixture: Fixture) {
         Err(StoreError::NotFound)
     );
     assert_eq!(store.agent(account, scene.agent).await, Err(StoreError::NotFound));
+    // For what is still to be done for its calls.
+    let kept = store.kept_agent(account, scene.agent).await.unwrap();
+    assert_eq!((kept.id, kept.account), (scene.agent, account));
+    let foreign = store.kept_agent(bob.account.id, scene.agent).await;
+    assert_eq!(foreign, Err(StoreError::NotFound));
+    assert_eq!(
+        store.kept_agent(account, AgentId::new()).await,
+        Err(StoreError::NotFound)
+    );
     // Nobody takes hold of it any more.
     let late = store
         .create_agent(account, transferring("Late", scene.agent), None)

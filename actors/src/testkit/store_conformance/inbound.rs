@@ -12,7 +12,7 @@ use crate::{
         carrier::CarrierCallId,
         store::{
             AttemptState, CallDirection, ContactCalls, ConversationStatus, NewContact, NewInboundCall, Permit,
-            ReceivedCall, StoreError, StoreResult, WaitingCalls,
+            ReceivedCall, Removal, StoreError, StoreResult, WaitingCalls,
         },
     },
     time::Clock,
@@ -163,14 +163,22 @@ pub async fn only_the_agent_that_answers_receives_a_call(fixture: Fixture) {
         .await
         .unwrap();
     let call_before = received(&scene, answers, "a").await;
-    store.delete_agent(account, answers).await.unwrap();
-    assert_eq!(store.answering_agent(&caller_number()).await, Ok(None));
-    assert_eq!(receive(&scene, call(&scene, answers, "b")).await, Ok(None));
+    // As long as it has a call.
     let claim = call_before.attempt.claim;
+    let Ok(Removal::Held(holders)) = store.delete_agent(account, answers).await else {
+        panic!("not held")
+    };
+    assert_eq!(
+        (holders.len(), holders[0].kind, holders[0].id.clone()),
+        (1, "call", claim.attempt.to_string())
+    );
     store
         .finish(claim, outcome(ConversationStatus::Completed), None)
         .await
         .unwrap();
+    assert_eq!(store.delete_agent(account, answers).await, Ok(Removal::Done));
+    assert_eq!(store.answering_agent(&caller_number()).await, Ok(None));
+    assert_eq!(receive(&scene, call(&scene, answers, "b")).await, Ok(None));
     let row = store.conversation(account, claim.attempt).await.unwrap();
     assert_eq!(row.agent_name, "Ivy");
 }

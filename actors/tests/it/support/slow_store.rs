@@ -80,6 +80,7 @@ slowly! {
         replace_api_key(email: &str, key: StoredApiKey) -> ();
         create_agent(account: AccountId, document: Map<String, Value>, ticket: Option<&KeyTicket>) -> AgentRow;
         agent(account: AccountId, id: AgentId) -> AgentRow;
+        kept_agent(account: AccountId, id: AgentId) -> AgentRow;
         webhook_secrets(account: AccountId) -> WebhookSecrets;
         rotate_webhook_secret(account: AccountId, secret: String) -> ();
         any_agent(id: AgentId) -> AgentRow;
