@@ -34,6 +34,9 @@ pub struct Recognised {
     pub charset: Option<String>,
 }
 
+/// Characters of a charset's label; no known one is so long.
+const LABEL_CHARACTERS: usize = 40;
+
 /// Content types that say nothing.
 const GENERIC: [&str; 4] = [
     "",
@@ -59,8 +62,9 @@ pub fn recognise(content_type: Option<&str>, head: &[u8]) -> Result<Recognised, 
     let charset = parts.find_map(|part| {
         let (name, value) = part.split_once('=')?;
         let named = name.trim().eq_ignore_ascii_case("charset");
-        named.then(|| value.trim().trim_matches('"').to_owned())
+        named.then(|| value.trim().trim_matches('"'))
     });
+    let charset = charset.filter(|label| is_label(label)).map(str::to_owned);
     let format = match essence.as_str() {
         "text/html" | "application/xhtml+xml" => Format::Html,
         "application/pdf" | "application/x-pdf" => Format::Pdf,
@@ -75,6 +79,12 @@ pub fn recognise(content_type: Option<&str>, head: &[u8]) -> Result<Recognised, 
         format
     };
     Ok(Recognised { format, charset })
+}
+
+/// Whether it can be a charset's label, which is handed to another process: a short token, as HTTP writes one.
+fn is_label(text: &str) -> bool {
+    let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~:".contains(&byte);
+    (1..=LABEL_CHARACTERS).contains(&text.len()) && text.bytes().all(token)
 }
 
 fn sniff(head: &[u8]) -> Result<Format, String> {
@@ -148,5 +158,15 @@ mod tests {
         );
         assert_eq!(charset("text/plain;x=y;Charset = utf-8").as_deref(), Some("utf-8"));
         assert_eq!(charset("text/plain"), None);
+        let long = format!("text/plain; charset={}", "x".repeat(140_000));
+        for none in [
+            &*long,
+            "text/plain; charset=",
+            "text/plain; charset=utf 8",
+            "text/plain; charset=utf\u{0}8",
+            "text/plain; charset=ütf-8",
+        ] {
+            assert_eq!(charset(none), None, "{none:.60}");
+        }
     }
 }
