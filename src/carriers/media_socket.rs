@@ -19,7 +19,7 @@ use actors::{
 };
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
 use futures_util::{
-    SinkExt, StreamExt,
+    SinkExt, Stream, StreamExt,
     stream::{SplitSink, SplitStream},
 };
 use media::format::LineFormat;
@@ -59,9 +59,10 @@ const IDLE: Duration = Duration::from_secs(30);
 const GAP_WITHIN: Duration = Duration::from_millis(100);
 /// A socket that takes nothing for so long is stuck.
 const WRITE_WITHIN: Duration = Duration::from_secs(10);
-/// What the peer broke WebSocket's own rules with is not read any more, and to close a connection on what was not read cuts
-/// off what was written: so long the peer has to read why.
+/// To close a connection on what was not read cuts off what was written: so long the peer has to read why.
 const READ_WHY_WITHIN: Duration = Duration::from_secs(1);
+/// What is read and thrown away meanwhile; what is more stays unread.
+const MOST_DISCARDED_BYTES: usize = 256 * 1024;
 /// Said to the peer of a call that is over.
 const OVER: &str = "the call is over";
 /// How long the peer may take to close after us.
@@ -158,9 +159,7 @@ async fn serve(mut socket: WebSocket, wire: Box<dyn MediaWire>, desk: Desk, (cla
         Err(fault) => {
             tracing::info!(%attempt, reason = %fault, "media socket refused");
             let _ = timeout(CLOSE_WITHIN, socket.send(close_frame(&fault))).await;
-            if fault.leaves_unread() {
-                sleep(READ_WHY_WITHIN).await;
-            }
+            let_read(&mut socket, &fault).await;
         }
     }
 }
@@ -303,9 +302,30 @@ async fn pump(
     tracing::debug!(%attempt, ?end, clean = inbound.clean, "media socket ended");
     // The call is told at once.
     drop(inbound);
-    if matches!(&end, End::Fault(fault) if fault.leaves_unread()) {
-        sleep(READ_WHY_WITHIN).await;
+    if let End::Fault(fault) = &end {
+        // Both halves are kept: the connection closes with the second.
+        let_read(&mut source, fault).await;
     }
+}
+
+/// Leaves the peer of a socket that was closed for a broken rule time to read why. What broke WebSocket's own rules is not
+/// read any more; other messages are, until the peer closes too.
+async fn let_read<S>(source: &mut S, fault: &Fault)
+where
+    S: Stream<Item = Result<Message, axum::Error>> + Unpin,
+{
+    let discard = async {
+        let mut left = MOST_DISCARDED_BYTES;
+        while !fault.leaves_unread() {
+            let Some(Ok(message)) = source.next().await else { return };
+            match left.checked_sub(message.into_data().len()) {
+                Some(less) => left = less,
+                None => break,
+            }
+        }
+        std::future::pending::<()>().await;
+    };
+    let _ = timeout(READ_WHY_WITHIN, discard).await;
 }
 
 async fn read(source: &mut SplitStream<WebSocket>, inbound: &mut Inbound, format: LineFormat) -> End {

@@ -494,6 +494,36 @@ async fn audio_far_ahead_of_its_time_closes_the_socket_and_says_why() {
     assert_eq!(closing_code(&mut caller).await, 1008);
 }
 
+/// More than the socket's own buffers hold.
+#[tokio::test(start_paused = true)]
+async fn what_is_sent_behind_a_broken_rule_does_not_cut_off_the_reason() {
+    let world = world().await;
+    let agent = world.agent(answering_agent()).await;
+    let (_, url) = call(&world, json!({ "agentId": agent })).await;
+    let mut caller = Caller::open(&url, "pcm_16000", false).await;
+    caller.until_heard("Which day").await;
+    // Whoever streams a file: 20 s at once, and 1008 is read after the last of them.
+    for _ in 0..1_000 {
+        let frame = Message::Binary(vec![0; 640].into());
+        caller.socket.send(frame).await.unwrap();
+    }
+    assert_eq!(closing_code(&mut caller).await, 1008);
+    // Before its start as well.
+    let (_, url) = call(&world, json!({ "agentId": agent })).await;
+    let mut socket = connect(&url).await.unwrap();
+    socket.send(Message::Text("{}".into())).await.unwrap();
+    for _ in 0..100 {
+        socket.send(Message::Binary(vec![0; 640].into())).await.unwrap();
+    }
+    let mut reason = None;
+    while let Some(Ok(message)) = socket.next().await {
+        if let Message::Close(Some(frame)) = message {
+            reason = Some(u16::from(frame.code));
+        }
+    }
+    assert_eq!(reason, Some(1007));
+}
+
 fn refused(connected: Connected) -> u16 {
     match connected {
         Err(tungstenite::Error::Http(answer)) => answer.status().as_u16(),
