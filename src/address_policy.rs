@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{Host, Url};
 
-pub use guarded::{Resolver, SystemResolver, guard, refusal_in};
+pub use guarded::{Resolver, SystemResolver, guard, is_of_no_address, refusal_in};
 
 /// The way out, for messages.
 pub const ALLOW_PRIVATE: &str = "whoever runs the service can allow others with RINGBACK_ALLOW_PRIVATE_URLS";
@@ -23,7 +23,7 @@ pub enum NotAllowed {
         /// Which range it is of.
         kind: &'static str,
     },
-    /// A name whose addresses are all of that kind. They are not told: what a private name server knows is not for
+    /// A name whose addresses are all of that kind, or that has none. They are not told: what a private name server knows is not for
     /// clients.
     #[error("{host} leads to no public address; only public addresses are taken")]
     Resolved {

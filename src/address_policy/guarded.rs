@@ -27,6 +27,11 @@ impl Resolver for SystemResolver {
     }
 }
 
+/// A name for which its server gives no address.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+struct NoAddress(#[from] io::Error);
+
 struct Guarded {
     policy: AddressPolicy,
     resolver: Arc<dyn Resolver>,
@@ -37,9 +42,10 @@ impl Resolve for Guarded {
         let host = name.as_str().to_owned();
         let (policy, found) = (self.policy.clone(), self.resolver.resolve(host.clone()));
         Box::pin(async move {
-            let mut addresses = found.await?;
+            let mut addresses = found.await.map_err(NoAddress)?;
             if addresses.is_empty() {
-                return Err(io::Error::new(io::ErrorKind::NotFound, "the name has no address").into());
+                let nothing = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+                return Err(NoAddress(nothing).into());
             }
             addresses.retain(|address| policy.allows(*address));
             if addresses.is_empty() {
@@ -70,12 +76,15 @@ pub fn guard(
 
 /// The refusal among the causes of an error, if that is what it comes from.
 pub fn refusal_in<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e NotAllowed> {
-    let mut cause = Some(error);
-    while let Some(error) = cause {
-        if let Some(refusal) = error.downcast_ref() {
-            return Some(refusal);
-        }
-        cause = error.source();
-    }
-    None
+    causes(error).find_map(|cause| cause.downcast_ref())
+}
+
+/// Whether an error comes from a name that has no address. Clients who choose names are told the same of those that have
+/// only private ones: which names a private name server knows is not for them.
+pub fn is_of_no_address(error: &(dyn Error + 'static)) -> bool {
+    causes(error).any(|cause| cause.is::<NoAddress>())
+}
+
+fn causes<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |error: &&'e (dyn Error + 'static)| (*error).source())
 }

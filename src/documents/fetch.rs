@@ -8,7 +8,7 @@ use reqwest::{Response, header};
 use url::Url;
 
 use crate::{
-    address_policy::{AddressPolicy, NotAllowed, Resolver, guard, refusal_in},
+    address_policy::{AddressPolicy, NotAllowed, Resolver, guard, is_of_no_address, refusal_in},
     http_client,
 };
 
@@ -183,6 +183,11 @@ async fn body(url: &Url, mut response: Response) -> Result<Fetched, FetchError> 
 fn failed(url: &Url, error: &reqwest::Error) -> FetchError {
     if let Some(refusal) = refusal_in(error) {
         return FetchError::NotAllowed(refusal.clone());
+    }
+    if is_of_no_address(error) {
+        let host = url.host_str().unwrap_or_default().to_owned();
+        tracing::debug!(%host, %error, "a name without an address");
+        return FetchError::NotAllowed(NotAllowed::Resolved { host });
     }
     let mut root: &dyn Error = error;
     while let Some(source) = root.source() {

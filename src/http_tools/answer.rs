@@ -4,7 +4,7 @@ use actors::ports::tool_runner::ToolFault;
 use reqwest::{RequestBuilder, Response, header};
 use serde_json::{Value, json};
 
-use crate::address_policy::refusal_in;
+use crate::address_policy::{is_of_no_address, refusal_in};
 
 /// Bytes of an answer that a model is shown, counted after decompression.
 const ANSWER_BYTES: usize = 16 * 1024;
@@ -84,7 +84,7 @@ async fn read(mut response: Response) -> Result<(Vec<u8>, bool), ToolFault> {
 
 /// In words for the model: neither the address nor what a private name server knows.
 fn failed(error: &reqwest::Error) -> ToolFault {
-    if refusal_in(error).is_some() {
+    if refusal_in(error).is_some() || is_of_no_address(error) {
         return ToolFault::Refused("its address leads to no public server".into());
     }
     let why = match error {

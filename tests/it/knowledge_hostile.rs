@@ -147,6 +147,21 @@ async fn add(app: &TestApp, url: &str) -> Answer {
     app.client.post(URL, json!({ "url": url, "name": "Doc" })).await
 }
 
+#[tokio::test]
+async fn a_private_name_is_answered_like_one_that_there_is_not() {
+    let app = app(names().answering("empty.test", &[&[]])).await;
+    let mut told = Vec::new();
+    for name in ["private.test", "six.test", "nothing.test", "empty.test"] {
+        let answer = add(&app, &format!("http://{name}/")).await.expect(400);
+        told.push((
+            answer.code().to_owned(),
+            answer.body["error"]["fields"].to_string().replace(name, "NAME"),
+        ));
+    }
+    assert!(told[0].1.contains("no public address"), "{told:?}");
+    assert!(told.iter().all(|one| *one == told[0]), "{told:?}");
+}
+
 /// A server on every address of this machine, whose port is taken on the public one too.
 async fn private() -> Web {
     let secret = |_: &str| ok("text/plain", "what only this machine may read");
