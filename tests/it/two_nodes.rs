@@ -32,6 +32,8 @@ async fn service(database: &str, folder: &TempDir) -> App {
         folder,
         "--calls-per-second",
         "0",
+        "--rate-limit",
+        "0",
         "--heartbeat-ms",
         "1000",
     ];

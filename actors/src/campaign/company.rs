@@ -34,10 +34,13 @@ impl CampaignState {
         if self.is_committing() || self.draining {
             return;
         }
+        let rests = version.is_none() && !self.row.active;
         let changed = version.map_or(self.row.active, |version| version > self.row.version);
-        if changed {
+        // One that was stopped already may be stopped once more, now with its calls.
+        if changed || (rests && !self.live.is_empty()) {
             self.read_row(me);
-        } else if version.is_none() && !self.live.is_empty() && self.row.status == CampaignStatus::Stopped {
+        }
+        if rests && !self.live.is_empty() && self.row.status == CampaignStatus::Stopped {
             self.ask_whether_to_hang_up();
         }
     }

@@ -122,6 +122,10 @@ async fn a_pause_a_limit_and_a_stop_on_one_node_hold_on_the_other() {
         .await
         .unwrap();
     until("calls", async || two.live().await == 6).await;
+    let stop = CampaignCommand::Stop { hang_up: false };
+    world.command(&two.nodes[0], campaign, stop).await.unwrap();
+    sleep(5 * SECOND).await;
+    assert_eq!(two.live().await, 6);
     let stop = CampaignCommand::Stop { hang_up: true };
     world.command(&two.nodes[0], campaign, stop).await.unwrap();
     let stopped = Instant::now();
