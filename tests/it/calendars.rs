@@ -439,7 +439,7 @@ async fn a_token_is_kept_and_replaced_when_google_takes_it_no_more() {
 
 #[tokio::test]
 async fn an_appointment_is_the_persons_whom_the_call_knows() {
-    let mut bench = Bench::new().await;
+    let mut bench = Bench::with(|config| config.google_calendar_subject = Some("owner@example.com".into())).await;
     let scope = bench.call(google()).await;
     let offers = bench.calendars.offered(&scope).await.unwrap();
     let offer = offers.iter().find(|offer| offer.name == BOOK_APPOINTMENT).unwrap();

@@ -9,9 +9,7 @@ use super::{
     slot::{Slot, last_question},
 };
 use crate::{
-    call::asks_about_opt_out,
     callback_time::{self, SpokenTime},
-    opt_out,
     ports::{
         language_model::{HistoryItem, Speaker},
         store::CallDirection,
@@ -235,7 +233,11 @@ impl Dialogue {
         if let Some(intent) = intent.filter(|intent| !self.is_answer(slot, *intent)) {
             return Heard::Aside(intent);
         }
-        if self.answers_about_opt_out(slot, &turn.text) {
+        if self
+            .last_said
+            .as_deref()
+            .is_some_and(|said| slot.is_passed_over(said, &turn.text))
+        {
             return Heard::NotAsked;
         }
         if !self.asked {
@@ -250,13 +252,6 @@ impl Dialogue {
             None if slot.is_only_attended_to_by(&turn.text) => Heard::Attention,
             None => Heard::Unclear,
         }
-    }
-
-    /// Whether words follow the call's own question whether they wish never to be called again, and are of the kind
-    /// that it asks for rather than the interview.
-    fn answers_about_opt_out(&self, slot: &Slot, text: &str) -> bool {
-        let asked = self.last_said.as_deref().is_some_and(asks_about_opt_out);
-        asked && (opt_out::answer(text).is_some() || !slot.wants(text))
     }
 
     /// The answer to "When would suit you?". What is no time is taken for none that suits.

@@ -14,6 +14,8 @@ use super::{
 };
 use crate::{
     agent::{Agent, Entity, EntityKind},
+    call::asks_about_opt_out,
+    opt_out,
     template::{self, Place},
 };
 
@@ -66,6 +68,12 @@ impl Slot {
     /// Whether the words are of the kind that the question asks for, a day or digits say.
     pub fn wants(&self, text: &str) -> bool {
         Expectation::of(&self.question.first).progress(text) != Progress::Unknown
+    }
+
+    /// Whether `text` follows the call's own question whether they wish never to be called again, and is of the kind
+    /// that it asks for rather than this.
+    pub fn is_passed_over(&self, said: &str, text: &str) -> bool {
+        asks_about_opt_out(said) && (opt_out::answer(text).is_some() || !self.wants(text))
     }
 
     /// The value that words give. Plain words may be asked for by a question that wants yes or no.
