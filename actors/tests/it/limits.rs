@@ -8,7 +8,7 @@ use actors::{
     id::NodeId,
     lines::{Dialer, LinesMessage, LinesSnapshot},
     node::{NodeHandle, NodeSettings},
-    ports::store::{CampaignStatus, CampaignStore, NodeStore},
+    ports::store::{CampaignStatus, CampaignStore},
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
