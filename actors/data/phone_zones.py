@@ -19,6 +19,21 @@ from phonenumbers.timezone import time_zones_for_number
 from phonenumbers.tzdata import TIMEZONE_DATA
 
 SAMPLES = 200
+# What people call zones that the library has by a name of before.
+RENAMED = {
+    "America/Buenos_Aires": "America/Argentina/Buenos_Aires",
+    "America/Godthab": "America/Nuuk",
+    "Asia/Calcutta": "Asia/Kolkata",
+    "Asia/Katmandu": "Asia/Kathmandu",
+    "Asia/Rangoon": "Asia/Yangon",
+    "Asia/Saigon": "Asia/Ho_Chi_Minh",
+    "Atlantic/Faeroe": "Atlantic/Faroe",
+    "Africa/Asmera": "Africa/Asmara",
+    "Europe/Kiev": "Europe/Kyiv",
+    "Pacific/Enderbury": "Pacific/Kanton",
+    "Pacific/Ponape": "Pacific/Pohnpei",
+    "Pacific/Truk": "Pacific/Chuuk",
+}
 
 
 def country_code(prefix):
@@ -109,7 +124,7 @@ def main():
     print(f"# Time zones by the first digits of a phone number: libphonenumber {phonenumbers.__version__}, reworked by")
     print("# phone_zones.py beside this file. Copyright (C) 2011-2026 The Libphonenumber Authors; Apache License, Version 2.0.")
     for prefix in sorted(zones):
-        print(prefix, " ".join(zones[prefix]))
+        print(prefix, " ".join(sorted(RENAMED.get(name, name) for name in zones[prefix])))
 
 
 main()
