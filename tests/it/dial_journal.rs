@@ -6,8 +6,12 @@ use std::{path::Path, sync::Arc};
 
 use actors::{
     id::NodeId,
-    ports::store::{
-        AttemptState, AttemptStore, CampaignReadStore, CampaignStatus, ConversationStatus, RecordStore, StoreError,
+    ports::{
+        carrier::CarrierCallId,
+        store::{
+            AttemptState, AttemptStore, CampaignStatus, CampaignStore, ConversationStatus, NodeStore, RecordStore,
+            StoreError,
+        },
     },
     testkit::store_conformance::{Fixture, ManualClock, Scene, outcome},
 };
@@ -64,7 +68,7 @@ async fn what_a_restored_backup_forgot_is_settled_and_not_dialed_again() {
     assert_eq!(store.reconcile_dials().await, Ok(3));
     assert_eq!(store.reconcile_dials().await, Ok(0), "once");
     let heir = NodeId::new();
-    store.register_node(heir).await.unwrap();
+    store.register_node(heir, None).await.unwrap();
     let orphans = store.take_orphans(heir).await.unwrap();
     let mut taken: Vec<_> = orphans.iter().map(|orphan| orphan.claim.attempt).collect();
     let mut dialed = [known, claimed, ended, lasting].map(|claim| claim.attempt);
@@ -75,7 +79,10 @@ async fn what_a_restored_backup_forgot_is_settled_and_not_dialed_again() {
     assert_eq!(unknown.count(), 3);
     // The process whose calls they were holds none of them any more.
     for claim in [claimed, ended, lasting] {
-        assert_eq!(store.dialed(claim, &"call".into()).await, Err(StoreError::Fenced));
+        assert_eq!(
+            store.dialed(claim, &CarrierCallId("call".into())).await,
+            Err(StoreError::Fenced)
+        );
     }
     assert_ne!(node, heir);
 
