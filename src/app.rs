@@ -1,5 +1,6 @@
 //! The one place where ports meet adapters: builds the running service from its settings.
 
+mod parts;
 mod trunks;
 
 use std::{
@@ -11,10 +12,8 @@ use std::{
 
 use actors::{
     admission::Gate,
-    audio_stream::StreamSettings,
-    id::NodeId,
     journal::LiveFact,
-    node::{Node, NodeArguments, NodeHandle, NodeSettings, Times},
+    node::{Node, NodeArguments, NodeHandle},
     ports::{
         Ports,
         store::{Fact, Store},
@@ -31,26 +30,27 @@ use tokio::{
     time::timeout,
 };
 
-use self::trunks::{SideDoor, Trunks};
+pub use self::parts::try_voice;
+use self::{
+    parts::{
+        address_policy, courier, documents, http_tools, keep_dial_journal, node_settings, peers, recordings,
+        recordings_dir, shelf, team,
+    },
+    trunks::{SideDoor, Trunks},
+};
 use crate::{
-    address_policy::{AddressPolicy, Resolver, SystemResolver},
     analysis_worker,
     calendars::{self, Calendars},
     carriers::{self, CarrierDoor},
     config::ServeConfig,
-    deliveries::{self, Courier, Pace, WebhookLimits, WebhookSender},
-    dial_journal::DialJournal,
-    documents::{DocumentSettings, Documents, extract::this_program},
+    deliveries,
     exchange::ExchangeHandle,
-    http_tools::HttpTools,
-    knowledge::{Embeddings, Shelf},
     load::{self, ReadyDoor},
+    peers::{self, Peers},
     providers::{prober, roster, team::Team},
-    recordings::WavRecordings,
     rest::{self, RateLimit, Readiness, RestState},
     retention,
     server::{self, Endpoint, ServerLimits},
-    speech::babble::BabbleTranscriber,
     storage::SqlStore,
     telemetry, widget,
 };
@@ -267,99 +267,6 @@ impl App {
             tracing::warn!("the database was not closed in time; what was answered is on disk");
         }
     }
-}
-
-fn node_settings(config: &ServeConfig, (address, times): (SocketAddr, Times)) -> NodeSettings {
-    NodeSettings {
-        node: NodeId::new(),
-        address: config.node_address(address),
-        times,
-        lines: config.max_calls as usize,
-        calls_per_second: config.dials_per_second(),
-        ring_timeout: Duration::from_secs(u64::from(config.ring_timeout_seconds)),
-        stream: StreamSettings {
-            fixed_pause_ms: config.fixed_pause_ms,
-        },
-        speculation: config.speculation.into(),
-    }
-}
-
-/// Before anything is claimed: what the database forgot of this node's dials is written down again.
-async fn keep_dial_journal(config: &ServeConfig, store: &SqlStore) -> Result<(), StartError> {
-    let folder = config.storage.data_dir.join("dials");
-    let journal = DialJournal::open(folder.clone());
-    let journal = journal.map_err(|e| format!("cannot use {} for the dial journal: {e}", folder.display()))?;
-    store.keep_dial_journal(journal);
-    store.reconcile_dials().await?;
-    Ok(())
-}
-
-fn recordings_dir(config: &ServeConfig) -> PathBuf {
-    config.storage.data_dir.join("recordings")
-}
-
-fn recordings(config: &ServeConfig) -> Result<WavRecordings, StartError> {
-    let folder = recordings_dir(config);
-    WavRecordings::new(folder.clone())
-        .map_err(|e| format!("cannot use {} for recordings: {e}", folder.display()).into())
-}
-
-fn address_policy(config: &ServeConfig) -> AddressPolicy {
-    match config.allow_private_urls {
-        true => AddressPolicy::everything(),
-        false => AddressPolicy::public_only(),
-    }
-}
-
-fn courier(config: &ServeConfig, store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Result<Courier, StartError> {
-    let (policy, limits) = (address_policy(config), WebhookLimits::default());
-    let webhooks = WebhookSender::new(policy, Arc::new(SystemResolver), limits, clock)?;
-    Ok(Courier::new(store, webhooks, config.mail.mailer()?, Pace::default()))
-}
-
-fn http_tools(config: &ServeConfig, store: &Arc<SqlStore>, clock: &Arc<dyn Clock>) -> Result<HttpTools, StartError> {
-    let connects: (_, Arc<dyn Resolver>) = (address_policy(config), Arc::new(SystemResolver));
-    Ok(HttpTools::new(store.clone(), connects, clock.clone())?)
-}
-
-fn documents(address_policy: &AddressPolicy) -> Result<Documents, StartError> {
-    let settings = DocumentSettings {
-        policy: address_policy.clone(),
-        resolver: Arc::new(SystemResolver),
-        program: this_program().map_err(|e| format!("cannot find this program's own file: {e}"))?,
-    };
-    Ok(Documents::new(settings)?)
-}
-
-/// Whether the first voice of the settings is there and speaks: it says one sentence.
-///
-/// # Errors
-///
-/// What is wrong with it.
-pub async fn try_voice(config: &ServeConfig) -> Result<(), StartError> {
-    let team = team(config)?;
-    // Unlike the service, which may wait for a program, this needs it now.
-    let there = team.voices.check_names().await;
-    there.map_err(|why| format!("RINGBACK_TTS: {why}"))?;
-    if let Some(voice) = config.providers.tts.first() {
-        let spoken = team.voices.probe(voice).await;
-        spoken.map_err(|why| format!("RINGBACK_TTS: {voice}: {why}"))?;
-    }
-    Ok(())
-}
-
-fn shelf(config: &ServeConfig, store: Arc<dyn Store>) -> Result<Shelf, StartError> {
-    let settings = config.providers.settings()?;
-    let model = config.providers.embeddings.as_ref();
-    let embeddings = model.map(|model| Embeddings::new(model, &settings)).transpose();
-    let embeddings = embeddings.map_err(|why| format!("RINGBACK_EMBEDDINGS: {why}"))?;
-    Ok(Shelf::new(store, embeddings))
-}
-
-fn team(config: &ServeConfig) -> Result<Team, StartError> {
-    let babble = config.babble.applied_to(BabbleTranscriber);
-    let cache = config.storage.data_dir.join("speech");
-    Ok(Team::new(&config.providers, babble, Some(&cache))?)
 }
 
 /// What the routes lead to.

@@ -73,7 +73,7 @@ pub struct DialNote {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum Line {
-    Permitted(DialNote),
+    Permitted(Box<DialNote>),
     /// The permit was not used: certainly nothing was sent.
     TakenBack {
         attempt: String,
@@ -122,7 +122,7 @@ impl DialJournal {
         let (written, done) = oneshot::channel();
         let entry = Entry {
             at: note.at,
-            line: Line::Permitted(note),
+            line: Line::Permitted(Box::new(note)),
             written: Some(written),
         };
         self.queue.try_send(entry).map_err(|error| match error {
@@ -162,7 +162,7 @@ impl DialJournal {
             Ok(Line::Permitted(note)) => {
                 // A later permit of the attempt is read before this one.
                 let used = !unused.contains(&(note.attempt.clone(), note.epoch));
-                (used && seen.insert(note.attempt.clone())).then_some(Ok(note))
+                (used && seen.insert(note.attempt.clone())).then_some(Ok(*note))
             }
         }))
     }

@@ -82,7 +82,7 @@ pub fn refusal_in<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e NotAllowed
 /// Whether an error comes from a name that has no address. Clients who choose names are told the same of those that have
 /// only private ones: which names a private name server knows is not for them.
 pub fn is_of_no_address(error: &(dyn Error + 'static)) -> bool {
-    causes(error).any(|cause| cause.is::<NoAddress>())
+    causes(error).any(<dyn std::error::Error>::is::<NoAddress>)
 }
 
 fn causes<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {

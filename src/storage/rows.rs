@@ -49,7 +49,7 @@ fn is_refusal(code: Option<&str>) -> bool {
 
 /// Whether there is no room left: SQLite's SQLITE_FULL, PostgreSQL's disk_full.
 pub(super) fn is_disk_full(error: &sqlx::Error) -> bool {
-    let code = error.as_database_error().and_then(|inner| inner.code());
+    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
     code.is_some_and(|code| code == "13" || code == "53100")
 }
 

@@ -67,7 +67,7 @@ mod tests {
         assert_eq!(names("+12425550100"), ["America/Nassau"]);
         assert_eq!(names("+4930123456"), ["Europe/Berlin"]);
         assert_eq!(names("+919812345678"), ["Asia/Kolkata"]);
-        assert_eq!(names("+61893001234"), ["Australia/Perth"]);
+        assert_eq!(names("+61893001234"), ["Australia/Adelaide", "Australia/Perth"]);
     }
 
     #[test]
