@@ -89,6 +89,7 @@ fn only_app_names_concrete_adapters() {
         // that fills one, and those who ask providers how they are.
         if [
             "src/app.rs",
+            "src/app/parts.rs",
             "src/main.rs",
             "src/bench/api/seed.rs",
             "src/providers/check.rs",
