@@ -102,12 +102,19 @@ async fn take(
     at_work: &mut JoinSet<()>,
     stopping: Option<&watch::Receiver<bool>>,
 ) -> Result<(), StoreError> {
+    let mut stop = stopping.cloned();
     while stopping.is_none_or(|stopping| !*stopping.borrow()) {
         while at_work.try_join_next().is_some() {}
         let free = AT_ONCE - at_work.len().min(AT_ONCE);
         if free == 0 {
+            let stopped = async {
+                match &mut stop {
+                    Some(stop) => drop(stop.wait_for(|stop| *stop).await),
+                    None => std::future::pending().await,
+                }
+            };
             tokio::select! {
-                _ = stop.wait_for(|stop| *stop) => break,
+                () = stopped => break,
                 _ = at_work.join_next() => continue,
             }
         }
@@ -178,6 +185,15 @@ impl Desk {
         found.contact = subject.for_contact(&found);
         metrics::counter!("ringback_analyses_total", "by" => name(found.by)).increment(1);
         self.store.save_analysis(job, found).await
+    }
+
+    /// Whether another agent took the call over, by the last that was asked to.
+    async fn was_handed_over(&self, row: &ConversationRow) -> Result<bool, StoreError> {
+        let Some(last) = self.store.last_event(row.id, "agent_transfer").await? else {
+            return Ok(false);
+        };
+        let failed = self.store.last_event(row.id, "agent_transfer_failed").await?;
+        Ok(failed.is_none_or(|failed| failed.at_ms < last.at_ms))
     }
 
     /// The agent as it is now, or was when it was deleted; none when it is gone.

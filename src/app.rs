@@ -111,7 +111,8 @@ impl App {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let database_url = &config.storage.database_url;
         let store = SqlStore::open(database_url.secret(), clock.clone()).await;
-        let store = Arc::new(store.map_err(|e| format!("DATABASE_URL {database_url}: {e}"))?);
+        let store = store.map_err(|e| format!("DATABASE_URL {database_url}: {e}"))?;
+        let store = Arc::new(store.of_nodes(times));
         keep_dial_journal(&config, &store).await?;
 
         let Trunks {
@@ -150,7 +151,7 @@ impl App {
             recordings: Arc::new(recordings(&config)?),
             clock: clock.clone(),
         };
-        let settings = node_settings(&config, address);
+        let settings = node_settings(&config, (address, times));
         let peers = peers(&config, &settings, (store.clone(), clock.clone()))?;
         let node = Node::start(NodeArguments { ports, settings }).await?;
         let node = Arc::new(node);
@@ -205,6 +206,8 @@ impl App {
         tasks.spawn(calendars::keep(calendars));
         let folder = recordings_dir(&config);
         tasks.spawn(retention::run(store.clone(), clock, folder, config.storage.kept));
+        let dialed_on = store.clone();
+        tasks.spawn(async move { dialed_on.watch_lineage().await });
         tasks.spawn(load::watch(config.load, gate, store.clone(), node.siblings().clone()));
         tasks.spawn(load::watch_mailboxes(node.siblings().clone()));
         tasks.spawn(count(live.subscribe()));

@@ -41,7 +41,7 @@ pub use conversations::in_full as conversation_in_full;
 pub use cors::{around as with_cors, parse_origin};
 pub use rate_limit::RateLimit;
 
-use crate::{address_policy::AddressPolicy, documents::Documents};
+use crate::{address_policy::AddressPolicy, documents::Documents, peers::Peers};
 use actors::{admission::Gate, agent::Agent, node::Sibling, ports::store::Store, switchboard::SwitchboardMessage};
 use axum::{
     Router,

@@ -42,7 +42,7 @@ mod url;
 mod writer;
 
 use std::{
-    sync::{Arc, OnceLock},
+    sync::{Arc, OnceLock, PoisonError, RwLock},
     time::Duration,
 };
 
@@ -58,6 +58,7 @@ use tokio::sync::watch;
 
 use dialect::{Dialect, POSTGRES, SQLITE};
 use forgotten::Lineage;
+use nodes::Judge;
 use open::{Company, Opened};
 use pulse::Pulse;
 use rows::unavailable;
@@ -81,6 +82,15 @@ pub struct SqlStore {
     readers: Option<AnyPool>,
     clock: Arc<dyn Clock>,
     dialect: &'static Dialect,
+    /// The node that was registered last over this store: whose imports begin here.
+    me: RwLock<Option<NodeId>>,
+    times: Times,
+    /// Whether the server's clock tells which nodes live.
+    servers_clock: bool,
+    /// Set once, where this process dials.
+    dials: OnceLock<Arc<DialJournal>>,
+    /// None for a file, which nobody takes over.
+    lineage: Option<Arc<Lineage>>,
     pulse: Pulse,
 }
 
@@ -122,7 +132,7 @@ impl SqlStore {
             Opened::Sqlite(opened) => {
                 let again = opened.again;
                 let writer = Writer::start((opened.writer, again), opened.lock, Arc::clone(&clock), &SQLITE);
-                (Writers::One(writer), opened.readers, &SQLITE)
+                (Writers::One(writer), opened.readers, &SQLITE, None)
             }
             Opened::Postgres(pools) => {
                 let transactions = Transactions::new(pools.writers, Arc::clone(&clock), &POSTGRES);
@@ -135,6 +145,11 @@ impl SqlStore {
             readers,
             clock,
             dialect,
+            me: RwLock::default(),
+            times: Times::default(),
+            servers_clock: false,
+            dials: OnceLock::new(),
+            lineage,
             pulse: Pulse::default(),
         })
     }
@@ -146,6 +161,28 @@ impl SqlStore {
             Writers::One(writer) => writer.failed(),
             Writers::Many(transactions) => transactions.failed(),
         }
+    }
+
+    /// For a service: who lives is judged by these times, and where there is a server by its clock.
+    #[must_use]
+    pub fn of_nodes(self, times: Times) -> Self {
+        Self {
+            times,
+            servers_clock: true,
+            ..self
+        }
+    }
+
+    fn judge(&self) -> Judge {
+        Judge::new(self.times, Arc::clone(&self.clock), self.servers_clock)
+    }
+
+    fn set_me(&self, node: NodeId) {
+        *self.me.write().unwrap_or_else(PoisonError::into_inner) = Some(node);
+    }
+
+    fn me(&self) -> Option<NodeId> {
+        *self.me.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// For how long the oldest write has been waiting.

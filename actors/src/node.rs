@@ -11,7 +11,7 @@ mod life;
 mod reaper;
 mod sibling;
 mod snapshot;
-mod standing;
+mod times;
 
 pub use actor::{NodeMessage, Part, Siblings};
 pub use backoff::*;
@@ -21,4 +21,4 @@ pub use handle::*;
 pub use incarnation::*;
 pub use sibling::*;
 pub use snapshot::*;
-pub use standing::*;
+pub use times::*;

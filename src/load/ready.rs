@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use actors::{
     admission::{Gate, Work},
-    node::NodeHandle,
+    node::{HoldsBack, NodeHandle},
     ports::store::RecordStore,
 };
 use axum::{
@@ -43,13 +43,17 @@ impl ReadyDoor {
 
     /// Everything that keeps it from new work.
     async fn reasons(&self) -> Vec<&'static str> {
-        let standing = self.node.standing();
         let database = tokio::time::timeout(PATIENCE, self.store.ping()).await;
+        let held = self.node.holds_back().map(|why| match why {
+            HoldsBack::Starting => "starting",
+            HoldsBack::Suspect => "suspect",
+            HoldsBack::Silent => "silent",
+            HoldsBack::ClockOff => "clock_off",
+            HoldsBack::Fenced => "fenced",
+        });
         let all = [
-            (standing.draining, "draining"),
-            (standing.starting, "starting"),
-            (standing.fenced, "fenced"),
-            (standing.suspect, "suspect"),
+            (self.node.is_draining(), "draining"),
+            (held.is_some(), held.unwrap_or_default()),
             (!matches!(database, Ok(Ok(()))), "database_away"),
             (self.store.is_full(), "disk_full"),
             (self.gate.holds(Work::Writes), "overloaded"),

@@ -20,7 +20,7 @@ use actors::{
 };
 use async_trait::async_trait;
 
-use super::{SqlStore, nodes, safeguards};
+use super::{SqlStore, safeguards};
 use crate::telemetry;
 
 pub(super) use waiting::{cancel_waiting, hand_waiting_to};
@@ -49,20 +49,20 @@ impl AttemptStore for SqlStore {
 
     async fn permit(&self, claim: Claim, request: PermitRequest) -> StoreResult<Permit> {
         let lineage = self.lineage.clone();
-        let permit = self
-            .write(move |work| {
-                Box::pin(async move {
-                    // The connection may be the first to a server that has just taken over.
-                    lineage.map_or(Ok(()), |lineage| lineage.check())?;
-                    permit::permit(work, claim, request).await
-                })
+        let answer = self.write(move |work| {
+            Box::pin(async move {
+                // The connection may be the first to a server that has just taken over.
+                lineage.map_or(Ok(()), |lineage| lineage.check())?;
+                permit::permit(work, claim, request).await
             })
-            .await;
+        });
+        let (permit, notes) = answer.await?;
         match &permit {
             // Nothing is sent on a permit that the journal does not have.
-            Ok(Permit::Granted { .. }) => self.note_permit(claim).await?,
-            Ok(Permit::DoNotCall) => telemetry::count_outcome("do-not-call"),
-            Ok(Permit::Restricted) => telemetry::count_outcome("restricted"),
+            Permit::Granted { .. } => self.note_permit(claim).await?,
+            Permit::DoNotCall => telemetry::count_outcome("do-not-call"),
+            Permit::Restricted => telemetry::count_outcome("restricted"),
+            Permit::NotAllowed { .. } => telemetry::count_outcome("not-allowed"),
             _ => {}
         }
         notes.iter().for_each(telemetry::count_safeguard);

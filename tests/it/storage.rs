@@ -8,8 +8,8 @@ use actors::{
     ports::{
         language_model::Speaker,
         store::{
-            AttemptStore, CampaignStore, DirectoryStore, ErasureStore, Fact, NewContact, RecordStore, StoreError,
-            TurnFact,
+            AttemptStore, CampaignStore, DirectoryStore, ErasureStore, Fact, NewContact, NodeStore, RecordStore,
+            StoreError, TurnFact,
         },
     },
     testkit::store_conformance::{Fixture, ManualClock, new_account, number},

@@ -281,6 +281,12 @@ pub enum LinesMessage {
     },
     /// The dialing rate allows more grants (a timer).
     Tick,
+    /// So many nodes share the dialing rate; this one was just told that it lives.
+    Nodes(usize),
+    /// This process stood still: which calls are still its own?
+    DoubtClaims,
+    /// These are not, own.
+    ClaimsLost(Vec<Claim>),
     /// What the node gives up because it has too much to do; told again and again.
     Load(Level),
     /// Grant nothing more; hang up what still lives after the grace time.

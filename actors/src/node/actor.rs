@@ -3,10 +3,10 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, SpawnErr, SupervisionEvent};
-use tokio::{sync::watch, time::Instant};
+use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SpawnErr, SupervisionEvent};
+use tokio::{sync::Notify, time::Instant};
 
-use super::{NodeSettings, Restarts, Sibling, Standing, TaskGuard, boot, reaper};
+use super::{DialGate, Incarnation, NodeSettings, Restarts, Sibling, TaskGuard, boot, life, reaper};
 use crate::{
     campaigns::{CampaignsActor, CampaignsArguments, CampaignsMessage},
     id::NodeId,
@@ -83,7 +83,8 @@ pub struct RootArguments {
     pub(super) siblings: Siblings,
     pub(super) journal: Journal,
     pub(super) backlog: Backlog,
-    pub(super) standing: watch::Sender<Standing>,
+    pub(super) gate: DialGate,
+    pub(super) incarnation: Incarnation,
 }
 
 /// The root.
@@ -165,19 +166,18 @@ impl Actor for NodeActor {
                     state.child_gone(&me, part);
                 }
             },
-            NodeMessage::Registered => state.registered(&me),
-            NodeMessage::Fenced => {
-                state.fenced = true;
-                state.with.standing.send_modify(|standing| standing.fenced = true);
-                tracing::error!("this process was declared dead by another one: it dials no more, restart it");
-                state.dial_no_more();
+            NodeMessage::Registered(node, pulse) if node == state.node() => state.registered(&me, pulse),
+            NodeMessage::Alive { node, pulse, doubted } if node == state.node() => {
+                state.heard(pulse);
+                if doubted {
+                    let _ = state.with.siblings.lines.cast(LinesMessage::DoubtClaims);
+                }
             }
             NodeMessage::Fenced(node) if node == state.node() => state.start_anew(&me).await,
             // Of an id that this process had before.
             NodeMessage::Registered(..) | NodeMessage::Alive { .. } | NodeMessage::Fenced(_) => {}
             NodeMessage::Drain { grace_ms } => {
                 state.draining = Some(grace_ms);
-                state.with.standing.send_modify(|standing| standing.draining = true);
                 state.dial_no_more();
                 let _ = state.with.siblings.lines.cast(LinesMessage::Drain { grace_ms });
             }
@@ -341,11 +341,11 @@ impl NodeState {
 
     fn registered(&mut self, me: &ActorRef<NodeMessage>, pulse: Pulse) {
         self.registered = true;
-        self.with.standing.send_modify(|standing| standing.starting = false);
-        let (ports, node) = (self.with.ports.clone(), self.with.settings.node);
-        self.tasks
-            .push(TaskGuard::spawn(boot::heartbeat(me.clone(), ports.clone(), node)));
-        let reaping = reaper::reap(ports.clone(), node, self.registry.clone());
+        let (ports, node, times) = (self.with.ports.clone(), self.node(), self.with.settings.times);
+        let (gate, doubts) = (self.with.gate.clone(), Arc::clone(&self.doubts));
+        let showing = life::show(me.clone(), ports.clone(), (node, times), gate, doubts);
+        self.tasks.push(TaskGuard::spawn(showing));
+        let reaping = reaper::reap(ports.clone(), (node, times), self.registry.clone());
         self.tasks.push(TaskGuard::spawn(reaping));
         self.tasks.push(TaskGuard::spawn(boot::sweep_lists(ports.clone())));
         self.tasks.push(TaskGuard::spawn(boot::take_over(ports, node, times)));

@@ -10,7 +10,7 @@ use tokio::{
 };
 
 use super::{
-    NodeMessage, NodeSnapshot, Sibling, Standing,
+    DialGate, HoldsBack, Incarnation, NodeMessage, NodeSnapshot, Sibling, Times,
     actor::{NodeActor, RootArguments, Siblings},
 };
 use crate::{
@@ -94,8 +94,10 @@ pub struct NodeHandle {
     root: ActorRef<NodeMessage>,
     siblings: Siblings,
     journal: Journal,
+    incarnation: Incarnation,
     backlog: Backlog,
-    standing: watch::Sender<Standing>,
+    gate: DialGate,
+    draining: watch::Sender<bool>,
     ended: JoinHandle<()>,
 }
 
@@ -109,19 +111,17 @@ impl Node {
         let siblings = Siblings::default();
         let live = broadcast::Sender::new(LIVE_FACTS);
         let backlog = Backlog::default();
-        let standing = watch::Sender::new(Standing::default());
         let journal = Journal::new(siblings.journal.clone(), backlog.clone(), live.clone());
         let incarnation = Incarnation::new(arguments.settings.node);
         let gate = DialGate::new(arguments.settings.times, arguments.ports.clock.now());
         let arguments = RootArguments {
-            gate,
+            gate: gate.clone(),
             incarnation: incarnation.clone(),
             ports: arguments.ports,
             settings: arguments.settings,
             siblings: siblings.clone(),
             journal: journal.clone(),
             backlog: backlog.clone(),
-            standing: standing.clone(),
         };
         let (root, ended) = Actor::spawn(None, NodeActor, arguments)
             .await
@@ -132,8 +132,10 @@ impl Node {
             root,
             siblings,
             journal,
+            incarnation,
             backlog,
-            standing,
+            gate,
+            draining: watch::Sender::new(false),
             ended,
         })
     }
@@ -145,9 +147,24 @@ impl NodeHandle {
         &self.siblings
     }
 
-    /// Whether it takes new work, and why not.
-    pub fn standing(&self) -> Standing {
-        *self.standing.borrow()
+    /// Who it is in the store at present: one that was declared dead starts anew as another.
+    pub fn node(&self) -> NodeId {
+        self.incarnation.get()
+    }
+
+    /// The same, to be asked again and again.
+    pub fn incarnation(&self) -> Incarnation {
+        self.incarnation.clone()
+    }
+
+    /// Whether it was told to end.
+    pub fn is_draining(&self) -> bool {
+        *self.draining.borrow()
+    }
+
+    /// Why it dials nobody now; none when it may.
+    pub fn holds_back(&self) -> Option<HoldsBack> {
+        self.gate.holds_back()
     }
 
     /// What the journal has yet to write.
@@ -173,7 +190,7 @@ impl NodeHandle {
         let grace_ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
         let limit = Instant::now() + grace + LAST_WORDS;
         // At once, for whoever asks whether to send work here; the root says it to its parts.
-        self.standing.send_modify(|standing| standing.draining = true);
+        self.draining.send_replace(true);
         let _ = self.root.cast(NodeMessage::Drain { grace_ms });
         // Let the drain arrive before the first look, or a call on its way would not be waited for.
         tokio::time::sleep(Duration::from_millis(50)).await;

@@ -136,6 +136,12 @@ macro_rules! store_conformance {
             caller_ids_take_turns_by_the_agents_permits
             concurrent_permits_share_the_turns_evenly
             the_dial_token_lasts_as_long_as_the_call
+            a_node_tells_the_others_where_it_is
+            the_owner_of_an_open_attempt_is_known
+            claims_that_were_lost_are_told
+            a_campaigns_calls_at_once_are_counted_over_all_nodes
+            a_stop_that_hangs_up_is_told_to_every_node
+            all_nodes_share_one_secret
             safeguards_are_off_until_they_are_set_under_their_version
             a_destination_that_is_not_allowed_fails_for_good
             the_opt_out_and_a_busy_number_come_before_safeguards
