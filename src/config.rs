@@ -287,7 +287,7 @@ pub struct StorageConfig {
           value_parser = DatabaseUrlParser)]
     pub database_url: DatabaseUrl,
 
-    /// Folder for recordings
+    /// Folder for recordings, synthesised speech and the journal of dials
     #[arg(long, env = "RINGBACK_DATA_DIR", default_value = "ringback-data")]
     pub data_dir: PathBuf,
 

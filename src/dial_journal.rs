@@ -4,27 +4,32 @@
 //! was put back. What it forgot about permits would be dialed a second time; these files tell
 //! (`SqlStore::reconcile_dials`).
 //!
-//! Nodes may share the folder: then each compares what all dialed. One line of JSON a note, a file an hour, kept for three days. A thread of its own writes; what waits when it begins
-//! shares one sync. A line that a crash cut off was never answered for, so nothing was sent on it.
+//! One line of JSON a note, a file an hour, kept for three days. Nodes may share the folder: each writes files of its own and
+//! compares what all dialed. A thread of its own writes; what waits when it begins shares one sync. A line that a crash cut off was never answered for, so nothing was sent on it.
 
 use std::{
-    collections::HashSet,
+    collections::{BTreeMap, HashSet},
     fs::{self, DirBuilder, File, OpenOptions},
     io::{self, BufRead, BufReader, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
-    sync::mpsc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
     thread,
 };
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
+use uuid::Uuid;
 
 /// Microseconds of the time that one file takes in.
 const FILE_US: i64 = 3_600 * 1_000_000;
 /// How many hours a file is kept. A database that was put back by more than this forgot more than we remember.
 const KEPT_HOURS: i64 = 72;
-/// Notes that wait to be written; the next permit waits for a place.
+/// Notes that wait to be written; one more is refused, and its permit with it.
 const QUEUE: usize = 4_096;
 /// Bytes of a line. Longer ones are not ours.
 const LONGEST_LINE: usize = 16 * 1024;
@@ -78,11 +83,20 @@ enum Line {
     TakenBack {
         attempt: String,
         epoch: i64,
+        at: i64,
     },
 }
 
+impl Line {
+    fn at(&self) -> i64 {
+        match self {
+            Self::Permitted(note) => note.at,
+            Self::TakenBack { at, .. } => *at,
+        }
+    }
+}
+
 struct Entry {
-    at: i64,
     line: Line,
     written: Option<oneshot::Sender<io::Result<()>>>,
 }
@@ -92,6 +106,8 @@ struct Entry {
 pub struct DialJournal {
     folder: PathBuf,
     queue: mpsc::SyncSender<Entry>,
+    /// The last note could not be written.
+    failing: Arc<AtomicBool>,
 }
 
 impl DialJournal {
@@ -103,14 +119,17 @@ impl DialJournal {
     pub fn open(folder: PathBuf) -> io::Result<Self> {
         DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
         let (queue, waiting) = mpsc::sync_channel(QUEUE);
+        let failing = Arc::new(AtomicBool::new(false));
         let files = Files {
             folder: folder.clone(),
+            writer: Uuid::new_v4(),
             open: None,
+            failing: Arc::clone(&failing),
         };
         thread::Builder::new()
             .name("dial journal".to_owned())
             .spawn(move || files.write_all(&waiting))?;
-        Ok(Self { folder, queue })
+        Ok(Self { folder, queue, failing })
     }
 
     /// Notes a permit. On disk when it returns.
@@ -121,7 +140,6 @@ impl DialJournal {
     pub async fn permitted(&self, note: DialNote) -> io::Result<()> {
         let (written, done) = oneshot::channel();
         let entry = Entry {
-            at: note.at,
             line: Line::Permitted(Box::new(note)),
             written: Some(written),
         };
@@ -135,9 +153,32 @@ impl DialJournal {
 
     /// Notes that a permit was not used. Nobody waits for it: what is not written costs a look at the carrier.
     pub fn taken_back(&self, attempt: String, epoch: i64, at: i64) {
-        let line = Line::TakenBack { attempt, epoch };
+        let line = Line::TakenBack { attempt, epoch, at };
         let written = None;
-        let _ = self.queue.try_send(Entry { at, line, written });
+        let _ = self.queue.try_send(Entry { line, written });
+    }
+
+    /// Whether the last note could not be written, so that nothing is dialed.
+    pub fn is_failing(&self) -> bool {
+        self.failing.load(Ordering::Relaxed)
+    }
+
+    /// Removes the files that are older than three days at `now`, in microseconds since 1970.
+    ///
+    /// # Errors
+    ///
+    /// When the folder cannot be read, or a file not removed.
+    pub fn forget_old(&self, now: i64) -> io::Result<()> {
+        for (hour, path) in files(&self.folder)? {
+            if hour < now / FILE_US - KEPT_HOURS {
+                match fs::remove_file(path) {
+                    // Another node did.
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The permits of the files, the newest first, each attempt once, without those that were not used.
@@ -146,16 +187,18 @@ impl DialJournal {
     ///
     /// When a file cannot be read.
     pub fn newest_first(&self) -> io::Result<impl Iterator<Item = io::Result<DialNote>> + use<>> {
-        let mut files = files(&self.folder)?;
-        files.sort_unstable_by(|a, b| b.cmp(a));
+        let mut hours: BTreeMap<i64, Vec<PathBuf>> = BTreeMap::new();
+        for (hour, path) in files(&self.folder)? {
+            hours.entry(hour).or_default().push(path);
+        }
         let (mut unused, mut seen) = (HashSet::new(), HashSet::new());
-        let lines = files.into_iter().flat_map(|(_, path)| match lines(&path) {
+        let lines = hours.into_values().rev().flat_map(|paths| match lines_of(&paths) {
             Ok(lines) => lines.into_iter().rev().map(Ok).collect::<Vec<_>>(),
             Err(error) => vec![Err(error)],
         });
         Ok(lines.filter_map(move |line| match line {
             Err(error) => Some(Err(error)),
-            Ok(Line::TakenBack { attempt, epoch }) => {
+            Ok(Line::TakenBack { attempt, epoch, .. }) => {
                 unused.insert((attempt, epoch));
                 None
             }
@@ -180,7 +223,22 @@ fn files(folder: &Path) -> io::Result<Vec<(i64, PathBuf)>> {
 }
 
 fn hour_of(name: &str) -> Option<i64> {
-    name.strip_prefix("dials-")?.strip_suffix(".jsonl")?.parse().ok()
+    let (hour, _) = name.strip_prefix("dials-")?.strip_suffix(".jsonl")?.split_once('-')?;
+    hour.parse().ok()
+}
+
+/// The lines of an hour's files, the oldest first.
+fn lines_of(paths: &[PathBuf]) -> io::Result<Vec<Line>> {
+    let mut all = Vec::new();
+    for path in paths {
+        match lines(path) {
+            // Too old, and removed meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            lines => all.extend(lines?),
+        }
+    }
+    all.sort_by_key(Line::at);
+    Ok(all)
 }
 
 fn lines(path: &Path) -> io::Result<Vec<Line>> {
@@ -199,8 +257,11 @@ fn lines(path: &Path) -> io::Result<Vec<Line>> {
 /// What the thread has.
 struct Files {
     folder: PathBuf,
+    /// In the names of its files, which nobody else writes to.
+    writer: Uuid,
     /// The file of the present hour.
     open: Option<(i64, File)>,
+    failing: Arc<AtomicBool>,
 }
 
 impl Files {
@@ -209,6 +270,7 @@ impl Files {
             let mut group = vec![first];
             group.extend(waiting.try_iter().take(QUEUE));
             let written = self.write(&group);
+            self.failing.store(written.is_err(), Ordering::Relaxed);
             if let Err(error) = &written {
                 tracing::error!(%error, folder = %self.folder.display(), "the dial journal cannot be written; nothing is dialed");
                 // Nobody knows what a file has in it whose sync failed: the next group begins behind it on a line of its
@@ -232,7 +294,7 @@ impl Files {
             serde_json::to_writer(&mut text, &entry.line)?;
             text.push(b'\n');
         }
-        let hour = group.iter().map(|entry| entry.at).max().unwrap_or_default() / FILE_US;
+        let hour = group.iter().map(|entry| entry.line.at()).max().unwrap_or_default() / FILE_US;
         let file = self.file_of(hour)?;
         file.write_all(&text)?;
         file.sync_data()
@@ -247,7 +309,7 @@ impl Files {
     }
 
     fn next(&self, hour: i64) -> io::Result<File> {
-        let path = self.folder.join(format!("dials-{hour}.jsonl"));
+        let path = self.folder.join(format!("dials-{hour}-{}.jsonl", self.writer));
         let mut file = OpenOptions::new().create(true).append(true).mode(0o600).open(&path)?;
         if file.metadata()?.len() > 0 {
             // Ends a line that was cut off.
@@ -255,15 +317,6 @@ impl Files {
         }
         // The file's name has to be on disk, too.
         File::open(&self.folder)?.sync_all()?;
-        for (old, path) in files(&self.folder)? {
-            if old < hour - KEPT_HOURS {
-                match fs::remove_file(path) {
-                    // Nodes may share the folder.
-                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                    _ => {}
-                }
-            }
-        }
         Ok(file)
     }
 }
@@ -315,42 +368,74 @@ mod tests {
         assert_eq!(read(&again), expected);
     }
 
+    /// The one file in a folder.
+    fn only(folder: &Path) -> PathBuf {
+        files(folder).unwrap().remove(0).1
+    }
+
     #[tokio::test]
     async fn a_line_that_was_cut_off_costs_no_other() {
         let folder = tempfile::tempdir().unwrap();
         let journal = DialJournal::open(folder.path().to_owned()).unwrap();
         journal.permitted(note("one", 1, 10)).await.unwrap();
-        drop(journal);
-        let path = folder.path().join("dials-10.jsonl");
+        let path = only(folder.path());
         let whole = fs::read(&path).unwrap();
         for cut in 1..whole.len() {
-            let mut torn = whole.clone();
-            torn.extend(&whole[..cut]);
-            fs::write(&path, &torn).unwrap();
+            // A write that failed in its middle: the file is left, and opened again.
+            let folder = tempfile::tempdir().unwrap();
+            let mut files = Files {
+                folder: folder.path().to_owned(),
+                writer: Uuid::nil(),
+                open: None,
+                failing: Arc::default(),
+            };
+            let torn = [&whole[..], &whole[..cut]].concat();
+            fs::write(folder.path().join(format!("dials-10-{}.jsonl", Uuid::nil())), torn).unwrap();
+            let line = Line::Permitted(Box::new(note("two", 1, 10)));
+            files.write(&[Entry { line, written: None }]).unwrap();
             let journal = DialJournal::open(folder.path().to_owned()).unwrap();
-            journal.permitted(note("two", 1, 10)).await.unwrap();
-            let names: Vec<String> = read(&journal).into_iter().map(|(name, _)| name).collect();
-            assert_eq!(names, ["two", "one"], "{cut}");
+            let mut names: Vec<String> = read(&journal).into_iter().map(|(name, _)| name).collect();
+            names.sort();
+            assert_eq!(names, ["one", "two"], "{cut}");
+        }
+    }
+
+    #[tokio::test]
+    async fn nodes_that_share_a_folder_compare_what_all_dialed() {
+        let folder = tempfile::tempdir().unwrap();
+        let one = DialJournal::open(folder.path().to_owned()).unwrap();
+        let two = DialJournal::open(folder.path().to_owned()).unwrap();
+        let at = |epoch, at| DialNote {
+            at,
+            ..note("moved", epoch, 10)
+        };
+        // Not used on the one, queued again, dialed by the other.
+        one.permitted(at(1, 100)).await.unwrap();
+        one.taken_back("moved".to_owned(), 1, 200);
+        two.permitted(at(3, 300)).await.unwrap();
+        one.permitted(at(0, 50)).await.unwrap();
+        for journal in [one, two] {
+            assert_eq!(read(&journal), [("moved".to_owned(), 3)]);
         }
     }
 
     #[tokio::test]
     async fn old_files_go_and_a_folder_that_is_gone_refuses_permits() {
         let folder = tempfile::tempdir().unwrap();
-        let journal = DialJournal::open(folder.path().join("dials")).unwrap();
+        let dials = folder.path().join("dials");
+        let journal = DialJournal::open(dials.clone()).unwrap();
         for hour in [10, 10 + KEPT_HOURS, 11 + KEPT_HOURS] {
             journal.permitted(note(&hour.to_string(), 1, hour)).await.unwrap();
         }
-        let kept: HashSet<i64> = files(&folder.path().join("dials"))
-            .unwrap()
-            .into_iter()
-            .map(|f| f.0)
-            .collect();
+        journal.forget_old((11 + KEPT_HOURS) * FILE_US).unwrap();
+        let kept: HashSet<i64> = files(&dials).unwrap().into_iter().map(|file| file.0).collect();
         assert_eq!(kept, HashSet::from([10 + KEPT_HOURS, 11 + KEPT_HOURS]));
-        fs::remove_dir_all(folder.path().join("dials")).unwrap();
+        fs::remove_dir_all(&dials).unwrap();
         assert!(journal.permitted(note("late", 1, 200)).await.is_err());
-        fs::create_dir(folder.path().join("dials")).unwrap();
+        assert!(journal.is_failing());
+        fs::create_dir(&dials).unwrap();
         journal.permitted(note("later", 1, 200)).await.unwrap();
+        assert!(!journal.is_failing());
         assert_eq!(read(&journal), [("later".to_owned(), 1)]);
     }
 }

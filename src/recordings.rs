@@ -108,9 +108,19 @@ pub fn erase_older(dir: &Path, before: SystemTime) -> io::Result<usize> {
         let name = name.to_string_lossy();
         let stem = name.strip_suffix(".wav").or_else(|| name.strip_suffix(".wav.part"));
         let is_recording = stem.is_some_and(|stem| stem.parse::<AttemptId>().is_ok());
-        if is_recording && entry.metadata()?.modified()? < before {
-            std::fs::remove_file(entry.path())?;
-            erased += 1;
+        if !is_recording {
+            continue;
+        }
+        let removed = match entry.metadata().and_then(|file| file.modified()) {
+            Ok(written) if written < before => std::fs::remove_file(entry.path()),
+            Ok(_) => continue,
+            Err(error) => Err(error),
+        };
+        match removed {
+            Ok(()) => erased += 1,
+            // Another node that shares the folder was faster, or the call has just ended.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
         }
     }
     Ok(erased)

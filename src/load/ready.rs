@@ -44,18 +44,13 @@ impl ReadyDoor {
     /// Everything that keeps it from new work.
     async fn reasons(&self) -> Vec<&'static str> {
         let database = tokio::time::timeout(PATIENCE, self.store.ping()).await;
-        let held = self.node.holds_back().map(|why| match why {
-            HoldsBack::Starting => "starting",
-            HoldsBack::Suspect => "suspect",
-            HoldsBack::Silent => "silent",
-            HoldsBack::ClockOff => "clock_off",
-            HoldsBack::Fenced => "fenced",
-        });
+        let held = self.node.holds_back().map(HoldsBack::as_str);
         let all = [
             (self.node.is_draining(), "draining"),
             (held.is_some(), held.unwrap_or_default()),
             (!matches!(database, Ok(Ok(()))), "database_away"),
             (self.store.is_full(), "disk_full"),
+            (self.store.dial_journal_fails(), "dial_journal"),
             (self.gate.holds(Work::Writes), "overloaded"),
             (self.carriers.all_are_down(), "carriers_away"),
         ];

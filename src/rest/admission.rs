@@ -22,7 +22,15 @@ use tokio::{
 use super::error::ApiError;
 
 /// Paths whose commands end or prevent calls, or keep a key from who should not have it.
-const CONTROLS: [&str; 6] = ["/pause", "/stop", "/end", "/do-not-call", "/regenerate", "/rotate"];
+const CONTROLS: [&str; 7] = [
+    "/pause",
+    "/stop",
+    "/end",
+    "/do-not-call",
+    "/safeguards",
+    "/regenerate",
+    "/rotate",
+];
 
 /// Files, and streams that look at the database all along.
 const FILES: [&str; 3] = ["/results.csv", "/recording", "/events"];

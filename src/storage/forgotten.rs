@@ -5,12 +5,16 @@
 use std::{
     collections::HashMap,
     io,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
 use actors::{
     id::NodeId,
+    phone_number::PhoneNumber,
     ports::store::{Claim, StoreError, StoreResult},
 };
 use sqlx::AnyConnection;
@@ -25,9 +29,8 @@ use crate::dial_journal::{DialJournal, DialNote};
 /// Notes that are compared at once. A database forgets its last commits: where it knows so many in a row, it knows what is
 /// older too.
 const AT_ONCE: usize = 200;
-/// For how long nothing is dialed after a server of another history was met: each other node needs time to meet it and
-/// to write down what it knows. As long as a node may be silent.
-const REST: Duration = Duration::from_secs(15);
+/// How often old notes are looked for.
+const OLD_EVERY: Duration = Duration::from_secs(3_600);
 /// Between two tries to write down what was forgotten.
 const AGAIN: Duration = Duration::from_secs(1);
 
@@ -35,7 +38,9 @@ const AGAIN: Duration = Duration::from_secs(1);
 #[derive(Debug, Default)]
 pub(super) struct Lineage {
     known: Mutex<Option<String>>,
-    changed: watch::Sender<bool>,
+    /// How often it changed, and which of the changes the journal was compared after.
+    changes: watch::Sender<u64>,
+    compared: AtomicU64,
 }
 
 impl Lineage {
@@ -53,7 +58,7 @@ impl Lineage {
                     now = lineage,
                     "the database has another history: nothing is dialed before it was compared with the dial journal"
                 );
-                self.changed.send_replace(true);
+                self.changes.send_modify(|changes| *changes += 1);
             }
             _ => {}
         }
@@ -63,7 +68,7 @@ impl Lineage {
 
     /// Whether permits may be given and believed.
     pub(super) fn check(&self) -> StoreResult<()> {
-        if *self.changed.borrow() {
+        if *self.changes.borrow() != self.compared.load(Ordering::Acquire) {
             let why = "the database's server changed; what it may have forgotten is being looked for".to_owned();
             return Err(StoreError::Unavailable(why));
         }
@@ -111,13 +116,14 @@ impl SqlStore {
     }
 
     async fn put_back(&self, note: DialNote) -> StoreResult<bool> {
-        let (attempt, to) = (note.attempt.clone(), note.phone_number.clone());
+        let attempt = note.attempt.clone();
+        let to = PhoneNumber::parse(&note.phone_number).map(|number| number.masked());
         match self.write(move |work| Box::pin(reinstate(work, note))).await {
             Ok(()) => Ok(true),
             Err(StoreError::NotFound | StoreError::Exists(_) | StoreError::Stale) => {
                 tracing::error!(
                     attempt,
-                    to,
+                    to = to.unwrap_or_default(),
                     "a dial that the database has forgotten cannot be written down again: its campaign, agent or list is \
                      unknown too, or another attempt stands in its place"
                 );
@@ -127,20 +133,23 @@ impl SqlStore {
         }
     }
 
-    /// Compares again whenever the server turns out to have another history; until then, and for 15 s more, permits are
-    /// refused. For as long as it runs.
+    /// Compares again whenever the server turns out to have another history; until then permits are refused, and for as
+    /// long after it as a node may be silent: each other node needs time to meet that server and to write down what it
+    /// knows. For as long as it runs.
     pub async fn watch_lineage(&self) {
         let Some(lineage) = &self.lineage else {
             return std::future::pending().await;
         };
-        let mut changed = lineage.changed.subscribe();
-        while changed.wait_for(|changed| *changed).await.is_ok() {
+        let mut changes = lineage.changes.subscribe();
+        let news = |changes: &u64| *changes != lineage.compared.load(Ordering::Acquire);
+        while let Ok(seen) = changes.wait_for(news).await.map(|changes| *changes) {
             while let Err(error) = self.reconcile_dials().await {
                 tracing::warn!(%error, "the dial journal was not compared with the database, trying again");
                 tokio::time::sleep(AGAIN).await;
             }
-            tokio::time::sleep(REST).await;
-            lineage.changed.send_replace(false);
+            tokio::time::sleep(self.times.dead_after).await;
+            // A change since then is compared anew.
+            lineage.compared.store(seen, Ordering::Release);
             tracing::info!("the dial journal was compared with the database; dialing goes on");
         }
     }
@@ -151,6 +160,27 @@ impl SqlStore {
         let note = self.read(move |work| Box::pin(note_of(work, claim))).await?;
         let written = journal.permitted(note).await;
         written.map_err(|error| StoreError::Unavailable(format!("the dial journal cannot be written: {error}")))
+    }
+
+    /// Whether permits cannot be noted, so that nothing is dialed.
+    pub fn dial_journal_fails(&self) -> bool {
+        self.dials.get().is_some_and(|journal| journal.is_failing())
+    }
+
+    /// Removes what the journal kept for longer than three days, in the first minute and each hour. For as long as it runs.
+    pub async fn forget_old_dials(&self) {
+        let Some(journal) = self.dials.get() else {
+            return std::future::pending().await;
+        };
+        let mut look = tokio::time::interval(OLD_EVERY);
+        loop {
+            look.tick().await;
+            let (journal, now) = (Arc::clone(journal), self.clock.now().0);
+            let forgotten = tokio::task::spawn_blocking(move || journal.forget_old(now)).await;
+            if let Ok(Err(error)) = forgotten {
+                tracing::warn!(%error, "old notes of the dial journal stay for another hour");
+            }
+        }
     }
 
     /// Notes that a permit was not used.
@@ -326,18 +356,26 @@ mod tests {
         let lineage = Arc::new(Lineage::default());
         store.lineage = Some(Arc::clone(&lineage));
         assert_eq!(lineage.check(), Ok(()));
-        lineage.changed.send_replace(true);
+        lineage.changes.send_modify(|changes| *changes += 1);
         assert!(matches!(lineage.check(), Err(StoreError::Unavailable(_))));
         tokio::time::pause();
+        let rest = store.times.dead_after;
         let watch = async {
             tokio::select! {
                 () = store.watch_lineage() => {}
-                () = tokio::time::sleep(REST - Duration::from_secs(1)) => {}
+                () = tokio::time::sleep(rest - Duration::from_secs(1)) => {}
             }
         };
         watch.await;
         assert!(lineage.check().is_err());
-        let _ = tokio::time::timeout(REST * 2, store.watch_lineage()).await;
+        // One more in the middle of the rest.
+        let twice = async {
+            tokio::time::sleep(rest / 2).await;
+            lineage.changes.send_modify(|changes| *changes += 1);
+            tokio::time::sleep(rest).await;
+            assert!(lineage.check().is_err());
+        };
+        let _ = tokio::time::timeout(rest * 3, async { tokio::join!(store.watch_lineage(), twice) }).await;
         assert_eq!(lineage.check(), Ok(()));
     }
 }

@@ -20,7 +20,7 @@ const NEWCOMER_WAITS: u8 = 2;
 
 /// Why this process dials nobody at present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "snake_case")]
 pub enum HoldsBack {
     /// It has just come, and the others must hear of it first.
     Starting,
@@ -32,6 +32,19 @@ pub enum HoldsBack {
     ClockOff,
     /// It was declared dead.
     Fenced,
+}
+
+impl HoldsBack {
+    /// In one word, as `GET /ready` says it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::Suspect => "suspect",
+            Self::Silent => "silent",
+            Self::ClockOff => "clock_off",
+            Self::Fenced => "fenced",
+        }
+    }
 }
 
 impl fmt::Display for HoldsBack {

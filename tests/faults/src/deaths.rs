@@ -302,6 +302,10 @@ fn report_of(report: &Path) -> Option<(bool, u64)> {
 
 /// Puts the files of a database of one folder into another, and nothing of another life beside them.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    // What a node remembers of dials in another life, this one's database never knew.
+    for entry in fs::read_dir(to)? {
+        let _ = fs::remove_dir_all(entry?.path().join("dials"));
+    }
     for name in ["ringback.db", "ringback.db-wal", "ringback.db-shm"] {
         let _ = fs::remove_file(to.join(name));
         if from.join(name).exists() {
