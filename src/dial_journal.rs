@@ -31,6 +31,8 @@ const FILE_US: i64 = 3_600 * 1_000_000;
 const KEPT_HOURS: i64 = 72;
 /// Notes that wait to be written; one more is refused, and its permit with it.
 const QUEUE: usize = 4_096;
+/// The file that tells the history of commits which the notes belong to.
+const LINEAGE: &str = "lineage";
 /// Bytes of a line. Longer ones are not ours.
 const LONGEST_LINE: usize = 16 * 1024;
 
@@ -151,11 +153,37 @@ impl DialJournal {
             .unwrap_or_else(|_| Err(io::Error::other("the dial journal has ended")))
     }
 
-    /// Notes that a permit was not used. Nobody waits for it: what is not written costs a look at the carrier.
-    pub fn taken_back(&self, attempt: String, epoch: i64, at: i64) {
+    /// Notes that a permit was not used. What cannot be written costs a look at the carrier.
+    pub async fn taken_back(&self, attempt: String, epoch: i64, at: i64) {
         let line = Line::TakenBack { attempt, epoch, at };
-        let written = None;
-        let _ = self.queue.try_send(Entry { line, written });
+        let (written, done) = oneshot::channel();
+        let written = Some(written);
+        if self.queue.try_send(Entry { line, written }).is_ok() {
+            let _ = done.await;
+        }
+    }
+
+    /// What the last process wrote down of the database's history; none at the first start.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    pub fn lineage(&self) -> io::Result<Option<String>> {
+        match fs::read_to_string(self.folder.join(LINEAGE)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            read => read.map(Some),
+        }
+    }
+
+    /// Writes it down.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written.
+    pub fn keep_lineage(&self, lineage: &str) -> io::Result<()> {
+        let new = self.folder.join(format!("{LINEAGE}.{}", Uuid::new_v4()));
+        fs::write(&new, lineage)?;
+        fs::rename(new, self.folder.join(LINEAGE))
     }
 
     /// Whether the last note could not be written, so that nothing is dialed.
@@ -359,7 +387,7 @@ mod tests {
         for (attempt, epoch, hour) in [("one", 1, 10), ("two", 1, 10), ("three", 1, 11), ("one", 3, 11)] {
             journal.permitted(note(attempt, epoch, hour)).await.unwrap();
         }
-        journal.taken_back("three".to_owned(), 1, 11 * FILE_US);
+        journal.taken_back("three".to_owned(), 1, 11 * FILE_US).await;
         journal.permitted(note("four", 1, 11)).await.unwrap();
         let expected = [("four", 1), ("one", 3), ("two", 1)].map(|(name, epoch)| (name.to_owned(), epoch));
         assert_eq!(read(&journal), expected);
@@ -411,7 +439,7 @@ mod tests {
         };
         // Not used on the one, queued again, dialed by the other.
         one.permitted(at(1, 100)).await.unwrap();
-        one.taken_back("moved".to_owned(), 1, 200);
+        one.taken_back("moved".to_owned(), 1, 200).await;
         two.permitted(at(3, 300)).await.unwrap();
         one.permitted(at(0, 50)).await.unwrap();
         for journal in [one, two] {

@@ -25,6 +25,10 @@ const CPU_SLACK: f64 = 0.10;
 const MEMORY_SLACK: f64 = 0.05;
 const LAG_SLACK: f64 = 0.5;
 
+/// How fast it falls between a limit and its slack, in levels a second: what another limit raised must go, though this one
+/// stays where it is for good, as memory of others may.
+const BETWEEN: f64 = 0.1;
+
 /// Levels a second by which the pressure moves: at a limit, and so much more where it could not be farther from it.
 const SLOWLY: f64 = 0.5;
 const FASTER: f64 = 1.5;
@@ -268,7 +272,7 @@ impl Admission {
             .and(lag);
         let moved = match worst {
             Stand::Over(by) => SLOWLY + FASTER * by,
-            Stand::Between => 0.0,
+            Stand::Between => -BETWEEN,
             Stand::Under(by) => -(SLOWLY + FASTER * by),
         };
         self.pressure = (self.pressure + moved * seconds).clamp(0.0, MOST);

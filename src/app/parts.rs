@@ -71,7 +71,8 @@ pub(super) async fn keep_dial_journal(config: &ServeConfig, store: &SqlStore) ->
     let folder = config.storage.data_dir.join("dials");
     let journal = DialJournal::open(folder.clone());
     let journal = journal.map_err(|e| format!("cannot use {} for the dial journal: {e}", folder.display()))?;
-    store.keep_dial_journal(journal);
+    let kept = store.keep_dial_journal(journal);
+    kept.map_err(|e| format!("cannot use {} for the dial journal: {e}", folder.display()))?;
     store.reconcile_dials().await?;
     Ok(())
 }

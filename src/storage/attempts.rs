@@ -33,8 +33,15 @@ impl AttemptStore for SqlStore {
     }
 
     async fn claim(&self, node: NodeId, campaign: CampaignId, limit: i64) -> StoreResult<Vec<ClaimedAttempt>> {
-        self.write(move |work| Box::pin(claim::claim(work, node, campaign, limit)))
-            .await
+        let lineage = self.lineage.clone();
+        self.write(move |work| {
+            Box::pin(async move {
+                // What comes next may be what the server has forgotten.
+                lineage.map_or(Ok(()), |lineage| lineage.check())?;
+                claim::claim(work, node, campaign, limit).await
+            })
+        })
+        .await
     }
 
     async fn release(&self, claims: &[Claim]) -> StoreResult<()> {
@@ -71,7 +78,7 @@ impl AttemptStore for SqlStore {
 
     async fn not_sent(&self, claim: Claim, delay_ms: i64, why: Option<String>) -> StoreResult<()> {
         // First: another node that compares the journal meanwhile must not take it for a forgotten dial.
-        self.note_taken_back(claim);
+        self.note_taken_back(claim).await;
         self.write(move |mut work| {
             Box::pin(async move {
                 safeguards::uncount(&mut work, claim).await?;

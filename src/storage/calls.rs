@@ -42,7 +42,14 @@ impl CallStore for SqlStore {
     }
 
     async fn claim_calls(&self, node: NodeId, limit: i64) -> StoreResult<Vec<ClaimedAttempt>> {
-        self.write(move |work| Box::pin(claim(work, node, limit))).await
+        let lineage = self.lineage.clone();
+        self.write(move |work| {
+            Box::pin(async move {
+                lineage.map_or(Ok(()), |lineage| lineage.check())?;
+                claim(work, node, limit).await
+            })
+        })
+        .await
     }
 
     async fn expire_calls(&self) -> StoreResult<u64> {

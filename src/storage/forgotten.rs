@@ -26,9 +26,10 @@ use super::{
 };
 use crate::dial_journal::{DialJournal, DialNote};
 
-/// Notes that are compared at once. A database forgets its last commits: where it knows so many in a row, it knows what is
-/// older too.
+/// Notes that are compared at once.
 const AT_ONCE: usize = 200;
+/// A database forgets its last commits: where it knows so many dials in a row, it knows what is older too.
+const KNOWN: usize = 5_000;
 /// How often old notes are looked for.
 const OLD_EVERY: Duration = Duration::from_secs(3_600);
 /// Between two tries to write down what was forgotten.
@@ -66,6 +67,18 @@ impl Lineage {
         Ok(())
     }
 
+    fn present(&self) -> Option<String> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The process before this one wrote to another history: what others know has to be written down first here, too.
+    fn compare(&self, before: Option<String>) {
+        if before.is_some() && before != self.present() {
+            tracing::error!("the database has another history than at the last start: nothing is dialed for a while");
+            self.changes.send_modify(|changes| *changes += 1);
+        }
+    }
+
     /// Whether permits may be given and believed.
     pub(super) fn check(&self) -> StoreResult<()> {
         if *self.changes.borrow() != self.compared.load(Ordering::Acquire) {
@@ -78,8 +91,19 @@ impl Lineage {
 
 impl SqlStore {
     /// Writes each permit into this journal before it is used. Once, before the first permit.
-    pub fn keep_dial_journal(&self, journal: DialJournal) {
+    ///
+    /// # Errors
+    ///
+    /// When the journal's folder cannot be read or written.
+    pub fn keep_dial_journal(&self, journal: DialJournal) -> io::Result<()> {
+        if let Some(lineage) = &self.lineage {
+            lineage.compare(journal.lineage()?);
+            if let Some(present) = lineage.present() {
+                journal.keep_lineage(&present)?;
+            }
+        }
         let _ = self.dials.set(Arc::new(journal));
+        Ok(())
     }
 
     /// Compares the journal with the database and writes down again what that forgot; how many dials. Before the first
@@ -91,20 +115,26 @@ impl SqlStore {
     pub async fn reconcile_dials(&self) -> StoreResult<usize> {
         let Some(journal) = self.dials.get() else { return Ok(0) };
         let mut notes = journal.newest_first().map_err(|error| unread(&error))?;
-        let mut reinstated = 0;
-        loop {
+        let (mut lost, mut known) = (Vec::new(), 0);
+        while known < KNOWN {
             let some = notes.by_ref().take(AT_ONCE).collect::<io::Result<Vec<DialNote>>>();
-            let some = some.map_err(|error| unread(&error))?;
-            let (asked, count) = (Arc::new(some), AT_ONCE);
+            let asked = Arc::new(some.map_err(|error| unread(&error))?);
             let looked = Arc::clone(&asked);
             let forgotten = self.read(move |work| Box::pin(forgotten(work, looked))).await?;
-            // The oldest first, so that a contact's attempts come in their order.
-            for at in forgotten.iter().rev() {
-                reinstated += usize::from(self.put_back(asked[*at].clone()).await?);
-            }
-            if forgotten.is_empty() || asked.len() < count {
+            known = match forgotten.is_empty() {
+                true => known + asked.len(),
+                false => 0,
+            };
+            lost.extend(forgotten.into_iter().map(|at| asked[at].clone()));
+            if asked.len() < AT_ONCE {
                 break;
             }
+        }
+        let mut reinstated = 0;
+        // The oldest first: a contact's attempts come in their order, and where this breaks off, or another node looks
+        // meanwhile, the newest are still missing and tell that there is more.
+        for note in lost.into_iter().rev() {
+            reinstated += usize::from(self.put_back(note).await?);
         }
         if reinstated > 0 {
             tracing::error!(
@@ -119,7 +149,7 @@ impl SqlStore {
         let attempt = note.attempt.clone();
         let to = PhoneNumber::parse(&note.phone_number).map(|number| number.masked());
         match self.write(move |work| Box::pin(reinstate(work, note))).await {
-            Ok(()) => Ok(true),
+            Ok(put_back) => Ok(put_back),
             Err(StoreError::NotFound | StoreError::Exists(_) | StoreError::Stale) => {
                 tracing::error!(
                     attempt,
@@ -143,6 +173,11 @@ impl SqlStore {
         let mut changes = lineage.changes.subscribe();
         let news = |changes: &u64| *changes != lineage.compared.load(Ordering::Acquire);
         while let Ok(seen) = changes.wait_for(news).await.map(|changes| *changes) {
+            if let (Some(journal), Some(present)) = (self.dials.get(), lineage.present())
+                && let Err(error) = journal.keep_lineage(&present)
+            {
+                tracing::warn!(%error, "the database's history is not written down");
+            }
             while let Err(error) = self.reconcile_dials().await {
                 tracing::warn!(%error, "the dial journal was not compared with the database, trying again");
                 tokio::time::sleep(AGAIN).await;
@@ -157,7 +192,14 @@ impl SqlStore {
     /// Writes a permit that was given into the journal, where there is one.
     pub(super) async fn note_permit(&self, claim: Claim) -> StoreResult<()> {
         let Some(journal) = self.dials.get() else { return Ok(()) };
-        let note = self.read(move |work| Box::pin(note_of(work, claim))).await?;
+        let note = self
+            .read(move |work| Box::pin(note_of(work, claim)))
+            .await
+            .map_err(|error| match error {
+                // The permit was just given: this is another server. Nothing is sent, and whoever asked says so.
+                StoreError::Fenced => StoreError::Unavailable("the permit is not found again".to_owned()),
+                error => error,
+            })?;
         let written = journal.permitted(note).await;
         written.map_err(|error| StoreError::Unavailable(format!("the dial journal cannot be written: {error}")))
     }
@@ -184,9 +226,10 @@ impl SqlStore {
     }
 
     /// Notes that a permit was not used.
-    pub(super) fn note_taken_back(&self, claim: Claim) {
+    pub(super) async fn note_taken_back(&self, claim: Claim) {
         if let Some(journal) = self.dials.get() {
-            journal.taken_back(claim.attempt.to_string(), claim.epoch, self.clock.now().0);
+            let noted = journal.taken_back(claim.attempt.to_string(), claim.epoch, self.clock.now().0);
+            noted.await;
         }
     }
 }
@@ -247,16 +290,27 @@ async fn forgotten(work: Work<'_>, notes: Arc<Vec<DialNote>>) -> StoreResult<Vec
     }
     let is_forgotten = |note: &DialNote| match known.get(&note.attempt) {
         None => true,
-        Some((epoch, _)) if *epoch != note.epoch => *epoch < note.epoch,
-        // The permit made it `dialing` in the transaction that the journal waited for.
-        Some((_, state)) => state == "claimed" || state == "queued",
+        Some((epoch, state)) => knows_less(note, *epoch, state),
     };
     Ok((0..notes.len()).filter(|at| is_forgotten(&notes[*at])).collect())
 }
 
+/// Whether a row is older than the note: the permit made it `dialing` in the transaction that the journal waited for.
+fn knows_less(note: &DialNote, epoch: i64, state: &str) -> bool {
+    epoch < note.epoch || (epoch == note.epoch && (state == "claimed" || state == "queued"))
+}
+
 /// Makes the attempt one whose fate nobody knows, held by a process that does not live: whoever takes over what dead ones
 /// left settles it with the carrier.
-async fn reinstate(mut work: Work<'_>, note: DialNote) -> StoreResult<()> {
+async fn reinstate(mut work: Work<'_>, note: DialNote) -> StoreResult<bool> {
+    let found = sqlx::query("SELECT state, epoch FROM attempts WHERE id = $1");
+    let found = found.bind(note.attempt.clone()).fetch_optional(&mut *work.conn).await;
+    if let Some(row) = found.map_err(unavailable)?
+        && !knows_less(&note, row.int("epoch")?, &row.text("state")?)
+    {
+        // Another node has put it back.
+        return Ok(false);
+    }
     let nobody = NodeId::new().to_string();
     let update = sqlx::query(
         "UPDATE attempts SET state = 'unknown', status = 'in_progress', owner = $2, \
@@ -274,9 +328,10 @@ async fn reinstate(mut work: Work<'_>, note: DialNote) -> StoreResult<()> {
         insert(&mut work, &note, nobody).await?;
     }
     match (note.contact_list, note.contact_index) {
-        (Some(list), Some(index)) => hold_contact(&mut work, list, index, note.attempt_no).await,
-        _ => Ok(()),
+        (Some(list), Some(index)) => hold_contact(&mut work, list, index, note.attempt_no).await?,
+        _ => {}
     }
+    Ok(true)
 }
 
 async fn insert(work: &mut Work<'_>, note: &DialNote, owner: String) -> StoreResult<()> {
@@ -347,6 +402,11 @@ async fn hold_contact(work: &mut Work<'_>, list: i64, index: i64, attempts: i64)
 
 #[cfg(test)]
 mod tests {
+    use actors::{
+        id::CampaignId,
+        ports::store::{AttemptStore, CallStore},
+    };
+
     use super::*;
 
     #[tokio::test]
@@ -358,6 +418,11 @@ mod tests {
         assert_eq!(lineage.check(), Ok(()));
         lineage.changes.send_modify(|changes| *changes += 1);
         assert!(matches!(lineage.check(), Err(StoreError::Unavailable(_))));
+        // What is claimed now might be what the server has forgotten.
+        let claimed = store.claim(NodeId::new(), CampaignId::new(), 1).await;
+        assert!(matches!(claimed, Err(StoreError::Unavailable(_))), "{claimed:?}");
+        let claimed = store.claim_calls(NodeId::new(), 1).await;
+        assert!(matches!(claimed, Err(StoreError::Unavailable(_))), "{claimed:?}");
         tokio::time::pause();
         let rest = store.times.dead_after;
         let watch = async {

@@ -20,7 +20,8 @@ use ringback::{dial_journal::DialJournal, storage::SqlStore};
 async fn open(folder: &Path, clock: &Arc<ManualClock>) -> Arc<SqlStore> {
     let url = format!("sqlite://{}", folder.join("ringback.db").display());
     let store = Arc::new(SqlStore::open(&url, clock.clone()).await.unwrap());
-    store.keep_dial_journal(DialJournal::open(folder.join("dials")).unwrap());
+    let journal = DialJournal::open(folder.join("dials")).unwrap();
+    store.keep_dial_journal(journal).unwrap();
     store
 }
 

@@ -29,7 +29,7 @@ pub(super) async fn plan_next(work: &mut Work<'_>, ended: &Held, id: AttemptId, 
          collected, created_at) \
          SELECT $2, a.account, COALESCE(c.agent, a.agent), a.campaign, a.contact_list, a.contact_index, a.attempt_no + 1, \
          $3, $4, $8, $5, a.phone_number, 'queued', 0, $6, $6, 'scheduled', 0, 0, '{}', $7 \
-         FROM attempts a LEFT JOIN campaigns c ON c.id = a.campaign WHERE a.id = $1",
+         FROM attempts a LEFT JOIN campaigns c ON c.id = a.campaign WHERE a.id = $1 ON CONFLICT DO NOTHING",
     )
     .bind(id.to_string())
     .bind(planned.to_string())
@@ -39,7 +39,10 @@ pub(super) async fn plan_next(work: &mut Work<'_>, ended: &Held, id: AttemptId, 
     .bind(next.due_at.0)
     .bind(work.now.0)
     .bind(tries.call_backs);
-    affected(insert, work.conn).await?;
+    if affected(insert, work.conn).await? == 0 {
+        // It is there: a dial that the database had forgotten was written down again.
+        return Ok(());
+    }
     calls::continue_as(work, id, planned, next.due_at).await?;
     contact_states::add_attempt(work, ended.contact).await
 }
