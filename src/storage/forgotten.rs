@@ -72,8 +72,8 @@ impl Lineage {
     }
 
     /// The process before this one wrote to another history: what others know has to be written down first here, too.
-    fn compare(&self, before: Option<String>) {
-        if before.is_some() && before != self.present() {
+    fn compare(&self, before: Option<&str>) {
+        if before.is_some() && before != self.present().as_deref() {
             tracing::error!("the database has another history than at the last start: nothing is dialed for a while");
             self.changes.send_modify(|changes| *changes += 1);
         }
@@ -97,7 +97,7 @@ impl SqlStore {
     /// When the journal's folder cannot be read or written.
     pub fn keep_dial_journal(&self, journal: DialJournal) -> io::Result<()> {
         if let Some(lineage) = &self.lineage {
-            lineage.compare(journal.lineage()?);
+            lineage.compare(journal.lineage()?.as_deref());
             if let Some(present) = lineage.present() {
                 journal.keep_lineage(&present)?;
             }
@@ -327,9 +327,8 @@ async fn reinstate(mut work: Work<'_>, note: DialNote) -> StoreResult<bool> {
     if affected(update, &mut *work.conn).await? == 0 {
         insert(&mut work, &note, nobody).await?;
     }
-    match (note.contact_list, note.contact_index) {
-        (Some(list), Some(index)) => hold_contact(&mut work, list, index, note.attempt_no).await?,
-        _ => {}
+    if let (Some(list), Some(index)) = (note.contact_list, note.contact_index) {
+        hold_contact(&mut work, list, index, note.attempt_no).await?;
     }
     Ok(true)
 }
