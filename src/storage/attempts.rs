@@ -20,7 +20,7 @@ use actors::{
 };
 use async_trait::async_trait;
 
-use super::{SqlStore, safeguards};
+use super::{SqlStore, Work, forgotten, safeguards};
 use crate::telemetry;
 
 pub(super) use waiting::{cancel_waiting, hand_waiting_to};
@@ -55,18 +55,31 @@ impl AttemptStore for SqlStore {
     }
 
     async fn permit(&self, claim: Claim, request: PermitRequest) -> StoreResult<Permit> {
-        let lineage = self.lineage.clone();
+        let (lineage, journaled) = (self.lineage.clone(), self.keeps_dial_journal());
         let answer = self.write(move |work| {
             Box::pin(async move {
                 // The connection may be the first to a server that has just taken over.
                 lineage.map_or(Ok(()), |lineage| lineage.check())?;
-                permit::permit(work, claim, request).await
+                let Work { conn, now, dialect } = work;
+                let work = Work {
+                    conn: &mut *conn,
+                    now,
+                    dialect,
+                };
+                let (permit, notes) = permit::permit(work, claim, request).await?;
+                let dial = match permit {
+                    Permit::Granted { .. } if journaled => Some(forgotten::note_of(conn, claim).await?),
+                    _ => None,
+                };
+                Ok((permit, notes, dial))
             })
         });
-        let (permit, notes) = answer.await?;
-        match &permit {
+        let (permit, notes, dial) = answer.await?;
+        if let Some(dial) = dial {
             // Nothing is sent on a permit that the journal does not have.
-            Permit::Granted { .. } => self.note_permit(claim).await?,
+            self.note_permit(dial).await?;
+        }
+        match &permit {
             Permit::DoNotCall => telemetry::count_outcome("do-not-call"),
             Permit::Restricted => telemetry::count_outcome("restricted"),
             Permit::NotAllowed { .. } => telemetry::count_outcome("not-allowed"),

@@ -189,17 +189,14 @@ impl SqlStore {
         }
     }
 
+    /// Whether permits are written into a journal.
+    pub(super) fn keeps_dial_journal(&self) -> bool {
+        self.dials.get().is_some()
+    }
+
     /// Writes a permit that was given into the journal, where there is one.
-    pub(super) async fn note_permit(&self, claim: Claim) -> StoreResult<()> {
+    pub(super) async fn note_permit(&self, note: DialNote) -> StoreResult<()> {
         let Some(journal) = self.dials.get() else { return Ok(()) };
-        let note = self
-            .read(move |work| Box::pin(note_of(work, claim)))
-            .await
-            .map_err(|error| match error {
-                // The permit was just given: this is another server. Nothing is sent, and whoever asked says so.
-                StoreError::Fenced => StoreError::Unavailable("the permit is not found again".to_owned()),
-                error => error,
-            })?;
         let written = journal.permitted(note).await;
         written.map_err(|error| StoreError::Unavailable(format!("the dial journal cannot be written: {error}")))
     }
@@ -238,7 +235,8 @@ fn unread(error: &io::Error) -> StoreError {
     StoreError::Unavailable(format!("the dial journal cannot be read: {error}"))
 }
 
-async fn note_of(work: Work<'_>, claim: Claim) -> StoreResult<DialNote> {
+/// What the journal is told of a permit, in the permit's own transaction.
+pub(super) async fn note_of(conn: &mut AnyConnection, claim: Claim) -> StoreResult<DialNote> {
     let query = sqlx::query(
         "SELECT account, agent, campaign, contact_list, contact_index, attempt_no, follow_up_no, retry_no, call_backs, kind, \
          phone_number, dial_token, carrier, caller_id, dialing_at FROM attempts \
@@ -248,7 +246,7 @@ async fn note_of(work: Work<'_>, claim: Claim) -> StoreResult<DialNote> {
         .bind(claim.attempt.to_string())
         .bind(claim.owner.to_string())
         .bind(claim.epoch);
-    let row = query.fetch_optional(work.conn).await.map_err(unavailable)?;
+    let row = query.fetch_optional(conn).await.map_err(unavailable)?;
     let row = row.ok_or(StoreError::Fenced)?;
     let missing = || StoreError::Damaged(format!("attempt {} has a permit and no token", claim.attempt));
     Ok(DialNote {
