@@ -14,6 +14,10 @@ const CONTACT: &[u8] = b"\"phoneNumber\":";
 /// How long the import of a large file may take.
 const IMPORT_TIMEOUT: Duration = Duration::from_secs(600);
 
+/// How often a read is asked again that the service had no time for, and after how long each.
+const ASKED_AGAIN: u32 = 40;
+const ASKED_AGAIN_AFTER: Duration = Duration::from_millis(500);
+
 /// Why a request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
@@ -35,6 +39,17 @@ pub enum ApiError {
     /// An answer without the expected field.
     #[error("the service's answer has no `{0}`")]
     Missing(&'static str),
+}
+
+/// Asks again where the service has too much to do, for a while.
+async fn patiently<T, F: Future<Output = Result<T, ApiError>>>(ask: impl Fn() -> F) -> Result<T, ApiError> {
+    for _ in 0..ASKED_AGAIN {
+        match ask().await {
+            Err(ApiError::Refused { status: 503, .. }) => tokio::time::sleep(ASKED_AGAIN_AFTER).await,
+            answer => return answer,
+        }
+    }
+    ask().await
 }
 
 /// A client with one account's key.
@@ -104,7 +119,7 @@ impl ApiClient {
     ///
     /// As [`ApiError`].
     pub async fn get(&self, path: &str) -> Result<Value, ApiError> {
-        self.send(Method::GET, path, Body::None).await
+        patiently(|| self.send(Method::GET, path, Body::None)).await
     }
 
     /// `POST` with a JSON body; the whole envelope.
@@ -141,6 +156,10 @@ impl ApiClient {
     ///
     /// As [`ApiError`].
     pub async fn bytes(&self, path: &str) -> Result<Vec<u8>, ApiError> {
+        patiently(|| self.bytes_once(path)).await
+    }
+
+    async fn bytes_once(&self, path: &str) -> Result<Vec<u8>, ApiError> {
         let request = self.http.get(format!("{}{path}", self.base_url));
         let response = request.header("x-api-key", &self.api_key).send().await?;
         let status = response.status();

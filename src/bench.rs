@@ -2,6 +2,7 @@
 
 mod api;
 mod calls;
+mod claims;
 mod connection;
 mod crashes;
 mod dialer;
@@ -26,6 +27,7 @@ pub async fn run(command: BenchCommand) -> Result<ExitCode, BenchError> {
     let good = match command {
         BenchCommand::Api(args) => api::run(args).await?,
         BenchCommand::Calls(args) => calls::run(args).await?,
+        BenchCommand::Claims(args) => claims::run(args).await?,
         BenchCommand::Crashes(args) => crashes::run(args).await?,
         BenchCommand::Turns(args) => turns::run(args).await?,
         BenchCommand::Dialer(args) => dialer::run(args).await?,

@@ -31,6 +31,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// the allocator takes a few MiB more now and then, and keeps them.
 const GROWTH: f64 = 1.02;
 
+/// So many calls, counted without the first round's, tell a slope from what an allocator takes and gives back; and its
+/// limit, as a share of the memory for as many calls.
+const SLOPE_OVER: f64 = 100_000.0;
+const SLOPE: f64 = 0.01;
+
 /// Who picks up at a contact, and the status and the error it must end with: mostly calls that are over at once, one
 /// in ten a conversation.
 fn expected(contact: u32) -> (&'static str, &'static str, &'static str) {
@@ -201,6 +206,17 @@ impl Report {
         least_growth(self.rounds.iter().map(|round| round.rest.resident_mib))
     }
 
+    /// The memory's slope over the rounds after the first, which fills caches.
+    fn slope(&self) -> Option<Slope> {
+        let mib: Vec<f64> = self
+            .rounds
+            .iter()
+            .skip(1)
+            .map(|round| round.rest.resident_mib)
+            .collect();
+        Slope::over(&mib, f64::from(self.contacts))
+    }
+
     fn misses(&self) -> Vec<String> {
         let mut misses = Vec::new();
         for (number, round) in (1..).zip(&self.rounds) {
@@ -211,6 +227,9 @@ impl Report {
                 "memory grew in every round after the first, by {:.1} % at least",
                 (growth - 1.0) * 100.0
             ));
+        }
+        if let Some(slope) = self.slope().filter(Slope::is_steep) {
+            misses.push(format!("memory has a slope: {slope}"));
         }
         misses
     }
@@ -262,6 +281,9 @@ impl Report {
                 "\n\nleast growth of memory from one round to the next: {percent:+.1} %"
             );
         }
+        if let Some(slope) = self.slope() {
+            let _ = write!(text, "\nslope of memory after round 1: {slope}");
+        }
         for (outcome, count) in self.rounds.iter().flat_map(|round| &round.outcomes) {
             let _ = write!(text, "\n  {count:6}  {outcome}");
         }
@@ -271,7 +293,53 @@ impl Report {
 
     fn json(&self) -> Value {
         json!({ "contacts": self.contacts, "lines": self.lines, "before": self.before, "rounds": self.rounds,
-            "growth": self.growth(), "misses": self.misses() })
+            "growth": self.growth(), "slopePercent": self.slope().map(|slope| slope.share * 100.0), "misses": self.misses() })
+    }
+}
+
+/// A straight line through memory over calls, by least squares.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Slope {
+    /// What comes on top in 100,000 calls, as a share of the mean.
+    share: f64,
+    /// The standard error of that share.
+    error: f64,
+    /// The calls it goes over.
+    calls: f64,
+}
+
+impl Slope {
+    /// `mib` after each of some rounds, so many calls apart; none for fewer than three.
+    #[expect(clippy::cast_precision_loss, reason = "a few rounds")]
+    fn over(mib: &[f64], calls: f64) -> Option<Self> {
+        let count = mib.len() as f64;
+        if mib.len() < 3 {
+            return None;
+        }
+        let (middle, mean) = ((count - 1.0) / 2.0, mib.iter().sum::<f64>() / count);
+        let points = || mib.iter().enumerate().map(|(n, mib)| (n as f64 - middle, mib - mean));
+        let spread: f64 = points().map(|(x, _)| x * x).sum();
+        let slope = points().map(|(x, y)| x * y).sum::<f64>() / spread;
+        let missed: f64 = points().map(|(x, y)| (y - slope * x).powi(2)).sum();
+        let error = (missed / (count - 2.0) / spread).sqrt();
+        let scale = SLOPE_OVER / calls / mean;
+        Some(Self {
+            share: slope * scale,
+            error: error * scale,
+            calls: calls * count,
+        })
+    }
+
+    /// Above its limit, and not by chance: by two standard errors.
+    fn is_steep(&self) -> bool {
+        self.calls >= SLOPE_OVER && self.share - 2.0 * self.error > SLOPE
+    }
+}
+
+impl std::fmt::Display for Slope {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (share, error) = (self.share * 100.0, self.error * 100.0);
+        write!(f, "{share:+.2} % in 100,000 calls (standard error {error:.2})")
     }
 }
 
@@ -353,5 +421,18 @@ mod tests {
                 format!("{} (cooperative): not listed", number(14)),
             ]
         );
+    }
+
+    #[test]
+    fn a_slope_is_told_from_steps_of_an_allocator() {
+        let leak: Vec<f64> = (0..19).map(|n| 100.0 + 0.5 * f64::from(n)).collect();
+        let slope = Slope::over(&leak, 10_000.0).unwrap();
+        assert!((slope.share - 5.0 / 104.5).abs() < 1e-9, "{slope}");
+        assert!(slope.is_steep());
+        let steps: Vec<f64> = (0..19).map(|n| 100.0 + f64::from(n % 3)).collect();
+        assert!(!Slope::over(&steps, 10_000.0).unwrap().is_steep());
+        // Too few calls to tell.
+        assert!(!Slope::over(&leak, 1_000.0).unwrap().is_steep());
+        assert_eq!(Slope::over(&[1.0, 2.0], 10_000.0), None);
     }
 }
