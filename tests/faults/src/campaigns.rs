@@ -210,6 +210,11 @@ impl Client {
                 .change(&pause.campaign, |campaign| campaign.pauses.push(held));
         }
         let refused = went.err()?.to_string();
+        // The last calls of a paused campaign left nobody to dial: it stays paused, and is over.
+        if refused.contains("nothing_to_dial") {
+            self.ledger.change(&pause.campaign, |campaign| campaign.over = true);
+            return None;
+        }
         // Nobody left to dial, or it runs already.
         let is_over = [": 409", ": 404", ": 400"]
             .iter()
