@@ -79,6 +79,11 @@ fn part_of(path: &Path) -> PathBuf {
     path.with_added_extension("part")
 }
 
+/// Where it is for the moment until it is locked.
+fn begun_of(path: &Path) -> PathBuf {
+    path.with_added_extension("new")
+}
+
 /// Removes the recording of a call that is over, if there is one, also one that a crash left unfinished.
 ///
 /// # Errors

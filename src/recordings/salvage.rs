@@ -1,9 +1,11 @@
 //! Recordings that a crash cut off: what was written of them is given its length and its name.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    ffi::OsStr,
+    fs::{self, DirEntry, File, OpenOptions},
     io::{self, Read, Seek, SeekFrom, Write},
     path::Path,
+    time::Duration,
 };
 
 use actors::id::AttemptId;
@@ -15,6 +17,8 @@ const HEADER: usize = 44;
 /// Where the lengths stand.
 const RIFF_LENGTH: u64 = 4;
 const DATA_LENGTH: u64 = 40;
+/// A recording has its name sooner than this.
+const BEGUN_WITHIN: Duration = Duration::from_secs(60);
 /// Bytes of a stereo sample.
 const FRAME: u64 = 4;
 
@@ -24,7 +28,13 @@ pub(super) fn finish_all(dir: &Path) {
         Ok(entries) => entries,
         Err(error) => return tracing::warn!("cannot look for unfinished recordings in {}: {error}", dir.display()),
     };
-    for name in entries.flatten().map(|entry| entry.file_name()) {
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        if was_just_begun(&name) && is_old(&entry) {
+            // Its process died before it wrote anything.
+            let _ = fs::remove_file(entry.path());
+            continue;
+        }
         let attempt = name.to_str().and_then(|name| name.strip_suffix(".wav.part"));
         let Some(attempt) = attempt.and_then(|stem| stem.parse::<AttemptId>().ok()) else {
             continue;
@@ -34,6 +44,19 @@ pub(super) fn finish_all(dir: &Path) {
             Err(error) => tracing::warn!(%attempt, "a recording that was cut off could not be finished: {error}"),
         }
     }
+}
+
+/// Whether a recording has this name until it is locked.
+fn was_just_begun(name: &OsStr) -> bool {
+    let attempt = name.to_str().and_then(|name| name.strip_suffix(".wav.new"));
+    attempt.is_some_and(|stem| stem.parse::<AttemptId>().is_ok())
+}
+
+fn is_old(entry: &DirEntry) -> bool {
+    let written = entry.metadata().and_then(|metadata| metadata.modified()).ok();
+    written
+        .and_then(|at| at.elapsed().ok())
+        .is_some_and(|age| age > BEGUN_WITHIN)
 }
 
 fn finish(dir: &Path, attempt: AttemptId) -> io::Result<()> {
@@ -82,7 +105,7 @@ fn complete(file: &mut File) -> io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, SystemTime};
+    use std::{thread, time::SystemTime};
 
     use actors::ports::recordings::Recordings as _;
 
@@ -148,5 +171,31 @@ mod tests {
         drop(writes);
         drop(WavRecordings::new(dir.path().to_owned()).unwrap());
         assert!(!part.exists() && file_of(dir.path(), attempt).exists());
+    }
+
+    #[test]
+    fn a_recording_is_locked_before_a_process_that_starts_can_find_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let recordings = WavRecordings::new(dir.path().to_owned()).unwrap();
+        let attempts: Vec<AttemptId> = (0..2_000).map(|_| AttemptId::new()).collect();
+        thread::scope(|scope| {
+            let writing = scope.spawn(|| {
+                for attempt in &attempts {
+                    // The line is gone for a while, and back.
+                    for _ in 0..2 {
+                        recordings.open(*attempt, 8_000).unwrap().write(vec![1, -1]);
+                    }
+                }
+                drop(recordings);
+            });
+            while !writing.is_finished() {
+                finish_all(dir.path());
+            }
+        });
+        let whole = attempts
+            .iter()
+            .filter_map(|attempt| hound::WavReader::open(file_of(dir.path(), *attempt)).ok())
+            .filter(|recording| recording.duration() == 2);
+        assert_eq!(whole.count(), attempts.len());
     }
 }

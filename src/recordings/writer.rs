@@ -12,7 +12,7 @@ use std::{
     },
 };
 
-use super::part_of;
+use super::{begun_of, part_of};
 
 /// Counts samples as waiting for as long as it lives.
 pub(super) struct Ticket {
@@ -97,8 +97,8 @@ impl Seek for Disk {
     }
 }
 
-/// A file that another process, starting in the same folder, sees to be written. Where files cannot be locked, none is
-/// taken for left behind either.
+/// A file that another process, starting in the same folder, sees to be written: it is locked before it has the name by
+/// which that finds it. Where files cannot be locked, none is taken for left behind either.
 fn held(file: File) -> File {
     if let Err(error) = file.try_lock() {
         tracing::debug!("a recording is written without a lock: {error}");
@@ -122,7 +122,8 @@ impl Recording {
         options.write(true).create(true).truncate(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = held(options.open(part_of(&path))?);
+        let file = held(options.open(begun_of(&path))?);
+        fs::rename(begun_of(&path), part_of(&path))?;
         let wav = hound::WavWriter::new(Disk(BufWriter::new(file)), spec)?;
         Ok(Self { path, wav })
     }
@@ -131,8 +132,8 @@ impl Recording {
         if hound::WavReader::open(&path)?.spec() != spec {
             return Err(hound::Error::FormatError("it was begun at another sample rate"));
         }
+        let file = held(OpenOptions::new().read(true).write(true).open(&path)?);
         fs::rename(&path, part_of(&path))?;
-        let file = held(OpenOptions::new().read(true).write(true).open(part_of(&path))?);
         let wav = hound::WavWriter::new_append(Disk(BufWriter::new(file)))?;
         Ok(Self { path, wav })
     }
