@@ -42,6 +42,9 @@ use crate::http_client;
 
 /// Lookups at once; beyond it whoever asks is told to come again.
 const MOST_LOOKUPS: usize = 64;
+/// The same for requests that nobody signed, whose proof is checked only with what is found: strangers wait for strangers,
+/// and no signed callback waits for them.
+const MOST_LOOKUPS_OF_STRANGERS: usize = 64;
 /// Requests that are being passed on at once.
 const MOST_REQUESTS: usize = 256;
 /// Sockets that are passed on at once.
@@ -76,8 +79,10 @@ pub struct PeersSettings {
 /// What an address or a body shows for the attempt that it names.
 #[derive(Debug, Clone, Copy)]
 pub enum Shown<'a> {
-    /// The proof in the address, for this purpose.
+    /// The proof in the address, for this purpose; the carrier has signed the request.
     Proof(Purpose, &'a str),
+    /// The same of a request that nobody signed: whoever sends it may have made it up.
+    Unsigned(Purpose, &'a str),
     /// Nothing: the carrier's signature covers what names the attempt, or a client may who was checked.
     Vouched,
 }
@@ -100,6 +105,7 @@ pub(crate) struct Others {
     known: Whereabouts,
     client: reqwest::Client,
     lookups: Semaphore,
+    strangers: Semaphore,
     requests: Semaphore,
     sockets: Arc<Semaphore>,
     closing: watch::Sender<bool>,
@@ -129,7 +135,9 @@ impl Shown<'_> {
     fn fits(&self, holder: &Holder) -> bool {
         match self {
             Self::Vouched => true,
-            Self::Proof(purpose, proof) => holder.token.as_ref().is_some_and(|token| token.verify(*purpose, proof)),
+            Self::Proof(purpose, proof) | Self::Unsigned(purpose, proof) => {
+                holder.token.as_ref().is_some_and(|token| token.verify(*purpose, proof))
+            }
         }
     }
 }
@@ -161,6 +169,7 @@ impl Peers {
             known: Whereabouts::default(),
             client,
             lookups: Semaphore::new(MOST_LOOKUPS),
+            strangers: Semaphore::new(MOST_LOOKUPS_OF_STRANGERS),
             requests: Semaphore::new(MOST_REQUESTS),
             sockets: Arc::new(Semaphore::new(MOST_SOCKETS)),
             closing: watch::Sender::new(false),
@@ -259,10 +268,22 @@ impl Others {
         if let Some(holder) = self.known.fresh(attempt).filter(|holder| shown.fits(holder)) {
             return Ok(Some(elsewhere(holder)));
         }
-        match self.ask(self.settings.directory.holder(attempt)).await {
+        let stranger = matches!(shown, Shown::Unsigned(..));
+        if stranger && self.known.was_in_vain(attempt) {
+            return Ok(None);
+        }
+        let seats = if stranger { &self.strangers } else { &self.lookups };
+        match Self::ask_in(seats, self.settings.directory.holder(attempt)).await {
             Ok(found) => {
+                // One of this node's own may be on its way here.
+                let nowhere = found
+                    .as_ref()
+                    .is_none_or(|holder| !self.is_me(holder) && !shown.fits(holder));
                 let found = found.filter(|holder| !self.is_me(holder));
                 self.known.learn(attempt, found.as_ref());
+                if stranger && nowhere {
+                    self.known.asked_in_vain(attempt);
+                }
                 Ok(found.filter(|holder| shown.fits(holder)).map(elsewhere))
             }
             // Calls go on while the database is away.
@@ -279,7 +300,14 @@ impl Others {
     }
 
     async fn ask<T>(&self, question: impl Future<Output = Result<T, StoreError>>) -> Result<T, NotKnown> {
-        let _seat = self.lookups.try_acquire().map_err(|_| NotKnown)?;
+        Self::ask_in(&self.lookups, question).await
+    }
+
+    async fn ask_in<T>(
+        seats: &Semaphore,
+        question: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, NotKnown> {
+        let _seat = seats.try_acquire().map_err(|_| NotKnown)?;
         match timeout(LOOKED_UP_WITHIN, question).await {
             Ok(Ok(found)) => Ok(found),
             Ok(Err(error)) => {

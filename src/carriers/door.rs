@@ -107,6 +107,12 @@ impl CarrierDoor {
         self.away(attempt, Shown::Proof(purpose, proof)).await
     }
 
+    /// The same where the proof is all that shows whose request it is.
+    pub async fn elsewhere_unsigned(&self, named: &str, purpose: Purpose, proof: &str) -> Option<Response> {
+        let attempt = named.split('.').next()?.parse().ok()?;
+        self.away(attempt, Shown::Unsigned(purpose, proof)).await
+    }
+
     /// The same for an attempt that the carrier's own signature vouches for.
     pub async fn elsewhere_vouched(&self, attempt: AttemptId) -> Option<Response> {
         self.away(attempt, Shown::Vouched).await
@@ -223,7 +229,7 @@ impl CarrierDoor {
             Ok(socket) => socket,
             Err(rejection) => return refusal(rejection.status(), "not_a_websocket", &rejection.body_text()),
         };
-        if let Some(elsewhere) = self.elsewhere(token, Purpose::Media, &claim.proof).await {
+        if let Some(elsewhere) = self.elsewhere_unsigned(token, Purpose::Media, &claim.proof).await {
             return elsewhere;
         }
         if let Err(refused) = self.may_enter(&claim).await {

@@ -62,7 +62,7 @@ async fn status(
         Ok(report) => report,
         Err(error) => return door::invalid(&error),
     };
-    if let Some(elsewhere) = door.elsewhere(&attempt, Purpose::Status, &proof).await {
+    if let Some(elsewhere) = door.elsewhere_unsigned(&attempt, Purpose::Status, &proof).await {
         return elsewhere;
     }
     door.report(&attempt, proof, report).await

@@ -15,23 +15,50 @@ use super::directory::Holder;
 const FRESH: Duration = Duration::from_secs(3);
 /// For so long it is better than nothing.
 const KEPT: Duration = Duration::from_secs(120);
+/// For so long a stranger's word is not looked up again that led nowhere.
+const IN_VAIN: Duration = Duration::from_secs(2);
 /// Attempts of which something is known.
 const MOST: usize = 8_192;
 
-/// Only those that others hold: that nobody does may change with the next claim.
+/// Those that others hold. That nobody does may change with the next claim: only strangers are told so from memory.
 #[derive(Debug, Default)]
-pub(super) struct Whereabouts(Mutex<HashMap<AttemptId, (Holder, Instant)>>);
+pub(super) struct Whereabouts {
+    held: Mutex<HashMap<AttemptId, (Holder, Instant)>>,
+    in_vain: Mutex<HashMap<AttemptId, Instant>>,
+}
 
 impl Whereabouts {
     fn lock(&self) -> MutexGuard<'_, HashMap<AttemptId, (Holder, Instant)>> {
         // No panic leaves the map half-changed.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn in_vain(&self) -> MutexGuard<'_, HashMap<AttemptId, Instant>> {
+        self.in_vain.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn since(&self, attempt: AttemptId, within: Duration) -> Option<Holder> {
         let known = self.lock();
         let (holder, at) = known.get(&attempt)?;
         (at.elapsed() < within).then(|| holder.clone())
+    }
+
+    /// Whether a stranger asked for it a moment ago and nobody was found, or nobody whom the proof fitted.
+    pub(super) fn was_in_vain(&self, attempt: AttemptId) -> bool {
+        let in_vain = self.in_vain();
+        in_vain.get(&attempt).is_some_and(|at| at.elapsed() < IN_VAIN)
+    }
+
+    /// A stranger asked for it in vain.
+    pub(super) fn asked_in_vain(&self, attempt: AttemptId) {
+        let mut in_vain = self.in_vain();
+        if in_vain.len() >= MOST {
+            in_vain.retain(|_, at| at.elapsed() < IN_VAIN);
+            if in_vain.len() >= MOST {
+                in_vain.clear();
+            }
+        }
+        in_vain.insert(attempt, Instant::now());
     }
 
     /// Who holds it, as was found a moment ago.
@@ -63,6 +90,7 @@ impl Whereabouts {
     /// It turned out to be wrong.
     pub(super) fn forget(&self, attempt: AttemptId) {
         self.lock().remove(&attempt);
+        self.in_vain().remove(&attempt);
     }
 }
 
@@ -97,11 +125,23 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn what_led_nowhere_is_asked_again_soon() {
+        let (known, attempt) = (Whereabouts::default(), AttemptId::new());
+        assert!(!known.was_in_vain(attempt));
+        known.asked_in_vain(attempt);
+        assert!(known.was_in_vain(attempt) && !known.was_in_vain(AttemptId::new()));
+        advance(IN_VAIN).await;
+        assert!(!known.was_in_vain(attempt));
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn it_is_bounded() {
         let (known, holder) = (Whereabouts::default(), holder());
         for _ in 0..3 * MOST {
             known.learn(AttemptId::new(), Some(&holder));
             assert!(known.lock().len() <= MOST);
+            known.asked_in_vain(AttemptId::new());
+            assert!(known.in_vain().len() <= MOST);
         }
         let last = AttemptId::new();
         known.learn(last, Some(&holder));

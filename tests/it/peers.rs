@@ -134,6 +134,47 @@ async fn nothing_unproved_is_passed_on() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn strangers_cost_few_lookups_and_keep_no_signed_callback_waiting() {
+    let (register, first, second, call) = two().await;
+    // What led nowhere is not looked up again at once: neither an id that nobody knows, nor a proof that does not fit.
+    let (unknown, body) = (
+        Call::new(),
+        json!({ "status": "ended", "cause": "busy", "sequence": 1 }),
+    );
+    let guessed = format!("/carriers/simulated/status/{}/{}", call.attempt, "0".repeat(64));
+    for _ in 0..10 {
+        assert_eq!(status(report(&first, &unknown)).await, 204);
+        assert_eq!(status(post(&first, &guessed).json(&body)).await, 204);
+    }
+    assert_eq!(register.lookups(), 2);
+    assert_eq!(status(report(&first, &call)).await, 204);
+    assert_eq!(second.reports().len(), 1);
+    tokio::time::advance(Duration::from_secs(2)).await;
+    assert_eq!(status(report(&first, &unknown)).await, 204);
+    assert_eq!(register.lookups(), 3);
+
+    // As many as have a place, and more, while the database is slow.
+    register.is_slow(true);
+    let signed = Call::new();
+    second.takes(&signed);
+    let strangers = (0..80).map(|_| {
+        let request = report(&first, &Call::new());
+        tokio::spawn(status(request))
+    });
+    let strangers: Vec<_> = strangers.collect();
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let path = format!("status/{}", signed.status());
+    let form = [("CallSid", "CA1"), ("CallStatus", "busy")];
+    assert_eq!(status(twilio(&first, &path, &form)).await, 204);
+    assert_eq!(second.reports().len(), 2);
+    let mut refused = 0;
+    for stranger in strangers {
+        refused += usize::from(stranger.await.unwrap() == 503);
+    }
+    assert_eq!(refused, 80 - 64);
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_the_carrier_signed_holds_on_the_second_node_too() {
     let (_, first, second, call) = two().await;
     let form = [("CallSid", "CA1"), ("CallStatus", "busy")];

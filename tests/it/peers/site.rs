@@ -58,6 +58,7 @@ pub struct Register {
     nodes: Mutex<Vec<(NodeId, String)>>,
     away: AtomicBool,
     lookups: AtomicUsize,
+    slow: AtomicBool,
 }
 
 impl Register {
@@ -78,6 +79,11 @@ impl Register {
         self.away.store(away, Ordering::SeqCst);
     }
 
+    /// It takes half a second to say who holds something, or does so at once.
+    pub fn is_slow(&self, slow: bool) {
+        self.slow.store(slow, Ordering::SeqCst);
+    }
+
     /// How often it was asked who holds something.
     pub fn lookups(&self) -> usize {
         self.lookups.load(Ordering::SeqCst)
@@ -92,6 +98,9 @@ fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Directory for Register {
     async fn holder(&self, attempt: AttemptId) -> StoreResult<Option<Holder>> {
         self.lookups.fetch_add(1, Ordering::SeqCst);
+        if self.slow.load(Ordering::SeqCst) {
+            tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+        }
         self.answer(locked(&self.holders).get(&attempt).cloned())
     }
 
