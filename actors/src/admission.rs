@@ -43,7 +43,7 @@ pub enum Work {
     Analysis,
     /// Requests for lists, files and recordings.
     Lists,
-    /// Webhooks and mail that nobody has been told of.
+    /// First tries of webhooks and mail.
     Deliveries,
     /// Requests that read one thing.
     Reads,

@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use actors::{
     admission::{Gate, Work},
     deliveries::DeliveryKind,
-    ports::store::{Delivery, DueLane, Settled, Standing, Store, StoreError, StoreResult},
+    ports::store::{Delivery, DueLane, Settled, Sought, Standing, Store, StoreError, StoreResult},
 };
 use tokio::{
     sync::watch,
@@ -99,7 +99,7 @@ impl Courier {
         }
     }
 
-    /// Begins no try while this gate holds deliveries back.
+    /// Begins no first try while this gate holds deliveries back: what waits for another one has waited already.
     #[must_use]
     pub fn behind(self, gate: Gate) -> Self {
         Self { gate, ..self }
@@ -112,10 +112,10 @@ impl Courier {
         loop {
             tokio::select! {
                 () = stopped(&mut stopping) => break,
-                () = sleep_until(self.next_look) => match self.gate.holds(Work::Deliveries) {
-                    true => self.next_look = Instant::now() + self.pace.look,
-                    false => self.look().await,
-                },
+                () = sleep_until(self.next_look) => {
+                    let first_tries = !self.gate.holds(Work::Deliveries);
+                    self.look(first_tries).await;
+                }
                 _ = renew.tick() => self.renew().await,
                 Some(over) = self.tries.join_next_with_id(), if !self.tries.is_empty() => {
                     self.over(over);
@@ -133,7 +133,7 @@ impl Courier {
     /// What is due by now gets a try too: a call that ended just before the service shall not wait for the next start.
     async fn last_tries(&mut self) {
         loop {
-            self.look().await;
+            self.look(true).await;
             let more = self.more;
             let Some(over) = self.tries.join_next_with_id().await else {
                 if more {
@@ -147,11 +147,11 @@ impl Courier {
         }
     }
 
-    /// Takes up what is due, as far as there are places.
-    async fn look(&mut self) {
+    /// Takes up what is due, as far as there are places; what was never tried only with `first_tries`.
+    async fn look(&mut self, first_tries: bool) {
         self.looked_at = Instant::now();
         self.mark_slow();
-        match self.lease().await {
+        match self.lease(first_tries).await {
             Ok(()) => self.away = false,
             Err(error) => {
                 // Once, not with every look: the store may be away for long.
@@ -172,9 +172,13 @@ impl Courier {
         }
     }
 
-    async fn lease(&mut self) -> StoreResult<()> {
+    async fn lease(&mut self, first_tries: bool) -> StoreResult<()> {
         let failing_too = self.places.for_failing();
-        let due: Vec<DueLane> = self.hands.store.due_lanes(failing_too, LANES).await?;
+        let sought = Sought {
+            failing_lanes: failing_too,
+            first_tries,
+        };
+        let due: Vec<DueLane> = self.hands.store.due_lanes(sought, LANES).await?;
         let Shares { lanes, more } = self.places.share(due, failing_too);
         self.more = more;
         if lanes.is_empty() {
@@ -186,7 +190,7 @@ impl Courier {
             .collect();
         let standings: HashMap<String, Standing> =
             lanes.into_iter().map(|(lane, standing, _)| (lane, standing)).collect();
-        for delivery in self.hands.store.lease_deliveries(&wanted).await? {
+        for delivery in self.hands.store.lease_deliveries(sought, &wanted).await? {
             let standing = standings.get(&delivery.lane).copied().unwrap_or(Standing::Failing);
             self.begin(delivery, standing);
         }

@@ -10,7 +10,7 @@ use actors::{
     id::{AttemptId, DeliveryId},
     ports::store::{
         CampaignContact, DELIVERY_LEASE, Delivery, DeliveryRow, DeliveryState, DeliveryStore, DueLane,
-        FAILURES_FORGIVEN, Settled, Standing, StoreError, StoreResult,
+        FAILURES_FORGIVEN, Settled, Sought, Standing, StoreError, StoreResult,
     },
     time::Timestamp,
 };
@@ -24,7 +24,7 @@ use super::{
 };
 
 /// Steps from lane to lane by the index of what is pending, so that a long backlog of one costs the others nothing.
-async fn due_lanes(work: Work<'_>, failing_too: bool, limit: i64) -> StoreResult<Vec<DueLane>> {
+async fn due_lanes(work: Work<'_>, sought: Sought, limit: i64) -> StoreResult<Vec<DueLane>> {
     let query = sqlx::query(
         "WITH RECURSIVE pending (lane) AS ( \
              SELECT MIN(lane) FROM deliveries WHERE state = 'pending' \
@@ -33,15 +33,16 @@ async fn due_lanes(work: Work<'_>, failing_too: bool, limit: i64) -> StoreResult
              FROM pending p WHERE p.lane IS NOT NULL), \
          waiting AS ( \
              SELECT l.lane, l.proven, l.failures, \
-             (SELECT MIN(d.due_at) FROM deliveries d WHERE d.state = 'pending' AND d.lane = l.lane) AS due_at \
+             (SELECT MIN(d.due_at) FROM deliveries d WHERE d.state = 'pending' AND d.lane = l.lane AND d.failed >= $5) AS due_at \
              FROM pending p JOIN delivery_lanes l ON l.lane = p.lane \
              WHERE l.hold_until <= $1 AND ($2 = 1 OR l.failures = 0 OR (l.proven = 1 AND l.failures < $3))) \
          SELECT lane, proven, failures FROM waiting WHERE due_at <= $1 ORDER BY due_at, lane LIMIT $4",
     )
     .bind(work.now.0)
-    .bind(i64::from(failing_too))
+    .bind(i64::from(sought.failing_lanes))
     .bind(FAILURES_FORGIVEN)
-    .bind(limit.max(0));
+    .bind(limit.max(0))
+    .bind(sought.least_failed());
     let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
     let lane = |row: &AnyRow| {
         Ok(DueLane {
@@ -52,13 +53,13 @@ async fn due_lanes(work: Work<'_>, failing_too: bool, limit: i64) -> StoreResult
     rows.iter().map(lane).collect()
 }
 
-async fn lease(work: Work<'_>, lanes: Vec<(String, i64)>) -> StoreResult<Vec<Delivery>> {
+async fn lease(work: Work<'_>, sought: Sought, lanes: Vec<(String, i64)>) -> StoreResult<Vec<Delivery>> {
     let skip_locked = work.dialect.skip_locked;
     let mut leased = Vec::new();
     for (lane, most) in lanes {
         let query = composed(format!(
             "WITH due AS MATERIALIZED (SELECT id FROM deliveries WHERE state = 'pending' AND lane = $1 \
-             AND due_at <= $2 ORDER BY due_at, id LIMIT $3{skip_locked}) \
+             AND due_at <= $2 AND failed >= $5 ORDER BY due_at, id LIMIT $3{skip_locked}) \
              UPDATE deliveries SET due_at = $4, lease = lease + 1 \
              WHERE state = 'pending' AND due_at <= $2 AND id IN (SELECT id FROM due) \
              RETURNING id, account, attempt, kind, target, lane, failed, lease, created_at"
@@ -66,7 +67,8 @@ async fn lease(work: Work<'_>, lanes: Vec<(String, i64)>) -> StoreResult<Vec<Del
         .bind(lane)
         .bind(work.now.0)
         .bind(most.max(0))
-        .bind(work.now.plus(DELIVERY_LEASE).0);
+        .bind(work.now.plus(DELIVERY_LEASE).0)
+        .bind(sought.least_failed());
         let rows = query.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
         for row in &rows {
             leased.push(read(row)?);
@@ -159,14 +161,13 @@ async fn forget(work: Work<'_>, made_before: Timestamp, limit: i64) -> StoreResu
 
 #[async_trait]
 impl DeliveryStore for SqlStore {
-    async fn due_lanes(&self, failing_too: bool, limit: i64) -> StoreResult<Vec<DueLane>> {
-        self.read(move |work| Box::pin(due_lanes(work, failing_too, limit)))
-            .await
+    async fn due_lanes(&self, sought: Sought, limit: i64) -> StoreResult<Vec<DueLane>> {
+        self.read(move |work| Box::pin(due_lanes(work, sought, limit))).await
     }
 
-    async fn lease_deliveries(&self, lanes: &[(String, i64)]) -> StoreResult<Vec<Delivery>> {
+    async fn lease_deliveries(&self, sought: Sought, lanes: &[(String, i64)]) -> StoreResult<Vec<Delivery>> {
         let lanes = lanes.to_vec();
-        self.write(move |work| Box::pin(lease(work, lanes))).await
+        self.write(move |work| Box::pin(lease(work, sought, lanes))).await
     }
 
     async fn renew_deliveries(&self, held: &[(DeliveryId, i64)]) -> StoreResult<()> {

@@ -188,6 +188,7 @@ macro_rules! store_conformance {
             a_delivery_whose_holder_died_comes_back_unchanged
             a_failed_delivery_waits_and_is_given_up_in_the_end
             lanes_are_picked_apart_and_tell_how_they_stand
+            first_tries_may_wait_while_others_do_not
             a_lane_waits_as_long_as_its_receiver_wished
             an_address_that_is_gone_gets_nothing_until_its_agent_is_saved_again
             deliveries_that_are_over_are_forgotten_piece_by_piece

@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use actors::{id::AttemptId, ports::store::DeliveryState};
+use actors::{
+    id::AttemptId,
+    ports::store::{DeliveryState, Sought},
+};
 use tokio::sync::mpsc;
 
 use super::{
@@ -55,7 +58,7 @@ async fn quiet(world: &World, receiver: &Receiver) {
     let (mut still, mut seen) = (0, 0);
     while still < 5 {
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        let due = world.scene.store.due_lanes(true, 1).await.unwrap();
+        let due = world.scene.store.due_lanes(Sought::ALL, 1).await.unwrap();
         let hits = receiver.told().hits.len();
         still = if due.is_empty() && hits == seen { still + 1 } else { 0 };
         seen = hits;

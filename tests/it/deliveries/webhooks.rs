@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use actors::ports::store::{ConversationStatus, DeliveryState};
+use actors::{
+    admission::{Admission, Level, Limits, Sample},
+    ports::store::{ConversationStatus, DeliveryState, Sought},
+};
 use ringback::{accounts::generate_webhook_secret, address_policy::AddressPolicy};
 use serde_json::json;
 
@@ -113,7 +116,7 @@ async fn a_failure_is_tried_again_on_schedule_under_the_same_id() {
         .await;
         world.advance(pause - 1);
         // Whatever is leased now is leased too early: two looks into the outbox find nothing.
-        assert_eq!(world.scene.store.due_lanes(true, 10).await, Ok(vec![]));
+        assert_eq!(world.scene.store.due_lanes(Sought::ALL, 10).await, Ok(vec![]));
         world.advance(1);
         hits(&receiver, tries + 2).await;
     }
@@ -131,6 +134,41 @@ async fn a_failure_is_tried_again_on_schedule_under_the_same_id() {
     // Each try has the time and the signature of its own.
     let secret = world.secrets().await.current;
     assert!(receiver.hits().iter().all(|hit| hit.is_signed_with(&secret)));
+}
+
+#[tokio::test]
+async fn with_too_much_to_do_only_first_tries_wait() {
+    let receiver = Receiver::start().await;
+    receiver.told().reply = Reply::Status(500);
+    let mut world = world(&receiver).await;
+    let tried = world.unanswered(1).await.remove(0);
+    until("put off", async || world.delivery(tried).await.failed == 1).await;
+    let busy = Sample {
+        cpu: Some(1.0),
+        ..Sample::default()
+    };
+    let mut admission = Admission::new(Limits::default());
+    while admission.level() < Level::NoDeliveries {
+        admission.observe(busy, Duration::from_millis(10));
+    }
+    world.gate.set(&admission);
+    let new = world.unanswered(1).await.remove(0);
+    receiver.told().reply = Reply::Status(200);
+    world.advance(5);
+    until("done", async || {
+        world.delivery(tried).await.state == DeliveryState::Done
+    })
+    .await;
+    let row = world.delivery(new).await;
+    assert_eq!(
+        (row.state, row.failed, receiver.hits().len()),
+        (DeliveryState::Pending, 0, 2)
+    );
+    world.gate.set(&Admission::new(Limits::default()));
+    until("the first try", async || {
+        world.delivery(new).await.state == DeliveryState::Done
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -162,7 +200,7 @@ async fn retry_after_holds_the_endpoint_up() {
     receiver.told().reply = Reply::Status(200);
     let second = world.unanswered(1).await.remove(0);
     world.advance(59);
-    assert_eq!(world.scene.store.due_lanes(true, 10).await, Ok(vec![]));
+    assert_eq!(world.scene.store.due_lanes(Sought::ALL, 10).await, Ok(vec![]));
     world.advance(1);
     for attempt in [first, second] {
         until("done", async || {

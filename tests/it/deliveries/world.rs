@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use actors::{
+    admission::Gate,
     id::AttemptId,
     ports::{
         carrier::CarrierCallId,
@@ -40,6 +41,8 @@ pub struct World {
     pub limits: WebhookLimits,
     pub mail: Option<fn(&str) -> Mailer>,
     pub smtp_url: String,
+    /// What is given up for want of time.
+    pub gate: Gate,
     courier: Option<(JoinHandle<()>, watch::Sender<bool>)>,
     called: usize,
 }
@@ -84,6 +87,7 @@ impl World {
             limits: WebhookLimits::default(),
             mail: None,
             smtp_url: String::new(),
+            gate: Gate::default(),
             courier: None,
             called: 0,
         }
@@ -159,7 +163,7 @@ impl World {
         let clock = self.scene.clock.clone();
         let webhooks = WebhookSender::new(self.policy.clone(), Arc::new(SystemResolver), self.limits, clock);
         let mailer = self.mail.map(|mail| mail(&self.smtp_url));
-        let courier = Courier::new(self.store.clone(), webhooks.unwrap(), mailer, PACE);
+        let courier = Courier::new(self.store.clone(), webhooks.unwrap(), mailer, PACE).behind(self.gate.clone());
         let (stop, stopping) = watch::channel(false);
         self.courier = Some((tokio::spawn(courier.run(stopping)), stop));
     }

@@ -47,6 +47,28 @@ impl Standing {
     }
 }
 
+/// Which deliveries are looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sought {
+    /// Those of failing lanes, too.
+    pub failing_lanes: bool,
+    /// Those that were never tried, too.
+    pub first_tries: bool,
+}
+
+impl Sought {
+    /// Whatever is due.
+    pub const ALL: Self = Self {
+        failing_lanes: true,
+        first_tries: true,
+    };
+
+    /// How many tries must have failed.
+    pub fn least_failed(self) -> i64 {
+        i64::from(!self.first_tries)
+    }
+}
+
 /// A lane in which something is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DueLane {
@@ -155,12 +177,11 @@ pub struct DeliveryRow {
 /// Deliveries.
 #[async_trait]
 pub trait DeliveryStore: Send + Sync {
-    /// The lanes in which something is due, those first in which it waits longest, at most `limit`; without failing
-    /// ones unless they are asked for.
-    async fn due_lanes(&self, failing_too: bool, limit: i64) -> StoreResult<Vec<DueLane>>;
+    /// The lanes in which something of what is sought is due, those first in which it waits longest, at most `limit`.
+    async fn due_lanes(&self, sought: Sought, limit: i64) -> StoreResult<Vec<DueLane>>;
 
-    /// Leases what is due in these lanes, the longest waiting first, of each at most as many as stand beside it.
-    async fn lease_deliveries(&self, lanes: &[(String, i64)]) -> StoreResult<Vec<Delivery>>;
+    /// Leases what is sought and due in these lanes, the longest waiting first, of each at most as many as stand beside it.
+    async fn lease_deliveries(&self, sought: Sought, lanes: &[(String, i64)]) -> StoreResult<Vec<Delivery>>;
 
     /// A sign of life for what is being tried. A lease that is no longer its holder's is left alone.
     async fn renew_deliveries(&self, held: &[(DeliveryId, i64)]) -> StoreResult<()>;

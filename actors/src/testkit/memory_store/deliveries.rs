@@ -12,7 +12,7 @@ use crate::{
     deliveries::{DeliveryKind, Wanted, wanted},
     id::{AccountId, AttemptId, DeliveryId},
     ports::store::{
-        CampaignContact, DELIVERY_LEASE, Delivery, DeliveryRow, DeliveryState, DeliveryStore, DueLane, Settled,
+        CampaignContact, DELIVERY_LEASE, Delivery, DeliveryRow, DeliveryState, DeliveryStore, DueLane, Settled, Sought,
         Standing, StoreError, StoreResult,
     },
     time::Timestamp,
@@ -133,12 +133,12 @@ impl Outbox {
         all.filter(move |entry| entry.delivery.attempt == attempt)
     }
 
-    fn due(&self, now: Timestamp) -> impl Iterator<Item = &DeliveryEntry> {
+    fn due(&self, now: Timestamp, sought: Sought) -> impl Iterator<Item = &DeliveryEntry> {
         let pending = self
             .deliveries
             .values()
             .filter(|entry| entry.state == DeliveryState::Pending);
-        pending.filter(move |entry| entry.due_at <= now)
+        pending.filter(move |entry| entry.due_at <= now && entry.delivery.failed >= sought.least_failed())
     }
 
     fn held(&mut self, id: DeliveryId, lease: i64) -> Option<&mut DeliveryEntry> {
@@ -162,11 +162,11 @@ impl Outbox {
 
 #[async_trait]
 impl DeliveryStore for MemoryStore {
-    async fn due_lanes(&self, failing_too: bool, limit: i64) -> StoreResult<Vec<DueLane>> {
+    async fn due_lanes(&self, sought: Sought, limit: i64) -> StoreResult<Vec<DueLane>> {
         let tables = self.open()?;
         let now = self.now();
         let mut waiting: BTreeMap<&str, Timestamp> = BTreeMap::new();
-        for entry in tables.outbox.due(now) {
+        for entry in tables.outbox.due(now, sought) {
             let due_at = waiting.entry(&entry.delivery.lane).or_insert(entry.due_at);
             *due_at = entry.due_at.min(*due_at);
         }
@@ -175,7 +175,7 @@ impl DeliveryStore for MemoryStore {
             let entry = &tables.outbox.lanes[lane];
             let standing = Standing::of(entry.proven, entry.failures);
             let held_up = entry.hold_until.is_some_and(|until| until > now);
-            if !held_up && (failing_too || standing != Standing::Failing) {
+            if !held_up && (sought.failing_lanes || standing != Standing::Failing) {
                 let lane = lane.to_owned();
                 found.push((due_at, DueLane { lane, standing }));
             }
@@ -185,12 +185,15 @@ impl DeliveryStore for MemoryStore {
         Ok(found.into_iter().map(|(_, lane)| lane).collect())
     }
 
-    async fn lease_deliveries(&self, lanes: &[(String, i64)]) -> StoreResult<Vec<Delivery>> {
+    async fn lease_deliveries(&self, sought: Sought, lanes: &[(String, i64)]) -> StoreResult<Vec<Delivery>> {
         let mut tables = self.open()?;
         let now = self.now();
         let mut leased = Vec::new();
         for (lane, most) in lanes {
-            let due = tables.outbox.due(now).filter(|entry| entry.delivery.lane == *lane);
+            let due = tables
+                .outbox
+                .due(now, sought)
+                .filter(|entry| entry.delivery.lane == *lane);
             let mut due: Vec<_> = due.map(|entry| (entry.due_at, entry.delivery.id)).collect();
             due.sort_unstable();
             due.truncate(usize::try_from(*most).unwrap_or(0));

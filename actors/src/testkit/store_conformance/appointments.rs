@@ -10,7 +10,7 @@ use crate::{
     ports::store::{
         Appointment, AppointmentDetails, AppointmentState, BOOKING_LEASE, Begun, BookingSettled, ContactCalls,
         ConversationFilter, ConversationStatus, MOST_BOOKED, NewAppointment, NewContact, SETTLING_US, SHOWN_WITHIN,
-        StoreError,
+        Sought, StoreError,
     },
     time::{Clock, Timestamp},
 };
@@ -186,8 +186,8 @@ pub async fn an_invitation_is_made_with_the_mail_that_brings_it(fixture: Fixture
         rows.iter().map(|row| row.kind).collect::<Vec<_>>(),
         [DeliveryKind::Invitation; 2]
     );
-    let lane = scene.store.due_lanes(true, 10).await.unwrap().remove(0).lane;
-    let leased = scene.store.lease_deliveries(&[(lane, 10)]).await.unwrap();
+    let lane = scene.store.due_lanes(Sought::ALL, 10).await.unwrap().remove(0).lane;
+    let leased = scene.store.lease_deliveries(Sought::ALL, &[(lane, 10)]).await.unwrap();
     let targets: Vec<_> = leased.into_iter().map(|delivery| delivery.target).collect();
     assert_eq!(targets, [made[0].to_string(), made[2].to_string()]);
 }

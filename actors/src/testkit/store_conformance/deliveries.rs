@@ -10,7 +10,7 @@ use crate::{
     id::AttemptId,
     ports::store::{
         Analysis, CampaignStatus, ConversationStatus, DELIVERY_LEASE, Delivery, DeliveryState, DueLane,
-        FAILURES_FORGIVEN, NewCall, NewContact, PermitRequest, QueuedCall, Settled, Standing, StoreError,
+        FAILURES_FORGIVEN, NewCall, NewContact, PermitRequest, QueuedCall, Settled, Sought, Standing, StoreError,
     },
     time::{Clock, Timestamp},
 };
@@ -42,14 +42,18 @@ async fn kinds(scene: &Scene, attempt: AttemptId) -> Vec<DeliveryKind> {
 }
 
 async fn lanes(scene: &Scene, failing_too: bool) -> Vec<DueLane> {
-    scene.store.due_lanes(failing_too, 100).await.unwrap()
+    let sought = Sought {
+        failing_lanes: failing_too,
+        ..Sought::ALL
+    };
+    scene.store.due_lanes(sought, 100).await.unwrap()
 }
 
 /// All that is due, leased.
 async fn leased(scene: &Scene) -> Vec<Delivery> {
     let lanes = lanes(scene, true).await;
     let wanted: Vec<_> = lanes.into_iter().map(|due| (due.lane, 100)).collect();
-    scene.store.lease_deliveries(&wanted).await.unwrap()
+    scene.store.lease_deliveries(Sought::ALL, &wanted).await.unwrap()
 }
 
 fn put_off(seconds: u64, lane_too: bool) -> Settled {
@@ -264,11 +268,11 @@ pub async fn lanes_are_picked_apart_and_tell_how_they_stand(fixture: Fixture) {
     let [one, two] = &due[..] else { panic!("{due:?}") };
     assert!(one.lane.ends_with(" https://one.example.com") && two.lane.ends_with(" https://two.example.com"));
     assert_eq!((one.standing, two.standing), (Standing::New, Standing::New));
-    assert_eq!(scene.store.due_lanes(false, 1).await.unwrap(), due[..1]);
+    assert_eq!(scene.store.due_lanes(Sought::ALL, 1).await.unwrap(), due[..1]);
     let (one, two) = (one.lane.clone(), two.lane.clone());
     let taken = scene
         .store
-        .lease_deliveries(&[(one.clone(), 2), (two.clone(), 5)])
+        .lease_deliveries(Sought::ALL, &[(one.clone(), 2), (two.clone(), 5)])
         .await
         .unwrap();
     assert_eq!(
@@ -299,9 +303,33 @@ pub async fn lanes_are_picked_apart_and_tell_how_they_stand(fixture: Fixture) {
             vec![]
         };
         assert_eq!(lanes(&scene, false).await, expected, "{failures}");
-        let again = scene.store.lease_deliveries(&[(one.clone(), 9)]).await.unwrap();
+        let wanted = [(one.clone(), 9)];
+        let again = scene.store.lease_deliveries(Sought::ALL, &wanted).await.unwrap();
         delivery = again.into_iter().find(|again| again.id == delivery.id).unwrap();
     }
+}
+
+pub async fn first_tries_may_wait_while_others_do_not(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    asks(&scene, "https://one.example.com/hook", false).await;
+    busy(&scene, 0).await;
+    let tried = leased(&scene).await.remove(0);
+    scene.store.settle_delivery(&tried, put_off(0, false)).await.unwrap();
+    busy(&scene, 1).await;
+    asks(&scene, "https://two.example.com/hook", false).await;
+    busy(&scene, 2).await;
+    let again = Sought {
+        first_tries: false,
+        ..Sought::ALL
+    };
+    let due = scene.store.due_lanes(again, 100).await.unwrap();
+    let [lane] = &due[..] else { panic!("{due:?}") };
+    assert_eq!(lane.lane, tried.lane);
+    let wanted = [(tried.lane.clone(), 9)];
+    let taken = scene.store.lease_deliveries(again, &wanted).await.unwrap();
+    assert_eq!(taken.iter().map(|taken| taken.id).collect::<Vec<_>>(), [tried.id]);
+    assert_eq!(scene.store.lease_deliveries(again, &wanted).await, Ok(vec![]));
+    assert_eq!(leased(&scene).await.len(), 2);
 }
 
 pub async fn a_lane_waits_as_long_as_its_receiver_wished(fixture: Fixture) {

@@ -197,8 +197,8 @@ slowly! {
         receive_call(node: NodeId, new: NewInboundCall) -> Option<ReceivedCall>;
     }
     DeliveryStore {
-        due_lanes(failing_too: bool, limit: i64) -> Vec<DueLane>;
-        lease_deliveries(lanes: &[(String, i64)]) -> Vec<Delivery>;
+        due_lanes(sought: Sought, limit: i64) -> Vec<DueLane>;
+        lease_deliveries(sought: Sought, lanes: &[(String, i64)]) -> Vec<Delivery>;
         renew_deliveries(held: &[(DeliveryId, i64)]) -> ();
         settle_delivery(delivery: &Delivery, settled: Settled) -> ();
         forget_deliveries(made_before: Timestamp, limit: i64) -> usize;
