@@ -96,6 +96,8 @@ fn settle(pass: Pass, result: &Result<CarrierCallId, DialError>) {
         Err(DialError::Unreachable(why) | DialError::Unknown(why)) => pass.failed(Verdict::Unwell, why),
         // It answers. The campaign waits as long as it asks for, or for somebody to mend the account.
         Err(DialError::Busy { .. } | DialError::AccountRefused(_)) => drop(pass),
+        // It was not asked.
+        Err(DialError::HeldBack(_)) => drop(pass),
     }
 }
 
@@ -118,6 +120,9 @@ impl Carrier for Bulkhead {
             .guard
             .admit()
             .map_err(|down| DialError::Unreachable(down.to_string()))?;
+        if let Some(why) = request.last_look.refusal() {
+            return Err(DialError::HeldBack(why));
+        }
         let result = self.carrier.dial(request).await;
         settle(pass, &result);
         result

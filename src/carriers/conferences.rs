@@ -160,7 +160,9 @@ fn of_destination(error: DialError) -> CarrierError {
             CarrierError::Refused(words)
         }
         DialError::Busy { .. } => CarrierError::Unavailable("too many requests".to_owned()),
-        DialError::Unreachable(words) | DialError::Unknown(words) => CarrierError::Unavailable(words),
+        DialError::Unreachable(words) | DialError::HeldBack(words) | DialError::Unknown(words) => {
+            CarrierError::Unavailable(words)
+        }
     }
 }
 

@@ -1,10 +1,19 @@
 //! What the clients of all carriers have in common: how requests go out, and what is certain when one fails.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{
+    io,
+    net::SocketAddr,
+    pin::Pin,
+    sync::{Arc, OnceLock},
+    task::{Context, Poll},
+    time::Duration,
+};
 
-use actors::ports::carrier::{CarrierCallId, CarrierError, DialError};
+use actors::ports::carrier::{CarrierCallId, CarrierError, DialError, LastLook};
+use bytes::Bytes;
+use hyper::body::{Frame, SizeHint};
 use reqwest::{
-    Client, RequestBuilder, Response, StatusCode, Url,
+    Body, Client, RequestBuilder, Response, StatusCode, Url,
     header::{HeaderMap, RETRY_AFTER},
 };
 use serde::de::DeserializeOwned;
@@ -70,7 +79,7 @@ impl Clients {
                 .timeout(ANSWER_WITHIN)
         };
         Ok(Self {
-            dialer: builder().pool_max_idle_per_host(0).build()?,
+            dialer: builder().http1_only().pool_max_idle_per_host(0).build()?,
             client: builder().pool_idle_timeout(IDLE_WITHIN).build()?,
         })
     }
@@ -98,17 +107,73 @@ pub fn socket_address(http: &str) -> String {
     http.replacen("http", "ws", 1)
 }
 
-/// Sends a dial, once.
+/// Sends a dial, once. It is looked whether it may still be sent when the connection stands and nothing of the request is
+/// on it.
 ///
 /// # Errors
 ///
 /// No answer: nothing was sent, or nobody knows.
-pub async fn send_dial(request: RequestBuilder) -> Result<Response, DialError> {
-    match request.send().await {
-        Ok(answer) => Ok(answer),
+pub async fn send_dial(request: RequestBuilder, last_look: &LastLook) -> Result<Response, DialError> {
+    let (client, request) = request.build_split();
+    let mut request = request.map_err(|error| DialError::Rejected(cause(&error)))?;
+    let held_back = Arc::new(OnceLock::new());
+    match request.body().and_then(Body::as_bytes) {
+        Some(body) if !body.is_empty() => {
+            let body = Guarded {
+                body: Some(Bytes::copy_from_slice(body)),
+                last_look: last_look.clone(),
+                held_back: Arc::clone(&held_back),
+            };
+            *request.body_mut() = Some(Body::wrap(body));
+        }
+        // What has no body is written without asking for it.
+        _ => {
+            if let Some(why) = last_look.refusal() {
+                return Err(DialError::HeldBack(why));
+            }
+        }
+    }
+    let answer = client.execute(request).await;
+    if let Some(why) = held_back.get() {
+        return Err(DialError::HeldBack(why.clone()));
+    }
+    answer.map_err(|error| match error.is_connect() {
         // The request goes out only on a connection that stands.
-        Err(error) if error.is_connect() => Err(DialError::Unreachable(cause(&error))),
-        Err(error) => Err(DialError::Unknown(cause(&error))),
+        true => DialError::Unreachable(cause(&error)),
+        false => DialError::Unknown(cause(&error)),
+    })
+}
+
+/// The body of a dial. HTTP/1 asks for it when the connection stands and the head lies in memory: one that is refused then
+/// leaves nothing of the request on the wire.
+struct Guarded {
+    body: Option<Bytes>,
+    last_look: LastLook,
+    held_back: Arc<OnceLock<String>>,
+}
+
+impl hyper::body::Body for Guarded {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        let Some(body) = self.body.take() else {
+            return Poll::Ready(None);
+        };
+        if let Some(why) = self.last_look.refusal() {
+            // Asked for once: it cannot be set already.
+            let _ = self.held_back.set(why);
+            return Poll::Ready(Some(Err(io::Error::other("held back"))));
+        }
+        Poll::Ready(Some(Ok(Frame::data(body))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_none()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.body.as_ref().map_or(0, |body| body.len() as u64))
     }
 }
 
@@ -208,3 +273,7 @@ fn cause(error: &reqwest::Error) -> String {
     }
     words
 }
+
+#[cfg(test)]
+#[path = "http/tests.rs"]
+mod tests;

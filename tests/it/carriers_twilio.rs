@@ -270,6 +270,7 @@ fn request(from: Option<&str>) -> DialRequest {
         media_token: "m".repeat(64),
         detect_machine: false,
         hints: std::collections::BTreeMap::new(),
+        last_look: Default::default(),
     }
 }
 

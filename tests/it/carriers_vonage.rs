@@ -272,6 +272,7 @@ fn request(to: &str) -> DialRequest {
         media_token: "a".repeat(64),
         detect_machine: false,
         hints: BTreeMap::new(),
+        last_look: Default::default(),
     }
 }
 

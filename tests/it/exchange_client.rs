@@ -101,6 +101,7 @@ fn request() -> DialRequest {
         media_token: "a".repeat(64),
         detect_machine: false,
         hints: BTreeMap::new(),
+        last_look: Default::default(),
     }
 }
 

@@ -676,6 +676,7 @@ async fn a_simulated_call_comes_in_through_the_real_doors() {
         media_token: node.token.proof(Purpose::Media),
         detect_machine: false,
         hints: [("persona".to_owned(), "cooperative".to_owned())].into(),
+        last_look: Default::default(),
     };
     let call = carrier.dial(&request).await.unwrap();
     let mut progress = Vec::new();

@@ -109,7 +109,9 @@ impl Obstacle {
             DialError::AccountRefused(text) => Some(Self::Lasting {
                 reason: format!("the carrier refuses the account: {text}"),
             }),
-            DialError::InvalidNumber(_) | DialError::Rejected(_) | DialError::Unknown(_) => None,
+            DialError::InvalidNumber(_) | DialError::Rejected(_) | DialError::HeldBack(_) | DialError::Unknown(_) => {
+                None
+            }
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::{
     id::{AccountId, AgentId},
     node::DialGate,
     ports::{
-        carrier::{Carrier, CarrierCallId, CarrierError, DialError, DialRequest, Transfer, WayBack},
+        carrier::{Carrier, CarrierCallId, CarrierError, DialError, DialRequest, LastLook, Transfer, WayBack},
         language_model::{LanguageError, LanguageModel, ReplyRequest},
         store::{Claim, PermitRequest, Store, StoreError},
         tool_runner::{ToolFault, ToolOffer, ToolRun, ToolRunner, ToolScope},
@@ -103,10 +103,16 @@ pub(super) async fn ask_permit(
     let _ = me.cast(CallMessage::Permitted(answer));
 }
 
-/// Sends the one dial request, if there is still time.
-pub(super) async fn dial(carrier: Arc<dyn Carrier>, request: DialRequest, in_time: InTime, me: ActorRef<CallMessage>) {
-    let result = if let Some(why) = in_time.refusal() {
-        Err(DialError::Unreachable(why))
+/// Sends the one dial request, if there is still time; the carrier looks once more when all that is waited for is there.
+pub(super) async fn dial(
+    carrier: Arc<dyn Carrier>,
+    mut request: DialRequest,
+    in_time: InTime,
+    me: ActorRef<CallMessage>,
+) {
+    request.last_look = LastLook::new(move || in_time.refusal());
+    let result = if let Some(why) = request.last_look.refusal() {
+        Err(DialError::HeldBack(why))
     } else {
         let sent = AssertUnwindSafe(carrier.dial(&request)).catch_unwind();
         match timeout(DIAL_WITHIN, sent).await {

@@ -4,7 +4,7 @@ mod control;
 
 pub use control::*;
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -42,6 +42,29 @@ pub fn plain_words(text: &str) -> String {
     words.collect::<String>().trim().to_owned()
 }
 
+/// Whether a dial may still be sent, asked as the last step before its first byte is written: places and connections may
+/// have been waited for since the permit. By default it may.
+#[derive(Clone, Default)]
+pub struct LastLook(Option<Arc<dyn Fn() -> Option<String> + Send + Sync>>);
+
+impl LastLook {
+    /// Asks `refusal`, which says why not.
+    pub fn new(refusal: impl Fn() -> Option<String> + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(refusal)))
+    }
+
+    /// Why it must not be sent any more; none while it may.
+    pub fn refusal(&self) -> Option<String> {
+        self.0.as_ref().and_then(|refusal| refusal())
+    }
+}
+
+impl fmt::Debug for LastLook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LastLook")
+    }
+}
+
 /// One request to place a call. Sent at most once for each permit.
 #[derive(Debug, Clone)]
 pub struct DialRequest {
@@ -61,6 +84,8 @@ pub struct DialRequest {
     pub detect_machine: bool,
     /// The contact's fields. Real carriers ignore them; the simulated exchange reads `persona` and `script`.
     pub hints: BTreeMap<String, String>,
+    /// Asked before the request is written.
+    pub last_look: LastLook,
 }
 
 /// Why a dial failed, sorted by what the dialer may do next.
@@ -84,6 +109,9 @@ pub enum DialError {
     /// No byte of the request was written: certainly not dialed.
     #[error("carrier unreachable: {0}")]
     Unreachable(String),
+    /// We held it back ourselves, as it had come too late: certainly not dialed, and no fault of the carrier's.
+    #[error("not sent: {0}")]
+    HeldBack(String),
     /// Anything after a byte was written: nobody knows whether it rings. Never sent again.
     #[error("outcome unknown: {0}")]
     Unknown(String),

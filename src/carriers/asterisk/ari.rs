@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use actors::ports::carrier::{CarrierError, DialError, plain_words};
+use actors::ports::carrier::{CarrierError, DialError, LastLook, plain_words};
 use reqwest::{Method, RequestBuilder, Response, StatusCode, Url};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -166,11 +166,11 @@ impl Ari {
     /// # Errors
     ///
     /// What is certain of the call.
-    pub async fn dial(&self, of: &Originate) -> Result<(), DialError> {
+    pub async fn dial(&self, of: &Originate, last_look: &LastLook) -> Result<(), DialError> {
         let request = self
             .origination(of)
             .map_err(|error| DialError::Rejected(error.to_string()))?;
-        let lost = match send_dial(request).await {
+        let lost = match send_dial(request, last_look).await {
             Ok(answer) if answer.status().is_success() => return Ok(()),
             Ok(answer) => refused(answer.status(), words(answer).await),
             Err(error) => error,
@@ -191,7 +191,7 @@ impl Ari {
     ///
     /// When it is not made, or nobody knows.
     pub async fn originate(&self, of: &Originate) -> Result<(), CarrierError> {
-        self.dial(of).await.map_err(|error| match error {
+        self.dial(of, &LastLook::default()).await.map_err(|error| match error {
             DialError::InvalidNumber(words) | DialError::Rejected(words) | DialError::AccountRefused(words) => {
                 CarrierError::Refused(words)
             }

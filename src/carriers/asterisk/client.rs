@@ -74,7 +74,12 @@ impl Carrier for AsteriskCarrier {
         };
         // Before the request goes out: what Asterisk tells may be sooner than its answer.
         self.switch.begin(call.clone(), back, Line::new());
-        match self.switch.ari.dial(&self.originate(request, call.0.clone())).await {
+        match self
+            .switch
+            .ari
+            .dial(&self.originate(request, call.0.clone()), &request.last_look)
+            .await
+        {
             Ok(()) => {
                 self.switch.happens(attempt, Happening::Placed);
                 Ok(call)

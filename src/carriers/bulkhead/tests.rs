@@ -53,6 +53,7 @@ fn request() -> DialRequest {
         media_token: String::new(),
         detect_machine: false,
         hints: BTreeMap::new(),
+        last_look: Default::default(),
     }
 }
 

@@ -214,7 +214,7 @@ impl Carrier for SimulatedCarrier {
 
     async fn dial(&self, request: &DialRequest) -> Result<CarrierCallId, DialError> {
         let dial = self.clients.dialer.post(&self.calls).json(&self.body(request));
-        let answer = send_dial(dial).await?;
+        let answer = send_dial(dial, &request.last_look).await?;
         if !answer.status().is_success() {
             return Err(refused(answer).await);
         }

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use actors::ports::carrier::{CarrierCallId, CarrierError, DialError, WayBack};
+use actors::ports::carrier::{CarrierCallId, CarrierError, DialError, LastLook, WayBack};
 use reqwest::{RequestBuilder, Url};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -146,9 +146,10 @@ impl Api {
     }
 
     /// Places a call, once.
-    pub(super) async fn dial(&self, order: &impl Serialize) -> Result<CarrierCallId, DialError> {
+    pub(super) async fn dial(&self, order: &impl Serialize, last_look: &LastLook) -> Result<CarrierCallId, DialError> {
         let address = format!("{}/calls", self.account.base_url);
-        let answer = send_dial(self.with_key(self.clients.dialer.post(address).json(order))).await?;
+        let dial = self.with_key(self.clients.dialer.post(address).json(order));
+        let answer = send_dial(dial, last_look).await?;
         let (status, pause) = (answer.status(), retry_after(answer.headers()));
         if !status.is_success() {
             let said = body(answer).await.unwrap_or_default();

@@ -7,7 +7,7 @@ use actors::{
     phone_number::PhoneNumber,
     ports::carrier::{
         Carrier, CarrierAbilities, CarrierCallId, CarrierError, Destination, DialError, DialRequest, InboundRefusal,
-        ListedCall, Transfer, TransferKind, WayBack,
+        LastLook, ListedCall, Transfer, TransferKind, WayBack,
     },
     time::Timestamp,
 };
@@ -151,7 +151,7 @@ impl TelnyxCarrier {
         let dial = |which| async move {
             let mut order = self.ring(transfer, "client_state", which);
             order["connection_id"] = json!(self.api.account.connection);
-            self.api.dial(&order).await
+            self.api.dial(&order, &LastLook::default()).await
         };
         conferences::ring(self, (transfer.back.attempt, call), dial).await
     }
@@ -184,7 +184,7 @@ impl Carrier for TelnyxCarrier {
         };
         let order = self.order(request, from, &back);
         self.ways.remember(back);
-        self.api.dial(&order).await
+        self.api.dial(&order, &request.last_look).await
     }
 
     async fn hang_up(&self, call: &CarrierCallId) -> Result<(), CarrierError> {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use actors::{
     phone_number::PhoneNumber,
     ports::carrier::{
-        CallProgress, Carrier, CarrierAbilities, CarrierCallId, CarrierError, DialError, DialRequest, ListedCall,
-        Transfer, TransferKind, WayBack,
+        CallProgress, Carrier, CarrierAbilities, CarrierCallId, CarrierError, DialError, DialRequest, LastLook,
+        ListedCall, Transfer, TransferKind, WayBack,
     },
     time::Timestamp,
 };
@@ -110,11 +110,11 @@ impl TwilioCarrier {
     }
 
     /// Places a call, once.
-    async fn place(&self, form: String) -> Result<CarrierCallId, DialError> {
+    async fn place(&self, form: String, last_look: &LastLook) -> Result<CarrierCallId, DialError> {
         let address = format!("{}.json", self.account.calls());
         let dial = self.clients.dialer.post(address).body(form);
         let dial = dial.header("content-type", FORM);
-        let answer = send_dial(self.with_password(dial)).await?;
+        let answer = send_dial(self.with_password(dial), last_look).await?;
         let (status, pause) = (answer.status(), retry_after(answer.headers()));
         if !status.is_success() {
             let said = body(answer).await.unwrap_or_default();
@@ -161,7 +161,7 @@ impl TwilioCarrier {
                 twiml: &self.instructions.conference(which),
                 reports: &self.instructions.conference_url(which, &transfer.back.status_token),
             };
-            self.place(order.form(None)).await
+            self.place(order.form(None), &LastLook::default()).await
         };
         conferences::ring(self, (transfer.back.attempt, call), dial).await
     }
@@ -268,7 +268,7 @@ impl Carrier for TwilioCarrier {
     async fn dial(&self, request: &DialRequest) -> Result<CarrierCallId, DialError> {
         let from = self.caller_id(request.from.as_ref());
         let from = from.map_err(DialError::AccountRefused)?;
-        let call = self.place(self.order(request, from)).await?;
+        let call = self.place(self.order(request, from), &request.last_look).await?;
         self.watch(&call);
         Ok(call)
     }

@@ -7,8 +7,8 @@ use std::{sync::Arc, time::Duration};
 use actors::{
     phone_number::PhoneNumber,
     ports::carrier::{
-        Carrier, CarrierAbilities, CarrierCallId, CarrierError, Destination, DialError, DialRequest, ListedCall,
-        Transfer, TransferKind, WayBack,
+        Carrier, CarrierAbilities, CarrierCallId, CarrierError, Destination, DialError, DialRequest, LastLook,
+        ListedCall, Transfer, TransferKind, WayBack,
     },
     time::{Clock, Timestamp},
 };
@@ -134,10 +134,10 @@ impl VonageCarrier {
     }
 
     /// Places a call, once.
-    async fn place(&self, order: &Value) -> Result<CarrierCallId, DialError> {
+    async fn place(&self, order: &Value, last_look: &LastLook) -> Result<CarrierCallId, DialError> {
         let request = self.request(&self.clients.dialer, Method::POST, &[]);
         let request = request.map_err(DialError::Unreachable)?;
-        let answer = send_dial(request.json(order)).await?;
+        let answer = send_dial(request.json(order), last_look).await?;
         let (status, pause) = (answer.status(), retry_after(answer.headers()));
         if !status.is_success() {
             let said = body(answer).await.unwrap_or_default();
@@ -184,7 +184,7 @@ impl VonageCarrier {
                 "event_method": "POST",
                 "ringing_timer": TRANSFER_RINGS_SECONDS,
             });
-            self.place(&order).await
+            self.place(&order, &LastLook::default()).await
         };
         conferences::ring(self, (transfer.back.attempt, call), dial).await
     }
@@ -226,7 +226,7 @@ impl Carrier for VonageCarrier {
 
     async fn dial(&self, request: &DialRequest) -> Result<CarrierCallId, DialError> {
         match request.from.as_ref().or(self.account.from.as_ref()) {
-            Some(from) => self.place(&self.order(request, from)).await,
+            Some(from) => self.place(&self.order(request, from), &request.last_look).await,
             None => Err(DialError::AccountRefused(no_caller_id())),
         }
     }

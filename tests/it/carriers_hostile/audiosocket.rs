@@ -171,6 +171,7 @@ impl Place {
             media_token,
             detect_machine: false,
             hints: Default::default(),
+            last_look: Default::default(),
         };
         self.carrier.dial(&request).await.unwrap();
         (attempt, self.next_ticket().await)

@@ -19,7 +19,7 @@ use crate::{
     lines::LinesMessage,
     phone_number::{PhoneNumber, with_numbers_masked},
     ports::{
-        carrier::{CarrierCallId, CarrierError, Destination, DialRequest, Transfer, TransferKind, WayBack},
+        carrier::{CarrierCallId, CarrierError, Destination, DialRequest, LastLook, Transfer, TransferKind, WayBack},
         store::{Permit, PermitRequest, StoreError, StoreResult},
     },
 };
@@ -117,6 +117,7 @@ impl Performer {
             media_token: token.proof(Purpose::Media),
             detect_machine: built_in.voicemail_detection.tool.enabled,
             hints: hints(plan.attempt.contact.extra.iter().chain(&plan.attempt.variables)),
+            last_look: LastLook::default(),
         };
         self.dialing_at = self.arguments.ports.clock.now();
         let carrier = self.arguments.plan.carrier.clone();

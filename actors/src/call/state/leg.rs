@@ -139,6 +139,7 @@ impl State {
                 self.finish_with(not_sent(delay_ms), fx);
             }
             DialError::Unreachable(_) => self.finish_with(not_sent(UNREACHABLE_DELAY_MS), fx),
+            DialError::HeldBack(_) => self.finish_with(not_sent(0), fx),
             // Nobody waits for it to be mended, as a campaign does.
             DialError::AccountRefused(text) if self.rules.single => {
                 self.end(

@@ -450,6 +450,7 @@ fn any_dial_result() -> impl Strategy<Value = Result<CarrierCallId, DialError>> 
         1 => Just(Err(DialError::Busy { retry_after: None })),
         1 => Just(Err(DialError::AccountRefused("x".into()))),
         1 => Just(Err(DialError::Unreachable("x".into()))),
+        1 => Just(Err(DialError::HeldBack("x".into()))),
         2 => Just(Err(DialError::Unknown("x".into()))),
     ]
 }
