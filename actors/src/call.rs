@@ -17,7 +17,7 @@ mod writer;
 
 pub use actor::*;
 pub use message::*;
-pub use outcome::{EndReason, Obstacle, USAGE, usage};
+pub use outcome::{EndReason, NoOutcome, Obstacle, USAGE, usage};
 pub(crate) use phrases::asks_about_opt_out;
 
 pub(crate) use leg_search::{LegSearch, Sighting, in_time};

@@ -116,6 +116,18 @@ impl Obstacle {
     }
 }
 
+/// Why a call is over without an outcome.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoOutcome {
+    /// The carrier did not take it, or was left alone since it failed too often: nothing was sent.
+    NotTaken,
+    /// The store gave no permit, as it is away: nothing was sent.
+    StoreAway,
+    /// This attempt alone is concerned: it waits for its turn or for its hour, was sent too late to be sent, or is no longer
+    /// this node's.
+    ItsOwn,
+}
+
 /// The name of the event that tells what a call used of its providers. Where there are several, the last one holds.
 pub const USAGE: &str = "usage";
 

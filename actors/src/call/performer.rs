@@ -20,7 +20,7 @@ use self::{another_agent::Found, outside_tools::OutsideTools};
 use super::{
     CallArguments, CallMessage, CallSnapshot,
     knowledge::CallKnowledge,
-    outcome::Obstacle,
+    outcome::{NoOutcome, Obstacle},
     state::{Effect, Event, Rules, State},
     timers::Timers,
     writer::{self, Write, Writer, Writes},
@@ -87,7 +87,7 @@ pub(super) struct Performer {
     reply_generation: u64,
     reply_task: Option<AbortHandle>,
     /// What the line pool is told at the end.
-    outcome: Option<Outcome>,
+    outcome: Result<Outcome, NoOutcome>,
 }
 
 impl Performer {
@@ -145,7 +145,7 @@ impl Performer {
             knowledge,
             reply_generation: 0,
             reply_task: None,
-            outcome: None,
+            outcome: Err(NoOutcome::ItsOwn),
             me,
             arguments,
         };
@@ -197,6 +197,7 @@ impl Performer {
                     tracing::warn!(attempt = %attempt.claim.attempt, error, "not dialed");
                 }
                 if let Some(obstacle) = result.as_ref().err().and_then(Obstacle::of) {
+                    self.outcome = Err(NoOutcome::NotTaken);
                     let attempt = self.arguments.plan.attempt.claim.attempt;
                     self.tell_lines(LinesMessage::MetObstacle { attempt, obstacle });
                 }

@@ -153,7 +153,7 @@ impl Actor for CampaignActor {
             }
             CampaignMessage::LinesGranted(lines) => state.lines_granted(&me, lines),
             CampaignMessage::NoLineFree { lines } => state.no_line_free(&me, lines),
-            CampaignMessage::CallEnded { attempt, outcome } => state.call_ended(&me, attempt, outcome.as_ref()),
+            CampaignMessage::CallEnded { attempt, outcome } => state.call_ended(&me, attempt, outcome.map(drop)),
             CampaignMessage::MetObstacle(obstacle) => state.met_obstacle(&me, obstacle),
             CampaignMessage::Attached(live) => {
                 state.attached = true;

@@ -7,9 +7,9 @@ use tokio::time::Instant;
 
 use super::{CampaignMessage, CampaignState, Event, Intent, actor::Order, dialing::LOOK_AGAIN};
 use crate::{
-    call::Obstacle,
+    call::{NoOutcome, Obstacle},
     id::AttemptId,
-    ports::store::{Outcome, Remaining},
+    ports::store::Remaining,
     time::Timestamp,
 };
 
@@ -45,7 +45,7 @@ impl CampaignState {
             },
             Obstacle::Passing { reason, pause } => {
                 let (now, present) = (Instant::now(), self.ports.clock.now());
-                self.pacing.call_ended(None, now);
+                self.pacing.call_ended(Err(NoOutcome::NotTaken), now);
                 self.pacing.hold(now + pause.unwrap_or_default().min(LONGEST_PAUSE));
                 let until = self.pacing.held_until(now).unwrap_or(now);
                 let since = self.away.as_ref().map_or(present, |away| away.since);
@@ -103,10 +103,10 @@ impl CampaignState {
     }
 
     /// A call is over. One that was placed since the obstacle was met shows that it is gone.
-    pub(super) fn told_of_the_carrier(&mut self, attempt: AttemptId, outcome: Option<&Outcome>) {
+    pub(super) fn told_of_the_carrier(&mut self, attempt: AttemptId, got_through: bool) {
         if let Some(away) = &mut self.away
             && !away.before.remove(&attempt)
-            && outcome.is_some()
+            && got_through
         {
             self.away = None;
             self.set_back_no_more(false);

@@ -8,10 +8,11 @@ use tokio::time::Instant;
 use super::{CampaignMessage, CampaignState, Event, Intent, PlanContext, actor::Order, line, plan, unwell::obstacle};
 use crate::{
     agent,
+    call::NoOutcome,
     id::{AttemptId, CampaignId, NodeId},
     lines::{Dialer, HeldClaims, LinesMessage, Requester},
     node::contained,
-    ports::store::{AgentRow, Outcome, Remaining, Store, StoreError, StoreResult},
+    ports::store::{AgentRow, Remaining, Store, StoreError, StoreResult},
 };
 
 /// How often a campaign looks for new work while calls run, and for the end of calls that run elsewhere.
@@ -294,13 +295,17 @@ impl CampaignState {
         dialed
     }
 
-    pub(super) fn call_ended(&mut self, me: &ActorRef<CampaignMessage>, attempt: AttemptId, outcome: Option<&Outcome>) {
+    pub(super) fn call_ended(
+        &mut self,
+        me: &ActorRef<CampaignMessage>,
+        attempt: AttemptId,
+        outcome: Result<(), NoOutcome>,
+    ) {
         if !self.live.remove(&attempt) {
             return;
         }
-        self.told_of_the_carrier(attempt, outcome);
+        self.told_of_the_carrier(attempt, outcome.is_ok());
         if !self.dials() {
-            // A permit refused because the campaign does not run says nothing about the carrier.
             return;
         }
         self.pacing.call_ended(outcome, Instant::now());

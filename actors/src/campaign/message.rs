@@ -4,7 +4,7 @@ use ractor::RpcReplyPort;
 use serde::Serialize;
 
 use crate::{
-    call::Obstacle,
+    call::{NoOutcome, Obstacle},
     campaigns::{CampaignCommand, CommandError},
     id::AttemptId,
     lines::HeldClaims,
@@ -31,8 +31,8 @@ pub enum CampaignMessage {
     CallEnded {
         /// Which.
         attempt: AttemptId,
-        /// How; none when the permit was refused and nothing was dialed.
-        outcome: Option<Outcome>,
+        /// How, or why there is no outcome.
+        outcome: Result<Outcome, NoOutcome>,
     },
     /// The carrier takes no call at present.
     MetObstacle(Obstacle),

@@ -5,8 +5,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::{
+    call::NoOutcome,
     node::Backoff,
-    ports::store::{CampaignRow, Outcome, Remaining},
+    ports::store::{CampaignRow, Remaining},
 };
 
 /// The figures of a campaign that dials.
@@ -33,6 +34,9 @@ pub struct Pacing {
 /// A line may take so long to come.
 const PATIENCE: Duration = Duration::from_secs(3);
 const LONGEST_PATIENCE: Duration = Duration::from_secs(64);
+
+/// How long nothing is asked for when a permit found the store away.
+const STORE_PAUSE: Duration = Duration::from_secs(1);
 
 impl Pacing {
     /// Nothing is known to be due yet.
@@ -157,20 +161,19 @@ impl Pacing {
     }
 
     /// A call ended. One that the carrier would not take makes the campaign hold back, longer each time, so that an
-    /// account without credit does not use up every contact.
-    pub fn call_ended(&mut self, outcome: Option<&Outcome>, now: Instant) {
-        if got_through(outcome) {
-            self.refusals.reset();
-        } else if self.held_until(now).is_none() {
-            let wait = self.refusals.failed();
-            self.hold(now + wait);
+    /// account without credit does not use up every contact. A store that is away gives no claims either. An attempt that
+    /// waits for its own sake, as where its callee's calling hours are over, keeps no other one back.
+    pub fn call_ended(&mut self, outcome: Result<(), NoOutcome>, now: Instant) {
+        match outcome {
+            Ok(()) => self.refusals.reset(),
+            Err(NoOutcome::NotTaken) if self.held_until(now).is_none() => {
+                let wait = self.refusals.failed();
+                self.hold(now + wait);
+            }
+            Err(NoOutcome::StoreAway) => self.hold(now + STORE_PAUSE),
+            Err(NoOutcome::NotTaken | NoOutcome::ItsOwn) => {}
         }
     }
-}
-
-/// Whether the carrier took the call. None means that nothing was dialed.
-fn got_through(outcome: Option<&Outcome>) -> bool {
-    outcome.is_some()
 }
 
 #[cfg(test)]

@@ -1,11 +1,8 @@
 //! How many lines a campaign asks for, and when it holds back.
 
-use std::collections::BTreeMap;
-
 use proptest::prelude::*;
 
 use super::*;
-use crate::ports::store::ConversationStatus;
 
 fn pacing(most: Option<u32>, due: i64) -> Pacing {
     let mut pacing = Pacing {
@@ -23,16 +20,6 @@ fn pacing(most: Option<u32>, due: i64) -> Pacing {
         ..Remaining::default()
     });
     pacing
-}
-
-fn outcome(error: &str) -> Outcome {
-    Outcome {
-        status: ConversationStatus::Failed,
-        error: Some(error.into()),
-        voicemail: false,
-        transferred: false,
-        collected: BTreeMap::new(),
-    }
 }
 
 #[test]
@@ -67,16 +54,31 @@ fn a_carrier_that_takes_no_call_slows_the_campaign_down_more_and_more() {
     let mut pacing = pacing(None, 1_000_000);
     let mut waits = Vec::new();
     for _ in 0..8 {
-        pacing.call_ended(None, now);
+        pacing.call_ended(Err(NoOutcome::NotTaken), now);
         let until = pacing.held_until(now).unwrap();
         assert_eq!(pacing.want(0, now), 0);
         waits.push(until.duration_since(now).as_secs());
         now = until;
     }
     assert_eq!(waits, [1, 2, 4, 8, 16, 32, 60, 60]);
-    pacing.call_ended(Some(&outcome("busy")), now);
+    pacing.call_ended(Ok(()), now);
     assert!(pacing.want(0, now) > 0);
-    pacing.call_ended(None, now);
+    pacing.call_ended(Err(NoOutcome::NotTaken), now);
+    assert_eq!(pacing.held_until(now), Some(now + Duration::from_secs(1)));
+}
+
+#[test]
+fn attempts_that_wait_for_their_own_sake_keep_no_other_back() {
+    let now = Instant::now();
+    let mut pacing = pacing(None, 1_000);
+    for _ in 0..1_000 {
+        pacing.call_ended(Err(NoOutcome::ItsOwn), now);
+    }
+    assert_eq!(pacing.held_until(now), None);
+    // A store that is away is asked again each second, however long it was.
+    for _ in 0..1_000 {
+        pacing.call_ended(Err(NoOutcome::StoreAway), now);
+    }
     assert_eq!(pacing.held_until(now), Some(now + Duration::from_secs(1)));
 }
 

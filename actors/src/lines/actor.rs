@@ -8,8 +8,7 @@ use tokio::time::Instant;
 use super::{CallRegistry, Dialer, LinePool, LinesMessage, LinesSnapshot, Requester, announced::Announcements};
 use crate::{
     audio_stream::StreamSettings,
-    call::CallMessage,
-    call::Speculation,
+    call::{CallMessage, NoOutcome, Speculation},
     id::{AttemptId, NodeId},
     journal::Journal,
     node::{DialGate, TaskGuard, Times},
@@ -146,8 +145,9 @@ impl Actor for LinesActor {
             LinesMessage::LetGo { call, attempt } => state.let_go(&call, attempt),
             LinesMessage::LegKnown { attempt, leg } => state.registry.leg_known(attempt, &leg),
             LinesMessage::MetObstacle { attempt, obstacle } => state.met(attempt, obstacle),
-            LinesMessage::CallEnded { attempt, outcome } | LinesMessage::CrashSettled { attempt, outcome } => {
-                state.ended(attempt, outcome);
+            LinesMessage::CallEnded { attempt, outcome } => state.ended(attempt, outcome),
+            LinesMessage::CrashSettled { attempt, outcome } => {
+                state.ended(attempt, outcome.ok_or(NoOutcome::ItsOwn));
             }
             LinesMessage::Progress {
                 carrier,

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::{Dialer, HeldClaims, LinesMessage, LinesState, LostCall, late_leg::LateLeg, settle};
 use crate::{
-    call::{CallActor, CallArguments, CallMessage, CallParents, CallPlan, Obstacle, usage},
+    call::{CallActor, CallArguments, CallMessage, CallParents, CallPlan, NoOutcome, Obstacle, usage},
     id::AttemptId,
     node::undelivered,
     ports::{store::Outcome, usage::Meter},
@@ -28,7 +28,7 @@ impl LinesState {
         let dialer = Dialer::from(plan.attempt.campaign);
         if self.gate.holds_back().is_some() || !self.pool.start(attempt, dialer, Instant::now()) {
             drop(HeldClaims::new(vec![plan.attempt], self.ports.store.clone()));
-            self.tell(dialer, attempt, None);
+            self.tell(dialer, attempt, Err(NoOutcome::ItsOwn));
             return;
         }
         self.begin(me, plan, dialer).await;
@@ -93,7 +93,7 @@ impl LinesState {
     }
 
     /// A call is over with its outcome on disk: its line is free. Said again, it changes nothing.
-    pub(super) fn ended(&mut self, attempt: AttemptId, outcome: Option<Outcome>) {
+    pub(super) fn ended(&mut self, attempt: AttemptId, outcome: Result<Outcome, NoOutcome>) {
         self.calls.remove(&attempt);
         self.registry.remove(attempt);
         if let Some(dialer) = self.pool.end(attempt) {
@@ -112,7 +112,7 @@ impl LinesState {
         }
     }
 
-    fn tell(&self, dialer: Dialer, attempt: AttemptId, outcome: Option<Outcome>) {
+    fn tell(&self, dialer: Dialer, attempt: AttemptId, outcome: Result<Outcome, NoOutcome>) {
         if let Some(requester) = self.requesters.get(&dialer) {
             requester.ended(attempt, outcome);
         }

@@ -6,6 +6,7 @@ use ractor::ActorRef;
 
 use super::{LinesMessage, LinesState, settle::hang_up};
 use crate::{
+    call::NoOutcome,
     id::AttemptId,
     node::{Backoff, contained},
     ports::{Ports, carrier::CarrierCallId, store::Claim},
@@ -56,7 +57,7 @@ impl LinesState {
             if let Some(leg) = call.leg {
                 tokio::spawn(end_what_is_over(self.ports.clone(), attempt, leg));
             }
-            self.ended(attempt, None);
+            self.ended(attempt, Err(NoOutcome::ItsOwn));
         }
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::inbound::HeldInbound;
 use crate::{
     admission::Level,
-    call::{CallPlan, Obstacle},
+    call::{CallPlan, NoOutcome, Obstacle},
     campaign::CampaignMessage,
     id::{AccountId, AgentId, AttemptId, CampaignId},
     node::HoldsBack,
@@ -72,7 +72,7 @@ impl Requester {
     }
 
     /// Tells of a call's end. One that is gone looks at the store when it comes back.
-    pub(super) fn ended(&self, attempt: AttemptId, outcome: Option<Outcome>) {
+    pub(super) fn ended(&self, attempt: AttemptId, outcome: Result<Outcome, NoOutcome>) {
         let _ = match self {
             Self::Campaign(actor) => actor.cast(CampaignMessage::CallEnded { attempt, outcome }).is_ok(),
             Self::SingleCalls(actor) => actor.cast(SingleCallsMessage::CallEnded).is_ok(),
@@ -200,8 +200,8 @@ pub enum LinesMessage {
     CallEnded {
         /// Which.
         attempt: AttemptId,
-        /// How; none when nothing was dialed.
-        outcome: Option<Outcome>,
+        /// How, or why there is no outcome.
+        outcome: Result<Outcome, NoOutcome>,
     },
     /// A carrier reports on a leg.
     Progress {

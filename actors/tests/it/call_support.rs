@@ -63,7 +63,7 @@ impl Actor for LinesProbe {
     ) -> Result<(), ActorProcessingErr> {
         match message {
             LinesMessage::LegKnown { leg, .. } => self.0.legs.lock().unwrap().push(leg.0),
-            LinesMessage::CallEnded { outcome, .. } => self.0.ended.lock().unwrap().push(outcome),
+            LinesMessage::CallEnded { outcome, .. } => self.0.ended.lock().unwrap().push(outcome.ok()),
             _ => {}
         }
         Ok(())

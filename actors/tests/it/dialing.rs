@@ -8,10 +8,12 @@ use actors::{
     node::NodeSettings,
     ports::{
         carrier::DialError,
-        store::{AttemptStore, CampaignStatus, CampaignStore, ConversationStatus, DirectoryStore},
+        store::{AttemptStore, CampaignStatus, CampaignStore, ConversationStatus, DirectoryStore, SafeguardStore},
     },
+    safeguards::{CallingHours, Mode, Safeguards, TimeOfDay, Weekday},
 };
 use serde_json::json;
+use tokio::time::Instant;
 
 use crate::support::{Callees, World, figures, until};
 
@@ -314,4 +316,31 @@ async fn the_next_start_takes_up_a_running_campaign_and_dials_nobody_twice() {
     numbers_are_dialed_once(&world, 200 - unsent.count());
     let lost = calls.iter().filter(|c| c.error.as_deref() != Some("busy")).count();
     assert!(lost <= 10, "{lost} calls were cut off");
+}
+
+#[tokio::test(start_paused = true)]
+async fn contacts_outside_their_calling_hours_keep_nobody_else_waiting() {
+    let world = World::new().await;
+    // The clock begins on a Monday.
+    let closed = Safeguards {
+        calling_hours: CallingHours {
+            mode: Mode::Enforce,
+            days: vec![Weekday::Friday],
+            from: TimeOfDay::of_minutes(0).unwrap(),
+            to: TimeOfDay::of_minutes(24 * 60).unwrap(),
+        },
+        ..Safeguards::default()
+    };
+    world.store.set_safeguards(world.account, 0, closed).await.unwrap();
+    let node = world.node(5).await;
+    let campaign = world.campaign(300).await;
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    let begun = Instant::now();
+    until("everybody is put off", async || {
+        let remaining = world.store.remaining(campaign).await.unwrap();
+        (remaining.due, remaining.later) == (0, 300)
+    })
+    .await;
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    assert!(world.carrier.dials().is_empty());
 }

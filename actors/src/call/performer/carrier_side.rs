@@ -9,7 +9,7 @@ use super::{Performer, planned_rules};
 use crate::{
     audio_stream::StreamMessage,
     call::{
-        CallMessage, LegSearch, Obstacle,
+        CallMessage, LegSearch, NoOutcome, Obstacle,
         state::{PermitAnswer, State, TransferAnswer},
         tasks::{self, InTime},
         writer::Write,
@@ -76,6 +76,7 @@ impl Performer {
             Err(StoreError::Fenced | StoreError::NotFound) => PermitAnswer::Lost,
             Err(error) => {
                 tracing::warn!(attempt = %self.arguments.plan.attempt.claim.attempt, %error, "no permit");
+                self.outcome = Err(NoOutcome::StoreAway);
                 PermitAnswer::Unanswered
             }
         }

@@ -4,7 +4,7 @@ use super::Performer;
 use crate::{
     audio_stream::StreamMessage,
     call::{
-        outcome::{Ending, usage},
+        outcome::{Ending, NoOutcome, usage},
         timers::Timers,
         writer::Write,
     },
@@ -15,10 +15,9 @@ use crate::{
 impl Performer {
     pub(super) fn finish(&mut self, ending: Ending) {
         self.timers = Timers::default();
-        self.outcome = match &ending {
-            Ending::Outcome(outcome) | Ending::Written(outcome) => Some(outcome.clone()),
-            Ending::NotSent { .. } | Ending::Nothing => None,
-        };
+        if let Ending::Outcome(outcome) | Ending::Written(outcome) = &ending {
+            self.outcome = Ok(outcome.clone());
+        }
         let at_ms = self
             .machine
             .as_ref()
@@ -39,13 +38,13 @@ impl Performer {
     pub(super) fn finished(&mut self, result: StoreResult<()>) {
         let attempt = self.arguments.plan.attempt.claim.attempt;
         let outcome = match result {
-            Ok(()) => self.outcome.take(),
+            Ok(()) => std::mem::replace(&mut self.outcome, Err(NoOutcome::ItsOwn)),
             Err(error) => {
                 tracing::error!(%attempt, %error, "outcome not written");
-                None
+                Err(NoOutcome::ItsOwn)
             }
         };
-        if let Some(outcome) = &outcome {
+        if let Ok(outcome) = &outcome {
             let status = outcome.status.as_str();
             tracing::info!(%attempt, status, error = outcome.error.as_deref(), "call ended");
         }
