@@ -35,6 +35,17 @@ const OLD_EVERY: Duration = Duration::from_secs(3_600);
 /// Between two tries to write down what was forgotten.
 const AGAIN: Duration = Duration::from_secs(1);
 
+/// Which history of commits PostgreSQL has: the timeline is another one after a standby was promoted and after a restore to a
+/// point in time, the identifier in another cluster.
+pub(super) const LINEAGE: &str = "CAST((SELECT system_identifier FROM pg_control_system()) AS TEXT) || '/' || \
+     substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8)";
+
+/// The history of the server at the other end of a connection.
+pub(super) async fn lineage_of(conn: &mut AnyConnection) -> Result<String, sqlx::Error> {
+    let row = composed(format!("SELECT {LINEAGE} AS lineage")).fetch_one(conn).await?;
+    sqlx::Row::try_get(&row, "lineage")
+}
+
 /// Which history of commits the server has, and whether that is another one than before.
 #[derive(Debug, Default)]
 pub(super) struct Lineage {
@@ -45,12 +56,9 @@ pub(super) struct Lineage {
 }
 
 impl Lineage {
-    /// Asked on each new connection, as a server that takes over breaks the old ones. The timeline is another one after a
-    /// standby was promoted and after a restore to a point in time, the identifier in another cluster.
+    /// Asked on each new connection, as a server that takes over breaks the old ones.
     pub(super) async fn look(&self, conn: &mut AnyConnection) -> Result<(), sqlx::Error> {
-        const SQL: &str = "SELECT CAST((SELECT system_identifier FROM pg_control_system()) AS TEXT) || '/' || \
-             substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) AS lineage";
-        let lineage: String = sqlx::Row::try_get(&sqlx::query(SQL).fetch_one(conn).await?, "lineage")?;
+        let lineage = lineage_of(conn).await?;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         match &*known {
             Some(before) if *before != lineage => {

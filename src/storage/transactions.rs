@@ -21,7 +21,8 @@ use tokio::{
 use super::{
     Work,
     dialect::Dialect,
-    rows::{Columns, is_passing, unavailable},
+    forgotten::{LINEAGE, lineage_of},
+    rows::{Columns, composed, is_passing, unavailable},
 };
 
 /// Operations that may wait; the next caller waits to be let in.
@@ -48,8 +49,23 @@ pub(super) struct Transactions {
 
 /// A commit whose answer did not come.
 struct Lost {
-    transaction: Option<String>,
+    transaction: Option<Written>,
     error: StoreError,
+}
+
+/// A transaction that wrote something.
+struct Written {
+    id: String,
+    /// The history of commits that the id belongs to: in another one it is another transaction's, or nobody's yet.
+    lineage: String,
+}
+
+/// What became of a transaction.
+enum Fate {
+    /// The server's word for it; none for one that is too old.
+    Known(Option<String>),
+    /// The server has another history, which may have the transaction or not.
+    AnotherHistory,
 }
 
 impl Transactions {
@@ -185,20 +201,32 @@ impl Transactions {
     /// Finds out whether a transaction was committed whose answer was lost: Ok if it was.
     async fn settle(&self, lost: Lost) -> StoreResult<()> {
         // One that wrote nothing may simply be made again.
-        let Some(id) = lost.transaction else {
+        let Some(written) = lost.transaction else {
             return Err(lost.error);
         };
         tracing::warn!(error = %lost.error, "the answer to a commit was lost, asking what became of it");
         let limit = Instant::now() + FATE_WITHIN;
         while Instant::now() < limit {
-            match self.fate(&id).await {
-                Ok(Some(fate)) if fate == "committed" => return Ok(()),
-                Ok(Some(fate)) if fate == "aborted" => return Err(lost.error),
-                Ok(Some(fate)) if fate == "in progress" => {}
+            match self.fate(&written).await {
+                Ok(Fate::Known(Some(fate))) if fate == "committed" => return Ok(()),
+                Ok(Fate::Known(Some(fate))) if fate == "aborted" => return Err(lost.error),
+                Ok(Fate::Known(Some(fate))) if fate == "in progress" => {}
+                // Not made again here: it may have been made.
+                Ok(Fate::AnotherHistory) => {
+                    tracing::error!(
+                        "the server has another history than the commit: nobody can say whether it has that"
+                    );
+                    let why = "another server took over, and may have this write or not";
+                    return Err(StoreError::Unavailable(why.to_owned()));
+                }
                 Err(StoreError::Unavailable(_)) => {}
-                // Too old, or of another server: it does not know this transaction.
-                other => {
-                    tracing::error!(?other, "the server does not know the transaction");
+                // Too old: it does not know this transaction any more.
+                Ok(Fate::Known(fate)) => {
+                    tracing::error!(?fate, "the server does not know the transaction");
+                    break;
+                }
+                Err(error) => {
+                    tracing::error!(%error, "the server does not say what became of the transaction");
                     break;
                 }
             }
@@ -208,18 +236,28 @@ impl Transactions {
         Err(StoreError::Unavailable("the fate of a commit is not known".to_owned()))
     }
 
-    async fn fate(&self, id: &str) -> StoreResult<Option<String>> {
+    async fn fate(&self, written: &Written) -> StoreResult<Fate> {
         let mut conn = self.pool.acquire().await.map_err(unavailable)?;
-        let query = sqlx::query("SELECT pg_xact_status(CAST(CAST($1 AS TEXT) AS xid8)) AS fate").bind(id.to_owned());
-        let row = timeout(ANSWERS_WITHIN, query.fetch_one(&mut *conn)).await;
-        row.map_err(|_| late())?.map_err(unavailable)?.maybe_text("fate")
+        let asked = async {
+            if lineage_of(&mut conn).await.map_err(unavailable)? != written.lineage {
+                return Ok(Fate::AnotherHistory);
+            }
+            let query = sqlx::query("SELECT pg_xact_status(CAST(CAST($1 AS TEXT) AS xid8)) AS fate");
+            let row = query.bind(written.id.clone()).fetch_one(&mut *conn).await;
+            Ok(Fate::Known(row.map_err(unavailable)?.maybe_text("fate")?))
+        };
+        timeout(ANSWERS_WITHIN, asked).await.unwrap_or_else(|_| Err(late()))
     }
 }
 
-/// The transaction's own id; none when it wrote nothing.
-async fn transaction_id(conn: &mut AnyConnection) -> StoreResult<Option<String>> {
-    let query = sqlx::query("SELECT CAST(pg_current_xact_id_if_assigned() AS TEXT) AS id");
-    query.fetch_one(conn).await.map_err(unavailable)?.maybe_text("id")
+/// The transaction's own id, and the history it is in; none when it wrote nothing.
+async fn transaction_id(conn: &mut AnyConnection) -> StoreResult<Option<Written>> {
+    let query = composed(format!(
+        "SELECT CAST(pg_current_xact_id_if_assigned() AS TEXT) AS id, {LINEAGE} AS lineage"
+    ));
+    let row = query.fetch_one(conn).await.map_err(unavailable)?;
+    let lineage = row.text("lineage")?;
+    Ok(row.maybe_text("id")?.map(|id| Written { id, lineage }))
 }
 
 fn late() -> StoreError {

@@ -82,6 +82,7 @@ mod safeguards;
 mod scenarios;
 mod several_nodes;
 mod storage;
+mod storage_histories;
 mod storage_model;
 mod storage_outage;
 mod storage_postgres;

@@ -38,6 +38,9 @@ wait "$server"
 rm -rf "$2"
 "#;
 
+/// The name of a server's socket in its folder.
+pub const SOCKET: &str = ".s.PGSQL.5432";
+
 /// The password of the user `ringback`.
 const PASSWORD: &str = "s3cret-of-the-tests";
 
@@ -83,6 +86,31 @@ impl Drop for Database {
     }
 }
 
+/// A server of this process's own whose history is nobody else's; its user `ringback` and its password are those of all.
+pub struct OwnServer {
+    folder: PathBuf,
+    /// Its standard input is open as long as this lives.
+    keeper: Child,
+}
+
+impl OwnServer {
+    /// A new one; none without the binaries.
+    pub fn start() -> Option<Self> {
+        binaries().map(|binaries| start(&binaries))
+    }
+
+    /// Where it listens.
+    pub fn socket(&self) -> PathBuf {
+        self.folder.join(SOCKET)
+    }
+}
+
+/// The address of the database `postgres` of a server that listens in this folder, at [`SOCKET`].
+pub fn address_in(folder: &Path) -> String {
+    let host = folder.display().to_string().replace('/', "%2F");
+    format!("postgres://ringback:{PASSWORD}@localhost/postgres?host={host}")
+}
+
 /// Runs a statement on a connection of its own.
 pub async fn execute(url: &str, sql: &str) {
     sqlx::any::install_default_drivers();
@@ -105,7 +133,11 @@ fn find() -> Option<Server> {
         });
     }
     if let Some(binaries) = binaries() {
-        return Some(start(&binaries));
+        let OwnServer { folder, keeper } = start(&binaries);
+        return Some(Server {
+            admin_url: address_in(&folder),
+            _keeper: Some(keeper),
+        });
     }
     let way_out = "no PostgreSQL server: install one (`apt-get install postgresql`), or set TEST_POSTGRES_URL to an \
                    address whose user may make databases";
@@ -128,7 +160,7 @@ fn binaries() -> Option<PathBuf> {
     complete.next()
 }
 
-fn start(binaries: &Path) -> Server {
+fn start(binaries: &Path) -> OwnServer {
     let folder = tempfile::Builder::new()
         .prefix("ringback-pg-")
         .tempdir()
@@ -156,7 +188,7 @@ fn start(binaries: &Path) -> Server {
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     let keeper = command.spawn().unwrap();
-    let socket = folder.join(".s.PGSQL.5432");
+    let socket = folder.join(SOCKET);
     let began = Instant::now();
     // The socket is there before the server is ready; a connection says which.
     while !(socket.exists() && ready(&folder)) {
@@ -164,11 +196,7 @@ fn start(binaries: &Path) -> Server {
         assert!(began.elapsed() < WITHIN, "PostgreSQL did not start: {}", log());
         thread::sleep(Duration::from_millis(20));
     }
-    let host = folder.display().to_string().replace('/', "%2F");
-    Server {
-        admin_url: format!("postgres://ringback:{PASSWORD}@localhost/postgres?host={host}"),
-        _keeper: Some(keeper),
-    }
+    OwnServer { folder, keeper }
 }
 
 fn ready(folder: &Path) -> bool {
