@@ -154,6 +154,7 @@ impl App {
         let settings = node_settings(&config, (address, times));
         let peers = peers(&config, &settings, (store.clone(), clock.clone()))?;
         let node = Node::start(NodeArguments { ports, settings }).await?;
+        store.keep_live_calls(node.calls());
         let node = Arc::new(node);
         let live = node.live.clone();
 

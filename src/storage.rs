@@ -48,6 +48,7 @@ use std::{
 
 use actors::{
     id::NodeId,
+    lines::CallRegistry,
     node::Times,
     ports::store::{StoreError, StoreResult},
     time::{Clock, Timestamp},
@@ -89,6 +90,8 @@ pub struct SqlStore {
     servers_clock: bool,
     /// Set once, where this process dials.
     dials: OnceLock<Arc<DialJournal>>,
+    /// Set once, where this process has calls.
+    live: OnceLock<CallRegistry>,
     /// None for a file, which nobody takes over.
     lineage: Option<Arc<Lineage>>,
     pulse: Pulse,
@@ -149,6 +152,7 @@ impl SqlStore {
             times: Times::default(),
             servers_clock: false,
             dials: OnceLock::new(),
+            live: OnceLock::new(),
             lineage,
             pulse: Pulse::default(),
         })

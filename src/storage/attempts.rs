@@ -23,6 +23,7 @@ use async_trait::async_trait;
 use super::{SqlStore, Work, forgotten, safeguards};
 use crate::telemetry;
 
+pub(super) use steps::told_again;
 pub(super) use waiting::{cancel_waiting, hand_waiting_to};
 
 #[async_trait]
@@ -51,6 +52,11 @@ impl AttemptStore for SqlStore {
 
     async fn stale_claims(&self, node: NodeId, older_than_ms: i64) -> StoreResult<Vec<Claim>> {
         self.read(move |work| Box::pin(claim::stale(work, node, older_than_ms)))
+            .await
+    }
+
+    async fn unsettled(&self, node: NodeId, older_than_ms: i64) -> StoreResult<Vec<Orphan>> {
+        self.read(move |work| Box::pin(orphans::unsettled(work, node, older_than_ms)))
             .await
     }
 
@@ -92,32 +98,36 @@ impl AttemptStore for SqlStore {
     async fn not_sent(&self, claim: Claim, delay_ms: i64, why: Option<String>) -> StoreResult<()> {
         // First: another node that compares the journal meanwhile must not take it for a forgotten dial.
         self.note_taken_back(claim).await;
-        self.write(move |mut work| {
+        let written = self.write(move |mut work| {
             Box::pin(async move {
                 safeguards::uncount(&mut work, claim).await?;
                 steps::not_sent(work, claim, delay_ms, why).await
             })
-        })
-        .await
+        });
+        self.under_claim(written.await)
     }
 
     async fn dialed(&self, claim: Claim, call: &CarrierCallId) -> StoreResult<()> {
         let call = call.clone();
-        self.write(move |work| Box::pin(steps::dialed(work, claim, call))).await
+        let written = self.write(move |work| Box::pin(steps::dialed(work, claim, call)));
+        self.under_claim(written.await)
     }
 
     async fn answered(&self, claim: Claim) -> StoreResult<()> {
-        self.write(move |work| Box::pin(steps::answered(work, claim))).await
+        let written = self.write(move |work| Box::pin(steps::answered(work, claim)));
+        self.under_claim(written.await)
     }
 
     async fn unknown(&self, claim: Claim) -> StoreResult<()> {
-        self.write(move |work| Box::pin(steps::unknown(work, claim))).await
+        let written = self.write(move |work| Box::pin(steps::unknown(work, claim)));
+        self.under_claim(written.await)
     }
 
     async fn finish(&self, claim: Claim, outcome: Outcome, next: Option<NextAttempt>) -> StoreResult<()> {
         let word = telemetry::outcome_word(&outcome);
         let finished = self.write(move |work| Box::pin(steps::finish(work, claim, outcome, next)));
-        finished.await.inspect(|()| telemetry::count_outcome(word))
+        self.under_claim(finished.await)
+            .inspect(|()| telemetry::count_outcome(word))
     }
 
     async fn remaining(&self, campaign: CampaignId) -> StoreResult<Remaining> {

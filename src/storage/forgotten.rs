@@ -14,6 +14,7 @@ use std::{
 
 use actors::{
     id::NodeId,
+    lines::CallRegistry,
     phone_number::PhoneNumber,
     ports::store::{Claim, StoreError, StoreResult},
 };
@@ -22,6 +23,7 @@ use tokio::sync::watch;
 
 use super::{
     SqlStore, Work,
+    attempts::told_again,
     rows::{Columns, ROWS_PER_INSERT, affected, composed, insert_rows, unavailable, unique},
 };
 use crate::dial_journal::{DialJournal, DialNote};
@@ -114,6 +116,21 @@ impl SqlStore {
         Ok(())
     }
 
+    /// From now on these calls live in this process: what the database forgets of one is written down again as it is, and the
+    /// call goes on. Once.
+    pub fn keep_live_calls(&self, calls: CallRegistry) {
+        let _ = self.live.set(calls);
+    }
+
+    /// What a write under a claim came to. That a claim does not hold is believed only when what the server may have
+    /// forgotten is written down again.
+    pub(super) fn under_claim<T>(&self, written: StoreResult<T>) -> StoreResult<T> {
+        match (written, &self.lineage) {
+            (Err(StoreError::Fenced), Some(lineage)) => lineage.check().and(Err(StoreError::Fenced)),
+            (written, _) => written,
+        }
+    }
+
     /// Compares the journal with the database and writes down again what that forgot; how many dials. Before the first
     /// claim of a process.
     ///
@@ -138,11 +155,31 @@ impl SqlStore {
                 break;
             }
         }
+        let live = self.live.get().map(CallRegistry::live).unwrap_or_default();
+        let held: HashMap<String, Claim> = live
+            .iter()
+            .map(|call| (call.claim.attempt.to_string(), call.claim))
+            .collect();
         let mut reinstated = 0;
         // The oldest first: a contact's attempts come in their order, and where this breaks off, or another node looks
         // meanwhile, the newest are still missing and tell that there is more.
         for note in lost.into_iter().rev() {
-            reinstated += usize::from(self.put_back(note).await?);
+            let holder = held
+                .get(&note.attempt)
+                .filter(|claim| claim.epoch == note.epoch)
+                .copied();
+            reinstated += usize::from(self.put_back(note, holder).await?);
+        }
+        for call in live {
+            let attempt = call.claim.attempt;
+            match self.write(move |work| Box::pin(told_again(work, call))).await {
+                // It never was dialed, or is another node's by now: its next write tells.
+                Ok(()) | Err(StoreError::Fenced) => {}
+                Err(error @ StoreError::Unavailable(_)) => return Err(error),
+                Err(error) => {
+                    tracing::error!(%attempt, %error, "what a live call knows of itself is not written again")
+                }
+            }
         }
         if reinstated > 0 {
             tracing::error!(
@@ -153,10 +190,10 @@ impl SqlStore {
         Ok(reinstated)
     }
 
-    async fn put_back(&self, note: DialNote) -> StoreResult<bool> {
+    async fn put_back(&self, note: DialNote, holder: Option<Claim>) -> StoreResult<bool> {
         let attempt = note.attempt.clone();
         let to = PhoneNumber::parse(&note.phone_number).map(|number| number.masked());
-        match self.write(move |work| Box::pin(reinstate(work, note))).await {
+        match self.write(move |work| Box::pin(reinstate(work, note, holder))).await {
             Ok(put_back) => Ok(put_back),
             Err(StoreError::NotFound | StoreError::Exists(_) | StoreError::Stale) => {
                 tracing::error!(
@@ -306,9 +343,9 @@ fn knows_less(note: &DialNote, epoch: i64, state: &str) -> bool {
     epoch < note.epoch || (epoch == note.epoch && (state == "claimed" || state == "queued"))
 }
 
-/// Makes the attempt one whose fate nobody knows, held by a process that does not live: whoever takes over what dead ones
-/// left settles it with the carrier.
-async fn reinstate(mut work: Work<'_>, note: DialNote) -> StoreResult<bool> {
+/// Gives the attempt back to the call that lives under its permit. Without one its fate is not known, and it is held by a
+/// process that does not live: whoever takes over what dead ones left settles it with the carrier.
+async fn reinstate(mut work: Work<'_>, note: DialNote, holder: Option<Claim>) -> StoreResult<bool> {
     let found = sqlx::query("SELECT state, epoch FROM attempts WHERE id = $1");
     let found = found.bind(note.attempt.clone()).fetch_optional(&mut *work.conn).await;
     if let Some(row) = found.map_err(unavailable)?
@@ -317,21 +354,27 @@ async fn reinstate(mut work: Work<'_>, note: DialNote) -> StoreResult<bool> {
         // Another node has put it back.
         return Ok(false);
     }
-    let nobody = NodeId::new().to_string();
+    let (state, owner, epoch) = match holder {
+        Some(claim) => ("dialing", claim.owner, claim.epoch),
+        None => ("unknown", NodeId::new(), note.epoch + 1),
+    };
+    let owner = owner.to_string();
     let update = sqlx::query(
-        "UPDATE attempts SET state = 'unknown', status = 'in_progress', owner = $2, \
-         epoch = CASE WHEN epoch < $3 THEN $3 ELSE epoch END + 1, dialing_at = $4, started_at = $4, dial_token = $5, \
-         carrier = $6, caller_id = $7 WHERE id = $1 AND state IN ('queued', 'claimed') AND epoch <= $3",
+        "UPDATE attempts SET state = $8, status = 'in_progress', owner = $2, epoch = $9, dialing_at = $4, started_at = $4, \
+         dial_token = $5, carrier = $6, caller_id = $7 \
+         WHERE id = $1 AND state IN ('queued', 'claimed') AND epoch <= $3",
     )
     .bind(note.attempt.clone())
-    .bind(nobody.clone())
+    .bind(owner.clone())
     .bind(note.epoch)
     .bind(note.at)
     .bind(note.dial_token.clone())
     .bind(note.carrier.clone())
-    .bind(note.caller_id.clone());
+    .bind(note.caller_id.clone())
+    .bind(state)
+    .bind(epoch);
     if affected(update, &mut *work.conn).await? == 0 {
-        insert(&mut work, &note, nobody).await?;
+        insert(&mut work, &note, (state, owner, epoch)).await?;
     }
     if let (Some(list), Some(index)) = (note.contact_list, note.contact_index) {
         hold_contact(&mut work, list, index, note.attempt_no).await?;
@@ -339,12 +382,16 @@ async fn reinstate(mut work: Work<'_>, note: DialNote) -> StoreResult<bool> {
     Ok(true)
 }
 
-async fn insert(work: &mut Work<'_>, note: &DialNote, owner: String) -> StoreResult<()> {
+async fn insert(
+    work: &mut Work<'_>,
+    note: &DialNote,
+    (state, owner, epoch): (&'static str, String, i64),
+) -> StoreResult<()> {
     let insert = sqlx::query(
         "INSERT INTO attempts (id, account, agent, campaign, contact_list, contact_index, attempt_no, follow_up_no, retry_no, \
          call_backs, kind, phone_number, state, owner, epoch, dial_token, due_at, started_at, dialing_at, carrier, caller_id, \
          status, voicemail, transferred, collected, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, \
-         'unknown', $13, $14, $15, $16, $16, $16, $17, $18, 'in_progress', 0, 0, '{}', $16)",
+         $19, $13, $14, $15, $16, $16, $16, $17, $18, 'in_progress', 0, 0, '{}', $16)",
     )
     .bind(note.attempt.clone())
     .bind(note.account.clone())
@@ -359,11 +406,12 @@ async fn insert(work: &mut Work<'_>, note: &DialNote, owner: String) -> StoreRes
     .bind(note.kind.clone())
     .bind(note.phone_number.clone())
     .bind(owner)
-    .bind(note.epoch + 1)
+    .bind(epoch)
     .bind(note.dial_token.clone())
     .bind(note.at)
     .bind(note.carrier.clone())
-    .bind(note.caller_id.clone());
+    .bind(note.caller_id.clone())
+    .bind(state);
     insert.execute(&mut *work.conn).await.map_err(unique("attempt"))?;
     if note.campaign.is_some() {
         return Ok(());
@@ -408,8 +456,8 @@ async fn hold_contact(work: &mut Work<'_>, list: i64, index: i64, attempts: i64)
 #[cfg(test)]
 mod tests {
     use actors::{
-        id::CampaignId,
-        ports::store::{AttemptStore, CallStore},
+        id::{AttemptId, CampaignId},
+        ports::store::{AttemptStore, CallStore, NodeStore},
     };
 
     use super::*;
@@ -428,6 +476,16 @@ mod tests {
         assert!(matches!(claimed, Err(StoreError::Unavailable(_))), "{claimed:?}");
         let claimed = store.claim_calls(NodeId::new(), 1).await;
         assert!(matches!(claimed, Err(StoreError::Unavailable(_))), "{claimed:?}");
+        // A call is not told that it lost its attempt, which may only have been forgotten.
+        let call = Claim {
+            attempt: AttemptId::new(),
+            owner: NodeId::new(),
+            epoch: 1,
+        };
+        let answered = store.answered(call).await;
+        assert!(matches!(answered, Err(StoreError::Unavailable(_))), "{answered:?}");
+        let lost = store.lost_claims(&[call]).await;
+        assert!(matches!(lost, Err(StoreError::Unavailable(_))), "{lost:?}");
         tokio::time::pause();
         let rest = store.times.dead_after;
         let watch = async {
@@ -447,5 +505,7 @@ mod tests {
         };
         let _ = tokio::time::timeout(rest * 3, async { tokio::join!(store.watch_lineage(), twice) }).await;
         assert_eq!(lineage.check(), Ok(()));
+        assert_eq!(store.answered(call).await, Err(StoreError::Fenced));
+        assert_eq!(store.lost_claims(&[call]).await, Ok(vec![call]));
     }
 }

@@ -89,6 +89,11 @@ async fn heartbeat(mut work: Work<'_>, node: NodeId, judge: Judge) -> StoreResul
     })
 }
 
+async fn sign_off(work: Work<'_>, node: NodeId) -> StoreResult<()> {
+    let update = sqlx::query("UPDATE nodes SET state = 'dead' WHERE id = $1 AND state = 'live'");
+    affected(update.bind(node.to_string()), work.conn).await.map(drop)
+}
+
 /// Declares those dead that were silent for too long; `Fenced` for a node that is itself. Only a node may that was
 /// never silent in all that time: when the database comes back from a failure, everybody was.
 pub(super) async fn bury_silent(work: &mut Work<'_>, node: NodeId, judge: &Judge) -> StoreResult<()> {
@@ -187,6 +192,10 @@ impl NodeStore for SqlStore {
         self.write(move |work| Box::pin(heartbeat(work, node, judge))).await
     }
 
+    async fn sign_off(&self, node: NodeId) -> StoreResult<()> {
+        self.write(move |work| Box::pin(sign_off(work, node))).await
+    }
+
     async fn live_nodes(&self) -> StoreResult<Vec<LiveNode>> {
         self.read(|work| Box::pin(live(work))).await
     }
@@ -198,7 +207,15 @@ impl NodeStore for SqlStore {
     async fn lost_claims(&self, claims: &[Claim]) -> StoreResult<Vec<Claim>> {
         let claims = claims.to_vec();
         // By a writer, which is on the primary for certain.
-        self.write(move |work| Box::pin(lost(work, claims))).await
+        let lost = self.write(move |work| Box::pin(lost(work, claims))).await?;
+        match lost.is_empty() {
+            true => Ok(lost),
+            // A server that took over may have forgotten them.
+            false => self.under_claim(Err(StoreError::Fenced)).or_else(|error| match error {
+                StoreError::Fenced => Ok(lost),
+                error => Err(error),
+            }),
+        }
     }
 
     async fn cluster_secret(&self) -> StoreResult<String> {

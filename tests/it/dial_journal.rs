@@ -2,18 +2,22 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::{path::Path, sync::Arc};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use actors::{
+    campaign::Ended,
     id::NodeId,
+    lines::{CallRegistry, Dialer, LostCall},
     ports::{
         carrier::CarrierCallId,
         store::{
-            AttemptState, AttemptStore, CampaignStatus, CampaignStore, ConversationStatus, NodeStore, RecordStore,
-            StoreError,
+            AttemptState, AttemptStore, CampaignStatus, CampaignStore, Claim, ConversationStatus, NodeStore,
+            RecordStore, StoreError,
         },
+        usage::Meter,
     },
     testkit::store_conformance::{Fixture, ManualClock, Scene, outcome},
+    time::Clock,
 };
 use ringback::{dial_journal::DialJournal, storage::SqlStore};
 
@@ -140,4 +144,70 @@ async fn nothing_is_dialed_that_the_journal_cannot_take() {
     store.not_sent(claim, 0, None).await.unwrap();
     std::fs::create_dir(folder.path().join("dials")).unwrap();
     scene.dialing(campaign).await;
+}
+
+#[tokio::test]
+async fn a_call_that_lives_goes_on_where_the_database_forgot_it() {
+    let (folder, backup) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let clock = Arc::new(ManualClock::new());
+    let store = open(folder.path(), &clock).await;
+    let scene = scene(&store, &clock).await;
+    let campaign = scene.running(0..4).await;
+    let half = scene.dialing(campaign).await;
+    copy(folder.path(), backup.path());
+    let attempts = scene.claim(campaign, 2).await;
+    let (talking, gone) = (attempts[0].clone(), attempts[1].claim);
+    for claim in [talking.claim, gone] {
+        scene.permit(claim).await.unwrap();
+    }
+    let (leg, answered_at) = (CarrierCallId("talks".into()), clock.now());
+    store.close().await;
+    copy(backup.path(), folder.path());
+
+    // One call talks and one is dialed, of which the database knows less; of the third one nobody knows more.
+    let store = open(folder.path(), &clock).await;
+    store.register_node(scene.node, None).await.unwrap();
+    let calls = CallRegistry::default();
+    for ended in [
+        talking.ended(),
+        Ended {
+            claim: half,
+            ..talking.ended()
+        },
+    ] {
+        let attempt = ended.claim.attempt;
+        let call = LostCall {
+            ended,
+            to: talking.contact.phone_number.clone(),
+            carrier: "exchange".into(),
+            leg: None,
+            since: clock.now(),
+            error: String::new(),
+            meter: Meter::default(),
+        };
+        calls.insert(Dialer::Campaign(campaign), call);
+        calls.leg_known(attempt, &CarrierCallId(format!("leg of {attempt}")));
+    }
+    calls.leg_known(talking.claim.attempt, &leg);
+    calls.answered(talking.claim.attempt, answered_at);
+    store.keep_live_calls(calls);
+    assert_eq!(store.reconcile_dials().await, Ok(2));
+    let orphans = store.take_orphans(scene.node).await.unwrap();
+    let taken: Vec<_> = orphans.iter().map(|orphan| orphan.claim.attempt).collect();
+    assert_eq!(taken, [gone.attempt]);
+    let known = store.unsettled(scene.node, 0).await.unwrap();
+    let state = |claim: Claim| known.iter().find(|row| row.claim == claim).map(|row| row.state);
+    assert_eq!(state(talking.claim), Some(AttemptState::Answered));
+    assert_eq!(state(half), Some(AttemptState::Dialed));
+
+    // It is its call that writes how it ended.
+    clock.advance(Duration::from_secs(65));
+    let completed = store.finish(talking.claim, outcome(ConversationStatus::Completed), None);
+    completed.await.unwrap();
+    let row = store.conversation(scene.account, talking.claim.attempt).await.unwrap();
+    assert_eq!(
+        (row.status, row.answered_at),
+        (ConversationStatus::Completed, Some(answered_at))
+    );
+    assert_eq!(store.due_analyses(9).await.unwrap().len(), 1, "somebody spoke");
 }

@@ -333,7 +333,7 @@ impl Performer {
                     let said_at = self.arguments.ports.clock.now();
                     self.call_back = Some(CallBackWish { time, said_at });
                 }
-                Effect::WriteAnswered => self.write(Write::Answered),
+                Effect::WriteAnswered => self.answered(),
                 Effect::WriteUnknown => self.fate_unknown(),
                 Effect::OpenStream => self.open_stream().await,
                 Effect::Say {

@@ -144,6 +144,7 @@ impl Actor for LinesActor {
             LinesMessage::TooSlow { call, attempt } => state.too_slow(&call, attempt),
             LinesMessage::LetGo { call, attempt } => state.let_go(&call, attempt),
             LinesMessage::LegKnown { attempt, leg } => state.registry.leg_known(attempt, &leg),
+            LinesMessage::Answered { attempt, at } => state.registry.answered(attempt, at),
             LinesMessage::MetObstacle { attempt, obstacle } => state.met(attempt, obstacle),
             LinesMessage::CallEnded { attempt, outcome } => state.ended(attempt, outcome),
             LinesMessage::CrashSettled { attempt, outcome } => {

@@ -7,7 +7,9 @@ use ractor::{ActorRef, rpc::CallResult};
 use tokio::time::timeout;
 
 use super::{
-    Dialer, InboundReply, LinesMessage, LinesState, LostCall, WantedAgent, announced::Announced, settle::write_off,
+    CallRegistry, Dialer, InboundReply, LinesMessage, LinesState, LostCall, SeenTo, WantedAgent,
+    announced::Announced,
+    settle::{NOT_TAKEN, write_off},
 };
 use crate::{
     agent::{self, Agent},
@@ -37,9 +39,6 @@ const MOST_ASKING: usize = 1_024;
 /// How many announcements of one call wait for the same answer; more are refused.
 const MOST_WAITING: usize = 16;
 
-/// The outcome of a call that got its attempt, but whose carrier had been told by then that nobody takes it.
-const NOT_TAKEN: &str = "no-answer";
-
 /// The agent that a call asks for by its id.
 type Wanted = Option<WantedAgent>;
 
@@ -48,11 +47,13 @@ type Wanted = Option<WantedAgent>;
 pub struct HeldInbound {
     plan: Option<Box<CallPlan>>,
     ports: Ports,
+    /// Nobody else settles it meanwhile.
+    seen_to: Option<SeenTo>,
 }
 
 impl HeldInbound {
-    fn take(mut self) -> Option<Box<CallPlan>> {
-        self.plan.take()
+    fn take(mut self) -> Option<(Box<CallPlan>, Option<SeenTo>)> {
+        Some((self.plan.take()?, self.seen_to.take()))
     }
 }
 
@@ -60,9 +61,12 @@ impl Drop for HeldInbound {
     fn drop(&mut self) {
         // Without a runtime the process is ending; the next start settles what it left.
         if let (Some(plan), Ok(runtime)) = (self.plan.take(), tokio::runtime::Handle::try_current()) {
-            let ports = self.ports.clone();
+            let (ports, seen_to) = (self.ports.clone(), self.seen_to.take());
             let lost = LostCall::of(&plan, ports.clock.now(), NOT_TAKEN);
-            runtime.spawn(async move { write_off(&ports, lost).await });
+            runtime.spawn(async move {
+                write_off(&ports, lost).await;
+                drop(seen_to);
+            });
         }
     }
 }
@@ -155,10 +159,10 @@ impl LinesState {
 
     /// Finds out who takes the call, and makes its attempt.
     fn ask(&self, me: &ActorRef<LinesMessage>, (call, wanted): (InboundCall, Wanted), attempt: AttemptId) {
-        let (me, ports, node) = (me.clone(), self.ports.clone(), self.node);
+        let (me, ports, node, registry) = (me.clone(), self.ports.clone(), self.node, self.registry.clone());
         tokio::spawn(async move {
-            let lines = me.clone();
-            let mut receiving = tokio::spawn(receive((ports, lines), node, (call.clone(), wanted, attempt)));
+            let within = (ports, me.clone(), registry);
+            let mut receiving = tokio::spawn(receive(within, node, (call.clone(), wanted, attempt)));
             let mut taken = timeout(TAKEN_WITHIN, &mut receiving).await;
             if taken.is_err() {
                 let call = call.clone();
@@ -216,7 +220,8 @@ impl LinesState {
         me: &ActorRef<LinesMessage>,
         held: HeldInbound,
     ) -> Result<WayBack, InboundRefusal> {
-        let plan = held.take().ok_or(InboundRefusal::Unavailable)?;
+        // The call is in the registry before it is let go of here.
+        let (plan, _seen_to) = held.take().ok_or(InboundRefusal::Unavailable)?;
         let back = way_back(&plan).ok_or(InboundRefusal::Unavailable)?;
         let attempt = plan.attempt.claim.attempt;
         let to = plan.inbound.as_ref().map(|leg| leg.to.masked());
@@ -240,7 +245,7 @@ fn way_back(plan: &CallPlan) -> Option<WayBack> {
 
 /// Makes the attempt of a call whose number an agent answers here, and plans its conversation.
 async fn receive(
-    (ports, lines): (Ports, ActorRef<LinesMessage>),
+    (ports, lines, registry): (Ports, ActorRef<LinesMessage>, CallRegistry),
     node: NodeId,
     (call, wanted, attempt): (InboundCall, Wanted, AttemptId),
 ) -> Result<HeldInbound, InboundRefusal> {
@@ -271,6 +276,7 @@ async fn receive(
     };
     let received = ports.store.receive_call(node, new).await.map_err(|e| not_taken(&e))?;
     let mut received = received.ok_or(InboundRefusal::NobodyAnswers)?;
+    let seen_to = registry.see_to(received.attempt.claim);
     // Nothing dials such a call again: its values are needed nowhere but here.
     received.attempt.variables = variables.unwrap_or_default();
     let context = PlanContext {
@@ -283,6 +289,7 @@ async fn receive(
     Ok(HeldInbound {
         plan,
         ports: ports.clone(),
+        seen_to,
     })
 }
 

@@ -18,6 +18,7 @@ use crate::{
     },
     single_calls::SingleCallsMessage,
     switchboard::DoorRefusal,
+    time::Timestamp,
 };
 
 /// Who dials. Lines and dialing rate are shared among dialers in turn.
@@ -188,6 +189,13 @@ pub enum LinesMessage {
         attempt: AttemptId,
         /// Its leg.
         leg: CarrierCallId,
+    },
+    /// A call was answered, told by the call: a store that forgets it is told again.
+    Answered {
+        /// Which call.
+        attempt: AttemptId,
+        /// When.
+        at: Timestamp,
     },
     /// The carrier takes no call at present, told by a call that it did not take.
     MetObstacle {

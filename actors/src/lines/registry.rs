@@ -1,7 +1,7 @@
 //! What must be known of the live calls if the line pool itself crashes: kept outside the actor, by the node.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -9,53 +9,147 @@ use super::{Dialer, LostCall};
 use crate::{
     id::AttemptId,
     ports::{carrier::CarrierCallId, store::Claim},
+    time::Timestamp,
 };
 
-/// The live calls of a node, each as it would have to be settled. Clones share it.
+/// The live calls of a node, each as it would have to be settled, and the attempts without a call that somebody sees to.
+/// Clones share it.
 #[derive(Debug, Clone, Default)]
-pub struct CallRegistry(Arc<Mutex<HashMap<AttemptId, (Dialer, LostCall)>>>);
+pub struct CallRegistry(Arc<Mutex<Held>>);
+
+#[derive(Debug, Default)]
+struct Held {
+    calls: HashMap<AttemptId, Entry>,
+    seen_to: HashSet<Claim>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    dialer: Dialer,
+    call: LostCall,
+    answered_at: Option<Timestamp>,
+}
+
+/// What a live call knows of itself, for a store that has forgotten it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LiveCall {
+    /// What it is held by.
+    pub claim: Claim,
+    /// The carrier's id of its leg, once it is known.
+    pub leg: Option<CarrierCallId>,
+    /// When it was answered, if it was.
+    pub answered_at: Option<Timestamp>,
+}
+
+impl Held {
+    fn holds(&self, claim: Claim) -> bool {
+        let call = self.calls.get(&claim.attempt);
+        self.seen_to.contains(&claim) || call.is_some_and(|entry| entry.call.ended.claim == claim)
+    }
+}
+
+/// Somebody sees an attempt without a call to its end, for as long as this lives.
+#[derive(Debug)]
+pub struct SeenTo {
+    claim: Claim,
+    registry: CallRegistry,
+}
+
+impl Drop for SeenTo {
+    fn drop(&mut self) {
+        self.registry.with(|held| held.seen_to.remove(&self.claim));
+    }
+}
 
 impl CallRegistry {
-    fn with<T>(&self, work: impl FnOnce(&mut HashMap<AttemptId, (Dialer, LostCall)>) -> T) -> T {
+    fn with<T>(&self, work: impl FnOnce(&mut Held) -> T) -> T {
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// A call begins.
     pub fn insert(&self, dialer: Dialer, call: LostCall) {
-        self.with(|calls| calls.insert(call.ended.claim.attempt, (dialer, call)));
+        let attempt = call.ended.claim.attempt;
+        let entry = Entry {
+            dialer,
+            call,
+            answered_at: None,
+        };
+        self.with(|held| held.calls.insert(attempt, entry));
     }
 
     /// Its leg got an id.
     pub fn leg_known(&self, attempt: AttemptId, leg: &CarrierCallId) {
-        self.with(|calls| {
-            if let Some((_, call)) = calls.get_mut(&attempt) {
-                call.leg = Some(leg.clone());
+        self.with(|held| {
+            if let Some(entry) = held.calls.get_mut(&attempt) {
+                entry.call.leg = Some(leg.clone());
+            }
+        });
+    }
+
+    /// It was answered.
+    pub fn answered(&self, attempt: AttemptId, at: Timestamp) {
+        self.with(|held| {
+            if let Some(entry) = held.calls.get_mut(&attempt) {
+                entry.answered_at.get_or_insert(at);
             }
         });
     }
 
     /// It is over.
     pub fn remove(&self, attempt: AttemptId) {
-        self.with(|calls| calls.remove(&attempt));
+        self.with(|held| held.calls.remove(&attempt));
+    }
+
+    /// All of them are nobody's here any more.
+    pub fn clear(&self) {
+        self.with(|held| held.calls.clear());
     }
 
     /// One call.
     pub fn get(&self, attempt: AttemptId) -> Option<LostCall> {
-        self.with(|calls| calls.get(&attempt).map(|(_, call)| call.clone()))
+        self.with(|held| held.calls.get(&attempt).map(|entry| entry.call.clone()))
+    }
+
+    /// What the live calls know of themselves.
+    pub fn live(&self) -> Vec<LiveCall> {
+        let live = |entry: &Entry| LiveCall {
+            claim: entry.call.ended.claim,
+            leg: entry.call.leg.clone(),
+            answered_at: entry.answered_at,
+        };
+        self.with(|held| held.calls.values().map(live).collect())
+    }
+
+    /// Whether a call lives under this claim, or somebody sees to its attempt.
+    pub fn holds(&self, claim: Claim) -> bool {
+        self.with(|held| held.holds(claim))
+    }
+
+    /// Takes charge of an attempt without a call; none where a call lives under this claim, or somebody else sees to it.
+    pub fn see_to(&self, claim: Claim) -> Option<SeenTo> {
+        let taken = self.with(|held| !held.holds(claim) && held.seen_to.insert(claim));
+        taken.then(|| SeenTo {
+            claim,
+            registry: self.clone(),
+        })
     }
 
     /// Whether a live call is one of this carrier.
     pub fn is_placed_at(&self, attempt: AttemptId, carrier: &str) -> bool {
-        self.with(|calls| calls.get(&attempt).is_some_and(|(_, call)| call.carrier == carrier))
+        self.with(|held| {
+            let call = held.calls.get(&attempt);
+            call.is_some_and(|entry| entry.call.carrier == carrier)
+        })
     }
 
     /// What they are held by.
     pub fn claims(&self) -> Vec<Claim> {
-        self.with(|calls| calls.values().map(|(_, call)| call.ended.claim).collect())
+        self.with(|held| held.calls.values().map(|entry| entry.call.ended.claim).collect())
     }
 
     /// All of them with their dialers.
     pub fn all(&self) -> Vec<(AttemptId, Dialer)> {
-        self.with(|calls| calls.iter().map(|(attempt, (dialer, _))| (*attempt, *dialer)).collect())
+        let dialers = |(attempt, entry): (&AttemptId, &Entry)| (*attempt, entry.dialer);
+        self.with(|held| held.calls.iter().map(dialers).collect())
     }
 }

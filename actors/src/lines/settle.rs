@@ -23,6 +23,9 @@ use crate::{
 /// The outcome of a dial whose fate nobody knows.
 pub const UNKNOWN_FATE: &str = "carrier-error: outcome unknown";
 
+/// The outcome of a call from outside that got its attempt, but whose carrier had been told by then that nobody takes it.
+pub const NOT_TAKEN: &str = "no-answer";
+
 /// A leg that cannot be hung up for so many tries (about two minutes) is given up; the carrier ends it by its own
 /// limits, and the attempt must not stay open for ever.
 const HANG_UP_TRIES: u32 = 16;
@@ -91,7 +94,7 @@ pub async fn settle(ports: &Ports, lost: LostCall, times: Times) -> Option<Outco
 }
 
 /// The same for a call whose leg is nobody's business any more.
-pub(super) async fn write_off(ports: &Ports, lost: LostCall) -> Option<Outcome> {
+pub async fn write_off(ports: &Ports, lost: LostCall) -> Option<Outcome> {
     write(ports, &lost.ended, Some(lost.error)).await
 }
 

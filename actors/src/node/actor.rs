@@ -4,7 +4,10 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SpawnErr, SupervisionEvent};
-use tokio::{sync::Notify, time::Instant};
+use tokio::{
+    sync::{Notify, watch},
+    time::Instant,
+};
 
 use super::{DialGate, Incarnation, NodeSettings, Restarts, Sibling, TaskGuard, boot, life, reaper};
 use crate::{
@@ -85,6 +88,7 @@ pub struct RootArguments {
     pub(super) backlog: Backlog,
     pub(super) gate: DialGate,
     pub(super) incarnation: Incarnation,
+    pub(super) registry: CallRegistry,
 }
 
 /// The root.
@@ -93,7 +97,6 @@ pub struct NodeActor;
 /// Its state.
 pub struct NodeState {
     with: RootArguments,
-    registry: CallRegistry,
     by_actor: HashMap<ActorId, Part>,
     parts: HashMap<Part, ActorCell>,
     restarts: HashMap<Part, Restarts>,
@@ -102,6 +105,8 @@ pub struct NodeState {
     nodes: usize,
     /// The grace time, once draining began.
     draining: Option<u64>,
+    /// The same for who takes over what dead processes left.
+    takes_nothing: watch::Sender<bool>,
     /// Restarts to come.
     waiting: Vec<TaskGuard>,
     /// What is done under the present id.
@@ -125,13 +130,13 @@ impl Actor for NodeActor {
         let mut state = NodeState {
             _watch: TaskGuard::spawn(life::watch(gate, clock, arguments.settings.times, Arc::clone(&doubts))),
             with: arguments,
-            registry: CallRegistry::default(),
             by_actor: HashMap::new(),
             parts: HashMap::new(),
             restarts: HashMap::new(),
             registered: false,
             nodes: 1,
             draining: None,
+            takes_nothing: watch::Sender::new(false),
             waiting: Vec::new(),
             tasks: Vec::new(),
             doubts,
@@ -178,6 +183,7 @@ impl Actor for NodeActor {
             NodeMessage::Registered(..) | NodeMessage::Alive { .. } | NodeMessage::Fenced(_) => {}
             NodeMessage::Drain { grace_ms } => {
                 state.draining = Some(grace_ms);
+                state.takes_nothing.send_replace(true);
                 state.dial_no_more();
                 let _ = state.with.siblings.lines.cast(LinesMessage::Drain { grace_ms });
             }
@@ -261,7 +267,7 @@ impl NodeState {
                     lines: with.settings.lines,
                     calls_per_second: with.settings.calls_per_second,
                     journal: with.journal.clone(),
-                    registry: self.registry.clone(),
+                    registry: with.registry.clone(),
                     times: with.settings.times,
                     gate: with.gate.clone(),
                     nodes: self.nodes,
@@ -345,10 +351,12 @@ impl NodeState {
         let (gate, doubts) = (self.with.gate.clone(), Arc::clone(&self.doubts));
         let showing = life::show(me.clone(), ports.clone(), (node, times), gate, doubts);
         self.tasks.push(TaskGuard::spawn(showing));
-        let reaping = reaper::reap(ports.clone(), (node, times), self.registry.clone());
+        let reaping = reaper::reap(ports.clone(), (node, times), self.with.registry.clone());
         self.tasks.push(TaskGuard::spawn(reaping));
         self.tasks.push(TaskGuard::spawn(boot::sweep_lists(ports.clone())));
-        self.tasks.push(TaskGuard::spawn(boot::take_over(ports, node, times)));
+        let (calls, draining) = (self.with.registry.clone(), self.takes_nothing.subscribe());
+        let taking_over = boot::take_over(ports, (node, times), calls, draining);
+        self.tasks.push(TaskGuard::spawn(taking_over));
         self.heard(pulse);
         if self.draining.is_none() {
             let _ = self.with.siblings.campaigns.cast(CampaignsMessage::Resume);
@@ -381,7 +389,7 @@ impl NodeState {
                 }
             }
         }
-        self.registry = CallRegistry::default();
+        self.with.registry.clear();
         self.with.settings.node = node;
         self.with.incarnation.set(node);
         for part in dialers {

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use ractor::ActorRef;
-use tokio::{task::JoinSet, time::Instant};
+use tokio::{sync::watch, task::JoinSet, time::Instant};
 
 use super::{Backoff, DialGate, NodeMessage, Times};
 use crate::{
     campaign::Ended,
     id::NodeId,
-    lines::{LostCall, settle},
+    lines::{CallRegistry, LostCall, settle},
     ports::{
         Ports,
         store::{Orphan, Pulse, StoreError},
@@ -85,11 +85,17 @@ pub async fn sweep_lists(ports: Ports) {
 }
 
 /// Settles the attempts that dead processes left: at the start, and for as long as the node runs, as a process may be
-/// found dead later. A running campaign finds by itself what was queued again.
-pub async fn take_over(ports: Ports, node: NodeId, times: Times) {
+/// found dead later. A running campaign finds by itself what was queued again. One that drains takes nothing more: it might
+/// not live to settle it.
+pub async fn take_over(
+    ports: Ports,
+    (node, times): (NodeId, Times),
+    calls: CallRegistry,
+    mut draining: watch::Receiver<bool>,
+) {
     let mut backoff = patience();
     let mut settling = JoinSet::new();
-    loop {
+    while !*draining.borrow() {
         let wait = match ports.store.take_orphans(node).await {
             Ok(orphans) => {
                 backoff.reset();
@@ -97,8 +103,15 @@ pub async fn take_over(ports: Ports, node: NodeId, times: Times) {
                     tracing::info!(orphans = orphans.len(), "settling the calls of a dead process");
                 }
                 for orphan in orphans {
+                    // Another look may have come between.
+                    let Some(seen_to) = calls.see_to(orphan.claim) else {
+                        continue;
+                    };
                     let ports = ports.clone();
-                    settling.spawn(async move { settle(&ports, lost(orphan), times).await });
+                    settling.spawn(async move {
+                        settle(&ports, lost(orphan), times).await;
+                        drop(seen_to);
+                    });
                 }
                 times.heartbeat
             }
@@ -109,13 +122,17 @@ pub async fn take_over(ports: Ports, node: NodeId, times: Times) {
                 backoff.failed()
             }
         };
-        tokio::time::sleep(wait).await;
+        tokio::select! {
+            () = tokio::time::sleep(wait) => {}
+            _ = draining.wait_for(|draining| *draining) => {}
+        }
         while settling.try_join_next().is_some() {}
     }
     while settling.join_next().await.is_some() {}
 }
 
-fn lost(orphan: Orphan) -> LostCall {
+/// What is to be settled of an attempt that no call holds.
+pub(super) fn lost(orphan: Orphan) -> LostCall {
     LostCall {
         ended: Ended {
             claim: orphan.claim,

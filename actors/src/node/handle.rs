@@ -1,12 +1,12 @@
 //! Starting a node and speaking to it from outside the tree.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use ractor::{Actor, ActorCell, ActorRef};
 use tokio::{
     sync::{broadcast, watch},
     task::JoinHandle,
-    time::Instant,
+    time::{Instant, timeout},
 };
 
 use super::{
@@ -18,8 +18,8 @@ use crate::{
     call::Speculation,
     id::NodeId,
     journal::{Backlog, BacklogFigures, Journal, LiveFact},
-    lines::{LinesMessage, LinesSnapshot},
-    ports::Ports,
+    lines::{CallRegistry, LinesMessage, LinesSnapshot},
+    ports::{Ports, store::Store},
     switchboard::{INSPECTION, SwitchboardMessage},
 };
 
@@ -31,6 +31,9 @@ const LAST_WORDS: Duration = Duration::from_secs(15);
 
 /// How long the journal has to write what it holds.
 const LAST_FACTS: Duration = Duration::from_secs(5);
+
+/// How long the store may take to hear that this node is gone.
+const SIGNS_OFF_WITHIN: Duration = Duration::from_secs(2);
 
 /// What a node needs to know about itself.
 #[derive(Debug, Clone)]
@@ -97,6 +100,8 @@ pub struct NodeHandle {
     incarnation: Incarnation,
     backlog: Backlog,
     gate: DialGate,
+    store: Arc<dyn Store>,
+    registry: CallRegistry,
     draining: watch::Sender<bool>,
     ended: JoinHandle<()>,
 }
@@ -114,8 +119,11 @@ impl Node {
         let journal = Journal::new(siblings.journal.clone(), backlog.clone(), live.clone());
         let incarnation = Incarnation::new(arguments.settings.node);
         let gate = DialGate::new(arguments.settings.times, arguments.ports.clock.now());
+        let registry = CallRegistry::default();
+        let store = Arc::clone(&arguments.ports.store);
         let arguments = RootArguments {
             gate: gate.clone(),
+            registry: registry.clone(),
             incarnation: incarnation.clone(),
             ports: arguments.ports,
             settings: arguments.settings,
@@ -135,6 +143,8 @@ impl Node {
             incarnation,
             backlog,
             gate,
+            store,
+            registry,
             draining: watch::Sender::new(false),
             ended,
         })
@@ -155,6 +165,11 @@ impl NodeHandle {
     /// The same, to be asked again and again.
     pub fn incarnation(&self) -> Incarnation {
         self.incarnation.clone()
+    }
+
+    /// The calls that live here.
+    pub fn calls(&self) -> CallRegistry {
+        self.registry.clone()
     }
 
     /// Whether it was told to end.
@@ -212,11 +227,20 @@ impl NodeHandle {
         }
     }
 
-    /// Ends the tree at once: calls still running are cut off and settled by the next start. Drain first.
+    /// Ends the tree at once: calls still running are cut off and settled by another node, or the next start. Drain first.
+    /// Its last word to the store is that it is gone, so that the others count it out and take what it left.
     pub async fn stop(self) {
         self.flush().await;
+        // From here on no permit is asked for, and none is used that was given.
+        self.gate.fence();
         self.root.stop(None);
         let _ = self.ended.await;
+        let node = self.incarnation.get();
+        match timeout(SIGNS_OFF_WITHIN, self.store.sign_off(node)).await {
+            Ok(Ok(())) => tracing::info!(%node, "signed off"),
+            Ok(Err(error)) => tracing::warn!(%node, %error, "not signed off: the others find out by its silence"),
+            Err(_) => tracing::warn!(%node, "not signed off in time: the others find out by its silence"),
+        }
     }
 }
 

@@ -1,47 +1,127 @@
-//! Gives back this node's own claims that nobody holds: the claim's answer was lost, a plan died in a mailbox, a
-//! campaign crashed before it handed a claim on. A claim that is still on its way after all is safe: its permit is
-//! asked under the old epoch and refused.
+//! Looks for what this node holds in the store and nobody here holds any more. Claims are given back: the claim's answer
+//! was lost, a plan died in a mailbox, a campaign crashed before it handed a claim on. A claim that is still on its way
+//! after all is safe: its permit is asked under the old epoch and refused. What may have been sent is settled with the
+//! carrier: its outcome could not be written for too long, was refused, or was forgotten by a server that took over.
 
-use std::time::Duration;
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
 
-use super::Times;
+use tokio::{task::JoinSet, time::Instant};
+
+use super::{Times, boot};
 use crate::{
     id::NodeId,
-    lines::CallRegistry,
+    lines::{CallRegistry, LostCall, NOT_TAKEN, settle, write_off},
     ports::{
         Ports,
-        store::{Claim, StoreResult},
+        store::{AttemptState, CallDirection, Claim, Orphan, StoreResult},
     },
 };
 
-/// Looks now and then, for as long as it runs. A running campaign finds by itself what was given back: it counts what
-/// is left every second while any attempt is open.
+/// The longest pause before an attempt is settled again whose outcome the store did not take.
+const LONGEST_PAUSE: Duration = Duration::from_secs(3_600);
+
+/// Looks now and then, for as long as it runs. A running campaign finds by itself what was given back or settled: it
+/// counts what is left every second while any attempt is open.
 ///
 /// A call asks for its permit within milliseconds of its claim: one that is four times as old as a node may be silent
 /// counts as lost.
 pub async fn reap(ports: Ports, (node, times): (NodeId, Times), calls: CallRegistry) {
+    let lost_after = times.dead_after * 4;
+    let mut unsettled = Unsettled::default();
     loop {
         tokio::time::sleep(times.dead_after).await;
-        match reap_once(&ports, node, &calls, times.dead_after * 4).await {
+        match reap_once(&ports, node, &calls, lost_after).await {
             Ok(0) => {}
             Ok(claims) => tracing::warn!(claims, "claims that nobody held were given back"),
             Err(error) => tracing::warn!(%error, "lost claims could not be given back"),
         }
+        match ports.store.unsettled(node, milliseconds(lost_after)).await {
+            Ok(open) => unsettled.settle(open, &calls, |orphan| settled(ports.clone(), orphan, times), lost_after),
+            Err(error) => tracing::warn!(%error, "attempts without a call could not be looked for"),
+        }
     }
 }
 
+fn milliseconds(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
+}
+
 async fn reap_once(ports: &Ports, node: NodeId, calls: &CallRegistry, lost_after: Duration) -> StoreResult<usize> {
-    let older_than_ms = i64::try_from(lost_after.as_millis()).unwrap_or(i64::MAX);
-    let stale = ports.store.stale_claims(node, older_than_ms).await?;
+    let stale = ports.store.stale_claims(node, milliseconds(lost_after)).await?;
     // While the store is away a call may hold its claim for long: it insists on saying that nothing was sent.
-    let lost: Vec<Claim> = stale
-        .into_iter()
-        .filter(|claim| calls.get(claim.attempt).is_none_or(|call| call.ended.claim != *claim))
-        .collect();
+    let lost: Vec<Claim> = stale.into_iter().filter(|claim| !calls.holds(*claim)).collect();
     if !lost.is_empty() {
         ports.store.release(&lost).await?;
     }
     Ok(lost.len())
+}
+
+/// Brings an attempt to its end that no call holds; whether its outcome is written.
+async fn settled(ports: Ports, orphan: Orphan, times: Times) -> bool {
+    let never_began = orphan.direction == CallDirection::Inbound && orphan.state == AttemptState::Dialed;
+    let lost = boot::lost(orphan);
+    let outcome = match never_began {
+        // The carrier was told that nobody takes it, and may have found somebody else.
+        true => {
+            let error = NOT_TAKEN.to_owned();
+            write_off(&ports, LostCall { error, ..lost }).await
+        }
+        false => settle(&ports, lost, times).await,
+    };
+    outcome.is_some()
+}
+
+/// Attempts of this node that may have been sent and that no call holds.
+#[derive(Default)]
+struct Unsettled {
+    /// What the look before this one found. One that is on its way to a call, or from one, is not found twice.
+    found: HashSet<Claim>,
+    settling: JoinSet<(Claim, bool)>,
+    /// How often the store did not take an outcome, and when it is asked again.
+    refused: HashMap<Claim, (u32, Instant)>,
+}
+
+impl Unsettled {
+    fn settle<F: Future<Output = bool> + Send + 'static>(
+        &mut self,
+        open: Vec<Orphan>,
+        calls: &CallRegistry,
+        settled: impl Fn(Orphan) -> F,
+        pause: Duration,
+    ) {
+        let now = Instant::now();
+        while let Some(ended) = self.settling.try_join_next() {
+            // One that crashed has been logged, and is found again.
+            if let Ok((claim, false)) = ended {
+                let (times, until) = self.refused.entry(claim).or_insert((0, now));
+                *until = now + (pause * 2_u32.saturating_pow((*times).min(10))).min(LONGEST_PAUSE);
+                *times += 1;
+            }
+        }
+        let nobodys: Vec<Orphan> = open.into_iter().filter(|open| !calls.holds(open.claim)).collect();
+        let found: HashSet<Claim> = nobodys.iter().map(|open| open.claim).collect();
+        self.refused
+            .retain(|claim, _| found.contains(claim) || calls.holds(*claim));
+        for open in nobodys {
+            let claim = open.claim;
+            let waits = self.refused.get(&claim).is_some_and(|(_, until)| now < *until);
+            if waits || !self.found.contains(&claim) {
+                continue;
+            }
+            let Some(seen_to) = calls.see_to(claim) else { continue };
+            tracing::warn!(attempt = %claim.attempt, "an open attempt that no call holds is settled");
+            let settled = settled(open);
+            self.settling.spawn(async move {
+                let written = settled.await;
+                drop(seen_to);
+                (claim, written)
+            });
+        }
+        self.found = found;
+    }
 }
 
 #[cfg(test)]
@@ -50,8 +130,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        lines::{Dialer, LostCall},
-        ports::store::AttemptState,
+        lines::Dialer,
         testkit::{
             fake_ports::FakePorts,
             memory_store::MemoryStore,

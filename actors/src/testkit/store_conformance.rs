@@ -119,6 +119,7 @@ macro_rules! store_conformance {
             many_claimers_get_every_contact_once
             released_contacts_are_as_if_never_claimed
             stale_claims_are_the_nodes_own_old_and_unsent_ones
+            unsettled_attempts_are_the_nodes_own_old_and_sent_ones
             a_claim_is_fenced_by_owner_and_epoch
             a_finished_attempt_takes_no_further_write
             the_state_only_moves_forward
@@ -153,6 +154,7 @@ macro_rules! store_conformance {
             concurrent_permits_keep_to_the_counts
             a_new_node_declares_earlier_ones_dead
             orphans_go_to_the_new_node
+            what_a_node_left_that_signed_off_is_taken_at_once
             a_single_call_is_queued_and_goes_its_way
             a_single_call_brings_the_saved_contacts_fields
             a_single_call_is_not_queued_for_do_not_call_or_an_unknown_agent

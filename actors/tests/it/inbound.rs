@@ -611,3 +611,28 @@ async fn what_a_dead_process_left_is_hung_up_and_ends_media_lost() {
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert!(world.carrier.dials().is_empty());
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_attempt_whose_making_was_not_answered_is_settled_and_its_leg_left_to_the_carrier() {
+    let world = World::new().await;
+    let agent = answering(&world, json!([{ "number": OURS }])).await;
+    let node = world.node(2).await;
+    let new = NewInboundCall {
+        attempt: AttemptId::new(),
+        account: world.account,
+        agent,
+        carrier: "scripted".into(),
+        call: CarrierCallId("elsewhere".into()),
+        from: contact(1).phone_number,
+        to: ours(),
+        ticket: None,
+    };
+    let attempt = new.attempt;
+    world.store.receive_call(node.node(), new).await.unwrap().unwrap();
+    until("its outcome", async || {
+        let row = world.store.conversation(world.account, attempt).await.unwrap();
+        row.status == ConversationStatus::Failed && row.error.as_deref() == Some("no-answer")
+    })
+    .await;
+    assert!(world.carrier.hang_ups().is_empty());
+}

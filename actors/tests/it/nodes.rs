@@ -260,3 +260,54 @@ async fn a_process_that_stood_still_lets_go_of_what_it_lost() {
     sleep(5 * SECOND).await;
     assert_eq!(world.carrier.dials().len(), 2);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_stops_takes_nothing_more_and_leaves_the_rest_to_the_others_at_once() {
+    let two = Two::of_lines(2).await;
+    let [world, other] = &two.worlds;
+    let campaign = world.campaign(20).await;
+    world
+        .command(&two.nodes[0], campaign, CampaignCommand::Launch)
+        .await
+        .unwrap();
+    until("calls on both", async || {
+        world.carrier.sockets() > 0 && other.carrier.sockets() > 0
+    })
+    .await;
+    let (staying, leaving) = (two.nodes[0].node(), two.nodes[1].node());
+    let left = two.dialed()[1].clone();
+    let [_staying_node, leaving_node] = two.nodes;
+    // Another one that died is left to the node that stays.
+    let dead = NodeId::new();
+    world.store.register_node(dead, None).await.unwrap();
+    let drain = leaving_node.drain(30 * SECOND);
+    let die = async {
+        sleep(SECOND).await;
+        world.store.take_from(two.worlds[0].carrier.dialed_attempts()[0], dead);
+        world.store.bury(dead);
+        for _ in 0..20 {
+            sleep(SECOND).await;
+            let orphan = two.worlds[0].carrier.dialed_attempts()[0];
+            let owner = world.store.owner_of(orphan).await.unwrap();
+            assert!(owner.is_none_or(|owner| owner.node != leaving));
+        }
+    };
+    tokio::join!(drain, die);
+    assert_eq!(world.store.live_nodes().await.unwrap().len(), 2);
+    leaving_node.stop().await;
+    let live: Vec<_> = world
+        .store
+        .live_nodes()
+        .await
+        .unwrap()
+        .into_iter()
+        .map(|node| node.id)
+        .collect();
+    assert_eq!(live, [staying]);
+    until("its calls are over", async || {
+        let calls = world.conversations(campaign).await;
+        left.iter()
+            .all(|id| calls.iter().any(|call| call.id == *id && call.ended_at.is_some()))
+    })
+    .await;
+}

@@ -246,3 +246,55 @@ async fn of_two_calls_that_bear_nobody_s_mark_none_is_hung_up() {
     let error = error_of_the_only_call(&world, campaign).await;
     assert_eq!(error.as_deref(), Some("carrier-error: outcome unknown"));
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_attempt_of_a_living_node_that_no_call_holds_is_settled_and_calls_that_live_are_left_alone() {
+    let world = World::new().await;
+    let settings = NodeSettings {
+        lines: 1,
+        ..NodeSettings::default()
+    };
+    let myself = settings.node;
+    let node = world.node_with(settings).await;
+    let campaign = world.campaign(2).await;
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    until("a call", async || world.carrier.sockets() == 1).await;
+    let live = world.carrier.dialed_attempts()[0];
+    // As a server that took over has it that knows nothing of the call's end.
+    let left = world.store.claim(myself, campaign, 1).await.unwrap().remove(0).claim;
+    let request = PermitRequest {
+        carrier: "scripted".into(),
+        caller_id: None,
+        restricted_prefixes: Vec::new(),
+    };
+    world.store.permit(left, request).await.unwrap();
+    let leg = CarrierCallId("left".into());
+    world.store.dialed(left, &leg).await.unwrap();
+    let lost_at = Instant::now();
+    until("its hang-up", async || world.carrier.hang_ups().contains(&leg)).await;
+    let waited = lost_at.elapsed();
+    assert!((60..=95).contains(&waited.as_secs()), "{waited:?}");
+    until("its outcome", async || {
+        let calls = world.conversations(campaign).await;
+        calls
+            .iter()
+            .any(|call| call.id == left.attempt && call.error.as_deref() == Some("media-lost"))
+    })
+    .await;
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(world.carrier.hang_ups(), [leg]);
+    assert_eq!(
+        (world.carrier.sockets(), world.carrier.dialed_attempts()),
+        (1, vec![live])
+    );
+    world.carrier.drop_sockets();
+    until("completion", async || {
+        world.status(campaign).await == CampaignStatus::Completed
+    })
+    .await;
+    assert_eq!(
+        world.carrier.dials().len(),
+        1,
+        "what may have been dialed is not dialed again"
+    );
+}

@@ -1,12 +1,14 @@
 //! Taking over what dead processes held.
 
 use actors::{
-    id::{CampaignId, NodeId},
+    id::{AttemptId, CampaignId, NodeId},
     ports::{
         carrier::CarrierCallId,
         store::{AttemptState, CallDirection, Claim, Orphan, StoreError, StoreResult},
     },
 };
+
+use sqlx::any::AnyRow;
 
 use super::{
     guard::{self, Guarded, SENT},
@@ -47,11 +49,14 @@ pub(super) async fn take(mut work: Work<'_>, node: NodeId, judge: Judge) -> Stor
 async fn take_one(work: &mut Work<'_>, dead: Claim, node: NodeId) -> StoreResult<Orphan> {
     let update = Guarded::update(dead, "owner = $4, epoch = epoch + 1", SENT);
     let held = update.run(work, |query| query.bind(node.to_string())).await?;
-    let row = &held.row;
-    let missing = |what: &str| StoreError::Damaged(format!("attempt {} was sent and has no {what}", dead.attempt));
+    left(&held.row, dead.attempt, node)
+}
+
+fn left(row: &AnyRow, attempt: AttemptId, node: NodeId) -> StoreResult<Orphan> {
+    let missing = |what: &str| StoreError::Damaged(format!("attempt {attempt} was sent and has no {what}"));
     Ok(Orphan {
         claim: Claim {
-            attempt: dead.attempt,
+            attempt,
             owner: node,
             epoch: row.int("epoch")?,
         },
@@ -60,10 +65,31 @@ async fn take_one(work: &mut Work<'_>, dead: Claim, node: NodeId) -> StoreResult
         campaign: row.maybe_id::<CampaignId>("campaign")?,
         tries: guard::tries(row)?,
         direction: CallDirection::of_kind(&row.text("kind")?),
-        state: held.state,
+        state: row.word("state", AttemptState::parse)?,
         phone_number: row.number("phone_number")?,
         carrier: row.maybe_text("carrier")?.ok_or_else(|| missing("carrier"))?,
         carrier_call: row.maybe_text("carrier_call")?.map(CarrierCallId),
         dialing_at: row.maybe_time("dialing_at")?.ok_or_else(|| missing("dial time"))?,
     })
+}
+
+/// Most attempts that are given out as unsettled at once.
+const UNSETTLED: i64 = 1_000;
+
+/// Attempts of `node` that may have been sent so long ago and are not over. The list of states lets the small index of
+/// what is held answer.
+pub(super) async fn unsettled(work: Work<'_>, node: NodeId, older_than_ms: i64) -> StoreResult<Vec<Orphan>> {
+    let rows = sqlx::query(
+        "SELECT id, account, agent, campaign, follow_up_no, retry_no, call_backs, kind, phone_number, state, epoch, \
+         carrier, carrier_call, dialing_at FROM attempts \
+         WHERE owner = $1 AND state IN ('claimed', 'dialing', 'dialed', 'answered', 'unknown') AND state <> 'claimed' \
+         AND dialing_at <= $2 ORDER BY dialing_at, id LIMIT $3",
+    )
+    .bind(node.to_string())
+    .bind(work.now.0 - older_than_ms * 1_000)
+    .bind(UNSETTLED)
+    .fetch_all(work.conn)
+    .await
+    .map_err(unavailable)?;
+    rows.iter().map(|row| left(row, row.id("id")?, node)).collect()
 }

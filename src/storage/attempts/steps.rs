@@ -2,6 +2,7 @@
 
 use actors::{
     id::AttemptId,
+    lines::LiveCall,
     ports::{
         carrier::CarrierCallId,
         store::{
@@ -164,6 +165,24 @@ pub(super) async fn answered(mut work: Work<'_>, claim: Claim) -> StoreResult<()
         SENT,
     );
     update.run(&mut work, |query| query.bind(now)).await.map(drop)
+}
+
+/// What a live call knows of itself, where the database has forgotten it.
+pub(in crate::storage) async fn told_again(mut work: Work<'_>, call: LiveCall) -> StoreResult<()> {
+    let update = Guarded::update(
+        call.claim,
+        "state = CASE WHEN answered_at IS NOT NULL OR $5 IS NOT NULL THEN 'answered' \
+         WHEN carrier_call IS NOT NULL OR $4 IS NOT NULL THEN 'dialed' ELSE state END, \
+         carrier_call = COALESCE(carrier_call, $4), answered_at = COALESCE(answered_at, $5)",
+        SENT,
+    );
+    let (leg, answered_at) = (call.leg.map(|leg| leg.0), call.answered_at.map(|at| at.0));
+    let written = update.run_or(
+        &mut work,
+        move |query| query.bind(leg).bind(answered_at),
+        unique("call"),
+    );
+    written.await.map(drop)
 }
 
 pub(super) async fn unknown(mut work: Work<'_>, claim: Claim) -> StoreResult<()> {

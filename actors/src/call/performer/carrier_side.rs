@@ -134,6 +134,14 @@ impl Performer {
         self.write(Write::Dialed(id));
     }
 
+    pub(super) fn answered(&mut self) {
+        self.tell_lines(LinesMessage::Answered {
+            attempt: self.arguments.plan.attempt.claim.attempt,
+            at: self.arguments.ports.clock.now(),
+        });
+        self.write(Write::Answered);
+    }
+
     fn search(&self) -> LegSearch {
         let attempt = &self.arguments.plan.attempt;
         let (attempt, to) = (attempt.claim.attempt, attempt.contact.phone_number.clone());

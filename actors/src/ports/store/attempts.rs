@@ -376,7 +376,7 @@ pub struct Remaining {
     pub open: i64,
 }
 
-/// An attempt a dead process left behind, now ours.
+/// An attempt of ours without a call, mostly one that a dead process left behind.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Orphan {
     /// The proof, with this process as its owner.
@@ -431,6 +431,10 @@ pub trait AttemptStore: Send + Sync {
     /// The oldest of this node's claims that are `older_than_ms` old and for which no permit was asked, at most a
     /// thousand. One that no call and no campaign knows of was lost on its way: it is to be released.
     async fn stale_claims(&self, node: NodeId, older_than_ms: i64) -> StoreResult<Vec<Claim>>;
+
+    /// The oldest of this node's attempts that may have been sent and are not over, `older_than_ms` after their permit, at
+    /// most a thousand. One that no call holds is to be settled: its outcome was not written, or was forgotten.
+    async fn unsettled(&self, node: NodeId, older_than_ms: i64) -> StoreResult<Vec<Orphan>>;
 
     /// All checks and the step to `dialing` in one transaction, on disk when it returns. Where caller IDs take turns,
     /// the same transaction counts the agent's permit: one that is refused takes no turn. `Fenced`.

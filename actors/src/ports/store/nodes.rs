@@ -46,6 +46,10 @@ pub trait NodeStore: Send + Sync {
     /// Sign of life. `Fenced` when this process was declared dead.
     async fn heartbeat(&self, node: NodeId) -> StoreResult<Pulse>;
 
+    /// The last word of a process that has stopped dialing: it counts as dead from now on, and what it still holds goes to
+    /// others. Said again, it changes nothing.
+    async fn sign_off(&self, node: NodeId) -> StoreResult<()>;
+
     /// Those that count as alive, the oldest first.
     async fn live_nodes(&self) -> StoreResult<Vec<LiveNode>>;
 

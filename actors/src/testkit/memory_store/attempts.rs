@@ -134,6 +134,11 @@ impl Tables {
         let entry = self.attempts.get_mut(&id)?;
         entry.owner = Some(node);
         entry.epoch += 1;
+        self.left(id, node)
+    }
+
+    fn left(&self, id: AttemptId, node: NodeId) -> Option<Orphan> {
+        let entry = self.attempts.get(&id)?;
         Some(Orphan {
             claim: Claim {
                 attempt: id,
@@ -279,6 +284,19 @@ impl AttemptStore for MemoryStore {
             epoch,
         });
         Ok(claims.collect())
+    }
+
+    async fn unsettled(&self, node: NodeId, older_than_ms: i64) -> StoreResult<Vec<Orphan>> {
+        let tables = self.open()?;
+        let until = Timestamp(self.now().0 - older_than_ms * 1_000);
+        let attempts = tables.unfinished.iter().filter_map(|id| tables.attempts.get(id));
+        let own = attempts.filter(|entry| entry.is_sent() && entry.owner == Some(node));
+        let mut old: Vec<_> = own
+            .filter_map(|entry| Some((entry.dialing_at.filter(|at| *at <= until)?, entry.id)))
+            .collect();
+        old.sort_unstable();
+        old.truncate(1_000);
+        Ok(old.into_iter().filter_map(|(_, id)| tables.left(id, node)).collect())
     }
 
     async fn permit(&self, claim: Claim, request: PermitRequest) -> StoreResult<Permit> {

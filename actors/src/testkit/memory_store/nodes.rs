@@ -104,6 +104,11 @@ impl NodeStore for MemoryStore {
         })
     }
 
+    async fn sign_off(&self, node: NodeId) -> StoreResult<()> {
+        self.open()?.nodes.bury(node);
+        Ok(())
+    }
+
     async fn live_nodes(&self) -> StoreResult<Vec<LiveNode>> {
         let tables = self.open()?;
         let live = tables.nodes.entries.iter().filter(|entry| entry.lives);

@@ -107,3 +107,22 @@ pub async fn orphans_go_to_the_new_node(fixture: Fixture) {
     }
     assert_eq!(store.progress(campaign).await.unwrap().failed, 5);
 }
+
+pub async fn what_a_node_left_that_signed_off_is_taken_at_once(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let store = &scene.store;
+    let campaign = scene.running(0..3).await;
+    let (claimed, dialing) = (scene.claim_one(campaign).await, scene.dialing(campaign).await);
+    store.sign_off(scene.node).await.unwrap();
+    store.sign_off(scene.node).await.unwrap();
+    assert_eq!(store.heartbeat(scene.node).await, Err(StoreError::Fenced));
+    let heir = NodeId::new();
+    store.register_node(heir, None).await.unwrap();
+    assert_eq!(store.heartbeat(heir).await.unwrap().nodes, 1);
+    let orphans = store.take_orphans(heir).await.unwrap();
+    let taken: Vec<_> = orphans.iter().map(|orphan| orphan.claim.attempt).collect();
+    assert_eq!(taken, [dialing.attempt]);
+    // What was not sent waits for its turn, and its old claim sends nothing any more.
+    assert_eq!(scene.permit(claimed).await, Err(StoreError::Fenced));
+    assert_eq!(store.remaining(campaign).await.unwrap().due, 2);
+}

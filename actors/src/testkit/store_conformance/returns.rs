@@ -2,10 +2,15 @@
 
 use std::time::Duration;
 
-use super::Fixture;
+use super::{Fixture, Scene, outcome};
 use crate::{
     id::NodeId,
-    ports::store::{CampaignStatus, Claim, ConversationFilter, Permit, Progress, StoreError},
+    ports::{
+        carrier::CarrierCallId,
+        store::{
+            AttemptState, CampaignStatus, Claim, ConversationFilter, ConversationStatus, Permit, Progress, StoreError,
+        },
+    },
 };
 
 pub async fn a_stop_leaves_nothing_of_what_it_found_claimed(fixture: Fixture) {
@@ -69,4 +74,51 @@ pub async fn stale_claims_are_the_nodes_own_old_and_unsent_ones(fixture: Fixture
     let again = scene.claim(campaign, 9).await;
     assert!(again.iter().any(|attempt| attempt.claim.attempt == young.attempt));
     assert_eq!(store.stale_claims(scene.node, 1).await, Ok(vec![]));
+}
+
+pub async fn unsettled_attempts_are_the_nodes_own_old_and_sent_ones(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let store = &scene.store;
+    let campaign = scene.running(0..7).await;
+    let (dialing, answered) = (scene.dialing(campaign).await, scene.dialing(campaign).await);
+    let call = CarrierCallId("c1".to_owned());
+    store.dialed(answered, &call).await.unwrap();
+    store.answered(answered).await.unwrap();
+    scene.claim_one(campaign).await;
+    let over = scene.dialing(campaign).await;
+    store
+        .finish(over, outcome(ConversationStatus::Failed), None)
+        .await
+        .unwrap();
+    let another = Scene {
+        node: NodeId::new(),
+        ..scene.clone()
+    };
+    let anothers = another.dialing(campaign).await;
+    scene.clock.advance(Duration::from_secs(40));
+    let young = scene.dialing(campaign).await;
+    scene.clock.advance(Duration::from_secs(20));
+    assert_eq!(store.unsettled(scene.node, 60_001).await, Ok(vec![]));
+    let mut old = store.unsettled(scene.node, 60_000).await.unwrap();
+    old.sort_by_key(|left| left.claim != dialing);
+    let known: Vec<_> = old
+        .iter()
+        .map(|left| (left.claim, left.state, left.carrier_call.clone(), left.campaign))
+        .collect();
+    let expected = [
+        (dialing, AttemptState::Dialing, None, Some(campaign)),
+        (answered, AttemptState::Answered, Some(call), Some(campaign)),
+    ];
+    assert_eq!(known, expected);
+    // The oldest come first.
+    let all = store.unsettled(scene.node, 0).await.unwrap();
+    assert_eq!((all.len(), all.last().map(|left| left.claim)), (3, Some(young)));
+    let found = store.unsettled(another.node, 60_000).await.unwrap();
+    assert_eq!(found.iter().map(|left| left.claim).collect::<Vec<_>>(), [anothers]);
+    // They stay as they are: whoever settles one does so under its claim.
+    store
+        .finish(dialing, outcome(ConversationStatus::Failed), None)
+        .await
+        .unwrap();
+    assert_eq!(store.unsettled(scene.node, 60_000).await.unwrap().len(), 1);
 }

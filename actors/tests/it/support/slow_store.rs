@@ -163,6 +163,7 @@ slowly! {
     NodeStore {
         register_node(node: NodeId, address: Option<&str>) -> ();
         heartbeat(node: NodeId) -> Pulse;
+        sign_off(node: NodeId) -> ();
         lost_claims(claims: &[Claim]) -> Vec<Claim>;
         live_nodes() -> Vec<LiveNode>;
         owner_of(attempt: AttemptId) -> Option<Owner>;
@@ -173,6 +174,7 @@ slowly! {
         claim(node: NodeId, campaign: CampaignId, limit: i64) -> Vec<ClaimedAttempt>;
         release(claims: &[Claim]) -> ();
         stale_claims(node: NodeId, older_than_ms: i64) -> Vec<Claim>;
+        unsettled(node: NodeId, older_than_ms: i64) -> Vec<Orphan>;
         permit(claim: Claim, request: PermitRequest) -> Permit;
         not_sent(claim: Claim, delay_ms: i64, why: Option<String>) -> ();
         dialed(claim: Claim, call: &CarrierCallId) -> ();
