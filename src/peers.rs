@@ -92,7 +92,21 @@ pub enum Shown<'a> {
 pub struct Elsewhere {
     attempt: AttemptId,
     holder: Holder,
+    or_here: bool,
 }
+
+impl Elsewhere {
+    /// The same for a request that this node answers by itself where that one does not answer soon: the handler is asked
+    /// again, with [`Unreached`] among the request's extensions.
+    #[must_use]
+    pub fn or_here(self) -> Self {
+        Self { or_here: true, ..self }
+    }
+}
+
+/// Whoever holds the call of this request was asked, and did not answer.
+#[derive(Debug, Clone, Copy)]
+pub struct Unreached;
 
 /// Whose a call is cannot be found out now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -263,7 +277,11 @@ impl Peers {
 
 impl Others {
     async fn find(&self, attempt: AttemptId, shown: Shown<'_>) -> Result<Option<Elsewhere>, NotKnown> {
-        let elsewhere = |holder| Elsewhere { attempt, holder };
+        let elsewhere = |holder| Elsewhere {
+            attempt,
+            holder,
+            or_here: false,
+        };
         // A proof that does not fit may be of a younger permit than the one that is known.
         if let Some(holder) = self.known.fresh(attempt).filter(|holder| shown.fits(holder)) {
             return Ok(Some(elsewhere(holder)));

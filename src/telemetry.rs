@@ -90,6 +90,10 @@ fn describe() {
         "ringback_peer_forgeries_total",
         "Requests that showed themselves as another node's and were not"
     );
+    metrics::describe_counter!(
+        "ringback_calls_taken_over_total",
+        "Live calls of nodes that were gone, brought here by their carrier"
+    );
     metrics::describe_gauge!("ringback_live_calls", "Calls from dialing to their end");
     metrics::describe_gauge!("ringback_lines", "Calls this node may hold at once");
     metrics::describe_gauge!("ringback_campaigns", "Campaigns this node is working on");

@@ -21,6 +21,7 @@ pub use outcome::{EndReason, NoOutcome, Obstacle, USAGE, usage};
 pub(crate) use phrases::asks_about_opt_out;
 
 pub(crate) use leg_search::{LegSearch, Sighting, in_time};
+pub(crate) use performer::bound;
 pub(crate) use state::{CONFERENCE, TRANSFER_FAILED, TRANSFER_TAKEN};
 
 /// The state machine itself, for tests that give it facts in any order without actors.

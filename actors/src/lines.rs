@@ -11,6 +11,7 @@ mod message;
 mod registry;
 mod settle;
 mod state;
+mod taken_over;
 
 pub use actor::*;
 pub use announced::MOST_WITHOUT_SOCKET;
@@ -19,3 +20,4 @@ pub use message::*;
 pub use registry::*;
 pub use settle::*;
 pub use state::LinePool;
+pub use taken_over::{Asking, HeldReturn, NotGoingOn, ReturnReply};

@@ -15,6 +15,7 @@ mod times;
 
 pub use actor::{NodeMessage, Part, Siblings};
 pub use backoff::*;
+pub use boot::MEDIA_LOST;
 pub use gate::*;
 pub use guard::*;
 pub use handle::*;

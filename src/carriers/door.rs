@@ -4,8 +4,10 @@
 use std::{sync::Arc, time::Duration};
 
 use actors::{
+    call::GoesOn,
     dial_token::Purpose,
     id::AttemptId,
+    lines::{Asking, NotGoingOn},
     node::Sibling,
     ports::{
         carrier::{CallProgress, CarrierCallId, InboundCall, InboundRefusal, LegReport, WayBack},
@@ -32,7 +34,7 @@ use super::{
     waiting::{NoPlace, WaitingRoom},
     wire::MediaWire,
 };
-use crate::peers::{Peers, Shown};
+use crate::peers::{Peers, Shown, Unreached};
 
 /// Largest status callback.
 pub const MAX_CALLBACK_BYTES: usize = 16 * 1024;
@@ -57,6 +59,15 @@ pub enum NotTaken {
     /// Nobody takes it.
     Refused(InboundRefusal),
     /// Another node has it, or might: what to answer before anything else is done.
+    Elsewhere(Response),
+}
+
+/// Why a call that its carrier brought back does not go on from here.
+#[derive(Debug)]
+pub enum NotBack {
+    /// It is over, or the address names none: it is to be hung up.
+    Over,
+    /// What to answer as it is.
     Elsewhere(Response),
 }
 
@@ -140,6 +151,44 @@ impl CarrierDoor {
             }
         }
         None
+    }
+
+    /// How a call goes on whose media socket broke, as its carrier asks. Where its node does not answer, `unreached`, it is
+    /// taken over here.
+    ///
+    /// # Errors
+    ///
+    /// What to answer where it does not, or not from here.
+    pub async fn came_back(
+        &self,
+        token: &str,
+        leg: CarrierCallId,
+        unreached: Option<Unreached>,
+    ) -> Result<GoesOn, NotBack> {
+        let claim = Claim::parse(token).ok_or(NotBack::Over)?;
+        let shown = Shown::Proof(Purpose::Media, &claim.proof);
+        if unreached.is_none() && self.peers.are_possible() && !self.holds(claim.attempt).await {
+            let holder = self.peers.holder(claim.attempt, shown).await;
+            if let Some(elsewhere) = holder.map_err(|not_known| NotBack::Elsewhere(not_known.into_response()))? {
+                return Err(NotBack::Elsewhere(elsewhere.or_here().into_response()));
+            }
+        }
+        let asking = Asking {
+            carrier: self.desk.carrier,
+            attempt: claim.attempt,
+            proof: claim.proof,
+            leg,
+        };
+        let message = |reply| SwitchboardMessage::CameBack { asking, reply };
+        match self.desk.switchboard.ask(message, ANSWER_WITHIN).await {
+            Some(Ok(goes_on)) => Ok(goes_on),
+            Some(Err(NotGoingOn::Over)) => Err(NotBack::Over),
+            Some(Err(NotGoingOn::NotKnown)) | None => Err(NotBack::Elsewhere(refusal(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "unavailable",
+                "the node cannot say now how the call goes on; ask again",
+            ))),
+        }
     }
 
     async fn away(&self, attempt: AttemptId, shown: Shown<'_>) -> Option<Response> {

@@ -13,7 +13,7 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 
 use super::{
-    Elsewhere, NotKnown, Others, Peers,
+    Elsewhere, NotKnown, Others, Peers, Unreached,
     pass::NotPassed,
     proof::{Claimed, Forged, HEADER},
     refusal,
@@ -37,7 +37,7 @@ pub async fn to_the_holder(State(peers): State<Peers>, request: Request, next: N
     let Some(others) = &peers.0 else {
         return next.run(request).await;
     };
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
     let heard = Heard::default();
     let first = Request::from_parts(parts.clone(), heard.listen(body));
     let mut answer = next.clone().run(first).await;
@@ -45,10 +45,16 @@ pub async fn to_the_holder(State(peers): State<Peers>, request: Request, next: N
         let Some(elsewhere) = answer.extensions_mut().remove::<Elsewhere>() else {
             return answer;
         };
-        match others.pass_on(&elsewhere.holder, &parts, heard.bytes()).await {
+        let to = (&elsewhere.holder, elsewhere.or_here);
+        match others.pass_on(to, &parts, heard.bytes()).await {
             Ok(answer) => return answer,
             Err(NotPassed::NotThere) => others.known.forget(elsewhere.attempt),
-            Err(NotPassed::Lost(why)) => {
+            Err(NotPassed::Unreached(why)) if elsewhere.or_here => {
+                others.known.forget(elsewhere.attempt);
+                lost(&elsewhere, &why);
+                parts.extensions.insert(Unreached);
+            }
+            Err(NotPassed::Unreached(why) | NotPassed::Lost(why)) => {
                 others.known.forget(elsewhere.attempt);
                 lost(&elsewhere, &why);
                 return NotKnown.into_response();

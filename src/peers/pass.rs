@@ -24,6 +24,8 @@ use super::{
 
 /// How long another node may take: carriers wait 5 s for their answer.
 const ANSWERED_WITHIN: Duration = Duration::from_millis(4_500);
+/// The same where somebody waits on the line, and another node can take the call over.
+const IN_HASTE: Duration = Duration::from_secs(2);
 /// Largest answer: instructions for a carrier have far less.
 const MAX_ANSWER_BYTES: usize = 256 * 1024;
 
@@ -47,14 +49,16 @@ const OF_A_CONNECTION: [HeaderName; 11] = [
 pub(super) enum NotPassed {
     /// The other node does not hold the call (any more).
     NotThere,
-    /// It did not answer, or there is no place for one more request.
+    /// It did not answer.
+    Unreached(String),
+    /// There is no place for one more request, or its answer cannot be passed on.
     Lost(String),
 }
 
 impl From<reqwest::Error> for NotPassed {
     /// The address holds a proof; it does not belong in a log.
     fn from(error: reqwest::Error) -> Self {
-        Self::Lost(error.without_url().to_string())
+        Self::Unreached(error.without_url().to_string())
     }
 }
 
@@ -62,8 +66,8 @@ fn too_many(error: impl std::fmt::Display) -> NotPassed {
     NotPassed::Lost(format!("too much is passed on already: {error}"))
 }
 
-fn late<T>(_: T) -> NotPassed {
-    NotPassed::Lost(format!("no answer within {} ms", ANSWERED_WITHIN.as_millis()))
+fn late(within: Duration) -> NotPassed {
+    NotPassed::Unreached(format!("no answer within {} ms", within.as_millis()))
 }
 
 fn count(kind: &'static str) {
@@ -72,19 +76,31 @@ fn count(kind: &'static str) {
 
 impl Others {
     /// Passes a request on to the node that holds its call.
-    pub(super) async fn pass_on(&self, to: &Holder, parts: &Parts, body: Bytes) -> Result<Response, NotPassed> {
+    pub(super) async fn pass_on(
+        &self,
+        (to, in_haste): (&Holder, bool),
+        parts: &Parts,
+        body: Bytes,
+    ) -> Result<Response, NotPassed> {
+        let within = if in_haste { IN_HASTE } else { ANSWERED_WITHIN };
         let upgrade = parts.extensions.get::<OnUpgrade>().cloned();
         match upgrade.filter(|_| parts.headers.contains_key(header::UPGRADE)) {
             Some(upgrade) => self.pass_socket(to, parts, upgrade).await,
-            None => self.pass_request(to, parts, body).await,
+            None => self.pass_request(to, parts, body, within).await,
         }
     }
 
-    async fn pass_request(&self, to: &Holder, parts: &Parts, body: Bytes) -> Result<Response, NotPassed> {
+    async fn pass_request(
+        &self,
+        to: &Holder,
+        parts: &Parts,
+        body: Bytes,
+        within: Duration,
+    ) -> Result<Response, NotPassed> {
         let _seat = self.requests.try_acquire().map_err(too_many)?;
         let request = self.request(to, parts, &body).await?.body(body);
         let answer = async { whole(request.send().await?).await };
-        let answer = timeout(ANSWERED_WITHIN, answer).await.map_err(late)??;
+        let answer = timeout(within, answer).await.map_err(|_| late(within))??;
         count("request");
         Ok(answer)
     }
@@ -98,9 +114,10 @@ impl Others {
             }
         }
         let asked = timeout(ANSWERED_WITHIN, request.send()).await;
-        let answer = asked.map_err(late)??;
+        let answer = asked.map_err(|_| late(ANSWERED_WITHIN))??;
         if answer.status() != StatusCode::SWITCHING_PROTOCOLS {
-            return timeout(ANSWERED_WITHIN, whole(answer)).await.map_err(late)?;
+            let whole = timeout(ANSWERED_WITHIN, whole(answer)).await;
+            return whole.map_err(|_| late(ANSWERED_WITHIN))?;
         }
         let mut response = with_headers(answer.status(), answer.headers());
         if let Some(headers) = response.headers_mut() {

@@ -5,6 +5,7 @@ pub(super) mod guard;
 mod orphans;
 mod permit;
 mod steps;
+mod taken_over;
 mod waiting;
 
 use actors::{

@@ -164,7 +164,7 @@ async fn claim(mut work: Work<'_>, node: NodeId, limit: i64) -> StoreResult<Vec<
 }
 
 /// What the claim of a single call brings: its own values, and the saved contact of its number as it is now.
-async fn read_claimed(work: &mut Work<'_>, node: NodeId, row: &AnyRow) -> StoreResult<ClaimedAttempt> {
+pub(super) async fn read_claimed(work: &mut Work<'_>, node: NodeId, row: &AnyRow) -> StoreResult<ClaimedAttempt> {
     let query = sqlx::query(
         "SELECT s.name, s.variables, c.id AS saved, c.name AS saved_name, c.email, c.extra FROM single_calls s \
          LEFT JOIN contacts c ON c.account = $2 AND c.phone_number = $3 WHERE s.attempt = $1",

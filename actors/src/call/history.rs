@@ -15,6 +15,9 @@ use crate::{
 /// Bytes of the tool calls that the model is told of; some hundreds of usual ones. The oldest are forgotten first.
 const MOST_TOOL_BYTES: usize = 128 * 1024;
 
+/// Numbers left free behind the turns of whoever held the call before: one that stood still may yet bring its last ones.
+const LEFT_FREE: i64 = 16;
+
 /// Bytes of everything that one call collects.
 const MOST_COLLECTED_BYTES: usize = 64 * 1024;
 
@@ -82,6 +85,29 @@ fn add_user(items: &mut Vec<HistoryItem>, words: String, damaged: bool) {
 }
 
 impl History {
+    /// What was said and collected before in a call that another process held. Its tools' results died with it.
+    pub fn of(said: &[TurnFact], collected: BTreeMap<String, String>) -> Self {
+        let mut items = Vec::new();
+        for turn in said {
+            let text = turn.text.clone();
+            match turn.speaker {
+                Speaker::User => add_user(&mut items, text, turn.damaged),
+                Speaker::Agent => items.push(HistoryItem::Said {
+                    speaker: Speaker::Agent,
+                    text,
+                    interrupted: turn.interrupted,
+                    damaged: false,
+                }),
+            }
+        }
+        Self {
+            items,
+            collected,
+            turns: said.last().map_or(0, |last| last.seq + 1 + LEFT_FREE),
+            ..Self::default()
+        }
+    }
+
     /// The items, oldest first.
     pub fn items(&self) -> &[HistoryItem] {
         &self.items
@@ -245,6 +271,23 @@ mod tests {
                 damaged: true
             }]
         );
+    }
+
+    #[test]
+    fn what_was_said_before_is_gone_on_with_behind_it() {
+        let mut before = History::default();
+        let turns = [
+            before.agent_said("Hello, who is there?", SPAN, true).unwrap(),
+            before.user_said("my number", SPAN, false),
+            before.user_said("is five", SPAN, true),
+        ];
+        let collected = BTreeMap::from([("name".to_owned(), "Ada".to_owned())]);
+        let mut after = History::of(&turns, collected.clone());
+        assert_eq!((after.items(), after.collected()), (before.items(), &collected));
+        let next = after.user_said("and six", SPAN, false).seq;
+        assert!(next > 10, "late turns of another process find their places free: {next}");
+        assert_eq!(after.items().len(), 2, "one item with the words before it");
+        assert_eq!(History::of(&[], collected).user_said("Hello?", SPAN, false).seq, 0);
     }
 
     #[test]

@@ -14,10 +14,10 @@ use crate::{
     id::AgentId,
     phone_number::PhoneNumber,
     ports::{
-        carrier::{Carrier, CarrierCallId, CarrierError, DialError, LegReport},
+        carrier::{Carrier, CarrierCallId, CarrierError, DialError, LegReport, WayBack},
         language_model::{LanguageError, ReplyEvent},
         media_leg::MediaLeg,
-        store::{CallDirection, CallerId, ClaimedAttempt, Permit, StoreError},
+        store::{CallDirection, CallerId, ClaimedAttempt, Permit, ReturnedCall, StoreError},
         tool_runner::ToolOffer,
     },
     switchboard::DoorRefusal,
@@ -42,6 +42,28 @@ pub struct CallPlan {
     pub ring_timeout: Duration,
     /// Of a call from outside.
     pub inbound: Option<InboundLeg>,
+    /// Of a call that another process held, and that lives.
+    pub inherited: Option<Arc<Inheritance>>,
+}
+
+/// What a call is taken over with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Inheritance {
+    /// The carrier's id of its leg.
+    pub leg: CarrierCallId,
+    /// The call as it was left.
+    pub call: ReturnedCall,
+    /// The agent it began with, where another one has taken it over since.
+    pub began_with: Option<Arc<Agent>>,
+}
+
+/// How a call goes on whose carrier asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GoesOn {
+    /// The addresses of the call.
+    pub back: WayBack,
+    /// How often it was asked before at this process.
+    pub asked_before: u32,
 }
 
 /// The leg of a call from outside: it stands before the call begins.
@@ -58,10 +80,17 @@ pub struct InboundLeg {
 impl CallPlan {
     /// Who began the call.
     pub fn direction(&self) -> CallDirection {
-        match self.inbound {
-            Some(_) => CallDirection::Inbound,
-            None => CallDirection::Outbound,
+        match (&self.inbound, &self.inherited) {
+            (Some(_), _) => CallDirection::Inbound,
+            (None, Some(inherited)) => inherited.call.direction,
+            (None, None) => CallDirection::Outbound,
         }
+    }
+
+    /// The carrier's id of the leg, where it stands before the call begins here.
+    pub fn leg(&self) -> Option<&CarrierCallId> {
+        let inherited = self.inherited.as_ref().map(|inherited| &inherited.leg);
+        inherited.or(self.inbound.as_ref().map(|leg| &leg.call))
     }
 
     /// The attempt, for when it ends.
@@ -117,6 +146,15 @@ pub enum CallMessage {
         leg: MediaLeg,
         /// Whether it was taken.
         reply: RpcReplyPort<Result<(), DoorRefusal>>,
+    },
+    /// The carrier asks how the call goes on whose media socket broke.
+    CameBack {
+        /// Proof from the address.
+        proof: String,
+        /// The carrier's id of the leg.
+        leg: CarrierCallId,
+        /// How it goes on.
+        reply: RpcReplyPort<Result<GoesOn, DoorRefusal>>,
     },
     /// A fact from an audio stream.
     Stream {
@@ -232,7 +270,8 @@ pub enum CallTimer {
     Keys,
     /// A transfer had its time.
     Transfer,
-    /// A media socket that died while the call is handed on is asked for again.
+    /// A media socket that died is asked for again: while the call is handed on, or where the carrier was to bring the call
+    /// back and has not.
     Reopen,
 }
 

@@ -2,6 +2,7 @@
 
 mod another_agent;
 mod carrier_side;
+mod coming_back;
 mod finishing;
 mod outside_tools;
 mod replying;
@@ -14,9 +15,14 @@ use tokio::{
     time::Instant,
 };
 
+pub(crate) use another_agent::bound;
 pub(super) use outside_tools::Offers;
 
-use self::{another_agent::Found, outside_tools::OutsideTools};
+use self::{
+    another_agent::Found,
+    coming_back::{answered_at, known_before, spoken_last},
+    outside_tools::OutsideTools,
+};
 use super::{
     CallArguments, CallMessage, CallSnapshot,
     knowledge::CallKnowledge,
@@ -98,11 +104,16 @@ impl Performer {
         probe: Option<ActorRef<StreamMessage>>,
     ) -> Self {
         let plan = &arguments.plan;
-        let inbound = plan.inbound.clone();
-        let (machine, effects) = match &inbound {
-            Some(leg) => State::inbound(planned_rules(&arguments), leg.call.clone()),
-            None => State::new(planned_rules(&arguments)),
+        let (inbound, inherited) = (plan.inbound.clone(), plan.inherited.clone());
+        let rules = planned_rules(&arguments);
+        let (machine, effects) = match (&inbound, &inherited) {
+            (Some(leg), _) => State::inbound(rules, leg.call.clone()),
+            (None, Some(inherited)) => State::taken_over(rules, inherited.leg.clone(), &inherited.call),
+            (None, None) => State::new(rules),
         };
+        let (token, caller_id) = known_before(&inbound, inherited.as_deref());
+        let began_with = inherited.as_ref().and_then(|inherited| inherited.began_with.clone());
+        let began_with = began_with.unwrap_or_else(|| plan.agent.clone());
         let (writes, to_write) = writer::writes();
         let writer = Writer {
             ports: arguments.ports.clone(),
@@ -121,11 +132,11 @@ impl Performer {
         let now = Instant::now();
         let mut performer = Self {
             machine: Some(machine),
-            started: now,
+            started: inherited.as_ref().and_then(|of| answered_at(now, of)).unwrap_or(now),
             permit_asked: (now, arguments.ports.clock.now()),
             dialing_at: arguments.ports.clock.now(),
-            token: inbound.as_ref().map(|leg| leg.token.clone()),
-            caller_id: inbound.map(|leg| leg.to).filter(|to| !to.is_nobodys()),
+            token,
+            caller_id,
             offered: None,
             stream: None,
             streams: 0,
@@ -139,7 +150,7 @@ impl Performer {
             call_back: None,
             opted_out: false,
             tools: OutsideTools::default(),
-            began_with: arguments.plan.agent.clone(),
+            began_with,
             first_language: arguments.plan.agent.clone(),
             found: None,
             knowledge,
@@ -150,6 +161,9 @@ impl Performer {
             arguments,
         };
         performer.ask_for_tools();
+        if let Some(code) = inherited.as_deref().and_then(spoken_last) {
+            performer.speak(&code);
+        }
         performer.perform(effects).await;
         performer
     }
@@ -174,6 +188,10 @@ impl Performer {
             CallMessage::Media { proof, leg, reply } => {
                 let taken = self.media(&proof, leg).await;
                 let _ = reply.send(taken);
+            }
+            CallMessage::CameBack { proof, leg, reply } => {
+                let goes_on = self.came_back(&proof, leg).await;
+                let _ = reply.send(goes_on);
             }
             CallMessage::Stream { number, .. } if number != self.streams && self.probe.is_none() => {}
             CallMessage::Stream { event, .. } => self.apply(Event::Stream(event)).await,
@@ -333,7 +351,8 @@ impl Performer {
                     let said_at = self.arguments.ports.clock.now();
                     self.call_back = Some(CallBackWish { time, said_at });
                 }
-                Effect::WriteAnswered => self.answered(),
+                Effect::KeepCollected => self.keep_collected(),
+                Effect::WriteAnswered => self.write(Write::Answered),
                 Effect::WriteUnknown => self.fate_unknown(),
                 Effect::OpenStream => self.open_stream().await,
                 Effect::Say {

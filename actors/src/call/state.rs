@@ -19,6 +19,7 @@ mod rules;
 mod screening;
 mod speculation;
 mod speech;
+mod taken_over;
 mod talk;
 #[cfg(test)]
 mod tests;
@@ -266,6 +267,7 @@ impl State {
             Event::NotPlaced => self.fate_stays_unknown(fx),
             Event::Progress(progress) => self.progress(&progress, now_ms, fx),
             Event::MediaOpened => self.media_opened(now_ms, fx),
+            Event::CameBack => self.came_back(now_ms, fx),
             Event::TransferAsked { try_no, answer } => self.transfer_asked(try_no, answer, now_ms, fx),
             Event::NotReopened { try_no } => self.not_reopened(try_no, now_ms, fx),
             Event::Stream(event) => self.stream_event(event, now_ms, fx),
@@ -391,7 +393,7 @@ impl State {
             CallTimer::Filler => self.fill(now_ms, fx),
             CallTimer::Keys => self.keys_over(now_ms, fx),
             CallTimer::Transfer => self.transfer_unreported(now_ms, fx),
-            CallTimer::Reopen => self.reopen_in_transfer(fx),
+            CallTimer::Reopen => self.reopen(fx),
         }
     }
 

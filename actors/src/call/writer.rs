@@ -1,6 +1,6 @@
 //! Writes a call's decisions, one after the other, each tried until the database takes it. The outcome is the last.
 
-use std::{panic::AssertUnwindSafe, time::Duration};
+use std::{collections::BTreeMap, panic::AssertUnwindSafe, time::Duration};
 
 use futures_util::FutureExt;
 use ractor::ActorRef;
@@ -30,8 +30,10 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// About a quarter of an hour; an attempt given up on is found by the next process that takes orphans.
 const TRIES: u32 = 450;
 
-/// More than a call has to write: its leg, its answer, a lost dial, an opt-out, and the end.
-const MOST_WRITES: usize = 8;
+/// More than a call has to write: its leg, its answer, a lost dial, an opt-out, what it collects, and the end.
+const MOST_WRITES: usize = 16;
+/// What is collected stands in the outcome, too: as long as so much waits, it is not written before.
+const LEAVES_ROOM: usize = 8;
 
 /// How long the journal has to bring the last facts to disk before the outcome is written.
 const FLUSH_WITHIN: Duration = Duration::from_secs(2);
@@ -44,6 +46,8 @@ pub(super) enum Write {
     Answered,
     /// The dial's fate is not known.
     Unknown,
+    /// What was collected so far.
+    Collected(BTreeMap<String, String>),
     /// The callee is not to be called again by this account.
     OptOut(AccountId, PhoneNumber),
     /// The end; nothing follows.
@@ -63,6 +67,9 @@ pub(super) struct Writes(mpsc::Sender<Write>);
 impl Writes {
     /// Hands it to the writer.
     pub(super) fn push(&self, write: Write) {
+        if matches!(write, Write::Collected(_)) && self.0.capacity() <= LEAVES_ROOM {
+            return;
+        }
         match self.0.try_send(write) {
             Ok(()) => {}
             // The writer ends only after the outcome or a lost claim; nothing is to be written then.
@@ -136,6 +143,11 @@ impl Writer {
         match write {
             Write::Dialed(id) => self.insist(|| self.ports.store.dialed(self.ended.claim, &id)).await,
             Write::Answered => self.insist(|| self.ports.store.answered(self.ended.claim)).await,
+            // Not worth a wait: the next value brings it, or the outcome.
+            Write::Collected(collected) => match self.ports.store.keep_collected(self.ended.claim, collected).await {
+                Err(StoreError::Unavailable(_)) => Ok(()),
+                kept => kept,
+            },
             Write::Unknown => self.insist(|| self.ports.store.unknown(self.ended.claim)).await,
             Write::OptOut(account, number) => {
                 let list = || async { self.ports.store.add_do_not_call(account, &number).await.map(drop) };

@@ -7,11 +7,12 @@ use serde_json::Value;
 
 use crate::{
     agent::{Agent, NumberTransfer},
-    call::{CallPlan, InboundLeg},
+    call::{CallPlan, Inheritance, InboundLeg},
+    id::AgentId,
     phone_number::PhoneNumber,
     ports::{
-        carrier::{Carrier, Carriers, InboundCall},
-        store::{CallerId, ClaimedAttempt, ReceivedCall, Rotation},
+        carrier::{Carrier, CarrierCallId, Carriers, InboundCall},
+        store::{CallDirection, CallerId, ClaimedAttempt, ReceivedCall, ReturnedCall, Rotation},
     },
     time::Timestamp,
 };
@@ -83,6 +84,7 @@ pub fn plan(attempt: ClaimedAttempt, line: &Arc<dyn Carrier>, context: &PlanCont
         caller_id,
         ring_timeout: context.ring_timeout,
         inbound: None,
+        inherited: None,
     }
 }
 
@@ -108,6 +110,39 @@ pub fn plan_inbound(
             token,
             to: call.to.clone(),
         }),
+        inherited: None,
+    }
+}
+
+/// Plans the rest of a call that another process held, with the agent in `context`; `began_with` is the one it began with,
+/// where that is another.
+pub fn plan_inherited(
+    (call, leg): (ReturnedCall, CarrierCallId),
+    carrier: &Arc<dyn Carrier>,
+    (agent_id, context): (AgentId, &PlanContext),
+    began_with: Option<Arc<Agent>>,
+) -> CallPlan {
+    let attempt = call.attempt.clone();
+    let person = Some(&attempt.contact.phone_number);
+    let own = call.caller_id.as_ref();
+    let numbers = match call.direction {
+        CallDirection::Outbound => (own, person),
+        CallDirection::Inbound => (person.filter(|number| !number.is_nobodys()), own),
+    };
+    CallPlan {
+        agent_id,
+        variables: Arc::new(variables(&attempt, numbers, context)),
+        attempt,
+        agent: fitted(&context.agent, &**carrier),
+        carrier: Arc::clone(carrier),
+        caller_id: None,
+        ring_timeout: context.ring_timeout,
+        inbound: None,
+        inherited: Some(Arc::new(Inheritance {
+            leg,
+            call,
+            began_with,
+        })),
     }
 }
 

@@ -5,7 +5,7 @@ use std::{collections::HashMap, time::Duration};
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
 use tokio::time::Instant;
 
-use super::{CallRegistry, Dialer, LinePool, LinesMessage, LinesSnapshot, Requester, announced::Announcements};
+use super::{CallRegistry, Dialer, LinePool, LinesMessage, LinesSnapshot, Requester, announced::Announcements, taken_over::OnTheirWay};
 use crate::{
     audio_stream::StreamSettings,
     call::{CallMessage, NoOutcome, Speculation},
@@ -62,6 +62,8 @@ pub struct LinesState {
     pub(super) by_actor: HashMap<ActorId, AttemptId>,
     /// The calls from outside, by their legs.
     pub(super) announced: Announcements,
+    /// Live calls of other processes that are being taken over.
+    pub(super) on_their_way: OnTheirWay,
     timer: Option<TaskGuard>,
     grace: Option<TaskGuard>,
 }
@@ -97,6 +99,7 @@ impl Actor for LinesActor {
             calls: HashMap::new(),
             by_actor: HashMap::new(),
             announced: Announcements::default(),
+            on_their_way: OnTheirWay::new(),
             timer: None,
             grace: None,
         })
@@ -181,6 +184,8 @@ impl Actor for LinesActor {
                 state.announced.has_socket(attempt);
                 state.forward((attempt, carrier), CallMessage::Media { proof, leg, reply });
             }
+            LinesMessage::CameBack { asking, reply } => state.come_back(&me, asking, reply),
+            LinesMessage::Returned { attempt, taken } => state.returned(&me, attempt, taken).await,
             LinesMessage::Attach { dialer, requester } => state.attach(dialer, requester),
             LinesMessage::HangUpCampaign(campaign) => state.hang_up(|dialer| dialer == Dialer::Campaign(campaign)),
             LinesMessage::EndCall { attempt, reply } => {

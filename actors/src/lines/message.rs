@@ -4,7 +4,10 @@ use ractor::{ActorRef, RpcReplyPort};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::inbound::HeldInbound;
+use super::{
+    inbound::HeldInbound,
+    taken_over::{Asking, HeldReturn, NotGoingOn, ReturnReply},
+};
 use crate::{
     admission::Level,
     call::{CallPlan, NoOutcome, Obstacle},
@@ -249,6 +252,20 @@ pub enum LinesMessage {
         leg: MediaLeg,
         /// Whether the call took it.
         reply: RpcReplyPort<Result<(), DoorRefusal>>,
+    },
+    /// A carrier asks how a call goes on whose media socket broke.
+    CameBack {
+        /// What it shows.
+        asking: Asking,
+        /// How it goes on.
+        reply: ReturnReply,
+    },
+    /// A live call of another process is this node's by now, or not, own.
+    Returned {
+        /// Which.
+        attempt: AttemptId,
+        /// What is to be begun; none where the store is slow.
+        taken: Option<Result<HeldReturn, NotGoingOn>>,
     },
     /// A restarted dialer asks for its live calls, answered by `Attached`; their ends go to it from now on.
     Attach {

@@ -59,7 +59,7 @@ impl LostCall {
             ended: plan.ended(),
             to: plan.attempt.contact.phone_number.clone(),
             carrier: plan.carrier.name().to_owned(),
-            leg: plan.inbound.as_ref().map(|leg| leg.call.clone()),
+            leg: plan.leg().cloned(),
             since: now,
             error: error.to_owned(),
             meter: Meter::default(),

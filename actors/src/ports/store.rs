@@ -16,6 +16,7 @@ mod inbound;
 mod knowledge;
 mod nodes;
 mod records;
+mod returned;
 mod safeguards;
 mod tools;
 
@@ -32,6 +33,7 @@ pub use inbound::*;
 pub use knowledge::*;
 pub use nodes::*;
 pub use records::*;
+pub use returned::*;
 pub use safeguards::*;
 pub use tools::*;
 
@@ -93,6 +95,7 @@ pub trait Store:
     + CallStore
     + InboundStore
     + RecordStore
+    + ReturnStore
     + SafeguardStore
     + DeliveryStore
     + AppointmentStore
@@ -112,6 +115,7 @@ impl<T> Store for T where
         + CallStore
         + InboundStore
         + RecordStore
+        + ReturnStore
         + SafeguardStore
         + DeliveryStore
         + AppointmentStore

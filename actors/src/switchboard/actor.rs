@@ -135,6 +135,10 @@ impl Actor for SwitchboardActor {
                 replacing,
                 reply,
             }),
+            SwitchboardMessage::CameBack { asking, reply } => {
+                // One that finds nobody drops its reply, which reads as no answer.
+                let _ = to.lines.cast(LinesMessage::CameBack { asking, reply });
+            }
             SwitchboardMessage::Media {
                 carrier,
                 attempt,

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use crate::{
     campaigns::{CampaignCommand, CommandError},
     id::{AccountId, AgentId, AttemptId, CampaignId},
+    lines::{Asking, ReturnReply},
     node::NodeSnapshot,
     ports::{
         carrier::{InboundCall, InboundRefusal, LegReport, WayBack},
@@ -117,6 +118,13 @@ pub enum SwitchboardMessage {
         replacing: bool,
         /// Whether the call would take it now.
         reply: RpcReplyPort<Result<(), DoorRefusal>>,
+    },
+    /// A carrier asks how a call goes on whose media socket broke. One of a process that is gone goes on here.
+    CameBack {
+        /// What it shows.
+        asking: Asking,
+        /// How the call goes on.
+        reply: ReturnReply,
     },
     /// A carrier opened a media socket.
     Media {

@@ -14,6 +14,7 @@ mod inbound;
 mod knowledge;
 mod nodes;
 mod records;
+mod returned;
 mod safeguards;
 mod tables;
 mod tools;

@@ -25,6 +25,7 @@ mod nodes;
 mod orphans;
 mod permits;
 mod records;
+mod returned;
 mod returns;
 mod safeguards;
 mod tools;
@@ -47,6 +48,7 @@ pub use nodes::*;
 pub use orphans::*;
 pub use permits::*;
 pub use records::*;
+pub use returned::*;
 pub use returns::*;
 pub use safeguards::*;
 pub use tools::*;
@@ -154,7 +156,10 @@ macro_rules! store_conformance {
             concurrent_permits_keep_to_the_counts
             a_new_node_declares_earlier_ones_dead
             orphans_go_to_the_new_node
-            what_a_node_left_that_signed_off_is_taken_at_once
+            a_live_call_goes_to_the_node_that_it_was_brought_to
+            a_call_that_was_brought_back_goes_to_one_node_and_only_while_it_lives
+            what_a_call_collects_is_kept_while_it_lasts
+            single_calls_and_calls_from_outside_are_taken_over_too
             a_single_call_is_queued_and_goes_its_way
             a_single_call_brings_the_saved_contacts_fields
             a_single_call_is_not_queued_for_do_not_call_or_an_unknown_agent

@@ -284,6 +284,7 @@ impl TestCall {
             caller_id: None,
             ring_timeout: Duration::from_secs(30),
             inbound: None,
+            inherited: None,
         };
         if inbound {
             plan = from_outside(&store, node, plan).await;

@@ -120,6 +120,7 @@ impl Carrier for AsteriskCarrier {
             detects_machines: false,
             refer: true,
             digits: true,
+            comes_back: false,
         }
     }
 

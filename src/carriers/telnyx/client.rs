@@ -213,6 +213,7 @@ impl Carrier for TelnyxCarrier {
             detects_machines: true,
             refer: true,
             digits: true,
+            comes_back: false,
         }
     }
 

@@ -31,6 +31,15 @@ fn call_of(fields: &Fields) -> Result<CarrierCallId, CallbackError> {
     CarrierCallId::checked(wanted(fields, "CallSid")?).ok_or(CallbackError::Id)
 }
 
+/// The call that a webhook is about.
+///
+/// # Errors
+///
+/// When it names none.
+pub fn call(fields: &Fields) -> Result<CarrierCallId, CallbackError> {
+    call_of(fields)
+}
+
 /// Reads a status callback's form; none when it tells of a status nobody has told us about.
 ///
 /// # Errors

@@ -301,6 +301,7 @@ impl Carrier for TwilioCarrier {
             detects_machines: true,
             refer: false,
             digits: false,
+            comes_back: true,
         }
     }
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use actors::{
     dial_token::Purpose,
-    ports::carrier::{CallProgress, Carrier, InboundCall, InboundRefusal, LegReport},
+    ports::carrier::{CallProgress, Carrier, InboundCall, InboundRefusal, LegReport, WayBack},
 };
 use axum::{
-    Router,
+    Extension, Router,
     body::Bytes,
     extract::{Path, State, rejection::BytesRejection},
     http::{HeaderMap, StatusCode, Uri, header::CONTENT_TYPE},
@@ -25,12 +25,15 @@ use super::{
     signature::Guard,
     stream::TwilioWire,
 };
-use crate::carriers::{
+use crate::{
+    carriers::{
     CarrierDoor,
     conferences::{self, Destination},
-    door::{self, NotTaken, Unread, Upgrade},
+    door::{self, NotBack, NotTaken, Unread, Upgrade},
     media_socket::Claim,
     taken_calls::TakenCalls,
+    },
+    peers::Unreached,
 };
 
 /// What the doors share.
@@ -93,7 +96,7 @@ impl Doors {
     pub fn routes(self) -> Router<CarrierDoor> {
         let doors = Arc::new(self);
         let at = |door: &str| format!("/carriers/{}/{door}", doors.name());
-        let [inbound, events, media] = [(); 3].map(|()| doors.clone());
+        let [inbound, events, media, back] = [(); 4].map(|()| doors.clone());
         let inbound = move |State(door), uri: Uri, headers: HeaderMap, body| async move {
             inbound.inbound(door, (uri, headers, body)).await
         };
@@ -103,10 +106,15 @@ impl Doors {
         let media = move |State(door), Path(token): Path<String>, uri: Uri, headers: HeaderMap, socket| async move {
             media.media(door, &token, (&uri, &headers), socket).await
         };
+        let back =
+            move |State(door), Path(token): Path<String>, unreached, uri: Uri, headers: HeaderMap, body| async move {
+                back.back(door, (&token, unreached), (uri, headers, body)).await
+            };
         doors
             .of_calls()
             .route(&at("inbound"), post(inbound))
             .route(&at("events"), post(events))
+            .route(&at("back/{token}"), post(back))
             .route(&at("media/{token}"), get(media))
     }
 
@@ -311,6 +319,34 @@ impl Doors {
             }
             Err(NotTaken::Elsewhere(elsewhere)) => elsewhere,
             Err(NotTaken::Refused(refusal)) => refused(refusal),
+        }
+    }
+
+    /// A call whose media socket is gone, and which its instructions bring here.
+    async fn back(
+        &self,
+        door: CarrierDoor,
+        (token, unreached): (&str, Option<Extension<Unreached>>),
+        request: Request,
+    ) -> Response {
+        let leg = match self.signed("back", request).and_then(|fields| Ok(callback::call(&fields)?)) {
+            Ok(leg) => leg,
+            Err(unheard) => return unheard.into_response(),
+        };
+        let unreached = unreached.map(|Extension(unreached)| unreached);
+        match door.came_back(token, leg.clone(), unreached).await {
+            Ok(goes_on) => {
+                // Some reports of it name no attempt.
+                if let Some(end) = self.taken.remember(leg, goes_on.back.clone()) {
+                    let WayBack {
+                        attempt, status_token, ..
+                    } = goes_on.back.clone();
+                    door.report(&attempt.to_string(), status_token, end).await;
+                }
+                instructions(self.carrier.instructions.stream_again(&goes_on))
+            }
+            Err(NotBack::Over) => instructions(HANG_UP.to_owned()),
+            Err(NotBack::Elsewhere(answer)) => answer,
         }
     }
 

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use actors::{
+    call::GoesOn,
     id::AttemptId,
     phone_number::PhoneNumber,
     ports::carrier::{Destination, WayBack},
@@ -15,8 +16,8 @@ use crate::carriers::{conferences, handovers::Try, http::socket_address};
 
 /// How long a call that is handed on may ring, in seconds.
 pub const TRANSFER_RINGS_SECONDS: u64 = 30;
-/// How long a call stays that lost its media socket, in seconds: a call waits 8 s for a new one, and may notice late.
-const STAYS_SECONDS: u64 = 15;
+/// How long a call waits before it asks for its next socket, from the second time on, in seconds.
+const PAUSE_SECONDS: u64 = 1;
 
 /// Ends a call.
 pub const HANG_UP: &str = r#"<?xml version="1.0" encoding="UTF-8"?><Response><Hangup/></Response>"#;
@@ -57,10 +58,22 @@ impl Instructions {
         self.at(&format!("conference/{}/{status_token}", conferences::name(which)))
     }
 
-    /// Connects the call with its media socket. When that is lost the call stays for a while, so that it can be told to
-    /// open it again. An `action` would do so too, but a request for one that cannot be served ends the call, and what
-    /// broke the socket may break that as well.
+    /// Connects the call with its media socket. When that is lost the carrier asks how the call goes on, whichever node
+    /// that comes to: its own may be gone.
     pub fn stream(&self, attempt: AttemptId, media_token: &str) -> String {
+        response(&self.connect(attempt, media_token))
+    }
+
+    /// The same for a call that came back: at once, and where sockets break one after the other not too often.
+    pub fn stream_again(&self, goes_on: &GoesOn) -> String {
+        let connect = self.connect(goes_on.back.attempt, &goes_on.back.media_token);
+        match goes_on.asked_before {
+            0 => response(&connect),
+            _ => response(&format!(r#"<Pause length="{PAUSE_SECONDS}"/>{connect}"#)),
+        }
+    }
+
+    fn connect(&self, attempt: AttemptId, media_token: &str) -> String {
         let name = self.flavour.name();
         let door = format!("/carriers/{name}/media/{attempt}.{media_token}");
         let address = escaped(&format!("{}{door}", socket_address(&self.public)));
@@ -72,9 +85,10 @@ impl Instructions {
                 format!(r#" authBearerToken="{token}" codec="PCMU@8000h""#)
             }
         };
-        response(&format!(
-            r#"<Connect><Stream url="{address}"{shown}/></Connect><Pause length="{STAYS_SECONDS}"/>"#
-        ))
+        let back = escaped(&self.at(&format!("back/{attempt}.{media_token}")));
+        format!(
+            r#"<Connect><Stream url="{address}"{shown}/></Connect><Redirect method="POST">{back}</Redirect>"#
+        )
     }
 
     /// Hands the call on. It is told when somebody answers; what became of it in the end is asked about, and the answer
@@ -162,18 +176,30 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_connected_to_its_socket_and_outlives_it() {
+    fn a_call_is_connected_to_its_socket_and_asks_behind_it_how_it_goes_on() {
         let attempt = AttemptId::new();
         let text = instructions(Flavour::Twilio, "https://a.example/x").stream(attempt, "proof");
         assert_eq!(
             text,
             format!(
-                r#"<?xml version="1.0" encoding="UTF-8"?><Response><Connect><Stream url="wss://a.example/x/carriers/twilio/media/{attempt}.proof"/></Connect><Pause length="15"/></Response>"#
+                r#"<?xml version="1.0" encoding="UTF-8"?><Response><Connect><Stream url="wss://a.example/x/carriers/twilio/media/{attempt}.proof"/></Connect><Redirect method="POST">https://a.example/x/carriers/twilio/back/{attempt}.proof</Redirect></Response>"#
             )
         );
+        let goes_on = |asked_before| GoesOn {
+            back: WayBack {
+                attempt,
+                status_token: "status".into(),
+                media_token: "proof".into(),
+            },
+            asked_before,
+        };
+        let own = instructions(Flavour::Twilio, "https://a.example/x");
+        assert_eq!(own.stream_again(&goes_on(0)), text);
+        let later = text.replace("<Connect>", r#"<Pause length="1"/><Connect>"#);
+        assert_eq!(own.stream_again(&goes_on(1)), later);
         let text = instructions(Flavour::SignalWire, "https://a.example").stream(attempt, "proof");
         assert!(
-            text.contains(r#" authBearerToken=""#) && text.contains(r#"=" codec="PCMU@8000h"/></Connect>"#),
+            text.contains(r#" authBearerToken=""#) && text.contains(r#"=" codec="PCMU@8000h"/></Connect><Redirect"#),
             "{text}"
         );
     }

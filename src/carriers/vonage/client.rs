@@ -258,6 +258,7 @@ impl Carrier for VonageCarrier {
             detects_machines: true,
             refer: false,
             digits: true,
+            comes_back: false,
         }
     }
 

@@ -130,7 +130,7 @@ async fn take_contact(work: &mut Work<'_>, source: &Source, key: ContactKey) -> 
 }
 
 /// Reads contacts of list `$2` for campaign `$1`.
-fn contacts<'q>(which: &str) -> AnyQuery<'q> {
+pub(super) fn contacts<'q>(which: &str) -> AnyQuery<'q> {
     composed(format!(
         "SELECT {COLUMNS}, {SAVED_EXTRA} FROM campaign_contacts cc JOIN campaigns c ON c.id = $1 \
          WHERE cc.list = $2 AND {which} ORDER BY cc.idx"

@@ -35,7 +35,7 @@ impl Guarded {
 
     fn new(sql: &str, claim: Claim) -> Self {
         let sql = format!(
-            "{sql} RETURNING account, agent, campaign, contact_list, contact_index, attempt_no, follow_up_no, retry_no, call_backs, \
+            "{sql} RETURNING id, account, agent, campaign, contact_list, contact_index, attempt_no, follow_up_no, retry_no, call_backs, \
              kind, phone_number, state, epoch, carrier, carrier_call, dialing_at, answered_at"
         );
         Self { sql, claim }

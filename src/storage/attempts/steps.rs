@@ -217,7 +217,8 @@ pub(super) async fn finish(
     let collected = to_json(&outcome.collected)?;
     let update = Guarded::update(
         claim,
-        "state = 'final', status = $4, error = $5, voicemail = $6, transferred = $7, collected = $8, ended_at = $9, \
+        "state = 'final', status = $4, error = $5, voicemail = $6, transferred = $7, \
+         collected = CASE WHEN $8 = '{}' THEN collected ELSE $8 END, ended_at = $9, \
          duration_s = CASE WHEN $9 > answered_at THEN ($9 - answered_at) / 1000000 ELSE 0 END",
         "('claimed', 'dialing', 'dialed', 'answered', 'unknown')",
     );

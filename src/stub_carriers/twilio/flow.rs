@@ -27,6 +27,9 @@ use crate::stub_carriers::{
     stall::Standstill,
 };
 
+/// How long the carrier waits before it asks again where nobody is there.
+const RETRY_AFTER: Duration = Duration::from_millis(300);
+
 /// How an instruction ended.
 enum Next {
     /// With the next one.
@@ -76,6 +79,7 @@ impl Flow {
             ("Connect", Some((_, noun))) => self.stream(noun).await,
             ("Dial", Some(("Conference", noun))) => self.confer(noun).await,
             ("Dial", Some((_, noun))) => self.hand_on(verb, noun).await,
+            ("Redirect", _) => self.redirect(&verb.text).await,
             ("Pause", _) => self.pause(verb.get("length").parse().unwrap_or(1)).await,
             _ => Next::Instead(Vec::new()),
         }
@@ -181,6 +185,35 @@ impl Flow {
             Some(next) => next,
             None => self.ask(verb, went, Stage::InProgress).await,
         }
+    }
+
+    /// Asks for other instructions, once more where nobody is there. Without any the call ends.
+    async fn redirect(&mut self, url: &str) -> Next {
+        let fields: BTreeMap<String, String> = self.call.fields(Stage::InProgress).into_iter().collect();
+        let asking = async {
+            match self.stub.tell(url, &fields).await {
+                (0, _) => {
+                    sleep(RETRY_AFTER).await;
+                    self.stub.tell(url, &fields).await
+                }
+                answer => answer,
+            }
+        };
+        tokio::pin!(asking);
+        let (status, answer) = loop {
+            tokio::select! {
+                answer = &mut asking => break answer,
+                heard = self.line.hear() => if heard.is_none() {
+                    return Next::Gone;
+                },
+                Some(others) = self.changes.recv() => return Next::Instead(others),
+            }
+        };
+        let others = twiml::parse(&answer).filter(|_| status == 200);
+        Next::Instead(others.unwrap_or_else(|| {
+            self.stub.complain(format!("11200: {status} {answer}"));
+            Vec::new()
+        }))
     }
 
     /// Asks what to do behind a dial that went so, while the call itself stands so.

@@ -43,6 +43,7 @@ impl Verb {
             ("Dial", Some("Conference")) => noun.is_some_and(|noun| !noun.text.is_empty()),
             ("Dial", Some("Number")) => noun.is_some_and(|noun| noun.text.starts_with('+')),
             ("Dial", Some("Sip")) => noun.is_some_and(|noun| noun.text.starts_with("sip")),
+            ("Redirect", None) => self.text.starts_with("http") && matches!(self.get("method"), "POST" | ""),
             ("Pause", None) => self.get("length").parse::<u64>().is_ok(),
             ("Reject", None) => matches!(self.get("reason"), "busy" | "rejected"),
             ("Hangup", None) => true,
@@ -137,7 +138,7 @@ mod tests {
     #[test]
     fn instructions_are_read() {
         let read = verbs(
-            r#"<Connect><Stream url="ws://a/b&amp;c>" x="1"/></Connect><Pause length="5"/><Dial timeout="3"><Number>+1</Number></Dial>"#,
+            r#"<Connect><Stream url="ws://a/b&amp;c>" x="1"/></Connect><Pause length="5"/><Dial timeout="3"><Number>+1</Number></Dial><Redirect method="POST">http://a/b&amp;c</Redirect>"#,
         );
         let read = read.unwrap();
         let stream = read[0].stream().unwrap();
@@ -147,6 +148,7 @@ mod tests {
         );
         assert_eq!(read[1].get("length"), "5");
         assert_eq!((&*read[2].noun().unwrap().text, read[2].stream()), ("+1", None));
+        assert_eq!(read[3].text, "http://a/b&c");
     }
 
     #[test]
@@ -160,6 +162,8 @@ mod tests {
             "<Connect><Stream url=ws/></Connect>",
             "<Dial><Number>15</Number></Dial>",
             "<Say>Hello</Say>",
+            "<Redirect>/back</Redirect>",
+            "<Redirect method=\"GET\">http://a/back</Redirect>",
             "<Pause/>",
             "<Reject reason=\"no\"/>",
             "</Response><Response>",

@@ -21,7 +21,7 @@ pub(super) struct Found {
 
 /// An agent that takes a call over, with what holds for the call whoever speaks: what the first agent wants to find out,
 /// and its promise to heed a wish never to be called again.
-fn bound(mut agent: Arc<Agent>, first: &Agent) -> Arc<Agent> {
+pub(crate) fn bound(mut agent: Arc<Agent>, first: &Agent) -> Arc<Agent> {
     let own = &mut Arc::make_mut(&mut agent).platform_settings;
     own.data_collection.clone_from(&first.platform_settings.data_collection);
     own.call_actions.smart_opt_out |= first.platform_settings.call_actions.smart_opt_out;
@@ -73,8 +73,8 @@ impl Performer {
         self.tell_stream(StreamMessage::Adopt(self.arguments.plan.agent.clone()));
     }
 
-    /// The agent goes on in another of its languages.
-    pub(super) fn switch_language(&mut self, code: &str) {
+    /// The agent speaks another of its languages.
+    pub(super) fn speak(&mut self, code: &str) {
         let agent = match self.first_language.conversation_config.agent.primary_language == code {
             true => self.first_language.clone(),
             false => Arc::new(self.first_language.in_language(code)),

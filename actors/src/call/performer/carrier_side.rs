@@ -161,7 +161,7 @@ impl Performer {
     }
 
     /// The call's way back in, for a carrier that is asked for something in the middle of it.
-    fn way_back(&self) -> Option<WayBack> {
+    pub(super) fn way_back(&self) -> Option<WayBack> {
         let token = self.token.as_ref()?;
         Some(WayBack {
             attempt: self.arguments.plan.attempt.claim.attempt,
@@ -207,8 +207,17 @@ impl Performer {
             return;
         };
         let carrier = self.arguments.plan.carrier.clone();
-        let task = tasks::reopen_media(carrier, leg, back, try_no, self.me.clone());
-        let task = self.spawn(task);
+        let (task, another_s) = (
+            tasks::reopen_media(carrier, leg, back, try_no, self.me.clone()),
+            self.is_another_s(),
+        );
+        let me = self.me.clone();
+        let task = self.spawn(async move {
+            match another_s.await {
+                true => drop(me.cast(CallMessage::NotReopened { try_no })),
+                false => task.await,
+            }
+        });
         if let Some(earlier) = self.reopening.replace(task) {
             earlier.abort();
         }
@@ -241,7 +250,9 @@ impl Performer {
         self.hang_ups.retain(|task| !task.is_finished());
         if self.hang_ups.len() < MOST_HANG_UPS {
             tracing::error!(%attempt, "a second leg is hung up");
-            self.hang_up(Some(leg));
+            let carrier = self.arguments.plan.carrier.clone();
+            let task = tasks::hang_up(carrier, Some(leg), self.search());
+            self.hang_ups.push(tokio::spawn(task));
         } else {
             tracing::error!(%attempt, "a second leg is not hung up: too many hang-ups are under way");
         }
@@ -249,8 +260,14 @@ impl Performer {
 
     pub(super) fn hang_up(&mut self, leg: Option<CarrierCallId>) {
         let carrier = self.arguments.plan.carrier.clone();
-        self.hang_ups
-            .push(tokio::spawn(tasks::hang_up(carrier, leg, self.search())));
+        let (task, another_s) = (tasks::hang_up(carrier, leg, self.search()), self.is_another_s());
+        let attempt = self.arguments.plan.attempt.claim.attempt;
+        self.hang_ups.push(tokio::spawn(async move {
+            match another_s.await {
+                true => tracing::warn!(%attempt, "the call is another process's by now: its leg is left alone"),
+                false => task.await,
+            }
+        }));
     }
 }
 

@@ -7,7 +7,7 @@ use crate::call::{CallTimer, outcome::Ending};
 const LAST_WORDS_MS: u64 = 1_000;
 
 /// How long a goodbye may take.
-const GOODBYE_MS: u64 = 8_000;
+pub(super) const GOODBYE_MS: u64 = 8_000;
 
 impl State {
     /// The call is over for `reason`: the leg is hung up if it lives, then the outcome is written.

@@ -76,6 +76,8 @@ pub enum Event {
     Progress(CallProgress),
     /// The media socket opened.
     MediaOpened,
+    /// The carrier asks how the call goes on, as it has no media socket.
+    CameBack,
     /// The carrier's answer to the wish to hand the call on.
     TransferAsked {
         /// Which wish of the call.
@@ -129,6 +131,8 @@ pub enum Effect {
     WriteAnswered,
     /// Write that the dial's fate is not known, and look for the call in the carrier's listing.
     WriteUnknown,
+    /// Keep what was collected so far, for whoever takes the call over.
+    KeepCollected,
     /// Put the callee on the account's do-not-call list.
     WriteOptOut,
     /// Call the callee again then, once this call is over.

@@ -68,8 +68,6 @@ impl State {
         let filler = fillers[self.reply.fillers % fillers.len()];
         self.reply.fillers += 1;
         self.reply.filled_ms = Some(now_ms);
-        self.reply.only_filled |= self.phase == Phase::Thinking;
-        self.phase = Phase::Speaking;
         let after_token = self.latency.has_token();
         fx.push(event_fact(
             "filler",
@@ -77,8 +75,15 @@ impl State {
             &json!({ "afterFirstToken": after_token }).to_string(),
         ));
         self.latency.filled = true;
-        self.say_piece(format!("{filler} "), false, fx);
+        self.say_before_reply(filler, fx);
         fx.push(Effect::SetTimer(CallTimer::Filler, NEXT_MS));
+    }
+
+    /// Words that the reply under way follows.
+    pub(super) fn say_before_reply(&mut self, words: &str, fx: &mut Vec<Effect>) {
+        self.reply.only_filled |= self.phase == Phase::Thinking;
+        self.phase = Phase::Speaking;
+        self.say_piece(format!("{words} "), false, fx);
     }
 
     /// Whether the speech has nothing but fillers.

@@ -4,8 +4,9 @@
 use serde_json::json;
 
 use super::{
-    Effect, Latency, Phase, State, event_fact,
+    Effect, EndReason, Latency, Phase, State, event_fact,
     leg::{BARGE_IN_AFTER_MS, PICK_UP_MS},
+    taken_over::Opening,
     who_answered::Machine,
 };
 use crate::call::CallTimer;
@@ -15,6 +16,12 @@ const MOST_REOPENED: u32 = 3;
 
 /// How long the carrier has to open it.
 const REOPEN_MS: u64 = 8_000;
+
+/// How long a carrier that asks by itself how a call goes on has to do so before it is asked for the socket.
+const COMES_BACK_MS: u64 = 2_500;
+
+/// How often a carrier may ask how one call goes on, at one process: where no socket stays, the call ends.
+const MOST_RETURNS: u32 = 8;
 
 /// How long the carrier has to report that the call just ended, where the socket will not come back.
 const END_REPORT_MS: u64 = 3_000;
@@ -32,6 +39,8 @@ pub(super) enum Resume {
     Answer,
     /// With a machine.
     Machine(Machine),
+    /// In the middle of a call that another process held.
+    TakenOver(Opening),
     /// After a transfer that failed; whether the call's time was up meanwhile.
     Transfer { overdue: bool },
 }
@@ -41,6 +50,8 @@ pub(super) enum Resume {
 pub(super) struct MediaWishes {
     counted: u32,
     last: u32,
+    /// How often the carrier asked by itself.
+    returns: u32,
 }
 
 impl MediaWishes {
@@ -104,7 +115,9 @@ impl State {
             Resume::No => None,
             Resume::Transfer { .. } if asks => Some(self.media_wishes.uncounted()),
             Resume::Transfer { .. } => Some(self.media_wishes.last),
-            Resume::PickUp | Resume::Talk | Resume::Answer | Resume::Machine(_) => self.media_wishes.count(),
+            Resume::PickUp | Resume::Talk | Resume::Answer | Resume::Machine(_) | Resume::TakenOver(_) => {
+                self.media_wishes.count()
+            }
         };
         let Some(try_no) = wish else {
             self.phase = Phase::Lost(Resume::No);
@@ -114,9 +127,57 @@ impl State {
         self.phase = Phase::Lost(resume);
         fx.push(Effect::SetTimer(CallTimer::EndReport, REOPEN_MS));
         fx.push(event_fact("media_lost", self.elapsed_ms(now_ms), "{}"));
-        if asks {
+        if asks && self.rules.carrier.comes_back {
+            // Two sockets at once would be in each other's way.
+            fx.push(Effect::SetTimer(CallTimer::Reopen, COMES_BACK_MS));
+        } else if asks {
             fx.push(Effect::ReopenMedia { try_no });
         }
+    }
+
+    /// A carrier that was to ask by itself how the call goes on has not.
+    pub(super) fn reopen(&mut self, fx: &mut Vec<Effect>) {
+        match self.phase {
+            Phase::Lost(resume) if resume != Resume::No && !self.leg.stream_open && !self.leg.over => {
+                let try_no = self.media_wishes.last;
+                fx.push(Effect::ReopenMedia { try_no });
+            }
+            _ => self.reopen_in_transfer(fx),
+        }
+    }
+
+    /// The carrier asks how the call goes on: its media socket is gone, whatever we know of it. Afterwards the call lacks
+    /// media where it goes on with another socket; else it is over, or about to be.
+    pub(super) fn came_back(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+        fx.push(Effect::CancelTimer(CallTimer::Reopen));
+        self.media_wishes.returns += 1;
+        let too_often = self.media_wishes.returns > MOST_RETURNS;
+        let waits_for_first = self.leg.media_ms.is_none() && !matches!(self.phase, Phase::Lost(_));
+        if !waits_for_first && std::mem::take(&mut self.leg.stream_open) {
+            fx.push(Effect::CloseStream);
+            match self.phase {
+                Phase::Transferring(_) => self.media_closed_in_transfer(false, now_ms, fx),
+                Phase::Closing { .. } | Phase::HangingUp { .. } | Phase::Ended => self.leg.stream_open = true,
+                _ => self.lose_media(now_ms, fx),
+            }
+            fx.push(Effect::CancelTimer(CallTimer::Reopen));
+        }
+        match self.phase {
+            Phase::Lost(resume) if resume != Resume::No && too_often => {
+                self.phase = Phase::Lost(Resume::No);
+                fx.push(Effect::SetTimer(CallTimer::EndReport, END_REPORT_MS));
+            }
+            Phase::Lost(resume) if resume != Resume::No => {
+                fx.push(Effect::SetTimer(CallTimer::EndReport, REOPEN_MS));
+            }
+            _ if waits_for_first && too_often => self.end(EndReason::media_lost(), fx),
+            _ => {}
+        }
+    }
+
+    /// How often the carrier asked how the call goes on.
+    pub fn returns(&self) -> u32 {
+        self.media_wishes.returns
     }
 
     /// The carrier does not open it again: only the report of the end is waited for.
@@ -136,6 +197,7 @@ impl State {
     pub(super) fn media_is_back(&mut self, resume: Resume, now_ms: u64, fx: &mut Vec<Effect>) {
         self.join_stream(now_ms, fx);
         fx.push(Effect::CancelTimer(CallTimer::EndReport));
+        fx.push(Effect::CancelTimer(CallTimer::Reopen));
         let detail = json!({ "afterMs": now_ms.saturating_sub(self.lost_ms) }).to_string();
         fx.push(event_fact("media_back", self.elapsed_ms(now_ms), &detail));
         match resume {
@@ -156,6 +218,7 @@ impl State {
             Resume::Answer if self.taking_over.is_some() => self.phase = Phase::Thinking,
             Resume::Answer => self.think(now_ms, fx),
             Resume::Machine(machine) => self.machine_is_back(machine, fx),
+            Resume::TakenOver(opening) => self.go_on_as_heir(opening, now_ms, fx),
             Resume::Transfer { overdue } => self.go_on_after_transfer(overdue, fx),
         }
         if let Some(verdict) = self.carrier_said.filter(|_| std::mem::take(&mut self.carrier_due)) {

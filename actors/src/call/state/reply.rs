@@ -100,7 +100,10 @@ impl State {
             // A call that could not be read is not made, not even half of it; the model is told, and may repeat it.
             _ if !arguments.is_object() => json!({ "error": "the arguments are not a JSON object" }),
             "collect" => match self.history.collect(&arguments) {
-                Ok(()) => json!({ "ok": true }),
+                Ok(()) => {
+                    fx.push(Effect::KeepCollected);
+                    json!({ "ok": true })
+                }
                 Err(why) => json!({ "error": why }),
             },
             "endCall" => {

@@ -16,6 +16,8 @@ pub struct CarrierAbilities {
     pub refer: bool,
     /// It presses keys by itself. Elsewhere they are played as tones in the call's own audio.
     pub digits: bool,
+    /// It asks by itself how a call goes on whose media socket broke, and whoever answers may take it.
+    pub comes_back: bool,
 }
 
 /// How a call is handed on.

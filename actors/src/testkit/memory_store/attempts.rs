@@ -413,7 +413,9 @@ impl AttemptStore for MemoryStore {
         entry.error = outcome.error;
         entry.voicemail = outcome.voicemail;
         entry.transferred = outcome.transferred;
-        entry.collected = outcome.collected;
+        if !outcome.collected.is_empty() {
+            entry.collected = outcome.collected;
+        }
         entry.ended_at = Some(now);
         let (list, index, answered) = (entry.contact_list, entry.contact_index, entry.answered_at.is_some());
         tables.unfinished.remove(&claim.attempt);

@@ -1,0 +1,306 @@
+//! Live calls whose media socket broke and which their carrier brings here, asking how they go on. One that lives here says
+//! so itself. One of a process that is dead, or that nobody reaches, becomes this node's: guarded by owner and epoch, so that
+//! one node has it and what its old owner still writes is refused.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use ractor::{ActorRef, RpcReplyPort, rpc::CallResult};
+use serde_json::Value;
+use tokio::time::timeout;
+
+use super::{Dialer, LinesMessage, LinesState, LostCall, settle::settle};
+use crate::{
+    agent::{self, Agent},
+    call::{CallMessage, CallPlan, GoesOn, bound},
+    campaign::{PlanContext, plan_inherited},
+    dial_token::{DialToken, Purpose},
+    id::{AccountId, AgentId, AttemptId, NodeId},
+    node::{MEDIA_LOST, Times, contained},
+    ports::{
+        Ports,
+        carrier::{Carrier, CarrierCallId, WayBack},
+        store::{CallDirection, Claim, ReturnedCall, ReturningCall, StoreError},
+    },
+};
+
+/// How long the store may take: a carrier waits some seconds for its answer.
+const TAKEN_WITHIN: Duration = Duration::from_secs(4);
+
+/// How many calls may be on their way here at once; more are told to ask again.
+const MOST_AT_ONCE: usize = 1_024;
+
+/// How many askers of one call wait for the same answer.
+const MOST_WAITING: usize = 8;
+
+/// How often an agent is asked for while the store is away, and the pause between.
+const AGENT_TRIES: usize = 3;
+const AGENT_PAUSE: Duration = Duration::from_millis(300);
+
+/// Calls that live are given up last: a node that is full, or drains, takes so many more, as a share of its lines and at
+/// least.
+const MOST_ABOVE: (usize, usize) = (4, 8);
+
+/// Why a call whose carrier asks does not go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NotGoingOn {
+    /// It is over, is another's, or the proof is none: it is to be hung up.
+    #[error("the call is over")]
+    Over,
+    /// That cannot be said now: it is to be asked again.
+    #[error("not known now")]
+    NotKnown,
+}
+
+/// Where the answer to a carrier goes that asks how a call goes on.
+pub type ReturnReply = RpcReplyPort<Result<GoesOn, NotGoingOn>>;
+
+/// What a carrier shows that asks how a call goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asking {
+    /// Whose door it came to.
+    pub carrier: &'static str,
+    /// The attempt in the address.
+    pub attempt: AttemptId,
+    /// The proof in the address (`Purpose::Media`).
+    pub proof: String,
+    /// The carrier's id of the leg.
+    pub leg: CarrierCallId,
+}
+
+/// The calls that are on their way here, with those who asked.
+pub(super) type OnTheirWay = HashMap<AttemptId, Vec<ReturnReply>>;
+
+/// A call that is this node's by its row and has not begun here. Dropped before that, it is settled: nobody else would.
+pub struct HeldReturn {
+    plan: Option<Box<CallPlan>>,
+    ports: Ports,
+    times: Times,
+}
+
+impl HeldReturn {
+    fn take(mut self) -> Option<Box<CallPlan>> {
+        self.plan.take()
+    }
+}
+
+impl Drop for HeldReturn {
+    fn drop(&mut self) {
+        // Without a runtime the process is ending; another one settles what it left.
+        if let (Some(plan), Ok(runtime)) = (self.plan.take(), tokio::runtime::Handle::try_current()) {
+            let (ports, times) = (self.ports.clone(), self.times);
+            let lost = LostCall::of(&plan, ports.clock.now(), MEDIA_LOST);
+            runtime.spawn(async move { settle(&ports, lost, times).await });
+        }
+    }
+}
+
+impl LinesState {
+    /// Has a call that lives here say how it goes on, or looks whether it may become this node's.
+    pub(super) fn come_back(&mut self, me: &ActorRef<LinesMessage>, asking: Asking, reply: ReturnReply) {
+        let attempt = asking.attempt;
+        if let Some(call) = self.calls.get(&attempt) {
+            if !self.registry.is_placed_at(attempt, asking.carrier) {
+                let _ = reply.send(Err(NotGoingOn::Over));
+                return;
+            }
+            tokio::spawn(ask(call.clone(), asking, reply));
+            return;
+        }
+        if self.pool.dialer_of(attempt).is_some() {
+            // It is being settled.
+            let _ = reply.send(Err(NotGoingOn::Over));
+            return;
+        }
+        let crowded = self.on_their_way.len() >= MOST_AT_ONCE;
+        match self.on_their_way.get_mut(&attempt) {
+            Some(waiting) if waiting.len() < MOST_WAITING => waiting.push(reply),
+            None if !crowded => {
+                self.on_their_way.insert(attempt, vec![reply]);
+                let (me, ports, node, times) = (me.clone(), self.ports.clone(), self.node, self.times);
+                tokio::spawn(async move {
+                    let mut fetching = tokio::spawn(fetch(ports, (node, times), asking));
+                    let mut taken = timeout(TAKEN_WITHIN, &mut fetching).await;
+                    if taken.is_err() {
+                        let _ = me.cast(LinesMessage::Returned { attempt, taken: None });
+                        taken = Ok(fetching.await);
+                    }
+                    // A panic has been logged.
+                    let taken = taken.ok().and_then(Result::ok).unwrap_or(Err(NotGoingOn::NotKnown));
+                    let taken = Some(taken);
+                    let _ = me.cast(LinesMessage::Returned { attempt, taken });
+                });
+            }
+            _ => drop(reply.send(Err(NotGoingOn::NotKnown))),
+        }
+    }
+
+    /// A call that was another process's begins here, or does not; none where the store is slow: who asks again then may
+    /// find it begun.
+    pub(super) async fn returned(
+        &mut self,
+        me: &ActorRef<LinesMessage>,
+        attempt: AttemptId,
+        taken: Option<Result<HeldReturn, NotGoingOn>>,
+    ) {
+        let Some(taken) = taken else {
+            for reply in self.on_their_way.get_mut(&attempt).map(std::mem::take).unwrap_or_default() {
+                let _ = reply.send(Err(NotGoingOn::NotKnown));
+            }
+            return;
+        };
+        let waiting = self.on_their_way.remove(&attempt).unwrap_or_default();
+        let begun = match taken {
+            Err(not) => Err(not),
+            Ok(_) if self.is_overfull() => {
+                tracing::error!(%attempt, "a live call of a dead node is ended: no line is left here, nor one above");
+                Err(NotGoingOn::Over)
+            }
+            Ok(held) => self.go_on_with(me, held).await,
+        };
+        for reply in waiting {
+            let _ = reply.send(begun.clone());
+        }
+    }
+
+    fn is_overfull(&self) -> bool {
+        let (share, least) = MOST_ABOVE;
+        let lines = self.pool.lines();
+        self.pool.live() >= lines + (lines / share).max(least)
+    }
+
+    async fn go_on_with(&mut self, me: &ActorRef<LinesMessage>, held: HeldReturn) -> Result<GoesOn, NotGoingOn> {
+        let plan = held.take().ok_or(NotGoingOn::Over)?;
+        let inherited = plan.inherited.clone().ok_or(NotGoingOn::Over)?;
+        let attempt = plan.attempt.claim.attempt;
+        let dialer = match plan.direction() {
+            CallDirection::Inbound => Dialer::Inbound,
+            CallDirection::Outbound => Dialer::from(plan.attempt.campaign),
+        };
+        tracing::warn!(%attempt, carrier = plan.carrier.name(), "live call of another node taken over");
+        self.pool.adopt(attempt, dialer);
+        match self.begin(me, *plan, dialer).await {
+            true => Ok(GoesOn {
+                back: WayBack::of(attempt, &inherited.call.token),
+                asked_before: 0,
+            }),
+            false => Err(NotGoingOn::Over),
+        }
+    }
+}
+
+async fn ask(call: ActorRef<CallMessage>, asking: Asking, reply: ReturnReply) {
+    let Asking { proof, leg, .. } = asking;
+    let asked = call.call(|reply| CallMessage::CameBack { proof, leg, reply }, Some(TAKEN_WITHIN));
+    let answer = match asked.await {
+        Ok(CallResult::Success(answer)) => answer.map_err(|_| NotGoingOn::Over),
+        // It ended meanwhile.
+        Ok(CallResult::SenderError) | Err(_) => Err(NotGoingOn::Over),
+        Ok(CallResult::Timeout) => Err(NotGoingOn::NotKnown),
+    };
+    let _ = reply.send(answer);
+}
+
+/// Makes a call this node's whose owner is dead or out of reach, and plans its rest.
+async fn fetch(ports: Ports, (node, times): (NodeId, Times), asking: Asking) -> Result<HeldReturn, NotGoingOn> {
+    let attempt = asking.attempt;
+    let (store, carrier) = (Arc::clone(&ports.store), asking.carrier);
+    let owner = store.owner_of(attempt).await.map_err(|error| not_taken(attempt, &error))?;
+    let Some(owner) = owner.filter(|owner| owner.node != node) else {
+        // Over; or ours, and no call.
+        return Err(NotGoingOn::Over);
+    };
+    let token = store.dial_token(attempt).await.map_err(|error| not_taken(attempt, &error))?;
+    let carrier = ports.carriers.named(carrier).filter(|_| proves(&token, &asking.proof));
+    let carrier = carrier.cloned().ok_or(NotGoingOn::Over)?;
+    let held = Claim {
+        attempt,
+        owner: owner.node,
+        epoch: owner.epoch,
+    };
+    let returning = ReturningCall {
+        held,
+        carrier: asking.carrier.to_owned(),
+        call: asking.leg.clone(),
+    };
+    let taking = async move { store.take_over(node, returning).await };
+    let call = contained(taking).await.map_err(|error| not_taken(attempt, &error))?;
+    planned(ports, times, (call, asking.leg), &carrier).await
+}
+
+fn proves(token: &DialToken, proof: &str) -> bool {
+    token.verify(Purpose::Media, proof)
+}
+
+fn not_taken(attempt: AttemptId, error: &StoreError) -> NotGoingOn {
+    match error {
+        // Never sent, over, or of another carrier or leg.
+        StoreError::NotFound | StoreError::Exists(_) => NotGoingOn::Over,
+        // Another node was faster, or this one is not known to live: asked again, the answer is another.
+        error => {
+            tracing::warn!(%attempt, %error, "a live call could not be taken over");
+            NotGoingOn::NotKnown
+        }
+    }
+}
+
+/// From here on the row is this node's: whatever fails, the call goes on or is settled.
+async fn planned(
+    ports: Ports,
+    times: Times,
+    (call, leg): (ReturnedCall, CarrierCallId),
+    carrier: &Arc<dyn Carrier>,
+) -> Result<HeldReturn, NotGoingOn> {
+    let attempt = &call.attempt;
+    let (account, first, present) = (attempt.account, attempt.agent, present_agent(&call));
+    let now = ports.clock.now();
+    let context = |agent| PlanContext {
+        agent,
+        ring_timeout: Duration::ZERO,
+        now,
+    };
+    let nobody = context(Arc::new(Agent::default()));
+    let mut held = HeldReturn {
+        plan: Some(Box::new(plan_inherited((call.clone(), leg.clone()), carrier, (first, &nobody), None))),
+        ports: ports.clone(),
+        times,
+    };
+    let began_with = agent_of(&ports, account, first).await.inspect_err(|_| {
+        tracing::error!(agent = %first, "the agent of a live call cannot be had: the call is ended");
+    })?;
+    let successor = match present.filter(|present| *present != first) {
+        Some(present) => agent_of(&ports, account, present).await.ok().map(|agent| (present, agent)),
+        None => None,
+    };
+    let (agent_id, agent, before) = match successor {
+        Some((id, agent)) => (id, bound(agent, &began_with), Some(began_with)),
+        None => (first, began_with, None),
+    };
+    let plan = plan_inherited((call, leg), carrier, (agent_id, &context(agent)), before);
+    held.plan = Some(Box::new(plan));
+    Ok(held)
+}
+
+
+/// An agent as it is now.
+async fn agent_of(ports: &Ports, account: AccountId, id: AgentId) -> Result<Arc<Agent>, NotGoingOn> {
+    for _ in 0..AGENT_TRIES {
+        let store = Arc::clone(&ports.store);
+        match contained(async move { store.agent(account, id).await }).await {
+            Ok(row) => return agent::complete(&row.document).map(Arc::new).map_err(|_| NotGoingOn::Over),
+            Err(StoreError::Unavailable(error)) => {
+                tracing::warn!(agent = %id, error, "an agent could not be read, trying again");
+                tokio::time::sleep(AGENT_PAUSE).await;
+            }
+            Err(_) => break,
+        }
+    }
+    Err(NotGoingOn::Over)
+}
+
+/// The agent that spoke last, where another one has taken the call over.
+fn present_agent(call: &ReturnedCall) -> Option<AgentId> {
+    let last = call.events.iter().rfind(|event| event.name.starts_with("agent_transfer"))?;
+    (last.name == "agent_transfer").then_some(())?;
+    let detail: Value = serde_json::from_str(&last.detail).ok()?;
+    detail["agentId"].as_str()?.parse().ok()
+}

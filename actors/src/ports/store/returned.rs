@@ -1,0 +1,73 @@
+//! Live calls whose media socket broke, and which their carrier brings to whatever node answers: one that their owner cannot
+//! take back becomes another node's, under the next epoch.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+
+use super::{CallDirection, Claim, ClaimedAttempt, EventFact, StoreResult, TurnFact};
+use crate::{
+    dial_token::DialToken,
+    id::NodeId,
+    phone_number::PhoneNumber,
+    ports::carrier::CarrierCallId,
+};
+
+/// The name of the event that tells of each time a call went to another node.
+pub const TAKEN_OVER: &str = "taken_over";
+
+/// The events of a call that whoever takes it over is told.
+pub const EVENTS_FOR_HEIRS: [&str; 6] = [
+    "agent_transfer",
+    "agent_transfer_failed",
+    "amd",
+    "language",
+    "transfer",
+    TAKEN_OVER,
+];
+
+/// A live call that its carrier brought to another node than its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReturningCall {
+    /// Who held it when that was looked up, and since which epoch: whoever was faster keeps it.
+    pub held: Claim,
+    /// The carrier that brings it.
+    pub carrier: String,
+    /// The carrier's id of the leg that asks.
+    pub call: CarrierCallId,
+}
+
+/// A live call as its new owner finds it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReturnedCall {
+    /// Held by the node that asked, under the next epoch.
+    pub attempt: ClaimedAttempt,
+    /// Who began it.
+    pub direction: CallDirection,
+    /// What its carrier's addresses are proved by.
+    pub token: DialToken,
+    /// Our number on the line.
+    pub caller_id: Option<PhoneNumber>,
+    /// Milliseconds since the answer.
+    pub elapsed_ms: i64,
+    /// What was said, in order.
+    pub turns: Vec<TurnFact>,
+    /// Those of [`EVENTS_FOR_HEIRS`], oldest first; without the one that tells of this time.
+    pub events: Vec<EventFact>,
+    /// What was collected so far, entity to value.
+    pub collected: BTreeMap<String, String>,
+    /// The person is on the account's do-not-call list: they wished so in this call, or it would not have been placed.
+    pub opted_out: bool,
+}
+
+/// Live calls that go from node to node.
+#[async_trait]
+pub trait ReturnStore: Send + Sync {
+    /// Makes a call that was sent and is not over this node's, `answered` from now on if it was not before, and adds the
+    /// event [`TAKEN_OVER`]. `Fenced` when somebody else holds it by now or it is over, or when `node` does not count as
+    /// alive; `Exists("call")` when the attempt is of another carrier or has another leg, or the leg another attempt.
+    async fn take_over(&self, node: NodeId, returning: ReturningCall) -> StoreResult<ReturnedCall>;
+
+    /// Keeps what a call has collected so far, for whoever takes it over and for readers. `Fenced`.
+    async fn keep_collected(&self, claim: Claim, collected: BTreeMap<String, String>) -> StoreResult<()>;
+}
