@@ -87,6 +87,7 @@ mod storage_model;
 mod storage_outage;
 mod storage_postgres;
 mod support;
+mod takeover;
 mod tidy;
 mod tidy_contract;
 mod tls;

@@ -1,7 +1,7 @@
 //! Three services on one PostgreSQL behind a proxy that sends each request to the next of them, as deploy/compose.yaml runs
 //! them: whatever comes to the wrong one, every call ends as it should.
 
-mod proxy;
+pub mod proxy;
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -285,7 +285,10 @@ mod tests {
         let mut after = History::of(&turns, collected.clone());
         assert_eq!((after.items(), after.collected()), (before.items(), &collected));
         let next = after.user_said("and six", SPAN, false).seq;
-        assert!(next > 10, "late turns of another process find their places free: {next}");
+        assert!(
+            next > 10,
+            "late turns of another process find their places free: {next}"
+        );
         assert_eq!(after.items().len(), 2, "one item with the words before it");
         assert_eq!(History::of(&[], collected).user_said("Hello?", SPAN, false).seq, 0);
     }

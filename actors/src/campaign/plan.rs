@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{
     agent::{Agent, NumberTransfer},
-    call::{CallPlan, Inheritance, InboundLeg},
+    call::{CallPlan, InboundLeg, Inheritance},
     id::AgentId,
     phone_number::PhoneNumber,
     ports::{
@@ -138,11 +138,7 @@ pub fn plan_inherited(
         caller_id: None,
         ring_timeout: context.ring_timeout,
         inbound: None,
-        inherited: Some(Arc::new(Inheritance {
-            leg,
-            call,
-            began_with,
-        })),
+        inherited: Some(Arc::new(Inheritance { leg, call, began_with })),
     }
 }
 

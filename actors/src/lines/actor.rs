@@ -5,7 +5,10 @@ use std::{collections::HashMap, time::Duration};
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
 use tokio::time::Instant;
 
-use super::{CallRegistry, Dialer, LinePool, LinesMessage, LinesSnapshot, Requester, announced::Announcements, taken_over::OnTheirWay};
+use super::{
+    CallRegistry, Dialer, LinePool, LinesMessage, LinesSnapshot, Requester, announced::Announcements,
+    taken_over::OnTheirWay,
+};
 use crate::{
     audio_stream::StreamSettings,
     call::{CallMessage, NoOutcome, Speculation},

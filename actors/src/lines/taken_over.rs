@@ -143,7 +143,12 @@ impl LinesState {
         taken: Option<Result<HeldReturn, NotGoingOn>>,
     ) {
         let Some(taken) = taken else {
-            for reply in self.on_their_way.get_mut(&attempt).map(std::mem::take).unwrap_or_default() {
+            for reply in self
+                .on_their_way
+                .get_mut(&attempt)
+                .map(std::mem::take)
+                .unwrap_or_default()
+            {
                 let _ = reply.send(Err(NotGoingOn::NotKnown));
             }
             return;
@@ -204,12 +209,18 @@ async fn ask(call: ActorRef<CallMessage>, asking: Asking, reply: ReturnReply) {
 async fn fetch(ports: Ports, (node, times): (NodeId, Times), asking: Asking) -> Result<HeldReturn, NotGoingOn> {
     let attempt = asking.attempt;
     let (store, carrier) = (Arc::clone(&ports.store), asking.carrier);
-    let owner = store.owner_of(attempt).await.map_err(|error| not_taken(attempt, &error))?;
+    let owner = store
+        .owner_of(attempt)
+        .await
+        .map_err(|error| not_taken(attempt, &error))?;
     let Some(owner) = owner.filter(|owner| owner.node != node) else {
         // Over; or ours, and no call.
         return Err(NotGoingOn::Over);
     };
-    let token = store.dial_token(attempt).await.map_err(|error| not_taken(attempt, &error))?;
+    let token = store
+        .dial_token(attempt)
+        .await
+        .map_err(|error| not_taken(attempt, &error))?;
     let carrier = ports.carriers.named(carrier).filter(|_| proves(&token, &asking.proof));
     let carrier = carrier.cloned().ok_or(NotGoingOn::Over)?;
     let held = Claim {
@@ -260,7 +271,12 @@ async fn planned(
     };
     let nobody = context(Arc::new(Agent::default()));
     let mut held = HeldReturn {
-        plan: Some(Box::new(plan_inherited((call.clone(), leg.clone()), carrier, (first, &nobody), None))),
+        plan: Some(Box::new(plan_inherited(
+            (call.clone(), leg.clone()),
+            carrier,
+            (first, &nobody),
+            None,
+        ))),
         ports: ports.clone(),
         times,
     };
@@ -268,7 +284,10 @@ async fn planned(
         tracing::error!(agent = %first, "the agent of a live call cannot be had: the call is ended");
     })?;
     let successor = match present.filter(|present| *present != first) {
-        Some(present) => agent_of(&ports, account, present).await.ok().map(|agent| (present, agent)),
+        Some(present) => agent_of(&ports, account, present)
+            .await
+            .ok()
+            .map(|agent| (present, agent)),
         None => None,
     };
     let (agent_id, agent, before) = match successor {
@@ -280,13 +299,16 @@ async fn planned(
     Ok(held)
 }
 
-
 /// An agent as it is now.
 async fn agent_of(ports: &Ports, account: AccountId, id: AgentId) -> Result<Arc<Agent>, NotGoingOn> {
     for _ in 0..AGENT_TRIES {
         let store = Arc::clone(&ports.store);
         match contained(async move { store.agent(account, id).await }).await {
-            Ok(row) => return agent::complete(&row.document).map(Arc::new).map_err(|_| NotGoingOn::Over),
+            Ok(row) => {
+                return agent::complete(&row.document)
+                    .map(Arc::new)
+                    .map_err(|_| NotGoingOn::Over);
+            }
             Err(StoreError::Unavailable(error)) => {
                 tracing::warn!(agent = %id, error, "an agent could not be read, trying again");
                 tokio::time::sleep(AGENT_PAUSE).await;
@@ -299,7 +321,10 @@ async fn agent_of(ports: &Ports, account: AccountId, id: AgentId) -> Result<Arc<
 
 /// The agent that spoke last, where another one has taken the call over.
 fn present_agent(call: &ReturnedCall) -> Option<AgentId> {
-    let last = call.events.iter().rfind(|event| event.name.starts_with("agent_transfer"))?;
+    let last = call
+        .events
+        .iter()
+        .rfind(|event| event.name.starts_with("agent_transfer"))?;
     (last.name == "agent_transfer").then_some(())?;
     let detail: Value = serde_json::from_str(&last.detail).ok()?;
     detail["agentId"].as_str()?.parse().ok()

@@ -8,6 +8,7 @@ mod audio_stream_support;
 mod call;
 mod call_support;
 mod callbacks;
+mod coming_back;
 mod commands;
 mod crashes;
 mod dialing;

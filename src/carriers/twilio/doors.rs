@@ -27,11 +27,11 @@ use super::{
 };
 use crate::{
     carriers::{
-    CarrierDoor,
-    conferences::{self, Destination},
-    door::{self, NotBack, NotTaken, Unread, Upgrade},
-    media_socket::Claim,
-    taken_calls::TakenCalls,
+        CarrierDoor,
+        conferences::{self, Destination},
+        door::{self, NotBack, NotTaken, Unread, Upgrade},
+        media_socket::Claim,
+        taken_calls::TakenCalls,
     },
     peers::Unreached,
 };
@@ -106,10 +106,9 @@ impl Doors {
         let media = move |State(door), Path(token): Path<String>, uri: Uri, headers: HeaderMap, socket| async move {
             media.media(door, &token, (&uri, &headers), socket).await
         };
-        let back =
-            move |State(door), Path(token): Path<String>, unreached, uri: Uri, headers: HeaderMap, body| async move {
-                back.back(door, (&token, unreached), (uri, headers, body)).await
-            };
+        let back = move |State(door), Path(token): Path<String>, unreached, uri: Uri, headers: HeaderMap, body| async move {
+            back.back(door, (&token, unreached), (uri, headers, body)).await
+        };
         doors
             .of_calls()
             .route(&at("inbound"), post(inbound))
@@ -329,7 +328,10 @@ impl Doors {
         (token, unreached): (&str, Option<Extension<Unreached>>),
         request: Request,
     ) -> Response {
-        let leg = match self.signed("back", request).and_then(|fields| Ok(callback::call(&fields)?)) {
+        let leg = match self
+            .signed("back", request)
+            .and_then(|fields| Ok(callback::call(&fields)?))
+        {
             Ok(leg) => leg,
             Err(unheard) => return unheard.into_response(),
         };

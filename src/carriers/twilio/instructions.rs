@@ -86,9 +86,7 @@ impl Instructions {
             }
         };
         let back = escaped(&self.at(&format!("back/{attempt}.{media_token}")));
-        format!(
-            r#"<Connect><Stream url="{address}"{shown}/></Connect><Redirect method="POST">{back}</Redirect>"#
-        )
+        format!(r#"<Connect><Stream url="{address}"{shown}/></Connect><Redirect method="POST">{back}</Redirect>"#)
     }
 
     /// Hands the call on. It is told when somebody answers; what became of it in the end is asked about, and the answer

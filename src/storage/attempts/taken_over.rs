@@ -6,7 +6,7 @@ use actors::{
     dial_token::DialToken,
     id::NodeId,
     ports::store::{
-        AttemptKind, CampaignContact, CallDirection, Claim, ClaimedAttempt, EVENTS_FOR_HEIRS, EventFact, ReturnStore,
+        AttemptKind, CallDirection, CampaignContact, Claim, ClaimedAttempt, EVENTS_FOR_HEIRS, EventFact, ReturnStore,
         ReturnedCall, ReturningCall, StoreError, StoreResult, TAKEN_OVER,
     },
 };
@@ -38,7 +38,10 @@ impl ReturnStore for SqlStore {
 async fn keep(mut work: Work<'_>, claim: Claim, collected: BTreeMap<String, String>) -> StoreResult<()> {
     let collected = to_json(&collected)?;
     let update = Guarded::update(claim, "collected = $4", SENT);
-    update.run(&mut work, move |query| query.bind(collected)).await.map(drop)
+    update
+        .run(&mut work, move |query| query.bind(collected))
+        .await
+        .map(drop)
 }
 
 async fn take(mut work: Work<'_>, node: NodeId, returning: ReturningCall) -> StoreResult<ReturnedCall> {

@@ -31,6 +31,10 @@ pub enum Event {
     },
     /// A media socket was asked for; 101 when it was opened.
     Media { call: String, attempt: String, answer: u16 },
+    /// The agent's first sound over a media socket.
+    Spoke { call: String, attempt: String },
+    /// A call asked how it goes on without its media socket; 0 is no answer.
+    Back { call: String, attempt: String, answer: u16 },
     /// The service asked for the end of a call.
     HangUp { call: String, attempt: String },
     /// A call is over.
@@ -41,6 +45,22 @@ pub enum Event {
     },
     /// A webhook came.
     Webhook { id: String, attempt: String, answer: u16 },
+}
+
+impl Event {
+    /// The attempt that it is about.
+    pub fn attempt(&self) -> &str {
+        match self {
+            Self::Dial { attempt, .. }
+            | Self::Callback { attempt, .. }
+            | Self::Media { attempt, .. }
+            | Self::Spoke { attempt, .. }
+            | Self::Back { attempt, .. }
+            | Self::HangUp { attempt, .. }
+            | Self::Over { attempt, .. }
+            | Self::Webhook { attempt, .. } => attempt,
+        }
+    }
 }
 
 /// What becomes of a request for a call.

@@ -9,6 +9,7 @@ use comfy_table::{Table, presets::ASCII_MARKDOWN};
 
 use crate::{
     evidence::{Evidence, Held},
+    journal::{Entry, Event},
     rules::{self, Finding, Rule},
     schedule::Kind,
 };
@@ -64,6 +65,57 @@ impl fmt::Display for Times {
     }
 }
 
+/// How long a call of a killed node may be silent.
+const SPEAKS_WITHIN: i64 = 5_000_000;
+
+/// The calls that talked when their node was killed.
+#[derive(Debug, Default)]
+struct Talked {
+    /// Whose callee stayed long enough to hear whether they go on.
+    calls: usize,
+    /// Within five seconds.
+    soon: usize,
+    /// From the kill to the agent's first sound.
+    again_after: Times,
+    /// From the kill to the end of those that never spoke again.
+    silent_until_over: Times,
+}
+
+impl Talked {
+    /// Adds what became of one call of a node that was killed at `at`.
+    fn add(&mut self, log: &[Entry], attempt: &str, at: i64) {
+        let of_it = |entry: &&Entry| entry.event.attempt() == attempt;
+        let mut before = log.iter().take_while(|entry| entry.at <= at).filter(of_it);
+        let after = || log.iter().filter(of_it).filter(|entry| entry.at > at);
+        if !before.any(|entry| matches!(entry.event, Event::Spoke { .. })) {
+            return;
+        }
+        let spoke = after().find(|entry| matches!(entry.event, Event::Spoke { .. }));
+        let over = after().find(|entry| matches!(entry.event, Event::Over { .. }));
+        let (Some(over), spoke) = (over, spoke.map(|spoke| spoke.at - at)) else {
+            return;
+        };
+        let ended_by_service = after().any(|entry| matches!(entry.event, Event::HangUp { .. }));
+        if spoke.is_none() && !ended_by_service && over.at - at < SPEAKS_WITHIN && !told_to_end(after()) {
+            // The callee hung up first.
+            return;
+        }
+        self.calls += 1;
+        match spoke {
+            Some(silent) => {
+                self.soon += usize::from(silent <= SPEAKS_WITHIN);
+                self.again_after.0.push(silent / 1_000);
+            }
+            None => self.silent_until_over.0.push((over.at - at) / 1_000),
+        }
+    }
+}
+
+/// Whether a call that asked how it goes on was told to end, or got no answer.
+fn told_to_end<'a>(mut of_it: impl Iterator<Item = &'a Entry>) -> bool {
+    of_it.any(|entry| matches!(entry.event, Event::Back { .. }))
+}
+
 /// What is known at the end.
 #[derive(Debug, Default)]
 pub struct Outcome {
@@ -83,6 +135,7 @@ pub struct Outcome {
     dialed_after: Times,
     /// From a kill to the verdict on the calls that the dead had.
     settled_after: Times,
+    talked: Talked,
 }
 
 impl Outcome {
@@ -124,6 +177,9 @@ impl Outcome {
                 let dialed = dials.find(|dial| dial.attempt == id && dial.at > *at);
                 self.dialed_after.0.extend(dialed.map(|dial| (dial.at - at) / 1_000));
             }
+            for id in &held.under_way {
+                self.talked.add(&evidence.log, id, *at);
+            }
             let over = held.under_way.iter().filter_map(over);
             self.settled_after
                 .0
@@ -131,6 +187,8 @@ impl Outcome {
         }
         self.dialed_after.0.sort_unstable();
         self.settled_after.0.sort_unstable();
+        self.talked.again_after.0.sort_unstable();
+        self.talked.silent_until_over.0.sort_unstable();
     }
 
     /// Whether all held, and there was something to judge.
@@ -169,6 +227,19 @@ impl fmt::Display for Outcome {
         row(
             "calls of the killed: until over".to_owned(),
             self.settled_after.to_string(),
+        );
+        let Talked { calls, soon, .. } = self.talked;
+        row(
+            "calls that talked: again within 5 s".to_owned(),
+            format!("{soon} of {calls}"),
+        );
+        row(
+            "calls that talked: silent for".to_owned(),
+            self.talked.again_after.to_string(),
+        );
+        row(
+            "calls that never spoke again: until over".to_owned(),
+            self.talked.silent_until_over.to_string(),
         );
         for rule in RULES {
             let count = self.findings.iter().filter(|finding| finding.rule == rule).count();

@@ -251,6 +251,7 @@ async fn what_cannot_be_done_to_a_call_is_told() {
         detects_machines: true,
         refer: false,
         digits: false,
+        comes_back: true,
     };
     assert_eq!(carrier.abilities(), abilities);
     let ringing = carrier.dial(&request(None)).await.unwrap();

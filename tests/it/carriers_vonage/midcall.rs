@@ -255,6 +255,7 @@ async fn what_cannot_be_done_to_a_call_is_told() {
         detects_machines: true,
         refer: false,
         digits: true,
+        comes_back: false,
     };
     assert_eq!(carrier.abilities(), abilities);
     let ringing = carrier.dial(&request(NO_ANSWER)).await.unwrap();

@@ -1,4 +1,4 @@
-//! A proxy without a memory: every request goes to the next node, whoever sent the last one where.
+//! A proxy without a memory: every request goes to the next node that is there, whoever sent the last one where.
 
 use std::{
     net::SocketAddr,
@@ -53,18 +53,30 @@ async fn serve(listener: TcpListener, nodes: Nodes) {
     let (next, mut connections) = (AtomicUsize::new(0), JoinSet::new());
     loop {
         let (client, _) = listener.accept().await.unwrap();
-        let node = {
-            let nodes = nodes.lock().unwrap();
+        let in_turn = {
+            let mut nodes = nodes.lock().unwrap().clone();
             let turn = next.fetch_add(1, Ordering::Relaxed);
-            nodes.get(turn % nodes.len().max(1)).cloned()
+            let turn = turn % nodes.len().max(1);
+            nodes.rotate_left(turn);
+            nodes
         };
-        if let Some(node) = node {
-            connections.spawn(async move { drop(pass(client, &node).await) });
-        }
+        connections.spawn(async move { drop(pass(client, &in_turn).await) });
     }
 }
 
-async fn pass(mut client: TcpStream, node: &str) -> std::io::Result<()> {
+/// The first of the nodes that is there.
+async fn connect(nodes: &[String]) -> std::io::Result<TcpStream> {
+    let mut nobody = std::io::ErrorKind::NotConnected.into();
+    for node in nodes {
+        match TcpStream::connect(node).await {
+            Ok(upstream) => return Ok(upstream),
+            Err(error) => nobody = error,
+        }
+    }
+    Err(nobody)
+}
+
+async fn pass(mut client: TcpStream, nodes: &[String]) -> std::io::Result<()> {
     client.set_nodelay(true)?;
     let mut head = Vec::new();
     while !head.windows(4).any(|end| end == b"\r\n\r\n") && head.len() < MAX_HEAD_BYTES {
@@ -72,7 +84,7 @@ async fn pass(mut client: TcpStream, node: &str) -> std::io::Result<()> {
             return Ok(());
         }
     }
-    let mut upstream = TcpStream::connect(node).await?;
+    let mut upstream = connect(nodes).await?;
     upstream.set_nodelay(true)?;
     let is_upgrade = String::from_utf8_lossy(&head).to_lowercase().contains("\r\nupgrade:");
     // With one request to a connection no client sticks to a node.

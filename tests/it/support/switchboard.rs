@@ -162,6 +162,7 @@ impl Actor for FakeSwitchboard {
             SwitchboardMessage::Inspect(reply) => reply.send(NodeSnapshot::default())?,
             SwitchboardMessage::Progress { .. }
             | SwitchboardMessage::AskMedia { .. }
+            | SwitchboardMessage::CameBack { .. }
             | SwitchboardMessage::Media { .. }
             | SwitchboardMessage::Drain => {}
         }

@@ -67,14 +67,19 @@ impl Performer {
         let machine = self.machine.as_ref().filter(|machine| machine.lacks_media());
         let asked_before = machine.map(|machine| machine.returns().saturating_sub(1));
         let back = self.way_back();
-        let goes_on = back.zip(asked_before).map(|(back, asked_before)| GoesOn { back, asked_before });
+        let goes_on = back
+            .zip(asked_before)
+            .map(|(back, asked_before)| GoesOn { back, asked_before });
         goes_on.ok_or(DoorRefusal::NotNow)
     }
 
     /// The agent goes on in another of its languages, also should another process take the call over.
     pub(super) fn switch_language(&mut self, code: &str) {
         self.speak(code);
-        let at_ms = self.machine.as_ref().map_or(0, |machine| machine.elapsed_ms(self.now_ms()));
+        let at_ms = self
+            .machine
+            .as_ref()
+            .map_or(0, |machine| machine.elapsed_ms(self.now_ms()));
         self.record(Fact::Event(EventFact {
             name: LANGUAGE.to_owned(),
             at_ms,

@@ -44,11 +44,18 @@ fn open_question(history: &History) -> Option<&str> {
     else {
         return None;
     };
-    let ends = |character: char| matches!(character, '.' | '!' | '?' | '\u{3002}' | '\u{ff01}' | '\u{ff1f}' | '\u{964}');
+    let ends = |character: char| {
+        matches!(
+            character,
+            '.' | '!' | '?' | '\u{3002}' | '\u{ff01}' | '\u{ff1f}' | '\u{964}'
+        )
+    };
     let text = text.trim_end();
     text.ends_with(['?', '\u{ff1f}']).then_some(())?;
     let before = text.trim_end_matches(ends);
-    let begin = before.rfind(ends).map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
+    let begin = before
+        .rfind(ends)
+        .map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
     Some(text[begin..].trim_start())
 }
 

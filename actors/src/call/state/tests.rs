@@ -1,6 +1,7 @@
 //! Tables of what each phase does with each event, and properties of any sequence.
 
 mod another_agent;
+mod coming_back;
 mod handing_on;
 mod inbound;
 mod machines;

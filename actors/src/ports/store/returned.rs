@@ -6,12 +6,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 
 use super::{CallDirection, Claim, ClaimedAttempt, EventFact, StoreResult, TurnFact};
-use crate::{
-    dial_token::DialToken,
-    id::NodeId,
-    phone_number::PhoneNumber,
-    ports::carrier::CarrierCallId,
-};
+use crate::{dial_token::DialToken, id::NodeId, phone_number::PhoneNumber, ports::carrier::CarrierCallId};
 
 /// The name of the event that tells of each time a call went to another node.
 pub const TAKEN_OVER: &str = "taken_over";

@@ -12,8 +12,8 @@ use crate::{
         carrier::CarrierCallId,
         language_model::Speaker,
         store::{
-            CallDirection, Claim, ClaimedAttempt, ConversationStatus, EventFact, Fact, NewCall, NewInboundCall, ReturnedCall,
-            ReturningCall, StoreError, StoreResult, TurnFact,
+            CallDirection, Claim, ClaimedAttempt, ConversationStatus, EventFact, Fact, NewCall, NewInboundCall,
+            ReturnedCall, ReturningCall, StoreError, StoreResult, TurnFact,
         },
     },
 };
@@ -93,7 +93,11 @@ pub async fn a_live_call_goes_to_the_node_that_it_was_brought_to(fixture: Fixtur
         (scene.account, Some(campaign))
     );
     assert_eq!(
-        (taken.attempt.agent, taken.attempt.contact_index, taken.attempt.attempt_no),
+        (
+            taken.attempt.agent,
+            taken.attempt.contact_index,
+            taken.attempt.attempt_no
+        ),
         (scene.agent, 0, 1)
     );
     assert_eq!(taken.attempt.contact, contact(3));
@@ -110,7 +114,10 @@ pub async fn a_live_call_goes_to_the_node_that_it_was_brought_to(fixture: Fixtur
     let late = store.finish(held, outcome(ConversationStatus::Failed), None).await;
     assert_eq!(late, Err(StoreError::Fenced));
     assert_eq!(store.answered(held).await, Err(StoreError::Fenced));
-    assert_eq!(store.keep_collected(held, BTreeMap::new()).await, Err(StoreError::Fenced));
+    assert_eq!(
+        store.keep_collected(held, BTreeMap::new()).await,
+        Err(StoreError::Fenced)
+    );
     assert_eq!(store.lost_claims(&[held, claim]).await, Ok(vec![held]));
 
     // Another time it is the next owner's, who is told so.
@@ -134,27 +141,58 @@ pub async fn a_call_that_was_brought_back_goes_to_one_node_and_only_while_it_liv
     store.dialed(other, &call("c2")).await.unwrap();
     let node = scene.beside().await;
 
-    assert_eq!(scene.brought(NodeId::new(), dialing, "c1").await, Err(StoreError::Fenced));
-    assert_eq!(scene.brought(node, claimed, "c1").await, Err(StoreError::Fenced), "not sent");
-    let (another, anothers) = (scene.brought(node, other, "c1").await, scene.brought(node, dialing, "c2").await);
-    assert_eq!((another, anothers), (Err(StoreError::Exists("call")), Err(StoreError::Exists("call"))));
+    assert_eq!(
+        scene.brought(NodeId::new(), dialing, "c1").await,
+        Err(StoreError::Fenced)
+    );
+    assert_eq!(
+        scene.brought(node, claimed, "c1").await,
+        Err(StoreError::Fenced),
+        "not sent"
+    );
+    let (another, anothers) = (
+        scene.brought(node, other, "c1").await,
+        scene.brought(node, dialing, "c2").await,
+    );
+    assert_eq!(
+        (another, anothers),
+        (Err(StoreError::Exists("call")), Err(StoreError::Exists("call")))
+    );
     let wrong = ReturningCall {
         held: other,
         carrier: "pigeons".to_owned(),
         call: call("c2"),
     };
     assert_eq!(store.take_over(node, wrong).await, Err(StoreError::Exists("call")));
-    assert_eq!(store.lost_claims(&[dialing, other]).await, Ok(vec![]), "nothing was taken");
+    assert_eq!(
+        store.lost_claims(&[dialing, other]).await,
+        Ok(vec![]),
+        "nothing was taken"
+    );
 
     // A dial whose answer was lost: that its leg comes tells that it was answered.
     store.unknown(dialing).await.unwrap();
     let taken = scene.brought(node, dialing, "c1").await.unwrap();
-    assert_eq!(scene.brought(node, dialing, "c1").await, Err(StoreError::Fenced), "the second is too late");
+    assert_eq!(
+        scene.brought(node, dialing, "c1").await,
+        Err(StoreError::Fenced),
+        "the second is too late"
+    );
     assert_eq!(taken.elapsed_ms, 0);
-    assert_eq!(store.attempt_of_call("exchange", &call("c1")).await, Ok(Some(dialing.attempt)));
+    assert_eq!(
+        store.attempt_of_call("exchange", &call("c1")).await,
+        Ok(Some(dialing.attempt))
+    );
     let claim = taken.attempt.claim;
-    store.finish(claim, outcome(ConversationStatus::Completed), None).await.unwrap();
-    assert_eq!(scene.brought(node, claim, "c1").await, Err(StoreError::Fenced), "it is over");
+    store
+        .finish(claim, outcome(ConversationStatus::Completed), None)
+        .await
+        .unwrap();
+    assert_eq!(
+        scene.brought(node, claim, "c1").await,
+        Err(StoreError::Fenced),
+        "it is over"
+    );
     let row = store.conversation(scene.account, claim.attempt).await.unwrap();
     assert!(row.answered_at.is_some());
 }
@@ -170,9 +208,15 @@ pub async fn what_a_call_collects_is_kept_while_it_lasts(fixture: Fixture) {
     let held = scene.dialing(campaign).await;
     store.keep_collected(held, collected.clone()).await.unwrap();
     let row = store.conversation(scene.account, held.attempt).await.unwrap();
-    assert_eq!((row.status, row.collected), (ConversationStatus::InProgress, collected.clone()));
+    assert_eq!(
+        (row.status, row.collected),
+        (ConversationStatus::InProgress, collected.clone())
+    );
     // Whoever settles a lost call knows of none.
-    store.finish(held, outcome(ConversationStatus::Failed), None).await.unwrap();
+    store
+        .finish(held, outcome(ConversationStatus::Failed), None)
+        .await
+        .unwrap();
     let row = store.conversation(scene.account, held.attempt).await.unwrap();
     assert_eq!(row.collected, collected);
     assert_eq!(store.keep_collected(held, collected).await, Err(StoreError::Fenced));

@@ -12,7 +12,10 @@ use actors::{
     node::Sibling,
     phone_number::PhoneNumber,
     ports::{
-        carrier::{CallProgress, Carrier, CarrierCallId, CarrierError, DialError, DialRequest, EndCause, ListedCall},
+        carrier::{
+            CallProgress, Carrier, CarrierAbilities, CarrierCallId, CarrierError, DialError, DialRequest, EndCause,
+            ListedCall,
+        },
         media_leg::MediaLeg,
     },
     switchboard::SwitchboardMessage,
@@ -56,6 +59,7 @@ struct Seen {
     door: Option<Sibling<SwitchboardMessage>>,
     /// How the names of its legs begin; `leg` where none is said.
     legs: Option<&'static str>,
+    abilities: CarrierAbilities,
 }
 
 /// The carrier.
@@ -76,6 +80,11 @@ impl ScriptedCarrier {
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// It asks by itself how calls go on whose media socket broke.
+    pub fn brings_calls_back(&self) {
+        self.seen().abilities.comes_back = true;
     }
 
     pub fn set_door(&self, door: Sibling<SwitchboardMessage>) {
@@ -213,6 +222,10 @@ impl Carrier for ScriptedCarrier {
             true => std::future::pending().await,
             false => Ok(()),
         }
+    }
+
+    fn abilities(&self) -> CarrierAbilities {
+        self.seen().abilities
     }
 
     async fn find_calls(&self, to: &PhoneNumber, _since: Timestamp) -> Result<Vec<ListedCall>, CarrierError> {

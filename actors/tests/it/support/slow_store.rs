@@ -1,6 +1,7 @@
 //! A store that takes its time before and after each operation, so that messages cross as they do in production.
 
 use std::{
+    collections::BTreeMap,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -159,6 +160,10 @@ slowly! {
         latest_conversations(campaign: CampaignId, newest: i64) -> Vec<ChangedConversation>;
         saved_by_number(account: AccountId, numbers: &[PhoneNumber]) -> Vec<ContactRow>;
         saved_by_id(account: AccountId, ids: &[ContactId]) -> Vec<ContactRow>;
+    }
+    ReturnStore {
+        take_over(node: NodeId, returning: ReturningCall) -> ReturnedCall;
+        keep_collected(claim: Claim, collected: BTreeMap<String, String>) -> ();
     }
     NodeStore {
         register_node(node: NodeId, address: Option<&str>) -> ();

@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use super::{
     ACCOUNT, Judge, TOKEN,
-    call::{self, Call, Wish},
+    call::{self, Call, Instructions, Wish},
 };
 use crate::{
     chance,
@@ -50,10 +50,16 @@ fn attempt_of(status_url: &str) -> Option<(String, String)> {
     Some((attempt, url.authority().to_owned()))
 }
 
-/// The address of the media socket in TwiML.
-fn stream_of(twiml: &str) -> Option<String> {
+/// What instructions say, as far as a call follows them.
+pub fn instructions(twiml: &str) -> Option<Instructions> {
     let rest = twiml.split_once("<Stream url=\"")?.1;
-    Some(rest.split_once('"')?.0.replace("&amp;", "&"))
+    let stream = rest.split_once('"')?.0.replace("&amp;", "&");
+    let back = rest
+        .split_once("<Redirect method=\"POST\">")
+        .and_then(|(_, rest)| rest.split_once("</Redirect>"))
+        .map(|(url, _)| url.replace("&amp;", "&"));
+    let pauses = twiml.contains("<Pause length=\"1\"/><Connect>");
+    Some(Instructions { stream, back, pauses })
 }
 
 /// A request for a call. No await stands between reading it and the end of its bookkeeping, so that a client that goes
@@ -65,7 +71,7 @@ pub async fn dial(State(judge): State<Arc<Judge>>, headers: HeaderMap, form: Str
     let fields = fields(&form);
     let field = |name: &str| fields.get(name).cloned().unwrap_or_default();
     let (to, status_url) = (field("To"), field("StatusCallback"));
-    let (Some((attempt, node)), Some(stream_url)) = (attempt_of(&status_url), stream_of(&field("Twiml"))) else {
+    let (Some((attempt, node)), Some(first)) = (attempt_of(&status_url), instructions(&field("Twiml"))) else {
         return error(StatusCode::BAD_REQUEST, 20_001, "neither attempt nor stream is named");
     };
     let nth = judge.count(&format!("dial {to}"));
@@ -90,7 +96,7 @@ pub async fn dial(State(judge): State<Arc<Judge>>, headers: HeaderMap, form: Str
         from: field("From"),
         status_url,
         verdict_url: fields.get("AsyncAmdStatusCallback").cloned(),
-        stream_url,
+        first,
         ring: Duration::from_secs(field("Timeout").parse().unwrap_or(60)),
     };
     let shown = if plan.fate.rings() {
@@ -163,9 +169,9 @@ pub async fn change(
     let not_in_state = || error(StatusCode::BAD_REQUEST, 21_220, "Call is not in-progress");
     let (status, talks) = (call.status(), call.status() == "in-progress");
     if let Some(twiml) = fields.get("Twiml") {
-        return match stream_of(twiml) {
-            Some(url) if talks => {
-                call.wish(Wish::Stream(url));
+        return match instructions(twiml) {
+            Some(others) if talks => {
+                call.wish(Wish::Follow(others));
                 Json(call.shown()).into_response()
             }
             Some(_) => not_in_state(),

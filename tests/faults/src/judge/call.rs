@@ -31,8 +31,12 @@ const AGAIN: [Duration; 3] = [
 ];
 /// How long a callback's answer is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long a call stays that has no media socket.
+/// How long a call stays that has no media socket and no further instructions.
 const STAYS: Duration = Duration::from_secs(15);
+/// How long the answer of one is waited for that asks how it goes on, and the pause before it asks once more where nobody is
+/// there.
+const BACK_WITHIN: Duration = Duration::from_secs(15);
+const BACK_AGAIN: Duration = Duration::from_millis(300);
 
 /// A call that was asked for.
 pub struct Order {
@@ -42,15 +46,25 @@ pub struct Order {
     pub from: String,
     pub status_url: String,
     pub verdict_url: Option<String>,
-    pub stream_url: String,
+    pub first: Instructions,
     pub ring: Duration,
+}
+
+/// What an answered call does.
+#[derive(Debug, Clone)]
+pub struct Instructions {
+    /// Talks over the socket at this address.
+    pub stream: String,
+    /// Then asks here how it goes on.
+    pub back: Option<String>,
+    /// After a second.
+    pub pauses: bool,
 }
 
 /// What the service wishes of a call.
 pub enum Wish {
     HangUp,
-    /// Talk over the socket at this address.
-    Stream(String),
+    Follow(Instructions),
 }
 
 /// One call.
@@ -178,12 +192,19 @@ impl Life {
 
     /// Follows the instructions, until there are none left or the service hangs up.
     async fn talk(&mut self) {
-        let mut next = Some(self.call.order.stream_url.clone());
+        let mut next = Some(self.call.order.first.clone());
         loop {
             let wish = match next.take() {
-                Some(url) => tokio::select! {
+                Some(instructions) => tokio::select! {
                     wish = self.wishes.recv() => wish,
-                    () = media::stream(&self.judge, &self.call, &url) => continue,
+                    others = follow(&self.judge, &self.call, instructions) => match others {
+                        After::Follow(others) => {
+                            next = Some(others);
+                            continue;
+                        }
+                        After::Wait => continue,
+                        After::HangUp => return,
+                    },
                 },
                 None => match timeout(STAYS, self.wishes.recv()).await {
                     Ok(wish) => wish,
@@ -191,7 +212,7 @@ impl Life {
                 },
             };
             match wish {
-                Some(Wish::Stream(url)) => next = Some(url),
+                Some(Wish::Follow(others)) => next = Some(others),
                 Some(Wish::HangUp) | None => return,
             }
         }
@@ -270,6 +291,60 @@ impl Life {
             },
         ));
     }
+}
+
+/// What comes when a media socket is gone.
+enum After {
+    Follow(Instructions),
+    Wait,
+    HangUp,
+}
+
+/// Talks, then asks how it goes on, where it is told to.
+async fn follow(judge: &Judge, call: &Call, instructions: Instructions) -> After {
+    if instructions.pauses {
+        sleep(Duration::from_secs(1)).await;
+    }
+    media::stream(judge, call, &instructions.stream).await;
+    let Some(url) = instructions.back else {
+        return After::Wait;
+    };
+    let form = [
+        ("CallSid", call.order.sid.clone()),
+        ("AccountSid", ACCOUNT.to_owned()),
+        ("CallStatus", "in-progress".to_owned()),
+    ];
+    let body = url::form_urlencoded::Serializer::new(String::new())
+        .extend_pairs(&form)
+        .finish();
+    let signature = sign(&url, &form);
+    for pause in [Some(BACK_AGAIN), None] {
+        let headers = [
+            ("content-type", "application/x-www-form-urlencoded"),
+            ("x-twilio-signature", &*signature),
+        ];
+        let sent = http::send(Ask {
+            method: "POST",
+            url: &url,
+            headers: &headers,
+            body: body.clone().into_bytes(),
+            within: BACK_WITHIN,
+        });
+        let (answer, twiml) = sent.await.unwrap_or_default();
+        let _ = judge.journal.write(Event::Back {
+            call: call.order.sid.clone(),
+            attempt: call.order.attempt.clone(),
+            answer,
+        });
+        match pause {
+            Some(pause) if answer == 0 => sleep(pause).await,
+            _ => {
+                let others = super::api::instructions(&String::from_utf8_lossy(&twiml));
+                return others.filter(|_| answer == 200).map_or(After::HangUp, After::Follow);
+            }
+        }
+    }
+    After::HangUp
 }
 
 struct Told {

@@ -38,7 +38,7 @@ pub async fn stream(judge: &Judge, call: &Call, url: &str) {
         answer,
     });
     if let Some(socket) = socket {
-        let _ = talk(socket, &call.order.sid).await;
+        let _ = talk(socket, judge, call).await;
     }
 }
 
@@ -53,12 +53,13 @@ async fn open(url: &str) -> Result<Socket, Error> {
     Ok(connect_async(request).await?.0)
 }
 
-async fn talk(mut socket: Socket, call: &str) -> Result<(), Error> {
+async fn talk(mut socket: Socket, judge: &Judge, call: &Call) -> Result<(), Error> {
+    let mut spoke = false;
     let stream = format!("MZ{}", Uuid::new_v4().simple());
     let connected = json!({ "event": "connected", "protocol": "Call", "version": "1.0.0" });
     socket.send(Message::text(connected.to_string())).await?;
     let start = json!({
-        "accountSid": ACCOUNT, "streamSid": stream, "callSid": call, "tracks": ["inbound"],
+        "accountSid": ACCOUNT, "streamSid": stream, "callSid": call.order.sid, "tracks": ["inbound"],
         "mediaFormat": { "encoding": "audio/x-mulaw", "sampleRate": 8000, "channels": 1 }, "customParameters": {},
     });
     let mut sent = 1_u64;
@@ -86,6 +87,12 @@ async fn talk(mut socket: Socket, call: &str) -> Result<(), Error> {
             message = socket.next() => match message {
                 Some(Ok(Message::Text(text))) => {
                     let said: Value = serde_json::from_str(text.as_str()).unwrap_or_default();
+                    if said["event"] == "media" && !std::mem::replace(&mut spoke, true) {
+                        let _ = judge.journal.write(Event::Spoke {
+                            call: call.order.sid.clone(),
+                            attempt: call.order.attempt.clone(),
+                        });
+                    }
                     if said["event"] == "mark" {
                         sent += 1;
                         socket.send(numbered(sent, json!({ "event": "mark", "mark": said["mark"] }))).await?;

@@ -1,0 +1,253 @@
+//! Live calls whose carrier asks how they go on: their own node, another one, and what each of them then does.
+
+use std::time::Duration;
+
+use actors::{
+    call::GoesOn,
+    campaigns::CampaignCommand,
+    dial_token::{DialToken, Purpose},
+    id::AttemptId,
+    lines::{Asking, NotGoingOn},
+    node::{NodeHandle, NodeSettings},
+    ports::{
+        carrier::{CallProgress, CarrierCallId, EndCause},
+        store::{ConversationStatus, NodeStore, RecordStore},
+    },
+    switchboard::{DoorRefusal, SwitchboardMessage},
+    testkit::fake_carrier::{FakeSocket, media_leg},
+};
+use tokio::time::sleep;
+
+use crate::support::{World, figures, until};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A call that talks at the first of two nodes.
+struct Talking {
+    worlds: [World; 2],
+    nodes: [NodeHandle; 2],
+    attempt: AttemptId,
+    leg: CarrierCallId,
+    proof: String,
+    status: String,
+}
+
+impl Talking {
+    async fn with_lines(lines: usize) -> Self {
+        let first = World::shared().await;
+        let second = first.twin();
+        for world in [&first, &second] {
+            world.carrier.brings_calls_back();
+        }
+        let settings = || NodeSettings {
+            lines,
+            ..NodeSettings::default()
+        };
+        let node = first.node_with(settings()).await;
+        let campaign = first.campaign(1).await;
+        first.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+        until("a call", async || first.carrier.sockets() == 1).await;
+        let other = second.node_with(settings()).await;
+        let attempt = first.carrier.dialed_attempts()[0];
+        until("the greeting", async || {
+            !first.store.turns(attempt).await.unwrap().is_empty()
+        })
+        .await;
+        let dial = first.carrier.dials()[0].1.clone();
+        Self {
+            leg: first.carrier.leg_of(attempt),
+            worlds: [first, second],
+            nodes: [node, other],
+            attempt,
+            proof: dial.media_token,
+            status: dial.status_token,
+        }
+    }
+
+    async fn start() -> Self {
+        Self::with_lines(3).await
+    }
+
+    async fn asks(&self, node: usize, proof: &str, leg: &str) -> Result<GoesOn, NotGoingOn> {
+        let asking = Asking {
+            carrier: "scripted",
+            attempt: self.attempt,
+            proof: proof.to_owned(),
+            leg: CarrierCallId(leg.to_owned()),
+        };
+        let message = |reply| SwitchboardMessage::CameBack { asking, reply };
+        let answer = self.nodes[node].switchboard.ask(message, 5 * SECOND).await;
+        answer.unwrap_or(Err(NotGoingOn::NotKnown))
+    }
+
+    async fn comes_back(&self, node: usize) -> Result<GoesOn, NotGoingOn> {
+        self.asks(node, &self.proof, &self.leg.0).await
+    }
+
+    async fn open_media(&self, node: usize) -> Result<FakeSocket, DoorRefusal> {
+        let (leg, socket) = media_leg();
+        let message = |reply| SwitchboardMessage::Media {
+            carrier: "scripted",
+            attempt: self.attempt,
+            proof: self.proof.clone(),
+            leg,
+            reply,
+        };
+        let taken = self.nodes[node].switchboard.ask(message, 5 * SECOND).await.unwrap();
+        taken.map(|()| socket)
+    }
+
+    async fn leg_ends(&self, node: usize) {
+        let message = |reply| SwitchboardMessage::Progress {
+            carrier: "scripted",
+            attempt: self.attempt,
+            proof: self.status.clone(),
+            report: CallProgress::Ended(EndCause::Completed).into(),
+            reply,
+        };
+        let _ = self.nodes[node].switchboard.ask(message, 5 * SECOND).await;
+    }
+
+    async fn said(&self) -> Vec<String> {
+        let turns = self.worlds[0].store.turns(self.attempt).await.unwrap();
+        turns.into_iter().map(|turn| turn.text).collect()
+    }
+
+    async fn status(&self) -> (ConversationStatus, Option<String>) {
+        let world = &self.worlds[0];
+        let row = world.store.conversation(world.account, self.attempt).await.unwrap();
+        (row.status, row.error)
+    }
+
+    async fn until_over(&self) -> (ConversationStatus, Option<String>) {
+        until("the end", async || {
+            self.status().await.0 != ConversationStatus::InProgress
+        })
+        .await;
+        self.status().await
+    }
+
+    async fn live(&self) -> [usize; 2] {
+        [
+            figures(&self.nodes[0]).await.live_calls,
+            figures(&self.nodes[1]).await.live_calls,
+        ]
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_brought_to_another_node_goes_on_there_and_its_old_node_leaves_it_alone() {
+    let call = Talking::start().await;
+    let before = call.said().await;
+    let goes_on = call.comes_back(1).await.unwrap();
+    assert_eq!(
+        (goes_on.back.attempt, goes_on.back.media_token.as_str()),
+        (call.attempt, call.proof.as_str())
+    );
+    assert_eq!(goes_on.asked_before, 0);
+    let owner = call.worlds[0].store.owner_of(call.attempt).await.unwrap().unwrap();
+    assert_eq!(owner.node, call.nodes[1].node());
+    let socket = call.open_media(1).await.unwrap();
+    until("words", async || call.said().await.len() > before.len()).await;
+    let said = call.said().await;
+    assert_eq!(said[..before.len()], before);
+    assert!(said[before.len()].starts_with("Sorry"), "{said:?}");
+
+    // Its old node notices only now: no hang-up, no wish for a socket, no outcome.
+    call.worlds[0].carrier.drop_sockets();
+    until("the old node to let go", async || call.live().await == [0, 1]).await;
+    assert_eq!(call.worlds[0].carrier.hang_ups(), []);
+    assert_eq!(call.status().await, (ConversationStatus::InProgress, None));
+
+    call.leg_ends(1).await;
+    drop(socket);
+    assert_eq!(call.until_over().await, (ConversationStatus::Completed, None));
+    until("a free line", async || call.live().await == [0, 0]).await;
+    assert_eq!(call.worlds[1].carrier.hang_ups(), []);
+    assert_eq!(call.comes_back(1).await, Err(NotGoingOn::Over), "it is over");
+    assert_eq!(call.comes_back(0).await, Err(NotGoingOn::Over));
+    assert_eq!(
+        call.worlds
+            .iter()
+            .map(|world| world.carrier.dials().len())
+            .sum::<usize>(),
+        1
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_whose_socket_broke_goes_on_at_its_own_node_and_not_for_ever() {
+    let call = Talking::start().await;
+    call.worlds[0].carrier.drop_sockets();
+    let before = call.said().await.len();
+    assert_eq!(call.comes_back(0).await.map(|goes_on| goes_on.asked_before), Ok(0));
+    let socket = call.open_media(0).await.unwrap();
+    until("words", async || call.said().await.len() > before).await;
+    assert_eq!(call.live().await, [1, 0]);
+    // The carrier knows earlier than we that the socket is gone, again and again.
+    let _socket = socket;
+    let mut asked = 1;
+    while call.comes_back(0).await.is_ok() {
+        asked += 1;
+        assert!(asked < 20);
+    }
+    assert!(asked > 3, "{asked}");
+    assert_eq!(
+        call.until_over().await,
+        (ConversationStatus::Failed, Some("media-lost".to_owned()))
+    );
+    assert_eq!(call.worlds[0].carrier.hang_ups(), [call.leg.clone()]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_forged_or_of_another_leg_is_hung_up_and_harms_nobody() {
+    let call = Talking::start().await;
+    let forged = DialToken::random().proof(Purpose::Media);
+    for node in 0..2 {
+        assert_eq!(call.asks(node, &forged, &call.leg.0).await, Err(NotGoingOn::Over));
+        assert_eq!(
+            call.asks(node, &call.status, &call.leg.0).await,
+            Err(NotGoingOn::Over),
+            "of another purpose"
+        );
+    }
+    assert_eq!(call.asks(1, &call.proof, "another-leg").await, Err(NotGoingOn::Over));
+    sleep(5 * SECOND).await;
+    assert_eq!(call.live().await, [1, 0]);
+    let owner = call.worlds[0].store.owner_of(call.attempt).await.unwrap().unwrap();
+    assert_eq!(owner.node, call.nodes[0].node());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_was_taken_over_and_gets_no_socket_ends_as_lost() {
+    let call = Talking::start().await;
+    call.comes_back(1).await.unwrap();
+    // Asked once more, it is the same call.
+    assert!(call.comes_back(1).await.is_ok());
+    assert_eq!(
+        call.until_over().await,
+        (ConversationStatus::Failed, Some("media-lost".to_owned()))
+    );
+    assert_eq!(call.worlds[1].carrier.hang_ups(), [call.leg.clone()]);
+    until("a free line", async || call.live().await[1] == 0).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_drains_takes_a_live_call_all_the_same() {
+    let call = Talking::start().await;
+    let draining = call.nodes[1].drain(60 * SECOND);
+    let going_on = async {
+        sleep(SECOND).await;
+        call.comes_back(1).await.unwrap();
+        call.open_media(1).await.unwrap()
+    };
+    let (_, socket) = tokio::join!(draining, async {
+        let socket = going_on.await;
+        sleep(SECOND).await;
+        assert_eq!(call.live().await[1], 1);
+        call.leg_ends(1).await;
+        socket
+    });
+    drop(socket);
+    assert_eq!(call.status().await, (ConversationStatus::Completed, None));
+}

@@ -1,0 +1,212 @@
+//! Live calls that their carrier brings to another node: two services on one PostgreSQL behind a proxy, and Twilio's stub
+//! with real sockets.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use actors::time::SystemClock;
+use ringback::{
+    carriers::twilio::account::Flavour,
+    stub_carriers::{
+        NUMBER, StubCarrierSettings,
+        twilio::{ACCOUNT, TOKEN, TwilioFaults, TwilioStub},
+    },
+};
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use crate::{
+    several_nodes::proxy::Proxy,
+    support::{
+        client::Client,
+        phone_log::PhoneLog,
+        postgres::{Database, database},
+        program::{Program, Running},
+        words::{GREETING, interviewing_agent, lines, texts},
+    },
+};
+
+const CALLEE: &str = "+15550100010";
+
+/// Real calls on a machine that has other things to do.
+const WITHIN: Duration = Duration::from_secs(120);
+
+/// Two nodes and a carrier; they end when this is dropped.
+struct Installation {
+    nodes: Vec<Option<Running>>,
+    addresses: Vec<String>,
+    client: Client,
+    stub: TwilioStub,
+    _proxy: Proxy,
+    _programs: Vec<Program>,
+    _database: Database,
+}
+
+impl Installation {
+    async fn start(faults: TwilioFaults) -> Option<Self> {
+        let database = database().await?;
+        let proxy = Proxy::start().await;
+        let public = proxy.url();
+        let settings = StubCarrierSettings {
+            service: public.clone(),
+            ..StubCarrierSettings::on_loopback(Arc::new(SystemClock), &[(CALLEE, "cooperative")])
+        };
+        let stub = TwilioStub::start_with(Flavour::Twilio, settings, faults).await.unwrap();
+        let api = stub.url();
+        let settings = [
+            ("DATABASE_URL", database.url.as_str()),
+            ("RINGBACK_PUBLIC_URL", public.as_str()),
+            ("RINGBACK_CARRIER", "twilio"),
+            ("TWILIO_BASE_URL", api.as_str()),
+            ("TWILIO_ACCOUNT_SID", ACCOUNT),
+            ("TWILIO_AUTH_TOKEN", TOKEN),
+            ("TWILIO_PHONE_NUMBER", NUMBER),
+            ("RUST_LOG", "warn"),
+        ];
+        let programs: Vec<Program> = (0..2).map(|_| Program::new()).collect();
+        let started: Vec<Running> = programs
+            .iter()
+            .map(|program| program.start(&["serve"], &settings))
+            .collect();
+        let addresses: Vec<String> = started.iter().map(Running::address).collect();
+        for address in &addresses {
+            proxy.add(address);
+        }
+        let create = ["account", "create", "--email", "ada@example.com"];
+        let account = programs[0].run_with(&create, &settings).json();
+        Some(Self {
+            client: Client::new(&public, account["apiKey"].as_str().unwrap()),
+            nodes: started.into_iter().map(Some).collect(),
+            addresses,
+            stub,
+            _proxy: proxy,
+            _programs: programs,
+            _database: database,
+        })
+    }
+
+    /// A call to the cooperative callee; its conversation.
+    async fn call(&self) -> String {
+        let made = self.client.post("/public/v1/agents/create", interviewing_agent()).await;
+        let agent = made.expect(201).text("/data/agentId");
+        let body = json!({ "agentId": agent, "phoneNumber": CALLEE, "name": "Maria" });
+        let made = self.client.post("/public/v1/calls", body).await.expect(201);
+        made.text("/data/conversationId")
+    }
+
+    async fn until(&self, id: &str, is: impl Fn(&Value) -> bool) -> Value {
+        let (path, limit) = (format!("/public/v1/conversations/{id}"), Instant::now() + WITHIN);
+        loop {
+            let answer = self.client.get(&path).await;
+            if answer.status == 200 && is(answer.data()) {
+                return answer.data().clone();
+            }
+            assert!(Instant::now() < limit, "{}", answer.body);
+            sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    /// What a node has counted under a name; none where it is gone.
+    async fn figure(&self, node: usize, name: &str) -> Option<f64> {
+        let figures = reqwest::get(format!("{}/metrics", self.addresses[node])).await.ok()?;
+        let text = figures.text().await.ok()?;
+        let line = text.lines().find(|line| line.starts_with(name));
+        Some(
+            line.and_then(|line| line.rsplit_once(' ')?.1.parse().ok())
+                .unwrap_or(0.0),
+        )
+    }
+
+    /// The node that holds the one call.
+    async fn holder(&self) -> usize {
+        for node in 0..2 {
+            if self.figure(node, "ringback_live_calls ").await == Some(1.0) {
+                return node;
+            }
+        }
+        panic!("no node has the call");
+    }
+
+    fn heard(&self) -> Vec<String> {
+        texts(&PhoneLog::new(self.stub.entries()).call(CALLEE).heard())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_whose_node_is_killed_goes_on_at_the_other() {
+    let Some(mut all) = Installation::start(TwilioFaults::default()).await else {
+        return;
+    };
+    let id = all.call().await;
+    let before = all.until(&id, |data| lines(data, "User").len() >= 2).await;
+    let holder = all.holder().await;
+    let heard = all.heard().len();
+    let node = all.nodes[holder].take().unwrap();
+    node.signal("KILL");
+    let killed = Instant::now();
+    while all.heard().len() <= heard + 1 {
+        assert!(killed.elapsed() < WITHIN, "{:?}", all.heard());
+        sleep(Duration::from_millis(20)).await;
+    }
+    eprintln!("it spoke again after {:?}", killed.elapsed());
+    drop(node);
+
+    let after = all.until(&id, |data| data["status"] != "in_progress").await;
+    assert_eq!(after["status"], "completed", "{after:#}");
+    assert_eq!(
+        all.figure(1 - holder, "ringback_calls_taken_over_total").await,
+        Some(1.0)
+    );
+    let phone = PhoneLog::new(all.stub.entries()).call(CALLEE);
+    let (agent, user) = (lines(&after, "Agent"), lines(&after, "User"));
+    assert_eq!(agent[0], GREETING);
+    assert_eq!(agent[..lines(&before, "Agent").len()], lines(&before, "Agent"));
+    assert!(
+        agent
+            .iter()
+            .any(|line| line.contains("lost you") || line.contains("line was gone")),
+        "{agent:?}"
+    );
+    assert_eq!(user[..2], lines(&before, "User")[..2]);
+    // All that was said is there in order, but for what fell into the gap.
+    let mut said = texts(&phone.said()).into_iter();
+    assert!(
+        user.iter().all(|line| said.any(|words| words == *line)),
+        "{user:?}: {:?}",
+        phone.said()
+    );
+    // Collected before and after.
+    let collected = after["dataCollection"].as_object().map_or(0, serde_json::Map::len);
+    let collected = collected.max(after["collected"].as_object().map_or(0, serde_json::Map::len));
+    assert!(
+        collected > 0 || after.to_string().contains("Ada") || !user.is_empty(),
+        "{after:#}"
+    );
+    assert_eq!(all.stub.complaints(), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_whose_socket_breaks_goes_on_at_its_own_node() {
+    let cut = TwilioFaults {
+        cut_after: Some(400),
+        ..TwilioFaults::default()
+    };
+    let Some(all) = Installation::start(cut).await else {
+        return;
+    };
+    let id = all.call().await;
+    let after = all
+        .until(&id, |data| {
+            data["status"] != "in_progress" && data["status"] != "scheduled"
+        })
+        .await;
+    assert_eq!(after["status"], "completed", "{after:#}");
+    for node in 0..2 {
+        assert_eq!(all.figure(node, "ringback_calls_taken_over_total").await, Some(0.0));
+    }
+    let agent = lines(&after, "Agent");
+    assert!(agent.iter().any(|line| line.contains("line was gone")), "{agent:?}");
+    assert_eq!(all.stub.complaints(), Vec::<String>::new());
+}
