@@ -46,37 +46,41 @@ pub(super) fn finish_all(dir: &Path) {
     }
 }
 
-/// Whether a recording has this name until it is locked.
-fn was_just_begun(name: &OsStr) -> bool {
-    let attempt = name.to_str().and_then(|name| name.strip_suffix(".wav.new"));
-    attempt.is_some_and(|stem| stem.parse::<AttemptId>().is_ok())
-}
-
-fn is_old(entry: &DirEntry) -> bool {
-    let written = entry.metadata().and_then(|metadata| metadata.modified()).ok();
-    written
-        .and_then(|at| at.elapsed().ok())
-        .is_some_and(|age| age > BEGUN_WITHIN)
+/// Finishes what another process left of the recording that is to go on at `path`.
+///
+/// # Errors
+///
+/// When that process still writes it, or the disk fails.
+pub(super) fn take_over(path: &Path) -> io::Result<()> {
+    match part_of(path).is_file() && !finish_at(path)? {
+        true => Err(io::Error::other("another process still writes it")),
+        false => Ok(()),
+    }
 }
 
 fn finish(dir: &Path, attempt: AttemptId) -> io::Result<()> {
-    let path = file_of(dir, attempt);
-    let part = part_of(&path);
+    finish_at(&file_of(dir, attempt)).map(drop)
+}
+
+/// False where another process writes it.
+fn finish_at(path: &Path) -> io::Result<bool> {
+    let part = part_of(path);
     let mut file = OpenOptions::new().read(true).write(true).open(&part)?;
     if file.try_lock().is_err() {
-        // Another process writes it.
-        return Ok(());
+        return Ok(false);
     }
     // Its age counts from the last sample, not from now.
     let written = file.metadata()?.modified()?;
+    let name = path.file_name().unwrap_or_default().display();
     if path.exists() || !complete(&mut file)? {
-        tracing::warn!(%attempt, "a recording that was cut off holds nothing to hear: removed");
-        return fs::remove_file(part);
+        tracing::warn!(%name, "a recording that was cut off holds nothing to hear: removed");
+        fs::remove_file(part)?;
+        return Ok(true);
     }
     file.set_modified(written)?;
     fs::rename(part, path)?;
-    tracing::info!(%attempt, "a recording that was cut off is finished");
-    Ok(())
+    tracing::info!(%name, "a recording that was cut off is finished");
+    Ok(true)
 }
 
 /// Writes the lengths. False where there is nothing to play.
@@ -126,6 +130,24 @@ mod tests {
         fs::remove_file(&path).unwrap();
         fs::write(part_of(&path), bytes).unwrap();
         attempt
+    }
+
+    #[test]
+    fn a_call_that_another_process_held_is_recorded_on_behind_what_that_left() {
+        let dir = tempfile::tempdir().unwrap();
+        let heir = WavRecordings::new(dir.path().to_owned()).unwrap();
+        let attempt = cut_off(dir.path(), &[1, -1, 2, -2], &[7, 7, 7]);
+        heir.open(attempt, 8_000).unwrap().write(vec![3, -3]);
+        let held = cut_off(dir.path(), &[1, -1], &[]);
+        let part = File::open(part_of(&file_of(dir.path(), held))).unwrap();
+        part.lock().unwrap();
+        drop(heir.open(held, 8_000).map(|mut sink| sink.write(vec![3, -3])));
+        drop(heir);
+        let mut reader = hound::WavReader::open(file_of(dir.path(), attempt)).unwrap();
+        let samples: Vec<i16> = reader.samples::<i16>().map(Result::unwrap).collect();
+        assert_eq!(samples, [1, -1, 2, -2, 3, -3]);
+        let left = fs::metadata(part_of(&file_of(dir.path(), held))).unwrap().len();
+        assert_eq!(left, HEADER as u64 + 4, "what another process writes is left to it");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::{
     },
 };
 
-use super::{begun_of, part_of};
+use super::{part_of, salvage};
 
 /// Counts samples as waiting for as long as it lives.
 pub(super) struct Ticket {
@@ -114,7 +114,11 @@ impl Recording {
             bits_per_sample: 16,
             sample_format: hound::SampleFormat::Int,
         };
-        // The same call, whose line was gone for a while: what was recorded before stays, and this follows it.
+        // The same call, whose line was gone for a while or that another process held: what was recorded before stays, and
+        // this follows it.
+        if !path.is_file() {
+            salvage::take_over(&path)?;
+        }
         if path.is_file() {
             return Self::go_on(path, spec);
         }
