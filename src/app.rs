@@ -21,13 +21,20 @@ use actors::{
     },
     time::{Clock, SystemClock},
 };
-use axum::{Router, middleware, routing::get};
+use axum::{
+    Router,
+    extract::{Request, State},
+    http::{HeaderValue, StatusCode, header},
+    middleware::{self, Next},
+    response::Response,
+    routing::get,
+};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::{
     net::TcpListener,
     sync::{broadcast, watch},
     task::{JoinHandle, JoinSet},
-    time::timeout,
+    time::{sleep, timeout},
 };
 
 pub use self::parts::try_voice;
@@ -84,6 +91,8 @@ pub struct App {
     pub live: broadcast::Sender<LiveFact>,
     node: Arc<NodeHandle>,
     peers: Peers,
+    /// How long it takes requests while others are told not to send any.
+    leaves_within: Duration,
     stop_serving: watch::Sender<bool>,
     /// After the server's: what ended last is to be told, too.
     stop_delivering: watch::Sender<bool>,
@@ -226,6 +235,7 @@ impl App {
             live,
             node,
             peers,
+            leaves_within: Duration::from_secs(config.leave_seconds),
             stop_serving,
             stop_delivering,
             courier,
@@ -250,8 +260,13 @@ impl App {
     /// Places no new call, gives calls in progress `grace` to end, hangs up the rest, writes everything down, answers
     /// the requests in progress, and frees the address and the database.
     pub async fn stop(mut self, grace: Duration) {
+        // Whoever has a proxy in front that asks who is ready has other nodes, too.
+        let notice = match self.node.has_company() {
+            true => self.leaves_within,
+            false => Duration::ZERO,
+        };
         // Sockets of calls that other nodes hold go through this one, too.
-        tokio::join!(self.node.drain(grace), self.peers.drain(grace));
+        tokio::join!(self.node.drain(grace), self.peers.drain(grace), sleep(notice));
         self.peers.close();
         let _ = self.stop_serving.send(true);
         while self.server.join_next().await.is_some() {}
@@ -341,6 +356,7 @@ fn router(config: &ServeConfig, spool_dir: PathBuf, doors: Doors) -> Result<Rout
         address_policy,
     });
     let rest = rest::with_cors(rest, &config.cors_origins);
+    let leaving = node.clone();
     let metrics = get(move || {
         let node = node.clone();
         async move { render_metrics(&node).await }
@@ -352,7 +368,19 @@ fn router(config: &ServeConfig, spool_dir: PathBuf, doors: Doors) -> Result<Rout
         .merge(widget)
         .merge(ready.router())
         .route("/metrics", metrics)
+        .layer(middleware::from_fn_with_state(leaving, part))
         .layer(middleware::from_fn(telemetry::measure)))
+}
+
+/// While the node leaves, no connection is kept for another request: it would meet the end of the process.
+async fn part(State(node): State<Arc<NodeHandle>>, request: Request, next: Next) -> Response {
+    let mut answer = next.run(request).await;
+    if node.is_draining() && answer.status() != StatusCode::SWITCHING_PROTOCOLS {
+        answer
+            .headers_mut()
+            .insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    answer
 }
 
 /// Only one recorder can be installed in a process; several apps in one (tests) share it.

@@ -133,6 +133,11 @@ pub struct ServeConfig {
     #[arg(long, env = "RINGBACK_DRAIN_SECONDS", default_value_t = LONGEST_DRAIN_SECONDS, hide_default_value = true,
           value_parser = clap::value_parser!(u64).range(..=MOST_DRAIN_SECONDS))]
     pub drain_seconds: u64,
+
+    /// Seconds in which requests are still taken after SIGTERM while other nodes live, so that a proxy sees at GET /ready
+    /// that this one is to get none
+    #[arg(long, env = "RINGBACK_LEAVE_SECONDS", default_value_t = 3, value_parser = clap::value_parser!(u64).range(..=600))]
+    pub leave_seconds: u64,
 }
 
 impl ServeConfig {

@@ -169,6 +169,7 @@ fn config(folder: &Path, args: &DemoArgs) -> ServeConfig {
         mail: MailConfig::default(),
         calendars: CalendarConfig::default(),
         drain_seconds: 0,
+        leave_seconds: 0,
     }
 }
 

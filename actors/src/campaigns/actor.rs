@@ -172,7 +172,7 @@ impl CampaignsState {
         (command, reply): (CampaignCommand, CommandReply),
     ) {
         let refusal = match self.children.get(&campaign) {
-            _ if self.draining => Some(CommandError::Unavailable("the service is shutting down".into())),
+            _ if self.ends_alone() => Some(CommandError::Unavailable("the service is shutting down".into())),
             _ if !self.ready => Some(CommandError::Unavailable("the service is starting".into())),
             Some(child) if child.account != account => Some(CommandError::NotFound),
             _ => None,
@@ -189,6 +189,11 @@ impl CampaignsState {
                 tell_loaded(&me, campaign, row, waiting);
             });
         }
+    }
+
+    /// The node is going down, and no other would do what a command leaves to be done.
+    fn ends_alone(&self) -> bool {
+        self.draining && !self.with.company
     }
 
     fn pass_on(&mut self, campaign: CampaignId, (command, reply): (CampaignCommand, CommandReply)) {
@@ -211,7 +216,7 @@ impl CampaignsState {
         self.on_their_way.remove(&campaign);
         let error = match row {
             Err(error) => Some(error),
-            Ok(_) if self.draining => Some(CommandError::Unavailable("the service is shutting down".into())),
+            Ok(_) if self.ends_alone() => Some(CommandError::Unavailable("the service is shutting down".into())),
             Ok(row) if !self.children.contains_key(&campaign) => self.spawn(me, row).await,
             Ok(_) => None,
         };
@@ -239,6 +244,9 @@ impl CampaignsState {
         match Actor::spawn_linked(None, CampaignActor, arguments, me.get_cell()).await {
             Ok((actor, _)) => {
                 self.by_actor.insert(actor.get_id(), campaign);
+                if self.draining {
+                    let _ = actor.cast(CampaignMessage::Drain);
+                }
                 let child = Child {
                     account,
                     actor,

@@ -253,6 +253,7 @@ impl NodeState {
                     ports: with.ports.clone(),
                     lines: to.lines.clone(),
                     ring_timeout: with.settings.ring_timeout,
+                    company: self.nodes > 1,
                 };
                 let (actor, _) = Actor::spawn_linked(None, SingleCallsActor, arguments, cell).await?;
                 to.single_calls.set(actor.clone());
@@ -370,6 +371,7 @@ impl NodeState {
         let to = &self.with.siblings;
         let _ = to.lines.cast(LinesMessage::Nodes(pulse.nodes));
         let _ = to.campaigns.cast(CampaignsMessage::Company(pulse.nodes > 1));
+        let _ = to.single_calls.cast(SingleCallsMessage::Company(pulse.nodes > 1));
     }
 
     /// The store declared this process dead, and others take over what it held: its calls are forgotten, with no word to

@@ -78,6 +78,8 @@ struct Gate {
     beat: Option<Instant>,
     waits: u8,
     clock_off: bool,
+    /// Other nodes live.
+    company: bool,
     fenced: bool,
 }
 
@@ -94,6 +96,7 @@ impl DialGate {
             beat: None,
             waits: 0,
             clock_off: false,
+            company: false,
             fenced: false,
         })))
     }
@@ -149,6 +152,11 @@ impl DialGate {
         answered
     }
 
+    /// Whether other nodes lived at its last good heartbeat.
+    pub fn has_company(&self) -> bool {
+        self.locked().company
+    }
+
     /// The store declared this process dead.
     pub fn fence(&self) {
         let mut gate = self.locked();
@@ -161,6 +169,7 @@ impl Gate {
     fn took(&mut self, began: Instant, pulse: Pulse) {
         self.beat = Some(began);
         self.clock_off = pulse.ahead_ms.abs() > CLOCKS_APART_MS;
+        self.company = pulse.nodes > 1;
     }
 
     fn holds_back(&self, now: Instant) -> Option<HoldsBack> {

@@ -182,6 +182,11 @@ impl NodeHandle {
         self.gate.holds_back()
     }
 
+    /// Whether other nodes work on the same store, as far as it knows.
+    pub fn has_company(&self) -> bool {
+        self.gate.has_company()
+    }
+
     /// What the journal has yet to write.
     pub fn backlog(&self) -> BacklogFigures {
         self.backlog.figures()

@@ -37,6 +37,8 @@ pub struct SingleCallsArguments {
     pub lines: Sibling<LinesMessage>,
     /// How long a call may ring.
     pub ring_timeout: Duration,
+    /// Other nodes live.
+    pub company: bool,
 }
 
 /// The actor of single calls.
@@ -99,6 +101,7 @@ impl Actor for SingleCallsActor {
                 state.timer = None;
                 let _ = state.with.lines.cast(LinesMessage::Withdraw(Dialer::SingleCalls));
             }
+            SingleCallsMessage::Company(company) => state.with.company = company,
             SingleCallsMessage::LinesGranted(lines) => state.lines_granted(&me, lines),
             SingleCallsMessage::CallEnded | SingleCallsMessage::LinesRestarted | SingleCallsMessage::Look => {
                 state.look(&me);
@@ -121,7 +124,7 @@ impl SingleCallsState {
         (account, new, ticket): (AccountId, NewCall, Option<KeyTicket>),
         reply: PlaceReply,
     ) {
-        let refusal = match (self.draining, self.ready) {
+        let refusal = match (self.draining && !self.with.company, self.ready) {
             (true, _) => Some("the service is shutting down"),
             (false, false) => Some("the service is starting"),
             (false, true) => None,

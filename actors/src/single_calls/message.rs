@@ -42,6 +42,8 @@ pub enum SingleCallsMessage {
     Resume,
     /// Dial nothing more; the node is going down.
     Drain,
+    /// Whether other nodes live. They dial what a node that is going down still queues.
+    Company(bool),
     /// Lines granted lines; those not used are given back.
     LinesGranted(usize),
     /// A single call is over, or goes back to the queue.

@@ -1,6 +1,11 @@
 //! The service's REST API as a client uses it that knows several nodes: one that does not answer is left for the next.
 
-use std::{io, net::SocketAddr, time::Duration};
+use std::{
+    io,
+    net::SocketAddr,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 
@@ -9,10 +14,27 @@ use crate::http::{self, Ask};
 const WITHIN: Duration = Duration::from_secs(10);
 const BOUNDARY: &str = "part-of-a-form-of-the-faults";
 
+/// What was refused or broke though the request was in order.
+#[derive(Debug, Clone, Default)]
+pub struct Failures(Arc<Mutex<Vec<String>>>);
+
+impl Failures {
+    fn add(&self, failure: &io::Error) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push(failure.to_string());
+    }
+
+    /// All so far.
+    pub fn all(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
 /// A client.
 #[derive(Clone)]
 pub struct Api {
     pub nodes: Vec<SocketAddr>,
+    pub failures: Failures,
     pub key: String,
 }
 
@@ -45,8 +67,12 @@ impl Api {
                     if status < 500 && status != 429 {
                         return Err(failed);
                     }
+                    self.failures.add(&failed);
                 }
-                Err(error) => failed = io::Error::new(error.kind(), format!("{method} {path} at {node}: {error}")),
+                Err(error) => {
+                    failed = io::Error::new(error.kind(), format!("{method} {path} at {node}: {error}"));
+                    self.failures.add(&failed);
+                }
             }
         }
         Err(failed)

@@ -35,8 +35,20 @@ pub struct Plan {
     pub answer_ms: u64,
 }
 
+/// What goes wrong by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Manner {
+    /// Answers get lost and break, requests fail, callbacks repeat and come late.
+    Faulty,
+    /// Nothing, and calls are short.
+    Faultless,
+    /// Nothing, and most callees stay for some seconds.
+    Talkative,
+}
+
 /// The plan of one dial of a number.
-pub fn plan(rng: &mut StdRng, faultless: bool) -> Plan {
+pub fn plan(rng: &mut StdRng, manner: Manner) -> Plan {
+    let faultless = manner != Manner::Faulty;
     let fate = match rng.random_range(0..100) {
         _ if faultless => Fate::Placed,
         0..3 => Fate::AnswerBroken,
@@ -48,6 +60,7 @@ pub fn plan(rng: &mut StdRng, faultless: bool) -> Plan {
         _ => Fate::Placed,
     };
     let callee = match rng.random_range(0..100) {
+        0..80 if manner == Manner::Talkative => Callee::Answers(rng.random_range(2_000..6_000)),
         0..60 if faultless => Callee::Answers(rng.random_range(400..900)),
         0..80 if faultless => Callee::Busy,
         _ if faultless => Callee::Rejects,
@@ -67,8 +80,8 @@ pub fn plan(rng: &mut StdRng, faultless: bool) -> Plan {
 }
 
 /// What becomes of a callback: how long it is held back, how often it is sent.
-pub fn callback(rng: &mut StdRng, faultless: bool) -> (u64, usize) {
-    if faultless {
+pub fn callback(rng: &mut StdRng, manner: Manner) -> (u64, usize) {
+    if manner != Manner::Faulty {
         return (0, 1);
     }
     let delay = match rng.random_range(0..100) {

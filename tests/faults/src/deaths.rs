@@ -14,13 +14,14 @@ use tokio::time::{Instant, sleep};
 use crate::{
     api::Launch,
     campaigns::Campaign,
+    chance::Manner,
     commits::When,
     evidence::{self, Evidence},
     keeper::Kept,
     rules,
     run::Database,
     trace::{ENDED, KILLED},
-    world::{Recipe, World},
+    world::{Entrance, Recipe, World},
 };
 
 /// How long one life may take, with a call whose fate is looked for twice.
@@ -137,8 +138,8 @@ impl Deaths {
             nodes: 1,
             seed: args.seed,
             tenth: args.tenth,
-            front: false,
-            faultless: true,
+            entrance: Entrance::Own,
+            manner: Manner::Faultless,
             lines: 10,
             calls_per_second: 50.0,
         })

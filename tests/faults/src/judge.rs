@@ -22,7 +22,7 @@ use axum::{
 use tokio::net::TcpListener;
 
 use self::call::Call;
-use crate::journal::Journal;
+use crate::{chance::Manner, journal::Journal};
 
 /// The account at the carrier.
 pub const ACCOUNT: &str = "AC00000000000000000000000000000001";
@@ -41,15 +41,15 @@ pub struct JudgeArgs {
     /// Decides what goes wrong
     #[arg(long)]
     seed: u64,
-    /// Nothing goes wrong by itself
-    #[arg(long)]
-    faultless: bool,
+    /// What goes wrong by itself
+    #[arg(long, value_enum, default_value = "faulty")]
+    manner: Manner,
 }
 
 /// What the routes share.
 pub(crate) struct Judge {
     seed: u64,
-    faultless: bool,
+    manner: Manner,
     journal: Journal,
     calls: Mutex<HashMap<String, Arc<Call>>>,
     /// How often each telephone was rung, and each webhook tried.
@@ -74,7 +74,7 @@ impl Judge {
 pub async fn serve(args: JudgeArgs) -> io::Result<()> {
     let judge = Arc::new(Judge {
         seed: args.seed,
-        faultless: args.faultless,
+        manner: args.manner,
         journal: Journal::open(&args.log)?,
         calls: Mutex::default(),
         counts: Mutex::default(),

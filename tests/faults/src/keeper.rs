@@ -24,7 +24,7 @@ echo $!
 exec >&-
 cat >/dev/null
 kill -KILL $! 2>/dev/null
-wait
+wait $!
 "#;
 
 /// A process that is killed when this is dropped.
@@ -86,6 +86,11 @@ impl Kept {
             .is_some_and(|(state, parent)| parent == self.keeper.id() && !matches!(&*state, "Z" | "X"))
     }
 
+    /// How a process ended that does not run any more: its exit code, or 128 and its signal.
+    pub fn code(mut self) -> io::Result<Option<i32>> {
+        self.end()
+    }
+
     /// State and parent of the process with its id, which is another one once its keeper has seen its end.
     fn stat(&self) -> Option<(String, u32)> {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid)).ok()?;
@@ -95,22 +100,24 @@ impl Kept {
 
     /// Kills it and waits until it is gone.
     pub fn kill(mut self) -> io::Result<()> {
-        self.end()
+        self.end().map(drop)
     }
 
-    fn end(&mut self) -> io::Result<()> {
+    fn end(&mut self) -> io::Result<Option<i32>> {
         if self.runs() {
             let _ = kill(self.pid, Signal::SIGKILL);
         }
         self.held = None;
         let limit = Instant::now() + Duration::from_secs(10);
-        while self.keeper.try_wait()?.is_none() {
+        loop {
+            if let Some(status) = self.keeper.try_wait()? {
+                return Ok(status.code());
+            }
             if Instant::now() > limit {
                 return Err(io::Error::other("a killed process does not end"));
             }
             std::thread::sleep(Duration::from_millis(2));
         }
-        Ok(())
     }
 }
 

@@ -6,6 +6,7 @@ mod chance;
 mod commits;
 mod deaths;
 mod evidence;
+mod front;
 mod http;
 mod journal;
 mod judge;
@@ -14,10 +15,12 @@ mod node;
 mod postgres;
 mod proxy;
 mod report;
+mod rolling;
 mod rules;
 mod run;
 mod schedule;
 mod trace;
+mod traffic;
 mod world;
 
 use std::process::ExitCode;
@@ -38,6 +41,8 @@ enum Command {
     Run(run::RunArgs),
     /// Kill a node at every one of its fsyncs (on PostgreSQL: commits), and judge
     Deaths(deaths::DeathsArgs),
+    /// Replace every node by a new process under load, one after the other, and judge
+    Rolling(rolling::RollingArgs),
     /// Kill a process at one of its fsyncs
     #[command(hide = true)]
     Trace(trace::TraceArgs),
@@ -51,6 +56,7 @@ async fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Run(args) => until_told(run::run(args)).await,
         Command::Deaths(args) => until_told(deaths::run(args)).await,
+        Command::Rolling(args) => until_told(rolling::run(args)).await,
         Command::Trace(args) => trace::trace(&args),
         Command::Judge(args) => judge::serve(args).await.map(|()| true),
     };

@@ -150,6 +150,20 @@ impl Node {
         self.process.take().map_or(Ok(()), Kept::kill)
     }
 
+    /// Asks it to end.
+    pub fn terminate(&mut self) -> io::Result<()> {
+        self.process.as_ref().map_or(Ok(()), |process| process.signal(Signal::SIGTERM))
+    }
+
+    /// Its exit code, when it has ended by itself.
+    pub fn ended(&mut self) -> io::Result<Option<i32>> {
+        if self.process.as_ref().is_none_or(Kept::runs) {
+            return Ok(None);
+        }
+        self.running = Running::Down;
+        self.process.take().map_or(Ok(None), Kept::code)
+    }
+
     /// Stops it, or lets it go on.
     pub fn hold(&mut self, stop: bool) -> io::Result<()> {
         let Some(process) = &self.process else { return Ok(()) };

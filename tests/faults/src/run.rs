@@ -10,12 +10,13 @@ use tokio::{
 
 use crate::{
     campaigns::{Client, Ledger},
+    chance::Manner,
     evidence::{self, Evidence, Held},
     journal::now,
     report::{Outcome, Takeover},
     rules,
     schedule::{self, Outline, Planned, Step},
-    world::{Recipe, World},
+    world::{Entrance, Recipe, World},
 };
 
 /// How often nodes that ended by themselves are looked for.
@@ -98,8 +99,11 @@ impl RunArgs {
             nodes: self.nodes(),
             seed: self.seed,
             tenth: self.tenth,
-            front: self.front,
-            faultless: false,
+            entrance: match self.front {
+                true => Entrance::Any,
+                false => Entrance::Own,
+            },
+            manner: Manner::Faulty,
             lines: self.lines,
             calls_per_second: self.calls_per_second,
         }
@@ -271,7 +275,7 @@ async fn look(world: &mut World, node: usize, incarnation: &str, looks_for: Dura
 }
 
 /// Waits for the last webhooks, then collects all there is to judge.
-async fn gather(world: &mut World, ledger: &Ledger) -> io::Result<Evidence> {
+pub async fn gather(world: &mut World, ledger: &Ledger) -> io::Result<Evidence> {
     let told = evidence::told(&world.api, ledger.campaigns()).await?;
     println!("at rest; waiting for webhooks");
     let limit = Instant::now() + WEBHOOKS;

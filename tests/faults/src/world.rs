@@ -14,7 +14,9 @@ use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
 
 use crate::{
-    api::Api,
+    api::{Api, Failures},
+    chance::Manner,
+    front::Front,
     http::{self, Ask},
     keeper::Kept,
     node::{Link, Node, Running},
@@ -26,6 +28,17 @@ use crate::{
 /// Within this time a process must answer.
 const STARTS_WITHIN: Duration = Duration::from_secs(60);
 
+/// Where callbacks and media sockets come in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Entrance {
+    /// At the node that dialed.
+    Own,
+    /// At any node that takes the connection.
+    Any,
+    /// At the next node that is ready, as all requests do.
+    Ready,
+}
+
 /// What a world is made of.
 #[derive(Debug, Clone)]
 pub struct Recipe {
@@ -34,10 +47,10 @@ pub struct Recipe {
     pub nodes: usize,
     pub seed: u64,
     pub tenth: bool,
-    /// Callbacks come to any node.
-    pub front: bool,
-    /// Neither carrier nor receiver makes faults of its own.
-    pub faultless: bool,
+    /// Where callbacks come in.
+    pub entrance: Entrance,
+    /// Faults that carrier and receiver make by themselves.
+    pub manner: Manner,
     pub lines: u32,
     pub calls_per_second: f64,
 }
@@ -82,7 +95,8 @@ pub struct World {
     pub judge: SocketAddr,
     pub api: Api,
     pub database_url: String,
-    _front: Option<Proxy>,
+    _any: Option<Proxy>,
+    pub front: Option<Front>,
     postgres: Option<Postgres>,
     _judge: Kept,
     folder: TempDir,
@@ -112,15 +126,22 @@ impl World {
         for listen in &listens {
             doors.push(Proxy::start(Target::Tcp(*listen)).await?);
         }
-        let front = match recipe.front {
-            true => Some(Proxy::start(Target::Anyone(doors.iter().map(|door| door.address).collect())).await?),
-            false => None,
-        };
+        let (mut any, mut front) = (None, None);
+        match recipe.entrance {
+            Entrance::Own => {}
+            Entrance::Any => {
+                let doors = doors.iter().map(|door| door.address).collect();
+                any = Some(Proxy::start(Target::Anyone(doors)).await?);
+            }
+            Entrance::Ready => front = Some(Front::start(&listens).await?),
+        }
+        let entrance = any.as_ref().map(|any| any.address);
+        let entrance = entrance.or(front.as_ref().map(|front| front.address));
         let wiring = Wiring {
             folder: folder.path().to_owned(),
             program: recipe.program.clone(),
             judge,
-            front: front.as_ref().map(|front| front.address),
+            front: entrance,
             postgres: postgres.as_ref().map(|server| Server {
                 socket: server.socket(),
                 url: server.url_by("PROXY"),
@@ -143,7 +164,8 @@ impl World {
             sleep(Duration::from_millis(50)).await;
         }
         let api = Api {
-            nodes: listens,
+            nodes: front.as_ref().map_or(listens, |front| vec![front.address]),
+            failures: Failures::default(),
             key: create_account(&recipe.program, &database_url)?,
         };
         Ok(Self {
@@ -152,7 +174,8 @@ impl World {
             api,
             database_url,
             folder,
-            _front: front,
+            _any: any,
+            front,
             postgres,
             _judge: judge_process,
         })
@@ -244,9 +267,12 @@ fn start_judge(recipe: &Recipe, listen: SocketAddr, folder: &Path) -> io::Result
     let mut arguments: Vec<OsString> = vec!["judge".into(), "--listen".into(), listen.to_string().into()];
     arguments.extend(["--log".into(), folder.join("judge.jsonl").into()]);
     arguments.extend(["--seed".into(), recipe.seed.to_string().into()]);
-    if recipe.faultless {
-        arguments.push("--faultless".into());
-    }
+    let manner = match recipe.manner {
+        Manner::Faulty => "faulty",
+        Manner::Faultless => "faultless",
+        Manner::Talkative => "talkative",
+    };
+    arguments.extend(["--manner".into(), manner.into()]);
     Kept::start(&std::env::current_exe()?, &arguments, &[], &folder.join("judge.log"))
 }
 

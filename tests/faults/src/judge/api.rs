@@ -76,7 +76,7 @@ pub async fn dial(State(judge): State<Arc<Judge>>, headers: HeaderMap, form: Str
     };
     let nth = judge.count(&format!("dial {to}"));
     let mut rng = chance::of(judge.seed, &format!("{to} {nth}"));
-    let plan = chance::plan(&mut rng, judge.faultless);
+    let plan = chance::plan(&mut rng, judge.manner);
     let sid = format!("CA{}", Uuid::new_v4().simple());
     let written = judge.journal.keep(Event::Dial {
         attempt: attempt.clone(),

@@ -254,7 +254,7 @@ impl Life {
         };
         form.extend(code.map(|code| ("SipResponseCode", code.to_owned())));
         self.told += 1;
-        let (delay, times) = chance::callback(&mut self.rng, self.judge.faultless);
+        let (delay, times) = chance::callback(&mut self.rng, self.judge.manner);
         for _ in 0..times {
             let url = order.status_url.clone();
             tokio::spawn(tell(

@@ -38,7 +38,12 @@ pub async fn stream(judge: &Judge, call: &Call, url: &str) {
         answer,
     });
     if let Some(socket) = socket {
-        let _ = talk(socket, judge, call).await;
+        let _ = talk(socket, &call.order.sid).await;
+        // Not reached when the callee hangs up first.
+        let _ = judge.journal.write(Event::Left {
+            call: call.order.sid.clone(),
+            attempt: call.order.attempt.clone(),
+        });
     }
 }
 

@@ -12,7 +12,10 @@ use rand::Rng;
 use serde_json::Value;
 
 use super::Judge;
-use crate::{chance, journal::Event};
+use crate::{
+    chance::{self, Manner},
+    journal::Event,
+};
 
 /// Takes one.
 pub async fn receive(State(judge): State<Arc<Judge>>, headers: HeaderMap, body: Bytes) -> Response {
@@ -24,7 +27,7 @@ pub async fn receive(State(judge): State<Arc<Judge>>, headers: HeaderMap, body: 
     let number = told["data"]["contactNumber"].as_str().unwrap_or(attempt);
     let mut rng = chance::of(judge.seed, &format!("webhook {number}"));
     let answer = match rng.random_range(0..100) {
-        _ if nth > 0 || judge.faultless => StatusCode::OK,
+        _ if nth > 0 || judge.manner != Manner::Faulty => StatusCode::OK,
         0..4 => StatusCode::INTERNAL_SERVER_ERROR,
         4..6 => StatusCode::SERVICE_UNAVAILABLE,
         _ => StatusCode::OK,

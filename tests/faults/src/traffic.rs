@@ -1,0 +1,158 @@
+//! A steady stream of requests, reads and writes, each on a connection of its own and none sent a second time.
+
+use std::{
+    io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use tokio::{
+    sync::watch,
+    task::JoinSet,
+    time::{Instant, MissedTickBehavior, interval},
+};
+
+use crate::api::Api;
+
+/// What came of it.
+#[derive(Debug, Default)]
+struct Counts {
+    /// Times of the answers, in milliseconds.
+    answered: Vec<u128>,
+    failures: Vec<String>,
+    /// Ids of what was stored.
+    contacts: Vec<String>,
+    conversations: Vec<String>,
+}
+
+/// Requests and their counts. Clones share them.
+#[derive(Clone)]
+pub struct Traffic {
+    api: Api,
+    agent: String,
+    counts: Arc<Mutex<Counts>>,
+}
+
+/// What it came to.
+#[derive(Debug)]
+pub struct Sent {
+    pub requests: usize,
+    pub p99_ms: u128,
+    pub longest_ms: u128,
+    pub calls: usize,
+    /// What was not answered as it should.
+    pub failures: Vec<String>,
+    /// What was stored by the answer, and is not there.
+    pub lost: Vec<String>,
+}
+
+impl Traffic {
+    pub fn new(api: Api, agent: String) -> Self {
+        Self {
+            api,
+            agent,
+            counts: Arc::default(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Counts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends so many requests a second until it is told to finish, whatever becomes of the earlier ones.
+    pub async fn flow(self, per_second: f64, mut finish: watch::Receiver<bool>) {
+        let mut tick = interval(Duration::from_secs_f64(1.0 / per_second));
+        tick.set_missed_tick_behavior(MissedTickBehavior::Burst);
+        let mut asking = JoinSet::new();
+        for turn in 0_u64.. {
+            tokio::select! {
+                _ = tick.tick() => {}
+                _ = finish.wait_for(|finish| *finish) => break,
+            }
+            asking.spawn(self.clone().ask(turn));
+            while asking.try_join_next().is_some() {}
+        }
+        asking.join_all().await;
+    }
+
+    async fn ask(self, turn: u64) {
+        let began = Instant::now();
+        let asked = match turn % 20 {
+            0..5 => self.api.get("/campaigns?pageSize=30").await.map(drop),
+            5..9 => self.api.get("/conversations?pageSize=30").await.map(drop),
+            9..13 => self.api.get(&format!("/agents/{}", self.agent)).await.map(drop),
+            13..19 => self.contact(turn).await,
+            _ => self.call(turn).await,
+        };
+        let mut counts = self.lock();
+        match asked {
+            Ok(()) => counts.answered.push(began.elapsed().as_millis()),
+            Err(error) => counts.failures.push(error.to_string()),
+        }
+    }
+
+    async fn contact(&self, turn: u64) -> io::Result<()> {
+        let contact = json!({ "phoneNumber": format!("+1666{turn:08}"), "name": "Somebody" });
+        let id = id_of(&self.api.post("/contacts", contact).await?, "contactId")?;
+        self.lock().contacts.push(id);
+        Ok(())
+    }
+
+    async fn call(&self, turn: u64) -> io::Result<()> {
+        let call = json!({ "agentId": self.agent, "phoneNumber": format!("+1777{turn:08}") });
+        let id = id_of(&self.api.post("/calls", call).await?, "conversationId")?;
+        self.lock().conversations.push(id);
+        Ok(())
+    }
+
+    /// Looks for all that was stored, and waits until the calls are over.
+    pub async fn conclude(&self, limit: Instant) -> Sent {
+        let (contacts, conversations) = {
+            let counts = self.lock();
+            (counts.contacts.clone(), counts.conversations.clone())
+        };
+        let mut lost = Vec::new();
+        for id in contacts {
+            if let Err(error) = self.api.get(&format!("/contacts/{id}")).await {
+                lost.push(format!("contact {id}: {error}"));
+            }
+        }
+        for id in &conversations {
+            if let Err(error) = self.is_over(id, limit).await {
+                lost.push(format!("call {id}: {error}"));
+            }
+        }
+        let counts = self.lock();
+        let mut answered = counts.answered.clone();
+        answered.sort_unstable();
+        let at = answered.len() * 99 / 100;
+        Sent {
+            requests: answered.len() + counts.failures.len(),
+            p99_ms: answered.get(at).copied().unwrap_or_default(),
+            longest_ms: answered.last().copied().unwrap_or_default(),
+            calls: conversations.len(),
+            failures: counts.failures.clone(),
+            lost,
+        }
+    }
+
+    async fn is_over(&self, id: &str, limit: Instant) -> io::Result<()> {
+        loop {
+            let shown = self.api.get(&format!("/conversations/{id}")).await?;
+            match shown["data"]["status"].as_str() {
+                Some("completed" | "failed") => return Ok(()),
+                status if Instant::now() > limit => {
+                    return Err(io::Error::other(format!("it is still {status:?}")));
+                }
+                _ => tokio::time::sleep(Duration::from_millis(300)).await,
+            }
+        }
+    }
+}
+
+fn id_of(answer: &Value, name: &str) -> io::Result<String> {
+    let id = answer["data"][name].as_str().or(answer["data"]["id"].as_str());
+    id.map(str::to_owned)
+        .ok_or_else(|| io::Error::other(format!("no {name} in {answer}")))
+}
