@@ -6,6 +6,7 @@ mod claims;
 mod connection;
 mod crashes;
 mod dialer;
+mod hostile;
 mod overload;
 mod plot;
 mod processes;
@@ -31,6 +32,7 @@ pub async fn run(command: BenchCommand) -> Result<ExitCode, BenchError> {
         BenchCommand::Crashes(args) => crashes::run(args).await?,
         BenchCommand::Turns(args) => turns::run(args).await?,
         BenchCommand::Dialer(args) => dialer::run(args).await?,
+        BenchCommand::Hostile(args) => hostile::run(args).await?,
         BenchCommand::Overload(args) => overload::run(args).await?,
     };
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -257,6 +257,8 @@ pub enum BenchCommand {
     /// Identical campaigns of very short calls: contacts a second, and nothing left behind; or commands against a dialer
     /// at full speed
     Dialer(BenchDialerArgs),
+    /// Sockets that mean harm: what thousands of idle ones cost, and what one of each kind does to memory and to calls
+    Hostile(BenchHostileArgs),
     /// Several times as many requests as the service can answer, beside live calls: what it still answers, and how soon it
     /// is well again
     Overload(BenchOverloadArgs),
@@ -394,30 +396,30 @@ pub struct BenchOverloadArgs {
     pub json: Option<PathBuf>,
 }
 
-/// `ringback bench claims`.
+/// `ringback bench hostile`.
 #[derive(Debug, Clone, Args)]
-pub struct BenchClaimsArgs {
-    /// An empty PostgreSQL database, as postgres://USER:PASSWORD@HOST/DATABASE; a SQLite file of its own where absent
-    #[arg(long, env = "BENCH_DATABASE_URL", hide_env_values = true, value_parser = DatabaseUrl::parse)]
-    pub database_url: Option<DatabaseUrl>,
+pub struct BenchHostileArgs {
+    /// Idle sockets of each kind
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(100..=100_000))]
+    pub sockets: u32,
 
-    /// Nodes, each with connections and a dial journal of its own
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16))]
-    pub nodes: u32,
+    /// Calls that talk beside the hostile sockets
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=200))]
+    pub calls: u32,
 
-    /// Contacts of the campaign
-    #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(100..=1_000_000))]
-    pub contacts: u32,
+    /// Seconds each hostile socket lasts, unless it is closed before
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=60))]
+    pub seconds: u32,
 
-    /// Permits that each node asks for at once
-    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1_000))]
-    pub callers: u32,
+    /// Leave out the same calls without hostile sockets, with which the latency is compared
+    #[arg(long)]
+    pub no_comparison: bool,
 
-    /// Fail also when the rate misses its target
+    /// Fail on every miss, not only on what is missed by far
     #[arg(long)]
     pub strict: bool,
 
-    /// Also write the figures as JSON to this file
+    /// Also write the figures into this file, as JSON
     #[arg(long)]
     pub json: Option<PathBuf>,
 }

@@ -170,6 +170,7 @@ fn config(folder: &Path, args: &DemoArgs) -> ServeConfig {
         calendars: CalendarConfig::default(),
         drain_seconds: 0,
         leave_seconds: 0,
+        max_connections: 256,
     }
 }
 

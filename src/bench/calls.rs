@@ -1,20 +1,20 @@
 //! `ringback bench calls`: N phones in a process of their own talk with the service on one core. Cores, memory and
 //! latency per call; every word of every transcript is checked against what the phones said and heard.
 
-mod class;
+pub(super) mod class;
 mod delays;
-mod judge;
+pub(super) mod judge;
 mod providers;
 mod recordings;
 mod report;
-mod round;
+pub(super) mod round;
 
 use self::round::Round;
 use super::BenchError;
 use crate::cli::BenchCallsArgs;
 
 /// The pause that ends a turn in this bench, in milliseconds: the one peers were measured with.
-const PAUSE_MS: u64 = 200;
+pub(super) const PAUSE_MS: u64 = 200;
 
 /// Runs the measurement. True when no transcript was wrong and no playout gap too long, and with `--strict` when every
 /// figure met its target.

@@ -26,7 +26,7 @@ const AGREED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/openapi.json");
 const METHODS: [&str; 4] = ["get", "post", "patch", "delete"];
 
 /// Every operation: method, path, operation.
-fn operations(description: &Value) -> Vec<(String, String, Value)> {
+pub fn operations(description: &Value) -> Vec<(String, String, Value)> {
     let mut found = Vec::new();
     for (path, item) in description["paths"].as_object().unwrap() {
         for (method, operation) in item.as_object().unwrap() {

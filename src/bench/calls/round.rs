@@ -195,7 +195,7 @@ fn environment(behind: Option<Behind>, stubs: SocketAddr, args: &BenchCallsArgs)
 }
 
 /// Launches the campaigns: one, and one more for the calls whose providers have faults.
-async fn launch(
+pub(in crate::bench) async fn launch(
     api: &ApiClient,
     calls: u32,
     mix: Mix,
@@ -254,12 +254,12 @@ fn contacts(calls: u32, mix: Mix, faulty: bool) -> Option<Vec<u8>> {
 }
 
 /// The class of the phone with this number.
-fn class_of(number: &str, mix: Mix) -> Class {
+pub(in crate::bench) fn class_of(number: &str, mix: Mix) -> Class {
     let n = number.get("+1555".len()..).and_then(|digits| digits.parse().ok());
     mix.class(n.unwrap_or_default())
 }
 
-async fn wait_for_calls(api: &ApiClient, campaigns: &[String], calls: u32) -> Result<(), BenchError> {
+pub(in crate::bench) async fn wait_for_calls(api: &ApiClient, campaigns: &[String], calls: u32) -> Result<(), BenchError> {
     let deadline = tokio::time::Instant::now() + Duration::from_secs(u64::from(RAMP_SECONDS) * 4 + 20);
     loop {
         let mut up = 0;
@@ -278,7 +278,7 @@ async fn wait_for_calls(api: &ApiClient, campaigns: &[String], calls: u32) -> Re
     }
 }
 
-async fn wait_for_end(api: &ApiClient, campaign: &str) -> Result<(), BenchError> {
+pub(in crate::bench) async fn wait_for_end(api: &ApiClient, campaign: &str) -> Result<(), BenchError> {
     let deadline = tokio::time::Instant::now() + END_LIMIT;
     while api.campaign(campaign).await?["status"] != "completed" {
         if tokio::time::Instant::now() > deadline {

@@ -1,0 +1,312 @@
+//! Another account's ids, at every place of the described API that takes one: nothing is told, nothing is changed. The
+//! places are read from the description, so that a new one is tried or this fails.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use actors::{
+    call::EndReason,
+    id::NodeId,
+    ports::store::{AttemptStore, NodeStore},
+};
+use reqwest::multipart::{Form, Part};
+use serde_json::{Value, json};
+
+use crate::{
+    openapi::operations,
+    support::{
+        app::TestApp,
+        client::{Client, send},
+        contract::CLOSED,
+    },
+};
+
+/// A word in all that the owner has.
+const WORD: &str = "heron-7731";
+const NUMBER: &str = "+15550107731";
+/// An id that nobody ever had.
+const NOBODYS: &str = "0198d1a0-0000-7000-8000-00000000000a";
+/// One number that is on nobody's list.
+const NOBODYS_NUMBER: &str = "+15550109999";
+
+/// Names that end as ids do, and are none of an account's things.
+const NO_IDS: [&str; 3] = ["voiceId", "transferRuleIds", "eventsIds"];
+/// Fields that hold ids and do not say so by their name.
+const OTHER_IDS: [&str; 1] = ["knowledgeBase"];
+
+/// Where an operation takes an id.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    Path(String),
+    Query(String),
+    /// Names from the top; `[]` is an element.
+    Body(String),
+}
+
+impl Place {
+    fn name(&self) -> &str {
+        match self {
+            Self::Path(name) | Self::Query(name) => name,
+            Self::Body(path) => path.rsplit('/').find(|part| *part != "[]").unwrap(),
+        }
+    }
+}
+
+fn resolved<'a>(schema: &'a Value) -> &'a Value {
+    match schema["$ref"].as_str() {
+        Some(reference) => resolved(CLOSED.pointer(reference.trim_start_matches('#')).unwrap()),
+        None => schema,
+    }
+}
+
+/// Fields below a schema that hold ids.
+fn fields(schema: &Value, at: &str, depth: usize, found: &mut BTreeSet<Place>) {
+    if depth == 0 {
+        return;
+    }
+    let schema = resolved(schema);
+    for kind in ["oneOf", "anyOf", "allOf"] {
+        for one in schema[kind].as_array().into_iter().flatten() {
+            fields(one, at, depth - 1, found);
+        }
+    }
+    if schema["items"].is_object() {
+        fields(&schema["items"], &format!("{at}/[]"), depth - 1, found);
+    }
+    if schema["additionalProperties"].is_object() {
+        fields(&schema["additionalProperties"], &format!("{at}/*"), depth - 1, found);
+    }
+    for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+        let lower = name.to_lowercase();
+        let is_id = lower.ends_with("id") || lower.ends_with("ids") || OTHER_IDS.contains(&&**name);
+        if is_id && !NO_IDS.contains(&&**name) {
+            found.insert(Place::Body(format!("{at}/{name}")));
+        }
+        fields(field, &format!("{at}/{name}"), depth - 1, found);
+    }
+}
+
+/// Every place of an operation that takes an id.
+fn places(operation: &Value) -> BTreeSet<Place> {
+    let mut found = BTreeSet::new();
+    for parameter in operation["parameters"].as_array().into_iter().flatten() {
+        let parameter = resolved(parameter);
+        let name = parameter["name"].as_str().unwrap().to_owned();
+        match parameter["in"].as_str().unwrap() {
+            "path" => drop(found.insert(Place::Path(name))),
+            "query" if name.ends_with("Id") => drop(found.insert(Place::Query(name))),
+            _ => {}
+        }
+    }
+    for body in operation["requestBody"]["content"].as_object().into_iter().flatten() {
+        fields(&body.1["schema"], "", 16, &mut found);
+    }
+    found
+}
+
+/// What an account has, one of each kind, by the name of the id.
+struct Owned(BTreeMap<&'static str, String>);
+
+impl Owned {
+    /// Ids that nobody has.
+    fn nobodys() -> Self {
+        let kinds = [
+            "agentId", "contactId", "toolId", "documentId", "groupId", "campaignId", "conversationId",
+        ];
+        let mut ids: BTreeMap<_, _> = kinds.map(|kind| (kind, NOBODYS.to_owned())).into();
+        ids.insert("phoneNumber", NOBODYS_NUMBER.to_owned());
+        Self(ids)
+    }
+
+    /// Of the kind that a place takes.
+    fn of(&self, place: &Place) -> &str {
+        let name = match place.name() {
+            "knowledgeBase" => "documentId",
+            name => name.strip_suffix("s").unwrap_or(name),
+        };
+        let id = self.0.get(name);
+        id.unwrap_or_else(|| panic!("a new kind of id, which this test does not make yet: {place:?}"))
+    }
+}
+
+/// Gives an account one of each.
+async fn furnish(app: &TestApp, client: &Client, word: &str, number: &str) -> Owned {
+    let made = async |path: &str, body: Value, id: &str| {
+        let answer = client.post(&format!("/public/v1{path}"), body).await.expect(201);
+        answer.text(&format!("/data/{id}"))
+    };
+    let prompt = json!({ "agent": { "prompt": { "prompt": word } } });
+    let agent = made("/agents/create", json!({ "name": word, "conversationConfig": prompt }), "agentId").await;
+    let contact = json!({ "phoneNumber": number, "name": word });
+    let tool = json!({ "name": word, "description": word, "url": format!("https://example.com/{word}") });
+    let document = json!({ "name": word, "text": word });
+    let campaign = json!({ "name": word, "agentId": agent, "contacts": [contact] });
+    let document = made("/knowledge-base/documents/text", document, "documentId").await;
+    let group = json!({ "name": word, "documentIds": [document] });
+    client
+        .post("/public/v1/do-not-call", json!({ "phoneNumber": format!("{number}9") }))
+        .await
+        .expect(201);
+    let call = json!({ "agentId": agent, "phoneNumber": format!("{number}1"), "name": word });
+    let conversation = made("/calls", call, "conversationId").await;
+    // It is over, so that there is all of it to be told.
+    let node = NodeId::new();
+    app.store.register_node(node, None).await.unwrap();
+    for claimed in app.store.claim_calls(node, 1).await.unwrap() {
+        let outcome = EndReason::agent(word).outcome(false, BTreeMap::default());
+        app.store.finish(claimed.claim, outcome, None).await.unwrap();
+    }
+    Owned(
+        [
+            ("contactId", made("/contacts", contact, "contactId").await),
+            ("toolId", made("/tools", tool, "toolId").await),
+            ("groupId", made("/knowledge-base/groups", group, "groupId").await),
+            ("campaignId", made("/campaigns", campaign, "campaignId").await),
+            ("conversationId", conversation),
+            ("documentId", document),
+            ("phoneNumber", format!("{number}9")),
+            ("agentId", agent),
+        ]
+        .into(),
+    )
+}
+
+/// All that an account can read of what it has.
+async fn snapshot(client: &Client, owned: &Owned) -> Vec<Value> {
+    let mut seen = Vec::new();
+    for (method, template, operation) in operations(&CLOSED) {
+        let plain = operation["responses"]["200"]["content"].get("application/json").is_some();
+        // The recording is not there, and says so.
+        if method != "get" || !plain || operation["security"] == json!([]) || template.ends_with("/recording") {
+            continue;
+        }
+        let path = owned.0.iter().fold(template.clone(), |path, (name, id)| {
+            path.replace(&format!("{{{name}}}"), id)
+        });
+        seen.push(client.get(&path).await.expect(200).body["data"].clone());
+    }
+    seen
+}
+
+/// A body that is right but for the id at `place`. `own` are things of whoever asks.
+fn body(template: &str, place: &Place, id: &str, own: &Owned) -> Value {
+    let new_agent = |prompt: Value| json!({ "name": "Mine", "conversationConfig": { "agent": { "prompt": prompt } } });
+    let transfer = json!({ "enabled": true, "transfers": [{ "agentId": id, "condition": "Always." }] });
+    let contact = json!({ "phoneNumber": NOBODYS_NUMBER, "contactId": id });
+    let agent = &own.0["agentId"];
+    let Place::Body(field) = place else {
+        // The thing itself is not there, whatever is asked of it.
+        return match template {
+            path if path.ends_with("/schedule") => json!({ "startTime": "09:00", "timezone": "Europe/Berlin" }),
+            _ => json!({}),
+        };
+    };
+    match (template.trim_start_matches("/public/v1"), &**field) {
+        ("/agents/create" | "/agents/{agentId}", "/conversationConfig/agent/prompt/toolIds") => {
+            new_agent(json!({ "prompt": "Be brief.", "toolIds": [id] }))
+        }
+        ("/agents/create" | "/agents/{agentId}", "/conversationConfig/agent/prompt/knowledgeBase") => {
+            new_agent(json!({ "prompt": "Be brief.", "knowledgeBase": [id] }))
+        }
+        (
+            "/agents/create" | "/agents/{agentId}",
+            "/conversationConfig/agent/prompt/builtInTools/transferToAgent/transfers/[]/agentId",
+        ) => new_agent(json!({ "prompt": "Be brief.", "builtInTools": { "transferToAgent": transfer } })),
+        ("/knowledge-base/groups", "/documentIds") => json!({ "name": "Mine", "documentIds": [id] }),
+        ("/knowledge-base/groups/{groupId}", "/documentIds") => json!({ "documentIds": [id] }),
+        ("/campaigns", "/agentId") => {
+            json!({ "name": "Mine", "agentId": id, "contacts": [{ "phoneNumber": NOBODYS_NUMBER }] })
+        }
+        ("/campaigns", "/contacts/[]/contactId") => json!({ "name": "Mine", "agentId": agent, "contacts": [contact] }),
+        ("/campaigns/csv" | "/campaigns/{campaignId}" | "/calls/inbound", "/agentId") => json!({ "agentId": id }),
+        ("/campaigns/{campaignId}", "/contacts/[]/contactId") => json!({ "contacts": [contact] }),
+        ("/campaigns/{campaignId}", "/contactIds") => json!({ "contactIds": [id] }),
+        ("/calls", "/agentId") => json!({ "agentId": id, "phoneNumber": NOBODYS_NUMBER }),
+        (_, field) => panic!("a new place for an id, which this test does not fill yet: {template} {field}"),
+    }
+}
+
+/// Asks with an id at a place, and with things of one's own at the others; status and body.
+async fn ask(client: &Client, (method, template): (&str, &str), place: &Place, id: &str, own: &Owned) -> (u16, Value) {
+    let is_here = |name: &str| matches!(place, Place::Path(here) if here == name);
+    let mut path = own.0.iter().fold(template.to_owned(), |path, (name, mine)| {
+        let id = if is_here(name) { id } else { mine };
+        path.replace(&format!("{{{name}}}"), id)
+    });
+    if let Place::Query(name) = place {
+        path = format!("{path}?{name}={id}");
+    }
+    let request = client.request(&method.to_uppercase(), &path);
+    let request = match method {
+        "post" | "patch" if template.ends_with("/csv") => {
+            let file = Part::bytes(format!("phone\n{NOBODYS_NUMBER}\n").into_bytes());
+            let form = Form::new().text("name", "Mine").text("agentId", id.to_owned());
+            request.multipart(form.part("file", file))
+        }
+        "post" | "patch" => request.json(&body(template, place, id, own)),
+        _ => request,
+    };
+    let answer = send(request).await;
+    (answer.status, answer.body)
+}
+
+/// A body in which no id and no request is to be told from another.
+fn blind(body: &Value, id: &str) -> String {
+    let mut body = body.clone();
+    if let Some(body) = body.as_object_mut() {
+        body.remove("requestId");
+    }
+    body.to_string().replace(id, "ID")
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_id_of_another_account_is_as_one_that_never_was_at_every_place() {
+    let app = TestApp::start().await;
+    let owned = furnish(&app, &app.client, WORD, NUMBER).await;
+    let stranger = app.stranger().await;
+    let own = furnish(&app, &stranger, "plover-1", "+15550201").await;
+    let (before, nobodys) = (snapshot(&app.client, &owned).await, Owned::nobodys());
+    assert!(before.iter().any(|seen| seen.to_string().contains(WORD)));
+    let mut tried = 0;
+    for (method, template, operation) in operations(&CLOSED) {
+        for place in places(&operation) {
+            let at = format!("{method} {template} {place:?}");
+            let (id, never) = (owned.of(&place), nobodys.of(&place));
+            let (status, said) = ask(&stranger, (&method, &template), &place, id, &own).await;
+            let (expected, of_nobody) = ask(&stranger, (&method, &template), &place, never, &own).await;
+            assert_eq!(status, expected, "{at}: {said} instead of {of_nobody}");
+            assert_eq!(blind(&said, id), blind(&of_nobody, never), "{at}");
+            assert!(!said.to_string().contains(WORD), "{at}: {said}");
+            match place {
+                Place::Path(_) => assert_eq!(status, 404, "{at}: {said}"),
+                Place::Query(_) => assert_eq!((status, &said["data"]), (200, &json!([])), "{at}"),
+                Place::Body(_) => assert!(matches!(status, 400 | 404 | 409), "{at}: {status} {said}"),
+            }
+            assert_eq!(snapshot(&app.client, &owned).await, before, "{at} changed something");
+            tried += 1;
+        }
+    }
+    assert!(tried > 40, "{tried}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_of_another_account_is_not_turned() {
+    let app = TestApp::start().await;
+    furnish(&app, &app.client, WORD, NUMBER).await;
+    furnish(&app, &app.client, "heron-7731-2", "+15550108").await;
+    let stranger = app.stranger().await;
+    let mut turned = 0;
+    for (method, template, operation) in operations(&CLOSED) {
+        let parameters = operation["parameters"].as_array().into_iter().flatten();
+        let is_list = parameters.map(resolved).any(|parameter| parameter["name"] == "cursor");
+        if method != "get" || !is_list || template.contains('{') {
+            continue;
+        }
+        let first = app.client.get(&format!("{template}?pageSize=1")).await.expect(200);
+        let cursor = first.text("/pagination/nextCursor");
+        let answer = stranger.get(&format!("{template}?pageSize=1&cursor={cursor}")).await;
+        assert!(!answer.body.to_string().contains(WORD), "{template}: {}", answer.body);
+        assert!(answer.status == 400 || *answer.data() == json!([]), "{template}: {}", answer.body);
+        turned += 1;
+    }
+    assert!(turned >= 6, "{turned}");
+}
