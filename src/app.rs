@@ -197,6 +197,7 @@ impl App {
         let router = router(&config, spool_dir, doors)?;
         let limits = ServerLimits {
             shutdown_grace: LAST_ANSWERS,
+            header_timeout: Duration::from_secs(config.idle_seconds),
             connections: usize::try_from(config.max_connections).unwrap_or(usize::MAX),
             ..ServerLimits::default()
         };

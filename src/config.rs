@@ -132,6 +132,10 @@ pub struct ServeConfig {
     #[arg(long, env = "RINGBACK_MAX_CONNECTIONS", default_value_t = 4_096, value_parser = clap::value_parser!(u32).range(64..=1_000_000))]
     pub max_connections: u32,
 
+    /// Seconds a connection may idle, or take to send the headers of a request
+    #[arg(long, env = "RINGBACK_IDLE_SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    pub idle_seconds: u64,
+
     /// Seconds calls in progress get to end after SIGTERM, at most a week [default: as long as the longest call may last,
     /// and a minute]
     #[arg(long, env = "RINGBACK_DRAIN_SECONDS", default_value_t = LONGEST_DRAIN_SECONDS, hide_default_value = true,

@@ -171,6 +171,7 @@ fn config(folder: &Path, args: &DemoArgs) -> ServeConfig {
         drain_seconds: 0,
         leave_seconds: 0,
         max_connections: 256,
+        idle_seconds: 10,
     }
 }
 

@@ -68,7 +68,9 @@ pub async fn run(args: BenchHostileArgs) -> Result<bool, BenchError> {
         });
     }
     let lasts = requests::ALL.len() + media::ALL.len();
-    let seconds = u32::try_from(lasts).unwrap_or(u32::MAX).saturating_mul(args.seconds + 2);
+    let seconds = u32::try_from(lasts)
+        .unwrap_or(u32::MAX)
+        .saturating_mul(args.seconds + 2);
     let before = match args.no_comparison {
         true => None,
         false => {
@@ -103,7 +105,11 @@ pub async fn run(args: BenchHostileArgs) -> Result<bool, BenchError> {
         by_far: LATER_BY_FAR_MS,
     });
     println!("\n{}", table(&figures));
-    for (when, talk) in before.iter().map(|talk| ("alone", talk)).chain([("beside them", &after)]) {
+    for (when, talk) in before
+        .iter()
+        .map(|talk| ("alone", talk))
+        .chain([("beside them", &after)])
+    {
         println!("{when}: {talk}");
     }
     if let Some(path) = &args.json {
@@ -159,10 +165,14 @@ fn within_limits(wanted: u32) -> u32 {
         Err(_) => limit.current,
     };
     let sockets = allowed.map_or(wanted, |allowed| {
-        u32::try_from(allowed.saturating_sub(OTHERS)).unwrap_or(u32::MAX).min(wanted)
+        u32::try_from(allowed.saturating_sub(OTHERS))
+            .unwrap_or(u32::MAX)
+            .min(wanted)
     });
     if sockets < wanted {
-        println!("only {sockets} idle sockets instead of {wanted}: this machine allows no more open files (ulimit -Hn)");
+        println!(
+            "only {sockets} idle sockets instead of {wanted}: this machine allows no more open files (ulimit -Hn)"
+        );
     }
     sockets
 }

@@ -65,14 +65,23 @@ fn forbidden() -> BTreeMap<String, String> {
     for (name, user) in SECRETS {
         all.insert(name.to_owned(), canary(name));
         if let Some(user) = user {
-            all.insert(format!("{name}, as it is sent"), BASE64.encode(format!("{user}:{}", canary(name))));
+            all.insert(
+                format!("{name}, as it is sent"),
+                BASE64.encode(format!("{user}:{}", canary(name))),
+            );
         }
     }
     let pem: Vec<&str> = PRIVATE_KEY.lines().filter(|line| line.len() > 40).collect();
     all.insert("VONAGE_PRIVATE_KEY".to_owned(), pem[1].to_owned());
     let mail = canary("smtp");
-    all.insert("RINGBACK_SMTP_URL, as it is sent".to_owned(), BASE64.encode(format!("\0user\0{mail}")));
-    all.insert("RINGBACK_SMTP_URL, as it is sent in two steps".to_owned(), BASE64.encode(&mail));
+    all.insert(
+        "RINGBACK_SMTP_URL, as it is sent".to_owned(),
+        BASE64.encode(format!("\0user\0{mail}")),
+    );
+    all.insert(
+        "RINGBACK_SMTP_URL, as it is sent in two steps".to_owned(),
+        BASE64.encode(&mail),
+    );
     all.insert("RINGBACK_SMTP_URL".to_owned(), mail);
     all
 }
@@ -190,10 +199,15 @@ async fn read_all(client: &Client, ids: &BTreeMap<&str, String>, seen: &mut Seen
 async fn set_up(client: &Client, mirror: &Mirror) -> (BTreeMap<&'static str, String>, Vec<String>) {
     let hook = format!("{}/hook", mirror.url());
     let tool = json!({ "name": "prices", "description": "Prices.", "url": format!("{}/prices", mirror.url()) });
-    let tool = client.post("/public/v1/tools", tool).await.expect(201).text("/data/toolId");
+    let tool = client
+        .post("/public/v1/tools", tool)
+        .await
+        .expect(201)
+        .text("/data/toolId");
     let mut agents = Vec::new();
     let models = LANGUAGE.split(',').map(|model| (model, None));
-    let carriers = ["twilio", "signalwire", "telnyx", "vonage", "asterisk"].map(|carrier| ("interviewer", Some(carrier)));
+    let carriers =
+        ["twilio", "signalwire", "telnyx", "vonage", "asterisk"].map(|carrier| ("interviewer", Some(carrier)));
     for (model, carrier) in models.chain(carriers).chain([("interviewer", None)]) {
         let mut agent = json!({
             "name": format!("{model} {carrier:?}"),
@@ -230,7 +244,9 @@ async fn set_up(client: &Client, mirror: &Mirror) -> (BTreeMap<&'static str, Str
     }
     let document = json!({ "name": "d", "text": "Open from nine." });
     let document = client.post("/public/v1/knowledge-base/documents/text", document).await;
-    let group = client.post("/public/v1/knowledge-base/groups", json!({ "name": "g" })).await;
+    let group = client
+        .post("/public/v1/knowledge-base/groups", json!({ "name": "g" }))
+        .await;
     let contact = json!({ "phoneNumber": "+15550109999", "name": "c" });
     let contact = client.post("/public/v1/contacts", contact).await;
     let listed = json!([{ "phoneNumber": "+15550109998" }]);
@@ -252,8 +268,14 @@ async fn set_up(client: &Client, mirror: &Mirror) -> (BTreeMap<&'static str, Str
 async fn of_database(url: &str) -> Vec<(String, String)> {
     sqlx::any::install_default_drivers();
     let mut database = AnyConnection::connect(url).await.unwrap();
-    let rows = sqlx::query("SELECT name, value FROM cluster").fetch_all(&mut database).await;
-    let secrets = rows.unwrap().iter().map(|row| (row.get("name"), row.get("value"))).collect();
+    let rows = sqlx::query("SELECT name, value FROM cluster")
+        .fetch_all(&mut database)
+        .await;
+    let secrets = rows
+        .unwrap()
+        .iter()
+        .map(|row| (row.get("name"), row.get("value")))
+        .collect();
     database.close().await.unwrap();
     secrets
 }
@@ -275,7 +297,11 @@ async fn no_secret_is_seen_anywhere_whatever_fails() {
     forbidden.insert("API key".to_owned(), key.clone());
     let hook = account["webhookSecret"].as_str().unwrap().to_owned();
     forbidden.insert("webhook secret".to_owned(), hook);
-    let password = reqwest::Url::parse(&database.url).unwrap().password().unwrap_or_default().to_owned();
+    let password = reqwest::Url::parse(&database.url)
+        .unwrap()
+        .password()
+        .unwrap_or_default()
+        .to_owned();
     forbidden.insert("DATABASE_URL".to_owned(), password);
 
     let (service, address) = program.serve_with(&settings);
@@ -322,10 +348,20 @@ async fn no_secret_is_seen_anywhere_whatever_fails() {
     }
     // They were asked with their keys, or nothing was shown.
     let shown = mirror.shown();
-    for name in ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "DEEPGRAM_API_KEY", "ELEVENLABS_API_KEY", "TELNYX_API_KEY"] {
+    for name in [
+        "OPENAI_API_KEY",
+        "ANTHROPIC_API_KEY",
+        "DEEPGRAM_API_KEY",
+        "ELEVENLABS_API_KEY",
+        "TELNYX_API_KEY",
+    ] {
         assert!(shown.contains(&canary(name)), "{name} was never used");
     }
-    for (name, user) in [("TWILIO_API_SECRET", "SK1"), ("SIGNALWIRE_TOKEN", "project-1"), ("ASTERISK_ARI_PASSWORD", "user")] {
+    for (name, user) in [
+        ("TWILIO_API_SECRET", "SK1"),
+        ("SIGNALWIRE_TOKEN", "project-1"),
+        ("ASTERISK_ARI_PASSWORD", "user"),
+    ] {
         let sent = BASE64.encode(format!("{user}:{}", canary(name)));
         assert!(shown.contains(&sent), "{name} was never used");
     }

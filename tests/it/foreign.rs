@@ -110,7 +110,13 @@ impl Owned {
     /// Ids that nobody has.
     fn nobodys() -> Self {
         let kinds = [
-            "agentId", "contactId", "toolId", "documentId", "groupId", "campaignId", "conversationId",
+            "agentId",
+            "contactId",
+            "toolId",
+            "documentId",
+            "groupId",
+            "campaignId",
+            "conversationId",
         ];
         let mut ids: BTreeMap<_, _> = kinds.map(|kind| (kind, NOBODYS.to_owned())).into();
         ids.insert("phoneNumber", NOBODYS_NUMBER.to_owned());
@@ -135,7 +141,12 @@ async fn furnish(app: &TestApp, client: &Client, word: &str, number: &str) -> Ow
         answer.text(&format!("/data/{id}"))
     };
     let prompt = json!({ "agent": { "prompt": { "prompt": word } } });
-    let agent = made("/agents/create", json!({ "name": word, "conversationConfig": prompt }), "agentId").await;
+    let agent = made(
+        "/agents/create",
+        json!({ "name": word, "conversationConfig": prompt }),
+        "agentId",
+    )
+    .await;
     let contact = json!({ "phoneNumber": number, "name": word });
     let tool = json!({ "name": word, "description": word, "url": format!("https://example.com/{word}") });
     let document = json!({ "name": word, "text": word });
@@ -174,7 +185,9 @@ async fn furnish(app: &TestApp, client: &Client, word: &str, number: &str) -> Ow
 async fn snapshot(client: &Client, owned: &Owned) -> Vec<Value> {
     let mut seen = Vec::new();
     for (method, template, operation) in operations(&CLOSED) {
-        let plain = operation["responses"]["200"]["content"].get("application/json").is_some();
+        let plain = operation["responses"]["200"]["content"]
+            .get("application/json")
+            .is_some();
         // The recording is not there, and says so.
         if method != "get" || !plain || operation["security"] == json!([]) || template.ends_with("/recording") {
             continue;
@@ -305,7 +318,11 @@ async fn a_page_of_another_account_is_not_turned() {
         let cursor = first.text("/pagination/nextCursor");
         let answer = stranger.get(&format!("{template}?pageSize=1&cursor={cursor}")).await;
         assert!(!answer.body.to_string().contains(WORD), "{template}: {}", answer.body);
-        assert!(answer.status == 400 || *answer.data() == json!([]), "{template}: {}", answer.body);
+        assert!(
+            answer.status == 400 || *answer.data() == json!([]),
+            "{template}: {}",
+            answer.body
+        );
         turned += 1;
     }
     assert!(turned >= 6, "{turned}");

@@ -259,7 +259,11 @@ pub(in crate::bench) fn class_of(number: &str, mix: Mix) -> Class {
     mix.class(n.unwrap_or_default())
 }
 
-pub(in crate::bench) async fn wait_for_calls(api: &ApiClient, campaigns: &[String], calls: u32) -> Result<(), BenchError> {
+pub(in crate::bench) async fn wait_for_calls(
+    api: &ApiClient,
+    campaigns: &[String],
+    calls: u32,
+) -> Result<(), BenchError> {
     let deadline = tokio::time::Instant::now() + Duration::from_secs(u64::from(RAMP_SECONDS) * 4 + 20);
     loop {
         let mut up = 0;

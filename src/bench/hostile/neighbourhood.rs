@@ -268,7 +268,10 @@ async fn pass(State(relay): State<Relay>, method: Method, uri: Uri, headers: Hea
         let id = format!("{HOSTILE_CALL}{}", &number[HOSTILE.len()..]);
         return (StatusCode::CREATED, axum::Json(json!({ "callId": id }))).into_response();
     }
-    let mut request = relay.http.request(method, format!("http://{}{uri}", relay.phones)).body(body);
+    let mut request = relay
+        .http
+        .request(method, format!("http://{}{uri}", relay.phones))
+        .body(body);
     if let Some(kind) = headers.get(header::CONTENT_TYPE) {
         request = request.header(header::CONTENT_TYPE, kind);
     }

@@ -138,7 +138,9 @@ pub async fn run(attack: Attack, target: Target, lasts: Duration) -> Result<(), 
             connection.drip(b"slow").await;
         }
         Attack::SlowBody => {
-            connection.send(&head("POST /public/v1/contacts", &json(1_000_000))).await;
+            connection
+                .send(&head("POST /public/v1/contacts", &json(1_000_000)))
+                .await;
             connection.drip(b" ").await;
         }
         Attack::SlowReading => {
@@ -147,13 +149,23 @@ pub async fn run(attack: Attack, target: Target, lasts: Duration) -> Result<(), 
             sleep(connection.until.saturating_duration_since(Instant::now())).await;
         }
         Attack::DeepJson => {
-            connection.send(&head("POST /public/v1/contacts", &json(2 * BRACKETS))).await;
+            connection
+                .send(&head("POST /public/v1/contacts", &json(2 * BRACKETS)))
+                .await;
             connection.send("[".repeat(BRACKETS).as_bytes()).await;
             connection.send("]".repeat(BRACKETS).as_bytes()).await;
             connection.read_to_end().await;
         }
         Attack::EndlessLine => file(&mut connection, &target, b"phone,name\n", &[b'a'; PIECE]).await,
-        Attack::EndlessField => file(&mut connection, &target, b"phone,name\n+15550100010,\"", &[b'\n'; PIECE]).await,
+        Attack::EndlessField => {
+            file(
+                &mut connection,
+                &target,
+                b"phone,name\n+15550100010,\"",
+                &[b'\n'; PIECE],
+            )
+            .await
+        }
         Attack::Commas => file(&mut connection, &target, b"phone,name\n", &[b','; PIECE]).await,
         Attack::ManyHeaders => {
             connection.send(&head("GET /public/v1/me", "")).await;

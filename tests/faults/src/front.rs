@@ -85,8 +85,7 @@ impl Shared {
         let upstreams = self.lock();
         let first = self.turn.fetch_add(1, Ordering::Relaxed);
         let mut all = (0..upstreams.len()).map(|n| &upstreams[(first + n) % upstreams.len()]);
-        all.find(|upstream| upstream.is_open())
-            .map(|upstream| upstream.address)
+        all.find(|upstream| upstream.is_open()).map(|upstream| upstream.address)
     }
 
     fn change<T>(&self, address: SocketAddr, change: impl FnOnce(&mut Upstream) -> T) -> Option<T> {

@@ -13,6 +13,7 @@ mod judge;
 mod keeper;
 mod node;
 mod postgres;
+mod promotion;
 mod proxy;
 mod report;
 mod rolling;
@@ -41,6 +42,8 @@ enum Command {
     Run(run::RunArgs),
     /// Kill a node at every one of its fsyncs (on PostgreSQL: commits), and judge
     Deaths(deaths::DeathsArgs),
+    /// Kill the database, and put a standby in its place that has not heard of the last commits
+    Promotion(promotion::PromotionArgs),
     /// Replace every node by a new process under load, one after the other, and judge
     Rolling(rolling::RollingArgs),
     /// Kill a process at one of its fsyncs
@@ -56,6 +59,7 @@ async fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Run(args) => until_told(run::run(args)).await,
         Command::Deaths(args) => until_told(deaths::run(args)).await,
+        Command::Promotion(args) => until_told(promotion::run(args)).await,
         Command::Rolling(args) => until_told(rolling::run(args)).await,
         Command::Trace(args) => trace::trace(&args),
         Command::Judge(args) => judge::serve(args).await.map(|()| true),

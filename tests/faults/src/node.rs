@@ -152,7 +152,9 @@ impl Node {
 
     /// Asks it to end.
     pub fn terminate(&mut self) -> io::Result<()> {
-        self.process.as_ref().map_or(Ok(()), |process| process.signal(Signal::SIGTERM))
+        self.process
+            .as_ref()
+            .map_or(Ok(()), |process| process.signal(Signal::SIGTERM))
     }
 
     /// Its exit code, when it has ended by itself.

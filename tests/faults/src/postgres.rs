@@ -1,4 +1,5 @@
-//! A PostgreSQL server of this run's own, made from the binaries on this machine, that can be killed and started again.
+//! A PostgreSQL server of this run's own, made from the binaries on this machine, that can be killed and started again, and
+//! that a standby may follow and replace.
 //!
 //! It is kept by a shell that waits for words on its standard input: however this process ends, the server ends.
 
@@ -30,14 +31,31 @@ start() {
         >>"$2/log" 2>&1 &
     server=$!
 }
+follow() {
+    "$1/postgres" -D "$2/standby" -c listen_addresses= -c unix_socket_directories="$2/run" -c max_connections=200 \
+        >>"$2/log" 2>&1 &
+    standby=$!
+}
 start "$1" "$2"
 while read -r word; do
     case $word in
         kill) kill -QUIT "$server"; wait "$server" ;;
         start) start "$1" "$2" ;;
+        follow)
+            PGPASSWORD=$(cat "$2/password") "$1/pg_basebackup" -h "$2" -U ringback -D "$2/standby" -R -X stream \
+                -c fast >>"$2/log" 2>&1 && mkdir "$2/run" && follow "$1" "$2" ;;
+        lose) kill -QUIT "$standby"; wait "$standby" ;;
+        promote)
+            follow "$1" "$2"
+            tries=0
+            until "$1/pg_ctl" promote -w -D "$2/standby" >>"$2/log" 2>&1 || [ "$tries" -ge 200 ]; do
+                tries=$((tries + 1)); sleep 0.1
+            done
+            ln -sf "$2/run/.s.PGSQL.5432" "$2/.s.PGSQL.5432"
+            server=$standby ;;
     esac
 done
-kill -QUIT "$server" 2>/dev/null
+kill -QUIT "$server" ${standby:+"$standby"} 2>/dev/null
 wait
 "#;
 
@@ -46,6 +64,8 @@ pub struct Postgres {
     folder: PathBuf,
     keeper: Child,
     words: Option<ChildStdin>,
+    /// The folder of the data it serves, in its own.
+    data: &'static str,
 }
 
 /// The folder with `initdb` and `postgres`: on the path, or where Debian keeps it, the newest version.
@@ -92,7 +112,12 @@ impl Postgres {
             .stderr(Stdio::null())
             .spawn()?;
         let words = keeper.stdin.take();
-        let server = Self { folder, keeper, words };
+        let server = Self {
+            folder,
+            keeper,
+            words,
+            data: "data",
+        };
         server.until_ready()?;
         Ok(server)
     }
@@ -130,6 +155,23 @@ impl Postgres {
         self.say("start")
     }
 
+    /// Makes a standby, which follows and is always a little behind.
+    pub fn follow(&mut self) -> io::Result<()> {
+        self.say("follow")
+    }
+
+    /// From here on the standby hears nothing more.
+    pub fn lose_standby(&mut self) -> io::Result<()> {
+        self.say("lose")
+    }
+
+    /// The standby takes over from a server that was killed, and has its address from then on.
+    pub fn promote(&mut self) -> io::Result<()> {
+        self.say("promote")?;
+        self.data = "standby";
+        self.until_ready()
+    }
+
     /// Waits until it takes connections.
     pub fn until_ready(&self) -> io::Result<()> {
         let began = Instant::now();
@@ -144,8 +186,10 @@ impl Postgres {
     }
 
     fn is_ready(&self) -> bool {
-        let state = fs::read_to_string(self.folder.join("data/postmaster.pid")).unwrap_or_default();
-        self.socket().exists() && state.lines().nth(7).is_some_and(|line| line.trim() == "ready")
+        let state = fs::read_to_string(self.folder.join(self.data).join("postmaster.pid")).unwrap_or_default();
+        // A standby that takes no writes yet is ready, too, and not yet in the other's place.
+        let is_in_place = self.data == "data" || self.socket().is_symlink();
+        is_in_place && self.socket().exists() && state.lines().nth(7).is_some_and(|line| line.trim() == "ready")
     }
 }
 

@@ -274,9 +274,16 @@ impl Outcome {
 impl fmt::Display for Replaced {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
-            node, live, ended_after, ..
+            node,
+            live,
+            ended_after,
+            ..
         } = self;
-        write!(f, "node {node}, with {live} calls in all: ended after {:.1} s", ended_after.as_secs_f64())?;
+        write!(
+            f,
+            "node {node}, with {live} calls in all: ended after {:.1} s",
+            ended_after.as_secs_f64()
+        )?;
         match self.code {
             Some(code) => write!(f, " with {code}")?,
             None => write!(f, " only when it was killed")?,
@@ -290,17 +297,28 @@ impl fmt::Display for Outcome {
         let mut table = Table::new();
         table.load_style(ASCII_MARKDOWN).set_header([&*self.command, ""]);
         let ended = self.replaced.iter().filter(|one| one.code == Some(0)).count();
-        let longest = self.replaced.iter().map(|one| one.ended_after).max().unwrap_or_default();
+        let longest = self
+            .replaced
+            .iter()
+            .map(|one| one.ended_after)
+            .max()
+            .unwrap_or_default();
         for (name, value) in [
             ("seconds", self.seconds.to_string()),
-            ("nodes replaced; ended with 0", format!("{}; {ended}", self.replaced.len())),
+            (
+                "nodes replaced; ended with 0",
+                format!("{}; {ended}", self.replaced.len()),
+            ),
             ("longest end of one", format!("{:.1} s", longest.as_secs_f64())),
             ("dial requests", self.dials.to_string()),
             ("calls that talked", self.answered.to_string()),
             ("calls dropped", self.dropped.len().to_string()),
             ("requests of the stream", self.sent.requests.to_string()),
             ("  single calls among them", self.sent.calls.to_string()),
-            ("  answered within (p99, longest)", format!("{}, {} ms", self.sent.p99_ms, self.sent.longest_ms)),
+            (
+                "  answered within (p99, longest)",
+                format!("{}, {} ms", self.sent.p99_ms, self.sent.longest_ms),
+            ),
             ("  sent to another node by the front", self.sent_again.to_string()),
             ("requests refused or broken", self.all_failures().len().to_string()),
             ("stored, and not found", self.sent.lost.len().to_string()),

@@ -97,7 +97,7 @@ pub struct World {
     pub database_url: String,
     _any: Option<Proxy>,
     pub front: Option<Front>,
-    postgres: Option<Postgres>,
+    pub postgres: Option<Postgres>,
     _judge: Kept,
     folder: TempDir,
 }

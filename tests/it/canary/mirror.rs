@@ -76,13 +76,7 @@ impl Mirror {
     }
 }
 
-async fn send_back(
-    State(shown): State<Shown>,
-    method: Method,
-    uri: Uri,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Response {
+async fn send_back(State(shown): State<Shown>, method: Method, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
     let body = String::from_utf8_lossy(&body);
     let lines: Vec<String> = headers
         .iter()
@@ -106,7 +100,9 @@ async fn refuse_mail(stream: TcpStream, shown: Shown) {
         if writes.write_all(answer.as_bytes()).await.is_err() {
             return;
         }
-        let Ok(Some(line)) = lines.next_line().await else { return };
+        let Ok(Some(line)) = lines.next_line().await else {
+            return;
+        };
         shown.add(&line);
         answer = match line.get(..4).unwrap_or_default().to_uppercase().as_str() {
             "EHLO" => "250-mirror\r\n250 AUTH PLAIN LOGIN\r\n".to_owned(),
