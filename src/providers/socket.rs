@@ -13,6 +13,7 @@ use tokio_tungstenite::{
     },
 };
 
+use super::words::without_secrets;
 use crate::http_client::install_cryptography;
 
 /// How long a provider may take to accept a connection.
@@ -90,6 +91,10 @@ fn refusal(answer: &tungstenite::http::Response<Option<Vec<u8>>>) -> ConnectErro
     let status: StatusCode = answer.status();
     ConnectError::Refused {
         status: status.as_u16(),
-        words: if words.is_empty() { status.to_string() } else { words },
+        // They may repeat the handshake, key and all.
+        words: match without_secrets(&words) {
+            words if words.is_empty() => status.to_string(),
+            words => words,
+        },
     }
 }

@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use ringback::stub_carriers::vonage::{APPLICATION, PRIVATE_KEY};
-use serde_json::{Value, json};
+use serde_json::json;
 use sqlx::{AnyConnection, Connection, Row};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -367,5 +367,4 @@ async fn no_secret_is_seen_anywhere_whatever_fails() {
     }
     let found = seen.found(&forbidden);
     assert!(found.is_empty(), "{} canaries seen:\n{}", found.len(), found.join("\n"));
-    let _: &Value = &account;
 }

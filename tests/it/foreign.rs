@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use actors::{
     call::EndReason,
     id::NodeId,
-    ports::store::{AttemptStore, NodeStore},
+    ports::store::{AttemptStore, CallStore, NodeStore},
 };
 use reqwest::multipart::{Form, Part};
 use serde_json::{Value, json};

@@ -20,6 +20,7 @@ use tokio_tungstenite::{
     },
 };
 
+use super::neighbourhood::Dialed;
 use crate::bench::BenchError;
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
@@ -89,9 +90,9 @@ impl Attack {
 }
 
 /// Takes the call and attacks until the socket is closed, or for so long.
-pub async fn run(attack: Attack, address: &str, lasts: Duration) -> Result<(), BenchError> {
+pub async fn run(attack: Attack, dialed: &Dialed, lasts: Duration) -> Result<(), BenchError> {
     let until = Instant::now() + lasts;
-    let mut socket = opened(address).await?;
+    let mut socket = opened(dialed).await?;
     let mut n = 0;
     while Instant::now() < until {
         let sent = timeout(lasts, socket.send(attack.message(n))).await;
@@ -107,14 +108,14 @@ pub async fn run(attack: Attack, address: &str, lasts: Duration) -> Result<(), B
     Ok(())
 }
 
-async fn opened(address: &str) -> Result<Socket, BenchError> {
-    let (mut socket, _) = connect_async(address).await?;
+async fn opened(dialed: &Dialed) -> Result<Socket, BenchError> {
+    let (mut socket, _) = connect_async(&dialed.socket).await?;
     let connected = json!({ "event": "connected", "protocol": "Call", "version": "1.0.0" });
     socket.send(Message::text(connected.to_string())).await?;
     let start = json!({
         "event": "start", "sequenceNumber": "1", "streamSid": STREAM,
         "start": {
-            "accountSid": "ACsimulated", "streamSid": STREAM, "callSid": "CAhostile", "tracks": ["inbound"],
+            "accountSid": "ACsimulated", "streamSid": STREAM, "callSid": dialed.call, "tracks": ["inbound"],
             "mediaFormat": { "encoding": "audio/x-mulaw", "sampleRate": 8000, "channels": 1 }, "customParameters": {},
         },
     });

@@ -62,7 +62,7 @@ pub struct Neighbourhood {
     key: String,
     agent: String,
     campaigns: Vec<String>,
-    hostile: mpsc::Receiver<String>,
+    hostile: mpsc::Receiver<Dialed>,
     relay: JoinHandle<()>,
     called: u32,
 }
@@ -76,6 +76,14 @@ pub struct Target {
     pub key: String,
     /// One of its agents.
     pub agent: String,
+}
+
+/// A call that the service placed and the bench has to answer.
+pub struct Dialed {
+    /// Its id at the exchange.
+    pub call: String,
+    /// The address of its media socket.
+    pub socket: String,
 }
 
 /// How the calls went.
@@ -167,8 +175,8 @@ impl Neighbourhood {
         Ok((self.service.peak_mib()? - before).max(0.0))
     }
 
-    /// Has the service dial the bench; the address of the call's media socket.
-    pub async fn hostile_call(&mut self) -> Result<String, BenchError> {
+    /// Has the service dial the bench.
+    pub async fn hostile_call(&mut self) -> Result<Dialed, BenchError> {
         self.called += 1;
         let call = json!({ "agentId": self.agent, "phoneNumber": format!("{HOSTILE}{:07}", self.called) });
         self.api.post("/public/v1/calls", call).await?;
@@ -236,11 +244,11 @@ fn args_for(calls: u32, seconds: u32) -> BenchCallsArgs {
 struct Relay {
     phones: SocketAddr,
     http: reqwest::Client,
-    hostile: mpsc::Sender<String>,
+    hostile: mpsc::Sender<Dialed>,
 }
 
 /// Stands between the service and its exchange, and keeps the calls to hostile numbers.
-async fn relay(phones: SocketAddr) -> Result<(SocketAddr, mpsc::Receiver<String>, JoinHandle<()>), BenchError> {
+async fn relay(phones: SocketAddr) -> Result<(SocketAddr, mpsc::Receiver<Dialed>, JoinHandle<()>), BenchError> {
     let (hostile, calls) = mpsc::channel(4);
     let relay = Relay {
         phones,
@@ -263,10 +271,11 @@ async fn pass(State(relay): State<Relay>, method: Method, uri: Uri, headers: Hea
     let asked: Value = serde_json::from_slice(&body).unwrap_or_default();
     let number = asked["to"].as_str().unwrap_or_default();
     if method == Method::POST && uri.path() == "/v1/calls" && number.starts_with(HOSTILE) {
-        let stream = asked["streamUrl"].as_str().unwrap_or_default().to_owned();
-        let _ = relay.hostile.send(stream).await;
-        let id = format!("{HOSTILE_CALL}{}", &number[HOSTILE.len()..]);
-        return (StatusCode::CREATED, axum::Json(json!({ "callId": id }))).into_response();
+        let call = format!("{HOSTILE_CALL}{}", &number[HOSTILE.len()..]);
+        let answer = axum::Json(json!({ "callId": call }));
+        let socket = asked["streamUrl"].as_str().unwrap_or_default().to_owned();
+        let _ = relay.hostile.send(Dialed { call, socket }).await;
+        return (StatusCode::CREATED, answer).into_response();
     }
     let mut request = relay
         .http

@@ -4,14 +4,15 @@
 
 use std::time::Duration;
 
-use actors::ports::carrier::{CarrierError, DialError, LastLook, plain_words};
+use actors::ports::carrier::{CarrierError, DialError};
 use reqwest::{Method, RequestBuilder, Response, StatusCode, Url};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use super::{account::AsteriskAccount, event::Channel};
-use crate::carriers::http::{
-    Clients, SetupError, base, body, body_within, protocol, send, send_dial, unexpected, words_or,
+use crate::carriers::{
+    http::{Clients, SetupError, base, body, body_within, protocol, send, send_dial, unexpected, words_or},
+    words::plain_words,
 };
 
 /// How long Asterisk may take to answer a dial: it answers before it calls. The rest of the ten seconds of a dial is for

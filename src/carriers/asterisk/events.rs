@@ -18,7 +18,7 @@ use super::{
     switch::{Link, Switch},
 };
 use crate::{
-    carriers::{CarrierDoor, http::socket_address},
+    carriers::{CarrierDoor, http::socket_address, words::plain_words},
     providers::socket::{ConnectError, ProviderSocket, connect},
 };
 
@@ -48,12 +48,13 @@ pub async fn listen(switch: Arc<Switch>, door: CarrierDoor) {
                 switch.link_is(Link::Down(why));
             }
             Err(ConnectError::Refused { status, words }) if matches!(status, 400..=499) => {
+                let words = plain_words(&words);
                 let why =
                     format!("{status}: {words}; check ASTERISK_ARI_URL, ASTERISK_ARI_USER and ASTERISK_ARI_PASSWORD");
                 tracing::error!(why, "Asterisk refuses its events");
                 switch.link_is(Link::Refused(why));
             }
-            Err(error) => switch.link_is(Link::Down(error.to_string())),
+            Err(error) => switch.link_is(Link::Down(plain_words(&error.to_string()))),
         }
         metrics::counter!("ringback_asterisk_event_sockets_lost_total").increment(1);
         sleep(pause.mul_f64(rand::random_range(1.0..1.25))).await;

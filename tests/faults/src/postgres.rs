@@ -84,7 +84,10 @@ fn binaries() -> Option<PathBuf> {
 impl Postgres {
     /// Makes one in a new folder below `parent` and waits until it is ready.
     pub fn start(parent: &Path) -> io::Result<Self> {
-        let binaries = binaries().ok_or_else(|| io::Error::other("no PostgreSQL here: apt-get install postgresql"))?;
+        let found = binaries().ok_or_else(|| io::Error::other("no PostgreSQL here: apt-get install postgresql"))?;
+        // On the path there may be links to the first few of them only.
+        let initdb = fs::canonicalize(found.join("initdb"))?;
+        let binaries = initdb.parent().map_or(found, Path::to_path_buf);
         let folder = parent.join("postgres");
         fs::create_dir(&folder)?;
         fs::write(folder.join("password"), PASSWORD)?;
