@@ -54,6 +54,7 @@ impl Event {
             | Self::Media { attempt, .. }
             | Self::Spoke { attempt, .. }
             | Self::Back { attempt, .. }
+            | Self::Left { attempt, .. }
             | Self::HangUp { attempt, .. }
             | Self::Over { attempt, .. }
             | Self::Webhook { attempt, .. } => attempt,
