@@ -141,7 +141,7 @@ mod tests {
         let held = cut_off(dir.path(), &[1, -1], &[]);
         let part = File::open(part_of(&file_of(dir.path(), held))).unwrap();
         part.lock().unwrap();
-        drop(heir.open(held, 8_000).map(|mut sink| sink.write(vec![3, -3])));
+        heir.open(held, 8_000).unwrap().write(vec![3, -3]);
         drop(heir);
         let mut reader = hound::WavReader::open(file_of(dir.path(), attempt)).unwrap();
         let samples: Vec<i16> = reader.samples::<i16>().map(Result::unwrap).collect();

@@ -110,7 +110,7 @@ fn a_call_that_was_taken_over_speaks_first_and_goes_on_where_it_was() {
 fn a_reply_follows_the_short_word_that_the_line_was_gone() {
     let (state, _) = heard_again(&left(&[QUESTION, ANSWER], &[]));
     let (state, effects) = run(state, [(text("Five it is. "), 31_000), (Event::Reply(None), 31_100)]);
-    assert_eq!(spoken(&effects)[0], "Five it is.");
+    assert_eq!(spoken(&effects)[0], "Five it is. ");
     assert_eq!(state.phase(), CallPhase::Speaking);
     let heard = format!("{} Five it is.", rules().phrases.lost_you);
     let over = StreamEvent::SpeakingEnded {
