@@ -37,7 +37,7 @@ const CALLBACKS: &str = "/carriers/";
 #[derive(Debug, Clone)]
 pub struct ServerLimits {
     /// From the opening of a connection, or the end of the last response on it, to the end of the next request's
-    /// headers; so also how long a connection may idle. In TLS the handshake before that may take as long again.
+    /// headers; so also how long a connection may idle. The first byte may take as long again, and in TLS the handshake.
     pub header_timeout: Duration,
     /// Between two pieces of a request's body.
     pub body_idle_timeout: Duration,
@@ -165,6 +165,17 @@ impl Connection {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "TCP_NODELAY not set");
         }
+        // Who says nothing costs a small task, and none of the buffers that HTTP begins with.
+        let says_something = tokio::select! {
+            ready = tokio::time::timeout(self.limits.header_timeout, stream.readable()) => matches!(ready, Ok(Ok(()))),
+            () = closed(&mut self.closing) => false,
+        };
+        if says_something {
+            Box::pin(self.converse(stream, router)).await;
+        }
+    }
+
+    async fn converse(mut self, stream: TcpStream, router: Router) {
         let stream = StallGuard::new(stream, self.limits.write_stall_timeout);
         let Some(tls) = self.tls.take() else {
             return self.speak_http(stream, router).await;

@@ -138,6 +138,8 @@ impl Neighbourhood {
         let key = create_account(&settings).await?;
         let service = Process::service(&settings).await?;
         let api = ApiClient::new(settings.base_url(), key.clone())?;
+        // Made once, when it is first asked for.
+        api.text("/public/openapi.json").await?;
         let agent = api.create_agent(listener()).await?;
         let campaigns = launch(&api, calls, MIX, None, &args_for(calls, seconds)).await?;
         wait_for_calls(&api, &campaigns, calls).await?;

@@ -199,7 +199,7 @@ async fn follow(world: &mut World, steps: &[Planned], outcome: &mut Outcome) -> 
     for planned in steps {
         let due = start + Duration::from_millis(planned.at_ms);
         while Instant::now() + WATCH < due {
-            revive(world, outcome)?;
+            outcome.ended_by_themselves += revive(world)?;
             sleep(WATCH).await;
         }
         sleep_until(due).await;
@@ -225,17 +225,18 @@ async fn follow(world: &mut World, steps: &[Planned], outcome: &mut Outcome) -> 
     Ok(())
 }
 
-fn revive(world: &mut World, outcome: &mut Outcome) -> io::Result<()> {
-    for node in world.ended() {
+/// Starts again what ended by itself, as whoever runs the service would; how many did.
+pub fn revive(world: &mut World) -> io::Result<usize> {
+    let ended = world.ended();
+    for &node in &ended {
         println!(
             "           node {node} ended by itself and was started again: {}",
             world.nodes[node].last_word()
         );
-        outcome.ended_by_themselves += 1;
         world.nodes[node].kill()?;
         world.nodes[node].start()?;
     }
-    Ok(())
+    Ok(ended.len())
 }
 
 /// Kills a node, and tells what it held. Only a server lets others look. A claim is held for some milliseconds, so that
