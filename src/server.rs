@@ -167,6 +167,8 @@ impl Connection {
         }
         // Who says nothing costs a small task, and none of the buffers that HTTP begins with.
         let says_something = tokio::select! {
+            // What was asked before the shutdown is answered.
+            biased;
             ready = tokio::time::timeout(self.limits.header_timeout, stream.readable()) => matches!(ready, Ok(Ok(()))),
             () = closed(&mut self.closing) => false,
         };
