@@ -177,7 +177,7 @@ impl SqlStore {
                 Ok(()) | Err(StoreError::Fenced) => {}
                 Err(error @ StoreError::Unavailable(_)) => return Err(error),
                 Err(error) => {
-                    tracing::error!(%attempt, %error, "what a live call knows of itself is not written again")
+                    tracing::error!(%attempt, %error, "what a live call knows of itself is not written again");
                 }
             }
         }
