@@ -25,6 +25,9 @@ const BY_FAR: f64 = 2.0;
 /// … and a latency above so many ms.
 const LATER_BY_FAR_MS: f64 = 100.0;
 
+/// Phones whose frames are later than this at the 99th percentile spoil the latencies.
+const PHONES_LATE_MS: usize = 5;
+
 /// A figure and the most it may be.
 struct Figure {
     name: String,
@@ -94,6 +97,13 @@ pub async fn run(args: BenchHostileArgs) -> Result<bool, BenchError> {
     }
     let after = beside.end().await?;
     let compared = before.as_ref().map_or(0.0, |before| before.p95_ms);
+    let is_quiet = before
+        .iter()
+        .chain([&after])
+        .all(|talk| talk.phones_late_ms() <= PHONES_LATE_MS);
+    if !is_quiet {
+        println!("the phones themselves were late: the machine had other things to do, and latency is not judged");
+    }
     figures.push(Figure {
         name: match before.is_some() {
             true => format!("{} calls answer later, p95", args.calls),
@@ -101,8 +111,8 @@ pub async fn run(args: BenchHostileArgs) -> Result<bool, BenchError> {
         },
         value: after.p95_ms - compared,
         unit: "ms",
-        target: LATER_MS,
-        by_far: LATER_BY_FAR_MS,
+        target: if is_quiet { LATER_MS } else { f64::INFINITY },
+        by_far: LATER_BY_FAR_MS.max(if is_quiet { 0.0 } else { f64::INFINITY }),
     });
     println!("\n{}", table(&figures));
     for (when, talk) in before

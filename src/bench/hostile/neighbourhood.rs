@@ -101,6 +101,13 @@ impl Talk {
     }
 }
 
+impl Talk {
+    /// How late the phones' own frames were, at the 99th percentile.
+    pub fn phones_late_ms(&self) -> usize {
+        self.verdict.frames_late_ms(0.99)
+    }
+}
+
 impl fmt::Display for Talk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
@@ -112,7 +119,7 @@ impl fmt::Display for Talk {
             self.verdict.not_completed,
             self.verdict.wrong[0] + self.verdict.wrong[1],
             self.verdict.longest_gap_ms,
-            self.verdict.frames_late_ms(0.99),
+            self.phones_late_ms(),
         )
     }
 }

@@ -15,6 +15,7 @@ use crate::{
     chance::{self, Manner},
     evidence,
     journal::now,
+    postgres::Postgres,
     rules::{self, Rule},
     run::{gather, revive},
     world::{Entrance, Recipe, World},
@@ -107,12 +108,12 @@ async fn in_world(args: &PromotionArgs, world: &mut World) -> io::Result<bool> {
         rng.random_range(300..2_500)
     });
     let from = now();
-    change(world, |server| server.lose_standby())?;
+    change(world, Postgres::lose_standby)?;
     sleep(Duration::from_millis(behind)).await;
-    change(world, |server| server.kill())?;
+    change(world, Postgres::kill)?;
     let until = now();
     sleep(AWAY).await;
-    change(world, |server| server.promote())?;
+    change(world, Postgres::promote)?;
     println!("{:>8.1} s  the standby has taken over", began.elapsed().as_secs_f64());
     let scale = if args.tenth { 2 } else { 1 };
     let limit = Instant::now() + REST / scale;
@@ -155,13 +156,13 @@ async fn in_world(args: &PromotionArgs, world: &mut World) -> io::Result<bool> {
     Ok(findings.is_empty() && forgotten > 0)
 }
 
-fn change(world: &mut World, change: impl FnOnce(&mut crate::postgres::Postgres) -> io::Result<()>) -> io::Result<()> {
+fn change(world: &mut World, change: impl FnOnce(&mut Postgres) -> io::Result<()>) -> io::Result<()> {
     world.postgres.as_mut().map_or(Ok(()), change)
 }
 
 /// Has a standby follow, and waits until it hears of each commit.
 async fn follow(world: &mut World) -> io::Result<()> {
-    change(world, |server| server.follow())?;
+    change(world, Postgres::follow)?;
     let mut database = evidence::connect(&world.database_url).await?;
     let limit = Instant::now() + FOLLOWS_WITHIN;
     loop {
