@@ -170,7 +170,7 @@ fn within_limits(wanted: u32) -> u32 {
         current: Some(limit.maximum.map_or(needed, |most| most.min(needed))),
         maximum: limit.maximum,
     };
-    let allowed = match setrlimit(Resource::Nofile, raised.clone()) {
+    let allowed = match setrlimit(Resource::Nofile, raised) {
         Ok(()) => raised.current,
         Err(_) => limit.current,
     };
