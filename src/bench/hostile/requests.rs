@@ -164,7 +164,7 @@ pub async fn run(attack: Attack, target: Target, lasts: Duration) -> Result<(), 
                 b"phone,name\n+15550100010,\"",
                 &[b'\n'; PIECE],
             )
-            .await
+            .await;
         }
         Attack::Commas => file(&mut connection, &target, b"phone,name\n", &[b','; PIECE]).await,
         Attack::ManyHeaders => {
