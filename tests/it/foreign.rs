@@ -51,7 +51,7 @@ impl Place {
     }
 }
 
-fn resolved<'a>(schema: &'a Value) -> &'a Value {
+fn resolved(schema: &Value) -> &Value {
     match schema["$ref"].as_str() {
         Some(reference) => resolved(CLOSED.pointer(reference.trim_start_matches('#')).unwrap()),
         None => schema,
