@@ -28,8 +28,8 @@ pub enum Target {
     Tcp(SocketAddr),
     /// A PostgreSQL server's, whose commits spring a trap.
     Server(PathBuf, Arc<Trap>),
-    /// One of these that takes the connection, another first each time.
-    Anyone(Vec<SocketAddr>),
+    /// One of these whose process is there, another first each time: each with the address of its process.
+    Anyone(Vec<(SocketAddr, SocketAddr)>),
 }
 
 /// A running proxy.
@@ -77,7 +77,16 @@ async fn pass(client: TcpStream, target: Target, mode: watch::Receiver<Mode>) {
     let _ = client.set_nodelay(true);
     match target {
         Target::Tcp(address) => pass_to(client, &[address], mode).await,
-        Target::Anyone(addresses) => pass_to(client, &addresses, mode).await,
+        Target::Anyone(addresses) => {
+            let mut there = Vec::new();
+            for (door, process) in addresses {
+                // A door takes connections also for a process that is gone.
+                if TcpStream::connect(process).await.is_ok() {
+                    there.push(door);
+                }
+            }
+            pass_to(client, &there, mode).await;
+        }
         Target::Server(path, trap) => {
             if let Ok(server) = UnixStream::connect(path).await {
                 commits(client.into_split(), server.into_split(), mode, &trap).await;
