@@ -138,14 +138,21 @@ mod tests {
         let heir = WavRecordings::new(dir.path().to_owned()).unwrap();
         let attempt = cut_off(dir.path(), &[1, -1, 2, -2], &[7, 7, 7]);
         heir.open(attempt, 8_000).unwrap().write(vec![3, -3]);
+        drop(heir);
+        let mut reader = hound::WavReader::open(file_of(dir.path(), attempt)).unwrap();
+        let samples: Vec<i16> = reader.samples::<i16>().map(Result::unwrap).collect();
+        assert_eq!(samples, [1, -1, 2, -2, 3, -3]);
+    }
+
+    #[test]
+    fn what_another_process_writes_is_not_gone_on_with() {
+        let dir = tempfile::tempdir().unwrap();
+        let heir = WavRecordings::new(dir.path().to_owned()).unwrap();
         let held = cut_off(dir.path(), &[1, -1], &[]);
         let part = File::open(part_of(&file_of(dir.path(), held))).unwrap();
         part.lock().unwrap();
         heir.open(held, 8_000).unwrap().write(vec![3, -3]);
         drop(heir);
-        let mut reader = hound::WavReader::open(file_of(dir.path(), attempt)).unwrap();
-        let samples: Vec<i16> = reader.samples::<i16>().map(Result::unwrap).collect();
-        assert_eq!(samples, [1, -1, 2, -2, 3, -3]);
         let left = fs::metadata(part_of(&file_of(dir.path(), held))).unwrap().len();
         assert_eq!(left, HEADER as u64 + 4, "what another process writes is left to it");
     }
