@@ -10,6 +10,7 @@ use std::{fmt, time::Duration};
 
 use chrono::{Datelike, Days, NaiveDate, NaiveDateTime, NaiveTime, Timelike, Weekday};
 use chrono_tz::Tz;
+use serde::{Deserialize, Serialize};
 
 pub use self::reading::{parse, parse_answer};
 use crate::{campaign, time::Timestamp};
@@ -21,7 +22,8 @@ pub const LONGEST: Duration = Duration::from_secs(30 * 24 * 3600);
 const DAYTIME_HOURS: std::ops::Range<u32> = 8..21;
 
 /// A time that was asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum SpokenTime {
     /// So many minutes from now.
     After(u32),
@@ -34,7 +36,8 @@ pub enum SpokenTime {
 }
 
 /// A day, seen from today.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Day {
     /// None was named.
     Open,
@@ -47,7 +50,8 @@ pub enum Day {
 }
 
 /// A time of the day.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum TimeOfDay {
     /// None was named.
     Open,
@@ -70,7 +74,8 @@ pub enum TimeOfDay {
 }
 
 /// A part of the day.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Part {
     /// From 9:00.
     Morning,

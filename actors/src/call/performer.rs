@@ -5,6 +5,7 @@ mod carrier_side;
 mod coming_back;
 mod finishing;
 mod outside_tools;
+mod promises;
 mod replying;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
@@ -22,6 +23,7 @@ use self::{
     another_agent::Found,
     coming_back::{answered_at, known_before, spoken_last},
     outside_tools::OutsideTools,
+    promises::promised_before,
 };
 use super::{
     CallArguments, CallMessage, CallSnapshot,
@@ -147,7 +149,7 @@ impl Performer {
             reopening: None,
             hang_ups: Vec::new(),
             writes,
-            call_back: None,
+            call_back: inherited.as_deref().and_then(promised_before),
             opted_out: false,
             tools: OutsideTools::default(),
             began_with,
@@ -347,10 +349,7 @@ impl Performer {
                 Effect::Dial => self.dial(),
                 Effect::WriteDialed(id) => self.leg_known(id),
                 Effect::WriteOptOut => self.opt_out(),
-                Effect::PlanCallBack(time) => {
-                    let said_at = self.arguments.ports.clock.now();
-                    self.call_back = Some(CallBackWish { time, said_at });
-                }
+                Effect::PlanCallBack(time) => self.plan_call_back(time),
                 Effect::KeepCollected => self.keep_collected(),
                 Effect::WriteAnswered => self.write(Write::Answered),
                 Effect::WriteUnknown => self.fate_unknown(),

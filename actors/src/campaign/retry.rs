@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use chrono_tz::Tz;
+use serde::{Deserialize, Serialize};
 
 use super::Schedule;
 use crate::{
@@ -41,7 +42,8 @@ impl RetryRules {
 pub const MOST_CALL_BACKS: i64 = 5;
 
 /// What a callee asked for: to be called at another time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct CallBackWish {
     /// When.
     pub time: SpokenTime,

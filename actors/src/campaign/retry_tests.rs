@@ -121,6 +121,26 @@ fn wish(text: &str) -> CallBackWish {
 }
 
 #[test]
+fn a_wish_is_read_back_as_it_was_written() {
+    for text in [
+        "in ten minutes",
+        "at three",
+        "tomorrow at 15:30",
+        "on Monday morning",
+        "2026-01-07T09:30",
+        "2026-01-07T09:30:00Z",
+    ] {
+        let wish = wish(text);
+        let written = serde_json::to_string(&wish).unwrap();
+        assert_eq!(
+            serde_json::from_str::<CallBackWish>(&written).unwrap(),
+            wish,
+            "{written}"
+        );
+    }
+}
+
+#[test]
 fn a_call_back_is_due_at_its_time_or_at_the_next_opening() {
     let due_min = |rules: &RetryRules, text| {
         let next = call_back(rules, wish(text), Timestamp(NOW.0 + 3_000_000)).unwrap();

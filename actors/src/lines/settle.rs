@@ -14,7 +14,7 @@ use crate::{
     ports::{
         Ports,
         carrier::{Carrier, CarrierCallId, CarrierError},
-        store::{ConversationStatus, EventFact, Outcome, Store, StoreError},
+        store::{CALL_BACK, ConversationStatus, EventFact, Outcome, Store, StoreError},
         usage::Meter,
     },
     time::Timestamp,
@@ -73,7 +73,9 @@ fn patience() -> Backoff {
 
 /// Brings a lost call to its end, however long the carrier and the store take, and says what was written; none when
 /// the attempt was no longer ours.
-pub async fn settle(ports: &Ports, lost: LostCall, times: Times) -> Option<Outcome> {
+pub async fn settle(ports: &Ports, mut lost: LostCall, times: Times) -> Option<Outcome> {
+    let promised = last_event(&*ports.store, lost.ended.claim.attempt, CALL_BACK).await;
+    lost.ended.call_back = promised.and_then(|event| serde_json::from_str(&event.detail).ok());
     let transferred = is_handed_on(&*ports.store, lost.ended.claim.attempt).await;
     let error = match ports.carriers.named(&lost.carrier) {
         None => {

@@ -61,6 +61,10 @@ async fn a_call_back_is_planned_with_the_outcome() {
     // Counted from when it was said.
     assert!(waits <= 10 * MINUTE && waits > 9 * MINUTE, "{waits:?}");
     assert_eq!(test.remaining().await.later, 1);
+    assert!(
+        test.events().contains(&"call_back".to_owned()),
+        "for whoever takes the call over"
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -11,11 +11,12 @@ use actors::{
     node::{NodeHandle, NodeSettings},
     ports::{
         carrier::{CallProgress, CarrierCallId, EndCause},
-        store::{ConversationStatus, NodeStore, RecordStore},
+        store::{CALL_BACK, ConversationStatus, EventFact, Fact, NodeStore, RecordStore},
     },
     switchboard::{DoorRefusal, SwitchboardMessage},
     testkit::fake_carrier::{FakeSocket, media_leg},
 };
+use serde_json::json;
 use tokio::time::sleep;
 
 use crate::support::{World, figures, until};
@@ -197,6 +198,33 @@ async fn a_call_whose_socket_broke_goes_on_at_its_own_node_and_not_for_ever() {
         (ConversationStatus::Failed, Some("media-lost".to_owned()))
     );
     assert_eq!(call.worlds[0].carrier.hang_ups(), std::slice::from_ref(&call.leg));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_its_old_node_had_promised_is_kept_by_the_new_one() {
+    let call = Talking::start().await;
+    let said_at = call.worlds[0].ports.clock.now();
+    let promised = Fact::Event(EventFact {
+        name: CALL_BACK.to_owned(),
+        at_ms: 5_000,
+        detail: json!({ "time": { "after": 5 }, "saidAt": said_at }).to_string(),
+    });
+    let facts = [(call.attempt, promised)];
+    call.worlds[0].store.append_facts(&facts).await.unwrap();
+    call.comes_back(1).await.unwrap();
+    let socket = call.open_media(1).await.unwrap();
+    call.leg_ends(1).await;
+    drop(socket);
+    assert_eq!(call.until_over().await, (ConversationStatus::Completed, None));
+    let dials = || {
+        call.worlds
+            .iter()
+            .map(|world| world.carrier.dials().len())
+            .sum::<usize>()
+    };
+    assert_eq!(dials(), 1);
+    until("the call that was promised", async || dials() == 2).await;
+    assert!(call.worlds[0].ports.clock.now().since(said_at) >= 5 * 60 * SECOND);
 }
 
 #[tokio::test(start_paused = true)]

@@ -9,7 +9,7 @@ use actors::{
     ports::{
         carrier::{CarrierCallId, ListedCall},
         store::{
-            AttemptStore, CampaignStatus, CampaignStore, ClaimedAttempt, EventFact, Fact, NodeStore, Permit,
+            AttemptStore, CALL_BACK, CampaignStatus, CampaignStore, ClaimedAttempt, EventFact, Fact, NodeStore, Permit,
             PermitRequest, RecordStore, StateChange, StoreError,
         },
     },
@@ -116,6 +116,28 @@ async fn a_caller_whom_a_dead_process_had_handed_on_is_left_where_he_is() {
         let error = if transferred { None } else { Some("media-lost") };
         assert_eq!(calls[0].error.as_deref(), error, "{facts:?}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_dead_process_had_promised_is_kept() {
+    let world = World::new().await;
+    let (campaign, attempt) = left_dialing(&world).await;
+    let leg = CarrierCallId("left".into());
+    world.store.dialed(attempt.claim, &leg).await.unwrap();
+    world.store.answered(attempt.claim).await.unwrap();
+    let said_at = world.ports.clock.now();
+    let promised = Fact::Event(EventFact {
+        name: CALL_BACK.to_owned(),
+        at_ms: 5_000,
+        detail: json!({ "time": { "after": 30 }, "saidAt": said_at }).to_string(),
+    });
+    let facts = [(attempt.claim.attempt, promised)];
+    world.store.append_facts(&facts).await.unwrap();
+    let _node = world.node(10).await;
+    until("another call", async || world.conversations(campaign).await.len() == 2).await;
+    let calls = world.conversations(campaign).await;
+    let due = calls.iter().map(|call| call.started_at).max().unwrap();
+    assert_eq!(due.since(said_at), Duration::from_secs(30 * 60));
 }
 
 #[tokio::test(start_paused = true)]

@@ -11,13 +11,30 @@ use crate::{dial_token::DialToken, id::NodeId, phone_number::PhoneNumber, ports:
 /// The name of the event that tells of each time a call went to another node.
 pub const TAKEN_OVER: &str = "taken_over";
 
+/// How often one call is taken over. What it does may be what its nodes died of.
+pub const MOST_TAKEN_OVER: usize = 2;
+
+/// The name of the event that tells when they are called back, as the agent promised; the last one holds.
+pub const CALL_BACK: &str = "call_back";
+
+/// The name of the event that tells that a tool outside the call was begun.
+pub const TOOL_BEGUN: &str = "tool_begun";
+
+/// The name of the event that tells that it has answered.
+pub const TOOL: &str = "tool";
+
 /// The events of a call that whoever takes it over is told.
-pub const EVENTS_FOR_HEIRS: [&str; 6] = [
+pub const EVENTS_FOR_HEIRS: [&str; 11] = [
     "agent_transfer",
     "agent_transfer_failed",
     "amd",
+    CALL_BACK,
     "language",
+    TOOL,
+    TOOL_BEGUN,
     "transfer",
+    "transfer_failed",
+    "transfer_taken",
     TAKEN_OVER,
 ];
 
@@ -60,7 +77,8 @@ pub struct ReturnedCall {
 pub trait ReturnStore: Send + Sync {
     /// Makes a call that was sent and is not over this node's, `answered` from now on if it was not before, and adds the
     /// event [`TAKEN_OVER`]. `Fenced` when somebody else holds it by now or it is over, or when `node` does not count as
-    /// alive; `Exists("call")` when the attempt is of another carrier or has another leg, or the leg another attempt.
+    /// alive; `Exists("call")` when the attempt is of another carrier or has another leg, or the leg another attempt;
+    /// `Exists("heirs")` when it was taken over [`MOST_TAKEN_OVER`] times already: nothing has changed then.
     async fn take_over(&self, node: NodeId, returning: ReturningCall) -> StoreResult<ReturnedCall>;
 
     /// Keeps what a call has collected so far, for whoever takes it over and for readers. `Fenced`.

@@ -1,0 +1,38 @@
+//! What the agent promises and the end of the call keeps: told to the journal at once, for whoever takes the call over.
+
+use serde_json::Value;
+
+use super::Performer;
+use crate::{
+    call::Inheritance,
+    callback_time::SpokenTime,
+    campaign::CallBackWish,
+    ports::store::{CALL_BACK, EventFact, Fact},
+};
+
+/// The call-back that was promised last, unless they have wished never to be called again since.
+pub(super) fn promised_before(inherited: &Inheritance) -> Option<CallBackWish> {
+    if inherited.call.opted_out {
+        return None;
+    }
+    let events = &inherited.call.events;
+    let last = events.iter().rfind(|event| event.name == CALL_BACK)?;
+    serde_json::from_str(&last.detail).ok()
+}
+
+impl Performer {
+    /// They are called again at that time: so the outcome says, whoever writes it.
+    pub(super) fn plan_call_back(&mut self, time: SpokenTime) {
+        let said_at = self.arguments.ports.clock.now();
+        let wish = CallBackWish { time, said_at };
+        self.call_back = Some(wish);
+        let machine = self.machine.as_ref();
+        let at_ms = machine.map_or(0, |machine| machine.elapsed_ms(self.now_ms()));
+        let detail = serde_json::to_value(wish).unwrap_or(Value::Null).to_string();
+        self.record(Fact::Event(EventFact {
+            name: CALL_BACK.to_owned(),
+            at_ms,
+            detail,
+        }));
+    }
+}
