@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{
     ports::{
@@ -84,15 +84,34 @@ fn add_user(items: &mut Vec<HistoryItem>, words: String, damaged: bool) {
     }
 }
 
+/// A tool that the model called while another process held the call: what it answered died with that.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FormerRun {
+    /// When, in milliseconds into the call.
+    pub at_ms: i64,
+    /// Which tool.
+    pub name: String,
+    /// What the model is told instead of the answer.
+    pub told: Value,
+}
+
 impl History {
-    /// What was said and collected before in a call that another process held. Its tools' results died with it.
-    pub fn of(said: &[TurnFact], collected: BTreeMap<String, String>) -> Self {
-        let mut items = Vec::new();
+    /// What was said and collected before in a call that another process held, and what was `run` then, in order.
+    pub fn of(said: &[TurnFact], run: &[FormerRun], collected: BTreeMap<String, String>) -> Self {
+        let mut history = Self {
+            collected,
+            turns: said.last().map_or(0, |last| last.seq + 1 + LEFT_FREE),
+            ..Self::default()
+        };
+        let mut run = run.iter().peekable();
         for turn in said {
+            while let Some(former) = run.next_if(|former| former.at_ms < turn.started_ms) {
+                history.ran(former);
+            }
             let text = turn.text.clone();
             match turn.speaker {
-                Speaker::User => add_user(&mut items, text, turn.damaged),
-                Speaker::Agent => items.push(HistoryItem::Said {
+                Speaker::User => add_user(&mut history.items, text, turn.damaged),
+                Speaker::Agent => history.items.push(HistoryItem::Said {
                     speaker: Speaker::Agent,
                     text,
                     interrupted: turn.interrupted,
@@ -100,12 +119,18 @@ impl History {
                 }),
             }
         }
-        Self {
-            items,
-            collected,
-            turns: said.last().map_or(0, |last| last.seq + 1 + LEFT_FREE),
-            ..Self::default()
-        }
+        run.for_each(|former| history.ran(former));
+        history
+    }
+
+    fn ran(&mut self, former: &FormerRun) {
+        self.tool(&former.name, Value::Object(Map::new()), former.told.clone(), None);
+    }
+
+    /// What was said last, whatever was done since.
+    pub fn last_said(&self) -> Option<&HistoryItem> {
+        let mut items = self.items.iter();
+        items.rfind(|item| matches!(item, HistoryItem::Said { .. }))
     }
 
     /// The items, oldest first.
@@ -282,7 +307,7 @@ mod tests {
             before.user_said("is five", SPAN, true),
         ];
         let collected = BTreeMap::from([("name".to_owned(), "Ada".to_owned())]);
-        let mut after = History::of(&turns, collected.clone());
+        let mut after = History::of(&turns, &[], collected.clone());
         assert_eq!((after.items(), after.collected()), (before.items(), &collected));
         let next = after.user_said("and six", SPAN, false).seq;
         assert!(
@@ -290,7 +315,38 @@ mod tests {
             "late turns of another process find their places free: {next}"
         );
         assert_eq!(after.items().len(), 2, "one item with the words before it");
-        assert_eq!(History::of(&[], collected).user_said("Hello?", SPAN, false).seq, 0);
+        assert_eq!(History::of(&[], &[], collected).user_said("Hello?", SPAN, false).seq, 0);
+    }
+
+    #[test]
+    fn what_was_run_before_stands_where_it_was_run() {
+        let turn = |seq: i64, speaker| TurnFact {
+            seq,
+            speaker,
+            text: format!("turn {seq}"),
+            started_ms: seq * 1_000,
+            ended_ms: seq * 1_000 + 500,
+            interrupted: false,
+            damaged: false,
+        };
+        let run = |at_ms| FormerRun {
+            at_ms,
+            name: format!("at {at_ms}"),
+            told: json!("done"),
+        };
+        let said = [turn(0, Speaker::User), turn(1, Speaker::Agent), turn(2, Speaker::User)];
+        let history = History::of(&said, &[run(700), run(2_900)], BTreeMap::new());
+        let told: Vec<_> = history
+            .items()
+            .iter()
+            .map(|item| match item {
+                HistoryItem::Said { text, .. } => text.as_str(),
+                HistoryItem::Tool { name, .. } => name.as_str(),
+                HistoryItem::Silence => "",
+            })
+            .collect();
+        assert_eq!(told, ["turn 0", "at 700", "turn 1", "turn 2", "at 2900"]);
+        assert_eq!(history.last_said(), history.items().get(3));
     }
 
     #[test]

@@ -55,6 +55,14 @@ pub(super) struct MediaWishes {
 }
 
 impl MediaWishes {
+    /// Those of a call that went from node to node so often before.
+    pub(super) fn after(returns: u32) -> Self {
+        Self {
+            returns,
+            ..Self::default()
+        }
+    }
+
     /// One more after a loss; none when there were enough.
     pub(super) fn count(&mut self) -> Option<u32> {
         if self.counted == MOST_REOPENED {

@@ -4,6 +4,10 @@
 use serde_json::{Value, json};
 
 use super::{Effect, Phase, State, ToolAnswer, event_fact, reply::MAX_TOOL_ROUNDS, speculation::Waste};
+use crate::{
+    call::history::FormerRun,
+    ports::store::{EventFact, TAKEN_OVER, TOOL, TOOL_BEGUN},
+};
 
 /// Runs under way at once in one call.
 const MOST_RUNS: usize = 4;
@@ -11,6 +15,40 @@ const MOST_RUNS: usize = 4;
 /// What the model is told of a run that has no result yet.
 const UNTIL_THEN: &str =
     "it is running; you are told its result as soon as there is one. Do not call it again for this";
+
+/// What the model is told of a run that a dead process began, by what is known of it.
+const WAS_DONE: &str = "it was done before the line was gone for a moment, and its result is lost. Do not call it again \
+                        for this; if its result is needed, ask or look it up otherwise";
+const HAD_FAILED: &str = "it failed before the line was gone for a moment; something may have been done all the same";
+const FATE_UNKNOWN: &str = "it was begun before the line was gone for a moment: it may have been done. Do not call it \
+                            again for this, and say that you cannot tell whether it was done";
+
+/// Where each further owner of a call begins to number its runs: what the one before began and could not tell any more
+/// keeps its number for itself.
+const NUMBERS_OF_ONE_OWNER: u64 = 1_000_000;
+
+/// What the processes that held the call before have run, oldest first.
+pub(super) fn former_runs(events: &[EventFact]) -> Vec<FormerRun> {
+    let detail = |event: &EventFact| serde_json::from_str::<Value>(&event.detail).unwrap_or(Value::Null);
+    let answers: Vec<Value> = events.iter().filter(|event| event.name == TOOL).map(detail).collect();
+    let begun = events.iter().filter(|event| event.name == TOOL_BEGUN);
+    let runs = begun.filter_map(|event| {
+        let of = detail(event);
+        let name = of["name"].as_str()?.to_owned();
+        let answer = answers.iter().find(|answer| answer["run"] == of["run"]);
+        let told = match answer.map(|answer| answer["ok"] == true) {
+            Some(true) => json!({ "status": "done", "note": WAS_DONE }),
+            Some(false) => json!({ "status": "failed", "note": HAD_FAILED }),
+            None => json!({ "status": "unknown", "note": FATE_UNKNOWN }),
+        };
+        Some(FormerRun {
+            at_ms: event.at_ms,
+            name,
+            told,
+        })
+    });
+    runs.collect()
+}
 
 /// A run under way.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +76,16 @@ impl OutsideTools {
         self.offered.iter().any(|offered| offered == name)
     }
 
-    /// A number for a run, another one each time.
+    /// Those of a call that others have held before, as its `events` say.
+    pub(super) fn inherited(events: &[EventFact]) -> Self {
+        let owners = 1 + events.iter().filter(|event| event.name == TAKEN_OVER).count();
+        Self {
+            runs: NUMBERS_OF_ONE_OWNER.saturating_mul(u64::try_from(owners).unwrap_or(u64::MAX)),
+            ..Self::default()
+        }
+    }
+
+    /// A number for a run, another one each time, whoever holds the call.
     pub(super) fn number(&mut self) -> u64 {
         self.runs += 1;
         self.runs
@@ -56,7 +103,12 @@ impl OutsideTools {
 
 impl State {
     /// The model wants a tool that runs outside the call.
-    pub(super) fn run_tool(&mut self, name: &str, arguments: Value, echo: Option<Box<Value>>, fx: &mut Vec<Effect>) {
+    pub(super) fn run_tool(
+        &mut self,
+        (name, arguments, echo): (&str, Value, Option<Box<Value>>),
+        now_ms: u64,
+        fx: &mut Vec<Effect>,
+    ) {
         let refusal = match self.reply.rounds {
             MAX_TOOL_ROUNDS.. => Some("no more tools before they have spoken again: answer with what you know"),
             _ if self.tools.running.len() >= MOST_RUNS => Some("too many tools run already: wait for their results"),
@@ -75,6 +127,8 @@ impl State {
             run,
             name: name.clone(),
         });
+        let detail = json!({ "name": name, "run": run });
+        fx.push(event_fact(TOOL_BEGUN, self.elapsed_ms(now_ms), &detail.to_string()));
         fx.push(Effect::RunTool { run, name, arguments });
     }
 
@@ -88,8 +142,8 @@ impl State {
         if self.phase == Phase::Ended {
             return;
         }
-        let detail = json!({ "name": name, "ok": result.is_ok(), "ms": took_ms });
-        fx.push(event_fact("tool", self.elapsed_ms(now_ms), &detail.to_string()));
+        let detail = json!({ "name": name, "run": run, "ok": result.is_ok(), "ms": took_ms });
+        fx.push(event_fact(TOOL, self.elapsed_ms(now_ms), &detail.to_string()));
         let settled = result.unwrap_or_else(|why| json!({ "error": why }));
         self.history.tool_settled(run, settled);
         self.tools.news = true;

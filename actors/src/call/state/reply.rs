@@ -75,7 +75,7 @@ impl State {
                     self.reply_ended(now_ms, fx);
                 }
             }
-            ReplyEvent::Tool { name, arguments, echo } => self.tool(&name, arguments, echo, fx),
+            ReplyEvent::Tool { name, arguments, echo } => self.tool((&name, arguments, echo), now_ms, fx),
         }
     }
 
@@ -94,7 +94,12 @@ impl State {
         self.say_piece(piece, false, fx);
     }
 
-    pub(super) fn tool(&mut self, name: &str, arguments: Value, echo: Option<Box<Value>>, fx: &mut Vec<Effect>) {
+    pub(super) fn tool(
+        &mut self,
+        (name, arguments, echo): (&str, Value, Option<Box<Value>>),
+        now_ms: u64,
+        fx: &mut Vec<Effect>,
+    ) {
         self.reply.tools += 1;
         let result = match name {
             // A call that could not be read is not made, not even half of it; the model is told, and may repeat it.
@@ -137,7 +142,7 @@ impl State {
                 self.reply.rounds = MAX_TOOL_ROUNDS;
                 json!({ "ok": true })
             }
-            _ if self.tools.offers(name) => return self.run_tool(name, arguments, echo, fx),
+            _ if self.tools.offers(name) => return self.run_tool((name, arguments, echo), now_ms, fx),
             _ => json!({ "error": "not available" }),
         };
         self.history.tool(name, arguments, result, echo);

@@ -300,7 +300,7 @@ impl State {
         for step in early.waiting {
             match step {
                 Step::Say(piece) => self.speak_piece(piece, now_ms, fx),
-                Step::Tool { name, arguments, echo } => self.tool(&name, arguments, echo, fx),
+                Step::Tool { name, arguments, echo } => self.tool((&name, arguments, echo), now_ms, fx),
             }
         }
         if early.over {

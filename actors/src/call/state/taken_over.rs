@@ -1,17 +1,24 @@
 //! A call that another process held when it died, or when nobody reached it any more: its carrier brought it here, and it
 //! goes on where it was.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
-    CallTimer, Effect, EndReason, Leg, Phase, Rules, State, ending::GOODBYE_MS, lost::Resume, who_answered::Machine,
+    CallTimer, Effect, EndReason, Leg, Phase, Rules, State, TRANSFER_FAILED, TRANSFER_TAKEN,
+    ending::GOODBYE_MS,
+    event_fact,
+    lost::{MediaWishes, Resume},
+    opt_out::OptOut,
+    outside_tools::{OutsideTools, former_runs},
+    who_answered::Machine,
 };
 use crate::{
-    call::history::History,
+    call::{asks_about_opt_out, history::History},
+    opt_out::{self, Wish},
     ports::{
-        carrier::CarrierCallId,
+        carrier::{CarrierCallId, MachineVerdict},
         language_model::{HistoryItem, Speaker},
-        store::{CallDirection, EventFact, ReturnedCall},
+        store::{CallDirection, EventFact, ReturnedCall, TAKEN_OVER, TurnFact},
     },
 };
 
@@ -29,8 +36,42 @@ pub(super) enum Opening {
     SameQuestion,
     /// With the answer to their last words.
     Answer,
+    /// With the question whether they wish never to be called again: it was not heard to its end, or not answered.
+    OptOutQuestion,
+    /// With the word that nobody was reached there: the call was being handed on.
+    NobodyThere,
     /// With the goodbye to somebody who wished never to be called again.
     OptedOut,
+}
+
+/// What was said of never being called again, and nobody lived to act on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OpenWish {
+    /// They wish it.
+    Wished,
+    /// They are to be asked, or asked again.
+    Unanswered,
+}
+
+fn open_wish(turns: &[TurnFact]) -> Option<OpenWish> {
+    let spoken = turns.iter().rposition(|turn| turn.speaker == Speaker::Agent);
+    let (before, words) = turns.split_at(spoken.map_or(0, |last| last + 1));
+    let asked = before.last().is_some_and(|turn| asks_about_opt_out(&turn.text));
+    let wish = words.iter().filter_map(|turn| opt_out::wish(&turn.text)).max();
+    let answer = words.iter().find_map(|turn| opt_out::answer(&turn.text));
+    let silent = words.iter().all(|turn| turn.text.trim().is_empty());
+    match wish {
+        Some(Wish::Clear) => Some(OpenWish::Wished),
+        _ if asked && answer == Some(true) => Some(OpenWish::Wished),
+        _ if asked && silent => Some(OpenWish::Unanswered),
+        Some(Wish::Likely) if !was_asked(turns) => Some(OpenWish::Unanswered),
+        Some(Wish::Likely) | None => None,
+    }
+}
+
+fn was_asked(turns: &[TurnFact]) -> bool {
+    let mut spoken = turns.iter().filter(|turn| turn.speaker == Speaker::Agent);
+    spoken.any(|turn| asks_about_opt_out(&turn.text))
 }
 
 /// The last question that the agent was heard to ask, if that was the last thing said.
@@ -40,7 +81,7 @@ fn open_question(history: &History) -> Option<&str> {
         text,
         interrupted: false,
         ..
-    }) = history.items().last()
+    }) = history.last_said()
     else {
         return None;
     };
@@ -59,11 +100,23 @@ fn open_question(history: &History) -> Option<&str> {
     Some(text[begin..].trim_start())
 }
 
-fn opening(call: &ReturnedCall, history: &History) -> Opening {
-    if call.opted_out && call.direction == CallDirection::Outbound {
-        return Opening::OptedOut;
+/// Whether it was being handed on when it was lost. Its carrier asks how it goes on: so nobody was reached.
+fn was_handed_on(events: &[EventFact]) -> bool {
+    let mut told = events.iter().rev();
+    let last = told.find(|event| matches!(event.name.as_str(), TRANSFER_TAKEN | TRANSFER_FAILED));
+    last.is_some_and(|event| event.name == TRANSFER_TAKEN)
+}
+
+fn opening(call: &ReturnedCall, history: &History, wish: Option<OpenWish>) -> Opening {
+    let listed = call.opted_out && call.direction == CallDirection::Outbound;
+    match wish {
+        _ if listed => return Opening::OptedOut,
+        Some(OpenWish::Wished) => return Opening::OptedOut,
+        Some(OpenWish::Unanswered) => return Opening::OptOutQuestion,
+        None => {}
     }
-    match history.items().last() {
+    match history.last_said() {
+        _ if was_handed_on(&call.events) => Opening::NobodyThere,
         None => Opening::Greeting,
         Some(HistoryItem::Said {
             speaker: Speaker::User, ..
@@ -73,19 +126,72 @@ fn opening(call: &ReturnedCall, history: &History) -> Opening {
     }
 }
 
-/// The machine that was on the line, as far as is known; a person whom an assistant or a menu let through is none.
-fn machine(call: &ReturnedCall) -> Option<Machine> {
-    let last = call.events.iter().rfind(|event| event.name == "amd")?;
-    let detail: Value = serde_json::from_str(&last.detail).ok()?;
-    let talked = call.turns.iter().any(|turn| turn.started_ms > last.at_ms);
-    let screening = detail["reason"].as_str() == Some("screening");
-    match detail["verdict"].as_str()? {
-        "voicemail" => Some(Machine::Message { beeped: false }),
-        _ if talked => None,
-        "ivr" if screening => Some(Machine::Screening { told: 0, since_ms: 0 }),
-        "ivr" | "unavailable" => Some(Machine::Menu),
-        _ => None,
+/// What is known of who answered: the machine that was on the line, since when, and the carrier's own word.
+#[derive(Debug, Clone, Copy, Default)]
+struct Answered {
+    machine: Option<(Machine, i64)>,
+    carrier_said: Option<MachineVerdict>,
+}
+
+impl Answered {
+    /// The verdicts one after the other, as the call that was told them took them: `State::who_answered` and
+    /// `State::take_carriers_word`.
+    fn told(self, event: &EventFact) -> Self {
+        let detail: Value = serde_json::from_str(&event.detail).unwrap_or(Value::Null);
+        let (verdict, reason) = (detail["verdict"].as_str(), detail["reason"].as_str());
+        let is_person = self.carrier_said == Some(MachineVerdict::Human);
+        let in_mailbox = matches!(self.machine, Some((Machine::Beep, _)));
+        let found = |machine| Some((machine, event.at_ms));
+        let screening = Machine::Screening { told: 0, since_ms: 0 };
+        if reason == Some("carrier") {
+            let (carrier_said, machine) = match verdict {
+                Some("human") if in_mailbox => (MachineVerdict::Human, None),
+                Some("human") => (MachineVerdict::Human, self.machine),
+                Some("voicemail") => (MachineVerdict::Machine, self.machine.or(found(Machine::Beep))),
+                Some("unavailable") => (MachineVerdict::Fax, found(Machine::Menu)),
+                _ => return self,
+            };
+            return Self {
+                machine,
+                carrier_said: Some(carrier_said),
+            };
+        }
+        let machine = match verdict {
+            Some("human") if in_mailbox && self.carrier_said == Some(MachineVerdict::Machine) => self.machine,
+            Some("human") if in_mailbox || matches!(self.machine, Some((Machine::Menu, _))) => None,
+            Some("voicemail" | "unavailable") if is_person => self.machine,
+            Some("voicemail") => found(Machine::Beep),
+            Some("ivr") if reason == Some("screening") => found(screening),
+            Some("ivr" | "unavailable") => found(Machine::Menu),
+            _ => self.machine,
+        };
+        Self { machine, ..self }
     }
+}
+
+/// The machine that was on the line, as far as is known; a person is none whom an assistant or a menu let through, or
+/// with whom the agent talked all the same. A mailbox whose message had not begun still waits for its beep.
+fn machine(call: &ReturnedCall, answered: Answered, message: Option<&str>) -> Option<Machine> {
+    let (machine, since_ms) = answered.machine?;
+    let mut later = call.turns.iter().filter(|turn| turn.started_ms > since_ms);
+    if machine != Machine::Beep {
+        return later.next().is_none().then_some(machine);
+    }
+    // What a mailbox says is written down as well; only the agent's side tells a talk.
+    let mut spoken = later.filter(|turn| turn.speaker == Speaker::Agent).peekable();
+    let is_message = |turn: &TurnFact| message.is_some_and(|message| heard_of(message, &turn.text));
+    match spoken.peek() {
+        None => Some(Machine::Beep),
+        Some(_) => spoken.all(is_message).then_some(Machine::Message { beeped: false }),
+    }
+}
+
+/// Whether what was heard is a text, or how it begins.
+fn heard_of(text: &str, heard: &str) -> bool {
+    let mut words = text.split_whitespace();
+    heard
+        .split_whitespace()
+        .all(|word| words.next().is_some_and(|said| said.starts_with(word)))
 }
 
 fn count(events: &[EventFact], name: &str) -> u32 {
@@ -107,21 +213,42 @@ impl State {
             barge_in: true,
             ..Leg::default()
         };
-        state.history = History::of(&call.turns, call.collected.clone());
+        state.history = History::of(&call.turns, &former_runs(&call.events), call.collected.clone());
+        state.tools = OutsideTools::inherited(&call.events);
+        state.media_wishes = MediaWishes::after(count(&call.events, TAKEN_OVER));
         state.handed_on = count(&call.events, "transfer");
         state.handovers = count(&call.events, "agent_transfer");
         state.lost_ms = elapsed_ms;
-        let machine = machine(call).filter(|_| !state.leg.inbound);
-        state.voicemail = matches!(machine, Some(Machine::Message { .. }));
-        state.phase = Phase::Lost(match machine {
-            Some(machine) => Resume::Machine(machine),
-            None => Resume::TakenOver(opening(call, &state.history)),
-        });
+        let verdicts = call.events.iter().filter(|event| event.name == "amd");
+        let answered = verdicts.fold(Answered::default(), Answered::told);
+        let message = state.rules.voicemail_message.as_deref();
+        let machine = machine(call, answered, message).filter(|_| !state.leg.inbound);
+        state.carrier_said = answered.carrier_said;
+        state.voicemail = matches!(machine, Some(Machine::Beep | Machine::Message { .. }));
         let until_close_ms = state.rules.max_duration_ms - state.rules.closing_lead_ms();
-        let effects = vec![
+        let mut effects = vec![
             Effect::SetTimer(CallTimer::EndReport, MEDIA_WITHIN_MS),
             Effect::SetTimer(CallTimer::MaxDuration, until_close_ms.saturating_sub(elapsed_ms).max(1)),
         ];
+        if was_handed_on(&call.events) {
+            // Whoever settles it must not take it for one that somebody else talks in.
+            let detail = json!({ "reason": "the caller came back" }).to_string();
+            effects.push(event_fact(TRANSFER_FAILED, call.elapsed_ms, &detail));
+        }
+        let hears_wishes = state.rules.smart_opt_out && machine.is_none();
+        let wish = hears_wishes.then(|| open_wish(&call.turns)).flatten();
+        if hears_wishes && was_asked(&call.turns) {
+            state.user.opt_out = OptOut::NotSaid;
+        }
+        if wish == Some(OpenWish::Wished) {
+            // At once: the wish holds also where no media comes.
+            state.user.opt_out = OptOut::Wished;
+            effects.push(Effect::WriteOptOut);
+        }
+        state.phase = Phase::Lost(match machine {
+            Some(machine) => Resume::Machine(machine),
+            None => Resume::TakenOver(opening(call, &state.history, wish)),
+        });
         (state, effects)
     }
 
@@ -134,15 +261,21 @@ impl State {
                 let goodbye = self.rules.phrases.opted_out;
                 return self.say_goodbye(goodbye, EndReason::Completed, GOODBYE_MS, fx);
             }
+            Opening::NobodyThere => return self.go_on_after_transfer(false, fx),
             Opening::Answer => {
                 self.think(now_ms, fx);
                 self.say_before_reply(lost_you, fx);
                 return;
             }
-            Opening::SameQuestion | Opening::AreYouThere => {}
+            Opening::OptOutQuestion | Opening::SameQuestion | Opening::AreYouThere => {}
         }
         self.phase = Phase::Speaking;
         self.reply.protected = false;
+        if opening == Opening::OptOutQuestion {
+            self.user.opt_out = OptOut::Asked;
+            let words = format!("{lost_you} {}", self.rules.phrases.opt_out_meant);
+            return self.say_all(&words, false, fx);
+        }
         let question = open_question(&self.history).map(|question| format!("{lost_you} {question}"));
         let words = question.unwrap_or_else(|| self.rules.phrases.cut_off.to_owned());
         self.say_all(&words, false, fx);

@@ -10,7 +10,7 @@ use crate::{
     dial_token::DialToken,
     id::{AccountId, AgentId, AttemptId, NodeId},
     ports::{
-        language_model::Speaker,
+        language_model::{HistoryItem, Speaker},
         store::{CallDirection, CampaignContact, Claim, ClaimedAttempt, ReturnedCall, TurnFact},
     },
 };
@@ -79,9 +79,17 @@ fn left(said: &[(Speaker, &str)], events: &[(&str, serde_json::Value)]) -> Retur
 const QUESTION: (Speaker, &str) = (Speaker::Agent, "Thank you. How old are you?");
 const ANSWER: (Speaker, &str) = (Speaker::User, "I am five.");
 
+/// Of an agent that listens for wishes never to be called again.
+fn listening() -> Rules {
+    Rules {
+        smart_opt_out: true,
+        ..rules()
+    }
+}
+
 /// What a call does whose media comes 500 ms after it was taken over.
 fn heard_again(call: &ReturnedCall) -> (State, Vec<Effect>) {
-    let (state, effects) = State::taken_over(rules(), id(1), call);
+    let (state, effects) = State::taken_over(listening(), id(1), call);
     assert!(state.lacks_media(), "{effects:?}");
     assert!(!effects.contains(&Effect::AskPermit) && !effects.contains(&Effect::WriteAnswered));
     run(state, [(Event::MediaOpened, 30_500)])
@@ -156,17 +164,194 @@ fn who_opted_out_hears_goodbye_and_a_mailbox_its_message() {
     // Whoever calls us may be on the list.
     let inbound = ReturnedCall {
         direction: CallDirection::Inbound,
-        ..call
+        opted_out: true,
+        ..left(&[QUESTION, ANSWER], &[])
     };
     assert!(heard_again(&inbound).1.contains(&Effect::StartReply));
 
     let found = |verdict: &str, reason: &str| [("amd", json!({ "verdict": verdict, "reason": reason }))];
-    let (_, effects) = heard_again(&left(&[], &found("voicemail", "machine_words")));
+    let (state, effects) = heard_again(&left(&[], &found("voicemail", "machine_words")));
+    assert_eq!(spoken(&effects).len(), 0, "its beep may still come");
+    let beep = Event::Stream(StreamEvent::BeepEnded { at_ms: 900 });
+    let (_, effects) = run(state, [(beep, 31_500)]);
     assert_eq!(spoken(&effects), ["Call us."]);
     let (state, effects) = heard_again(&left(&[], &found("ivr", "menu")));
     assert_eq!((state.phase(), spoken(&effects).len()), (CallPhase::Voicemail, 0));
     let (_, effects) = heard_again(&left(&[], &found("human", "words")));
     assert_eq!(spoken(&effects), ["Hello."]);
+}
+
+const MEANT: (Speaker, &str) = (Speaker::Agent, "Do you want us never to call you again?");
+const PERHAPS: (Speaker, &str) = (Speaker::User, "Don't call me, I'm driving.");
+const YES: (Speaker, &str) = (Speaker::User, "Yes, please.");
+const NO: (Speaker, &str) = (Speaker::User, "No, that's fine.");
+
+fn opts_out(effects: &[Effect]) -> bool {
+    effects.contains(&Effect::WriteOptOut)
+}
+
+#[test]
+fn a_wish_never_to_be_called_again_outlives_the_process_that_heard_it() {
+    let phrases = rules().phrases;
+    // Answered, and nobody lived to write it: written before there is any media.
+    for said in [
+        &[QUESTION, MEANT, YES][..],
+        &[QUESTION, (Speaker::Agent, "Do you want us never to call"), YES][..],
+        &[QUESTION, (Speaker::User, "Never call me again.")][..],
+    ] {
+        let (_, effects) = State::taken_over(listening(), id(1), &left(said, &[]));
+        assert!(opts_out(&effects), "{said:?}");
+        let (state, effects) = heard_again(&left(said, &[]));
+        assert_eq!(spoken(&effects), [phrases.opted_out], "{said:?}");
+        assert_eq!(state.phase(), CallPhase::Closing);
+    }
+    // Asked and not answered: asked again, and the answer counts.
+    let again = format!("{} {}", phrases.lost_you, phrases.opt_out_meant);
+    let call = left(&[QUESTION, ANSWER, MEANT], &[]);
+    let (state, effects) = heard_again(&call);
+    assert_eq!((spoken(&effects), opts_out(&effects)), (vec![again.as_str()], false));
+    let over = || {
+        Event::Stream(StreamEvent::SpeakingEnded {
+            speech: SpeechId(0),
+            heard: again.clone(),
+            at_ms: 2_000,
+        })
+    };
+    let (heard, _) = run(state, [(over(), 33_000)]);
+    let (_, effects) = run(heard.clone(), [(said("Yes."), 36_000)]);
+    assert!(
+        opts_out(&effects) && spoken(&effects) == [phrases.opted_out],
+        "{effects:?}"
+    );
+    let (_, effects) = run(heard, [(said("No."), 36_000)]);
+    assert!(
+        !opts_out(&effects) && effects.contains(&Effect::StartReply),
+        "{effects:?}"
+    );
+    // Who said no is not asked again.
+    let (state, effects) = heard_again(&left(&[QUESTION, MEANT, NO], &[]));
+    assert!(!opts_out(&effects) && effects.contains(&Effect::StartReply));
+    let (_, effects) = run(state, [(said("Yes."), 36_000)]);
+    assert!(!opts_out(&effects), "that answers something else: {effects:?}");
+    // An agent that does not listen for it hears none.
+    let (_, effects) = State::taken_over(rules(), id(1), &left(&[QUESTION, MEANT, YES], &[]));
+    assert!(!opts_out(&effects));
+}
+
+#[test]
+fn a_likely_wish_that_nobody_asked_about_is_asked_about() {
+    assert_eq!(crate::opt_out::wish(PERHAPS.1), Some(crate::opt_out::Wish::Likely));
+    let asks = |said: &[(Speaker, &str)]| {
+        spoken(&heard_again(&left(said, &[])).1)
+            .join(" ")
+            .contains("never to call")
+    };
+    assert!(asks(&[QUESTION, PERHAPS]));
+    assert!(!asks(&[PERHAPS, MEANT, NO, QUESTION, PERHAPS]), "once in a call");
+}
+
+/// Verdicts on who answered, one second before the first turn.
+fn verdicts(told: &[(&str, &str)], said: &[(Speaker, &str)]) -> ReturnedCall {
+    let detail = |(verdict, reason): &(&str, &str)| ("amd", json!({ "verdict": verdict, "reason": reason }));
+    let mut call = left(said, &told.iter().map(detail).collect::<Vec<_>>());
+    for turn in &mut call.turns {
+        turn.started_ms += 11_000;
+        turn.ended_ms += 11_000;
+    }
+    call
+}
+
+#[test]
+fn who_is_talked_with_is_no_machine_whatever_was_thought_once() {
+    let talks = |told: &[(&str, &str)], said: &[(Speaker, &str)]| {
+        heard_again(&verdicts(told, said)).0.phase() != CallPhase::Voicemail
+    };
+    let (ours, carriers) = (("voicemail", "machine_words"), ("voicemail", "carrier"));
+    let person = ("human", "carrier");
+    let message = (Speaker::Agent, "Call us.");
+    let greeting = (Speaker::User, "Please leave a message after the tone.");
+    for (told, said, talk) in [
+        (&[ours][..], &[][..], false),
+        (&[ours], &[greeting], false),
+        (&[ours], &[greeting, message], false),
+        (&[ours], &[(Speaker::Agent, "Hello."), ANSWER, QUESTION], true),
+        (&[ours, person], &[], true),
+        (&[person, ours], &[ANSWER], true),
+        (&[carriers, ("human", "words")], &[], false),
+        (&[ours, ("human", "words")], &[], true),
+        (&[ours, ("unknown", "words")], &[], false),
+        (&[("ivr", "menu")], &[], false),
+        (&[("ivr", "menu")], &[QUESTION, ANSWER], true),
+        (&[("ivr", "screening"), ("human", "words")], &[], false),
+    ] {
+        assert_eq!(talks(told, said), talk, "{told:?} {said:?}");
+    }
+    let (_, effects) = heard_again(&verdicts(&[ours], &[greeting, message]));
+    assert_eq!(spoken(&effects), ["Call us."], "it was cut, and is said again");
+}
+
+#[test]
+fn what_was_run_is_not_run_again_and_new_runs_have_numbers_of_their_own() {
+    let begun = |run: u64| ("tool_begun", json!({ "name": "book", "run": run }));
+    let done = |run: u64, ok: bool| ("tool", json!({ "name": "book", "run": run, "ok": ok, "ms": 40 }));
+    let mut call = left(
+        &[QUESTION, ANSWER],
+        &[begun(1), begun(2), done(1, true), done(2, false), begun(3)],
+    );
+    let numbers = |call: &ReturnedCall| {
+        let (state, _) = heard_again(call);
+        let told: Vec<_> = state
+            .history()
+            .items()
+            .iter()
+            .filter_map(|item| match item {
+                HistoryItem::Tool { name, result, .. } => Some((name.clone(), result["status"].clone())),
+                _ => None,
+            })
+            .collect();
+        let known = ["done", "failed", "unknown"].map(|status| ("book".to_owned(), json!(status)));
+        assert_eq!(told, known);
+        let offered = Event::ToolsOffered(vec!["book".to_owned()]);
+        let (_, effects) = run(state, [(offered, 30_600), (tool("book", json!({})), 30_700)]);
+        let numbers: Vec<u64> = effects
+            .iter()
+            .filter_map(|effect| match effect {
+                Effect::RunTool { run, .. } => Some(*run),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(numbers.len(), 1);
+        numbers
+    };
+    let first = numbers(&call);
+    assert!(
+        first[0] > 1_000,
+        "the last one's own may have been begun and not told: {first:?}"
+    );
+    call.events.push(EventFact {
+        name: "taken_over".to_owned(),
+        at_ms: 1,
+        detail: "{}".to_owned(),
+    });
+    assert_ne!(numbers(&call), first);
+}
+
+#[test]
+fn who_was_being_handed_on_and_comes_back_hears_that_nobody_is_there() {
+    let taken = |kind: &str| ("transfer_taken", json!({ "kind": kind }));
+    let failed = ("transfer_failed", json!({ "reason": "busy" }));
+    let tells = |events: &[(&str, serde_json::Value)]| {
+        let call = left(&[QUESTION, ANSWER, (Speaker::Agent, "One moment.")], events);
+        let (_, at_once) = State::taken_over(rules(), id(1), &call);
+        let told = at_once
+            .iter()
+            .any(|effect| matches!(effect, Effect::Record(Fact::Event(event)) if event.name == "transfer_failed"));
+        let (_, effects) = heard_again(&call);
+        assert_eq!(told, spoken(&effects) == [rules().phrases.nobody_there], "{effects:?}");
+        told
+    };
+    assert!(tells(&[taken("blind")]) && tells(&[failed.clone(), taken("conference")]));
+    assert!(!tells(&[]) && !tells(&[taken("blind"), failed]));
 }
 
 #[test]
