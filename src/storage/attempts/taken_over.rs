@@ -6,8 +6,8 @@ use actors::{
     dial_token::DialToken,
     id::NodeId,
     ports::store::{
-        AttemptKind, CallDirection, CampaignContact, Claim, ClaimedAttempt, EVENTS_FOR_HEIRS, EventFact, ReturnStore,
-        ReturnedCall, ReturningCall, StoreError, StoreResult, TAKEN_OVER,
+        AttemptKind, CallDirection, CampaignContact, Claim, ClaimedAttempt, EVENTS_FOR_HEIRS, EventFact,
+        MOST_TAKEN_OVER, ReturnStore, ReturnedCall, ReturningCall, StoreError, StoreResult, TAKEN_OVER,
     },
 };
 use async_trait::async_trait;
@@ -94,6 +94,10 @@ async fn returned(work: &mut Work<'_>, node: NodeId, held: &Held) -> StoreResult
     let elapsed_ms = ((work.now.0 - answered_at.0) / 1_000).max(0);
     let turns = facts::turns(again(work), id).await?;
     let events = events(work, held).await?;
+    let taken = events.iter().filter(|event| event.name == TAKEN_OVER).count();
+    if taken >= MOST_TAKEN_OVER {
+        return Err(StoreError::Exists("heirs"));
+    }
     let told = EventFact {
         name: TAKEN_OVER.to_owned(),
         at_ms: elapsed_ms,

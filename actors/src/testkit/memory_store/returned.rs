@@ -9,8 +9,8 @@ use super::{MemoryStore, tables::Tables};
 use crate::{
     id::{AttemptId, NodeId},
     ports::store::{
-        AttemptState, CallDirection, CampaignContact, Claim, ClaimedAttempt, EVENTS_FOR_HEIRS, EventFact, ReturnStore,
-        ReturnedCall, ReturningCall, StoreError, StoreResult, TAKEN_OVER,
+        AttemptState, CallDirection, CampaignContact, Claim, ClaimedAttempt, EVENTS_FOR_HEIRS, EventFact,
+        MOST_TAKEN_OVER, ReturnStore, ReturnedCall, ReturningCall, StoreError, StoreResult, TAKEN_OVER,
     },
     time::Timestamp,
 };
@@ -86,6 +86,12 @@ impl ReturnStore for MemoryStore {
         if anothers || another || entry.carrier.as_ref() != Some(&carrier) {
             return Err(StoreError::Exists("call"));
         }
+        let names = tables.events.iter().filter(|(attempt, _)| *attempt == held.attempt);
+        let taken = names.filter(|(_, event)| event.name == TAKEN_OVER).count();
+        if taken >= MOST_TAKEN_OVER {
+            return Err(StoreError::Exists("heirs"));
+        }
+        let entry = tables.held(held)?;
         entry.owner = Some(node);
         entry.epoch += 1;
         entry.state = AttemptState::Answered;

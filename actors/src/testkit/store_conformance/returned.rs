@@ -125,6 +125,14 @@ pub async fn a_live_call_goes_to_the_node_that_it_was_brought_to(fixture: Fixtur
     let taken = scene.brought(node, claim, "c1").await.unwrap();
     let told: Vec<_> = taken.events.iter().map(|event| event.name.as_str()).collect();
     assert_eq!((told, taken.opted_out), (vec!["amd", "taken_over"], true));
+    // Not for ever: whatever its nodes died of, they do not all die of it.
+    let third = scene.brought(node, taken.attempt.claim, "c1").await;
+    assert_eq!(third, Err(StoreError::Exists("heirs")));
+    assert_eq!(
+        store.lost_claims(&[taken.attempt.claim]).await,
+        Ok(vec![]),
+        "nothing was taken"
+    );
     let last = outcome(ConversationStatus::Completed);
     store.finish(taken.attempt.claim, last, None).await.unwrap();
     let row = store.conversation(scene.account, held.attempt).await.unwrap();
