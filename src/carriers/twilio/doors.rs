@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use actors::{
     dial_token::Purpose,
-    ports::carrier::{CallProgress, Carrier, InboundCall, InboundRefusal, LegReport, WayBack},
+    ports::carrier::{CallProgress, Carrier, CarrierCallId, InboundCall, InboundRefusal, LegReport, WayBack},
+    switchboard::DoorRefusal,
 };
 use axum::{
     Extension, Router,
@@ -131,8 +132,8 @@ impl Doors {
         let handed = move |State(door), Path(named), uri: Uri, headers: HeaderMap, body| async move {
             handed.handed(door, named, (uri, headers, body)).await
         };
-        let transfer = move |State(door), Path(named), uri: Uri, headers: HeaderMap, body| async move {
-            transfer.transfer(door, named, (uri, headers, body)).await
+        let transfer = move |State(door), Path(named), unreached, uri: Uri, headers: HeaderMap, body| async move {
+            transfer.transfer(door, (named, unreached), (uri, headers, body)).await
         };
         let conference = move |State(door), Path(named), uri: Uri, headers: HeaderMap, body| async move {
             conference.conference(door, named, (uri, headers, body)).await
@@ -243,16 +244,27 @@ impl Doors {
         door.report(&attempt, proof, CallProgress::Transferred.into()).await
     }
 
-    /// What became of a call that was handed on. Where nobody answered, the answer brings the caller back.
-    async fn transfer(&self, door: CarrierDoor, (token, proof): Named, request: Request) -> Response {
+    /// What became of a call that was handed on. Where nobody answered, the answer brings the caller back; where its node
+    /// is gone meanwhile, to another one.
+    async fn transfer(
+        &self,
+        door: CarrierDoor,
+        ((token, proof), unreached): (Named, Option<Extension<Unreached>>),
+        request: Request,
+    ) -> Response {
         let fields = self.signed("transfer", request);
-        let dialed = match fields.and_then(|fields| Ok(callback::dialed(&fields)?)) {
+        let dialed = fields.and_then(|fields| Ok((callback::call(&fields)?, callback::dialed(&fields)?)));
+        let (leg, dialed) = match dialed {
             Ok(dialed) => dialed,
             Err(unheard) => return unheard.into_response(),
         };
-        let Some((attempt, media_token)) = token.split_once('.') else {
+        let (Some((attempt, media_token)), Some(claim)) = (token.split_once('.'), Claim::parse(&token)) else {
             return door::no_attempt();
         };
+        let waits = matches!(dialed, Dialed::Failed(_));
+        if waits && door.takes_media(&claim).await == Some(Err(DoorRefusal::UnknownCall)) {
+            return self.goes_on(&door, (&token, unreached), leg).await;
+        }
         if let Some(elsewhere) = door.elsewhere(attempt, Purpose::Status, &proof).await {
             return elsewhere;
         }
@@ -266,11 +278,9 @@ impl Doors {
             return answer;
         }
         // A socket that no call takes would leave the caller with silence.
-        match Claim::parse(&token) {
-            Some(claim) if failed && matches!(door.takes_media(&claim).await, Some(Ok(())) | None) => {
-                instructions(self.carrier.instructions.stream(claim.attempt, media_token))
-            }
-            _ => instructions(HANG_UP.to_owned()),
+        match failed && matches!(door.takes_media(&claim).await, Some(Ok(())) | None) {
+            true => instructions(self.carrier.instructions.stream(claim.attempt, media_token)),
+            false => instructions(HANG_UP.to_owned()),
         }
     }
 
@@ -335,6 +345,16 @@ impl Doors {
             Ok(leg) => leg,
             Err(unheard) => return unheard.into_response(),
         };
+        self.goes_on(&door, (token, unreached), leg).await
+    }
+
+    /// How a call goes on whose caller has neither a media socket nor anybody else on the line.
+    async fn goes_on(
+        &self,
+        door: &CarrierDoor,
+        (token, unreached): (&str, Option<Extension<Unreached>>),
+        leg: CarrierCallId,
+    ) -> Response {
         let unreached = unreached.map(|Extension(unreached)| unreached);
         match door.came_back(token, leg.clone(), unreached).await {
             Ok(goes_on) => {
