@@ -2,6 +2,7 @@
 //! with real sockets.
 
 use std::{
+    collections::BTreeMap,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -9,6 +10,7 @@ use std::{
 use actors::time::SystemClock;
 use ringback::{
     carriers::twilio::account::Flavour,
+    exchange::{Script, Step},
     stub_carriers::{
         NUMBER, StubCarrierSettings,
         twilio::{ACCOUNT, TOKEN, TwilioFaults, TwilioStub},
@@ -29,9 +31,42 @@ use crate::{
 };
 
 const CALLEE: &str = "+15550100010";
+/// Asks for a person.
+const ASKER: &str = "+15550100040";
+/// Takes no calls.
+const DESK: &str = "+15550100091";
 
 /// Real calls on a machine that has other things to do.
 const WITHIN: Duration = Duration::from_secs(120);
+
+/// Asks for a person after the greeting, and waits for what comes of it.
+fn asks() -> Script {
+    let say = |text: &str| Step::Say(text.to_owned());
+    Script::of([
+        say("Hello?"),
+        Step::UntilAgentSaid,
+        say("Can I speak to a person, please?"),
+        Step::UntilAgentSaid,
+        Step::UntilHeardWord("reached".to_owned()),
+        Step::UntilAgentSilentMs(600),
+        say("Never mind, thank you."),
+        Step::WaitMs(1_000),
+        Step::HangUp,
+    ])
+}
+
+/// The interviewing agent, which may hand calls on.
+fn with_desk() -> Value {
+    let mut agent = interviewing_agent();
+    agent["conversationConfig"]["agent"]["prompt"]["builtInTools"]["transferToNumber"] = json!({
+        "enabled": true,
+        "transfers": [{
+            "transferType": "blind", "condition": "Somebody asks for a person.",
+            "transferDestination": { "type": "phone", "phoneNumber": DESK }
+        }]
+    });
+    agent
+}
 
 /// Two nodes and a carrier; they end when this is dropped.
 struct Installation {
@@ -51,7 +86,11 @@ impl Installation {
         let public = proxy.url();
         let settings = StubCarrierSettings {
             service: public.clone(),
-            ..StubCarrierSettings::on_loopback(Arc::new(SystemClock), &[(CALLEE, "cooperative")])
+            scripts: BTreeMap::from([("asks".to_owned(), asks())]),
+            ..StubCarrierSettings::on_loopback(
+                Arc::new(SystemClock),
+                &[(CALLEE, "cooperative"), (ASKER, "asks"), (DESK, "rejects")],
+            )
         };
         let stub = TwilioStub::start_with(Flavour::Twilio, settings, faults).await.unwrap();
         let api = stub.url();
@@ -89,9 +128,13 @@ impl Installation {
 
     /// A call to the cooperative callee; its conversation.
     async fn call(&self) -> String {
-        let made = self.client.post("/public/v1/agents/create", interviewing_agent()).await;
+        self.call_of(interviewing_agent(), CALLEE).await
+    }
+
+    async fn call_of(&self, agent: Value, number: &str) -> String {
+        let made = self.client.post("/public/v1/agents/create", agent).await;
         let agent = made.expect(201).text("/data/agentId");
-        let body = json!({ "agentId": agent, "phoneNumber": CALLEE, "name": "Maria" });
+        let body = json!({ "agentId": agent, "phoneNumber": number, "name": "Maria" });
         let made = self.client.post("/public/v1/calls", body).await.expect(201);
         made.text("/data/conversationId")
     }
@@ -181,6 +224,43 @@ async fn a_call_whose_node_is_killed_goes_on_at_the_other() {
     for entity in ["preferredDay", "firstVisit"] {
         assert!(collected(&after, entity).is_some(), "{entity}: {after:#}");
     }
+    assert_eq!(all.stub.complaints(), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_caller_who_waits_to_be_put_through_comes_back_to_the_other_node() {
+    let Some(mut all) = Installation::start(TwilioFaults::default()).await else {
+        return;
+    };
+    let id = all.call_of(with_desk(), ASKER).await;
+    all.until(&id, |data| data["status"] == "in_progress").await;
+    let holder = all.holder().await;
+    let begun = Instant::now();
+    while all.stub.dials().len() < 2 {
+        assert!(begun.elapsed() < WITHIN, "nobody was rung");
+        sleep(Duration::from_millis(20)).await;
+    }
+    // The journal may be a moment behind.
+    sleep(Duration::from_millis(400)).await;
+    let node = all.nodes[holder].take().unwrap();
+    node.signal("KILL");
+    drop(node);
+
+    let after = all.until(&id, |data| data["status"] != "in_progress").await;
+    assert_eq!(
+        (&after["status"], &after["callTransferred"]),
+        (&json!("completed"), &json!(false)),
+        "{after:#}"
+    );
+    assert_eq!(
+        all.figure(1 - holder, "ringback_calls_taken_over_total").await,
+        Some(1.0)
+    );
+    let agent = lines(&after, "Agent");
+    assert!(
+        agent.iter().any(|line| line.contains("nobody could be reached")),
+        "{agent:?}"
+    );
     assert_eq!(all.stub.complaints(), Vec::<String>::new());
 }
 
