@@ -236,7 +236,7 @@ async fn a_caller_who_waits_to_be_put_through_comes_back_to_the_other_node() {
     all.until(&id, |data| data["status"] == "in_progress").await;
     let holder = all.holder().await;
     let begun = Instant::now();
-    while all.stub.dials().len() < 2 {
+    while all.stub.sids().len() < 2 {
         assert!(begun.elapsed() < WITHIN, "nobody was rung");
         sleep(Duration::from_millis(20)).await;
     }
