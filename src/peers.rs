@@ -57,8 +57,13 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(1);
 const IDLE_WITHIN: Duration = Duration::from_secs(5);
 /// How often a drain looks whether the last socket has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// Pauses before a word to all others is said again to one that did not hear it.
-const AGAIN_AFTER: [Duration; 3] = [Duration::ZERO, Duration::from_secs(1), Duration::from_secs(5)];
+/// Pauses before a word to another node is said again that it did not hear.
+const AGAIN_AFTER: [Duration; 4] = [
+    Duration::ZERO,
+    Duration::from_secs(1),
+    Duration::from_secs(5),
+    Duration::from_secs(10),
+];
 
 /// The other nodes; none of them where the database has one node alone. Clones share what is known of them.
 #[derive(Clone, Default)]
@@ -97,7 +102,8 @@ pub struct Elsewhere {
 
 impl Elsewhere {
     /// The same for a request that this node answers by itself where that one does not answer soon: the handler is asked
-    /// again, with [`Unreached`] among the request's extensions.
+    /// again, with [`Unreached`] among the request's extensions. Where nothing came of it for another reason, it is asked
+    /// again with [`InVain`].
     #[must_use]
     pub fn or_here(self) -> Self {
         Self { or_here: true, ..self }
@@ -105,8 +111,12 @@ impl Elsewhere {
 }
 
 /// Whoever holds the call of this request was asked, and did not answer.
+#[derive(Debug, Clone)]
+pub struct Unreached(Holder);
+
+/// Whoever holds the call of this request was asked, and did not answer to the purpose.
 #[derive(Debug, Clone, Copy)]
-pub struct Unreached;
+pub struct InVain;
 
 /// Whose a call is cannot be found out now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -238,6 +248,14 @@ impl Peers {
         told.is_ok()
     }
 
+    /// Tells a node that did not answer, for the case that it lives, that its call was taken over here.
+    pub fn took_over(&self, attempt: AttemptId, from: Unreached) {
+        if let Some(others) = self.0.clone() {
+            others.known.forget(attempt);
+            tokio::spawn(others.tell(from.0.address, routes::taken_over(attempt)));
+        }
+    }
+
     /// Has every other node drop speech in its memory that may have something of a person in it.
     pub fn forget_speech(&self) {
         let Some(others) = self.0.clone() else { return };
@@ -247,7 +265,7 @@ impl Peers {
             };
             let own = others.settings.address.as_deref();
             for address in nodes.into_iter().filter(|address| Some(address.as_str()) != own) {
-                tokio::spawn(others.clone().tell(address, routes::FORGET_SPEECH));
+                tokio::spawn(others.clone().tell(address, routes::FORGET_SPEECH.to_owned()));
             }
         });
     }
@@ -368,11 +386,11 @@ impl Others {
         }
     }
 
-    async fn tell(self: Arc<Self>, address: String, path: &'static str) {
+    async fn tell(self: Arc<Self>, address: String, path: String) {
         let mut why = String::new();
         for pause in AGAIN_AFTER {
             sleep(pause).await;
-            match self.command(&address, path).await {
+            match self.command(&address, &path).await {
                 Ok(()) => return,
                 Err(error) => why = error,
             }

@@ -13,16 +13,19 @@ pub(crate) mod pieces;
 mod state;
 mod tasks;
 mod timers;
+mod whose;
 mod writer;
 
 pub use actor::*;
 pub use message::*;
 pub use outcome::{EndReason, NoOutcome, Obstacle, USAGE, usage};
 pub(crate) use phrases::asks_about_opt_out;
+pub use whose::Whose;
 
 pub(crate) use leg_search::{LegSearch, Sighting, in_time};
 pub(crate) use performer::bound;
 pub(crate) use state::{CONFERENCE, TRANSFER_FAILED, TRANSFER_TAKEN};
+pub(crate) use whose::{whose, whose_for_certain};
 
 /// The state machine itself, for tests that give it facts in any order without actors.
 #[cfg(feature = "testkit")]

@@ -34,7 +34,7 @@ use super::{
     waiting::{NoPlace, WaitingRoom},
     wire::MediaWire,
 };
-use crate::peers::{Peers, Shown, Unreached};
+use crate::peers::{NotKnown, Peers, Shown, Unreached};
 
 /// Largest status callback.
 pub const MAX_CALLBACK_BYTES: usize = 16 * 1024;
@@ -67,6 +67,8 @@ pub enum NotTaken {
 pub enum NotBack {
     /// It is over, or the address names none: it is to be hung up.
     Over,
+    /// That cannot be said now: it is to be asked again.
+    NotNow,
     /// What to answer as it is.
     Elsewhere(Response),
 }
@@ -166,28 +168,39 @@ impl CarrierDoor {
         unreached: Option<Unreached>,
     ) -> Result<GoesOn, NotBack> {
         let claim = Claim::parse(token).ok_or(NotBack::Over)?;
-        let shown = Shown::Proof(Purpose::Media, &claim.proof);
         if unreached.is_none() && self.peers.are_possible() && !self.holds(claim.attempt).await {
-            let holder = self.peers.holder(claim.attempt, shown).await;
-            if let Some(elsewhere) = holder.map_err(|not_known| NotBack::Elsewhere(not_known.into_response()))? {
-                return Err(NotBack::Elsewhere(elsewhere.or_here().into_response()));
-            }
+            self.back_elsewhere(&claim).await?;
         }
         let asking = Asking {
             carrier: self.desk.carrier,
             attempt: claim.attempt,
-            proof: claim.proof,
+            proof: claim.proof.clone(),
             leg,
         };
         let message = |reply| SwitchboardMessage::CameBack { asking, reply };
-        match self.desk.switchboard.ask(message, ANSWER_WITHIN).await {
-            Some(Ok(goes_on)) => Ok(goes_on),
-            Some(Err(NotGoingOn::Over)) => Err(NotBack::Over),
-            Some(Err(NotGoingOn::NotKnown)) | None => Err(NotBack::Elsewhere(refusal(
-                StatusCode::SERVICE_UNAVAILABLE,
-                "unavailable",
-                "the node cannot say now how the call goes on; ask again",
-            ))),
+        match (self.desk.switchboard.ask(message, ANSWER_WITHIN).await, unreached) {
+            (Some(Ok(goes_on)), unreached) => {
+                if let Some(unreached) = unreached {
+                    self.peers.took_over(claim.attempt, unreached);
+                }
+                Ok(goes_on)
+            }
+            (Some(Err(NotGoingOn::Over)), _) => Err(NotBack::Over),
+            (Some(Err(NotGoingOn::Elsewhere)), None) => {
+                self.back_elsewhere(&claim).await?;
+                Err(NotBack::NotNow)
+            }
+            (Some(Err(NotGoingOn::Elsewhere | NotGoingOn::NotKnown)) | None, _) => Err(NotBack::NotNow),
+        }
+    }
+
+    /// Has the node asked that holds a call, if it is another.
+    async fn back_elsewhere(&self, claim: &Claim) -> Result<(), NotBack> {
+        let shown = Shown::Proof(Purpose::Media, &claim.proof);
+        match self.peers.holder(claim.attempt, shown).await {
+            Ok(Some(elsewhere)) => Err(NotBack::Elsewhere(elsewhere.or_here().into_response())),
+            Ok(None) => Ok(()),
+            Err(NotKnown) => Err(NotBack::NotNow),
         }
     }
 
@@ -282,7 +295,9 @@ impl CarrierDoor {
             return elsewhere;
         }
         if let Err(refused) = self.may_enter(&claim).await {
-            return refused;
+            // A call that was asked may have found out that another node has taken it over.
+            let elsewhere = self.elsewhere_unsigned(token, Purpose::Media, &claim.proof).await;
+            return elsewhere.unwrap_or(refused);
         }
         match self.waiting.enter(claim.attempt, wire.opens_early()) {
             Ok(place) => media_socket::upgrade(socket, wire, self.desk, (claim, place)),

@@ -13,7 +13,7 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 
 use super::{
-    Elsewhere, NotKnown, Others, Peers, Unreached,
+    Elsewhere, InVain, NotKnown, Others, Peers, Unreached,
     pass::NotPassed,
     proof::{Claimed, Forged, HEADER},
     refusal,
@@ -41,24 +41,36 @@ pub async fn to_the_holder(State(peers): State<Peers>, request: Request, next: N
     let heard = Heard::default();
     let first = Request::from_parts(parts.clone(), heard.listen(body));
     let mut answer = next.clone().run(first).await;
-    for _ in 0..TRIES {
+    for left in (0..TRIES).rev() {
         let Some(elsewhere) = answer.extensions_mut().remove::<Elsewhere>() else {
             return answer;
         };
-        let to = (&elsewhere.holder, elsewhere.or_here);
-        match others.pass_on(to, &parts, heard.bytes()).await {
-            Ok(answer) => return answer,
-            Err(NotPassed::NotThere) => others.known.forget(elsewhere.attempt),
-            Err(NotPassed::Unreached(why)) if elsewhere.or_here => {
-                others.known.forget(elsewhere.attempt);
+        let (attempt, or_here) = (elsewhere.attempt, elsewhere.or_here);
+        let in_vain = match others
+            .pass_on((&elsewhere.holder, or_here), &parts, heard.bytes())
+            .await
+        {
+            Ok(answer) if !or_here || answer.status().is_success() => return answer,
+            Ok(answer) => {
+                lost(&elsewhere, answer.status().as_str());
+                true
+            }
+            Err(NotPassed::NotThere) => left == 0,
+            Err(NotPassed::Unreached(why)) if or_here => {
                 lost(&elsewhere, &why);
-                parts.extensions.insert(Unreached);
+                parts.extensions.insert(Unreached(elsewhere.holder));
+                false
             }
             Err(NotPassed::Unreached(why) | NotPassed::Lost(why)) => {
-                others.known.forget(elsewhere.attempt);
                 lost(&elsewhere, &why);
-                return NotKnown.into_response();
+                true
             }
+        };
+        others.known.forget(attempt);
+        match (in_vain, or_here) {
+            (true, true) => drop(parts.extensions.insert(InVain)),
+            (true, false) if left > 0 => return NotKnown.into_response(),
+            _ => {}
         }
         let again = Request::from_parts(parts.clone(), Body::from(heard.bytes()));
         answer = next.clone().run(again).await;

@@ -20,12 +20,24 @@ pub(super) fn end_of(attempt: AttemptId) -> String {
     format!("/peers/calls/{attempt}/end")
 }
 
+/// Tells a node that a call was taken over that it held.
+pub(super) fn taken_over(attempt: AttemptId) -> String {
+    format!("/peers/calls/{attempt}/taken-over")
+}
+
 /// The routes; closed to whoever is no node of this installation.
 pub fn router(
     peers: &Peers,
     switchboard: Sibling<SwitchboardMessage>,
     forget_speech: Arc<dyn Fn() + Send + Sync>,
 ) -> Router {
+    let told = switchboard.clone();
+    let taken_over = move |Path(attempt): Path<AttemptId>| async move {
+        match told.cast(SwitchboardMessage::WasTakenOver { attempt }) {
+            Ok(()) => StatusCode::NO_CONTENT,
+            Err(_) => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    };
     let end = move |Path(attempt): Path<AttemptId>| async move { end(&switchboard, attempt).await };
     let forget = move || async move {
         forget_speech();
@@ -33,6 +45,7 @@ pub fn router(
     };
     Router::new()
         .route("/peers/calls/{attempt}/end", post(end))
+        .route("/peers/calls/{attempt}/taken-over", post(taken_over))
         .route(FORGET_SPEECH, post(forget))
         .layer(middleware::from_fn_with_state(peers.clone(), layer::only_peers))
 }

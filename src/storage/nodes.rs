@@ -150,6 +150,19 @@ async fn owner_of(work: Work<'_>, attempt: AttemptId) -> StoreResult<Option<Owne
     }))
 }
 
+async fn last_holder(work: Work<'_>, attempt: AttemptId) -> StoreResult<Option<Claim>> {
+    let query = sqlx::query("SELECT owner, epoch FROM attempts WHERE id = $1 AND owner IS NOT NULL");
+    let row = query.bind(attempt.to_string()).fetch_optional(work.conn).await;
+    let Some(row) = row.map_err(unavailable)? else {
+        return Ok(None);
+    };
+    Ok(Some(Claim {
+        attempt,
+        owner: row.id("owner")?,
+        epoch: row.int("epoch")?,
+    }))
+}
+
 async fn lost(work: Work<'_>, claims: Vec<Claim>) -> StoreResult<Vec<Claim>> {
     let mut lost = Vec::new();
     for claim in claims {
@@ -202,6 +215,11 @@ impl NodeStore for SqlStore {
 
     async fn owner_of(&self, attempt: AttemptId) -> StoreResult<Option<Owner>> {
         self.read(move |work| Box::pin(owner_of(work, attempt))).await
+    }
+
+    async fn last_holder(&self, attempt: AttemptId) -> StoreResult<Option<Claim>> {
+        // By a writer, which is on the primary for certain.
+        self.write(move |work| Box::pin(last_holder(work, attempt))).await
     }
 
     async fn lost_claims(&self, claims: &[Claim]) -> StoreResult<Vec<Claim>> {

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use ractor::{ActorId, ActorRef, RpcReplyPort};
 use serde::Serialize;
 
-use super::state::ToolAnswer;
+use super::{Whose, state::ToolAnswer};
 use crate::{
     agent::Agent,
     audio_stream::StreamEvent,
@@ -146,6 +146,13 @@ pub enum CallMessage {
         leg: MediaLeg,
         /// Whether it was taken.
         reply: RpcReplyPort<Result<(), DoorRefusal>>,
+    },
+    /// It was looked up whose the call is before somebody was answered who asks for its media, own.
+    MadeSure {
+        /// Whose it is.
+        whose: Whose,
+        /// `AskMedia` or `Media`.
+        asked: Box<CallMessage>,
     },
     /// The carrier asks how the call goes on whose media socket broke.
     CameBack {

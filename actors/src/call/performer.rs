@@ -78,6 +78,8 @@ pub(super) struct Performer {
     tasks: JoinSet<()>,
     /// Asks for lost media.
     reopening: Option<AbortHandle>,
+    /// Looks whose the call is while its media is lost.
+    watching: Option<AbortHandle>,
     /// Not aborted: a leg must go down even when its call crashes.
     hang_ups: Vec<JoinHandle<()>>,
     writes: Writes,
@@ -147,6 +149,7 @@ impl Performer {
             timers: Timers::default(),
             tasks,
             reopening: None,
+            watching: None,
             hang_ups: Vec::new(),
             writes,
             call_back: inherited.as_deref().and_then(promised_before),
@@ -180,17 +183,11 @@ impl Performer {
                 // The asker may have given up waiting.
                 let _ = reply.send(taken);
             }
-            CallMessage::AskMedia {
-                proof,
-                replacing,
-                reply,
-            } => {
-                let _ = reply.send(self.may_take_media(&proof, replacing));
-            }
-            CallMessage::Media { proof, leg, reply } => {
-                let taken = self.media(&proof, leg).await;
-                let _ = reply.send(taken);
-            }
+            asked @ (CallMessage::AskMedia { .. } | CallMessage::Media { .. }) => match self.may_have_gone() {
+                true => self.make_sure(asked),
+                false => self.asked_for_media(asked).await,
+            },
+            CallMessage::MadeSure { whose, asked } => self.made_sure(whose, *asked).await,
             CallMessage::CameBack { proof, leg, reply } => {
                 let goes_on = self.came_back(&proof, leg).await;
                 let _ = reply.send(goes_on);
@@ -289,6 +286,7 @@ impl Performer {
             }
         }
         self.machine = Some(machine);
+        self.watch_claim();
         self.perform(effects).await;
     }
 

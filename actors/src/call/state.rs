@@ -60,6 +60,9 @@ use crate::{
     },
 };
 
+/// A call that was answered has its first media socket after so long, or its carrier may have asked how it goes on.
+const FIRST_SOCKET_MS: u64 = 2_000;
+
 /// Where the call stands, with what only matters there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Phase {
@@ -322,6 +325,13 @@ impl State {
             _ => false,
         };
         may_come_back && self.leg.stream_open && !self.leg.over
+    }
+
+    /// Whether the carrier may have asked another node meanwhile how the call goes on: it was answered, and the media socket
+    /// is gone, or has not come for long.
+    pub fn may_have_gone(&self, now_ms: u64) -> bool {
+        let late = |answered_ms: u64| now_ms.saturating_sub(answered_ms) >= FIRST_SOCKET_MS;
+        !self.leg.stream_open && (self.leg.media_ms.is_some() || self.leg.answered_ms.is_some_and(late))
     }
 
     /// The history, for the model.

@@ -201,7 +201,7 @@ impl Actor for LinesActor {
             LinesMessage::ChildGone { attempt, crash } => state.child_gone(&me, attempt, crash),
             LinesMessage::Tick => state.timer = None,
             LinesMessage::Nodes(nodes) => state.pool.share_rate(nodes),
-            LinesMessage::DoubtClaims => state.doubt_claims(&me),
+            LinesMessage::DoubtClaims { attempt } => state.doubt_claims(&me, attempt),
             LinesMessage::ClaimsLost(lost) => state.forget(&lost),
             LinesMessage::Load(level) => state.pool.set_level(level),
             LinesMessage::Drain { grace_ms } => state.drain(&me, Duration::from_millis(grace_ms)),

@@ -16,9 +16,10 @@ use crate::{
 const TRIES: u32 = 10;
 
 impl LinesState {
-    /// Asks which of its calls are still this node's.
-    pub(super) fn doubt_claims(&self, me: &ActorRef<LinesMessage>) {
-        let claims = self.registry.claims();
+    /// Asks which of its calls are still this node's, or whether one is.
+    pub(super) fn doubt_claims(&self, me: &ActorRef<LinesMessage>, attempt: Option<AttemptId>) {
+        let mut claims = self.registry.claims();
+        claims.retain(|claim| attempt.is_none_or(|attempt| attempt == claim.attempt));
         if claims.is_empty() {
             return;
         }

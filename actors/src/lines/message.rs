@@ -308,8 +308,11 @@ pub enum LinesMessage {
     Tick,
     /// So many nodes share the dialing rate; this one was just told that it lives.
     Nodes(usize),
-    /// This process stood still: which calls are still its own?
-    DoubtClaims,
+    /// This process stood still, or another one says that it took a call over: which calls are still its own?
+    DoubtClaims {
+        /// The one in doubt; none is all of them.
+        attempt: Option<AttemptId>,
+    },
     /// These are not, own.
     ClaimsLost(Vec<Claim>),
     /// What the node gives up because it has too much to do; told again and again.

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use super::{Dialer, LinesMessage, LinesState, LostCall, settle::settle};
 use crate::{
     agent::{self, Agent},
-    call::{CallMessage, CallPlan, GoesOn, bound},
+    call::{CallMessage, CallPlan, GoesOn, Whose, bound, whose},
     campaign::{PlanContext, plan_inherited},
     dial_token::{DialToken, Purpose},
     id::{AccountId, AgentId, AttemptId, NodeId},
@@ -46,6 +46,9 @@ pub enum NotGoingOn {
     /// It is over, is another's, or the proof is none: it is to be hung up.
     #[error("the call is over")]
     Over,
+    /// It was taken over by another node, as its row says: that one is to be asked.
+    #[error("another node has taken the call over")]
+    Elsewhere,
     /// That cannot be said now: it is to be asked again.
     #[error("not known now")]
     NotKnown,
@@ -103,7 +106,22 @@ impl LinesState {
                 let _ = reply.send(Err(NotGoingOn::Over));
                 return;
             }
-            tokio::spawn(ask(call.clone(), asking, reply));
+            let Some(held) = self.registry.get(attempt) else {
+                let _ = reply.send(Err(NotGoingOn::NotKnown));
+                return;
+            };
+            let (me, store, claim) = (me.clone(), Arc::clone(&self.ports.store), held.ended.claim);
+            let call = call.clone();
+            tokio::spawn(async move {
+                match whose(store, claim).await {
+                    Whose::Ours => ask(call, asking, reply).await,
+                    Whose::Anothers => {
+                        let _ = me.cast(LinesMessage::ClaimsLost(vec![claim]));
+                        let _ = reply.send(Err(NotGoingOn::Elsewhere));
+                    }
+                    Whose::NotKnown => drop(reply.send(Err(NotGoingOn::NotKnown))),
+                }
+            });
             return;
         }
         if self.pool.dialer_of(attempt).is_some() {
@@ -217,6 +235,10 @@ async fn fetch(ports: Ports, (node, times): (NodeId, Times), asking: Asking) -> 
         // Over; or ours, and no call.
         return Err(NotGoingOn::Over);
     };
+    if owner.alive && owner.address.is_none() {
+        // Nobody could ask it: it goes on there, once it is asked, or is not alive any more.
+        return Err(NotGoingOn::NotKnown);
+    }
     let token = store
         .dial_token(attempt)
         .await

@@ -175,7 +175,11 @@ impl Actor for NodeActor {
             NodeMessage::Alive { node, pulse, doubted } if node == state.node() => {
                 state.heard(pulse);
                 if doubted {
-                    let _ = state.with.siblings.lines.cast(LinesMessage::DoubtClaims);
+                    let _ = state
+                        .with
+                        .siblings
+                        .lines
+                        .cast(LinesMessage::DoubtClaims { attempt: None });
                 }
             }
             NodeMessage::Fenced(node) if node == state.node() => state.start_anew(&me).await,

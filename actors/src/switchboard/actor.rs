@@ -84,6 +84,10 @@ impl Actor for SwitchboardActor {
                 // One that finds nobody drops its reply, which reads as no answer.
                 let _ = to.lines.cast(LinesMessage::EndCall { attempt, reply });
             }
+            SwitchboardMessage::WasTakenOver { attempt } => {
+                let attempt = Some(attempt);
+                let _ = to.lines.cast(LinesMessage::DoubtClaims { attempt });
+            }
             SwitchboardMessage::Holds { attempt, reply } => {
                 let _ = to.lines.cast(LinesMessage::Holds { attempt, reply });
             }

@@ -64,6 +64,11 @@ pub enum SwitchboardMessage {
         /// Whether it lives on this node. Its row tells how it ended.
         reply: RpcReplyPort<bool>,
     },
+    /// Another node says that it took a call over that was this one's: it is let go if that is so.
+    WasTakenOver {
+        /// Which.
+        attempt: AttemptId,
+    },
     /// Asks whether this node holds an attempt: one that is being made, in a call, or being settled.
     Holds {
         /// Which.

@@ -11,7 +11,7 @@ use actors::{
     node::{NodeHandle, NodeSettings},
     ports::{
         carrier::{CallProgress, CarrierCallId, EndCause},
-        store::{CALL_BACK, ConversationStatus, EventFact, Fact, NodeStore, RecordStore},
+        store::{ConversationStatus, NodeStore, RecordStore, StoreError},
     },
     switchboard::{DoorRefusal, SwitchboardMessage},
     testkit::fake_carrier::{FakeSocket, media_leg},
@@ -35,20 +35,26 @@ struct Talking {
 
 impl Talking {
     async fn with_lines(lines: usize) -> Self {
+        Self::at(lines, "http://10.0.0.1:8080").await
+    }
+
+    /// The first node tells the others this address, if any.
+    async fn at(lines: usize, address: &str) -> Self {
         let first = World::shared().await;
         let second = first.twin();
         for world in [&first, &second] {
             world.carrier.brings_calls_back();
         }
-        let settings = || NodeSettings {
+        let settings = |address: &str| NodeSettings {
             lines,
+            address: (!address.is_empty()).then(|| address.to_owned()),
             ..NodeSettings::default()
         };
-        let node = first.node_with(settings()).await;
+        let node = first.node_with(settings(address)).await;
         let campaign = first.campaign(1).await;
         first.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
         until("a call", async || first.carrier.sockets() == 1).await;
-        let other = second.node_with(settings()).await;
+        let other = second.node_with(settings("http://10.0.0.2:8080")).await;
         let attempt = first.carrier.dialed_attempts()[0];
         until("the greeting", async || {
             !first.store.turns(attempt).await.unwrap().is_empty()
@@ -278,4 +284,73 @@ async fn a_node_that_drains_takes_a_live_call_all_the_same() {
     });
     drop(socket);
     assert_eq!(call.status().await, (ConversationStatus::Completed, None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_whose_call_was_taken_over_takes_neither_its_socket_nor_its_carrier_s_question() {
+    for first_asked in ["question", "socket", "nothing"] {
+        let call = Talking::start().await;
+        call.worlds[0].carrier.drop_sockets();
+        sleep(SECOND / 10).await;
+        call.comes_back(1).await.unwrap();
+        match first_asked {
+            "question" => assert_eq!(call.comes_back(0).await, Err(NotGoingOn::Elsewhere)),
+            "socket" => assert_eq!(call.open_media(0).await.err(), Some(DoorRefusal::UnknownCall)),
+            _ => sleep(3 * SECOND / 2).await,
+        }
+        assert_eq!(call.live().await, [0, 1], "{first_asked}");
+        let socket = call.open_media(1).await.unwrap();
+        call.leg_ends(1).await;
+        drop(socket);
+        assert_eq!(call.until_over().await, (ConversationStatus::Completed, None));
+        for world in &call.worlds {
+            assert_eq!(world.carrier.hang_ups(), [], "{first_asked}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_is_told_lets_a_call_go_that_it_believes_to_have() {
+    let call = Talking::start().await;
+    let told = || SwitchboardMessage::WasTakenOver { attempt: call.attempt };
+    let _ = call.nodes[0].switchboard.cast(told());
+    sleep(SECOND).await;
+    assert_eq!(call.live().await, [1, 0], "it is not so");
+    call.comes_back(1).await.unwrap();
+    let _ = call.nodes[0].switchboard.cast(told());
+    sleep(SECOND / 2).await;
+    assert_eq!(call.live().await, [0, 1]);
+    assert_eq!(call.worlds[0].carrier.hang_ups(), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_leg_is_not_hung_up_while_nobody_can_say_whose_it_is() {
+    for taken_over in [true, false] {
+        let call = Talking::start().await;
+        call.worlds[0].carrier.drop_sockets();
+        sleep(SECOND / 10).await;
+        if taken_over {
+            call.comes_back(1).await.unwrap();
+        }
+        call.worlds[0]
+            .store
+            .fail_with(Some(StoreError::Unavailable("away".into())));
+        assert_eq!(call.open_media(0).await.err(), Some(DoorRefusal::NotNow));
+        assert_eq!(call.comes_back(0).await, Err(NotGoingOn::NotKnown));
+        sleep(10 * SECOND).await;
+        assert_eq!(call.worlds[0].carrier.hang_ups(), [], "it gave the call up by now");
+        call.worlds[0].store.fail_with(None);
+        sleep(3 * SECOND).await;
+        let hung_up: &[CarrierCallId] = if taken_over { &[] } else { &[call.leg.clone()] };
+        assert_eq!(call.worlds[0].carrier.hang_ups(), hung_up);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_taken_from_a_living_node_that_nobody_can_ask() {
+    let call = Talking::at(3, "").await;
+    assert_eq!(call.comes_back(1).await, Err(NotGoingOn::NotKnown));
+    assert_eq!(call.live().await, [1, 0]);
+    let owner = call.worlds[0].store.owner_of(call.attempt).await.unwrap().unwrap();
+    assert_eq!(owner.node, call.nodes[0].node());
 }

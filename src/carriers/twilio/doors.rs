@@ -34,7 +34,7 @@ use crate::{
         media_socket::Claim,
         taken_calls::TakenCalls,
     },
-    peers::Unreached,
+    peers::{InVain, Unreached},
 };
 
 /// What the doors share.
@@ -50,6 +50,9 @@ type Request = (Uri, HeaderMap, Result<Bytes, BytesRejection>);
 
 /// The attempt and the proof that an address names.
 type Named = (String, String);
+
+/// What came of asking the node that holds a call.
+type Tried = (Option<Extension<Unreached>>, Option<Extension<InVain>>);
 
 /// Why a webhook is answered at once.
 #[derive(Debug)]
@@ -107,14 +110,20 @@ impl Doors {
         let media = move |State(door), Path(token): Path<String>, uri: Uri, headers: HeaderMap, socket| async move {
             media.media(door, &token, (&uri, &headers), socket).await
         };
-        let back = move |State(door), Path(token): Path<String>, unreached, uri: Uri, headers: HeaderMap, body| async move {
-            back.back(door, (&token, unreached), (uri, headers, body)).await
+        let again = back.clone();
+        let back = move |State(door), Path(token): Path<String>, tried, uri: Uri, headers: HeaderMap, body| async move {
+            back.back(door, (&token, 0, tried), (uri, headers, body)).await
+        };
+        let again = move |State(door), Path((token, asked)), tried, uri: Uri, headers: HeaderMap, body| async move {
+            let token: String = token;
+            again.back(door, (&token, asked, tried), (uri, headers, body)).await
         };
         doors
             .of_calls()
             .route(&at("inbound"), post(inbound))
             .route(&at("events"), post(events))
             .route(&at("back/{token}"), post(back))
+            .route(&at("back/{token}/{asked}"), post(again))
             .route(&at("media/{token}"), get(media))
     }
 
@@ -332,12 +341,7 @@ impl Doors {
     }
 
     /// A call whose media socket is gone, and which its instructions bring here.
-    async fn back(
-        &self,
-        door: CarrierDoor,
-        (token, unreached): (&str, Option<Extension<Unreached>>),
-        request: Request,
-    ) -> Response {
+    async fn back(&self, door: CarrierDoor, (token, asked, tried): (&str, u32, Tried), request: Request) -> Response {
         let leg = match self
             .signed("back", request)
             .and_then(|fields| Ok(callback::call(&fields)?))
@@ -345,18 +349,13 @@ impl Doors {
             Ok(leg) => leg,
             Err(unheard) => return unheard.into_response(),
         };
-        self.goes_on(&door, (token, unreached), leg).await
-    }
-
-    /// How a call goes on whose caller has neither a media socket nor anybody else on the line.
-    async fn goes_on(
-        &self,
-        door: &CarrierDoor,
-        (token, unreached): (&str, Option<Extension<Unreached>>),
-        leg: CarrierCallId,
-    ) -> Response {
+        let (unreached, in_vain) = tried;
         let unreached = unreached.map(|Extension(unreached)| unreached);
-        match door.came_back(token, leg.clone(), unreached).await {
+        let came_back = match in_vain {
+            Some(_) => Err(NotBack::NotNow),
+            None => door.came_back(token, leg.clone(), unreached).await,
+        };
+        match came_back {
             Ok(goes_on) => {
                 // Some reports of it name no attempt.
                 if let Some(end) = self.taken.remember(leg, goes_on.back.clone()) {
@@ -368,6 +367,17 @@ impl Doors {
                 instructions(self.carrier.instructions.stream_again(&goes_on))
             }
             Err(NotBack::Over) => instructions(HANG_UP.to_owned()),
+            // To the carrier an error would be the end of the call.
+            Err(NotBack::NotNow) => {
+                let again = self.carrier.instructions.ask_again(token, asked);
+                instructions(again.unwrap_or_else(|| {
+                    tracing::error!(
+                        carrier = self.name(),
+                        "a call is hung up: nobody can say how it goes on"
+                    );
+                    HANG_UP.to_owned()
+                }))
+            }
             Err(NotBack::Elsewhere(answer)) => answer,
         }
     }

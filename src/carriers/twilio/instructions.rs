@@ -19,6 +19,10 @@ pub const TRANSFER_RINGS_SECONDS: u64 = 30;
 /// How long a call waits before it asks for its next socket, from the second time on, in seconds.
 const PAUSE_SECONDS: u64 = 1;
 
+/// How often a call asks again that nobody can say anything about, with a pause each time: longer than a node counts as
+/// alive that is not, and not for ever.
+const MOST_ASKED_AGAIN: u32 = 40;
+
 /// Ends a call.
 pub const HANG_UP: &str = r#"<?xml version="1.0" encoding="UTF-8"?><Response><Hangup/></Response>"#;
 
@@ -71,6 +75,15 @@ impl Instructions {
             0 => response(&connect),
             _ => response(&format!(r#"<Pause length="{PAUSE_SECONDS}"/>{connect}"#)),
         }
+    }
+
+    /// Has a call wait a moment and ask once more how it goes on, `asked` times by now; none where that was often enough.
+    pub fn ask_again(&self, token: &str, asked: u32) -> Option<String> {
+        let asked = asked.checked_add(1).filter(|asked| *asked <= MOST_ASKED_AGAIN)?;
+        let back = escaped(&self.at(&format!("back/{token}/{asked}")));
+        Some(response(&format!(
+            r#"<Pause length="{PAUSE_SECONDS}"/><Redirect method="POST">{back}</Redirect>"#
+        )))
     }
 
     fn connect(&self, attempt: AttemptId, media_token: &str) -> String {
@@ -195,6 +208,15 @@ mod tests {
         assert_eq!(own.stream_again(&goes_on(0)), text);
         let later = text.replace("<Connect>", r#"<Pause length="1"/><Connect>"#);
         assert_eq!(own.stream_again(&goes_on(1)), later);
+        let again = own.ask_again(&format!("{attempt}.proof"), 0).unwrap();
+        let asks = format!(
+            r#"<Response><Pause length="1"/><Redirect method="POST">https://a.example/x/carriers/twilio/back/{attempt}.proof/1</Redirect></Response>"#
+        );
+        assert!(again.ends_with(&asks), "{again}");
+        assert!(own.ask_again("token", MOST_ASKED_AGAIN - 1).is_some());
+        for asked in [MOST_ASKED_AGAIN, u32::MAX] {
+            assert_eq!(own.ask_again("token", asked), None, "{asked}: not for ever");
+        }
         let text = instructions(Flavour::SignalWire, "https://a.example").stream(attempt, "proof");
         assert!(
             text.contains(r#" authBearerToken=""#) && text.contains(r#"=" codec="PCMU@8000h"/></Connect><Redirect"#),

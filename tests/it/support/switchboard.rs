@@ -163,6 +163,7 @@ impl Actor for FakeSwitchboard {
             SwitchboardMessage::Progress { .. }
             | SwitchboardMessage::AskMedia { .. }
             | SwitchboardMessage::CameBack { .. }
+            | SwitchboardMessage::WasTakenOver { .. }
             | SwitchboardMessage::Media { .. }
             | SwitchboardMessage::Drain => {}
         }

@@ -9,7 +9,7 @@ use super::{Performer, planned_rules};
 use crate::{
     audio_stream::StreamMessage,
     call::{
-        CallMessage, LegSearch, NoOutcome, Obstacle,
+        CallMessage, LegSearch, NoOutcome, Obstacle, Whose,
         state::{PermitAnswer, State, TransferAnswer},
         tasks::{self, InTime},
         writer::Write,
@@ -207,15 +207,14 @@ impl Performer {
             return;
         };
         let carrier = self.arguments.plan.carrier.clone();
-        let (task, another_s) = (
-            tasks::reopen_media(carrier, leg, back, try_no, self.me.clone()),
-            self.is_another_s(),
-        );
-        let me = self.me.clone();
+        let task = self.if_ours(tasks::reopen_media(carrier, leg, back, try_no, self.me.clone()));
+        let (me, lines) = (self.me.clone(), self.arguments.parents.lines.clone());
+        let claim = self.arguments.plan.attempt.claim;
         let task = self.spawn(async move {
-            match another_s.await {
-                true => drop(me.cast(CallMessage::NotReopened { try_no })),
-                false => task.await,
+            match task.await {
+                Whose::Ours => {}
+                Whose::Anothers => drop(lines.cast(LinesMessage::ClaimsLost(vec![claim]))),
+                Whose::NotKnown => drop(me.cast(CallMessage::NotReopened { try_no })),
             }
         });
         if let Some(earlier) = self.reopening.replace(task) {
@@ -260,12 +259,18 @@ impl Performer {
 
     pub(super) fn hang_up(&mut self, leg: Option<CarrierCallId>) {
         let carrier = self.arguments.plan.carrier.clone();
-        let (task, another_s) = (tasks::hang_up(carrier, leg, self.search()), self.is_another_s());
+        let task = self.if_ours(tasks::hang_up(carrier, leg, self.search()));
         let attempt = self.arguments.plan.attempt.claim.attempt;
         self.hang_ups.push(tokio::spawn(async move {
-            match another_s.await {
-                true => tracing::warn!(%attempt, "the call is another process's by now: its leg is left alone"),
-                false => task.await,
+            match task.await {
+                Whose::Ours => {}
+                Whose::Anothers => {
+                    tracing::warn!(%attempt, "the call is another process's by now: its leg is left alone")
+                }
+                // The carrier asks how it goes on, and is told by whoever knows.
+                Whose::NotKnown => {
+                    tracing::error!(%attempt, "whose the call is by now is not known: its leg is left alone")
+                }
             }
         }));
     }

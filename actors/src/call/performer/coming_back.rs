@@ -3,16 +3,18 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep};
 
 use super::Performer;
 use crate::{
     call::{
-        GoesOn, InboundLeg, Inheritance,
+        CallMessage, GoesOn, InboundLeg, Inheritance, Whose,
         state::{Event, State},
+        whose, whose_for_certain,
         writer::Write,
     },
     dial_token::{DialToken, Purpose},
+    lines::LinesMessage,
     phone_number::PhoneNumber,
     ports::{
         carrier::CarrierCallId,
@@ -24,9 +26,8 @@ use crate::{
 /// Tells in which of the agent's languages it goes on.
 const LANGUAGE: &str = "language";
 
-/// How long the store may take to say whose a call is that may have gone to another process. Calls end also while the
-/// database is away.
-const WHOSE_WITHIN: Duration = Duration::from_secs(1);
+/// How often it is looked whose a call is whose media is lost.
+const WATCHED_EVERY: Duration = Duration::from_secs(1);
 
 /// The token and our number, of a call that does not get them with its permit.
 pub(super) fn known_before(
@@ -100,19 +101,111 @@ impl Performer {
         self.arguments.plan.carrier.abilities().comes_back
     }
 
-    /// Answers whether the call is another process's by now: what that does with the leg is not ours to undo. One that is
-    /// over is nobody's.
-    pub(super) fn is_another_s(&self) -> impl Future<Output = bool> + Send + use<> {
-        let (store, claim) = (self.arguments.ports.store.clone(), self.arguments.plan.attempt.claim);
-        let possible = self.may_be_another_s();
-        async move {
-            if !possible {
-                return false;
+    /// Whether another process may have taken it over already.
+    pub(super) fn may_have_gone(&self) -> bool {
+        let now_ms = self.now_ms();
+        let machine = self.machine.as_ref();
+        self.may_be_another_s() && machine.is_some_and(|machine| machine.may_have_gone(now_ms))
+    }
+
+    /// Takes somebody's message who has media for the call, or asks for it.
+    pub(super) async fn asked_for_media(&mut self, asked: CallMessage) {
+        // The asker may have given up waiting.
+        match asked {
+            CallMessage::AskMedia {
+                proof,
+                replacing,
+                reply,
+            } => drop(reply.send(self.may_take_media(&proof, replacing))),
+            CallMessage::Media { proof, leg, reply } => {
+                let taken = self.media(&proof, leg).await;
+                let _ = reply.send(taken);
             }
-            match timeout(WHOSE_WITHIN, store.owner_of(claim.attempt)).await {
-                Ok(Ok(Some(owner))) => (owner.node, owner.epoch) != (claim.owner, claim.epoch),
-                Ok(Ok(None) | Err(_)) | Err(_) => false,
-            }
+            _ => {}
         }
+    }
+
+    /// Two processes must not speak into one call: nobody is answered before the row has said whose it is.
+    pub(super) fn make_sure(&mut self, asked: CallMessage) {
+        let shown = match &asked {
+            CallMessage::AskMedia { proof, .. } | CallMessage::Media { proof, .. } => self.check(Purpose::Media, proof),
+            _ => return,
+        };
+        if let Err(refused) = shown {
+            return refuse(asked, refused);
+        }
+        let (store, claim) = (self.arguments.ports.store.clone(), self.arguments.plan.attempt.claim);
+        let (me, asked) = (self.me.clone(), Box::new(asked));
+        self.spawn(async move {
+            let whose = whose(store, claim).await;
+            let _ = me.cast(CallMessage::MadeSure { whose, asked });
+        });
+    }
+
+    pub(super) async fn made_sure(&mut self, whose: Whose, asked: CallMessage) {
+        match whose {
+            Whose::Ours => self.asked_for_media(asked).await,
+            Whose::Anothers => {
+                self.tell_lines(LinesMessage::ClaimsLost(vec![self.arguments.plan.attempt.claim]));
+                refuse(asked, DoorRefusal::UnknownCall);
+            }
+            Whose::NotKnown => refuse(asked, DoorRefusal::NotNow),
+        }
+    }
+
+    /// While the media of a call is lost, its carrier's reports are taken here only for as long as the call is ours.
+    pub(super) fn watch_claim(&mut self) {
+        if !self.may_have_gone() {
+            if let Some(watching) = self.watching.take() {
+                watching.abort();
+            }
+            return;
+        }
+        if self.watching.is_some() {
+            return;
+        }
+        let (store, claim) = (self.arguments.ports.store.clone(), self.arguments.plan.attempt.claim);
+        let lines = self.arguments.parents.lines.clone();
+        let watching = self.spawn(async move {
+            loop {
+                sleep(WATCHED_EVERY).await;
+                if whose(store.clone(), claim).await == Whose::Anothers {
+                    let _ = lines.cast(LinesMessage::ClaimsLost(vec![claim]));
+                    return;
+                }
+            }
+        });
+        self.watching = Some(watching);
+    }
+
+    /// Waits until `work` may touch the leg, and does it; `Anothers` or `NotKnown` where it may not. A call that was in our
+    /// hands to its end is ours while the store does not say otherwise.
+    pub(super) fn if_ours<W>(&self, work: W) -> impl Future<Output = Whose> + Send + use<W>
+    where
+        W: Future<Output = ()> + Send,
+    {
+        let (store, claim) = (self.arguments.ports.store.clone(), self.arguments.plan.attempt.claim);
+        let (possible, gone) = (self.may_be_another_s(), self.may_have_gone());
+        let within = self.arguments.times.dead_after * 2;
+        async move {
+            let whose = match (possible, gone) {
+                (false, _) => Whose::Ours,
+                (true, true) => whose_for_certain(store, claim, within).await,
+                (true, false) => match whose(store, claim).await {
+                    Whose::NotKnown => Whose::Ours,
+                    known => known,
+                },
+            };
+            if whose == Whose::Ours {
+                work.await;
+            }
+            whose
+        }
+    }
+}
+
+fn refuse(asked: CallMessage, refused: DoorRefusal) {
+    if let CallMessage::AskMedia { reply, .. } | CallMessage::Media { reply, .. } = asked {
+        let _ = reply.send(Err(refused));
     }
 }

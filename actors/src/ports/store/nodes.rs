@@ -56,6 +56,10 @@ pub trait NodeStore: Send + Sync {
     /// Who holds an attempt that is claimed or in a call; none for one that waits, is over or is not there.
     async fn owner_of(&self, attempt: AttemptId) -> StoreResult<Option<Owner>>;
 
+    /// Who held an attempt last, and since which change of owner, also where it is over by now; none for one that waits, that
+    /// nobody held yet, or that is not there.
+    async fn last_holder(&self, attempt: AttemptId) -> StoreResult<Option<Claim>>;
+
     /// Those of the claims that do not hold any more: their attempts have another owner, wait again, or are over.
     async fn lost_claims(&self, claims: &[Claim]) -> StoreResult<Vec<Claim>>;
 

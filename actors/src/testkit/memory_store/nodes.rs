@@ -135,6 +135,15 @@ impl NodeStore for MemoryStore {
         }))
     }
 
+    async fn last_holder(&self, attempt: AttemptId) -> StoreResult<Option<Claim>> {
+        let tables = self.open()?;
+        let Some(entry) = tables.attempts.get(&attempt) else {
+            return Ok(None);
+        };
+        let epoch = entry.epoch;
+        Ok(entry.owner.map(|owner| Claim { attempt, owner, epoch }))
+    }
+
     async fn lost_claims(&self, claims: &[Claim]) -> StoreResult<Vec<Claim>> {
         let mut tables = self.open()?;
         let lost = claims.iter().filter(|claim| tables.held(**claim).is_err());

@@ -47,8 +47,16 @@ pub async fn the_owner_of_an_open_attempt_is_known(fixture: Fixture) {
     let failed = outcome(ConversationStatus::Failed);
     store.finish(over, failed, None).await.unwrap();
     assert_eq!(store.owner_of(over.attempt).await, Ok(None));
+    assert_eq!(
+        store.last_holder(over.attempt).await,
+        Ok(Some(over)),
+        "also when it is over"
+    );
+    assert_eq!(store.last_holder(claimed.attempt).await, Ok(Some(claimed)));
     store.not_sent(claimed, 0, None).await.unwrap();
     assert_eq!(store.owner_of(claimed.attempt).await, Ok(None));
+    assert_eq!(store.last_holder(claimed.attempt).await, Ok(None));
+    assert_eq!(store.last_holder(AttemptId::new()).await, Ok(None));
 
     let heir = scene.heir().await;
     let taken = Owner {
@@ -58,6 +66,12 @@ pub async fn the_owner_of_an_open_attempt_is_known(fixture: Fixture) {
         address: None,
     };
     assert_eq!(store.owner_of(sent.attempt).await, Ok(Some(taken)));
+    let heirs = Claim {
+        owner: heir.node,
+        epoch: sent.epoch + 1,
+        ..sent
+    };
+    assert_eq!(store.last_holder(sent.attempt).await, Ok(Some(heirs)));
 }
 
 pub async fn all_nodes_share_one_secret(fixture: Fixture) {

@@ -170,6 +170,7 @@ slowly! {
         heartbeat(node: NodeId) -> Pulse;
         sign_off(node: NodeId) -> ();
         lost_claims(claims: &[Claim]) -> Vec<Claim>;
+        last_holder(attempt: AttemptId) -> Option<Claim>;
         live_nodes() -> Vec<LiveNode>;
         owner_of(attempt: AttemptId) -> Option<Owner>;
         cluster_secret() -> String;
