@@ -6,7 +6,9 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use futures_util::FutureExt;
 
 use crate::{
-    call::{CONFERENCE, CallPlan, LegSearch, Sighting, TRANSFER_FAILED, TRANSFER_TAKEN, in_time},
+    call::{
+        CONFERENCE, CallPlan, LegSearch, Sighting, TRANSFER_FAILED, TRANSFER_TAKEN, Whose, in_time, whose_for_certain,
+    },
     campaign::{self, Ended},
     id::AttemptId,
     node::{Backoff, Times},
@@ -14,7 +16,7 @@ use crate::{
     ports::{
         Ports,
         carrier::{Carrier, CarrierCallId, CarrierError},
-        store::{CALL_BACK, ConversationStatus, EventFact, Outcome, Store, StoreError},
+        store::{Claim, ConversationStatus, EventFact, Outcome, Store, StoreError},
         usage::Meter,
     },
     time::Timestamp,
@@ -150,12 +152,17 @@ async fn last_event(store: &dyn Store, attempt: AttemptId, name: &str) -> Option
 /// Ends whatever leg the lost call has, and says what its attempt failed of.
 async fn end_leg(carrier: &dyn Carrier, store: Arc<dyn Store>, lost: &LostCall, times: Times) -> String {
     let attempt = lost.ended.claim.attempt;
+    let own = carrier.abilities().comes_back.then(|| Own {
+        store: Arc::clone(&store),
+        claim: lost.ended.claim,
+        within: times.dead_after * 2,
+    });
     if let Some(leg) = &lost.leg {
-        hang_up(carrier, attempt, leg).await;
+        hang_up_own(carrier, (attempt, own.as_ref()), leg).await;
         return lost.error.clone();
     }
     let search = LegSearch::new(attempt, lost.to.clone(), lost.since, store);
-    match end_what_was_dialed(carrier, &search, times.settle_from * 2).await {
+    match end_what_was_dialed(carrier, (&search, own.as_ref()), times.settle_from * 2).await {
         true => lost.error.clone(),
         false => UNKNOWN_FATE.to_owned(),
     }
@@ -163,14 +170,18 @@ async fn end_leg(carrier: &dyn Carrier, store: Arc<dyn Store>, lost: &LostCall, 
 
 /// Hangs up the live calls the carrier has of an attempt; whether there was one, live or over. After an empty listing it
 /// is asked once more: a request may have been under way.
-async fn end_what_was_dialed(carrier: &dyn Carrier, search: &LegSearch, second_look: Duration) -> bool {
+async fn end_what_was_dialed(
+    carrier: &dyn Carrier,
+    (search, own): (&LegSearch, Option<&Own>),
+    second_look: Duration,
+) -> bool {
     for look in 0..2 {
         if look > 0 {
             tokio::time::sleep(second_look).await;
         }
         if let Sighting::Ours(calls) = seen(carrier, search).await {
             for call in calls.iter().filter(|call| call.live) {
-                hang_up(carrier, search.attempt(), &call.call).await;
+                hang_up_own(carrier, (search.attempt(), own), &call.call).await;
             }
             return true;
         }
@@ -193,9 +204,40 @@ async fn seen(carrier: &dyn Carrier, search: &LegSearch) -> Sighting {
     }
 }
 
+/// What a leg is held by that another node may take over for as long as it is up.
+struct Own {
+    store: Arc<dyn Store>,
+    claim: Claim,
+    /// How long the store may take to say whose it is.
+    within: Duration,
+}
+
+impl Own {
+    async fn is_ours(&self) -> bool {
+        let attempt = self.claim.attempt;
+        match whose_for_certain(Arc::clone(&self.store), self.claim, self.within).await {
+            Whose::Ours => return true,
+            Whose::Anothers => tracing::warn!(%attempt, "a lost call goes on at another node: its leg is left alone"),
+            Whose::NotKnown => tracing::error!(%attempt, "whose a lost call is is not known: its leg is left alone"),
+        }
+        false
+    }
+}
+
+/// Ends a leg that is settled here.
 pub(super) async fn hang_up(carrier: &dyn Carrier, attempt: AttemptId, leg: &CarrierCallId) {
+    hang_up_own(carrier, (attempt, None), leg).await;
+}
+
+/// The same where another node may take it over meanwhile: before each try it is looked whether it has.
+async fn hang_up_own(carrier: &dyn Carrier, (attempt, own): (AttemptId, Option<&Own>), leg: &CarrierCallId) {
     let mut backoff = patience();
     loop {
+        if let Some(own) = own
+            && !own.is_ours().await
+        {
+            return;
+        }
         match in_time(carrier.hang_up(leg)).await {
             Ok(()) | Err(CarrierError::NotFound) => return,
             Err(error) if backoff.failures() >= HANG_UP_TRIES => {

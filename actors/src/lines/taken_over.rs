@@ -8,11 +8,11 @@ use ractor::{ActorRef, RpcReplyPort, rpc::CallResult};
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::{Dialer, LinesMessage, LinesState, LostCall, settle::settle};
+use super::{CallRegistry, Dialer, LinesMessage, LinesState, LostCall, settle::settle};
 use crate::{
     agent::{self, Agent},
     call::{CallMessage, CallPlan, GoesOn, Whose, bound, whose},
-    campaign::{PlanContext, plan_inherited},
+    campaign::{Ended, PlanContext, plan_inherited},
     dial_token::{DialToken, Purpose},
     id::{AccountId, AgentId, AttemptId, NodeId},
     node::{MEDIA_LOST, Times, contained},
@@ -20,6 +20,7 @@ use crate::{
         Ports,
         carrier::{Carrier, CarrierCallId, WayBack},
         store::{CallDirection, Claim, ReturnedCall, ReturningCall, StoreError},
+        usage::Meter,
     },
 };
 
@@ -75,24 +76,32 @@ pub(super) type OnTheirWay = HashMap<AttemptId, Vec<ReturnReply>>;
 
 /// A call that is this node's by its row and has not begun here. Dropped before that, it is settled: nobody else would.
 pub struct HeldReturn {
+    /// None once it began.
+    lost: Option<LostCall>,
     plan: Option<Box<CallPlan>>,
     ports: Ports,
+    registry: CallRegistry,
     times: Times,
 }
 
 impl HeldReturn {
     fn take(mut self) -> Option<Box<CallPlan>> {
-        self.plan.take()
+        let plan = self.plan.take()?;
+        self.lost = None;
+        Some(plan)
     }
 }
 
 impl Drop for HeldReturn {
     fn drop(&mut self) {
         // Without a runtime the process is ending; another one settles what it left.
-        if let (Some(plan), Ok(runtime)) = (self.plan.take(), tokio::runtime::Handle::try_current()) {
+        if let (Some(lost), Ok(runtime)) = (self.lost.take(), tokio::runtime::Handle::try_current()) {
             let (ports, times) = (self.ports.clone(), self.times);
-            let lost = LostCall::of(&plan, ports.clock.now(), MEDIA_LOST);
-            runtime.spawn(async move { settle(&ports, lost, times).await });
+            let seen_to = self.registry.see_to(lost.ended.claim);
+            runtime.spawn(async move {
+                settle(&ports, lost, times).await;
+                drop(seen_to);
+            });
         }
     }
 }
@@ -129,14 +138,15 @@ impl LinesState {
             let _ = reply.send(Err(NotGoingOn::Over));
             return;
         }
-        let crowded = self.on_their_way.len() >= MOST_AT_ONCE;
+        let crowded = self.on_their_way.len() >= MOST_AT_ONCE || self.is_overfull();
         match self.on_their_way.get_mut(&attempt) {
             Some(waiting) if waiting.len() < MOST_WAITING => waiting.push(reply),
             None if !crowded => {
                 self.on_their_way.insert(attempt, vec![reply]);
                 let (me, ports, node, times) = (me.clone(), self.ports.clone(), self.node, self.times);
+                let registry = self.registry.clone();
                 tokio::spawn(async move {
-                    let mut fetching = tokio::spawn(fetch(ports, (node, times), asking));
+                    let mut fetching = tokio::spawn(fetch((ports, registry), (node, times), asking));
                     let mut taken = timeout(TAKEN_WITHIN, &mut fetching).await;
                     if taken.is_err() {
                         let _ = me.cast(LinesMessage::Returned { attempt, taken: None });
@@ -148,7 +158,11 @@ impl LinesState {
                     let _ = me.cast(LinesMessage::Returned { attempt, taken });
                 });
             }
-            _ => drop(reply.send(Err(NotGoingOn::NotKnown))),
+            _ => {
+                // Asked again, another node may have a place, or this one.
+                tracing::warn!(%attempt, "a live call of another node is not taken over now: there is no place for it");
+                let _ = reply.send(Err(NotGoingOn::NotKnown));
+            }
         }
     }
 
@@ -174,10 +188,6 @@ impl LinesState {
         let waiting = self.on_their_way.remove(&attempt).unwrap_or_default();
         let begun = match taken {
             Err(not) => Err(not),
-            Ok(_) if self.is_overfull() => {
-                tracing::error!(%attempt, "a live call of a dead node is ended: no line is left here, nor one above");
-                Err(NotGoingOn::Over)
-            }
             Ok(held) => self.go_on_with(me, held).await,
         };
         for reply in waiting {
@@ -185,10 +195,11 @@ impl LinesState {
         }
     }
 
+    /// Whether one more would be too many, with those on their way.
     fn is_overfull(&self) -> bool {
         let (share, least) = MOST_ABOVE;
         let lines = self.pool.lines();
-        self.pool.live() >= lines + (lines / share).max(least)
+        self.pool.live() + self.on_their_way.len() >= lines + (lines / share).max(least)
     }
 
     async fn go_on_with(&mut self, me: &ActorRef<LinesMessage>, held: HeldReturn) -> Result<GoesOn, NotGoingOn> {
@@ -224,18 +235,29 @@ async fn ask(call: ActorRef<CallMessage>, asking: Asking, reply: ReturnReply) {
 }
 
 /// Makes a call this node's whose owner is dead or out of reach, and plans its rest.
-async fn fetch(ports: Ports, (node, times): (NodeId, Times), asking: Asking) -> Result<HeldReturn, NotGoingOn> {
+async fn fetch(
+    (ports, registry): (Ports, CallRegistry),
+    (node, times): (NodeId, Times),
+    asking: Asking,
+) -> Result<HeldReturn, NotGoingOn> {
     let attempt = asking.attempt;
     let (store, carrier) = (Arc::clone(&ports.store), asking.carrier);
     let owner = store
         .owner_of(attempt)
         .await
         .map_err(|error| not_taken(attempt, &error))?;
-    let Some(owner) = owner.filter(|owner| owner.node != node) else {
-        // Over; or ours, and no call.
-        return Err(NotGoingOn::Over);
+    let owner = owner.ok_or(NotGoingOn::Over)?;
+    let held = Claim {
+        attempt,
+        owner: owner.node,
+        epoch: owner.epoch,
     };
-    if owner.alive && owner.address.is_none() {
+    // One that is this node's goes on as well where nobody here sees to it: the answer that it was taken may be lost.
+    let _seen_to = match owner.node == node {
+        true => Some(registry.see_to(held).ok_or(NotGoingOn::Over)?),
+        false => None,
+    };
+    if owner.node != node && owner.alive && owner.address.is_none() {
         // Nobody could ask it: it goes on there, once it is asked, or is not alive any more.
         return Err(NotGoingOn::NotKnown);
     }
@@ -245,11 +267,6 @@ async fn fetch(ports: Ports, (node, times): (NodeId, Times), asking: Asking) -> 
         .map_err(|error| not_taken(attempt, &error))?;
     let carrier = ports.carriers.named(carrier).filter(|_| proves(&token, &asking.proof));
     let carrier = carrier.cloned().ok_or(NotGoingOn::Over)?;
-    let held = Claim {
-        attempt,
-        owner: owner.node,
-        epoch: owner.epoch,
-    };
     let returning = ReturningCall {
         held,
         carrier: asking.carrier.to_owned(),
@@ -257,7 +274,7 @@ async fn fetch(ports: Ports, (node, times): (NodeId, Times), asking: Asking) -> 
     };
     let taking = async move { store.take_over(node, returning).await };
     let call = contained(taking).await.map_err(|error| not_taken(attempt, &error))?;
-    planned(ports, times, (call, asking.leg), &carrier).await
+    planned((ports, registry.clone()), times, (call, asking.leg), &carrier).await
 }
 
 fn proves(token: &DialToken, proof: &str) -> bool {
@@ -278,11 +295,30 @@ fn not_taken(attempt: AttemptId, error: &StoreError) -> NotGoingOn {
 
 /// From here on the row is this node's: whatever fails, the call goes on or is settled.
 async fn planned(
-    ports: Ports,
+    (ports, registry): (Ports, CallRegistry),
     times: Times,
     (call, leg): (ReturnedCall, CarrierCallId),
     carrier: &Arc<dyn Carrier>,
 ) -> Result<HeldReturn, NotGoingOn> {
+    // Before anything that may fail.
+    let mut held = HeldReturn {
+        lost: Some(LostCall {
+            ended: Ended {
+                direction: call.direction,
+                ..call.attempt.ended()
+            },
+            to: call.attempt.contact.phone_number.clone(),
+            carrier: carrier.name().to_owned(),
+            leg: Some(leg.clone()),
+            since: ports.clock.now(),
+            error: MEDIA_LOST.to_owned(),
+            meter: Meter::default(),
+        }),
+        plan: None,
+        ports: ports.clone(),
+        registry,
+        times,
+    };
     let attempt = &call.attempt;
     let (account, first, present) = (attempt.account, attempt.agent, present_agent(&call));
     let now = ports.clock.now();
@@ -290,17 +326,6 @@ async fn planned(
         agent,
         ring_timeout: Duration::ZERO,
         now,
-    };
-    let nobody = context(Arc::new(Agent::default()));
-    let mut held = HeldReturn {
-        plan: Some(Box::new(plan_inherited(
-            (call.clone(), leg.clone()),
-            carrier,
-            (first, &nobody),
-            None,
-        ))),
-        ports: ports.clone(),
-        times,
     };
     let began_with = agent_of(&ports, account, first).await.inspect_err(|_| {
         tracing::error!(agent = %first, "the agent of a live call cannot be had: the call is ended");

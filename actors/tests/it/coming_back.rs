@@ -7,11 +7,11 @@ use actors::{
     campaigns::CampaignCommand,
     dial_token::{DialToken, Purpose},
     id::AttemptId,
-    lines::{Asking, NotGoingOn},
+    lines::{Asking, LinesMessage, NotGoingOn},
     node::{NodeHandle, NodeSettings},
     ports::{
         carrier::{CallProgress, CarrierCallId, EndCause},
-        store::{ConversationStatus, NodeStore, RecordStore, StoreError},
+        store::{Claim, ConversationStatus, NodeStore, RecordStore, ReturnStore, ReturningCall, StoreError},
     },
     switchboard::{DoorRefusal, SwitchboardMessage},
     testkit::fake_carrier::{FakeSocket, media_leg},
@@ -353,4 +353,45 @@ async fn nothing_is_taken_from_a_living_node_that_nobody_can_ask() {
     assert_eq!(call.live().await, [1, 0]);
     let owner = call.worlds[0].store.owner_of(call.attempt).await.unwrap().unwrap();
     assert_eq!(owner.node, call.nodes[0].node());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_crashes_after_it_was_taken_over_is_not_hung_up() {
+    let call = Talking::start().await;
+    call.comes_back(1).await.unwrap();
+    let socket = call.open_media(1).await.unwrap();
+    let sabotage = LinesMessage::Sabotage {
+        attempt: call.attempt,
+        stream: false,
+    };
+    assert!(call.nodes[0].siblings().lines.cast(sabotage).is_ok());
+    sleep(5 * SECOND).await;
+    assert_eq!(call.live().await, [0, 1]);
+    assert_eq!(call.worlds[0].carrier.hang_ups(), []);
+    call.leg_ends(1).await;
+    drop(socket);
+    assert_eq!(call.until_over().await, (ConversationStatus::Completed, None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_a_node_s_by_its_row_alone_goes_on_there() {
+    let call = Talking::start().await;
+    let store = &call.worlds[0].store;
+    let owner = store.owner_of(call.attempt).await.unwrap().unwrap();
+    let returning = ReturningCall {
+        held: Claim {
+            attempt: call.attempt,
+            owner: owner.node,
+            epoch: owner.epoch,
+        },
+        carrier: "scripted".into(),
+        call: call.leg.clone(),
+    };
+    // The answer to this was lost.
+    store.take_over(call.nodes[1].node(), returning).await.unwrap();
+    call.comes_back(1).await.unwrap();
+    let socket = call.open_media(1).await.unwrap();
+    call.leg_ends(1).await;
+    drop(socket);
+    assert_eq!(call.until_over().await, (ConversationStatus::Completed, None));
 }
