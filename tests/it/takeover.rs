@@ -74,7 +74,7 @@ struct Installation {
     addresses: Vec<String>,
     client: Client,
     stub: TwilioStub,
-    _proxy: Proxy,
+    proxy: Proxy,
     _programs: Vec<Program>,
     _database: Database,
 }
@@ -120,7 +120,7 @@ impl Installation {
             nodes: started.into_iter().map(Some).collect(),
             addresses,
             stub,
-            _proxy: proxy,
+            proxy,
             _programs: programs,
             _database: database,
         })
@@ -317,5 +317,34 @@ async fn a_node_that_stood_still_leaves_its_call_to_the_one_that_took_it_over() 
     for entity in ["preferredDay", "firstVisit"] {
         assert!(collected(&after, entity).is_some(), "{entity}: {after:#}");
     }
+    assert_eq!(all.stub.complaints(), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_whose_socket_breaks_while_the_proxy_is_away_goes_on_at_its_own_node() {
+    let cut = TwilioFaults {
+        cut_after: Some(400),
+        ..TwilioFaults::default()
+    };
+    let Some(all) = Installation::start(cut).await else {
+        return;
+    };
+    let id = all.call().await;
+    all.until(&id, |data| !lines(data, "User").is_empty()).await;
+    let holder = all.holder().await;
+    // The carrier asks in vain how the call goes on, and again.
+    all.proxy.is_away(true);
+    let since = Instant::now();
+    while all.proxy.turned_away() < 2 {
+        assert!(since.elapsed() < WITHIN);
+        sleep(Duration::from_millis(10)).await;
+    }
+    all.proxy.is_away(false);
+    let after = all.until(&id, |data| data["status"] != "in_progress").await;
+    assert_eq!(after["status"], "completed", "{after:#}");
+    assert_eq!(
+        all.figure(1 - holder, "ringback_calls_taken_over_total").await,
+        Some(0.0)
+    );
     assert_eq!(all.stub.complaints(), Vec::<String>::new());
 }

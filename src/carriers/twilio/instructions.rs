@@ -23,6 +23,11 @@ const PAUSE_SECONDS: u64 = 1;
 /// alive that is not, and not for ever.
 const MOST_ASKED_AGAIN: u32 = 40;
 
+/// Has Twilio ask once more, five times, where nobody is there or something on the way fails: else a call is over with the
+/// first such answer. It keeps this part of an address to itself.
+/// <https://www.twilio.com/docs/usage/webhooks/webhooks-connection-overrides>
+pub const ASKS_AGAIN: &str = "#rc=5&rp=5xx,ct,rt";
+
 /// Ends a call.
 pub const HANG_UP: &str = r#"<?xml version="1.0" encoding="UTF-8"?><Response><Hangup/></Response>"#;
 
@@ -80,10 +85,19 @@ impl Instructions {
     /// Has a call wait a moment and ask once more how it goes on, `asked` times by now; none where that was often enough.
     pub fn ask_again(&self, token: &str, asked: u32) -> Option<String> {
         let asked = asked.checked_add(1).filter(|asked| *asked <= MOST_ASKED_AGAIN)?;
-        let back = escaped(&self.at(&format!("back/{token}/{asked}")));
+        let back = self.asked_back(&format!("{token}/{asked}"));
         Some(response(&format!(
             r#"<Pause length="{PAUSE_SECONDS}"/><Redirect method="POST">{back}</Redirect>"#
         )))
+    }
+
+    /// Where a call asks how it goes on; escaped.
+    fn asked_back(&self, token: &str) -> String {
+        let again = match self.flavour {
+            Flavour::Twilio => ASKS_AGAIN,
+            Flavour::SignalWire => "",
+        };
+        escaped(&format!("{}{again}", self.at(&format!("back/{token}"))))
     }
 
     fn connect(&self, attempt: AttemptId, media_token: &str) -> String {
@@ -98,7 +112,7 @@ impl Instructions {
                 format!(r#" authBearerToken="{token}" codec="PCMU@8000h""#)
             }
         };
-        let back = escaped(&self.at(&format!("back/{attempt}.{media_token}")));
+        let back = self.asked_back(&format!("{attempt}.{media_token}"));
         format!(r#"<Connect><Stream url="{address}"{shown}/></Connect><Redirect method="POST">{back}</Redirect>"#)
     }
 
@@ -193,7 +207,7 @@ mod tests {
         assert_eq!(
             text,
             format!(
-                r#"<?xml version="1.0" encoding="UTF-8"?><Response><Connect><Stream url="wss://a.example/x/carriers/twilio/media/{attempt}.proof"/></Connect><Redirect method="POST">https://a.example/x/carriers/twilio/back/{attempt}.proof</Redirect></Response>"#
+                r#"<?xml version="1.0" encoding="UTF-8"?><Response><Connect><Stream url="wss://a.example/x/carriers/twilio/media/{attempt}.proof"/></Connect><Redirect method="POST">https://a.example/x/carriers/twilio/back/{attempt}.proof#rc=5&amp;rp=5xx,ct,rt</Redirect></Response>"#
             )
         );
         let goes_on = |asked_before| GoesOn {
@@ -210,7 +224,7 @@ mod tests {
         assert_eq!(own.stream_again(&goes_on(1)), later);
         let again = own.ask_again(&format!("{attempt}.proof"), 0).unwrap();
         let asks = format!(
-            r#"<Response><Pause length="1"/><Redirect method="POST">https://a.example/x/carriers/twilio/back/{attempt}.proof/1</Redirect></Response>"#
+            r#"<Response><Pause length="1"/><Redirect method="POST">https://a.example/x/carriers/twilio/back/{attempt}.proof/1#rc=5&amp;rp=5xx,ct,rt</Redirect></Response>"#
         );
         assert!(again.ends_with(&asks), "{again}");
         assert!(own.ask_again("token", MOST_ASKED_AGAIN - 1).is_some());

@@ -14,6 +14,7 @@ use url::form_urlencoded;
 use super::{
     account::{Flavour, TwilioAccount},
     fields::is_json,
+    instructions::ASKS_AGAIN,
 };
 use crate::{carriers::http::socket_address, providers::settings::Key};
 
@@ -78,9 +79,15 @@ impl Guard {
     /// Whether a form that was posted to `path` is the carrier's.
     fn admits_form(&self, path: &str, headers: &HeaderMap, form: &[u8]) -> bool {
         let fields = sorted_fields(form);
+        // Whether the carrier signs the part of an address that it keeps to itself, it does not say.
+        let kept: &[&str] = match self.flavour {
+            Flavour::Twilio => &["", ASKS_AGAIN],
+            Flavour::SignalWire => &[""],
+        };
+        let signed = |public: &String, kept: &str| self.signed(headers, &format!("{public}{path}{kept}{fields}"));
         self.public
             .iter()
-            .any(|public| self.signed(headers, &format!("{public}{path}{fields}")))
+            .any(|public| kept.iter().any(|kept| signed(public, kept)))
     }
 
     /// Whether a WebSocket that is to be opened at `path` is the carrier's.

@@ -30,6 +30,33 @@ use crate::stub_carriers::{
 /// How long the carrier waits before it asks again where nobody is there.
 const RETRY_AFTER: Duration = Duration::from_millis(300);
 
+/// How often a webhook is sent again, and after which failures, as its address says behind the `#`; else once, where nobody
+/// is there. <https://www.twilio.com/docs/usage/webhooks/webhooks-connection-overrides>
+struct Retries {
+    most: u32,
+    after_errors: bool,
+}
+
+impl Retries {
+    /// The address as it is asked for and signed, and its retries.
+    fn of(url: &str) -> (&str, Self) {
+        let (asked, overrides) = url.split_once('#').unwrap_or((url, ""));
+        let named = |name: &str| {
+            let mut parts = overrides.split('&').filter_map(|part| part.split_once('='));
+            parts.find(|part| part.0 == name).map(|part| part.1)
+        };
+        let retries = Self {
+            most: named("rc").and_then(|most| most.parse().ok()).unwrap_or(1).min(5),
+            after_errors: named("rp").is_some_and(|after| after.split(',').any(|kind| matches!(kind, "5xx" | "all"))),
+        };
+        (asked, retries)
+    }
+
+    fn are_for(&self, status: u16) -> bool {
+        status == 0 || (self.after_errors && status >= 500)
+    }
+}
+
 /// How an instruction ended.
 enum Next {
     /// With the next one.
@@ -187,17 +214,20 @@ impl Flow {
         }
     }
 
-    /// Asks for other instructions, once more where nobody is there. Without any the call ends.
+    /// Asks for other instructions, again as the address says. Without any the call ends.
     async fn redirect(&mut self, url: &str) -> Next {
         let fields: BTreeMap<String, String> = self.call.fields(Stage::InProgress).into_iter().collect();
+        let (url, retries) = Retries::of(url);
         let asking = async {
-            match self.stub.tell(url, &fields).await {
-                (0, _) => {
-                    sleep(RETRY_AFTER).await;
-                    self.stub.tell(url, &fields).await
+            let mut answer = self.stub.tell(url, &fields).await;
+            for _ in 0..retries.most {
+                if !retries.are_for(answer.0) {
+                    break;
                 }
-                answer => answer,
+                sleep(RETRY_AFTER).await;
+                answer = self.stub.tell(url, &fields).await;
             }
+            answer
         };
         tokio::pin!(asking);
         let (status, answer) = loop {

@@ -4,7 +4,7 @@ use std::{
     net::SocketAddr,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
 };
 
@@ -22,6 +22,8 @@ type Nodes = Arc<Mutex<Vec<String>>>;
 pub struct Proxy {
     address: SocketAddr,
     nodes: Nodes,
+    away: Arc<AtomicBool>,
+    turned_away: Arc<AtomicUsize>,
     _tasks: JoinSet<()>,
 }
 
@@ -30,16 +32,29 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (address, nodes) = (listener.local_addr().unwrap(), Nodes::default());
         let mut tasks = JoinSet::new();
-        tasks.spawn(serve(listener, nodes.clone()));
+        let (away, turned_away) = (Arc::<AtomicBool>::default(), Arc::<AtomicUsize>::default());
+        tasks.spawn(serve(listener, nodes.clone(), (away.clone(), turned_away.clone())));
         Self {
             address,
             nodes,
+            away,
+            turned_away,
             _tasks: tasks,
         }
     }
 
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
+    }
+
+    /// Takes no request, or takes them again. What was passed on goes on.
+    pub fn is_away(&self, away: bool) {
+        self.away.store(away, Ordering::Relaxed);
+    }
+
+    /// How many requests it did not take.
+    pub fn turned_away(&self) -> usize {
+        self.turned_away.load(Ordering::Relaxed)
     }
 
     /// Sends requests to this node, too.
@@ -49,10 +64,14 @@ impl Proxy {
     }
 }
 
-async fn serve(listener: TcpListener, nodes: Nodes) {
+async fn serve(listener: TcpListener, nodes: Nodes, (away, turned_away): (Arc<AtomicBool>, Arc<AtomicUsize>)) {
     let (next, mut connections) = (AtomicUsize::new(0), JoinSet::new());
     loop {
         let (client, _) = listener.accept().await.unwrap();
+        if away.load(Ordering::Relaxed) {
+            turned_away.fetch_add(1, Ordering::Relaxed);
+            continue;
+        }
         let in_turn = {
             let mut nodes = nodes.lock().unwrap().clone();
             let turn = next.fetch_add(1, Ordering::Relaxed);

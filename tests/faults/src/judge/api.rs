@@ -52,13 +52,18 @@ fn attempt_of(status_url: &str) -> Option<(String, String)> {
 
 /// What instructions say, as far as a call follows them.
 pub fn instructions(twiml: &str) -> Option<Instructions> {
-    let rest = twiml.split_once("<Stream url=\"")?.1;
-    let stream = rest.split_once('"')?.0.replace("&amp;", "&");
-    let back = rest
+    let stream = twiml
+        .split_once("<Stream url=\"")
+        .and_then(|(_, rest)| rest.split_once('"'));
+    let stream = stream.map(|(url, _)| url.replace("&amp;", "&"));
+    let back = twiml
         .split_once("<Redirect method=\"POST\">")
         .and_then(|(_, rest)| rest.split_once("</Redirect>"))
-        .map(|(url, _)| url.replace("&amp;", "&"));
-    let pauses = twiml.contains("<Pause length=\"1\"/><Connect>");
+        .map(|(url, _)| url.replace("&amp;", "&"))
+        // What stands behind it is for the carrier.
+        .map(|url| url.split_once('#').map_or(url.clone(), |(url, _)| url.to_owned()));
+    let pauses = twiml.contains("<Pause length=\"1\"/>");
+    (stream.is_some() || back.is_some()).then_some(())?;
     Some(Instructions { stream, back, pauses })
 }
 

@@ -53,8 +53,8 @@ pub struct Order {
 /// What an answered call does.
 #[derive(Debug, Clone)]
 pub struct Instructions {
-    /// Talks over the socket at this address.
-    pub stream: String,
+    /// Talks over the socket at this address, if there is one.
+    pub stream: Option<String>,
     /// Then asks here how it goes on.
     pub back: Option<String>,
     /// After a second.
@@ -305,7 +305,9 @@ async fn follow(judge: &Judge, call: &Call, instructions: Instructions) -> After
     if instructions.pauses {
         sleep(Duration::from_secs(1)).await;
     }
-    media::stream(judge, call, &instructions.stream).await;
+    if let Some(stream) = &instructions.stream {
+        media::stream(judge, call, stream).await;
+    }
     let Some(url) = instructions.back else {
         return After::Wait;
     };
