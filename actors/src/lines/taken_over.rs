@@ -77,7 +77,7 @@ pub(super) type OnTheirWay = HashMap<AttemptId, Vec<ReturnReply>>;
 /// A call that is this node's by its row and has not begun here. Dropped before that, it is settled: nobody else would.
 pub struct HeldReturn {
     /// None once it began.
-    lost: Option<LostCall>,
+    lost: Option<Box<LostCall>>,
     plan: Option<Box<CallPlan>>,
     ports: Ports,
     registry: CallRegistry,
@@ -99,7 +99,7 @@ impl Drop for HeldReturn {
             let (ports, times) = (self.ports.clone(), self.times);
             let seen_to = self.registry.see_to(lost.ended.claim);
             runtime.spawn(async move {
-                settle(&ports, lost, times).await;
+                settle(&ports, *lost, times).await;
                 drop(seen_to);
             });
         }
@@ -302,7 +302,7 @@ async fn planned(
 ) -> Result<HeldReturn, NotGoingOn> {
     // Before anything that may fail.
     let mut held = HeldReturn {
-        lost: Some(LostCall {
+        lost: Some(Box::new(LostCall {
             ended: Ended {
                 direction: call.direction,
                 ..call.attempt.ended()
@@ -313,7 +313,7 @@ async fn planned(
             since: ports.clock.now(),
             error: MEDIA_LOST.to_owned(),
             meter: Meter::default(),
-        }),
+        })),
         plan: None,
         ports: ports.clone(),
         registry,

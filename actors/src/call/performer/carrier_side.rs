@@ -265,11 +265,11 @@ impl Performer {
             match task.await {
                 Whose::Ours => {}
                 Whose::Anothers => {
-                    tracing::warn!(%attempt, "the call is another process's by now: its leg is left alone")
+                    tracing::warn!(%attempt, "the call is another process's by now: its leg is left alone");
                 }
                 // The carrier asks how it goes on, and is told by whoever knows.
                 Whose::NotKnown => {
-                    tracing::error!(%attempt, "whose the call is by now is not known: its leg is left alone")
+                    tracing::error!(%attempt, "whose the call is by now is not known: its leg is left alone");
                 }
             }
         }));
