@@ -289,38 +289,6 @@ async fn a_call_whose_socket_breaks_goes_on_at_its_own_node() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_node_that_stood_still_leaves_its_call_to_the_one_that_took_it_over() {
-    let cut = TwilioFaults {
-        cut_after: Some(400),
-        ..TwilioFaults::default()
-    };
-    let Some(all) = Installation::start(cut).await else {
-        return;
-    };
-    let id = all.call().await;
-    all.until(&id, |data| !lines(data, "User").is_empty()).await;
-    let holder = all.holder().await;
-    let node = all.nodes[holder].as_ref().unwrap();
-    node.signal("STOP");
-    let stopped = Instant::now();
-    let taken = "ringback_calls_taken_over_total";
-    while all.figure(1 - holder, taken).await != Some(1.0) {
-        assert!(stopped.elapsed() < WITHIN, "{:?}", all.stub.complaints());
-        sleep(Duration::from_millis(50)).await;
-    }
-    node.signal("CONT");
-
-    let after = all.until(&id, |data| data["status"] != "in_progress").await;
-    assert_eq!(after["status"], "completed", "{after:#}");
-    assert_eq!(all.figure(holder, "ringback_live_calls ").await, Some(0.0));
-    assert_eq!(all.figure(holder, taken).await, Some(0.0));
-    for entity in ["preferredDay", "firstVisit"] {
-        assert!(collected(&after, entity).is_some(), "{entity}: {after:#}");
-    }
-    assert_eq!(all.stub.complaints(), Vec::<String>::new());
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_whose_socket_breaks_while_the_proxy_is_away_goes_on_at_its_own_node() {
     let cut = TwilioFaults {
         cut_after: Some(400),
