@@ -42,6 +42,8 @@ const LONGEST_LINE: usize = 16 * 1024;
 pub struct DialNote {
     /// The attempt.
     pub attempt: String,
+    /// Which process holds it; none where an older version wrote the note.
+    pub owner: Option<String>,
     /// Its claim's epoch at the permit.
     pub epoch: i64,
     /// When the permit was given: microseconds since 1970.
@@ -356,6 +358,7 @@ mod tests {
     fn note(attempt: &str, epoch: i64, hour: i64) -> DialNote {
         DialNote {
             attempt: attempt.to_owned(),
+            owner: Some("n".to_owned()),
             epoch,
             at: hour * FILE_US,
             account: "a".to_owned(),
@@ -394,6 +397,18 @@ mod tests {
         // Another process reads the same.
         let again = DialJournal::open(folder.path().join("dials")).unwrap();
         assert_eq!(read(&again), expected);
+    }
+
+    #[tokio::test]
+    async fn a_note_of_an_older_version_names_no_owner() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = DialJournal::open(folder.path().to_owned()).unwrap();
+        journal.permitted(note("one", 1, 10)).await.unwrap();
+        let path = only(folder.path());
+        let old = fs::read_to_string(&path).unwrap().replace(r#""owner":"n","#, "");
+        fs::write(&path, old).unwrap();
+        let read = journal.newest_first().unwrap().next().unwrap().unwrap();
+        assert_eq!((read.attempt.as_str(), read.owner), ("one", None));
     }
 
     /// The one file in a folder.

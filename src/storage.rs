@@ -83,8 +83,8 @@ pub struct SqlStore {
     readers: Option<AnyPool>,
     clock: Arc<dyn Clock>,
     dialect: &'static Dialect,
-    /// The node that was registered last over this store: whose imports begin here.
-    me: RwLock<Option<NodeId>>,
+    /// The node that was registered last over this store, and where it is reached: whose imports begin here.
+    me: RwLock<Option<(NodeId, Option<String>)>>,
     times: Times,
     /// Whether the server's clock tells which nodes live.
     servers_clock: bool,
@@ -181,12 +181,16 @@ impl SqlStore {
         Judge::new(self.times, Arc::clone(&self.clock), self.servers_clock)
     }
 
-    fn set_me(&self, node: NodeId) {
-        *self.me.write().unwrap_or_else(PoisonError::into_inner) = Some(node);
+    fn set_me(&self, node: NodeId, address: Option<String>) {
+        *self.me.write().unwrap_or_else(PoisonError::into_inner) = Some((node, address));
     }
 
     fn me(&self) -> Option<NodeId> {
-        *self.me.read().unwrap_or_else(PoisonError::into_inner)
+        self.registered().map(|(node, _)| node)
+    }
+
+    fn registered(&self) -> Option<(NodeId, Option<String>)> {
+        self.me.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// For how long the oldest write has been waiting.

@@ -15,7 +15,7 @@ use actors::{
         carrier::CarrierCallId,
         store::{
             AttemptStore, Claim, ClaimedAttempt, NextAttempt, Orphan, Outcome, Permit, PermitRequest, Remaining,
-            SentWith, StoreResult,
+            SentWith, StoreError, StoreResult,
         },
     },
 };
@@ -30,8 +30,15 @@ pub(super) use waiting::{cancel_waiting, hand_waiting_to};
 #[async_trait]
 impl AttemptStore for SqlStore {
     async fn take_orphans(&self, node: NodeId) -> StoreResult<Vec<Orphan>> {
-        let judge = self.judge();
-        self.write(move |work| Box::pin(orphans::take(work, node, judge))).await
+        let (judge, lineage) = (self.judge(), self.lineage.clone());
+        self.write(move |work| {
+            Box::pin(async move {
+                // Their owners may live, and have yet to say so.
+                lineage.map_or(Ok(()), |lineage| lineage.check())?;
+                orphans::take(work, node, judge).await
+            })
+        })
+        .await
     }
 
     async fn claim(&self, node: NodeId, campaign: CampaignId, limit: i64) -> StoreResult<Vec<ClaimedAttempt>> {
@@ -52,11 +59,13 @@ impl AttemptStore for SqlStore {
     }
 
     async fn stale_claims(&self, node: NodeId, older_than_ms: i64) -> StoreResult<Vec<Claim>> {
+        self.compared()?;
         self.read(move |work| Box::pin(claim::stale(work, node, older_than_ms)))
             .await
     }
 
     async fn unsettled(&self, node: NodeId, older_than_ms: i64) -> StoreResult<Vec<Orphan>> {
+        self.compared()?;
         self.read(move |work| Box::pin(orphans::unsettled(work, node, older_than_ms)))
             .await
     }
@@ -146,7 +155,11 @@ impl AttemptStore for SqlStore {
     }
 
     async fn dial_token(&self, attempt: AttemptId) -> StoreResult<DialToken> {
-        self.read(move |work| Box::pin(permit::dial_token(work, attempt))).await
+        let token = self.read(move |work| Box::pin(permit::dial_token(work, attempt)));
+        match token.await {
+            Err(StoreError::NotFound) => self.compared().and(Err(StoreError::NotFound)),
+            token => token,
+        }
     }
 }
 
@@ -155,7 +168,7 @@ mod tests {
     use std::{sync::Arc, time::Duration};
 
     use actors::{
-        ports::store::{CampaignStatus, ConversationStatus, Remaining, StoreError, StoreResult},
+        ports::store::{CampaignStatus, ConversationStatus, Remaining, StoreResult},
         testkit::store_conformance::{Fixture, ManualClock, Scene, number, outcome},
         time::Clock,
     };

@@ -14,7 +14,7 @@ use std::{
 
 use actors::{
     id::NodeId,
-    lines::CallRegistry,
+    lines::{CallRegistry, LiveCall},
     phone_number::PhoneNumber,
     ports::store::{Claim, StoreError, StoreResult},
 };
@@ -23,7 +23,7 @@ use tokio::sync::watch;
 
 use super::{
     SqlStore, Work,
-    attempts::told_again,
+    attempts::{guard::bind_claim, told_again},
     rows::{Columns, ROWS_PER_INSERT, affected, composed, insert_rows, unavailable, unique},
 };
 use crate::dial_journal::{DialJournal, DialNote};
@@ -131,6 +131,11 @@ impl SqlStore {
         }
     }
 
+    /// Whether what is not in the database never was: a server that took over may have forgotten it.
+    pub(super) fn compared(&self) -> StoreResult<()> {
+        self.lineage.as_ref().map_or(Ok(()), |lineage| lineage.check())
+    }
+
     /// Compares the journal with the database and writes down again what that forgot; how many dials. Before the first
     /// claim of a process.
     ///
@@ -160,19 +165,16 @@ impl SqlStore {
             .iter()
             .map(|call| (call.claim.attempt.to_string(), call.claim))
             .collect();
-        let mut reinstated = 0;
+        let (me, mut reinstated) = (self.me(), 0);
         // The oldest first: a contact's attempts come in their order, and where this breaks off, or another node looks
         // meanwhile, the newest are still missing and tell that there is more.
         for note in lost.into_iter().rev() {
-            let holder = held
-                .get(&note.attempt)
-                .filter(|claim| claim.epoch == note.epoch)
-                .copied();
+            let holder = Holder::of(&note, held.get(&note.attempt), me);
             reinstated += usize::from(self.put_back(note, holder).await?);
         }
         for call in live {
             let attempt = call.claim.attempt;
-            match self.write(move |work| Box::pin(told_again(work, call))).await {
+            match self.write(move |work| Box::pin(told(work, call))).await {
                 // It never was dialed, or is another node's by now: its next write tells.
                 Ok(()) | Err(StoreError::Fenced) => {}
                 Err(error @ StoreError::Unavailable(_)) => return Err(error),
@@ -190,7 +192,7 @@ impl SqlStore {
         Ok(reinstated)
     }
 
-    async fn put_back(&self, note: DialNote, holder: Option<Claim>) -> StoreResult<bool> {
+    async fn put_back(&self, note: DialNote, holder: Holder) -> StoreResult<bool> {
         let attempt = note.attempt.clone();
         let to = PhoneNumber::parse(&note.phone_number).map(|number| number.masked());
         match self.write(move |work| Box::pin(reinstate(work, note, holder))).await {
@@ -296,6 +298,7 @@ pub(super) async fn note_of(conn: &mut AnyConnection, claim: Claim) -> StoreResu
     let missing = || StoreError::Damaged(format!("attempt {} has a permit and no token", claim.attempt));
     Ok(DialNote {
         attempt: claim.attempt.to_string(),
+        owner: Some(claim.owner.to_string()),
         epoch: claim.epoch,
         at: row.int("dialing_at")?,
         account: row.text("account")?,
@@ -343,9 +346,52 @@ fn knows_less(note: &DialNote, epoch: i64, state: &str) -> bool {
     epoch < note.epoch || (epoch == note.epoch && (state == "claimed" || state == "queued"))
 }
 
-/// Gives the attempt back to the call that lives under its permit. Without one its fate is not known, and it is held by a
-/// process that does not live: whoever takes over what dead ones left settles it with the carrier.
-async fn reinstate(mut work: Work<'_>, note: DialNote, holder: Option<Claim>) -> StoreResult<bool> {
+/// Who has a dial that is written down again.
+#[derive(Clone)]
+struct Holder {
+    state: &'static str,
+    owner: NodeId,
+    epoch: i64,
+}
+
+impl Holder {
+    /// The call that lives here. Else the other process that was given the permit: its call may live, and what it has no
+    /// call of it settles itself, or whoever takes over what it left when it is dead. What this process was permitted and has
+    /// no call of is nobody's who lives, and its fate is not known: it is settled with the carrier.
+    fn of(note: &DialNote, call: Option<&Claim>, me: Option<NodeId>) -> Self {
+        let noted = note.owner.as_deref().and_then(|owner| owner.parse::<NodeId>().ok());
+        match (call.filter(|claim| claim.epoch >= note.epoch), noted) {
+            (Some(claim), _) => Self {
+                state: "dialing",
+                owner: claim.owner,
+                epoch: claim.epoch,
+            },
+            (None, Some(owner)) if Some(owner) != me => Self {
+                state: "dialing",
+                owner,
+                epoch: note.epoch,
+            },
+            (None, _) => Self {
+                state: "unknown",
+                owner: NodeId::new(),
+                epoch: note.epoch + 1,
+            },
+        }
+    }
+}
+
+/// Writes down again what a live call knows of itself, and whose it is where the database knows only an owner before.
+async fn told(work: Work<'_>, call: LiveCall) -> StoreResult<()> {
+    let owned = sqlx::query(
+        "UPDATE attempts SET owner = $2, epoch = $3 \
+         WHERE id = $1 AND epoch <= $3 - 1 AND state IN ('dialing', 'dialed', 'answered', 'unknown')",
+    );
+    affected(bind_claim(owned, call.claim), &mut *work.conn).await?;
+    told_again(work, call).await
+}
+
+/// Gives the attempt back to whoever has it.
+async fn reinstate(mut work: Work<'_>, note: DialNote, holder: Holder) -> StoreResult<bool> {
     let found = sqlx::query("SELECT state, epoch FROM attempts WHERE id = $1");
     let found = found.bind(note.attempt.clone()).fetch_optional(&mut *work.conn).await;
     if let Some(row) = found.map_err(unavailable)?
@@ -354,15 +400,14 @@ async fn reinstate(mut work: Work<'_>, note: DialNote, holder: Option<Claim>) ->
         // Another node has put it back.
         return Ok(false);
     }
-    let (state, owner, epoch) = match holder {
-        Some(claim) => ("dialing", claim.owner, claim.epoch),
-        None => ("unknown", NodeId::new(), note.epoch + 1),
-    };
+    let Holder { state, owner, epoch } = holder;
     let owner = owner.to_string();
+    // An older permit that was not used may stand there as if it had been.
     let update = sqlx::query(
         "UPDATE attempts SET state = $8, status = 'in_progress', owner = $2, epoch = $9, dialing_at = $4, started_at = $4, \
          dial_token = $5, carrier = $6, caller_id = $7 \
-         WHERE id = $1 AND state IN ('queued', 'claimed') AND epoch <= $3",
+         WHERE id = $1 AND epoch <= $3 AND (state IN ('queued', 'claimed') \
+         OR (epoch < $3 AND state IN ('dialing', 'dialed', 'answered', 'unknown')))",
     )
     .bind(note.attempt.clone())
     .bind(owner.clone())
@@ -455,9 +500,11 @@ async fn hold_contact(work: &mut Work<'_>, list: i64, index: i64, attempts: i64)
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use actors::{
         id::{AttemptId, CampaignId},
-        ports::store::{AttemptStore, CallStore, NodeStore},
+        ports::store::{AttemptStore, CallStore, NodeStore, ReturnStore},
     };
 
     use super::*;
@@ -486,6 +533,20 @@ mod tests {
         assert!(matches!(answered, Err(StoreError::Unavailable(_))), "{answered:?}");
         let lost = store.lost_claims(&[call]).await;
         assert!(matches!(lost, Err(StoreError::Unavailable(_))), "{lost:?}");
+        let kept = store.keep_collected(call, BTreeMap::new()).await;
+        assert!(matches!(kept, Err(StoreError::Unavailable(_))), "{kept:?}");
+        // A carrier that asks whose a call is must not hear that it is over.
+        let owner = store.owner_of(call.attempt).await;
+        assert!(matches!(owner, Err(StoreError::Unavailable(_))), "{owner:?}");
+        let token = store.dial_token(call.attempt).await;
+        assert!(matches!(token, Err(StoreError::Unavailable(_))), "{token:?}");
+        // What seems to be left by the dead, or by nobody, may be a live call of another node.
+        let orphans = store.take_orphans(call.owner).await;
+        assert!(matches!(orphans, Err(StoreError::Unavailable(_))), "{orphans:?}");
+        let unsettled = store.unsettled(call.owner, 0).await;
+        assert!(matches!(unsettled, Err(StoreError::Unavailable(_))), "{unsettled:?}");
+        let stale = store.stale_claims(call.owner, 0).await;
+        assert!(matches!(stale, Err(StoreError::Unavailable(_))), "{stale:?}");
         tokio::time::pause();
         let rest = store.times.dead_after;
         let watch = async {
@@ -507,5 +568,42 @@ mod tests {
         assert_eq!(lineage.check(), Ok(()));
         assert_eq!(store.answered(call).await, Err(StoreError::Fenced));
         assert_eq!(store.lost_claims(&[call]).await, Ok(vec![call]));
+        assert_eq!(
+            store.keep_collected(call, BTreeMap::new()).await,
+            Err(StoreError::Fenced)
+        );
+        assert_eq!(store.owner_of(call.attempt).await, Ok(None));
+        assert_eq!(store.dial_token(call.attempt).await, Err(StoreError::NotFound));
+        assert_eq!(store.take_orphans(call.owner).await, Ok(vec![]));
+    }
+
+    #[tokio::test]
+    async fn a_node_that_another_history_forgot_lives_on() {
+        let store = SqlStore::open("sqlite::memory:", Arc::new(actors::time::SystemClock)).await;
+        let mut store = store.unwrap();
+        let lineage = Arc::new(Lineage::default());
+        store.lineage = Some(Arc::clone(&lineage));
+        let node = NodeId::new();
+        let address = "http://10.0.0.7:8080";
+        store.register_node(node, Some(address)).await.unwrap();
+        let forget = || store.write(|work| Box::pin(affected(sqlx::query("DELETE FROM nodes"), work.conn)));
+        lineage.changes.send_modify(|changes| *changes += 1);
+        assert_eq!(forget().await, Ok(1));
+        assert_eq!(store.heartbeat(node).await.unwrap().nodes, 1);
+        let live = store.live_nodes().await.unwrap();
+        assert_eq!(
+            live.iter()
+                .map(|live| (live.id, live.address.as_deref()))
+                .collect::<Vec<_>>(),
+            [(node, Some(address))]
+        );
+        // One that was declared dead is so in any history, and another process's row is not ours to write.
+        store.sign_off(node).await.unwrap();
+        assert_eq!(store.heartbeat(node).await, Err(StoreError::Fenced));
+        assert_eq!(forget().await, Ok(1));
+        assert_eq!(store.heartbeat(NodeId::new()).await, Err(StoreError::Fenced));
+        // Once that is compared, whoever is not there is dead.
+        lineage.compared.store(1, Ordering::Release);
+        assert_eq!(store.heartbeat(node).await, Err(StoreError::Fenced));
     }
 }

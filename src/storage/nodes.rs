@@ -71,7 +71,13 @@ async fn register(mut work: Work<'_>, node: NodeId, address: Option<String>, jud
     affected(insert, work.conn).await.map(drop)
 }
 
-async fn heartbeat(mut work: Work<'_>, node: NodeId, judge: Judge) -> StoreResult<Pulse> {
+/// Where the server may have forgotten the node, it is told again what it had registered with.
+async fn heartbeat(
+    mut work: Work<'_>,
+    node: NodeId,
+    judge: Judge,
+    registered: Option<Option<String>>,
+) -> StoreResult<Pulse> {
     let (now, ahead_ms) = judge.now(&mut work).await?;
     let update = sqlx::query(
         "UPDATE nodes SET steady_since = CASE WHEN seen_at < $1 THEN $2 ELSE steady_since END, seen_at = $2 \
@@ -79,7 +85,17 @@ async fn heartbeat(mut work: Work<'_>, node: NodeId, judge: Judge) -> StoreResul
     );
     let update = update.bind(before(now, judge.times.gap())).bind(now.0);
     if affected(update.bind(node.to_string()), &mut *work.conn).await? == 0 {
-        return Err(StoreError::Fenced);
+        let address = registered.ok_or(StoreError::Fenced)?;
+        // One that was declared dead stays so.
+        let insert = sqlx::query(
+            "INSERT INTO nodes (id, state, started_at, seen_at, steady_since, address) \
+             VALUES ($1, 'live', $2, $2, $2, $3) ON CONFLICT (id) DO NOTHING",
+        );
+        let insert = insert.bind(node.to_string()).bind(now.0).bind(address);
+        if affected(insert, &mut *work.conn).await? == 0 {
+            return Err(StoreError::Fenced);
+        }
+        tracing::error!(%node, "the database had forgotten this process; it is registered again");
     }
     let count = sqlx::query("SELECT COUNT(*) AS nodes FROM nodes WHERE state = 'live'");
     let row = count.fetch_one(work.conn).await.map_err(unavailable)?;
@@ -190,19 +206,27 @@ async fn secret(work: Work<'_>, new: String) -> StoreResult<String> {
 impl NodeStore for SqlStore {
     async fn register_node(&self, node: NodeId, address: Option<&str>) -> StoreResult<()> {
         let address = address.map(str::to_owned);
-        let judge = self.judge();
+        let (judge, known_at) = (self.judge(), address.clone());
         let registered = self
             .write(move |work| Box::pin(register(work, node, address, judge)))
             .await;
         if registered.is_ok() {
-            self.set_me(node);
+            self.set_me(node, known_at);
         }
         registered
     }
 
     async fn heartbeat(&self, node: NodeId) -> StoreResult<Pulse> {
-        let judge = self.judge();
-        self.write(move |work| Box::pin(heartbeat(work, node, judge))).await
+        let (judge, lineage) = (self.judge(), self.lineage.clone());
+        let me = self.registered().filter(|(me, _)| *me == node);
+        self.write(move |work| {
+            Box::pin(async move {
+                let forgot = lineage.is_some_and(|lineage| lineage.check().is_err());
+                let registered = me.filter(|_| forgot).map(|(_, address)| address);
+                heartbeat(work, node, judge, registered).await
+            })
+        })
+        .await
     }
 
     async fn sign_off(&self, node: NodeId) -> StoreResult<()> {
@@ -214,7 +238,10 @@ impl NodeStore for SqlStore {
     }
 
     async fn owner_of(&self, attempt: AttemptId) -> StoreResult<Option<Owner>> {
-        self.read(move |work| Box::pin(owner_of(work, attempt))).await
+        match self.read(move |work| Box::pin(owner_of(work, attempt))).await? {
+            None => self.compared().map(|()| None),
+            owner => Ok(owner),
+        }
     }
 
     async fn last_holder(&self, attempt: AttemptId) -> StoreResult<Option<Claim>> {

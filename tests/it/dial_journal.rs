@@ -11,8 +11,8 @@ use actors::{
     ports::{
         carrier::CarrierCallId,
         store::{
-            AttemptState, AttemptStore, CampaignStatus, CampaignStore, Claim, ConversationStatus, NodeStore,
-            RecordStore, StoreError,
+            AttemptState, AttemptStore, CampaignStatus, CampaignStore, Claim, ClaimedAttempt, ConversationStatus,
+            NodeStore, RecordStore, StoreError,
         },
         usage::Meter,
     },
@@ -20,6 +20,8 @@ use actors::{
     time::Clock,
 };
 use ringback::{dial_journal::DialJournal, storage::SqlStore};
+
+use crate::support::postgres::{database, execute};
 
 async fn open(folder: &Path, clock: &Arc<ManualClock>) -> Arc<SqlStore> {
     let url = format!("sqlite://{}", folder.join("ringback.db").display());
@@ -80,8 +82,8 @@ async fn what_a_restored_backup_forgot_is_settled_and_not_dialed_again() {
     taken.sort_unstable();
     dialed.sort_unstable();
     assert_eq!(taken, dialed);
-    let unknown = orphans.iter().filter(|orphan| orphan.state == AttemptState::Unknown);
-    assert_eq!(unknown.count(), 3);
+    // As a process leaves them that dies between the permit and the carrier's answer.
+    assert!(orphans.iter().all(|orphan| orphan.state == AttemptState::Dialing));
     // The process whose calls they were holds none of them any more.
     for claim in [claimed, ended, lasting] {
         assert_eq!(
@@ -146,6 +148,137 @@ async fn nothing_is_dialed_that_the_journal_cannot_take() {
     scene.dialing(campaign).await;
 }
 
+/// What a process knows of its live calls, all like `attempt`'s.
+fn live(attempt: &ClaimedAttempt, claims: &[Claim], clock: &Arc<ManualClock>) -> CallRegistry {
+    let calls = CallRegistry::default();
+    for claim in claims {
+        let ended = Ended {
+            claim: *claim,
+            ..attempt.ended()
+        };
+        let call = LostCall {
+            ended,
+            to: attempt.contact.phone_number.clone(),
+            carrier: "exchange".into(),
+            leg: None,
+            since: clock.now(),
+            error: String::new(),
+            meter: Meter::default(),
+        };
+        let campaign = attempt.campaign.map_or(Dialer::SingleCalls, Dialer::Campaign);
+        calls.insert(campaign, call);
+        calls.leg_known(
+            claim.attempt,
+            &CarrierCallId(format!("leg {} of {}", claim.epoch, claim.attempt)),
+        );
+    }
+    calls
+}
+
+/// The state of an attempt that its owner has, with the claim.
+async fn held(store: &SqlStore, claim: Claim) -> Option<AttemptState> {
+    let open = store.unsettled(claim.owner, 0).await.unwrap();
+    open.iter().find(|row| row.claim == claim).map(|row| row.state)
+}
+
+#[tokio::test]
+async fn a_call_goes_on_whose_later_permit_the_database_forgot() {
+    let (folder, backup) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let clock = Arc::new(ManualClock::new());
+    let store = open(folder.path(), &clock).await;
+    let scene = scene(&store, &clock).await;
+    let campaign = scene.running(0..1).await;
+    let refused = scene.dialing(campaign).await;
+    copy(folder.path(), backup.path());
+    // The carrier was busy; the next time it was not.
+    store.not_sent(refused, 0, None).await.unwrap();
+    let talking = scene.claim(campaign, 1).await.remove(0);
+    scene.permit(talking.claim).await.unwrap();
+    assert_eq!(talking.claim.attempt, refused.attempt);
+    assert!(talking.claim.epoch > refused.epoch);
+    store.close().await;
+    copy(backup.path(), folder.path());
+
+    let store = open(folder.path(), &clock).await;
+    store.register_node(scene.node, None).await.unwrap();
+    assert_eq!(held(&store, refused).await, Some(AttemptState::Dialing));
+    let calls = live(&talking, &[talking.claim], &clock);
+    calls.answered(talking.claim.attempt, clock.now());
+    store.keep_live_calls(calls);
+    assert_eq!(store.reconcile_dials().await, Ok(1));
+    assert_eq!(store.reconcile_dials().await, Ok(0), "once");
+    assert_eq!(held(&store, refused).await, None);
+    assert_eq!(held(&store, talking.claim).await, Some(AttemptState::Answered));
+    let completed = store.finish(talking.claim, outcome(ConversationStatus::Completed), None);
+    completed.await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_neighbour_that_compares_first_leaves_a_live_call_to_its_node() {
+    let Some(database) = database().await else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Arc::new(ManualClock::new());
+    let node = || async {
+        let store = SqlStore::open(&database.url, clock.clone()).await.unwrap();
+        // One folder for all.
+        let journal = DialJournal::open(folder.path().to_owned()).unwrap();
+        store.keep_dial_journal(journal).unwrap();
+        Arc::new(store)
+    };
+    let (talks, neighbour) = (node().await, node().await);
+    let scene = scene(&talks, &clock).await;
+    let (other, gone) = (NodeId::new(), NodeId::new());
+    neighbour.register_node(other, None).await.unwrap();
+    talks.register_node(gone, None).await.unwrap();
+    talks.register_node(scene.node, None).await.unwrap();
+    let campaign = scene.running(0..5).await;
+    let attempts = scene.claim(campaign, 3).await;
+    let [half, whole, inherited] = [attempts[0].claim, attempts[1].claim, attempts[2].claim];
+    let left = talks.claim(gone, campaign, 1).await.unwrap()[0].claim;
+    for claim in [half, whole, inherited, left] {
+        scene.permit(claim).await.unwrap();
+    }
+    talks.sign_off(gone).await.unwrap();
+    // One of them went to the neighbour since: no permit tells of it.
+    let brought = Claim {
+        owner: other,
+        epoch: inherited.epoch + 1,
+        ..inherited
+    };
+    // The server that took over missed two permits, one claim, and that.
+    let unused = "UPDATE attempts SET state = 'claimed', status = 'scheduled', dialing_at = NULL, dial_token = NULL, \
+                  carrier = NULL, caller_id = NULL WHERE id IN";
+    execute(
+        &database.url,
+        &format!("{unused} ('{}', '{}')", half.attempt, left.attempt),
+    )
+    .await;
+    execute(
+        &database.url,
+        &format!("DELETE FROM attempts WHERE id = '{}'", whole.attempt),
+    )
+    .await;
+
+    neighbour.keep_live_calls(live(&attempts[2], &[brought], &clock));
+    assert_eq!(neighbour.reconcile_dials().await, Ok(3));
+    let taken = neighbour.take_orphans(other).await.unwrap();
+    let taken: Vec<_> = taken.iter().map(|orphan| orphan.claim.attempt).collect();
+    assert_eq!(taken, [left.attempt], "what a process left that has gone");
+    let calls = live(&attempts[0], &[half, whole], &clock);
+    calls.answered(whole.attempt, clock.now());
+    talks.keep_live_calls(calls);
+    assert_eq!(talks.reconcile_dials().await, Ok(0));
+    assert_eq!(held(&talks, half).await, Some(AttemptState::Dialed));
+    assert_eq!(held(&talks, whole).await, Some(AttemptState::Answered));
+    assert_eq!(held(&talks, brought).await, Some(AttemptState::Dialed));
+    for (store, claim) in [(&talks, half), (&talks, whole), (&neighbour, brought)] {
+        let completed = store.finish(claim, outcome(ConversationStatus::Completed), None);
+        completed.await.unwrap();
+    }
+    talks.close().await;
+    neighbour.close().await;
+}
+
 #[tokio::test]
 async fn a_call_that_lives_goes_on_where_the_database_forgot_it() {
     let (folder, backup) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -167,27 +300,7 @@ async fn a_call_that_lives_goes_on_where_the_database_forgot_it() {
     // One call talks and one is dialed, of which the database knows less; of the third one nobody knows more.
     let store = open(folder.path(), &clock).await;
     store.register_node(scene.node, None).await.unwrap();
-    let calls = CallRegistry::default();
-    for ended in [
-        talking.ended(),
-        Ended {
-            claim: half,
-            ..talking.ended()
-        },
-    ] {
-        let attempt = ended.claim.attempt;
-        let call = LostCall {
-            ended,
-            to: talking.contact.phone_number.clone(),
-            carrier: "exchange".into(),
-            leg: None,
-            since: clock.now(),
-            error: String::new(),
-            meter: Meter::default(),
-        };
-        calls.insert(Dialer::Campaign(campaign), call);
-        calls.leg_known(attempt, &CarrierCallId(format!("leg of {attempt}")));
-    }
+    let calls = live(&talking, &[talking.claim, half], &clock);
     calls.leg_known(talking.claim.attempt, &leg);
     calls.answered(talking.claim.attempt, answered_at);
     store.keep_live_calls(calls);

@@ -31,7 +31,7 @@ impl ReturnStore for SqlStore {
     }
 
     async fn keep_collected(&self, claim: Claim, collected: BTreeMap<String, String>) -> StoreResult<()> {
-        self.write(move |work| Box::pin(keep(work, claim, collected))).await
+        self.under_claim(self.write(move |work| Box::pin(keep(work, claim, collected))).await)
     }
 }
 
