@@ -125,9 +125,14 @@ impl CallRegistry {
         self.with(|held| held.holds(claim))
     }
 
-    /// Takes charge of an attempt without a call; none where a call lives under this claim, or somebody else sees to it.
+    /// Whether a call of this attempt lives, under whatever claim: its leg is not to be ended.
+    pub fn lives(&self, attempt: AttemptId) -> bool {
+        self.with(|held| held.calls.contains_key(&attempt))
+    }
+
+    /// Takes charge of an attempt without a call; none where a call of it lives, or somebody else sees to it.
     pub fn see_to(&self, claim: Claim) -> Option<SeenTo> {
-        let taken = self.with(|held| !held.holds(claim) && held.seen_to.insert(claim));
+        let taken = self.with(|held| !held.calls.contains_key(&claim.attempt) && held.seen_to.insert(claim));
         taken.then(|| SeenTo {
             claim,
             registry: self.clone(),

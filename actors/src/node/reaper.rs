@@ -101,7 +101,9 @@ impl Unsettled {
                 *times += 1;
             }
         }
-        let nobodys: Vec<Orphan> = open.into_iter().filter(|open| !calls.holds(open.claim)).collect();
+        // A store that took over may know an older claim than the call's: that is no reason to end its leg.
+        let is_nobodys = |open: &Orphan| !calls.holds(open.claim) && !calls.lives(open.claim.attempt);
+        let nobodys: Vec<Orphan> = open.into_iter().filter(is_nobodys).collect();
         let found: HashSet<Claim> = nobodys.iter().map(|open| open.claim).collect();
         self.refused
             .retain(|claim, _| found.contains(claim) || calls.holds(*claim));
@@ -130,7 +132,9 @@ mod tests {
 
     use super::*;
     use crate::{
+        campaign::Ended,
         lines::Dialer,
+        ports::store::AttemptStore,
         testkit::{
             fake_ports::FakePorts,
             memory_store::MemoryStore,
@@ -138,6 +142,52 @@ mod tests {
         },
         time::Clock,
     };
+
+    #[tokio::test(start_paused = true)]
+    async fn an_attempt_whose_call_lives_is_not_settled_whatever_its_epoch() {
+        let clock = Arc::new(ManualClock::new());
+        let store = Arc::new(MemoryStore::new(clock.clone()));
+        let fixture = Fixture {
+            store: store.clone(),
+            clock: clock.clone(),
+        };
+        let scene = fixture.scene().await;
+        let campaign = scene.running(0..1).await;
+        let dialed = scene.claim(campaign, 1).await.remove(0);
+        scene.permit(dialed.claim).await.unwrap();
+        let open = store.unsettled(scene.node, 0).await.unwrap();
+        assert_eq!(open[0].claim, dialed.claim);
+        let calls = CallRegistry::default();
+        let later = Claim {
+            epoch: dialed.claim.epoch + 2,
+            ..dialed.claim
+        };
+        let call = LostCall {
+            ended: Ended {
+                claim: later,
+                ..dialed.ended()
+            },
+            to: dialed.contact.phone_number.clone(),
+            carrier: "fake".into(),
+            leg: None,
+            since: clock.now(),
+            error: String::new(),
+            meter: crate::ports::usage::Meter::default(),
+        };
+        calls.insert(Dialer::Campaign(campaign), call);
+        assert!(calls.see_to(dialed.claim).is_none());
+        let mut unsettled = Unsettled::default();
+        let mut look = || {
+            unsettled.settle(open.clone(), &calls, |_| async { true }, Duration::ZERO);
+            unsettled.settling.len()
+        };
+        for _ in 0..3 {
+            assert_eq!(look(), 0);
+        }
+        calls.remove(dialed.claim.attempt);
+        assert_eq!(look(), 0, "it may be on its way");
+        assert_eq!(look(), 1);
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_claim_that_a_call_holds_is_not_taken_from_it() {
