@@ -123,8 +123,9 @@ pub enum NoOutcome {
     NotTaken,
     /// The store gave no permit, as it is away: nothing was sent.
     StoreAway,
-    /// This attempt alone is concerned: it waits for its turn or for its hour, was sent too late to be sent, or is no longer
-    /// this node's.
+    /// Its permit came too late to be used, or this node dials nobody any more: nothing was sent.
+    TooLate,
+    /// This attempt alone is concerned: it waits for its turn or for its hour, or is no longer this node's.
     ItsOwn,
 }
 

@@ -29,7 +29,7 @@ use super::{
     CallArguments, CallMessage, CallSnapshot,
     knowledge::CallKnowledge,
     outcome::{NoOutcome, Obstacle},
-    state::{Effect, Event, Rules, State},
+    state::{Effect, Event, PermitAnswer, Rules, State},
     timers::Timers,
     writer::{self, Write, Writer, Writes},
 };
@@ -41,7 +41,7 @@ use crate::{
     lines::LinesMessage,
     phone_number::{PhoneNumber, with_numbers_masked},
     ports::{
-        carrier::{CallProgress, CarrierCallId, LegReport},
+        carrier::{CallProgress, CarrierCallId, DialError, LegReport},
         media_leg::MediaLeg,
         store::{Fact, Outcome},
     },
@@ -205,6 +205,9 @@ impl Performer {
             }
             CallMessage::Permitted(answer) => {
                 let answer = self.permitted(answer);
+                if answer == PermitAnswer::Late {
+                    self.outcome = Err(NoOutcome::TooLate);
+                }
                 self.apply(Event::Permitted(answer)).await;
             }
             CallMessage::Dialed(result) => {
@@ -217,6 +220,9 @@ impl Performer {
                     self.outcome = Err(NoOutcome::NotTaken);
                     let attempt = self.arguments.plan.attempt.claim.attempt;
                     self.tell_lines(LinesMessage::MetObstacle { attempt, obstacle });
+                }
+                if matches!(result, Err(DialError::HeldBack(_))) {
+                    self.outcome = Err(NoOutcome::TooLate);
                 }
                 self.apply(Event::Dialed(result)).await;
             }

@@ -24,6 +24,7 @@ pub struct Pacing {
     /// Nothing is asked for before this instant.
     held_until: Option<Instant>,
     refusals: Backoff,
+    too_late: Backoff,
     /// Since when it asks for lines and has none at all.
     starving_since: Option<Instant>,
     /// How long it does before it is delayed for it. Doubles with each time, so that campaigns that share few lines do
@@ -38,6 +39,9 @@ const LONGEST_PATIENCE: Duration = Duration::from_secs(64);
 /// How long nothing is asked for when a permit found the store away.
 const STORE_PAUSE: Duration = Duration::from_secs(1);
 
+/// The longest pause while permits come too late to be used: a store that is quick again is to be used soon.
+const LONGEST_LATE_PAUSE: Duration = Duration::from_secs(8);
+
 impl Pacing {
     /// Nothing is known to be due yet.
     pub fn new(row: &CampaignRow) -> Self {
@@ -50,6 +54,7 @@ impl Pacing {
             claiming: 0,
             held_until: None,
             refusals: Backoff::new(Duration::from_secs(1), Duration::from_secs(60)),
+            too_late: Backoff::new(STORE_PAUSE, LONGEST_LATE_PAUSE),
             starving_since: None,
             patience: PATIENCE,
         }
@@ -64,6 +69,7 @@ impl Pacing {
     pub fn restart(&mut self) {
         self.held_until = None;
         self.refusals.reset();
+        self.too_late.reset();
         self.starving_since = None;
         self.patience = PATIENCE;
     }
@@ -161,17 +167,25 @@ impl Pacing {
     }
 
     /// A call ended. One that the carrier would not take makes the campaign hold back, longer each time, so that an
-    /// account without credit does not use up every contact. A store that is away gives no claims either. An attempt that
+    /// account without credit does not use up every contact. A store that is away gives no claims either; one whose permits
+    /// come too late is not asked for more of them all the time, which would keep it slow. An attempt that
     /// waits for its own sake, as where its callee's calling hours are over, keeps no other one back.
     pub fn call_ended(&mut self, outcome: Result<(), NoOutcome>, now: Instant) {
         match outcome {
-            Ok(()) => self.refusals.reset(),
+            Ok(()) => {
+                self.refusals.reset();
+                self.too_late.reset();
+            }
             Err(NoOutcome::NotTaken) if self.held_until(now).is_none() => {
                 let wait = self.refusals.failed();
                 self.hold(now + wait);
             }
+            Err(NoOutcome::TooLate) if self.held_until(now).is_none() => {
+                let wait = self.too_late.failed();
+                self.hold(now + wait);
+            }
             Err(NoOutcome::StoreAway) => self.hold(now + STORE_PAUSE),
-            Err(NoOutcome::NotTaken | NoOutcome::ItsOwn) => {}
+            Err(NoOutcome::NotTaken | NoOutcome::TooLate | NoOutcome::ItsOwn) => {}
         }
     }
 }

@@ -12,6 +12,7 @@ fn pacing(most: Option<u32>, due: i64) -> Pacing {
         claiming: 0,
         held_until: None,
         refusals: Backoff::new(Duration::from_secs(1), Duration::from_secs(60)),
+        too_late: Backoff::new(STORE_PAUSE, LONGEST_LATE_PAUSE),
         starving_since: None,
         patience: PATIENCE,
     };
@@ -64,6 +65,27 @@ fn a_carrier_that_takes_no_call_slows_the_campaign_down_more_and_more() {
     pacing.call_ended(Ok(()), now);
     assert!(pacing.want(0, now) > 0);
     pacing.call_ended(Err(NoOutcome::NotTaken), now);
+    assert_eq!(pacing.held_until(now), Some(now + Duration::from_secs(1)));
+}
+
+#[test]
+fn permits_that_come_too_late_slow_the_campaign_down_for_some_seconds() {
+    let mut now = Instant::now();
+    let mut pacing = pacing(None, 1_000);
+    let mut waits = Vec::new();
+    for _ in 0..6 {
+        // A whole batch of them counts once.
+        for _ in 0..100 {
+            pacing.call_ended(Err(NoOutcome::TooLate), now);
+        }
+        assert_eq!(pacing.want(0, now), 0);
+        let until = pacing.held_until(now).unwrap();
+        waits.push(until.duration_since(now).as_secs());
+        now = until;
+    }
+    assert_eq!(waits, [1, 2, 4, 8, 8, 8]);
+    pacing.call_ended(Ok(()), now);
+    pacing.call_ended(Err(NoOutcome::TooLate), now);
     assert_eq!(pacing.held_until(now), Some(now + Duration::from_secs(1)));
 }
 

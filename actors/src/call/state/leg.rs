@@ -76,7 +76,9 @@ impl State {
                 self.phase = Phase::Dialing { hang_up: false };
                 fx.push(Effect::Dial);
             }
-            PermitAnswer::Granted | PermitAnswer::Late => self.finish_with(not_sent(0), fx),
+            PermitAnswer::Granted => self.finish_with(not_sent(0), fx),
+            // A store that is slow gets time.
+            PermitAnswer::Late => self.finish_with(not_sent(DATABASE_DELAY_MS), fx),
             PermitAnswer::Refused | PermitAnswer::Lost => self.finish_with(Ending::Nothing, fx),
             PermitAnswer::Forbidden(why) => self.finish_with(Ending::Written(forbidden(why)), fx),
             PermitAnswer::NotAllowed(error) => self.finish_with(Ending::Written(not_allowed(error)), fx),
@@ -139,7 +141,7 @@ impl State {
                 self.finish_with(not_sent(delay_ms), fx);
             }
             DialError::Unreachable(_) => self.finish_with(not_sent(UNREACHABLE_DELAY_MS), fx),
-            DialError::HeldBack(_) => self.finish_with(not_sent(0), fx),
+            DialError::HeldBack(_) => self.finish_with(not_sent(DATABASE_DELAY_MS), fx),
             // Nobody waits for it to be mended, as a campaign does.
             DialError::AccountRefused(text) if self.rules.single => {
                 self.end(

@@ -262,6 +262,19 @@ fn a_hang_up_while_the_permit_is_out_sends_nothing() {
 }
 
 #[test]
+fn a_permit_that_came_too_late_leaves_the_store_some_seconds() {
+    let ending = Ending::NotSent {
+        delay_ms: 5_000,
+        why: None,
+    };
+    let (_, effects) = at(CallPhase::Scheduled).apply(Event::Permitted(PermitAnswer::Late), 6_000);
+    assert_eq!(finishes(&effects), std::slice::from_ref(&ending));
+    let held_back = Event::Dialed(Err(DialError::HeldBack("the permit is too old to be used".into())));
+    let (_, effects) = at(CallPhase::Dialing).apply(held_back, 6_000);
+    assert_eq!(finishes(&effects), [ending]);
+}
+
+#[test]
 fn a_call_ended_for_good_is_cancelled_where_it_would_be_queued_again() {
     let cancelled = Effect::Finish(Ending::Outcome(EndReason::Cancelled.outcome(false, Default::default())));
     for answer in [PermitAnswer::Granted, PermitAnswer::Late, PermitAnswer::Unanswered] {
