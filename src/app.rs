@@ -34,7 +34,7 @@ use tokio::{
     net::TcpListener,
     sync::{broadcast, watch},
     task::{JoinHandle, JoinSet},
-    time::{sleep, timeout},
+    time::{Instant, sleep, timeout},
 };
 
 pub use self::parts::try_voice;
@@ -267,8 +267,11 @@ impl App {
             true => self.leaves_within,
             false => Duration::ZERO,
         };
+        let told = Instant::now();
         // Sockets of calls that other nodes hold go through this one, too.
         tokio::join!(self.node.drain(grace), self.peers.drain(grace), sleep(notice));
+        // Live calls of nodes that died meanwhile may have come here since the last one of its own.
+        self.node.take_no_more(grace.saturating_sub(told.elapsed())).await;
         self.peers.close();
         let _ = self.stop_serving.send(true);
         while self.server.join_next().await.is_some() {}

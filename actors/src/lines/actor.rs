@@ -67,6 +67,8 @@ pub struct LinesState {
     pub(super) announced: Announcements,
     /// Live calls of other processes that are being taken over.
     pub(super) on_their_way: OnTheirWay,
+    /// It is about to end: others take over what comes.
+    pub(super) takes_no_more: bool,
     timer: Option<TaskGuard>,
     grace: Option<TaskGuard>,
 }
@@ -103,6 +105,7 @@ impl Actor for LinesActor {
             by_actor: HashMap::new(),
             announced: Announcements::default(),
             on_their_way: OnTheirWay::new(),
+            takes_no_more: false,
             timer: None,
             grace: None,
         })
@@ -205,7 +208,16 @@ impl Actor for LinesActor {
             LinesMessage::ClaimsLost(lost) => state.forget(&lost),
             LinesMessage::Load(level) => state.pool.set_level(level),
             LinesMessage::Drain { grace_ms } => state.drain(&me, Duration::from_millis(grace_ms)),
-            LinesMessage::GraceOver => state.hang_up(|_| true),
+            LinesMessage::TakeNoMore(reply) => {
+                state.takes_no_more = true;
+                let left = state.pool.live() + state.pool.granted() + state.on_their_way.len();
+                let _ = reply.send(left);
+            }
+            LinesMessage::GraceOver => {
+                // What came later would be hung up by nobody.
+                state.takes_no_more = true;
+                state.hang_up(|_| true);
+            }
             LinesMessage::Inspect(reply) => {
                 let _ = reply.send(state.snapshot());
             }

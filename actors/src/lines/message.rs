@@ -322,6 +322,9 @@ pub enum LinesMessage {
         /// Milliseconds.
         grace_ms: u64,
     },
+    /// From now on no live call of another node is taken over. How many calls are left, with those on their way here and
+    /// lines that are granted.
+    TakeNoMore(RpcReplyPort<usize>),
     /// The grace time of a drain is over, own.
     GraceOver,
     /// Figures.

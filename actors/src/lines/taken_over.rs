@@ -141,7 +141,7 @@ impl LinesState {
         let crowded = self.on_their_way.len() >= MOST_AT_ONCE || self.is_overfull();
         match self.on_their_way.get_mut(&attempt) {
             Some(waiting) if waiting.len() < MOST_WAITING => waiting.push(reply),
-            None if !crowded => {
+            None if !crowded && !self.takes_no_more => {
                 self.on_their_way.insert(attempt, vec![reply]);
                 let (me, ports, node, times) = (me.clone(), self.ports.clone(), self.node, self.times);
                 let registry = self.registry.clone();

@@ -220,6 +220,16 @@ impl NodeHandle {
         self.flush().await;
     }
 
+    /// Takes over no live call of another node from now on, and waits up to `grace` for those that came here in the last
+    /// moments. For the end of a drain, when nobody is to send anything here any more.
+    pub async fn take_no_more(&self, grace: Duration) {
+        let limit = Instant::now() + grace + LAST_WORDS;
+        while self.siblings.lines.ask(LinesMessage::TakeNoMore, INSPECTION).await != Some(0) && Instant::now() < limit {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        self.flush().await;
+    }
+
     /// None while the line pool is too busy to say, or is being started again.
     async fn live_calls(&self) -> Option<usize> {
         let lines: Option<LinesSnapshot> = self.siblings.lines.ask(LinesMessage::Inspect, INSPECTION).await;
