@@ -8,7 +8,7 @@ use ractor::{ActorRef, RpcReplyPort, rpc::CallResult};
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::{CallRegistry, Dialer, LinesMessage, LinesState, LostCall, settle::settle};
+use super::{CallRegistry, Dialer, LinesMessage, LinesState, LostCall, registry::SeenTo, settle::settle};
 use crate::{
     agent::{self, Agent},
     call::{CallMessage, CallPlan, GoesOn, Whose, bound, whose},
@@ -79,16 +79,18 @@ pub struct HeldReturn {
     /// None once it began.
     lost: Option<Box<LostCall>>,
     plan: Option<Box<CallPlan>>,
+    /// So that nobody else settles it before it begins.
+    seen_to: Option<SeenTo>,
     ports: Ports,
-    registry: CallRegistry,
     times: Times,
 }
 
 impl HeldReturn {
-    fn take(mut self) -> Option<Box<CallPlan>> {
+    /// The call; what sees to it is to be kept until it has begun.
+    fn take(mut self) -> Option<(Box<CallPlan>, Option<SeenTo>)> {
         let plan = self.plan.take()?;
         self.lost = None;
-        Some(plan)
+        Some((plan, self.seen_to.take()))
     }
 }
 
@@ -96,8 +98,7 @@ impl Drop for HeldReturn {
     fn drop(&mut self) {
         // Without a runtime the process is ending; another one settles what it left.
         if let (Some(lost), Ok(runtime)) = (self.lost.take(), tokio::runtime::Handle::try_current()) {
-            let (ports, times) = (self.ports.clone(), self.times);
-            let seen_to = self.registry.see_to(lost.ended.claim);
+            let (ports, times, seen_to) = (self.ports.clone(), self.times, self.seen_to.take());
             runtime.spawn(async move {
                 settle(&ports, *lost, times).await;
                 drop(seen_to);
@@ -203,7 +204,7 @@ impl LinesState {
     }
 
     async fn go_on_with(&mut self, me: &ActorRef<LinesMessage>, held: HeldReturn) -> Result<GoesOn, NotGoingOn> {
-        let plan = held.take().ok_or(NotGoingOn::Over)?;
+        let (plan, _seen_to) = held.take().ok_or(NotGoingOn::Over)?;
         let inherited = plan.inherited.clone().ok_or(NotGoingOn::Over)?;
         let attempt = plan.attempt.claim.attempt;
         let dialer = match plan.direction() {
@@ -274,7 +275,7 @@ async fn fetch(
     };
     let taking = async move { store.take_over(node, returning).await };
     let call = contained(taking).await.map_err(|error| not_taken(attempt, &error))?;
-    planned((ports, registry.clone()), times, (call, asking.leg), &carrier).await
+    planned((ports, registry), times, (call, asking.leg), &carrier).await
 }
 
 fn proves(token: &DialToken, proof: &str) -> bool {
@@ -300,7 +301,8 @@ async fn planned(
     (call, leg): (ReturnedCall, CarrierCallId),
     carrier: &Arc<dyn Carrier>,
 ) -> Result<HeldReturn, NotGoingOn> {
-    // Before anything that may fail.
+    // Before anything that may fail. Whoever sees to it already settles it.
+    let seen_to = registry.see_to(call.attempt.claim).ok_or(NotGoingOn::Over)?;
     let mut held = HeldReturn {
         lost: Some(Box::new(LostCall {
             ended: Ended {
@@ -315,8 +317,8 @@ async fn planned(
             meter: Meter::default(),
         })),
         plan: None,
+        seen_to: Some(seen_to),
         ports: ports.clone(),
-        registry,
         times,
     };
     let attempt = &call.attempt;
