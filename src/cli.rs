@@ -1,5 +1,6 @@
 //! The command line.
 
+mod claims;
 mod hostile;
 
 use std::{net::SocketAddr, path::PathBuf};
@@ -11,12 +12,12 @@ use crate::{
     config::{ProviderConfig, ServeConfig, SpeculationMode, StorageConfig, parse_base_url},
     documents::extract::child::ExtractArgs,
     providers::name::ProviderName,
-    storage::DatabaseUrl,
     stub_carriers::{SERVICE, run::Name},
     stub_providers::StubTimes,
     telemetry::LogFormat,
 };
 
+pub use claims::BenchClaimsArgs;
 pub use hostile::BenchHostileArgs;
 
 /// A self-hosted service for AI voice agents that place and receive phone calls.

@@ -46,6 +46,19 @@ pub(super) fn finish_all(dir: &Path) {
     }
 }
 
+/// Whether a recording has this name until it is locked.
+fn was_just_begun(name: &OsStr) -> bool {
+    let attempt = name.to_str().and_then(|name| name.strip_suffix(".wav.new"));
+    attempt.is_some_and(|stem| stem.parse::<AttemptId>().is_ok())
+}
+
+fn is_old(entry: &DirEntry) -> bool {
+    let written = entry.metadata().and_then(|metadata| metadata.modified()).ok();
+    written
+        .and_then(|at| at.elapsed().ok())
+        .is_some_and(|age| age > BEGUN_WITHIN)
+}
+
 /// Finishes what another process left of the recording that is to go on at `path`.
 ///
 /// # Errors

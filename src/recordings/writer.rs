@@ -12,7 +12,7 @@ use std::{
     },
 };
 
-use super::{part_of, salvage};
+use super::{begun_of, part_of, salvage};
 
 /// Counts samples as waiting for as long as it lives.
 pub(super) struct Ticket {

@@ -355,7 +355,7 @@ impl Performer {
                 Effect::WriteOptOut => self.opt_out(),
                 Effect::PlanCallBack(time) => self.plan_call_back(time),
                 Effect::KeepCollected => self.keep_collected(),
-                Effect::WriteAnswered => self.write(Write::Answered),
+                Effect::WriteAnswered => self.answered(),
                 Effect::WriteUnknown => self.fate_unknown(),
                 Effect::OpenStream => self.open_stream().await,
                 Effect::Say {

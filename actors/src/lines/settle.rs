@@ -16,7 +16,7 @@ use crate::{
     ports::{
         Ports,
         carrier::{Carrier, CarrierCallId, CarrierError},
-        store::{Claim, ConversationStatus, EventFact, Outcome, Store, StoreError},
+        store::{CALL_BACK, Claim, ConversationStatus, EventFact, Outcome, Store, StoreError},
         usage::Meter,
     },
     time::Timestamp,

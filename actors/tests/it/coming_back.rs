@@ -11,7 +11,10 @@ use actors::{
     node::{NodeHandle, NodeSettings},
     ports::{
         carrier::{CallProgress, CarrierCallId, EndCause},
-        store::{Claim, ConversationStatus, NodeStore, RecordStore, ReturnStore, ReturningCall, StoreError},
+        store::{
+            CALL_BACK, Claim, ConversationStatus, EventFact, Fact, NodeStore, RecordStore, ReturnStore, ReturningCall,
+            StoreError,
+        },
     },
     switchboard::{DoorRefusal, SwitchboardMessage},
     testkit::fake_carrier::{FakeSocket, media_leg},
@@ -207,6 +210,33 @@ async fn a_call_whose_socket_broke_goes_on_at_its_own_node_and_not_for_ever() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_its_old_node_had_promised_is_kept_by_the_new_one() {
+    let call = Talking::start().await;
+    let said_at = call.worlds[0].ports.clock.now();
+    let promised = Fact::Event(EventFact {
+        name: CALL_BACK.to_owned(),
+        at_ms: 5_000,
+        detail: json!({ "time": { "after": 5 }, "saidAt": said_at }).to_string(),
+    });
+    let facts = [(call.attempt, promised)];
+    call.worlds[0].store.append_facts(&facts).await.unwrap();
+    call.comes_back(1).await.unwrap();
+    let socket = call.open_media(1).await.unwrap();
+    call.leg_ends(1).await;
+    drop(socket);
+    assert_eq!(call.until_over().await, (ConversationStatus::Completed, None));
+    let dials = || {
+        call.worlds
+            .iter()
+            .map(|world| world.carrier.dials().len())
+            .sum::<usize>()
+    };
+    assert_eq!(dials(), 1);
+    until("the call that was promised", async || dials() == 2).await;
+    assert!(call.worlds[0].ports.clock.now().since(said_at) >= 5 * 60 * SECOND);
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_is_forged_or_of_another_leg_is_hung_up_and_harms_nobody() {
     let call = Talking::start().await;
     let forged = DialToken::random().proof(Purpose::Media);
@@ -257,6 +287,126 @@ async fn a_node_that_drains_takes_a_live_call_all_the_same() {
     });
     drop(socket);
     assert_eq!(call.status().await, (ConversationStatus::Completed, None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_whose_call_was_taken_over_takes_neither_its_socket_nor_its_carrier_s_question() {
+    for first_asked in ["question", "socket", "nothing"] {
+        let call = Talking::start().await;
+        call.worlds[0].carrier.drop_sockets();
+        sleep(SECOND / 10).await;
+        call.comes_back(1).await.unwrap();
+        match first_asked {
+            "question" => assert_eq!(call.comes_back(0).await, Err(NotGoingOn::Elsewhere)),
+            // Whether it has noticed the loss by then or not.
+            "socket" => {
+                while call.live().await != [0, 1] {
+                    assert!(call.open_media(0).await.is_err());
+                    sleep(SECOND / 20).await;
+                }
+            }
+            _ => {}
+        }
+        until("its old node to let go", async || call.live().await == [0, 1]).await;
+        let socket = call.open_media(1).await.unwrap();
+        call.leg_ends(1).await;
+        drop(socket);
+        assert_eq!(call.until_over().await, (ConversationStatus::Completed, None));
+        for world in &call.worlds {
+            assert_eq!(world.carrier.hang_ups(), [], "{first_asked}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_is_told_lets_a_call_go_that_it_believes_to_have() {
+    let call = Talking::start().await;
+    let told = || SwitchboardMessage::WasTakenOver { attempt: call.attempt };
+    let _ = call.nodes[0].switchboard.cast(told());
+    sleep(SECOND).await;
+    assert_eq!(call.live().await, [1, 0], "it is not so");
+    call.comes_back(1).await.unwrap();
+    let _ = call.nodes[0].switchboard.cast(told());
+    sleep(SECOND / 2).await;
+    assert_eq!(call.live().await, [0, 1]);
+    assert_eq!(call.worlds[0].carrier.hang_ups(), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_leg_is_not_hung_up_while_nobody_can_say_whose_it_is() {
+    for taken_over in [true, false] {
+        let call = Talking::start().await;
+        call.worlds[0].carrier.drop_sockets();
+        sleep(SECOND / 10).await;
+        if taken_over {
+            call.comes_back(1).await.unwrap();
+        }
+        call.worlds[0]
+            .store
+            .fail_with(Some(StoreError::Unavailable("away".into())));
+        assert_eq!(call.open_media(0).await.err(), Some(DoorRefusal::NotNow));
+        assert_eq!(call.comes_back(0).await, Err(NotGoingOn::NotKnown));
+        sleep(10 * SECOND).await;
+        assert_eq!(call.worlds[0].carrier.hang_ups(), [], "it gave the call up by now");
+        call.worlds[0].store.fail_with(None);
+        sleep(3 * SECOND).await;
+        let hung_up: &[CarrierCallId] = if taken_over {
+            &[]
+        } else {
+            std::slice::from_ref(&call.leg)
+        };
+        assert_eq!(call.worlds[0].carrier.hang_ups(), hung_up);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_taken_from_a_living_node_that_nobody_can_ask() {
+    let call = Talking::at(3, "").await;
+    assert_eq!(call.comes_back(1).await, Err(NotGoingOn::NotKnown));
+    assert_eq!(call.live().await, [1, 0]);
+    let owner = call.worlds[0].store.owner_of(call.attempt).await.unwrap().unwrap();
+    assert_eq!(owner.node, call.nodes[0].node());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_crashes_after_it_was_taken_over_is_not_hung_up() {
+    let call = Talking::start().await;
+    call.comes_back(1).await.unwrap();
+    let socket = call.open_media(1).await.unwrap();
+    let sabotage = LinesMessage::Sabotage {
+        attempt: call.attempt,
+        stream: false,
+    };
+    assert!(call.nodes[0].siblings().lines.cast(sabotage).is_ok());
+    sleep(5 * SECOND).await;
+    assert_eq!(call.live().await, [0, 1]);
+    assert_eq!(call.worlds[0].carrier.hang_ups(), []);
+    call.leg_ends(1).await;
+    drop(socket);
+    assert_eq!(call.until_over().await, (ConversationStatus::Completed, None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_a_node_s_by_its_row_alone_goes_on_there() {
+    let call = Talking::start().await;
+    let store = &call.worlds[0].store;
+    let owner = store.owner_of(call.attempt).await.unwrap().unwrap();
+    let returning = ReturningCall {
+        held: Claim {
+            attempt: call.attempt,
+            owner: owner.node,
+            epoch: owner.epoch,
+        },
+        carrier: "scripted".into(),
+        call: call.leg.clone(),
+    };
+    // The answer to this was lost.
+    store.take_over(call.nodes[1].node(), returning).await.unwrap();
+    call.comes_back(1).await.unwrap();
+    let socket = call.open_media(1).await.unwrap();
+    call.leg_ends(1).await;
+    drop(socket);
+    assert_eq!(call.until_over().await, (ConversationStatus::Completed, None));
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use actors::ports::carrier::{CarrierError, DialError};
+use actors::ports::carrier::{CarrierError, DialError, LastLook};
 use reqwest::{Method, RequestBuilder, Response, StatusCode, Url};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};

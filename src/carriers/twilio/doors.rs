@@ -141,8 +141,8 @@ impl Doors {
         let handed = move |State(door), Path(named), uri: Uri, headers: HeaderMap, body| async move {
             handed.handed(door, named, (uri, headers, body)).await
         };
-        let transfer = move |State(door), Path(named), unreached, uri: Uri, headers: HeaderMap, body| async move {
-            transfer.transfer(door, (named, unreached), (uri, headers, body)).await
+        let transfer = move |State(door), Path(named), tried, uri: Uri, headers: HeaderMap, body| async move {
+            transfer.transfer(door, (named, tried), (uri, headers, body)).await
         };
         let conference = move |State(door), Path(named), uri: Uri, headers: HeaderMap, body| async move {
             conference.conference(door, named, (uri, headers, body)).await
@@ -255,12 +255,7 @@ impl Doors {
 
     /// What became of a call that was handed on. Where nobody answered, the answer brings the caller back; where its node
     /// is gone meanwhile, to another one.
-    async fn transfer(
-        &self,
-        door: CarrierDoor,
-        ((token, proof), unreached): (Named, Option<Extension<Unreached>>),
-        request: Request,
-    ) -> Response {
+    async fn transfer(&self, door: CarrierDoor, ((token, proof), tried): (Named, Tried), request: Request) -> Response {
         let fields = self.signed("transfer", request);
         let dialed = fields.and_then(|fields| Ok((callback::call(&fields)?, callback::dialed(&fields)?)));
         let (leg, dialed) = match dialed {
@@ -272,7 +267,7 @@ impl Doors {
         };
         let waits = matches!(dialed, Dialed::Failed(_));
         if waits && door.takes_media(&claim).await == Some(Err(DoorRefusal::UnknownCall)) {
-            return self.goes_on(&door, (&token, unreached), leg).await;
+            return self.goes_on(&door, (&token, 0, tried), leg).await;
         }
         if let Some(elsewhere) = door.elsewhere(attempt, Purpose::Status, &proof).await {
             return elsewhere;
@@ -349,6 +344,16 @@ impl Doors {
             Ok(leg) => leg,
             Err(unheard) => return unheard.into_response(),
         };
+        self.goes_on(&door, (token, asked, tried), leg).await
+    }
+
+    /// How a call goes on whose caller has neither a media socket nor anybody else on the line.
+    async fn goes_on(
+        &self,
+        door: &CarrierDoor,
+        (token, asked, tried): (&str, u32, Tried),
+        leg: CarrierCallId,
+    ) -> Response {
         let (unreached, in_vain) = tried;
         let unreached = unreached.map(|Extension(unreached)| unreached);
         let came_back = match in_vain {

@@ -31,6 +31,10 @@ pub enum Event {
     },
     /// A media socket was asked for; 101 when it was opened.
     Media { call: String, attempt: String, answer: u16 },
+    /// The agent's first sound over a media socket.
+    Spoke { call: String, attempt: String },
+    /// A call asked how it goes on without its media socket; 0 is no answer.
+    Back { call: String, attempt: String, answer: u16 },
     /// The service let go of a call's media socket while its callee was on the line.
     Left { call: String, attempt: String },
     /// The service asked for the end of a call.

@@ -126,13 +126,17 @@ impl World {
         for listen in &listens {
             doors.push(Proxy::start(Target::Tcp(*listen)).await?);
         }
-        let front = match recipe.front {
-            true => {
+        let (mut any, mut front) = (None, None);
+        match recipe.entrance {
+            Entrance::Own => {}
+            Entrance::Any => {
                 let doors = doors.iter().map(|door| door.address).zip(listens.iter().copied());
-                Some(Proxy::start(Target::Anyone(doors.collect())).await?)
+                any = Some(Proxy::start(Target::Anyone(doors.collect())).await?);
             }
-            false => None,
-        };
+            Entrance::Ready => front = Some(Front::start(&listens).await?),
+        }
+        let entrance = any.as_ref().map(|any| any.address);
+        let entrance = entrance.or(front.as_ref().map(|front| front.address));
         let wiring = Wiring {
             folder: folder.path().to_owned(),
             program: recipe.program.clone(),

@@ -38,7 +38,7 @@ pub async fn stream(judge: &Judge, call: &Call, url: &str) {
         answer,
     });
     if let Some(socket) = socket {
-        let _ = talk(socket, &call.order.sid).await;
+        let _ = talk(socket, judge, call).await;
         // Not reached when the callee hangs up first.
         let _ = judge.journal.write(Event::Left {
             call: call.order.sid.clone(),
