@@ -26,7 +26,12 @@ impl LinesState {
     pub(super) async fn dial(&mut self, me: &ActorRef<LinesMessage>, plan: CallPlan) {
         let attempt = plan.attempt.claim.attempt;
         let dialer = Dialer::from(plan.attempt.campaign);
-        if self.gate.holds_back().is_some() || !self.pool.start(attempt, dialer, Instant::now()) {
+        let held_back = self.gate.holds_back().is_some();
+        if held_back {
+            // Its line was granted for this call, which does not begin.
+            self.pool.give_back(dialer, 1);
+        }
+        if held_back || !self.pool.start(attempt, dialer, Instant::now()) {
             drop(HeldClaims::new(vec![plan.attempt], self.ports.store.clone()));
             self.tell(dialer, attempt, Err(NoOutcome::ItsOwn));
             return;

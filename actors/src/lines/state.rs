@@ -217,6 +217,8 @@ impl<D: Copy + Ord> LinePool<D> {
     /// already.
     pub fn start(&mut self, attempt: AttemptId, dialer: D, now: Instant) -> bool {
         if self.draining || self.live.contains_key(&attempt) {
+            // The grant was for this call: kept, it would be waited for to the end of a drain.
+            self.give_back(dialer, 1);
             return false;
         }
         if self.granted.contains_key(&dialer) {

@@ -27,6 +27,20 @@ fn lines_are_shared_one_by_one_and_the_rest_of_a_wish_waits() {
 }
 
 #[test]
+fn a_grant_is_gone_with_the_call_that_a_drain_refuses() {
+    let [a] = campaigns(1)[..] else { unreachable!() };
+    let now = Instant::now();
+    let mut pool = LinePool::new(2, 0.0);
+    pool.wish(a, 2);
+    pool.grant(now);
+    pool.drain();
+    assert!(!pool.start(AttemptId::new(), a, now));
+    assert_eq!(pool.granted(), 1);
+    assert!(!pool.start(AttemptId::new(), a, now));
+    assert_eq!(pool.granted(), 0, "a drain waits for what is granted");
+}
+
+#[test]
 fn a_line_is_freed_once_however_often_the_end_is_told() {
     let [a] = campaigns(1)[..] else { unreachable!() };
     let now = Instant::now();
