@@ -52,9 +52,6 @@ impl Actor for SwitchboardActor {
         to: &mut SwitchboardArguments,
     ) -> Result<(), ActorProcessingErr> {
         match message {
-            SwitchboardMessage::Command { reply, .. } if to.draining => {
-                let _ = reply.send(Err(CommandError::Unavailable("the service is shutting down".into())));
-            }
             SwitchboardMessage::Command {
                 account,
                 campaign,
@@ -66,9 +63,6 @@ impl Actor for SwitchboardActor {
                 command,
                 reply,
             }),
-            SwitchboardMessage::PlaceCall { reply, .. } if to.draining => {
-                let _ = reply.send(Err(PlaceError::Refused("the service is shutting down")));
-            }
             SwitchboardMessage::PlaceCall {
                 account,
                 new,
