@@ -10,6 +10,7 @@ mod hostile;
 mod overload;
 mod plot;
 mod processes;
+mod seeds;
 mod turns;
 
 use std::process::ExitCode;

@@ -114,6 +114,17 @@ struct Work<'c> {
     dialect: &'static Dialect,
 }
 
+impl Work<'_> {
+    /// The same transaction, for one more step of it.
+    fn again(&mut self) -> Work<'_> {
+        Work {
+            conn: &mut *self.conn,
+            now: self.now,
+            dialect: self.dialect,
+        }
+    }
+}
+
 impl SqlStore {
     /// Opens or makes the database, applies the migrations and starts the writer.
     ///
@@ -228,6 +239,23 @@ impl SqlStore {
         };
         beat.ended(&result);
         result
+    }
+
+    /// The same for what may act on what the server has forgotten, such as a claim: refused until that is known. Looked at
+    /// within the transaction, as its connection may be the first to a server that has just taken over.
+    async fn write_compared<T, F>(&self, operation: F) -> StoreResult<T>
+    where
+        T: Send + 'static,
+        F: for<'c> FnOnce(Work<'c>) -> BoxFuture<'c, StoreResult<T>> + Clone + Send + 'static,
+    {
+        let lineage = self.lineage.clone();
+        self.write(move |work| {
+            Box::pin(async move {
+                lineage.map_or(Ok(()), |lineage| lineage.check())?;
+                operation(work).await
+            })
+        })
+        .await
     }
 
     /// Runs one operation that changes nothing; it sees every write that was answered before.

@@ -11,20 +11,20 @@ use std::{
 
 use actors::{
     id::{AttemptId, CampaignId, NodeId},
-    phone_number::PhoneNumber,
     ports::store::{
-        AttemptStore, CampaignContact, CampaignStatus, CampaignStore, Claim, DirectoryStore, FollowUp, NewCampaign,
-        NodeStore, Permit, PermitRequest, ScheduleText, StateChange, StoreError, StoreResult,
+        AttemptStore, CampaignContact, CampaignStatus, CampaignStore, Claim, DirectoryStore, NodeStore, Permit,
+        PermitRequest, StateChange, StoreError, StoreResult,
     },
     time::SystemClock,
 };
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use super::BenchError;
-use crate::{
-    accounts, api_key::PlainKey, cli::BenchClaimsArgs, dial_journal::DialJournal, samples::Samples, storage::SqlStore,
+use super::{
+    BenchError,
+    seeds::{account_of, campaign, contact},
 };
+use crate::{accounts, cli::BenchClaimsArgs, dial_journal::DialJournal, samples::Samples, storage::SqlStore};
 
 /// Contacts a second that get their permit, on PostgreSQL with three nodes.
 const TARGET: f64 = 1_000.0;
@@ -138,18 +138,10 @@ async fn permit(store: Arc<SqlStore>, claim: Claim) -> StoreResult<(AttemptId, D
 /// An account's campaign, running, with so many contacts.
 async fn running(store: &SqlStore, contacts: u32) -> Result<CampaignId, BenchError> {
     let created = accounts::create(store, &format!("bench-{}@example.com", NodeId::new())).await?;
-    let key = PlainKey::parse(&created.api_key).ok_or("not a key")?;
-    let keys = store.api_keys(key.prefix()).await?;
-    let account = keys.first().ok_or("no account")?.1.id;
+    let account = account_of(store, &created.api_key).await?;
     let document = json!({ "name": "Claims" }).as_object().cloned().unwrap_or_default();
-    let new = NewCampaign {
-        name: "Claims".to_owned(),
-        agent: store.create_agent(account, document, None).await?.id,
-        schedule: ScheduleText::default(),
-        follow_up: FollowUp::default(),
-        max_concurrent_calls: None,
-    };
-    let import = store.begin_import(account, new).await?;
+    let agent = store.create_agent(account, document, None).await?.id;
+    let import = store.begin_import(account, campaign("Claims", agent)).await?;
     for chunk in (0..contacts).collect::<Vec<_>>().chunks(2_000) {
         let chunk: Vec<CampaignContact> = chunk.iter().filter_map(|n| contact(*n)).collect();
         store.append_contacts(import, &chunk).await?;
@@ -166,14 +158,4 @@ async fn running(store: &SqlStore, contacts: u32) -> Result<CampaignId, BenchErr
         cancel_waiting: false,
     };
     Ok(store.change_state(draft.id, draft.version, running).await?.id)
-}
-
-fn contact(n: u32) -> Option<CampaignContact> {
-    Some(CampaignContact {
-        phone_number: PhoneNumber::parse(&format!("+1555{n:07}")).ok()?,
-        contact: None,
-        name: Some(format!("Contact {n}")),
-        email: None,
-        extra: serde_json::Map::new(),
-    })
 }

@@ -21,7 +21,7 @@ use actors::{
 };
 use async_trait::async_trait;
 
-use super::{SqlStore, Work, forgotten, safeguards};
+use super::{SqlStore, forgotten, safeguards};
 use crate::telemetry;
 
 pub(super) use steps::told_again;
@@ -30,27 +30,16 @@ pub(super) use waiting::{cancel_waiting, hand_waiting_to};
 #[async_trait]
 impl AttemptStore for SqlStore {
     async fn take_orphans(&self, node: NodeId) -> StoreResult<Vec<Orphan>> {
-        let (judge, lineage) = (self.judge(), self.lineage.clone());
-        self.write(move |work| {
-            Box::pin(async move {
-                // Their owners may live, and have yet to say so.
-                lineage.map_or(Ok(()), |lineage| lineage.check())?;
-                orphans::take(work, node, judge).await
-            })
-        })
-        .await
+        let judge = self.judge();
+        // Their owners may live, and have yet to say so.
+        self.write_compared(move |work| Box::pin(orphans::take(work, node, judge)))
+            .await
     }
 
     async fn claim(&self, node: NodeId, campaign: CampaignId, limit: i64) -> StoreResult<Vec<ClaimedAttempt>> {
-        let lineage = self.lineage.clone();
-        self.write(move |work| {
-            Box::pin(async move {
-                // What comes next may be what the server has forgotten.
-                lineage.map_or(Ok(()), |lineage| lineage.check())?;
-                claim::claim(work, node, campaign, limit).await
-            })
-        })
-        .await
+        // What comes next may be what the server has forgotten.
+        self.write_compared(move |work| Box::pin(claim::claim(work, node, campaign, limit)))
+            .await
     }
 
     async fn release(&self, claims: &[Claim]) -> StoreResult<()> {
@@ -71,20 +60,12 @@ impl AttemptStore for SqlStore {
     }
 
     async fn permit(&self, claim: Claim, request: PermitRequest) -> StoreResult<Permit> {
-        let (lineage, journaled) = (self.lineage.clone(), self.keeps_dial_journal());
-        let answer = self.write(move |work| {
+        let journaled = self.keeps_dial_journal();
+        let answer = self.write_compared(move |mut work| {
             Box::pin(async move {
-                // The connection may be the first to a server that has just taken over.
-                lineage.map_or(Ok(()), |lineage| lineage.check())?;
-                let Work { conn, now, dialect } = work;
-                let work = Work {
-                    conn: &mut *conn,
-                    now,
-                    dialect,
-                };
-                let (permit, notes) = permit::permit(work, claim, request).await?;
+                let (permit, notes) = permit::permit(work.again(), claim, request).await?;
                 let dial = match permit {
-                    Permit::Granted { .. } if journaled => Some(forgotten::note_of(conn, claim).await?),
+                    Permit::Granted { .. } if journaled => Some(forgotten::note_of(work.conn, claim).await?),
                     _ => None,
                 };
                 Ok((permit, notes, dial))

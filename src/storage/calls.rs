@@ -42,14 +42,8 @@ impl CallStore for SqlStore {
     }
 
     async fn claim_calls(&self, node: NodeId, limit: i64) -> StoreResult<Vec<ClaimedAttempt>> {
-        let lineage = self.lineage.clone();
-        self.write(move |work| {
-            Box::pin(async move {
-                lineage.map_or(Ok(()), |lineage| lineage.check())?;
-                claim(work, node, limit).await
-            })
-        })
-        .await
+        self.write_compared(move |work| Box::pin(claim(work, node, limit)))
+            .await
     }
 
     async fn expire_calls(&self) -> StoreResult<u64> {

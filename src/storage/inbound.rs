@@ -2,7 +2,7 @@
 
 use actors::{
     dial_token::DialToken,
-    id::NodeId,
+    id::{AccountId, NodeId},
     phone_number::PhoneNumber,
     ports::store::{
         AgentRow, AttemptKind, CREATED, CampaignContact, Claim, ClaimedAttempt, InboundStore, NewInboundCall,
@@ -10,7 +10,7 @@ use actors::{
     },
 };
 use async_trait::async_trait;
-use serde_json::Map;
+use serde_json::{Map, Value};
 
 use super::{
     SqlStore, Work, agents, idempotency,
@@ -73,20 +73,24 @@ async fn receive(mut work: Work<'_>, node: NodeId, new: NewInboundCall) -> Store
 }
 
 /// Whoever is not known to live would lose the call to another process at once.
-async fn require_live(work: &mut Work<'_>, node: NodeId) -> StoreResult<()> {
+pub(super) async fn require_live(work: &mut Work<'_>, node: NodeId) -> StoreResult<()> {
     let query = sqlx::query("SELECT id FROM nodes WHERE id = $1 AND state = 'live'");
     let row = query.bind(node.to_string()).fetch_optional(&mut *work.conn).await;
     row.map_err(unavailable)?.map(drop).ok_or(StoreError::Fenced)
 }
 
-/// The new attempt with the saved contact of its number.
-async fn claimed(work: &mut Work<'_>, node: NodeId, new: NewInboundCall) -> StoreResult<ClaimedAttempt> {
+/// Who calls from a number, as the account has saved them, with the saved contact's fields.
+pub(super) async fn caller(
+    work: &mut Work<'_>,
+    account: AccountId,
+    number: PhoneNumber,
+) -> StoreResult<(CampaignContact, Map<String, Value>)> {
     let query = sqlx::query("SELECT id, name, email, extra FROM contacts WHERE account = $1 AND phone_number = $2")
-        .bind(new.account.to_string())
-        .bind(new.from.as_str().to_owned());
+        .bind(account.to_string())
+        .bind(number.as_str().to_owned());
     let saved = query.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
     let mut contact = CampaignContact {
-        phone_number: new.from,
+        phone_number: number,
         contact: None,
         name: None,
         email: None,
@@ -99,6 +103,12 @@ async fn claimed(work: &mut Work<'_>, node: NodeId, new: NewInboundCall) -> Stor
         contact.email = saved.maybe_text("email")?;
         saved_extra = saved.json("extra")?;
     }
+    Ok((contact, saved_extra))
+}
+
+/// The new attempt with the saved contact of its number.
+async fn claimed(work: &mut Work<'_>, node: NodeId, new: NewInboundCall) -> StoreResult<ClaimedAttempt> {
+    let (contact, saved_extra) = caller(work, new.account, new.from).await?;
     Ok(ClaimedAttempt {
         claim: Claim {
             attempt: new.attempt,

@@ -162,16 +162,12 @@ async fn known(work: &mut Work<'_>, account: AccountId, ids: &[String]) -> Store
 }
 
 async fn update(
-    work: Work<'_>,
+    mut work: Work<'_>,
     (account, id): (AccountId, ToolId),
     version: i64,
     new: HttpTool,
 ) -> StoreResult<ToolRow> {
-    let seen = Work {
-        conn: &mut *work.conn,
-        ..work
-    };
-    if get(seen, account, id).await?.version != version {
+    if get(work.again(), account, id).await?.version != version {
         return Err(StoreError::Stale);
     }
     let update = composed(format!(
@@ -196,11 +192,7 @@ async fn update(
 }
 
 async fn delete(mut work: Work<'_>, account: AccountId, id: ToolId) -> StoreResult<Removal> {
-    let seen = Work {
-        conn: &mut *work.conn,
-        ..work
-    };
-    get(seen, account, id).await?;
+    get(work.again(), account, id).await?;
     let holders = holders(&mut work, id).await?;
     if !holders.is_empty() {
         return Ok(Removal::Held(holders));

@@ -264,13 +264,17 @@ async fn a_caller_who_waits_to_be_put_through_comes_back_to_the_other_node() {
     assert_eq!(all.stub.complaints(), Vec::<String>::new());
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_call_whose_socket_breaks_goes_on_at_its_own_node() {
-    let cut = TwilioFaults {
+/// The carrier loses the media socket in the middle of the call.
+fn cut_once() -> TwilioFaults {
+    TwilioFaults {
         cut_after: Some(400),
         ..TwilioFaults::default()
-    };
-    let Some(all) = Installation::start(cut).await else {
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_whose_socket_breaks_goes_on_at_its_own_node() {
+    let Some(all) = Installation::start(cut_once()).await else {
         return;
     };
     let id = all.call().await;
@@ -290,11 +294,7 @@ async fn a_call_whose_socket_breaks_goes_on_at_its_own_node() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_whose_socket_breaks_while_the_proxy_is_away_goes_on_at_its_own_node() {
-    let cut = TwilioFaults {
-        cut_after: Some(400),
-        ..TwilioFaults::default()
-    };
-    let Some(all) = Installation::start(cut).await else {
+    let Some(all) = Installation::start(cut_once()).await else {
         return;
     };
     let id = all.call().await;

@@ -4,16 +4,18 @@ use std::sync::Arc;
 
 use actors::{
     id::{AccountId, AgentId, CampaignId},
-    phone_number::PhoneNumber,
-    ports::store::{CampaignContact, CampaignStore, DirectoryStore, FollowUp, NewCampaign, ScheduleText, StoreResult},
+    ports::store::{CampaignContact, CampaignStore, DirectoryStore, StoreResult},
     time::SystemClock,
 };
 use serde_json::json;
 
 use super::{Figure, Report};
 use crate::{
-    api_key::PlainKey,
-    bench::{BenchError, processes::ServiceSettings},
+    bench::{
+        BenchError,
+        processes::ServiceSettings,
+        seeds::{account_of, campaign, contact},
+    },
     cli::BenchApiArgs,
     samples::Samples,
     storage::SqlStore,
@@ -38,9 +40,7 @@ async fn open(settings: &ServiceSettings) -> Result<SqlStore, BenchError> {
 /// Agents, their conversations, and an import that was never finished.
 pub async fn fill(settings: &ServiceSettings, key: &str, args: &BenchApiArgs) -> Result<Seeded, BenchError> {
     let store = open(settings).await?;
-    let key = PlainKey::parse(key).ok_or("not a key")?;
-    let accounts = store.api_keys(key.prefix()).await?;
-    let account = accounts.first().ok_or("no account")?.1.id;
+    let account = account_of(&store, key).await?;
     let mut owners = Vec::new();
     for n in 0..AGENTS {
         let document = json!({ "name": format!("Agent {n}"), "conversationConfig": { "agent": {
@@ -63,16 +63,6 @@ pub async fn fill(settings: &ServiceSettings, key: &str, args: &BenchApiArgs) ->
     })
 }
 
-fn campaign(name: &str, agent: AgentId) -> NewCampaign {
-    NewCampaign {
-        name: name.to_owned(),
-        agent,
-        schedule: ScheduleText::default(),
-        follow_up: FollowUp::default(),
-        max_concurrent_calls: None,
-    }
-}
-
 async fn leave_import(store: &SqlStore, account: AccountId, agent: AgentId, rows: u32) -> StoreResult<()> {
     let import = store.begin_import(account, campaign("Left over", agent)).await?;
     let numbers: Vec<u32> = (0..rows).collect();
@@ -81,16 +71,6 @@ async fn leave_import(store: &SqlStore, account: AccountId, agent: AgentId, rows
         store.append_contacts(import, &contacts).await?;
     }
     Ok(())
-}
-
-fn contact(n: u32) -> Option<CampaignContact> {
-    Some(CampaignContact {
-        phone_number: PhoneNumber::parse(&format!("+1556{n:07}")).ok()?,
-        contact: None,
-        name: Some(format!("Contact {n}")),
-        email: None,
-        extra: serde_json::Map::new(),
-    })
 }
 
 /// How long dials waited while the import ran, claim to permit, pacing included. Reads the database after the service.

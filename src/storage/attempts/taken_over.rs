@@ -6,8 +6,8 @@ use actors::{
     dial_token::DialToken,
     id::NodeId,
     ports::store::{
-        AttemptKind, CallDirection, CampaignContact, Claim, ClaimedAttempt, EVENTS_FOR_HEIRS, EventFact,
-        MOST_TAKEN_OVER, ReturnStore, ReturnedCall, ReturningCall, StoreError, StoreResult, TAKEN_OVER,
+        AttemptKind, CallDirection, Claim, ClaimedAttempt, EVENTS_FOR_HEIRS, EventFact, MOST_TAKEN_OVER, ReturnStore,
+        ReturnedCall, ReturningCall, StoreError, StoreResult, TAKEN_OVER,
     },
 };
 use async_trait::async_trait;
@@ -19,7 +19,7 @@ use super::{
     guard::{self, Guarded, Held, SENT},
 };
 use crate::storage::{
-    SqlStore, Work, calls, campaign_contacts, facts,
+    SqlStore, Work, calls, campaign_contacts, facts, inbound,
     rows::{Columns, composed, to_json, unavailable, unique},
 };
 
@@ -46,7 +46,7 @@ async fn keep(mut work: Work<'_>, claim: Claim, collected: BTreeMap<String, Stri
 
 async fn take(mut work: Work<'_>, node: NodeId, returning: ReturningCall) -> StoreResult<ReturnedCall> {
     let ReturningCall { held, carrier, call } = returning;
-    require_live(&mut work, node).await?;
+    inbound::require_live(&mut work, node).await?;
     let update = Guarded::update(
         held,
         "owner = $4, epoch = epoch + 1, state = 'answered', answered_at = COALESCE(answered_at, $5), \
@@ -69,13 +69,6 @@ async fn take(mut work: Work<'_>, node: NodeId, returning: ReturningCall) -> Sto
     returned(&mut work, node, &row).await
 }
 
-/// Whoever is not known to live would lose the call to another process at once.
-async fn require_live(work: &mut Work<'_>, node: NodeId) -> StoreResult<()> {
-    let query = sqlx::query("SELECT id FROM nodes WHERE id = $1 AND state = 'live'");
-    let row = query.bind(node.to_string()).fetch_optional(&mut *work.conn).await;
-    row.map_err(unavailable)?.map(drop).ok_or(StoreError::Fenced)
-}
-
 async fn returned(work: &mut Work<'_>, node: NodeId, held: &Held) -> StoreResult<ReturnedCall> {
     let attempt = attempt_of(work, node, held).await?;
     let id = attempt.claim.attempt;
@@ -92,7 +85,7 @@ async fn returned(work: &mut Work<'_>, node: NodeId, held: &Held) -> StoreResult
     let token = token.ok_or_else(|| StoreError::Damaged(format!("attempt {id} was sent and has no token")))?;
     let answered_at = row.maybe_time("answered_at")?.unwrap_or(work.now);
     let elapsed_ms = ((work.now.0 - answered_at.0) / 1_000).max(0);
-    let turns = facts::turns(again(work), id).await?;
+    let turns = facts::turns(work.again(), id).await?;
     let events = events(work, held).await?;
     let taken = events.iter().filter(|event| event.name == TAKEN_OVER).count();
     if taken >= MOST_TAKEN_OVER {
@@ -118,15 +111,6 @@ async fn returned(work: &mut Work<'_>, node: NodeId, held: &Held) -> StoreResult
         opted_out: row.flag("do_not_call")?,
         attempt,
     })
-}
-
-/// The same transaction, for one more step of it.
-fn again<'a>(work: &'a mut Work<'_>) -> Work<'a> {
-    Work {
-        conn: &mut *work.conn,
-        now: work.now,
-        dialect: work.dialect,
-    }
 }
 
 async fn events(work: &mut Work<'_>, held: &Held) -> StoreResult<Vec<EventFact>> {
@@ -182,27 +166,11 @@ fn claim_of(node: NodeId, row: &AnyRow) -> StoreResult<Claim> {
 
 /// A call from outside, with the saved contact of its number.
 async fn called_in(work: &mut Work<'_>, node: NodeId, row: &AnyRow) -> StoreResult<ClaimedAttempt> {
-    let query = sqlx::query("SELECT id, name, email, extra FROM contacts WHERE account = $1 AND phone_number = $2")
-        .bind(row.text("account")?)
-        .bind(row.text("phone_number")?);
-    let saved = query.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
-    let mut contact = CampaignContact {
-        phone_number: row.number("phone_number")?,
-        contact: None,
-        name: None,
-        email: None,
-        extra: Map::new(),
-    };
-    let mut saved_extra = Map::new();
-    if let Some(saved) = saved {
-        contact.contact = Some(saved.id("id")?);
-        contact.name = saved.maybe_text("name")?;
-        contact.email = saved.maybe_text("email")?;
-        saved_extra = saved.json("extra")?;
-    }
+    let account = row.id("account")?;
+    let (contact, saved_extra) = inbound::caller(work, account, row.number("phone_number")?).await?;
     Ok(ClaimedAttempt {
         claim: claim_of(node, row)?,
-        account: row.id("account")?,
+        account,
         campaign: None,
         agent: row.id("agent")?,
         contact_index: 0,

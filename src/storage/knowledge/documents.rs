@@ -111,11 +111,7 @@ pub(super) async fn list(
 }
 
 pub(super) async fn delete(mut work: Work<'_>, account: AccountId, id: DocumentId) -> StoreResult<Removal> {
-    let seen = Work {
-        conn: &mut *work.conn,
-        ..work
-    };
-    get(seen, account, id).await?;
+    get(work.again(), account, id).await?;
     let holders = holders(&mut work, Held::Document(id)).await?;
     if !holders.is_empty() {
         return Ok(Removal::Held(holders));

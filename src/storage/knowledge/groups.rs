@@ -157,11 +157,7 @@ pub(super) async fn update(mut work: Work<'_>, group: (AccountId, GroupId), edit
 }
 
 pub(super) async fn delete(mut work: Work<'_>, account: AccountId, id: GroupId) -> StoreResult<Removal> {
-    let seen = Work {
-        conn: &mut *work.conn,
-        ..work
-    };
-    get(seen, account, id).await?;
+    get(work.again(), account, id).await?;
     let holders = holders(&mut work, Held::Group(id)).await?;
     if !holders.is_empty() {
         return Ok(Removal::Held(holders));

@@ -76,10 +76,7 @@ pub async fn run(args: PromotionArgs) -> io::Result<bool> {
     })
     .await?;
     let done = in_world(&args, &mut world).await;
-    if !matches!(done, Ok(true)) {
-        println!("kept for inspection: {}", world.keep().display());
-    }
-    done
+    world.judged(done)
 }
 
 async fn in_world(args: &PromotionArgs, world: &mut World) -> io::Result<bool> {

@@ -109,10 +109,7 @@ pub async fn run(args: RollingArgs) -> io::Result<bool> {
     })
     .await?;
     let done = in_world(&args, &mut world).await;
-    if !matches!(done, Ok(true)) {
-        println!("kept for inspection: {}", world.keep().display());
-    }
-    done
+    world.judged(done)
 }
 
 async fn in_world(args: &RollingArgs, world: &mut World) -> io::Result<bool> {

@@ -145,10 +145,7 @@ pub async fn run(args: RunArgs) -> io::Result<bool> {
     }
     let mut world = World::new(&args.recipe()).await?;
     let done = in_world(&args, &steps, &mut world).await;
-    if !matches!(done, Ok(true)) {
-        println!("kept for inspection: {}", world.keep().display());
-    }
-    done
+    world.judged(done)
 }
 
 async fn in_world(args: &RunArgs, steps: &[Planned], world: &mut World) -> io::Result<bool> {

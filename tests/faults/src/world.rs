@@ -186,6 +186,14 @@ impl World {
         self.folder.path().join("judge.jsonl")
     }
 
+    /// Passes on what came of a run; what it left is kept unless all was well.
+    pub fn judged(&mut self, done: io::Result<bool>) -> io::Result<bool> {
+        if !matches!(done, Ok(true)) {
+            println!("kept for inspection: {}", self.keep().display());
+        }
+        done
+    }
+
     /// Its folder outlives it.
     pub fn keep(&mut self) -> PathBuf {
         self.folder.disable_cleanup(true);

@@ -103,29 +103,8 @@ impl Tables {
         entry.claimed_at = Some(now);
         entry.owner = Some(node);
         entry.epoch += 1;
-        let entry = self.attempts.get(&id)?;
-        let (list, index, call) = (entry.contact_list, entry.contact_index, self.calls.get(&id));
-        let contact = match call {
-            Some(call) => self.called(entry, call),
-            None => self.with_saved(entry.account, &self.lists.get(&list)?.contacts.get(index)?.contact),
-        };
-        let saved = contact.contact.and_then(|id| self.contacts.get(&id));
-        let claimed = ClaimedAttempt {
-            claim: Claim {
-                attempt: id,
-                owner: node,
-                epoch: entry.epoch,
-            },
-            account: entry.account,
-            campaign: entry.campaign,
-            agent: entry.agent,
-            contact_index: index as i64,
-            attempt_no: entry.attempt_no,
-            tries: entry.tries,
-            saved_extra: saved.map(|row| row.extra.clone()).unwrap_or_default(),
-            variables: call.map(|call| call.variables.clone()).unwrap_or_default(),
-            contact,
-        };
+        let (list, index) = (entry.contact_list, entry.contact_index);
+        let claimed = self.attempt_again(id, node)?;
         self.set_contact_state(list, index, ContactState::InProgress);
         Some(claimed)
     }

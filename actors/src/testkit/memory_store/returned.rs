@@ -17,7 +17,7 @@ use crate::{
 
 impl Tables {
     /// The attempt as its claim brought it.
-    fn attempt_again(&self, id: AttemptId, node: NodeId) -> Option<ClaimedAttempt> {
+    pub(super) fn attempt_again(&self, id: AttemptId, node: NodeId) -> Option<ClaimedAttempt> {
         let entry = self.attempts.get(&id)?;
         let call = self.calls.get(&id);
         let contact: CampaignContact = match (call, entry.direction) {
