@@ -166,10 +166,12 @@ impl Connection {
             tracing::debug!(%error, "TCP_NODELAY not set");
         }
         // Who says nothing costs a small task, and none of the buffers that HTTP begins with.
+        let mut first = [0];
+        let heard = stream.peek(&mut first);
         let says_something = tokio::select! {
             // What was asked before the shutdown is answered.
             biased;
-            ready = tokio::time::timeout(self.limits.header_timeout, stream.readable()) => matches!(ready, Ok(Ok(()))),
+            heard = tokio::time::timeout(self.limits.header_timeout, heard) => matches!(heard, Ok(Ok(1))),
             () = closed(&mut self.closing) => false,
         };
         if says_something {

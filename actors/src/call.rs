@@ -24,7 +24,7 @@ pub use whose::Whose;
 
 pub(crate) use leg_search::{LegSearch, Sighting, in_time};
 pub(crate) use performer::bound;
-pub(crate) use state::{CONFERENCE, TRANSFER_FAILED, TRANSFER_TAKEN};
+pub(crate) use state::CONFERENCE;
 pub(crate) use whose::{whose, whose_for_certain};
 
 /// The state machine itself, for tests that give it facts in any order without actors.

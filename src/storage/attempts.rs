@@ -14,8 +14,8 @@ use actors::{
     ports::{
         carrier::CarrierCallId,
         store::{
-            AttemptStore, Claim, ClaimedAttempt, NextAttempt, Orphan, Outcome, Permit, PermitRequest, Remaining,
-            SentWith, StoreError, StoreResult,
+            AttemptStore, Claim, ClaimedAttempt, NextAttempt, Orphan, Outcome, Patience, Permit, PermitRequest,
+            Remaining, SentWith, StoreError, StoreResult,
         },
     },
 };
@@ -29,10 +29,10 @@ pub(super) use waiting::{cancel_waiting, hand_waiting_to};
 
 #[async_trait]
 impl AttemptStore for SqlStore {
-    async fn take_orphans(&self, node: NodeId) -> StoreResult<Vec<Orphan>> {
-        let judge = self.judge();
+    async fn take_orphans(&self, node: NodeId, patience: &Patience) -> StoreResult<Vec<Orphan>> {
+        let (judge, patience) = (self.judge(), patience.clone());
         // Their owners may live, and have yet to say so.
-        self.write_compared(move |work| Box::pin(orphans::take(work, node, judge)))
+        self.write_compared(move |work| Box::pin(orphans::take(work, node, judge, patience)))
             .await
     }
 

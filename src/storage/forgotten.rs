@@ -504,7 +504,7 @@ mod tests {
 
     use actors::{
         id::{AttemptId, CampaignId},
-        ports::store::{AttemptStore, CallStore, NodeStore, ReturnStore},
+        ports::store::{AttemptStore, CallStore, NodeStore, Patience, ReturnStore},
     };
 
     use super::*;
@@ -541,7 +541,7 @@ mod tests {
         let token = store.dial_token(call.attempt).await;
         assert!(matches!(token, Err(StoreError::Unavailable(_))), "{token:?}");
         // What seems to be left by the dead, or by nobody, may be a live call of another node.
-        let orphans = store.take_orphans(call.owner).await;
+        let orphans = store.take_orphans(call.owner, &Patience::default()).await;
         assert!(matches!(orphans, Err(StoreError::Unavailable(_))), "{orphans:?}");
         let unsettled = store.unsettled(call.owner, 0).await;
         assert!(matches!(unsettled, Err(StoreError::Unavailable(_))), "{unsettled:?}");
@@ -574,7 +574,7 @@ mod tests {
         );
         assert_eq!(store.owner_of(call.attempt).await, Ok(None));
         assert_eq!(store.dial_token(call.attempt).await, Err(StoreError::NotFound));
-        assert_eq!(store.take_orphans(call.owner).await, Ok(vec![]));
+        assert_eq!(store.take_orphans(call.owner, &Patience::default()).await, Ok(vec![]));
     }
 
     #[tokio::test]

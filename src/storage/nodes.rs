@@ -39,7 +39,7 @@ impl Judge {
     }
 
     /// The instant that decides, and how many milliseconds it is ahead of the process's clock, for certain.
-    async fn now(&self, work: &mut Work<'_>) -> StoreResult<(Timestamp, i64)> {
+    pub(super) async fn now(&self, work: &mut Work<'_>) -> StoreResult<(Timestamp, i64)> {
         if !(self.server && work.dialect.concurrent) {
             return Ok((work.now, 0));
         }

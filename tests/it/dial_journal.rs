@@ -12,7 +12,7 @@ use actors::{
         carrier::CarrierCallId,
         store::{
             AttemptState, AttemptStore, CampaignStatus, CampaignStore, Claim, ClaimedAttempt, ConversationStatus,
-            NodeStore, RecordStore, StoreError,
+            NodeStore, Patience, RecordStore, StoreError,
         },
         usage::Meter,
     },
@@ -76,7 +76,7 @@ async fn what_a_restored_backup_forgot_is_settled_and_not_dialed_again() {
     assert_eq!(store.reconcile_dials().await, Ok(0), "once");
     let heir = NodeId::new();
     store.register_node(heir, None).await.unwrap();
-    let orphans = store.take_orphans(heir).await.unwrap();
+    let orphans = store.take_orphans(heir, &Patience::default()).await.unwrap();
     let mut taken: Vec<_> = orphans.iter().map(|orphan| orphan.claim.attempt).collect();
     let mut dialed = [known, claimed, ended, lasting].map(|claim| claim.attempt);
     taken.sort_unstable();
@@ -261,7 +261,7 @@ async fn a_neighbour_that_compares_first_leaves_a_live_call_to_its_node() {
 
     neighbour.keep_live_calls(live(&attempts[2], &[brought], &clock));
     assert_eq!(neighbour.reconcile_dials().await, Ok(3));
-    let taken = neighbour.take_orphans(other).await.unwrap();
+    let taken = neighbour.take_orphans(other, &Patience::default()).await.unwrap();
     let taken: Vec<_> = taken.iter().map(|orphan| orphan.claim.attempt).collect();
     assert_eq!(taken, [left.attempt], "what a process left that has gone");
     let calls = live(&attempts[0], &[half, whole], &clock);
@@ -305,7 +305,7 @@ async fn a_call_that_lives_goes_on_where_the_database_forgot_it() {
     calls.answered(talking.claim.attempt, answered_at);
     store.keep_live_calls(calls);
     assert_eq!(store.reconcile_dials().await, Ok(2));
-    let orphans = store.take_orphans(scene.node).await.unwrap();
+    let orphans = store.take_orphans(scene.node, &Patience::default()).await.unwrap();
     let taken: Vec<_> = orphans.iter().map(|orphan| orphan.claim.attempt).collect();
     assert_eq!(taken, [gone.attempt]);
     let known = store.unsettled(scene.node, 0).await.unwrap();

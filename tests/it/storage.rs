@@ -8,8 +8,8 @@ use actors::{
     ports::{
         language_model::Speaker,
         store::{
-            AttemptStore, CampaignStore, DirectoryStore, ErasureStore, Fact, NewContact, NodeStore, RecordStore,
-            StoreError, TurnFact,
+            AttemptStore, CampaignStore, DirectoryStore, ErasureStore, Fact, NewContact, NodeStore, Patience,
+            RecordStore, StoreError, TurnFact,
         },
     },
     testkit::store_conformance::{Fixture, ManualClock, new_account, number},
@@ -73,7 +73,7 @@ async fn a_permit_is_on_disk_when_it_is_answered() {
     let store = SqlStore::open(&url(&crashed), clock).await.unwrap();
     let heir = actors::id::NodeId::new();
     store.register_node(heir, None).await.unwrap();
-    let orphans = store.take_orphans(heir).await.unwrap();
+    let orphans = store.take_orphans(heir, &Patience::default()).await.unwrap();
     let taken: Vec<_> = orphans.iter().map(|orphan| orphan.claim.attempt).collect();
     assert_eq!(taken, [dialing.attempt]);
     let gone = store.conversation(scene.account, claimed.attempt).await;

@@ -10,7 +10,7 @@ use actors::{
         carrier::CarrierCallId,
         store::{
             Analysis, CallerId, CampaignRow, CampaignStatus, Claim, ConversationFilter, ConversationStatus, Job,
-            Outcome, PermitRequest, Rotation, Store,
+            Outcome, Patience, PermitRequest, Rotation, Store,
         },
     },
     testkit::{
@@ -171,7 +171,7 @@ impl World {
                     self.scene.clock.advance(Duration::from_secs(3));
                     store.heartbeat(self.scene.node).await.unwrap();
                 }
-                let orphans = store.take_orphans(self.scene.node).await;
+                let orphans = store.take_orphans(self.scene.node, &Patience::default()).await;
                 self.claims.extend(orphans.iter().flatten().map(|orphan| orphan.claim));
                 format!("{orphans:?}")
             }

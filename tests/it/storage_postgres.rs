@@ -6,7 +6,7 @@ use actors::{
     id::NodeId,
     ports::{
         carrier::CarrierCallId,
-        store::{ConversationStatus, NewContact, Outcome, StoreError},
+        store::{ConversationStatus, NewContact, Outcome, Patience, StoreError},
     },
     testkit::store_conformance::{Fixture, ManualClock, number, outcome},
 };
@@ -93,16 +93,19 @@ async fn silence_is_death() {
     store.register_node(old, None).await.unwrap();
     store.register_node(new, None).await.unwrap();
     live(&fixture, &[old, new], 10).await;
-    assert_eq!(store.take_orphans(new).await, Ok(vec![]));
+    assert_eq!(store.take_orphans(new, &Patience::default()).await, Ok(vec![]));
     store.heartbeat(old).await.unwrap();
     live(&fixture, &[new], 4).await;
-    assert_eq!(store.take_orphans(new).await, Ok(vec![]));
+    assert_eq!(store.take_orphans(new, &Patience::default()).await, Ok(vec![]));
     // 12 s of silence are none yet, 15 s are.
     store.heartbeat(old).await.unwrap();
     live(&fixture, &[new], 5).await;
-    assert_eq!(store.take_orphans(new).await, Ok(vec![]));
+    assert_eq!(store.take_orphans(new, &Patience::default()).await, Ok(vec![]));
     assert_eq!(store.heartbeat(old).await, Err(StoreError::Fenced));
-    assert_eq!(store.take_orphans(old).await, Err(StoreError::Fenced));
+    assert_eq!(
+        store.take_orphans(old, &Patience::default()).await,
+        Err(StoreError::Fenced)
+    );
 }
 
 async fn who_was_silent_buries_nobody() {
@@ -116,10 +119,10 @@ async fn who_was_silent_buries_nobody() {
     // The database is away for a minute: when it is back, everybody was silent.
     fixture.clock.advance(Duration::from_secs(60));
     store.heartbeat(one).await.unwrap();
-    store.take_orphans(one).await.unwrap();
+    store.take_orphans(one, &Patience::default()).await.unwrap();
     store.heartbeat(two).await.unwrap();
     live(&fixture, &[one], 5).await;
-    store.take_orphans(one).await.unwrap();
+    store.take_orphans(one, &Patience::default()).await.unwrap();
     assert_eq!(store.heartbeat(two).await, Err(StoreError::Fenced));
 }
 

@@ -29,7 +29,7 @@ mod who_answered;
 
 pub use event::{Effect, Event, PermitAnswer, ToolAnswer, TransferAnswer};
 pub use rules::Rules;
-pub use transfer::{CONFERENCE, TRANSFER_FAILED, TRANSFER_TAKEN};
+pub use transfer::CONFERENCE;
 
 use another_agent::{TakingOver, Wanted};
 use keys::Keys;

@@ -6,9 +6,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use futures_util::FutureExt;
 
 use crate::{
-    call::{
-        CONFERENCE, CallPlan, LegSearch, Sighting, TRANSFER_FAILED, TRANSFER_TAKEN, Whose, in_time, whose_for_certain,
-    },
+    call::{CONFERENCE, CallPlan, LegSearch, Sighting, Whose, in_time, whose_for_certain},
     campaign::{self, Ended},
     id::AttemptId,
     node::{Backoff, Times},
@@ -16,7 +14,10 @@ use crate::{
     ports::{
         Ports,
         carrier::{Carrier, CarrierCallId, CarrierError},
-        store::{CALL_BACK, Claim, ConversationStatus, EventFact, Outcome, Store, StoreError},
+        store::{
+            CALL_BACK, Claim, ConversationStatus, EventFact, Outcome, Store, StoreError, TRANSFER_FAILED,
+            TRANSFER_TAKEN,
+        },
         usage::Meter,
     },
     time::Timestamp,

@@ -12,7 +12,7 @@ use crate::{
     lines::{CallRegistry, LostCall, settle},
     ports::{
         Ports,
-        store::{Orphan, Pulse, StoreError},
+        store::{Orphan, Patience, Pulse, StoreError},
         usage::Meter,
     },
 };
@@ -22,6 +22,20 @@ const SWEEP: Duration = Duration::from_secs(60);
 
 /// The outcome of a call whose process died.
 pub const MEDIA_LOST: &str = "media-lost";
+
+/// How long a transfer rings at most (the carriers' adapters say 30 s), and as long again to be told of its end.
+const HANDED_ON: Duration = Duration::from_secs(60);
+
+/// For how long the calls of a dead process are left to their carriers, which notice a broken socket at once: a third longer
+/// than it takes to find a silent process dead, so that one which said it was going leaves them the same time.
+fn left_alone(ports: &Ports, times: Times) -> Patience {
+    let ask = ports.carriers.all().filter(|carrier| carrier.abilities().comes_back);
+    Patience {
+        carriers: ask.map(|carrier| carrier.name().to_owned()).collect(),
+        talking: times.dead_after * 4 / 3,
+        handed_on: HANDED_ON.max(times.dead_after * 4 / 3),
+    }
+}
 
 fn patience() -> Backoff {
     Backoff::new(Duration::from_millis(200), Duration::from_secs(5))
@@ -94,9 +108,10 @@ pub async fn take_over(
     mut draining: watch::Receiver<bool>,
 ) {
     let mut backoff = patience();
+    let left_alone = left_alone(&ports, times);
     let mut settling = JoinSet::new();
     while !*draining.borrow() {
-        let wait = match ports.store.take_orphans(node).await {
+        let wait = match ports.store.take_orphans(node, &left_alone).await {
             Ok(orphans) => {
                 backoff.reset();
                 if !orphans.is_empty() {

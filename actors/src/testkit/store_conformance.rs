@@ -157,6 +157,7 @@ macro_rules! store_conformance {
             a_new_node_declares_earlier_ones_dead
             orphans_go_to_the_new_node
             what_a_node_left_that_signed_off_is_taken_at_once
+            calls_of_the_dead_are_left_to_their_carrier_for_a_while
             a_live_call_goes_to_the_node_that_it_was_brought_to
             a_call_that_was_brought_back_goes_to_one_node_and_only_while_it_lives
             what_a_call_collects_is_kept_while_it_lasts

@@ -6,7 +6,7 @@ use actors::{
     campaigns::CampaignCommand,
     id::{AttemptId, NodeId},
     node::{HoldsBack, NodeHandle, NodeSettings},
-    ports::store::{AttemptStore, CampaignStatus, NodeStore, StoreError},
+    ports::store::{AttemptStore, CampaignStatus, NodeStore, Patience, StoreError},
     testkit::store_conformance::ManualClock,
 };
 use tokio::time::{Instant, sleep};
@@ -220,7 +220,7 @@ async fn a_process_that_was_declared_dead_lets_go_and_starts_anew() {
     let other = NodeId::new();
     world.store.register_node(other, None).await.unwrap();
     world.store.bury(was);
-    let taken = world.store.take_orphans(other).await.unwrap();
+    let taken = world.store.take_orphans(other, &Patience::default()).await.unwrap();
     assert_eq!(taken.len(), 2);
     until("another id", async || node.node() != was).await;
     // Before anybody else could find the other one silent.

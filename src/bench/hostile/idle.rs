@@ -19,13 +19,13 @@ const AT_ONCE: usize = 64;
 /// How long the service may take to accept what was opened.
 const ACCEPTS_WITHIN: Duration = Duration::from_secs(60);
 
+/// The kind that says nothing.
+pub const SILENT: &str = "not a byte";
+
 /// Kinds and the KiB that each socket of that kind takes.
 pub async fn measure(sockets: u32) -> Result<Vec<(&'static str, f64)>, BenchError> {
     let mut figures = Vec::new();
-    for (kind, request) in [
-        ("not a byte", None),
-        ("kept after an answer", Some("GET /public/health")),
-    ] {
+    for (kind, request) in [(SILENT, None), ("kept after an answer", Some("GET /public/health"))] {
         println!("{sockets} idle sockets, {kind} …");
         let folder = tempfile::Builder::new().prefix("ringback-bench-hostile-").tempdir()?;
         let settings = ServiceSettings {

@@ -4,8 +4,12 @@ use actors::{
     id::{AttemptId, CampaignId, NodeId},
     ports::{
         carrier::CarrierCallId,
-        store::{AttemptState, CallDirection, Claim, Orphan, StoreError, StoreResult},
+        store::{
+            AttemptState, CallDirection, Claim, Orphan, Patience, StoreError, StoreResult, TRANSFER_FAILED,
+            TRANSFER_TAKEN,
+        },
     },
+    time::Timestamp,
 };
 
 use sqlx::any::AnyRow;
@@ -20,11 +24,20 @@ use crate::storage::{
     rows::{Columns, composed, unavailable},
 };
 
-pub(super) async fn take(mut work: Work<'_>, node: NodeId, judge: Judge) -> StoreResult<Vec<Orphan>> {
+pub(super) async fn take(
+    mut work: Work<'_>,
+    node: NodeId,
+    judge: Judge,
+    patience: Patience,
+) -> StoreResult<Vec<Orphan>> {
     nodes::bury_silent(&mut work, node, &judge).await?;
+    let (now, _) = judge.now(&mut work).await?;
     let skip_locked = work.dialect.skip_locked;
     let query = composed(format!(
-        "SELECT id, owner, epoch, state FROM attempts \
+        "SELECT id, owner, epoch, state, carrier, (SELECT n.seen_at FROM nodes n WHERE n.id = owner) AS seen_at, \
+         (SELECT j.name FROM journal j WHERE j.attempt = attempts.id AND j.name IN ('{TRANSFER_TAKEN}', '{TRANSFER_FAILED}') \
+          ORDER BY j.id DESC LIMIT 1) AS handed_on \
+         FROM attempts \
          WHERE state IN ('claimed', 'dialing', 'dialed', 'answered', 'unknown') AND owner <> $1 \
          AND owner NOT IN (SELECT n.id FROM nodes n WHERE n.state = 'live'){skip_locked}"
     ));
@@ -38,11 +51,22 @@ pub(super) async fn take(mut work: Work<'_>, node: NodeId, judge: Judge) -> Stor
         };
         match row.word("state", AttemptState::parse)? {
             AttemptState::Claimed => steps::give_back(&mut work, dead).await?,
+            AttemptState::Answered if is_waited_for(&row, &patience, now)? => {}
             _ => orphans.push(take_one(&mut work, dead, node).await?),
         }
     }
     orphans.sort_by_key(|orphan| orphan.claim.attempt);
     Ok(orphans)
+}
+
+/// Whether its carrier may yet bring it to a living node.
+fn is_waited_for(row: &AnyRow, patience: &Patience, now: Timestamp) -> StoreResult<bool> {
+    let carrier = row.maybe_text("carrier")?.unwrap_or_default();
+    let is_handed_on = row.maybe_text("handed_on")?.as_deref() == Some(TRANSFER_TAKEN);
+    // One whose sign of life lies ahead had another clock.
+    let seen_at = row.maybe_time("seen_at")?.filter(|seen| *seen <= now);
+    let silent = seen_at.map(|seen| now.since(seen));
+    Ok(patience.waits(&carrier, is_handed_on, silent))
 }
 
 /// Changes the owner under the dead one's own claim, so that it cannot have come back meanwhile.

@@ -230,7 +230,16 @@ fn early(evidence: &Evidence, add: &mut impl FnMut(Rule, String)) {
 fn contacts(numbers: &[String], told: &Told, rows: &[&Attempt]) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut add = |rule, what: String| found.push(Finding { rule, what });
-    if !matches!(&*told.status, "completed" | "failed" | "stopped") {
+    // One whose last calls ended while it was paused has nobody left to dial: it stays paused.
+    let is_over = match &*told.status {
+        "completed" | "failed" | "stopped" => true,
+        "paused" => told
+            .contacts
+            .iter()
+            .all(|(_, status)| status != "pending" && status != "in_progress"),
+        _ => false,
+    };
+    if !is_over {
         add(Rule::CampaignOpen, format!("it is {}", told.status));
     }
     let listed: HashMap<&str, &str> = told.contacts.iter().map(|(n, s)| (&**n, &**s)).collect();
@@ -374,11 +383,22 @@ mod tests {
         assert_eq!(broken(counters), [Rule::Counters]);
         let running = |e: &mut Evidence| e.campaigns[0].1.status = "running".to_owned();
         assert_eq!(broken(running), [Rule::CampaignOpen]);
+        let paused = |e: &mut Evidence| {
+            e.campaigns[0].1.status = "paused".to_owned();
+            e.campaigns[0].1.contacts[1].1 = "pending".to_owned();
+            e.campaigns[0].1.progress = vec![("completed".to_owned(), 1), ("pending".to_owned(), 1)];
+        };
+        assert_eq!(broken(paused), [Rule::CampaignOpen, Rule::ContactLost]);
         let unlisted = |e: &mut Evidence| {
             e.campaigns[0].1.contacts.pop();
             e.campaigns[0].1.progress[0].1 = 1;
         };
         assert_eq!(broken(unlisted), [Rule::ContactLost, Rule::ContactLost]);
+    }
+
+    #[test]
+    fn a_paused_campaign_with_nobody_left_is_over() {
+        assert_eq!(broken(|e| e.campaigns[0].1.status = "paused".to_owned()), []);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    CallTimer, Effect, EndReason, Leg, Phase, Rules, State, TRANSFER_FAILED, TRANSFER_TAKEN,
+    CallTimer, Effect, EndReason, Leg, Phase, Rules, State,
     ending::GOODBYE_MS,
     event_fact,
     lost::{MediaWishes, Resume},
@@ -18,7 +18,7 @@ use crate::{
     ports::{
         carrier::{CarrierCallId, MachineVerdict},
         language_model::{HistoryItem, Speaker},
-        store::{CallDirection, EventFact, ReturnedCall, TAKEN_OVER, TurnFact},
+        store::{CallDirection, EventFact, ReturnedCall, TAKEN_OVER, TRANSFER_FAILED, TRANSFER_TAKEN, TurnFact},
     },
 };
 

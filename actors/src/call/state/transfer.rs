@@ -9,7 +9,10 @@ use crate::{
         CallTimer,
         pieces::{has_words, spoken},
     },
-    ports::carrier::TransferKind,
+    ports::{
+        carrier::TransferKind,
+        store::{TRANSFER_FAILED, TRANSFER_TAKEN},
+    },
 };
 
 /// How long after the wish was taken no bad news is good news. The destination rings for 30 s at most.
@@ -35,10 +38,7 @@ const STOPS: [Effect; 3] = [
     Effect::CancelTimer(CallTimer::Filler),
 ];
 
-/// The names of the events that tell whether a call is being handed on, for whoever settles it.
-pub const TRANSFER_TAKEN: &str = "transfer_taken";
-pub const TRANSFER_FAILED: &str = "transfer_failed";
-/// How the detail of the former tells that the agent stays with the caller until the destination has answered.
+/// How the detail of [`TRANSFER_TAKEN`] tells that the agent stays with the caller until the destination has answered.
 pub const CONFERENCE: &str = "conference";
 
 /// Characters of what a model has said before the call is handed on.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 
-use super::{CampaignContact, StoreResult};
+use super::{CampaignContact, Patience, StoreResult};
 use crate::{
     dial_token::DialToken,
     id::{AccountId, AgentId, AttemptId, CampaignId, NodeId},
@@ -417,8 +417,9 @@ pub struct SentWith {
 pub trait AttemptStore: Send + Sync {
     /// Declares silent processes dead, if this one was not silent itself for as long, and takes over what dead ones
     /// held: claimed attempts are queued again (epoch + 1), those that may have been dialed become this node's. To be
-    /// asked every few seconds. `Fenced` when this process was declared dead.
-    async fn take_orphans(&self, node: NodeId) -> StoreResult<Vec<Orphan>>;
+    /// asked every few seconds. Answered calls that `patience` speaks of stay where they are for now. `Fenced` when this
+    /// process was declared dead.
+    async fn take_orphans(&self, node: NodeId, patience: &Patience) -> StoreResult<Vec<Orphan>>;
 
     /// Claims at most `limit` attempts of a running campaign: due retries first, then contacts never dialed, in
     /// order (their first attempt's row is made here). Empty when the campaign does not run.

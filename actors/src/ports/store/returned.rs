@@ -1,7 +1,7 @@
 //! Live calls whose media socket broke, and which their carrier brings to whatever node answers: one that their owner cannot
 //! take back becomes another node's, under the next epoch.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use async_trait::async_trait;
 
@@ -23,6 +23,12 @@ pub const TOOL_BEGUN: &str = "tool_begun";
 /// The name of the event that tells that it has answered.
 pub const TOOL: &str = "tool";
 
+/// The event of a carrier that hands the call on.
+pub const TRANSFER_TAKEN: &str = "transfer_taken";
+
+/// The event of a transfer that reached nobody: the call goes on.
+pub const TRANSFER_FAILED: &str = "transfer_failed";
+
 /// The events of a call that whoever takes it over is told.
 pub const EVENTS_FOR_HEIRS: [&str; 11] = [
     "agent_transfer",
@@ -33,8 +39,8 @@ pub const EVENTS_FOR_HEIRS: [&str; 11] = [
     TOOL,
     TOOL_BEGUN,
     "transfer",
-    "transfer_failed",
-    "transfer_taken",
+    TRANSFER_FAILED,
+    TRANSFER_TAKEN,
     TAKEN_OVER,
 ];
 
@@ -70,6 +76,29 @@ pub struct ReturnedCall {
     pub collected: BTreeMap<String, String>,
     /// The person is on the account's do-not-call list: they wished so in this call, or it would not have been placed.
     pub opted_out: bool,
+}
+
+/// How long a dead process's calls that were answered are left alone: their carriers may bring them to a living node.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Patience {
+    /// The carriers that ask how a call goes on whose media socket broke.
+    pub carriers: Vec<String>,
+    /// After their owner's last sign of life.
+    pub talking: Duration,
+    /// The same where the carrier was told to hand the call on: it asks when nobody answers there.
+    pub handed_on: Duration,
+}
+
+impl Patience {
+    /// Whether a call of such a carrier is left alone, `silent` after its owner's last sign of life; none where that is
+    /// not known.
+    pub fn waits(&self, carrier: &str, is_handed_on: bool, silent: Option<Duration>) -> bool {
+        let most = match is_handed_on {
+            true => self.handed_on,
+            false => self.talking,
+        };
+        silent.is_some_and(|silent| silent < most) && self.carriers.iter().any(|known| known == carrier)
+    }
 }
 
 /// Live calls that go from node to node.

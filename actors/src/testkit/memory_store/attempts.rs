@@ -17,7 +17,8 @@ use crate::{
         carrier::CarrierCallId,
         store::{
             AttemptState, AttemptStore, CallerId, Claim, ClaimedAttempt, ConversationStatus, DIAL_CALL_WITHIN,
-            NextAttempt, Orphan, Outcome, Permit, PermitRequest, Remaining, SentWith, StoreError, StoreResult, Tries,
+            NextAttempt, Orphan, Outcome, Patience, Permit, PermitRequest, Remaining, SentWith, StoreError,
+            StoreResult, Tries,
         },
     },
     safeguards::Refusal,
@@ -197,13 +198,15 @@ fn contact_state(status: ConversationStatus) -> StoreResult<ContactState> {
 
 #[async_trait]
 impl AttemptStore for MemoryStore {
-    async fn take_orphans(&self, node: NodeId) -> StoreResult<Vec<Orphan>> {
+    async fn take_orphans(&self, node: NodeId, patience: &Patience) -> StoreResult<Vec<Orphan>> {
         let mut tables = self.open()?;
-        tables.nodes.bury_silent(node, self.now())?;
+        let now = self.now();
+        tables.nodes.bury_silent(node, now)?;
         let lives = |owner: NodeId| owner == node || tables.nodes.lives(owner);
         let attempts = tables.unfinished.iter().filter_map(|id| tables.attempts.get(id));
         let left: Vec<(AttemptId, bool)> = attempts
             .filter(|entry| entry.owner.is_some_and(|owner| !lives(owner)))
+            .filter(|entry| !tables.is_waited_for(entry, patience, now))
             .map(|entry| (entry.id, entry.is_sent()))
             .collect();
         let mut orphans = Vec::new();

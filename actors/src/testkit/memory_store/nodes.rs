@@ -65,6 +65,10 @@ impl Nodes {
         dead.into_iter().for_each(|entry| entry.lives = false);
     }
 
+    pub(super) fn seen_at(&self, node: NodeId) -> Option<Timestamp> {
+        self.entry(node).map(|entry| entry.seen_at)
+    }
+
     fn entry(&self, node: NodeId) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.id == node)
     }

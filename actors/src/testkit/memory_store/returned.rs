@@ -5,17 +5,32 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use serde_json::Map;
 
-use super::{MemoryStore, tables::Tables};
+use super::{
+    MemoryStore,
+    tables::{AttemptEntry, Tables},
+};
 use crate::{
     id::{AttemptId, NodeId},
     ports::store::{
         AttemptState, CallDirection, CampaignContact, Claim, ClaimedAttempt, EVENTS_FOR_HEIRS, EventFact,
-        MOST_TAKEN_OVER, ReturnStore, ReturnedCall, ReturningCall, StoreError, StoreResult, TAKEN_OVER,
+        MOST_TAKEN_OVER, Patience, ReturnStore, ReturnedCall, ReturningCall, StoreError, StoreResult, TAKEN_OVER,
+        TRANSFER_FAILED, TRANSFER_TAKEN,
     },
     time::Timestamp,
 };
 
 impl Tables {
+    /// Whether its carrier may yet bring it to a living node.
+    pub(super) fn is_waited_for(&self, entry: &AttemptEntry, patience: &Patience, now: Timestamp) -> bool {
+        let of_it = self.events.iter().rev().filter(|(attempt, _)| *attempt == entry.id);
+        let mut names = of_it.map(|(_, event)| event.name.as_str());
+        let is_handed_on = names.find(|name| [TRANSFER_TAKEN, TRANSFER_FAILED].contains(name)) == Some(TRANSFER_TAKEN);
+        let seen_at = entry.owner.and_then(|owner| self.nodes.seen_at(owner));
+        let silent = seen_at.filter(|seen| *seen <= now).map(|seen| now.since(seen));
+        let carrier = entry.carrier.as_deref().unwrap_or_default();
+        entry.state == AttemptState::Answered && patience.waits(carrier, is_handed_on, silent)
+    }
+
     /// The attempt as its claim brought it.
     pub(super) fn attempt_again(&self, id: AttemptId, node: NodeId) -> Option<ClaimedAttempt> {
         let entry = self.attempts.get(&id)?;

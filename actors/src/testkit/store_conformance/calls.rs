@@ -11,7 +11,7 @@ use crate::{
         carrier::CarrierCallId,
         store::{
             AttemptKind, ClaimedAttempt, ConversationFilter, ConversationRow, ConversationStatus, NOT_DIALED_IN_TIME,
-            NOT_DIALED_SINCE, NewCall, NewContact, NextAttempt, Permit, QueuedCall, Reservation, StoreError,
+            NOT_DIALED_SINCE, NewCall, NewContact, NextAttempt, Patience, Permit, QueuedCall, Reservation, StoreError,
             WaitingCalls,
         },
     },
@@ -309,7 +309,7 @@ pub async fn a_dead_nodes_single_calls_are_taken_up(fixture: Fixture) {
     let heir = NodeId::new();
     scene.store.register_node(heir, None).await.unwrap();
     live_on(&*scene.store, &scene.clock, heir).await;
-    let orphans = scene.store.take_orphans(heir).await.unwrap();
+    let orphans = scene.store.take_orphans(heir, &Patience::default()).await.unwrap();
     let left: Vec<_> = orphans.iter().map(|o| (o.claim.attempt, o.campaign)).collect();
     assert_eq!(left, [(sent, None)]);
     let again = scene.store.claim_calls(heir, 9).await.unwrap();

@@ -18,8 +18,8 @@ use crate::{
         carrier::CarrierCallId,
         store::{
             Account, CallerId, CampaignContact, CampaignRow, CampaignStatus, Claim, ClaimedAttempt, ConversationStatus,
-            FollowUp, NewAccount, NewCampaign, Outcome, Permit, PermitRequest, ScheduleText, StateChange, Store,
-            StoreResult, StoredApiKey,
+            FollowUp, NewAccount, NewCampaign, Outcome, Patience, Permit, PermitRequest, ScheduleText, StateChange,
+            Store, StoreResult, StoredApiKey,
         },
     },
     time::{Clock, Timestamp},
@@ -170,7 +170,7 @@ impl Scene {
         };
         heir.store.register_node(heir.node, None).await.unwrap();
         live_on(&*heir.store, &heir.clock, heir.node).await;
-        heir.store.take_orphans(heir.node).await.unwrap();
+        heir.store.take_orphans(heir.node, &Patience::default()).await.unwrap();
         heir
     }
 

@@ -11,8 +11,8 @@ use crate::{
     ports::{
         carrier::CarrierCallId,
         store::{
-            AttemptState, CallDirection, ContactCalls, ConversationStatus, NewContact, NewInboundCall, Permit,
-            ReceivedCall, Removal, StoreError, StoreResult, WaitingCalls,
+            AttemptState, CallDirection, ContactCalls, ConversationStatus, NewContact, NewInboundCall, Patience,
+            Permit, ReceivedCall, Removal, StoreError, StoreResult, WaitingCalls,
         },
     },
     time::Clock,
@@ -195,7 +195,7 @@ pub async fn a_call_from_outside_is_taken_over_and_never_queued(fixture: Fixture
     let heir = NodeId::new();
     store.register_node(heir, None).await.unwrap();
     live_on(&**store, &scene.clock, heir).await;
-    let orphans = store.take_orphans(heir).await.unwrap();
+    let orphans = store.take_orphans(heir, &Patience::default()).await.unwrap();
     let [orphan] = &orphans[..] else { panic!("{orphans:?}") };
     assert_eq!((orphan.claim.attempt, orphan.claim.owner), (claim.attempt, heir));
     assert_eq!(
@@ -220,7 +220,7 @@ pub async fn a_node_that_is_not_known_to_live_receives_nothing(fixture: Fixture)
     let heir = NodeId::new();
     scene.store.register_node(heir, None).await.unwrap();
     live_on(&*scene.store, &scene.clock, heir).await;
-    scene.store.take_orphans(heir).await.unwrap();
+    scene.store.take_orphans(heir, &Patience::default()).await.unwrap();
     assert_eq!(receive(&scene, call(&scene, agent, "a")).await, Err(StoreError::Fenced));
     let taken = scene.store.receive_call(heir, call(&scene, agent, "a")).await;
     assert!(taken.unwrap().is_some());

@@ -7,7 +7,9 @@ use crate::{
     id::NodeId,
     ports::{
         carrier::CarrierCallId,
-        store::{AttemptState, CallDirection, ConversationStatus, Orphan, Store, StoreError},
+        store::{
+            AttemptState, CallDirection, ConversationStatus, EventFact, Fact, Orphan, Patience, Store, StoreError,
+        },
     },
     time::Clock,
 };
@@ -20,7 +22,7 @@ pub async fn a_new_node_declares_earlier_ones_dead(fixture: Fixture) {
     store.heartbeat(old).await.unwrap();
     store.register_node(new, None).await.unwrap();
     live_on(&**store, &fixture.clock, new).await;
-    assert_eq!(store.take_orphans(new).await, Ok(vec![]));
+    assert_eq!(store.take_orphans(new, &Patience::default()).await, Ok(vec![]));
     assert_eq!(store.heartbeat(old).await, Err(StoreError::Fenced));
     store.heartbeat(new).await.unwrap();
 }
@@ -55,7 +57,7 @@ pub async fn orphans_go_to_the_new_node(fixture: Fixture) {
         .finish(done, outcome(ConversationStatus::Failed), None)
         .await
         .unwrap();
-    assert_eq!(store.take_orphans(scene.node).await, Ok(vec![]));
+    assert_eq!(store.take_orphans(scene.node, &Patience::default()).await, Ok(vec![]));
     let dialing_at = scene.clock.now();
 
     let heir = Scene {
@@ -64,7 +66,7 @@ pub async fn orphans_go_to_the_new_node(fixture: Fixture) {
     };
     store.register_node(heir.node, None).await.unwrap();
     live_on(&**store, &scene.clock, heir.node).await;
-    let orphans = store.take_orphans(heir.node).await.unwrap();
+    let orphans = store.take_orphans(heir.node, &Patience::default()).await.unwrap();
     let expected: Vec<_> = [
         (dialing, AttemptState::Dialing, None),
         (dialed, AttemptState::Dialed, Some(call)),
@@ -92,7 +94,7 @@ pub async fn orphans_go_to_the_new_node(fixture: Fixture) {
     })
     .collect();
     assert_eq!(orphans, expected);
-    assert_eq!(store.take_orphans(heir.node).await, Ok(vec![]));
+    assert_eq!(store.take_orphans(heir.node, &Patience::default()).await, Ok(vec![]));
 
     // The dead node is fenced, also for what went back to the queue.
     for claim in [claimed, dialing, dialed, answered, unknown] {
@@ -119,10 +121,62 @@ pub async fn what_a_node_left_that_signed_off_is_taken_at_once(fixture: Fixture)
     let heir = NodeId::new();
     store.register_node(heir, None).await.unwrap();
     assert_eq!(store.heartbeat(heir).await.unwrap().nodes, 1);
-    let orphans = store.take_orphans(heir).await.unwrap();
+    let orphans = store.take_orphans(heir, &Patience::default()).await.unwrap();
     let taken: Vec<_> = orphans.iter().map(|orphan| orphan.claim.attempt).collect();
     assert_eq!(taken, [dialing.attempt]);
     // What was not sent waits for its turn, and its old claim sends nothing any more.
     assert_eq!(scene.permit(claimed).await, Err(StoreError::Fenced));
     assert_eq!(store.remaining(campaign).await.unwrap().due, 2);
+}
+
+pub async fn calls_of_the_dead_are_left_to_their_carrier_for_a_while(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let store = &scene.store;
+    let campaign = scene.running(0..4).await;
+    let dialing = scene.dialing(campaign).await;
+    let [talking, handed_on, came_back] = [
+        scene.dialing(campaign).await,
+        scene.dialing(campaign).await,
+        scene.dialing(campaign).await,
+    ];
+    for (claim, names) in [
+        (talking, &[][..]),
+        (handed_on, &["transfer_taken"]),
+        (came_back, &["transfer_taken", "transfer_failed"]),
+    ] {
+        store.answered(claim).await.unwrap();
+        let event = |name: &&str| EventFact {
+            name: (*name).to_owned(),
+            at_ms: 1_000,
+            detail: "{}".to_owned(),
+        };
+        let events: Vec<_> = names
+            .iter()
+            .map(event)
+            .map(|event| (claim.attempt, Fact::Event(event)))
+            .collect();
+        store.append_facts(&events).await.unwrap();
+    }
+    let patience = Patience {
+        carriers: vec!["others".to_owned(), "exchange".to_owned()],
+        talking: Duration::from_secs(20),
+        handed_on: Duration::from_secs(60),
+    };
+    store.sign_off(scene.node).await.unwrap();
+    let heir = NodeId::new();
+    store.register_node(heir, None).await.unwrap();
+    let taken = async || {
+        store.heartbeat(heir).await.unwrap();
+        let orphans = store.take_orphans(heir, &patience).await.unwrap();
+        orphans.iter().map(|orphan| orphan.claim.attempt).collect::<Vec<_>>()
+    };
+    assert_eq!(taken().await, [dialing.attempt]);
+    scene.clock.advance(Duration::from_secs(19));
+    assert!(taken().await.is_empty());
+    scene.clock.advance(Duration::from_secs(1));
+    assert_eq!(taken().await, [talking.attempt, came_back.attempt]);
+    scene.clock.advance(Duration::from_secs(39));
+    assert!(taken().await.is_empty());
+    scene.clock.advance(Duration::from_secs(1));
+    assert_eq!(taken().await, [handed_on.attempt]);
 }

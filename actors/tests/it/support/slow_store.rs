@@ -176,7 +176,7 @@ slowly! {
         cluster_secret() -> String;
     }
     AttemptStore {
-        take_orphans(node: NodeId) -> Vec<Orphan>;
+        take_orphans(node: NodeId, patience: &Patience) -> Vec<Orphan>;
         claim(node: NodeId, campaign: CampaignId, limit: i64) -> Vec<ClaimedAttempt>;
         release(claims: &[Claim]) -> ();
         stale_claims(node: NodeId, older_than_ms: i64) -> Vec<Claim>;
