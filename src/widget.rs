@@ -75,9 +75,8 @@ async fn audio(headers: HeaderMap) -> Response {
 
 /// A file's entity tag: of its content, so that every node and every version has the right one.
 fn tag(text: &str) -> String {
-    let hash = Sha256::digest(text.as_bytes());
-    let short: String = hash.iter().take(12).map(|byte| format!("{byte:02x}")).collect();
-    format!("\"{short}\"")
+    let hash = hex::encode(Sha256::digest(text.as_bytes()));
+    format!("\"{}\"", &hash[..24])
 }
 
 fn file(text: &'static str, tag: &str, headers: &HeaderMap) -> Response {

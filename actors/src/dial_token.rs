@@ -1,7 +1,5 @@
 //! The secret of one dial permit, and the proofs derived from it for the carrier's addresses.
 
-use std::fmt::Write as _;
-
 use hmac::{Hmac, Mac};
 use rand::RngCore;
 use sha2::Sha256;
@@ -35,21 +33,12 @@ impl std::fmt::Debug for DialToken {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes
-        .iter()
-        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
-}
-
 impl DialToken {
     /// A new one from the thread's cryptographic generator.
     pub fn random() -> Self {
         let mut bytes = [0; 32];
         rand::rng().fill_bytes(&mut bytes);
-        Self(hex(&bytes))
+        Self(hex::encode(bytes))
     }
 
     /// The stored form.
@@ -71,23 +60,14 @@ impl DialToken {
     /// The proof that goes into an address: 64 hex digits.
     pub fn proof(&self, purpose: Purpose) -> String {
         self.mac(purpose)
-            .map(|mac| hex(&mac.finalize().into_bytes()))
+            .map(|mac| hex::encode(mac.finalize().into_bytes()))
             .unwrap_or_default()
     }
 
     /// Whether `proof` is this token's for `purpose`; takes the same time for every wrong one.
     pub fn verify(&self, purpose: Purpose, proof: &str) -> bool {
-        let bytes: Option<Vec<u8>> = proof
-            .as_bytes()
-            .chunks(2)
-            .map(|pair| {
-                std::str::from_utf8(pair)
-                    .ok()
-                    .and_then(|p| u8::from_str_radix(p, 16).ok())
-            })
-            .collect();
-        match (self.mac(purpose), bytes) {
-            (Some(mac), Some(bytes)) => mac.verify_slice(&bytes).is_ok(),
+        match (self.mac(purpose), hex::decode(proof)) {
+            (Some(mac), Ok(bytes)) => mac.verify_slice(&bytes).is_ok(),
             _ => false,
         }
     }

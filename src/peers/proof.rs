@@ -1,7 +1,7 @@
 //! How a node shows another that a request comes from it: the seconds since 1970, a dot, and the HMAC-SHA256 of method,
 //! path, seconds and body under the secret of the installation, in hex. Pure.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 
 use ring::{digest, hmac};
 
@@ -58,7 +58,8 @@ impl Claimed {
             .then(|| seconds.parse().ok())
             .flatten()
             .ok_or(Forged::Malformed)?;
-        let tag = bytes(tag).filter(|tag| tag.len() == 32).ok_or(Forged::Malformed)?;
+        let tag = hex::decode(tag).ok().filter(|tag| tag.len() == 32);
+        let tag = tag.ok_or(Forged::Malformed)?;
         if now_seconds.abs_diff(seconds) > FRESH_FOR_SECONDS.unsigned_abs() {
             return Err(Forged::Stale);
         }
@@ -66,30 +67,8 @@ impl Claimed {
     }
 }
 
-fn bytes(hex: &str) -> Option<Vec<u8>> {
-    let digit = |byte: u8| match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        _ => None,
-    };
-    let pairs = hex.as_bytes().chunks(2).map(|pair| match *pair {
-        [high, low] => Some(digit(high)? << 4 | digit(low)?),
-        _ => None,
-    });
-    pairs.collect()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes
-        .iter()
-        .fold(String::with_capacity(bytes.len() * 2), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        })
-}
-
 fn message((method, path, body): Signed<'_>, seconds: i64) -> String {
-    let body = hex(digest::digest(&digest::SHA256, body).as_ref());
+    let body = hex::encode(digest::digest(&digest::SHA256, body));
     // Neither a method nor a path has a line break in it.
     format!("{method}\n{path}\n{seconds}\n{body}")
 }
@@ -103,7 +82,7 @@ impl PeerKey {
     /// The header of a request that is sent now.
     pub fn sign(&self, request: Signed<'_>, now_seconds: i64) -> String {
         let tag = hmac::sign(&self.0, message(request, now_seconds).as_bytes());
-        format!("{now_seconds}.{}", hex(tag.as_ref()))
+        format!("{now_seconds}.{}", hex::encode(tag))
     }
 
     /// Whether a header is of this request; takes the same time for every wrong one.

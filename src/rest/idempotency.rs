@@ -105,8 +105,7 @@ impl RequestHash {
     }
 
     fn hex(self) -> String {
-        let digest: [u8; 32] = self.0.finalize().into();
-        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+        hex::encode(self.0.finalize())
     }
 }
 

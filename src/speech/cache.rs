@@ -59,15 +59,12 @@ impl Key {
     }
 
     fn name(self) -> String {
-        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+        hex::encode(self.0)
     }
 
     fn of_name(name: &str) -> Option<Self> {
         let mut key = [0; 32];
-        let digits = (name.len() == 64 && name.is_ascii()).then_some(name)?;
-        for (n, byte) in key.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(digits.get(2 * n..2 * n + 2)?, 16).ok()?;
-        }
+        hex::decode_to_slice(name, &mut key).ok()?;
         Some(Self(key))
     }
 }

@@ -25,7 +25,7 @@ pub(super) async fn create(mut work: Work<'_>, new: NewAccount) -> StoreResult<(
 
 async fn insert_key(work: &mut Work<'_>, account: AccountId, key: &StoredApiKey) -> StoreResult<()> {
     sqlx::query("INSERT INTO api_keys (hash, prefix, account, created_at) VALUES ($1, $2, $3, $4)")
-        .bind(hex(&key.hash))
+        .bind(hex::encode(key.hash))
         .bind(key.prefix.clone())
         .bind(account.to_string())
         .bind(work.now.0)
@@ -35,19 +35,10 @@ async fn insert_key(work: &mut Work<'_>, account: AccountId, key: &StoredApiKey)
     Ok(())
 }
 
-fn hex(hash: &[u8; 32]) -> String {
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 fn unhex(text: &str) -> StoreResult<[u8; 32]> {
-    let damaged = || StoreError::Damaged("column hash is not 64 hex digits".to_owned());
-    if !text.is_ascii() || text.len() != 64 {
-        return Err(damaged());
-    }
     let mut hash = [0; 32];
-    for (byte, at) in hash.iter_mut().zip((0..64).step_by(2)) {
-        *byte = u8::from_str_radix(&text[at..at + 2], 16).map_err(|_| damaged())?;
-    }
+    hex::decode_to_slice(text, &mut hash)
+        .map_err(|_| StoreError::Damaged("column hash is not 64 hex digits".to_owned()))?;
     Ok(hash)
 }
 

@@ -287,7 +287,7 @@ pub(super) async fn note_of(conn: &mut AnyConnection, claim: Claim) -> StoreResu
     let query = sqlx::query(
         "SELECT account, agent, campaign, contact_list, contact_index, attempt_no, follow_up_no, retry_no, call_backs, kind, \
          phone_number, dial_token, carrier, caller_id, dialing_at FROM attempts \
-         WHERE id = $1 AND owner = $2 AND epoch = $3 AND state = 'dialing'",
+         WHERE id = $1 AND COALESCE(owner, '') = $2 AND epoch = $3 AND state = 'dialing'",
     );
     let query = query
         .bind(claim.attempt.to_string())

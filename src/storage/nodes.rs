@@ -183,7 +183,7 @@ async fn lost(work: Work<'_>, claims: Vec<Claim>) -> StoreResult<Vec<Claim>> {
     let mut lost = Vec::new();
     for claim in claims {
         let query = sqlx::query(
-            "SELECT id FROM attempts WHERE id = $1 AND owner = $2 AND epoch = $3 \
+            "SELECT id FROM attempts WHERE id = $1 AND COALESCE(owner, '') = $2 AND epoch = $3 \
              AND state IN ('claimed', 'dialing', 'dialed', 'answered', 'unknown')",
         );
         let row = bind_claim(query, claim).fetch_optional(&mut *work.conn).await;

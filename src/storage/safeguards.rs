@@ -177,7 +177,7 @@ pub(super) async fn count(work: &mut Work<'_>, account: &str, rule: &DailyCalls)
 pub(super) async fn uncount(work: &mut Work<'_>, claim: Claim) -> StoreResult<()> {
     let permit = sqlx::query(
         "SELECT a.account, a.dialing_at FROM attempts a JOIN safeguards s ON s.account = a.account AND s.active = 1 \
-         WHERE a.id = $1 AND a.owner = $2 AND a.epoch = $3 AND a.state = 'dialing'",
+         WHERE a.id = $1 AND COALESCE(a.owner, '') = $2 AND a.epoch = $3 AND a.state = 'dialing'",
     )
     .bind(claim.attempt.to_string())
     .bind(claim.owner.to_string())

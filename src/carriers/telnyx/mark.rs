@@ -1,7 +1,7 @@
 //! Our marks on a Telnyx call: the attempt in `client_state`, which comes back with every webhook and every listing, the
 //! same for a leg that a call is handed on to, and the token that a media socket of the call must show. Pure.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 
 use actors::id::AttemptId;
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
@@ -56,29 +56,12 @@ impl StreamTokens {
 
     /// The token of an attempt's call, 64 hex digits.
     pub fn token(&self, attempt: AttemptId) -> String {
-        let tag = hmac::sign(&self.0, message(attempt).as_bytes());
-        tag.as_ref().iter().fold(String::with_capacity(64), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        })
+        hex::encode(hmac::sign(&self.0, message(attempt).as_bytes()))
     }
 
     /// Whether this is the token of that attempt's call; takes the same time for every wrong one.
     pub fn matches(&self, attempt: AttemptId, shown: &str) -> bool {
-        let digit = |byte: u8| match byte {
-            b'0'..=b'9' => Some(byte - b'0'),
-            b'a'..=b'f' => Some(byte - b'a' + 10),
-            _ => None,
-        };
-        let tag: Option<Vec<u8>> = shown
-            .as_bytes()
-            .chunks(2)
-            .map(|pair| match *pair {
-                [high, low] => Some(digit(high)? << 4 | digit(low)?),
-                _ => None,
-            })
-            .collect();
-        tag.is_some_and(|tag| hmac::verify(&self.0, message(attempt).as_bytes(), &tag).is_ok())
+        hex::decode(shown).is_ok_and(|tag| hmac::verify(&self.0, message(attempt).as_bytes(), &tag).is_ok())
     }
 }
 

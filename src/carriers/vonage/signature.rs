@@ -93,7 +93,7 @@ impl WebhookKey {
         if claims.application_id.is_some_and(|named| named != self.application) {
             return Err(SignatureError::Application);
         }
-        let hash = hex(&Sha256::digest(body));
+        let hash = hex::encode(Sha256::digest(body));
         let signed = claims.payload_hash.to_ascii_lowercase();
         if bool::from(hash.as_bytes().ct_eq(signed.as_bytes())) {
             Ok(())
@@ -125,14 +125,6 @@ fn part<T: for<'a> Deserialize<'a>>(encoded: &str) -> Option<T> {
     serde_json::from_slice(&BASE64URL.decode(encoded).ok()?).ok()
 }
 
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(64), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -160,7 +152,8 @@ mod tests {
     }
 
     fn claims(more: &Value) -> Value {
-        let mut claims = json!({ "iat": NOW, "payload_hash": hex(&Sha256::digest(BODY)), "application_id": "a" });
+        let mut claims =
+            json!({ "iat": NOW, "payload_hash": hex::encode(Sha256::digest(BODY)), "application_id": "a" });
         claims
             .as_object_mut()
             .unwrap()

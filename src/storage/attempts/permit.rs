@@ -112,7 +112,7 @@ async fn checks(work: &mut Work<'_>, claim: Claim) -> StoreResult<AnyRow> {
               WHERE o.account = a.account AND o.phone_number = a.phone_number AND o.id <> a.id \
               AND o.state IN {SENT}) THEN 1 ELSE 0 END AS BIGINT) AS number_busy \
          FROM attempts a JOIN campaigns c ON c.id = a.campaign \
-         WHERE a.id = $1 AND a.owner = $2 AND a.epoch = $3 AND a.state = 'claimed'{permit_lock}"
+         WHERE a.id = $1 AND COALESCE(a.owner, '') = $2 AND a.epoch = $3 AND a.state = 'claimed'{permit_lock}"
     ));
     let row = bind_claim(query, claim)
         .bind(work.now.0)
@@ -135,7 +135,7 @@ async fn checks_of_single_call(work: &mut Work<'_>, claim: Claim) -> StoreResult
               WHERE o.account = a.account AND o.phone_number = a.phone_number AND o.id <> a.id \
               AND o.state IN {SENT}) THEN 1 ELSE 0 END AS BIGINT) AS number_busy \
          FROM attempts a \
-         WHERE a.id = $1 AND a.owner = $2 AND a.epoch = $3 AND a.state = 'claimed' AND a.campaign IS NULL"
+         WHERE a.id = $1 AND COALESCE(a.owner, '') = $2 AND a.epoch = $3 AND a.state = 'claimed' AND a.campaign IS NULL"
     ));
     let row = bind_claim(query, claim).fetch_optional(&mut *work.conn).await;
     row.map_err(unavailable)?.ok_or(StoreError::Fenced)

@@ -3,7 +3,6 @@
 
 use std::{
     collections::BTreeSet,
-    fmt::Write as _,
     sync::{Arc, Mutex},
 };
 
@@ -91,10 +90,7 @@ impl Signer {
     }
 
     pub(super) fn header_at(&self, body: &[u8], seconds: i64) -> String {
-        let hash = Sha256::digest(body).iter().fold(String::new(), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        });
+        let hash = hex::encode(Sha256::digest(body));
         let claims = json!({
             "iat": seconds, "jti": Uuid::new_v4().to_string(), "iss": "Vonage", "payload_hash": hash,
             "api_key": "abcd1234", "application_id": APPLICATION,

@@ -144,12 +144,7 @@ pub fn order_key(by: SortBy, name: &str, created_at: Timestamp) -> String {
 
 /// The name in lower case, in hex.
 pub fn name_order(name: &str) -> String {
-    use std::fmt::Write as _;
-    let folded = name.to_lowercase();
-    folded.bytes().fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    hex::encode(name.to_lowercase())
 }
 
 /// Somebody who holds a document, a group, a tool or an agent, so that it cannot be deleted.
