@@ -171,7 +171,7 @@ impl Connection {
         let says_something = tokio::select! {
             // What was asked before the shutdown is answered.
             biased;
-            heard = tokio::time::timeout(self.limits.header_timeout, heard) => matches!(heard, Ok(Ok(1))),
+            heard = tokio::time::timeout(self.limits.header_timeout, heard) => matches!(heard, Ok(Ok(_))),
             () = closed(&mut self.closing) => false,
         };
         if says_something {

@@ -58,7 +58,10 @@ impl Claimed {
             .then(|| seconds.parse().ok())
             .flatten()
             .ok_or(Forged::Malformed)?;
-        let tag = hex::decode(tag).ok().filter(|tag| tag.len() == 32);
+        // One spelling and no other.
+        let is_ours = !tag.bytes().any(|byte| byte.is_ascii_uppercase());
+        let tag = is_ours.then(|| hex::decode(tag).ok()).flatten();
+        let tag = tag.filter(|tag| tag.len() == 32);
         let tag = tag.ok_or(Forged::Malformed)?;
         if now_seconds.abs_diff(seconds) > FRESH_FOR_SECONDS.unsigned_abs() {
             return Err(Forged::Stale);

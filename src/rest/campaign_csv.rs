@@ -61,15 +61,16 @@ pub async fn create(
         let message = "too many uploads are under way; try again when one has ended";
         return Err(ApiError::Unavailable(message.into()));
     };
-    let upload = upload::receive(request, &state.spool_dir, key.is_given()).await?;
+    let has_key = key.is_given();
+    let upload = upload::receive(request, &state.spool_dir, has_key).await?;
     let begin = form::begin(&upload.texts);
     let hash = || upload.hash();
     match key.take(&state, account.id, "upload campaign", hash).await? {
         Turn::Again(replay) => answer_again(&state, account.id, &replay, begin, request_id).await,
         Turn::First(held) => {
             let made = make(&state, account.id, upload, held.ticket()).await;
-            let (row, warning) = held.end(made).await?;
-            answer(&state, row, begin, warning, request_id).await
+            let made = held.end(made).await?;
+            answer(&state, made, begin, has_key, request_id).await
         }
     }
 }

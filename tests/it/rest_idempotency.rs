@@ -171,17 +171,23 @@ async fn a_launch_that_goes_along_with_a_create_happens_once() {
     let app = TestApp::start().await;
     let agent = app.agent().await;
     let body = campaign_body(&agent, true);
-    // The process that made the campaign died before it could launch it.
+    // The process that made the campaign could not launch it any more.
     app.node
         .set(Mood::Refusing(CommandError::Unavailable("stopping".into())));
-    let first = keyed(&app.client, CAMPAIGNS, "k", &body).await.expect(201);
-    assert_eq!(first.data()["status"], "draft");
-    assert!(first.text("/warning").contains("not launched"));
+    for _ in 0..2 {
+        let first = keyed(&app.client, CAMPAIGNS, "k", &body).await.expect(503);
+        let message = first.text("/error/message");
+        assert!(
+            message.contains("not launched") && message.contains("again"),
+            "{message}"
+        );
+    }
     app.node.set(Mood::Obedient);
     let again = keyed(&app.client, CAMPAIGNS, "k", &body).await.expect(201);
     assert_eq!(again.data()["status"], "running");
-    assert_eq!(again.data()["campaignId"], first.data()["campaignId"]);
-    let path = format!("{CAMPAIGNS}/{}/stop", first.text("/data/campaignId"));
+    let all = app.client.get(CAMPAIGNS).await.expect(200);
+    assert_eq!(all.data().as_array().unwrap().len(), 1);
+    let path = format!("{CAMPAIGNS}/{}/stop", again.text("/data/campaignId"));
     app.client.post(&path, json!({})).await.expect(200);
     let third = keyed(&app.client, CAMPAIGNS, "k", &body).await.expect(201);
     assert_eq!(third.data()["status"], "stopped");
@@ -190,7 +196,7 @@ async fn a_launch_that_goes_along_with_a_create_happens_once() {
         .commands()
         .into_iter()
         .filter(|(_, command)| *command == CampaignCommand::Launch);
-    assert_eq!(launches.count(), 2);
+    assert_eq!(launches.count(), 3);
 }
 
 /// The doors over a store on disk.

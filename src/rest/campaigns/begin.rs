@@ -82,12 +82,13 @@ pub fn joined(warnings: &[String]) -> Option<String> {
 }
 
 /// Launches or schedules if asked, and answers 201. When that is refused the draft stays and it is told as a warning:
-/// the campaign is there.
+/// the campaign is there. What cannot be done now is an error where the request has a key: sent again with it, it makes up
+/// for that.
 pub async fn answer(
     state: &RestState,
-    row: CampaignRow,
+    (row, warning): (CampaignRow, Option<String>),
     begin: Begin,
-    warning: Option<String>,
+    has_key: bool,
     request_id: RequestId,
 ) -> ApiResult<Response> {
     let mut warnings: Vec<String> = warning.into_iter().collect();
@@ -102,6 +103,7 @@ pub async fn answer(
                 // A command that came too late, or one of the same request sent again, may have been carried out.
                 row = state.store.campaign(row.account, row.id).await?;
                 match is_untouched(&row) {
+                    true if has_key && passes(&error) => return Err(to_be_repeated(&row, begin, &error)),
                     true => warnings.push(not_begun(begin, &error)),
                     false => warnings.extend(beginning_warnings(state, &row)),
                 }
@@ -112,6 +114,21 @@ pub async fn answer(
         .warning(joined(&warnings))
         .send(state, &row)
         .await
+}
+
+/// Whether the same command may be heeded a moment later, here or at another node.
+fn passes(error: &ApiError) -> bool {
+    matches!(
+        error,
+        ApiError::Unavailable(_) | ApiError::Overloaded | ApiError::StorageFull | ApiError::RateLimited(_)
+    )
+}
+
+fn to_be_repeated(row: &CampaignRow, begin: Begin, error: &ApiError) -> ApiError {
+    let (id, why) = (row.id, not_begun(begin, error));
+    ApiError::Unavailable(format!(
+        "{why}; it is the draft {id}. Send the same request with the same `Idempotency-Key` again: no other campaign is made"
+    ))
 }
 
 fn not_begun(begin: Begin, error: &ApiError) -> String {
@@ -134,7 +151,7 @@ pub async fn answer_again(
     let row = state.store.campaign(account, replay.id()?).await;
     let row = row.or_no_such("campaign")?;
     let begin = if is_untouched(&row) { begin } else { Begin::Later };
-    Ok(replay.mark(answer(state, row, begin, None, request_id).await?))
+    Ok(replay.mark(answer(state, (row, None), begin, true, request_id).await?))
 }
 
 /// As it was made: its state never changed.

@@ -53,12 +53,13 @@ pub async fn create(
     let asked = |name: &str| body.get(name).and_then(Value::as_bool).unwrap_or(false);
     let begin = Begin::of(asked("launch"), asked("scheduled"));
     let hash = || RequestHash::of_json(&body);
+    let has_key = key.is_given();
     match key.take(&state, account.id, "create campaign", hash).await? {
         Turn::Again(replay) => answer_again(&state, account.id, &replay, begin, request_id).await,
         Turn::First(held) => {
             let made = make(&state, account.id, &body, held.ticket()).await;
-            let (row, warning) = held.end(made).await?;
-            answer(&state, row, begin, warning, request_id).await
+            let made = held.end(made).await?;
+            answer(&state, made, begin, has_key, request_id).await
         }
     }
 }

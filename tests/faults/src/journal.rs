@@ -39,11 +39,12 @@ pub enum Event {
     Left { call: String, attempt: String },
     /// The service asked for the end of a call.
     HangUp { call: String, attempt: String },
-    /// A call is over.
+    /// A call is over; `by_callee` when he hung up by himself after it was answered.
     Over {
         call: String,
         attempt: String,
         status: String,
+        by_callee: bool,
     },
     /// A webhook came.
     Webhook { id: String, attempt: String, answer: u16 },

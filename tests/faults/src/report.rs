@@ -91,13 +91,14 @@ impl Talked {
             return;
         }
         let spoke = after().find(|entry| matches!(entry.event, Event::Spoke { .. }));
-        let over = after().find(|entry| matches!(entry.event, Event::Over { .. }));
-        let (Some(over), spoke) = (over, spoke.map(|spoke| spoke.at - at)) else {
+        let mut ends = after().filter_map(|entry| match entry.event {
+            Event::Over { by_callee, .. } => Some((entry.at, by_callee)),
+            _ => None,
+        });
+        let (Some((over, by_callee)), spoke) = (ends.next(), spoke.map(|spoke| spoke.at - at)) else {
             return;
         };
-        let ended_by_service = after().any(|entry| matches!(entry.event, Event::HangUp { .. }));
-        if spoke.is_none() && !ended_by_service && over.at - at < SPEAKS_WITHIN && !told_to_end(after()) {
-            // The callee hung up first.
+        if spoke.is_none() && by_callee && over - at < SPEAKS_WITHIN {
             return;
         }
         self.calls += 1;
@@ -106,14 +107,9 @@ impl Talked {
                 self.soon += usize::from(silent <= SPEAKS_WITHIN);
                 self.again_after.0.push(silent / 1_000);
             }
-            None => self.silent_until_over.0.push((over.at - at) / 1_000),
+            None => self.silent_until_over.0.push((over - at) / 1_000),
         }
     }
-}
-
-/// Whether a call that asked how it goes on was told to end, or got no answer.
-fn told_to_end<'a>(mut of_it: impl Iterator<Item = &'a Entry>) -> bool {
-    of_it.any(|entry| matches!(entry.event, Event::Back { .. }))
 }
 
 /// What is known at the end.

@@ -54,6 +54,9 @@ pub struct RunArgs {
     /// The service's times and those of the faults at one-tenth
     #[arg(long)]
     pub tenth: bool,
+    /// Nothing breaks but nodes, which are killed
+    #[arg(long)]
+    pub only_kills: bool,
     /// Contacts of a campaign
     #[arg(long, default_value_t = 40)]
     pub contacts: usize,
@@ -82,6 +85,7 @@ impl RunArgs {
             nodes: self.nodes(),
             postgres: self.database == Database::Postgres,
             tenth: self.tenth,
+            only_kills: self.only_kills,
         }
     }
 
@@ -125,7 +129,11 @@ impl RunArgs {
             self.lines,
             self.calls_per_second
         );
-        for (flag, is_set) in [("--tenth", self.tenth), ("--front", self.front)] {
+        for (flag, is_set) in [
+            ("--tenth", self.tenth),
+            ("--front", self.front),
+            ("--only-kills", self.only_kills),
+        ] {
             if is_set {
                 command = format!("{command} {flag}");
             }

@@ -65,6 +65,8 @@ pub struct Outline {
     pub postgres: bool,
     /// One-tenth of real time.
     pub tenth: bool,
+    /// Nothing breaks but nodes, which are killed.
+    pub only_kills: bool,
 }
 
 /// Kinds and their weights.
@@ -79,6 +81,7 @@ const ON_POSTGRES: &[(Kind, u32)] = &[
     (Kind::DoorCut, 5),
     (Kind::DoorStall, 3),
 ];
+const KILLS: &[(Kind, u32)] = &[(Kind::Kill, 1)];
 const ON_SQLITE: &[(Kind, u32)] = &[
     (Kind::Kill, 60),
     (Kind::Pause, 20),
@@ -104,7 +107,11 @@ fn lasts(kind: Kind, postgres: bool) -> (f64, f64) {
 pub fn plan(outline: Outline) -> Vec<Planned> {
     let mut rng = StdRng::seed_from_u64(outline.seed);
     let scale = if outline.tenth { 0.1 } else { 1.0 };
-    let kinds = if outline.postgres { ON_POSTGRES } else { ON_SQLITE };
+    let kinds = match (outline.only_kills, outline.postgres) {
+        (true, _) => KILLS,
+        (false, true) => ON_POSTGRES,
+        (false, false) => ON_SQLITE,
+    };
     let total: u32 = kinds.iter().map(|(_, weight)| weight).sum();
     let mut steps = Vec::new();
     // The first calls are to be under way.
@@ -173,6 +180,7 @@ mod tests {
         nodes: 3,
         postgres: true,
         tenth: true,
+        only_kills: false,
     };
 
     #[test]

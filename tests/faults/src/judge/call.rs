@@ -154,19 +154,21 @@ struct Life {
 
 impl Life {
     async fn run(mut self) {
-        let ended = self.until_over().await;
+        let (ended, by_callee) = self.until_over().await;
         self.becomes(ended);
         let order = &self.call.order;
         let _ = self.judge.journal.write(Event::Over {
             call: order.sid.clone(),
             attempt: order.attempt.clone(),
             status: ended.to_owned(),
+            by_callee,
         });
     }
 
-    async fn until_over(&mut self) -> &'static str {
+    /// How it ended, and whether the callee hung up once he had answered.
+    async fn until_over(&mut self) -> (&'static str, bool) {
         if self.hung_up_within(self.plan.setup_ms).await {
-            return "canceled";
+            return ("canceled", false);
         }
         self.becomes("initiated");
         self.becomes("ringing");
@@ -175,19 +177,19 @@ impl Life {
             _ => self.plan.ring_ms,
         };
         if self.hung_up_within(ring).await {
-            return "canceled";
+            return ("canceled", false);
         }
         let talk = match self.plan.callee {
             Callee::Answers(talk) => Duration::from_millis(talk),
-            Callee::Busy => return "busy",
-            Callee::Rejects => return "failed",
-            Callee::Away => return "no-answer",
+            Callee::Busy => return ("busy", false),
+            Callee::Rejects => return ("failed", false),
+            Callee::Away => return ("no-answer", false),
         };
         self.becomes("in-progress");
         self.tell_who_answered();
         // The caller is as patient as he is.
-        let _ = timeout(talk, self.talk()).await;
-        "completed"
+        let talked = timeout(talk, self.talk()).await;
+        ("completed", talked.is_err())
     }
 
     /// Follows the instructions, until there are none left or the service hangs up.
