@@ -57,7 +57,7 @@ use crate::{
     providers::{prober, roster, team::Team},
     rest::{self, RateLimit, Readiness, RestState},
     retention,
-    server::{self, Endpoint, ServerLimits},
+    server::{self, Endpoint, ServerLimits, bind},
     storage::SqlStore,
     telemetry, widget,
 };
@@ -113,8 +113,8 @@ impl App {
     pub async fn start(config: ServeConfig) -> Result<Self, StartError> {
         metrics_handle();
         let (tls, times) = (config.tls.load()?, config.times.times()?);
-        let listener = TcpListener::bind(config.listen)
-            .await
+        let listener = bind(config.listen)
+            .and_then(TcpListener::from_std)
             .map_err(|e| format!("RINGBACK_LISTEN {}: cannot listen there: {e}", config.listen))?;
         let address = listener.local_addr()?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);

@@ -9,7 +9,6 @@ mod conferences;
 pub mod door;
 mod handovers;
 pub mod http;
-mod log_gate;
 mod media_socket;
 pub mod plain;
 pub mod settings;

@@ -25,6 +25,7 @@ pub mod http_tools;
 pub mod knowledge;
 pub mod language;
 pub mod load;
+mod log_gate;
 pub mod peers;
 pub mod providers;
 pub mod recordings;

@@ -3,6 +3,7 @@
 //! Everything that waits waits on tokio's clock, nothing but the reading of a certificate runs on other threads: it also
 //! serves under a paused clock.
 
+mod bind;
 mod body;
 mod census;
 mod certificate;
@@ -22,8 +23,12 @@ use tokio::{
 };
 use tower::ServiceExt;
 
+use crate::log_gate;
+
+pub use bind::bind;
 pub use body::BodyStalled;
 use body::{GuardedBody, Pace};
+pub(crate) use census::network;
 use census::{Census, Seat};
 pub use certificate::TlsFiles;
 use stall::StallGuard;
@@ -50,7 +55,7 @@ pub struct ServerLimits {
     /// Open connections in all; beyond it new ones wait in the kernel's queue. Sockets that were upgraded no longer
     /// count: whoever upgrades them bounds them.
     pub connections: usize,
-    /// Open connections of one address; beyond it new ones are closed at once.
+    /// Open connections of one address (of IPv6, of one /64); beyond it new ones are closed at once.
     pub connections_per_address: usize,
     /// Loopback addresses have no limit of their own: a proxy in front and the simulated exchange live there.
     pub loopback_is_exempt: bool,
@@ -102,7 +107,9 @@ pub async fn serve(
             next = next_connection(&listener, &room) => next,
         };
         let Some(seat) = census.admit(peer.ip()) else {
-            tracing::warn!(address = %peer.ip(), "connection refused: too many from this address");
+            if let Some(left_out) = log_gate::opens("connections", "address") {
+                tracing::warn!(address = %peer.ip(), left_out, "connection refused: too many from this address");
+            }
             continue;
         };
         let connection = Connection {
@@ -128,6 +135,11 @@ async fn next_connection(
     listener: &TcpListener,
     room: &Arc<Semaphore>,
 ) -> (TcpStream, SocketAddr, Option<OwnedSemaphorePermit>) {
+    if room.available_permits() == 0
+        && let Some(left_out) = log_gate::opens("connections", "room")
+    {
+        tracing::warn!(left_out, "as many connections are open as there may be: others wait");
+    }
     // The semaphore is never closed, so there always is a permit.
     let permit = Arc::clone(room).acquire_owned().await.ok();
     loop {

@@ -23,6 +23,7 @@ use crate::{
     config::ServeConfig,
     exchange::{Exchange, ExchangeHandle, ExchangeSettings},
     rest::Readiness,
+    server::bind,
 };
 
 /// The name of the carrier whose phones are no telephones.
@@ -181,7 +182,7 @@ async fn side_listener(config: &ServeConfig) -> Result<Option<TcpListener>, Star
     if config.simulated_url.is_some() || !config.tls.is_set() {
         return Ok(None);
     }
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
+    let listener = bind((Ipv4Addr::LOCALHOST, 0).into()).and_then(TcpListener::from_std);
     let listener =
         listener.map_err(|e| format!("cannot listen on a port of 127.0.0.1 for the simulated phones: {e}"))?;
     Ok(Some(listener))

@@ -29,12 +29,14 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use super::{
-    log_gate,
     media_socket::{self, Claim, Desk},
     waiting::{NoPlace, WaitingRoom},
     wire::MediaWire,
 };
-use crate::peers::{NotKnown, Peers, Shown, Unreached};
+use crate::{
+    log_gate,
+    peers::{NotKnown, Peers, Shown, Unreached},
+};
 
 /// Largest status callback.
 pub const MAX_CALLBACK_BYTES: usize = 16 * 1024;

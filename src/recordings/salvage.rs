@@ -79,7 +79,8 @@ fn finish(dir: &Path, attempt: AttemptId) -> io::Result<()> {
 fn finish_at(path: &Path) -> io::Result<bool> {
     let part = part_of(path);
     let mut file = OpenOptions::new().read(true).write(true).open(&part)?;
-    if file.try_lock().is_err() {
+    // Its writer may have finished it since it was opened.
+    if file.try_lock().is_err() || !names(&part, &file)? {
         return Ok(false);
     }
     // Its age counts from the last sample, not from now.
@@ -94,6 +95,23 @@ fn finish_at(path: &Path) -> io::Result<bool> {
     fs::rename(part, path)?;
     tracing::info!(%name, "a recording that was cut off is finished");
     Ok(true)
+}
+
+/// Whether a path is still that of an open file.
+#[cfg(unix)]
+fn names(path: &Path, file: &File) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt as _;
+    let id = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+    match fs::metadata(path) {
+        Ok(named) => Ok(id(named) == id(file.metadata()?)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(not(unix))]
+fn names(path: &Path, _: &File) -> io::Result<bool> {
+    path.try_exists()
 }
 
 /// Writes the lengths. False where there is nothing to play.

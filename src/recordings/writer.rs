@@ -70,6 +70,8 @@ pub(super) enum Order {
 struct Recording {
     path: PathBuf,
     wav: hound::WavWriter<Disk>,
+    /// The file once more: its lock lasts until it has its name.
+    lock: File,
 }
 
 /// A file that is written in larger pieces, and read only before anything is written.
@@ -97,13 +99,14 @@ impl Seek for Disk {
     }
 }
 
-/// A file that another process, starting in the same folder, sees to be written: it is locked before it has the name by
-/// which that finds it. Where files cannot be locked, none is taken for left behind either.
-fn held(file: File) -> File {
-    if let Err(error) = file.try_lock() {
+/// Locks a file that another process, starting in the same folder, is to see as being written: before it has the name by
+/// which that finds it. Whoever looks at it at this moment is waited for. Where files cannot be locked, none is taken for
+/// left behind either.
+fn held(file: File) -> io::Result<(File, File)> {
+    if let Err(error) = file.lock() {
         tracing::debug!("a recording is written without a lock: {error}");
     }
-    file
+    Ok((file.try_clone()?, file))
 }
 
 impl Recording {
@@ -126,20 +129,20 @@ impl Recording {
         options.write(true).create(true).truncate(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = held(options.open(begun_of(&path))?);
+        let (lock, file) = held(options.open(begun_of(&path))?)?;
         fs::rename(begun_of(&path), part_of(&path))?;
         let wav = hound::WavWriter::new(Disk(BufWriter::new(file)), spec)?;
-        Ok(Self { path, wav })
+        Ok(Self { path, wav, lock })
     }
 
     fn go_on(path: PathBuf, spec: hound::WavSpec) -> hound::Result<Self> {
         if hound::WavReader::open(&path)?.spec() != spec {
             return Err(hound::Error::FormatError("it was begun at another sample rate"));
         }
-        let file = held(OpenOptions::new().read(true).write(true).open(&path)?);
+        let (lock, file) = held(OpenOptions::new().read(true).write(true).open(&path)?)?;
         fs::rename(&path, part_of(&path))?;
         let wav = hound::WavWriter::new_append(Disk(BufWriter::new(file)))?;
-        Ok(Self { path, wav })
+        Ok(Self { path, wav, lock })
     }
 
     fn write(&mut self, interleaved: &[i16]) -> hound::Result<()> {
@@ -148,7 +151,9 @@ impl Recording {
 
     fn finish(self) -> hound::Result<()> {
         self.wav.finalize()?;
-        Ok(fs::rename(part_of(&self.path), &self.path)?)
+        fs::rename(part_of(&self.path), &self.path)?;
+        drop(self.lock);
+        Ok(())
     }
 
     fn abandon(self) {

@@ -6,7 +6,7 @@
 use std::{
     collections::HashMap,
     hash::Hash,
-    net::{IpAddr, Ipv6Addr},
+    net::IpAddr,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
@@ -14,6 +14,7 @@ use std::{
 use tokio::time::Instant;
 
 use super::error::{ApiError, ApiResult};
+use crate::server::network;
 
 /// Buckets of either kind; those beyond share one.
 const BUCKETS: usize = 65_536;
@@ -130,17 +131,6 @@ fn seconds(wait: u64) -> u32 {
     }
 }
 
-/// Whoever has one address of IPv6 has the whole of its /64.
-fn network(address: IpAddr) -> IpAddr {
-    match address {
-        IpAddr::V4(_) => address,
-        IpAddr::V6(v6) => match v6.to_ipv4_mapped() {
-            Some(v4) => v4.into(),
-            None => Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64).into(),
-        },
-    }
-}
-
 /// Buckets by the instant at which each is full again (GCRA); one that is full need not be remembered.
 #[derive(Debug)]
 struct Buckets<K> {
@@ -193,7 +183,7 @@ impl<K: Eq + Hash> Buckets<K> {
 mod tests {
     use super::*;
 
-    const HERE: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);
+    const HERE: IpAddr = IpAddr::V6(std::net::Ipv6Addr::LOCALHOST);
 
     fn key(n: u8) -> KeyPrint {
         [n; 16]

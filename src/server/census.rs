@@ -2,13 +2,21 @@
 
 use std::{
     collections::HashMap,
-    net::IpAddr,
+    net::{IpAddr, Ipv6Addr},
     sync::{Arc, Mutex, PoisonError},
 };
 
 use super::ServerLimits;
 
 type Counts = Arc<Mutex<HashMap<IpAddr, usize>>>;
+
+/// Whoever has one address of IPv6 has the whole of its /64.
+pub fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64).into(),
+        v4 => v4,
+    }
+}
 
 /// Counts connections by address.
 pub(super) struct Census {
@@ -33,10 +41,10 @@ impl Census {
 
     /// A place for one more connection of `address`, unless it has its share.
     pub(super) fn admit(&self, address: IpAddr) -> Option<Seat> {
-        let address = address.to_canonical();
-        if self.loopback_is_exempt && address.is_loopback() {
+        if self.loopback_is_exempt && address.to_canonical().is_loopback() {
             return Some(Seat { counted: None });
         }
+        let address = network(address);
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(address).or_insert(0);
         if *count >= self.limit {
@@ -80,6 +88,12 @@ mod tests {
         assert!(census.admit(a).is_none());
         assert!(census.admit("::ffff:192.0.2.1".parse().unwrap()).is_none());
         let _other = census.admit(b).unwrap();
+        let whole: Vec<_> = ["2001:db8::1", "2001:db8::1:0:0:2"]
+            .map(|of_64| census.admit(of_64.parse().unwrap()).unwrap())
+            .into();
+        assert!(census.admit("2001:db8::3".parse().unwrap()).is_none());
+        assert!(census.admit("2001:db8:0:1::1".parse().unwrap()).is_some());
+        drop(whole);
         drop(first);
         assert!(census.admit(a).is_some());
         assert_eq!(census.counts.lock().unwrap().len(), 2);

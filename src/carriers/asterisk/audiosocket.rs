@@ -69,12 +69,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 ///
 /// When it is taken, or none of this machine.
 pub fn bind(address: SocketAddr) -> Result<std::net::TcpListener, SetupError> {
-    let listen = || {
-        let listener = std::net::TcpListener::bind(address)?;
-        listener.set_nonblocking(true)?;
-        Ok(listener)
-    };
-    listen().map_err(|error: std::io::Error| SetupError::Listen {
+    crate::server::bind(address).map_err(|error| SetupError::Listen {
         setting: "ASTERISK_AUDIOSOCKET_LISTEN",
         address,
         error,

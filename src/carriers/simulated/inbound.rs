@@ -16,9 +16,11 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::SimulatedCarrier;
-use crate::carriers::{
-    CarrierDoor,
-    door::{self, NotTaken},
+use crate::{
+    carriers::{
+        CarrierDoor,
+        door::{self, NotTaken},
+    },
     log_gate,
 };
 

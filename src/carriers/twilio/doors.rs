@@ -115,7 +115,9 @@ impl Doors {
             back.back(door, (&token, 0, tried), (uri, headers, body)).await
         };
         let again = move |State(door), Path((token, asked)), tried, uri: Uri, headers: HeaderMap, body| async move {
-            let token: String = token;
+            let (token, asked): (String, String) = (token, asked);
+            // What we never wrote there is the last time.
+            let asked = asked.parse().unwrap_or(u32::MAX);
             again.back(door, (&token, asked, tried), (uri, headers, body)).await
         };
         doors

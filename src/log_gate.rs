@@ -11,7 +11,7 @@ use tokio::time::Instant;
 /// Between two lines of a kind.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// What a line is about: whose door, and what happened there.
+/// What a line is about: which door, and what happened there.
 type Kind = (&'static str, &'static str);
 
 #[derive(Debug)]
@@ -47,8 +47,8 @@ impl LogGate {
 }
 
 /// Whether a line may be written now, and how many of its kind were left out since the last.
-pub(super) fn opens(carrier: &'static str, what: &'static str) -> Option<u64> {
-    GATE.opens((carrier, what))
+pub(crate) fn opens(door: &'static str, what: &'static str) -> Option<u64> {
+    GATE.opens((door, what))
 }
 
 #[cfg(test)]
