@@ -2,6 +2,7 @@
 
 mod claims;
 mod hostile;
+mod parsed;
 
 use std::{net::SocketAddr, path::PathBuf};
 

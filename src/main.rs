@@ -3,7 +3,6 @@
 use std::{process::ExitCode, sync::Arc, time::Duration};
 
 use actors::time::SystemClock;
-use clap::Parser;
 use ringback::{
     accounts,
     app::App,
@@ -36,7 +35,7 @@ const CUT_OFF: u8 = 3;
 type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::parsed();
     if let Command::Extract(args) = &cli.command {
         // Before there is anything that a document could reach.
         return child::run(args);
