@@ -68,6 +68,9 @@ impl fmt::Display for Times {
 /// How long a call of a killed node may be silent.
 const SPEAKS_WITHIN: i64 = 5_000_000;
 
+/// How often the service takes a call over.
+const TAKEN_OVER: usize = 2;
+
 /// The calls that talked when their node was killed.
 #[derive(Debug, Default)]
 struct Talked {
@@ -75,6 +78,10 @@ struct Talked {
     calls: usize,
     /// Within five seconds.
     soon: usize,
+    /// How often each call's node was killed so far.
+    kills: BTreeMap<String, usize>,
+    /// Calls that were not taken over once more: what they do may be what their nodes die of.
+    spared: usize,
     /// From the kill to the agent's first sound.
     again_after: Times,
     /// From the kill to the end of those that never spoke again.
@@ -99,6 +106,12 @@ impl Talked {
             return;
         };
         if spoke.is_none() && by_callee && over - at < SPEAKS_WITHIN {
+            return;
+        }
+        let kills = self.kills.entry(attempt.to_owned()).or_default();
+        *kills += 1;
+        if spoke.is_none() && *kills > TAKEN_OVER {
+            self.spared += 1;
             return;
         }
         self.calls += 1;
@@ -224,7 +237,9 @@ impl fmt::Display for Outcome {
             "calls of the killed: until over".to_owned(),
             self.settled_after.to_string(),
         );
-        let Talked { calls, soon, .. } = self.talked;
+        let Talked {
+            calls, soon, spared, ..
+        } = self.talked;
         row(
             "calls that talked: again within 5 s".to_owned(),
             format!("{soon} of {calls}"),
@@ -237,6 +252,7 @@ impl fmt::Display for Outcome {
             "calls that never spoke again: until over".to_owned(),
             self.talked.silent_until_over.to_string(),
         );
+        row("  ended, as taken over twice before".to_owned(), spared.to_string());
         for rule in RULES {
             let count = self.findings.iter().filter(|finding| finding.rule == rule).count();
             row(rule.to_string(), count.to_string());

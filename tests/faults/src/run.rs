@@ -26,8 +26,9 @@ const LOOKS_FOR: Duration = Duration::from_secs(1);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(11);
 /// How long all may take to come to rest, at real speed.
 const REST: Duration = Duration::from_secs(420);
-/// How long the last webhooks may take: the first pause between two tries, and more.
-const WEBHOOKS: Duration = Duration::from_secs(40);
+/// How long the last webhooks may take: the analysis before one may be a dead node's, whose lease is a minute, whatever the
+/// other times.
+const WEBHOOKS: Duration = Duration::from_secs(75);
 
 /// Databases to run on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
