@@ -182,6 +182,7 @@ impl Deaths {
             campaigns: told?,
             attempts: evidence::attempts(&mut database).await?,
             live,
+            standstills: Vec::new(),
         };
         // Or it would close another life's.
         evidence::close(database).await?;

@@ -8,6 +8,7 @@ use crate::{
     api::Api,
     campaigns::Campaign,
     journal::{self, Entry},
+    world::Standstill,
 };
 
 /// An attempt as it stands in the database.
@@ -19,6 +20,8 @@ pub struct Attempt {
     pub number: String,
     pub state: String,
     pub error: String,
+    /// When its last permit was given.
+    pub dialing_at: Option<i64>,
     pub ended_at: Option<i64>,
 }
 
@@ -39,6 +42,8 @@ pub struct Evidence {
     pub attempts: Vec<Attempt>,
     /// Attempts whose call the carrier still has.
     pub live: Vec<String>,
+    /// When requests stood still on their way to the carrier.
+    pub standstills: Vec<Standstill>,
 }
 
 /// Asks REST about every campaign.
@@ -78,7 +83,8 @@ pub async fn close(database: AnyConnection) -> io::Result<()> {
 
 /// All attempts.
 pub async fn attempts(database: &mut AnyConnection) -> io::Result<Vec<Attempt>> {
-    let sql = "SELECT id, campaign, attempt_no, phone_number, state, error, ended_at FROM attempts ORDER BY id";
+    let sql =
+        "SELECT id, campaign, attempt_no, phone_number, state, error, dialing_at, ended_at FROM attempts ORDER BY id";
     let rows = sqlx::query(sql).fetch_all(database).await.map_err(io::Error::other)?;
     rows.iter().map(|row| attempt(row).map_err(io::Error::other)).collect()
 }
@@ -91,6 +97,7 @@ fn attempt(row: &AnyRow) -> Result<Attempt, sqlx::Error> {
         number: row.try_get("phone_number")?,
         state: row.try_get("state")?,
         error: row.try_get::<Option<String>, _>("error")?.unwrap_or_default(),
+        dialing_at: row.try_get("dialing_at")?,
         ended_at: row.try_get("ended_at")?,
     })
 }

@@ -193,7 +193,8 @@ pub fn breaches(evidence: &Evidence) -> Vec<Finding> {
         for (from, until) in &campaign.pauses {
             let late = dials(&evidence.log)
                 .filter(|dial| (from + PAUSE_HOLDS_WITHIN..*until).contains(&dial.at))
-                .filter(|dial| campaign.numbers.iter().any(|number| number == dial.to));
+                .filter(|dial| campaign.numbers.iter().any(|number| number == dial.to))
+                .filter(|dial| !stood_still(evidence, dial, *from));
             for dial in late {
                 let seconds = (dial.at - from) as f64 / 1e6;
                 add(
@@ -204,6 +205,19 @@ pub fn breaches(evidence: &Evidence) -> Vec<Finding> {
         }
     }
     found
+}
+
+/// Whether a dial that was permitted before a pause had set out in time, and then stood still with its link.
+fn stood_still(evidence: &Evidence, dial: &Dial<'_>, pause: i64) -> bool {
+    /// Until what stood still has been read.
+    const READ_WITHIN: i64 = 1_000_000;
+    let attempt = evidence.attempts.iter().find(|attempt| attempt.id == dial.attempt);
+    let permitted = attempt.and_then(|attempt| attempt.dialing_at);
+    let mut held = evidence.standstills.iter();
+    permitted.is_some_and(|at| at <= pause)
+        && held.any(|(from, until)| {
+            *from < pause + PAUSE_HOLDS_WITHIN && *from < dial.at && dial.at <= until.saturating_add(READ_WITHIN)
+        })
 }
 
 /// Dials of a contact before its last attempt was over.
@@ -318,6 +332,7 @@ mod tests {
             number: number.to_owned(),
             state: "final".to_owned(),
             error: String::new(),
+            dialing_at: None,
             ended_at: Some(20),
         }
     }
@@ -352,6 +367,7 @@ mod tests {
             campaigns: vec![(campaign, told)],
             attempts: vec![attempt("a", 1, NUMBERS[0]), attempt("b", 1, NUMBERS[1])],
             live: Vec::new(),
+            standstills: Vec::new(),
         }
     }
 
@@ -412,6 +428,26 @@ mod tests {
         assert_eq!(broken(paused(5_000_999)), []);
         assert_eq!(broken(paused(5_001_000)), [Rule::DialedInPause]);
         assert_eq!(broken(paused(9_000_000)), []);
+    }
+
+    #[test]
+    fn what_stood_still_on_its_way_had_set_out_before() {
+        let late = |permitted, standstill| {
+            move |e: &mut Evidence| {
+                e.campaigns[0].0.pauses.push((1_000, 9_000_000));
+                e.log[0] = dial(6_000_000, "a", NUMBERS[0], Fate::Placed);
+                e.attempts[0].dialing_at = Some(permitted);
+                e.standstills.push(standstill);
+            }
+        };
+        assert_eq!(broken(late(900, (900, 5_990_000))), []);
+        for (permitted, standstill) in [
+            (1_001, (900, 5_990_000)),
+            (900, (5_500_000, 5_990_000)),
+            (900, (900, 4_000_000)),
+        ] {
+            assert_eq!(broken(late(permitted, standstill)), [Rule::DialedInPause]);
+        }
     }
 
     #[test]

@@ -300,6 +300,7 @@ pub async fn gather(world: &mut World, ledger: &Ledger) -> io::Result<Evidence> 
                     campaigns: told,
                     attempts,
                     live,
+                    standstills: world.standstills.clone(),
                 });
             }
         } else if rules::is_quiet(&log, now(), 6_500_000) && live.is_empty() || Instant::now() > limit {
@@ -314,6 +315,7 @@ pub async fn gather(world: &mut World, ledger: &Ledger) -> io::Result<Evidence> 
                 campaigns: told,
                 attempts,
                 live,
+                standstills: world.standstills.clone(),
             });
         }
         sleep(Duration::from_millis(500)).await;

@@ -18,6 +18,7 @@ use crate::{
     chance::Manner,
     front::Front,
     http::{self, Ask},
+    journal::now,
     keeper::Kept,
     node::{Link, Node, Running},
     postgres::Postgres,
@@ -98,9 +99,14 @@ pub struct World {
     _any: Option<Proxy>,
     pub front: Option<Front>,
     pub postgres: Option<Postgres>,
+    /// When the way from a node to the carrier stood still, and went on: what had set out arrived then.
+    pub standstills: Vec<Standstill>,
     _judge: Kept,
     folder: TempDir,
 }
+
+/// From when until when, in microseconds of Unix time.
+pub type Standstill = (i64, i64);
 
 impl World {
     /// Starts judge and database, makes an account, and sets up the nodes without starting them.
@@ -177,6 +183,7 @@ impl World {
             _any: any,
             front,
             postgres,
+            standstills: Vec::new(),
             _judge: judge_process,
         })
     }
@@ -228,12 +235,23 @@ impl World {
             Step::Stop(node) => self.nodes[node].hold(true),
             Step::Continue(node) => self.nodes[node].hold(false),
             Step::Set(node, link, mode) => {
+                match (link, mode) {
+                    (Link::Carrier, Mode::Stalled) => self.standstills.push((now(), i64::MAX)),
+                    (Link::Carrier, Mode::Open) => self.go_on(),
+                    _ => {}
+                }
                 self.nodes[node].set(link, mode);
                 Ok(())
             }
             Step::KillDatabase => self.postgres.as_mut().map_or(Ok(()), Postgres::kill),
             Step::StartDatabase => self.postgres.as_mut().map_or(Ok(()), Postgres::start_again),
         }
+    }
+
+    /// Which of several links goes on does not matter to what arrives.
+    fn go_on(&mut self) {
+        let open = self.standstills.iter_mut().filter(|(_, until)| *until == i64::MAX);
+        open.for_each(|(_, until)| *until = now());
     }
 
     /// Nodes that ended though nobody killed them.
@@ -244,6 +262,7 @@ impl World {
 
     /// Mends whatever is still broken.
     pub async fn heal(&mut self) -> io::Result<()> {
+        self.go_on();
         for node in &mut self.nodes {
             for link in [Link::Database, Link::Carrier, Link::Door] {
                 node.set(link, Mode::Open);
