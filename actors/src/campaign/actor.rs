@@ -365,6 +365,9 @@ impl CampaignState {
             tracing::info!(campaign = %latest.id, status = latest.status.as_str(), reason = latest.reason, "campaign changed");
         }
         let delayed = latest.status == CampaignStatus::Delayed;
+        if let Some(away) = &mut self.away {
+            away.delayed |= delayed;
+        }
         self.starved &= delayed;
         self.unwell &= delayed;
         self.anothers_delay &= delayed;

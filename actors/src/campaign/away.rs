@@ -23,6 +23,8 @@ pub(super) struct Away {
     since: Timestamp,
     /// Calls that lived when it was met last: that they end tells nothing of the carrier.
     before: HashSet<AttemptId>,
+    /// The campaign was delayed since.
+    pub(super) delayed: bool,
 }
 
 impl Away {
@@ -48,9 +50,17 @@ impl CampaignState {
                 self.pacing.call_ended(Err(NoOutcome::NotTaken), now);
                 self.pacing.hold(now + pause.unwrap_or_default().min(LONGEST_PAUSE));
                 let until = self.pacing.held_until(now).unwrap_or(now);
-                let since = self.away.as_ref().map_or(present, |away| away.since);
+                let (since, delayed) = self
+                    .away
+                    .as_ref()
+                    .map_or((present, false), |away| (away.since, away.delayed));
                 let before = self.live.clone();
-                let away = self.away.insert(Away { reason, since, before });
+                let away = self.away.insert(Away {
+                    reason,
+                    since,
+                    before,
+                    delayed,
+                });
                 if self.company {
                     let words = away.words();
                     self.hold_back_alone(me, words, false);

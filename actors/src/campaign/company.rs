@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use ractor::ActorRef;
 use tokio::time::Instant;
 
-use super::{CampaignMessage, CampaignState, Event, Intent, actor::Order, change::removed};
+use super::{CampaignMessage, CampaignState, Event, Intent, actor::Order, change::removed, dialing::LOOK_AGAIN};
 use crate::{
     lines::LinesMessage,
     ports::store::{CampaignStatus, Remaining, StoreError},
@@ -26,6 +26,8 @@ pub(super) struct SetBack {
     unwell: bool,
     /// Since when nobody else was seen to dial either.
     since: Instant,
+    /// How long nobody else may before the campaign is delayed.
+    patience: Duration,
 }
 
 impl CampaignState {
@@ -80,14 +82,25 @@ impl CampaignState {
     /// This node cannot dial now. Others may: it holds back alone.
     pub(super) fn hold_back_alone(&mut self, me: &ActorRef<CampaignMessage>, reason: String, unwell: bool) {
         let now = Instant::now();
-        let since = self.set_back.as_ref().map_or(now, |set_back| set_back.since);
+        let (since, patience) = match &self.set_back {
+            Some(set_back) => (set_back.since, set_back.patience),
+            // Nobody had a call while it was delayed for this.
+            None if !unwell && self.away.as_ref().is_some_and(|away| away.delayed) => (now, LOOK_AGAIN),
+            None => (now, NOBODY_ELSE),
+        };
         tracing::info!(campaign = %self.row.id, reason, "this node holds back");
-        self.set_back = Some(SetBack { reason, unwell, since });
+        self.set_back = Some(SetBack {
+            reason,
+            unwell,
+            since,
+            patience,
+        });
         if unwell {
             self.pacing.hold(now + TRY_AGAIN);
         }
         let until = self.pacing.held_until(now).unwrap_or(now + TRY_AGAIN);
-        self.wake(me, until.duration_since(now));
+        // What holds it back may last longer than everybody is to wait for the word of it.
+        self.wake(me, until.min(since + patience).saturating_duration_since(now));
     }
 
     /// Calls get through from here.
@@ -109,16 +122,23 @@ impl CampaignState {
         };
         if remaining.open > 0 || remaining.due == 0 {
             set_back.since = now;
+            set_back.patience = (set_back.patience * 2).min(NOBODY_ELSE);
+        }
+        let left = (set_back.since + set_back.patience).saturating_duration_since(now);
+        if !left.is_zero() {
+            self.wake(me, left);
             return false;
         }
-        if now.duration_since(set_back.since) < NOBODY_ELSE {
+        // A carrier whose pause is over is asked again first.
+        let until = self.pacing.held_until(now);
+        if !set_back.unwell && until.is_none() {
             return false;
         }
         let Some(set_back) = self.set_back.take() else {
             return false;
         };
         self.unwell = set_back.unwell;
-        let until = self.pacing.held_until(now).filter(|_| !set_back.unwell);
+        let until = until.filter(|_| !set_back.unwell);
         let next_run_at = until.map(|until| self.ports.clock.now().plus(until.duration_since(now)));
         let intent = Intent {
             reason: Some(set_back.reason),
