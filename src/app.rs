@@ -259,6 +259,11 @@ impl App {
         }
     }
 
+    /// Returns when the other nodes of the database will not have this one among them, with the reason and the way out.
+    pub fn refused(&self) -> impl Future<Output = String> + Send + use<> {
+        self.node.refused()
+    }
+
     /// Places no new call, gives calls in progress `grace` to end, hangs up the rest, writes everything down, answers
     /// the requests in progress, and frees the address and the database.
     pub async fn stop(mut self, grace: Duration) {

@@ -82,6 +82,7 @@ async fn serve(config: ServeConfig) -> Result<ExitCode, AnyError> {
     tokio::select! {
         () = stop.next() => {}
         () = app.storage_failed() => return Err(STORAGE_FAILED.into()),
+        why = app.refused() => return Err(why.into()),
     }
     tracing::info!(
         seconds = grace.as_secs(),

@@ -30,6 +30,7 @@ mod jobs;
 mod knowledge;
 mod locks;
 mod measuring;
+mod node_times;
 mod nodes;
 mod open;
 mod pulse;

@@ -279,7 +279,7 @@ impl From<StoreError> for ApiError {
                 tracing::warn!(%reason, "database unavailable");
                 Self::Unavailable("the database is not available; try again".into())
             }
-            StoreError::Refused(what) | StoreError::Damaged(what) => {
+            StoreError::Refused(what) | StoreError::OtherTimes(what) | StoreError::Damaged(what) => {
                 tracing::error!(%what, "a stored value is damaged");
                 Self::Internal
             }

@@ -18,6 +18,7 @@ use async_trait::async_trait;
 use super::{
     SqlStore, Work,
     attempts::guard::bind_claim,
+    node_times,
     rows::{Columns, affected, unavailable},
 };
 
@@ -58,6 +59,7 @@ impl Judge {
 
 async fn register(mut work: Work<'_>, node: NodeId, address: Option<String>, judge: Judge) -> StoreResult<()> {
     let (now, _) = judge.now(&mut work).await?;
+    node_times::agree(&mut work, node, (judge.times, now)).await?;
     if !work.dialect.many_nodes {
         let dead = sqlx::query("UPDATE nodes SET state = 'dead' WHERE state = 'live'");
         affected(dead, &mut *work.conn).await?;
@@ -124,16 +126,27 @@ pub(super) async fn bury_silent(work: &mut Work<'_>, node: NodeId, judge: &Judge
     if own.int("steady_since")? > limit || own.int("seen_at")? < before(now, judge.times.gap()) {
         return Ok(());
     }
-    let bury = sqlx::query("UPDATE nodes SET state = 'dead' WHERE state = 'live' AND id <> $1 AND seen_at <= $2");
+    bury(work, node, limit).await
+}
+
+/// Declares those others dead that were seen last at `limit` or before.
+pub(super) async fn bury(work: &mut Work<'_>, node: NodeId, limit: i64) -> StoreResult<()> {
+    let bury = sqlx::query(
+        "UPDATE nodes SET state = 'dead' WHERE state = 'live' AND id <> $1 AND seen_at <= $2 RETURNING id, address",
+    );
     let bury = bury.bind(node.to_string()).bind(limit);
-    match affected(bury, &mut *work.conn).await? {
-        0 => {}
-        dead => tracing::warn!(dead, "processes gave no sign of life and were declared dead"),
+    for dead in bury.fetch_all(&mut *work.conn).await.map_err(unavailable)? {
+        let (dead, address) = (dead.text("id")?, dead.maybe_text("address")?);
+        tracing::warn!(
+            dead,
+            address,
+            "a process gave no sign of life and was declared dead: its calls go to others"
+        );
     }
     Ok(())
 }
 
-fn before(now: Timestamp, by: Duration) -> i64 {
+pub(super) fn before(now: Timestamp, by: Duration) -> i64 {
     now.0 - i64::try_from(by.as_micros()).unwrap_or(i64::MAX)
 }
 

@@ -4,11 +4,13 @@ use std::{sync::Arc, time::Duration};
 
 use actors::{
     id::NodeId,
+    node::Times,
     ports::{
         carrier::CarrierCallId,
-        store::{ConversationStatus, NewContact, Outcome, Patience, StoreError},
+        store::{ConversationStatus, NewContact, NodeStore, Outcome, Patience, StoreError},
     },
     testkit::store_conformance::{Fixture, ManualClock, number, outcome},
+    time::SystemClock,
 };
 use futures_util::future::join_all;
 use ringback::storage::SqlStore;
@@ -47,6 +49,7 @@ async fn postgresql_buries_the_silent_and_survives_lost_connections() {
     what_it_has_no_place_for_is_refused_for_good().await;
     silence_is_death().await;
     who_was_silent_buries_nobody().await;
+    nodes_of_other_times_are_refused_beside_living_ones().await;
     nothing_is_lost_or_done_twice_when_connections_break().await;
     two_services_start_at_once().await;
     tokio::task::spawn_blocking(storage_model::postgresql_and_memory_agree)
@@ -124,6 +127,54 @@ async fn who_was_silent_buries_nobody() {
     live(&fixture, &[one], 5).await;
     store.take_orphans(one, &Patience::default()).await.unwrap();
     assert_eq!(store.heartbeat(two).await, Err(StoreError::Fenced));
+}
+
+async fn nodes_of_other_times_are_refused_beside_living_ones() {
+    let (_fixture, database) = on_postgres().await;
+    let hasty = Times {
+        heartbeat: Duration::from_millis(100),
+        dead_after: Duration::from_millis(1_500),
+        send_within: Duration::from_millis(500),
+        ..Times::default()
+    };
+    let open = async |times| {
+        let store = SqlStore::open(&database.url, Arc::new(SystemClock)).await.unwrap();
+        store.of_nodes(times)
+    };
+    let (usual, other) = (open(Times::default()).await, open(hasty).await);
+    let [one, two, three, four] = [(); 4].map(|()| NodeId::new());
+    usual.register_node(one, None).await.unwrap();
+    let refused = other.register_node(two, None).await;
+    let Err(StoreError::OtherTimes(why)) = refused else {
+        panic!("{refused:?}");
+    };
+    for words in [
+        "RINGBACK_HEARTBEAT_MS is 100, but 3000",
+        "RINGBACK_DEAD_AFTER_MS is 1500, but 15000",
+        "RINGBACK_SEND_WITHIN_MS is 500, but 5000",
+        "stop all nodes first",
+    ] {
+        assert!(why.contains(words), "{why}");
+    }
+    assert!(!why.contains("SETTLE"), "{why}");
+    // It left nothing behind. One of the same times may come, and register once more.
+    usual.register_node(three, None).await.unwrap();
+    usual.register_node(three, None).await.unwrap();
+    assert_eq!(usual.live_nodes().await.unwrap().len(), 2);
+    // One is silent by the times of the others, though not by its own; one has gone.
+    usual.sign_off(three).await.unwrap();
+    execute(&database.url, "UPDATE nodes SET seen_at = seen_at - 14000000").await;
+    let refused = other.register_node(two, None).await;
+    assert!(matches!(refused, Err(StoreError::OtherTimes(_))), "{refused:?}");
+    execute(&database.url, "UPDATE nodes SET seen_at = seen_at - 2000000").await;
+    other.register_node(two, None).await.unwrap();
+    // From now on the new times hold, also for one that comes back.
+    assert_eq!(usual.heartbeat(one).await, Err(StoreError::Fenced));
+    let refused = usual.register_node(four, None).await;
+    let Err(StoreError::OtherTimes(why)) = refused else {
+        panic!("{refused:?}");
+    };
+    assert!(why.contains("RINGBACK_HEARTBEAT_MS is 3000, but 100"), "{why}");
 }
 
 async fn nothing_is_lost_or_done_twice_when_connections_break() {

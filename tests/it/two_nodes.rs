@@ -20,6 +20,14 @@ use crate::support::postgres::database;
 
 /// One service of several on a database, which hear of each other soon.
 async fn service(database: &str, folder: &TempDir) -> App {
+    start(database, folder, &["--heartbeat-ms", "1000"]).await.unwrap()
+}
+
+async fn start(
+    database: &str,
+    folder: &TempDir,
+    times: &[&str],
+) -> Result<App, Box<dyn std::error::Error + Send + Sync>> {
     let folder = folder.path().to_str().unwrap();
     let arguments = [
         "ringback",
@@ -34,13 +42,33 @@ async fn service(database: &str, folder: &TempDir) -> App {
         "0",
         "--rate-limit",
         "0",
-        "--heartbeat-ms",
-        "1000",
     ];
-    match Cli::try_parse_from(arguments).unwrap().command {
-        Command::Serve(config) => App::start(*config).await.unwrap(),
+    match Cli::try_parse_from(arguments.iter().chain(times)).unwrap().command {
+        Command::Serve(config) => App::start(*config).await,
         other => panic!("{other:?}"),
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_service_with_other_times_does_not_start_beside_others() {
+    let Some(database) = database().await else { return };
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let first = service(&database.url, &folders[0]).await;
+    let other = ["--heartbeat-ms", "1000", "--dead-after-ms", "20000"];
+    let refused = start(&database.url, &folders[1], &other)
+        .await
+        .err()
+        .unwrap()
+        .to_string();
+    assert_eq!(
+        refused,
+        "node did not start: RINGBACK_DEAD_AFTER_MS is 20000, but 15000 at the nodes that live on this database: give all \
+         nodes the same value; to change it, stop all nodes first"
+    );
+    assert_eq!(first.store.live_nodes().await.unwrap().len(), 1);
+    first.stop(Duration::ZERO).await;
+    let second = start(&database.url, &folders[1], &other).await.unwrap();
+    second.stop(Duration::ZERO).await;
 }
 
 async fn until_completed(api: &ApiClient, campaign: &str) {

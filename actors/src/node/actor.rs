@@ -46,6 +46,8 @@ pub enum NodeMessage {
     Restart(Part),
     /// This process is registered with the store: campaigns may be taken up.
     Registered(NodeId, Pulse),
+    /// The store will not have this process among its nodes, and why.
+    Refused(NodeId, String),
     /// A heartbeat was good.
     Alive {
         /// Whose.
@@ -89,6 +91,7 @@ pub struct RootArguments {
     pub(super) gate: DialGate,
     pub(super) incarnation: Incarnation,
     pub(super) registry: CallRegistry,
+    pub(super) refused: watch::Sender<Option<String>>,
 }
 
 /// The root.
@@ -125,6 +128,11 @@ impl Actor for NodeActor {
         me: ActorRef<NodeMessage>,
         arguments: RootArguments,
     ) -> Result<NodeState, ActorProcessingErr> {
+        let (settings, gate) = (&arguments.settings, &arguments.gate);
+        let address = settings.address.as_deref();
+        // Before the parts, so that a process that is refused has started nothing. With a healthy store the node is
+        // ready when its start returns.
+        let registered = boot::register(&arguments.ports, settings.node, address, gate).await?;
         let doubts = Arc::new(Notify::new());
         let (gate, clock) = (arguments.gate.clone(), Arc::clone(&arguments.ports.clock));
         let mut state = NodeState {
@@ -150,7 +158,7 @@ impl Actor for NodeActor {
         ] {
             state.start(&me, part).await?;
         }
-        state.register(&me).await;
+        state.registers(&me, Ok(registered));
         Ok(state)
     }
 
@@ -172,6 +180,7 @@ impl Actor for NodeActor {
                 }
             },
             NodeMessage::Registered(node, pulse) if node == state.node() => state.registered(&me, pulse),
+            NodeMessage::Refused(node, why) if node == state.node() => state.registers(&me, Err(why)),
             NodeMessage::Alive { node, pulse, doubted } if node == state.node() => {
                 state.heard(pulse);
                 if doubted {
@@ -184,7 +193,10 @@ impl Actor for NodeActor {
             }
             NodeMessage::Fenced(node) if node == state.node() => state.start_anew(&me).await,
             // Of an id that this process had before.
-            NodeMessage::Registered(..) | NodeMessage::Alive { .. } | NodeMessage::Fenced(_) => {}
+            NodeMessage::Registered(..)
+            | NodeMessage::Refused(..)
+            | NodeMessage::Alive { .. }
+            | NodeMessage::Fenced(_) => {}
             NodeMessage::Drain { grace_ms } => {
                 state.draining = Some(grace_ms);
                 state.takes_nothing.send_replace(true);
@@ -337,16 +349,24 @@ impl NodeState {
         self.with.settings.node
     }
 
-    /// The first try is made here, so that with a healthy store the node is ready when its start returns.
     async fn register(&mut self, me: &ActorRef<NodeMessage>) {
-        let (ports, gate, node) = (self.with.ports.clone(), self.with.gate.clone(), self.node());
-        let address = self.with.settings.address.clone();
-        match boot::register(&ports, node, address.as_deref(), &gate).await {
-            Some(pulse) => self.registered(me, pulse),
-            None => {
+        let address = self.with.settings.address.as_deref();
+        let registered = boot::register(&self.with.ports, self.node(), address, &self.with.gate).await;
+        self.registers(me, registered);
+    }
+
+    /// What came of a try.
+    fn registers(&mut self, me: &ActorRef<NodeMessage>, tried: Result<Option<Pulse>, String>) {
+        match tried {
+            Ok(Some(pulse)) => self.registered(me, pulse),
+            Ok(None) => {
+                let (ports, gate, node) = (self.with.ports.clone(), self.with.gate.clone(), self.node());
+                let address = self.with.settings.address.clone();
                 let later = boot::register_later(me.clone(), ports, (node, address), gate);
                 self.tasks.push(TaskGuard::spawn(later));
             }
+            // Its gate stays closed: nothing was begun under this id.
+            Err(why) => drop(self.with.refused.send_replace(Some(why))),
         }
     }
 

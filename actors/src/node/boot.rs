@@ -43,8 +43,17 @@ fn patience() -> Backoff {
 
 /// One try to register this process and to remove the imports that dead ones left unfinished. Both before the first
 /// request is served, so that no import of this process is taken for one of them. Their contacts take longer and go
-/// behind it: [`sweep_lists`]. What the store says of the others, when it is done.
-pub async fn register(ports: &Ports, node: NodeId, address: Option<&str>, gate: &DialGate) -> Option<Pulse> {
+/// behind it: [`sweep_lists`]. What the store says of the others, when it is done; none while it is away.
+///
+/// # Errors
+///
+/// Why this process cannot be one of the nodes, however often it asks.
+pub async fn register(
+    ports: &Ports,
+    node: NodeId,
+    address: Option<&str>,
+    gate: &DialGate,
+) -> Result<Option<Pulse>, String> {
     let began = Instant::now();
     let registered = async {
         ports.store.register_node(node, address).await?;
@@ -53,13 +62,20 @@ pub async fn register(ports: &Ports, node: NodeId, address: Option<&str>, gate: 
     };
     match registered.await {
         Ok((imports, pulse)) => {
-            tracing::info!(%node, imports, nodes = pulse.nodes, "registered; unfinished imports were removed");
+            tracing::info!(
+                %node,
+                address,
+                imports,
+                nodes = pulse.nodes,
+                "registered; unfinished imports were removed"
+            );
             gate.registered(began, pulse);
-            Some(pulse)
+            Ok(Some(pulse))
         }
+        Err(StoreError::OtherTimes(why)) => Err(why),
         Err(error) => {
             tracing::warn!(%error, "store is away, registering later");
-            None
+            Ok(None)
         }
     }
 }
@@ -74,10 +90,13 @@ pub async fn register_later(
     let mut backoff = patience();
     loop {
         tokio::time::sleep(backoff.failed()).await;
-        if let Some(pulse) = register(&ports, node, address.as_deref(), &gate).await {
-            let _ = root.cast(NodeMessage::Registered(node, pulse));
-            return;
-        }
+        let message = match register(&ports, node, address.as_deref(), &gate).await {
+            Ok(Some(pulse)) => NodeMessage::Registered(node, pulse),
+            Ok(None) => continue,
+            Err(why) => NodeMessage::Refused(node, why),
+        };
+        let _ = root.cast(message);
+        return;
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use ractor::{Actor, ActorCell, ActorRef};
+use ractor::{Actor, ActorCell, ActorRef, SpawnErr};
 use tokio::{
     sync::{broadcast, watch},
     task::JoinHandle,
@@ -103,6 +103,7 @@ pub struct NodeHandle {
     store: Arc<dyn Store>,
     registry: CallRegistry,
     draining: watch::Sender<bool>,
+    refused: watch::Sender<Option<String>>,
     ended: JoinHandle<()>,
 }
 
@@ -111,7 +112,7 @@ impl Node {
     /// refused as unavailable until it is back.
     ///
     /// # Errors
-    /// An actor did not start: a bug.
+    /// The store will not have this process among its nodes; or an actor did not start, which is a bug.
     pub async fn start(arguments: NodeArguments) -> Result<NodeHandle, NodeStartError> {
         let siblings = Siblings::default();
         let live = broadcast::Sender::new(LIVE_FACTS);
@@ -121,6 +122,7 @@ impl Node {
         let gate = DialGate::new(arguments.settings.times, arguments.ports.clock.now());
         let registry = CallRegistry::default();
         let store = Arc::clone(&arguments.ports.store);
+        let refused = watch::Sender::new(None);
         let arguments = RootArguments {
             gate: gate.clone(),
             registry: registry.clone(),
@@ -130,10 +132,14 @@ impl Node {
             siblings: siblings.clone(),
             journal: journal.clone(),
             backlog: backlog.clone(),
+            refused: refused.clone(),
         };
         let (root, ended) = Actor::spawn(None, NodeActor, arguments)
             .await
-            .map_err(|e| NodeStartError(e.to_string()))?;
+            .map_err(|error| match error {
+                SpawnErr::StartupFailed(why) => NodeStartError(why.to_string()),
+                error => NodeStartError(error.to_string()),
+            })?;
         Ok(NodeHandle {
             switchboard: siblings.switchboard.clone(),
             live,
@@ -146,6 +152,7 @@ impl Node {
             store,
             registry,
             draining: watch::Sender::new(false),
+            refused,
             ended,
         })
     }
@@ -175,6 +182,20 @@ impl NodeHandle {
     /// Whether it was told to end.
     pub fn is_draining(&self) -> bool {
         *self.draining.borrow()
+    }
+
+    /// Returns when the store will not have this process among its nodes, with the reason: it dials nobody any more, and is
+    /// to end.
+    pub fn refused(&self) -> impl Future<Output = String> + Send + use<> {
+        let mut refused = self.refused.subscribe();
+        async move {
+            let why = refused.wait_for(Option::is_some).await.ok().and_then(|why| why.clone());
+            match why {
+                Some(why) => why,
+                // It has ended otherwise.
+                None => std::future::pending().await,
+            }
+        }
     }
 
     /// Why it dials nobody now; none when it may.

@@ -61,7 +61,8 @@ impl Times {
         }
     }
 
-    fn named(&self) -> [(&'static str, Duration); 5] {
+    /// Each by its name.
+    pub fn named(&self) -> [(&'static str, Duration); 5] {
         [
             ("heartbeat", self.heartbeat),
             ("dead-after", self.dead_after),

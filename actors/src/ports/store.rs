@@ -59,6 +59,9 @@ pub enum StoreError {
     /// is too long.
     #[error("database refuses a value: {0}")]
     Refused(String),
+    /// The nodes that live on the database live by other times than the one that would register: which, and the way out.
+    #[error("{0}")]
+    OtherTimes(String),
     /// A stored value that cannot be read back: a bug.
     #[error("stored value is damaged: {0}")]
     Damaged(String),

@@ -5,11 +5,12 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 use actors::{
     campaigns::CampaignCommand,
     id::{AttemptId, NodeId},
-    node::{HoldsBack, NodeHandle, NodeSettings},
+    node::{HoldsBack, Node, NodeArguments, NodeHandle, NodeSettings},
+    ports::carrier::DialError,
     ports::store::{AttemptStore, CampaignStatus, NodeStore, Patience, StoreError},
     testkit::store_conformance::ManualClock,
 };
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::support::{Callees, World, figures, until};
 
@@ -207,6 +208,71 @@ async fn a_campaign_that_no_node_can_dial_is_delayed_and_runs_again_with_one() {
     assert_eq!(two.dialed().map(|dialed| dialed.len()), [20, 0]);
     // Launched, delayed, running, completed.
     assert_eq!(world.row(campaign).await.version, 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_carrier_that_takes_no_calls_of_any_node_delays_the_campaign_until_it_is_asked_again() {
+    let two = Two::of_lines(5).await;
+    let retry_after = Some(60 * SECOND);
+    two.callees(&Callees::Refused(DialError::Busy { retry_after }));
+    let world = &two.worlds[0];
+    let campaign = world.campaign(20).await;
+    world
+        .command(&two.nodes[1], campaign, CampaignCommand::Launch)
+        .await
+        .unwrap();
+    sleep(12 * SECOND).await;
+    // Both were asked for a pause of a minute, and said so for all to see until it is over.
+    for asked in 1..=3 {
+        let row = world.row(campaign).await;
+        assert_eq!(row.status, CampaignStatus::Delayed, "{asked}");
+        assert!(row.reason.as_ref().unwrap().contains("takes no more calls"), "{row:?}");
+        let until = row.next_run_at.unwrap();
+        let left = until.since(world.ports.clock.now());
+        assert!((40 * SECOND..60 * SECOND).contains(&left), "{left:?}");
+        let dialed = two.dialed().map(|dialed| dialed.len());
+        sleep(left - SECOND).await;
+        assert_eq!(world.row(campaign).await.version, row.version, "{asked}");
+        assert_eq!(two.dialed().map(|dialed| dialed.len()), dialed);
+        // It is asked again. Nobody had a call in all that time, so it is delayed again soon.
+        sleep(5 * SECOND).await;
+    }
+    two.callees(&Callees::Busy(2 * SECOND));
+    until("completion", async || {
+        world.status(campaign).await == CampaignStatus::Completed
+    })
+    .await;
+    // Launched, completed, and four times delayed at most.
+    assert!(world.row(campaign).await.version <= 11);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_process_that_the_store_will_not_have_ends() {
+    let world = World::shared().await;
+    let start = || {
+        Node::start(NodeArguments {
+            ports: world.ports.clone(),
+            settings: NodeSettings::default(),
+        })
+    };
+    let refusal = || Some(StoreError::OtherTimes("other times".into()));
+    world.store.fail_with(refusal());
+    let refused = start().await.err().unwrap().to_string();
+    assert_eq!(refused, "node did not start: other times");
+    // The same of one that came while the store was away, and of one that was declared dead.
+    world.store.fail_with(Some(StoreError::Unavailable("away".into())));
+    let late = start().await.unwrap();
+    sleep(20 * SECOND).await;
+    world.store.fail_with(refusal());
+    assert_eq!(late.refused().await, "other times");
+    assert_eq!(late.holds_back(), Some(HoldsBack::Starting));
+    world.store.fail_with(None);
+    let running = start().await.unwrap();
+    assert_eq!(timeout(30 * SECOND, running.refused()).await.ok(), None);
+    world.store.fail_with(Some(StoreError::Fenced));
+    sleep(4 * SECOND).await;
+    world.store.fail_with(refusal());
+    assert_eq!(running.refused().await, "other times");
 }
 
 #[tokio::test(start_paused = true)]

@@ -40,7 +40,8 @@ pub struct Owner {
 #[async_trait]
 pub trait NodeStore: Send + Sync {
     /// Registers this process, and where the others reach it. Where a database has one process every earlier one is
-    /// dead from now on; where it may have several, one is dead that gave no sign of life for a while.
+    /// dead from now on; where it may have several, one is dead that gave no sign of life for a while, and `OtherTimes`
+    /// is the answer while others live by other times than this process.
     async fn register_node(&self, node: NodeId, address: Option<&str>) -> StoreResult<()>;
 
     /// Sign of life. `Fenced` when this process was declared dead.
