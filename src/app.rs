@@ -264,6 +264,11 @@ impl App {
         self.node.refused()
     }
 
+    /// The last word of a process that is about to end at once, for the other nodes; whether the database heard it.
+    pub fn last_word(&self) -> impl Future<Output = bool> + Send + use<> {
+        self.node.last_word()
+    }
+
     /// Places no new call, gives calls in progress `grace` to end, hangs up the rest, writes everything down, answers
     /// the requests in progress, and frees the address and the database.
     pub async fn stop(mut self, grace: Duration) {

@@ -6,6 +6,7 @@ use std::{collections::BTreeMap, ffi::OsStr, net::SocketAddr, path::PathBuf};
 
 use actors::call::Speculation;
 use clap::{Arg, Args, Command, builder::TypedValueParser, error::ErrorKind};
+use reqwest::Url;
 
 use crate::{
     calendars::CalendarConfig,
@@ -47,7 +48,7 @@ pub struct ServeConfig {
 
     /// Address at which the other nodes of the same database reach this one; http:// or https:// [default: the address
     /// served where the database is PostgreSQL and that address is not a wildcard, else none]
-    #[arg(long, env = "RINGBACK_NODE_URL", value_parser = parse_base_url)]
+    #[arg(long, env = "RINGBACK_NODE_URL", value_parser = parse_node_url)]
     pub node_url: Option<String>,
 
     /// Times on which the nodes of a database agree
@@ -326,6 +327,25 @@ pub fn parse_base_url(text: &str) -> Result<String, String> {
     base_url(text).ok_or_else(|| "write an address such as https://calls.example.com".into())
 }
 
+/// The other nodes ask for paths of their own behind it.
+fn parse_node_url(text: &str) -> Result<String, String> {
+    let url = Url::parse(text).ok().filter(|url| url.scheme().starts_with("http"));
+    let beyond = url.and_then(|url| {
+        let path = Some(url.path()).filter(|path| !path.trim_end_matches('/').is_empty());
+        [path, url.query(), url.fragment()]
+            .into_iter()
+            .flatten()
+            .next()
+            .map(str::to_owned)
+    });
+    match beyond {
+        Some(beyond) => Err(format!(
+            "leave out `{beyond}`: write the node's own address without a path or query, such as http://10.0.0.5:8080"
+        )),
+        None => base_url(text).ok_or_else(|| "write the node's own address, such as http://10.0.0.5:8080".into()),
+    }
+}
+
 /// Reads the database's address; unlike the parsers of other settings it refuses one without showing its password.
 #[derive(Clone)]
 struct DatabaseUrlParser;
@@ -355,6 +375,26 @@ mod tests {
     use clap::Parser;
 
     use super::*;
+
+    #[test]
+    fn a_nodes_own_address_has_no_path_and_no_query() {
+        assert_eq!(parse_node_url("http://10.0.0.5:8080/").unwrap(), "http://10.0.0.5:8080");
+        assert_eq!(parse_node_url("https://n1.example").unwrap(), "https://n1.example");
+        for (url, named) in [
+            ("http://10.0.0.5:8080/node1", "/node1"),
+            ("http://10.0.0.5:8080/?node=1", "node=1"),
+            ("http://10.0.0.5#1", "`1`"),
+            ("10.0.0.5:8080", "own address"),
+            ("node1:8080", "own address"),
+            ("ftp://10.0.0.5", "own address"),
+        ] {
+            let refused = parse_node_url(url).unwrap_err();
+            assert!(
+                refused.contains(named) && refused.contains("http://10.0.0.5:8080"),
+                "{refused}"
+            );
+        }
+    }
 
     #[derive(Parser)]
     struct Program {

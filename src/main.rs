@@ -88,12 +88,16 @@ async fn serve(config: ServeConfig) -> Result<ExitCode, AnyError> {
         seconds = grace.as_secs(),
         "draining: no new call is placed, calls in progress get this long to end; a second signal drops them"
     );
-    let storage_failed = app.storage_failed();
+    let (storage_failed, last_word) = (app.storage_failed(), app.last_word());
     tokio::select! {
         () = app.stop(grace) => Ok(ExitCode::SUCCESS),
         // A second signal ends it at once.
         () = stop.next() => {
-            tracing::warn!("told twice to stop: calls in progress are cut off, the next start settles them");
+            let signed_off = last_word.await;
+            tracing::warn!(
+                signed_off,
+                "told twice to stop: calls in progress are cut off; other nodes settle them, or else the next start"
+            );
             Ok(ExitCode::from(CUT_OFF))
         }
         () = storage_failed => Err(STORAGE_FAILED.into()),

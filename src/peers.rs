@@ -38,7 +38,7 @@ use self::{
     proof::PeerKey,
     whereabouts::Whereabouts,
 };
-use crate::http_client;
+use crate::{http_client, log_gate};
 
 /// Lookups at once; beyond it whoever asks is told to come again.
 const MOST_LOOKUPS: usize = 64;
@@ -242,8 +242,12 @@ impl Peers {
         let told = others
             .command(&elsewhere.holder.address, &routes::end_of(attempt))
             .await;
-        if told.is_err() {
+        if let Err(why) = &told {
             others.known.forget(attempt);
+            let Holder { node, address, .. } = &elsewhere.holder;
+            if let Some(left_out) = log_gate::opens("peers", "end") {
+                tracing::warn!(%attempt, %node, address, why, left_out, "the node that holds a call was not told to end it");
+            }
         }
         told.is_ok()
     }

@@ -14,10 +14,12 @@ use http_body_util::BodyExt;
 
 use super::{
     Elsewhere, InVain, NotKnown, Others, Peers, Unreached,
+    directory::Holder,
     pass::NotPassed,
     proof::{Claimed, Forged, HEADER},
     refusal,
 };
+use crate::log_gate;
 
 /// Largest body that is passed on: no callback has more.
 const MAX_BODY_BYTES: usize = 16 * 1024;
@@ -91,7 +93,11 @@ pub(super) async fn only_peers(State(peers): State<Peers>, request: Request, nex
 
 fn lost(elsewhere: &Elsewhere, why: &str) {
     metrics::counter!("ringback_peer_requests_lost_total").increment(1);
-    tracing::warn!(attempt = %elsewhere.attempt, node = %elsewhere.holder.node, why, "a request was not passed on");
+    let Holder { node, address, .. } = &elsewhere.holder;
+    if let Some(left_out) = log_gate::opens("peers", "request") {
+        let attempt = elsewhere.attempt;
+        tracing::warn!(%attempt, %node, address, why, left_out, "a request was not passed on to the node that holds its call");
+    }
 }
 
 /// The request, if it is another node's.

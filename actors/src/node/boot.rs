@@ -134,18 +134,7 @@ pub async fn take_over(
             Ok(orphans) => {
                 backoff.reset();
                 if !orphans.is_empty() {
-                    tracing::info!(orphans = orphans.len(), "settling the calls of a dead process");
-                }
-                for orphan in orphans {
-                    // Another look may have come between.
-                    let Some(seen_to) = calls.see_to(orphan.claim) else {
-                        continue;
-                    };
-                    let ports = ports.clone();
-                    settling.spawn(async move {
-                        settle(&ports, lost(orphan), times).await;
-                        drop(seen_to);
-                    });
+                    settling.spawn(settle_all(ports.clone(), orphans, times, calls.clone()));
                 }
                 times.heartbeat
             }
@@ -163,6 +152,35 @@ pub async fn take_over(
         while settling.try_join_next().is_some() {}
     }
     while settling.join_next().await.is_some() {}
+}
+
+/// Settles those that no other look has found before.
+async fn settle_all(ports: Ports, orphans: Vec<Orphan>, times: Times, calls: CallRegistry) {
+    tracing::info!(orphans = orphans.len(), "settling the calls of a dead process");
+    let mut each = JoinSet::new();
+    for orphan in orphans {
+        let Some(seen_to) = calls.see_to(orphan.claim) else {
+            continue;
+        };
+        let ports = ports.clone();
+        each.spawn(async move {
+            let settled = settle(&ports, lost(orphan), times).await.is_some();
+            drop(seen_to);
+            settled
+        });
+    }
+    let (mut settled, mut others) = (0, 0);
+    while let Some(done) = each.join_next().await {
+        match done {
+            Ok(true) => settled += 1,
+            Ok(false) | Err(_) => others += 1,
+        }
+    }
+    tracing::info!(
+        settled,
+        others,
+        "settled the calls of a dead process; what others had taken by then is theirs"
+    );
 }
 
 /// What is to be settled of an attempt that no call holds.

@@ -32,6 +32,12 @@ const LAST_WORDS: Duration = Duration::from_secs(15);
 /// How long the journal has to write what it holds.
 const LAST_FACTS: Duration = Duration::from_secs(5);
 
+/// How often a drain says how many calls are left.
+const TELL_OF_CALLS_EVERY: Duration = Duration::from_secs(30);
+
+/// How long the store may take to hear from a process that was told twice to end.
+const LAST_WORD_WITHIN: Duration = Duration::from_secs(1);
+
 /// How long the store may take to hear that this node is gone.
 const SIGNS_OFF_WITHIN: Duration = Duration::from_secs(2);
 
@@ -235,8 +241,15 @@ impl NodeHandle {
         let _ = self.root.cast(NodeMessage::Drain { grace_ms });
         // Let the drain arrive before the first look, or a call on its way would not be waited for.
         tokio::time::sleep(Duration::from_millis(50)).await;
-        while Instant::now() < limit && self.live_calls().await != Some(0) {
+        let (mut calls, mut told) = (self.live_calls().await, Instant::now());
+        tracing::info!(calls, "draining: calls left");
+        while Instant::now() < limit && calls != Some(0) {
             tokio::time::sleep(Duration::from_millis(100)).await;
+            calls = self.live_calls().await;
+            if told.elapsed() >= TELL_OF_CALLS_EVERY && calls != Some(0) {
+                tracing::info!(calls, "draining: calls left");
+                told = Instant::now();
+            }
         }
         self.flush().await;
     }
@@ -260,6 +273,17 @@ impl NodeHandle {
     async fn flush(&self) {
         if !self.journal.flush(LAST_FACTS).await {
             tracing::error!("facts are left that could not be written");
+        }
+    }
+
+    /// The last word of a process that is about to end at once: nothing is dialed from then on, and the others take what it
+    /// left. Whether the store heard it.
+    pub fn last_word(&self) -> impl Future<Output = bool> + Send + use<> {
+        let (gate, store, incarnation) = (self.gate.clone(), Arc::clone(&self.store), self.incarnation.clone());
+        async move {
+            gate.fence();
+            let said = timeout(LAST_WORD_WITHIN, store.sign_off(incarnation.get())).await;
+            matches!(said, Ok(Ok(())))
         }
     }
 

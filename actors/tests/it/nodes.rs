@@ -276,6 +276,20 @@ async fn a_process_that_the_store_will_not_have_ends() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_process_that_ends_at_once_says_so_and_dials_nobody_more() {
+    let world = World::shared().await;
+    let node = world.node(2).await;
+    let other = NodeId::new();
+    world.store.register_node(other, None).await.unwrap();
+    assert!(node.last_word().await);
+    assert_eq!(node.holds_back(), Some(HoldsBack::Fenced));
+    let live = world.store.live_nodes().await.unwrap();
+    assert_eq!(live.iter().map(|node| node.id).collect::<Vec<_>>(), [other]);
+    world.store.fail_with(Some(StoreError::Unavailable("away".into())));
+    assert!(!node.last_word().await);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_process_that_was_declared_dead_lets_go_and_starts_anew() {
     let world = World::shared().await;
     let node = world.node(2).await;
