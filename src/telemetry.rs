@@ -357,6 +357,8 @@ mod tests {
                 voicemail,
                 transferred: false,
                 collected: std::collections::BTreeMap::new(),
+                times: Default::default(),
+                facts_follow: false,
             })
         };
         assert_eq!(word(ConversationStatus::Completed, None, false), "completed");

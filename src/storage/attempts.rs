@@ -18,6 +18,7 @@ use actors::{
             Remaining, SentWith, StoreError, StoreResult,
         },
     },
+    time::Timestamp,
 };
 use async_trait::async_trait;
 
@@ -104,8 +105,8 @@ impl AttemptStore for SqlStore {
         self.under_claim(written.await)
     }
 
-    async fn answered(&self, claim: Claim) -> StoreResult<()> {
-        let written = self.write(move |work| Box::pin(steps::answered(work, claim)));
+    async fn answered(&self, claim: Claim, at: Timestamp) -> StoreResult<()> {
+        let written = self.write(move |work| Box::pin(steps::answered(work, claim, at)));
         self.under_claim(written.await)
     }
 

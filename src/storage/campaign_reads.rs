@@ -127,7 +127,7 @@ async fn results(
 }
 
 /// When an attempt came to its present status; spelled as in its index.
-const CHANGED: &str = "COALESCE(a.ended_at, a.dialing_at, a.created_at)";
+const CHANGED: &str = "COALESCE(a.end_written_at, a.ended_at, a.dialing_at, a.created_at)";
 
 /// The conversations of campaign `$1` as `read_change` wants them.
 fn changes(condition: &str) -> AnyQuery<'static> {

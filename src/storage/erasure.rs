@@ -26,7 +26,8 @@ async fn number_of(work: &mut Work<'_>, account: AccountId, id: ContactId) -> St
 }
 
 async fn calls_to(work: &mut Work<'_>, account: AccountId, number: &PhoneNumber) -> StoreResult<ContactCalls> {
-    let rows = sqlx::query("SELECT id, state, ended_at FROM attempts WHERE account = $1 AND phone_number = $2")
+    let rows = sqlx::query("SELECT id, state, COALESCE(end_written_at, ended_at) AS over_since FROM attempts \
+         WHERE account = $1 AND phone_number = $2")
         .bind(account.to_string())
         .bind(number.as_str().to_owned())
         .fetch_all(&mut *work.conn)
@@ -37,8 +38,8 @@ async fn calls_to(work: &mut Work<'_>, account: AccountId, number: &PhoneNumber)
         let over = match row.word("state", AttemptState::parse)? {
             AttemptState::Queued => true,
             AttemptState::Final => {
-                let ended_at = row.maybe_int("ended_at")?;
-                ended_at.is_none_or(|ended_at| work.now.0 - ended_at >= SETTLING_US)
+                let over_since = row.maybe_int("over_since")?;
+                over_since.is_none_or(|since| work.now.0 - since >= SETTLING_US)
             }
             AttemptState::Claimed
             | AttemptState::Dialing

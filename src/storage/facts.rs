@@ -1,5 +1,7 @@
 //! Facts of calls: turns and events. Observations, so unguarded; a turn is written once.
 
+use std::collections::BTreeSet;
+
 use actors::{
     id::AttemptId,
     ports::{
@@ -10,7 +12,7 @@ use actors::{
 use uuid::Uuid;
 
 use super::{
-    Work,
+    Work, jobs,
     rows::{Columns, ROWS_PER_INSERT, affected, insert_rows, unavailable},
 };
 
@@ -63,7 +65,9 @@ async fn append_turns(work: &mut Work<'_>, turns: &[(AttemptId, TurnFact)]) -> S
             .bind(i64::from(turn.interrupted))
             .bind(i64::from(turn.damaged));
     }
-    affected(insert, work.conn).await.map(drop)
+    affected(insert, &mut *work.conn).await?;
+    let attempts: BTreeSet<AttemptId> = turns.iter().map(|(attempt, _)| *attempt).collect();
+    jobs::analyse_again(work, &attempts.into_iter().collect::<Vec<_>>()).await
 }
 
 /// Appends events within a transaction that does more.

@@ -529,7 +529,7 @@ mod tests {
             owner: NodeId::new(),
             epoch: 1,
         };
-        let answered = store.answered(call).await;
+        let answered = store.answered(call, actors::time::Timestamp(0)).await;
         assert!(matches!(answered, Err(StoreError::Unavailable(_))), "{answered:?}");
         let lost = store.lost_claims(&[call]).await;
         assert!(matches!(lost, Err(StoreError::Unavailable(_))), "{lost:?}");
@@ -566,7 +566,7 @@ mod tests {
         };
         let _ = tokio::time::timeout(rest * 3, async { tokio::join!(store.watch_lineage(), twice) }).await;
         assert_eq!(lineage.check(), Ok(()));
-        assert_eq!(store.answered(call).await, Err(StoreError::Fenced));
+        assert_eq!(store.answered(call, actors::time::Timestamp(0)).await, Err(StoreError::Fenced));
         assert_eq!(store.lost_claims(&[call]).await, Ok(vec![call]));
         assert_eq!(
             store.keep_collected(call, BTreeMap::new()).await,

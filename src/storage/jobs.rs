@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use actors::{
     id::{AttemptId, JobId},
-    ports::store::{Analysis, Job, StoreError, StoreResult},
+    ports::store::{Analysis, FACTS_FOLLOW_MS, Job, StoreError, StoreResult},
+    time::Timestamp,
 };
 
 use super::{
@@ -15,13 +16,35 @@ use super::{
 /// For how long a job handed out is not handed out again.
 const LEASE: Duration = Duration::from_secs(60);
 
-pub(super) async fn add_analysis(work: &mut Work<'_>, attempt: AttemptId) -> StoreResult<()> {
+pub(super) async fn add_analysis(work: &mut Work<'_>, attempt: AttemptId, due_at: Timestamp) -> StoreResult<()> {
     let insert =
         sqlx::query("INSERT INTO outbox (id, kind, attempt, due_at, tries) VALUES ($1, 'analysis', $2, $3, 0)")
             .bind(JobId::new().to_string())
             .bind(attempt.to_string())
-            .bind(work.now.0);
+            .bind(due_at.0);
     affected(insert, work.conn).await.map(drop)
+}
+
+/// Turns came of calls that are over: they are analysed, again if they were. Whoever is at it has not seen these turns, and
+/// is fenced.
+pub(super) async fn analyse_again(work: &mut Work<'_>, attempts: &[AttemptId]) -> StoreResult<()> {
+    let places: Vec<String> = (1..=attempts.len()).map(|place| format!("${place}")).collect();
+    let query = composed(format!(
+        "SELECT id FROM attempts WHERE state = 'final' AND answered_at IS NOT NULL AND words_kept = 1 AND id IN ({})",
+        places.join(",")
+    ));
+    let query = attempts.iter().fold(query, |query, id| query.bind(id.to_string()));
+    let over = query.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
+    let due_at = work.now.plus(Duration::from_millis(FACTS_FOLLOW_MS.unsigned_abs())).0;
+    for row in over {
+        let upsert = sqlx::query(
+            "INSERT INTO outbox (id, kind, attempt, due_at, tries) VALUES ($1, 'analysis', $2, $3, 0) \
+             ON CONFLICT (attempt, kind) DO UPDATE SET due_at = excluded.due_at, tries = outbox.tries + 1",
+        );
+        let upsert = upsert.bind(JobId::new().to_string()).bind(row.text("id")?).bind(due_at);
+        affected(upsert, &mut *work.conn).await?;
+    }
+    Ok(())
 }
 
 pub(super) async fn lease_analyses(work: Work<'_>, limit: i64) -> StoreResult<Vec<Job>> {

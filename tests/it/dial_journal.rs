@@ -162,6 +162,7 @@ fn live(attempt: &ClaimedAttempt, claims: &[Claim], clock: &Arc<ManualClock>) ->
             carrier: "exchange".into(),
             leg: None,
             since: clock.now(),
+            times: Default::default(),
             error: String::new(),
             meter: Meter::default(),
         };

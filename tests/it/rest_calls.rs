@@ -276,6 +276,8 @@ async fn what_is_not_there_or_not_here_cannot_be_ended() {
         voicemail: false,
         transferred: false,
         collected: Default::default(),
+        times: Default::default(),
+        facts_follow: false,
     };
     app.store.finish(claimed.claim, outcome, None).await.unwrap();
     assert_eq!(end(&app, id).await.expect(409).code(), "invalid_transition");

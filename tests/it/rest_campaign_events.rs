@@ -123,6 +123,8 @@ async fn end(app: &TestApp, claim: Claim, status: ConversationStatus) {
         voicemail: false,
         transferred: false,
         collected: Default::default(),
+        times: Default::default(),
+        facts_follow: false,
     };
     app.store.finish(claim, outcome, None).await.unwrap();
 }

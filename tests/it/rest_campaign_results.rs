@@ -47,6 +47,8 @@ fn outcome(status: ConversationStatus) -> Outcome {
         voicemail: false,
         transferred: false,
         collected: Default::default(),
+        times: Default::default(),
+        facts_follow: false,
     }
 }
 

@@ -13,7 +13,7 @@ use actors::{
             NodeStore, Outcome, Permit, PermitRequest, RecordStore, Sentiment, TurnFact, TurnSentiment,
         },
     },
-    time::TokioClock,
+    time::{Clock as _, TokioClock},
 };
 use ringback::{config::Kept, retention};
 use serde_json::{Value, json};
@@ -28,10 +28,12 @@ struct Dialer {
     node: NodeId,
     agent: String,
     campaign: CampaignId,
+    clock: TokioClock,
 }
 
 impl Dialer {
     async fn start(contacts: u64) -> Self {
+        let clock = TokioClock::starting_at(START);
         let app = TestApp::start().await;
         let agent = app.agent().await;
         let entities = json!({ "zip": { "type": "integer" }, "city": { "type": "string" } });
@@ -52,6 +54,7 @@ impl Dialer {
             app,
             node,
             agent,
+            clock,
         }
     }
 
@@ -77,6 +80,11 @@ impl Dialer {
         attempt
     }
 
+    async fn answer(&self, attempt: &ClaimedAttempt) {
+        let now = self.clock.now();
+        self.app.store.answered(attempt.claim, now).await.unwrap();
+    }
+
     async fn finish(&self, attempt: &ClaimedAttempt, status: ConversationStatus, collected: &[(&str, &str)]) {
         let error = (status == ConversationStatus::Failed).then(|| "busy".to_owned());
         let collected = collected.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
@@ -86,13 +94,15 @@ impl Dialer {
             voicemail: false,
             transferred: false,
             collected: collected.collect::<BTreeMap<_, _>>(),
+            times: Default::default(),
+            facts_follow: false,
         };
         self.app.store.finish(attempt.claim, outcome, None).await.unwrap();
     }
 
     /// Answers and talks for 90 s.
     async fn talk(&self, attempt: &ClaimedAttempt) {
-        self.app.store.answered(attempt.claim).await.unwrap();
+        self.answer(attempt).await;
         let turn = |seq, speaker, text: &str| {
             let fact = TurnFact {
                 seq,
@@ -433,13 +443,15 @@ async fn a_conversation_tells_of_its_error_a_mailbox_and_a_transfer() {
         (ConversationStatus::Completed, None, true),
     ] {
         let attempt = dialer.dial().await;
-        dialer.app.store.answered(attempt.claim).await.unwrap();
+        dialer.answer(&attempt).await;
         let outcome = Outcome {
             status,
             error: error.map(str::to_owned),
             voicemail: flag,
             transferred: flag,
             collected: BTreeMap::new(),
+            times: Default::default(),
+            facts_follow: false,
         };
         dialer.app.store.finish(attempt.claim, outcome, None).await.unwrap();
         let path = format!("{CONVERSATIONS}/{}", attempt.claim.attempt);
@@ -456,7 +468,7 @@ async fn a_conversation_tells_of_its_error_a_mailbox_and_a_transfer() {
 async fn issues_are_told_of_an_agent_that_tracks_them() {
     let dialer = Dialer::start(1).await;
     let attempt = dialer.dial().await;
-    dialer.app.store.answered(attempt.claim).await.unwrap();
+    dialer.answer(&attempt).await;
     let turn = TurnFact {
         seq: 0,
         speaker: Speaker::User,

@@ -238,7 +238,7 @@ impl World {
                 let Some(claim) = self.claim(*index) else {
                     return String::new();
                 };
-                format!("{:?}", store.answered(claim).await)
+                format!("{:?}", store.answered(claim, self.scene.now()).await)
             }
             Op::Unknown(index) => {
                 let Some(claim) = self.claim(*index) else {

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use crate::ports::{
     carrier::{DialError, EndCause},
-    store::{ConversationStatus, EventFact, Fact, Outcome},
+    store::{CallTimes, ConversationStatus, EventFact, Fact, Outcome},
     usage::Meter,
 };
 
@@ -66,6 +66,8 @@ impl EndReason {
             voicemail,
             transferred: false,
             collected,
+            times: CallTimes::default(),
+            facts_follow: false,
         }
     }
 }

@@ -43,7 +43,7 @@ use crate::{
     ports::{
         carrier::{CallProgress, CarrierCallId, DialError, LegReport},
         media_leg::MediaLeg,
-        store::{Fact, Outcome},
+        store::{CallTimes, Fact, Outcome},
     },
     switchboard::DoorRefusal,
     time::Timestamp,
@@ -123,6 +123,7 @@ impl Performer {
             ports: arguments.ports.clone(),
             carrier: plan.carrier.name(),
             ended: plan.ended(),
+            times: CallTimes::default(),
             journal: arguments.parents.journal.clone(),
             me: me.clone(),
         };

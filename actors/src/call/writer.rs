@@ -18,8 +18,9 @@ use crate::{
     ports::{
         Ports,
         carrier::CarrierCallId,
-        store::{StoreError, StoreResult},
+        store::{CallTimes, Outcome, StoreError, StoreResult},
     },
+    time::Timestamp,
 };
 
 /// First and longest pause between tries.
@@ -42,8 +43,8 @@ const FLUSH_WITHIN: Duration = Duration::from_secs(2);
 pub(super) enum Write {
     /// The leg's id.
     Dialed(CarrierCallId),
-    /// It was answered.
-    Answered,
+    /// It was answered, and when.
+    Answered(Timestamp),
     /// The dial's fate is not known.
     Unknown,
     /// What was collected so far.
@@ -54,6 +55,8 @@ pub(super) enum Write {
     Finish {
         /// What to write.
         ending: Ending,
+        /// When the call was over.
+        ended_at: Timestamp,
         /// What the callee asked for; it is written with the outcome.
         call_back: Option<CallBackWish>,
         /// Hang-ups to wait for.
@@ -90,6 +93,8 @@ pub(super) struct Writer {
     pub(super) ports: Ports,
     pub(super) carrier: &'static str,
     pub(super) ended: Ended,
+    /// What it knows of the call's times; written again with the outcome.
+    pub(super) times: CallTimes,
     pub(super) journal: Journal,
     pub(super) me: ActorRef<CallMessage>,
 }
@@ -106,13 +111,18 @@ impl Writer {
 
     async fn write_all(mut self, mut writes: mpsc::Receiver<Write>) {
         while let Some(write) = writes.recv().await {
-            if let Write::Finish { call_back, .. } = &write {
-                self.ended.call_back = *call_back;
+            let mut leg = None;
+            match &write {
+                Write::Dialed(id) => leg = Some(id.clone()),
+                Write::Answered(at) => self.times.answered_at = Some(*at),
+                Write::Finish {
+                    call_back, ended_at, ..
+                } => {
+                    self.ended.call_back = *call_back;
+                    self.times.ended_at = Some(*ended_at);
+                }
+                _ => {}
             }
-            let leg = match &write {
-                Write::Dialed(leg) => Some(leg.clone()),
-                _ => None,
-            };
             let last = matches!(write, Write::Finish { .. });
             let result = self.perform(write).await;
             if last || result == Err(StoreError::Fenced) {
@@ -142,7 +152,7 @@ impl Writer {
     async fn perform(&self, write: Write) -> StoreResult<()> {
         match write {
             Write::Dialed(id) => self.insist(|| self.ports.store.dialed(self.ended.claim, &id)).await,
-            Write::Answered => self.insist(|| self.ports.store.answered(self.ended.claim)).await,
+            Write::Answered(at) => self.insist(|| self.ports.store.answered(self.ended.claim, at)).await,
             // Not worth a wait: the next value brings it, or the outcome.
             Write::Collected(collected) => match self.ports.store.keep_collected(self.ended.claim, collected).await {
                 Err(StoreError::Unavailable(_)) => Ok(()),
@@ -168,9 +178,15 @@ impl Writer {
         match ending {
             Ending::Outcome(outcome) => {
                 // Facts are never worth more than the outcome: a journal that does not answer is not waited for.
-                if !self.journal.flush(FLUSH_WITHIN).await {
+                let facts_follow = !self.journal.flush(FLUSH_WITHIN).await;
+                if facts_follow {
                     tracing::warn!(attempt = %self.ended.claim.attempt, "outcome is written before the last facts");
                 }
+                let outcome = Outcome {
+                    times: self.times,
+                    facts_follow,
+                    ..outcome
+                };
                 self.insist(|| finish(&self.ports, &self.ended, &outcome)).await
             }
             Ending::NotSent { delay_ms, why } => {

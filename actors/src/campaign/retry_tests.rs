@@ -12,6 +12,8 @@ fn outcome(status: ConversationStatus, error: Option<&str>, voicemail: bool) -> 
         voicemail,
         transferred: false,
         collected: Default::default(),
+        times: Default::default(),
+        facts_follow: false,
     }
 }
 

@@ -127,9 +127,10 @@ impl LinesState {
     /// line stays taken until then.
     pub(super) fn child_gone(&mut self, me: &ActorRef<LinesMessage>, attempt: AttemptId, crash: Option<String>) {
         self.calls.remove(&attempt);
-        let Some(lost) = self.registry.get(attempt) else {
+        let Some(mut lost) = self.registry.get(attempt) else {
             return;
         };
+        lost.times.ended_at = Some(self.ports.clock.now());
         let crash = crash.unwrap_or_else(|| "it stopped without an outcome".to_owned());
         tracing::error!(%attempt, crash, "call crashed");
         if let Some(usage) = usage(&lost.meter, 0) {

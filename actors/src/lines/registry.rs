@@ -27,7 +27,6 @@ struct Held {
 struct Entry {
     dialer: Dialer,
     call: LostCall,
-    answered_at: Option<Timestamp>,
 }
 
 /// What a live call knows of itself, for a store that has forgotten it.
@@ -69,11 +68,7 @@ impl CallRegistry {
     /// A call begins.
     pub fn insert(&self, dialer: Dialer, call: LostCall) {
         let attempt = call.ended.claim.attempt;
-        let entry = Entry {
-            dialer,
-            call,
-            answered_at: None,
-        };
+        let entry = Entry { dialer, call };
         self.with(|held| held.calls.insert(attempt, entry));
     }
 
@@ -90,7 +85,7 @@ impl CallRegistry {
     pub fn answered(&self, attempt: AttemptId, at: Timestamp) {
         self.with(|held| {
             if let Some(entry) = held.calls.get_mut(&attempt) {
-                entry.answered_at.get_or_insert(at);
+                entry.call.times.answered_at.get_or_insert(at);
             }
         });
     }
@@ -115,7 +110,7 @@ impl CallRegistry {
         let live = |entry: &Entry| LiveCall {
             claim: entry.call.ended.claim,
             leg: entry.call.leg.clone(),
-            answered_at: entry.answered_at,
+            answered_at: entry.call.times.answered_at,
         };
         self.with(|held| held.calls.values().map(live).collect())
     }

@@ -15,7 +15,7 @@ use crate::{
         Ports,
         carrier::{Carrier, CarrierCallId, CarrierError},
         store::{
-            CALL_BACK, Claim, ConversationStatus, EventFact, Outcome, Store, StoreError, TRANSFER_FAILED,
+            CALL_BACK, CallTimes, Claim, ConversationStatus, EventFact, Outcome, Store, StoreError, TRANSFER_FAILED,
             TRANSFER_TAKEN,
         },
         usage::Meter,
@@ -49,6 +49,8 @@ pub struct LostCall {
     pub leg: Option<CarrierCallId>,
     /// It was not dialed before this instant.
     pub since: Timestamp,
+    /// When it was answered and lost, as far as this process knows; else it ends when its leg does.
+    pub times: CallTimes,
     /// Why it failed, when there was a leg.
     pub error: String,
     /// What its call used of its providers, as far as this process knows.
@@ -64,6 +66,7 @@ impl LostCall {
             carrier: plan.carrier.name().to_owned(),
             leg: plan.leg().cloned(),
             since: now,
+            times: CallTimes::default(),
             error: error.to_owned(),
             meter: Meter::default(),
         }
@@ -95,16 +98,16 @@ pub async fn settle(ports: &Ports, mut lost: LostCall, times: Times) -> Option<O
             })
         }
     };
-    write(ports, &lost.ended, Some(error).filter(|_| !transferred)).await
+    write(ports, &lost, Some(error).filter(|_| !transferred)).await
 }
 
 /// The same for a call whose leg is nobody's business any more.
 pub async fn write_off(ports: &Ports, lost: LostCall) -> Option<Outcome> {
-    write(ports, &lost.ended, Some(lost.error)).await
+    write(ports, &lost, Some(lost.error.clone())).await
 }
 
 /// What failed; none for a call that was handed on.
-async fn write(ports: &Ports, ended: &Ended, error: Option<String>) -> Option<Outcome> {
+async fn write(ports: &Ports, lost: &LostCall, error: Option<String>) -> Option<Outcome> {
     let transferred = error.is_none();
     let outcome = Outcome {
         status: match transferred {
@@ -115,8 +118,13 @@ async fn write(ports: &Ports, ended: &Ended, error: Option<String>) -> Option<Ou
         voicemail: false,
         transferred,
         collected: std::collections::BTreeMap::new(),
+        times: CallTimes {
+            ended_at: lost.times.ended_at.or_else(|| Some(ports.clock.now())),
+            ..lost.times
+        },
+        facts_follow: false,
     };
-    finish(ports, ended, &outcome).await.then_some(outcome)
+    finish(ports, &lost.ended, &outcome).await.then_some(outcome)
 }
 
 /// Whether the carrier has handed the call on, or is about to, without us: that leg is not ours to end. A destination that

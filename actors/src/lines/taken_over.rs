@@ -313,6 +313,7 @@ async fn planned(
             carrier: carrier.name().to_owned(),
             leg: Some(leg.clone()),
             since: ports.clock.now(),
+            times: Default::default(),
             error: MEDIA_LOST.to_owned(),
             meter: Meter::default(),
         })),

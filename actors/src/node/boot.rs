@@ -199,6 +199,7 @@ pub(super) fn lost(orphan: Orphan) -> LostCall {
         carrier: orphan.carrier,
         leg: orphan.carrier_call,
         since: orphan.dialing_at,
+        times: Default::default(),
         error: MEDIA_LOST.to_owned(),
         meter: Meter::default(),
     }

@@ -171,6 +171,7 @@ mod tests {
             carrier: "fake".into(),
             leg: None,
             since: clock.now(),
+            times: Default::default(),
             error: String::new(),
             meter: crate::ports::usage::Meter::default(),
         };
@@ -211,6 +212,7 @@ mod tests {
             carrier: "fake".into(),
             leg: None,
             since: clock.now(),
+            times: Default::default(),
             error: String::new(),
             meter: crate::ports::usage::Meter::default(),
         };

@@ -125,6 +125,9 @@ macro_rules! store_conformance {
             a_claim_is_fenced_by_owner_and_epoch
             a_finished_attempt_takes_no_further_write
             the_state_only_moves_forward
+            a_call_has_its_own_times_however_late_they_are_written
+            an_end_that_is_written_late_is_a_change_of_that_time
+            times_that_cannot_be_are_bounded
             a_carrier_call_belongs_to_one_attempt
             an_unsent_attempt_waits_and_is_claimed_again
             progress_and_remaining_add_up
@@ -188,6 +191,8 @@ macro_rules! store_conformance {
             conversations_are_filtered
             conversations_page_without_gap_or_repeat
             an_answered_call_is_analysed_once
+            an_analysis_waits_for_facts_that_follow_the_outcome
+            turns_that_come_late_are_analysed_too
             a_leased_job_comes_back_and_fences_its_first_holder
             an_analysis_keeps_values_on_the_saved_contact
             a_failed_job_is_put_off

@@ -6,7 +6,12 @@ use actors::{
     admission::Level,
     campaigns::CampaignCommand,
     lines::LinesMessage,
-    ports::store::{CampaignStatus, StoreError},
+    node::NodeHandle,
+    ports::{
+        carrier::{CallProgress, EndCause},
+        store::{CampaignStatus, ConversationRow, ConversationStatus, RecordStore as _, StoreError},
+    },
+    switchboard::SwitchboardMessage,
 };
 use tokio::time::Instant;
 
@@ -91,4 +96,99 @@ async fn a_node_with_too_much_to_do_claims_nobody_and_goes_on_by_itself() {
     })
     .await;
     assert_eq!(world.carrier.dials().len(), 100);
+}
+
+/// The carrier says that the call of the only dial is over.
+async fn ends(world: &World, node: &NodeHandle) {
+    let (_, dial) = world.carrier.dials().remove(0);
+    let message = |reply| SwitchboardMessage::Progress {
+        carrier: "scripted",
+        attempt: dial.attempt,
+        proof: dial.status_token.clone(),
+        report: CallProgress::Ended(EndCause::Completed).into(),
+        reply,
+    };
+    let taken = node.switchboard.ask(message, Duration::from_secs(60)).await;
+    assert_eq!(taken, Some(Ok(())));
+    world.carrier.drop_sockets();
+}
+
+/// The only call of a campaign, which is answered after a second, 35 s before it ends. The store is away from its answer
+/// on, or in its middle, until 90 s after its end.
+async fn told_late(answer_is_written: bool) -> (World, ConversationRow) {
+    let world = World::new().await;
+    let node = world.node(1).await;
+    let campaign = world.campaign(1).await;
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    until("a dial", async || world.carrier.dials().len() == 1).await;
+    let away = || world.store.fail_with(Some(StoreError::Unavailable("away".into())));
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    if !answer_is_written {
+        away();
+    }
+    until("a call", async || world.carrier.sockets() == 1).await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    away();
+    tokio::time::sleep(Duration::from_secs(33)).await;
+    ends(&world, &node).await;
+    tokio::time::sleep(Duration::from_secs(90)).await;
+    world.store.fail_with(None);
+    until("an outcome", async || {
+        world.conversations(campaign).await[0].ended_at.is_some()
+    })
+    .await;
+    let row = world.conversations(campaign).await.remove(0);
+    (world, row)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_ends_in_an_outage_keeps_its_times() {
+    for answer_is_written in [true, false] {
+        let (_, row) = told_late(answer_is_written).await;
+        assert_eq!(row.status, ConversationStatus::Completed);
+        let rang = row.answered_at.unwrap().since(row.started_at);
+        assert!(rang < Duration::from_millis(1_500), "{rang:?}");
+        let talked = row.ended_at.unwrap().since(row.answered_at.unwrap());
+        assert!((34_500..36_500).contains(&talked.as_millis()), "{talked:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_analysis_sees_the_turns_that_an_outage_kept_back() {
+    let (world, row) = told_late(true).await;
+    until("an analysis", async || {
+        let due = !world.store.due_analyses(1).await.unwrap().is_empty();
+        if due {
+            let turns = world.store.turns(row.id).await.unwrap();
+            assert!(!turns.is_empty(), "the greeting was said");
+        }
+        due
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_crashes_in_an_outage_ends_when_it_crashed() {
+    let world = World::new().await;
+    let node = world.node(1).await;
+    let campaign = world.campaign(1).await;
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    until("a dial", async || world.carrier.dials().len() == 1).await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    world.store.fail_with(Some(StoreError::Unavailable("away".into())));
+    until("a call", async || world.carrier.sockets() == 1).await;
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    let attempt = world.carrier.dialed_attempts()[0];
+    let crash = LinesMessage::Sabotage { attempt, stream: false };
+    assert!(node.siblings().lines.cast(crash).is_ok());
+    tokio::time::sleep(Duration::from_secs(90)).await;
+    world.store.fail_with(None);
+    until("an outcome", async || {
+        world.conversations(campaign).await[0].ended_at.is_some()
+    })
+    .await;
+    let row = world.conversations(campaign).await.remove(0);
+    // Its answer was never written by the call itself.
+    let talked = row.ended_at.unwrap().since(row.answered_at.unwrap());
+    assert!((19_500..21_500).contains(&talked.as_millis()), "{talked:?}");
 }

@@ -172,6 +172,8 @@ fn retry(schedule: Schedule, opens_from: Timestamp, now: Instant) -> Timestamp {
         voicemail: false,
         transferred: false,
         collected: BTreeMap::new(),
+        times: Default::default(),
+        facts_follow: false,
     };
     let next = next_attempt(&rules, Tries::default(), &busy, ours(now)).unwrap();
     next.due_at

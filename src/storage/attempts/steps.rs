@@ -1,12 +1,15 @@
 //! What follows a claim or a permit: giving back, the call's progress, the outcome.
 
+use std::time::Duration;
+
 use actors::{
     id::AttemptId,
     lines::LiveCall,
     ports::{
         carrier::CarrierCallId,
         store::{
-            AttemptState, CampaignStatus, Claim, ConversationStatus, NextAttempt, Outcome, StoreError, StoreResult,
+            AttemptState, CampaignStatus, Claim, ConversationStatus, FACTS_FOLLOW_MS, NextAttempt, Outcome, StoreError,
+            StoreResult,
         },
     },
     time::Timestamp,
@@ -157,14 +160,24 @@ pub(super) async fn attempt_of_call(
     row.map_err(unavailable)?.map(|row| row.id("id")).transpose()
 }
 
-pub(super) async fn answered(mut work: Work<'_>, claim: Claim) -> StoreResult<()> {
-    let now = work.now.0;
-    let update = Guarded::update(
-        claim,
-        "state = 'answered', answered_at = COALESCE(answered_at, $4)",
-        SENT,
-    );
-    update.run(&mut work, |query| query.bind(now)).await.map(drop)
+/// Nothing of a call is earlier.
+const BEGAN: &str = "COALESCE(dialing_at, created_at)";
+
+/// The later one of two instants; none when `place` is.
+fn not_before(place: &str, least: &str) -> String {
+    format!("CASE WHEN {place} < {least} THEN {least} ELSE {place} END")
+}
+
+/// When it was answered, where the caller says so at `place`.
+fn first_answer(place: &str) -> String {
+    format!("COALESCE(answered_at, {})", not_before(place, BEGAN))
+}
+
+pub(super) async fn answered(mut work: Work<'_>, claim: Claim, at: Timestamp) -> StoreResult<()> {
+    let at = at.min(work.now).0;
+    let assignments = format!("state = 'answered', answered_at = {}", first_answer("$4"));
+    let update = Guarded::update(claim, &assignments, SENT);
+    update.run(&mut work, |query| query.bind(at)).await.map(drop)
 }
 
 /// What a live call knows of itself, where the database has forgotten it.
@@ -213,13 +226,24 @@ pub(super) async fn finish(
     next: Option<NextAttempt>,
 ) -> StoreResult<()> {
     let state = contact_state(outcome.status)?;
-    let now = work.now.0;
+    let now = work.now;
+    let answered_at = outcome.times.answered_at.map(|at| at.min(now).0);
+    let ended_at = outcome.times.ended_at.map_or(now, |at| at.min(now)).0;
+    let analysed_after = match outcome.facts_follow {
+        true => Duration::from_millis(FACTS_FOLLOW_MS.unsigned_abs()),
+        false => Duration::ZERO,
+    };
     let collected = to_json(&outcome.collected)?;
+    let answered = first_answer("$10");
+    let ended = not_before("$9", &format!("COALESCE({answered}, {BEGAN})"));
+    let assignments = format!(
+        "state = 'final', status = $4, error = $5, voicemail = $6, transferred = $7, \
+         collected = CASE WHEN $8 = '{{}}' THEN collected ELSE $8 END, answered_at = {answered}, ended_at = {ended}, \
+         duration_s = COALESCE(({ended} - {answered}) / 1000000, 0), end_written_at = $11"
+    );
     let update = Guarded::update(
         claim,
-        "state = 'final', status = $4, error = $5, voicemail = $6, transferred = $7, \
-         collected = CASE WHEN $8 = '{}' THEN collected ELSE $8 END, ended_at = $9, \
-         duration_s = CASE WHEN $9 > answered_at THEN ($9 - answered_at) / 1000000 ELSE 0 END",
+        &assignments,
         "('claimed', 'dialing', 'dialed', 'answered', 'unknown')",
     );
     let held = update
@@ -230,7 +254,9 @@ pub(super) async fn finish(
                 .bind(i64::from(outcome.voicemail))
                 .bind(i64::from(outcome.transferred))
                 .bind(collected)
-                .bind(now)
+                .bind(ended_at)
+                .bind(answered_at)
+                .bind(now.0)
         })
         .await?;
     debug_assert_eq!(held.state, AttemptState::Final);
@@ -241,6 +267,6 @@ pub(super) async fn finish(
     match held.row.maybe_time("answered_at")? {
         // Nobody spoke: there is nothing to analyse.
         None => deliveries::make(&mut work, claim.attempt).await,
-        Some(_) => jobs::add_analysis(&mut work, claim.attempt).await,
+        Some(_) => jobs::add_analysis(&mut work, claim.attempt, now.plus(analysed_after)).await,
     }
 }

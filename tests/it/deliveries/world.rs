@@ -146,7 +146,7 @@ impl World {
         let claim = store.claim_calls(node, 1).await.unwrap().remove(0).claim;
         self.scene.permit(claim).await.unwrap();
         store.dialed(claim, &CarrierCallId("c".to_owned())).await.unwrap();
-        store.answered(claim).await.unwrap();
+        store.answered(claim, self.scene.now()).await.unwrap();
         self.advance(65);
         let completed = outcome(ConversationStatus::Completed);
         store.finish(claim, completed, None).await.unwrap();

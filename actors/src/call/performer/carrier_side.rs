@@ -135,11 +135,12 @@ impl Performer {
     }
 
     pub(super) fn answered(&mut self) {
+        let at = self.arguments.ports.clock.now();
         self.tell_lines(LinesMessage::Answered {
             attempt: self.arguments.plan.attempt.claim.attempt,
-            at: self.arguments.ports.clock.now(),
+            at,
         });
-        self.write(Write::Answered);
+        self.write(Write::Answered(at));
     }
 
     fn search(&self) -> LegSearch {

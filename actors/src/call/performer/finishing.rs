@@ -29,6 +29,7 @@ impl Performer {
         let call_back = self.call_back.take();
         self.write(Write::Finish {
             ending,
+            ended_at: self.arguments.ports.clock.now(),
             call_back,
             hang_ups,
         });

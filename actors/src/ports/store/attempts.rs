@@ -342,7 +342,25 @@ pub struct Outcome {
     pub transferred: bool,
     /// What the agent collected, entity to value.
     pub collected: BTreeMap<String, String>,
+    /// When it was answered and ended, which the store may hear of much later.
+    pub times: CallTimes,
+    /// Facts of the call may come after it: its analysis is not due before [`FACTS_FOLLOW_MS`].
+    pub facts_follow: bool,
 }
+
+/// When a call was answered and ended, by the clock of whoever held it. The store writes no instant before the dial, none
+/// after its own present, and no end before the answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CallTimes {
+    /// When it was answered, in case that this was never written; none leaves what was.
+    pub answered_at: Option<Timestamp>,
+    /// When it ended; none is the moment of the write.
+    pub ended_at: Option<Timestamp>,
+}
+
+/// How long the analysis of a call waits whose outcome came before its last facts. They are tried again every few seconds,
+/// and a process that has died brings none.
+pub const FACTS_FOLLOW_MS: i64 = 30_000;
 
 impl Outcome {
     /// The same with nothing in its texts that a database could have no place for.
@@ -449,14 +467,15 @@ pub trait AttemptStore: Send + Sync {
     /// The carrier gave the call an id. `Fenced`, `Exists("call")`.
     async fn dialed(&self, claim: Claim, call: &CarrierCallId) -> StoreResult<()>;
 
-    /// It was answered. `Fenced`.
-    async fn answered(&self, claim: Claim) -> StoreResult<()>;
+    /// It was answered, at an instant that is written as [`CallTimes`] says. The first one stays. `Fenced`.
+    async fn answered(&self, claim: Claim, at: Timestamp) -> StoreResult<()>;
 
     /// The dial's fate is not known; it will be settled. `Fenced`.
     async fn unknown(&self, claim: Claim) -> StoreResult<()>;
 
     /// The outcome, in one transaction: final state, the contact's state, the analysis job, and the next attempt, with
-    /// which the contact stays pending. None is planned for a campaign that was stopped or removed meanwhile. `Fenced`.
+    /// which the contact stays pending. None is planned for a campaign that was stopped or removed meanwhile. What follows
+    /// from the write itself, such as the order of changes, has its time and not the call's. `Fenced`.
     async fn finish(&self, claim: Claim, outcome: Outcome, next: Option<NextAttempt>) -> StoreResult<()>;
 
     /// What is left to do in a campaign.

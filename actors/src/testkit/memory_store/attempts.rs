@@ -17,7 +17,7 @@ use crate::{
         carrier::CarrierCallId,
         store::{
             AttemptState, AttemptStore, CallerId, Claim, ClaimedAttempt, ConversationStatus, DIAL_CALL_WITHIN,
-            NextAttempt, Orphan, Outcome, Patience, Permit, PermitRequest, Remaining, SentWith, StoreError,
+            FACTS_FOLLOW_MS, NextAttempt, Orphan, Outcome, Patience, Permit, PermitRequest, Remaining, SentWith, StoreError,
             StoreResult, Tries,
         },
     },
@@ -357,14 +357,14 @@ impl AttemptStore for MemoryStore {
         Ok(())
     }
 
-    async fn answered(&self, claim: Claim) -> StoreResult<()> {
-        let mut tables = self.open()?;
+    async fn answered(&self, claim: Claim, at: Timestamp) -> StoreResult<()> {
+        let (mut tables, now) = (self.open()?, self.now());
         let entry = tables.held(claim)?;
         if !entry.is_sent() {
             return Err(StoreError::Fenced);
         }
         entry.state = AttemptState::Answered;
-        entry.answered_at = entry.answered_at.or(Some(self.now()));
+        entry.answered_at = entry.answered_at.or(Some(entry.bounded(at, now)));
         Ok(())
     }
 
@@ -398,7 +398,12 @@ impl AttemptStore for MemoryStore {
         if !outcome.collected.is_empty() {
             entry.collected = outcome.collected;
         }
-        entry.ended_at = Some(now);
+        let times = outcome.times;
+        let told = times.answered_at.map(|at| entry.bounded(at, now));
+        entry.answered_at = entry.answered_at.or(told);
+        let ended_at = entry.bounded(times.ended_at.unwrap_or(now), now);
+        entry.ended_at = Some(entry.answered_at.map_or(ended_at, |at| ended_at.max(at)));
+        entry.end_written_at = Some(now);
         let (list, index, answered) = (entry.contact_list, entry.contact_index, entry.answered_at.is_some());
         tables.unfinished.remove(&claim.attempt);
         if let Some(contact) = tables.contact_mut(list, index) {
@@ -408,7 +413,10 @@ impl AttemptStore for MemoryStore {
         if answered {
             let job = JobEntry {
                 attempt: claim.attempt,
-                due_at: now,
+                due_at: match outcome.facts_follow {
+                    true => Timestamp(now.0 + FACTS_FOLLOW_MS * 1_000),
+                    false => now,
+                },
                 tries: 0,
             };
             tables.jobs.insert(JobId::new(), job);

@@ -31,7 +31,8 @@ impl ContactState {
 }
 
 fn changed_at(entry: &AttemptEntry) -> Timestamp {
-    entry.ended_at.or(entry.dialing_at).unwrap_or(entry.created_at)
+    let ended = entry.end_written_at.or(entry.ended_at);
+    ended.or(entry.dialing_at).unwrap_or(entry.created_at)
 }
 
 impl Tables {

@@ -16,7 +16,10 @@ use crate::{
 fn is_going(entry: &AttemptEntry, now: Timestamp) -> bool {
     match entry.state {
         AttemptState::Queued => false,
-        AttemptState::Final => entry.ended_at.is_some_and(|ended| now.0 - ended.0 < SETTLING_US),
+        AttemptState::Final => {
+            let over_since = entry.end_written_at.or(entry.ended_at);
+            over_since.is_some_and(|since| now.0 - since.0 < SETTLING_US)
+        }
         AttemptState::Claimed
         | AttemptState::Dialing
         | AttemptState::Dialed

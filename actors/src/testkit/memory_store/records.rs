@@ -13,7 +13,7 @@ use crate::{
     analysis,
     id::{AccountId, AttemptId, JobId},
     ports::store::{
-        Analysis, AttemptState, ConversationFilter, ConversationRow, EventFact, Fact, Job, RecordStore, StoreError,
+        Analysis, AttemptState, ConversationFilter, ConversationRow, EventFact, FACTS_FOLLOW_MS, Fact, Job, RecordStore, StoreError,
         StoreResult, TurnFact,
     },
     time::Timestamp,
@@ -54,6 +54,24 @@ impl Tables {
         }
     }
 
+    /// A turn came of a call that may be over: then it is analysed, again if it was.
+    fn analyse_again(&mut self, attempt: AttemptId, now: Timestamp) {
+        let over = self.attempts.get(&attempt).is_some_and(|entry| {
+            entry.state == AttemptState::Final && entry.answered_at.is_some() && entry.words_kept
+        });
+        if !over {
+            return;
+        }
+        let due_at = Timestamp(now.0 + FACTS_FOLLOW_MS * 1_000);
+        match self.jobs.values_mut().find(|job| job.attempt == attempt) {
+            Some(job) => (job.due_at, job.tries) = (due_at, job.tries + 1),
+            None => {
+                let tries = 0;
+                self.jobs.insert(JobId::new(), JobEntry { attempt, due_at, tries });
+            }
+        }
+    }
+
     /// A job whose last lease is the one the caller was given.
     fn leased(&mut self, job: &Job) -> StoreResult<&mut JobEntry> {
         let entry = self.jobs.get_mut(&job.id);
@@ -91,6 +109,7 @@ impl RecordStore for MemoryStore {
                 Fact::Turn(turn) => {
                     let key = (*attempt, turn.seq);
                     tables.turns.entry(key).or_insert_with(|| turn.clone());
+                    tables.analyse_again(*attempt, self.now());
                 }
                 Fact::Event(event) => tables.events.push((*attempt, event.clone())),
             }

@@ -126,6 +126,8 @@ pub(super) struct AttemptEntry {
     pub(super) dialing_at: Option<Timestamp>,
     pub(super) answered_at: Option<Timestamp>,
     pub(super) ended_at: Option<Timestamp>,
+    /// When the end was written, if that is not when it was.
+    pub(super) end_written_at: Option<Timestamp>,
     pub(super) dial_token: Option<DialToken>,
     pub(super) carrier: Option<String>,
     pub(super) caller_id: Option<PhoneNumber>,
@@ -175,6 +177,7 @@ impl AttemptEntry {
             dialing_at: None,
             answered_at: None,
             ended_at: None,
+            end_written_at: None,
             dial_token: None,
             carrier: None,
             caller_id: None,
@@ -188,6 +191,11 @@ impl AttemptEntry {
             words_kept: true,
             created_at: now,
         }
+    }
+
+    /// An instant of the call as it is written: not before the dial, and not after `now`.
+    pub(super) fn bounded(&self, at: Timestamp, now: Timestamp) -> Timestamp {
+        at.min(now).max(self.dialing_at.unwrap_or(self.created_at))
     }
 
     /// The permit was given and the attempt is not over: its number is taken.

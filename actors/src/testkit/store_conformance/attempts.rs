@@ -8,17 +8,17 @@ use std::{
 
 use serde_json::{Map, json};
 
-use super::{Fixture, contact, number, outcome};
+use super::{Fixture, Scene, contact, number, outcome};
 use crate::{
     id::{AttemptId, CampaignId, NodeId},
     ports::{
         carrier::CarrierCallId,
         store::{
-            CampaignStatus, Claim, ConversationFilter, ConversationStatus, NewContact, Outcome, Progress, Remaining,
-            StoreError,
+            CallTimes, CampaignStatus, Claim, ContactCalls, ConversationFilter, ConversationStatus, NewContact, Outcome,
+            Progress, Remaining, StoreError,
         },
     },
-    time::Clock,
+    time::{Clock, Timestamp},
 };
 
 pub async fn claims_go_through_the_contacts_in_order(fixture: Fixture) {
@@ -184,7 +184,7 @@ pub async fn a_claim_is_fenced_by_owner_and_epoch(fixture: Fixture) {
         assert_eq!(scene.permit(forged).await, Err(StoreError::Fenced));
         assert_eq!(scene.store.not_sent(forged, 0, None).await, fenced);
         assert_eq!(scene.store.dialed(forged, &call).await, fenced);
-        assert_eq!(scene.store.answered(forged).await, fenced);
+        assert_eq!(scene.store.answered(forged, scene.now()).await, fenced);
         assert_eq!(scene.store.unknown(forged).await, fenced);
         let outcome = outcome(ConversationStatus::Failed);
         assert_eq!(scene.store.finish(forged, outcome, None).await, fenced);
@@ -202,7 +202,7 @@ pub async fn a_finished_attempt_takes_no_further_write(fixture: Fixture) {
     let fenced = Err(StoreError::Fenced);
     assert_eq!(scene.permit(claim).await, Err(StoreError::Fenced));
     assert_eq!(scene.store.not_sent(claim, 0, None).await, fenced);
-    assert_eq!(scene.store.answered(claim).await, fenced);
+    assert_eq!(scene.store.answered(claim, scene.now()).await, fenced);
     assert_eq!(scene.store.unknown(claim).await, fenced);
     let again = outcome(ConversationStatus::Failed);
     assert_eq!(scene.store.finish(claim, again, None).await, fenced);
@@ -218,16 +218,16 @@ pub async fn the_state_only_moves_forward(fixture: Fixture) {
     let claim = scene.claim_one(campaign).await;
     let call = CarrierCallId("c1".to_owned());
     assert_eq!(store.dialed(claim, &call).await, Err(StoreError::Fenced));
-    assert_eq!(store.answered(claim).await, Err(StoreError::Fenced));
+    assert_eq!(store.answered(claim, scene.now()).await, Err(StoreError::Fenced));
     assert_eq!(store.unknown(claim).await, Err(StoreError::Fenced));
     // The media socket may be faster than the carrier's answer.
     scene.permit(claim).await.unwrap();
-    store.answered(claim).await.unwrap();
+    store.answered(claim, scene.now()).await.unwrap();
     let answered_at = scene.clock.now();
     scene.clock.advance(Duration::from_secs(1));
     store.dialed(claim, &call).await.unwrap();
     store.unknown(claim).await.unwrap();
-    store.answered(claim).await.unwrap();
+    store.answered(claim, scene.now()).await.unwrap();
     let row = store.conversation(scene.account, claim.attempt).await.unwrap();
     assert_eq!(row.answered_at, Some(answered_at));
     // What was answered was sent.
@@ -238,10 +238,113 @@ pub async fn the_state_only_moves_forward(fixture: Fixture) {
     assert_eq!(store.not_sent(claim, 0, None).await, Err(StoreError::Fenced));
     assert_eq!(store.progress(campaign).await.unwrap().in_progress, 2);
     store.dialed(claim, &CarrierCallId("c2".to_owned())).await.unwrap();
-    store.answered(claim).await.unwrap();
+    store.answered(claim, scene.now()).await.unwrap();
     for status in [ConversationStatus::InProgress, ConversationStatus::Scheduled] {
         let wrong = store.finish(claim, outcome(status), None).await;
         assert!(matches!(wrong, Err(StoreError::Damaged(_))), "{wrong:?}");
+    }
+}
+
+/// A call that was answered 10 s after its permit and talked for 35 s, of which the store hears 90 s later.
+async fn told_late(scene: &Scene, claim: Claim, answer_was_written: bool) -> (Timestamp, Timestamp) {
+    scene.clock.advance(Duration::from_secs(10));
+    let answered_at = scene.now();
+    scene.clock.advance(Duration::from_secs(35));
+    let ended_at = scene.now();
+    scene.clock.advance(Duration::from_secs(90));
+    if answer_was_written {
+        scene.store.answered(claim, answered_at).await.unwrap();
+    }
+    let over = Outcome {
+        times: CallTimes {
+            answered_at: (!answer_was_written).then_some(answered_at),
+            ended_at: Some(ended_at),
+        },
+        ..outcome(ConversationStatus::Completed)
+    };
+    scene.store.finish(claim, over, None).await.unwrap();
+    (answered_at, ended_at)
+}
+
+pub async fn a_call_has_its_own_times_however_late_they_are_written(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let (store, account) = (&scene.store, scene.account);
+    let campaign = scene.running(0..2).await;
+    for answer_was_written in [true, false] {
+        let claim = scene.dialing(campaign).await;
+        let times = told_late(&scene, claim, answer_was_written).await;
+        let row = store.conversation(account, claim.attempt).await.unwrap();
+        assert_eq!(row.answered_at.zip(row.ended_at), Some(times));
+        let jobs = store.due_analyses(9).await.unwrap();
+        assert!(jobs.iter().any(|job| job.attempt == claim.attempt), "{jobs:?}");
+    }
+    for (seconds, long_enough) in [(35, 2), (36, 0)] {
+        let filter = ConversationFilter {
+            min_duration: Some(seconds),
+            ..ConversationFilter::default()
+        };
+        assert_eq!(store.conversations(account, filter, 9).await.unwrap().len(), long_enough);
+    }
+}
+
+pub async fn an_end_that_is_written_late_is_a_change_of_that_time(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let store = &scene.store;
+    let contact = NewContact {
+        phone_number: number(0),
+        name: None,
+        email: None,
+        extra: Default::default(),
+    };
+    let saved = store.create_contact(scene.account, contact, None).await.unwrap();
+    let campaign = scene.running(0..2).await;
+    let late = scene.dialing(campaign).await;
+    scene.clock.advance(Duration::from_secs(100));
+    let read_until = scene.dialing(campaign).await;
+    let (place, now) = ((scene.now(), read_until.attempt), scene.now());
+    told_late(&scene, late, true).await;
+    let changes = store.changed_conversations(campaign, place, 9).await.unwrap();
+    let found: Vec<_> = changes.iter().map(|change| (change.id, change.changed_at)).collect();
+    assert_eq!(found, [(late.attempt, now.plus(Duration::from_secs(135)))]);
+    let latest = store.latest_conversations(campaign, 1).await.unwrap();
+    assert_eq!(latest.last().map(|change| change.id), Some(late.attempt));
+    // What was said last may still be on its way to the disk.
+    let calls = store.calls_of_contact(scene.account, saved.id).await;
+    assert_eq!(calls, Ok(ContactCalls::Going));
+}
+
+pub async fn times_that_cannot_be_are_bounded(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let store = &scene.store;
+    let campaign = scene.running(0..4).await;
+    let early = Timestamp(1);
+    let late = scene.now().plus(Duration::from_secs(86_400));
+    for (answered_at, ended_at, written) in [
+        (Some(early), Some(early), (Some(0), 0)),
+        (Some(late), Some(early), (Some(60), 60)),
+        (Some(late), Some(late), (Some(60), 60)),
+        (None, Some(early), (None, 0)),
+    ] {
+        let claim = scene.dialing(campaign).await;
+        let dialed_at = scene.now();
+        scene.clock.advance(Duration::from_secs(60));
+        let over = Outcome {
+            times: CallTimes { answered_at, ended_at },
+            ..outcome(ConversationStatus::Failed)
+        };
+        store.finish(claim, over, None).await.unwrap();
+        let row = store.conversation(scene.account, claim.attempt).await.unwrap();
+        let after = |seconds| dialed_at.plus(Duration::from_secs(seconds));
+        assert_eq!((row.answered_at, row.ended_at), (written.0.map(after), Some(after(written.1))));
+    }
+    let campaign = scene.running(4..6).await;
+    for (at, seconds) in [(early, 0), (late, 60)] {
+        let claim = scene.dialing(campaign).await;
+        let dialed_at = scene.now();
+        scene.clock.advance(Duration::from_secs(60));
+        store.answered(claim, at).await.unwrap();
+        let row = store.conversation(scene.account, claim.attempt).await.unwrap();
+        assert_eq!(row.answered_at, Some(dialed_at.plus(Duration::from_secs(seconds))));
     }
 }
 
@@ -312,7 +415,7 @@ pub async fn progress_and_remaining_add_up(fixture: Fixture) {
     let campaign = scene.running(0..10).await;
     scene.completed(campaign, 1).await;
     let machine = scene.dialing(campaign).await;
-    scene.store.answered(machine).await.unwrap();
+    scene.store.answered(machine, scene.now()).await.unwrap();
     let voicemail = Outcome {
         voicemail: true,
         ..outcome(ConversationStatus::Completed)

@@ -71,7 +71,7 @@ pub async fn a_single_call_is_queued_and_goes_its_way(fixture: Fixture) {
     assert!(matches!(permit, Permit::Granted { .. }), "{permit:?}");
     let call = CarrierCallId("leg".to_owned());
     scene.store.dialed(claimed.claim, &call).await.unwrap();
-    scene.store.answered(claimed.claim).await.unwrap();
+    scene.store.answered(claimed.claim, scene.now()).await.unwrap();
     scene.clock.advance(Duration::from_secs(60));
     let over = outcome(ConversationStatus::Completed);
     scene.store.finish(claimed.claim, over, None).await.unwrap();

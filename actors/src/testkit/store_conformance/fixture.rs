@@ -122,6 +122,8 @@ pub fn outcome(status: ConversationStatus) -> Outcome {
         voicemail: false,
         transferred: false,
         collected: Default::default(),
+        times: Default::default(),
+        facts_follow: false,
     }
 }
 
@@ -222,6 +224,10 @@ impl Scene {
         self.claim(campaign, 1).await.first().unwrap().claim
     }
 
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
     pub async fn permit(&self, claim: Claim) -> StoreResult<Permit> {
         self.store.permit(claim, request()).await
     }
@@ -239,7 +245,7 @@ impl Scene {
         let claim = self.dialing(campaign).await;
         let call = CarrierCallId(claim.attempt.to_string());
         self.store.dialed(claim, &call).await.unwrap();
-        self.store.answered(claim).await.unwrap();
+        self.store.answered(claim, self.now()).await.unwrap();
         self.clock.advance(Duration::from_secs(seconds));
         let outcome = outcome(ConversationStatus::Completed);
         self.store.finish(claim, outcome, None).await.unwrap();

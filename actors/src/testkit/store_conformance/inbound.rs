@@ -92,7 +92,7 @@ pub async fn a_call_from_outside_goes_its_way(fixture: Fixture) {
         Err(StoreError::Stale)
     );
 
-    store.answered(claim).await.unwrap();
+    store.answered(claim, scene.now()).await.unwrap();
     scene.clock.advance(Duration::from_secs(60));
     store
         .finish(claim, outcome(ConversationStatus::Completed), None)
@@ -204,7 +204,7 @@ pub async fn a_call_from_outside_is_taken_over_and_never_queued(fixture: Fixture
     );
     assert_eq!(orphan.carrier_call, Some(CarrierCallId("leg".to_owned())));
     assert_eq!((orphan.campaign, orphan.dialing_at), (None, came_at));
-    assert_eq!(store.answered(claim).await, Err(StoreError::Fenced));
+    assert_eq!(store.answered(claim, scene.now()).await, Err(StoreError::Fenced));
     let failed = outcome(ConversationStatus::Failed);
     store.finish(orphan.claim, failed, None).await.unwrap();
     let row = store.conversation(scene.account, claim.attempt).await.unwrap();
@@ -309,5 +309,5 @@ pub async fn who_is_on_the_line_is_not_dialed(fixture: Fixture) {
     let dialing = scene.dialing(campaign).await;
     // Who is being dialed may well call in.
     received(&scene, agent, "b").await;
-    scene.store.answered(dialing).await.unwrap();
+    scene.store.answered(dialing, scene.now()).await.unwrap();
 }

@@ -45,7 +45,7 @@ pub async fn orphans_go_to_the_new_node(fixture: Fixture) {
     let call = CarrierCallId("c1".to_owned());
     store.dialed(dialed, &call).await.unwrap();
     let answered = scene.dialing(campaign).await;
-    store.answered(answered).await.unwrap();
+    store.answered(answered, scene.now()).await.unwrap();
     // What comes after the answer does not take the state back.
     let late_call = CarrierCallId("c2".to_owned());
     store.dialed(answered, &late_call).await.unwrap();
@@ -144,7 +144,7 @@ pub async fn calls_of_the_dead_are_left_to_their_carrier_for_a_while(fixture: Fi
         (handed_on, &["transfer_taken"]),
         (came_back, &["transfer_taken", "transfer_failed"]),
     ] {
-        store.answered(claim).await.unwrap();
+        store.answered(claim, scene.now()).await.unwrap();
         let event = |name: &&str| EventFact {
             name: (*name).to_owned(),
             at_ms: 1_000,

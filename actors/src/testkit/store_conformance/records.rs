@@ -8,8 +8,8 @@ use crate::{
     ports::{
         language_model::Speaker,
         store::{
-            Analysis, CallDirection, ConversationFilter, ConversationRow, ConversationStatus, EventFact, Fact,
-            KeyMoment, Outcome, Sentiment, StoreError, TurnFact, TurnSentiment,
+            Analysis, CallDirection, ConversationFilter, ConversationRow, ConversationStatus, EventFact,
+            FACTS_FOLLOW_MS, Fact, KeyMoment, Outcome, Sentiment, StoreError, TurnFact, TurnSentiment,
         },
     },
     time::Clock,
@@ -156,7 +156,7 @@ pub async fn a_conversation_follows_its_attempt(fixture: Fixture) {
     expected.carrier = Some("exchange".to_owned());
     assert_eq!(stored().await, expected);
     scene.clock.advance(Duration::from_secs(1));
-    scene.store.answered(claim).await.unwrap();
+    scene.store.answered(claim, scene.now()).await.unwrap();
     expected.answered_at = Some(scene.clock.now());
     assert_eq!(stored().await, expected);
     scene.clock.advance(Duration::from_secs(1));
@@ -166,6 +166,8 @@ pub async fn a_conversation_follows_its_attempt(fixture: Fixture) {
         voicemail: true,
         transferred: true,
         collected: BTreeMap::from([("größe".to_owned(), "\"4\"\n2".to_owned())]),
+        times: Default::default(),
+        facts_follow: false,
     };
     scene.store.finish(claim, end.clone(), None).await.unwrap();
     expected.status = end.status;
@@ -354,6 +356,61 @@ pub async fn an_answered_call_is_analysed_once(fixture: Fixture) {
         .await
         .unwrap();
     assert_eq!(row.analysis, Some(analysis("One")));
+}
+
+fn said(seq: i64) -> Fact {
+    Fact::Turn(turn(seq, "Yes."))
+}
+
+pub async fn an_analysis_waits_for_facts_that_follow_the_outcome(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let campaign = scene.running(0..1).await;
+    let claim = scene.dialing(campaign).await;
+    scene.store.answered(claim, scene.now()).await.unwrap();
+    let over = Outcome {
+        facts_follow: true,
+        ..outcome(ConversationStatus::Completed)
+    };
+    scene.store.finish(claim, over, None).await.unwrap();
+    let wait = Duration::from_millis(FACTS_FOLLOW_MS.unsigned_abs());
+    scene.clock.advance(wait - Duration::from_secs(1));
+    assert_eq!(scene.store.due_analyses(9).await, Ok(vec![]));
+    scene.clock.advance(Duration::from_secs(1));
+    assert_eq!(scene.store.due_analyses(9).await.unwrap().len(), 1);
+}
+
+pub async fn turns_that_come_late_are_analysed_too(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let store = &scene.store;
+    let wait = Duration::from_millis(FACTS_FOLLOW_MS.unsigned_abs());
+    let campaign = scene.running(0..3).await;
+    let attempt = scene.completed(campaign, 1).await.attempt;
+    // Whoever is at it has not seen them.
+    let unseen = store.due_analyses(9).await.unwrap().remove(0);
+    store.append_facts(&[(attempt, said(0)), (attempt, said(1))]).await.unwrap();
+    let fenced = store.save_analysis(&unseen, analysis("None")).await;
+    assert_eq!(fenced, Err(StoreError::Fenced));
+    assert_eq!(store.due_analyses(9).await, Ok(vec![]), "more of them may follow");
+    scene.clock.advance(wait);
+    let job = store.due_analyses(9).await.unwrap().remove(0);
+    store.save_analysis(&job, analysis("Two")).await.unwrap();
+    // Nor has one that was made.
+    store.append_facts(&[(attempt, said(2))]).await.unwrap();
+    scene.clock.advance(wait);
+    let again = store.due_analyses(9).await.unwrap().remove(0);
+    assert_eq!(again.attempt, attempt);
+    store.save_analysis(&again, analysis("Three")).await.unwrap();
+    let row = store.conversation(scene.account, attempt).await.unwrap();
+    assert_eq!(row.analysis, Some(analysis("Three")));
+    // A call that goes on, or that nobody answered, is none to analyse.
+    let (going, busy) = (scene.dialing(campaign).await, scene.dialing(campaign).await);
+    store.answered(going, scene.now()).await.unwrap();
+    let failed = outcome(ConversationStatus::Failed);
+    store.finish(busy, failed, None).await.unwrap();
+    let facts = [(going.attempt, said(0)), (busy.attempt, said(0))];
+    store.append_facts(&facts).await.unwrap();
+    scene.clock.advance(wait);
+    assert_eq!(store.due_analyses(9).await, Ok(vec![]));
 }
 
 pub async fn a_leased_job_comes_back_and_fences_its_first_holder(fixture: Fixture) {

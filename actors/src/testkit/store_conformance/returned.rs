@@ -67,7 +67,7 @@ pub async fn a_live_call_goes_to_the_node_that_it_was_brought_to(fixture: Fixtur
     let held = scene.dialing(campaign).await;
     let token = store.dial_token(held.attempt).await.unwrap();
     store.dialed(held, &call("c1")).await.unwrap();
-    store.answered(held).await.unwrap();
+    store.answered(held, scene.now()).await.unwrap();
     let facts = [
         event("answered"),
         turn(0, Speaker::Agent, "Hello!"),
@@ -113,7 +113,7 @@ pub async fn a_live_call_goes_to_the_node_that_it_was_brought_to(fixture: Fixtur
     // The old owner is fenced, whatever it still writes.
     let late = store.finish(held, outcome(ConversationStatus::Failed), None).await;
     assert_eq!(late, Err(StoreError::Fenced));
-    assert_eq!(store.answered(held).await, Err(StoreError::Fenced));
+    assert_eq!(store.answered(held, scene.now()).await, Err(StoreError::Fenced));
     assert_eq!(
         store.keep_collected(held, BTreeMap::new()).await,
         Err(StoreError::Fenced)

@@ -83,7 +83,7 @@ pub async fn unsettled_attempts_are_the_nodes_own_old_and_sent_ones(fixture: Fix
     let (dialing, answered) = (scene.dialing(campaign).await, scene.dialing(campaign).await);
     let call = CarrierCallId("c1".to_owned());
     store.dialed(answered, &call).await.unwrap();
-    store.answered(answered).await.unwrap();
+    store.answered(answered, scene.now()).await.unwrap();
     scene.claim_one(campaign).await;
     let over = scene.dialing(campaign).await;
     store

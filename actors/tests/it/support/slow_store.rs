@@ -184,7 +184,7 @@ slowly! {
         permit(claim: Claim, request: PermitRequest) -> Permit;
         not_sent(claim: Claim, delay_ms: i64, why: Option<String>) -> ();
         dialed(claim: Claim, call: &CarrierCallId) -> ();
-        answered(claim: Claim) -> ();
+        answered(claim: Claim, at: Timestamp) -> ();
         unknown(claim: Claim) -> ();
         finish(claim: Claim, outcome: Outcome, next: Option<NextAttempt>) -> ();
         remaining(campaign: CampaignId) -> Remaining;
