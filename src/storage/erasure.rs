@@ -26,13 +26,15 @@ async fn number_of(work: &mut Work<'_>, account: AccountId, id: ContactId) -> St
 }
 
 async fn calls_to(work: &mut Work<'_>, account: AccountId, number: &PhoneNumber) -> StoreResult<ContactCalls> {
-    let rows = sqlx::query("SELECT id, state, COALESCE(end_written_at, ended_at) AS over_since FROM attempts \
-         WHERE account = $1 AND phone_number = $2")
-        .bind(account.to_string())
-        .bind(number.as_str().to_owned())
-        .fetch_all(&mut *work.conn)
-        .await
-        .map_err(unavailable)?;
+    let rows = sqlx::query(
+        "SELECT id, state, COALESCE(end_written_at, ended_at) AS over_since FROM attempts \
+         WHERE account = $1 AND phone_number = $2",
+    )
+    .bind(account.to_string())
+    .bind(number.as_str().to_owned())
+    .fetch_all(&mut *work.conn)
+    .await
+    .map_err(unavailable)?;
     let mut calls = Vec::with_capacity(rows.len());
     for row in &rows {
         let over = match row.word("state", AttemptState::parse)? {

@@ -566,7 +566,10 @@ mod tests {
         };
         let _ = tokio::time::timeout(rest * 3, async { tokio::join!(store.watch_lineage(), twice) }).await;
         assert_eq!(lineage.check(), Ok(()));
-        assert_eq!(store.answered(call, actors::time::Timestamp(0)).await, Err(StoreError::Fenced));
+        assert_eq!(
+            store.answered(call, actors::time::Timestamp(0)).await,
+            Err(StoreError::Fenced)
+        );
         assert_eq!(store.lost_claims(&[call]).await, Ok(vec![call]));
         assert_eq!(
             store.keep_collected(call, BTreeMap::new()).await,

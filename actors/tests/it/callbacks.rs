@@ -124,7 +124,11 @@ async fn call_that_asks(world: &World, node: NodeId, campaign: CampaignId, when:
     assert!(matches!(permit, Permit::Granted { .. }), "{permit:?}");
     let leg = CarrierCallId(attempt.claim.attempt.to_string());
     world.store.dialed(attempt.claim, &leg).await.unwrap();
-    world.store.answered(attempt.claim, world.ports.clock.now()).await.unwrap();
+    world
+        .store
+        .answered(attempt.claim, world.ports.clock.now())
+        .await
+        .unwrap();
     let wish = CallBackWish {
         time: callback_time::parse(when).unwrap(),
         said_at: world.ports.clock.now(),

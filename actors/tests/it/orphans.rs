@@ -98,7 +98,11 @@ async fn a_caller_whom_a_dead_process_had_handed_on_is_left_where_he_is() {
         let (campaign, attempt) = left_dialing(&world).await;
         let leg = CarrierCallId("left".into());
         world.store.dialed(attempt.claim, &leg).await.unwrap();
-        world.store.answered(attempt.claim, world.ports.clock.now()).await.unwrap();
+        world
+            .store
+            .answered(attempt.claim, world.ports.clock.now())
+            .await
+            .unwrap();
         for (name, at_ms, detail) in facts.clone() {
             let name = name.to_owned();
             let fact = Fact::Event(EventFact { name, at_ms, detail });
@@ -124,7 +128,11 @@ async fn what_a_dead_process_had_promised_is_kept() {
     let (campaign, attempt) = left_dialing(&world).await;
     let leg = CarrierCallId("left".into());
     world.store.dialed(attempt.claim, &leg).await.unwrap();
-    world.store.answered(attempt.claim, world.ports.clock.now()).await.unwrap();
+    world
+        .store
+        .answered(attempt.claim, world.ports.clock.now())
+        .await
+        .unwrap();
     let said_at = world.ports.clock.now();
     let promised = Fact::Event(EventFact {
         name: CALL_BACK.to_owned(),

@@ -17,8 +17,8 @@ use crate::{
         carrier::CarrierCallId,
         store::{
             AttemptState, AttemptStore, CallerId, Claim, ClaimedAttempt, ConversationStatus, DIAL_CALL_WITHIN,
-            FACTS_FOLLOW_MS, NextAttempt, Orphan, Outcome, Patience, Permit, PermitRequest, Remaining, SentWith, StoreError,
-            StoreResult, Tries,
+            FACTS_FOLLOW_MS, NextAttempt, Orphan, Outcome, Patience, Permit, PermitRequest, Remaining, SentWith,
+            StoreError, StoreResult, Tries,
         },
     },
     safeguards::Refusal,

@@ -13,8 +13,8 @@ use crate::{
     analysis,
     id::{AccountId, AttemptId, JobId},
     ports::store::{
-        Analysis, AttemptState, ConversationFilter, ConversationRow, EventFact, FACTS_FOLLOW_MS, Fact, Job, RecordStore, StoreError,
-        StoreResult, TurnFact,
+        Analysis, AttemptState, ConversationFilter, ConversationRow, EventFact, FACTS_FOLLOW_MS, Fact, Job,
+        RecordStore, StoreError, StoreResult, TurnFact,
     },
     time::Timestamp,
 };
@@ -56,9 +56,10 @@ impl Tables {
 
     /// A turn came of a call that may be over: then it is analysed, again if it was.
     fn analyse_again(&mut self, attempt: AttemptId, now: Timestamp) {
-        let over = self.attempts.get(&attempt).is_some_and(|entry| {
-            entry.state == AttemptState::Final && entry.answered_at.is_some() && entry.words_kept
-        });
+        let over = self
+            .attempts
+            .get(&attempt)
+            .is_some_and(|entry| entry.state == AttemptState::Final && entry.answered_at.is_some() && entry.words_kept);
         if !over {
             return;
         }

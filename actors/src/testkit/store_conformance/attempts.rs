@@ -14,8 +14,8 @@ use crate::{
     ports::{
         carrier::CarrierCallId,
         store::{
-            CallTimes, CampaignStatus, Claim, ContactCalls, ConversationFilter, ConversationStatus, NewContact, Outcome,
-            Progress, Remaining, StoreError,
+            CallTimes, CampaignStatus, Claim, ContactCalls, ConversationFilter, ConversationStatus, NewContact,
+            Outcome, Progress, Remaining, StoreError,
         },
     },
     time::{Clock, Timestamp},
@@ -283,7 +283,10 @@ pub async fn a_call_has_its_own_times_however_late_they_are_written(fixture: Fix
             min_duration: Some(seconds),
             ..ConversationFilter::default()
         };
-        assert_eq!(store.conversations(account, filter, 9).await.unwrap().len(), long_enough);
+        assert_eq!(
+            store.conversations(account, filter, 9).await.unwrap().len(),
+            long_enough
+        );
     }
 }
 
@@ -335,7 +338,10 @@ pub async fn times_that_cannot_be_are_bounded(fixture: Fixture) {
         store.finish(claim, over, None).await.unwrap();
         let row = store.conversation(scene.account, claim.attempt).await.unwrap();
         let after = |seconds| dialed_at.plus(Duration::from_secs(seconds));
-        assert_eq!((row.answered_at, row.ended_at), (written.0.map(after), Some(after(written.1))));
+        assert_eq!(
+            (row.answered_at, row.ended_at),
+            (written.0.map(after), Some(after(written.1)))
+        );
     }
     let campaign = scene.running(4..6).await;
     for (at, seconds) in [(early, 0), (late, 60)] {

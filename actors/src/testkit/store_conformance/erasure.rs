@@ -10,7 +10,7 @@ use crate::{
     phone_number::PhoneNumber,
     ports::{
         language_model::Speaker,
-        store::{ContactCalls, Fact, NewContact, Permit, StoreError, TurnFact},
+        store::{ContactCalls, FACTS_FOLLOW_MS, Fact, NewContact, Permit, StoreError, TurnFact},
     },
     time::{Clock, Timestamp},
 };
@@ -73,6 +73,10 @@ pub async fn an_erased_person_leaves_anonymous_rows(fixture: Fixture) {
             (&number(1), &contact(1).name)
         );
     }
+    // Its turn came behind its outcome.
+    scene
+        .clock
+        .advance(Duration::from_millis(FACTS_FOLLOW_MS.unsigned_abs()));
     let jobs = store.due_analyses(10).await.unwrap();
     assert_eq!(jobs.iter().map(|job| job.attempt).collect::<Vec<_>>(), [second.attempt]);
     assert_eq!(store.conversation(account, second.attempt).await, Ok(kept));

@@ -387,7 +387,10 @@ pub async fn turns_that_come_late_are_analysed_too(fixture: Fixture) {
     let attempt = scene.completed(campaign, 1).await.attempt;
     // Whoever is at it has not seen them.
     let unseen = store.due_analyses(9).await.unwrap().remove(0);
-    store.append_facts(&[(attempt, said(0)), (attempt, said(1))]).await.unwrap();
+    store
+        .append_facts(&[(attempt, said(0)), (attempt, said(1))])
+        .await
+        .unwrap();
     let fenced = store.save_analysis(&unseen, analysis("None")).await;
     assert_eq!(fenced, Err(StoreError::Fenced));
     assert_eq!(store.due_analyses(9).await, Ok(vec![]), "more of them may follow");
