@@ -46,7 +46,7 @@ impl Mode {
 }
 
 /// One of the rules.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Rule {
     /// Where the number may be dialed to at all.
@@ -60,6 +60,19 @@ pub enum Rule {
 }
 
 impl Rule {
+    /// All of them.
+    pub const ALL: [Self; 4] = [
+        Self::AllowedPrefixes,
+        Self::CallingHours,
+        Self::CallsPerNumber,
+        Self::DailyCalls,
+    ];
+
+    /// Reads the spelling of [`Self::as_str`].
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|rule| rule.as_str() == text)
+    }
+
     /// Its field in REST, and its label in metrics.
     pub fn as_str(self) -> &'static str {
         match self {

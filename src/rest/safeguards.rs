@@ -5,6 +5,7 @@ use actors::{
     id::AccountId,
     phone_number::PhoneNumber,
     ports::store::{Store, StoreError},
+    switchboard::SwitchboardMessage,
     safeguards::{AllowedPrefixes, CallingHours, CallsPerNumber, DailyCalls, Mode, Safeguards, TimeOfDay, Weekday},
 };
 use axum::{Router, extract::State, routing::get};
@@ -61,6 +62,8 @@ async fn patch(
         }
     }
     let row = outcome.or_no_such("account")?;
+    // What the earlier rules put off is due.
+    let _ = state.switchboard.cast(SwitchboardMessage::LookAgain);
     Ok(Reply::ok(Value::Object(view(&row.safeguards)?)))
 }
 

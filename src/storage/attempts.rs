@@ -26,7 +26,7 @@ use super::{SqlStore, forgotten, safeguards};
 use crate::telemetry;
 
 pub(super) use steps::told_again;
-pub(super) use waiting::{cancel_waiting, hand_waiting_to};
+pub(super) use waiting::{LOOK_AGAIN, cancel_waiting, hand_waiting_to};
 
 #[async_trait]
 impl AttemptStore for SqlStore {

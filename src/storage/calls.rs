@@ -14,7 +14,7 @@ use sqlx::any::AnyRow;
 
 use super::{
     SqlStore, Work,
-    attempts::guard,
+    attempts::{LOOK_AGAIN, guard},
     contact_states::{self, ContactKey, ContactState},
     conversations, deliveries, idempotency,
     rows::{Columns, affected, composed, to_json, unavailable},
@@ -219,6 +219,12 @@ async fn expire(mut work: Work<'_>) -> StoreResult<u64> {
 }
 
 async fn cancel(mut work: Work<'_>, account: AccountId, attempt: AttemptId) -> StoreResult<()> {
+    // Its campaign first, as whoever stops one does: what it waited for may be gone with this attempt.
+    let look_again = composed(format!(
+        "{LOOK_AGAIN} AND id = (SELECT a.campaign FROM attempts a WHERE a.id = $2 AND a.account = $3 AND a.state = 'queued')"
+    ));
+    let look_again = look_again.bind(work.now.0).bind(attempt.to_string());
+    affected(look_again.bind(account.to_string()), &mut *work.conn).await?;
     let update = sqlx::query(
         "UPDATE attempts SET state = 'final', status = 'cancelled', error = NULL, ended_at = $3 \
          WHERE id = $1 AND account = $2 AND state = 'queued' RETURNING contact_list, contact_index",

@@ -9,9 +9,10 @@ use actors::{
 use super::{Work, rows::unavailable};
 
 /// Before a permit is looked into: nobody else gives one for the same number of the same account, nor adds to the
-/// account's do-not-call list. In a statement of its own, so that the checks behind it see what the last holder wrote.
+/// account's do-not-call list, nor changes its rules. In a statement of its own, so that the checks behind it see what the last holder wrote.
 pub(super) async fn before_permit(work: &mut Work<'_>, attempt: &str) -> StoreResult<()> {
     const SQL: &str = "SELECT pg_advisory_xact_lock_shared(hashtextextended('do-not-call:' || account, 0)), \
+         pg_advisory_xact_lock_shared(hashtextextended('safeguards:' || account, 0)), \
          pg_advisory_xact_lock(hashtextextended('number:' || account || ':' || phone_number, 0)) \
          FROM attempts WHERE id = $1";
     take(work, SQL, attempt.to_owned()).await
@@ -27,6 +28,12 @@ pub(super) async fn before_daily_calls(work: &mut Work<'_>, account: &str) -> St
 /// Before the account's do-not-call list grows: no permit is being given that looked at it as it was.
 pub(super) async fn before_do_not_call(work: &mut Work<'_>, account: AccountId) -> StoreResult<()> {
     const SQL: &str = "SELECT pg_advisory_xact_lock(hashtextextended('do-not-call:' || $1, 0))";
+    take(work, SQL, account.to_string()).await
+}
+
+/// Before the account's rules change: no permit is being given, or put off, by the earlier ones.
+pub(super) async fn before_safeguards(work: &mut Work<'_>, account: AccountId) -> StoreResult<()> {
+    const SQL: &str = "SELECT pg_advisory_xact_lock(hashtextextended('safeguards:' || $1, 0))";
     take(work, SQL, account.to_string()).await
 }
 

@@ -1,17 +1,19 @@
 //! The rules of accounts, and what a permit's transaction has to look up for them.
 
 use actors::{
-    id::{AccountId, AttemptId},
+    id::{AccountId, AttemptId, CampaignId},
     phone_number::PhoneNumber,
     ports::store::{AttemptKind, Claim, SafeguardStore, SafeguardsRow, StoreError, StoreResult},
-    safeguards::{CallsPerNumber, DailyCalls, Judgement, Mode, Note, PermitFacts, Safeguards, day_start},
+    safeguards::{CallsPerNumber, DailyCalls, Judgement, Mode, Note, PermitFacts, Rule, Safeguards, day_start},
     time::Timestamp,
 };
 use async_trait::async_trait;
 
 use super::{
-    SqlStore, Work, facts, locks,
-    rows::{Columns, affected, to_json, unavailable},
+    SqlStore, Work,
+    attempts::LOOK_AGAIN,
+    facts, locks,
+    rows::{Columns, affected, composed, to_json, unavailable},
 };
 
 #[async_trait]
@@ -22,6 +24,10 @@ impl SafeguardStore for SqlStore {
 
     async fn set_safeguards(&self, account: AccountId, version: i64, new: Safeguards) -> StoreResult<SafeguardsRow> {
         self.write(move |work| Box::pin(set(work, account, version, new))).await
+    }
+
+    async fn put_off(&self, campaign: CampaignId) -> StoreResult<Vec<(Rule, i64)>> {
+        self.read(move |work| Box::pin(put_off(work, campaign))).await
     }
 }
 
@@ -39,7 +45,9 @@ async fn read(work: Work<'_>, account: AccountId) -> StoreResult<SafeguardsRow> 
     )
 }
 
-async fn set(work: Work<'_>, account: AccountId, version: i64, new: Safeguards) -> StoreResult<SafeguardsRow> {
+async fn set(mut work: Work<'_>, account: AccountId, version: i64, new: Safeguards) -> StoreResult<SafeguardsRow> {
+    locks::before_safeguards(&mut work, account).await?;
+    let before = read(work.again(), account).await?;
     // The first version is made, later ones are changed: of two who read the same one, one finds no row to change.
     let sql = if version == 0 {
         "INSERT INTO safeguards (account, document, active, version, updated_at) VALUES ($1, $2, $3, $4 + 1, $5) \
@@ -59,11 +67,44 @@ async fn set(work: Work<'_>, account: AccountId, version: i64, new: Safeguards) 
     }
     // While the rule was off nobody counted, and the day may be another zone's now.
     let forget = sqlx::query("DELETE FROM daily_permits WHERE account = $1").bind(account.to_string());
-    affected(forget, work.conn).await?;
+    affected(forget, &mut *work.conn).await?;
+    if before.safeguards != new {
+        let_go(&mut work, account).await?;
+    }
     Ok(SafeguardsRow {
         safeguards: new,
         version: version + 1,
     })
+}
+
+/// What the earlier rules put off is due now and judged anew. Campaigns first, as whoever stops one does.
+async fn let_go(work: &mut Work<'_>, account: AccountId) -> StoreResult<()> {
+    let look_again = composed(format!(
+        "{LOOK_AGAIN} AND account = $2 AND id IN (SELECT a.campaign FROM attempts a \
+         WHERE a.account = $2 AND a.state = 'queued' AND a.put_off_by IS NOT NULL AND a.due_at > $1)"
+    ));
+    let look_again = look_again.bind(work.now.0).bind(account.to_string());
+    affected(look_again, &mut *work.conn).await?;
+    let due = sqlx::query(
+        "UPDATE attempts SET due_at = $1, started_at = $1, put_off_by = NULL \
+         WHERE account = $2 AND state = 'queued' AND put_off_by IS NOT NULL AND due_at > $1",
+    );
+    affected(due.bind(work.now.0).bind(account.to_string()), &mut *work.conn)
+        .await
+        .map(drop)
+}
+
+async fn put_off(work: Work<'_>, campaign: CampaignId) -> StoreResult<Vec<(Rule, i64)>> {
+    let query = sqlx::query(
+        "SELECT put_off_by, COUNT(*) AS contacts FROM attempts \
+         WHERE campaign = $1 AND state = 'queued' AND due_at > $2 AND put_off_by IS NOT NULL \
+         GROUP BY put_off_by ORDER BY put_off_by",
+    );
+    let query = query.bind(campaign.to_string()).bind(work.now.0);
+    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
+    rows.iter()
+        .map(|row| Ok((row.word("put_off_by", Rule::parse)?, row.int("contacts")?)))
+        .collect()
 }
 
 /// Who asks for a permit.

@@ -239,6 +239,59 @@ async fn a_number_is_called_no_more_often_than_allowed() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_a_rule_put_off_is_dialed_as_soon_as_the_rule_is_lifted() {
+    let world = World::start().await;
+    let agent = world.agent(interviewing_agent()).await;
+    // Thursday in India; nobody is called before Monday.
+    let late = json!({ "callingHours": { "mode": "enforce", "days": ["monday"] } });
+    set(&world.client, late).await;
+    let campaign = world
+        .launch(&agent, &[(NUMBER, "busy"), (ANOTHER, "busy")], json!({}))
+        .await;
+    let waiting = world.until_status(&campaign, "waiting", 60).await;
+    assert_eq!(waiting["nextRunAt"], "2026-01-05T02:30:00.000000Z");
+    world.pass(3_600).await;
+    let lifted = world.now().unix_seconds() - 1_767_225_600;
+    set(&world.client, json!({ "callingHours": { "mode": "off" } })).await;
+    world.until_status(&campaign, "completed", 60).await;
+    let begun = dialed(&world);
+    assert!(begun.len() == 2 && begun[0] - lifted <= 5, "{begun:?} {lifted}");
+
+    // Hours that come earlier hold as well, and so do counts that allow more.
+    set(&world.client, json!({ "callsPerNumber": { "mode": "enforce", "perDay": 1 } })).await;
+    let again = world.launch(&agent, &[(NUMBER, "busy")], json!({})).await;
+    world.until_status(&again, "waiting", 60).await;
+    set(&world.client, json!({ "callsPerNumber": { "perDay": 2 } })).await;
+    world.until_status(&again, "completed", 60).await;
+    assert_eq!(dialed(&world).len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_campaign_whose_last_waiting_call_is_ended_is_completed() {
+    let world = World::start().await;
+    let agent = world.agent(interviewing_agent()).await;
+    set(&world.client, json!({ "callingHours": { "mode": "enforce", "days": ["monday"] } })).await;
+    let campaign = world
+        .launch(&agent, &[(NUMBER, "busy"), (ANOTHER, "busy")], json!({}))
+        .await;
+    world.until_status(&campaign, "waiting", 60).await;
+    for (number, status) in [(NUMBER, "waiting"), (ANOTHER, "completed")] {
+        let conversation = world.conversation(&campaign, number).await;
+        let id = conversation["conversationId"].as_str().unwrap();
+        let ended = world
+            .client
+            .post(&format!("/public/v1/conversations/{id}/end"), json!({}))
+            .await
+            .expect(200);
+        assert_eq!(ended.text("/data/status"), "cancelled");
+        world.pass(30).await;
+        let now = world.until_status(&campaign, status, 30).await;
+        assert_eq!(now["progress"]["cancelled"], if status == "waiting" { 1 } else { 2 }, "{now}");
+    }
+    assert!(dialed(&world).is_empty());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_campaign_is_delayed_when_the_days_calls_are_made_and_goes_on_when_there_are_more() {
     let world = World::start().await;
     let agent = world.agent(interviewing_agent()).await;

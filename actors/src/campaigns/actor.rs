@@ -123,6 +123,11 @@ impl Actor for CampaignsActor {
                 }
                 state.look(&me);
             }
+            CampaignsMessage::LookAgain if state.ready && !state.draining => {
+                tokio::spawn(look_once(me.clone(), Arc::clone(&state.with.ports.store)));
+            }
+            // What is not taken up yet is read then, and what drains looks no more.
+            CampaignsMessage::LookAgain => {}
             CampaignsMessage::Active(active) => state.active(&me, &active),
             CampaignsMessage::LinesRestarted => state.tell_all(|| CampaignMessage::LinesRestarted),
             CampaignsMessage::Resting { campaign, commands } => state.resting(campaign, commands),
@@ -369,12 +374,23 @@ async fn read(store: &Arc<dyn Store>, account: AccountId, campaign: CampaignId) 
 async fn look(me: ActorRef<CampaignsMessage>, store: Arc<dyn Store>, every: Duration) {
     loop {
         tokio::time::sleep(every).await;
-        match store.active_versions().await {
-            Ok(active) => {
-                let _ = me.cast(CampaignsMessage::Active(active));
-            }
-            Err(error) => tracing::debug!(%error, "what other nodes changed is not known"),
+        if let Err(error) = look_once_at(&me, &store).await {
+            tracing::debug!(%error, "what other nodes changed is not known");
         }
+    }
+}
+
+async fn look_once_at(me: &ActorRef<CampaignsMessage>, store: &Arc<dyn Store>) -> Result<(), StoreError> {
+    let active = store.active_versions().await?;
+    let _ = me.cast(CampaignsMessage::Active(active));
+    Ok(())
+}
+
+/// Asks once, however long the database is away.
+async fn look_once(me: ActorRef<CampaignsMessage>, store: Arc<dyn Store>) {
+    let mut backoff = patience();
+    while let Err(StoreError::Unavailable(_)) = look_once_at(&me, &store).await {
+        tokio::time::sleep(backoff.failed()).await;
     }
 }
 

@@ -114,6 +114,8 @@ pub enum CampaignsMessage {
     LinesRestarted,
     /// Other nodes live on the same store, or do no more: what they change is looked for.
     Company(bool),
+    /// Rows were changed beside the campaigns' actors: they are told which.
+    LookAgain,
     /// The campaigns of the store that are active, own.
     Active(Vec<ActiveCampaign>),
     /// Result of a read from the store, own.

@@ -15,8 +15,9 @@ use crate::time::Timestamp;
 /// Minutes of a day.
 const DAY_MINUTES: u16 = 24 * 60;
 
-/// Days that are looked through for an opening: each weekday comes at least once.
-const DAYS: u64 = 9;
+/// Days that are looked through for an opening: each weekday comes at least twice, as the hours of one may lie in a gap
+/// of the clock.
+const DAYS: u64 = 16;
 
 /// A time of day in whole minutes, `HH:MM`; `24:00` is the day's end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

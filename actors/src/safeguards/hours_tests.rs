@@ -127,6 +127,16 @@ fn hours_in_a_gap_or_twice_are_taken_as_a_campaigns_window_takes_them() {
     );
 }
 
+#[test]
+fn hours_that_a_gap_swallows_come_a_week_later() {
+    // 02:15 to 02:45 does not exist on Sunday 8 March.
+    let sunday = hours("02:15", "02:45", &[Weekday::Sunday]);
+    let next = Some(at("2026-03-15T06:15:00Z"));
+    for asked in ["2026-03-01T08:00:00Z", "2026-03-04T12:00:00Z", "2026-03-08T07:30:00Z"] {
+        assert_eq!(sunday.opening(&[Tz::America__New_York], at(asked)), next, "{asked}");
+    }
+}
+
 const ZONES: [Tz; 10] = [
     Tz::UTC,
     Tz::America__New_York,

@@ -17,6 +17,9 @@ use crate::{
 /// The name of the event that tells what a rule said.
 pub const SAFEGUARD: &str = "safeguard";
 
+/// What came of a rule that lets an attempt wait.
+const PUT_OFF: &str = "put_off";
+
 const DAY: Duration = Duration::from_secs(86_400);
 const WEEK: Duration = Duration::from_secs(7 * 86_400);
 
@@ -86,6 +89,14 @@ pub struct Judgement {
     pub refusal: Option<Refusal>,
     /// What is to be kept of it.
     pub notes: Vec<Note>,
+}
+
+impl Judgement {
+    /// The rule that lets the attempt wait, if one does.
+    pub fn put_off_by(&self) -> Option<Rule> {
+        let note = self.notes.iter().find(|note| note.did == PUT_OFF)?;
+        Some(note.rule)
+    }
 }
 
 impl CallsPerNumber {
@@ -161,7 +172,7 @@ impl Safeguards {
         {
             let ends_at = day_end(&self.daily_calls, facts.now);
             let why = format!(
-                "the {limit} calls a day that `dailyCalls` allows are made; the next day begins at {}",
+                "all calls that `dailyCalls` allows a day are made ({limit}); the next day begins at {}",
                 ends_at.to_utc().format("%Y-%m-%dT%H:%M:%SZ")
             );
             if judging.enforces(self.daily_calls.mode, Rule::DailyCalls, &why) {
@@ -249,7 +260,7 @@ impl Judging {
             refusal: Some(Refusal::PutOff(self.until)),
             notes: vec![Note {
                 rule,
-                did: "put_off",
+                did: PUT_OFF,
                 why,
                 until: Some(self.until),
             }],

@@ -150,6 +150,11 @@ impl Actor for SwitchboardActor {
                 leg,
                 reply,
             }),
+            SwitchboardMessage::LookAgain => {
+                // An actor that is being restarted looks as it begins.
+                let _ = to.campaigns.cast(CampaignsMessage::LookAgain);
+                let _ = to.single_calls.cast(SingleCallsMessage::Look);
+            }
             SwitchboardMessage::Drain => {
                 to.draining = true;
                 let _ = to.campaigns.cast(CampaignsMessage::Drain);

@@ -144,6 +144,8 @@ pub enum SwitchboardMessage {
         /// Whether the call took it.
         reply: RpcReplyPort<Result<(), DoorRefusal>>,
     },
+    /// Rows of the queue were changed beside the node: campaigns and single calls look at what is left to do.
+    LookAgain,
     /// No new work from now on: commands that dial are refused, campaigns stop dialing.
     Drain,
     /// How the node stands.

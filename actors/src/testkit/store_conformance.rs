@@ -152,6 +152,9 @@ macro_rules! store_conformance {
             a_destination_that_is_not_allowed_fails_for_good
             the_opt_out_and_a_busy_number_come_before_safeguards
             outside_the_callees_hours_an_attempt_waits_and_uses_up_none
+            what_a_safeguard_put_off_is_due_when_the_rules_change
+            what_waits_for_something_else_is_not_hurried_by_safeguards
+            a_campaign_looks_again_when_one_of_its_waiting_attempts_is_cancelled
             a_number_waits_until_its_counts_allow_it
             calls_from_outside_and_unsent_permits_count_for_nobody
             the_days_calls_end_and_begin_again_at_midnight

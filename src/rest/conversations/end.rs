@@ -76,7 +76,9 @@ async fn until_over(state: &RestState, account: &Account, row: ConversationRow) 
     loop {
         if row.status == ConversationStatus::Scheduled {
             match state.store.cancel_queued(account.id, row.id).await {
-                Ok(()) | Err(StoreError::Stale) => {}
+                // Its campaign may have waited for nothing else.
+                Ok(()) => _ = state.switchboard.cast(SwitchboardMessage::LookAgain),
+                Err(StoreError::Stale) => {}
                 Err(error) => return Err(error).or_no_such("conversation"),
             }
         }

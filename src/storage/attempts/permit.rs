@@ -72,7 +72,9 @@ async fn under_rules(
         account,
         number,
     };
-    let Judgement { refusal, notes } = safeguards::judge(work, &subject, &rules).await?;
+    let judgement = safeguards::judge(work, &subject, &rules).await?;
+    let put_off_by = judgement.put_off_by();
+    let Judgement { refusal, notes } = judgement;
     safeguards::keep(work, claim.attempt, &notes).await?;
     let permit = match refusal {
         None => {
@@ -80,7 +82,7 @@ async fn under_rules(
             grant(work, claim, request).await?
         }
         Some(Refusal::PutOff(until)) => {
-            steps::requeue(work, claim, Some(until)).await?;
+            steps::put_off(work, claim, until, put_off_by).await?;
             Permit::PutOff { until }
         }
         Some(Refusal::NotAllowed(error)) => {

@@ -12,6 +12,7 @@ use actors::{
             StoreResult,
         },
     },
+    safeguards::Rule,
     time::Timestamp,
 };
 
@@ -99,13 +100,31 @@ async fn cancel(work: &mut Work<'_>, claim: Claim) -> StoreResult<()> {
 
 /// Back to the queue under the next epoch; due at `due_at`, or when it was before.
 pub(super) async fn requeue(work: &mut Work<'_>, claim: Claim, due_at: Option<Timestamp>) -> StoreResult<()> {
+    queue_again(work, claim, due_at, None).await
+}
+
+/// The same, where a rule of the account lets it wait: a change of the rules makes it due.
+pub(super) async fn put_off(work: &mut Work<'_>, claim: Claim, until: Timestamp, by: Option<Rule>) -> StoreResult<()> {
+    queue_again(work, claim, Some(until), by).await
+}
+
+async fn queue_again(
+    work: &mut Work<'_>,
+    claim: Claim,
+    due_at: Option<Timestamp>,
+    put_off_by: Option<Rule>,
+) -> StoreResult<()> {
     let update = Guarded::update(
         claim,
         "state = 'queued', status = 'scheduled', owner = NULL, epoch = epoch + 1, due_at = COALESCE($4, due_at), \
-         started_at = COALESCE($4, due_at), dialing_at = NULL, dial_token = NULL, carrier = NULL, caller_id = NULL",
+         started_at = COALESCE($4, due_at), put_off_by = $5, dialing_at = NULL, dial_token = NULL, carrier = NULL, caller_id = NULL",
         UNSENT,
     );
-    let held = update.run(work, |query| query.bind(due_at.map(|at| at.0))).await?;
+    let held = update
+        .run(work, |query| {
+            query.bind(due_at.map(|at| at.0)).bind(put_off_by.map(Rule::as_str))
+        })
+        .await?;
     contact_states::set(work, held.contact, ContactState::Pending, false).await
 }
 

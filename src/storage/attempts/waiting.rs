@@ -47,6 +47,13 @@ pub(super) async fn plan_next(work: &mut Work<'_>, ended: &Held, id: AttemptId, 
     contact_states::add_attempt(work, ended.contact).await
 }
 
+/// Has campaigns look again at what is left to do, if they dial or wait for their time: those that a further condition
+/// names, whose values are `$2` and on; `$1` is the present instant. A campaign's own node sees it by the version, and one
+/// that has just counted finds its row changed.
+pub(in crate::storage) const LOOK_AGAIN: &str = "UPDATE campaigns SET version = version + 1, updated_at = $1, \
+     next_run_at = CASE WHEN status = 'waiting' THEN $1 ELSE next_run_at END \
+     WHERE status IN ('waiting', 'running') AND deleted_at IS NULL";
+
 /// What waits is called by another agent.
 pub(in crate::storage) async fn hand_waiting_to(
     work: &mut Work<'_>,

@@ -295,6 +295,7 @@ impl AttemptStore for MemoryStore {
         let judgement = tables.judge(entry, now);
         let facts = judgement.notes.iter().map(|note| (claim.attempt, note.fact()));
         tables.events.extend(facts);
+        let put_off_by = judgement.put_off_by();
         let refusal = judgement.refusal.map(|refusal| match refusal {
             Refusal::PutOff(until) => Permit::PutOff { until },
             Refusal::NotAllowed(error) => Permit::NotAllowed { error },
@@ -302,6 +303,9 @@ impl AttemptStore for MemoryStore {
         });
         if let Some(refusal) = refusal {
             tables.refuse(claim.attempt, &refusal, now);
+            if let Some(entry) = tables.attempts.get_mut(&claim.attempt) {
+                entry.put_off_by = put_off_by;
+            }
             return Ok(refusal);
         }
         let entry = tables.attempts.get(&claim.attempt).ok_or(StoreError::Fenced)?;

@@ -153,7 +153,11 @@ impl CallStore for MemoryStore {
         let entry = tables.attempts.get(&attempt).filter(|entry| entry.account == account);
         match entry.ok_or(StoreError::NotFound)?.state {
             AttemptState::Queued => {
+                let campaign = tables.attempts.get(&attempt).and_then(|entry| entry.campaign);
                 tables.cancel(attempt, None, self.now());
+                if let Some(campaign) = campaign {
+                    tables.look_again(campaign, self.now());
+                }
                 Ok(())
             }
             _ => Err(StoreError::Stale),

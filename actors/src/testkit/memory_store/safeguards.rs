@@ -1,5 +1,7 @@
 //! The rules of accounts in memory.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use async_trait::async_trait;
 
 use super::{
@@ -7,9 +9,9 @@ use super::{
     tables::{AttemptEntry, Tables},
 };
 use crate::{
-    id::AccountId,
-    ports::store::{CallDirection, SafeguardStore, SafeguardsRow, StoreError, StoreResult},
-    safeguards::{Judgement, PermitFacts, Safeguards, day_start},
+    id::{AccountId, CampaignId},
+    ports::store::{AttemptState, CallDirection, SafeguardStore, SafeguardsRow, StoreError, StoreResult},
+    safeguards::{Judgement, PermitFacts, Rule, Safeguards, day_start},
     time::Timestamp,
 };
 
@@ -47,6 +49,30 @@ impl Tables {
     }
 }
 
+impl AttemptEntry {
+    /// The rule for which it waits.
+    fn put_off(&self, now: Timestamp) -> Option<Rule> {
+        self.put_off_by
+            .filter(|_| self.state == AttemptState::Queued && self.due_at > now)
+    }
+}
+
+impl Tables {
+    /// What the account's rules put off is due now.
+    fn let_go(&mut self, account: AccountId, now: Timestamp) {
+        let mut campaigns = BTreeSet::new();
+        let own = self.attempts.values_mut().filter(|entry| entry.account == account);
+        for entry in own.filter(|entry| entry.put_off(now).is_some()) {
+            entry.due_at = now;
+            entry.put_off_by = None;
+            campaigns.extend(entry.campaign);
+        }
+        for campaign in campaigns {
+            self.look_again(campaign, now);
+        }
+    }
+}
+
 #[async_trait]
 impl SafeguardStore for MemoryStore {
     async fn safeguards(&self, account: AccountId) -> StoreResult<SafeguardsRow> {
@@ -60,10 +86,25 @@ impl SafeguardStore for MemoryStore {
         if row.version != version {
             return Err(StoreError::Stale);
         }
+        let changed = row.safeguards != new;
         *row = SafeguardsRow {
             safeguards: new,
             version: version + 1,
         };
-        Ok(row.clone())
+        let answer = row.clone();
+        if changed {
+            tables.let_go(account, self.now());
+        }
+        Ok(answer)
+    }
+
+    async fn put_off(&self, campaign: CampaignId) -> StoreResult<Vec<(Rule, i64)>> {
+        let (tables, now) = (self.open()?, self.now());
+        let mut counts: BTreeMap<&str, (Rule, i64)> = BTreeMap::new();
+        let waiting = tables.attempts.values().filter(|entry| entry.campaign == Some(campaign));
+        for rule in waiting.filter_map(|entry| entry.put_off(now)) {
+            counts.entry(rule.as_str()).or_insert((rule, 0)).1 += 1;
+        }
+        Ok(counts.into_values().collect())
     }
 }

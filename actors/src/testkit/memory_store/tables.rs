@@ -17,6 +17,7 @@ use crate::{
             StoredApiKey, ToolRow, Tries, TurnFact,
         },
     },
+    safeguards::Rule,
     time::Timestamp,
 };
 
@@ -123,6 +124,7 @@ pub(super) struct AttemptEntry {
     pub(super) epoch: i64,
     pub(super) claimed_at: Option<Timestamp>,
     pub(super) due_at: Timestamp,
+    pub(super) put_off_by: Option<Rule>,
     pub(super) dialing_at: Option<Timestamp>,
     pub(super) answered_at: Option<Timestamp>,
     pub(super) ended_at: Option<Timestamp>,
@@ -174,6 +176,7 @@ impl AttemptEntry {
             epoch: 0,
             claimed_at: None,
             due_at,
+            put_off_by: None,
             dialing_at: None,
             answered_at: None,
             ended_at: None,
@@ -334,12 +337,27 @@ impl Tables {
         entry.owner = None;
         entry.epoch += 1;
         entry.due_at = due_at.unwrap_or(entry.due_at);
+        entry.put_off_by = None;
         entry.dialing_at = None;
         entry.dial_token = None;
         entry.carrier = None;
         entry.caller_id = None;
         let (list, index) = (entry.contact_list, entry.contact_index);
         self.set_contact_state(list, index, ContactState::Pending);
+    }
+
+    /// Has a campaign look again at what is left to do, if it dials or waits for its time.
+    pub(super) fn look_again(&mut self, id: CampaignId, now: Timestamp) {
+        let Some(entry) = self.campaigns.get_mut(&id).filter(|entry| !entry.deleted) else {
+            return;
+        };
+        match entry.row.status {
+            CampaignStatus::Waiting => entry.row.next_run_at = Some(now),
+            CampaignStatus::Running => {}
+            _ => return,
+        }
+        entry.row.updated_at = now;
+        entry.row.version += 1;
     }
 
     /// Ends an attempt that was never sent, and its contact with it.

@@ -16,7 +16,7 @@ use crate::{
             StoreError,
         },
     },
-    safeguards::{AllowedPrefixes, CallingHours, CallsPerNumber, DailyCalls, Mode, Safeguards},
+    safeguards::{AllowedPrefixes, CallingHours, CallsPerNumber, DailyCalls, Mode, Rule, Safeguards},
     time::{Clock, Timestamp},
 };
 
@@ -223,6 +223,83 @@ pub async fn outside_the_callees_hours_an_attempt_waits_and_uses_up_none(fixture
     scene.turn(campaign, CampaignStatus::Stopped).await;
     let gone = scene.store.conversation(scene.account, claim.attempt).await;
     assert_eq!(gone, Err(StoreError::NotFound));
+}
+
+pub async fn what_a_safeguard_put_off_is_due_when_the_rules_change(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let store = &scene.store;
+    set(&scene, hours(Mode::Enforce)).await;
+    until(&scene, "21:00:00");
+    let numbers = ["+919812345678", "+919812345679"];
+    let (waiting, running) = (calling_all(&scene, &numbers).await, calling(&scene, numbers[0]).await);
+    for campaign in [waiting, waiting, running] {
+        let claim = scene.claim_one(campaign).await;
+        assert!(matches!(scene.permit(claim).await, Ok(Permit::PutOff { .. })));
+    }
+    assert_eq!(store.put_off(waiting).await, Ok(vec![(Rule::CallingHours, 2)]));
+    scene.turn(waiting, CampaignStatus::Waiting).await;
+    let read = async |campaign| store.campaign(scene.account, campaign).await.unwrap();
+    let (before, ran) = (read(waiting).await, read(running).await);
+    // The same rules once more are no change.
+    set(&scene, hours(Mode::Enforce)).await;
+    assert_eq!(store.remaining(waiting).await.unwrap().later, 2);
+    assert_eq!(read(waiting).await, before);
+
+    let now = scene.clock.now();
+    set(&scene, per_number(Mode::Enforce, Some(5), None)).await;
+    let remaining = store.remaining(waiting).await.unwrap();
+    assert_eq!((remaining.due, remaining.later), (2, 0));
+    assert_eq!(store.put_off(waiting).await, Ok(Vec::new()));
+    let after = read(waiting).await;
+    assert_eq!(
+        (after.status, after.next_run_at, after.version),
+        (CampaignStatus::Waiting, Some(now), before.version + 1)
+    );
+    // One that dials may have counted just now: its next change finds that it has to look again.
+    let after = read(running).await;
+    assert_eq!((after.next_run_at, after.version), (None, ran.version + 1));
+    assert_eq!(store.remaining(running).await.unwrap().due, 1);
+    granted(&scene, scene.claim_one(running).await).await;
+    assert_eq!(store.safeguards(scene.account).await.unwrap().version, 3);
+}
+
+pub async fn what_waits_for_something_else_is_not_hurried_by_safeguards(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    set(&scene, hours(Mode::Enforce)).await;
+    until(&scene, "12:00:00");
+    // Put off once, it waits for its carrier now.
+    let campaign = calling(&scene, "+12135550100").await;
+    let claim = scene.claim_one(campaign).await;
+    assert!(matches!(scene.permit(claim).await, Ok(Permit::PutOff { .. })));
+    scene.clock.advance(Duration::from_secs(9 * 3_600));
+    let claim = scene.claim_one(campaign).await;
+    granted(&scene, claim).await;
+    scene.store.not_sent(claim, 60_000, None).await.unwrap();
+    let version = scene.store.campaign(scene.account, campaign).await.unwrap().version;
+    set(&scene, Safeguards::default()).await;
+    assert_eq!(scene.store.put_off(campaign).await, Ok(Vec::new()));
+    assert_eq!(scene.store.remaining(campaign).await.unwrap().later, 1);
+    let row = scene.store.campaign(scene.account, campaign).await.unwrap();
+    assert_eq!(row.version, version);
+}
+
+pub async fn a_campaign_looks_again_when_one_of_its_waiting_attempts_is_cancelled(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    set(&scene, hours(Mode::Enforce)).await;
+    until(&scene, "21:00:00");
+    let campaign = calling(&scene, "+919812345678").await;
+    let claim = scene.claim_one(campaign).await;
+    assert!(matches!(scene.permit(claim).await, Ok(Permit::PutOff { .. })));
+    scene.turn(campaign, CampaignStatus::Waiting).await;
+    let before = scene.store.campaign(scene.account, campaign).await.unwrap();
+    let stranger = scene.store.cancel_queued(AccountId::new(), claim.attempt).await;
+    assert_eq!(stranger, Err(StoreError::NotFound));
+    assert_eq!(scene.store.campaign(scene.account, campaign).await.unwrap(), before);
+    let now = scene.clock.now();
+    scene.store.cancel_queued(scene.account, claim.attempt).await.unwrap();
+    let row = scene.store.campaign(scene.account, campaign).await.unwrap();
+    assert_eq!((row.next_run_at, row.version), (Some(now), before.version + 1));
+    assert_eq!(scene.store.remaining(campaign).await.unwrap().later, 0);
 }
 
 pub async fn a_number_waits_until_its_counts_allow_it(fixture: Fixture) {

@@ -17,7 +17,7 @@ use actors::{
     },
     phone_number::PhoneNumber,
     ports::{carrier::CarrierCallId, store::*},
-    safeguards::Safeguards,
+    safeguards::{Rule, Safeguards},
     testkit::memory_store::MemoryStore,
     time::Timestamp,
 };
@@ -111,6 +111,7 @@ slowly! {
     SafeguardStore {
         safeguards(account: AccountId) -> SafeguardsRow;
         set_safeguards(account: AccountId, version: i64, new: Safeguards) -> SafeguardsRow;
+        put_off(campaign: CampaignId) -> Vec<(Rule, i64)>;
     }
     ToolStore {
         create_tool(account: AccountId, new: HttpTool, ticket: Option<&KeyTicket>) -> ToolRow;
