@@ -132,7 +132,13 @@ impl<'a> Fields<'a> {
 
     /// A whole number in a range.
     pub fn integer(&mut self, name: &str, range: std::ops::RangeInclusive<i64>) -> Option<i64> {
-        let value = self.typed(name, "a whole number", whole)?;
+        let value = match self.value(name) {
+            Some(Value::Number(number)) if self.value(name).and_then(whole).is_none() => {
+                self.problem(name, "wrong_type", format!("must be a whole number, not {number}"));
+                return None;
+            }
+            _ => self.typed(name, "a whole number", whole)?,
+        };
         if range.contains(&value) {
             return Some(value);
         }

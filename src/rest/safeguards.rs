@@ -5,8 +5,8 @@ use actors::{
     id::AccountId,
     phone_number::PhoneNumber,
     ports::store::{Store, StoreError},
-    switchboard::SwitchboardMessage,
     safeguards::{AllowedPrefixes, CallingHours, CallsPerNumber, DailyCalls, Mode, Safeguards, TimeOfDay, Weekday},
+    switchboard::SwitchboardMessage,
 };
 use axum::{Router, extract::State, routing::get};
 use chrono_tz::Tz;

@@ -250,6 +250,9 @@ async fn what_a_rule_put_off_is_dialed_as_soon_as_the_rule_is_lifted() {
         .await;
     let waiting = world.until_status(&campaign, "waiting", 60).await;
     assert_eq!(waiting["nextRunAt"], "2026-01-05T02:30:00.000000Z");
+    let shown = world.client.get(&format!("/public/v1/campaigns/{campaign}")).await;
+    let warning = shown.body["warning"].as_str().unwrap_or_default();
+    assert!(warning.contains("2 for `callingHours`"), "{:?}", shown.body);
     world.pass(3_600).await;
     let lifted = world.now().unix_seconds() - 1_767_225_600;
     set(&world.client, json!({ "callingHours": { "mode": "off" } })).await;
@@ -258,7 +261,11 @@ async fn what_a_rule_put_off_is_dialed_as_soon_as_the_rule_is_lifted() {
     assert!(begun.len() == 2 && begun[0] - lifted <= 5, "{begun:?} {lifted}");
 
     // Hours that come earlier hold as well, and so do counts that allow more.
-    set(&world.client, json!({ "callsPerNumber": { "mode": "enforce", "perDay": 1 } })).await;
+    set(
+        &world.client,
+        json!({ "callsPerNumber": { "mode": "enforce", "perDay": 1 } }),
+    )
+    .await;
     let again = world.launch(&agent, &[(NUMBER, "busy")], json!({})).await;
     world.until_status(&again, "waiting", 60).await;
     set(&world.client, json!({ "callsPerNumber": { "perDay": 2 } })).await;
@@ -270,7 +277,11 @@ async fn what_a_rule_put_off_is_dialed_as_soon_as_the_rule_is_lifted() {
 async fn a_campaign_whose_last_waiting_call_is_ended_is_completed() {
     let world = World::start().await;
     let agent = world.agent(interviewing_agent()).await;
-    set(&world.client, json!({ "callingHours": { "mode": "enforce", "days": ["monday"] } })).await;
+    set(
+        &world.client,
+        json!({ "callingHours": { "mode": "enforce", "days": ["monday"] } }),
+    )
+    .await;
     let campaign = world
         .launch(&agent, &[(NUMBER, "busy"), (ANOTHER, "busy")], json!({}))
         .await;
@@ -286,7 +297,11 @@ async fn a_campaign_whose_last_waiting_call_is_ended_is_completed() {
         assert_eq!(ended.text("/data/status"), "cancelled");
         world.pass(30).await;
         let now = world.until_status(&campaign, status, 30).await;
-        assert_eq!(now["progress"]["cancelled"], if status == "waiting" { 1 } else { 2 }, "{now}");
+        assert_eq!(
+            now["progress"]["cancelled"],
+            if status == "waiting" { 1 } else { 2 },
+            "{now}"
+        );
     }
     assert!(dialed(&world).is_empty());
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use actors::ports::store::{CampaignContact, CampaignRow, Store, StoreError, StoreResult};
+use actors::ports::store::{CampaignContact, CampaignRow, CampaignStatus, Store, StoreError, StoreResult};
 use axum::{
     body::Body,
     http::{HeaderValue, StatusCode, header},
@@ -58,7 +58,8 @@ impl Answer {
         let first = state.store.campaign_contacts(row.id, 0, PAGE).await?;
         let mut campaign = view::campaign(row);
         campaign.insert("progress".into(), json!(progress));
-        let (head, tail) = self.frame(campaign, row);
+        let put_off = put_off(&*state.store, row).await?;
+        let (head, tail) = self.frame(campaign, row, put_off);
         let pages = pages(Arc::clone(&state.store), row, first);
         let body = stream::once(async { Ok(Bytes::from(head)) })
             .chain(pages)
@@ -72,7 +73,12 @@ impl Answer {
     }
 
     /// The envelope up to the first contact, and from behind the last one.
-    fn frame(&self, campaign: serde_json::Map<String, Value>, row: &CampaignRow) -> (String, String) {
+    fn frame(
+        &self,
+        campaign: serde_json::Map<String, Value>,
+        row: &CampaignRow,
+        put_off: Option<String>,
+    ) -> (String, String) {
         let mut head = format!("{{\"success\":true,\"data\":{}", Value::Object(campaign));
         head.pop();
         head.push_str(",\"contacts\":[");
@@ -80,7 +86,7 @@ impl Answer {
             .reason
             .as_ref()
             .map(|reason| format!("the campaign is {}: {reason}", row.status.as_str()));
-        let warnings: Vec<String> = self.warning.clone().into_iter().chain(reason).collect();
+        let warnings: Vec<String> = self.warning.clone().into_iter().chain(reason).chain(put_off).collect();
         let mut tail = "]}".to_owned();
         if !warnings.is_empty() {
             tail.push_str(&format!(",\"warning\":{}", json!(warnings.join("; "))));
@@ -88,6 +94,20 @@ impl Answer {
         tail.push_str(&format!(",\"requestId\":{}}}", json!(self.request_id.as_str())));
         (head, tail)
     }
+}
+
+/// How many contacts wait because of the account's rules.
+async fn put_off(store: &dyn Store, row: &CampaignRow) -> StoreResult<Option<String>> {
+    if !matches!(row.status, CampaignStatus::Waiting | CampaignStatus::Running) {
+        return Ok(None);
+    }
+    let rules = store.put_off(row.id).await?;
+    let parts: Vec<String> = rules
+        .into_iter()
+        .map(|(rule, contacts)| format!("{contacts} for `{}`", rule.as_str()))
+        .collect();
+    let all = parts.join(", ");
+    Ok((!parts.is_empty()).then(|| format!("contacts wait for the account's safeguards: {all}")))
 }
 
 /// How far the contacts were written.

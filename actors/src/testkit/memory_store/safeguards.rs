@@ -101,7 +101,10 @@ impl SafeguardStore for MemoryStore {
     async fn put_off(&self, campaign: CampaignId) -> StoreResult<Vec<(Rule, i64)>> {
         let (tables, now) = (self.open()?, self.now());
         let mut counts: BTreeMap<&str, (Rule, i64)> = BTreeMap::new();
-        let waiting = tables.attempts.values().filter(|entry| entry.campaign == Some(campaign));
+        let waiting = tables
+            .attempts
+            .values()
+            .filter(|entry| entry.campaign == Some(campaign));
         for rule in waiting.filter_map(|entry| entry.put_off(now)) {
             counts.entry(rule.as_str()).or_insert((rule, 0)).1 += 1;
         }
