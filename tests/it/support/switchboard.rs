@@ -165,6 +165,7 @@ impl Actor for FakeSwitchboard {
             | SwitchboardMessage::CameBack { .. }
             | SwitchboardMessage::WasTakenOver { .. }
             | SwitchboardMessage::Media { .. }
+            | SwitchboardMessage::LookAgain
             | SwitchboardMessage::Drain => {}
         }
         Ok(())
