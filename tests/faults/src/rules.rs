@@ -130,9 +130,14 @@ fn webhooks(log: &[Entry]) -> HashMap<&str, (BTreeSet<&str>, bool)> {
     all
 }
 
-/// How many attempts were told by a webhook that was taken.
-pub fn told(log: &[Entry]) -> usize {
-    webhooks(log).values().filter(|(_, taken)| *taken).count()
+/// How many attempts were told by a webhook that was taken, but for those that `before` knows: a life that was ended may
+/// have left one to be sent again.
+pub fn told(before: &[Entry], log: &[Entry]) -> usize {
+    let known: BTreeSet<&str> = before.iter().map(|entry| entry.event.attempt()).collect();
+    let new = webhooks(log)
+        .into_iter()
+        .filter(|(attempt, _)| !known.contains(attempt));
+    new.filter(|(_, (_, taken))| *taken).count()
 }
 
 /// Attempts that are over and of which no webhook was taken.
