@@ -52,6 +52,8 @@ pub(super) struct MediaWishes {
     last: u32,
     /// How often the carrier asked by itself.
     returns: u32,
+    /// It is to ask by itself after the last loss; once in vain, and it is asked.
+    waits: bool,
 }
 
 impl MediaWishes {
@@ -137,6 +139,7 @@ impl State {
         fx.push(event_fact("media_lost", self.elapsed_ms(now_ms), "{}"));
         if asks && self.rules.carrier.comes_back {
             // Two sockets at once would be in each other's way.
+            self.media_wishes.waits = true;
             fx.push(Effect::SetTimer(CallTimer::Reopen, COMES_BACK_MS));
         } else if asks {
             fx.push(Effect::ReopenMedia { try_no });
@@ -146,6 +149,7 @@ impl State {
     /// A carrier that was to ask by itself how the call goes on has not.
     pub(super) fn reopen(&mut self, fx: &mut Vec<Effect>) {
         match self.phase {
+            Phase::Lost(_) if !std::mem::take(&mut self.media_wishes.waits) => {}
             Phase::Lost(resume) if resume != Resume::No && !self.leg.stream_open && !self.leg.over => {
                 let try_no = self.media_wishes.last;
                 fx.push(Effect::ReopenMedia { try_no });

@@ -372,7 +372,9 @@ fn a_carrier_that_asks_by_itself_is_not_asked_for_the_socket_at_once() {
     let (state, effects) = run(asked_for(CallPhase::Listening), [(CLOSED, 2_000)]);
     assert_eq!(reopens(&effects), 0);
     assert!(effects.contains(&Effect::SetTimer(CallTimer::Reopen, 2_500)));
-    let (_, late) = run(state.clone(), [(Event::Timer(CallTimer::Reopen), 4_500)]);
+    let (asked, late) = run(state.clone(), [(Event::Timer(CallTimer::Reopen), 4_500)]);
+    let again = run(asked, [(Event::Timer(CallTimer::Reopen), 4_600)]).1;
+    assert_eq!(reopens(&again), 0, "it was asked");
     assert_eq!(reopens(&late), 1, "it has not asked");
     let (state, effects) = run(state, [(Event::CameBack, 2_100)]);
     assert!(effects.contains(&Effect::CancelTimer(CallTimer::Reopen)) && state.lacks_media());
