@@ -8,23 +8,26 @@ use clap::{
 use super::Cli;
 
 impl Cli {
-    /// Reads it, or ends the process with what is wrong. A value that came from the environment is told by the name of its
-    /// variable, not only by that of an option which nobody wrote.
+    /// Reads it, or ends the process with what is wrong. A value that came from the environment is told with the name of its
+    /// variable, not only with that of an option which nobody wrote.
     pub fn parsed() -> Self {
-        Self::try_parse().unwrap_or_else(|error| {
-            // Where that cannot be written, nobody reads it.
-            let _ = error.print();
-            let option = match error.get(ContextKind::InvalidArg) {
-                Some(ContextValue::String(option)) => Some(option),
-                _ => None,
-            };
-            let variable = option.and_then(|option| variable_of(&Self::command(), option));
-            if let Some(variable) = variable.filter(|variable| std::env::var_os(variable).is_some()) {
-                eprintln!("\n  the value is that of the environment variable {variable}");
-            }
-            std::process::exit(error.exit_code())
-        })
+        Self::try_parse().unwrap_or_else(|error| named(error, |variable| std::env::var_os(variable).is_some()).exit())
     }
+}
+
+fn named(mut error: clap::Error, is_set: impl Fn(&str) -> bool) -> clap::Error {
+    let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg).cloned() else {
+        return error;
+    };
+    let mut command = Cli::command();
+    // Options have the names that errors give them only then.
+    command.build();
+    if let Some(variable) = variable_of(&command, &option).filter(|variable| is_set(variable)) {
+        // Stands between quotation marks.
+        let both = format!("{option}' from '{variable}");
+        error.insert(ContextKind::InvalidArg, ContextValue::String(both));
+    }
+    error
 }
 
 /// The environment variable of an option, here or in a command below.
@@ -43,14 +46,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_option_is_found_by_what_an_error_calls_it() {
-        let error = Cli::try_parse_from(["ringback", "serve", "--shed-cpu", "85%"]).unwrap_err();
-        let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
-            panic!("{error:?}");
+    fn a_wrong_value_of_the_environment_is_told_with_its_variable() {
+        let told = |is_set: bool| {
+            let error = Cli::try_parse_from(["ringback", "serve", "--shed-cpu", "85%"]).unwrap_err();
+            named(error, |_| is_set).to_string()
         };
-        assert_eq!(
-            variable_of(&Cli::command(), option).as_deref(),
-            Some("RINGBACK_SHED_CPU")
+        assert!(
+            told(true).contains("'85%' for '--shed-cpu <CPU>' from 'RINGBACK_SHED_CPU': "),
+            "{}",
+            told(true)
         );
+        assert!(!told(false).contains("RINGBACK"), "{}", told(false));
     }
 }
