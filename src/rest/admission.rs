@@ -39,7 +39,7 @@ const FILES: [&str; 3] = ["/results.csv", "/recording", "/events"];
 const SINGLE: [&str; 2] = ["/me", "/webhook-secret"];
 
 /// How long a refusal is held back. Told after 200 ms, refusals took a sixth of what was answered at five times the load.
-const TOLD_AFTER: Duration = Duration::from_millis(600);
+const TOLD_AFTER: Duration = Duration::from_millis(400);
 
 /// How long a request waits for a place.
 const PLACE_WITHIN: Duration = Duration::from_millis(200);
