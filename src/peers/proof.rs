@@ -58,10 +58,9 @@ impl Claimed {
             .then(|| seconds.parse().ok())
             .flatten()
             .ok_or(Forged::Malformed)?;
+        let bytes = hex::decode(tag).ok().filter(|bytes| bytes.len() == 32);
         // One spelling and no other.
-        let is_ours = !tag.bytes().any(|byte| byte.is_ascii_uppercase());
-        let tag = is_ours.then(|| hex::decode(tag).ok()).flatten();
-        let tag = tag.filter(|tag| tag.len() == 32);
+        let tag = bytes.filter(|bytes| hex::encode(bytes) == tag);
         let tag = tag.ok_or(Forged::Malformed)?;
         if now_seconds.abs_diff(seconds) > FRESH_FOR_SECONDS.unsigned_abs() {
             return Err(Forged::Stale);

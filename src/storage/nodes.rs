@@ -113,20 +113,21 @@ async fn sign_off(work: Work<'_>, node: NodeId) -> StoreResult<()> {
 }
 
 /// Declares those dead that were silent for too long; `Fenced` for a node that is itself. Only a node may that was
-/// never silent in all that time: when the database comes back from a failure, everybody was.
-pub(super) async fn bury_silent(work: &mut Work<'_>, node: NodeId, judge: &Judge) -> StoreResult<()> {
-    if !work.dialect.many_nodes {
-        return Ok(());
-    }
+/// never silent in all that time: when the database comes back from a failure, everybody was. Returns the instant by which it judged.
+pub(super) async fn bury_silent(work: &mut Work<'_>, node: NodeId, judge: &Judge) -> StoreResult<Timestamp> {
     let (now, _) = judge.now(work).await?;
+    if !work.dialect.many_nodes {
+        return Ok(now);
+    }
     let limit = before(now, judge.times.dead_after);
     let own = sqlx::query("SELECT seen_at, steady_since FROM nodes WHERE id = $1 AND state = 'live'");
     let own = own.bind(node.to_string()).fetch_optional(&mut *work.conn).await;
     let own = own.map_err(unavailable)?.ok_or(StoreError::Fenced)?;
     if own.int("steady_since")? > limit || own.int("seen_at")? < before(now, judge.times.gap()) {
-        return Ok(());
+        return Ok(now);
     }
-    bury(work, node, limit).await
+    bury(work, node, limit).await?;
+    Ok(now)
 }
 
 /// Declares those others dead that were seen last at `limit` or before.

@@ -30,8 +30,7 @@ pub(super) async fn take(
     judge: Judge,
     patience: Patience,
 ) -> StoreResult<Vec<Orphan>> {
-    nodes::bury_silent(&mut work, node, &judge).await?;
-    let (now, _) = judge.now(&mut work).await?;
+    let now = nodes::bury_silent(&mut work, node, &judge).await?;
     let skip_locked = work.dialect.skip_locked;
     let query = composed(format!(
         "SELECT id, owner, epoch, state, carrier, (SELECT n.seen_at FROM nodes n WHERE n.id = owner) AS seen_at, \
