@@ -7,16 +7,17 @@ mod bind;
 mod body;
 mod census;
 mod certificate;
+mod lent;
 mod stall;
 mod tls;
 
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{Router, body::Body, extract::ConnectInfo};
-use hyper::{Request, body::Incoming, header, server::conn::http1, service::service_fn};
+use hyper::{Request, StatusCode, body::Incoming, header, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
-    io::{AsyncRead, AsyncWrite},
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore, watch},
     task::JoinSet,
@@ -31,6 +32,7 @@ use body::{GuardedBody, Pace};
 pub(crate) use census::network;
 use census::{Census, Seat};
 pub use certificate::TlsFiles;
+use lent::{During, LENT_FOR, Lent, Turn};
 use stall::StallGuard;
 pub(crate) use tls::FAILED_HANDSHAKES;
 pub use tls::{Endpoint, Tls};
@@ -41,8 +43,8 @@ const CALLBACKS: &str = "/carriers/";
 /// What a client may use up.
 #[derive(Debug, Clone)]
 pub struct ServerLimits {
-    /// From the opening of a connection, or the end of the last response on it, to the end of the next request's
-    /// headers; so also how long a connection may idle. The first byte may take as long again, and in TLS the handshake.
+    /// How long a client may say nothing: after the opening of a connection, in TLS's handshake, after an answer. A
+    /// request's headers may take as long again from its first byte (from the last answer, where that was just now).
     pub header_timeout: Duration,
     /// Between two pieces of a request's body.
     pub body_idle_timeout: Duration,
@@ -205,29 +207,68 @@ impl Connection {
         }
     }
 
-    async fn speak_http(mut self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, router: Router) {
-        let peer = self.peer;
-        let idle = self.limits.body_idle_timeout;
+    async fn speak_http(mut self, mut stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, router: Router) {
+        let mut heard = None;
+        while let Some(returned) = self.answer(stream, heard, &router).await {
+            stream = returned;
+            heard = self.next_word(&mut stream).await;
+            if heard.is_none() {
+                // Whether it still takes the word of farewell changes nothing.
+                let _ = stream.shutdown().await;
+                return;
+            }
+        }
+    }
+
+    /// Answers requests until the connection is over, or the client has asked nothing for a while: then the stream comes
+    /// back.
+    async fn answer<S>(&mut self, stream: S, heard: Option<u8>, router: &Router) -> Option<S>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let (lent, talk, mut returned) = Lent::new(stream, heard);
+        let (peer, idle, router) = (self.peer, self.limits.body_idle_timeout, router.clone());
         let service = service_fn(move |request: Request<Incoming>| {
-            let router = router.clone();
-            async move { router.oneshot(prepare(request, peer, idle)).await }
+            let (router, turn) = (router.clone(), talk.turn());
+            let request = prepare(request, peer, idle, talk.turn());
+            async move {
+                let answer = router.oneshot(request).await?;
+                Ok::<_, Infallible>(match answer.status() {
+                    StatusCode::SWITCHING_PROTOCOLS => {
+                        turn.never_ends();
+                        answer
+                    }
+                    _ => answer.map(|body| Body::new(During::new(body, turn))),
+                })
+            }
         });
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new())
             .header_read_timeout(self.limits.header_timeout)
             .max_header_size(self.limits.header_bytes)
             .max_headers(self.limits.header_count);
-        let serving = http.serve_connection(TokioIo::new(stream), service).with_upgrades();
-        tokio::pin!(serving);
+        let mut serving = Box::pin(http.serve_connection(TokioIo::new(lent), service).with_upgrades());
         let result = tokio::select! {
             result = serving.as_mut() => result,
             () = closed(&mut self.closing) => {
                 serving.as_mut().graceful_shutdown();
-                serving.await
+                serving.as_mut().await
             }
         };
         if let Err(error) = result {
             tracing::debug!(%error, "connection ended early");
+            return None;
+        }
+        returned.try_recv().ok()
+    }
+
+    /// The first byte of the next request; none when there will be none.
+    async fn next_word(&mut self, stream: &mut (impl AsyncRead + Unpin)) -> Option<u8> {
+        let limit = self.limits.header_timeout.saturating_sub(LENT_FOR);
+        tokio::select! {
+            biased;
+            heard = tokio::time::timeout(limit, stream.read_u8()) => heard.ok()?.ok(),
+            () = closed(&mut self.closing) => None,
         }
     }
 }
@@ -238,14 +279,14 @@ async fn closed(closing: &mut watch::Receiver<bool>) {
     let _ = closing.wait_for(|closing| *closing).await;
 }
 
-fn prepare(request: Request<Incoming>, peer: SocketAddr, idle: Duration) -> Request<Body> {
+fn prepare(request: Request<Incoming>, peer: SocketAddr, idle: Duration, turn: Turn) -> Request<Body> {
     // A client that waits for `100 Continue` sends nothing to drain, and must not be told to begin.
     let drain = !request.headers().contains_key(header::EXPECT);
     let pace = match request.uri().path().starts_with(CALLBACKS) {
         true => Pace::of_small(idle),
         false => Pace::of_any_size(idle),
     };
-    let mut request = request.map(|body| Body::new(GuardedBody::new(body, pace, drain)));
+    let mut request = request.map(|body| Body::new(GuardedBody::new(body, pace, drain, turn)));
     request.extensions_mut().insert(ConnectInfo(peer));
     request
 }

@@ -11,6 +11,8 @@ use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::time::{Instant, Sleep};
 
+use super::lent::{During, Turn};
+
 /// How much of an unread body is thrown away so that the client reads its answer instead of a reset.
 const DRAIN_BYTES: usize = 16 * 1024 * 1024;
 /// … and for how long.
@@ -73,7 +75,7 @@ struct Wait {
 
 /// See the module.
 pub(super) struct GuardedBody {
-    inner: Option<Incoming>,
+    inner: Option<During<Incoming>>,
     pace: Pace,
     bytes: u64,
     /// In all, before the present wait.
@@ -83,9 +85,9 @@ pub(super) struct GuardedBody {
 }
 
 impl GuardedBody {
-    pub(super) fn new(inner: Incoming, pace: Pace, drain: bool) -> Self {
+    pub(super) fn new(inner: Incoming, pace: Pace, drain: bool, turn: Turn) -> Self {
         Self {
-            inner: Some(inner),
+            inner: Some(During::new(inner, turn)),
             pace,
             bytes: 0,
             waited: Duration::ZERO,
@@ -160,7 +162,7 @@ impl Drop for GuardedBody {
     }
 }
 
-async fn discard(mut body: Incoming) {
+async fn discard(mut body: During<Incoming>) {
     let mut left = DRAIN_BYTES;
     while let Some(Ok(frame)) = body.frame().await {
         let size = frame.data_ref().map_or(0, Bytes::len);

@@ -196,6 +196,85 @@ async fn beyond_the_cap_a_connection_waits_for_room() {
     drop(silent);
 }
 
+/// Reads one answer with a `content-length`, and what of the next has come.
+async fn read_answer(stream: &mut TcpStream) -> String {
+    let (mut text, mut piece) = (String::new(), [0; 1024]);
+    loop {
+        let count = stream.read(&mut piece).await.unwrap();
+        assert!(count > 0, "closed after {text:?}");
+        text.push_str(std::str::from_utf8(&piece[..count]).unwrap());
+        let length = |head: &str| head.split_once("content-length: ")?.1.lines().next()?.parse().ok();
+        if let Some((head, body)) = text.split_once("\r\n\r\n")
+            && length(head).is_none_or(|length: usize| body.len() >= length)
+        {
+            return text;
+        }
+    }
+}
+
+const ASK: &[u8] = b"GET /name HTTP/1.1\r\nhost: a\r\n\r\n";
+
+#[tokio::test(start_paused = true)]
+async fn a_kept_connection_answers_after_a_silence() {
+    let router = Router::new().route(
+        "/name",
+        get(async || "it is I").post(async |body: String| format!("it is {body}")),
+    );
+    let (address, shutdown, server) = serve_router(router, ServerLimits::default()).await;
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    // Under a paused clock pieces would wait for the receipt of the ones before.
+    stream.set_nodelay(true).unwrap();
+    for silence in [0, 500, 1_500, 9_000, 9_900] {
+        sleep(Duration::from_millis(silence)).await;
+        stream.write_all(ASK).await.unwrap();
+        let answer = read_answer(&mut stream).await;
+        assert!(answer.ends_with("it is I"), "{answer}");
+    }
+    // Its pieces may come slowly, whether the connection was silent before or not.
+    for silence in [0, 5_000] {
+        sleep(Duration::from_millis(silence)).await;
+        for piece in [
+            &b"P"[..],
+            b"OST /name HTT",
+            b"P/1.1\r\nhost: a\r\ncontent-length: 2\r\n",
+            b"\r\n",
+            b"m",
+            b"e",
+        ] {
+            stream.write_all(piece).await.unwrap();
+            sleep(Duration::from_millis(1_400)).await;
+        }
+        let answer = read_answer(&mut stream).await;
+        assert!(answer.ends_with("it is me"), "{answer}");
+    }
+    sleep(Duration::from_secs(5)).await;
+    let began = Instant::now();
+    shutdown.send(()).unwrap();
+    server.await.unwrap();
+    assert!(
+        began.elapsed() < Duration::from_secs(1),
+        "silence is nothing to wait for"
+    );
+    assert_eq!(read_all(&mut stream).await, "");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_may_pause() {
+    let slowly = async || {
+        let pieces = futures_util::stream::iter(["a", "b", "c"]).then(async |piece| {
+            sleep(Duration::from_secs(20)).await;
+            Ok::<_, std::convert::Infallible>(piece)
+        });
+        axum::body::Body::from_stream(pieces)
+    };
+    let router = Router::new().route("/name", get(slowly));
+    let (address, _shutdown, _server) = serve_router(router, ServerLimits::default()).await;
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(ASK).await.unwrap();
+    let answer = read_all(&mut stream).await;
+    assert!(answer.ends_with("1\r\na\r\n1\r\nb\r\n1\r\nc\r\n0\r\n\r\n"), "{answer}");
+}
+
 async fn echo(upgrade: WebSocketUpgrade) -> Response {
     upgrade.on_upgrade(async |mut socket| {
         while let Some(Ok(message)) = socket.recv().await {
