@@ -3,6 +3,7 @@
 # docker run --network host -e RINGBACK_LISTEN=127.0.0.1:8080 -v ringback:/data ringback
 
 FROM rust:1.95-slim-bookworm AS build
+RUN apt-get update && apt-get install -y --no-install-recommends make && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY . .
 RUN --mount=type=cache,target=/usr/local/cargo/registry --mount=type=cache,target=/src/target \
