@@ -193,17 +193,18 @@ impl Connection {
         }
     }
 
+    /// Each part in a place of its own, that a connection takes no more than the part it is in.
     async fn converse(mut self, stream: TcpStream, router: Router) {
         let stream = StallGuard::new(stream, self.limits.write_stall_timeout);
         let Some(tls) = self.tls.take() else {
-            return self.speak_http(stream, router).await;
+            return Box::pin(self.speak_http(stream, router)).await;
         };
         let shaken = tokio::select! {
-            shaken = tls.accept(stream, self.limits.header_timeout) => shaken,
+            shaken = Box::pin(tls.accept(stream, self.limits.header_timeout)) => shaken,
             () = closed(&mut self.closing) => None,
         };
         if let Some(stream) = shaken {
-            self.speak_http(stream, router).await;
+            Box::pin(self.speak_http(stream, router)).await;
         }
     }
 
@@ -249,6 +250,8 @@ impl Connection {
             .max_headers(self.limits.header_count);
         let mut serving = Box::pin(http.serve_connection(TokioIo::new(lent), service).with_upgrades());
         let result = tokio::select! {
+            // What was heard is answered.
+            biased;
             result = serving.as_mut() => result,
             () = closed(&mut self.closing) => {
                 serving.as_mut().graceful_shutdown();

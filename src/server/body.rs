@@ -164,7 +164,9 @@ impl Drop for GuardedBody {
 
 async fn discard(mut body: During<Incoming>) {
     let mut left = DRAIN_BYTES;
-    while let Some(Ok(frame)) = body.frame().await {
+    while !body.is_end_stream()
+        && let Some(Ok(frame)) = body.frame().await
+    {
         let size = frame.data_ref().map_or(0, Bytes::len);
         match left.checked_sub(size) {
             Some(rest) => left = rest,

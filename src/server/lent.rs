@@ -15,6 +15,7 @@ use std::{
     time::Duration,
 };
 
+use futures_util::task::AtomicWaker;
 use hyper::body::{Body, Frame, SizeHint};
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
@@ -60,6 +61,8 @@ impl<S> Lent<S> {
 
     /// Ready when there has been nothing to read or to write for long enough.
     fn poll_silence(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        // The last turn may end in another task, which HTTP does not hear of.
+        self.talk.state.ended.register(cx.waker());
         if self.writing || self.talk.goes_on() {
             self.silence = None;
             return Poll::Pending;
@@ -155,6 +158,8 @@ struct TalkState {
     turns: AtomicUsize,
     /// Bytes came since the last of them ended: a request has begun.
     begun: AtomicBool,
+    /// Who waits for the end of the last.
+    ended: AtomicWaker,
 }
 
 impl Talk {
@@ -180,7 +185,7 @@ pub(super) struct Turn(Talk);
 impl Turn {
     /// The connection changes its protocol, and is never silent in the sense of HTTP any more.
     pub(super) fn never_ends(self) {
-        std::mem::forget(self);
+        self.0.state.turns.fetch_add(1, Ordering::AcqRel);
     }
 }
 
@@ -190,6 +195,7 @@ impl Drop for Turn {
         // the last one's answer, and then nothing, is closed.
         if self.0.state.turns.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.0.state.begun.store(false, Ordering::Release);
+            self.0.state.ended.wake();
         }
     }
 }
@@ -264,6 +270,19 @@ mod tests {
         drop(lent);
         client.write_all(b"d").await.unwrap();
         assert_eq!(server.read_u8().await.unwrap(), b'd');
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_turn_that_ends_elsewhere_is_heard_of() {
+        let (_client, server) = tokio::io::duplex(64);
+        let (mut lent, talk, mut returned) = Lent::new(server, None);
+        let turn = talk.turn();
+        tokio::spawn(async move {
+            tokio::time::sleep(3 * LENT_FOR).await;
+            drop(turn);
+        });
+        assert_eq!(timeout(5 * LENT_FOR, read(&mut lent)).await.unwrap(), b"");
+        assert!(returned.try_recv().is_ok());
     }
 
     #[tokio::test(start_paused = true)]

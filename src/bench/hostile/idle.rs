@@ -19,6 +19,10 @@ const AT_ONCE: usize = 64;
 /// How long the service may take to accept what was opened.
 const ACCEPTS_WITHIN: Duration = Duration::from_secs(60);
 
+/// Idle is who has said nothing for this long: longer than the service keeps the buffers of HTTP for a connection (1 s) and
+/// its allocator what is free (10 s).
+const IDLE_AFTER: Duration = Duration::from_secs(15);
+
 /// The kind that says nothing.
 pub const SILENT: &str = "not a byte";
 
@@ -55,9 +59,16 @@ pub async fn measure(sockets: u32) -> Result<Vec<(&'static str, f64)>, BenchErro
             }
             sleep(Duration::from_millis(50)).await;
         }
-        let grown = service.resident_mib()? - before;
+        let each = |resident: f64| (resident - before) * 1024.0 / f64::from(sockets);
+        let opened = each(service.resident_mib()?);
+        sleep(IDLE_AFTER).await;
+        let later = each(service.resident_mib()?);
         drop(held);
-        figures.push((kind, grown * 1024.0 / f64::from(sockets)));
+        println!(
+            "  {opened:.1} KiB each when the last is open, {later:.1} KiB {} s later",
+            IDLE_AFTER.as_secs()
+        );
+        figures.push((kind, later));
         service.kill().await?;
     }
     Ok(figures)
