@@ -40,6 +40,9 @@ pub use tls::{Endpoint, Tls};
 /// Where carriers call back: small bodies, read before anybody has shown who they are.
 const CALLBACKS: &str = "/carriers/";
 
+/// Bytes that are read of a request, or gathered of an answer, before somebody takes them. Uploads gain nothing from more.
+const MOST_AT_ONCE: usize = 64 * 1024;
+
 /// What a client may use up.
 #[derive(Debug, Clone)]
 pub struct ServerLimits {
@@ -247,7 +250,8 @@ impl Connection {
         http.timer(TokioTimer::new())
             .header_read_timeout(self.limits.header_timeout)
             .max_header_size(self.limits.header_bytes)
-            .max_headers(self.limits.header_count);
+            .max_headers(self.limits.header_count)
+            .max_buf_size(MOST_AT_ONCE.max(self.limits.header_bytes));
         let mut serving = Box::pin(http.serve_connection(TokioIo::new(lent), service).with_upgrades());
         let result = tokio::select! {
             // What was heard is answered.
