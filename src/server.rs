@@ -184,14 +184,11 @@ impl Connection {
         }
         // Who says nothing costs a small task, and none of the buffers that HTTP begins with.
         let mut first = [0];
-        let heard = stream.peek(&mut first);
-        let says_something = tokio::select! {
-            // What was asked before the shutdown is answered.
-            biased;
-            heard = tokio::time::timeout(self.limits.header_timeout, heard) => matches!(heard, Ok(Ok(_))),
-            () = closed(&mut self.closing) => false,
-        };
-        if says_something {
+        if self
+            .hear(stream.peek(&mut first), self.limits.header_timeout)
+            .await
+            .is_some()
+        {
             Box::pin(self.converse(stream, router)).await;
         }
     }
@@ -212,10 +209,11 @@ impl Connection {
     }
 
     async fn speak_http(mut self, mut stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, router: Router) {
+        let silence = self.limits.header_timeout.saturating_sub(LENT_FOR);
         let mut heard = None;
         while let Some(returned) = self.answer(stream, heard, &router).await {
             stream = returned;
-            heard = self.next_word(&mut stream).await;
+            heard = self.hear(stream.read_u8(), silence).await;
             if heard.is_none() {
                 // Whether it still takes the word of farewell changes nothing.
                 let _ = stream.shutdown().await;
@@ -269,12 +267,12 @@ impl Connection {
         returned.try_recv().ok()
     }
 
-    /// The first byte of the next request; none when there will be none.
-    async fn next_word(&mut self, stream: &mut (impl AsyncRead + Unpin)) -> Option<u8> {
-        let limit = self.limits.header_timeout.saturating_sub(LENT_FOR);
+    /// What `word` comes to; none when the client says nothing in time, or the service shuts down before it does.
+    async fn hear<T>(&mut self, word: impl Future<Output = io::Result<T>>, limit: Duration) -> Option<T> {
         tokio::select! {
+            // What was asked before the shutdown is answered.
             biased;
-            heard = tokio::time::timeout(limit, stream.read_u8()) => heard.ok()?.ok(),
+            heard = tokio::time::timeout(limit, word) => heard.ok()?.ok(),
             () = closed(&mut self.closing) => None,
         }
     }

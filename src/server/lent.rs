@@ -28,12 +28,11 @@ pub(super) const LENT_FOR: Duration = Duration::from_secs(1);
 
 /// See the module.
 pub(super) struct Lent<S> {
-    /// None once it was given back.
-    stream: Option<S>,
+    /// With where it comes back; none once it has.
+    lent: Option<(S, oneshot::Sender<S>)>,
     /// Read before it was lent: the first byte of a request.
     heard: Option<u8>,
     talk: Talk,
-    back: Option<oneshot::Sender<S>>,
     /// What was written last has not been taken.
     writing: bool,
     silence: Option<Pin<Box<Sleep>>>,
@@ -45,18 +44,22 @@ impl<S> Lent<S> {
         let talk = Talk::default();
         let (back, returned) = oneshot::channel();
         let lent = Self {
-            stream: Some(stream),
+            lent: Some((stream, back)),
             heard,
             talk: talk.clone(),
-            back: Some(back),
             writing: false,
             silence: None,
         };
         (lent, talk, returned)
     }
 
-    fn stream(&mut self) -> io::Result<&mut S> {
-        self.stream.as_mut().ok_or_else(|| io::ErrorKind::NotConnected.into())
+    fn stream(&mut self) -> Option<&mut S> {
+        self.lent.as_mut().map(|(stream, _)| stream)
+    }
+
+    /// What a write is told when there is nothing to write to.
+    fn writable(&mut self) -> io::Result<&mut S> {
+        self.stream().ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 
     /// Ready when there has been nothing to read or to write for long enough.
@@ -74,7 +77,7 @@ impl<S> Lent<S> {
     }
 
     fn give_back(&mut self) {
-        if let (Some(back), Some(stream)) = (self.back.take(), self.stream.take()) {
+        if let Some((stream, back)) = self.lent.take() {
             // Nobody takes it when the connection is being dropped, and the stream with it.
             let _ = back.send(stream);
         }
@@ -91,7 +94,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Lent<S> {
             this.talk.hear();
             return Poll::Ready(Ok(()));
         }
-        let Some(stream) = this.stream.as_mut() else {
+        let Some(stream) = this.stream() else {
             return Poll::Ready(Ok(()));
         };
         if let Poll::Ready(read) = Pin::new(stream).poll_read(cx, buffer) {
@@ -108,7 +111,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Lent<S> {
 impl<S: AsyncWrite + Unpin> AsyncWrite for Lent<S> {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
-        let written = Pin::new(this.stream()?).poll_write(cx, bytes);
+        let written = Pin::new(this.writable()?).poll_write(cx, bytes);
         this.writing = written.is_pending();
         written
     }
@@ -119,18 +122,18 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Lent<S> {
         pieces: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
-        let written = Pin::new(this.stream()?).poll_write_vectored(cx, pieces);
+        let written = Pin::new(this.writable()?).poll_write_vectored(cx, pieces);
         this.writing = written.is_pending();
         written
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.stream.as_ref().is_some_and(AsyncWrite::is_write_vectored)
+        self.lent.as_ref().is_some_and(|(stream, _)| stream.is_write_vectored())
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
-        let Some(stream) = this.stream.as_mut() else {
+        let Some(stream) = this.stream() else {
             return Poll::Ready(Ok(()));
         };
         let flushed = Pin::new(stream).poll_flush(cx);
@@ -139,7 +142,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Lent<S> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.stream.as_mut() {
+        match self.stream() {
             Some(stream) => Pin::new(stream).poll_shutdown(cx),
             None => Poll::Ready(Ok(())),
         }

@@ -196,20 +196,11 @@ async fn beyond_the_cap_a_connection_waits_for_room() {
     drop(silent);
 }
 
-/// Reads one answer with a `content-length`, and what of the next has come.
+/// An answer, which is small and comes in one piece.
 async fn read_answer(stream: &mut TcpStream) -> String {
-    let (mut text, mut piece) = (String::new(), [0; 1024]);
-    loop {
-        let count = stream.read(&mut piece).await.unwrap();
-        assert!(count > 0, "closed after {text:?}");
-        text.push_str(std::str::from_utf8(&piece[..count]).unwrap());
-        let length = |head: &str| head.split_once("content-length: ")?.1.lines().next()?.parse().ok();
-        if let Some((head, body)) = text.split_once("\r\n\r\n")
-            && length(head).is_none_or(|length: usize| body.len() >= length)
-        {
-            return text;
-        }
-    }
+    let mut answer = [0; 1024];
+    let length = stream.read(&mut answer).await.unwrap();
+    String::from_utf8_lossy(&answer[..length]).into_owned()
 }
 
 const ASK: &[u8] = b"GET /name HTTP/1.1\r\nhost: a\r\n\r\n";
