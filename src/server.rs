@@ -11,9 +11,10 @@ mod lent;
 mod stall;
 mod tls;
 
-use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{convert::Infallible, io, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
 
 use axum::{Router, body::Body, extract::ConnectInfo};
+use bytes::Bytes;
 use hyper::{Request, StatusCode, body::Incoming, header, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
@@ -210,29 +211,31 @@ impl Connection {
 
     async fn speak_http(mut self, mut stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, router: Router) {
         let silence = self.limits.header_timeout.saturating_sub(LENT_FOR);
-        let mut heard = None;
-        while let Some(returned) = self.answer(stream, heard, &router).await {
-            stream = returned;
-            heard = self.hear(stream.read_u8(), silence).await;
-            if heard.is_none() {
-                // Whether it still takes the word of farewell changes nothing.
-                let _ = stream.shutdown().await;
-                return;
+        let mut heard = Bytes::new();
+        while let Some((returned, begun)) = self.answer(stream, heard, &router).await {
+            (stream, heard) = (returned, begun);
+            if heard.is_empty() {
+                let Some(first) = self.hear(stream.read_u8(), silence).await else {
+                    // Whether it still takes the word of farewell changes nothing.
+                    let _ = stream.shutdown().await;
+                    return;
+                };
+                heard = Bytes::copy_from_slice(&[first]);
             }
         }
     }
 
     /// Answers requests until the connection is over, or the client has asked nothing for a while: then the stream comes
-    /// back.
-    async fn answer<S>(&mut self, stream: S, heard: Option<u8>, router: &Router) -> Option<S>
+    /// back, with what has come of the next request.
+    async fn answer<S>(&mut self, stream: S, heard: Bytes, router: &Router) -> Option<(S, Bytes)>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let (lent, talk, mut returned) = Lent::new(stream, heard);
-        let (peer, idle, router) = (self.peer, self.limits.body_idle_timeout, router.clone());
+        let (lent, talk) = Lent::new(stream, heard);
+        let (peer, idle, router, turns) = (self.peer, self.limits.body_idle_timeout, router.clone(), talk.clone());
         let service = service_fn(move |request: Request<Incoming>| {
-            let (router, turn) = (router.clone(), talk.turn());
-            let request = prepare(request, peer, idle, talk.turn());
+            let (router, turn) = (router.clone(), turns.turn());
+            let request = prepare(request, peer, idle, turns.turn());
             async move {
                 let answer = router.oneshot(request).await?;
                 Ok::<_, Infallible>(match answer.status() {
@@ -251,20 +254,27 @@ impl Connection {
             .max_headers(self.limits.header_count)
             .max_buf_size(MOST_AT_ONCE.max(self.limits.header_bytes));
         let mut serving = Box::pin(http.serve_connection(TokioIo::new(lent), service).with_upgrades());
-        let result = tokio::select! {
+        let end = tokio::select! {
             // What was heard is answered.
             biased;
-            result = serving.as_mut() => result,
+            end = serving.as_mut() => Some(end),
+            () = talk.silence() => None,
             () = closed(&mut self.closing) => {
                 serving.as_mut().graceful_shutdown();
-                serving.as_mut().await
+                Some(serving.as_mut().await)
             }
         };
-        if let Err(error) = result {
-            tracing::debug!(%error, "connection ended early");
-            return None;
+        match end {
+            None => {
+                let parts = Pin::into_inner(serving).into_parts()?;
+                Some((parts.io.into_inner().into_inner(), parts.read_buf))
+            }
+            Some(Ok(())) => None,
+            Some(Err(error)) => {
+                tracing::debug!(%error, "connection ended early");
+                None
+            }
         }
-        returned.try_recv().ok()
     }
 
     /// What `word` comes to; none when the client says nothing in time, or the service shuts down before it does.

@@ -1,37 +1,37 @@
-//! A stream that is lent to HTTP and comes back when a client has asked nothing for a while.
+//! A stream that is lent to HTTP until a client has asked nothing for a while.
 //!
 //! HTTP keeps a buffer for what it reads and one for what it writes, 8 KiB each, as long as it has the connection. Between
-//! a kept connection's requests nobody needs them: this stream then tells HTTP its end, which is how a server lets go of a
-//! connection without an error, and keeps the real one for the next request.
+//! a kept connection's requests nobody needs them: [`Talk::silence`] tells when to take the stream back, for the next
+//! request to be served anew.
 
 use std::{
+    future::poll_fn,
     io,
     pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
     time::Duration,
 };
 
+use bytes::Bytes;
 use futures_util::task::AtomicWaker;
 use hyper::body::{Body, Frame, SizeHint};
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
-    sync::oneshot,
     time::Sleep,
 };
 
-/// After so long without a request the stream comes back. Longer than the time between the requests of a client at work.
+/// After so long without a request the stream is taken back. Longer than the time between the requests of a client at work.
 pub(super) const LENT_FOR: Duration = Duration::from_secs(1);
 
 /// See the module.
 pub(super) struct Lent<S> {
-    /// With where it comes back; none once it has.
-    lent: Option<(S, oneshot::Sender<S>)>,
-    /// Read before it was lent: the first byte of a request.
-    heard: Option<u8>,
+    stream: S,
+    /// Read before it was lent: the beginning of a request.
+    heard: Bytes,
     talk: Talk,
     /// What was written last has not been taken.
     writing: bool,
@@ -39,47 +39,36 @@ pub(super) struct Lent<S> {
 }
 
 impl<S> Lent<S> {
-    /// The stream to serve, after the byte that was heard on it; what counts the requests on it; and where it comes back.
-    pub(super) fn new(stream: S, heard: Option<u8>) -> (Self, Talk, oneshot::Receiver<S>) {
+    /// The stream to serve, after what was heard on it, and what tells of the requests on it.
+    pub(super) fn new(stream: S, heard: Bytes) -> (Self, Talk) {
         let talk = Talk::default();
-        let (back, returned) = oneshot::channel();
         let lent = Self {
-            lent: Some((stream, back)),
+            stream,
             heard,
             talk: talk.clone(),
             writing: false,
             silence: None,
         };
-        (lent, talk, returned)
+        (lent, talk)
     }
 
-    fn stream(&mut self) -> Option<&mut S> {
-        self.lent.as_mut().map(|(stream, _)| stream)
+    pub(super) fn into_inner(self) -> S {
+        self.stream
     }
 
-    /// What a write is told when there is nothing to write to.
-    fn writable(&mut self) -> io::Result<&mut S> {
-        self.stream().ok_or_else(|| io::ErrorKind::NotConnected.into())
-    }
-
-    /// Ready when there has been nothing to read or to write for long enough.
-    fn poll_silence(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    /// Looks whether there has been nothing to read or to write for long enough.
+    fn listen(&mut self, cx: &mut Context<'_>) {
         // The last turn may end in another task, which HTTP does not hear of.
         self.talk.state.ended.register(cx.waker());
         if self.writing || self.talk.goes_on() {
             self.silence = None;
-            return Poll::Pending;
+            return;
         }
         let silence = self
             .silence
             .get_or_insert_with(|| Box::pin(tokio::time::sleep(LENT_FOR)));
-        silence.as_mut().poll(cx)
-    }
-
-    fn give_back(&mut self) {
-        if let Some((stream, back)) = self.lent.take() {
-            // Nobody takes it when the connection is being dropped, and the stream with it.
-            let _ = back.send(stream);
+        if silence.as_mut().poll(cx).is_ready() {
+            self.talk.state.silent.store(true, Ordering::Release);
         }
     }
 }
@@ -87,31 +76,29 @@ impl<S> Lent<S> {
 impl<S: AsyncRead + Unpin> AsyncRead for Lent<S> {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
-        if buffer.remaining() > 0
-            && let Some(heard) = this.heard.take()
-        {
-            buffer.put_slice(&[heard]);
-            this.talk.hear();
-            return Poll::Ready(Ok(()));
+        // With what follows it: from a first byte alone HTTP would not see before an empty line that it is no request.
+        let heard = this.heard.split_to(this.heard.len().min(buffer.remaining()));
+        buffer.put_slice(&heard);
+        let mut read = Pin::new(&mut this.stream).poll_read(cx, buffer);
+        if !heard.is_empty() {
+            // An end or an error is met again.
+            read = Poll::Ready(Ok(()));
         }
-        let Some(stream) = this.stream() else {
-            return Poll::Ready(Ok(()));
-        };
-        if let Poll::Ready(read) = Pin::new(stream).poll_read(cx, buffer) {
-            this.silence = None;
-            this.talk.hear();
-            return Poll::Ready(read);
+        match read {
+            Poll::Pending => this.listen(cx),
+            Poll::Ready(_) => {
+                this.silence = None;
+                this.talk.hear();
+            }
         }
-        ready!(this.poll_silence(cx));
-        this.give_back();
-        Poll::Ready(Ok(()))
+        read
     }
 }
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for Lent<S> {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
-        let written = Pin::new(this.writable()?).poll_write(cx, bytes);
+        let written = Pin::new(&mut this.stream).poll_write(cx, bytes);
         this.writing = written.is_pending();
         written
     }
@@ -122,30 +109,24 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Lent<S> {
         pieces: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
-        let written = Pin::new(this.writable()?).poll_write_vectored(cx, pieces);
+        let written = Pin::new(&mut this.stream).poll_write_vectored(cx, pieces);
         this.writing = written.is_pending();
         written
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.lent.as_ref().is_some_and(|(stream, _)| stream.is_write_vectored())
+        self.stream.is_write_vectored()
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
-        let Some(stream) = this.stream() else {
-            return Poll::Ready(Ok(()));
-        };
-        let flushed = Pin::new(stream).poll_flush(cx);
+        let flushed = Pin::new(&mut this.stream).poll_flush(cx);
         this.writing = flushed.is_pending();
         flushed
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.stream() {
-            Some(stream) => Pin::new(stream).poll_shutdown(cx),
-            None => Poll::Ready(Ok(())),
-        }
+        Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }
 
@@ -161,6 +142,8 @@ struct TalkState {
     turns: AtomicUsize,
     /// Bytes came since the last of them ended: a request has begun.
     begun: AtomicBool,
+    /// There has been nothing to read or to write for long enough.
+    silent: AtomicBool,
     /// Who waits for the end of the last.
     ended: AtomicWaker,
 }
@@ -172,8 +155,18 @@ impl Talk {
         Turn(self.clone())
     }
 
+    /// Resolves when the stream is to be taken back, in the task that serves it: asked after each poll of HTTP.
+    pub(super) async fn silence(&self) {
+        poll_fn(|_| match self.state.silent.load(Ordering::Acquire) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        })
+        .await;
+    }
+
     fn hear(&self) {
         self.state.begun.store(true, Ordering::Release);
+        self.state.silent.store(false, Ordering::Release);
     }
 
     fn goes_on(&self) -> bool {
@@ -194,8 +187,7 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        // What has come of a next request by now is not told from this one's body: who sends a part of a request before
-        // the last one's answer, and then nothing, is closed.
+        // What has come of a next request by now is not told from this one's body: it may be taken back with the stream.
         if self.0.state.turns.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.0.state.begun.store(false, Ordering::Release);
             self.0.state.ended.wake();
@@ -244,21 +236,26 @@ mod tests {
 
     const BARELY: Duration = Duration::from_millis(1);
 
-    /// Reads as HTTP would: what came, or the end.
+    /// Reads as HTTP would: what came, or nothing when it is to be taken back.
     async fn read(lent: &mut Lent<tokio::io::DuplexStream>) -> Vec<u8> {
+        let talk = lent.talk.clone();
         let mut piece = vec![0; 64];
-        let count = lent.read(&mut piece).await.unwrap();
+        let count = tokio::select! {
+            biased;
+            count = lent.read(&mut piece) => count.unwrap(),
+            () = talk.silence() => 0,
+        };
         piece.truncate(count);
         piece
     }
 
     #[tokio::test(start_paused = true)]
-    async fn it_comes_back_after_a_silence_with_nothing_lost() {
+    async fn it_is_taken_back_after_a_silence_with_nothing_lost() {
         let (mut client, server) = tokio::io::duplex(64);
-        let (mut lent, talk, mut returned) = Lent::new(server, Some(b'a'));
-        client.write_all(b"bc").await.unwrap();
-        assert_eq!(read(&mut lent).await, b"a");
-        assert_eq!(read(&mut lent).await, b"bc");
+        let (mut lent, talk) = Lent::new(server, Bytes::from_static(b"ab"));
+        assert_eq!(read(&mut lent).await, b"ab");
+        client.write_all(b"cd").await.unwrap();
+        assert_eq!(read(&mut lent).await, b"cd");
         // A request has begun, then one is being answered: HTTP waits.
         assert!(timeout(10 * LENT_FOR, read(&mut lent)).await.is_err());
         let (request, answer) = (talk.turn(), talk.turn());
@@ -266,44 +263,49 @@ mod tests {
         assert!(timeout(10 * LENT_FOR, read(&mut lent)).await.is_err());
         drop(answer);
         assert!(timeout(LENT_FOR - BARELY, read(&mut lent)).await.is_err());
-        assert!(returned.try_recv().is_err());
         assert_eq!(timeout(2 * BARELY, read(&mut lent)).await.unwrap(), b"");
-        let mut server = returned.try_recv().unwrap();
-        lent.shutdown().await.unwrap();
-        drop(lent);
-        client.write_all(b"d").await.unwrap();
-        assert_eq!(server.read_u8().await.unwrap(), b'd');
+        let mut server = lent.into_inner();
+        client.write_all(b"e").await.unwrap();
+        assert_eq!(server.read_u8().await.unwrap(), b'e');
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_heard_is_read_with_what_follows_it() {
+        let (mut client, server) = tokio::io::duplex(64);
+        let (mut lent, _talk) = Lent::new(server, Bytes::from_static(b"a"));
+        client.write_all(b"bc").await.unwrap();
+        drop(client);
+        assert_eq!(read(&mut lent).await, b"abc");
+        assert_eq!(read(&mut lent).await, b"");
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_turn_that_ends_elsewhere_is_heard_of() {
         let (_client, server) = tokio::io::duplex(64);
-        let (mut lent, talk, mut returned) = Lent::new(server, None);
+        let (mut lent, talk) = Lent::new(server, Bytes::new());
         let turn = talk.turn();
         tokio::spawn(async move {
             tokio::time::sleep(3 * LENT_FOR).await;
             drop(turn);
         });
         assert_eq!(timeout(5 * LENT_FOR, read(&mut lent)).await.unwrap(), b"");
-        assert!(returned.try_recv().is_ok());
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_is_not_taken_is_waited_for() {
         let (mut client, server) = tokio::io::duplex(4);
-        let (mut lent, _talk, mut returned) = Lent::new(server, None);
+        let (mut lent, _talk) = Lent::new(server, Bytes::new());
         assert!(timeout(BARELY, lent.write_all(b"abcdef")).await.is_err());
         assert!(timeout(10 * LENT_FOR, read(&mut lent)).await.is_err());
         client.read_exact(&mut [0; 4]).await.unwrap();
         lent.write_all(b"gh").await.unwrap();
         assert_eq!(read(&mut lent).await, b"");
-        assert!(returned.try_recv().is_ok());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_upgraded_one_never_comes_back() {
+    async fn an_upgraded_one_stays() {
         let (_client, server) = tokio::io::duplex(4);
-        let (mut lent, talk, _returned) = Lent::new(server, None);
+        let (mut lent, talk) = Lent::new(server, Bytes::new());
         talk.turn().never_ends();
         assert!(timeout(1_000 * LENT_FOR, read(&mut lent)).await.is_err());
     }

@@ -221,6 +221,16 @@ async fn a_kept_connection_answers_after_a_silence() {
         let answer = read_answer(&mut stream).await;
         assert!(answer.ends_with("it is I"), "{answer}");
     }
+    // What has come of the next request with the last is kept, also beyond a silence.
+    for (begun, rest) in [(1, 1_100), (20, 5_000), (ASK.len() - 1, 8_000)] {
+        stream.write_all(&[ASK, &ASK[..begun]].concat()).await.unwrap();
+        let answer = read_answer(&mut stream).await;
+        assert!(answer.ends_with("it is I"), "{answer}");
+        sleep(Duration::from_millis(rest)).await;
+        stream.write_all(&ASK[begun..]).await.unwrap();
+        let answer = read_answer(&mut stream).await;
+        assert!(answer.ends_with("it is I"), "{answer}");
+    }
     // Its pieces may come slowly, whether the connection was silent before or not.
     for silence in [0, 5_000] {
         sleep(Duration::from_millis(silence)).await;
@@ -247,6 +257,37 @@ async fn a_kept_connection_answers_after_a_silence() {
         "silence is nothing to wait for"
     );
     assert_eq!(read_all(&mut stream).await, "");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_no_request_is_refused_after_a_silence_as_before() {
+    let router = Router::new().route("/name", get(async || "it is I"));
+    let (address, _shutdown, _server) = serve_router(router, ServerLimits::default()).await;
+    for silence in [0, 1_400] {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(ASK).await.unwrap();
+        read_answer(&mut stream).await;
+        sleep(Duration::from_millis(silence)).await;
+        let began = Instant::now();
+        stream.write_all(b"SSH-2.0-x\r\n").await.unwrap();
+        let answer = read_all(&mut stream).await;
+        assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
+        assert!(began.elapsed() < Duration::from_secs(1), "it was clear at once");
+    }
+}
+
+/// Part of a request that came with the one before has no longer than any other.
+#[tokio::test(start_paused = true)]
+async fn a_begun_request_does_not_hold_its_connection() {
+    let router = Router::new().route("/name", get(async || "it is I"));
+    let (address, _shutdown, _server) = serve_router(router, ServerLimits::default()).await;
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(&[ASK, &ASK[..20]].concat()).await.unwrap();
+    read_answer(&mut stream).await;
+    let began = Instant::now();
+    read_all(&mut stream).await;
+    let lasted = began.elapsed();
+    assert!((10..=11).contains(&lasted.as_secs()), "{lasted:?}");
 }
 
 #[tokio::test(start_paused = true)]
