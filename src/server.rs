@@ -48,7 +48,8 @@ const MOST_AT_ONCE: usize = 64 * 1024;
 #[derive(Debug, Clone)]
 pub struct ServerLimits {
     /// How long a client may say nothing: after the opening of a connection, in TLS's handshake, after an answer. A
-    /// request's headers may take as long again from its first byte (from the last answer, where that was just now).
+    /// request's headers may take as long again from its first byte (from the last answer, where that was just now; a
+    /// second longer where they began before it).
     pub header_timeout: Duration,
     /// Between two pieces of a request's body.
     pub body_idle_timeout: Duration,
