@@ -278,10 +278,13 @@ impl App {
             false => Duration::ZERO,
         };
         let told = Instant::now();
+        let left = || grace.saturating_sub(told.elapsed());
         // Sockets of calls that other nodes hold go through this one, too.
         tokio::join!(self.node.drain(grace), self.peers.drain(grace), sleep(notice));
-        // Live calls of nodes that died meanwhile may have come here since the last one of its own.
-        self.node.take_no_more(grace.saturating_sub(told.elapsed())).await;
+        // Each of these may have come here since the last one before it: a live call of a node that died meanwhile, and a
+        // socket that is passed on.
+        self.node.take_no_more(left()).await;
+        self.peers.drain(left()).await;
         self.peers.close();
         let _ = self.stop_serving.send(true);
         while self.server.join_next().await.is_some() {}

@@ -8,10 +8,14 @@ use std::{
     time::Duration,
 };
 
-use futures_util::StreamExt;
+use futures_util::{SinkExt, StreamExt};
 use ringback::exchange::{Exchange, ExchangeHandle, ExchangeSettings};
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::{
+    net::TcpStream,
+    time::{Instant, sleep, timeout, timeout_at},
+};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 use self::proxy::Proxy;
 use crate::support::{
@@ -62,6 +66,7 @@ impl Installation {
             ("RINGBACK_PUBLIC_URL", public.as_str()),
             ("RINGBACK_SIMULATED_URL", phones.as_str()),
             ("RINGBACK_CALLS_PER_SECOND", "0"),
+            ("RINGBACK_LEAVE_SECONDS", "2"),
             ("RUST_LOG", "warn"),
         ];
         let programs: Vec<Program> = (0..3).map(|_| Program::new()).collect();
@@ -258,9 +263,53 @@ async fn a_call_is_ended_and_brought_in_by_any_node() {
     assert_eq!(addresses.len(), 1, "one call: {addresses:?}");
     let url = addresses.pop_first().unwrap();
     assert!(url.starts_with(&all.proxy.url().replacen("http", "ws", 1)), "{url}");
-    let (mut phone, _) = tokio_tungstenite::connect_async(url).await.unwrap();
+    let (mut phone, _) = connect_async(url).await.unwrap();
     let start = json!({ "event": "start" }).to_string();
-    futures_util::SinkExt::send(&mut phone, start.into()).await.unwrap();
+    phone.send(start.into()).await.unwrap();
     let speaks = async { while !phone.next().await.unwrap().unwrap().is_binary() {} };
     timeout(WITHIN, speaks).await.unwrap();
+}
+
+/// The socket of a call from outside that has begun, by the node at this address.
+async fn phone(media_url: &str, node: &str) -> WebSocketStream<MaybeTlsStream<TcpStream>> {
+    let (_, path) = media_url.split_once("/carriers/").unwrap();
+    let url = format!("{}/carriers/{path}", node.replacen("http", "ws", 1));
+    let (mut phone, _) = connect_async(url).await.unwrap();
+    let start = json!({ "event": "start" }).to_string();
+    phone.send(start.into()).await.unwrap();
+    phone
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_socket_that_is_passed_on_by_a_node_that_leaves_lasts_as_long_as_its_call() {
+    let Some(mut all) = Installation::start().await else {
+        return;
+    };
+    let agent = all.agent().await;
+    let inbound = json!({ "agentId": agent });
+    let made = all.at(0).post("/public/v1/calls/inbound", inbound).await.expect(201);
+    // The last to be started knows of the others, and has no call and no socket when it is told.
+    let (leaving, address) = all.nodes.pop().unwrap();
+    leaving.signal("TERM");
+    let ready = format!("{address}/ready");
+    while reqwest::get(&ready).await.unwrap().status().is_success() {}
+    let told = Instant::now();
+    // The proxy has not heard of it yet.
+    let mut phone = phone(&made.text("/data/mediaUrl"), &address).await;
+    let mut heard = 0;
+    let listens = async {
+        loop {
+            match phone.next().await {
+                Some(Ok(message)) if !message.is_close() => heard += usize::from(message.is_binary()),
+                end => return end,
+            }
+        }
+    };
+    // Twice as long as it is sent requests.
+    let cut = timeout_at(told + Duration::from_secs(4), listens).await;
+    assert!(cut.is_err(), "{cut:?}");
+    assert!(heard > 0, "it has its call at the other end");
+    phone.close(None).await.unwrap();
+    let ended = tokio::task::spawn_blocking(|| leaving.end()).await.unwrap();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
 }
