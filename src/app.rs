@@ -34,7 +34,7 @@ use tokio::{
     net::TcpListener,
     sync::{broadcast, watch},
     task::{JoinHandle, JoinSet},
-    time::{Instant, sleep, timeout},
+    time::{Instant, timeout},
 };
 
 pub use self::parts::try_voice;
@@ -272,17 +272,12 @@ impl App {
     /// Places no new call, gives calls in progress `grace` to end, hangs up the rest, writes everything down, answers
     /// the requests in progress, and frees the address and the database.
     pub async fn stop(mut self, grace: Duration) {
-        // Whoever has a proxy in front that asks who is ready has other nodes, too.
-        let notice = match self.node.has_company() {
-            true => self.leaves_within,
-            false => Duration::ZERO,
-        };
         let told = Instant::now();
         let left = || grace.saturating_sub(told.elapsed());
         // Sockets of calls that other nodes hold go through this one, too.
-        tokio::join!(self.node.drain(grace), self.peers.drain(grace), sleep(notice));
-        // Each of these may have come here since the last one before it: a live call of a node that died meanwhile, and a
-        // socket that is passed on.
+        tokio::join!(self.node.drain(grace, self.leaves_within), self.peers.drain(grace));
+        // Each of these may have come here since the last one before it: a call from outside, a live call of a node that died
+        // meanwhile, and a socket that is passed on.
         self.node.take_no_more(left()).await;
         self.peers.drain(left()).await;
         self.peers.close();

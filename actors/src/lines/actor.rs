@@ -6,7 +6,7 @@ use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
 use tokio::time::Instant;
 
 use super::{
-    CallRegistry, Dialer, LinePool, LinesMessage, LinesSnapshot, Requester, announced::Announcements,
+    CallRegistry, Dialer, Leave, LinePool, LinesMessage, LinesSnapshot, Requester, announced::Announcements,
     taken_over::OnTheirWay,
 };
 use crate::{
@@ -70,7 +70,7 @@ pub struct LinesState {
     /// It is about to end: others take over what comes.
     pub(super) takes_no_more: bool,
     timer: Option<TaskGuard>,
-    grace: Option<TaskGuard>,
+    leaving: Option<TaskGuard>,
 }
 
 impl Actor for LinesActor {
@@ -107,7 +107,7 @@ impl Actor for LinesActor {
             on_their_way: OnTheirWay::new(),
             takes_no_more: false,
             timer: None,
-            grace: None,
+            leaving: None,
         })
     }
 
@@ -207,15 +207,16 @@ impl Actor for LinesActor {
             LinesMessage::DoubtClaims { attempt } => state.doubt_claims(&me, attempt),
             LinesMessage::ClaimsLost(lost) => state.forget(&lost),
             LinesMessage::Load(level) => state.pool.set_level(level),
-            LinesMessage::Drain { grace_ms } => state.drain(&me, Duration::from_millis(grace_ms)),
+            LinesMessage::Drain(leave) => state.drain(&me, leave),
+            LinesMessage::NoticeOver => state.pool.close(),
             LinesMessage::TakeNoMore(reply) => {
-                state.takes_no_more = true;
+                state.take_no_more();
                 let left = state.pool.live() + state.pool.granted() + state.on_their_way.len();
                 let _ = reply.send(left);
             }
             LinesMessage::GraceOver => {
                 // What came later would be hung up by nobody.
-                state.takes_no_more = true;
+                state.take_no_more();
                 state.hang_up(|_| true);
             }
             LinesMessage::Inspect(reply) => {
@@ -286,13 +287,27 @@ impl LinesState {
         self.requesters.insert(dialer, requester);
     }
 
-    fn drain(&mut self, me: &ActorRef<LinesMessage>, grace: Duration) {
+    fn drain(&mut self, me: &ActorRef<LinesMessage>, leave: Leave) {
         self.pool.drain();
+        if leave.notice_ms == 0 {
+            self.pool.close();
+        }
         let me = me.clone();
-        self.grace = Some(TaskGuard::spawn(async move {
-            tokio::time::sleep(grace).await;
-            let _ = me.cast(LinesMessage::GraceOver);
+        self.leaving = Some(TaskGuard::spawn(async move {
+            let tell = async |after_ms, message| {
+                tokio::time::sleep(Duration::from_millis(after_ms)).await;
+                let _ = me.cast(message);
+            };
+            tokio::join!(
+                tell(leave.notice_ms, LinesMessage::NoticeOver),
+                tell(leave.grace_ms, LinesMessage::GraceOver),
+            );
         }));
+    }
+
+    fn take_no_more(&mut self) {
+        self.takes_no_more = true;
+        self.pool.close();
     }
 
     fn snapshot(&self) -> LinesSnapshot {

@@ -192,7 +192,7 @@ impl LinesState {
         let given_up = waiting.iter().all(InboundReply::is_closed);
         let begun = match taken {
             Err(refusal) => Err(refusal),
-            Ok(_) if self.pool.draining() => Err(InboundRefusal::Busy),
+            Ok(_) if self.pool.is_closed() => Err(InboundRefusal::Busy),
             Ok(held) if given_up => return self.hold(me, (call, attempt), held),
             Ok(held) => self.begin_inbound(me, held).await,
         };

@@ -35,6 +35,16 @@ pub enum Dialer {
     Inbound,
 }
 
+/// How a node leaves, from the moment it is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Leave {
+    /// How long calls have to end, in milliseconds.
+    pub grace_ms: u64,
+    /// How long calls from outside are taken yet, in milliseconds: there are other nodes, and whoever sends the calls has to
+    /// hear that this one takes none.
+    pub notice_ms: u64,
+}
+
 /// The agent that a call asks for by its id.
 #[derive(Debug, Clone)]
 pub struct WantedAgent {
@@ -318,12 +328,11 @@ pub enum LinesMessage {
     /// What the node gives up because it has too much to do; told again and again.
     Load(Level),
     /// Grant nothing more; hang up what still lives after the grace time.
-    Drain {
-        /// Milliseconds.
-        grace_ms: u64,
-    },
-    /// From now on no live call of another node is taken over. How many calls are left, with those on their way here and
-    /// lines that are granted.
+    Drain(Leave),
+    /// Whoever sends calls from outside had time to hear that this node leaves, own.
+    NoticeOver,
+    /// From now on no call from outside is taken, and no live call of another node taken over. How many calls are left, with
+    /// those on their way here and lines that are granted.
     TakeNoMore(RpcReplyPort<usize>),
     /// The grace time of a drain is over, own.
     GraceOver,

@@ -74,6 +74,8 @@ pub struct LinePool<D> {
     wishes: VecDeque<(D, usize)>,
     live: HashMap<AttemptId, D>,
     draining: bool,
+    /// Whether calls from outside are refused, too.
+    closed: bool,
     /// What the node gives up because it has too much to do.
     level: Level,
 }
@@ -89,6 +91,7 @@ impl<D: Copy + Ord> LinePool<D> {
             wishes: VecDeque::new(),
             live: HashMap::new(),
             draining: false,
+            closed: false,
             level: Level::Calm,
         }
     }
@@ -122,9 +125,14 @@ impl<D: Copy + Ord> LinePool<D> {
         self.wishes.clear();
     }
 
-    /// Whether nothing is granted any more.
-    pub fn draining(&self) -> bool {
-        self.draining
+    /// No call from outside gets a line any more.
+    pub fn close(&mut self) {
+        self.closed = true;
+    }
+
+    /// Whether no call from outside gets a line any more.
+    pub fn is_closed(&self) -> bool {
+        self.closed
     }
 
     /// What is given up from now on: a pool that may not dial grants nothing, and what was granted before goes on.
@@ -245,7 +253,7 @@ impl<D: Copy + Ord> LinePool<D> {
     }
 
     fn refuses_inbound(&self) -> bool {
-        self.draining || self.level.gives_up(Work::Inbound)
+        self.closed || self.level.gives_up(Work::Inbound)
     }
 
     /// Whether no call from outside would be given a line.

@@ -118,6 +118,14 @@ fn a_call_from_outside_takes_a_free_line_before_those_who_wait_and_whatever_the_
     assert_eq!(pool.calls_of(outside).len(), 2);
     assert_eq!(pool.end(calls[0]), Some(outside));
     pool.drain();
+    let last = AttemptId::new();
+    assert!(
+        pool.take(last, outside),
+        "what is dialed is one thing, what comes another"
+    );
+    pool.end(last);
+    pool.close();
+    assert!(pool.is_full());
     assert!(!pool.take(AttemptId::new(), outside));
 }
 

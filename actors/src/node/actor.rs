@@ -14,7 +14,7 @@ use crate::{
     campaigns::{CampaignsActor, CampaignsArguments, CampaignsMessage},
     id::NodeId,
     journal::{Backlog, Journal, JournalActor, JournalArguments, JournalMessage},
-    lines::{CallRegistry, LinesActor, LinesArguments, LinesMessage},
+    lines::{CallRegistry, Leave, LinesActor, LinesArguments, LinesMessage},
     ports::{Ports, store::Pulse},
     single_calls::{SingleCallsActor, SingleCallsArguments, SingleCallsMessage},
     switchboard::{SwitchboardActor, SwitchboardArguments, SwitchboardMessage},
@@ -60,10 +60,7 @@ pub enum NodeMessage {
     /// The store declared this process dead.
     Fenced(NodeId),
     /// No new work from now on; calls have a grace time.
-    Drain {
-        /// Milliseconds.
-        grace_ms: u64,
-    },
+    Drain(Leave),
 }
 
 /// Addresses of the five.
@@ -106,8 +103,8 @@ pub struct NodeState {
     registered: bool,
     /// How many nodes live, as far as was heard.
     nodes: usize,
-    /// The grace time, once draining began.
-    draining: Option<u64>,
+    /// How it leaves, once draining began.
+    draining: Option<Leave>,
     /// The same for who takes over what dead processes left.
     takes_nothing: watch::Sender<bool>,
     /// Restarts to come.
@@ -197,11 +194,11 @@ impl Actor for NodeActor {
             | NodeMessage::Refused(..)
             | NodeMessage::Alive { .. }
             | NodeMessage::Fenced(_) => {}
-            NodeMessage::Drain { grace_ms } => {
-                state.draining = Some(grace_ms);
+            NodeMessage::Drain(leave) => {
+                state.draining = Some(leave);
                 state.takes_nothing.send_replace(true);
                 state.dial_no_more();
-                let _ = state.with.siblings.lines.cast(LinesMessage::Drain { grace_ms });
+                let _ = state.with.siblings.lines.cast(LinesMessage::Drain(leave));
             }
         }
         Ok(())
@@ -327,8 +324,8 @@ impl NodeState {
                 let _ = to.single_calls.cast(SingleCallsMessage::Drain);
             }
             (Part::Lines, draining) => {
-                if let Some(grace_ms) = draining {
-                    let _ = to.lines.cast(LinesMessage::Drain { grace_ms });
+                if let Some(leave) = draining {
+                    let _ = to.lines.cast(LinesMessage::Drain(leave));
                 }
                 let _ = to.campaigns.cast(CampaignsMessage::LinesRestarted);
                 let _ = to.single_calls.cast(SingleCallsMessage::LinesRestarted);

@@ -18,7 +18,7 @@ use crate::{
     call::Speculation,
     id::NodeId,
     journal::{Backlog, BacklogFigures, Journal, LiveFact},
-    lines::{CallRegistry, LinesMessage, LinesSnapshot},
+    lines::{CallRegistry, Leave, LinesMessage, LinesSnapshot},
     ports::{Ports, store::Store},
     switchboard::{INSPECTION, SwitchboardMessage},
 };
@@ -232,13 +232,25 @@ impl NodeHandle {
     }
 
     /// Takes no new work, places no new call, waits up to `grace` for calls to end by themselves, then hangs up the
-    /// rest. Returns when no call lives and every fact is on disk, or when those had their time too.
-    pub async fn drain(&self, grace: Duration) {
-        let grace_ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
-        let limit = Instant::now() + grace + LAST_WORDS;
+    /// rest. Beside other nodes, calls from outside are taken for `notice` yet, in which whoever sends them is to hear of it.
+    /// Returns when that is over, no call lives and every fact is on disk, or when those had their time too.
+    pub async fn drain(&self, grace: Duration, notice: Duration) {
+        // Whoever has a proxy in front that asks who is ready has other nodes, too.
+        let notice = if self.has_company() { notice } else { Duration::ZERO };
+        let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        let leave = Leave {
+            grace_ms: ms(grace),
+            notice_ms: ms(notice),
+        };
+        tokio::join!(self.until_idle(leave), tokio::time::sleep(notice));
+        self.flush().await;
+    }
+
+    async fn until_idle(&self, leave: Leave) {
+        let limit = Instant::now() + Duration::from_millis(leave.grace_ms) + LAST_WORDS;
         // At once, for whoever asks whether to send work here; the root says it to its parts.
         self.draining.send_replace(true);
-        let _ = self.root.cast(NodeMessage::Drain { grace_ms });
+        let _ = self.root.cast(NodeMessage::Drain(leave));
         // Let the drain arrive before the first look, or a call on its way would not be waited for.
         tokio::time::sleep(Duration::from_millis(50)).await;
         let (mut calls, mut told) = (self.live_calls().await, Instant::now());
@@ -251,11 +263,10 @@ impl NodeHandle {
                 told = Instant::now();
             }
         }
-        self.flush().await;
     }
 
-    /// Takes over no live call of another node from now on, and waits up to `grace` for those that came here in the last
-    /// moments. For the end of a drain, when nobody is to send anything here any more.
+    /// Takes no call from outside and no live call of another node from now on, and waits up to `grace` for those that came
+    /// here in the last moments. For the end of a drain, when nobody is to send anything here any more.
     pub async fn take_no_more(&self, grace: Duration) {
         let limit = Instant::now() + grace + LAST_WORDS;
         while self.siblings.lines.ask(LinesMessage::TakeNoMore, INSPECTION).await != Some(0) && Instant::now() < limit {

@@ -272,7 +272,7 @@ async fn a_call_that_was_taken_over_and_gets_no_socket_ends_as_lost() {
 #[tokio::test(start_paused = true)]
 async fn a_node_that_drains_takes_a_live_call_all_the_same() {
     let call = Talking::start().await;
-    let draining = call.nodes[1].drain(60 * SECOND);
+    let draining = call.nodes[1].drain(60 * SECOND, Duration::ZERO);
     let going_on = async {
         sleep(SECOND).await;
         call.comes_back(1).await.unwrap();
@@ -414,7 +414,7 @@ async fn a_node_that_is_about_to_end_waits_for_what_it_took_and_takes_no_more() 
     let call = Talking::start().await;
     let later = Talking::start().await;
     // Its own calls are over, and it is not out of the proxy yet.
-    call.nodes[1].drain(60 * SECOND).await;
+    call.nodes[1].drain(60 * SECOND, Duration::ZERO).await;
     call.comes_back(1).await.unwrap();
     let socket = call.open_media(1).await.unwrap();
     let ended = async {

@@ -109,7 +109,7 @@ async fn a_draining_node_refuses_commands_and_leaves_campaigns_for_the_next_star
     let node = world.node(0).await;
     let campaign = world.campaign(5).await;
     world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
-    node.drain(Duration::from_secs(1)).await;
+    node.drain(Duration::from_secs(1), Duration::ZERO).await;
     let refused = world.command(&node, campaign, STOP).await;
     assert!(matches!(refused, Err(CommandError::Unavailable(_))));
     assert!(figures(&node).await.draining);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use actors::{
     id::{AgentId, AttemptId, NodeId},
-    lines::{LinesMessage, MOST_WITHOUT_SOCKET},
+    lines::{Leave, LinesMessage, MOST_WITHOUT_SOCKET},
     node::NodeHandle,
     phone_number::PhoneNumber,
     ports::{
@@ -19,6 +19,7 @@ use actors::{
     testkit::fake_carrier::{FakeSocket, media_leg},
 };
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::support::{Callees, World, agent_document, contact, figures, new_account, until};
 
@@ -281,7 +282,7 @@ async fn a_draining_node_takes_no_call_and_lets_live_ones_end() {
     let (world, node) = called(2).await;
     let back = announce(&node, announced("leg-a")).await.unwrap();
     let _socket = open_media(&node, &back).await.unwrap();
-    let drained = node.drain(Duration::from_secs(20));
+    let drained = node.drain(Duration::from_secs(20), Duration::ZERO);
     let meanwhile = async {
         tokio::time::sleep(Duration::from_secs(1)).await;
         assert_eq!(announce(&node, announced("leg-b")).await, Err(InboundRefusal::Busy));
@@ -295,6 +296,35 @@ async fn a_draining_node_takes_no_call_and_lets_live_ones_end() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_node_that_leaves_others_takes_calls_until_whoever_sends_them_has_heard() {
+    let world = World::shared().await;
+    answering(&world, json!([{ "number": OURS }])).await;
+    let (leaving, _stays) = (world.node(2).await, world.twin().node(2).await);
+    until("company", async || leaving.has_company()).await;
+    let (grace, notice) = (Duration::from_secs(60), Duration::from_secs(3));
+    let told = Instant::now();
+    let leaves = async {
+        leaving.drain(grace, notice).await;
+        leaving.take_no_more(grace.saturating_sub(told.elapsed())).await;
+    };
+    let meanwhile = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let back = announce(&leaving, announced("leg-a")).await.unwrap();
+        let socket = open_media(&leaving, &back).await.unwrap();
+        tokio::time::sleep(notice).await;
+        assert_eq!(announce(&leaving, announced("leg-b")).await, Err(InboundRefusal::Busy));
+        tokio::time::sleep(notice).await;
+        assert_eq!(figures(&leaving).await.live_calls, 1, "it goes on");
+        socket.inbound.push(InboundItem::Closed { clean: true });
+        back
+    };
+    let ((), back) = tokio::join!(leaves, meanwhile);
+    assert!(told.elapsed() < grace);
+    let over = until_over(&world, back.attempt).await;
+    assert_eq!(over, (ConversationStatus::Completed, None));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_call_whose_attempt_is_being_made_as_the_node_drains_is_busy_and_settled() {
     let world = World::slow().await;
     answering(&world, json!([{ "number": OURS }])).await;
@@ -302,7 +332,10 @@ async fn a_call_whose_attempt_is_being_made_as_the_node_drains_is_busy_and_settl
     let (answer, ()) = tokio::join!(announce(&node, announced("leg-a")), async {
         // Its line is taken by then.
         tokio::time::sleep(Duration::from_millis(60)).await;
-        let drain = LinesMessage::Drain { grace_ms: 20_000 };
+        let drain = LinesMessage::Drain(Leave {
+            grace_ms: 20_000,
+            notice_ms: 0,
+        });
         assert!(node.siblings().lines.cast(drain).is_ok());
     });
     assert_eq!(answer, Err(InboundRefusal::Busy));

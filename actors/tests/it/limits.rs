@@ -101,7 +101,7 @@ async fn a_drain_stops_dialing_at_once_and_hangs_up_after_the_grace_time() {
     world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
     until("calls", async || world.carrier.sockets() == 5).await;
     let begun = tokio::time::Instant::now();
-    node.drain(Duration::from_secs(20)).await;
+    node.drain(Duration::from_secs(20), Duration::ZERO).await;
     assert!(begun.elapsed() >= Duration::from_secs(20));
     assert_eq!(figures(&node).await.live_calls, 0);
     assert_eq!(world.carrier.dials().len(), 5);

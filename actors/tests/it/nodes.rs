@@ -360,7 +360,7 @@ async fn a_node_that_stops_takes_nothing_more_and_leaves_the_rest_to_the_others_
     // Another one that died is left to the node that stays.
     let dead = NodeId::new();
     world.store.register_node(dead, None).await.unwrap();
-    let drain = leaving_node.drain(30 * SECOND);
+    let drain = leaving_node.drain(30 * SECOND, Duration::ZERO);
     let die = async {
         sleep(SECOND).await;
         world.store.take_from(two.worlds[0].carrier.dialed_attempts()[0], dead);

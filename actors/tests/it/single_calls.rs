@@ -263,7 +263,7 @@ async fn a_draining_node_takes_no_call_and_dials_none() {
     let talking = placed(&world, &node, 1).await;
     until_status(&world, talking, ConversationStatus::InProgress).await;
     let waiting = placed(&world, &node, 2).await;
-    node.drain(Duration::from_secs(2)).await;
+    node.drain(Duration::from_secs(2), Duration::ZERO).await;
     let refused = place(&world, &node, 3).await;
     assert!(matches!(refused, Err(PlaceError::Refused(_))), "{refused:?}");
     pass(60).await;

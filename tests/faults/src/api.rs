@@ -93,6 +93,7 @@ impl Api {
     pub async fn agent(&self, webhook: &str, retries: u32) -> io::Result<String> {
         let agent = json!({
             "name": format!("Faults, {retries} retries"),
+            "direction": "both",
             "conversationConfig": {
                 "agent": { "prompt": { "prompt": "Ask for the caller's name." }, "greetingMessage": "Hello." },
                 "turn": { "silenceEndCallTimeout": 8 }
@@ -148,7 +149,7 @@ impl Api {
     }
 }
 
-fn text(value: &Value) -> io::Result<String> {
+pub fn text(value: &Value) -> io::Result<String> {
     let text = value.as_str().map(str::to_owned);
     text.ok_or_else(|| io::Error::other("a field is missing in the service's answer"))
 }

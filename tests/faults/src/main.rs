@@ -1,6 +1,7 @@
 //! Breaks running nodes by a seed, and judges from outside what became of their calls: `tests/faults/run --help`.
 
 mod api;
+mod caller;
 mod campaigns;
 mod chance;
 mod commits;

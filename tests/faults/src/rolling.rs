@@ -53,7 +53,7 @@ pub struct RollingArgs {
     #[arg(long, default_value_t = 40)]
     contacts: usize,
     /// Calls at once, of each node
-    #[arg(long, default_value_t = 15)]
+    #[arg(long, default_value_t = 30)]
     lines: u32,
     /// Dials a second
     #[arg(long, default_value_t = 8.0)]
@@ -150,6 +150,7 @@ async fn in_world(args: &RollingArgs, world: &mut World) -> io::Result<bool> {
     let _ = flow.await;
     let sent = traffic.conclude(Instant::now() + REST / 3).await;
     let evidence = gather(world, &ledger).await?;
+    let dropped = [dropped(&evidence), sent.dropped.clone()].concat();
     let outcome = Outcome {
         command: command(args),
         seconds: began.elapsed().as_secs(),
@@ -159,7 +160,7 @@ async fn in_world(args: &RollingArgs, world: &mut World) -> io::Result<bool> {
         refused: world.api.failures.all(),
         dials: rules::dials(&evidence.log).count(),
         answered: talked(&evidence.log).len(),
-        dropped: dropped(&evidence),
+        dropped,
         findings: rules::breaches(&evidence),
     };
     println!("{outcome}");
@@ -265,7 +266,12 @@ impl Outcome {
     fn is_clean(&self) -> bool {
         let ended = self.replaced.iter().all(|one| one.code == Some(0));
         let silent = self.sent.failures.is_empty() && self.sent.lost.is_empty() && self.refused.is_empty();
-        ended && silent && self.dropped.is_empty() && self.findings.is_empty() && self.answered > 0
+        ended
+            && silent
+            && self.dropped.is_empty()
+            && self.findings.is_empty()
+            && self.answered > 0
+            && self.sent.callers > 0
     }
 }
 
@@ -310,6 +316,7 @@ impl fmt::Display for Outcome {
             ("longest end of one", format!("{:.1} s", longest.as_secs_f64())),
             ("dial requests", self.dials.to_string()),
             ("calls that talked", self.answered.to_string()),
+            ("calls from outside", self.sent.callers.to_string()),
             ("calls dropped", self.dropped.len().to_string()),
             ("requests of the stream", self.sent.requests.to_string()),
             ("  single calls among them", self.sent.calls.to_string()),

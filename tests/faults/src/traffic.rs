@@ -1,4 +1,4 @@
-//! A steady stream of requests, reads and writes, each on a connection of its own and none sent a second time.
+//! A steady stream of requests, reads, writes and calls from outside, each on a connection of its own and none sent a second time.
 
 use std::{
     io,
@@ -13,7 +13,13 @@ use tokio::{
     time::{Instant, MissedTickBehavior, interval},
 };
 
-use crate::api::Api;
+use crate::{
+    api::Api,
+    caller::{self, Came},
+};
+
+/// How long callers stay, in milliseconds; by their turn.
+const STAYS: std::ops::Range<u64> = 1_000..5_000;
 
 /// What came of it.
 #[derive(Debug, Default)]
@@ -24,6 +30,9 @@ struct Counts {
     /// Ids of what was stored.
     contacts: Vec<String>,
     conversations: Vec<String>,
+    /// Calls from outside that were taken.
+    callers: usize,
+    dropped: Vec<String>,
 }
 
 /// Requests and their counts. Clones share them.
@@ -41,6 +50,9 @@ pub struct Sent {
     pub p99_ms: u128,
     pub longest_ms: u128,
     pub calls: usize,
+    pub callers: usize,
+    /// Calls from outside that did not end as the caller wished.
+    pub dropped: Vec<String>,
     /// What was not answered as it should.
     pub failures: Vec<String>,
     /// What was stored by the answer, and is not there.
@@ -81,7 +93,8 @@ impl Traffic {
         let asked = match turn % 20 {
             0..5 => self.api.get("/campaigns?pageSize=30").await.map(drop),
             5..9 => self.api.get("/conversations?pageSize=30").await.map(drop),
-            9..13 => self.api.get(&format!("/agents/{}", self.agent)).await.map(drop),
+            9..12 => self.api.get(&format!("/agents/{}", self.agent)).await.map(drop),
+            12 => return self.caller(turn).await,
             13..19 => self.contact(turn).await,
             _ => self.call(turn).await,
         };
@@ -104,6 +117,22 @@ impl Traffic {
         let id = id_of(&self.api.post("/calls", call).await?, "conversationId")?;
         self.lock().conversations.push(id);
         Ok(())
+    }
+
+    /// Calls, and is no request whose time counts.
+    async fn caller(&self, turn: u64) {
+        let from = format!("+1888{turn:08}");
+        let stays = Duration::from_millis(STAYS.start + turn * 7_919 % (STAYS.end - STAYS.start));
+        let came = caller::call(&self.api, (&self.agent, &from), stays).await;
+        let mut counts = self.lock();
+        match came {
+            Ok(Came::HungUp) => counts.callers += 1,
+            Ok(Came::Dropped(how)) => {
+                counts.callers += 1;
+                counts.dropped.push(how);
+            }
+            Err(error) => counts.failures.push(error.to_string()),
+        }
     }
 
     /// Looks for all that was stored, and waits until the calls are over.
@@ -132,6 +161,8 @@ impl Traffic {
             p99_ms: answered.get(at).copied().unwrap_or_default(),
             longest_ms: answered.last().copied().unwrap_or_default(),
             calls: conversations.len(),
+            callers: counts.callers,
+            dropped: counts.dropped.clone(),
             failures: counts.failures.clone(),
             lost,
         }
