@@ -63,7 +63,7 @@ use crate::{
 };
 
 /// How long requests in progress may take after the last call of a drain.
-const LAST_ANSWERS: Duration = Duration::from_secs(5);
+const LAST_ANSWERS: Duration = Duration::from_secs(30);
 
 /// How long analyses under way may take after that. What is cut off is done by the next process.
 const LAST_ANALYSES: Duration = Duration::from_secs(8);

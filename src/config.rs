@@ -143,8 +143,8 @@ pub struct ServeConfig {
           value_parser = clap::value_parser!(u64).range(..=MOST_DRAIN_SECONDS))]
     pub drain_seconds: u64,
 
-    /// Seconds in which requests are still taken after SIGTERM while other nodes live, so that a proxy sees at GET /ready
-    /// that this one is to get none
+    /// Seconds in which requests and calls from outside are still taken after SIGTERM while other nodes live, so that a
+    /// proxy sees at GET /ready that this one is to get none
     #[arg(long, env = "RINGBACK_LEAVE_SECONDS", default_value_t = 3, value_parser = clap::value_parser!(u64).range(..=600))]
     pub leave_seconds: u64,
 }

@@ -58,12 +58,14 @@ pub async fn to_the_holder(State(peers): State<Peers>, request: Request, next: N
                 true
             }
             Err(NotPassed::NotThere) => left == 0,
-            Err(NotPassed::Unreached(why)) if or_here => {
+            Err(NotPassed::Unreached(why) | NotPassed::Gone(why)) if or_here => {
                 lost(&elsewhere, &why);
                 parts.extensions.insert(Unreached(elsewhere.holder));
                 false
             }
-            Err(NotPassed::Unreached(why) | NotPassed::Lost(why)) => {
+            // What was known of it may be old: one that has left says so to the store, not to its callers.
+            Err(NotPassed::Gone(_)) if left > 0 => false,
+            Err(NotPassed::Unreached(why) | NotPassed::Gone(why) | NotPassed::Lost(why)) => {
                 lost(&elsewhere, &why);
                 true
             }

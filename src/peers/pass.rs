@@ -49,6 +49,8 @@ const OF_A_CONNECTION: [HeaderName; 11] = [
 pub(super) enum NotPassed {
     /// The other node does not hold the call (any more).
     NotThere,
+    /// Nobody is at its address.
+    Gone(String),
     /// It did not answer.
     Unreached(String),
     /// There is no place for one more request, or its answer cannot be passed on.
@@ -58,7 +60,13 @@ pub(super) enum NotPassed {
 impl From<reqwest::Error> for NotPassed {
     /// The address holds a proof; it does not belong in a log.
     fn from(error: reqwest::Error) -> Self {
-        Self::Unreached(error.without_url().to_string())
+        let is_refused = error.is_connect() && !error.is_timeout();
+        let why = error.without_url().to_string();
+        if is_refused {
+            Self::Gone(why)
+        } else {
+            Self::Unreached(why)
+        }
     }
 }
 

@@ -69,6 +69,8 @@ pub struct LinesState {
     pub(super) on_their_way: OnTheirWay,
     /// It is about to end: others take over what comes.
     pub(super) takes_no_more: bool,
+    /// What lives yet was told to hang up.
+    pub(super) grace_is_over: bool,
     timer: Option<TaskGuard>,
     leaving: Option<TaskGuard>,
 }
@@ -106,6 +108,7 @@ impl Actor for LinesActor {
             announced: Announcements::default(),
             on_their_way: OnTheirWay::new(),
             takes_no_more: false,
+            grace_is_over: false,
             timer: None,
             leaving: None,
         })
@@ -215,8 +218,8 @@ impl Actor for LinesActor {
                 let _ = reply.send(left);
             }
             LinesMessage::GraceOver => {
-                // What came later would be hung up by nobody.
                 state.take_no_more();
+                state.grace_is_over = true;
                 state.hang_up(|_| true);
             }
             LinesMessage::Inspect(reply) => {

@@ -192,7 +192,8 @@ impl LinesState {
         let given_up = waiting.iter().all(InboundReply::is_closed);
         let begun = match taken {
             Err(refusal) => Err(refusal),
-            Ok(_) if self.pool.is_closed() => Err(InboundRefusal::Busy),
+            // Nobody would hang it up any more.
+            Ok(_) if self.grace_is_over => Err(InboundRefusal::Busy),
             Ok(held) if given_up => return self.hold(me, (call, attempt), held),
             Ok(held) => self.begin_inbound(me, held).await,
         };

@@ -130,11 +130,6 @@ impl<D: Copy + Ord> LinePool<D> {
         self.closed = true;
     }
 
-    /// Whether no call from outside gets a line any more.
-    pub fn is_closed(&self) -> bool {
-        self.closed
-    }
-
     /// What is given up from now on: a pool that may not dial grants nothing, and what was granted before goes on.
     pub fn set_level(&mut self, level: Level) {
         self.level = level;
@@ -242,7 +237,7 @@ impl<D: Copy + Ord> LinePool<D> {
     }
 
     /// A call from outside takes a free line at once: no rate holds for it, and whoever waits for lines waits on. False
-    /// when there is none, when no new work is taken, or when the call lives already.
+    /// when there is none, when none is given any more, or when the call lives already.
     pub fn take(&mut self, attempt: AttemptId, dialer: D) -> bool {
         let free = self.live.len() + self.granted() < self.lines;
         let taken = free && !self.refuses_inbound() && !self.live.contains_key(&attempt);

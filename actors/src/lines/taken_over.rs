@@ -214,10 +214,15 @@ impl LinesState {
         tracing::warn!(%attempt, carrier = plan.carrier.name(), "live call of another node taken over");
         self.pool.adopt(attempt, dialer);
         match self.begin(me, *plan, dialer).await {
-            true => Ok(GoesOn {
-                back: WayBack::of(attempt, &inherited.call.token),
-                asked_before: 0,
-            }),
+            true => {
+                if self.grace_is_over {
+                    self.hang_up(|_| true);
+                }
+                Ok(GoesOn {
+                    back: WayBack::of(attempt, &inherited.call.token),
+                    asked_before: 0,
+                })
+            }
             false => Err(NotGoingOn::Over),
         }
     }

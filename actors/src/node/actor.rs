@@ -59,7 +59,7 @@ pub enum NodeMessage {
     },
     /// The store declared this process dead.
     Fenced(NodeId),
-    /// No new work from now on; calls have a grace time.
+    /// Nothing is dialed from now on, soon no call is taken; those that live have a grace time.
     Drain(Leave),
 }
 

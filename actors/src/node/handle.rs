@@ -242,12 +242,17 @@ impl NodeHandle {
             grace_ms: ms(grace),
             notice_ms: ms(notice),
         };
-        tokio::join!(self.until_idle(leave), tokio::time::sleep(notice));
+        self.until_idle(leave).await;
         self.flush().await;
     }
 
     async fn until_idle(&self, leave: Leave) {
-        let limit = Instant::now() + Duration::from_millis(leave.grace_ms) + LAST_WORDS;
+        let (grace, notice) = (
+            Duration::from_millis(leave.grace_ms),
+            Duration::from_millis(leave.notice_ms),
+        );
+        let heard = Instant::now() + notice;
+        let limit = heard.max(Instant::now() + grace + LAST_WORDS);
         // At once, for whoever asks whether to send work here; the root says it to its parts.
         self.draining.send_replace(true);
         let _ = self.root.cast(NodeMessage::Drain(leave));
@@ -255,7 +260,7 @@ impl NodeHandle {
         tokio::time::sleep(Duration::from_millis(50)).await;
         let (mut calls, mut told) = (self.live_calls().await, Instant::now());
         tracing::info!(calls, "draining: calls left");
-        while Instant::now() < limit && calls != Some(0) {
+        while Instant::now() < limit && (calls != Some(0) || Instant::now() < heard) {
             tokio::time::sleep(Duration::from_millis(100)).await;
             calls = self.live_calls().await;
             if told.elapsed() >= TELL_OF_CALLS_EVERY && calls != Some(0) {
@@ -265,8 +270,8 @@ impl NodeHandle {
         }
     }
 
-    /// Takes no call from outside and no live call of another node from now on, and waits up to `grace` for those that came
-    /// here in the last moments. For the end of a drain, when nobody is to send anything here any more.
+    /// Takes no call from outside and no live call of another node from now on, and waits up to `grace`, and for outcomes to
+    /// be written, for those that came here in the last moments. For the end of a drain, when nobody is to send anything here any more.
     pub async fn take_no_more(&self, grace: Duration) {
         let limit = Instant::now() + grace + LAST_WORDS;
         while self.siblings.lines.ask(LinesMessage::TakeNoMore, INSPECTION).await != Some(0) && Instant::now() < limit {

@@ -25,7 +25,7 @@ pub struct SwitchboardArguments {
     pub single_calls: Sibling<SingleCallsMessage>,
     /// Where callbacks and media go.
     pub lines: Sibling<LinesMessage>,
-    /// No new work is taken.
+    /// Nothing is dialed any more.
     pub draining: bool,
 }
 
@@ -181,7 +181,7 @@ impl SwitchboardArguments {
         }
     }
 
-    /// Also while draining: a call that lives may be announced again, and the line pool takes no new one.
+    /// Also while draining: a call that lives may be announced again, and the line pool says whether it takes a new one.
     fn announce(&self, message: LinesMessage) {
         if let Err(Some(LinesMessage::Inbound { reply, .. })) = self.lines.cast(message) {
             let _ = reply.send(Err(InboundRefusal::Unavailable));

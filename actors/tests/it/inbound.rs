@@ -324,16 +324,46 @@ async fn a_node_that_leaves_others_takes_calls_until_whoever_sends_them_has_hear
     assert_eq!(over, (ConversationStatus::Completed, None));
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_call_whose_attempt_is_being_made_as_the_node_drains_is_busy_and_settled() {
+async fn slowly_called() -> (World, NodeHandle) {
     let world = World::slow().await;
     answering(&world, json!([{ "number": OURS }])).await;
     let node = world.node(2).await;
+    (world, node)
+}
+
+/// A call that was announced now at a slow node has its line then, and not yet its attempt.
+async fn has_its_line() {
+    tokio::time::sleep(Duration::from_millis(60)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_whose_attempt_is_being_made_as_the_node_drains_begins_and_is_waited_for() {
+    let (world, node) = slowly_called().await;
+    let began = Instant::now();
+    let drains = async {
+        has_its_line().await;
+        node.drain(Duration::from_secs(20), Duration::ZERO).await;
+        assert!(began.elapsed() >= Duration::from_secs(10), "{:?}", began.elapsed());
+    };
+    let calls = async {
+        let back = announce(&node, announced("leg-a")).await.unwrap();
+        let socket = open_media(&node, &back).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        socket.inbound.push(InboundItem::Closed { clean: true });
+        back
+    };
+    let ((), back) = tokio::join!(drains, calls);
+    let over = until_over(&world, back.attempt).await;
+    assert_eq!(over, (ConversationStatus::Completed, None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_whose_attempt_is_being_made_as_the_time_of_a_drain_is_over_is_busy_and_settled() {
+    let (world, node) = slowly_called().await;
     let (answer, ()) = tokio::join!(announce(&node, announced("leg-a")), async {
-        // Its line is taken by then.
-        tokio::time::sleep(Duration::from_millis(60)).await;
+        has_its_line().await;
         let drain = LinesMessage::Drain(Leave {
-            grace_ms: 20_000,
+            grace_ms: 0,
             notice_ms: 0,
         });
         assert!(node.siblings().lines.cast(drain).is_ok());

@@ -98,6 +98,19 @@ async fn a_node_that_dies_in_the_middle_has_the_carrier_send_it_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_comes_late_of_a_call_whose_node_has_left_is_answered_where_it_came() {
+    let (register, first, mut second, call) = two().await;
+    assert_eq!(status(report(&first, &call)).await, 204);
+    assert_eq!(second.reports().len(), 1);
+    // Where it was is known for a moment yet.
+    second.dies().await;
+    register.forgets(call.attempt);
+    let before = register.lookups();
+    assert_eq!(status(report(&first, &call)).await, 204);
+    assert_eq!((register.lookups() - before, first.reports().len()), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
 async fn nodes_that_send_each_other_a_call_do_not_do_so_for_ever() {
     let (register, first, second, call) = two().await;
     second.loses(&call);

@@ -74,6 +74,11 @@ impl Register {
         locked(&self.holders).insert(attempt, holder);
     }
 
+    /// Says that nobody holds it any more.
+    pub fn forgets(&self, attempt: AttemptId) {
+        locked(&self.holders).remove(&attempt);
+    }
+
     /// The database is away, or back.
     pub fn is_away(&self, away: bool) {
         self.away.store(away, Ordering::SeqCst);
