@@ -8,14 +8,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use actors::{
-    ports::store::{Claim, Permit},
-    testkit::store_conformance::{Fixture, ManualClock, Scene},
-};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use domain::ports::store::{Claim, Permit};
 use futures_util::future::join_all;
-use ringback::storage::SqlStore;
+use storage::SqlStore;
 use tempfile::TempDir;
+use testkit::store_conformance::{Fixture, ManualClock, Scene};
 use tokio::runtime::Runtime;
 
 async fn scene() -> (Scene, TempDir) {

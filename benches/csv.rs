@@ -5,7 +5,7 @@
 use std::{fmt::Write as _, hint::black_box};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use ringback::rest::contacts_in_csv;
+use rest::contacts_in_csv;
 
 const ROWS: usize = 100_000;
 

@@ -5,8 +5,8 @@
 
 use std::hint::black_box;
 
-use actors::knowledge::{Document, Library, Question};
 use criterion::{Criterion, criterion_group, criterion_main};
+use domain::knowledge::{Document, Library, Question};
 use rand::{Rng, SeedableRng, rngs::StdRng};
 
 /// Of the target.

@@ -9,7 +9,7 @@ mod usage;
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
-use actors::{
+use domain::{
     admission::{Gate, Work},
     agent::{self, Agent},
     analysis::{self, AnalysisInput, Subject},

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use actors::time::{Clock, SystemClock, Timestamp};
+use domain::time::{Clock, SystemClock, Timestamp};
 use reqwest::{Method, multipart};
 use serde_json::{Value, json};
 
-use crate::http_client;
+use net::http_client;
 
 /// What every contact of an answer has once.
 const CONTACT: &[u8] = b"\"phoneNumber\":";

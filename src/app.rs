@@ -11,15 +11,8 @@ use std::{
 };
 
 use actors::{
-    admission::Gate,
     journal::LiveFact,
     node::{Node, NodeArguments, NodeHandle},
-    ports::{
-        Ports,
-        store::{Fact, Store},
-        tool_runner::ToolRunner,
-    },
-    time::{Clock, SystemClock},
 };
 use axum::{
     Router,
@@ -28,6 +21,15 @@ use axum::{
     middleware::{self, Next},
     response::Response,
     routing::get,
+};
+use domain::{
+    admission::Gate,
+    ports::{
+        Ports,
+        store::{Fact, Store},
+        tool_runner::ToolRunner,
+    },
+    time::{Clock, SystemClock},
 };
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::{
@@ -47,20 +49,25 @@ use self::{
 };
 use crate::{
     analysis_worker,
-    calendars::{self, Calendars},
-    carriers::{self, CarrierDoor},
     config::ServeConfig,
-    deliveries,
-    exchange::ExchangeHandle,
     load::{self, ReadyDoor},
-    peers::{self, Peers},
-    providers::{prober, roster, team::Team},
-    rest::{self, RateLimit, Readiness, RestState},
-    retention,
-    server::{self, Endpoint, ServerLimits, bind},
-    storage::SqlStore,
-    telemetry, widget,
+    telemetry,
 };
+use carriers::CarrierDoor;
+use integrations::{
+    calendars::{self, Calendars},
+    deliveries,
+};
+use net::bind::bind;
+use peers::Peers;
+use providers::{prober, roster, team::Team};
+use rest::{
+    RateLimit, Readiness, RestState,
+    server::{self, Endpoint, ServerLimits},
+    widget,
+};
+use sim::exchange::ExchangeHandle;
+use storage::{SqlStore, retention};
 
 /// How long requests in progress may take after the last call of a drain.
 const LAST_ANSWERS: Duration = Duration::from_secs(30);
@@ -163,7 +170,7 @@ impl App {
         let settings = node_settings(&config, (address, times));
         let peers = peers(&config, &settings, (store.clone(), clock.clone()))?;
         let node = Node::start(NodeArguments { ports, settings }).await?;
-        store.keep_live_calls(node.calls());
+        store.keep_live_calls(Arc::new(node.calls()));
         let node = Arc::new(node);
         let live = node.live.clone();
 

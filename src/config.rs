@@ -8,19 +8,14 @@ use actors::call::Speculation;
 use clap::{Arg, Args, Command, builder::TypedValueParser, error::ErrorKind};
 use reqwest::Url;
 
-use crate::{
-    calendars::CalendarConfig,
-    carriers::{self, settings::CarrierSettings},
-    deliveries::MailConfig,
-    exchange::Script,
-    http_client::base_url,
-    load::LoadConfig,
-    providers::{name::ProviderName, settings::ProviderSettings},
-    rest,
-    server::{Tls, TlsFiles},
-    speech::imperfect::Imperfection,
-    storage::{DatabaseUrl, without_password},
-};
+use crate::load::LoadConfig;
+use carriers::settings::CarrierSettings;
+use integrations::{calendars::CalendarConfig, deliveries::MailConfig};
+use net::http_client::{base_url, parse_base_url};
+use providers::{config::ProviderConfig, speech::imperfect::Imperfection};
+use rest::server::{Tls, TlsFiles};
+use sim::exchange::Script;
+use storage::{DatabaseUrl, retention::Kept, without_password};
 
 pub use times::TimesConfig;
 
@@ -203,64 +198,6 @@ impl TlsConfig {
     }
 }
 
-/// Who hears, speaks and thinks.
-#[derive(Debug, Clone, Args)]
-pub struct ProviderConfig {
-    /// Speech-to-text provider, as provider or provider/model; after a comma others that take over from it
-    #[arg(long, env = "RINGBACK_STT", default_value = "babble", value_delimiter = ',')]
-    pub stt: Vec<ProviderName>,
-
-    /// Text-to-speech provider, as provider or provider:voice; after a comma others that take over from it
-    #[arg(long, env = "RINGBACK_TTS", default_value = "babble", value_delimiter = ',')]
-    pub tts: Vec<ProviderName>,
-
-    /// Language model, as provider/model; after a comma others that take over from it
-    #[arg(long, env = "RINGBACK_LLM", default_value = "interviewer", value_delimiter = ',')]
-    pub llm: Vec<ProviderName>,
-
-    /// Model that compares the meaning of texts, as provider/model: finds passages of documents that have other words than
-    /// the caller [default: none, passages are found by their words]
-    #[arg(long, env = "RINGBACK_EMBEDDINGS")]
-    pub embeddings: Option<ProviderName>,
-
-    /// Addresses and keys [default: the providers' own environment variables]
-    #[arg(skip)]
-    pub settings: Option<ProviderSettings>,
-}
-
-impl Default for ProviderConfig {
-    /// The embedded language and speech, which need nothing.
-    fn default() -> Self {
-        let embedded = |name: &str| {
-            vec![ProviderName {
-                provider: name.to_owned(),
-                model: None,
-                voice: None,
-            }]
-        };
-        Self {
-            stt: embedded("babble"),
-            tts: embedded("babble"),
-            llm: embedded("interviewer"),
-            embeddings: None,
-            settings: None,
-        }
-    }
-}
-
-impl ProviderConfig {
-    /// Addresses and keys.
-    ///
-    /// # Errors
-    ///
-    /// When an address in the environment is none.
-    pub fn settings(&self) -> Result<ProviderSettings, String> {
-        self.settings
-            .clone()
-            .map_or_else(ProviderSettings::from_environment, Ok)
-    }
-}
-
 /// The words of `RINGBACK_SPECULATION`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum SpeculationMode {
@@ -308,23 +245,6 @@ pub struct StorageConfig {
     /// For how long what calls leave behind is kept
     #[command(flatten)]
     pub kept: Kept,
-}
-
-/// For how long what calls leave behind is kept, in days.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args)]
-pub struct Kept {
-    /// Days recordings are kept [default: for ever]
-    #[arg(long = "keep-recordings-days", env = "RINGBACK_KEEP_RECORDINGS_DAYS", value_parser = clap::value_parser!(u32).range(1..=36_500))]
-    pub recordings_days: Option<u32>,
-
-    /// Days transcripts are kept, with collected values and analyses [default: for ever]
-    #[arg(long = "keep-transcripts-days", env = "RINGBACK_KEEP_TRANSCRIPTS_DAYS", value_parser = clap::value_parser!(u32).range(2..=36_500))]
-    pub transcripts_days: Option<u32>,
-}
-
-/// Reads an address of HTTP without a slash at its end.
-pub fn parse_base_url(text: &str) -> Result<String, String> {
-    base_url(text).ok_or_else(|| "write an address such as https://calls.example.com".into())
 }
 
 /// The other nodes ask for paths of their own behind it.
@@ -408,7 +328,7 @@ mod tests {
             let config = Program::parse_from(["ringback"].iter().chain(arguments)).serve;
             config.times.times()
         };
-        assert_eq!(of(&[]), Ok(actors::node::Times::default()));
+        assert_eq!(of(&[]), Ok(domain::node_times::Times::default()));
         let tenth = [
             "--heartbeat-ms",
             "300",

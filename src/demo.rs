@@ -13,18 +13,17 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::{
-    accounts,
     api_client::ApiClient,
     app::{self, App},
-    calendars::CalendarConfig,
-    carriers::settings::CarrierSettings,
     cli::DemoArgs,
-    config::{Kept, ProviderConfig, ServeConfig, SpeculationMode, StorageConfig, TimesConfig, TlsConfig},
-    deliveries::MailConfig,
+    config::{ServeConfig, SpeculationMode, StorageConfig, TimesConfig, TlsConfig},
     load::LoadConfig,
-    speech::imperfect::Imperfection,
-    storage::DatabaseUrl,
 };
+use carriers::settings::CarrierSettings;
+use domain::accounts;
+use integrations::{calendars::CalendarConfig, deliveries::MailConfig};
+use providers::{config::ProviderConfig, speech::imperfect::Imperfection};
+use storage::{DatabaseUrl, retention::Kept};
 
 /// The sample's campaign ends by itself within this time, …
 const LIMIT: Duration = Duration::from_secs(88);

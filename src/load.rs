@@ -1,24 +1,20 @@
 //! How busy this node is: measured four times a second, and told to whoever begins something new.
 //!
-//! [`actors::admission`] decides; here are the measurements, the settings, and `GET /ready`.
+//! [`domain::admission`] decides; here are the measurements, the settings, and `GET /ready`.
 
 mod measures;
 mod ready;
 
 use std::{sync::Arc, time::Duration};
 
-use actors::{
-    admission::{Admission, Gate, Level, Limits},
-    lines::LinesMessage,
-    node::Siblings,
-    switchboard::SwitchboardMessage,
-};
+use actors::{lines::LinesMessage, node::Siblings, switchboard::SwitchboardMessage};
 use clap::Args;
+use domain::admission::{Admission, Gate, Level, Limits};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-use crate::storage::SqlStore;
 use measures::Measures;
 pub use ready::ReadyDoor;
+use storage::SqlStore;
 
 /// How often it is measured. Requests are refused by shares of what was found, so that it may be often.
 const EVERY: Duration = Duration::from_millis(250);

@@ -2,28 +2,28 @@
 
 use std::{process::ExitCode, sync::Arc, time::Duration};
 
-use actors::time::SystemClock;
+use domain::accounts;
+use domain::time::SystemClock;
+use integrations::documents::extract::child;
+use net::http_client;
+use providers::check;
 use ringback::{
-    accounts,
     app::App,
-    bench, carriers,
     cli::{
         AccountArgs, AccountCommand, CarriersCommand, CarriersStubArgs, Cli, Command, PhonesArgs, ProvidersCommand,
         ProvidersStubArgs,
     },
     config::ServeConfig,
-    demo,
-    documents::extract::child,
-    exchange::{ExchangeSettings, run_phones},
-    http_client,
-    providers::check,
-    rest, scenarios,
-    storage::SqlStore,
-    stub_carriers::run::{self as stub_carriers, Wish},
-    stub_providers::{self, StubSettings},
-    telemetry,
+    demo, telemetry,
 };
 use serde_json::json;
+use sim::{
+    exchange::{ExchangeSettings, run_phones},
+    scenarios,
+    stub_carriers::{run as stub_carriers, run::Wish},
+    stub_providers::{self, StubSettings},
+};
+use storage::SqlStore;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// After a failed commit the page may be lost: what is not on disk must not be acted on.
@@ -36,6 +36,9 @@ const CUT_OFF: u8 = 3;
 /// the gaps of its arenas, which no other arena may fill.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+/// What `ringback bench` answers.
+const BENCH_MOVED: &str = "`ringback bench` is a program of its own: write `ringback-bench` instead; `cargo build --release --workspace --bins` builds both";
 
 type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -71,7 +74,7 @@ async fn run(command: Command) -> Result<ExitCode, AnyError> {
         Command::Providers(ProvidersCommand::Check(args)) => check::run(args).await,
         Command::Carriers(CarriersCommand::Check(args)) => carriers::check::run(args).await,
         Command::Carriers(CarriersCommand::Stub(args)) => stub_carrier(args).await,
-        Command::Bench(command) => bench::run(command).await,
+        Command::Bench { .. } => Err(BENCH_MOVED.into()),
         Command::Account(command) => account(command).await,
         Command::Openapi => openapi(),
         Command::Extract(args) => Ok(child::run(&args)),

@@ -10,16 +10,14 @@ use actors::{
     audio_stream::{CLEAR_DELAYS, DELAY_BOUNDS_US, FRAME_DELAYS},
     journal::BacklogFigures,
     node::NodeSnapshot,
-    ports::{
-        language_model::Speaker,
-        store::{ConversationStatus, Delivery, EventFact, Outcome, Settled},
-    },
-    safeguards::Note,
 };
+use domain::ports::{language_model::Speaker, store::EventFact};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tracing_subscriber::{EnvFilter, fmt, layer::SubscriberExt, util::SubscriberInitExt};
 
-use crate::server::FAILED_HANDSHAKES;
+use integrations::deliveries::DELIVERIES;
+use rest::server::FAILED_HANDSHAKES;
+use storage::SAFEGUARDS;
 
 pub use http::measure;
 
@@ -276,61 +274,6 @@ fn amd_verdict(event: &EventFact) -> Option<String> {
     Some(detail["verdict"].as_str()?.to_owned())
 }
 
-/// Why an attempt can fail or be cancelled, up to the colon behind which more is said.
-const ERRORS: [&str; 10] = [
-    "busy",
-    "no-answer",
-    "rejected",
-    "invalid-number",
-    "carrier-error",
-    "media-lost",
-    "agent-error",
-    "do-not-call",
-    "restricted",
-    "not-allowed",
-];
-
-/// The outcome in one of a few words, for a label.
-pub fn outcome_word(outcome: &Outcome) -> &'static str {
-    let error = outcome.error.as_deref().unwrap_or_default();
-    let known = ERRORS.into_iter().find(|known| Some(*known) == error.split(':').next());
-    match (outcome.status, known) {
-        (ConversationStatus::Completed, _) if outcome.voicemail => "voicemail",
-        (ConversationStatus::Completed, _) => "completed",
-        _ if error.starts_with("carrier-error: outcome unknown") => "outcome-unknown",
-        (_, Some(known)) => known,
-        (ConversationStatus::Cancelled, None) => "cancelled",
-        _ => "other",
-    }
-}
-
-/// Counts what a safeguard said to a permit.
-pub fn count_safeguard(note: &Note) {
-    metrics::counter!(SAFEGUARDS, "rule" => note.rule.as_str(), "did" => note.did).increment(1);
-}
-
-/// What safeguards said.
-const SAFEGUARDS: &str = "ringback_safeguards_total";
-
-/// Counts a try of a delivery that is over.
-pub fn count_delivery(delivery: &Delivery, settled: &Settled) {
-    let outcome = match settled {
-        Settled::Delivered => "delivered",
-        Settled::PutOff { .. } => "put_off",
-        Settled::GivenUp { .. } => "given_up",
-        Settled::Gone { .. } => "gone",
-    };
-    metrics::counter!(DELIVERIES, "kind" => delivery.kind.as_str(), "outcome" => outcome).increment(1);
-}
-
-/// Tries of deliveries.
-const DELIVERIES: &str = "ringback_deliveries_total";
-
-/// Counts an attempt whose outcome is on disk.
-pub fn count_outcome(word: &'static str) {
-    metrics::counter!("ringback_call_outcomes_total", "outcome" => word).increment(1);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -346,36 +289,5 @@ mod tests {
         assert_eq!(verdict.as_deref(), Some("ivr"));
         assert_eq!(amd_verdict(&event("beep", r#"{"verdict":"ivr"}"#)), None);
         assert_eq!(amd_verdict(&event("amd", "{}")), None);
-    }
-
-    #[test]
-    fn an_outcome_is_one_of_a_few_words_whatever_the_carrier_says() {
-        let word = |status, error: Option<&str>, voicemail| {
-            outcome_word(&Outcome {
-                status,
-                error: error.map(str::to_owned),
-                voicemail,
-                transferred: false,
-                collected: std::collections::BTreeMap::new(),
-                times: Default::default(),
-                facts_follow: false,
-            })
-        };
-        assert_eq!(word(ConversationStatus::Completed, None, false), "completed");
-        assert_eq!(word(ConversationStatus::Completed, None, true), "voicemail");
-        assert_eq!(word(ConversationStatus::Cancelled, None, false), "cancelled");
-        assert_eq!(
-            word(ConversationStatus::Cancelled, Some("do-not-call"), false),
-            "do-not-call"
-        );
-        for (error, expected) in [
-            ("busy", "busy"),
-            ("carrier-error: no credit for +15551234567", "carrier-error"),
-            ("carrier-error: outcome unknown", "outcome-unknown"),
-            ("agent-error: call crashed", "agent-error"),
-            ("something else: busy", "other"),
-        ] {
-            assert_eq!(word(ConversationStatus::Failed, Some(error), false), expected);
-        }
     }
 }

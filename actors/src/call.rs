@@ -8,8 +8,6 @@ mod leg_search;
 mod message;
 mod outcome;
 mod performer;
-mod phrases;
-pub(crate) mod pieces;
 mod state;
 mod tasks;
 mod timers;
@@ -18,8 +16,7 @@ mod writer;
 
 pub use actor::*;
 pub use message::*;
-pub use outcome::{EndReason, NoOutcome, Obstacle, USAGE, usage};
-pub(crate) use phrases::asks_about_opt_out;
+pub use outcome::{EndReason, NoOutcome, Obstacle};
 pub use whose::Whose;
 
 pub(crate) use leg_search::{LegSearch, Sighting, in_time};

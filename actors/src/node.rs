@@ -11,7 +11,6 @@ mod life;
 mod reaper;
 mod sibling;
 mod snapshot;
-mod times;
 
 pub use actor::{NodeMessage, Part, Siblings};
 pub use backoff::*;
@@ -22,4 +21,3 @@ pub use handle::*;
 pub use incarnation::*;
 pub use sibling::*;
 pub use snapshot::*;
-pub use times::*;

@@ -1,11 +1,9 @@
 //! What an analysis used of its providers, added to what its call used.
 
-use actors::{
-    call::USAGE,
-    ports::{
-        store::{ConversationRow, EventFact, Fact, Store, StoreError},
-        usage::Meter,
-    },
+use domain::ports::usage::USAGE;
+use domain::ports::{
+    store::{ConversationRow, EventFact, Fact, Store, StoreError},
+    usage::Meter,
 };
 use serde_json::Value;
 

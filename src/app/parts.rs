@@ -2,29 +2,24 @@
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
-use actors::{
-    audio_stream::StreamSettings,
-    id::NodeId,
-    node::{NodeSettings, Times},
-    ports::store::Store,
-    time::Clock,
-};
+use actors::{audio_stream::StreamSettings, node::NodeSettings};
+use domain::{id::NodeId, node_times::Times, ports::store::Store, time::Clock};
 
 use super::StartError;
-use crate::{
-    address_policy::{AddressPolicy, Resolver, SystemResolver},
-    config::ServeConfig,
+use crate::config::ServeConfig;
+use integrations::{
     deliveries::{Courier, Pace, WebhookLimits, WebhookSender},
-    dial_journal::DialJournal,
     documents::{DocumentSettings, Documents, extract::this_program},
     http_tools::HttpTools,
-    knowledge::{Embeddings, Shelf},
-    peers::{Peers, PeersSettings, directory::StoreDirectory},
-    providers::team::Team,
-    recordings::WavRecordings,
-    speech::babble::BabbleTranscriber,
-    storage::SqlStore,
 };
+use net::address_policy::{AddressPolicy, Resolver, SystemResolver};
+use peers::{Peers, PeersSettings, directory::StoreDirectory};
+use providers::{
+    knowledge::{Embeddings, Shelf},
+    speech::babble::BabbleTranscriber,
+    team::Team,
+};
+use storage::{SqlStore, dial_journal::DialJournal, recordings::WavRecordings};
 
 pub(super) fn node_settings(config: &ServeConfig, (address, times): (SocketAddr, Times)) -> NodeSettings {
     NodeSettings {

@@ -5,26 +5,21 @@ use std::{
     sync::Arc,
 };
 
-use actors::{
-    campaign::{NoLine, line},
-    ports::carrier::Carriers,
-    time::SystemClock,
-};
+use actors::campaign::{NoLine, line};
 use axum::Router;
+use domain::{ports::carrier::Carriers, time::SystemClock};
 use tokio::net::TcpListener;
 
 use super::StartError;
-use crate::{
-    carriers::{
-        Attendant, Bulkheads, CarrierDoor, Trunk, asterisk, plain,
-        settings::{CarrierSettings, NAMES, wanted},
-        simulated, telnyx, twilio, vonage,
-    },
-    config::ServeConfig,
-    exchange::{Exchange, ExchangeHandle, ExchangeSettings},
-    rest::Readiness,
-    server::bind,
+use crate::config::ServeConfig;
+use carriers::{
+    Attendant, Bulkheads, CarrierDoor, Trunk, asterisk, plain,
+    settings::{CarrierSettings, NAMES, wanted},
+    simulated, telnyx, twilio, vonage,
 };
+use net::bind::bind;
+use rest::Readiness;
+use sim::exchange::{Exchange, ExchangeHandle, ExchangeSettings};
 
 /// The name of the carrier whose phones are no telephones.
 pub(super) const SIMULATED: &str = "simulated";

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use actors::node::Times;
 use clap::Args;
+use domain::node_times::Times;
 
 /// Times in milliseconds. All nodes of a database have the same.
 #[derive(Debug, Clone, Args)]

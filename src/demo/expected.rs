@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::exchange::Persona;
+use sim::exchange::Persona;
 
 /// The outcome of a call, as far as it is its persona's doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

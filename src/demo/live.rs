@@ -2,9 +2,9 @@
 
 use std::{collections::BTreeMap, io::IsTerminal, time::Duration};
 
-use actors::{
+use actors::journal::LiveFact;
+use domain::{
     id::AttemptId,
-    journal::LiveFact,
     ports::{language_model::Speaker, store::Fact},
 };
 use indicatif::{ProgressBar, ProgressStyle};

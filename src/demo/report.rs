@@ -6,7 +6,7 @@ use comfy_table::{ContentArrangement, Table, presets::UTF8_BORDERS_ONLY};
 use serde_json::Value;
 
 use super::expected::{expected, holds, persona_of};
-use crate::exchange::Persona;
+use sim::exchange::Persona;
 
 /// A contact of the campaign with the conversation it led to.
 pub struct Row<'a> {

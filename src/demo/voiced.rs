@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::exchange::{Script, Step};
+use sim::exchange::{Script, Step};
 
 /// Names and answers of the callees: preferred day, first visit.
 const CALLEES: [[&str; 3]; 3] = [

@@ -5,7 +5,7 @@
 
 use std::{fs, path::PathBuf, time::Duration};
 
-use actors::admission::Sample;
+use domain::admission::Sample;
 use tokio::{runtime::Handle, time::Instant};
 
 const MEMORY_OF_MACHINE: &str = "/proc/meminfo";

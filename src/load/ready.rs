@@ -3,11 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use actors::{
-    admission::{Gate, Work},
-    node::{HoldsBack, NodeHandle},
-    ports::store::RecordStore,
-};
+use actors::node::{HoldsBack, NodeHandle};
 use axum::{
     Json, Router,
     extract::State,
@@ -15,9 +11,14 @@ use axum::{
     response::{IntoResponse, Response},
     routing::get,
 };
+use domain::{
+    admission::{Gate, Work},
+    ports::store::RecordStore,
+};
 use serde_json::json;
 
-use crate::{carriers::Bulkheads, storage::SqlStore};
+use carriers::Bulkheads;
+use storage::SqlStore;
 
 /// A database that takes longer is of no use to anybody.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -1,6 +1,6 @@
 //! The stages of an answer as histograms, from the facts that calls record.
 
-use actors::ports::store::EventFact;
+use domain::ports::store::EventFact;
 use serde_json::Value;
 
 /// The histogram, by stage and by whether the reply was made ahead.

@@ -6,16 +6,16 @@ use std::{
     time::Duration,
 };
 
-use actors::{
+use async_trait::async_trait;
+use domain::{
     agent::Agent,
     ports::{
         analyst::{Analyst, AnalystError, Question},
         usage::Unit,
     },
 };
-use async_trait::async_trait;
-use ringback::exchange::{Script, Step};
 use serde_json::{Value, json};
+use sim::exchange::{Script, Step};
 
 use crate::support::{
     words::{collected, interviewing_agent},

@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
-use actors::ports::{
+use domain::ports::{
     analyst::{Analyst, AnalystError, Question},
     usage::{Meter, Unit},
 };
-use ringback::{
-    providers::guard::{Guards, Kind},
-    stub_providers::{Fault, Service},
-};
+use net::guard::{Guards, Kind};
 use serde_json::{Value, json};
+use sim::stub_providers::{Fault, Service};
 
 use crate::providers_language::{booking, models, models_with, settings, stubs};
 

@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use actors::{
+use actors::journal::LiveFact;
+use carriers::settings::CarrierSettings;
+use clap::Parser;
+use domain::accounts;
+use domain::{
     id::AttemptId,
-    journal::LiveFact,
     ports::store::{EventFact, Fact},
 };
-use clap::Parser;
 use ringback::{
-    accounts,
     api_client::ApiClient,
     app::App,
-    carriers::settings::CarrierSettings,
     cli::{Cli, Command},
     config::ServeConfig,
 };

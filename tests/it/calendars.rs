@@ -5,19 +5,19 @@ pub mod stub;
 
 use std::{sync::Arc, time::Duration};
 
-use actors::{
+use domain::{
     agent::Agent,
     ports::{
         store::{AppointmentState, BOOKING_LEASE, Store},
         tool_runner::{ToolFault, ToolOffer, ToolRun, ToolRunner, ToolScope},
     },
-    testkit::{
-        memory_store::MemoryStore,
-        store_conformance::{Fixture, ManualClock, Scene, number},
-    },
 };
-use ringback::calendars::{BOOK_APPOINTMENT, Calendars, FIND_SLOTS};
+use integrations::calendars::{BOOK_APPOINTMENT, Calendars, FIND_SLOTS};
 use serde_json::{Value, json};
+use testkit::{
+    memory_store::MemoryStore,
+    store_conformance::{Fixture, ManualClock, Scene, number},
+};
 
 use self::stub::Fault;
 
@@ -54,7 +54,7 @@ impl Bench {
         Self::with(|_| {}).await
     }
 
-    async fn with(change: impl FnOnce(&mut ringback::calendars::CalendarConfig)) -> Self {
+    async fn with(change: impl FnOnce(&mut integrations::calendars::CalendarConfig)) -> Self {
         let clock = Arc::new(ManualClock::new());
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new(clock.clone()));
         let fixture = Fixture {

@@ -1,8 +1,8 @@
 //! One campaign with every persona: each call comes to what its persona stands for, and the transcript is what the
 //! phone said and heard.
 
-use ringback::exchange::{Figures, Persona};
 use serde_json::{Value, json};
+use sim::exchange::{Figures, Persona};
 
 use crate::support::{
     phone_log::{PhoneCall, Words},

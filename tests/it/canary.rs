@@ -7,8 +7,8 @@ mod mirror;
 use std::{collections::BTreeMap, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use ringback::stub_carriers::vonage::{APPLICATION, PRIVATE_KEY};
 use serde_json::json;
+use sim::stub_carriers::vonage::{APPLICATION, PRIVATE_KEY};
 use sqlx::{AnyConnection, Connection, Row};
 use tokio::time::{Instant, sleep, timeout};
 

@@ -18,17 +18,18 @@ use std::{
     time::Duration,
 };
 
-use actors::{phone_number::PhoneNumber, testkit::fake_speech::FakeRecordings, time::TokioClock};
-use ringback::{
-    carriers::asterisk::{
-        self,
-        account::{AsteriskAccount, Codec, Media, Template},
-    },
+use carriers::asterisk::{
+    self,
+    account::{AsteriskAccount, Codec, Media, Template},
+};
+use domain::{phone_number::PhoneNumber, time::TokioClock};
+use net::key::Key;
+use serde_json::{Value, json};
+use sim::{
     exchange::{ExchangeSettings, Script, Step},
-    providers::settings::Key,
     stub_carriers::asterisk::{AsteriskFaults, AsteriskSettings, AsteriskStub, PASSWORD, USER, WEBSOCKET_CLIENT},
 };
-use serde_json::{Value, json};
+use testkit::fake_speech::FakeRecordings;
 use tokio::time::Instant;
 
 use crate::support::{

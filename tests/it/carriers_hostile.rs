@@ -17,7 +17,7 @@ use std::{
     thread,
 };
 
-use actors::{
+use domain::{
     dial_token::Purpose,
     id::AttemptId,
     ports::media_leg::{InboundItem, OutboundItem},

@@ -3,28 +3,29 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use actors::{phone_number::PhoneNumber, time::TokioClock};
-use reqwest::StatusCode;
-use ringback::{
-    carriers::{
-        Trunk,
-        asterisk::{
-            self,
-            account::{AsteriskAccount, Codec, Media, Template},
-        },
-        telnyx::{self, account::TelnyxAccount, line::LineChoice, signature::WebhookKey},
-        twilio::{
-            self,
-            account::{Flavour, TwilioAccount},
-        },
-        vonage::{
-            self,
-            account::{Rate, VonageAccount},
-            token::ApplicationKey,
-        },
+use carriers::{
+    Trunk,
+    asterisk::{
+        self,
+        account::{AsteriskAccount, Codec, Media, Template},
     },
+    telnyx::{self, account::TelnyxAccount, line::LineChoice, signature::WebhookKey},
+    twilio::{
+        self,
+        account::{Flavour, TwilioAccount},
+    },
+    vonage::{
+        self,
+        account::{Rate, VonageAccount},
+        token::ApplicationKey,
+    },
+};
+use domain::{phone_number::PhoneNumber, time::TokioClock};
+use net::key::Key;
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+use sim::{
     exchange::{ExchangeSettings, LogEntry, LogEvent},
-    providers::settings::Key,
     stub_carriers::{
         Callbacks, DialFault, StubCarrierSettings,
         asterisk::{AsteriskFaults, AsteriskSettings, AsteriskStub, PASSWORD, USER, WEBSOCKET_CLIENT},
@@ -33,7 +34,6 @@ use ringback::{
         vonage::{APPLICATION, PRIVATE_KEY, SIGNATURE_SECRET, VonageFaults, VonageStub},
     },
 };
-use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::support::{

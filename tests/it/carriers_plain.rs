@@ -2,6 +2,7 @@
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
+use carriers::plain;
 use futures_util::{SinkExt, StreamExt};
 use media::{
     babble::{Heard, Listener, Speaker, Transcript, Voice},
@@ -9,7 +10,6 @@ use media::{
     format::{Encoding, LineFormat},
     resample::Resampler,
 };
-use ringback::carriers::plain;
 use serde_json::{Value, json};
 use tokio::{
     net::TcpStream,

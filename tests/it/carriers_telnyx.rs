@@ -11,26 +11,26 @@ mod midcall;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use actors::{
+use actors::node::NodeSettings;
+use carriers::telnyx::{
+    self,
+    account::{Machines, TelnyxAccount},
+    line::LineChoice,
+    mark,
+    signature::WebhookKey,
+};
+use domain::{
     id::AttemptId,
-    node::NodeSettings,
     phone_number::PhoneNumber,
     ports::carrier::{Carrier, CarrierCallId, CarrierError, DialError, DialRequest},
     time::{Timestamp, TokioClock},
 };
-use ringback::{
-    carriers::telnyx::{
-        self,
-        account::{Machines, TelnyxAccount},
-        line::LineChoice,
-        mark,
-        signature::WebhookKey,
-    },
+use net::key::Key;
+use serde_json::{Value, json};
+use sim::{
     exchange::ExchangeSettings,
-    providers::settings::Key,
     stub_carriers::telnyx::{TelnyxFaults, TelnyxSettings, TelnyxStub},
 };
-use serde_json::{Value, json};
 
 use crate::support::{
     app::START,

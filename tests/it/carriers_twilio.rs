@@ -10,25 +10,23 @@ mod tries;
 
 use std::{sync::Arc, time::Duration};
 
-use actors::{
+use actors::node::NodeSettings;
+use carriers::twilio::{
+    self,
+    account::{Flavour, TwilioAccount},
+};
+use domain::{
     id::AttemptId,
-    node::NodeSettings,
     phone_number::PhoneNumber,
     ports::carrier::{CarrierCallId, CarrierError, DialError, DialRequest},
     time::{Clock, TokioClock},
 };
-use ringback::{
-    carriers::twilio::{
-        self,
-        account::{Flavour, TwilioAccount},
-    },
-    providers::settings::Key,
-    stub_carriers::{
-        Callbacks, DialFault, StubCarrierSettings,
-        twilio::{ACCOUNT, SIGNING_KEY, TOKEN, TwilioFaults, TwilioStub},
-    },
-};
+use net::key::Key;
 use serde_json::{Value, json};
+use sim::stub_carriers::{
+    Callbacks, DialFault, StubCarrierSettings,
+    twilio::{ACCOUNT, SIGNING_KEY, TOKEN, TwilioFaults, TwilioStub},
+};
 use tokio::time::Instant;
 
 use crate::support::{

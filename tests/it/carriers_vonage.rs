@@ -10,26 +10,24 @@ mod midcall;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use actors::{
+use actors::node::NodeSettings;
+use carriers::vonage::{
+    self,
+    account::{Rate, VonageAccount},
+    token::ApplicationKey,
+};
+use domain::{
     id::AttemptId,
-    node::NodeSettings,
     phone_number::PhoneNumber,
     ports::carrier::{Carrier, CarrierCallId, CarrierError, DialError, DialRequest},
     time::{Timestamp, TokioClock},
 };
-use ringback::{
-    carriers::vonage::{
-        self,
-        account::{Rate, VonageAccount},
-        token::ApplicationKey,
-    },
-    providers::settings::Key,
-    stub_carriers::{
-        Callbacks, DialFault, StubCarrierSettings,
-        vonage::{APPLICATION, PRIVATE_KEY, SIGNATURE_SECRET, VonageFaults, VonageStub},
-    },
-};
+use net::key::Key;
 use serde_json::{Value, json};
+use sim::stub_carriers::{
+    Callbacks, DialFault, StubCarrierSettings,
+    vonage::{APPLICATION, PRIVATE_KEY, SIGNATURE_SECRET, VonageFaults, VonageStub},
+};
 
 use crate::support::{
     app::START,

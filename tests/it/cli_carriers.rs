@@ -7,8 +7,8 @@ use axum::{
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
-use ringback::stub_carriers::vonage::{APPLICATION, PRIVATE_KEY, SIGNATURE_SECRET};
 use serde_json::{Value, json};
+use sim::stub_carriers::vonage::{APPLICATION, PRIVATE_KEY, SIGNATURE_SECRET};
 
 use crate::support::{
     client::Client,

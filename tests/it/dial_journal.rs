@@ -6,8 +6,10 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use actors::{
     campaign::Ended,
-    id::NodeId,
     lines::{CallRegistry, Dialer, LostCall},
+};
+use domain::{
+    id::NodeId,
     ports::{
         carrier::CarrierCallId,
         store::{
@@ -16,10 +18,10 @@ use actors::{
         },
         usage::Meter,
     },
-    testkit::store_conformance::{Fixture, ManualClock, Scene, outcome},
     time::Clock,
 };
-use ringback::{dial_journal::DialJournal, storage::SqlStore};
+use storage::{SqlStore, dial_journal::DialJournal};
+use testkit::store_conformance::{Fixture, ManualClock, Scene, outcome};
 
 use crate::support::postgres::{database, execute};
 
@@ -154,7 +156,7 @@ fn live(attempt: &ClaimedAttempt, claims: &[Claim], clock: &Arc<ManualClock>) ->
     for claim in claims {
         let ended = Ended {
             claim: *claim,
-            ..attempt.ended()
+            ..Ended::from(attempt)
         };
         let call = LostCall {
             ended,
@@ -205,7 +207,7 @@ async fn a_call_goes_on_whose_later_permit_the_database_forgot() {
     assert_eq!(held(&store, refused).await, Some(AttemptState::Dialing));
     let calls = live(&talking, &[talking.claim], &clock);
     calls.answered(talking.claim.attempt, clock.now());
-    store.keep_live_calls(calls);
+    store.keep_live_calls(Arc::new(calls));
     assert_eq!(store.reconcile_dials().await, Ok(1));
     assert_eq!(store.reconcile_dials().await, Ok(0), "once");
     assert_eq!(held(&store, refused).await, None);
@@ -260,14 +262,14 @@ async fn a_neighbour_that_compares_first_leaves_a_live_call_to_its_node() {
     )
     .await;
 
-    neighbour.keep_live_calls(live(&attempts[2], &[brought], &clock));
+    neighbour.keep_live_calls(Arc::new(live(&attempts[2], &[brought], &clock)));
     assert_eq!(neighbour.reconcile_dials().await, Ok(3));
     let taken = neighbour.take_orphans(other, &Patience::default()).await.unwrap();
     let taken: Vec<_> = taken.iter().map(|orphan| orphan.claim.attempt).collect();
     assert_eq!(taken, [left.attempt], "what a process left that has gone");
     let calls = live(&attempts[0], &[half, whole], &clock);
     calls.answered(whole.attempt, clock.now());
-    talks.keep_live_calls(calls);
+    talks.keep_live_calls(Arc::new(calls));
     assert_eq!(talks.reconcile_dials().await, Ok(0));
     assert_eq!(held(&talks, half).await, Some(AttemptState::Dialed));
     assert_eq!(held(&talks, whole).await, Some(AttemptState::Answered));
@@ -304,7 +306,7 @@ async fn a_call_that_lives_goes_on_where_the_database_forgot_it() {
     let calls = live(&talking, &[talking.claim, half], &clock);
     calls.leg_known(talking.claim.attempt, &leg);
     calls.answered(talking.claim.attempt, answered_at);
-    store.keep_live_calls(calls);
+    store.keep_live_calls(Arc::new(calls));
     assert_eq!(store.reconcile_dials().await, Ok(2));
     let orphans = store.take_orphans(scene.node, &Patience::default()).await.unwrap();
     let taken: Vec<_> = orphans.iter().map(|orphan| orphan.claim.attempt).collect();

@@ -2,7 +2,8 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use actors::{node::NodeSettings, time::Timestamp};
+use actors::node::NodeSettings;
+use domain::time::Timestamp;
 use serde_json::{Value, json};
 
 use crate::support::{words::interviewing_agent, world::World};

@@ -2,9 +2,10 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use actors::{node::NodeSettings, time::Timestamp};
-use ringback::exchange::{LogEvent, Script, Step};
+use actors::node::NodeSettings;
+use domain::time::Timestamp;
 use serde_json::{Value, json};
+use sim::exchange::{LogEvent, Script, Step};
 
 use crate::support::{
     words::{interviewing_agent, lines},

@@ -6,8 +6,8 @@ mod support;
 use std::time::Duration;
 
 use axum::{extract::ws::Message, http::StatusCode};
-use ringback::exchange::{ExchangeSettings, LogEvent};
 use serde_json::{Value, json};
+use sim::exchange::{ExchangeSettings, LogEvent};
 
 use self::support::{Service, quick};
 
@@ -392,7 +392,7 @@ async fn an_accepted_dial_is_on_disk_before_it_is_answered() {
     };
     let service = Service::start(settings).await;
     let call = service.dial("+15551234566", "").await;
-    let log = ringback::exchange::read_log(&path).unwrap();
+    let log = sim::exchange::read_log(&path).unwrap();
     assert!(matches!(&log[0].event, LogEvent::Accepted { persona, .. } if persona == "busy"));
     assert_eq!(log[0].call_id, call);
 }

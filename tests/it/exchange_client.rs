@@ -10,16 +10,14 @@ use std::{
     time::Duration,
 };
 
-use actors::{
+use carriers::simulated::SimulatedCarrier;
+use domain::{
     id::AttemptId,
     phone_number::PhoneNumber,
     ports::carrier::{Carrier, CarrierCallId, CarrierError, DialError, DialRequest, ListedCall},
     time::Timestamp,
 };
-use ringback::{
-    carriers::simulated::SimulatedCarrier,
-    exchange::{Exchange, ExchangeSettings, LogEvent},
-};
+use sim::exchange::{Exchange, ExchangeSettings, LogEvent};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -294,7 +292,7 @@ async fn a_call_is_placed_listed_and_ended() {
 }
 
 fn exchange_now() -> Timestamp {
-    use actors::time::{Clock, SystemClock};
+    use domain::time::{Clock, SystemClock};
     SystemClock.now()
 }
 

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use actors::{
-    call::EndReason,
+use actors::call::EndReason;
+use domain::{
     id::NodeId,
     ports::store::{AttemptStore, CallStore, NodeStore},
 };

@@ -1,6 +1,6 @@
 //! Documents and groups over REST: made, listed, held by groups and agents, deleted.
 
-use actors::{id::DocumentId, ports::store::KnowledgeStore};
+use domain::{id::DocumentId, ports::store::KnowledgeStore};
 use reqwest::multipart::{Form, Part};
 use serde_json::{Value, json};
 

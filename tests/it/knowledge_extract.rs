@@ -4,7 +4,7 @@ use std::{io::Write, os::unix::fs::PermissionsExt, path::PathBuf};
 
 use bytes::Bytes;
 use flate2::{Compress, Compression, FlushCompress};
-use ringback::documents::{
+use integrations::documents::{
     extract::{ExtractError, Extractor, Source, TEXT_BYTES},
     format::{Format, Recognised},
 };

@@ -3,13 +3,11 @@
 use std::{io::Write, sync::Arc, time::Duration};
 
 use flate2::{Compression, write::GzEncoder};
-use ringback::{
-    address_policy::{AddressPolicy, SystemResolver},
-    documents::{
-        DocumentSettings,
-        fetch::{BODY_BYTES, FetchError, Fetcher},
-    },
+use integrations::documents::{
+    DocumentSettings,
+    fetch::{BODY_BYTES, FetchError, Fetcher},
 };
+use net::address_policy::{AddressPolicy, SystemResolver};
 use serde_json::json;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -57,7 +55,7 @@ async fn add(app: &TestApp, url: &str) -> Answer {
 }
 
 async fn text(app: &TestApp, made: &Answer) -> String {
-    use actors::ports::store::KnowledgeStore;
+    use domain::ports::store::KnowledgeStore;
     let id = made.text("/data/documentId").parse().unwrap();
     app.store.document_text(app.account.id, id).await.unwrap()
 }

@@ -9,10 +9,8 @@ use std::{
 };
 
 use futures_util::future::BoxFuture;
-use ringback::{
-    address_policy::{AddressPolicy, Resolver},
-    documents::DocumentSettings,
-};
+use integrations::documents::DocumentSettings;
+use net::address_policy::{AddressPolicy, Resolver};
 use serde_json::json;
 
 use crate::support::{

@@ -3,18 +3,18 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use actors::{
+use domain::{
     ports::knowledge::KnowledgeBase,
     prompt::{KNOWLEDGE_HEADING, notes},
-    testkit::memory_store::MemoryStore,
     time::TokioClock,
 };
-use ringback::{
+use providers::knowledge::Shelf;
+use serde_json::{Value, json};
+use sim::{
     exchange::{LogEvent, Script, Step},
-    knowledge::Shelf,
     stub_providers::{Service, StubHandle},
 };
-use serde_json::{Value, json};
+use testkit::memory_store::MemoryStore;
 
 use crate::{
     providers_language::{models, stubs},
@@ -275,9 +275,9 @@ async fn a_strangers_documents_are_not_read() {
     let store = Arc::new(MemoryStore::new(Arc::new(TokioClock::starting_at(START))));
     let (ada, _) = new_account(&*store, "ada@example.com").await;
     let (eve, _) = new_account(&*store, "eve@example.com").await;
-    let world_store: Arc<dyn actors::ports::store::Store> = store;
-    let new = |text: &str| actors::ports::store::NewDocument {
-        kind: actors::ports::store::DocumentKind::Text,
+    let world_store: Arc<dyn domain::ports::store::Store> = store;
+    let new = |text: &str| domain::ports::store::NewDocument {
+        kind: domain::ports::store::DocumentKind::Text,
         name: "Secret".into(),
         url: None,
         text: text.into(),

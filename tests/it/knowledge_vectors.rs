@@ -2,19 +2,17 @@
 
 use std::{sync::Arc, time::Duration};
 
-use actors::{
+use domain::{
     knowledge::Question,
     ports::{
         knowledge::{KnowledgeBase, OpenKnowledge},
         store::{DocumentKind, KnowledgeStore, NewDocument},
     },
-    testkit::memory_store::MemoryStore,
     time::TokioClock,
 };
-use ringback::{
-    knowledge::{Embeddings, Shelf},
-    stub_providers::{Fault, Service, StubHandle},
-};
+use providers::knowledge::{Embeddings, Shelf};
+use sim::stub_providers::{Fault, Service, StubHandle};
+use testkit::memory_store::MemoryStore;
 use tokio::time::Instant;
 
 use crate::{
@@ -171,8 +169,7 @@ async fn few_documents_are_asked_about_at_once() {
 
 #[test]
 fn only_providers_that_have_embeddings_are_taken() {
-    let settings =
-        ringback::providers::settings::ProviderSettings::read(|_| Some(format!("http://127.0.0.1:9/{KEY}"))).unwrap();
+    let settings = providers::settings::ProviderSettings::read(|_| Some(format!("http://127.0.0.1:9/{KEY}"))).unwrap();
     let refused = |name: &str| match Embeddings::new(&name.parse().unwrap(), &settings) {
         Ok(_) => panic!("{name} was taken"),
         Err(why) => why.to_string(),

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use ringback::exchange::{Script, Step};
 use serde_json::{Value, json};
+use sim::exchange::{Script, Step};
 
 use crate::support::{
     phone_log::PhoneCall,

@@ -3,7 +3,14 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use actors::{
+use actors::switchboard::{DoorRefusal, SwitchboardMessage};
+use axum::serve::ListenerExt;
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use carriers::{
+    CarrierDoor, plain,
+    simulated::{self, SimulatedCarrier},
+};
+use domain::{
     dial_token::{DialToken, Purpose},
     id::AttemptId,
     phone_number::PhoneNumber,
@@ -11,10 +18,7 @@ use actors::{
         carrier::{CallProgress, Carrier, DialRequest, EndCause},
         media_leg::{InboundItem, MediaLeg, OutboundItem},
     },
-    switchboard::{DoorRefusal, SwitchboardMessage},
 };
-use axum::serve::ListenerExt;
-use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use futures_util::{SinkExt, StreamExt};
 use media::{
     babble::{Listener, Transcript},
@@ -22,14 +26,8 @@ use media::{
     format::Encoding,
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef};
-use ringback::{
-    carriers::{
-        self, CarrierDoor, plain,
-        simulated::{self, SimulatedCarrier},
-    },
-    exchange::{Exchange, ExchangeSettings},
-};
 use serde_json::{Value, json};
+use sim::exchange::{Exchange, ExchangeSettings};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::mpsc,
@@ -221,7 +219,7 @@ impl Node {
 
     async fn status(&self, attempt: AttemptId, proof: &str, body: &str) -> (u16, String) {
         let url = format!("http://{}/carriers/simulated/status/{attempt}/{proof}", self.addr);
-        let client = ringback::http_client::builder().build().unwrap();
+        let client = net::http_client::builder().build().unwrap();
         let answer = client.post(url).body(body.to_owned()).send().await.unwrap();
         (answer.status().as_u16(), answer.text().await.unwrap())
     }
@@ -442,7 +440,7 @@ async fn an_address_that_names_no_call_is_refused_before_the_upgrade() {
         }
     }
     let url = format!("http://{}/carriers/simulated/media/{}", node.addr, node.media_token());
-    let plain = ringback::http_client::builder()
+    let plain = net::http_client::builder()
         .build()
         .unwrap()
         .get(url)

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use ringback::exchange::{LogEvent, Script, Step};
 use serde_json::{Value, json};
+use sim::exchange::{LogEvent, Script, Step};
 
 use crate::support::{
     words::{collected, interviewing_agent, lines, texts, tidy},

@@ -4,12 +4,12 @@
 
 use std::{fs, path::Path};
 
-use actors::{
+use domain::{
     phone_number::PhoneNumber,
     ports::store::{CampaignStatus, ConversationStatus},
 };
 use proptest::prelude::*;
-use ringback::rest::openapi::{description, docs_router};
+use rest::openapi::{description, docs_router};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -144,8 +144,11 @@ async fn every_described_field_is_known() {
 
 /// The routes as the files of the API list them: path and method.
 fn routes() -> Vec<(String, &'static str)> {
-    let mut files = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src/rest.rs")];
-    rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/rest"), &mut files);
+    let mut files = Vec::new();
+    rust_files(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("adapters/rest/src"),
+        &mut files,
+    );
     let mut found = Vec::new();
     for file in files {
         let source = fs::read_to_string(file).unwrap();
@@ -267,7 +270,7 @@ async fn the_page_loads_nothing_from_outside() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move { axum::serve(listener, docs_router()).await });
-    let http = ringback::http_client::builder().build().unwrap();
+    let http = net::http_client::builder().build().unwrap();
     let page = http.get(format!("{base}/docs")).send().await.unwrap();
     assert_eq!(page.status(), 200);
     let policy = page.headers()["content-security-policy"].to_str().unwrap().to_owned();

@@ -3,8 +3,8 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use ringback::exchange::{LogEvent, Script, Step};
 use serde_json::{Value, json};
+use sim::exchange::{LogEvent, Script, Step};
 
 use crate::support::{
     words::{interviewing_agent, lines},
@@ -49,7 +49,7 @@ async fn is_listed(world: &World) -> bool {
 
 /// Whether the callee is on the list a second after having said these words.
 async fn listed_within_a_second(world: &World, words: &str) -> bool {
-    let said = |entries: Vec<ringback::exchange::LogEntry>| {
+    let said = |entries: Vec<sim::exchange::LogEntry>| {
         let mut said = entries.into_iter();
         said.any(|entry| matches!(&entry.event, LogEvent::Said { text, .. } if text == words))
     };

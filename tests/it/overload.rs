@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use actors::admission::{Admission, Gate, Level, Limits, Sample};
-use ringback::{rest, server::ServerLimits};
+use domain::admission::{Admission, Gate, Level, Limits, Sample};
+use rest::server::ServerLimits;
 use serde_json::json;
 
 use crate::support::{
@@ -65,7 +65,7 @@ async fn a_refusal_costs_no_look_into_the_database() {
     let app = TestApp::start().await;
     let (client, _guards) = behind(&app, Level::NoInbound).await;
     // Were the key looked up, the database's absence would be the answer.
-    let away = actors::ports::store::StoreError::Unavailable("away".into());
+    let away = domain::ports::store::StoreError::Unavailable("away".into());
     app.store.fail_with(Some(away));
     let refused = client.get("/public/v1/me").await.expect(503);
     assert_eq!(refused.code(), "overloaded");
@@ -77,7 +77,7 @@ async fn a_refusal_costs_no_look_into_the_database() {
 async fn a_full_disk_refuses_what_stores_and_says_why() {
     let app = TestApp::start().await;
     app.store
-        .fail_with(Some(actors::ports::store::StoreError::disk_full("13")));
+        .fail_with(Some(domain::ports::store::StoreError::disk_full("13")));
     let (client, _guards) = behind(&app, Level::Calm).await;
     let contact = json!({ "phoneNumber": "+15550100010" });
     let refused = client.post("/public/v1/contacts", contact).await.expect(503);

@@ -9,11 +9,11 @@ use std::{
     time::Duration,
 };
 
-use actors::{
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use domain::{
     id::AttemptId,
     ports::carrier::{CallProgress, CarrierCallId, EndCause, LegReport},
 };
-use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use hmac::{Hmac, Mac};
 use reqwest::{RequestBuilder, StatusCode};
 use serde_json::json;
@@ -31,7 +31,7 @@ async fn two() -> (Arc<Register>, Site, Site, Call) {
 }
 
 fn post(site: &Site, path: &str) -> RequestBuilder {
-    let client = ringback::http_client::builder().build().unwrap();
+    let client = net::http_client::builder().build().unwrap();
     client.post(format!("{}{path}", site.address))
 }
 
@@ -101,7 +101,7 @@ async fn a_call_that_nobody_holds_is_answered_where_it_came() {
     let earlier = Site::of(&register).await;
     for holder in [
         first.holder(&nobodys),
-        ringback::peers::directory::Holder {
+        peers::directory::Holder {
             address: first.address.clone(),
             ..earlier.holder(&nobodys)
         },

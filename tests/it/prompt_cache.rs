@@ -3,15 +3,15 @@
 
 use std::time::Duration;
 
-use actors::{
+use domain::{
     agent::Agent,
     ports::{
         language_model::{HistoryItem, Speaker},
         usage::Meter,
     },
 };
-use ringback::stub_providers::{Service, StubHandle};
 use serde_json::{Value, json};
+use sim::stub_providers::{Service, StubHandle};
 
 use crate::providers_language::{booking, models, reply, request, stubs};
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use actors::{
+use domain::{
     agent::Agent,
     knowledge::Knowledge,
     ports::{
@@ -13,12 +13,10 @@ use actors::{
     time::Timestamp,
 };
 use futures_util::StreamExt;
-use ringback::{
-    language::LanguageModels,
-    providers::{guard::Guards, name::ProviderName, settings::ProviderSettings},
-    stub_providers::{self, Service, StubHandle, StubSettings},
-};
+use net::guard::Guards;
+use providers::{language::LanguageModels, name::ProviderName, settings::ProviderSettings};
 use serde_json::{Value, json};
+use sim::stub_providers::{self, Service, StubHandle, StubSettings};
 
 /// The key the stubs take.
 pub const KEY: &str = "sk-test-1";

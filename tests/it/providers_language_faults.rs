@@ -5,7 +5,8 @@ use std::{
     time::Duration,
 };
 
-use actors::{
+use axum::{Json, Router, http::StatusCode, routing::post};
+use domain::{
     agent::Agent,
     ports::{
         health::ProviderHealth,
@@ -14,22 +15,19 @@ use actors::{
     },
     time::{Clock, SystemClock},
 };
-use axum::{Json, Router, http::StatusCode, routing::post};
 use futures_util::StreamExt;
-use ringback::{
+use net::guard::{Guard, Guards, Kind, Verdict};
+use providers::{
     config::ProviderConfig,
+    health::{Find, Health},
     language::LanguageModels,
-    providers::{
-        guard::{Guard, Guards, Kind, Verdict},
-        health::{Find, Health},
-        prober,
-        settings::ProviderSettings,
-        team::Team,
-    },
+    prober,
+    settings::ProviderSettings,
     speech::babble::BabbleTranscriber,
-    stub_providers::{self, Fault, Service, Spread, StubHandle, StubSettings, StubTimes},
+    team::Team,
 };
 use serde_json::{Value, json};
+use sim::stub_providers::{self, Fault, Service, Spread, StubHandle, StubSettings, StubTimes};
 use tokio::{net::TcpListener, time::Instant};
 
 use crate::providers_language::{KEY, booking, models, models_with, reply, request, settings, stubs, told};

@@ -1,15 +1,13 @@
 //! Language models that answer, and say nothing: another provider is asked in the same turn, and they count as unwell.
 
-use actors::ports::{
+use axum::{Router, body::Body, routing::post};
+use domain::ports::{
     language_model::{HistoryItem, LanguageError, Speaker},
     usage::Meter,
 };
-use axum::{Router, body::Body, routing::post};
 use futures_util::{StreamExt, stream};
-use ringback::providers::{
-    guard::{Guards, Kind},
-    settings::ProviderSettings,
-};
+use net::guard::{Guards, Kind};
+use providers::settings::ProviderSettings;
 use serde_json::json;
 use tokio::{net::TcpListener, time::Instant};
 

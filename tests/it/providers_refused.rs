@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use actors::ports::{
+use domain::ports::{
     language_model::{LanguageError, ReplyEvent},
     usage::Meter,
 };
-use ringback::providers::guard::{Guards, Kind};
+use net::guard::{Guards, Kind};
 use tokio::time::Instant;
 
 use crate::providers_language::{booking, models_with, reply, request, settings, stubs, told};

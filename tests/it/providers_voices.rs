@@ -10,7 +10,7 @@ mod speaking;
 
 use std::time::Duration;
 
-use actors::ports::{
+use domain::ports::{
     synthesizer::{SpeechError, SpeechPiece, SpeechStream, Synthesizer, Voice, VoiceConfig, WordTiming},
     usage::{Meter, Unit},
 };
@@ -19,11 +19,9 @@ use media::{
     babble::{Listener, Transcript},
     resample::HalfBandDown,
 };
-use ringback::{
-    providers::{guard::Guards, settings::ProviderSettings},
-    speech::voices::Voices,
-    stub_providers::{self, Service, StubHandle, StubSettings},
-};
+use net::guard::Guards;
+use providers::{settings::ProviderSettings, speech::voices::Voices};
+use sim::stub_providers::{self, Service, StubHandle, StubSettings};
 use tokio::time::{Instant, timeout};
 
 /// The providers that have a stub, with its service, and whether they time words.

@@ -105,7 +105,7 @@ async fn problems_and_unknown_ids_are_listed() {
         assert!(paths.contains(&path), "{path} in {paths:?}");
     }
     let mut body = minimal();
-    let nobody = actors::id::AgentId::new();
+    let nobody = domain::id::AgentId::new();
     let prompt = &mut body["conversationConfig"]["agent"]["prompt"];
     prompt["knowledgeBase"] = json!([nobody]);
     prompt["builtInTools"] = json!({ "transferToAgent": { "transfers": [{ "agentId": nobody, "condition": "x" }] } });

@@ -1,7 +1,7 @@
 //! Keys: which requests need one, how it may be sent, and what a wrong one gets.
 
-use actors::ports::store::{DirectoryStore, StoreError, StoredApiKey};
-use ringback::api_key::generate_key;
+use domain::api_key::generate_key;
+use domain::ports::store::{DirectoryStore, StoreError, StoredApiKey};
 
 use crate::support::{app::TestApp, client::send};
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use actors::{
-    campaigns::CommandError,
+use actors::campaigns::CommandError;
+use domain::{
     id::{AgentId, AttemptId, NodeId},
     phone_number::PhoneNumber,
     ports::store::{AttemptStore, CallStore, ConversationStatus, DirectoryStore, Outcome, PermitRequest, RecordStore},

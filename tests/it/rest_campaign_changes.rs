@@ -1,9 +1,7 @@
 //! Changing a campaign: PATCH field by field, schedule, delete.
 
-use actors::{
-    campaigns::{CampaignCommand, CampaignUpdate, CommandError},
-    ports::store::{CampaignStore, ScheduleText},
-};
+use actors::campaigns::{CampaignCommand, CampaignUpdate, CommandError};
+use domain::ports::store::{CampaignStore, ScheduleText};
 use serde_json::{Value, json};
 
 use crate::support::{app::TestApp, client::Answer, switchboard::Mood};
@@ -138,7 +136,7 @@ async fn every_problem_of_a_patch_is_listed_and_nothing_is_commanded() {
     let app = TestApp::start().await;
     let path = draft(&app, json!({})).await;
     let known = saved(&app, 7, json!({})).await;
-    let strange = actors::id::ContactId::new().to_string();
+    let strange = domain::id::ContactId::new().to_string();
     let cases: Vec<(Value, Vec<(&str, &str)>)> = vec![
         (
             json!({ "name": null, "contacts": null, "maxConcurrentCalls": null, "scheduled": null }),
@@ -211,7 +209,7 @@ async fn every_problem_of_a_patch_is_listed_and_nothing_is_commanded() {
             .text("/error/fields/0/message")
             .contains("did you mean `contactIds`")
     );
-    let nobody = json!({ "agentId": actors::id::AgentId::new() });
+    let nobody = json!({ "agentId": domain::id::AgentId::new() });
     app.client.patch(&path, nobody).await.expect(404);
     let inbound = app.agent().await;
     let direction = json!({ "direction": "inbound" });

@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
-use actors::{
-    campaigns::CampaignCommand,
-    ports::store::{CampaignStore, StoreError},
-};
+use actors::campaigns::CampaignCommand;
 use bytes::Bytes;
+use domain::ports::store::{CampaignStore, StoreError};
 use futures_util::{StreamExt, stream};
 use reqwest::multipart::{Form, Part};
 use serde_json::{Value, json};
@@ -186,7 +184,7 @@ async fn what_is_no_form_is_refused() {
 async fn an_agent_that_cannot_dial_is_refused_after_the_form() {
     let app = TestApp::start().await;
     let sound = "phone\n+15550000001\n";
-    let nobody = actors::id::AgentId::new().to_string();
+    let nobody = domain::id::AgentId::new().to_string();
     upload(&app, form(&nobody, sound)).await.expect(404);
     let agent = app.agent().await;
     let path = format!("/public/v1/agents/{agent}");

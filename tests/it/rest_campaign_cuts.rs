@@ -2,11 +2,12 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use actors::{ports::store::CampaignStore, testkit::memory_store::MemoryStore, time::TokioClock};
+use domain::{ports::store::CampaignStore, time::TokioClock};
 use rand::{Rng, SeedableRng, rngs::StdRng};
-use ringback::{rest, server::ServerLimits};
+use rest::server::ServerLimits;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use testkit::memory_store::MemoryStore;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,

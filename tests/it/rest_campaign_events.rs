@@ -2,7 +2,8 @@
 
 use std::{pin::Pin, time::Duration};
 
-use actors::{
+use domain::api_key::generate_key;
+use domain::{
     id::{CampaignId, NodeId},
     ports::store::{
         AttemptStore, CampaignStatus, CampaignStore, Claim, ConversationStatus, DirectoryStore, NodeStore, Outcome,
@@ -10,7 +11,7 @@ use actors::{
     },
 };
 use futures_util::{Stream, StreamExt};
-use ringback::{api_key::generate_key, server::ServerLimits};
+use rest::server::ServerLimits;
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -225,7 +226,7 @@ async fn a_reader_that_comes_back_to_a_restarted_service_misses_nothing() {
 
     let second = dial(&app, node, campaign).await;
     end(&app, second, ConversationStatus::Failed).await;
-    let router = ringback::rest::router(state(app.store.clone(), &FakeNode::default()).await);
+    let router = rest::router(state(app.store.clone(), &FakeNode::default()).await);
     let (address, _shutdown, _server) = serve_router(router, ServerLimits::default()).await;
     let again = Client::new(&format!("http://{address}"), &app.client.key);
     let mut reader = Reader::open(&again, campaign, Some(&last.id)).await;

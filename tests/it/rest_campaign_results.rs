@@ -1,6 +1,6 @@
 //! What became of a campaign's contacts: in pages with a filter, and as one CSV file.
 
-use actors::{
+use domain::{
     id::{CampaignId, NodeId},
     ports::store::{AttemptStore, Claim, ConversationStatus, NodeStore, Outcome, PermitRequest, StoreError},
 };

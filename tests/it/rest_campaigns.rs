@@ -1,9 +1,7 @@
 //! Campaigns from JSON: made whole or not at all, listed in stable pages, commanded through the node.
 
-use actors::{
-    campaigns::{CampaignCommand, CommandError},
-    ports::store::CampaignStatus,
-};
+use actors::campaigns::{CampaignCommand, CommandError};
+use domain::ports::store::CampaignStatus;
 use serde_json::{Value, json};
 
 use crate::support::{app::TestApp, client::Answer, switchboard::Mood};

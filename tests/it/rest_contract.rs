@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use actors::ports::store::{CampaignStatus, CampaignStore, StateChange};
+use domain::ports::store::{CampaignStatus, CampaignStore, StateChange};
 use reqwest::multipart::{Form, Part};
 use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ const OPERATIONS: &[(&str, &str, bool)] = &[
 ];
 
 fn with_id(path: &str) -> String {
-    path.replace("ID", &actors::id::AgentId::new().to_string())
+    path.replace("ID", &domain::id::AgentId::new().to_string())
 }
 
 async fn campaign(app: &TestApp, agent: &str, name: &str, contacts: Value) -> Answer {

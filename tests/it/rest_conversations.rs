@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use actors::{
-    call::USAGE,
+use domain::ports::usage::USAGE;
+use domain::{
     id::{AttemptId, CampaignId, NodeId},
     ports::{
         carrier::CarrierCallId,
@@ -15,8 +15,8 @@ use actors::{
     },
     time::{Clock as _, TokioClock},
 };
-use ringback::{config::Kept, retention};
 use serde_json::{Value, json};
+use storage::retention::{self, Kept};
 
 use crate::support::app::{START, TestApp};
 
@@ -250,7 +250,7 @@ async fn filters_choose_and_times_may_be_in_milliseconds() {
     );
     assert!(
         dialer
-            .ids(&format!("agentId={}", actors::id::AgentId::new()))
+            .ids(&format!("agentId={}", domain::id::AgentId::new()))
             .await
             .is_empty()
     );

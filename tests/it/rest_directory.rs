@@ -1,6 +1,6 @@
 //! Agents, contacts, the opt-out list and the account: lists, deletes and the rules between them.
 
-use actors::{
+use domain::{
     id::{AgentId, AttemptId, CampaignId, ContactId},
     ports::store::{CampaignStatus, CampaignStore, DirectoryStore},
 };

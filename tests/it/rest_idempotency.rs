@@ -2,15 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use actors::{
-    campaigns::{CampaignCommand, CommandError},
-    ports::store::Store,
-    time::SystemClock,
-};
+use actors::campaigns::{CampaignCommand, CommandError};
+use domain::{ports::store::Store, time::SystemClock};
 use futures_util::future::join_all;
 use reqwest::multipart::{Form, Part};
-use ringback::{rest, server::ServerLimits, storage::SqlStore};
+use rest::server::ServerLimits;
 use serde_json::{Value, json};
+use storage::SqlStore;
 
 use crate::support::{
     app::{TestApp, new_account, serve_router, state},

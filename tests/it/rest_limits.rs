@@ -2,12 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use actors::ports::store::{DirectoryStore, StoreError};
-use ringback::{
-    api_key::generate_key,
-    rest::{self, RateLimit},
-    server::ServerLimits,
-};
+use domain::api_key::generate_key;
+use domain::ports::store::{DirectoryStore, StoreError};
+use rest::{RateLimit, server::ServerLimits};
 use serde_json::json;
 
 use crate::support::{

@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
-use actors::{
+use domain::{
     id::{AttemptId, NodeId},
     ports::{recordings::Recordings, store::CallStore},
 };
 use reqwest::{Response, header::HeaderMap};
-use ringback::{recordings::WavRecordings, rest, server::ServerLimits};
+use rest::server::ServerLimits;
 use serde_json::json;
+use storage::recordings::WavRecordings;
 
 use crate::support::{
     app::{TestApp, serve_router, state},

@@ -9,7 +9,7 @@ use axum::{
     routing::{any, get},
 };
 use futures_util::{SinkExt, StreamExt};
-use ringback::server::ServerLimits;
+use rest::server::ServerLimits;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,

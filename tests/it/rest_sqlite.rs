@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use actors::time::SystemClock;
+use domain::time::SystemClock;
 use reqwest::multipart::{Form, Part};
-use ringback::{rest, server::ServerLimits, storage::SqlStore};
+use rest::server::ServerLimits;
 use serde_json::json;
+use storage::SqlStore;
 
 use crate::support::{
     app::{new_account, serve_router, state},

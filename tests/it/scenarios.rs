@@ -1,11 +1,9 @@
 //! The suite of scripted conversations through the real media route: what comes out word for word when every word is
 //! recognised at once, and no fault by the scores when the recogniser is as late and as wrong as those in the field.
 
-use actors::ports::{language_model::Speaker, store::TurnFact};
-use ringback::{
-    scenarios::{self, Observed, Scenario, Score, Verdict},
-    speech::{babble::BabbleTranscriber, imperfect::Imperfection},
-};
+use domain::ports::{language_model::Speaker, store::TurnFact};
+use providers::speech::{babble::BabbleTranscriber, imperfect::Imperfection};
+use sim::scenarios::{self, Observed, Scenario, Score, Verdict};
 
 use crate::support::world::{World, WorldSettings};
 

@@ -9,8 +9,8 @@ use std::{
 };
 
 use futures_util::{SinkExt, StreamExt};
-use ringback::exchange::{Exchange, ExchangeHandle, ExchangeSettings};
 use serde_json::{Value, json};
+use sim::exchange::{Exchange, ExchangeHandle, ExchangeSettings};
 use tokio::{
     net::TcpStream,
     time::{Instant, sleep, timeout, timeout_at},

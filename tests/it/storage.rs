@@ -4,19 +4,17 @@
 
 use std::{sync::Arc, time::Duration};
 
-use actors::{
-    ports::{
-        language_model::Speaker,
-        store::{
-            AttemptStore, CampaignStore, DirectoryStore, ErasureStore, Fact, NewContact, NodeStore, Patience,
-            RecordStore, StoreError, TurnFact,
-        },
+use domain::ports::{
+    language_model::Speaker,
+    store::{
+        AttemptStore, CampaignStore, DirectoryStore, ErasureStore, Fact, NewContact, NodeStore, Patience, RecordStore,
+        StoreError, TurnFact,
     },
-    testkit::store_conformance::{Fixture, ManualClock, new_account, number},
 };
 use futures_util::future::join_all;
-use ringback::storage::SqlStore;
+use storage::SqlStore;
 use tempfile::TempDir;
+use testkit::store_conformance::{Fixture, ManualClock, new_account, number};
 
 fn url(folder: &TempDir) -> String {
     format!("sqlite://{}", folder.path().join("ringback.db").display())
@@ -30,7 +28,7 @@ async fn on_disk() -> (Fixture, TempDir) {
 }
 
 mod conformance_on_disk {
-    actors::store_conformance!(super::on_disk, flavor = "multi_thread", worker_threads = 2);
+    testkit::store_conformance!(super::on_disk, flavor = "multi_thread", worker_threads = 2);
 }
 
 async fn in_memory() -> (Fixture, ()) {
@@ -40,7 +38,7 @@ async fn in_memory() -> (Fixture, ()) {
 }
 
 mod conformance_in_memory {
-    actors::store_conformance!(super::in_memory);
+    testkit::store_conformance!(super::in_memory);
 }
 
 #[tokio::test]
@@ -71,7 +69,7 @@ async fn a_permit_is_on_disk_when_it_is_answered() {
         std::fs::copy(folder.path().join(name), crashed.path().join(name)).unwrap();
     }
     let store = SqlStore::open(&url(&crashed), clock).await.unwrap();
-    let heir = actors::id::NodeId::new();
+    let heir = domain::id::NodeId::new();
     store.register_node(heir, None).await.unwrap();
     let orphans = store.take_orphans(heir, &Patience::default()).await.unwrap();
     let taken: Vec<_> = orphans.iter().map(|orphan| orphan.claim.attempt).collect();

@@ -8,12 +8,12 @@ use std::{
     time::Duration,
 };
 
-use actors::{
+use domain::{
     id::NodeId,
     ports::store::{NodeStore, StoreError},
     time::SystemClock,
 };
-use ringback::storage::SqlStore;
+use storage::SqlStore;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{UnixListener, UnixStream},

@@ -4,7 +4,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use actors::{
+use domain::{
     id::NodeId,
     ports::{
         carrier::CarrierCallId,
@@ -13,13 +13,13 @@ use actors::{
             Outcome, Patience, PermitRequest, Rotation, Store,
         },
     },
-    testkit::{
-        memory_store::MemoryStore,
-        store_conformance::{Fixture, ManualClock, Scene, change, number, outcome, request},
-    },
 };
 use proptest::{prelude::*, sample::Index};
-use ringback::storage::SqlStore;
+use storage::SqlStore;
+use testkit::{
+    memory_store::MemoryStore,
+    store_conformance::{Fixture, ManualClock, Scene, change, number, outcome, request},
+};
 
 use crate::support::postgres::database;
 

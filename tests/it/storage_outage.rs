@@ -8,8 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ringback::exchange::{Exchange, ExchangeHandle, ExchangeSettings, LogEvent};
 use serde_json::json;
+use sim::exchange::{Exchange, ExchangeHandle, ExchangeSettings, LogEvent};
 use tokio::{
     io::copy_bidirectional,
     net::{TcpListener, TcpStream, UnixStream},

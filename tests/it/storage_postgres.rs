@@ -2,18 +2,18 @@
 
 use std::{sync::Arc, time::Duration};
 
-use actors::{
+use domain::{
     id::NodeId,
-    node::Times,
+    node_times::Times,
     ports::{
         carrier::CarrierCallId,
         store::{ConversationStatus, NewContact, NodeStore, Outcome, Patience, StoreError},
     },
-    testkit::store_conformance::{Fixture, ManualClock, number, outcome},
     time::SystemClock,
 };
 use futures_util::future::join_all;
-use ringback::storage::SqlStore;
+use storage::SqlStore;
+use testkit::store_conformance::{Fixture, ManualClock, number, outcome};
 
 use crate::{
     storage_model,
@@ -29,7 +29,7 @@ async fn on_postgres() -> (Fixture, Database) {
 }
 
 mod conformance {
-    actors::store_conformance!(super::on_postgres, in_turn);
+    testkit::store_conformance!(super::on_postgres, in_turn);
 }
 
 // Few tests with much in each: a test runner may give each test a process, and each process makes a server.

@@ -7,16 +7,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use actors::time::SystemClock;
-use ringback::{
-    carriers::twilio::account::Flavour,
+use carriers::twilio::account::Flavour;
+use domain::time::SystemClock;
+use serde_json::{Value, json};
+use sim::{
     exchange::{Script, Step},
     stub_carriers::{
         NUMBER, StubCarrierSettings,
         twilio::{ACCOUNT, TOKEN, TwilioFaults, TwilioStub},
     },
 };
-use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use crate::{

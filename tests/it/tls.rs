@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use axum::{Router, routing::get};
 use clap::Parser;
+use domain::accounts;
+use rest::server::ServerLimits;
 use ringback::{
-    accounts,
     app::App,
     cli::{Cli, Command},
-    server::ServerLimits,
 };
 use rustls::{ClientConnection, pki_types::ServerName};
 use serde_json::{Value, json};

@@ -2,16 +2,14 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use actors::ports::language_model::{HistoryItem, LanguageError, LanguageModel, ReplyEvent, ReplyRequest, Speaker};
 use base64::{Engine, engine::general_purpose::STANDARD};
+use domain::ports::language_model::{HistoryItem, LanguageError, LanguageModel, ReplyEvent, ReplyRequest, Speaker};
 use futures_util::stream::{self, BoxStream, StreamExt};
 use hmac::{Hmac, Mac};
-use ringback::{
-    address_policy::AddressPolicy,
-    exchange::{Script, Step},
-};
+use net::address_policy::AddressPolicy;
 use serde_json::{Value, json};
 use sha2::Sha256;
+use sim::exchange::{Script, Step};
 
 use crate::support::{
     app::TestApp,

@@ -10,7 +10,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use actors::{
+use domain::{
     agent::Agent,
     id::{AgentId, AttemptId},
     phone_number::PhoneNumber,
@@ -19,19 +19,17 @@ use actors::{
         store::{HttpTool, ToolStore},
         tool_runner::{ToolFault, ToolRun, ToolRunner, ToolScope},
     },
-    testkit::memory_store::MemoryStore,
     time::TokioClock,
 };
 use futures_util::{
     future::BoxFuture,
     stream::{self, BoxStream, StreamExt},
 };
-use ringback::{
-    address_policy::{AddressPolicy, Resolver, SystemResolver},
-    exchange::{LogEvent, Script, Step},
-    http_tools::HttpTools,
-};
+use integrations::http_tools::HttpTools;
+use net::address_policy::{AddressPolicy, Resolver, SystemResolver};
 use serde_json::{Value, json};
+use sim::exchange::{LogEvent, Script, Step};
+use testkit::memory_store::MemoryStore;
 
 use crate::support::{
     app::{START, TestApp, new_account},

@@ -5,10 +5,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use actors::ports::store::NodeStore;
 use clap::Parser;
+use domain::accounts;
+use domain::ports::store::NodeStore;
 use ringback::{
-    accounts,
     api_client::ApiClient,
     app::App,
     cli::{Cli, Command},

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use actors::{
+use domain::{
     ports::{
         language_model::{HistoryItem, LanguageError, LanguageModel, ReplyEvent, ReplyRequest, Speaker},
         synthesizer::{Likely, SpeechStream, Synthesizer, Voice, VoiceConfig},
@@ -16,11 +16,9 @@ use actors::{
 };
 use futures_util::{StreamExt, stream, stream::BoxStream};
 use media::session::Cue;
-use ringback::{
-    exchange::{Script, Step},
-    speech::babble::{BabbleSynthesizer, BabbleTranscriber},
-};
+use providers::speech::babble::{BabbleSynthesizer, BabbleTranscriber};
 use serde_json::{Value, json};
+use sim::exchange::{Script, Step};
 
 use crate::support::{
     words::{lines, texts},

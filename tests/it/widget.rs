@@ -2,17 +2,19 @@
 
 use std::{sync::Arc, time::Duration};
 
-use actors::{ports::store::DirectoryStore, testkit::memory_store::MemoryStore, time::TokioClock};
+use domain::{ports::store::DirectoryStore, time::TokioClock};
+use net::http_client;
 use reqwest::{RequestBuilder, Response};
-use ringback::{http_client, rest::RateLimit, server::ServerLimits, widget};
+use rest::{RateLimit, server::ServerLimits, widget};
 use serde_json::{Value, json};
+use testkit::memory_store::MemoryStore;
 
 use crate::support::app::{START, Served, new_account, serve_router};
 
 struct Site {
     base: String,
     store: Arc<MemoryStore>,
-    account: actors::id::AccountId,
+    account: domain::id::AccountId,
     _served: Served,
 }
 
@@ -86,7 +88,7 @@ async fn an_agent_without_a_look_or_that_only_dials_is_like_one_that_is_not_ther
         site.agent("inbound", Some(json!({}))).await,
         site.agent("both", None).await,
         deleted,
-        actors::id::AgentId::new().to_string(),
+        domain::id::AgentId::new().to_string(),
         "not-an-id".to_owned(),
         "%ff".to_owned(),
     ] {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
 use super::{StreamMessage, stream::Stream};
-use crate::{
+use crate::call::CallMessage;
+use domain::{
     agent::Agent,
-    call::CallMessage,
     id::AttemptId,
     ports::{Ports, media_leg::MediaLeg, synthesizer::Likely, usage::Meter},
 };

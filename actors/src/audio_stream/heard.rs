@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use crate::ports::transcriber::TranscriptEvent::{self, Failed, Final, Interim, TurnEnded, TurnPaused, TurnResumed};
+use domain::ports::transcriber::TranscriptEvent::{self, Failed, Final, Interim, TurnEnded, TurnPaused, TurnResumed};
 
 /// Events that may wait. Finals beyond it are joined to the last that waits: a stream takes them within milliseconds,
 /// and nobody finishes so many sentences meanwhile.
@@ -138,7 +138,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::ports::transcriber::SpeechError;
+    use domain::ports::transcriber::SpeechError;
 
     fn interim(text: &str) -> TranscriptEvent {
         Interim { text: text.into() }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use tokio::sync::mpsc::{Sender, error::TrySendError};
 
-use crate::ports::media_leg::OutboundItem;
+use domain::ports::media_leg::OutboundItem;
 
 /// A channel that has been full for so long belongs to a socket that is stuck.
 const STUCK_MS: u64 = 5_000;

@@ -6,7 +6,7 @@ use media::{amd::Finding, session::Manner};
 use ractor::RpcReplyPort;
 use serde::Serialize;
 
-use crate::{
+use domain::{
     agent::Agent,
     ports::synthesizer::{SpeechError, SpeechPiece},
 };

@@ -22,14 +22,12 @@ use super::{
     terms::{Moments, abilities, pause_policy, promised, reported, transcribe},
     voices::Voices,
 };
-use crate::{
-    call::CallMessage,
-    ports::{
-        media_leg::{Drained, InboundItem, InboundQueue, OutboundItem},
-        recordings::RecordingSink,
-        synthesizer::{SpeechError, SpeechPiece},
-        transcriber::{TranscriptEvent, TranscriptStream},
-    },
+use crate::call::CallMessage;
+use domain::ports::{
+    media_leg::{Drained, InboundItem, InboundQueue, OutboundItem},
+    recordings::RecordingSink,
+    synthesizer::{SpeechError, SpeechPiece},
+    transcriber::{TranscriptEvent, TranscriptStream},
 };
 
 /// How long a stream that was told to close goes on playing what it has.

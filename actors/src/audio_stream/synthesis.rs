@@ -7,7 +7,7 @@ use ractor::ActorRef;
 use tokio::{sync::Semaphore, task::AbortHandle, time::timeout};
 
 use super::StreamMessage;
-use crate::ports::synthesizer::{SpeechError, SpeechPiece, SpeechStream};
+use domain::ports::synthesizer::{SpeechError, SpeechPiece, SpeechStream};
 
 /// Pieces that may be under way at once.
 const PIECES_AHEAD: usize = 4;

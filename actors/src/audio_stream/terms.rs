@@ -10,7 +10,7 @@ use media::{
 use ractor::ActorRef;
 
 use super::{SpeechId, StreamEvent, StreamMessage, StreamSettings, heard::Heard};
-use crate::{
+use domain::{
     agent::{Agent, DEFAULT_VOICE, SpellingPatience, SupportedVoice, TurnEagerness, TurnSection},
     ports::{
         media_leg::MediaLeg,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use media::session::SynthesisJob;
 
 use super::terms::{other_voice, usual_voice};
-use crate::{
+use domain::{
     agent::Agent,
     ports::{
         synthesizer::{Likely, SpeechStream, Synthesizer, Voice, VoiceConfig},
@@ -120,7 +120,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::testkit::fake_speech::FakeSynthesizer;
+    use testkit::fake_speech::FakeSynthesizer;
 
     fn job(voice: usize) -> SynthesisJob {
         SynthesisJob {

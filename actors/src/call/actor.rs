@@ -3,10 +3,10 @@
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 
 use super::{CallMessage, CallParents, CallPlan, Speculation, performer::Performer};
-use crate::{
-    audio_stream::StreamSettings,
+use crate::{audio_stream::StreamSettings, node::DialGate};
+use domain::{
     id::NodeId,
-    node::{DialGate, Times},
+    node_times::Times,
     ports::{Ports, usage::Meter},
 };
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::{
+use domain::{
     ports::{
         language_model::{HistoryItem, Speaker},
         store::TurnFact,

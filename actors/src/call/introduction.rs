@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::agent::Agent;
+use domain::agent::Agent;
 
 /// A first sentence of the prompt longer than this is an instruction and no introduction.
 const LONGEST_ROLE: usize = 160;

@@ -9,7 +9,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::{
+use domain::{
     agent::Agent,
     id::AccountId,
     knowledge::{Knowledge, Question},

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::time::timeout;
 
-use crate::{
+use domain::{
     id::AttemptId,
     phone_number::PhoneNumber,
     ports::{

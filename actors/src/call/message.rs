@@ -6,10 +6,9 @@ use ractor::{ActorId, ActorRef, RpcReplyPort};
 use serde::Serialize;
 
 use super::{Whose, state::ToolAnswer};
-use crate::{
+use crate::{audio_stream::StreamEvent, campaign::Ended, switchboard::DoorRefusal};
+use domain::{
     agent::Agent,
-    audio_stream::StreamEvent,
-    campaign::Ended,
     dial_token::DialToken,
     id::AgentId,
     phone_number::PhoneNumber,
@@ -20,7 +19,6 @@ use crate::{
         store::{CallDirection, CallerId, ClaimedAttempt, Permit, ReturnedCall, StoreError},
         tool_runner::ToolOffer,
     },
-    switchboard::DoorRefusal,
 };
 
 /// Everything a call needs to know about itself.
@@ -97,7 +95,7 @@ impl CallPlan {
     pub fn ended(&self) -> Ended {
         Ended {
             direction: self.direction(),
-            ..self.attempt.ended()
+            ..Ended::from(&self.attempt)
         }
     }
 }

@@ -2,10 +2,9 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use crate::ports::{
+use domain::ports::{
     carrier::{DialError, EndCause},
-    store::{CallTimes, ConversationStatus, EventFact, Fact, Outcome},
-    usage::Meter,
+    store::{CallTimes, ConversationStatus, Outcome},
 };
 
 /// Why a call is over.
@@ -129,18 +128,6 @@ pub enum NoOutcome {
     TooLate,
     /// This attempt alone is concerned: it waits for its turn or for its hour, or is no longer this node's.
     ItsOwn,
-}
-
-/// The name of the event that tells what a call used of its providers. Where there are several, the last one holds.
-pub const USAGE: &str = "usage";
-
-/// What a call used of its providers, for its journal; none when it used none.
-pub fn usage(meter: &Meter, at_ms: i64) -> Option<Fact> {
-    Some(Fact::Event(EventFact {
-        name: USAGE.to_owned(),
-        at_ms,
-        detail: meter.shown()?.to_string(),
-    }))
 }
 
 /// What is left to write when a call is over.

@@ -34,18 +34,20 @@ use super::{
     writer::{self, Write, Writer, Writes},
 };
 use crate::{
-    agent::Agent,
     audio_stream::{AudioStreamActor, StreamArguments, StreamMessage},
     campaign::CallBackWish,
-    dial_token::{DialToken, Purpose},
     lines::LinesMessage,
+    switchboard::DoorRefusal,
+};
+use domain::{
+    agent::Agent,
+    dial_token::{DialToken, Purpose},
     phone_number::{PhoneNumber, with_numbers_masked},
     ports::{
         carrier::{CallProgress, CarrierCallId, DialError, LegReport},
         media_leg::MediaLeg,
         store::{CallTimes, Fact, Outcome},
     },
-    switchboard::DoorRefusal,
     time::Timestamp,
 };
 

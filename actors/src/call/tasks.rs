@@ -16,11 +16,10 @@ use super::{
     performer::Offers,
     state::ToolAnswer,
 };
-use crate::{
+use crate::{audio_stream::StreamMessage, node::DialGate};
+use domain::{
     agent::complete,
-    audio_stream::StreamMessage,
     id::{AccountId, AgentId},
-    node::DialGate,
     ports::{
         carrier::{Carrier, CarrierCallId, CarrierError, DialError, DialRequest, LastLook, Transfer, WayBack},
         language_model::{LanguageError, LanguageModel, ReplyRequest},

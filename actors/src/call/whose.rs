@@ -4,10 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::{
-    node::contained,
-    ports::store::{Claim, Store},
-};
+use crate::node::contained;
+use domain::ports::store::{Claim, Store};
 
 /// How long the store may take to say it.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(1);

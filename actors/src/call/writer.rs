@@ -12,8 +12,10 @@ use tokio::{
 use super::{CallMessage, outcome::Ending};
 use crate::{
     campaign::{CallBackWish, Ended, finish},
-    id::AccountId,
     journal::Journal,
+};
+use domain::{
+    id::AccountId,
     phone_number::PhoneNumber,
     ports::{
         Ports,

@@ -13,11 +13,13 @@ use super::{
     CampaignMessage, CampaignSnapshot, Event, Intent, Pacing, Wish, away::Away, commit, company::SetBack, unavailable,
 };
 use crate::{
-    agent::Agent,
     campaigns::{CampaignCommand, CampaignsMessage, CommandError},
-    id::{AttemptId, NodeId},
     lines::{Dialer, LinesMessage, Requester},
     node::{Backoff, Sibling, TaskGuard, contained},
+};
+use domain::{
+    agent::Agent,
+    id::{AttemptId, NodeId},
     ports::{
         Ports,
         store::{CampaignRow, CampaignStatus},

@@ -6,12 +6,8 @@ use ractor::ActorRef;
 use tokio::time::Instant;
 
 use super::{CampaignMessage, CampaignState, Event, Intent, actor::Order, dialing::LOOK_AGAIN};
-use crate::{
-    call::{NoOutcome, Obstacle},
-    id::AttemptId,
-    ports::store::Remaining,
-    time::Timestamp,
-};
+use crate::call::{NoOutcome, Obstacle};
+use domain::{id::AttemptId, ports::store::Remaining, time::Timestamp};
 
 /// The longest pause a carrier is granted before it is asked again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);

@@ -2,8 +2,8 @@
 //! somebody else meanwhile.
 
 use super::{Decision, Facts, Wish, decide};
-use crate::{
-    campaigns::{CampaignCommand, CommandError},
+use crate::campaigns::{CampaignCommand, CommandError};
+use domain::{
     id::AgentId,
     ports::{
         Ports,

@@ -7,10 +7,8 @@ use ractor::ActorRef;
 use tokio::time::Instant;
 
 use super::{CampaignMessage, CampaignState, Event, Intent, actor::Order, change::removed, dialing::LOOK_AGAIN};
-use crate::{
-    lines::LinesMessage,
-    ports::store::{CampaignStatus, Remaining, StoreError},
-};
+use crate::lines::LinesMessage;
+use domain::ports::store::{CampaignStatus, Remaining, StoreError};
 
 /// For so long no other node may have called anybody before the campaign is delayed for what keeps this one from it.
 const NOBODY_ELSE: Duration = Duration::from_secs(10);

@@ -1,9 +1,10 @@
 //! What an event or a user's command means for a campaign's row. Free of I/O.
 
-use super::{Effect, Event, Opening, Schedule, State};
-use crate::{
+use super::{Effect, Event, State};
+use crate::campaigns::{CampaignCommand, CommandError};
+use domain::schedule::{Opening, Schedule};
+use domain::{
     agent::Problem,
-    campaigns::{CampaignCommand, CommandError},
     ports::store::{CampaignEdit, CampaignRow, CampaignStatus, Remaining, ScheduleText, StateChange},
     time::Timestamp,
 };

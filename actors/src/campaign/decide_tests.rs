@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::*;
-use crate::{
-    campaigns::CampaignUpdate,
+use crate::campaigns::CampaignUpdate;
+use domain::{
     id::{AccountId, AgentId, CampaignId},
     ports::store::FollowUp,
 };

@@ -7,11 +7,13 @@ use tokio::time::Instant;
 
 use super::{CampaignMessage, CampaignState, Event, Intent, PlanContext, actor::Order, line, plan, unwell::obstacle};
 use crate::{
-    agent,
     call::NoOutcome,
-    id::{AttemptId, CampaignId, NodeId},
     lines::{Dialer, HeldClaims, LinesMessage, Requester},
     node::contained,
+};
+use domain::{
+    agent,
+    id::{AttemptId, CampaignId, NodeId},
     ports::store::{AgentRow, Remaining, Store, StoreError, StoreResult},
 };
 

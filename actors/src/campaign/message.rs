@@ -6,8 +6,10 @@ use serde::Serialize;
 use crate::{
     call::{NoOutcome, Obstacle},
     campaigns::{CampaignCommand, CommandError},
-    id::AttemptId,
     lines::HeldClaims,
+};
+use domain::{
+    id::AttemptId,
     ports::store::{AgentRow, CampaignRow, CampaignStatus, Outcome, Remaining, StoreError},
 };
 

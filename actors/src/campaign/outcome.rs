@@ -3,8 +3,9 @@
 
 use chrono_tz::Tz;
 
-use super::{CallBackWish, RetryRules, Schedule, call_back, may_be_called_back, may_be_followed, next_attempt};
-use crate::{
+use super::{CallBackWish, RetryRules, call_back, may_be_called_back, may_be_followed, next_attempt};
+use domain::schedule::Schedule;
+use domain::{
     agent,
     id::{AccountId, AgentId, CampaignId},
     ports::{
@@ -34,15 +35,15 @@ pub struct Ended {
     pub call_back: Option<CallBackWish>,
 }
 
-impl ClaimedAttempt {
-    /// This attempt, which we dial, for when it ends.
-    pub fn ended(&self) -> Ended {
-        Ended {
-            claim: self.claim,
-            account: self.account,
-            agent: self.agent,
-            campaign: self.campaign,
-            tries: self.tries,
+impl From<&ClaimedAttempt> for Ended {
+    /// An attempt that we dial, for when it ends.
+    fn from(attempt: &ClaimedAttempt) -> Self {
+        Self {
+            claim: attempt.claim,
+            account: attempt.account,
+            agent: attempt.agent,
+            campaign: attempt.campaign,
+            tries: attempt.tries,
             direction: CallDirection::Outbound,
             call_back: None,
         }

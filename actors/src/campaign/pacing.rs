@@ -4,11 +4,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::{
-    call::NoOutcome,
-    node::Backoff,
-    ports::store::{CampaignRow, Remaining},
-};
+use crate::{call::NoOutcome, node::Backoff};
+use domain::ports::store::{CampaignRow, Remaining};
 
 /// The figures of a campaign that dials.
 #[derive(Debug, Clone)]

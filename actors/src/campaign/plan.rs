@@ -5,9 +5,9 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use chrono_tz::Tz;
 use serde_json::Value;
 
-use crate::{
+use crate::call::{CallPlan, InboundLeg, Inheritance};
+use domain::{
     agent::{Agent, NumberTransfer},
-    call::{CallPlan, InboundLeg, Inheritance},
     id::AgentId,
     phone_number::PhoneNumber,
     ports::{

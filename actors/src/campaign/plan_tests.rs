@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use serde_json::json;
 
 use super::*;
-use crate::{
+use domain::{
     id::{AccountId, AgentId, AttemptId, CampaignId, NodeId},
     ports::{
         carrier::{CarrierAbilities, CarrierCallId, CarrierError, DialError, DialRequest, ListedCall},
@@ -286,7 +286,7 @@ fn a_call_from_outside_is_planned_with_the_caller_as_the_caller() {
         attempt.campaign = None;
         attempt.contact.phone_number = from.unwrap_or_else(PhoneNumber::withheld);
         attempt.saved_extra = json!({ "city": "Pune" }).as_object().cloned().unwrap();
-        let token = crate::dial_token::DialToken::random();
+        let token = domain::dial_token::DialToken::random();
         let plan = plan_inbound(
             ReceivedCall {
                 attempt,

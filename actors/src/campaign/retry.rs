@@ -5,10 +5,10 @@ use std::time::Duration;
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
-use super::Schedule;
-use crate::{
+use crate::lines::UNKNOWN_FATE;
+use domain::schedule::Schedule;
+use domain::{
     callback_time::SpokenTime,
-    lines::UNKNOWN_FATE,
     ports::store::{AttemptKind, ConversationStatus, FollowUp, NextAttempt, Outcome, Tries},
     time::Timestamp,
 };

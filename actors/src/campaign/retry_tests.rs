@@ -1,7 +1,7 @@
 //! Tests.
 
 use super::*;
-use crate::ports::store::ScheduleText;
+use domain::ports::store::ScheduleText;
 
 const NOW: Timestamp = Timestamp(1_780_300_800_000_000); // 2026-06-01T08:00:00Z
 
@@ -117,7 +117,7 @@ fn due_times_are_moved_into_the_window() {
 
 fn wish(text: &str) -> CallBackWish {
     CallBackWish {
-        time: crate::callback_time::parse_answer(text).unwrap(),
+        time: domain::callback_time::parse_answer(text).unwrap(),
         said_at: NOW,
     }
 }

@@ -4,7 +4,7 @@ use ractor::ActorRef;
 use tokio::time::Instant;
 
 use super::{CampaignMessage, CampaignState, Event, Intent, actor::Order};
-use crate::ports::store::CampaignStatus;
+use domain::ports::store::CampaignStatus;
 
 impl CampaignState {
     /// The line pool says that every line is taken. If it has been so for too long, the campaign is delayed.

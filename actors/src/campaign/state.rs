@@ -1,6 +1,6 @@
 //! The states of a campaign and the events that change them. Free of I/O.
 
-use crate::ports::store::{CampaignRow, CampaignStatus};
+use domain::ports::store::{CampaignRow, CampaignStatus};
 
 /// Where a campaign stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -6,9 +6,9 @@ use std::{sync::Arc, time::Duration};
 use ractor::ActorRef;
 
 use super::{CampaignMessage, CampaignState, Event, Intent, actor::Order};
-use crate::{
+use crate::node::contained;
+use domain::{
     agent,
-    node::contained,
     ports::{
         health::ProviderHealth,
         store::{AgentRow, CampaignStatus, StoreError},

@@ -1,12 +1,13 @@
 //! What a PATCH means for a campaign's row. Free of I/O.
 
 use super::{
-    Event, Schedule, State,
+    Event, State,
     decide::{Decision, Facts, complete, launch, schedule, turn, unchanged},
 };
-use crate::{
+use crate::campaigns::{CampaignUpdate, CommandError};
+use domain::schedule::Schedule;
+use domain::{
     agent::Problem,
-    campaigns::{CampaignUpdate, CommandError},
     ports::store::{CampaignEdit, CampaignRow, CampaignStatus, ScheduleText, StateChange},
 };
 

@@ -14,9 +14,11 @@ use crate::{
     campaign::{
         CampaignActor, CampaignArguments, CampaignMessage, CommandReply, Event, Intent, Wish, commit, unavailable,
     },
-    id::{AccountId, CampaignId, NodeId},
     lines::{Dialer, LinesMessage},
     node::{Backoff, Restarts, Sibling, TaskGuard, undelivered},
+};
+use domain::{
+    id::{AccountId, CampaignId, NodeId},
     ports::{
         Ports,
         store::{ActiveCampaign, CampaignRow, CampaignStatus, Store, StoreError},

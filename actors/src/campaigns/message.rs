@@ -2,7 +2,7 @@
 
 use ractor::RpcReplyPort;
 
-use crate::{
+use domain::{
     agent::Problem,
     id::{AccountId, AgentId, CampaignId},
     ports::store::{ActiveCampaign, CampaignRow, CampaignStatus, FollowUp, ScheduleText},

@@ -9,10 +9,8 @@ use super::{
     Backlog, JournalMessage,
     buffer::{Buffer, KEPT_BYTES},
 };
-use crate::{
-    node::{Backoff, TaskGuard, contained},
-    ports::store::{Store, StoreError, StoreResult},
-};
+use crate::node::{Backoff, TaskGuard, contained};
+use domain::ports::store::{Store, StoreError, StoreResult};
 
 /// How long a fact waits for company; with the write it is on disk within 200 ms.
 const GATHER: Duration = Duration::from_millis(100);

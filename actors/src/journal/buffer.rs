@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use crate::{
+use domain::{
     id::AttemptId,
     ports::store::{EventFact, Fact},
 };

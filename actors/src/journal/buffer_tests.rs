@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::ports::{
+use domain::ports::{
     language_model::Speaker,
     store::{EventFact, TurnFact},
 };

@@ -13,9 +13,9 @@ use tokio::{
 };
 
 use super::{JournalMessage, LiveFact, buffer::Buffer};
-use crate::{
+use crate::node::Sibling;
+use domain::{
     id::{AttemptId, CampaignId},
-    node::Sibling,
     ports::store::Fact,
 };
 

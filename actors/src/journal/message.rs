@@ -2,7 +2,7 @@
 
 use ractor::RpcReplyPort;
 
-use crate::{
+use domain::{
     id::{AttemptId, CampaignId},
     ports::store::{Fact, StoreError},
 };

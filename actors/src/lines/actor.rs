@@ -12,9 +12,12 @@ use super::{
 use crate::{
     audio_stream::StreamSettings,
     call::{CallMessage, NoOutcome, Speculation},
-    id::{AttemptId, NodeId},
     journal::Journal,
-    node::{DialGate, TaskGuard, Times},
+    node::{DialGate, TaskGuard},
+};
+use domain::{
+    id::{AttemptId, NodeId},
+    node_times::Times,
     ports::Ports,
 };
 

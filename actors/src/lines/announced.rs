@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{InboundReply, inbound::HeldInbound};
-use crate::{
+use domain::{
     id::{AccountId, AttemptId},
     ports::carrier::{CarrierCallId, WayBack},
 };

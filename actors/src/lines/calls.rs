@@ -8,11 +8,14 @@ use tokio::time::Instant;
 
 use super::{Dialer, HeldClaims, LinesMessage, LinesState, LostCall, late_leg::LateLeg, settle};
 use crate::{
-    call::{CallActor, CallArguments, CallMessage, CallParents, CallPlan, NoOutcome, Obstacle, usage},
-    id::AttemptId,
+    call::{CallActor, CallArguments, CallMessage, CallParents, CallPlan, NoOutcome, Obstacle},
     node::undelivered,
-    ports::{store::Outcome, usage::Meter},
     switchboard::DoorRefusal,
+};
+use domain::ports::usage::usage;
+use domain::{
+    id::AttemptId,
+    ports::{store::Outcome, usage::Meter},
 };
 
 /// How long the journal has to bring the last facts of a crashed call to disk.

@@ -7,8 +7,10 @@ use ractor::ActorRef;
 use super::{LinesMessage, LinesState, settle::hang_up};
 use crate::{
     call::NoOutcome,
-    id::AttemptId,
     node::{Backoff, contained},
+};
+use domain::{
+    id::AttemptId,
     ports::{Ports, carrier::CarrierCallId, store::Claim},
 };
 

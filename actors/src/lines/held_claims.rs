@@ -3,10 +3,8 @@
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
-use crate::{
-    node::Backoff,
-    ports::store::{Claim, ClaimedAttempt, Store, StoreError},
-};
+use crate::node::Backoff;
+use domain::ports::store::{Claim, ClaimedAttempt, Store, StoreError};
 
 /// Claimed attempts; what is left when it is dropped goes back to the queue.
 pub struct HeldClaims {

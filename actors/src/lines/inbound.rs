@@ -12,9 +12,11 @@ use super::{
     settle::{NOT_TAKEN, write_off},
 };
 use crate::{
-    agent::{self, Agent},
     call::CallPlan,
     campaign::{PlanContext, plan_inbound},
+};
+use domain::{
+    agent::{self, Agent},
     id::{AccountId, AttemptId, NodeId},
     phone_number::PhoneNumber,
     ports::{

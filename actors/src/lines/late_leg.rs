@@ -2,7 +2,7 @@
 //! would hear nothing.
 
 use super::settle::hang_up;
-use crate::{
+use domain::{
     dial_token::Purpose,
     id::AttemptId,
     ports::{

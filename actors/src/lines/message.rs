@@ -9,18 +9,20 @@ use super::{
     taken_over::{Asking, HeldReturn, NotGoingOn, ReturnReply},
 };
 use crate::{
-    admission::Level,
     call::{CallPlan, NoOutcome, Obstacle},
     campaign::CampaignMessage,
-    id::{AccountId, AgentId, AttemptId, CampaignId},
     node::HoldsBack,
+    single_calls::SingleCallsMessage,
+    switchboard::DoorRefusal,
+};
+use domain::{
+    admission::Level,
+    id::{AccountId, AgentId, AttemptId, CampaignId},
     ports::{
         carrier::{CarrierCallId, InboundCall, InboundRefusal, LegReport, WayBack},
         media_leg::MediaLeg,
         store::{Claim, KeyTicket, Outcome},
     },
-    single_calls::SingleCallsMessage,
-    switchboard::DoorRefusal,
     time::Timestamp,
 };
 

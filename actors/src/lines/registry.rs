@@ -6,9 +6,12 @@ use std::{
 };
 
 use super::{Dialer, LostCall};
-use crate::{
+use domain::{
     id::AttemptId,
-    ports::{carrier::CarrierCallId, store::Claim},
+    ports::{
+        carrier::CarrierCallId,
+        store::{Claim, LiveCall, LiveCalls},
+    },
     time::Timestamp,
 };
 
@@ -29,17 +32,6 @@ struct Entry {
     call: LostCall,
 }
 
-/// What a live call knows of itself, for a store that has forgotten it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LiveCall {
-    /// What it is held by.
-    pub claim: Claim,
-    /// The carrier's id of its leg, once it is known.
-    pub leg: Option<CarrierCallId>,
-    /// When it was answered, if it was.
-    pub answered_at: Option<Timestamp>,
-}
-
 impl Held {
     fn holds(&self, claim: Claim) -> bool {
         let call = self.calls.get(&claim.attempt);
@@ -57,6 +49,17 @@ pub struct SeenTo {
 impl Drop for SeenTo {
     fn drop(&mut self) {
         self.registry.with(|held| held.seen_to.remove(&self.claim));
+    }
+}
+
+impl LiveCalls for CallRegistry {
+    fn live(&self) -> Vec<LiveCall> {
+        let live = |entry: &Entry| LiveCall {
+            claim: entry.call.ended.claim,
+            leg: entry.call.leg.clone(),
+            answered_at: entry.call.times.answered_at,
+        };
+        self.with(|held| held.calls.values().map(live).collect())
     }
 }
 
@@ -103,16 +106,6 @@ impl CallRegistry {
     /// One call.
     pub fn get(&self, attempt: AttemptId) -> Option<LostCall> {
         self.with(|held| held.calls.get(&attempt).map(|entry| entry.call.clone()))
-    }
-
-    /// What the live calls know of themselves.
-    pub fn live(&self) -> Vec<LiveCall> {
-        let live = |entry: &Entry| LiveCall {
-            claim: entry.call.ended.claim,
-            leg: entry.call.leg.clone(),
-            answered_at: entry.call.times.answered_at,
-        };
-        self.with(|held| held.calls.values().map(live).collect())
     }
 
     /// Whether a call lives under this claim, or somebody sees to its attempt.

@@ -8,8 +8,11 @@ use futures_util::FutureExt;
 use crate::{
     call::{CONFERENCE, CallPlan, LegSearch, Sighting, Whose, in_time, whose_for_certain},
     campaign::{self, Ended},
+    node::Backoff,
+};
+use domain::{
     id::AttemptId,
-    node::{Backoff, Times},
+    node_times::Times,
     phone_number::PhoneNumber,
     ports::{
         Ports,

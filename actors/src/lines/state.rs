@@ -10,7 +10,7 @@ use std::{
 
 use tokio::time::Instant;
 
-use crate::{
+use domain::{
     admission::{Level, Work},
     id::AttemptId,
 };

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::id::CampaignId;
+use domain::id::CampaignId;
 
 fn campaigns(n: usize) -> Vec<CampaignId> {
     (0..n).map(|_| CampaignId::new()).collect()

@@ -10,12 +10,15 @@ use tokio::time::timeout;
 
 use super::{CallRegistry, Dialer, LinesMessage, LinesState, LostCall, registry::SeenTo, settle::settle};
 use crate::{
-    agent::{self, Agent},
     call::{CallMessage, CallPlan, GoesOn, Whose, bound, whose},
     campaign::{Ended, PlanContext, plan_inherited},
+    node::{MEDIA_LOST, contained},
+};
+use domain::{
+    agent::{self, Agent},
     dial_token::{DialToken, Purpose},
     id::{AccountId, AgentId, AttemptId, NodeId},
-    node::{MEDIA_LOST, Times, contained},
+    node_times::Times,
     ports::{
         Ports,
         carrier::{Carrier, CarrierCallId, WayBack},
@@ -312,7 +315,7 @@ async fn planned(
         lost: Some(Box::new(LostCall {
             ended: Ended {
                 direction: call.direction,
-                ..call.attempt.ended()
+                ..Ended::from(&call.attempt)
             },
             to: call.attempt.contact.phone_number.clone(),
             carrier: carrier.name().to_owned(),

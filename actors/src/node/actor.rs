@@ -12,12 +12,14 @@ use tokio::{
 use super::{DialGate, Incarnation, NodeSettings, Restarts, Sibling, TaskGuard, boot, life, reaper};
 use crate::{
     campaigns::{CampaignsActor, CampaignsArguments, CampaignsMessage},
-    id::NodeId,
     journal::{Backlog, Journal, JournalActor, JournalArguments, JournalMessage},
     lines::{CallRegistry, Leave, LinesActor, LinesArguments, LinesMessage},
-    ports::{Ports, store::Pulse},
     single_calls::{SingleCallsActor, SingleCallsArguments, SingleCallsMessage},
     switchboard::{SwitchboardActor, SwitchboardArguments, SwitchboardMessage},
+};
+use domain::{
+    id::NodeId,
+    ports::{Ports, store::Pulse},
 };
 
 /// How long a part may take to stop that is started anew.

@@ -5,11 +5,14 @@ use std::time::Duration;
 use ractor::ActorRef;
 use tokio::{sync::watch, task::JoinSet, time::Instant};
 
-use super::{Backoff, DialGate, NodeMessage, Times};
+use super::{Backoff, DialGate, NodeMessage};
 use crate::{
     campaign::Ended,
-    id::NodeId,
     lines::{CallRegistry, LostCall, settle},
+};
+use domain::node_times::Times;
+use domain::{
+    id::NodeId,
     ports::{
         Ports,
         store::{Orphan, Patience, Pulse, StoreError},

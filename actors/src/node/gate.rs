@@ -9,8 +9,8 @@ use std::{
 use serde::Serialize;
 use tokio::time::Instant;
 
-use super::Times;
-use crate::{ports::store::Pulse, time::Timestamp};
+use domain::node_times::Times;
+use domain::{ports::store::Pulse, time::Timestamp};
 
 /// A node whose clock is further than this from the database's dials nobody.
 const CLOCKS_APART_MS: i64 = 5_000;

@@ -5,7 +5,7 @@ use std::future::Future;
 
 use tokio::task::AbortHandle;
 
-use crate::ports::store::{StoreError, StoreResult};
+use domain::ports::store::{StoreError, StoreResult};
 
 /// Aborts its task when dropped.
 #[derive(Debug)]

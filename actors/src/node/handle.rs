@@ -10,17 +10,20 @@ use tokio::{
 };
 
 use super::{
-    DialGate, HoldsBack, Incarnation, NodeMessage, NodeSnapshot, Sibling, Times,
+    DialGate, HoldsBack, Incarnation, NodeMessage, NodeSnapshot, Sibling,
     actor::{NodeActor, RootArguments, Siblings},
 };
 use crate::{
     audio_stream::StreamSettings,
     call::Speculation,
-    id::NodeId,
     journal::{Backlog, BacklogFigures, Journal, LiveFact},
     lines::{CallRegistry, Leave, LinesMessage, LinesSnapshot},
-    ports::{Ports, store::Store},
     switchboard::{INSPECTION, SwitchboardMessage},
+};
+use domain::node_times::Times;
+use domain::{
+    id::NodeId,
+    ports::{Ports, store::Store},
 };
 
 /// Facts a slow reader of the live feed may lag behind before it misses some.

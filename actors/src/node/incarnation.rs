@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use crate::id::NodeId;
+use domain::id::NodeId;
 
 /// The present id of this process in the store. Clones share it.
 #[derive(Debug, Clone)]

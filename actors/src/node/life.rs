@@ -8,8 +8,9 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use super::{DialGate, NodeMessage, Times};
-use crate::{
+use super::{DialGate, NodeMessage};
+use domain::node_times::Times;
+use domain::{
     id::NodeId,
     ports::{Ports, store::StoreError},
     time::Clock,

@@ -10,10 +10,11 @@ use std::{
 
 use tokio::{task::JoinSet, time::Instant};
 
-use super::{Times, boot};
-use crate::{
+use super::boot;
+use crate::lines::{CallRegistry, LostCall, NOT_TAKEN, settle, write_off};
+use domain::node_times::Times;
+use domain::{
     id::NodeId,
-    lines::{CallRegistry, LostCall, NOT_TAKEN, settle, write_off},
     ports::{
         Ports,
         store::{AttemptState, CallDirection, Claim, Orphan, StoreResult},
@@ -131,16 +132,12 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::{
-        campaign::Ended,
-        lines::Dialer,
-        ports::store::AttemptStore,
-        testkit::{
-            fake_ports::FakePorts,
-            memory_store::MemoryStore,
-            store_conformance::{Fixture, ManualClock},
-        },
-        time::Clock,
+    use crate::{campaign::Ended, lines::Dialer};
+    use domain::{ports::store::AttemptStore, time::Clock};
+    use testkit::{
+        fake_ports::FakePorts,
+        memory_store::MemoryStore,
+        store_conformance::{Fixture, ManualClock},
     };
 
     #[tokio::test(start_paused = true)]
@@ -165,7 +162,7 @@ mod tests {
         let call = LostCall {
             ended: Ended {
                 claim: later,
-                ..dialed.ended()
+                ..Ended::from(&dialed)
             },
             to: dialed.contact.phone_number.clone(),
             carrier: "fake".into(),
@@ -173,7 +170,7 @@ mod tests {
             since: clock.now(),
             times: Default::default(),
             error: String::new(),
-            meter: crate::ports::usage::Meter::default(),
+            meter: domain::ports::usage::Meter::default(),
         };
         calls.insert(Dialer::Campaign(campaign), call);
         assert!(calls.see_to(dialed.claim).is_none());
@@ -207,14 +204,14 @@ mod tests {
         );
         let calls = CallRegistry::default();
         let call = LostCall {
-            ended: held.ended(),
+            ended: Ended::from(&held),
             to: held.contact.phone_number,
             carrier: "fake".into(),
             leg: None,
             since: clock.now(),
             times: Default::default(),
             error: String::new(),
-            meter: crate::ports::usage::Meter::default(),
+            meter: domain::ports::usage::Meter::default(),
         };
         calls.insert(Dialer::Campaign(campaign), call);
         assert_eq!(

@@ -7,12 +7,14 @@ use ractor::{Actor, ActorProcessingErr, ActorRef};
 
 use super::{PlaceError, PlaceReply, ReadyCalls, SingleCallsMessage};
 use crate::{
-    agent::{self, Agent},
     call::EndReason,
     campaign::{PlanContext, line, plan},
-    id::{AccountId, AgentId, NodeId},
     lines::{Dialer, HeldClaims, LinesMessage, Requester},
     node::{Sibling, TaskGuard, contained},
+};
+use domain::{
+    agent::{self, Agent},
+    id::{AccountId, AgentId, NodeId},
     ports::{
         Ports,
         carrier::Carriers,

@@ -4,10 +4,10 @@ use std::{collections::HashMap, sync::Arc};
 
 use ractor::RpcReplyPort;
 
-use crate::{
+use crate::lines::HeldClaims;
+use domain::{
     agent::Agent,
     id::{AccountId, AgentId},
-    lines::HeldClaims,
     ports::store::{KeyTicket, NewCall, QueuedCall, StoreError, WaitingCalls},
 };
 

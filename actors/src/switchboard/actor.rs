@@ -9,9 +9,9 @@ use crate::{
     campaigns::{CampaignsMessage, CommandError},
     lines::{LinesMessage, LinesSnapshot, WantedAgent},
     node::{NodeSnapshot, Sibling},
-    ports::carrier::InboundRefusal,
     single_calls::{PlaceError, SingleCallsMessage},
 };
+use domain::ports::carrier::InboundRefusal;
 
 /// How long a figure is waited for.
 pub(crate) const INSPECTION: Duration = Duration::from_secs(1);

@@ -5,15 +5,17 @@ use serde_json::{Map, Value};
 
 use crate::{
     campaigns::{CampaignCommand, CommandError},
-    id::{AccountId, AgentId, AttemptId, CampaignId},
     lines::{Asking, ReturnReply},
     node::NodeSnapshot,
+    single_calls::PlaceReply,
+};
+use domain::{
+    id::{AccountId, AgentId, AttemptId, CampaignId},
     ports::{
         carrier::{InboundCall, InboundRefusal, LegReport, WayBack},
         media_leg::MediaLeg,
         store::{CampaignRow, KeyTicket, NewCall},
     },
-    single_calls::PlaceReply,
 };
 
 /// Why a callback or a media socket was not taken.

@@ -1,9 +1,9 @@
 //! Another agent, or another language, in the call's actor: looked up in the store, heard and prompted from then on.
 
-use actors::{
-    agent::Agent, call::CallPhase, id::AgentId, ports::store::DirectoryStore, testkit::fake_language::ScriptedReply,
-};
+use actors::call::CallPhase;
+use domain::{agent::Agent, id::AgentId, ports::store::DirectoryStore};
 use serde_json::{Value, json};
+use testkit::fake_language::ScriptedReply;
 
 use super::call_support::{TestCall, agent, ms};
 
@@ -107,7 +107,7 @@ async fn another_language_brings_its_prompt_voice_and_phrases() {
         (section.agent.primary_language.as_str(), section.tts.voice_id.as_str()),
         ("de", "espeak:de")
     );
-    let failing = || ScriptedReply::error(actors::ports::language_model::LanguageError::Unavailable("away".into()));
+    let failing = || ScriptedReply::error(domain::ports::language_model::LanguageError::Unavailable("away".into()));
     test.ports.language_model.script(failing());
     test.stream.user_says("Und nun?", 800).await;
     ms(5_000).await;
@@ -185,7 +185,7 @@ async fn another_agent_goes_on_finding_out_what_the_first_one_wants() {
     };
     let test = handed_over(&wants("plan"), &wants("invoice")).await;
     let requests = test.ports.language_model.requests();
-    let prompt = actors::prompt::Prompt::of(requests.last().unwrap());
+    let prompt = domain::prompt::Prompt::of(requests.last().unwrap());
     assert!(
         prompt.stable.starts_with("You settle bills for Bo."),
         "{}",

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use actors::{
+use actors::audio_stream::{SpeechId, StreamEvent, StreamMessage, StreamSettings, StreamSnapshot};
+use domain::{
     agent::Agent,
-    audio_stream::{SpeechId, StreamEvent, StreamMessage, StreamSettings, StreamSnapshot},
     ports::media_leg::{INBOUND_FRAMES, InboundItem, LegAbilities},
 };
 use media::tone::keys::KeyDetector;

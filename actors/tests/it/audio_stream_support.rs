@@ -8,20 +8,17 @@ use std::{
 };
 
 use actors::{
-    agent::Agent,
     audio_stream::{AudioStreamActor, SpeechId, StreamArguments, StreamEvent, StreamMessage, StreamSettings},
     call::CallMessage,
+};
+use domain::{
+    agent::Agent,
     id::AttemptId,
     ports::{
         media_leg::{InboundItem, InboundQueue, LegAbilities, MediaLeg, OutboundItem},
         synthesizer::{SpeechPiece, SpeechStream, Synthesizer, Voice as CallVoice, VoiceConfig, WordTiming},
         transcriber::{Transcriber, TranscriberConfig, TranscriptEvent, TranscriptSink, TranscriptStream},
         usage::Meter,
-    },
-    testkit::{
-        fake_ports::{CLOCK_START, FakePorts},
-        fake_speech::FakeRecordings,
-        memory_store::MemoryStore,
     },
     time::TokioClock,
 };
@@ -33,6 +30,11 @@ use media::{
     session::Manner,
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef};
+use testkit::{
+    fake_ports::{CLOCK_START, FakePorts},
+    fake_speech::FakeRecordings,
+    memory_store::MemoryStore,
+};
 use tokio::{sync::mpsc, task::JoinHandle, time::Instant};
 
 pub const CARRIER: LegAbilities = LegAbilities {

@@ -3,21 +3,23 @@
 use std::time::Duration;
 
 use actors::{
-    agent::Agent,
     audio_stream::StreamEvent,
     call::{CallMessage, CallPhase},
+    switchboard::DoorRefusal,
+};
+use domain::{
+    agent::Agent,
     id::AttemptId,
     ports::{
         carrier::{CallProgress, CarrierCallId, CarrierError, DialError, EndCause, LegReport, ListedCall},
         language_model::{HistoryItem, LanguageError, ReplyEvent, Speaker},
         store::{AttemptState, RecordStore as _, StoreError},
     },
-    switchboard::DoorRefusal,
-    testkit::{fake_carrier::media_leg, fake_language::ScriptedReply},
 };
 use serde_json::json;
+use testkit::{fake_carrier::media_leg, fake_language::ScriptedReply};
 
-use crate::call_support::{TestCall, agent, greeter, ms};
+use crate::call_support::{TestCall, agent, greeter, ms, open_media};
 
 fn silent_agent() -> Agent {
     agent(json!({ "conversationConfig": { "turn": { "turnTimeout": -1 } } }))
@@ -620,7 +622,7 @@ async fn a_wrong_proof_and_a_second_socket_are_refused() {
     assert_eq!(asked(&media).await, Ok(()));
     test.open_media().await;
     assert_eq!(asked(&media).await, Err(DoorRefusal::NotNow));
-    let second = test.ports.carrier.open_media(&test.call).await.unwrap();
+    let second = open_media(&test.ports.carrier, &test.call).await.unwrap();
     assert_eq!(second.err(), Some(DoorRefusal::NotNow));
 }
 

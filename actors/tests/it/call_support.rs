@@ -6,15 +6,20 @@ use std::{
     time::Duration,
 };
 
+use crate::scripted_stream::{ScriptedStream, ScriptedStreamActor};
 use actors::{
-    agent::Agent,
     audio_stream::{StreamMessage, StreamSettings},
     call::{CallArguments, CallMessage, CallParents, CallPlan, CallSnapshot, InboundLeg, ProbedCallActor, Speculation},
-    dial_token::Purpose,
-    id::{AccountId, AgentId, AttemptId, CampaignId, NodeId},
     journal::{Backlog, Journal, JournalActor, JournalArguments, JournalMessage, LiveFact},
     lines::LinesMessage,
-    node::{DialGate, Sibling, Times},
+    node::{DialGate, Sibling},
+    switchboard::DoorRefusal,
+};
+use domain::{
+    agent::Agent,
+    dial_token::Purpose,
+    id::{AccountId, AgentId, AttemptId, CampaignId, NodeId},
+    node_times::Times,
     phone_number::PhoneNumber,
     ports::{
         carrier::{CallProgress, CarrierCallId},
@@ -25,17 +30,15 @@ use actors::{
         },
         usage::Meter,
     },
-    switchboard::DoorRefusal,
-    testkit::{
-        fake_carrier::media_leg,
-        fake_ports::{CLOCK_START, FakePorts},
-        memory_store::MemoryStore,
-        scripted_stream::{ScriptedStream, ScriptedStreamActor},
-    },
     time::{Clock, TokioClock},
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use serde_json::{Map, Value, json};
+use testkit::{
+    fake_carrier::{FakeCarrier, FakeSocket, media_leg},
+    fake_ports::{CLOCK_START, FakePorts},
+    memory_store::MemoryStore,
+};
 use tokio::sync::broadcast;
 
 #[derive(Clone, Default)]
@@ -368,11 +371,11 @@ impl TestCall {
             taken.unwrap().unwrap();
             return;
         }
-        self.ports.carrier.open_media(&self.call).await.unwrap().unwrap();
+        open_media(&self.ports.carrier, &self.call).await.unwrap().unwrap();
     }
 
     pub async fn call_back(&self, progress: CallProgress) -> Result<(), DoorRefusal> {
-        let taken = self.ports.carrier.call_back(&self.call, progress).await;
+        let taken = call_back(&self.ports.carrier, &self.call, progress).await;
         ms(10).await;
         taken.unwrap_or(Err(DoorRefusal::UnknownCall))
     }
@@ -465,4 +468,26 @@ impl TestCall {
         };
         self.store.permit(again.claim, request).await.unwrap() == Permit::DoNotCall
     }
+}
+
+/// Calls back about the last dial with its own proof. None when the call is gone.
+pub async fn call_back(
+    carrier: &FakeCarrier,
+    call: &ActorRef<CallMessage>,
+    progress: CallProgress,
+) -> Option<Result<(), DoorRefusal>> {
+    let proof = carrier.dials().last()?.status_token.clone();
+    let report = progress.into();
+    ractor::call!(call, |reply| CallMessage::Progress { proof, report, reply }).ok()
+}
+
+/// Opens the media socket of the last dial with its own proof. None when the call is gone.
+pub async fn open_media(
+    carrier: &FakeCarrier,
+    call: &ActorRef<CallMessage>,
+) -> Option<Result<FakeSocket, DoorRefusal>> {
+    let proof = carrier.dials().last()?.media_token.clone();
+    let (leg, socket) = media_leg();
+    let taken = ractor::call!(call, |reply| CallMessage::Media { proof, leg, reply }).ok()?;
+    Some(taken.map(|()| socket))
 }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use actors::{
+use actors::campaign::{self, CallBackWish, Ended, MOST_CALL_BACKS};
+use domain::{
     callback_time,
-    campaign::{self, CallBackWish, Ended, MOST_CALL_BACKS},
     id::{CampaignId, NodeId},
     ports::{
         carrier::CarrierCallId,
@@ -13,9 +13,9 @@ use actors::{
             NodeStore, Outcome, Permit, PermitRequest, RecordStore, ScheduleText,
         },
     },
-    testkit::{fake_language::ScriptedReply, fake_ports::CLOCK_START},
 };
 use serde_json::json;
+use testkit::{fake_language::ScriptedReply, fake_ports::CLOCK_START};
 
 use crate::{
     call_support::{TestCall, agent, greeter, ms},
@@ -135,7 +135,7 @@ async fn call_that_asks(world: &World, node: NodeId, campaign: CampaignId, when:
     };
     let ended = Ended {
         call_back: Some(wish),
-        ..attempt.ended()
+        ..Ended::from(&attempt)
     };
     campaign::finish(&world.ports, &ended, &talked()).await.unwrap();
     Some(attempt.tries.call_backs)

@@ -5,10 +5,13 @@ use std::time::Duration;
 use actors::{
     call::GoesOn,
     campaigns::CampaignCommand,
-    dial_token::{DialToken, Purpose},
-    id::AttemptId,
     lines::{Asking, LinesMessage, NotGoingOn},
     node::{NodeHandle, NodeSettings},
+    switchboard::{DoorRefusal, SwitchboardMessage},
+};
+use domain::{
+    dial_token::{DialToken, Purpose},
+    id::AttemptId,
     ports::{
         carrier::{CallProgress, CarrierCallId, EndCause},
         store::{
@@ -16,10 +19,9 @@ use actors::{
             StoreError,
         },
     },
-    switchboard::{DoorRefusal, SwitchboardMessage},
-    testkit::fake_carrier::{FakeSocket, media_leg},
 };
 use serde_json::json;
+use testkit::fake_carrier::{FakeSocket, media_leg};
 use tokio::time::sleep;
 
 use crate::support::{World, figures, until};

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use actors::{
-    campaigns::{CampaignCommand, CampaignUpdate, CampaignsMessage, CommandError},
+use actors::campaigns::{CampaignCommand, CampaignUpdate, CampaignsMessage, CommandError};
+use domain::{
     id::CampaignId,
     ports::store::{CampaignStatus, CampaignStore, NewCampaign, StoreError},
 };

@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use actors::{
     campaigns::{CampaignCommand, CampaignsMessage},
-    id::{AttemptId, CampaignId},
     lines::{LinesMessage, LinesSnapshot},
     node::NodeHandle,
+};
+use domain::{
+    id::{AttemptId, CampaignId},
     ports::{
         carrier::{CarrierCallId, ListedCall},
         store::{CampaignStatus, ConversationRow, EventFact, Fact, RecordStore as _},

@@ -2,10 +2,8 @@
 
 use std::{collections::HashSet, time::Duration};
 
-use actors::{
-    campaigns::CampaignCommand,
-    lines::UNKNOWN_FATE,
-    node::NodeSettings,
+use actors::{campaigns::CampaignCommand, lines::UNKNOWN_FATE, node::NodeSettings};
+use domain::{
     ports::{
         carrier::DialError,
         store::{AttemptStore, CampaignStatus, CampaignStore, ConversationStatus, DirectoryStore, SafeguardStore},
@@ -19,7 +17,7 @@ use crate::support::{Callees, World, figures, until};
 
 const BUSY: Callees = Callees::Busy(Duration::from_millis(300));
 
-async fn completed(world: &World, campaign: actors::id::CampaignId) {
+async fn completed(world: &World, campaign: domain::id::CampaignId) {
     until("completion", async || {
         world.status(campaign).await == CampaignStatus::Completed
     })
@@ -279,7 +277,7 @@ async fn a_store_that_is_away_stops_dialing_and_drops_no_call() {
     let campaign = world.campaign(8).await;
     world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
     until("calls", async || world.carrier.sockets() == 5).await;
-    let away = actors::ports::store::StoreError::Unavailable("away".into());
+    let away = domain::ports::store::StoreError::Unavailable("away".into());
     world.store.fail_with(Some(away));
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert_eq!(figures(&node).await.live_calls, 5);

@@ -3,9 +3,12 @@
 use std::time::Duration;
 
 use actors::{
-    id::{AgentId, AttemptId, NodeId},
     lines::{Leave, LinesMessage, MOST_WITHOUT_SOCKET},
     node::NodeHandle,
+    switchboard::{DoorRefusal, SwitchboardMessage},
+};
+use domain::{
+    id::{AgentId, AttemptId, NodeId},
     phone_number::PhoneNumber,
     ports::{
         carrier::{CallProgress, CarrierCallId, EndCause, InboundCall, InboundRefusal, WayBack},
@@ -15,10 +18,9 @@ use actors::{
             NewContact, NewInboundCall, NodeStore, RecordStore, StoreError,
         },
     },
-    switchboard::{DoorRefusal, SwitchboardMessage},
-    testkit::fake_carrier::{FakeSocket, media_leg},
 };
 use serde_json::{Value, json};
+use testkit::fake_carrier::{FakeSocket, media_leg};
 use tokio::time::Instant;
 
 use crate::support::{Callees, World, agent_document, contact, figures, new_account, until};

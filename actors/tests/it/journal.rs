@@ -3,14 +3,16 @@
 use std::{sync::Arc, time::Duration};
 
 use actors::{
-    id::{AttemptId, CampaignId},
     journal::{Backlog, Journal, JournalActor, JournalArguments, JournalMessage, LiveFact},
     node::Sibling,
+};
+use domain::{
+    id::{AttemptId, CampaignId},
     ports::store::{EventFact, Fact, Store, StoreError},
-    testkit::{fake_ports::CLOCK_START, memory_store::MemoryStore},
     time::TokioClock,
 };
 use ractor::{Actor, ActorRef};
+use testkit::{fake_ports::CLOCK_START, memory_store::MemoryStore};
 use tokio::sync::broadcast;
 
 use crate::support::SlowStore;

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use actors::{
+use domain::{
     agent::Agent,
     knowledge::{Document, Knowledge},
-    testkit::fake_language::ScriptedReply,
 };
+use testkit::fake_language::ScriptedReply;
 
 use crate::call_support::{TestCall, greeter, ms};
 

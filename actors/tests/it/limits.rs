@@ -5,9 +5,11 @@ use std::time::Duration;
 use actors::{
     campaign::{CampaignActor, CampaignArguments, CampaignMessage},
     campaigns::CampaignCommand,
-    id::NodeId,
     lines::{Dialer, LinesMessage, LinesSnapshot},
     node::{NodeHandle, NodeSettings},
+};
+use domain::{
+    id::NodeId,
     ports::store::{CampaignStatus, CampaignStore},
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef};
@@ -177,7 +179,7 @@ async fn lines_granted_to_a_campaign_that_does_not_dial_are_given_back() {
 }
 
 /// How often a campaign's state changed: each change is a new version.
-async fn versions(world: &World, campaign: actors::id::CampaignId) -> i64 {
+async fn versions(world: &World, campaign: domain::id::CampaignId) -> i64 {
     world.row(campaign).await.version
 }
 
@@ -243,7 +245,7 @@ async fn a_delayed_campaign_is_paused_stopped_and_closed_like_others() {
         tokio::time::sleep(Duration::from_secs(10)).await;
         assert!(!world.row(second).await.active);
     }
-    let window = actors::ports::store::ScheduleText {
+    let window = domain::ports::store::ScheduleText {
         start_time: Some("12:00".into()),
         end_time: Some("12:03".into()),
         timezone: Some("UTC".into()),
@@ -321,7 +323,7 @@ async fn a_line_that_comes_while_the_campaign_is_changed_elsewhere_goes_back() {
     until("delay", async || world.status(second).await == CampaignStatus::Delayed).await;
     // Another process pauses it; this one does not know.
     let row = world.row(second).await;
-    let paused = actors::ports::store::StateChange {
+    let paused = domain::ports::store::StateChange {
         status: CampaignStatus::Paused,
         active: false,
         scheduled: false,

@@ -1,10 +1,10 @@
 //! Calls that a machine answers: the message and its beep, and somebody who picks up after all.
 
 use actors::{
-    agent::Agent,
     audio_stream::StreamEvent,
     call::{CallMessage, CallPhase},
 };
+use domain::agent::Agent;
 use media::amd::{Reason, Verdict};
 use serde_json::json;
 

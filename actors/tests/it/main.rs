@@ -29,6 +29,7 @@ mod retries;
 mod retrieval;
 mod schedule_oracle;
 mod schedules;
+mod scripted_stream;
 mod single_calls;
 mod slots;
 mod speculation;

@@ -1,19 +1,21 @@
 //! What happens in the middle of a call, in the call's actor: keys in and out, transfers, media lost and found.
 
 use actors::{
-    agent::Agent,
     audio_stream::StreamEvent,
     call::{CallMessage, CallPhase},
+    switchboard::DoorRefusal,
+};
+use domain::{
+    agent::Agent,
     ports::carrier::{
         CallProgress, CarrierAbilities, CarrierError, Destination, EndCause, MachineVerdict, TransferKind,
     },
-    switchboard::DoorRefusal,
-    testkit::fake_language::ScriptedReply,
 };
 use media::amd::{Reason, Verdict};
 use serde_json::json;
+use testkit::fake_language::ScriptedReply;
 
-use super::call_support::{TestCall, agent, greeter, ms};
+use super::call_support::{TestCall, agent, greeter, ms, open_media};
 
 const DESK: &str = "+15550109999";
 
@@ -142,7 +144,7 @@ async fn lost_media_comes_back_by_the_same_door() {
     let test = TestCall::greeted(greeter()).await;
     test.ports.carrier.offer(CarrierAbilities::default(), true);
     assert!(matches!(
-        test.ports.carrier.open_media(&test.call).await,
+        open_media(&test.ports.carrier, &test.call).await,
         Some(Err(DoorRefusal::NotNow))
     ));
     test.stream.user_says("Tell me more.", 500).await;

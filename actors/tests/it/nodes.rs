@@ -4,12 +4,16 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use actors::{
     campaigns::CampaignCommand,
-    id::{AttemptId, NodeId},
     node::{HoldsBack, Node, NodeArguments, NodeHandle, NodeSettings},
-    ports::carrier::DialError,
-    ports::store::{AttemptStore, CampaignStatus, NodeStore, Patience, StoreError},
-    testkit::store_conformance::ManualClock,
 };
+use domain::{
+    id::{AttemptId, NodeId},
+    ports::{
+        carrier::DialError,
+        store::{AttemptStore, CampaignStatus, NodeStore, Patience, StoreError},
+    },
+};
+use testkit::store_conformance::ManualClock;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::support::{Callees, World, figures, until};

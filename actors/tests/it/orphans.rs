@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use actors::{
-    campaigns::CampaignCommand,
+use actors::{campaigns::CampaignCommand, node::NodeSettings};
+use domain::{
     id::{AttemptId, CampaignId, NodeId},
-    node::NodeSettings,
     ports::{
         carrier::{CarrierCallId, ListedCall},
         store::{

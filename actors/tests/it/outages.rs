@@ -2,16 +2,13 @@
 
 use std::{collections::HashSet, time::Duration};
 
-use actors::{
+use actors::{campaigns::CampaignCommand, lines::LinesMessage, node::NodeHandle, switchboard::SwitchboardMessage};
+use domain::{
     admission::Level,
-    campaigns::CampaignCommand,
-    lines::LinesMessage,
-    node::NodeHandle,
     ports::{
         carrier::{CallProgress, EndCause},
         store::{CampaignStatus, ConversationRow, ConversationStatus, RecordStore as _, StoreError},
     },
-    switchboard::SwitchboardMessage,
 };
 use tokio::time::Instant;
 

@@ -2,12 +2,10 @@
 
 use std::time::Duration;
 
-use actors::{
-    call::CallMessage,
-    ports::{language_model::HistoryItem, tool_runner::ToolFault},
-    testkit::fake_language::ScriptedReply,
-};
+use actors::call::CallMessage;
+use domain::ports::{language_model::HistoryItem, tool_runner::ToolFault};
 use serde_json::{Value, json};
+use testkit::fake_language::ScriptedReply;
 
 use super::call_support::{TestCall, greeter, ms};
 

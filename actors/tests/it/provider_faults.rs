@@ -2,20 +2,19 @@
 
 use std::time::Duration;
 
-use actors::{
+use actors::{audio_stream::StreamEvent, call::CallMessage, campaigns::CampaignCommand};
+use domain::ports::usage::USAGE;
+use domain::{
     agent::Agent,
-    audio_stream::StreamEvent,
-    call::{CallMessage, USAGE},
-    campaigns::CampaignCommand,
     ports::{
         carrier::{CallProgress, EndCause},
         language_model::{HistoryItem, LanguageError, ReplyEvent},
         synthesizer::SpeechError,
         usage::Unit,
     },
-    testkit::fake_language::ScriptedReply,
 };
 use serde_json::{Value, json};
+use testkit::fake_language::ScriptedReply;
 
 use crate::{
     call_support::{TestCall, agent, greeter, ms},
@@ -289,7 +288,7 @@ async fn ears_that_fail_for_good_end_the_call_with_a_goodbye() {
 
 fn usage(test: &TestCall) -> Option<Value> {
     let last = test.facts().into_iter().rev().find_map(|fact| match fact {
-        actors::ports::store::Fact::Event(event) if event.name == USAGE => Some(event.detail),
+        domain::ports::store::Fact::Event(event) if event.name == USAGE => Some(event.detail),
         _ => None,
     });
     last.map(|detail| serde_json::from_str(&detail).unwrap())

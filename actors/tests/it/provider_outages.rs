@@ -3,11 +3,9 @@
 
 use std::time::Duration;
 
-use actors::{
-    campaigns::CampaignCommand,
-    ports::store::{
-        AttemptStore, CallStore, CampaignStatus, ConversationStatus, NOT_DIALED_SINCE, NewCall, QueuedCall, RecordStore,
-    },
+use actors::campaigns::CampaignCommand;
+use domain::ports::store::{
+    AttemptStore, CallStore, CampaignStatus, ConversationStatus, NOT_DIALED_SINCE, NewCall, QueuedCall, RecordStore,
 };
 use serde_json::{Map, json};
 
@@ -21,7 +19,7 @@ async fn pass(seconds: u64) {
     tokio::time::sleep(Duration::from_secs(seconds)).await;
 }
 
-async fn until_status(world: &World, campaign: actors::id::CampaignId, status: CampaignStatus) {
+async fn until_status(world: &World, campaign: domain::id::CampaignId, status: CampaignStatus) {
     until(status.as_str(), async || world.status(campaign).await == status).await;
 }
 
@@ -123,7 +121,7 @@ async fn a_restart_leaves_a_delayed_campaign_delayed_and_dials_nothing() {
     assert_eq!(world.carrier.dials().len(), 5);
 }
 
-async fn queued(world: &World, n: usize) -> actors::id::AttemptId {
+async fn queued(world: &World, n: usize) -> domain::id::AttemptId {
     let new = NewCall {
         agent: world.agent,
         phone_number: contact(n).phone_number,

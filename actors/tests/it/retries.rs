@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use actors::{
-    campaigns::{CampaignCommand, CampaignUpdate},
+use actors::campaigns::{CampaignCommand, CampaignUpdate};
+use domain::{
     id::{CampaignId, NodeId},
     ports::{
         carrier::{CarrierCallId, DialError},
@@ -12,9 +12,9 @@ use actors::{
             Progress, ScheduleText, StateChange,
         },
     },
-    testkit::fake_ports::CLOCK_START,
     time::Timestamp,
 };
+use testkit::fake_ports::CLOCK_START;
 
 use crate::support::{Callees, World, until};
 
@@ -197,7 +197,7 @@ async fn the_rules_are_those_of_the_moment_at_which_a_call_ends() {
     tokio::time::sleep(MINUTE).await;
     assert_eq!(world.status(campaign).await, CampaignStatus::Waiting);
     let update = CampaignUpdate {
-        follow_up: Some(actors::ports::store::FollowUp {
+        follow_up: Some(domain::ports::store::FollowUp {
             enabled: true,
             attempts: 2,
             intervals_minutes: vec![60, 30],

@@ -3,7 +3,7 @@
 
 use std::{fs, path::Path};
 
-use actors::knowledge::{Document, Library, Question};
+use domain::knowledge::{Document, Library, Question};
 
 /// Hits of 50 that must be reached; 46 came when this was set. Documents and questions were written before the first search,
 /// which found 45.

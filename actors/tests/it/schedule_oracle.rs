@@ -3,12 +3,13 @@
 
 use std::{collections::BTreeMap, thread};
 
-use actors::{
-    campaign::{RetryRules, Schedule, next_attempt},
+use actors::campaign::{RetryRules, next_attempt};
+use chrono::{Offset as _, TimeZone as _};
+use domain::{
     ports::store::{ConversationStatus, Outcome, ScheduleText, Tries},
+    schedule::Schedule,
     time::Timestamp,
 };
-use chrono::{Offset as _, TimeZone as _};
 use jiff::{
     Timestamp as Instant, ToSpan,
     civil::{Date, DateTime, Time},

@@ -10,12 +10,14 @@ use std::{
 
 use actors::{
     campaigns::{CampaignCommand, CampaignUpdate, CommandError},
-    id::CampaignId,
     node::NodeSettings,
+};
+use domain::{
+    id::CampaignId,
     ports::store::{CampaignStatus, CampaignStore, NewCampaign, ScheduleText, StoreError},
-    testkit::fake_ports::CLOCK_START,
     time::{Clock, Timestamp, TokioClock},
 };
+use testkit::fake_ports::CLOCK_START;
 
 use crate::support::{Callees, World, figures, until};
 

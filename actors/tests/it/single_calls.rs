@@ -4,8 +4,12 @@ use std::time::Duration;
 
 use actors::{
     campaigns::CampaignCommand,
-    id::{AttemptId, NodeId},
     node::{NodeHandle, NodeSettings},
+    single_calls::PlaceError,
+    switchboard::SwitchboardMessage,
+};
+use domain::{
+    id::{AttemptId, NodeId},
     ports::{
         carrier::DialError,
         store::{
@@ -13,8 +17,6 @@ use actors::{
             NOT_DIALED_IN_TIME, NOT_DIALED_SINCE, NewCall, NodeStore, QueuedCall, RecordStore,
         },
     },
-    single_calls::PlaceError,
-    switchboard::SwitchboardMessage,
 };
 use serde_json::json;
 use tokio::time::Instant;

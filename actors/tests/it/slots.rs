@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use actors::{
     campaigns::CampaignCommand,
-    id::CampaignId,
     lines::{LinesMessage, LinesSnapshot},
     node::NodeHandle,
+};
+use domain::{
+    id::CampaignId,
     ports::{
         carrier::{DialError, EndCause},
         store::{AttemptStore, CampaignStatus, CampaignStore, DirectoryStore, Progress},

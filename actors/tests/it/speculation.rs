@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
-use actors::{
-    call::Speculation,
-    ports::language_model::{HistoryItem, LanguageError},
-    testkit::fake_language::ScriptedReply,
-};
+use actors::call::Speculation;
+use domain::ports::language_model::{HistoryItem, LanguageError};
+use testkit::fake_language::ScriptedReply;
 
 use crate::call_support::{TestCall, greeter, ms};
 

@@ -6,10 +6,12 @@ mod slow_store;
 use std::{sync::Arc, time::Duration};
 
 use actors::{
-    campaign::Schedule,
     campaigns::{CampaignCommand, CommandError},
-    id::{AccountId, AgentId, CampaignId},
     node::{Node, NodeArguments, NodeHandle, NodeSettings, NodeSnapshot},
+    switchboard::SwitchboardMessage,
+};
+use domain::{
+    id::{AccountId, AgentId, CampaignId},
     phone_number::PhoneNumber,
     ports::{
         Ports,
@@ -19,16 +21,16 @@ use actors::{
             DirectoryStore, FollowUp, NewAccount, NewCampaign, RecordStore, ScheduleText, StateChange, StoredApiKey,
         },
     },
-    switchboard::SwitchboardMessage,
-    testkit::{
-        fake_health::FakeHealth,
-        fake_ports::{CLOCK_START, FakePorts},
-        fake_speech::{FakeSynthesizer, FakeTranscriber},
-        memory_store::MemoryStore,
-    },
+    schedule::Schedule,
     time::{Clock, TokioClock},
 };
 use serde_json::{Value, json};
+use testkit::{
+    fake_health::FakeHealth,
+    fake_ports::{CLOCK_START, FakePorts},
+    fake_speech::{FakeSynthesizer, FakeTranscriber},
+    memory_store::MemoryStore,
+};
 
 pub use carrier::*;
 pub use slow_store::SlowStore;

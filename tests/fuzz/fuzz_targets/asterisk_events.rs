@@ -1,4 +1,4 @@
-//! See `ringback::fuzzing::asterisk_events`.
+//! See `ringback_fuzz::asterisk_events`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback::fuzzing::asterisk_events(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback_fuzz::asterisk_events(data));

@@ -1,4 +1,4 @@
-//! See `ringback::fuzzing::asterisk_media`.
+//! See `ringback_fuzz::asterisk_media`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback::fuzzing::asterisk_media(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback_fuzz::asterisk_media(data));

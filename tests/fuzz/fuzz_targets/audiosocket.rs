@@ -1,4 +1,4 @@
-//! See `ringback::fuzzing::audiosocket`.
+//! See `ringback_fuzz::audiosocket`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback::fuzzing::audiosocket(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback_fuzz::audiosocket(data));

@@ -1,4 +1,4 @@
-//! See `ringback::fuzzing::callbacks`.
+//! See `ringback_fuzz::callbacks`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback::fuzzing::callbacks(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback_fuzz::callbacks(data));

@@ -1,4 +1,4 @@
-//! See `ringback::fuzzing::carrier_answers`.
+//! See `ringback_fuzz::carrier_answers`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback::fuzzing::carrier_answers(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback_fuzz::carrier_answers(data));

@@ -1,4 +1,4 @@
-//! See `ringback::fuzzing::chat_stream`.
+//! See `ringback_fuzz::chat_stream`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback::fuzzing::chat_stream(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback_fuzz::chat_stream(data));

@@ -1,4 +1,4 @@
-//! See `ringback::fuzzing::csv`.
+//! See `ringback_fuzz::csv`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback::fuzzing::csv(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback_fuzz::csv(data));

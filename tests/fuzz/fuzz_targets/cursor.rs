@@ -1,4 +1,4 @@
-//! See `ringback::fuzzing::cursor`.
+//! See `ringback_fuzz::cursor`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback::fuzzing::cursor(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback_fuzz::cursor(data));

@@ -1,4 +1,4 @@
-//! See `ringback::fuzzing::email`.
+//! See `ringback_fuzz::email`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback::fuzzing::email(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback_fuzz::email(data));

@@ -1,4 +1,4 @@
-//! See `ringback::fuzzing::event_stream`.
+//! See `ringback_fuzz::event_stream`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback::fuzzing::event_stream(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback_fuzz::event_stream(data));

@@ -1,4 +1,4 @@
-//! See `ringback::fuzzing::exchange_wire`.
+//! See `ringback_fuzz::exchange_wire`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback::fuzzing::exchange_wire(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback_fuzz::exchange_wire(data));

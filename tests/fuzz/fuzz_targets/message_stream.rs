@@ -1,4 +1,4 @@
-//! See `ringback::fuzzing::message_stream`.
+//! See `ringback_fuzz::message_stream`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback::fuzzing::message_stream(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback_fuzz::message_stream(data));

@@ -1,4 +1,4 @@
-//! See `ringback::fuzzing::phone_number`.
+//! See `ringback_fuzz::phone_number`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback::fuzzing::phone_number(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback_fuzz::phone_number(data));

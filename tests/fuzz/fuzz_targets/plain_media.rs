@@ -1,4 +1,4 @@
-//! See `ringback::fuzzing::plain_media`.
+//! See `ringback_fuzz::plain_media`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback::fuzzing::plain_media(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback_fuzz::plain_media(data));

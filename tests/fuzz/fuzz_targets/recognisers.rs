@@ -1,4 +1,4 @@
-//! See `ringback::fuzzing::recognisers`.
+//! See `ringback_fuzz::recognisers`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback::fuzzing::recognisers(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback_fuzz::recognisers(data));

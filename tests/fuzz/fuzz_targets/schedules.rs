@@ -1,4 +1,4 @@
-//! See `ringback::fuzzing::schedules`.
+//! See `ringback_fuzz::schedules`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback::fuzzing::schedules(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback_fuzz::schedules(data));

@@ -1,4 +1,4 @@
-//! See `ringback::fuzzing::signatures`.
+//! See `ringback_fuzz::signatures`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback::fuzzing::signatures(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback_fuzz::signatures(data));

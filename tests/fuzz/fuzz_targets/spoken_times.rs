@@ -1,4 +1,4 @@
-//! See `ringback::fuzzing::spoken_times`.
+//! See `ringback_fuzz::spoken_times`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback::fuzzing::spoken_times(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback_fuzz::spoken_times(data));

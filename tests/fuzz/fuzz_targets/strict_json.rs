@@ -1,4 +1,4 @@
-//! See `ringback::fuzzing::strict_json`.
+//! See `ringback_fuzz::strict_json`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback::fuzzing::strict_json(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback_fuzz::strict_json(data));

@@ -1,4 +1,4 @@
-//! See `ringback::fuzzing::telnyx_media`.
+//! See `ringback_fuzz::telnyx_media`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback::fuzzing::telnyx_media(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback_fuzz::telnyx_media(data));

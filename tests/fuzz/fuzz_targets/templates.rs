@@ -1,4 +1,4 @@
-//! See `ringback::fuzzing::templates`.
+//! See `ringback_fuzz::templates`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback::fuzzing::templates(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback_fuzz::templates(data));

@@ -1,4 +1,4 @@
-//! See `ringback::fuzzing::twilio_media`.
+//! See `ringback_fuzz::twilio_media`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback::fuzzing::twilio_media(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback_fuzz::twilio_media(data));

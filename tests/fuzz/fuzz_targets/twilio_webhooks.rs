@@ -1,4 +1,4 @@
-//! See `ringback::fuzzing::twilio_webhooks`.
+//! See `ringback_fuzz::twilio_webhooks`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback::fuzzing::twilio_webhooks(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback_fuzz::twilio_webhooks(data));

@@ -1,4 +1,4 @@
-//! See `ringback::fuzzing::voices`.
+//! See `ringback_fuzz::voices`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback::fuzzing::voices(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback_fuzz::voices(data));

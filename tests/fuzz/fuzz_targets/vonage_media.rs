@@ -1,4 +1,4 @@
-//! See `ringback::fuzzing::vonage_media`.
+//! See `ringback_fuzz::vonage_media`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback::fuzzing::vonage_media(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback_fuzz::vonage_media(data));

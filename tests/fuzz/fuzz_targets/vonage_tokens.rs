@@ -1,4 +1,4 @@
-//! See `ringback::fuzzing::vonage_tokens`.
+//! See `ringback_fuzz::vonage_tokens`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback::fuzzing::vonage_tokens(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ringback_fuzz::vonage_tokens(data));

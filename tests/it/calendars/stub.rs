@@ -108,9 +108,9 @@ impl Calendars {
         self.desk().faults.push_back(fault);
     }
 
-    pub fn config(&self) -> ringback::calendars::CalendarConfig {
-        ringback::calendars::CalendarConfig {
-            calcom_api_key: Some(ringback::providers::settings::Key::new(CALCOM_KEY)),
+    pub fn config(&self) -> integrations::calendars::CalendarConfig {
+        integrations::calendars::CalendarConfig {
+            calcom_api_key: Some(net::key::Key::new(CALCOM_KEY)),
             calcom_url: Some(self.url.clone()),
             google_calendar_credentials: Some(self.credentials.clone()),
             google_calendar_subject: None,

@@ -2,21 +2,18 @@
 
 use std::{sync::Arc, time::Duration};
 
-use actors::{
+use carriers::asterisk::{
+    self,
+    account::{AsteriskAccount, Codec, Template},
+};
+use domain::{
     phone_number::PhoneNumber,
-    ports::carrier::{
-        CallProgress, CarrierCallId, CarrierError, Destination, EndCause, Transfer, TransferKind, WayBack,
+    ports::{
+        carrier::{CallProgress, CarrierCallId, CarrierError, Destination, EndCause, Transfer, TransferKind, WayBack},
+        media_leg::{InboundItem, OutboundItem},
     },
-    ports::media_leg::{InboundItem, OutboundItem},
 };
-use ringback::{
-    carriers::asterisk::{
-        self,
-        account::{AsteriskAccount, Codec, Template},
-    },
-    exchange::Step,
-    stub_carriers::asterisk::AsteriskStub,
-};
+use sim::{exchange::Step, stub_carriers::asterisk::AsteriskStub};
 
 use super::{
     BUSY, INVALID, NUMBER, account, audiosocket, check_tidy, dials::request, stub, told, until, ways, websocket,

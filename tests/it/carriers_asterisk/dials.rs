@@ -2,17 +2,15 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use actors::{
+use carriers::asterisk::account::{AsteriskAccount, Template};
+use domain::{
     id::AttemptId,
     phone_number::PhoneNumber,
     ports::carrier::{CarrierCallId, CarrierError, DialError, DialRequest},
     time::Timestamp,
 };
-use ringback::{
-    carriers::asterisk::account::{AsteriskAccount, Template},
-    providers::settings::Key,
-    stub_carriers::asterisk::{AsteriskFaults, AsteriskSettings},
-};
+use net::key::Key;
+use sim::stub_carriers::asterisk::{AsteriskFaults, AsteriskSettings};
 
 use super::{CALLER_ID, NO_ANSWER, account, adapter::board, call, faulty, stub, until, world_with};
 
@@ -30,7 +28,7 @@ async fn a_dial_asks_for_what_a_call_needs() {
     );
     let (app, attempt) = dial.channel.split_once('.').unwrap();
     assert!(
-        app == "ringback" && attempt.parse::<actors::id::AttemptId>().is_ok(),
+        app == "ringback" && attempt.parse::<domain::id::AttemptId>().is_ok(),
         "{dial:?}"
     );
 }

@@ -2,10 +2,8 @@
 
 use std::net::SocketAddr;
 
-use ringback::{
-    carriers::asterisk::account::{AsteriskAccount, Media},
-    stub_carriers::asterisk::AsteriskFaults,
-};
+use carriers::asterisk::account::{AsteriskAccount, Media};
+use sim::stub_carriers::asterisk::AsteriskFaults;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,

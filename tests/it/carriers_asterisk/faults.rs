@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use ringback::stub_carriers::asterisk::{AsteriskFaults, AsteriskSettings};
+use sim::stub_carriers::asterisk::{AsteriskFaults, AsteriskSettings};
 
 use super::{COOPERATIVE, Over, account, call, check_tidy, check_words, faulty, until, ways, world_with};
 use crate::support::{phone_log::PhoneLog, words::interviewing_agent};

@@ -2,11 +2,9 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use ringback::{
-    carriers::asterisk::account::{AsteriskAccount, Codec, Media},
-    stub_carriers::asterisk::{AsteriskSettings, AsteriskStub, PASSWORD, USER},
-};
+use carriers::asterisk::account::{AsteriskAccount, Codec, Media};
 use serde_json::{Value, json};
+use sim::stub_carriers::asterisk::{AsteriskSettings, AsteriskStub, PASSWORD, USER};
 
 use super::{COOPERATIVE, account, check_tidy, stub, until, ways, websocket, world_with};
 use crate::support::{

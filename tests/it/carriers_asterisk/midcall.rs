@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use ringback::{
+use serde_json::json;
+use sim::{
     exchange::{LogEvent, Step},
     stub_carriers::asterisk::{AsteriskFaults, AsteriskSettings},
 };
-use serde_json::json;
 
 use super::{
     AsteriskAccount, COOPERATIVE, Codec, INTERRUPTS, Media, NUMBER, Over, account, call, check_message, check_tidy,

@@ -3,8 +3,9 @@
 
 use std::time::Duration;
 
-use ringback::{carriers::asterisk::account::Codec, exchange::Step, stub_carriers::asterisk::AsteriskSettings};
+use carriers::asterisk::account::Codec;
 use serde_json::{Value, json};
+use sim::{exchange::Step, stub_carriers::asterisk::AsteriskSettings};
 
 use super::{NO_ANSWER, NUMBER, Over, check_tidy, say, told, websocket};
 use crate::support::words::{interviewing_agent, lines};

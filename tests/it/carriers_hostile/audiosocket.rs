@@ -7,14 +7,6 @@ use std::{
     time::Duration,
 };
 
-use actors::{
-    dial_token::Purpose,
-    id::AttemptId,
-    ports::{
-        carrier::{Carrier, DialRequest, WayBack},
-        media_leg::{InboundItem, OutboundItem},
-    },
-};
 use axum::{
     Json, Router,
     extract::{
@@ -25,14 +17,20 @@ use axum::{
     response::IntoResponse,
     routing::{get, post},
 };
-use rand::{Rng, SeedableRng, rngs::StdRng, seq::IndexedRandom};
-use ringback::{
-    carriers::asterisk::{
-        self,
-        account::{AsteriskAccount, Media, Template},
-    },
-    providers::settings::Key,
+use carriers::asterisk::{
+    self,
+    account::{AsteriskAccount, Media, Template},
 };
+use domain::{
+    dial_token::Purpose,
+    id::AttemptId,
+    ports::{
+        carrier::{Carrier, DialRequest, WayBack},
+        media_leg::{InboundItem, OutboundItem},
+    },
+};
+use net::key::Key;
+use rand::{Rng, SeedableRng, rngs::StdRng, seq::IndexedRandom};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -340,7 +338,7 @@ async fn no_ticket_opens_a_call_that_is_not_its_own() {
     let (_, mut other, mut others) = place.talk().await;
     let (attempt, first) = place.call().await;
     // The call asks for its audio again: its first ticket is void.
-    let call = actors::ports::carrier::CarrierCallId(format!("ringback.{attempt}"));
+    let call = domain::ports::carrier::CarrierCallId(format!("ringback.{attempt}"));
     place.carrier.reopen_media(&call, &place.back(attempt)).await.unwrap();
     let second = place.next_ticket().await;
     let (over, of_one_over) = place.call().await;

@@ -7,39 +7,37 @@ use std::{
     time::Duration,
 };
 
-use actors::{
+use actors::switchboard::{DoorRefusal, SwitchboardMessage};
+use carriers::{
+    CarrierDoor,
+    asterisk::{
+        self,
+        account::{Codec, Media},
+    },
+    plain, simulated,
+    telnyx::{self, account::TelnyxAccount, line::LineChoice, signature::WebhookKey},
+    twilio::{
+        self,
+        account::{Flavour, TwilioAccount},
+    },
+    vonage::{
+        self,
+        account::{Rate, VonageAccount},
+        token::ApplicationKey,
+    },
+};
+use domain::{
     dial_token::{DialToken, Purpose},
     id::AttemptId,
     ports::media_leg::{InboundItem, MediaLeg},
-    switchboard::{DoorRefusal, SwitchboardMessage},
     time::SystemClock,
 };
 use futures_util::{SinkExt, StreamExt};
+use net::key::Key;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
-use ringback::{
-    carriers::{
-        self, CarrierDoor,
-        asterisk::{
-            self,
-            account::{Codec, Media},
-        },
-        plain, simulated,
-        telnyx::{self, account::TelnyxAccount, line::LineChoice, signature::WebhookKey},
-        twilio::{
-            self,
-            account::{Flavour, TwilioAccount},
-        },
-        vonage::{
-            self,
-            account::{Rate, VonageAccount},
-            token::ApplicationKey,
-        },
-    },
-    providers::settings::Key,
-    stub_carriers::{
-        telnyx::{TelnyxSettings, TelnyxStub},
-        vonage::PRIVATE_KEY,
-    },
+use sim::stub_carriers::{
+    telnyx::{TelnyxSettings, TelnyxStub},
+    vonage::PRIVATE_KEY,
 };
 use tokio::{
     io::AsyncWriteExt,

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use sha1::Sha1;
 use tokio_tungstenite::tungstenite::Message;
 
-use actors::id::AttemptId;
-use ringback::carriers::{telnyx::mark, vonage::token};
+use carriers::{telnyx::mark, vonage::token};
+use domain::id::AttemptId;
 
 /// What Twilio signs with here.
 pub const AUTH_TOKEN: &str = "tok";

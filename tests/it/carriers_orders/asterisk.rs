@@ -1,12 +1,12 @@
 //! How an Asterisk tells of a call: events about its channels, read by our reader and taken by the state machine that
 //! keeps the call there, whose reports are what the call is told.
 
-use actors::{id::AttemptId, ports::carrier::CallProgress};
-use ringback::carriers::asterisk::{
+use carriers::asterisk::{
     event::{self, News},
     line::{Happening, Line, Listed, Step},
     names::{Names, Part},
 };
+use domain::{id::AttemptId, ports::carrier::CallProgress};
 use serde_json::{Value, json};
 
 use super::life::{Cause, Fact};

@@ -1,6 +1,7 @@
 //! What really happens to a call at its carrier.
 
-use actors::{call::machine::Ending, ports::store::ConversationStatus};
+use actors::call::machine::Ending;
+use domain::ports::store::ConversationStatus;
 use rand::{Rng, SeedableRng, rngs::StdRng};
 
 /// Longer than any callback is late, so that our own patience decides nothing.

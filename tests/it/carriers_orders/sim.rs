@@ -8,12 +8,14 @@ use std::{
 };
 
 use actors::{
-    agent::Agent,
     audio_stream::StreamEvent,
     call::{
         CallTimer,
         machine::{Effect, Ending, Event, PermitAnswer, Rules, State},
     },
+};
+use domain::{
+    agent::Agent,
     ports::carrier::{CallProgress, CarrierCallId, DialError},
 };
 use rand::{Rng, SeedableRng, rngs::StdRng};
@@ -24,7 +26,7 @@ use super::{
     life::{Cause, Fact, Kind, Life, RING_TIMEOUT_MS},
     tongue::{CALL, Heard, Tongue},
 };
-use ringback::carriers::asterisk::line::Happening;
+use carriers::asterisk::line::Happening;
 
 /// No callback is later.
 const LATEST_MS: u64 = 35_000;

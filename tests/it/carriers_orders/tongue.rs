@@ -1,7 +1,7 @@
 //! How each carrier says a fact, and how its callbacks are read. The bodies follow the carriers' documents.
 
-use actors::ports::carrier::LegReport;
-use ringback::carriers::{asterisk::line::Happening, simulated, telnyx, twilio, vonage};
+use carriers::{asterisk::line::Happening, simulated, telnyx, twilio, vonage};
+use domain::ports::carrier::LegReport;
 use serde_json::{Value, json};
 
 use super::{

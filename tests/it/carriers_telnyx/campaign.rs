@@ -1,10 +1,8 @@
 //! A campaign of two dozen contacts through Telnyx, with both of its ways to find out who answers.
 
-use ringback::{
-    carriers::telnyx::account::{Machines, TelnyxAccount},
-    stub_carriers::telnyx::TelnyxSettings,
-};
+use carriers::telnyx::account::{Machines, TelnyxAccount};
 use serde_json::json;
+use sim::stub_carriers::telnyx::TelnyxSettings;
 
 use super::{account, check_words, stub, world_with};
 use crate::support::{

@@ -1,13 +1,11 @@
 //! Every codec that Telnyx streams in carries a conversation.
 
-use ringback::{
-    carriers::telnyx::{
-        account::TelnyxAccount,
-        line::{ByteOrder, Codec, LineChoice},
-    },
-    stub_carriers::telnyx::TelnyxSettings,
+use carriers::telnyx::{
+    account::TelnyxAccount,
+    line::{ByteOrder, Codec, LineChoice},
 };
 use serde_json::Value;
+use sim::stub_carriers::telnyx::TelnyxSettings;
 
 use super::{COOPERATIVE, account, call, check_words, stub, world_with};
 use crate::support::{

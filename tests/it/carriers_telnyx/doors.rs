@@ -1,7 +1,7 @@
 //! What is not Telnyx's is refused at every door.
 
-use actors::id::AttemptId;
-use ringback::carriers::telnyx::mark;
+use carriers::telnyx::mark;
+use domain::id::AttemptId;
 use serde_json::json;
 use tokio_tungstenite::tungstenite::{self, client::IntoClientRequest};
 
@@ -20,7 +20,7 @@ async fn a_forged_webhook_is_refused_whatever_it_says() {
         body(dial["client_state"].as_str().unwrap()),
         body(&mark::client_state(AttemptId::new())),
     );
-    let http = ringback::http_client::builder().build().unwrap();
+    let http = net::http_client::builder().build().unwrap();
     let post = async |url: &str, seconds: i64, signature: String, body: &str| {
         let request = http
             .post(url)

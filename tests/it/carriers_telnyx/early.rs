@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use ringback::{
+use sim::{
     exchange::ExchangeSettings,
     stub_carriers::telnyx::{TelnyxFaults, TelnyxSettings},
 };

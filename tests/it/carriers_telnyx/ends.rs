@@ -2,11 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use ringback::{
+use serde_json::{Value, json};
+use sim::{
     exchange::Step,
     stub_carriers::telnyx::{TelnyxFaults, TelnyxSettings, TelnyxStub},
 };
-use serde_json::{Value, json};
 
 use super::{
     COOPERATIVE, NO_ANSWER, account, call,

@@ -3,12 +3,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use actors::{node::NodeSettings, ports::store::StoreError};
-use ringback::{
-    carriers::telnyx::mark,
-    stub_carriers::telnyx::{TelnyxFaults, TelnyxSettings, TelnyxStub},
-};
+use actors::node::NodeSettings;
+use carriers::telnyx::mark;
+use domain::ports::store::StoreError;
 use serde_json::{Value, json};
+use sim::stub_carriers::telnyx::{TelnyxFaults, TelnyxSettings, TelnyxStub};
 
 use super::{BUSY, COOPERATIVE, account, stub, world_at};
 use crate::support::{

@@ -2,14 +2,14 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use ringback::{
+use serde_json::{Value, json};
+use sim::{
     exchange::Step,
     stub_carriers::{
         Stall,
         telnyx::{TelnyxFaults, TelnyxSettings},
     },
 };
-use serde_json::{Value, json};
 
 use super::{
     midcall::{NUMBER, Over, say, told},

@@ -2,16 +2,16 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use actors::{
+use domain::{
     id::AttemptId,
     phone_number::PhoneNumber,
     ports::carrier::{CarrierAbilities, CarrierCallId, CarrierError, Destination, Transfer, TransferKind, WayBack},
 };
-use ringback::{
+use serde_json::{Value, json};
+use sim::{
     exchange::{ExchangeSettings, LogEvent, Script, Step},
     stub_carriers::telnyx::{TelnyxFaults, TelnyxSettings, TelnyxStub},
 };
-use serde_json::{Value, json};
 
 use super::{NO_ANSWER, account, carrier, request, stub, world_with};
 use crate::support::{

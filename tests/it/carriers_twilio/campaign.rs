@@ -1,6 +1,6 @@
 //! A campaign of two dozen contacts through Twilio and SignalWire.
 
-use ringback::carriers::twilio::account::Flavour;
+use carriers::twilio::account::Flavour;
 
 use super::{Joined, settings};
 use crate::support::words::{MESSAGE, lines, texts, tidy};

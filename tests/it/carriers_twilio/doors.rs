@@ -1,9 +1,9 @@
 //! What is not Twilio's, or SignalWire's, is refused at every door; what is theirs may come as a form or as JSON.
 
-use actors::id::AttemptId;
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use carriers::twilio::account::Flavour;
+use domain::id::AttemptId;
 use reqwest::StatusCode;
-use ringback::carriers::twilio::account::Flavour;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 

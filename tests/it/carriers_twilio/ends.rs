@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use ringback::{carriers::twilio::account::Flavour, exchange::Step, stub_carriers::twilio::TwilioFaults};
+use carriers::twilio::account::Flavour;
 use serde_json::{Value, json};
+use sim::{exchange::Step, stub_carriers::twilio::TwilioFaults};
 
 use super::{
     CONTACTS, COOPERATIVE, Joined, NO_ANSWER,

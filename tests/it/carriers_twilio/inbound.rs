@@ -1,12 +1,11 @@
 //! Phones call in through Twilio and SignalWire: announced with a signature, answered with instructions, reported at the
 //! address of their number.
 
-use actors::{node::NodeSettings, ports::store::StoreError};
-use ringback::{
-    carriers::twilio::account::Flavour,
-    stub_carriers::twilio::{Announced, TwilioStub},
-};
+use actors::node::NodeSettings;
+use carriers::twilio::account::Flavour;
+use domain::ports::store::StoreError;
 use serde_json::{Value, json};
+use sim::stub_carriers::twilio::{Announced, TwilioStub};
 
 use super::{BUSY, COOPERATIVE, Joined, settings};
 use crate::support::{

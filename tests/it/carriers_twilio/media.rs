@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use ringback::{
-    carriers::twilio::account::Flavour,
+use carriers::twilio::account::Flavour;
+use serde_json::json;
+use sim::{
     exchange::Step,
     stub_carriers::{Stall, twilio::TwilioFaults},
 };
-use serde_json::json;
 
 use super::{
     Joined,

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use actors::{
+use carriers::twilio::{self, account::Flavour};
+use domain::{
     id::AttemptId,
     phone_number::PhoneNumber,
     ports::carrier::{CarrierAbilities, CarrierCallId, CarrierError, Destination, Transfer, TransferKind, WayBack},
 };
-use ringback::{
-    carriers::twilio::{self, account::Flavour},
+use serde_json::{Value, json};
+use sim::{
     exchange::{LogEvent, Script, Step},
     stub_carriers::{StubCarrierSettings, twilio::TwilioStub},
 };
-use serde_json::{Value, json};
 
 use super::{COOPERATIVE, Joined, NO_ANSWER, account, request, settings};
 use crate::support::{

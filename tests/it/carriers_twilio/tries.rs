@@ -6,19 +6,19 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use actors::{
+use carriers::twilio::{self, account::Flavour};
+use domain::{
     id::AttemptId,
     ports::carrier::{Carrier, CarrierCallId, Destination, Transfer, TransferKind, WayBack},
 };
-use ringback::{
-    carriers::twilio::{self, account::Flavour},
+use serde_json::{Value, json};
+use sim::{
     exchange::{Script, Step},
     stub_carriers::{
         StubCarrierSettings,
         twilio::{TwilioFaults, TwilioStub},
     },
 };
-use serde_json::{Value, json};
 
 use super::{Joined, NO_ANSWER, account, settings};
 use crate::support::{

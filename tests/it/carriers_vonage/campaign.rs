@@ -1,6 +1,6 @@
 //! A campaign of two dozen contacts through Vonage: people, mailboxes, and those who cannot be reached.
 
-use ringback::carriers::vonage::account::Rate;
+use carriers::vonage::account::Rate;
 use serde_json::json;
 
 use super::{account, check_words, stub, world_with};

@@ -1,6 +1,6 @@
 //! What is not Vonage's is refused at every door.
 
-use actors::id::AttemptId;
+use domain::id::AttemptId;
 use serde_json::json;
 use tokio_tungstenite::tungstenite::{self, client::IntoClientRequest};
 
@@ -13,7 +13,7 @@ async fn a_forged_webhook_is_refused_whatever_it_says() {
     let now = world.now().0 / 1_000_000;
     let body = |status: &str| json!({ "status": status, "uuid": "forged", "to": "15550100017" }).to_string();
     let (busy, failed) = (body("busy"), body("failed"));
-    let http = ringback::http_client::builder().build().unwrap();
+    let http = net::http_client::builder().build().unwrap();
     let post = async |url: &str, signature: &str, body: &str| {
         let request = http.post(url).header("authorization", signature).body(body.to_owned());
         request.send().await.unwrap().status().as_u16()
@@ -68,7 +68,7 @@ async fn a_forged_webhook_is_refused_whatever_it_says() {
 async fn the_events_of_a_media_socket_are_not_those_of_its_call() {
     let (_world, stub, order) = ringing().await;
     let url = order["event_url"][0].as_str().unwrap();
-    let http = ringback::http_client::builder().build().unwrap();
+    let http = net::http_client::builder().build().unwrap();
     let uri = &order["ncco"][0]["endpoint"][0]["uri"];
     for status in ["started", "answered", "completed", "disconnected"] {
         let body = json!({ "status": status, "uuid": "socket-1", "to": uri }).to_string();

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use ringback::{
-    carriers::vonage::account::Rate,
+use carriers::vonage::account::Rate;
+use serde_json::{Value, json};
+use sim::{
     exchange::Step,
     stub_carriers::vonage::{VonageFaults, VonageStub},
 };
-use serde_json::{Value, json};
 
 use super::{
     COOPERATIVE, NO_ANSWER, account, call,

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use actors::{node::NodeSettings, ports::store::StoreError};
+use actors::node::NodeSettings;
+use domain::ports::store::StoreError;
 use serde_json::{Value, json};
 
 use super::{BUSY, COOPERATIVE, account, stub, world_at};
@@ -12,7 +13,8 @@ use crate::support::{
     words::{interviewing_agent, lines, texts},
     world::World,
 };
-use ringback::{carriers::vonage::account::Rate, stub_carriers::vonage::VonageStub};
+use carriers::vonage::account::Rate;
+use sim::stub_carriers::vonage::VonageStub;
 
 pub(super) const OURS: &str = "+15559990001";
 

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use actors::id::AttemptId;
-use ringback::{
-    carriers::vonage::account::Rate,
+use carriers::vonage::account::Rate;
+use domain::id::AttemptId;
+use serde_json::json;
+use sim::{
     exchange::{Script, Step},
     stub_carriers::{StubCarrierSettings, vonage::VonageFaults},
 };
-use serde_json::json;
 
 use super::{account, settings, stub, stub_with, world_with};
 use crate::support::{
@@ -76,7 +76,7 @@ async fn a_caller_whose_call_is_over_is_not_sent_to_a_socket() {
         world.client.base
     );
     let body = json!({ "status": "busy", "uuid": "desk", "to": "15550100096" }).to_string();
-    let http = ringback::http_client::builder().build().unwrap();
+    let http = net::http_client::builder().build().unwrap();
     let sent = http.post(url).header("authorization", stub.sign(&body)).body(body);
     let answer = sent.send().await.unwrap();
     assert_eq!(answer.status().as_u16(), 200);

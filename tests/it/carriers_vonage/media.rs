@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use ringback::{
+use serde_json::{Value, json};
+use sim::{
     exchange::Step,
     stub_carriers::{Stall, vonage::VonageFaults},
 };
-use serde_json::{Value, json};
 
 use super::{
     INTERRUPTS,

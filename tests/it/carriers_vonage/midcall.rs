@@ -2,19 +2,19 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use actors::ports::carrier::{
+use carriers::vonage::account::Rate;
+use domain::ports::carrier::{
     CarrierAbilities, CarrierCallId, CarrierError, Destination, Transfer, TransferKind, WayBack,
 };
-use actors::{id::AttemptId, phone_number::PhoneNumber};
-use ringback::{
-    carriers::vonage::account::Rate,
+use domain::{id::AttemptId, phone_number::PhoneNumber};
+use serde_json::{Value, json};
+use sim::{
     exchange::{LogEvent, Script, Step},
     stub_carriers::{
         StubCarrierSettings,
         vonage::{VonageFaults, VonageStub},
     },
 };
-use serde_json::{Value, json};
 
 use super::{COOPERATIVE, NO_ANSWER, account, carrier, request, settings, stub, stub_with, world_with};
 use crate::support::{

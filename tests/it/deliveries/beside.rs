@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use actors::ports::store::DeliveryState;
+use domain::ports::store::DeliveryState;
 
 use super::{
     receiver::{Receiver, Reply},

@@ -2,7 +2,7 @@
 
 use std::{io::BufReader, time::Duration};
 
-use actors::{
+use domain::{
     agent::CalendarProvider,
     deliveries::DeliveryKind,
     ports::store::{AppointmentDetails, Begun, DeliveryState, NewAppointment},

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use actors::ports::store::DeliveryState;
-use ringback::deliveries::{MailConfig, Mailer, SmtpUrl};
+use domain::ports::store::DeliveryState;
+use integrations::deliveries::{MailConfig, Mailer, SmtpUrl};
 use serde_json::json;
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader},

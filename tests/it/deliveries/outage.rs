@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use actors::{
+use domain::{
     id::AttemptId,
     ports::store::{DeliveryState, Sought},
 };

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use actors::{
+use domain::accounts::generate_webhook_secret;
+use domain::{
     admission::{Admission, Level, Limits, Sample},
     ports::store::{ConversationStatus, DeliveryState, Sought},
 };
-use ringback::{accounts::generate_webhook_secret, address_policy::AddressPolicy};
+use net::address_policy::AddressPolicy;
 use serde_json::json;
 
 use super::{
@@ -40,7 +41,7 @@ async fn an_answered_call_is_told_after_its_analysis_in_the_words_of_rest() {
         .await
         .unwrap();
     let store = &*world.scene.store;
-    let mut expected = ringback::rest::conversation_in_full(store, &world.account, &row)
+    let mut expected = domain::conversation::in_full(store, &world.account, &row)
         .await
         .unwrap();
     assert_eq!(row.status, ConversationStatus::Completed);

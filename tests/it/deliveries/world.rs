@@ -2,7 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
-use actors::{
+use domain::accounts::generate_webhook_secret;
+use domain::{
     admission::Gate,
     id::AttemptId,
     ports::{
@@ -12,16 +13,13 @@ use actors::{
             WebhookSecrets,
         },
     },
-    testkit::store_conformance::{Fixture, ManualClock, Scene, number, outcome},
 };
-use ringback::{
-    accounts::generate_webhook_secret,
-    address_policy::{AddressPolicy, SystemResolver},
-    deliveries::{Courier, Mailer, Pace, WebhookLimits, WebhookSender},
-    storage::SqlStore,
-};
+use integrations::deliveries::{Courier, Mailer, Pace, WebhookLimits, WebhookSender};
+use net::address_policy::{AddressPolicy, SystemResolver};
 use serde_json::{Value, json};
+use storage::SqlStore;
 use tempfile::TempDir;
+use testkit::store_conformance::{Fixture, ManualClock, Scene, number, outcome};
 use tokio::{sync::watch, task::JoinHandle};
 
 /// As fast as it goes, so that no test waits for a look.
@@ -63,7 +61,7 @@ impl World {
         };
         let mut scene = fixture.scene().await;
         let account = Account {
-            id: actors::id::AccountId::new(),
+            id: domain::id::AccountId::new(),
             email: "ada@ringback.example".into(),
         };
         let new = NewAccount {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use ringback::exchange::{Echo, ExchangeSettings, LineSound, LogEvent, Script, Stall, Step, WireFaults};
 use serde_json::json;
+use sim::exchange::{Echo, ExchangeSettings, LineSound, LogEvent, Script, Stall, Step, WireFaults};
 
 use super::support::{Conversation, Service, quick};
 

@@ -24,8 +24,8 @@ use media::{
     codec,
     format::Encoding,
 };
-use ringback::exchange::{Exchange, ExchangeHandle, ExchangeSettings, LogEntry, LogEvent};
 use serde_json::{Value, json};
+use sim::exchange::{Exchange, ExchangeHandle, ExchangeSettings, LogEntry, LogEvent};
 use tokio::{
     net::TcpListener,
     sync::mpsc,
@@ -88,7 +88,7 @@ impl Service {
         tokio::spawn(async move { axum::serve(listener.tap_io(|tcp| tcp.set_nodelay(true).unwrap()), app).await });
         Self {
             exchange: Exchange::start(settings).await.unwrap(),
-            http: ringback::http_client::builder().build().unwrap(),
+            http: net::http_client::builder().build().unwrap(),
             addr,
             doors,
             sockets,

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use actors::id::NodeId;
+use domain::id::NodeId;
 use futures_util::StreamExt;
-use ringback::peers::directory::Holder;
+use peers::directory::Holder;
 use tokio::{
     io::AsyncReadExt,
     net::TcpListener,

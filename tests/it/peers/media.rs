@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use actors::ports::media_leg::{InboundItem, MediaLeg, OutboundItem};
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use domain::ports::media_leg::{InboundItem, MediaLeg, OutboundItem};
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use tokio::{

@@ -8,7 +8,17 @@ use std::{
     },
 };
 
-use actors::{
+use actors::switchboard::{DoorRefusal, SwitchboardMessage};
+use async_trait::async_trait;
+use axum::Router;
+use carriers::{
+    CarrierDoor, plain, simulated,
+    twilio::{
+        self,
+        account::{Flavour, TwilioAccount},
+    },
+};
+use domain::{
     dial_token::{DialToken, Purpose},
     id::{AttemptId, NodeId},
     ports::{
@@ -16,29 +26,17 @@ use actors::{
         media_leg::MediaLeg,
         store::{StoreError, StoreResult},
     },
-    switchboard::{DoorRefusal, SwitchboardMessage},
     time::{Clock, TokioClock},
 };
-use async_trait::async_trait;
-use axum::Router;
-use ractor::{Actor, ActorProcessingErr, ActorRef};
-use ringback::{
-    carriers::{
-        self, CarrierDoor, plain, simulated,
-        twilio::{
-            self,
-            account::{Flavour, TwilioAccount},
-        },
-    },
-    peers::{
-        Peers, PeersSettings,
-        directory::{Directory, Holder},
-        proof::{PeerKey, Signed},
-        routes,
-    },
-    providers::settings::Key,
-    server::{ServerLimits, serve},
+use net::key::Key;
+use peers::{
+    Peers, PeersSettings,
+    directory::{Directory, Holder},
+    proof::{PeerKey, Signed},
+    routes,
 };
+use ractor::{Actor, ActorProcessingErr, ActorRef};
+use rest::server::{ServerLimits, serve};
 use tokio::{net::TcpListener, task::JoinSet};
 
 use crate::support::app::START;

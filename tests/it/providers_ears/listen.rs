@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use actors::ports::{
+use domain::ports::{
     transcriber::TranscriptEvent,
     usage::{Meter, Unit},
 };
 use rand::{Rng, SeedableRng, rngs::StdRng};
-use ringback::stub_providers::{Fault, Service, StubTimes};
+use sim::stub_providers::{Fault, Service, StubTimes};
 
 use super::support::{Call, KEY, config, ears, ears_with, settings, stub};
 
@@ -195,7 +195,7 @@ async fn a_recogniser_that_never_comes_back_is_told_within_its_time() {
 #[tokio::test(start_paused = true)]
 async fn a_wrong_key_is_told_at_once() {
     let stub = stub(StubTimes::AT_ONCE).await;
-    let guards = ringback::providers::guard::Guards::default();
+    let guards = net::guard::Guards::default();
     let ears = ears_with("deepgram", &settings(&stub, "another"), &guards);
     let mut call = Call::open(&ears);
     call.silence(200).await;

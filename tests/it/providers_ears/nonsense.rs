@@ -2,14 +2,10 @@
 //! excuse again and again, or far too many words.
 
 use futures_util::{SinkExt, StreamExt};
-use ringback::{
-    providers::{
-        guard::{Guards, Kind},
-        settings::ProviderSettings,
-    },
-    stub_providers::{Service, StubTimes},
-};
+use net::guard::{Guards, Kind};
+use providers::settings::ProviderSettings;
 use serde_json::json;
+use sim::stub_providers::{Service, StubTimes};
 use tokio::net::TcpListener;
 use tokio_tungstenite::{accept_async, tungstenite::Message};
 

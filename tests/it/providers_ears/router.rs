@@ -2,15 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use actors::ports::{transcriber::Transcriber, usage::Unit};
-use ringback::{
-    providers::{
-        guard::Guards,
-        settings::{NotConfigured, ProviderSettings},
-    },
+use domain::ports::{transcriber::Transcriber, usage::Unit};
+use net::guard::Guards;
+use providers::{
+    settings::{NotConfigured, ProviderSettings},
     speech::{babble::BabbleTranscriber, ears::Ears},
-    stub_providers::{Fault, Service, StubTimes},
 };
+use sim::stub_providers::{Fault, Service, StubTimes};
 
 use super::support::{Call, KEY, ears, ears_with, names, settings, spoken, stub};
 

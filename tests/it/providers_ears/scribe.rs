@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use actors::ports::usage::Unit;
+use domain::ports::usage::Unit;
 use rand::{Rng, SeedableRng, rngs::StdRng};
-use ringback::stub_providers::{Fault, Service, StubTimes};
+use sim::stub_providers::{Fault, Service, StubTimes};
 
 use super::support::{Call, ears, stub};
 

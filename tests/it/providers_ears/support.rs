@@ -5,16 +5,18 @@ use std::{
     time::Duration,
 };
 
-use actors::ports::{
+use domain::ports::{
     transcriber::{Transcriber, TranscriberConfig, TranscriptEvent, TranscriptStream},
     usage::Meter,
 };
 use media::babble::{Speaker, Voice};
-use ringback::{
-    providers::{guard::Guards, name::ProviderName, settings::ProviderSettings},
+use net::guard::Guards;
+use providers::{
+    name::ProviderName,
+    settings::ProviderSettings,
     speech::{babble::BabbleTranscriber, ears::Ears},
-    stub_providers::{self, StubHandle, StubSettings},
 };
+use sim::stub_providers::{self, StubHandle, StubSettings};
 use tokio::time::{Instant, sleep_until};
 
 /// The key that stubs and clients of these tests use.

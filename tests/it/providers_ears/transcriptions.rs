@@ -2,15 +2,14 @@
 
 use std::time::Duration;
 
-use actors::ports::{
+use axum::{Router, http::StatusCode, routing::post};
+use domain::ports::{
     transcriber::TranscriptEvent,
     usage::{Meter, Unit},
 };
-use axum::{Router, http::StatusCode, routing::post};
-use ringback::{
-    providers::{guard::Guards, settings::ProviderSettings},
-    stub_providers::{Fault, Service, Spread, StubTimes},
-};
+use net::guard::Guards;
+use providers::settings::ProviderSettings;
+use sim::stub_providers::{Fault, Service, Spread, StubTimes};
 use tokio::net::TcpListener;
 
 use super::support::{Call, config, ears, ears_with, stub};

@@ -3,7 +3,7 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use actors::ports::synthesizer::{SpeechError, SpeechPiece, SpeechStream, Voice};
+use domain::ports::synthesizer::{SpeechError, SpeechPiece, SpeechStream, Voice};
 use futures_util::{FutureExt, StreamExt};
 use media::{
     babble, codec,

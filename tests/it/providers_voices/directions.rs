@@ -1,8 +1,8 @@
 //! Audio tags at the providers: written as each takes them, left out for those that take none, and never timed as words.
 
-use actors::ports::synthesizer::{Synthesizer, Voice, VoiceConfig};
+use domain::ports::synthesizer::{Synthesizer, Voice, VoiceConfig};
 use media::session::Cue;
-use ringback::stub_providers::Service;
+use sim::stub_providers::Service;
 
 use super::{World, listen, understood, word_ends};
 

@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
-use actors::ports::synthesizer::{SpeechError, Synthesizer, VoiceConfig};
-use ringback::{
-    providers::guard::Kind,
-    stub_providers::{Fault, Service, StubSettings},
-};
+use domain::ports::synthesizer::{SpeechError, Synthesizer, VoiceConfig};
+use net::guard::Kind;
+use sim::stub_providers::{Fault, Service, StubSettings};
 
 use super::{PROVIDERS, Spoken, TEXT, World, listen, understood};
 

@@ -9,23 +9,18 @@ use std::{
     time::Duration,
 };
 
-use actors::ports::{
-    synthesizer::{SpeechError, Synthesizer, VoiceConfig},
-    usage::Meter,
-};
 use axum::{
     Router,
     http::{HeaderMap, HeaderValue, StatusCode, header},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
-use futures_util::{SinkExt, StreamExt};
-use ringback::{
-    providers::{
-        guard::{Guards, Kind},
-        settings::ProviderSettings,
-    },
-    speech::voices::Voices,
+use domain::ports::{
+    synthesizer::{SpeechError, Synthesizer, VoiceConfig},
+    usage::Meter,
 };
+use futures_util::{SinkExt, StreamExt};
+use net::guard::{Guards, Kind};
+use providers::{settings::ProviderSettings, speech::voices::Voices};
 use serde_json::{Value, json};
 use tokio::{
     net::{TcpListener, TcpStream},

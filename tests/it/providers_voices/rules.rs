@@ -1,8 +1,8 @@
 //! The stubs keep the providers' rules, as their clients would find them.
 
 use futures_util::{SinkExt, StreamExt};
-use ringback::stub_providers::{self, StubHandle, StubSettings};
 use serde_json::{Value, json};
+use sim::stub_providers::{self, StubHandle, StubSettings};
 use tokio::net::TcpStream;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async_with_config, tungstenite::Message};
 

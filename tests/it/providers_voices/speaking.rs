@@ -2,15 +2,13 @@
 
 use std::time::Duration;
 
-use actors::ports::{
+use domain::ports::{
     synthesizer::{Likely, Synthesizer},
     usage::Unit,
 };
 use media::babble;
-use ringback::{
-    providers::guard::Kind,
-    stub_providers::{Fault, Service, Spread, StubSettings, StubTimes},
-};
+use net::guard::Kind;
+use sim::stub_providers::{Fault, Service, Spread, StubSettings, StubTimes};
 
 use super::{PROVIDERS, TEXT, World, listen, understood, word_ends};
 
@@ -210,7 +208,7 @@ async fn an_agents_voice_is_the_providers_it_names() {
         (None, "echo", Service::Speech, "\"echo\""),
         (Some("cartesia"), "my-voice", Service::Cartesia, "my-voice"),
     ] {
-        let config = actors::ports::synthesizer::VoiceConfig {
+        let config = domain::ports::synthesizer::VoiceConfig {
             provider: provider.map(str::to_owned),
             voice: voice.into(),
             ..world.config(8_000)

@@ -2,25 +2,24 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
-use actors::{
+use actors::{node::Sibling, switchboard::SwitchboardMessage};
+use axum::{Router, routing::get};
+use domain::api_key::generate_key;
+use domain::{
     admission::Gate,
     id::AccountId,
-    node::Sibling,
     ports::store::{Account, NewAccount, Store},
-    switchboard::SwitchboardMessage,
-    testkit::memory_store::MemoryStore,
     time::{Timestamp, TokioClock},
 };
-use axum::{Router, routing::get};
-use ringback::{
-    address_policy::{AddressPolicy, SystemResolver},
-    api_key::generate_key,
-    documents::{DocumentSettings, Documents},
-    peers::Peers,
-    rest::{self, RateLimit, RestState},
+use integrations::documents::{DocumentSettings, Documents};
+use net::address_policy::{AddressPolicy, SystemResolver};
+use peers::Peers;
+use rest::{
+    RateLimit, RestState,
     server::{Endpoint, ServerLimits, Tls, serve},
 };
 use serde_json::json;
+use testkit::memory_store::MemoryStore;
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
 
 use super::{client::Client, switchboard::FakeNode};

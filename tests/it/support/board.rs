@@ -2,18 +2,14 @@
 
 use std::sync::{Arc, Mutex};
 
-use actors::{
-    ports::{
-        carrier::{CallProgress, Carrier, InboundRefusal, LegReport},
-        media_leg::{InboundItem, MediaLeg, OutboundItem},
-    },
-    switchboard::SwitchboardMessage,
+use actors::switchboard::SwitchboardMessage;
+use carriers::CarrierDoor;
+use domain::ports::{
+    carrier::{CallProgress, Carrier, InboundRefusal, LegReport},
+    media_leg::{InboundItem, MediaLeg, OutboundItem},
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef};
-use ringback::{
-    carriers::{self, CarrierDoor},
-    server::{ServerLimits, serve},
-};
+use rest::server::{ServerLimits, serve};
 use tokio::{net::TcpListener, task::JoinSet};
 
 use super::world::TrunkOf;

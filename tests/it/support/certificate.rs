@@ -8,11 +8,11 @@ use std::{
 };
 
 use base64::{Engine, prelude::BASE64_STANDARD};
+use rest::server::{Tls, TlsFiles};
 use ring::{
     rand::SystemRandom,
     signature::{ECDSA_P256_SHA256_ASN1_SIGNING as P256, EcdsaKeyPair, KeyPair},
 };
-use ringback::server::{Tls, TlsFiles};
 use rustls::{
     ClientConfig, RootCertStore,
     pki_types::{CertificateDer, ServerName},
@@ -85,7 +85,7 @@ impl Pair {
     /// An HTTP client that trusts this certificate only.
     pub fn http(&self) -> reqwest::ClientBuilder {
         let trusted = reqwest::Certificate::from_der(&self.certificate).unwrap();
-        ringback::http_client::builder().tls_certs_only([trusted])
+        net::http_client::builder().tls_certs_only([trusted])
     }
 }
 

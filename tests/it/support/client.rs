@@ -23,7 +23,7 @@ pub struct Answer {
 
 impl Client {
     pub fn new(base: &str, key: &str) -> Self {
-        Self::with(ringback::http_client::builder(), base, key)
+        Self::with(net::http_client::builder(), base, key)
     }
 
     /// For a service with this certificate.

@@ -12,7 +12,7 @@ use super::app::PANICS;
 
 /// The description, its objects closed: a field that it does not know is as wrong as one that is missing.
 pub static CLOSED: LazyLock<Value> = LazyLock::new(|| {
-    let mut description = ringback::rest::openapi::description();
+    let mut description = rest::openapi::description();
     close(&mut description);
     description
 });

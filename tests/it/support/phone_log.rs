@@ -1,7 +1,7 @@
 //! The exchange's record, read call by call: who was dialed, what the phone said and heard, and when.
 
-use actors::time::Timestamp;
-use ringback::exchange::{Figures, LogEntry, LogEvent};
+use domain::time::Timestamp;
+use sim::exchange::{Figures, LogEntry, LogEvent};
 
 /// Words with their times in the call, in milliseconds from the opening of the phone's media.
 #[derive(Debug, Clone, PartialEq, Eq)]

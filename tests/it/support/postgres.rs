@@ -114,7 +114,7 @@ pub fn address_in(folder: &Path) -> String {
 /// Runs a statement on a connection of its own.
 pub async fn execute(url: &str, sql: &str) {
     sqlx::any::install_default_drivers();
-    ringback::http_client::install_cryptography();
+    net::http_client::install_cryptography();
     let mut conn = AnyConnection::connect(url).await.unwrap();
     let done = sqlx::query(AssertSqlSafe(sql.to_owned())).execute(&mut conn).await;
     done.unwrap_or_else(|error| panic!("{sql}: {error}"));

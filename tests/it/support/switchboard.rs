@@ -4,12 +4,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use actors::{
     campaigns::{CampaignCommand, CampaignUpdate, CommandError},
-    id::CampaignId,
     node::NodeSnapshot,
-    ports::carrier::InboundRefusal,
-    ports::store::{CampaignEdit, CampaignRow, CampaignStatus, ScheduleText, StateChange, Store, StoreError},
     single_calls::PlaceError,
     switchboard::SwitchboardMessage,
+};
+use domain::{
+    id::CampaignId,
+    ports::{
+        carrier::InboundRefusal,
+        store::{CampaignEdit, CampaignRow, CampaignStatus, ScheduleText, StateChange, Store, StoreError},
+    },
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::sync::watch;

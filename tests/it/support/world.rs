@@ -8,11 +8,12 @@ use std::{
     time::Duration,
 };
 
-use actors::{
+use actors::node::{Node, NodeArguments, NodeHandle, NodeSettings};
+use carriers::{CarrierDoor, Trunk, simulated};
+use domain::{
     admission::Gate,
     id::NodeId,
     interviewer::Interviewer,
-    node::{Node, NodeArguments, NodeHandle, NodeSettings},
     ports::{
         Ports,
         analyst::{Analyst, NoAnalyst},
@@ -24,25 +25,28 @@ use actors::{
         tool_runner::ToolRunner,
         transcriber::Transcriber,
     },
-    testkit::{fake_speech::FakeRecordings, memory_store::MemoryStore},
     time::{Clock, Timestamp, TokioClock},
 };
 use futures_util::{StreamExt, stream::BoxStream};
-use ringback::{
-    address_policy::{AddressPolicy, Resolver, SystemResolver},
-    analysis_worker,
+use integrations::{
     calendars::{CalendarConfig, Calendars},
-    carriers::{self, CarrierDoor, Trunk, simulated},
     documents::Documents,
-    exchange::{Exchange, ExchangeHandle, ExchangeSettings, LogEntry, Script},
     http_tools::HttpTools,
+};
+use net::address_policy::{AddressPolicy, Resolver, SystemResolver};
+use peers::Peers;
+use providers::{
     knowledge::{Embeddings, Shelf},
-    peers::Peers,
-    rest::{self, RateLimit, RestState},
-    server::{Endpoint, ServerLimits, serve},
     speech::babble::{BabbleSynthesizer, BabbleTranscriber},
 };
+use rest::{
+    RateLimit, RestState,
+    server::{Endpoint, ServerLimits, serve},
+};
+use ringback::analysis_worker;
 use serde_json::{Value, json};
+use sim::exchange::{Exchange, ExchangeHandle, ExchangeSettings, LogEntry, Script};
+use testkit::{fake_speech::FakeRecordings, memory_store::MemoryStore};
 use tokio::{
     net::{TcpListener, TcpSocket},
     sync::watch,
@@ -502,7 +506,7 @@ impl Replies {
 
 impl LanguageModel for Replies {
     fn reply(&self, request: ReplyRequest) -> BoxStream<'static, Result<ReplyEvent, LanguageError>> {
-        let words = actors::interviewer::plan(&request)
+        let words = domain::interviewer::plan(&request)
             .into_iter()
             .filter_map(|event| match event {
                 ReplyEvent::Text(text) => Some(text),

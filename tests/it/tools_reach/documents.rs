@@ -6,16 +6,14 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use actors::{
+use domain::{
     id::AgentId,
     ports::language_model::{HistoryItem, LanguageError, LanguageModel, ReplyEvent, ReplyRequest},
 };
 use futures_util::stream::{self, BoxStream, StreamExt};
-use ringback::{
-    address_policy::AddressPolicy,
-    exchange::{LogEvent, Script, Step},
-};
+use net::address_policy::AddressPolicy;
 use serde_json::{Deserializer, Value, json};
+use sim::exchange::{LogEvent, Script, Step};
 
 use super::{DESK, NUMBER, TOOLS, agent, prices, transfers};
 use crate::{

@@ -9,7 +9,7 @@ use super::{
     },
     Stream,
 };
-use crate::{
+use domain::{
     agent::Agent,
     ports::{transcriber::Transcriber, usage::Meter},
 };

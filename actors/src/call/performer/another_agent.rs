@@ -4,12 +4,11 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::{Performer, rules};
 use crate::{
-    agent::Agent,
     audio_stream::StreamMessage,
     call::{knowledge::CallKnowledge, state::Event, tasks},
     campaign::fitted,
-    id::AgentId,
 };
+use domain::{agent::Agent, id::AgentId};
 
 /// An agent that was looked up to take the call over.
 pub(super) struct Found {

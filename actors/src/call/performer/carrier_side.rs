@@ -15,8 +15,10 @@ use crate::{
         writer::Write,
     },
     campaign::CALLER_NUMBER,
-    dial_token::Purpose,
     lines::LinesMessage,
+};
+use domain::{
+    dial_token::Purpose,
     phone_number::{PhoneNumber, with_numbers_masked},
     ports::{
         carrier::{CarrierCallId, CarrierError, Destination, DialRequest, LastLook, Transfer, TransferKind, WayBack},

@@ -13,14 +13,16 @@ use crate::{
         whose, whose_for_certain,
         writer::Write,
     },
-    dial_token::{DialToken, Purpose},
     lines::LinesMessage,
+    switchboard::DoorRefusal,
+};
+use domain::{
+    dial_token::{DialToken, Purpose},
     phone_number::PhoneNumber,
     ports::{
         carrier::CarrierCallId,
         store::{EventFact, Fact},
     },
-    switchboard::DoorRefusal,
 };
 
 /// Tells in which of the agent's languages it goes on.

@@ -4,13 +4,14 @@ use super::Performer;
 use crate::{
     audio_stream::StreamMessage,
     call::{
-        outcome::{Ending, NoOutcome, usage},
+        outcome::{Ending, NoOutcome},
         timers::Timers,
         writer::Write,
     },
     lines::LinesMessage,
-    ports::store::StoreResult,
 };
+use domain::ports::store::StoreResult;
+use domain::ports::usage::usage;
 
 impl Performer {
     pub(super) fn finish(&mut self, ending: Ending) {

@@ -6,10 +6,8 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use super::Performer;
-use crate::{
-    call::{CallMessage, state::ToolAnswer, tasks},
-    ports::tool_runner::{ToolFault, ToolOffer, ToolRun, ToolScope},
-};
+use crate::call::{CallMessage, state::ToolAnswer, tasks};
+use domain::ports::tool_runner::{ToolFault, ToolOffer, ToolRun, ToolScope};
 
 /// The tools outside the call that the present agent may use; none before they are known.
 pub(in crate::call) type Offers = watch::Receiver<Option<Arc<[ToolOffer]>>>;

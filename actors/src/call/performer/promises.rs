@@ -3,10 +3,9 @@
 use serde_json::Value;
 
 use super::Performer;
-use crate::{
-    call::Inheritance,
+use crate::{call::Inheritance, campaign::CallBackWish};
+use domain::{
     callback_time::SpokenTime,
-    campaign::CallBackWish,
     ports::store::{CALL_BACK, EventFact, Fact},
 };
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::Performer;
-use crate::{audio_stream::performable, call::tasks, knowledge::Knowledge, ports::language_model::ReplyRequest};
+use crate::{audio_stream::performable, call::tasks};
+use domain::{knowledge::Knowledge, ports::language_model::ReplyRequest};
 
 impl Performer {
     pub(super) fn start_reply(&mut self) {

@@ -8,6 +8,8 @@ use super::Rules;
 use crate::{
     audio_stream::{SpeechId, StreamEvent},
     call::{CallTimer, outcome::Ending},
+};
+use domain::{
     callback_time::SpokenTime,
     id::AgentId,
     ports::{

@@ -3,13 +3,11 @@
 use serde_json::json;
 
 use super::{Effect, EndReason, Leg, PermitAnswer, Phase, Rules, State, event_fact};
-use crate::{
-    call::{
-        CallTimer,
-        outcome::{Ending, Obstacle, forbidden, not_allowed},
-    },
-    ports::carrier::{CallProgress, CarrierCallId, DialError, EndCause},
+use crate::call::{
+    CallTimer,
+    outcome::{Ending, Obstacle, forbidden, not_allowed},
 };
+use domain::ports::carrier::{CallProgress, CarrierCallId, DialError, EndCause};
 
 /// How long after the answer the media socket may take.
 const MEDIA_WAIT_MS: u64 = 10_000;

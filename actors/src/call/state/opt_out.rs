@@ -4,10 +4,8 @@
 //! whatever else follows, decides. Who hangs up instead of answering has not wished it.
 
 use super::{Effect, EndReason, Phase, State, talk::Utterance};
-use crate::{
-    call::CallTimer,
-    opt_out::{self, Wish},
-};
+use crate::call::CallTimer;
+use domain::opt_out::{self, Wish};
 
 /// How long the last words may take.
 const GOODBYE_MS: u64 = 8_000;

@@ -4,10 +4,8 @@
 use serde_json::{Value, json};
 
 use super::{Effect, Phase, State, ToolAnswer, event_fact, reply::MAX_TOOL_ROUNDS, speculation::Waste};
-use crate::{
-    call::history::FormerRun,
-    ports::store::{EventFact, TAKEN_OVER, TOOL, TOOL_BEGUN},
-};
+use crate::call::history::FormerRun;
+use domain::ports::store::{EventFact, TAKEN_OVER, TOOL, TOOL_BEGUN};
 
 /// Runs under way at once in one call.
 const MOST_RUNS: usize = 4;

@@ -3,12 +3,10 @@
 use serde_json::{Value, json};
 
 use super::{Effect, EndReason, Phase, State, event_fact, speculation::Waste};
-use crate::{
-    call::{
-        CallTimer,
-        pieces::{self, Piece, PieceCutter},
-    },
+use crate::call::CallTimer;
+use domain::{
     callback_time::parse_answer,
+    pieces::{self, Piece, PieceCutter},
     ports::{
         language_model::{LanguageError, ReplyEvent},
         synthesizer::SpeechError,

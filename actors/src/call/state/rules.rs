@@ -3,14 +3,11 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use super::filler::BYTE_MS;
-use crate::{
+use crate::call::{Speculation, introduction::introduction};
+use domain::{
     agent::{Agent, Successor, UsableTransfer},
-    call::{
-        Speculation,
-        introduction::introduction,
-        phrases::Phrases,
-        pieces::{Directions, spoken},
-    },
+    phrases::Phrases,
+    pieces::{Directions, spoken},
     ports::carrier::CarrierAbilities,
     template::{self, Place},
 };

@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use super::{Effect, Phase, State, event_fact, speech::Speech};
 use crate::{
     audio_stream::SpeechId,
-    call::{
-        CallTimer, Speculation,
-        pieces::{self, Directions, Piece, PieceCutter},
-    },
+    call::{CallTimer, Speculation},
+};
+use domain::{
+    pieces::{self, Directions, Piece, PieceCutter},
     ports::language_model::ReplyEvent,
 };
 

@@ -4,7 +4,8 @@ use media::session::Manner;
 use serde_json::json;
 
 use super::{Effect, State, event_fact};
-use crate::{audio_stream::SpeechId, call::pieces::Piece, ports::store::Fact};
+use crate::audio_stream::SpeechId;
+use domain::{pieces::Piece, ports::store::Fact};
 
 /// A speech that was begun and not yet reported on.
 #[derive(Debug, Clone, PartialEq, Eq)]

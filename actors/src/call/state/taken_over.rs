@@ -12,9 +12,10 @@ use super::{
     outside_tools::{OutsideTools, former_runs},
     who_answered::Machine,
 };
-use crate::{
-    call::{asks_about_opt_out, history::History},
+use crate::call::history::History;
+use domain::{
     opt_out::{self, Wish},
+    phrases::asks_about_opt_out,
     ports::{
         carrier::{CarrierCallId, MachineVerdict},
         language_model::{HistoryItem, Speaker},

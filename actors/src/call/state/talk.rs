@@ -10,8 +10,8 @@ use super::{Effect, EndReason, Latency, Phase, Speech, State, event_fact, specul
 use crate::{
     audio_stream::{SpeechId, StreamEvent},
     call::CallTimer,
-    ports::store::Fact,
 };
+use domain::ports::store::Fact;
 
 /// Pauses of playout and echoes that one call keeps facts of.
 const MOST_NOTES: usize = 200;

@@ -18,10 +18,9 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::{
+use crate::{audio_stream::StreamEvent, call::outcome::Ending};
+use domain::{
     agent::Agent,
-    audio_stream::StreamEvent,
-    call::outcome::Ending,
     ports::{
         carrier::{CallProgress, DialError, EndCause},
         language_model::{LanguageError, ReplyEvent},

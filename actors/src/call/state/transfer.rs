@@ -4,11 +4,9 @@
 use serde_json::{Value, json};
 
 use super::{Effect, EndReason, Phase, State, TransferAnswer, event_fact, lost::Resume};
-use crate::{
-    call::{
-        CallTimer,
-        pieces::{has_words, spoken},
-    },
+use crate::call::CallTimer;
+use domain::{
+    pieces::{has_words, spoken},
     ports::{
         carrier::TransferKind,
         store::{TRANSFER_FAILED, TRANSFER_TAKEN},

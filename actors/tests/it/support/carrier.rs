@@ -7,9 +7,10 @@ use std::{
     time::Duration,
 };
 
-use actors::{
+use actors::{node::Sibling, switchboard::SwitchboardMessage};
+use async_trait::async_trait;
+use domain::{
     id::AttemptId,
-    node::Sibling,
     phone_number::PhoneNumber,
     ports::{
         carrier::{
@@ -18,11 +19,9 @@ use actors::{
         },
         media_leg::MediaLeg,
     },
-    switchboard::SwitchboardMessage,
-    testkit::fake_carrier::{FakeSocket, media_leg},
     time::Timestamp,
 };
-use async_trait::async_trait;
+use testkit::fake_carrier::{FakeSocket, media_leg};
 use tokio::time::Instant;
 
 /// How long it waits for the node to take a callback.

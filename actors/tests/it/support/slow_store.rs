@@ -9,7 +9,8 @@ use std::{
     time::Duration,
 };
 
-use actors::{
+use async_trait::async_trait;
+use domain::{
     dial_token::DialToken,
     id::{
         AccountId, AgentId, AppointmentId, AttemptId, CampaignId, ContactId, DeliveryId, DocumentId, GroupId, NodeId,
@@ -18,11 +19,10 @@ use actors::{
     phone_number::PhoneNumber,
     ports::{carrier::CarrierCallId, store::*},
     safeguards::{Rule, Safeguards},
-    testkit::memory_store::MemoryStore,
     time::Timestamp,
 };
-use async_trait::async_trait;
 use serde_json::{Map, Value};
+use testkit::memory_store::MemoryStore;
 
 /// Every operation takes up to 40 ms before it happens and up to 40 ms until its answer is there, each time after `more`.
 pub struct SlowStore {

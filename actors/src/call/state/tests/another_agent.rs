@@ -1,12 +1,8 @@
 //! Another agent, or another language, in mid-call; and what every tool protects.
 
 use super::{midcall::*, *};
-use crate::{
-    agent::Successor,
-    call::{Speculation, state::opt_out::OptOut},
-    id::AgentId,
-    ports::language_model::HistoryItem,
-};
+use crate::call::{Speculation, state::opt_out::OptOut};
+use domain::{agent::Successor, id::AgentId, ports::language_model::HistoryItem};
 
 fn successor(condition: &str, message: Option<&str>, greets: bool) -> Successor {
     Successor {

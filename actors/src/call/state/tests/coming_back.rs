@@ -6,7 +6,7 @@ use super::{
     midcall::{CLOSED, hangs_up, outcomes, reopens, run, spoken},
     *,
 };
-use crate::{
+use domain::{
     dial_token::DialToken,
     id::{AccountId, AgentId, AttemptId, NodeId},
     ports::{
@@ -240,7 +240,7 @@ fn a_wish_never_to_be_called_again_outlives_the_process_that_heard_it() {
 
 #[test]
 fn a_likely_wish_that_nobody_asked_about_is_asked_about() {
-    assert_eq!(crate::opt_out::wish(PERHAPS.1), Some(crate::opt_out::Wish::Likely));
+    assert_eq!(domain::opt_out::wish(PERHAPS.1), Some(domain::opt_out::Wish::Likely));
     let asks = |said: &[(Speaker, &str)]| {
         spoken(&heard_again(&left(said, &[])).1)
             .join(" ")

@@ -4,7 +4,7 @@ use super::{
     midcall::{BYE, CLOSED, TO, asked, handed_on, hangs_up, key, outcomes, reopens, run, spoken, tells, wants},
     *,
 };
-use crate::ports::carrier::TransferKind;
+use domain::ports::carrier::TransferKind;
 
 const DESK: &str = "+15550100002";
 

@@ -1,7 +1,7 @@
 //! What happens in the middle of a call: keys in and out, transfers, media lost and found, the carrier's own verdict.
 
 use super::*;
-use crate::ports::carrier::{CarrierAbilities, Destination, TransferKind};
+use domain::ports::carrier::{CarrierAbilities, Destination, TransferKind};
 
 pub(super) fn key(key: char) -> Event {
     Event::Stream(StreamEvent::Digit(key))
@@ -216,7 +216,7 @@ fn a_transfer_is_announced_heard_and_only_then_asked_for() {
     assert_eq!(spoken(&effects), ["One moment, I'll put you through."]);
     assert!(!effects.iter().any(|effect| matches!(effect, Effect::Transfer { .. })));
     let (state, effects) = run(state, [(ended(1), 4_000)]);
-    let to = Destination::Phone(crate::phone_number::PhoneNumber::parse(TO).unwrap());
+    let to = Destination::Phone(domain::phone_number::PhoneNumber::parse(TO).unwrap());
     assert!(effects.contains(&Effect::Transfer {
         try_no: 1,
         kind: TransferKind::Blind,

@@ -1,7 +1,7 @@
 //! Tools that run outside the call: who speaks meanwhile, what the model is told, and how often.
 
 use super::{midcall::*, *};
-use crate::ports::language_model::HistoryItem;
+use domain::ports::language_model::HistoryItem;
 
 fn offered(state: State) -> State {
     state.apply(Event::ToolsOffered(vec!["lookUp".into()]), 1_000).0

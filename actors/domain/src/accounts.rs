@@ -1,0 +1,106 @@
+//! Making accounts and replacing keys, for the command line and the demo.
+
+use crate::{
+    id::AccountId,
+    ports::store::{Account, DirectoryStore, NewAccount, StoreError},
+};
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use rand::RngCore;
+use serde::Serialize;
+
+use crate::api_key;
+
+/// A new account, with what is shown only once.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Created {
+    /// Its id.
+    pub user_id: String,
+    /// Its e-mail address.
+    pub email: String,
+    /// Its key.
+    pub api_key: String,
+    /// Signs deliveries; `whsec_` and 32 random bytes in base64, after the Standard Webhooks specification.
+    pub webhook_secret: String,
+}
+
+/// Why an account was not made or changed.
+#[derive(Debug, thiserror::Error)]
+pub enum AccountError {
+    /// Not an address.
+    #[error("`{0}` is not an e-mail address: write one such as you@example.com")]
+    Email(String),
+    /// The address is taken.
+    #[error(
+        "an account with the e-mail address {0} exists already; `ringback account regenerate-key` gives it a new key"
+    )]
+    Exists(String),
+    /// No such account.
+    #[error("there is no account with the e-mail address {0}; `ringback account create` makes one")]
+    NotFound(String),
+    /// The store failed.
+    #[error(transparent)]
+    Store(StoreError),
+}
+
+/// Makes an account.
+///
+/// # Errors
+///
+/// As [`AccountError`].
+pub async fn create(store: &(impl DirectoryStore + ?Sized), email: &str) -> Result<Created, AccountError> {
+    let email = checked(email)?;
+    let (api_key, stored) = api_key::generate_key();
+    let webhook_secret = generate_webhook_secret();
+    let account = Account {
+        id: AccountId::new(),
+        email: email.clone(),
+    };
+    let user_id = account.id.to_string();
+    let new = NewAccount {
+        account,
+        webhook_secret: webhook_secret.clone(),
+        key: stored,
+    };
+    match store.create_account(new).await {
+        Ok(()) => Ok(Created {
+            user_id,
+            email,
+            api_key,
+            webhook_secret,
+        }),
+        Err(StoreError::Exists(_)) => Err(AccountError::Exists(email)),
+        Err(error) => Err(AccountError::Store(error)),
+    }
+}
+
+/// Replaces an account's key and returns the new one.
+///
+/// # Errors
+///
+/// As [`AccountError`].
+pub async fn regenerate_key(store: &(impl DirectoryStore + ?Sized), email: &str) -> Result<String, AccountError> {
+    let email = checked(email)?;
+    let (api_key, stored) = api_key::generate_key();
+    match store.replace_api_key(&email, stored).await {
+        Ok(()) => Ok(api_key),
+        Err(StoreError::NotFound) => Err(AccountError::NotFound(email)),
+        Err(error) => Err(AccountError::Store(error)),
+    }
+}
+
+/// A new secret for signing deliveries.
+pub fn generate_webhook_secret() -> String {
+    let mut secret = [0; 32];
+    rand::rng().fill_bytes(&mut secret);
+    format!("whsec_{}", BASE64_STANDARD.encode(secret))
+}
+
+fn checked(email: &str) -> Result<String, AccountError> {
+    let email = email.trim();
+    if crate::email::is_valid(email) {
+        Ok(email.to_lowercase())
+    } else {
+        Err(AccountError::Email(email.to_owned()))
+    }
+}

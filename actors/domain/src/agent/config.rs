@@ -1,0 +1,349 @@
+//! `conversationConfig`: prompt, voice, turn-taking and limits of a conversation.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{BuiltInTools, figure};
+
+/// `conversationConfig`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ConversationConfig {
+    /// Who the agent is.
+    pub agent: AgentSection,
+    /// Speech to text.
+    pub asr: AsrSection,
+    /// Turn-taking.
+    pub turn: TurnSection,
+    /// Text to speech.
+    pub tts: TtsSection,
+    /// Limits.
+    pub conversation: ConversationSection,
+    /// Map of language code to `{ "overrides": … }`.
+    #[schema(value_type = Object)]
+    pub language_presets: Map<String, Value>,
+}
+
+/// `agent`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AgentSection {
+    /// Instructions, model, tools.
+    pub prompt: PromptSection,
+    /// Spoken first; unset or blank: the agent waits for the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub greeting_message: Option<String>,
+    /// Language code.
+    pub primary_language: String,
+    /// Hindi with English words; counts where the language is Hindi.
+    pub hinglish_mode: bool,
+    /// Values of `{{placeholders}}`: strings, numbers, booleans.
+    #[schema(value_type = Object)]
+    pub dynamic_variables: Map<String, Value>,
+    /// The greeting is protected from barge-in.
+    pub disable_first_message_interruptions: bool,
+}
+
+impl AgentSection {
+    /// Whether it speaks Hinglish, which is a way to speak Hindi: in another language the wish for it means nothing.
+    pub fn is_hinglish(&self) -> bool {
+        let language = self.primary_language.split(['-', '_']).next().unwrap_or_default();
+        self.hinglish_mode && language.trim().eq_ignore_ascii_case("hi")
+    }
+}
+
+impl Default for AgentSection {
+    fn default() -> Self {
+        Self {
+            prompt: PromptSection::default(),
+            greeting_message: None,
+            primary_language: "en".into(),
+            hinglish_mode: false,
+            dynamic_variables: Map::new(),
+            disable_first_message_interruptions: false,
+        }
+    }
+}
+
+/// The model of an agent that names none: the service's default (`RINGBACK_LLM`).
+pub const DEFAULT_LLM: &str = "default";
+
+/// The voice of an agent that names none: the service's default (`RINGBACK_TTS`). As a voice of a provider, as in
+/// `elevenlabs:default`, it is that provider's default.
+pub const DEFAULT_VOICE: &str = "default";
+
+/// `agent.prompt`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PromptSection {
+    /// Instructions.
+    pub prompt: String,
+    /// `provider/model`, `interviewer`, or `default`.
+    pub llm: String,
+    /// 0 to 2.
+    #[serde(serialize_with = "figure::serialize")]
+    pub temperature: f64,
+    /// HTTP tools.
+    pub tool_ids: Vec<String>,
+    /// The six tools every agent has.
+    pub built_in_tools: BuiltInTools,
+    /// Ids of documents and groups.
+    pub knowledge_base: Vec<String>,
+    /// Leaves the default personality out.
+    pub ignore_default_personality: bool,
+    /// IANA name.
+    pub timezone: String,
+}
+
+impl Default for PromptSection {
+    fn default() -> Self {
+        Self {
+            prompt: String::new(),
+            llm: DEFAULT_LLM.into(),
+            temperature: 0.0,
+            tool_ids: Vec::new(),
+            built_in_tools: BuiltInTools::default(),
+            knowledge_base: Vec::new(),
+            ignore_default_personality: false,
+            timezone: "UTC".into(),
+        }
+    }
+}
+
+/// `asr`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AsrSection {
+    /// Format asked of the recogniser.
+    pub user_input_audio_format: String,
+    /// Terms to favour.
+    pub keywords: Vec<String>,
+}
+
+impl Default for AsrSection {
+    fn default() -> Self {
+        Self {
+            user_input_audio_format: "pcm_16000".into(),
+            keywords: Vec::new(),
+        }
+    }
+}
+
+/// `turn`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TurnSection {
+    /// Seconds of silence until the agent speaks up; -1 never.
+    #[serde(serialize_with = "figure::serialize")]
+    pub turn_timeout: f64,
+    /// Seconds of silence until the call ends; -1 never.
+    #[serde(serialize_with = "figure::serialize")]
+    pub silence_end_call_timeout: f64,
+    /// How long a pause ends the user's turn.
+    pub turn_eagerness: TurnEagerness,
+    /// Whether spelling gets more time.
+    pub spelling_patience: SpellingPatience,
+}
+
+impl Default for TurnSection {
+    fn default() -> Self {
+        Self {
+            turn_timeout: 7.0,
+            silence_end_call_timeout: -1.0,
+            turn_eagerness: TurnEagerness::Normal,
+            spelling_patience: SpellingPatience::Auto,
+        }
+    }
+}
+
+/// `turnEagerness`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TurnEagerness {
+    /// Long pauses are part of the turn.
+    Patient,
+    /// In between.
+    Normal,
+    /// Answers fast.
+    Eager,
+}
+
+/// `spellingPatience`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SpellingPatience {
+    /// Waits longer while digits or letters are being spelled.
+    Auto,
+    /// Does not.
+    Off,
+}
+
+/// One of `tts.supportedVoices`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SupportedVoice {
+    /// For people and the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// `provider:voice`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub voice_id: Option<String>,
+    /// Language code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+    /// 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "figure::serialize_some")]
+    pub stability: Option<f64>,
+    /// 0.5 to 2.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "figure::serialize_some")]
+    pub speed: Option<f64>,
+    /// 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "figure::serialize_some")]
+    pub similarity_boost: Option<f64>,
+}
+
+/// One of `tts.suggestedAudioTags`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AudioTag {
+    /// The tag.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tag: Option<String>,
+    /// When it fits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+}
+
+/// `tts`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TtsSection {
+    /// `provider:voice`, a bare voice of the default provider, or `default`.
+    pub voice_id: String,
+    /// Voices the model may switch to.
+    pub supported_voices: Vec<SupportedVoice>,
+    /// Audio tags may be used.
+    pub expressive_mode: bool,
+    /// Tags to use.
+    pub suggested_audio_tags: Vec<AudioTag>,
+    /// Format asked of the synthesiser.
+    pub agent_output_audio_format: String,
+    /// 0 to 4.
+    pub optimize_streaming_latency: i64,
+    /// 0 to 1.
+    #[serde(serialize_with = "figure::serialize")]
+    pub stability: f64,
+    /// 0.5 to 2.
+    #[serde(serialize_with = "figure::serialize")]
+    pub speed: f64,
+    /// 0 to 1.
+    #[serde(serialize_with = "figure::serialize")]
+    pub similarity_boost: f64,
+}
+
+impl TtsSection {
+    /// The supported voice that speaks in the place of `voiceId` where that names none: one of this language.
+    pub fn usual(&self, language: &str) -> Option<&SupportedVoice> {
+        let is_named = self.voice_id != DEFAULT_VOICE;
+        self.voice_of(language).filter(|_| !is_named)
+    }
+
+    /// Makes a supported voice the usual one; what it leaves open stays.
+    pub(super) fn take(&mut self, voice: SupportedVoice) {
+        if let Some(voice_id) = voice.voice_id {
+            self.voice_id = voice_id;
+        }
+        self.stability = voice.stability.unwrap_or(self.stability);
+        self.speed = voice.speed.unwrap_or(self.speed);
+        self.similarity_boost = voice.similarity_boost.unwrap_or(self.similarity_boost);
+    }
+
+    /// The supported voice for a language: one of just this, else one that leaves its region open or has another.
+    pub fn voice_of(&self, language: &str) -> Option<&SupportedVoice> {
+        let code = |language: &str| language.trim().to_ascii_lowercase().replace('_', "-");
+        let main = |language: &str| code(language).split('-').next().unwrap_or_default().to_owned();
+        let spoken = |voice: &&SupportedVoice| voice.voice_id.is_some() && voice.language.is_some();
+        let of = |voice: &SupportedVoice| voice.language.clone().unwrap_or_default();
+        let mut voices = self.supported_voices.iter().filter(spoken);
+        let just = voices.clone().find(|voice| code(&of(voice)) == code(language));
+        just.or_else(|| voices.find(|voice| !main(language).is_empty() && main(&of(voice)) == main(language)))
+    }
+}
+
+impl Default for TtsSection {
+    fn default() -> Self {
+        Self {
+            voice_id: DEFAULT_VOICE.into(),
+            supported_voices: Vec::new(),
+            expressive_mode: false,
+            suggested_audio_tags: Vec::new(),
+            agent_output_audio_format: "pcm_16000".into(),
+            optimize_streaming_latency: 3,
+            stability: 0.5,
+            speed: 1.0,
+            similarity_boost: 0.8,
+        }
+    }
+}
+
+/// `conversation`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ConversationSection {
+    /// 1 to 14400 seconds from the answer.
+    pub max_duration_seconds: i64,
+}
+
+impl Default for ConversationSection {
+    fn default() -> Self {
+        Self {
+            max_duration_seconds: 300,
+        }
+    }
+}
+
+/// What an entity's value must look like.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum EntityKind {
+    /// Any text.
+    #[default]
+    String,
+    /// A number.
+    Number,
+    /// A whole number.
+    Integer,
+    /// Yes or no.
+    Boolean,
+}
+
+/// One of `dataCollection.entities`, as far as the service reads it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(default)]
+pub struct Entity {
+    /// `type`.
+    #[serde(rename = "type")]
+    pub kind: EntityKind,
+    /// What it means; makes the question.
+    pub description: String,
+    /// Allowed values; any when empty.
+    #[serde(rename = "enum")]
+    pub allowed: Vec<Value>,
+}
+
+impl Entity {
+    /// Reads one of the free-form entities; a part that cannot be read counts as not given.
+    pub fn read(given: &Value) -> Self {
+        let kind = given.get("type").and_then(|kind| EntityKind::deserialize(kind).ok());
+        let description = given.get("description").and_then(Value::as_str);
+        let allowed = given.get("enum").and_then(Value::as_array);
+        Self {
+            kind: kind.unwrap_or_default(),
+            description: description.unwrap_or_default().to_owned(),
+            allowed: allowed.cloned().unwrap_or_default(),
+        }
+    }
+}
+
+/// Entities with their names, in the client's order.
+pub type Entities = Vec<(String, Entity)>;

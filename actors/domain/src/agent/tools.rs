@@ -1,0 +1,119 @@
+//! `builtInTools`: the six tools every agent has.
+
+use serde::{Deserialize, Serialize};
+
+/// `builtInTools`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct BuiltInTools {
+    /// Ends the call.
+    pub end_call: BuiltInTool,
+    /// Switches language.
+    pub language_detection: BuiltInTool,
+    /// Says nothing this turn.
+    pub skip_turn: BuiltInTool,
+    /// Hands the call to another agent.
+    pub transfer_to_agent: TransferToAgent,
+    /// Hands the call to a number.
+    pub transfer_to_number: TransferToNumber,
+    /// Recognises a machine and leaves a message.
+    pub voicemail_detection: VoicemailDetection,
+}
+
+/// What all six have.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct BuiltInTool {
+    /// Whether the model may use it.
+    pub enabled: bool,
+    /// Tells the model when.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// What is said with it is protected from barge-in.
+    pub disable_interruption: bool,
+}
+
+/// `transferToAgent`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TransferToAgent {
+    /// What all tools have.
+    #[serde(flatten)]
+    pub tool: BuiltInTool,
+    /// Where to.
+    pub transfers: Vec<AgentTransfer>,
+}
+
+/// One of `transferToAgent.transfers`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AgentTransfer {
+    /// To whom.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_id: Option<String>,
+    /// When.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub condition: Option<String>,
+    /// Milliseconds before it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay_ms: Option<i64>,
+    /// Said before it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transfer_message: Option<String>,
+    /// Whether the other agent greets.
+    pub enable_transferred_agent_first_message: bool,
+}
+
+/// `transferToNumber`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TransferToNumber {
+    /// What all tools have.
+    #[serde(flatten)]
+    pub tool: BuiltInTool,
+    /// Stored only.
+    pub transfer_rule_ids: Vec<String>,
+    /// Where to.
+    pub transfers: Vec<NumberTransfer>,
+}
+
+/// One of `transferToNumber.transfers`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct NumberTransfer {
+    /// `blind`, `conference` or `sip_refer`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transfer_type: Option<String>,
+    /// When.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub condition: Option<String>,
+    /// To whom.
+    pub transfer_destination: TransferDestination,
+}
+
+/// `transferDestination`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TransferDestination {
+    /// `phone` or `sip_uri`.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// E.164.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phone_number: Option<String>,
+    /// SIP address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sip_uri: Option<String>,
+}
+
+/// `voicemailDetection`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct VoicemailDetection {
+    /// What all tools have.
+    #[serde(flatten)]
+    pub tool: BuiltInTool,
+    /// Left after the beep; unset: hang up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub voicemail_message: Option<String>,
+}

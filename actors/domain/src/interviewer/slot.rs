@@ -1,0 +1,187 @@
+//! What an interviewer asks for, and how its question and an answer to it are known in somebody's words.
+
+use std::collections::BTreeMap;
+
+use media::turn::{
+    expectation::{Expectation, Progress},
+    words,
+};
+use serde_json::Value;
+
+use super::{
+    answer, phrases,
+    question::{Question, in_words},
+};
+use crate::{
+    agent::{Agent, Entity, EntityKind},
+    opt_out,
+    phrases::asks_about_opt_out,
+    template::{self, Place},
+};
+
+/// Share of a question's words by which an agent's own wording of it is recognised, or an answer that came before it.
+const RECOGNISED: f64 = 0.67;
+/// Words of a question from which on it is known what it is about.
+const BEGUN_WORDS: usize = 2;
+
+/// Something to ask for.
+pub(super) struct Slot {
+    /// The entity's name; none for the message that is taken when there is nothing to collect.
+    pub name: Option<String>,
+    pub entity: Entity,
+    pub question: Question,
+}
+
+impl Slot {
+    /// Whether a text of the agent asks for this.
+    pub fn asked_in(&self, text: &str) -> bool {
+        if text.contains(&self.question.first) || text.contains(&self.question.again) || self.nearly_asked_in(text) {
+            return true;
+        }
+        let Some(question) = last_question(text) else {
+            return false;
+        };
+        let plain = phrases::plain(question);
+        if self.name.is_none() {
+            return phrases::contains(&plain, "help") || phrases::contains(&plain, "do for you");
+        }
+        self.is_spoken_of(&plain)
+    }
+
+    /// Whether plain words hold enough of the question's.
+    pub fn is_spoken_of(&self, plain: &str) -> bool {
+        let keywords = &self.question.keywords;
+        let said = keywords.iter().filter(|word| phrases::contains(plain, word)).count();
+        #[expect(clippy::cast_precision_loss, reason = "a handful of words")]
+        let share = said as f64 / keywords.len().max(1) as f64;
+        share >= RECOGNISED
+    }
+
+    /// Whether a text was cut short within the question, after enough words to know what it is about.
+    pub fn is_begun_in(&self, text: &str) -> bool {
+        let question = self.question.first.as_str();
+        let heard = question.match_indices(' ').map(|(at, _)| &question[..at]);
+        let text = text.trim_end();
+        heard.skip(BEGUN_WORDS - 1).any(|heard| text.ends_with(heard))
+    }
+
+    /// Whether the words are of the kind that the question asks for, a day or digits say.
+    pub fn wants(&self, text: &str) -> bool {
+        Expectation::of(&self.question.first).progress(text) != Progress::Unknown
+    }
+
+    /// Whether `text` follows the call's own question whether they wish never to be called again, and is of the kind
+    /// that it asks for rather than this.
+    pub fn is_passed_over(&self, said: &str, text: &str) -> bool {
+        asks_about_opt_out(said) && (opt_out::answer(text).is_some() || !self.wants(text))
+    }
+
+    /// The value that words give. Plain words may be asked for by a question that wants yes or no.
+    pub fn understand(&self, text: &str) -> Option<Value> {
+        let plain = || {
+            let wanted = self.entity.kind == EntityKind::String && self.entity.allowed.is_empty();
+            let asks = wanted && Expectation::of(&self.question.first) == Expectation::YesNo;
+            let yes = asks.then(|| answer::yes_or_no(text)).flatten()?;
+            Some(Value::from(if yes { "Yes" } else { "No" }))
+        };
+        answer::understand(&self.entity, text).or_else(plain)
+    }
+
+    /// Whether the words are a sound of attention, and cannot be the answer.
+    pub fn is_only_attended_to_by(&self, text: &str) -> bool {
+        self.entity.kind != EntityKind::Boolean
+            && words::is_backchannel(text)
+            && !Expectation::of(&self.question.first).takes_backchannel(text)
+    }
+
+    /// Whether any words are an answer.
+    pub fn takes_anything(&self) -> bool {
+        self.entity.kind == EntityKind::String && self.entity.allowed.is_empty()
+    }
+
+    /// Whether the answer is dictated in pieces.
+    pub fn is_dictated(&self) -> bool {
+        matches!(Expectation::of(&self.question.first), Expectation::Dictation(_))
+    }
+
+    /// Whether digits said after this was asked are its answer, rather than the rest of what was `answered` before.
+    pub fn takes_digits(&self, text: &str, answered: &str, before: &Self) -> bool {
+        let short = Expectation::of(&before.question.first).progress(answered) == Progress::Short;
+        let wanted = match self.entity.kind {
+            EntityKind::Integer | EntityKind::Number => true,
+            EntityKind::Boolean => false,
+            EntityKind::String => self.is_dictated() || !short && self.wants(text),
+        };
+        wanted && answer::understand(&self.entity, text).is_some()
+    }
+
+    /// Whether a text was cut short so near the question's end that it was clear what was asked.
+    fn nearly_asked_in(&self, text: &str) -> bool {
+        let question = self.question.first.as_str();
+        let ends = question
+            .char_indices()
+            .map(|(at, _)| at)
+            .filter(|at| *at * 4 >= question.len() * 3);
+        let text = text.trim_end();
+        ends.map(|end| question[..end].trim_end())
+            .any(|heard| !heard.is_empty() && text.ends_with(heard))
+    }
+
+    pub fn is_about_a_name(&self) -> bool {
+        self.question.keywords.iter().any(|word| word == "name")
+    }
+
+    /// Whether the answer tells what they want.
+    pub fn is_about_a_wish(&self) -> bool {
+        [
+            "reason", "request", "question", "concern", "problem", "issue", "topic", "subject", "purpose", "help",
+            "call",
+        ]
+        .iter()
+        .any(|word| self.is_about(word))
+    }
+
+    /// Whether the answer may speak of calls and goodbyes itself, so that these do not end the interview.
+    pub fn is_about(&self, word: &str) -> bool {
+        self.question.keywords.iter().any(|keyword| keyword.starts_with(word))
+    }
+}
+
+/// What to ask for: the agent's entities, or a message when there are none.
+pub(super) fn slots(agent: &Agent, variables: &BTreeMap<String, String>, open_question: &str) -> Vec<Slot> {
+    let entities = agent.platform_settings.data_collection.typed();
+    if entities.is_empty() {
+        let question = Question {
+            first: open_question.to_owned(),
+            again: format!("Once more: {open_question}"),
+            keywords: Vec::new(),
+        };
+        let entity = Entity::default();
+        return vec![Slot {
+            name: None,
+            entity,
+            question,
+        }];
+    }
+    let slots = entities.into_iter().map(|(name, mut entity)| {
+        // Nobody is to hear a placeholder.
+        entity.description = template::render(Place::EntityDescription, &entity.description, variables);
+        let question = Question::of(&name, &entity);
+        if entity.description.trim().is_empty() {
+            entity.description = in_words(&name);
+        }
+        Slot {
+            question,
+            name: Some(name),
+            entity,
+        }
+    });
+    slots.collect()
+}
+
+/// The last sentence that asks.
+pub(super) fn last_question(text: &str) -> Option<&str> {
+    let end = text.rfind('?')?;
+    let start = text[..end].rfind(['.', '!', '?']).map_or(0, |at| at + 1);
+    text.get(start..=end).map(str::trim)
+}

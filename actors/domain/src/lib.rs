@@ -1,0 +1,28 @@
+//! The domain of Ringback: what is pure and knows no actor. Agents and their rules, phone numbers, schedules, prompts,
+//! analysis, and the ports through which everything outside is reached.
+
+pub mod accounts;
+pub mod admission;
+pub mod agent;
+pub mod analysis;
+pub mod api_key;
+pub mod callback_time;
+pub mod conversation;
+pub mod deliveries;
+pub mod dial_token;
+pub mod email;
+pub mod id;
+pub mod interviewer;
+pub mod knowledge;
+pub mod node_times;
+pub mod opt_out;
+pub mod phone_number;
+pub mod phrases;
+pub mod pieces;
+pub mod ports;
+pub mod prompt;
+pub mod safeguards;
+pub mod schedule;
+pub mod template;
+pub mod text;
+pub mod time;

@@ -1,0 +1,164 @@
+//! What one call used of its providers, as they charge for it.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use serde_json::{Map, Value};
+
+use super::store::{EventFact, Fact};
+
+/// The name of the event that tells what a call used of its providers. Where there are several, the last one holds.
+pub const USAGE: &str = "usage";
+
+/// What a call used of its providers, for its journal; none when it used none.
+pub fn usage(meter: &Meter, at_ms: i64) -> Option<Fact> {
+    Some(Fact::Event(EventFact {
+        name: USAGE.to_owned(),
+        at_ms,
+        detail: meter.shown()?.to_string(),
+    }))
+}
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Unit {
+    /// Tokens a language model read, those from its cache included.
+    InputTokens,
+    /// Of these, tokens from the provider's prompt cache.
+    CachedTokens,
+    /// Tokens a language model wrote.
+    OutputTokens,
+    /// Characters that were synthesised.
+    Characters,
+    /// Milliseconds of audio that were transcribed.
+    AudioMs,
+}
+
+impl Unit {
+    fn name(self) -> &'static str {
+        match self {
+            Self::InputTokens => "inputTokens",
+            Self::CachedTokens => "cachedTokens",
+            Self::OutputTokens => "outputTokens",
+            Self::Characters => "characters",
+            Self::AudioMs => "seconds",
+        }
+    }
+
+    fn shown(self, amount: u64) -> Value {
+        match self {
+            Self::AudioMs => Value::from(amount as f64 / 1000.0),
+            Self::InputTokens | Self::CachedTokens | Self::OutputTokens | Self::Characters => Value::from(amount),
+        }
+    }
+}
+
+/// Calls of this process so far.
+static CALLS: AtomicU64 = AtomicU64::new(0);
+
+/// Counts what one call uses. Clones count together; work that is dropped half-way counts too.
+#[derive(Debug, Clone)]
+pub struct Meter(Arc<Used>);
+
+#[derive(Debug)]
+struct Used {
+    call: u64,
+    amounts: Mutex<BTreeMap<Counted, u64>>,
+}
+
+/// A provider, its model or voice, and what of it is counted.
+type Counted = (String, String, Unit);
+
+impl Default for Meter {
+    fn default() -> Self {
+        Self(Arc::new(Used {
+            call: CALLS.fetch_add(1, Ordering::Relaxed),
+            amounts: Mutex::default(),
+        }))
+    }
+}
+
+impl Meter {
+    /// Tells this call from every other one of this process.
+    pub fn call(&self) -> u64 {
+        self.0.call
+    }
+
+    /// Adds what was used of a provider's model, which may be a voice where voices are what it charges by.
+    pub fn add(&self, provider: &str, model: &str, unit: Unit, amount: u64) {
+        if amount > 0 {
+            let mut used = self.0.amounts.lock().unwrap_or_else(PoisonError::into_inner);
+            let counted = (provider.to_owned(), model.to_owned(), unit);
+            let sum = used.entry(counted).or_default();
+            *sum = sum.saturating_add(amount);
+        }
+    }
+
+    /// What was used of one provider.
+    pub fn used(&self, provider: &str, unit: Unit) -> u64 {
+        let used = self.0.amounts.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_it = used.iter().filter(|((by, _, of), _)| by == provider && *of == unit);
+        of_it.fold(0, |sum, (_, amount)| sum.saturating_add(*amount))
+    }
+
+    /// Everything, by provider, as a conversation shows it: `inputTokens`, `cachedTokens`, `outputTokens`, `characters`,
+    /// and `seconds` of audio, and the same of each of its `models`. None when no provider was used.
+    pub fn shown(&self) -> Option<Value> {
+        let used = self.0.amounts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sums: BTreeMap<(&str, Unit), u64> = BTreeMap::new();
+        for ((provider, _, unit), amount) in used.iter() {
+            let sum = sums.entry((provider, *unit)).or_default();
+            *sum = sum.saturating_add(*amount);
+        }
+        let mut providers = Map::new();
+        for ((provider, unit), sum) in sums {
+            let provider = providers.entry(provider).or_insert_with(|| Map::new().into());
+            provider[unit.name()] = unit.shown(sum);
+        }
+        // Some servers have one model, which needs no name.
+        for ((provider, model, unit), amount) in used.iter().filter(|((_, model, _), _)| !model.is_empty()) {
+            providers[provider.as_str()]["models"][model.as_str()][unit.name()] = unit.shown(*amount);
+        }
+        (!providers.is_empty()).then_some(Value::Object(providers))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_used_adds_up_by_provider() {
+        let meter = Meter::default();
+        assert_eq!(meter.shown(), None);
+        meter.clone().add("openai", "gpt-4.1-mini", Unit::InputTokens, 100);
+        meter.add("openai", "gpt-4.1-mini", Unit::InputTokens, 20);
+        meter.add("openai", "gpt-4.1", Unit::InputTokens, 3);
+        meter.add("openai", "tts-1", Unit::Characters, 40);
+        meter.add("deepgram", "nova-3", Unit::AudioMs, 1_500);
+        meter.add("deepgram", "nova-3", Unit::Characters, 0);
+        let models = json!({
+            "gpt-4.1": { "inputTokens": 3 },
+            "gpt-4.1-mini": { "inputTokens": 120 },
+            "tts-1": { "characters": 40 },
+        });
+        assert_eq!(
+            meter.shown(),
+            Some(json!({
+                "deepgram": { "seconds": 1.5, "models": { "nova-3": { "seconds": 1.5 } } },
+                "openai": { "inputTokens": 123, "characters": 40, "models": models },
+            }))
+        );
+        assert_eq!(meter.used("openai", Unit::InputTokens), 123);
+        meter.add("openai", "gpt-4.1", Unit::InputTokens, u64::MAX);
+        assert_eq!(meter.used("openai", Unit::InputTokens), u64::MAX);
+        assert!(meter.shown().is_some());
+    }
+}

@@ -1,0 +1,63 @@
+//! Documents that are at hand at once, or away when the test says so.
+
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicBool, AtomicUsize, Ordering},
+};
+
+use async_trait::async_trait;
+
+use domain::{
+    id::AccountId,
+    knowledge::{Document, Knowledge, Library, Question},
+    ports::knowledge::{KnowledgeBase, KnowledgeError, OpenKnowledge},
+};
+
+/// The fake: whatever an agent holds, these are its documents.
+#[derive(Default)]
+pub struct FakeKnowledge {
+    documents: Mutex<Vec<Document>>,
+    away: AtomicBool,
+    asked: AtomicUsize,
+}
+
+impl FakeKnowledge {
+    /// From now on it knows these.
+    pub fn holds(&self, documents: Vec<Document>) {
+        *self.documents.lock().unwrap_or_else(PoisonError::into_inner) = documents;
+    }
+
+    /// Whether it can be opened from now on.
+    pub fn set_away(&self, away: bool) {
+        self.away.store(away, Ordering::Relaxed);
+    }
+
+    /// How often it was to be opened.
+    pub fn asked(&self) -> usize {
+        self.asked.load(Ordering::Relaxed)
+    }
+}
+
+#[async_trait]
+impl KnowledgeBase for FakeKnowledge {
+    async fn open(&self, _: AccountId, _: &[String]) -> Result<Arc<dyn OpenKnowledge>, KnowledgeError> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        match self.away.load(Ordering::Relaxed) {
+            true => Err(KnowledgeError("away".into())),
+            false => {
+                let documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                Ok(Arc::new(Open(Library::new(documents))))
+            }
+        }
+    }
+}
+
+struct Open(Library);
+
+#[async_trait]
+impl OpenKnowledge for Open {
+    async fn find(&self, question: Option<&Question>) -> Knowledge {
+        let question = question.cloned().unwrap_or_default();
+        self.0.knowledge(&question, &self.0.search(&question, 10))
+    }
+}

@@ -1,0 +1,83 @@
+//! All ports at once: the fakes around a given store, with a clock that follows tokio's.
+
+use std::sync::Arc;
+
+use super::{
+    fake_carrier::FakeCarrier,
+    fake_health::FakeHealth,
+    fake_knowledge::FakeKnowledge,
+    fake_language::ScriptedModel,
+    fake_speech::{FakeRecordings, FakeSynthesizer, FakeTranscriber},
+    fake_tools::FakeTools,
+};
+use domain::{
+    ports::{Ports, carrier::Carriers, store::Store},
+    time::{Clock, Timestamp, TokioClock},
+};
+
+/// 2026-01-05T12:00:00Z, a Monday: where the fake clock starts.
+pub const CLOCK_START: Timestamp = Timestamp(1_767_614_400_000_000);
+
+/// The fakes behind a [`Ports`], for scripting and for looking at what was asked.
+#[derive(Clone)]
+pub struct FakePorts {
+    /// The carrier.
+    pub carrier: Arc<FakeCarrier>,
+    /// Speech to text.
+    pub transcriber: FakeTranscriber,
+    /// Text to speech.
+    pub synthesizer: FakeSynthesizer,
+    /// The language model.
+    pub language_model: Arc<ScriptedModel>,
+    /// Tools that run outside the call.
+    pub tools: Arc<FakeTools>,
+    /// What agents know.
+    pub knowledge: Arc<FakeKnowledge>,
+    /// How the providers are.
+    pub health: Arc<FakeHealth>,
+    /// Recordings.
+    pub recordings: FakeRecordings,
+    /// The wall clock.
+    pub clock: Arc<dyn Clock>,
+    /// The store that was given.
+    pub store: Arc<dyn Store>,
+}
+
+impl FakePorts {
+    /// Fakes around `store`, the clock at [`CLOCK_START`].
+    pub fn around(store: Arc<dyn Store>) -> Self {
+        Self::with_clock(store, Arc::new(TokioClock::starting_at(CLOCK_START)))
+    }
+
+    /// Fakes around `store` and a clock it may share.
+    pub fn with_clock(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            carrier: Arc::default(),
+            transcriber: FakeTranscriber::default(),
+            synthesizer: FakeSynthesizer::default(),
+            language_model: Arc::default(),
+            tools: Arc::default(),
+            knowledge: Arc::default(),
+            health: Arc::default(),
+            recordings: FakeRecordings::default(),
+            clock,
+            store,
+        }
+    }
+
+    /// What actors are given.
+    pub fn ports(&self) -> Ports {
+        Ports {
+            store: self.store.clone(),
+            carriers: Carriers::new(self.carrier.clone(), Vec::new()),
+            transcriber: Arc::new(self.transcriber.clone()),
+            synthesizer: Arc::new(self.synthesizer.clone()),
+            language_model: self.language_model.clone(),
+            tools: self.tools.clone(),
+            knowledge: self.knowledge.clone(),
+            health: self.health.clone(),
+            recordings: Arc::new(self.recordings.clone()),
+            clock: self.clock.clone(),
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! The store in memory, the suite that every store passes, and fakes of the other ports, for tests.
+
+pub mod fake_carrier;
+pub mod fake_health;
+pub mod fake_knowledge;
+pub mod fake_language;
+pub mod fake_ports;
+pub mod fake_speech;
+pub mod fake_tools;
+pub mod memory_store;
+pub mod store_conformance;

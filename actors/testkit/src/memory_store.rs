@@ -1,0 +1,152 @@
+//! The whole store in memory, behind one lock: no I/O and no other thread, so that it works under a paused clock.
+
+mod appointments;
+mod attempts;
+mod calls;
+mod campaign_reads;
+mod campaigns;
+mod contacts;
+mod deliveries;
+mod directory;
+mod erasure;
+mod idempotency;
+mod inbound;
+mod knowledge;
+mod nodes;
+mod records;
+mod returned;
+mod safeguards;
+mod tables;
+mod tools;
+
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
+
+use tables::Tables;
+
+use domain::{
+    id::{AttemptId, NodeId},
+    ports::store::{AttemptState, EventFact, StoreError, StoreResult},
+    time::{Clock, Timestamp},
+};
+
+/// A store that forgets everything when it is dropped.
+#[derive(Debug)]
+pub struct MemoryStore {
+    clock: Arc<dyn Clock>,
+    tables: Mutex<Tables>,
+    failure: Mutex<Option<StoreError>>,
+    crashes: AtomicBool,
+}
+
+impl MemoryStore {
+    /// An empty store whose time is `clock`'s.
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self {
+            clock,
+            tables: Mutex::default(),
+            failure: Mutex::default(),
+            crashes: AtomicBool::default(),
+        }
+    }
+
+    /// An empty store that several nodes may share.
+    pub fn shared(clock: Arc<dyn Clock>) -> Self {
+        let store = Self::new(clock);
+        store.locked().nodes.many = true;
+        store
+    }
+
+    /// Makes the next call panic.
+    pub fn crash_next(&self) {
+        self.crashes.store(true, Ordering::Relaxed);
+    }
+
+    /// Makes every call from now on fail with this error and change nothing; `None` ends that.
+    pub fn fail_with(&self, error: Option<StoreError>) {
+        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = error;
+    }
+
+    /// The events of a call in the order they were appended.
+    pub fn events(&self, attempt: AttemptId) -> Vec<EventFact> {
+        let tables = self.locked();
+        let own = tables.events.iter().filter(|(id, _)| *id == attempt);
+        own.map(|(_, event)| event.clone()).collect()
+    }
+
+    /// An attempt's stored state; none if it has no row.
+    pub fn attempt_state(&self, attempt: AttemptId) -> Option<AttemptState> {
+        self.locked().attempts.get(&attempt).map(|entry| entry.state)
+    }
+
+    /// Declares a node dead, as another one does.
+    pub fn bury(&self, node: NodeId) {
+        self.locked().nodes.bury(node);
+    }
+
+    /// Gives an attempt to another node, as a takeover does.
+    pub fn take_from(&self, attempt: AttemptId, by: NodeId) {
+        if let Some(entry) = self.locked().attempts.get_mut(&attempt) {
+            entry.owner = Some(by);
+            entry.epoch += 1;
+        }
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Tables> {
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[expect(clippy::panic, reason = "tests of supervision ask for it")]
+    fn open(&self) -> StoreResult<MutexGuard<'_, Tables>> {
+        if self.crashes.swap(false, Ordering::Relaxed) {
+            panic!("sabotaged");
+        }
+        match &*self.failure.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(error) => Err(error.clone()),
+            None => Ok(self.locked()),
+        }
+    }
+
+    fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store_conformance::{Fixture, ManualClock};
+    use domain::ports::store::RecordStore;
+
+    async fn fixture() -> (Fixture, ()) {
+        let clock = Arc::new(ManualClock::new());
+        let store = Arc::new(MemoryStore::new(clock.clone()));
+        (Fixture { store, clock }, ())
+    }
+
+    crate::store_conformance!(fixture);
+
+    mod shared {
+        use super::*;
+
+        async fn fixture() -> (Fixture, ()) {
+            let clock = Arc::new(ManualClock::new());
+            let store = Arc::new(MemoryStore::shared(clock.clone()));
+            (Fixture { store, clock }, ())
+        }
+
+        crate::store_conformance!(fixture);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_outage_lasts_until_it_is_lifted() {
+        let store = MemoryStore::new(Arc::new(ManualClock::new()));
+        let outage = StoreError::Unavailable("down".to_owned());
+        store.fail_with(Some(outage.clone()));
+        assert_eq!(store.ping().await, Err(outage));
+        store.fail_with(None);
+        store.ping().await.unwrap();
+    }
+}

@@ -1,0 +1,351 @@
+//! Accounts, keys, agents and contacts in memory.
+
+use std::cmp::Reverse;
+
+use async_trait::async_trait;
+use serde_json::{Map, Value};
+
+use super::{MemoryStore, tables::Tables};
+use domain::{
+    agent::{named_numbers, referenced_agents},
+    id::{AccountId, AgentId, ContactId},
+    phone_number::PhoneNumber,
+    ports::store::{
+        AGENT_PAGE_BYTES, Account, AgentFilter, AgentPage, AgentRow, AttemptState, CREATED, CampaignStatus,
+        ContactFilter, ContactRow, DirectoryStore, DoNotCallRow, HOLDERS_NAMED, Holder, KeyTicket, NewAccount,
+        NewContact, Removal, SECRET_KEPT_US, StoreError, StoreResult, StoredApiKey, WebhookSecrets,
+    },
+    time::Timestamp,
+};
+
+impl Tables {
+    /// Those numbers of a document that are another account's, or that another agent answers.
+    fn taken(&self, account: AccountId, agent: Option<AgentId>, document: &Map<String, Value>) -> Vec<PhoneNumber> {
+        let mut taken = named_numbers(document);
+        taken.retain(|number, answered| {
+            let mut others = self.agents.values().filter(|row| Some(row.id) != agent);
+            others.any(|row| {
+                let named = named_numbers(&row.document).get(number).copied();
+                named.is_some_and(|other| row.account != account || (other && *answered))
+            })
+        });
+        taken.into_keys().collect()
+    }
+
+    /// Its numbers are free for it, and the agents it hands calls to are there.
+    fn require_free(
+        &self,
+        account: AccountId,
+        agent: Option<AgentId>,
+        document: &Map<String, Value>,
+    ) -> StoreResult<()> {
+        let there = |text: &str| {
+            let row = text.parse().ok().and_then(|id| self.agents.get(&id));
+            row.is_some_and(|row| row.account == account)
+        };
+        if !referenced_agents(document).iter().all(|(_, text)| there(text)) {
+            return Err(StoreError::Stale);
+        }
+        if self.taken(account, agent, document).is_empty() {
+            Ok(())
+        } else {
+            Err(StoreError::Exists("number"))
+        }
+    }
+
+    fn holders_of_agent(&self, id: AgentId) -> Vec<Holder> {
+        let campaigns = self.campaigns.values().filter(|entry| {
+            let holds = matches!(
+                entry.row.status,
+                CampaignStatus::Waiting | CampaignStatus::Running | CampaignStatus::Paused | CampaignStatus::Delayed
+            );
+            !entry.importing && entry.row.agent == id && holds
+        });
+        let mut holders: Vec<Holder> = campaigns
+            .map(|entry| Holder {
+                kind: "campaign",
+                id: entry.row.id.to_string(),
+                name: entry.row.name.clone(),
+            })
+            .collect();
+        holders.sort_by(|a, b| a.id.cmp(&b.id));
+        let text = id.to_string();
+        let mut agents: Vec<&AgentRow> = self.agents.values().filter(|row| row.id != id).collect();
+        agents.retain(|row| referenced_agents(&row.document).iter().any(|(_, named)| *named == text));
+        agents.sort_by_key(|row| row.id);
+        holders.extend(agents.into_iter().map(|row| {
+            Holder {
+                kind: "agent",
+                id: row.id.to_string(),
+                name: row
+                    .document
+                    .get("name")
+                    .and_then(Value::as_str)
+                    .unwrap_or_default()
+                    .to_owned(),
+            }
+        }));
+        let going = self.unfinished.iter().filter_map(|attempt| self.attempts.get(attempt));
+        let going = going.filter(|entry| entry.agent == id);
+        // What waits in a campaign waits with it.
+        let going = going.filter(|entry| entry.state != AttemptState::Queued || entry.campaign.is_none());
+        holders.extend(going.map(|entry| Holder {
+            kind: "call",
+            id: entry.id.to_string(),
+            name: entry.phone_number.to_string(),
+        }));
+        holders.truncate(HOLDERS_NAMED);
+        holders
+    }
+}
+
+#[async_trait]
+impl DirectoryStore for MemoryStore {
+    async fn create_account(&self, new: NewAccount) -> StoreResult<()> {
+        let mut tables = self.open()?;
+        if tables.accounts.values().any(|other| other.email == new.account.email) {
+            return Err(StoreError::Exists("email"));
+        }
+        tables.keys.push((new.account.id, new.key));
+        tables.secrets.insert(new.account.id, (new.webhook_secret, None));
+        tables.accounts.insert(new.account.id, new.account);
+        Ok(())
+    }
+
+    async fn api_keys(&self, prefix: &str) -> StoreResult<Vec<(StoredApiKey, Account)>> {
+        let tables = self.open()?;
+        let matching = tables.keys.iter().filter(|(_, key)| key.prefix == prefix);
+        Ok(matching
+            .filter_map(|(id, key)| Some((key.clone(), tables.accounts.get(id)?.clone())))
+            .collect())
+    }
+
+    async fn replace_api_key(&self, email: &str, key: StoredApiKey) -> StoreResult<()> {
+        let mut tables = self.open()?;
+        let account = tables.accounts.values().find(|account| account.email == email);
+        let id = account.map(|account| account.id).ok_or(StoreError::NotFound)?;
+        tables.keys.retain(|(owner, _)| *owner != id);
+        tables.keys.push((id, key));
+        Ok(())
+    }
+
+    async fn webhook_secrets(&self, account: AccountId) -> StoreResult<WebhookSecrets> {
+        let tables = self.open()?;
+        let (current, previous) = tables.secrets.get(&account).ok_or(StoreError::NotFound)?;
+        let valid = previous.as_ref().filter(|(_, until)| *until > self.now());
+        Ok(WebhookSecrets {
+            current: current.clone(),
+            previous: valid.map(|(secret, _)| secret.clone()),
+        })
+    }
+
+    async fn rotate_webhook_secret(&self, account: AccountId, secret: String) -> StoreResult<()> {
+        let mut tables = self.open()?;
+        let until = Timestamp(self.now().0 + SECRET_KEPT_US);
+        let secrets = tables.secrets.get_mut(&account).ok_or(StoreError::NotFound)?;
+        let replaced = std::mem::replace(&mut secrets.0, secret);
+        secrets.1 = Some((replaced, until));
+        Ok(())
+    }
+
+    async fn create_agent(
+        &self,
+        account: AccountId,
+        document: Map<String, Value>,
+        ticket: Option<&KeyTicket>,
+    ) -> StoreResult<AgentRow> {
+        let mut tables = self.open()?;
+        tables.require_account(account)?;
+        tables.require_knowledge(account, &document)?;
+        tables.require_tools(account, &document)?;
+        tables.require_free(account, None, &document)?;
+        let now = self.now();
+        let row = AgentRow {
+            id: AgentId::new(),
+            account,
+            document,
+            version: 1,
+            created_at: now,
+            updated_at: now,
+        };
+        tables.settle(ticket, (CREATED, row.id.to_string()), now)?;
+        tables.agents.insert(row.id, row.clone());
+        Ok(row)
+    }
+
+    async fn agent(&self, account: AccountId, id: AgentId) -> StoreResult<AgentRow> {
+        let tables = self.open()?;
+        let row = tables.agents.get(&id).filter(|row| row.account == account);
+        row.cloned().ok_or(StoreError::NotFound)
+    }
+
+    async fn kept_agent(&self, account: AccountId, id: AgentId) -> StoreResult<AgentRow> {
+        let tables = self.open()?;
+        let row = tables.agents.get(&id).or_else(|| tables.deleted_agents.get(&id));
+        let row = row.filter(|row| row.account == account);
+        row.cloned().ok_or(StoreError::NotFound)
+    }
+
+    async fn any_agent(&self, id: AgentId) -> StoreResult<AgentRow> {
+        self.open()?.agents.get(&id).cloned().ok_or(StoreError::NotFound)
+    }
+
+    async fn agents(&self, account: AccountId, filter: AgentFilter, limit: i64) -> StoreResult<AgentPage> {
+        let AgentFilter { tag, after } = filter;
+        let tables = self.open()?;
+        let own = tables.agents.values().filter(|row| row.account == account);
+        let mut found: Vec<&AgentRow> = own.collect();
+        found.retain(|row| after.is_none_or(|last| (row.created_at, row.id) < last));
+        found.retain(|row| tag.as_ref().is_none_or(|tag| row.has_tag(tag)));
+        found.sort_by_key(|row| Reverse((row.created_at, row.id)));
+        let limit = usize::try_from(limit).unwrap_or(0);
+        let (mut rows, mut bytes) = (Vec::new(), 0);
+        for row in &found {
+            if rows.len() == limit || bytes > AGENT_PAGE_BYTES {
+                break;
+            }
+            bytes += Value::Object(row.document.clone()).to_string().len();
+            rows.push((*row).clone());
+        }
+        let more = rows.len() < found.len();
+        Ok(AgentPage { rows, more })
+    }
+
+    async fn taken_numbers(
+        &self,
+        account: AccountId,
+        agent: Option<AgentId>,
+        document: &Map<String, Value>,
+    ) -> StoreResult<Vec<PhoneNumber>> {
+        Ok(self.open()?.taken(account, agent, document))
+    }
+
+    async fn delete_agent(&self, account: AccountId, id: AgentId) -> StoreResult<Removal> {
+        let mut tables = self.open()?;
+        let row = tables.agents.get(&id).filter(|row| row.account == account);
+        row.ok_or(StoreError::NotFound)?;
+        let holders = tables.holders_of_agent(id);
+        if !holders.is_empty() {
+            return Ok(Removal::Held(holders));
+        }
+        if let Some(row) = tables.agents.remove(&id) {
+            tables.deleted_agents.insert(id, row);
+        }
+        Ok(Removal::Done)
+    }
+
+    async fn update_agent(
+        &self,
+        account: AccountId,
+        id: AgentId,
+        version: i64,
+        document: Map<String, Value>,
+    ) -> StoreResult<AgentRow> {
+        let mut tables = self.open()?;
+        let held = tables.require_knowledge(account, &document);
+        let held = held.and_then(|()| tables.require_tools(account, &document));
+        let held = held.and_then(|()| tables.require_free(account, Some(id), &document));
+        let row = tables.agents.get_mut(&id).filter(|row| row.account == account);
+        let row = row.ok_or(StoreError::NotFound)?;
+        if row.version != version {
+            return Err(StoreError::Stale);
+        }
+        held?;
+        row.document = document;
+        row.version += 1;
+        row.updated_at = self.now();
+        Ok(row.clone())
+    }
+
+    async fn create_contact(
+        &self,
+        account: AccountId,
+        new: NewContact,
+        ticket: Option<&KeyTicket>,
+    ) -> StoreResult<ContactRow> {
+        let mut tables = self.open()?;
+        tables.require_account(account)?;
+        let taken = |row: &ContactRow| row.account == account && row.phone_number == new.phone_number;
+        if tables.contacts.values().any(taken) {
+            return Err(StoreError::Exists("phoneNumber"));
+        }
+        let row = ContactRow {
+            id: ContactId::new(),
+            account,
+            phone_number: new.phone_number,
+            name: new.name,
+            email: new.email,
+            extra: new.extra,
+            version: 1,
+            created_at: self.now(),
+        };
+        tables.settle(ticket, (CREATED, row.id.to_string()), row.created_at)?;
+        tables.contacts.insert(row.id, row.clone());
+        Ok(row)
+    }
+
+    async fn contact(&self, account: AccountId, id: ContactId) -> StoreResult<ContactRow> {
+        let tables = self.open()?;
+        let row = tables.contacts.get(&id).filter(|row| row.account == account);
+        row.cloned().ok_or(StoreError::NotFound)
+    }
+
+    async fn contacts(&self, account: AccountId, filter: ContactFilter, limit: i64) -> StoreResult<Vec<ContactRow>> {
+        Ok(self.open()?.contacts_of(account, &filter, limit))
+    }
+
+    async fn update_contact(
+        &self,
+        account: AccountId,
+        id: ContactId,
+        version: i64,
+        new: NewContact,
+    ) -> StoreResult<ContactRow> {
+        self.open()?.replace_contact((account, id), version, new)
+    }
+
+    async fn delete_contact(&self, account: AccountId, id: ContactId) -> StoreResult<()> {
+        let mut tables = self.open()?;
+        let row = tables.contacts.get(&id).filter(|row| row.account == account);
+        row.ok_or(StoreError::NotFound)?;
+        tables.contacts.remove(&id);
+        Ok(())
+    }
+
+    async fn add_do_not_call(&self, account: AccountId, number: &PhoneNumber) -> StoreResult<DoNotCallRow> {
+        let mut tables = self.open()?;
+        tables.require_account(account)?;
+        let now = self.now();
+        let created_at = *tables.do_not_call.entry((account, number.clone())).or_insert(now);
+        Ok(DoNotCallRow {
+            phone_number: number.clone(),
+            created_at,
+        })
+    }
+
+    async fn do_not_call(
+        &self,
+        account: AccountId,
+        after: Option<(Timestamp, PhoneNumber)>,
+        limit: i64,
+    ) -> StoreResult<Vec<DoNotCallRow>> {
+        let tables = self.open()?;
+        let own = tables.do_not_call.iter().filter(|((owner, _), _)| *owner == account);
+        let mut found: Vec<DoNotCallRow> = own
+            .map(|((_, number), at)| DoNotCallRow {
+                phone_number: number.clone(),
+                created_at: *at,
+            })
+            .collect();
+        let place = |row: &DoNotCallRow| (row.created_at, row.phone_number.clone());
+        found.retain(|row| after.as_ref().is_none_or(|last| place(row) < *last));
+        found.sort_by_key(|row| Reverse(place(row)));
+        found.truncate(usize::try_from(limit).unwrap_or(0));
+        Ok(found)
+    }
+
+    async fn remove_do_not_call(&self, account: AccountId, number: &PhoneNumber) -> StoreResult<()> {
+        let removed = self.open()?.do_not_call.remove(&(account, number.clone()));
+        removed.map(drop).ok_or(StoreError::NotFound)
+    }
+}

@@ -1,0 +1,122 @@
+//! Calls from outside in memory.
+
+use async_trait::async_trait;
+use serde_json::Map;
+
+use super::{
+    MemoryStore,
+    tables::{AttemptEntry, Place, Tables},
+};
+use domain::{
+    agent::named_numbers,
+    dial_token::DialToken,
+    id::NodeId,
+    phone_number::PhoneNumber,
+    ports::store::{
+        AgentRow, AttemptState, CREATED, CallDirection, CampaignContact, Claim, ClaimedAttempt, InboundStore,
+        NewInboundCall, ReceivedCall, StoreError, StoreResult, Tries,
+    },
+    time::Timestamp,
+};
+
+impl Tables {
+    fn answering(&self, number: &PhoneNumber) -> Option<&AgentRow> {
+        let answers = |row: &&AgentRow| named_numbers(&row.document).get(number) == Some(&true);
+        self.agents.values().find(answers)
+    }
+
+    /// The person on the line, as far as the account has it saved.
+    pub(super) fn caller(&self, entry: &AttemptEntry) -> CampaignContact {
+        let bare = CampaignContact {
+            phone_number: entry.phone_number.clone(),
+            contact: None,
+            name: None,
+            email: None,
+            extra: Map::new(),
+        };
+        let contact = self.with_saved(entry.account, &bare);
+        let saved = contact.contact.and_then(|id| self.contacts.get(&id));
+        CampaignContact {
+            name: saved.and_then(|row| row.name.clone()),
+            email: saved.and_then(|row| row.email.clone()),
+            ..contact
+        }
+    }
+}
+
+fn dialed(node: NodeId, new: NewInboundCall, token: &DialToken, now: Timestamp) -> AttemptEntry {
+    let place = Place {
+        account: new.account,
+        campaign: None,
+        agent: new.agent,
+        contact_list: 0,
+        contact_index: 0,
+        attempt_no: 1,
+        tries: Tries::default(),
+        phone_number: new.from,
+    };
+    AttemptEntry {
+        id: new.attempt,
+        direction: CallDirection::Inbound,
+        state: AttemptState::Dialed,
+        owner: Some(node),
+        epoch: 1,
+        dialing_at: Some(now),
+        dial_token: Some(token.clone()),
+        carrier: Some(new.carrier),
+        carrier_call: Some(new.call),
+        caller_id: Some(new.to).filter(|to| !to.is_withheld()),
+        ..AttemptEntry::queued(place, now, now)
+    }
+}
+
+#[async_trait]
+impl InboundStore for MemoryStore {
+    async fn answering_agent(&self, number: &PhoneNumber) -> StoreResult<Option<AgentRow>> {
+        Ok(self.open()?.answering(number).cloned())
+    }
+
+    async fn receive_call(&self, node: NodeId, new: NewInboundCall) -> StoreResult<Option<ReceivedCall>> {
+        let mut tables = self.open()?;
+        if !tables.nodes.lives(node) {
+            return Err(StoreError::Fenced);
+        }
+        let agent = match new.to.is_withheld() {
+            true => tables.agents.get(&new.agent),
+            false => tables.answering(&new.to),
+        };
+        if agent.map(|row| (row.account, row.id)) != Some((new.account, new.agent)) {
+            return Ok(None);
+        }
+        let key = (new.carrier.clone(), new.call.clone());
+        if tables.carrier_calls.contains_key(&key) {
+            return Err(StoreError::Exists("call"));
+        }
+        let made = (CREATED, new.attempt.to_string());
+        tables.settle(new.ticket.as_ref(), made, self.now())?;
+        let token = DialToken::random();
+        let entry = dialed(node, new, &token, self.now());
+        let contact = tables.caller(&entry);
+        let saved = contact.contact.and_then(|id| tables.contacts.get(&id));
+        let attempt = ClaimedAttempt {
+            claim: Claim {
+                attempt: entry.id,
+                owner: node,
+                epoch: entry.epoch,
+            },
+            account: entry.account,
+            campaign: None,
+            agent: entry.agent,
+            contact_index: 0,
+            attempt_no: 1,
+            tries: entry.tries,
+            saved_extra: saved.map(|row| row.extra.clone()).unwrap_or_default(),
+            variables: Map::new(),
+            contact,
+        };
+        tables.carrier_calls.insert(key, entry.id);
+        tables.unfinished.insert(entry.id);
+        tables.attempts.insert(entry.id, entry);
+        Ok(Some(ReceivedCall { attempt, token }))
+    }
+}

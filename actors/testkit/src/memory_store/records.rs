@@ -1,0 +1,227 @@
+//! Facts, conversations and jobs in memory.
+
+use std::{cmp::Reverse, collections::BTreeMap, time::Duration};
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+use super::{
+    MemoryStore,
+    tables::{AttemptEntry, JobEntry, Tables},
+};
+use domain::{
+    analysis,
+    id::{AccountId, AttemptId, JobId},
+    ports::store::{
+        Analysis, AttemptState, ConversationFilter, ConversationRow, EventFact, FACTS_FOLLOW_MS, Fact, Job,
+        RecordStore, StoreError, StoreResult, TurnFact,
+    },
+    time::Timestamp,
+};
+
+/// For how long a job handed out is not handed out again.
+const LEASE: Duration = Duration::from_secs(60);
+
+impl Tables {
+    pub(super) fn read_conversation(&self, entry: &AttemptEntry) -> ConversationRow {
+        let agent = self
+            .agents
+            .get(&entry.agent)
+            .or_else(|| self.deleted_agents.get(&entry.agent));
+        let name = agent.and_then(|agent| agent.document.get("name"));
+        ConversationRow {
+            id: entry.id,
+            account: entry.account,
+            campaign: entry.campaign,
+            agent: entry.agent,
+            agent_name: name.and_then(Value::as_str).unwrap_or_default().to_owned(),
+            status: entry.conversation_status(),
+            direction: entry.direction,
+            started_at: entry.started_at(),
+            answered_at: entry.answered_at,
+            ended_at: entry.ended_at,
+            contact_number: entry.phone_number.clone(),
+            caller_number: entry.caller_id.clone(),
+            carrier: entry.carrier.clone(),
+            // Until the end it only says why the call was put off.
+            error: entry.error.clone().filter(|_| entry.state == AttemptState::Final),
+            voicemail: entry.voicemail,
+            transferred: entry.transferred,
+            collected: entry.collected.clone(),
+            analysis: entry.analysis.clone(),
+            appointment: self.last_appointment(entry.id),
+            created_at: entry.created_at,
+        }
+    }
+
+    /// A turn came of a call that may be over: then it is analysed, again if it was.
+    fn analyse_again(&mut self, attempt: AttemptId, now: Timestamp) {
+        let over = self
+            .attempts
+            .get(&attempt)
+            .is_some_and(|entry| entry.state == AttemptState::Final && entry.answered_at.is_some() && entry.words_kept);
+        if !over {
+            return;
+        }
+        let due_at = Timestamp(now.0 + FACTS_FOLLOW_MS * 1_000);
+        match self.jobs.values_mut().find(|job| job.attempt == attempt) {
+            Some(job) => (job.due_at, job.tries) = (due_at, job.tries + 1),
+            None => {
+                let tries = 0;
+                self.jobs.insert(JobId::new(), JobEntry { attempt, due_at, tries });
+            }
+        }
+    }
+
+    /// A job whose last lease is the one the caller was given.
+    fn leased(&mut self, job: &Job) -> StoreResult<&mut JobEntry> {
+        let entry = self.jobs.get_mut(&job.id);
+        let entry = entry.filter(|entry| entry.tries == job.tries + 1);
+        entry.ok_or(StoreError::Fenced)
+    }
+}
+
+fn duration_us(entry: &AttemptEntry) -> i64 {
+    match (entry.answered_at, entry.ended_at) {
+        (Some(answered), Some(ended)) => ended.0 - answered.0,
+        _ => 0,
+    }
+}
+
+fn passes(filter: &ConversationFilter, entry: &AttemptEntry) -> bool {
+    let started = entry.started_at();
+    filter.agent.is_none_or(|agent| entry.agent == agent)
+        && filter.campaign.is_none_or(|campaign| entry.campaign == Some(campaign))
+        && filter.status.is_none_or(|status| entry.conversation_status() == status)
+        && filter.started_before.is_none_or(|before| started < before)
+        && filter.started_after.is_none_or(|after| started > after)
+        && filter
+            .min_duration
+            .is_none_or(|seconds| duration_us(entry) >= seconds.saturating_mul(1_000_000))
+        && filter.after.is_none_or(|last| (started, entry.id) < last)
+}
+
+#[async_trait]
+impl RecordStore for MemoryStore {
+    async fn append_facts(&self, facts: &[(AttemptId, Fact)]) -> StoreResult<()> {
+        let mut tables = self.open()?;
+        for (attempt, fact) in facts {
+            match fact {
+                Fact::Turn(turn) => {
+                    let key = (*attempt, turn.seq);
+                    tables.turns.entry(key).or_insert_with(|| turn.clone());
+                    tables.analyse_again(*attempt, self.now());
+                }
+                Fact::Event(event) => tables.events.push((*attempt, event.clone())),
+            }
+        }
+        Ok(())
+    }
+
+    async fn conversation(&self, account: AccountId, id: AttemptId) -> StoreResult<ConversationRow> {
+        let tables = self.open()?;
+        let entry = tables.attempts.get(&id).filter(|entry| entry.account == account);
+        entry
+            .map(|entry| tables.read_conversation(entry))
+            .ok_or(StoreError::NotFound)
+    }
+
+    async fn conversations(
+        &self,
+        account: AccountId,
+        filter: ConversationFilter,
+        limit: i64,
+    ) -> StoreResult<Vec<ConversationRow>> {
+        let tables = self.open()?;
+        let own = tables.attempts.values().filter(|entry| entry.account == account);
+        let mut found: Vec<&AttemptEntry> = own.filter(|entry| passes(&filter, entry)).collect();
+        found.sort_by_key(|entry| Reverse((entry.started_at(), entry.id)));
+        found.truncate(usize::try_from(limit).unwrap_or(0));
+        let mut rows: Vec<_> = found.into_iter().map(|entry| tables.read_conversation(entry)).collect();
+        for row in &mut rows {
+            row.appointment = None;
+            row.analysis = row.analysis.take().map(|full| Analysis::of_summary(full.summary));
+        }
+        Ok(rows)
+    }
+
+    async fn turns(&self, id: AttemptId) -> StoreResult<Vec<TurnFact>> {
+        let tables = self.open()?;
+        let own = tables.turns.range((id, i64::MIN)..=(id, i64::MAX));
+        Ok(own.map(|(_, turn)| turn.clone()).collect())
+    }
+
+    async fn last_event(&self, id: AttemptId, name: &str) -> StoreResult<Option<EventFact>> {
+        let tables = self.open()?;
+        let mut own = tables.events.iter().rev();
+        let last = own.find(|(attempt, event)| *attempt == id && event.name == name);
+        Ok(last.map(|(_, event)| event.clone()))
+    }
+
+    async fn due_analyses(&self, limit: i64) -> StoreResult<Vec<Job>> {
+        let mut tables = self.open()?;
+        let now = self.now();
+        let due = tables.jobs.iter().filter(|(_, job)| job.due_at <= now);
+        let mut due: Vec<(Timestamp, JobId)> = due.map(|(id, job)| (job.due_at, *id)).collect();
+        due.sort_unstable();
+        due.truncate(usize::try_from(limit).unwrap_or(0));
+        let mut jobs = Vec::new();
+        for (_, id) in due {
+            let Some(entry) = tables.jobs.get_mut(&id) else {
+                continue;
+            };
+            jobs.push(Job {
+                id,
+                attempt: entry.attempt,
+                tries: entry.tries,
+            });
+            entry.tries += 1;
+            entry.due_at = now.plus(LEASE);
+        }
+        jobs.sort_by_key(|job| job.id);
+        Ok(jobs)
+    }
+
+    async fn conversation_of_job(&self, job: &Job) -> StoreResult<ConversationRow> {
+        let tables = self.open()?;
+        let entry = tables.attempts.get(&job.attempt).ok_or(StoreError::NotFound)?;
+        Ok(tables.read_conversation(entry))
+    }
+
+    async fn save_analysis(&self, job: &Job, analysis: Analysis) -> StoreResult<()> {
+        let mut tables = self.open()?;
+        tables.leased(job)?;
+        tables.jobs.remove(&job.id);
+        let (collected, values) = (analysis.collected.clone(), analysis.contact.clone());
+        let Some(entry) = tables.attempts.get_mut(&job.attempt) else {
+            return Ok(());
+        };
+        entry.collected = collected.unwrap_or_else(|| std::mem::take(&mut entry.collected));
+        entry.analysis = Some(Analysis {
+            collected: None,
+            contact: BTreeMap::new(),
+            ..analysis
+        });
+        let (account, number) = (entry.account, entry.phone_number.clone());
+        let mut contacts = tables.contacts.values_mut();
+        let its = contacts.find(|contact| contact.account == account && contact.phone_number == number);
+        if let Some(contact) = its
+            && analysis::keep(contact, &values)
+        {
+            contact.version += 1;
+        }
+        tables.make_deliveries(job.attempt, self.now());
+        Ok(())
+    }
+
+    async fn retry_job(&self, job: &Job, delay_ms: i64) -> StoreResult<()> {
+        let mut tables = self.open()?;
+        let due_at = Timestamp(self.now().0 + delay_ms * 1_000);
+        tables.leased(job)?.due_at = due_at;
+        Ok(())
+    }
+
+    async fn ping(&self) -> StoreResult<()> {
+        self.open().map(drop)
+    }
+}

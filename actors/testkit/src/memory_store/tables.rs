@@ -1,0 +1,396 @@
+//! The rows of the memory store and the moves that several operations share.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use uuid::Uuid;
+
+use super::{appointments::Appointments, calls::SingleCall, deliveries::Outbox, knowledge::GroupEntry, nodes::Nodes};
+use domain::{
+    dial_token::DialToken,
+    id::{AccountId, AgentId, AttemptId, CampaignId, ContactId, DocumentId, GroupId, JobId, NodeId, ToolId},
+    phone_number::PhoneNumber,
+    ports::{
+        carrier::CarrierCallId,
+        store::{
+            Account, AgentRow, Analysis, AttemptState, CallDirection, CampaignContact, CampaignRow, CampaignStatus,
+            Claim, ContactRow, ConversationStatus, DocumentRow, EventFact, SafeguardsRow, StoreError, StoreResult,
+            StoredApiKey, ToolRow, Tries, TurnFact,
+        },
+    },
+    safeguards::Rule,
+    time::Timestamp,
+};
+
+#[derive(Default)]
+pub(super) struct Tables {
+    pub(super) accounts: HashMap<AccountId, Account>,
+    pub(super) keys: Vec<(AccountId, StoredApiKey)>,
+    /// Secret, and the one before it with the end of its validity.
+    pub(super) secrets: HashMap<AccountId, (String, Option<(String, Timestamp)>)>,
+    pub(super) agents: HashMap<AgentId, AgentRow>,
+    /// Their conversations still show their names.
+    pub(super) deleted_agents: HashMap<AgentId, AgentRow>,
+    /// With their texts.
+    pub(super) documents: HashMap<DocumentId, (DocumentRow, String)>,
+    pub(super) groups: HashMap<GroupId, GroupEntry>,
+    pub(super) tools: HashMap<ToolId, ToolRow>,
+    pub(super) contacts: HashMap<ContactId, ContactRow>,
+    pub(super) do_not_call: HashMap<(AccountId, PhoneNumber), Timestamp>,
+    pub(super) safeguards: HashMap<AccountId, SafeguardsRow>,
+    pub(super) idempotency: HashMap<(AccountId, String), KeyEntry>,
+    pub(super) campaigns: HashMap<CampaignId, CampaignEntry>,
+    pub(super) lists: HashMap<i64, ContactList>,
+    pub(super) attempts: BTreeMap<AttemptId, AttemptEntry>,
+    /// The attempts that belong to no campaign.
+    pub(super) calls: HashMap<AttemptId, SingleCall>,
+    /// The attempts that are not final: what claims, permits and takeovers look through.
+    pub(super) unfinished: BTreeSet<AttemptId>,
+    /// Permits of agents whose caller IDs take turns.
+    pub(super) turns_taken: HashMap<AgentId, i64>,
+    pub(super) carrier_calls: HashMap<(String, CarrierCallId), AttemptId>,
+    pub(super) nodes: Nodes,
+    pub(super) turns: BTreeMap<(AttemptId, i64), TurnFact>,
+    pub(super) events: Vec<(AttemptId, EventFact)>,
+    pub(super) jobs: BTreeMap<JobId, JobEntry>,
+    pub(super) outbox: Outbox,
+    pub(super) appointments: Appointments,
+}
+
+impl std::fmt::Debug for Tables {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tables")
+            .field("campaigns", &self.campaigns.len())
+            .field("attempts", &self.attempts.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A client's key. Settled once it has a resource.
+pub(super) struct KeyEntry {
+    pub(super) operation: String,
+    pub(super) request_hash: String,
+    pub(super) lease: Uuid,
+    pub(super) expires_at: Timestamp,
+    /// The status and the id of what was made.
+    pub(super) made: Option<(i64, String)>,
+}
+
+pub(super) struct CampaignEntry {
+    pub(super) row: CampaignRow,
+    pub(super) importing: bool,
+    pub(super) imported_by: Option<NodeId>,
+    pub(super) hang_up: Option<i64>,
+    pub(super) deleted: bool,
+    pub(super) list: i64,
+}
+
+/// The contacts of an import, which a campaign points at.
+#[derive(Default)]
+pub(super) struct ContactList {
+    pub(super) contacts: Vec<ContactEntry>,
+    /// Indexes of contacts without an attempt.
+    pub(super) untried: BTreeSet<usize>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ContactState {
+    Pending,
+    InProgress,
+    Completed,
+    Failed,
+    Cancelled,
+}
+
+pub(super) struct ContactEntry {
+    pub(super) contact: CampaignContact,
+    pub(super) state: ContactState,
+    pub(super) voicemail: bool,
+}
+
+pub(super) struct AttemptEntry {
+    pub(super) id: AttemptId,
+    pub(super) account: AccountId,
+    pub(super) campaign: Option<CampaignId>,
+    pub(super) agent: AgentId,
+    /// It stays the list of the claim when the campaign gets another; 0 for a single call, which has none.
+    pub(super) contact_list: i64,
+    pub(super) contact_index: usize,
+    pub(super) attempt_no: i64,
+    pub(super) tries: Tries,
+    pub(super) direction: CallDirection,
+    pub(super) phone_number: PhoneNumber,
+    pub(super) state: AttemptState,
+    pub(super) owner: Option<NodeId>,
+    pub(super) epoch: i64,
+    pub(super) claimed_at: Option<Timestamp>,
+    pub(super) due_at: Timestamp,
+    pub(super) put_off_by: Option<Rule>,
+    pub(super) dialing_at: Option<Timestamp>,
+    pub(super) answered_at: Option<Timestamp>,
+    pub(super) ended_at: Option<Timestamp>,
+    /// When the end was written, if that is not when it was.
+    pub(super) end_written_at: Option<Timestamp>,
+    pub(super) dial_token: Option<DialToken>,
+    pub(super) carrier: Option<String>,
+    pub(super) caller_id: Option<PhoneNumber>,
+    pub(super) carrier_call: Option<CarrierCallId>,
+    /// Of a final attempt.
+    pub(super) status: Option<ConversationStatus>,
+    pub(super) error: Option<String>,
+    pub(super) voicemail: bool,
+    pub(super) transferred: bool,
+    pub(super) collected: BTreeMap<String, String>,
+    pub(super) analysis: Option<Analysis>,
+    pub(super) words_kept: bool,
+    pub(super) created_at: Timestamp,
+}
+
+/// What an attempt is of.
+pub(super) struct Place {
+    pub(super) account: AccountId,
+    pub(super) campaign: Option<CampaignId>,
+    pub(super) agent: AgentId,
+    pub(super) contact_list: i64,
+    pub(super) contact_index: usize,
+    pub(super) attempt_no: i64,
+    pub(super) tries: Tries,
+    pub(super) phone_number: PhoneNumber,
+}
+
+impl AttemptEntry {
+    /// One that waits for its time.
+    pub(super) fn queued(of: Place, due_at: Timestamp, now: Timestamp) -> Self {
+        Self {
+            id: AttemptId::new(),
+            account: of.account,
+            campaign: of.campaign,
+            agent: of.agent,
+            contact_list: of.contact_list,
+            contact_index: of.contact_index,
+            attempt_no: of.attempt_no,
+            tries: of.tries,
+            direction: CallDirection::Outbound,
+            phone_number: of.phone_number,
+            state: AttemptState::Queued,
+            owner: None,
+            epoch: 0,
+            claimed_at: None,
+            due_at,
+            put_off_by: None,
+            dialing_at: None,
+            answered_at: None,
+            ended_at: None,
+            end_written_at: None,
+            dial_token: None,
+            carrier: None,
+            caller_id: None,
+            carrier_call: None,
+            status: None,
+            error: None,
+            voicemail: false,
+            transferred: false,
+            collected: BTreeMap::new(),
+            analysis: None,
+            words_kept: true,
+            created_at: now,
+        }
+    }
+
+    /// An instant of the call as it is written: not before the dial, and not after `now`.
+    pub(super) fn bounded(&self, at: Timestamp, now: Timestamp) -> Timestamp {
+        at.min(now).max(self.dialing_at.unwrap_or(self.created_at))
+    }
+
+    /// The permit was given and the attempt is not over: its number is taken.
+    pub(super) fn is_sent(&self) -> bool {
+        match self.state {
+            AttemptState::Dialing | AttemptState::Dialed | AttemptState::Answered | AttemptState::Unknown => true,
+            AttemptState::Queued | AttemptState::Claimed | AttemptState::Final => false,
+        }
+    }
+
+    pub(super) fn conversation_status(&self) -> ConversationStatus {
+        match self.state {
+            AttemptState::Queued | AttemptState::Claimed => ConversationStatus::Scheduled,
+            AttemptState::Dialing | AttemptState::Dialed | AttemptState::Answered | AttemptState::Unknown => {
+                ConversationStatus::InProgress
+            }
+            AttemptState::Final => self.status.unwrap_or(ConversationStatus::Failed),
+        }
+    }
+
+    pub(super) fn started_at(&self) -> Timestamp {
+        self.dialing_at.unwrap_or(self.due_at)
+    }
+}
+
+pub(super) struct JobEntry {
+    pub(super) attempt: AttemptId,
+    pub(super) due_at: Timestamp,
+    pub(super) tries: i64,
+}
+
+impl Tables {
+    pub(super) fn require_account(&self, id: AccountId) -> StoreResult<()> {
+        self.accounts.get(&id).map(|_| ()).ok_or(StoreError::NotFound)
+    }
+
+    /// A campaign that readers see.
+    pub(super) fn visible(&self, id: CampaignId) -> StoreResult<&CampaignEntry> {
+        let entry = self
+            .campaigns
+            .get(&id)
+            .filter(|entry| !entry.importing && !entry.deleted);
+        entry.ok_or(StoreError::NotFound)
+    }
+
+    /// It runs, and its window is open.
+    pub(super) fn is_running(&self, id: CampaignId, now: Timestamp) -> bool {
+        self.visible(id).is_ok_and(|entry| {
+            entry.row.status == CampaignStatus::Running && entry.row.closes_at.is_none_or(|closes_at| now < closes_at)
+        })
+    }
+
+    /// It was stopped or removed: nothing of it waits.
+    pub(super) fn is_stopped(&self, id: CampaignId) -> bool {
+        self.visible(id)
+            .map_or(true, |entry| entry.row.status == CampaignStatus::Stopped)
+    }
+
+    /// The attempt behind a claim that still holds and is not over.
+    pub(super) fn held(&mut self, claim: Claim) -> StoreResult<&mut AttemptEntry> {
+        let entry = self.attempts.get_mut(&claim.attempt).ok_or(StoreError::Fenced)?;
+        let ours = entry.owner == Some(claim.owner) && entry.epoch == claim.epoch && entry.state != AttemptState::Final;
+        if ours { Ok(entry) } else { Err(StoreError::Fenced) }
+    }
+
+    /// How many attempts of a campaign may be claimed beside those that are open.
+    pub(super) fn room(&self, id: CampaignId) -> usize {
+        let most = self.visible(id).ok().and_then(|entry| entry.row.max_concurrent_calls);
+        let Some(most) = most else { return usize::MAX };
+        let unfinished = self.unfinished.iter().filter_map(|attempt| self.attempts.get(attempt));
+        let open = unfinished.filter(|entry| entry.campaign == Some(id) && entry.state != AttemptState::Queued);
+        usize::try_from(most).unwrap_or(usize::MAX).saturating_sub(open.count())
+    }
+
+    /// The contacts of a campaign that readers see.
+    pub(super) fn visible_list(&self, id: CampaignId) -> StoreResult<&ContactList> {
+        let list = self.visible(id)?.list;
+        self.lists.get(&list).ok_or(StoreError::NotFound)
+    }
+
+    /// None for a single call: it has no contact.
+    pub(super) fn contact_mut(&mut self, list: i64, index: usize) -> Option<&mut ContactEntry> {
+        self.lists.get_mut(&list)?.contacts.get_mut(index)
+    }
+
+    pub(super) fn set_contact_state(&mut self, list: i64, index: usize, state: ContactState) {
+        if let Some(contact) = self.contact_mut(list, index) {
+            contact.state = state;
+        }
+    }
+
+    /// The campaign's contact with the saved contact of its number.
+    pub(super) fn with_saved(&self, account: AccountId, contact: &CampaignContact) -> CampaignContact {
+        let saved = self
+            .contacts
+            .values()
+            .find(|row| row.account == account && row.phone_number == contact.phone_number);
+        CampaignContact {
+            contact: saved.map(|row| row.id),
+            ..contact.clone()
+        }
+    }
+
+    /// A claim given back unsent: a contact's first attempt goes, a later one is queued again, or ends cancelled if
+    /// the campaign was stopped meanwhile. A single call is queued again.
+    pub(super) fn give_back(&mut self, id: AttemptId, now: Timestamp) {
+        let Some(entry) = self.attempts.get(&id) else { return };
+        let Some(campaign) = entry.campaign else {
+            self.requeue(id, None);
+            return;
+        };
+        let stopped = self.is_stopped(campaign);
+        match (entry.attempt_no, stopped) {
+            (1, _) => self.forget(id),
+            (_, true) => self.cancel(id, None, now),
+            (_, false) => self.requeue(id, None),
+        }
+    }
+
+    /// Removes an attempt that was never sent; its contact is as it was before.
+    pub(super) fn forget(&mut self, id: AttemptId) {
+        self.unfinished.remove(&id);
+        let Some(entry) = self.attempts.remove(&id) else { return };
+        self.set_contact_state(entry.contact_list, entry.contact_index, ContactState::Pending);
+        if let Some(list) = self.lists.get_mut(&entry.contact_list) {
+            list.untried.insert(entry.contact_index);
+        }
+    }
+
+    /// Back to the queue under the next epoch; due at `due_at`, or when it was before.
+    pub(super) fn requeue(&mut self, id: AttemptId, due_at: Option<Timestamp>) {
+        let Some(entry) = self.attempts.get_mut(&id) else {
+            return;
+        };
+        entry.state = AttemptState::Queued;
+        entry.owner = None;
+        entry.epoch += 1;
+        entry.due_at = due_at.unwrap_or(entry.due_at);
+        entry.put_off_by = None;
+        entry.dialing_at = None;
+        entry.dial_token = None;
+        entry.carrier = None;
+        entry.caller_id = None;
+        let (list, index) = (entry.contact_list, entry.contact_index);
+        self.set_contact_state(list, index, ContactState::Pending);
+    }
+
+    /// Has a campaign look again at what is left to do, if it dials or waits for its time.
+    pub(super) fn look_again(&mut self, id: CampaignId, now: Timestamp) {
+        let Some(entry) = self.campaigns.get_mut(&id).filter(|entry| !entry.deleted) else {
+            return;
+        };
+        match entry.row.status {
+            CampaignStatus::Waiting => entry.row.next_run_at = Some(now),
+            CampaignStatus::Running => {}
+            _ => return,
+        }
+        entry.row.updated_at = now;
+        entry.row.version += 1;
+    }
+
+    /// Ends an attempt that was never sent, and its contact with it.
+    pub(super) fn cancel(&mut self, id: AttemptId, error: Option<&str>, now: Timestamp) {
+        self.end_unsent(id, ConversationStatus::Cancelled, error, now);
+    }
+
+    /// The same, as `cancelled` or `failed`.
+    pub(super) fn end_unsent(
+        &mut self,
+        id: AttemptId,
+        status: ConversationStatus,
+        error: Option<&str>,
+        now: Timestamp,
+    ) {
+        let Some(entry) = self.attempts.get_mut(&id) else {
+            return;
+        };
+        entry.state = AttemptState::Final;
+        entry.status = Some(status);
+        entry.error = error.map(str::to_owned);
+        entry.ended_at = Some(now);
+        entry.dialing_at = None;
+        entry.dial_token = None;
+        entry.carrier = None;
+        entry.caller_id = None;
+        let (list, index) = (entry.contact_list, entry.contact_index);
+        self.unfinished.remove(&id);
+        let state = match status {
+            ConversationStatus::Failed => ContactState::Failed,
+            _ => ContactState::Cancelled,
+        };
+        self.set_contact_state(list, index, state);
+        self.make_deliveries(id, now);
+    }
+}

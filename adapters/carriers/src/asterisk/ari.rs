@@ -1,0 +1,338 @@
+//! The requests of Asterisk's REST interface.
+//!
+//! Source: `rest-api/api-docs/channels.json`, `bridges.json` and `playbacks.json` of Asterisk.
+
+use std::time::Duration;
+
+use domain::ports::carrier::{CarrierError, DialError, LastLook};
+use reqwest::{Method, RequestBuilder, Response, StatusCode, Url};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+
+use super::{account::AsteriskAccount, event::Channel};
+use crate::{
+    http::{Clients, SetupError, base, protocol, send, send_dial, unexpected, words_or},
+    words::plain_words,
+};
+use net::http_client::{body, body_within};
+
+/// How long Asterisk may take to answer a dial: it answers before it calls. The rest of the ten seconds of a dial is for
+/// its events to be heard, before, and for asking what became of it, after.
+const DIAL_WITHIN: Duration = Duration::from_secs(5);
+/// How long it may take to say whether a channel is there.
+const LOOK_WITHIN: Duration = Duration::from_millis(2_500);
+/// Most that is read of a list: Asterisk gives all channels at once, and tells a kilobyte of each.
+const MAX_LIST_BYTES: usize = 32 * 1024 * 1024;
+/// Length of a key that is pressed, and of the pause behind it, in milliseconds.
+const KEY_MS: &str = "100";
+
+/// A channel that Asterisk is to make, call, and hand to our application when it is answered.
+#[derive(Debug, Clone)]
+pub struct Originate {
+    /// Its id: the same one twice is refused.
+    pub channel: String,
+    /// What is called.
+    pub endpoint: String,
+    /// Caller ID.
+    pub caller: Option<String>,
+    /// How long it may ring, in seconds.
+    pub ring_seconds: u64,
+    /// Its codec, where it is not the endpoint's own.
+    pub formats: Option<&'static str>,
+    /// Variables of the channel.
+    pub variables: Value,
+}
+
+/// A bridge.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Bridge {
+    /// Its id.
+    pub id: String,
+    /// The channels in it.
+    pub channels: Vec<String>,
+}
+
+/// ARI's words about a refusal.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct ErrorAnswer {
+    message: String,
+    error: String,
+}
+
+/// An Asterisk's REST interface.
+#[derive(Debug, Clone)]
+pub struct Ari {
+    clients: Clients,
+    account: AsteriskAccount,
+}
+
+async fn words(answer: Response) -> String {
+    let status = answer.status();
+    let said: ErrorAnswer = match body(answer).await {
+        Ok(said) => serde_json::from_slice(&said).unwrap_or_default(),
+        Err(_) => ErrorAnswer::default(),
+    };
+    words_or(
+        if said.message.is_empty() {
+            &said.error
+        } else {
+            &said.message
+        },
+        status,
+    )
+}
+
+async fn done(answer: Response) -> Result<(), CarrierError> {
+    let status = answer.status();
+    if status.is_success() {
+        return Ok(());
+    }
+    // A channel that leaves the application, or is not in it yet, is told of by 409.
+    match status {
+        StatusCode::BAD_REQUEST | StatusCode::CONFLICT | StatusCode::UNPROCESSABLE_ENTITY => {
+            Err(CarrierError::Refused(words(answer).await))
+        }
+        status => Err(unexpected(status)),
+    }
+}
+
+impl Ari {
+    /// Of this account.
+    ///
+    /// # Errors
+    ///
+    /// When its address is none.
+    pub fn new(account: AsteriskAccount) -> Result<Self, SetupError> {
+        let ari_url = base("Asterisk's address", &account.ari_url)?;
+        Ok(Self {
+            clients: Clients::new()?,
+            account: AsteriskAccount { ari_url, ..account },
+        })
+    }
+
+    /// Whose it is.
+    pub fn account(&self) -> &AsteriskAccount {
+        &self.account
+    }
+
+    fn address(&self, segments: &[&str]) -> Result<Url, CarrierError> {
+        let protocol = |error: url::ParseError| CarrierError::Protocol(error.to_string());
+        let mut address = Url::parse(&self.account.ari_url).map_err(protocol)?;
+        if let Ok(mut path) = address.path_segments_mut() {
+            path.extend(segments);
+        }
+        Ok(address)
+    }
+
+    fn request(&self, method: Method, segments: &[&str]) -> Result<RequestBuilder, CarrierError> {
+        let request = self.clients.client.request(method, self.address(segments)?);
+        Ok(request.basic_auth(&self.account.user, Some(self.account.password.secret())))
+    }
+
+    async fn command(&self, method: Method, segments: &[&str], query: &[(&str, &str)]) -> Result<(), CarrierError> {
+        done(send(self.request(method, segments)?.query(query)).await?).await
+    }
+
+    async fn read<T: DeserializeOwned>(&self, segments: &[&str]) -> Result<T, CarrierError> {
+        let answer = send(self.request(Method::GET, segments)?).await?;
+        if !answer.status().is_success() {
+            return Err(unexpected(answer.status()));
+        }
+        let said = body_within(answer, MAX_LIST_BYTES).await;
+        serde_json::from_slice(&said.map_err(CarrierError::Unavailable)?).map_err(|error| protocol(&error))
+    }
+
+    fn origination(&self, of: &Originate) -> Result<RequestBuilder, CarrierError> {
+        let timeout = of.ring_seconds.to_string();
+        let mut query = vec![
+            ("endpoint", &*of.endpoint),
+            ("app", &self.account.app),
+            ("channelId", &of.channel),
+            ("timeout", &timeout),
+        ];
+        query.extend(of.caller.as_deref().map(|caller| ("callerId", caller)));
+        query.extend(of.formats.map(|formats| ("formats", formats)));
+        let request = self.clients.dialer.post(self.address(&["channels"])?);
+        let request = request.basic_auth(&self.account.user, Some(self.account.password.secret()));
+        Ok(request
+            .query(&query)
+            .json(&json!({ "variables": of.variables }))
+            .timeout(DIAL_WITHIN))
+    }
+
+    /// Makes a channel and calls it, once. An answer that was lost, and an id that is taken, are settled by asking for
+    /// the channel.
+    ///
+    /// # Errors
+    ///
+    /// What is certain of the call.
+    pub async fn dial(&self, of: &Originate, last_look: &LastLook) -> Result<(), DialError> {
+        let request = self
+            .origination(of)
+            .map_err(|error| DialError::Rejected(error.to_string()))?;
+        let lost = match send_dial(request, last_look).await {
+            Ok(answer) if answer.status().is_success() => return Ok(()),
+            Ok(answer) => refused(answer.status(), words(answer).await),
+            Err(error) => error,
+        };
+        if !matches!(lost, DialError::Unknown(_)) {
+            return Err(lost);
+        }
+        match self.channel(&of.channel).await {
+            Ok(_) => Ok(()),
+            // It may be over already, or the request may still be on its way.
+            Err(_) => Err(lost),
+        }
+    }
+
+    /// Makes one of the channels that belong to a call that talks.
+    ///
+    /// # Errors
+    ///
+    /// When it is not made, or nobody knows.
+    pub async fn originate(&self, of: &Originate) -> Result<(), CarrierError> {
+        self.dial(of, &LastLook::default()).await.map_err(|error| match error {
+            DialError::InvalidNumber(words) | DialError::Rejected(words) | DialError::AccountRefused(words) => {
+                CarrierError::Refused(words)
+            }
+            error => CarrierError::Unavailable(plain_words(&error.to_string())),
+        })
+    }
+
+    /// A channel.
+    ///
+    /// # Errors
+    ///
+    /// When it is not there, or nobody says.
+    pub async fn channel(&self, id: &str) -> Result<Channel, CarrierError> {
+        let looked = tokio::time::timeout(LOOK_WITHIN, self.read(&["channels", id])).await;
+        looked.unwrap_or_else(|_| Err(CarrierError::Unavailable("timed out".to_owned())))
+    }
+
+    /// All channels, anybody's.
+    ///
+    /// # Errors
+    ///
+    /// When there is no list.
+    pub async fn channels(&self) -> Result<Vec<Channel>, CarrierError> {
+        self.read(&["channels"]).await
+    }
+
+    /// All bridges, anybody's.
+    ///
+    /// # Errors
+    ///
+    /// When there is no list.
+    pub async fn bridges(&self) -> Result<Vec<Bridge>, CarrierError> {
+        self.read(&["bridges"]).await
+    }
+
+    /// Hangs a channel up, with a reason out of ARI's list.
+    ///
+    /// # Errors
+    ///
+    /// When it is not there, or nobody says.
+    pub async fn hang_up(&self, channel: &str, reason: &str) -> Result<(), CarrierError> {
+        let query = [("reason", reason)];
+        self.command(Method::DELETE, &["channels", channel], &query).await
+    }
+
+    /// Answers a channel that came in.
+    ///
+    /// # Errors
+    ///
+    /// When it is not there, or nobody says.
+    pub async fn answer(&self, channel: &str) -> Result<(), CarrierError> {
+        self.command(Method::POST, &["channels", channel, "answer"], &[]).await
+    }
+
+    /// Presses keys in a channel.
+    ///
+    /// # Errors
+    ///
+    /// When it is not there, or nobody says.
+    pub async fn press(&self, channel: &str, keys: &str) -> Result<(), CarrierError> {
+        let query = [("dtmf", keys), ("between", KEY_MS), ("duration", KEY_MS)];
+        self.command(Method::POST, &["channels", channel, "dtmf"], &query).await
+    }
+
+    /// Asks the far end of an answered channel to call somebody else (SIP REFER).
+    ///
+    /// # Errors
+    ///
+    /// When it is not there, is of another technology, or nobody says.
+    pub async fn redirect(&self, channel: &str, endpoint: &str) -> Result<(), CarrierError> {
+        let query = [("endpoint", endpoint)];
+        self.command(Method::POST, &["channels", channel, "redirect"], &query)
+            .await
+    }
+
+    /// Makes a bridge, or finds it made.
+    ///
+    /// # Errors
+    ///
+    /// When nobody says.
+    pub async fn bridge(&self, bridge: &str) -> Result<(), CarrierError> {
+        let query = [("type", "mixing"), ("name", bridge)];
+        self.command(Method::POST, &["bridges", bridge], &query).await
+    }
+
+    /// Puts a channel into a bridge.
+    ///
+    /// # Errors
+    ///
+    /// When one of the two is not there, or nobody says.
+    pub async fn join(&self, bridge: &str, channel: &str) -> Result<(), CarrierError> {
+        let query = [("channel", channel)];
+        self.command(Method::POST, &["bridges", bridge, "addChannel"], &query)
+            .await
+    }
+
+    /// Takes a bridge away; its channels stay.
+    ///
+    /// # Errors
+    ///
+    /// When it is not there, or nobody says.
+    pub async fn unbridge(&self, bridge: &str) -> Result<(), CarrierError> {
+        self.command(Method::DELETE, &["bridges", bridge], &[]).await
+    }
+
+    /// Lets ringing be heard in a bridge, until it is stopped under this name.
+    ///
+    /// # Errors
+    ///
+    /// When the bridge is not there, or nobody says.
+    pub async fn start_ringing(&self, bridge: &str, sound: &str) -> Result<(), CarrierError> {
+        let query = [("media", "tone:ring")];
+        self.command(Method::POST, &["bridges", bridge, "play", sound], &query)
+            .await
+    }
+
+    /// Stops it.
+    ///
+    /// # Errors
+    ///
+    /// When it is not heard, or nobody says.
+    pub async fn stop_ringing(&self, sound: &str) -> Result<(), CarrierError> {
+        self.command(Method::DELETE, &["playbacks", sound], &[]).await
+    }
+}
+
+/// What a refusal of a dial means. Asterisk makes the channel before it answers: without success there is none, unless
+/// its id was taken, which is one of ours.
+fn refused(status: StatusCode, words: String) -> DialError {
+    match status {
+        StatusCode::CONFLICT => DialError::Unknown(words),
+        StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => DialError::Rejected(words),
+        // No such endpoint, trunk or codec: no number will do.
+        StatusCode::INTERNAL_SERVER_ERROR => DialError::AccountRefused(format!(
+            "Asterisk made no channel ({words}); check the endpoint that ASTERISK_ENDPOINT names"
+        )),
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => DialError::AccountRefused(words),
+        StatusCode::NOT_FOUND => DialError::AccountRefused(format!("{words}; check ASTERISK_ARI_URL")),
+        StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => DialError::Busy { retry_after: None },
+        status => DialError::Unknown(format!("answered {status}: {words}")),
+    }
+}

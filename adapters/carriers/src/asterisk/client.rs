@@ -1,0 +1,147 @@
+//! Places, ends, finds and hands on calls at an Asterisk.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use domain::{
+    phone_number::PhoneNumber,
+    ports::carrier::{
+        Carrier, CarrierAbilities, CarrierCallId, CarrierError, DialError, DialRequest, ListedCall, Transfer, WayBack,
+    },
+    time::Timestamp,
+};
+use serde_json::json;
+use tokio::sync::oneshot;
+
+use super::{
+    NAME,
+    ari::Originate,
+    line::{Happening, Line},
+    names::Part,
+    performer::Order,
+    switch::{Link, Switch},
+};
+
+/// An Asterisk as a carrier.
+#[derive(Debug, Clone)]
+pub struct AsteriskCarrier {
+    switch: Arc<Switch>,
+}
+
+impl AsteriskCarrier {
+    /// Whose calls are these.
+    pub fn new(switch: Arc<Switch>) -> Self {
+        Self { switch }
+    }
+
+    fn originate(&self, request: &DialRequest, channel: String) -> Originate {
+        let account = self.switch.ari.account();
+        let from = request.from.as_ref().or(account.from.as_ref());
+        Originate {
+            channel,
+            endpoint: account.endpoint.with(&request.to),
+            caller: from.map(|number| number.as_str().to_owned()),
+            ring_seconds: request.ring_timeout.as_secs().max(1),
+            formats: None,
+            variables: json!({ "RINGBACK_ATTEMPT": request.attempt.to_string() }),
+        }
+    }
+}
+
+/// An id that an answer of Asterisk's, or a name of ours, gave; another one's address would be another's.
+fn checked(call: &CarrierCallId) -> Result<CarrierCallId, CarrierError> {
+    CarrierCallId::checked(&call.0).ok_or(CarrierError::NotFound)
+}
+
+#[async_trait]
+impl Carrier for AsteriskCarrier {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    async fn dial(&self, request: &DialRequest) -> Result<CarrierCallId, DialError> {
+        self.switch.hears().await.map_err(|link| match link {
+            Link::Refused(words) => DialError::AccountRefused(words),
+            Link::Down(words) => DialError::Unreachable(format!("Asterisk's events are not heard: {words}")),
+            Link::Up => DialError::Unreachable("Asterisk's events are not heard".to_owned()),
+        })?;
+        let attempt = request.attempt;
+        let call = CarrierCallId(self.switch.names.channel(attempt, Part::Call));
+        let back = WayBack {
+            attempt,
+            status_token: request.status_token.clone(),
+            media_token: request.media_token.clone(),
+        };
+        // Before the request goes out: what Asterisk tells may be sooner than its answer.
+        self.switch.begin(call.clone(), back, Line::new());
+        match self
+            .switch
+            .ari
+            .dial(&self.originate(request, call.0.clone()), &request.last_look)
+            .await
+        {
+            Ok(()) => {
+                self.switch.happens(attempt, Happening::Placed);
+                Ok(call)
+            }
+            Err(unknown @ DialError::Unknown(_)) => Err(unknown),
+            Err(error) => {
+                self.switch.forget(attempt);
+                Err(error)
+            }
+        }
+    }
+
+    async fn hang_up(&self, call: &CarrierCallId) -> Result<(), CarrierError> {
+        let call = checked(call)?;
+        if let Some(attempt) = self.switch.attempt_of(&call) {
+            self.switch.happens(attempt, Happening::HangingUp);
+        }
+        self.switch.ari.hang_up(&call.0, "normal").await
+    }
+
+    /// Asterisk lists the channels there are, by our names and not by number; those that are over it does not know.
+    async fn find_calls(&self, _: &PhoneNumber, _: Timestamp) -> Result<Vec<ListedCall>, CarrierError> {
+        let channels = self.switch.ari.channels().await?;
+        let ours = channels.into_iter().filter_map(|channel| {
+            let (attempt, part) = self.switch.whose(&channel.id)?;
+            (part == Part::Call).then(|| ListedCall {
+                call: CarrierCallId(channel.id),
+                attempt: Some(attempt),
+                to: String::new(),
+                live: true,
+            })
+        });
+        Ok(ours.collect())
+    }
+
+    fn abilities(&self) -> CarrierAbilities {
+        CarrierAbilities {
+            detects_machines: false,
+            refer: true,
+            digits: true,
+            comes_back: false,
+        }
+    }
+
+    async fn transfer(&self, call: &CarrierCallId, transfer: &Transfer) -> Result<(), CarrierError> {
+        let attempt = self.switch.attempt_of(call).ok_or(CarrierError::NotFound)?;
+        let (reply, answer) = oneshot::channel();
+        if !self.switch.order(attempt, Order::HandOn(transfer.clone(), reply)) {
+            return Err(CarrierError::NotFound);
+        }
+        answer.await.unwrap_or(Err(CarrierError::NotFound))
+    }
+
+    async fn send_digits(&self, call: &CarrierCallId, digits: &str) -> Result<(), CarrierError> {
+        self.switch.ari.press(&checked(call)?.0, digits).await
+    }
+
+    async fn reopen_media(&self, call: &CarrierCallId, back: &WayBack) -> Result<(), CarrierError> {
+        let attempt = self.switch.attempt_of(call).ok_or(CarrierError::NotFound)?;
+        match self.switch.order(attempt, Order::Reopen(back.clone())) {
+            true => Ok(()),
+            false => Err(CarrierError::NotFound),
+        }
+    }
+}

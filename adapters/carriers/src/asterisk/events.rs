@@ -1,0 +1,154 @@
+//! The events of an Asterisk: one socket for our application, made again whenever it is lost. What was missed meanwhile
+//! is asked for.
+
+use std::{sync::Arc, time::Duration};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use domain::id::AttemptId;
+use futures_util::{SinkExt, StreamExt};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
+use tokio_tungstenite::tungstenite::Message;
+
+use super::{
+    event::{self, News},
+    inbound,
+    line::Happening,
+    names::Part,
+    resync,
+    switch::{Link, Switch},
+};
+use crate::{CarrierDoor, http::socket_address, words::plain_words};
+use net::socket::{ConnectError, ProviderSocket, connect};
+
+/// A lost socket is made again after this, then after twice as long, and so on.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const LONGEST_PAUSE: Duration = Duration::from_secs(8);
+/// A socket that held for so long is lost for a reason of its own: the pauses begin anew.
+const STEADY_AFTER: Duration = Duration::from_secs(30);
+/// How often Asterisk is asked whether it is there.
+const PING_EVERY: Duration = Duration::from_secs(10);
+/// A socket that says nothing for so long, pings notwithstanding, is dead.
+const SILENT_FOR: Duration = Duration::from_secs(30);
+
+/// Listens until the service ends.
+pub async fn listen(switch: Arc<Switch>, door: CarrierDoor) {
+    switch.opens(door);
+    let mut pause = FIRST_PAUSE;
+    loop {
+        match open(&switch).await {
+            Ok(socket) => {
+                let begun = Instant::now();
+                let why = hear(&switch, socket).await;
+                if begun.elapsed() >= STEADY_AFTER {
+                    pause = FIRST_PAUSE;
+                }
+                tracing::warn!(why, "Asterisk's events are lost; connecting again");
+                switch.link_is(Link::Down(why));
+            }
+            Err(ConnectError::Refused { status, words }) if matches!(status, 400..=499) => {
+                let words = plain_words(&words);
+                let why =
+                    format!("{status}: {words}; check ASTERISK_ARI_URL, ASTERISK_ARI_USER and ASTERISK_ARI_PASSWORD");
+                tracing::error!(why, "Asterisk refuses its events");
+                switch.link_is(Link::Refused(why));
+            }
+            Err(error) => switch.link_is(Link::Down(plain_words(&error.to_string()))),
+        }
+        metrics::counter!("ringback_asterisk_event_sockets_lost_total").increment(1);
+        sleep(pause.mul_f64(rand::random_range(1.0..1.25))).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+async fn open(switch: &Switch) -> Result<ProviderSocket, ConnectError> {
+    let account = switch.ari.account();
+    let url = format!(
+        "{}/events?app={}&subscribeAll=false",
+        socket_address(&account.ari_url),
+        account.app
+    );
+    let login = BASE64.encode(format!("{}:{}", account.user, account.password.secret()));
+    connect(&url, &[("authorization", &format!("Basic {login}"))]).await
+}
+
+/// Hears until the socket is lost; why it is.
+async fn hear(switch: &Arc<Switch>, mut socket: ProviderSocket) -> String {
+    // The socket stands: what happens from now on is told, and what happened before is listed.
+    if let Err(error) = resync::catch_up(switch).await {
+        return format!("what was missed cannot be asked for: {error}");
+    }
+    switch.link_is(Link::Up);
+    let mut pings = interval(PING_EVERY);
+    pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut last = Instant::now();
+    loop {
+        let message = tokio::select! {
+            message = socket.next() => message,
+            _ = pings.tick() => {
+                if last.elapsed() >= SILENT_FOR {
+                    return format!("silent for {} s", SILENT_FOR.as_secs());
+                }
+                if let Err(error) = socket.send(Message::Ping(Vec::new().into())).await {
+                    return error.to_string();
+                }
+                continue;
+            }
+        };
+        last = Instant::now();
+        match message {
+            Some(Ok(Message::Text(text))) => {
+                if let Some(why) = take(switch, &text) {
+                    return why;
+                }
+            }
+            Some(Ok(Message::Close(_))) | None => return "closed by Asterisk".to_owned(),
+            Some(Err(error)) => return error.to_string(),
+            Some(Ok(_)) => {}
+        }
+    }
+}
+
+/// Takes one event; words when the socket is of no more use.
+fn take(switch: &Arc<Switch>, text: &str) -> Option<String> {
+    match event::parse(text) {
+        Ok(News::Entered { channel, args }) => match switch.whose(&channel.id) {
+            Some((attempt, part)) => happens(switch, (attempt, part), Happening::Entered(part)),
+            None => inbound::arrives(switch, *channel, &args),
+        },
+        Ok(News::Changed(channel)) => {
+            if let Some((attempt, part)) = switch.whose(&channel.id).filter(|_| channel.is_ringing()) {
+                switch.happens(attempt, Happening::Dial(part, "RINGING".to_owned()));
+            }
+        }
+        Ok(News::Dial { peer, status }) => {
+            if let Some((attempt, part)) = switch.whose(&peer) {
+                switch.happens(attempt, Happening::Dial(part, status));
+            }
+        }
+        Ok(News::Destroyed { id, gone }) => {
+            if let Some((attempt, part)) = switch.whose(&id) {
+                switch.happens(attempt, Happening::Gone(part, gone));
+            }
+        }
+        Ok(News::Replaced) => {
+            return Some("another program listens for the same application; give each its own ASTERISK_APP".to_owned());
+        }
+        Ok(News::Nothing) => {}
+        Err(error) => {
+            metrics::counter!("ringback_asterisk_events_malformed_total").increment(1);
+            tracing::warn!(%error, "an event of Asterisk's cannot be read");
+        }
+    }
+    None
+}
+
+/// A channel of ours was answered. One whose call nobody knows any more is hung up: nobody is there to talk to it.
+fn happens(switch: &Arc<Switch>, (attempt, part): (AttemptId, Part), happening: Happening) {
+    if !switch.happens(attempt, happening) && !switch.knows(attempt) {
+        let (switch, channel) = (switch.clone(), switch.names.channel(attempt, part));
+        tokio::spawn(async move {
+            tracing::warn!(channel, "hanging up a channel whose call is not known");
+            let _ = switch.ari.hang_up(&channel, "normal").await;
+        });
+    }
+}

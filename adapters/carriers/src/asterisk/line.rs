@@ -1,0 +1,390 @@
+//! One call at an Asterisk: its channels, its bridge, and whom it is handed on to. What happens goes in, what is to be
+//! done about it comes out. Pure.
+
+mod missed;
+pub mod wait;
+
+use domain::ports::carrier::{CallProgress, CarrierError, EndCause, TransferKind};
+
+use self::wait::Wait;
+use super::{
+    cause::{self, Gone},
+    names::Part,
+};
+
+/// What happens to a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Happening {
+    /// Asterisk has taken the dial, or the call that came in.
+    Placed,
+    /// How the dial of one of its channels goes, in Asterisk's word.
+    Dial(Part, String),
+    /// A channel is answered and ours to command.
+    Entered(Part),
+    /// A channel is gone.
+    Gone(Part, Gone),
+    /// We are about to hang the call up.
+    HangingUp,
+    /// The call wants its audio again.
+    MediaWanted,
+    /// The caller's SIP peer was asked to call somebody else.
+    Referred,
+    /// A peer is being dialed.
+    PeerPlaced(u32),
+    /// A peer could not be dialed, or nothing was heard of its dial.
+    PeerRefused(u32),
+    /// Which channels there are, after events were missed.
+    Listed(Listed),
+    /// It was waited for something long enough.
+    InVain(Wait),
+}
+
+/// How a call's channels stand.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Listed {
+    /// Each with whether it is answered.
+    pub channels: Vec<(Part, bool)>,
+}
+
+/// What is to be done, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// The call is told.
+    Report(CallProgress),
+    /// The bridge is made.
+    Bridge,
+    /// A channel is put into it.
+    Join(Part),
+    /// Asterisk is to open our audio under this number.
+    OpenMedia(u32),
+    /// A channel is hung up.
+    HangUp(Part),
+    /// Ringing is heard in the bridge while this peer is rung.
+    StartRinging(u32),
+    /// … and no longer.
+    StopRinging(u32),
+    /// The bridge is taken away.
+    Unbridge,
+}
+
+/// How far the call is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Dialing,
+    Up,
+    Over,
+}
+
+/// Our audio.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Media {
+    None,
+    Opening(u32),
+    Joined(u32),
+}
+
+/// Whom the call is handed on to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Handing {
+    /// Nobody.
+    No,
+    /// A peer's dial was sent.
+    Asking(TransferKind, u32),
+    /// A peer rings.
+    Ringing(TransferKind, u32),
+    /// It talks with the caller.
+    Joined(u32),
+    /// The caller's own peer sees to it.
+    Referred,
+}
+
+fn handed_on_already() -> CarrierError {
+    CarrierError::Refused("the call is being handed on already".to_owned())
+}
+
+/// One call.
+#[derive(Debug)]
+pub struct Line {
+    stage: Stage,
+    /// Asterisk is known to have the call.
+    placed: bool,
+    rang: bool,
+    hung_up: bool,
+    dial_status: String,
+    media: Media,
+    media_count: u32,
+    handing: Handing,
+    peer_count: u32,
+}
+
+impl Line {
+    /// A call that is dialed, or that came in and is not answered yet.
+    pub fn new() -> Self {
+        Self {
+            stage: Stage::Dialing,
+            placed: false,
+            rang: false,
+            hung_up: false,
+            dial_status: String::new(),
+            media: Media::None,
+            media_count: 0,
+            handing: Handing::No,
+            peer_count: 0,
+        }
+    }
+
+    /// A call of an earlier life of this service, which talks with a peer and needs nobody but for its end.
+    pub fn handed_on(peer: u32) -> Self {
+        Self {
+            stage: Stage::Up,
+            placed: true,
+            handing: Handing::Joined(peer),
+            peer_count: peer,
+            ..Self::new()
+        }
+    }
+
+    /// Whether nothing more is to come.
+    pub fn is_over(&self) -> bool {
+        self.stage == Stage::Over
+    }
+
+    /// Whether Asterisk is known to have the call.
+    pub fn is_placed(&self) -> bool {
+        self.placed
+    }
+
+    /// The call is to be handed on to a peer, whose dial follows; its number.
+    ///
+    /// # Errors
+    ///
+    /// When the call does not talk, or is handed on already.
+    pub fn hand_on(&mut self, kind: TransferKind) -> Result<u32, CarrierError> {
+        if self.stage != Stage::Up {
+            return Err(CarrierError::NotFound);
+        }
+        if self.handing != Handing::No {
+            return Err(handed_on_already());
+        }
+        self.peer_count += 1;
+        self.handing = Handing::Asking(kind, self.peer_count);
+        Ok(self.peer_count)
+    }
+
+    /// Whether the caller's own peer may be asked to call somebody else.
+    ///
+    /// # Errors
+    ///
+    /// When the call does not talk, or is handed on already.
+    pub fn may_refer(&self) -> Result<(), CarrierError> {
+        match (self.stage, self.handing) {
+            (Stage::Up, Handing::No) => Ok(()),
+            (Stage::Up, _) => Err(handed_on_already()),
+            _ => Err(CarrierError::NotFound),
+        }
+    }
+
+    /// What is to be done about something that happened.
+    pub fn on(&mut self, happening: Happening) -> Vec<Step> {
+        if self.stage == Stage::Over {
+            return self.late(&happening);
+        }
+        match happening {
+            Happening::Placed => self.placed = true,
+            Happening::HangingUp => self.hung_up = true,
+            Happening::Referred if self.may_refer().is_ok() => self.handing = Handing::Referred,
+            Happening::Referred => {}
+            Happening::Dial(Part::Call, status) => return self.dials(status),
+            Happening::Dial(..) => {}
+            Happening::Entered(part) => return self.entered(part),
+            Happening::Gone(Part::Call, gone) => return self.ended(&gone),
+            Happening::Gone(Part::Media(n), _) => return self.media_gone(n),
+            Happening::Gone(Part::Peer(n), gone) => return self.peer_gone(n, &gone),
+            Happening::MediaWanted => return self.open_media(),
+            Happening::PeerPlaced(n) => return self.peer_placed(n),
+            Happening::PeerRefused(n) => return self.peer_refused(n),
+            Happening::Listed(listed) => return self.listed(&listed),
+            Happening::InVain(wait) => return self.in_vain(wait),
+        }
+        Vec::new()
+    }
+
+    /// A channel that comes when its call is over goes, too.
+    fn late(&self, happening: &Happening) -> Vec<Step> {
+        match happening {
+            Happening::Entered(part) => vec![Step::HangUp(*part)],
+            _ => Vec::new(),
+        }
+    }
+
+    fn dials(&mut self, status: String) -> Vec<Step> {
+        self.placed = true;
+        let rings = matches!(&*status, "RINGING" | "PROGRESS") && self.stage == Stage::Dialing && !self.rang;
+        if !status.is_empty() {
+            self.dial_status = status;
+        }
+        self.rang |= rings;
+        let ringing = rings.then_some(Step::Report(CallProgress::Ringing));
+        ringing.into_iter().collect()
+    }
+
+    fn entered(&mut self, part: Part) -> Vec<Step> {
+        self.placed = true;
+        match part {
+            Part::Call if self.stage == Stage::Dialing => {
+                self.stage = Stage::Up;
+                let mut steps = vec![
+                    Step::Report(CallProgress::Answered),
+                    Step::Bridge,
+                    Step::Join(Part::Call),
+                ];
+                steps.extend(self.open_media());
+                steps
+            }
+            Part::Call => Vec::new(),
+            Part::Media(n) => match self.media {
+                Media::Opening(due) if due == n => {
+                    self.media = Media::Joined(n);
+                    vec![Step::Join(part)]
+                }
+                Media::Joined(here) if here == n => Vec::new(),
+                _ => vec![Step::HangUp(part)],
+            },
+            Part::Peer(n) => self.peer_entered(n),
+        }
+    }
+
+    fn peer_entered(&mut self, n: u32) -> Vec<Step> {
+        let (Handing::Asking(kind, due) | Handing::Ringing(kind, due)) = self.handing else {
+            let known = self.handing == Handing::Joined(n);
+            return if known {
+                Vec::new()
+            } else {
+                vec![Step::HangUp(Part::Peer(n))]
+            };
+        };
+        if due != n {
+            return vec![Step::HangUp(Part::Peer(n))];
+        }
+        let mut steps = Vec::new();
+        if kind == TransferKind::Blind {
+            // The agent is gone when its peer answers sooner than its dial.
+            steps.extend(self.close_media());
+            steps.push(Step::StopRinging(n));
+        }
+        self.handing = Handing::Joined(n);
+        steps.extend([Step::Join(Part::Peer(n)), Step::Report(CallProgress::Transferred)]);
+        steps
+    }
+
+    fn peer_placed(&mut self, n: u32) -> Vec<Step> {
+        let Handing::Asking(kind, due) = self.handing else {
+            return Vec::new();
+        };
+        if due != n {
+            return Vec::new();
+        }
+        self.handing = Handing::Ringing(kind, n);
+        if kind != TransferKind::Blind {
+            return Vec::new();
+        }
+        let mut steps = self.close_media();
+        steps.push(Step::StartRinging(n));
+        steps
+    }
+
+    /// A peer whose dial was taken though its answer got lost must not ring on; one that is here already stays.
+    fn peer_refused(&mut self, n: u32) -> Vec<Step> {
+        if !matches!(self.handing, Handing::Asking(_, due) if due == n) {
+            return Vec::new();
+        }
+        self.handing = Handing::No;
+        vec![Step::HangUp(Part::Peer(n))]
+    }
+
+    fn peer_gone(&mut self, n: u32, gone: &Gone) -> Vec<Step> {
+        match self.handing {
+            Handing::Asking(kind, due) | Handing::Ringing(kind, due) if due == n => {
+                self.handing = Handing::No;
+                let mut steps = Vec::new();
+                if kind == TransferKind::Blind {
+                    steps.push(Step::StopRinging(n));
+                    if self.media == Media::None {
+                        steps.extend(self.open_media());
+                    }
+                }
+                steps.push(Step::Report(CallProgress::TransferFailed(gone.said(""))));
+                steps
+            }
+            // Nobody is left to talk with.
+            Handing::Joined(here) if here == n => {
+                self.handing = Handing::No;
+                vec![Step::HangUp(Part::Call)]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn open_media(&mut self) -> Vec<Step> {
+        if self.stage != Stage::Up || matches!(self.handing, Handing::Joined(_)) {
+            return Vec::new();
+        }
+        let mut steps = self.close_media();
+        self.media_count += 1;
+        self.media = Media::Opening(self.media_count);
+        steps.push(Step::OpenMedia(self.media_count));
+        steps
+    }
+
+    fn close_media(&mut self) -> Vec<Step> {
+        match std::mem::replace(&mut self.media, Media::None) {
+            Media::None => Vec::new(),
+            Media::Opening(n) | Media::Joined(n) => vec![Step::HangUp(Part::Media(n))],
+        }
+    }
+
+    fn media_gone(&mut self, n: u32) -> Vec<Step> {
+        if matches!(self.media, Media::Opening(here) | Media::Joined(here) if here == n) {
+            self.media = Media::None;
+        }
+        Vec::new()
+    }
+
+    fn ended(&mut self, gone: &Gone) -> Vec<Step> {
+        let cause = match self.stage {
+            Stage::Up => EndCause::Completed,
+            _ if self.hung_up => EndCause::Canceled,
+            _ => cause::unanswered(gone, &self.dial_status),
+        };
+        let was_up = self.stage == Stage::Up;
+        self.stage = Stage::Over;
+        let mut steps = vec![Step::Report(CallProgress::Ended(cause))];
+        if let Some(n) = self.peer() {
+            if matches!(self.handing, Handing::Ringing(TransferKind::Blind, _)) {
+                steps.push(Step::StopRinging(n));
+            }
+            steps.push(Step::HangUp(Part::Peer(n)));
+        }
+        steps.extend(self.close_media());
+        if was_up {
+            steps.push(Step::Unbridge);
+        }
+        steps
+    }
+
+    fn peer(&self) -> Option<u32> {
+        match self.handing {
+            Handing::Asking(_, n) | Handing::Ringing(_, n) | Handing::Joined(n) => Some(n),
+            Handing::No | Handing::Referred => None,
+        }
+    }
+}
+
+impl Default for Line {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests;

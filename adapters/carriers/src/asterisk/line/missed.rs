@@ -1,0 +1,37 @@
+//! What a call at an Asterisk learns from a list of channels, once events were missed. Pure.
+
+use super::{Handing, Line, Listed, Media, Step};
+use crate::asterisk::{cause::Gone, names::Part};
+
+impl Line {
+    /// Makes up for the events that were missed. A call whose dial is still on its way may be missing in the list.
+    pub(super) fn listed(&mut self, listed: &Listed) -> Vec<Step> {
+        let is_there = |part| listed.channels.iter().any(|(listed, _)| *listed == part);
+        let is_up = |part| listed.channels.iter().any(|(listed, up)| *listed == part && *up);
+        if !is_there(Part::Call) {
+            return match self.placed {
+                true => self.ended(&Gone::unseen()),
+                false => Vec::new(),
+            };
+        }
+        self.placed = true;
+        let mut steps = Vec::new();
+        if is_up(Part::Call) {
+            steps.extend(self.entered(Part::Call));
+        }
+        match self.media {
+            Media::Opening(n) if is_up(Part::Media(n)) => steps.extend(self.entered(Part::Media(n))),
+            // One that was asked for just now is not there yet.
+            Media::Joined(n) if !is_there(Part::Media(n)) => steps.extend(self.media_gone(n)),
+            _ => {}
+        }
+        match self.handing {
+            Handing::Ringing(_, n) if is_up(Part::Peer(n)) => steps.extend(self.peer_entered(n)),
+            Handing::Ringing(_, n) | Handing::Joined(n) if !is_there(Part::Peer(n)) => {
+                steps.extend(self.peer_gone(n, &Gone::unseen()));
+            }
+            _ => {}
+        }
+        steps
+    }
+}

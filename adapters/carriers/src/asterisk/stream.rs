@@ -1,0 +1,501 @@
+//! The media format of Asterisk's `chan_websocket`: audio in binary messages, control in texts. Those are words or JSON,
+//! by Asterisk's version and settings; we answer as we are spoken to. Pure.
+//!
+//! Source: `channels/chan_websocket.c` of Asterisk, and its document `Channel-Drivers/WebSocket.md`.
+
+use std::{
+    borrow::Cow,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use domain::ports::media_leg::{InboundItem, LegAbilities, OutboundItem};
+use media::{codec, format::LineFormat};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::account::Codec;
+use crate::wire::{
+    Event, MAX_NAME_BYTES, Media, MediaWire, MediaWriter, Start, WireError, WireMessage, ignored_or, key, named,
+};
+
+/// What the far end of a stream can do. Keys are pressed by ARI.
+pub const ABILITIES: LegAbilities = LegAbilities {
+    buffers: true,
+    marks: true,
+    clear: true,
+    digits: false,
+};
+
+/// A frame of Asterisk's, in milliseconds.
+const FRAME_MS: u32 = 20;
+/// Most audio in one outgoing message, in milliseconds: 16,000 bytes of the widest codec, of 65,500 that Asterisk takes.
+const MAX_AUDIO_MS: u32 = 500;
+/// Longer commands are dropped by Asterisk without a word.
+const MAX_COMMAND_BYTES: usize = 128;
+/// What is taken of a stream's beginning, for an error's words.
+const TAKEN: &str = "slin16, slin, ulaw or alaw in frames of 20 ms";
+
+/// The events whose messages must be in the format.
+const KNOWN: [&str; 3] = ["MEDIA_START", "MEDIA_MARK_PROCESSED", "DTMF_END"];
+
+/// How control messages are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Speech {
+    Words,
+    Json,
+}
+
+/// Reads and writes this format.
+#[derive(Debug)]
+pub struct AsteriskWire {
+    codec: Codec,
+    speech: Speech,
+    /// Asterisk's queue is full.
+    full: Arc<AtomicBool>,
+}
+
+/// A control message, however it was written.
+#[derive(Deserialize)]
+struct Control<'a> {
+    #[serde(borrow)]
+    event: Cow<'a, str>,
+    #[serde(borrow, default)]
+    connection_id: Cow<'a, str>,
+    #[serde(borrow, default)]
+    format: Cow<'a, str>,
+    #[serde(default)]
+    optimal_frame_size: Value,
+    #[serde(borrow, default)]
+    digit: Cow<'a, str>,
+    #[serde(borrow, default)]
+    correlation_id: Cow<'a, str>,
+    #[serde(borrow, default)]
+    error_text: Cow<'a, str>,
+}
+
+impl<'a> Control<'a> {
+    /// Reads words: the event, and `name:value` behind it; a mark's name stands alone.
+    fn words(text: &'a str) -> Self {
+        let (event, rest) = text.split_once(' ').unwrap_or((text, ""));
+        let field = |name: &str| {
+            let value = rest
+                .split(' ')
+                .find_map(|word| word.strip_prefix(name)?.strip_prefix(':'));
+            Cow::Borrowed(value.unwrap_or_default())
+        };
+        Self {
+            event: event.into(),
+            connection_id: field("connection_id"),
+            format: field("format"),
+            optimal_frame_size: field("optimal_frame_size").into(),
+            digit: field("digit"),
+            correlation_id: rest.into(),
+            error_text: rest.into(),
+        }
+    }
+}
+
+impl AsteriskWire {
+    /// A stream for which this codec was asked.
+    pub fn new(codec: Codec) -> Self {
+        Self {
+            codec,
+            speech: Speech::Words,
+            full: Arc::default(),
+        }
+    }
+
+    fn event(&mut self, control: &Control<'_>) -> Result<Event, WireError> {
+        match &*control.event {
+            "MEDIA_START" => return self.start(control),
+            // A mark without a name is none of ours.
+            "MEDIA_MARK_PROCESSED" if !control.correlation_id.is_empty() => {
+                named("correlation_id", &control.correlation_id)?;
+                let name = control.correlation_id.clone().into_owned();
+                return Ok(Event::Item(InboundItem::Mark(name)));
+            }
+            "DTMF_END" => return Ok(key(&control.digit)),
+            "MEDIA_XOFF" => {
+                metrics::counter!("ringback_asterisk_queues_full_total").increment(1);
+                self.full.store(true, Ordering::Relaxed);
+            }
+            "MEDIA_XON" => self.full.store(false, Ordering::Relaxed),
+            "ERROR" => {
+                metrics::counter!("ringback_asterisk_stream_errors_total").increment(1);
+                let words: String = control.error_text.chars().take(200).collect();
+                tracing::warn!(words = %words.escape_debug(), "Asterisk refuses something it was sent on a media stream");
+            }
+            _ => {}
+        }
+        Ok(Event::Ignored)
+    }
+
+    fn start(&mut self, control: &Control<'_>) -> Result<Event, WireError> {
+        // The first versions do not tell the format: then it is what was asked for.
+        let codec = match &*control.format {
+            "" => Some(self.codec),
+            name => Codec::named(name),
+        };
+        let frame = match &control.optimal_frame_size {
+            Value::String(text) if text.is_empty() => None,
+            Value::Null => None,
+            Value::String(text) => Some(text.clone()),
+            value => Some(value.to_string()),
+        };
+        let fits = |codec: &Codec| {
+            let wanted = codec.format().bytes_for_ms(FRAME_MS).to_string();
+            frame.as_ref().is_none_or(|frame| *frame == wanted)
+        };
+        let Some(codec) = codec.filter(fits) else {
+            let shown = |text: &str| text.chars().take(MAX_NAME_BYTES).collect();
+            return Err(WireError::Format {
+                encoding: shown(&control.format),
+                rate: format!("{} bytes a frame, unknown", shown(&frame.unwrap_or_default()) as String),
+                channels: "1".to_owned(),
+                taken: TAKEN,
+            });
+        };
+        self.codec = codec;
+        Ok(Event::Start(Start {
+            stream: control.connection_id.chars().take(MAX_NAME_BYTES).collect(),
+            // The channel it names is the stream's, not the telephone's.
+            call: None,
+            format: codec.format(),
+        }))
+    }
+}
+
+impl MediaWire for AsteriskWire {
+    fn read_text(&mut self, text: &str) -> Result<Event, WireError> {
+        let text = text.trim();
+        if !text.starts_with('{') {
+            return self.event(&Control::words(text));
+        }
+        match serde_json::from_str::<Control<'_>>(text) {
+            Ok(control) => {
+                self.speech = Speech::Json;
+                self.event(&control)
+            }
+            Err(error) => ignored_or(text, &error, &KNOWN),
+        }
+    }
+
+    fn read_binary(&mut self, message: &[u8]) -> Result<Event, WireError> {
+        if message.is_empty() {
+            return Ok(Event::Ignored);
+        }
+        let (length, sample) = (message.len(), self.codec.format().encoding.bytes_per_sample());
+        if !length.is_multiple_of(sample) {
+            return Err(WireError::Malformed(format!("{length} bytes are no whole samples")));
+        }
+        Ok(Event::Media(Media {
+            chunk: None,
+            timestamp_ms: None,
+            audio: message.to_vec(),
+        }))
+    }
+
+    fn abilities(&self) -> LegAbilities {
+        ABILITIES
+    }
+
+    fn writer(&mut self, start: &Start) -> Box<dyn MediaWriter> {
+        Box::new(AsteriskWriter {
+            speech: self.speech,
+            format: start.format,
+            waiting: Vec::new(),
+            full: self.full.clone(),
+        })
+    }
+}
+
+/// Writes to one stream, in whole frames: of anything else Asterisk drops the rest. What is less waits for more, and is
+/// filled up with silence where nothing more may come: before a mark.
+struct AsteriskWriter {
+    speech: Speech,
+    format: LineFormat,
+    waiting: Vec<u8>,
+    full: Arc<AtomicBool>,
+}
+
+impl AsteriskWriter {
+    fn audio(&mut self, audio: &[u8], messages: &mut Vec<WireMessage>) {
+        // 18 s wait at Asterisk already; what came behind them would be thrown away there, or be heard far too late.
+        if self.full.load(Ordering::Relaxed) {
+            metrics::counter!("ringback_asterisk_audio_dropped_total").increment(1);
+            self.waiting.clear();
+            return;
+        }
+        self.waiting.extend_from_slice(audio);
+        let frame = self.format.bytes_for_ms(FRAME_MS);
+        let whole = self.waiting.len() / frame * frame;
+        for piece in self.waiting[..whole].chunks(self.format.bytes_for_ms(MAX_AUDIO_MS)) {
+            messages.push(WireMessage::Binary(piece.to_vec()));
+        }
+        self.waiting.drain(..whole);
+    }
+
+    fn flush(&mut self, messages: &mut Vec<WireMessage>) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        let frame = self.format.bytes_for_ms(FRAME_MS);
+        self.waiting.resize(frame, codec::silence(self.format.encoding));
+        messages.push(WireMessage::Binary(std::mem::take(&mut self.waiting)));
+    }
+
+    fn command(&self, command: &str, id: &str) -> WireMessage {
+        WireMessage::Text(match (self.speech, id) {
+            (Speech::Words, "") => command.to_owned(),
+            (Speech::Words, id) => format!("{command} {id}"),
+            (Speech::Json, "") => json!({ "command": command }).to_string(),
+            (Speech::Json, id) => json!({ "command": command, "correlation_id": id }).to_string(),
+        })
+    }
+}
+
+impl MediaWriter for AsteriskWriter {
+    fn write(&mut self, item: &OutboundItem, messages: &mut Vec<WireMessage>) {
+        match item {
+            OutboundItem::Audio(audio) => self.audio(audio, messages),
+            OutboundItem::Mark(name) => {
+                self.flush(messages);
+                let mark = self.command("MARK_MEDIA", name);
+                if matches!(&mark, WireMessage::Text(text) if text.len() <= MAX_COMMAND_BYTES) {
+                    messages.push(mark);
+                }
+            }
+            OutboundItem::Clear => {
+                self.waiting.clear();
+                messages.push(self.command("FLUSH_MEDIA", ""));
+            }
+            OutboundItem::Digit(_) | OutboundItem::Close => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn started(codec: Codec, text: &str) -> (AsteriskWire, Start) {
+        let mut wire = AsteriskWire::new(codec);
+        match wire.read_text(text).unwrap() {
+            Event::Start(start) => (wire, start),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn json_start(format: &str, frame: u32) -> String {
+        json!({
+            "event": "MEDIA_START", "connection_id": "c1", "channel": "WebSocket/c1/0x1", "channel_id": "ringback.a.m1",
+            "format": format, "optimal_frame_size": frame, "ptime": 20, "channel_variables": {},
+        })
+        .to_string()
+    }
+
+    fn words_start(format: &str, frame: u32) -> String {
+        format!(
+            "MEDIA_START connection_id:c1 channel:WebSocket/c1/0x1 channel_id:x format:{format} \
+             optimal_frame_size:{frame} ptime:20"
+        )
+    }
+
+    #[test]
+    fn a_stream_begins_in_words_and_in_json() {
+        for (codec, frame) in [
+            (Codec::Slin16, 640),
+            (Codec::Slin, 320),
+            (Codec::Ulaw, 160),
+            (Codec::Alaw, 160),
+        ] {
+            for text in [json_start(codec.name(), frame), words_start(codec.name(), frame)] {
+                let (_, start) = started(Codec::Ulaw, &text);
+                assert_eq!((start.format, start.call, &*start.stream), (codec.format(), None, "c1"));
+            }
+        }
+        // The first versions tell neither format nor more than the frame's size.
+        let old = "MEDIA_START connection_id:c1 channel:WebSocket/c1/0x1 optimal_frame_size:160";
+        assert_eq!(started(Codec::Ulaw, old).1.format, Codec::Ulaw.format());
+        let (_, start) = started(Codec::Slin16, "MEDIA_START");
+        assert_eq!(start.format, Codec::Slin16.format());
+    }
+
+    #[test]
+    fn a_format_that_was_not_asked_for_and_cannot_be_taken_is_refused() {
+        for text in [
+            json_start("opus", 0),
+            json_start("slin16", 320),
+            words_start("g722", 160),
+            words_start("ulaw", 80),
+            "MEDIA_START optimal_frame_size:x".to_owned(),
+        ] {
+            let refused = AsteriskWire::new(Codec::Ulaw).read_text(&text);
+            assert!(matches!(refused, Err(WireError::Format { .. })), "{text}: {refused:?}");
+        }
+    }
+
+    #[test]
+    fn audio_comes_in_whole_samples() {
+        for (codec, half_is_refused) in [
+            (Codec::Slin16, true),
+            (Codec::Slin, true),
+            (Codec::Ulaw, false),
+            (Codec::Alaw, false),
+        ] {
+            let (mut wire, _) = started(codec, "MEDIA_START");
+            assert!(matches!(wire.read_binary(&[1; 640]), Ok(Event::Media(_))), "{codec:?}");
+            assert_eq!(wire.read_binary(&[1; 641]).is_err(), half_is_refused, "{codec:?}");
+        }
+    }
+
+    #[test]
+    fn marks_and_keys_come_in_both_ways_of_writing() {
+        let mut wire = AsteriskWire::new(Codec::Ulaw);
+        let mark = Event::Item(InboundItem::Mark("u7".into()));
+        let nine = Event::Item(InboundItem::Digit('9'));
+        for (text, event) in [
+            ("MEDIA_MARK_PROCESSED u7", mark.clone()),
+            (
+                r#"{"event":"MEDIA_MARK_PROCESSED","channel_id":"x","correlation_id":"u7"}"#,
+                mark,
+            ),
+            ("DTMF_END digit:9", nine.clone()),
+            ("DTMF_END digit:9 channel_id:x", nine.clone()),
+            (r#"{"event":"DTMF_END","channel_id":"x","digit":"9"}"#, nine),
+            ("MEDIA_MARK_PROCESSED", Event::Ignored),
+            ("QUEUE_DRAINED", Event::Ignored),
+            ("STATUS channel_id:x queue_length:43 queue_full:false", Event::Ignored),
+            ("ERROR channel_id:x error_text:no", Event::Ignored),
+            (r#"{"event":"WEATHER","digit":7}"#, Event::Ignored),
+            ("", Event::Ignored),
+        ] {
+            assert_eq!(wire.read_text(text), Ok(event), "{text}");
+        }
+        for damaged in [r#"{"event":"DTMF_END","digit":7}"#, "{", r#"{"digit":"1"}"#] {
+            assert!(
+                matches!(wire.read_text(damaged), Err(WireError::Malformed(_))),
+                "{damaged}"
+            );
+        }
+        // A key that no telephone has is nobody's reason to end a call.
+        for (text, event) in [
+            ("DTMF_END digit:x", Event::Ignored),
+            ("DTMF_END digit:a", Event::Item(InboundItem::Digit('A'))),
+        ] {
+            assert_eq!(wire.read_text(text), Ok(event), "{text}");
+        }
+    }
+
+    fn write(writer: &mut dyn MediaWriter, item: &OutboundItem) -> Vec<WireMessage> {
+        let mut messages = Vec::new();
+        writer.write(item, &mut messages);
+        messages
+    }
+
+    fn binary(messages: &[WireMessage]) -> Vec<usize> {
+        messages
+            .iter()
+            .filter_map(|message| match message {
+                WireMessage::Binary(bytes) => Some(bytes.len()),
+                WireMessage::Text(_) => None,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn audio_goes_out_in_whole_frames_and_a_mark_waits_for_the_rest() {
+        let (mut wire, start) = started(Codec::Slin16, &words_start("slin16", 640));
+        let mut writer = wire.writer(&start);
+        assert_eq!(binary(&write(&mut *writer, &OutboundItem::Audio(vec![1; 700]))), [640]);
+        assert_eq!(
+            binary(&write(&mut *writer, &OutboundItem::Audio(vec![1; 570]))),
+            Vec::<usize>::new()
+        );
+        let marked = write(&mut *writer, &OutboundItem::Mark("u1".into()));
+        assert_eq!(binary(&marked), [640]);
+        assert_eq!(marked[1], WireMessage::Text("MARK_MEDIA u1".into()));
+        assert_eq!(
+            binary(&write(&mut *writer, &OutboundItem::Audio(vec![1; 64_000]))),
+            [16_000; 4]
+        );
+        write(&mut *writer, &OutboundItem::Audio(vec![1; 5]));
+        let cleared = write(&mut *writer, &OutboundItem::Clear);
+        assert_eq!(cleared, [WireMessage::Text("FLUSH_MEDIA".into())]);
+        assert_eq!(
+            binary(&write(&mut *writer, &OutboundItem::Audio(vec![1; 639]))),
+            Vec::<usize>::new()
+        );
+    }
+
+    #[test]
+    fn who_speaks_json_is_answered_in_json_within_what_asterisk_takes() {
+        let (mut wire, start) = started(Codec::Ulaw, &json_start("ulaw", 160));
+        let mut writer = wire.writer(&start);
+        let marked = write(&mut *writer, &OutboundItem::Mark("u1".into()));
+        assert_eq!(
+            marked,
+            [WireMessage::Text(
+                r#"{"command":"MARK_MEDIA","correlation_id":"u1"}"#.into()
+            )]
+        );
+        let cleared = write(&mut *writer, &OutboundItem::Clear);
+        assert_eq!(cleared, [WireMessage::Text(r#"{"command":"FLUSH_MEDIA"}"#.into())]);
+        assert_eq!(write(&mut *writer, &OutboundItem::Mark("x".repeat(100))), []);
+    }
+
+    #[test]
+    fn nothing_is_sent_while_the_queue_of_asterisk_is_full() {
+        for [off, on] in [
+            ["MEDIA_XOFF", "MEDIA_XON"],
+            [r#"{"event":"MEDIA_XOFF"}"#, r#"{"event":"MEDIA_XON"}"#],
+        ] {
+            let (mut wire, start) = started(Codec::Ulaw, &words_start("ulaw", 160));
+            let mut writer = wire.writer(&start);
+            wire.read_text(off).unwrap();
+            assert_eq!(write(&mut *writer, &OutboundItem::Audio(vec![1; 320])), []);
+            assert_eq!(write(&mut *writer, &OutboundItem::Mark("u1".into())).len(), 1);
+            wire.read_text(on).unwrap();
+            assert_eq!(binary(&write(&mut *writer, &OutboundItem::Audio(vec![1; 320]))), [320]);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_comes_makes_it_panic(
+            text in "\\PC{0,200}",
+            event in prop::sample::select(vec!["MEDIA_START ", "DTMF_END ", "MEDIA_MARK_PROCESSED ", "{\"event\":\"MEDIA_START\",", "ERROR "]),
+            bytes in proptest::collection::vec(any::<u8>(), 0..700),
+        ) {
+            let mut wire = AsteriskWire::new(Codec::Slin16);
+            let _ = wire.read_text(&text);
+            let _ = wire.read_text(&format!("{event}{text}"));
+            let _ = wire.read_binary(&bytes);
+        }
+
+        #[test]
+        fn every_sample_goes_out_once_and_in_frames(
+            pieces in proptest::collection::vec(0..2_000_usize, 0..20),
+            codec in prop::sample::select(Codec::ALL.to_vec()),
+        ) {
+            let frame = codec.format().bytes_for_ms(20);
+            let (mut wire, start) = started(codec, "MEDIA_START");
+            let mut writer = wire.writer(&start);
+            let (mut sent, mut out) = (0, 0);
+            for piece in pieces {
+                sent += piece;
+                for length in binary(&write(&mut *writer, &OutboundItem::Audio(vec![1; piece]))) {
+                    prop_assert!(length.is_multiple_of(frame) && length <= 65_500);
+                    out += length;
+                }
+            }
+            out += binary(&write(&mut *writer, &OutboundItem::Mark("m".into()))).iter().sum::<usize>();
+            prop_assert_eq!(out, sent.div_ceil(frame) * frame);
+        }
+    }
+}

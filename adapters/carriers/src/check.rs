@@ -1,0 +1,305 @@
+//! `ringback carriers check`: one small reading request to each configured carrier; whether its account is taken, which
+//! numbers it has, and what must be entered there so that calls come in.
+
+mod ask;
+
+use std::process::ExitCode;
+
+use clap::Args;
+use net::http_client::parse_base_url;
+
+use futures_util::future::{OptionFuture, join_all};
+use serde_json::{Value, json};
+
+use super::{
+    asterisk::account::{AsteriskAccount, Media},
+    settings::{CarrierSettings, NAMES, wanted},
+    telnyx::account::TelnyxAccount,
+    twilio::account::{Flavour, TwilioAccount},
+    vonage::account::VonageAccount,
+};
+use ask::{Asker, asked_of};
+
+/// `ringback carriers check`.
+#[derive(Debug, Clone, Args)]
+pub struct CarriersCheckArgs {
+    /// Address at which carriers reach the service
+    #[arg(long, env = "RINGBACK_PUBLIC_URL", value_parser = parse_base_url)]
+    pub public_url: Option<String>,
+
+    /// Carrier that places the calls for which nothing else is said
+    #[arg(long, env = "RINGBACK_CARRIER", default_value = "simulated", value_parser = NAMES)]
+    pub carrier: String,
+
+    /// Address of a telephone exchange (`ringback phones`)
+    #[arg(long, env = "RINGBACK_SIMULATED_URL", value_parser = parse_base_url)]
+    pub simulated_url: Option<String>,
+
+    /// Print the findings as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What stands where the public address is not known.
+const UNKNOWN: &str = "RINGBACK_PUBLIC_URL";
+/// An answer that is taken for nobody's.
+const NOT_ITS_OWN: &str = "it answers, but not as this carrier does: is the address right?";
+
+/// What was found of one carrier.
+struct Finding {
+    carrier: &'static str,
+    /// What it said of itself; or what is wrong.
+    result: Result<String, String>,
+    /// Its numbers, where it tells them.
+    numbers: Vec<String>,
+    /// What to enter there: where, and what.
+    entries: Vec<(&'static str, String)>,
+}
+
+impl Finding {
+    fn json(&self) -> Value {
+        let entries: Vec<Value> = self
+            .entries
+            .iter()
+            .map(|(at, what)| json!({ "at": at, "value": what }))
+            .collect();
+        let mut shown =
+            json!({ "carrier": self.carrier, "works": self.result.is_ok(), "numbers": self.numbers, "enter": entries });
+        match &self.result {
+            Ok(said) => shown["answer"] = said.as_str().into(),
+            Err(why) => shown["problem"] = why.as_str().into(),
+        }
+        shown
+    }
+
+    fn print(&self) {
+        match &self.result {
+            Ok(said) => println!("{}: works ({said})", self.carrier),
+            Err(why) => println!("{}: DOES NOT WORK: {why}", self.carrier),
+        }
+        if !self.numbers.is_empty() {
+            println!("  numbers: {}", self.numbers.join(", "));
+        }
+        for (at, what) in &self.entries {
+            println!("  {at}: {what}");
+        }
+    }
+}
+
+/// Asks each configured carrier. The exit code is 0 only if all of them, and the chosen one, work.
+///
+/// # Errors
+///
+/// When a setting cannot be read, or the chosen carrier is not configured.
+pub async fn run(args: CarriersCheckArgs) -> Result<ExitCode, Box<dyn std::error::Error + Send + Sync>> {
+    let settings = CarrierSettings::from_environment()?;
+    let check = Check {
+        ask: Asker::new()?,
+        public: args.public_url.clone(),
+    };
+    let findings = check.all(&settings, args.simulated_url.as_deref()).await;
+    let embedded = args.carrier == "simulated" && args.simulated_url.is_none();
+    if !embedded && !findings.iter().any(|finding| finding.carrier == args.carrier) {
+        return Err(format!("RINGBACK_CARRIER {}: {}", args.carrier, wanted(&args.carrier)).into());
+    }
+    if args.json {
+        let all: Vec<Value> = findings.iter().map(Finding::json).collect();
+        println!("{}", serde_json::to_string_pretty(&all)?);
+    } else {
+        findings.iter().for_each(Finding::print);
+        if findings.is_empty() {
+            println!("no carrier is configured: calls go to the simulated phones inside the service");
+        }
+    }
+    let all_work = findings.iter().all(|finding| finding.result.is_ok());
+    Ok(if all_work { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+struct Check {
+    ask: Asker,
+    public: Option<String>,
+}
+
+impl Check {
+    async fn all(&self, settings: &CarrierSettings, simulated: Option<&str>) -> Vec<Finding> {
+        let both = [&settings.twilio, &settings.signalwire].into_iter().flatten();
+        // At once: each may take as long as a carrier is waited for.
+        let (both, telnyx, vonage, asterisk, simulated) = tokio::join!(
+            join_all(both.map(|account| self.twilio(account))),
+            OptionFuture::from(settings.telnyx.as_ref().map(|account| self.telnyx(account))),
+            OptionFuture::from(settings.vonage.as_ref().map(|account| self.vonage(account))),
+            OptionFuture::from(settings.asterisk.as_ref().map(|account| self.asterisk(account))),
+            OptionFuture::from(simulated.map(|url| self.simulated(url))),
+        );
+        let others = [telnyx, vonage, asterisk, simulated].into_iter().flatten();
+        both.into_iter().chain(others).collect()
+    }
+
+    async fn simulated(&self, url: &str) -> Finding {
+        let request = self.ask.get(&format!("{url}/v1/calls?to=%2B15550100010&sinceMicros=0"));
+        let asked = self.ask.json(request).await;
+        Finding {
+            carrier: "simulated",
+            result: asked
+                .map(|_| "the exchange answers".to_owned())
+                .map_err(|why| asked_of(url, &why, "RINGBACK_SIMULATED_URL")),
+            numbers: Vec::new(),
+            entries: Vec::new(),
+        }
+    }
+
+    fn door(&self, carrier: &str, door: &str) -> String {
+        let public = self.public.as_deref().unwrap_or(UNKNOWN);
+        format!("{public}/carriers/{carrier}/{door}")
+    }
+
+    /// A carrier on the internet comes to an address of its own kind only.
+    fn reachable(&self, carrier: &str, api: &str) -> Result<(), String> {
+        match self.public.as_deref() {
+            Some(public) if public.starts_with("https://") || api.starts_with("http://") => Ok(()),
+            _ => Err(format!(
+                "the account is taken, but {carrier} must reach the service: set RINGBACK_PUBLIC_URL to its https:// address"
+            )),
+        }
+    }
+
+    async fn twilio(&self, account: &TwilioAccount) -> Finding {
+        let carrier = account.flavour.name();
+        let calls = account.calls();
+        let root = calls.strip_suffix("/Calls").unwrap_or(&calls);
+        let get = |path: &str| {
+            let request = self.ask.get(&format!("{root}{path}"));
+            request.basic_auth(&account.user, Some(account.password.secret()))
+        };
+        // A key may place calls and still not read the account it belongs to.
+        let asks_with_a_key = !account.user.eq_ignore_ascii_case(&account.account);
+        let asked = match asks_with_a_key {
+            true => self.ask.json(get("/Calls.json?PageSize=1")).await,
+            false => self.ask.json(get(".json")).await,
+        };
+        let settings = match account.flavour {
+            Flavour::Twilio if asks_with_a_key => "TWILIO_ACCOUNT_SID, TWILIO_API_KEY, TWILIO_API_SECRET",
+            Flavour::Twilio => "TWILIO_ACCOUNT_SID, TWILIO_AUTH_TOKEN",
+            Flavour::SignalWire => "SIGNALWIRE_SPACE, SIGNALWIRE_PROJECT_ID, SIGNALWIRE_TOKEN",
+        };
+        let asked = asked.map_err(|why| asked_of(&account.base_url, &why, settings));
+        let result = asked.and_then(|said| match said["status"].as_str() {
+            _ if said["calls"].is_array() => Ok("the account's calls can be read".to_owned()),
+            Some("active") => Ok("account active".to_owned()),
+            Some(status) => Err(format!(
+                "the account is {}: it places no calls",
+                domain::ports::carrier::plain_words(status)
+            )),
+            None => Err(asked_of(&account.base_url, NOT_ITS_OWN, settings)),
+        });
+        let numbers = match &result {
+            Ok(_) => self.ask.json(get("/IncomingPhoneNumbers.json?PageSize=50")).await,
+            Err(_) => Ok(Value::Null),
+        };
+        Finding {
+            carrier,
+            result: result.and_then(|said| self.reachable(carrier, &account.base_url).map(|()| said)),
+            numbers: texts(&numbers.unwrap_or_default()["incoming_phone_numbers"], "phone_number"),
+            entries: vec![
+                (
+                    "each number, \"A call comes in\", webhook, POST",
+                    self.door(carrier, "inbound"),
+                ),
+                (
+                    "each number, \"Call status changes\", POST",
+                    self.door(carrier, "events"),
+                ),
+            ],
+        }
+    }
+
+    async fn telnyx(&self, account: &TelnyxAccount) -> Finding {
+        let get = |path: &str| {
+            let request = self.ask.get(&format!("{}{path}", account.base_url));
+            request.bearer_auth(account.api_key.secret())
+        };
+        let asked = self.ask.json(get("/balance")).await;
+        let asked = asked.map_err(|why| asked_of(&account.base_url, &why, "TELNYX_API_KEY"));
+        let result = asked.and_then(|said| {
+            let of = |name: &str| said["data"][name].as_str().map(domain::ports::carrier::plain_words);
+            match of("balance").zip(of("currency")) {
+                Some((balance, currency)) => Ok(format!("balance {balance} {currency}")),
+                None => Err(asked_of(&account.base_url, NOT_ITS_OWN, "TELNYX_BASE_URL")),
+            }
+        });
+        let numbers = match &result {
+            Ok(_) => self.ask.json(get("/phone_numbers?page%5Bsize%5D=50")).await,
+            Err(_) => Ok(Value::Null),
+        };
+        Finding {
+            carrier: "telnyx",
+            result: result.and_then(|said| self.reachable("telnyx", &account.base_url).map(|()| said)),
+            numbers: texts(&numbers.unwrap_or_default()["data"], "phone_number"),
+            entries: vec![(
+                "the Call Control application, webhook URL (API v2)",
+                self.door("telnyx", "inbound"),
+            )],
+        }
+    }
+
+    async fn vonage(&self, account: &VonageAccount) -> Finding {
+        let now = chrono::Utc::now().timestamp();
+        let result = match account.key.token(&account.application, now) {
+            Ok(token) => {
+                let request = self.ask.get(&format!("{}/v1/calls?page_size=1", account.base_url));
+                let asked = self.ask.json(request.bearer_auth(token)).await;
+                asked.map_err(|why| asked_of(&account.base_url, &why, "VONAGE_APPLICATION_ID, VONAGE_PRIVATE_KEY"))
+            }
+            Err(error) => Err(error.to_string()),
+        };
+        Finding {
+            carrier: "vonage",
+            result: result
+                .and_then(|_| self.reachable("vonage", &account.base_url))
+                .map(|()| "the application's calls can be read".to_owned()),
+            numbers: Vec::new(),
+            entries: vec![
+                ("the application, answer URL, POST", self.door("vonage", "inbound")),
+                ("the application, event URL, POST", self.door("vonage", "events")),
+            ],
+        }
+    }
+
+    async fn asterisk(&self, account: &AsteriskAccount) -> Finding {
+        let request = self.ask.get(&format!("{}/asterisk/info", account.ari_url));
+        let request = request.basic_auth(&account.user, Some(account.password.secret()));
+        let asked = self.ask.json(request).await;
+        let asked = asked.and_then(|said| match said["system"]["version"].as_str() {
+            Some(version) => Ok(format!("Asterisk {}", domain::ports::carrier::plain_words(version))),
+            None => Err(NOT_ITS_OWN.to_owned()),
+        });
+        let settings = "ASTERISK_ARI_URL, ASTERISK_ARI_USER, ASTERISK_ARI_PASSWORD";
+        let result = asked.map_err(|why| asked_of(&account.ari_url, &why, settings));
+        let mut entries = vec![(
+            "extensions.conf, for calls that come in",
+            format!("Stasis({})", account.app),
+        )];
+        entries.push(match &account.media {
+            Media::WebSocket { .. } => {
+                let door = self.door("asterisk", "media");
+                ("websocket_client.conf, uri", super::http::socket_address(&door))
+            }
+            Media::AudioSocket { reached_at, .. } => ("reachable from Asterisk by TCP", reached_at.clone()),
+        });
+        Finding {
+            carrier: "asterisk",
+            result,
+            numbers: Vec::new(),
+            entries,
+        }
+    }
+}
+
+/// A text of each item of a list.
+fn texts(list: &Value, name: &str) -> Vec<String> {
+    let items = list.as_array().into_iter().flatten();
+    items
+        .filter_map(|item| item[name].as_str())
+        .map(super::words::plain_words)
+        .collect()
+}

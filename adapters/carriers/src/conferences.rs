@@ -1,0 +1,201 @@
+//! A destination that is rung as a call of its own while its caller still talks with the agent: it is joined with the
+//! caller when it answers, and hung up where nobody waits for it any more.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use axum::response::Response;
+use domain::{
+    id::AttemptId,
+    ports::carrier::{CallProgress, Carrier, CarrierCallId, CarrierError, DialError, EndCause},
+};
+
+use super::{
+    door::{self, CarrierDoor},
+    handovers::{Answered, Handovers, Joining, Try},
+};
+
+/// A carrier that rings such destinations.
+#[async_trait]
+pub(super) trait Joins: Carrier + 'static {
+    /// All that are under way.
+    fn handovers(&self) -> &Handovers;
+
+    /// Joins a caller with the destination of this try, which has answered.
+    async fn join(&self, caller: &CarrierCallId, destination: &CarrierCallId, which: Try) -> Result<(), CarrierError>;
+
+    /// Hangs up a leg, whether it was answered or not.
+    async fn hang_up_leg(&self, leg: &CarrierCallId) -> Result<(), CarrierError>;
+}
+
+/// How the address of a destination's webhooks names a try.
+pub(super) fn name((attempt, try_no): Try) -> String {
+    format!("{attempt}.{try_no}")
+}
+
+/// The try that an address names.
+fn named(name: &str) -> Option<Try> {
+    let (attempt, try_no) = name.split_once('.')?;
+    Some((attempt.parse().ok()?, try_no.parse().ok()?))
+}
+
+/// Rings a destination for a caller. Its webhooks may come before the dial's answer, or in its place; whatever rings of
+/// an earlier try is hung up.
+pub(super) async fn ring<C: Joins, D>(
+    carrier: &C,
+    (attempt, caller): (AttemptId, &CarrierCallId),
+    dial: impl FnOnce(Try) -> D,
+) -> Result<(), CarrierError>
+where
+    D: Future<Output = Result<CarrierCallId, DialError>>,
+{
+    let handovers = carrier.handovers();
+    let earlier = handovers.abandon(attempt);
+    let which = handovers.begin(attempt, caller, Joining::ByUs);
+    let (dialed, ()) = tokio::join!(dial(which), let_go(carrier, earlier));
+    match dialed {
+        Ok(leg) => {
+            let_go(carrier, Some(leg).filter(|leg| !handovers.rings(which, leg))).await;
+            Ok(())
+        }
+        Err(error) if handovers.not_dialed(which) => Err(of_destination(error)),
+        Err(error) => {
+            tracing::warn!(%attempt, %error, "the dial of a destination that rings all the same");
+            Ok(())
+        }
+    }
+}
+
+/// A caller is gone: a destination that rings for that caller is hung up.
+pub(super) async fn release<C: Joins>(carrier: &C, caller: &CarrierCallId) {
+    let_go(carrier, carrier.handovers().caller_left(caller)).await;
+}
+
+/// Hangs up a leg that nobody waits for.
+pub(super) async fn let_go<C: Joins>(carrier: &C, leg: Option<CarrierCallId>) {
+    let Some(leg) = leg else { return };
+    match carrier.hang_up_leg(&leg).await {
+        Ok(()) | Err(CarrierError::NotFound) => {}
+        Err(error) => tracing::warn!(%error, "a destination that nobody waits for could not be hung up"),
+    }
+}
+
+/// A destination, as the address of its webhooks names it.
+pub(super) struct Destination<C> {
+    door: CarrierDoor,
+    carrier: Arc<C>,
+    which: Try,
+    proof: String,
+}
+
+impl<C: Joins> Destination<C> {
+    /// The one of an address; none where it names none.
+    pub(super) fn named(door: CarrierDoor, carrier: &Arc<C>, (name, proof): (String, String)) -> Option<Self> {
+        Some(Self {
+            which: named(&name)?,
+            door,
+            carrier: carrier.clone(),
+            proof,
+        })
+    }
+
+    /// Takes what is told of a leg. What follows from that is done behind the answer, for which no carrier waits long.
+    pub(super) async fn told(self, leg: CarrierCallId, progress: CallProgress) -> Response {
+        let handovers = self.carrier.handovers();
+        match progress {
+            CallProgress::Placed | CallProgress::Ringing if !handovers.rings(self.which, &leg) => {
+                tokio::spawn(async move { let_go(&*self.carrier, Some(leg)).await });
+            }
+            CallProgress::Answered => drop(tokio::spawn(self.answered(leg))),
+            CallProgress::Ended(cause) if handovers.failed_to_answer(self.which, &leg).is_some() => {
+                return self.report(failed(&cause)).await;
+            }
+            _ => {}
+        }
+        door::taken()
+    }
+
+    async fn answered(self, leg: CarrierCallId) {
+        let progress = match joined(&*self.carrier, self.which, &leg).await {
+            None => return,
+            Some((_, Ok(()))) => CallProgress::Transferred,
+            Some((_, Err(error))) => CallProgress::TransferFailed(error.to_string()),
+        };
+        let left = matches!(progress, CallProgress::TransferFailed(_)).then_some(leg);
+        tokio::join!(self.report(progress), let_go(&*self.carrier, left));
+    }
+
+    async fn report(&self, progress: CallProgress) -> Response {
+        let attempt = self.which.0.to_string();
+        self.door.report(&attempt, self.proof.clone(), progress.into()).await
+    }
+}
+
+/// A destination has answered: whom it was joined with, and how that went; none where there is nothing to join. One that
+/// nobody waits for is hung up. Where they cannot be joined the try has failed.
+pub(super) async fn joined<C: Joins>(
+    carrier: &C,
+    which: Try,
+    leg: &CarrierCallId,
+) -> Option<(CarrierCallId, Result<(), CarrierError>)> {
+    let caller = match carrier.handovers().answered(which, leg) {
+        Answered::Join(caller) => caller,
+        Answered::Nothing => return None,
+        Answered::Nobody => {
+            let_go(carrier, Some(leg.clone())).await;
+            return None;
+        }
+    };
+    let answer = carrier.join(&caller, leg, which).await;
+    if answer.is_err() {
+        carrier.handovers().failed(which);
+    }
+    Some((caller, answer))
+}
+
+/// What a dial that failed means for a wish of which it was a part.
+fn of_destination(error: DialError) -> CarrierError {
+    match error {
+        DialError::InvalidNumber(words) | DialError::Rejected(words) | DialError::AccountRefused(words) => {
+            CarrierError::Refused(words)
+        }
+        DialError::Busy { .. } => CarrierError::Unavailable("too many requests".to_owned()),
+        DialError::Unreachable(words) | DialError::HeldBack(words) | DialError::Unknown(words) => {
+            CarrierError::Unavailable(words)
+        }
+    }
+}
+
+/// Why nobody answered at a destination.
+pub(super) fn failed(cause: &EndCause) -> CallProgress {
+    let words = match cause {
+        EndCause::Completed => "it was hung up",
+        EndCause::Busy => "it is busy",
+        EndCause::NoAnswer => "nobody answered",
+        EndCause::Rejected => "it was declined",
+        EndCause::InvalidNumber => "there is no such number",
+        EndCause::Canceled => "it was canceled",
+        EndCause::Failed(words) => words,
+    };
+    CallProgress::TransferFailed(words.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_names_a_try() {
+        let which = (AttemptId::new(), 7);
+        assert_eq!(named(&name(which)), Some(which));
+        let attempt = which.0;
+        for wrong in [
+            format!("{attempt}"),
+            format!("{attempt}.x"),
+            "x.1".to_owned(),
+            String::new(),
+        ] {
+            assert_eq!(named(&wrong), None, "{wrong}");
+        }
+    }
+}

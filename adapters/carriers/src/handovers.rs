@@ -1,0 +1,280 @@
+//! The calls that are being handed on: which leg belongs to which try, so that a late webhook of an earlier try neither
+//! fails nor joins a later one, each caller is joined once, and nobody is rung for a caller who is gone.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use domain::{id::AttemptId, ports::carrier::CarrierCallId};
+
+/// Attempts that are remembered; the oldest one makes room.
+const REMEMBERED: usize = 4_096;
+
+/// A try to hand a call on: the attempt whose call it is, and its number there.
+pub(super) type Try = (AttemptId, u32);
+
+/// How the two legs come together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Joining {
+    /// The carrier joins them.
+    ByCarrier,
+    /// We do, when the destination answers.
+    ByUs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Rings,
+    /// The two are being joined, or talk.
+    Joined,
+    Failed,
+}
+
+/// The latest try of a call.
+#[derive(Debug, Clone)]
+struct Handover {
+    try_no: u32,
+    joining: Joining,
+    caller: CarrierCallId,
+    /// The destination's leg, once it is known.
+    destination: Option<CarrierCallId>,
+    stage: Stage,
+}
+
+impl Handover {
+    /// Whether this is the destination's leg; the first that tells of itself is.
+    fn is_to(&mut self, leg: &CarrierCallId) -> bool {
+        self.destination.get_or_insert_with(|| leg.clone()) == leg
+    }
+
+    /// Nobody waits any more: the leg that rings for nobody now, if it is known.
+    fn let_go(&mut self) -> Option<CarrierCallId> {
+        let rang = std::mem::replace(&mut self.stage, Stage::Failed) == Stage::Rings;
+        self.destination.take().filter(|_| rang)
+    }
+}
+
+/// What is to be done about a destination that answers.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Answered {
+    /// Join its caller with it.
+    Join(CarrierCallId),
+    /// The carrier joins them, or they are joined.
+    Nothing,
+    /// Nobody waits for it any more.
+    Nobody,
+}
+
+/// All of a node. Ids of attempts are in the order of time.
+#[derive(Debug, Default)]
+pub(super) struct Handovers(Mutex<BTreeMap<AttemptId, Handover>>);
+
+impl Handovers {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<AttemptId, Handover>> {
+        // No panic leaves the map half-changed.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A destination is about to be rung for this caller: the try.
+    pub(super) fn begin(&self, attempt: AttemptId, caller: &CarrierCallId, joining: Joining) -> Try {
+        let mut all = self.lock();
+        let try_no = all.get(&attempt).map_or(1, |last| last.try_no.wrapping_add(1));
+        while all.len() >= REMEMBERED && !all.contains_key(&attempt) {
+            all.pop_first();
+        }
+        let handover = Handover {
+            try_no,
+            joining,
+            caller: caller.clone(),
+            destination: None,
+            stage: Stage::Rings,
+        };
+        all.insert(attempt, handover);
+        (attempt, try_no)
+    }
+
+    /// Another try is to follow: the leg that rings for the last one, if it is known.
+    pub(super) fn abandon(&self, attempt: AttemptId) -> Option<CarrierCallId> {
+        self.lock().get_mut(&attempt)?.let_go()
+    }
+
+    /// Does something with the handover of this try, if somebody still waits for it.
+    fn with<T>(&self, (attempt, try_no): Try, act: impl FnOnce(&mut Handover) -> T) -> Option<T> {
+        let mut all = self.lock();
+        let handover = all.get_mut(&attempt)?;
+        (handover.try_no == try_no && handover.stage != Stage::Failed).then(|| act(handover))
+    }
+
+    /// The destination's leg has a name; false when nobody waits for it any more, or for another leg.
+    pub(super) fn rings(&self, which: Try, destination: &CarrierCallId) -> bool {
+        self.with(which, |handover| handover.is_to(destination))
+            .unwrap_or(false)
+    }
+
+    /// The dial failed as far as we know; false when the leg has told of itself all the same.
+    pub(super) fn not_dialed(&self, which: Try) -> bool {
+        let failed = self.with(which, |handover| {
+            let failed = handover.destination.is_none();
+            if failed {
+                handover.stage = Stage::Failed;
+            }
+            failed
+        });
+        failed.unwrap_or(true)
+    }
+
+    /// A destination answers.
+    pub(super) fn answered(&self, which: Try, destination: &CarrierCallId) -> Answered {
+        let answered = self.with(which, |handover| {
+            if !handover.is_to(destination) {
+                return Answered::Nobody;
+            }
+            match (handover.joining, handover.stage) {
+                (Joining::ByUs, Stage::Rings) => {
+                    handover.stage = Stage::Joined;
+                    Answered::Join(handover.caller.clone())
+                }
+                (Joining::ByCarrier, _) | (Joining::ByUs, Stage::Joined | Stage::Failed) => Answered::Nothing,
+            }
+        });
+        answered.unwrap_or(Answered::Nobody)
+    }
+
+    /// The two talk; whether somebody waited for that.
+    pub(super) fn bridged(&self, which: Try) -> bool {
+        self.with(which, |handover| handover.stage = Stage::Joined).is_some()
+    }
+
+    /// A caller talks with somebody, whoever that is.
+    pub(super) fn caller_bridged(&self, attempt: AttemptId) -> bool {
+        let latest = self.lock().get(&attempt).map(|handover| handover.try_no);
+        latest.is_some_and(|try_no| self.bridged((attempt, try_no)))
+    }
+
+    /// It failed, whatever its stage: whether somebody waited for it.
+    pub(super) fn failed(&self, which: Try) -> bool {
+        self.with(which, |handover| handover.stage = Stage::Failed).is_some()
+    }
+
+    /// The destination's leg is over. Where that is a failure, and not the end of a talk: whose.
+    pub(super) fn failed_to_answer(&self, which: Try, destination: &CarrierCallId) -> Option<CarrierCallId> {
+        let failed = self.with(which, |handover| {
+            (handover.stage == Stage::Rings && handover.is_to(destination)).then(|| {
+                handover.stage = Stage::Failed;
+                handover.caller.clone()
+            })
+        });
+        failed.flatten()
+    }
+
+    /// A caller is gone: the leg that rings for nobody now, if it is known.
+    pub(super) fn caller_left(&self, caller: &CarrierCallId) -> Option<CarrierCallId> {
+        let mut all = self.lock();
+        let handover = all.values_mut().find(|handover| handover.caller == *caller)?;
+        handover.let_go()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn leg(name: &str) -> CarrierCallId {
+        CarrierCallId(name.to_owned())
+    }
+
+    fn rung(all: &Handovers, attempt: AttemptId, joining: Joining) -> Try {
+        all.begin(attempt, &leg("caller"), joining)
+    }
+
+    #[test]
+    fn a_caller_is_joined_once_however_often_the_answer_is_told() {
+        let (all, attempt) = (Handovers::default(), AttemptId::new());
+        let which = rung(&all, attempt, Joining::ByUs);
+        assert!(all.rings(which, &leg("desk")));
+        assert_eq!(all.answered(which, &leg("desk")), Answered::Join(leg("caller")));
+        assert_eq!(all.answered(which, &leg("desk")), Answered::Nothing);
+        assert!(all.bridged(which) && all.caller_bridged(attempt));
+        // The end of a talk is no failure to answer, and the desk is left alone.
+        assert_eq!(all.failed_to_answer(which, &leg("desk")), None);
+        assert_eq!(all.caller_left(&leg("caller")), None);
+        assert_eq!(all.answered(which, &leg("desk")), Answered::Nobody);
+    }
+
+    #[test]
+    fn what_the_carrier_joins_is_left_to_it() {
+        let (all, attempt) = (Handovers::default(), AttemptId::new());
+        let which = rung(&all, attempt, Joining::ByCarrier);
+        assert_eq!(all.answered(which, &leg("desk")), Answered::Nothing);
+        // Answered and not joined yet: a hang-up is still a failure.
+        assert_eq!(all.failed_to_answer(which, &leg("desk")), Some(leg("caller")));
+        assert_eq!(all.failed_to_answer(which, &leg("desk")), None);
+        assert!(!all.bridged(which));
+    }
+
+    #[test]
+    fn a_late_word_of_an_earlier_try_changes_nothing() {
+        let (all, attempt) = (Handovers::default(), AttemptId::new());
+        let first = rung(&all, attempt, Joining::ByCarrier);
+        assert!(all.failed_to_answer(first, &leg("first")).is_some());
+        let second = rung(&all, attempt, Joining::ByUs);
+        assert_ne!(first, second);
+        assert_eq!(all.failed_to_answer(first, &leg("first")), None);
+        assert!(!all.bridged(first) && !all.rings(first, &leg("late")));
+        assert_eq!(all.answered(first, &leg("late")), Answered::Nobody);
+        assert_eq!(all.answered(second, &leg("desk")), Answered::Join(leg("caller")));
+    }
+
+    #[test]
+    fn another_leg_at_the_address_of_a_try_is_nobody_s() {
+        let (all, attempt) = (Handovers::default(), AttemptId::new());
+        let which = rung(&all, attempt, Joining::ByUs);
+        assert!(all.rings(which, &leg("desk")) && !all.rings(which, &leg("other")));
+        assert_eq!(all.failed_to_answer(which, &leg("other")), None);
+        assert_eq!(all.answered(which, &leg("other")), Answered::Nobody);
+        assert_eq!(all.answered(which, &leg("desk")), Answered::Join(leg("caller")));
+    }
+
+    #[test]
+    fn a_dial_whose_answer_is_lost_has_failed_unless_its_leg_tells_of_itself() {
+        let (all, attempt) = (Handovers::default(), AttemptId::new());
+        let silent = rung(&all, attempt, Joining::ByUs);
+        assert!(all.not_dialed(silent) && !all.rings(silent, &leg("late")));
+        let told = rung(&all, attempt, Joining::ByUs);
+        assert!(all.rings(told, &leg("desk")) && !all.not_dialed(told));
+        assert_eq!(all.answered(told, &leg("desk")), Answered::Join(leg("caller")));
+    }
+
+    #[test]
+    fn the_leg_of_a_try_that_another_one_follows_is_let_go() {
+        let (all, attempt) = (Handovers::default(), AttemptId::new());
+        assert_eq!(all.abandon(attempt), None);
+        let first = rung(&all, attempt, Joining::ByUs);
+        assert!(all.rings(first, &leg("first")));
+        assert_eq!(all.abandon(attempt), Some(leg("first")));
+        assert_eq!(all.answered(first, &leg("first")), Answered::Nobody);
+        assert_eq!(all.abandon(attempt), None);
+    }
+
+    #[test]
+    fn nobody_is_rung_for_a_caller_who_is_gone() {
+        let (all, attempt) = (Handovers::default(), AttemptId::new());
+        let which = rung(&all, attempt, Joining::ByUs);
+        assert!(all.rings(which, &leg("desk")));
+        assert_eq!(all.caller_left(&leg("caller")), Some(leg("desk")));
+        assert_eq!(all.caller_left(&leg("caller")), None);
+        assert_eq!(all.failed_to_answer(which, &leg("desk")), None);
+        assert!(!all.rings(which, &leg("desk")) && !all.caller_bridged(attempt));
+        assert_eq!(all.answered(which, &leg("desk")), Answered::Nobody);
+    }
+
+    #[test]
+    fn only_so_many_are_remembered() {
+        let all = Handovers::default();
+        for _ in 0..REMEMBERED + 10 {
+            all.begin(AttemptId::new(), &leg("caller"), Joining::ByUs);
+        }
+        assert_eq!(all.lock().len(), REMEMBERED);
+    }
+}

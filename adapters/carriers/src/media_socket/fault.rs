@@ -1,0 +1,68 @@
+//! Why a media socket is closed, and how that is told.
+
+use actors::switchboard::DoorRefusal;
+use axum::extract::ws::close_code;
+use tokio_tungstenite::tungstenite::{self, error::ProtocolError};
+
+use super::{IDLE, MAX_MESSAGE_BYTES, START_WITHIN, allowance::Excess};
+use crate::wire::WireError;
+
+/// Why a socket is closed, as far as the peer is told.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Fault {
+    #[error("no start message within {} s", START_WITHIN.as_secs())]
+    NoStart,
+    #[error("gone before its start message")]
+    Gone,
+    #[error(transparent)]
+    Format(#[from] WireError),
+    #[error("a second start message")]
+    SecondStart,
+    #[error(transparent)]
+    Excess(#[from] Excess),
+    #[error("silent for {} s", IDLE.as_secs())]
+    Idle,
+    #[error(transparent)]
+    Refused(#[from] DoorRefusal),
+    #[error("node did not answer in time")]
+    Busy,
+    #[error("a message of more than {MAX_MESSAGE_BYTES} bytes")]
+    TooLarge,
+    #[error("a text message that is not UTF-8")]
+    NotText,
+    #[error("not by WebSocket's rules")]
+    Rules,
+}
+
+impl Fault {
+    pub(super) fn code(&self) -> u16 {
+        match self {
+            Self::Format(WireError::Binary) => close_code::UNSUPPORTED,
+            Self::Format(_) => close_code::INVALID,
+            Self::Busy => close_code::AGAIN,
+            Self::TooLarge => close_code::SIZE,
+            Self::NotText => close_code::INVALID,
+            Self::Rules => close_code::PROTOCOL,
+            Self::NoStart | Self::Gone | Self::SecondStart | Self::Excess(_) | Self::Idle | Self::Refused(_) => {
+                close_code::POLICY
+            }
+        }
+    }
+
+    /// What a peer did whose message cannot be read; it is gone, or broke WebSocket's own rules.
+    pub(super) fn of_unread(error: axum::Error) -> Self {
+        let error = error.into_inner();
+        match error.downcast_ref::<tungstenite::Error>() {
+            Some(tungstenite::Error::Capacity(_)) => Self::TooLarge,
+            Some(tungstenite::Error::Utf8(_)) => Self::NotText,
+            Some(tungstenite::Error::Protocol(ProtocolError::ResetWithoutClosingHandshake)) => Self::Gone,
+            Some(tungstenite::Error::Protocol(_)) => Self::Rules,
+            _ => Self::Gone,
+        }
+    }
+
+    /// Whether the rest of what the peer sent is left unread. To read on would mean to buffer a message of any size.
+    pub(super) fn leaves_unread(&self) -> bool {
+        matches!(self, Self::TooLarge | Self::NotText | Self::Rules)
+    }
+}

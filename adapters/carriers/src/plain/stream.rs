@@ -1,0 +1,404 @@
+//! The plain door's media sockets: binary messages of audio, and small JSON messages with an `event` both ways. Pure.
+//!
+//! The client begins with `start`; what it says there, or else its agent, decides the formats, and it says whether we may
+//! send ahead of time. Audio is translated here: the call knows one format for both ways.
+
+use std::borrow::Cow;
+
+use domain::ports::media_leg::{InboundItem, LegAbilities, OutboundItem};
+use media::translate::Translator;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::format::{AudioFormat, Formats};
+use crate::wire::{Event, Media, MediaWire, MediaWriter, Start, WireError, WireMessage, ignored_or, known_key, named};
+
+/// The events whose messages must be in the format.
+const KNOWN: [&str; 4] = ["start", "mark", "digit", "stop"];
+
+/// Reads and writes this format.
+#[derive(Debug, Default)]
+pub struct PlainWire {
+    /// Those of the call's agent, until the client has named others.
+    formats: Formats,
+    started: bool,
+    buffers: bool,
+    /// From the client to the call.
+    hears: Option<Translator>,
+    /// From the call to the client, until the writer takes it.
+    speaks: Option<Translator>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Message<'a> {
+    #[serde(borrow)]
+    event: Cow<'a, str>,
+    #[serde(borrow, default)]
+    format: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    input_format: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    output_format: Option<Cow<'a, str>>,
+    #[serde(default)]
+    buffers: bool,
+    #[serde(borrow, default)]
+    name: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    digit: Option<Cow<'a, str>>,
+}
+
+impl PlainWire {
+    /// One of a call whose agent asks for these formats.
+    pub fn new(formats: Formats) -> Self {
+        Self {
+            formats,
+            ..Self::default()
+        }
+    }
+
+    fn start(&mut self, message: &Message<'_>) -> Result<Start, WireError> {
+        let either = |own: &Option<Cow<'_, str>>, agents: AudioFormat| {
+            let named = own.as_deref().or(message.format.as_deref());
+            named.map_or(Ok(agents), AudioFormat::named)
+        };
+        self.formats = Formats {
+            input: either(&message.input_format, self.formats.input)?,
+            output: either(&message.output_format, self.formats.output)?,
+        };
+        let (formats, inside) = (self.formats, self.formats.inside());
+        let no_way = |error: media::resample::ResampleError| WireError::Malformed(error.to_string());
+        self.hears = Translator::between(formats.input.line, inside).map_err(no_way)?;
+        self.speaks = Translator::between(inside, formats.output.line).map_err(no_way)?;
+        (self.started, self.buffers) = (true, message.buffers);
+        Ok(Start {
+            stream: String::new(),
+            call: None,
+            format: inside,
+        })
+    }
+}
+
+impl MediaWire for PlainWire {
+    fn read_text(&mut self, text: &str) -> Result<Event, WireError> {
+        let message: Message<'_> = match serde_json::from_str(text) {
+            Ok(message) => message,
+            Err(error) => return ignored_or(text, &error, &KNOWN),
+        };
+        match &*message.event {
+            "start" => self.start(&message).map(Event::Start),
+            "mark" => {
+                let name = message.name.ok_or(WireError::Incomplete("name"))?;
+                named("name", &name)?;
+                Ok(Event::Item(InboundItem::Mark(name.into_owned())))
+            }
+            "digit" => known_key(&message.digit.ok_or(WireError::Incomplete("digit"))?),
+            "stop" => Ok(Event::Stop),
+            _ => Ok(Event::Ignored),
+        }
+    }
+
+    fn read_binary(&mut self, message: &[u8]) -> Result<Event, WireError> {
+        if message.is_empty() {
+            return Ok(Event::Ignored);
+        }
+        if !self.started {
+            return Err(WireError::Malformed("audio before the `start` message".to_owned()));
+        }
+        if !message
+            .len()
+            .is_multiple_of(self.formats.input.line.encoding.bytes_per_sample())
+        {
+            let length = message.len();
+            return Err(WireError::Malformed(format!("{length} bytes are no whole samples")));
+        }
+        Ok(Event::Media(Media {
+            chunk: None,
+            timestamp_ms: None,
+            audio: match &mut self.hears {
+                Some(translator) => translator.translate(message),
+                None => message.to_vec(),
+            },
+        }))
+    }
+
+    fn closing_ends_the_call(&self) -> bool {
+        true
+    }
+
+    /// A client that does not keep what comes ahead gets 20 ms at a time, and so has nothing to mark or to drop.
+    fn abilities(&self) -> LegAbilities {
+        LegAbilities {
+            buffers: self.buffers,
+            marks: self.buffers,
+            clear: self.buffers,
+            digits: true,
+        }
+    }
+
+    fn writer(&mut self, _start: &Start) -> Box<dyn MediaWriter> {
+        Box::new(PlainWriter {
+            formats: self.formats,
+            speaks: self.speaks.take(),
+        })
+    }
+}
+
+/// Writes to one socket.
+struct PlainWriter {
+    formats: Formats,
+    speaks: Option<Translator>,
+}
+
+fn text(message: &Value) -> WireMessage {
+    WireMessage::Text(message.to_string())
+}
+
+impl MediaWriter for PlainWriter {
+    fn begin(&mut self, messages: &mut Vec<WireMessage>) {
+        let (input, output) = (self.formats.input.name, self.formats.output.name);
+        messages.push(text(&json!({
+            "event": "ready", "format": output, "inputFormat": input, "outputFormat": output,
+        })));
+    }
+
+    fn write(&mut self, item: &OutboundItem, messages: &mut Vec<WireMessage>) {
+        messages.push(match item {
+            OutboundItem::Audio(audio) => match &mut self.speaks {
+                None => WireMessage::Binary(audio.clone()),
+                Some(translator) => match translator.translate(audio) {
+                    // So little that it waits for more.
+                    none if none.is_empty() => return,
+                    audio => WireMessage::Binary(audio),
+                },
+            },
+            OutboundItem::Mark(name) => text(&json!({ "event": "mark", "name": name })),
+            OutboundItem::Clear => {
+                if let Some(translator) = &mut self.speaks {
+                    translator.restart();
+                }
+                text(&json!({ "event": "clear" }))
+            }
+            OutboundItem::Digit(digit) => text(&json!({ "event": "digit", "digit": digit.to_string() })),
+            OutboundItem::Close => return,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{super::format::TAKEN, *};
+
+    const START: &str = r#"{"event":"start","format":"pcm_8000","buffers":true,"extra":[1]}"#;
+
+    fn read(text: &str) -> Result<Event, WireError> {
+        PlainWire::default().read_text(text)
+    }
+
+    /// The formats a client that says this gets, of an agent with these; what `ready` tells of them.
+    fn begun(agent: Formats, text: &str) -> (PlainWire, Start, Value) {
+        let mut wire = PlainWire::new(agent);
+        let Ok(Event::Start(start)) = wire.read_text(text) else {
+            panic!("{text}")
+        };
+        let mut messages = Vec::new();
+        wire.writer(&start).begin(&mut messages);
+        let [WireMessage::Text(ready)] = &messages[..] else {
+            panic!("{messages:?}")
+        };
+        let ready = serde_json::from_str(ready).unwrap();
+        (wire, start, ready)
+    }
+
+    fn formats(input: &str, output: &str) -> Formats {
+        Formats::named(Some(input), Some(output)).unwrap()
+    }
+
+    #[test]
+    fn a_socket_begins_with_the_formats_it_asks_for_or_those_of_the_agent() {
+        let own = formats("pcm_44100", "ulaw_8000");
+        for (text, input, output) in [
+            (r#"{"event":"start"}"#, "pcm_44100", "ulaw_8000"),
+            (START, "pcm_8000", "pcm_8000"),
+            (r#"{"event":"start","format":"ulaw_8000"}"#, "ulaw_8000", "ulaw_8000"),
+            (
+                r#"{"event":"start","inputFormat":"pcm_48000"}"#,
+                "pcm_48000",
+                "ulaw_8000",
+            ),
+            (
+                r#"{"event":"start","format":"pcm_24000","outputFormat":"pcm_22050"}"#,
+                "pcm_24000",
+                "pcm_22050",
+            ),
+        ] {
+            let (wire, start, ready) = begun(own, text);
+            let asked = formats(input, output);
+            assert_eq!((wire.formats, start.format), (asked, asked.inside()), "{text}");
+            let told = json!({ "event": "ready", "format": output, "inputFormat": input, "outputFormat": output });
+            assert_eq!(ready, told, "{text}");
+            let abilities = wire.abilities();
+            assert_eq!(
+                [abilities.buffers, abilities.marks, abilities.clear],
+                [text == START; 3]
+            );
+        }
+        let (_, _, ready) = begun(Formats::default(), r#"{"event":"start"}"#);
+        assert_eq!(
+            (&ready["format"], &ready["inputFormat"]),
+            (&json!("pcm_16000"), &json!("pcm_16000"))
+        );
+        for name in ["pcm_11025", "mp3", ""] {
+            let refused = read(&format!(r#"{{"event":"start","inputFormat":"{name}"}}"#)).unwrap_err();
+            assert_eq!(
+                refused.to_string(),
+                format!("`{name}` is no audio format; {TAKEN} is taken")
+            );
+        }
+    }
+
+    /// So many bytes of a format for so many of another, within what the filters hold.
+    #[test]
+    fn every_pair_of_formats_keeps_time_both_ways() {
+        for input in AudioFormat::ALL {
+            for output in AudioFormat::ALL {
+                let start = json!({ "event": "start", "inputFormat": input.name, "outputFormat": output.name });
+                let mut wire = PlainWire::default();
+                let Ok(Event::Start(begun)) = wire.read_text(&start.to_string()) else {
+                    panic!("{start}")
+                };
+                let mut writer = wire.writer(&begun);
+                let (mut heard, mut spoken, mut messages) = (0, 0, Vec::new());
+                for _ in 0..100 {
+                    let Ok(Event::Media(media)) = wire.read_binary(&vec![0; input.line.bytes_for_ms(20)]) else {
+                        panic!("{start}")
+                    };
+                    heard += media.audio.len();
+                    writer.write(
+                        &OutboundItem::Audio(vec![0; begun.format.bytes_for_ms(20)]),
+                        &mut messages,
+                    );
+                }
+                for message in messages {
+                    let WireMessage::Binary(audio) = message else { panic!() };
+                    spoken += audio.len();
+                }
+                for (came, line) in [(heard, begun.format), (spoken, output.line)] {
+                    let due = line.bytes_for_ms(1_000) * 2;
+                    assert!(
+                        came <= due && came + line.bytes_for_ms(3) >= due,
+                        "{start}: {came} of {due}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_clear_drops_what_the_filter_holds_too() {
+        let (mut wire, start, _) = begun(formats("pcm_48000", "pcm_48000"), r#"{"event":"start","buffers":true}"#);
+        // The first writer took the way out with it.
+        wire.read_text(r#"{"event":"start","buffers":true}"#).unwrap();
+        let mut writer = wire.writer(&start);
+        let mut messages = Vec::new();
+        let loud: Vec<u8> = (0..640).map(|n| if n % 2 == 0 { 0 } else { 0x30 }).collect();
+        writer.write(&OutboundItem::Audio(loud), &mut messages);
+        writer.write(&OutboundItem::Clear, &mut messages);
+        messages.clear();
+        writer.write(&OutboundItem::Audio(vec![0; 640]), &mut messages);
+        let [WireMessage::Binary(audio)] = &messages[..] else {
+            panic!()
+        };
+        assert!(audio.iter().all(|byte| *byte == 0));
+    }
+
+    #[test]
+    fn controls_are_read_and_what_is_damaged_is_refused() {
+        let mark = r#"{"event":"mark","name":"u7"}"#;
+        assert_eq!(read(mark), Ok(Event::Item(InboundItem::Mark("u7".into()))));
+        let digit = r##"{"event":"digit","digit":"#"}"##;
+        assert_eq!(read(digit), Ok(Event::Item(InboundItem::Digit('#'))));
+        assert_eq!(read(r#"{"event":"stop"}"#), Ok(Event::Stop));
+        for text in [r#"{"event":"weather","name":7}"#, r#"{"event":"ready"}"#] {
+            assert_eq!(read(text), Ok(Event::Ignored), "{text}");
+        }
+        for text in [
+            "",
+            "[]",
+            "{}",
+            r#"{"event":7}"#,
+            r#"{"event":"mark"}"#,
+            r#"{"event":"mark","name":""}"#,
+            r#"{"event":"digit","digit":"12"}"#,
+            r#"{"event":"digit","digit":1}"#,
+            r#"{"event":"start","buffers":"yes"}"#,
+            r#"{"event":"start","format":""}"#,
+        ] {
+            assert!(read(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn audio_comes_after_the_start_in_whole_samples() {
+        let mut wire = PlainWire::default();
+        assert!(wire.read_binary(&[1, 2]).is_err());
+        wire.read_text(START).unwrap();
+        let Ok(Event::Media(media)) = wire.read_binary(&[1, 2, 3, 4]) else {
+            panic!()
+        };
+        assert_eq!((media.chunk, media.audio), (None, vec![1, 2, 3, 4]));
+        assert!(wire.read_binary(&[1, 2, 3]).is_err());
+        assert_eq!(wire.read_binary(&[]), Ok(Event::Ignored));
+        wire.read_text(r#"{"event":"start","format":"ulaw_8000"}"#).unwrap();
+        assert!(wire.read_binary(&[1, 2, 3]).is_ok());
+    }
+
+    #[test]
+    fn what_is_written_is_what_is_documented() {
+        let mut messages = Vec::new();
+        let mut writer = PlainWriter {
+            formats: Formats::default(),
+            speaks: None,
+        };
+        for item in [
+            OutboundItem::Audio(vec![1, 2]),
+            OutboundItem::Mark("m\"1".into()),
+            OutboundItem::Clear,
+            OutboundItem::Digit('*'),
+            OutboundItem::Close,
+        ] {
+            writer.write(&item, &mut messages);
+        }
+        let texts = [
+            r#"{"event":"mark","name":"m\"1"}"#,
+            r#"{"event":"clear"}"#,
+            r#"{"event":"digit","digit":"*"}"#,
+        ];
+        assert_eq!(messages[0], WireMessage::Binary(vec![1, 2]));
+        assert_eq!(messages[1..], texts.map(|text| WireMessage::Text(text.to_owned())));
+    }
+
+    proptest! {
+        #[test]
+        fn no_message_makes_the_reader_panic(
+            text in "\\PC{0,200}", at in 0..START.len(), with in any::<char>(),
+            bytes in proptest::collection::vec(any::<u8>(), 0..2_000),
+        ) {
+            let mut wire = PlainWire::default();
+            let _ = (wire.read_text(&text), wire.read_binary(&bytes));
+            let damaged: String = START.chars().enumerate().map(|(i, c)| if i == at { with } else { c }).collect();
+            let _ = (wire.read_text(&damaged), wire.read_binary(&bytes));
+        }
+
+        #[test]
+        fn any_mark_comes_back_as_it_was_sent(name in "\\PC{1,30}") {
+            let mut writer = PlainWriter { formats: Formats::default(), speaks: None };
+            let mut messages = Vec::new();
+            writer.write(&OutboundItem::Mark(name.clone()), &mut messages);
+            let [WireMessage::Text(sent)] = &messages[..] else { panic!() };
+            prop_assert_eq!(read(sent), Ok(Event::Item(InboundItem::Mark(name))));
+        }
+    }
+}

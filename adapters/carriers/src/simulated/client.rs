@@ -1,0 +1,280 @@
+//! Places, ends and lists calls at the exchange.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use async_trait::async_trait;
+use domain::{
+    id::AttemptId,
+    phone_number::PhoneNumber,
+    ports::carrier::{
+        Carrier, CarrierCallId, CarrierError, DialError, DialRequest, ListedCall, Transfer, TransferKind, WayBack,
+    },
+    time::Timestamp,
+};
+use reqwest::{Response, StatusCode, Url};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::http::{
+    Clients, SetupError, base, dialed, protocol, retry_after, send, send_dial, socket_address, unexpected, words_or,
+};
+use net::http_client::body;
+
+/// How long the exchange may take to say who calls: its announcement waits for an answer meanwhile.
+const ASKED_BACK_WITHIN: Duration = Duration::from_secs(2);
+
+/// The fields that choose the callee.
+const HINTS: [&str; 3] = ["persona", "script", "line"];
+
+/// An account at the exchange.
+#[derive(Debug, Clone)]
+pub struct SimulatedCarrier {
+    clients: Clients,
+    calls: String,
+    /// Where the calls that phones make are asked for.
+    inbound: String,
+    /// Where the exchange reaches this node by HTTP and by WebSocket, without a slash at the end.
+    callbacks: String,
+    streams: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DialBody<'a> {
+    to: &'a str,
+    from: Option<&'a str>,
+    attempt: String,
+    status_url: String,
+    stream_url: String,
+    ring_timeout_seconds: f64,
+    /// Of the contact's fields only the one an exchange reads: the others are none of a carrier's business.
+    hints: BTreeMap<&'static str, &'a str>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct DialAnswer {
+    call_id: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ListAnswer {
+    calls: Vec<ListedItem>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ListedItem {
+    call_id: String,
+    attempt: Option<String>,
+    to: String,
+    live: bool,
+}
+
+#[derive(Deserialize)]
+struct Caller {
+    from: Option<String>,
+    to: String,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct ErrorAnswer {
+    code: String,
+    message: String,
+}
+
+impl SimulatedCarrier {
+    /// An account at the exchange at `exchange_url`, which reaches this node at `public_url`.
+    pub fn new(exchange_url: &str, public_url: &str) -> Result<Self, SetupError> {
+        let callbacks = base("public address", public_url)?;
+        let streams = socket_address(&callbacks);
+        Ok(Self {
+            clients: Clients::new()?,
+            calls: format!("{}/v1/calls", base("exchange address", exchange_url)?),
+            inbound: format!("{}/v1/inbound", base("exchange address", exchange_url)?),
+            callbacks,
+            streams,
+        })
+    }
+
+    fn stream_url(&self, attempt: AttemptId, token: &str) -> String {
+        format!("{}/carriers/simulated/media/{attempt}.{token}", self.streams)
+    }
+
+    /// The address of a call, or of something below it.
+    fn address_of(&self, call: &CarrierCallId, below: Option<&str>) -> Result<Url, CarrierError> {
+        // No answer gave such an id, and its address would be another's.
+        let Some(call) = CarrierCallId::checked(&call.0) else {
+            return Err(CarrierError::NotFound);
+        };
+        let mut address = Url::parse(&self.calls).map_err(|error| CarrierError::Protocol(error.to_string()))?;
+        if let Ok(mut path) = address.path_segments_mut() {
+            path.push(&call.0).extend(below);
+        }
+        Ok(address)
+    }
+
+    /// Asks for something in the middle of a call.
+    async fn ask(&self, call: &CarrierCallId, what: &str, body: &Value) -> Result<(), CarrierError> {
+        let address = self.address_of(call, Some(what))?;
+        let answer = send(self.clients.client.post(address).json(body)).await?;
+        let status = answer.status();
+        match status {
+            status if status.is_success() => Ok(()),
+            StatusCode::BAD_REQUEST | StatusCode::CONFLICT | StatusCode::UNPROCESSABLE_ENTITY => {
+                Err(CarrierError::Refused(words_or(&said(answer).await.message, status)))
+            }
+            status => Err(unexpected(status)),
+        }
+    }
+
+    /// Where the exchange reports on a call, and where it brings its media.
+    pub fn addresses(&self, back: &WayBack) -> (String, String) {
+        let (attempt, of_carrier) = (back.attempt, "carriers/simulated");
+        (
+            format!("{}/{of_carrier}/status/{attempt}/{}", self.callbacks, back.status_token),
+            format!("{}/{of_carrier}/media/{attempt}.{}", self.streams, back.media_token),
+        )
+    }
+
+    /// Who makes a call that was announced, and whom it calls, as the exchange itself says.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` when no phone makes it.
+    pub async fn who_calls(&self, call: &CarrierCallId) -> Result<(Option<PhoneNumber>, PhoneNumber), CarrierError> {
+        let mut address = Url::parse(&self.inbound).map_err(|error| CarrierError::Protocol(error.to_string()))?;
+        if let Ok(mut path) = address.path_segments_mut() {
+            path.push(&call.0);
+        }
+        let answer = send(self.clients.client.get(address).timeout(ASKED_BACK_WITHIN)).await?;
+        if !answer.status().is_success() {
+            return Err(unexpected(answer.status()));
+        }
+        let bytes = body(answer).await.map_err(CarrierError::Unavailable)?;
+        let caller: Caller = serde_json::from_slice(&bytes).map_err(|error| protocol(&error))?;
+        let to = PhoneNumber::parse(&caller.to).map_err(|error| CarrierError::Protocol(error.to_string()))?;
+        Ok((caller.from.and_then(|from| PhoneNumber::parse(&from).ok()), to))
+    }
+
+    fn body<'a>(&self, request: &'a DialRequest) -> DialBody<'a> {
+        let attempt = request.attempt;
+        let (status_url, stream_url) = self.addresses(&WayBack {
+            attempt,
+            status_token: request.status_token.clone(),
+            media_token: request.media_token.clone(),
+        });
+        DialBody {
+            to: request.to.as_str(),
+            from: request.from.as_ref().map(PhoneNumber::as_str),
+            attempt: attempt.to_string(),
+            status_url,
+            stream_url,
+            ring_timeout_seconds: request.ring_timeout.as_secs_f64(),
+            hints: HINTS
+                .into_iter()
+                .filter_map(|hint| Some((hint, request.hints.get(hint)?.as_str())))
+                .collect(),
+        }
+    }
+}
+
+async fn said(answer: Response) -> ErrorAnswer {
+    let bytes = body(answer).await.ok();
+    let said = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    said.unwrap_or_default()
+}
+
+async fn refused(answer: Response) -> DialError {
+    let status = answer.status();
+    let retry_after = retry_after(answer.headers());
+    let said = said(answer).await;
+    let words = words_or(&said.message, status);
+    match status {
+        StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::UNPROCESSABLE_ENTITY => {
+            if said.code == "invalid_number" {
+                DialError::InvalidNumber(words)
+            } else {
+                DialError::Rejected(words)
+            }
+        }
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => DialError::AccountRefused(words),
+        StatusCode::TOO_MANY_REQUESTS => DialError::Busy { retry_after },
+        _ => DialError::Unknown(format!("carrier answered {status}: {words}")),
+    }
+}
+
+#[async_trait]
+impl Carrier for SimulatedCarrier {
+    fn name(&self) -> &'static str {
+        "simulated"
+    }
+
+    async fn dial(&self, request: &DialRequest) -> Result<CarrierCallId, DialError> {
+        let dial = self.clients.dialer.post(&self.calls).json(&self.body(request));
+        let answer = send_dial(dial, &request.last_look).await?;
+        if !answer.status().is_success() {
+            return Err(refused(answer).await);
+        }
+        let bytes = body(answer).await.map_err(DialError::Unknown)?;
+        dialed(&bytes, |answer: &DialAnswer| &answer.call_id)
+    }
+
+    async fn hang_up(&self, call: &CarrierCallId) -> Result<(), CarrierError> {
+        let answer = send(self.clients.client.delete(self.address_of(call, None)?)).await?;
+        match answer.status() {
+            status if status.is_success() => Ok(()),
+            status => Err(unexpected(status)),
+        }
+    }
+
+    async fn transfer(&self, call: &CarrierCallId, transfer: &Transfer) -> Result<(), CarrierError> {
+        let kind = match transfer.kind {
+            TransferKind::Blind => "blind",
+            TransferKind::Conference => "conference",
+            TransferKind::SipRefer => return Err(CarrierError::NotOffered("SIP REFER")),
+        };
+        let body = json!({
+            "kind": kind,
+            "to": transfer.to.as_str(),
+            "from": transfer.from.as_ref().map(PhoneNumber::as_str),
+            "streamUrl": self.stream_url(transfer.back.attempt, &transfer.back.media_token),
+        });
+        self.ask(call, "transfer", &body).await
+    }
+
+    async fn reopen_media(&self, call: &CarrierCallId, back: &WayBack) -> Result<(), CarrierError> {
+        let body = json!({ "streamUrl": self.stream_url(back.attempt, &back.media_token) });
+        self.ask(call, "media", &body).await
+    }
+
+    async fn find_calls(&self, to: &PhoneNumber, since: Timestamp) -> Result<Vec<ListedCall>, CarrierError> {
+        let query = [("to", to.as_str()), ("sinceMicros", &since.0.to_string())];
+        let answer = send(self.clients.client.get(&self.calls).query(&query)).await?;
+        if !answer.status().is_success() {
+            return Err(unexpected(answer.status()));
+        }
+        let bytes = body(answer).await.map_err(CarrierError::Unavailable)?;
+        let listed: ListAnswer = serde_json::from_slice(&bytes).map_err(|error| protocol(&error))?;
+        Ok(listed.calls.into_iter().filter_map(listed_call).collect())
+    }
+}
+
+/// A call that cannot be asked for again is as good as not listed: its dial's fate stays unknown.
+fn listed_call(item: ListedItem) -> Option<ListedCall> {
+    let Some(call) = CarrierCallId::checked(&item.call_id) else {
+        tracing::warn!(
+            bytes = item.call_id.len(),
+            "a listed call has an id that cannot be used"
+        );
+        return None;
+    };
+    Some(ListedCall {
+        call,
+        attempt: item.attempt.and_then(|attempt| attempt.parse().ok()),
+        to: item.to,
+        live: item.live,
+    })
+}

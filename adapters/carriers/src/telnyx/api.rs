@@ -1,0 +1,223 @@
+//! Requests to Telnyx's Call Control, version 2: dials, commands to a call, lists; and what each stream is asked for.
+//!
+//! Source: <https://developers.telnyx.com/api-reference/call-commands/dial>
+
+use std::time::Duration;
+
+use domain::ports::carrier::{CarrierCallId, CarrierError, DialError, LastLook, WayBack};
+use reqwest::{RequestBuilder, Url};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use super::{
+    account::TelnyxAccount,
+    doors::NAME,
+    mark::{self, StreamTokens},
+    refusal::ErrorAnswer,
+};
+use crate::http::{
+    Clients, SetupError, base, dialed, protocol, retry_after, send, send_dial, socket_address, unexpected,
+};
+use net::http_client::body;
+
+/// Calls of one page of a list: the most that Telnyx gives.
+const PAGE: &str = "250";
+/// A command that found Telnyx not well is sent again with the same id after so long (Telnyx's documents: more than
+/// 500 ms), once.
+const AGAIN_AFTER: Duration = Duration::from_millis(600);
+
+/// Who is asked, and what addresses are made of.
+#[derive(Debug, Clone)]
+pub(super) struct Api {
+    clients: Clients,
+    pub(super) account: TelnyxAccount,
+    tokens: StreamTokens,
+    /// Where Telnyx reaches this node, without a slash at the end.
+    public: String,
+}
+
+/// A media stream, as dials, answers and `streaming_start` ask for it. What is sent goes to the leg itself (`self`), and
+/// not to whom it may be joined with.
+#[derive(Serialize)]
+pub(super) struct Stream {
+    stream_url: String,
+    stream_track: &'static str,
+    stream_codec: &'static str,
+    /// Without it, what is sent is dropped without a word.
+    stream_bidirectional_mode: &'static str,
+    stream_bidirectional_codec: &'static str,
+    stream_bidirectional_sampling_rate: u32,
+    stream_bidirectional_target_legs: &'static str,
+    stream_auth_token: String,
+}
+
+/// Where a leg's webhooks go, and what they say of themselves.
+#[derive(Serialize)]
+pub(super) struct Reports {
+    webhook_url: String,
+    webhook_url_method: &'static str,
+    client_state: String,
+}
+
+#[derive(Deserialize)]
+struct Dialed {
+    data: Call,
+}
+
+/// A call as lists show it.
+#[derive(Deserialize)]
+pub(super) struct Call {
+    pub(super) call_control_id: String,
+    #[serde(default)]
+    pub(super) client_state: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct CallList {
+    data: Vec<Call>,
+    #[serde(default)]
+    meta: Meta,
+}
+
+#[derive(Deserialize, Default)]
+struct Meta {
+    #[serde(default)]
+    cursors: Cursors,
+}
+
+#[derive(Deserialize, Default)]
+struct Cursors {
+    #[serde(default)]
+    after: Option<String>,
+}
+
+impl Api {
+    pub(super) fn new(account: TelnyxAccount, public: &str, tokens: StreamTokens) -> Result<Self, SetupError> {
+        let account = TelnyxAccount {
+            base_url: base("carrier's address", &account.base_url)?,
+            ..account
+        };
+        Ok(Self {
+            clients: Clients::new()?,
+            account,
+            tokens,
+            public: base("public address", public)?,
+        })
+    }
+
+    fn with_key(&self, request: RequestBuilder) -> RequestBuilder {
+        request.bearer_auth(self.account.api_key.secret())
+    }
+
+    /// An address below the account's.
+    fn address(&self, segments: &[&str]) -> Result<Url, CarrierError> {
+        let protocol = |error: url::ParseError| CarrierError::Protocol(error.to_string());
+        let mut address = Url::parse(&self.account.base_url).map_err(protocol)?;
+        if let Ok(mut path) = address.path_segments_mut() {
+            path.extend(segments);
+        }
+        Ok(address)
+    }
+
+    /// The stream of an attempt's call.
+    pub(super) fn stream(&self, back: &WayBack) -> Stream {
+        let codec = self.account.line.codec;
+        let public = socket_address(&self.public);
+        Stream {
+            stream_url: format!("{public}/carriers/{NAME}/media/{}.{}", back.attempt, back.media_token),
+            stream_track: "inbound_track",
+            stream_codec: codec.name(),
+            stream_bidirectional_mode: "rtp",
+            stream_bidirectional_codec: codec.name(),
+            stream_bidirectional_sampling_rate: codec.format().sample_rate,
+            stream_bidirectional_target_legs: "self",
+            stream_auth_token: self.tokens.token(back.attempt),
+        }
+    }
+
+    /// The webhooks of an attempt's own leg.
+    pub(super) fn reports(&self, back: &WayBack) -> Reports {
+        Reports {
+            webhook_url: self.status_url(back),
+            webhook_url_method: "POST",
+            client_state: mark::client_state(back.attempt),
+        }
+    }
+
+    /// Where the webhooks of all legs of an attempt go.
+    pub(super) fn status_url(&self, back: &WayBack) -> String {
+        let (attempt, token) = (back.attempt, &back.status_token);
+        format!("{}/carriers/{NAME}/status/{attempt}/{token}", self.public)
+    }
+
+    /// Places a call, once.
+    pub(super) async fn dial(&self, order: &impl Serialize, last_look: &LastLook) -> Result<CarrierCallId, DialError> {
+        let address = format!("{}/calls", self.account.base_url);
+        let dial = self.with_key(self.clients.dialer.post(address).json(order));
+        let answer = send_dial(dial, last_look).await?;
+        let (status, pause) = (answer.status(), retry_after(answer.headers()));
+        if !status.is_success() {
+            let said = body(answer).await.unwrap_or_default();
+            return Err(ErrorAnswer::read(&said).of_dial(status, pause));
+        }
+        let said = body(answer).await.map_err(DialError::Unknown)?;
+        dialed(&said, |answer: &Dialed| &answer.data.call_control_id)
+    }
+
+    /// Sends a command to a call; one that no answer of Telnyx's can have named is not found.
+    pub(super) async fn command(&self, call: &CarrierCallId, action: &str, wish: &Value) -> Result<(), CarrierError> {
+        // Its address would be another's.
+        let call = CarrierCallId::checked(&call.0).ok_or(CarrierError::NotFound)?;
+        let address = self.address(&["calls", &call.0, "actions", action])?;
+        let answer = send(self.with_key(self.clients.client.post(address).json(wish))).await?;
+        let status = answer.status();
+        if status.is_success() {
+            return Ok(());
+        }
+        let said = body(answer).await.unwrap_or_default();
+        Err(ErrorAnswer::read(&said).of_wish(status))
+    }
+
+    /// Sends a command that has an id, and once more where Telnyx was not well: it is done once.
+    pub(super) async fn command_once(
+        &self,
+        call: &CarrierCallId,
+        action: &str,
+        mut wish: Value,
+    ) -> Result<(), CarrierError> {
+        if wish.get("command_id").is_none() {
+            wish["command_id"] = json!(uuid::Uuid::new_v4().to_string());
+        }
+        match self.command(call, action, &wish).await {
+            Err(CarrierError::Unavailable(_)) => {
+                sleep(AGAIN_AFTER).await;
+                self.command(call, action, &wish).await
+            }
+            answer => answer,
+        }
+    }
+
+    /// One page of the calls that ring or talk, and where the next one begins.
+    pub(super) async fn page(&self, after: Option<&str>) -> Result<(Vec<Call>, Option<String>), CarrierError> {
+        let address = self.address(&["connections", &self.account.connection, "active_calls"])?;
+        let mut request = self.clients.client.get(address).query(&[("page[limit]", PAGE)]);
+        if let Some(after) = after {
+            request = request.query(&[("page[after]", after)]);
+        }
+        let answer = send(self.with_key(request)).await?;
+        if !answer.status().is_success() {
+            return Err(unexpected(answer.status()));
+        }
+        let said = body(answer).await.map_err(CarrierError::Unavailable)?;
+        let list: CallList = serde_json::from_slice(&said).map_err(|error| protocol(&error))?;
+        let next = list.meta.cursors.after.filter(|next| Some(&**next) != after);
+        Ok((list.data, next))
+    }
+}
+
+/// The fields of several parts of a request as one object.
+pub(super) fn wish(parts: &[Value]) -> Value {
+    let fields = parts.iter().filter_map(Value::as_object).flatten();
+    Value::Object(fields.map(|(name, value)| (name.clone(), value.clone())).collect())
+}

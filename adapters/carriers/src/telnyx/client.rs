@@ -1,0 +1,272 @@
+//! Places, ends, lists and changes calls by Telnyx's Call Control, version 2.
+//!
+//! Source: <https://developers.telnyx.com/api-reference/call-commands/dial>
+
+use async_trait::async_trait;
+use domain::{
+    id::AttemptId,
+    phone_number::PhoneNumber,
+    ports::carrier::{
+        Carrier, CarrierAbilities, CarrierCallId, CarrierError, Destination, DialError, DialRequest, InboundRefusal,
+        LastLook, ListedCall, Transfer, TransferKind, WayBack,
+    },
+    time::Timestamp,
+};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{
+    account::TelnyxAccount,
+    api::{Api, Call, Reports, Stream, wish},
+    doors::NAME,
+    mark::{self, StreamTokens},
+    ways::Ways,
+};
+use crate::{
+    conferences::{self, Joins},
+    handovers::{Handovers, Joining, Try},
+    http::SetupError,
+};
+
+/// Pages of a list that are read at most: 10,000 calls at once.
+const PAGES: usize = 40;
+/// How long it may ring by Telnyx's limits, in seconds.
+const RING_SECONDS: std::ops::RangeInclusive<u64> = 5..=600;
+/// How long the destination of a call that is handed on rings, in seconds.
+const TRANSFER_RINGS_SECONDS: u64 = 30;
+/// How long a key that Telnyx presses sounds, in milliseconds: its own choice where none is named.
+const KEY_MS: u32 = 250;
+
+/// An account at Telnyx.
+#[derive(Debug)]
+pub struct TelnyxCarrier {
+    api: Api,
+    pub(super) handovers: Handovers,
+    pub(super) ways: Ways,
+}
+
+/// A dial.
+#[derive(Serialize)]
+struct Dial<'a> {
+    connection_id: &'a str,
+    to: &'a str,
+    from: &'a str,
+    timeout_secs: u64,
+    /// A repeat with the same id within 60 s is ignored. The client never repeats; whatever stands between might.
+    command_id: String,
+    #[serde(flatten)]
+    reports: Reports,
+    #[serde(flatten)]
+    stream: Stream,
+    /// Telnyx says who answered, and when a mailbox has beeped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answering_machine_detection: Option<&'static str>,
+}
+
+fn no_caller_id() -> String {
+    "no caller ID: set TELNYX_PHONE_NUMBER, or give the agent a number in phoneNumbers".to_owned()
+}
+
+impl TelnyxCarrier {
+    /// The account, of a carrier that reaches this node at `public`.
+    ///
+    /// # Errors
+    ///
+    /// When one of the addresses is none.
+    pub fn new(account: TelnyxAccount, public: &str, tokens: StreamTokens) -> Result<Self, SetupError> {
+        Ok(Self {
+            api: Api::new(account, public, tokens)?,
+            handovers: Handovers::default(),
+            ways: Ways::default(),
+        })
+    }
+
+    fn order<'a>(&'a self, request: &'a DialRequest, from: &'a PhoneNumber, back: &WayBack) -> Dial<'a> {
+        let (shortest, longest) = RING_SECONDS.into_inner();
+        Dial {
+            connection_id: &self.api.account.connection,
+            to: request.to.as_str(),
+            from: from.as_str(),
+            timeout_secs: request.ring_timeout.as_secs().clamp(shortest, longest),
+            command_id: request.attempt.to_string(),
+            reports: self.api.reports(back),
+            stream: self.api.stream(back),
+            answering_machine_detection: request.detect_machine.then_some(self.api.account.machines.word()),
+        }
+    }
+
+    /// Takes a call from outside.
+    pub(super) async fn answer(&self, call: &CarrierCallId, back: &WayBack) -> Result<(), CarrierError> {
+        let command = json!({ "command_id": format!("{}-answer", back.attempt) });
+        let wish = wish(&[json!(self.api.reports(back)), json!(self.api.stream(back)), command]);
+        self.api.command_once(call, "answer", wish).await
+    }
+
+    /// Turns a call from outside away.
+    pub(super) async fn reject(&self, call: &CarrierCallId, refusal: InboundRefusal) -> Result<(), CarrierError> {
+        let cause = match refusal {
+            InboundRefusal::NobodyAnswers => "CALL_REJECTED",
+            InboundRefusal::Busy | InboundRefusal::TooMany | InboundRefusal::Unavailable => "USER_BUSY",
+        };
+        self.api.command_once(call, "reject", json!({ "cause": cause })).await
+    }
+
+    /// What both ways of handing on ask for.
+    fn ring(&self, transfer: &Transfer, field: &str, (attempt, try_no): Try) -> Value {
+        let from = transfer.from.as_ref().or(self.api.account.from.as_ref());
+        let mut wish = json!({
+            "to": transfer.to.as_str(),
+            "timeout_secs": TRANSFER_RINGS_SECONDS,
+            "webhook_url": self.api.status_url(&transfer.back),
+            "webhook_url_method": "POST",
+            "command_id": format!("{attempt}-to-{try_no}"),
+        });
+        wish[field] = json!(mark::destination_state(attempt, try_no));
+        if let Some(from) = from {
+            wish["from"] = json!(from.as_str());
+        }
+        wish
+    }
+
+    /// Telnyx rings the destination, joins it with the caller, and says how that went.
+    async fn hand_on(&self, call: &CarrierCallId, transfer: &Transfer) -> Result<(), CarrierError> {
+        let attempt = transfer.back.attempt;
+        let earlier = self.handovers.abandon(attempt);
+        let which = self.handovers.begin(attempt, call, Joining::ByCarrier);
+        let mut wish = self.ring(transfer, "target_leg_client_state", which);
+        wish["client_state"] = json!(mark::client_state(attempt));
+        let wished = self.api.command_once(call, "transfer", wish);
+        let (answer, ()) = tokio::join!(wished, conferences::let_go(self, earlier));
+        if answer.is_err() {
+            self.handovers.failed(which);
+        }
+        answer
+    }
+
+    /// Rings the destination as a call of its own. Its webhooks say when to join the caller with it.
+    async fn ring_destination(&self, call: &CarrierCallId, transfer: &Transfer) -> Result<(), CarrierError> {
+        if transfer.from.is_none() && self.api.account.from.is_none() {
+            return Err(CarrierError::Refused(no_caller_id()));
+        }
+        let dial = |which| async move {
+            let mut order = self.ring(transfer, "client_state", which);
+            order["connection_id"] = json!(self.api.account.connection);
+            self.api.dial(&order, &LastLook::default()).await
+        };
+        conferences::ring(self, (transfer.back.attempt, call), dial).await
+    }
+
+    /// Asks the caller's own peer to call the destination.
+    async fn refer(&self, call: &CarrierCallId, to: &Destination) -> Result<(), CarrierError> {
+        let Destination::Sip(address) = to else {
+            let wanted = "SIP REFER needs a sip: address, and not a telephone number";
+            return Err(CarrierError::Refused(wanted.to_owned()));
+        };
+        let wish = json!({ "sip_address": address });
+        self.api.command_once(call, "refer", wish).await
+    }
+}
+
+#[async_trait]
+impl Carrier for TelnyxCarrier {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    async fn dial(&self, request: &DialRequest) -> Result<CarrierCallId, DialError> {
+        let Some(from) = request.from.as_ref().or(self.api.account.from.as_ref()) else {
+            return Err(DialError::AccountRefused(no_caller_id()));
+        };
+        let back = WayBack {
+            attempt: request.attempt,
+            status_token: request.status_token.clone(),
+            media_token: request.media_token.clone(),
+        };
+        let order = self.order(request, from, &back);
+        self.ways.remember(back);
+        self.api.dial(&order, &request.last_look).await
+    }
+
+    async fn hang_up(&self, call: &CarrierCallId) -> Result<(), CarrierError> {
+        conferences::release(self, call).await;
+        self.hang_up_leg(call).await
+    }
+
+    /// Telnyx lists the calls of an application that ring or talk, by our mark and not by number; those that are over
+    /// it does not list.
+    async fn find_calls(&self, _: &PhoneNumber, _: Timestamp) -> Result<Vec<ListedCall>, CarrierError> {
+        let (mut found, mut after) = (Vec::new(), None);
+        for _ in 0..PAGES {
+            let (calls, next) = self.api.page(after.as_deref()).await?;
+            let over = calls.is_empty() || next.is_none();
+            found.extend(calls.iter().filter_map(listed_call));
+            if over {
+                break;
+            }
+            after = next;
+        }
+        Ok(found)
+    }
+
+    fn abilities(&self) -> CarrierAbilities {
+        CarrierAbilities {
+            detects_machines: true,
+            refer: true,
+            digits: true,
+            comes_back: false,
+        }
+    }
+
+    async fn transfer(&self, call: &CarrierCallId, transfer: &Transfer) -> Result<(), CarrierError> {
+        self.ways.remember(transfer.back.clone());
+        match transfer.kind {
+            TransferKind::Blind => self.hand_on(call, transfer).await,
+            TransferKind::Conference => self.ring_destination(call, transfer).await,
+            TransferKind::SipRefer => self.refer(call, &transfer.to).await,
+        }
+    }
+
+    async fn send_digits(&self, call: &CarrierCallId, keys: &str) -> Result<(), CarrierError> {
+        let wish = json!({ "digits": keys, "duration_millis": KEY_MS });
+        self.api.command_once(call, "send_dtmf", wish).await
+    }
+
+    /// A call has one stream. Where Telnyx still believes in the lost one, that is stopped first.
+    async fn reopen_media(&self, call: &CarrierCallId, back: &WayBack) -> Result<(), CarrierError> {
+        let start = json!(self.api.stream(back));
+        match self.api.command_once(call, "streaming_start", start.clone()).await {
+            Err(CarrierError::Refused(_)) => {
+                self.api.command_once(call, "streaming_stop", json!({})).await?;
+                self.api.command_once(call, "streaming_start", start).await
+            }
+            answer => answer,
+        }
+    }
+}
+
+#[async_trait]
+impl Joins for TelnyxCarrier {
+    fn handovers(&self) -> &Handovers {
+        &self.handovers
+    }
+
+    async fn join(&self, caller: &CarrierCallId, destination: &CarrierCallId, _: Try) -> Result<(), CarrierError> {
+        let wish = json!({ "call_control_id": destination.0 });
+        self.api.command_once(caller, "bridge", wish).await
+    }
+
+    async fn hang_up_leg(&self, call: &CarrierCallId) -> Result<(), CarrierError> {
+        self.api.command(call, "hangup", &json!({})).await
+    }
+}
+
+/// A call that bears our mark; without one it may be anybody's. Whom it calls the list does not tell.
+fn listed_call(call: &Call) -> Option<ListedCall> {
+    let attempt: AttemptId = mark::attempt(call.client_state.as_deref()?)?;
+    Some(ListedCall {
+        call: CarrierCallId::checked(&call.call_control_id)?,
+        attempt: Some(attempt),
+        to: String::new(),
+        live: true,
+    })
+}

@@ -1,0 +1,180 @@
+//! What webhooks tell of the legs of one attempt: its own, and those to whom its call is handed on.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::response::Response;
+use domain::{
+    id::AttemptId,
+    ports::carrier::{CallProgress, Carrier, CarrierCallId, CarrierError, EndCause, LegReport, WayBack},
+};
+use tokio::time::sleep;
+
+use super::{
+    client::TelnyxCarrier,
+    webhook::{News, Webhook},
+};
+use crate::{
+    CarrierDoor,
+    conferences::{self, failed},
+    door,
+    handovers::Try,
+    media_socket::Claim,
+};
+
+/// The word that two legs talk may come behind that of a hang-up by so much: webhooks have no order.
+const LATE_WORD: Duration = Duration::from_secs(2);
+/// A stream opens when its call is answered, or before; one that has not begun so long after that is asked for. The call
+/// waits for 10 s.
+const STREAM_DUE: Duration = Duration::from_secs(3);
+/// How long after a stream that did not come about the next one is tried.
+const STREAM_AGAIN: Duration = Duration::from_secs(1);
+
+/// An attempt, as the address of a webhook names it.
+#[derive(Clone)]
+pub(super) struct Leg {
+    pub(super) door: CarrierDoor,
+    pub(super) carrier: Arc<TelnyxCarrier>,
+    pub(super) attempt: String,
+    pub(super) proof: String,
+}
+
+impl Leg {
+    async fn report(&self, report: LegReport) -> Response {
+        self.door.report(&self.attempt, self.proof.clone(), report).await
+    }
+
+    /// Tells the call how it was handed on. Where that failed and its media socket is closed, that is opened again.
+    async fn handed_on(&self, caller: Option<CarrierCallId>, progress: CallProgress) -> Response {
+        let failed = matches!(progress, CallProgress::TransferFailed(_));
+        let answer = self.report(progress.into()).await;
+        if let (Some(caller), true) = (caller, failed && answer.status().is_success()) {
+            let leg = self.clone();
+            tokio::spawn(async move { leg.stream_again(&caller).await });
+        }
+        answer
+    }
+
+    /// Opens the media socket again, if the call would take it.
+    async fn stream_again(&self, call: &CarrierCallId) {
+        let attempt = self.attempt.parse::<AttemptId>().ok();
+        let Some(back) = attempt.and_then(|attempt| self.carrier.ways.of(attempt)) else {
+            return;
+        };
+        let claim = Claim {
+            attempt: back.attempt,
+            proof: back.media_token.clone(),
+        };
+        if self.door.wants_media(&claim).await != Some(Ok(())) {
+            return;
+        }
+        if let Err(error) = self.carrier.reopen_media(call, &back).await {
+            tracing::warn!(attempt = %back.attempt, %error, "the media socket could not be opened again");
+        }
+    }
+}
+
+/// Takes a webhook of an attempt; its address and its signature are proved.
+pub(super) async fn heard(leg: Leg, webhook: Webhook) -> Response {
+    match (webhook.attempt, webhook.destination) {
+        (Some(attempt), Some(try_no)) => destination(leg, (attempt, try_no), webhook).await,
+        _ => own(leg, webhook).await,
+    }
+}
+
+/// The call's own leg.
+async fn own(leg: Leg, webhook: Webhook) -> Response {
+    let named = leg.attempt.parse::<AttemptId>().ok();
+    match webhook.news {
+        News::Leg(report) => {
+            match (&report.progress, report.call.clone()) {
+                (CallProgress::Ended(_), Some(call)) => {
+                    let carrier = leg.carrier.clone();
+                    tokio::spawn(async move { conferences::release(&*carrier, &call).await });
+                }
+                (CallProgress::Answered, Some(call)) => stream_in(STREAM_DUE, &leg, call),
+                _ => {}
+            }
+            leg.report(report).await
+        }
+        News::Bridged if named.is_some_and(|attempt| leg.carrier.handovers.caller_bridged(attempt)) => {
+            leg.handed_on(None, CallProgress::Transferred).await
+        }
+        News::Referred(Ok(())) => leg.handed_on(None, CallProgress::Transferred).await,
+        News::Referred(Err(why)) => leg.handed_on(webhook.call, CallProgress::TransferFailed(why)).await,
+        News::StreamFailed(reason) => {
+            metrics::counter!("ringback_telnyx_streams_failed_total").increment(1);
+            let attempt = leg.attempt.escape_debug().to_string();
+            tracing::warn!(attempt, reason, "Telnyx has no media socket to this service");
+            if let Some(call) = webhook.call {
+                stream_in(STREAM_AGAIN, &leg, call);
+            }
+            door::taken()
+        }
+        News::Announced(_) | News::Bridged | News::Nothing => door::taken(),
+    }
+}
+
+/// Opens the media socket in a while, if the call has none then.
+fn stream_in(pause: Duration, leg: &Leg, call: CarrierCallId) {
+    let leg = leg.clone();
+    tokio::spawn(async move {
+        sleep(pause).await;
+        leg.stream_again(&call).await;
+    });
+}
+
+/// The leg to somebody that the call is handed on to.
+async fn destination(leg: Leg, which: Try, webhook: Webhook) -> Response {
+    let Some(call) = webhook.call else {
+        return door::taken();
+    };
+    let handovers = &leg.carrier.handovers;
+    match webhook.news {
+        News::Leg(LegReport { progress, .. }) => match progress {
+            CallProgress::Placed if !handovers.rings(which, &call) => drop(tokio::spawn(async move {
+                conferences::let_go(&*leg.carrier, Some(call)).await;
+            })),
+            CallProgress::Answered => drop(tokio::spawn(async move { answered(&leg, which, call).await })),
+            CallProgress::Ended(EndCause::Completed) => drop(tokio::spawn(async move {
+                sleep(LATE_WORD).await;
+                if let Some(caller) = leg.carrier.handovers.failed_to_answer(which, &call) {
+                    leg.handed_on(Some(caller), failed(&EndCause::Completed)).await;
+                }
+            })),
+            CallProgress::Ended(cause) => {
+                if let Some(caller) = handovers.failed_to_answer(which, &call) {
+                    return leg.handed_on(Some(caller), failed(&cause)).await;
+                }
+            }
+            _ => {}
+        },
+        News::Bridged if handovers.bridged(which) => return leg.handed_on(None, CallProgress::Transferred).await,
+        _ => {}
+    }
+    door::taken()
+}
+
+/// A destination answers: where we join it with its caller, that is done now. That they talk is told by itself.
+async fn answered(leg: &Leg, which: Try, destination: CarrierCallId) {
+    let carrier = &*leg.carrier;
+    if let Some((caller, Err(error))) = conferences::joined(carrier, which, &destination).await {
+        let failed = CallProgress::TransferFailed(error.to_string());
+        tokio::join!(
+            leg.handed_on(Some(caller), failed),
+            conferences::let_go(carrier, Some(destination)),
+        );
+    }
+}
+
+/// A call from outside was gone before it was answered, or Telnyx does not take the answer.
+pub(super) async fn never_answered(door: &CarrierDoor, back: WayBack, call: CarrierCallId, error: &CarrierError) {
+    let cause = match error {
+        CarrierError::NotFound => EndCause::Canceled,
+        error => EndCause::Failed(error.to_string()),
+    };
+    let report = LegReport {
+        call: Some(call),
+        progress: CallProgress::Ended(cause),
+    };
+    door.report(&back.attempt.to_string(), back.status_token, report).await;
+}

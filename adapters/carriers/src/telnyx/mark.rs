@@ -1,0 +1,128 @@
+//! Our marks on a Telnyx call: the attempt in `client_state`, which comes back with every webhook and every listing, the
+//! same for a leg that a call is handed on to, and the token that a media socket of the call must show. Pure.
+
+use std::fmt;
+
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use domain::id::AttemptId;
+use ring::hmac;
+
+/// The `client_state` of a call placed for this attempt.
+pub fn client_state(attempt: AttemptId) -> String {
+    BASE64.encode(attempt.to_string())
+}
+
+fn text(client_state: &str) -> Option<String> {
+    String::from_utf8(BASE64.decode(client_state).ok()?).ok()
+}
+
+/// The attempt a `client_state` names as its own; none where it is not of our making, or a destination's.
+pub fn attempt(client_state: &str) -> Option<AttemptId> {
+    text(client_state)?.parse().ok()
+}
+
+/// The `client_state` of a leg to somebody the attempt's call is handed on to, by the number of the try.
+pub fn destination_state(attempt: AttemptId, try_no: u32) -> String {
+    BASE64.encode(format!("to {attempt} {try_no}"))
+}
+
+/// Whose destination a `client_state` names, and of which try.
+pub fn destination(client_state: &str) -> Option<(AttemptId, u32)> {
+    let text = text(client_state)?;
+    let (attempt, try_no) = text.strip_prefix("to ")?.split_once(' ')?;
+    Some((attempt.parse().ok()?, try_no.parse().ok()?))
+}
+
+/// Makes and checks the tokens that Telnyx shows when it opens a media socket (`stream_auth_token`). They depend on the
+/// account's API key, so that whoever reads a stream's address in some log cannot use it.
+#[derive(Clone)]
+pub struct StreamTokens(hmac::Key);
+
+impl fmt::Debug for StreamTokens {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("StreamTokens(…)")
+    }
+}
+
+fn message(attempt: AttemptId) -> String {
+    format!("telnyx media stream {attempt}")
+}
+
+impl StreamTokens {
+    /// Tokens of the account with this API key.
+    pub fn new(api_key: &str) -> Self {
+        Self(hmac::Key::new(hmac::HMAC_SHA256, api_key.as_bytes()))
+    }
+
+    /// The token of an attempt's call, 64 hex digits.
+    pub fn token(&self, attempt: AttemptId) -> String {
+        hex::encode(hmac::sign(&self.0, message(attempt).as_bytes()))
+    }
+
+    /// Whether this is the token of that attempt's call; takes the same time for every wrong one.
+    pub fn matches(&self, attempt: AttemptId, shown: &str) -> bool {
+        // One spelling and no other.
+        let tag = hex::decode(shown).ok().filter(|tag| hex::encode(tag) == shown);
+        tag.is_some_and(|tag| hmac::verify(&self.0, message(attempt).as_bytes(), &tag).is_ok())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_client_state_names_its_attempt() {
+        let id = AttemptId::new();
+        assert_eq!(attempt(&client_state(id)), Some(id));
+        for foreign in ["", "aGF2ZSBhIG5pY2UgZGF5ID1d", "****", "/w=="] {
+            assert_eq!(attempt(foreign), None, "{foreign}");
+            assert_eq!(destination(foreign), None, "{foreign}");
+        }
+    }
+
+    #[test]
+    fn a_destination_is_no_call_of_its_own() {
+        let id = AttemptId::new();
+        let state = destination_state(id, 2);
+        assert_eq!((destination(&state), attempt(&state)), (Some((id, 2)), None));
+        assert_eq!(destination(&client_state(id)), None);
+        for wrong in [
+            format!("to {id}"),
+            format!("to {id} -1"),
+            "to x 1".to_owned(),
+            format!("{id} 1"),
+        ] {
+            assert_eq!(destination(&BASE64.encode(&wrong)), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_token_is_for_one_attempt_of_one_account() {
+        let (tokens, id) = (StreamTokens::new("KEY1"), AttemptId::new());
+        let token = tokens.token(id);
+        assert!(token.len() == 64 && tokens.matches(id, &token));
+        assert!(!tokens.matches(AttemptId::new(), &token));
+        assert!(!StreamTokens::new("KEY2").matches(id, &token));
+        for wrong in [
+            "",
+            &token[..63],
+            &token[..62],
+            &token.to_uppercase(),
+            &format!("{token}00"),
+        ] {
+            assert!(!tokens.matches(id, wrong), "{wrong}");
+        }
+        assert!(!format!("{tokens:?}").contains("KEY1"));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_is_shown_makes_it_panic(shown in "\\PC{0,80}") {
+            prop_assert!(!StreamTokens::new("KEY1").matches(AttemptId::new(), &shown));
+            let _ = (attempt(&shown), destination(&shown));
+        }
+    }
+}

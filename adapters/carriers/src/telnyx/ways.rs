@@ -1,0 +1,101 @@
+//! The ways back of the calls of a node: what a media socket is opened with again, and which call from outside a webhook
+//! is about that came to the application's own address.
+
+use std::{
+    collections::{BTreeMap, HashMap, VecDeque},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use domain::{
+    id::AttemptId,
+    ports::carrier::{CarrierCallId, WayBack},
+};
+
+/// Calls that are remembered; the oldest one makes room.
+const REMEMBERED: usize = 16_384;
+
+#[derive(Debug, Default)]
+struct Known {
+    /// Ids of attempts are in the order of time.
+    by_attempt: BTreeMap<AttemptId, WayBack>,
+    came_in: HashMap<CarrierCallId, AttemptId>,
+    /// Those that came in, oldest first.
+    order: VecDeque<CarrierCallId>,
+}
+
+/// Those of a node.
+#[derive(Debug, Default)]
+pub(super) struct Ways(Mutex<Known>);
+
+impl Ways {
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        // No panic leaves what is kept here half-changed.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A call was given this way back.
+    pub(super) fn remember(&self, back: WayBack) {
+        let mut known = self.lock();
+        known.by_attempt.insert(back.attempt, back);
+        while known.by_attempt.len() > REMEMBERED {
+            known.by_attempt.pop_first();
+        }
+    }
+
+    /// A call from outside is taken; false when it was taken before.
+    pub(super) fn take(&self, call: &CarrierCallId, back: &WayBack) -> bool {
+        self.remember(back.clone());
+        let mut known = self.lock();
+        if known.came_in.insert(call.clone(), back.attempt) == Some(back.attempt) {
+            return false;
+        }
+        known.order.push_back(call.clone());
+        while known.order.len() > REMEMBERED {
+            if let Some(oldest) = known.order.pop_front() {
+                known.came_in.remove(&oldest);
+            }
+        }
+        true
+    }
+
+    /// The way back of an attempt's call.
+    pub(super) fn of(&self, attempt: AttemptId) -> Option<WayBack> {
+        self.lock().by_attempt.get(&attempt).cloned()
+    }
+
+    /// The way back of a call that came in.
+    pub(super) fn of_call(&self, call: &CarrierCallId) -> Option<WayBack> {
+        let known = self.lock();
+        known.by_attempt.get(known.came_in.get(call)?).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn back() -> WayBack {
+        WayBack {
+            attempt: AttemptId::new(),
+            status_token: String::new(),
+            media_token: "m".to_owned(),
+        }
+    }
+
+    #[test]
+    fn the_last_ones_are_remembered() {
+        let ways = Ways::default();
+        let call = |n: usize| CarrierCallId(format!("call-{n}"));
+        let backs: Vec<WayBack> = (0..=REMEMBERED).map(|_| back()).collect();
+        for (n, back) in backs.iter().enumerate() {
+            assert!(ways.take(&call(n), back));
+            assert!(!ways.take(&call(n), back), "announced twice, it is one call");
+        }
+        assert_eq!(ways.of_call(&call(0)), None);
+        assert_eq!(ways.of_call(&call(REMEMBERED)).as_ref(), backs.last());
+        assert_eq!(ways.of(backs[REMEMBERED].attempt).as_ref(), backs.last());
+        let known = ways.lock();
+        let kept = (known.by_attempt.len(), known.came_in.len(), known.order.len());
+        assert_eq!(kept, (REMEMBERED, REMEMBERED, REMEMBERED));
+    }
+}

@@ -1,0 +1,329 @@
+//! Twilio's webhooks: how a call stands, who answered it, what became of one that was handed on, and calls from outside.
+//! Fields that are not asked for may come and go. Pure.
+//!
+//! Sources: <https://www.twilio.com/docs/voice/api/call-resource#statuscallback>,
+//! <https://www.twilio.com/docs/voice/answering-machine-detection>, <https://www.twilio.com/docs/voice/twiml/dial#action>
+
+use domain::{
+    phone_number::PhoneNumber,
+    ports::carrier::{CallProgress, CarrierCallId, EndCause, LegReport, MachineVerdict},
+};
+
+use super::fields::Fields;
+use crate::words::plain_words;
+
+/// Fields that are no webhook of the wanted kind.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CallbackError {
+    /// It lacks what every one has.
+    #[error("webhook without `{0}`")]
+    Missing(&'static str),
+    /// An id that cannot be kept.
+    #[error("`CallSid` is not an id: 1 to 256 visible ASCII characters")]
+    Id,
+}
+
+fn wanted<'a>(fields: &'a Fields, name: &'static str) -> Result<&'a str, CallbackError> {
+    fields.get(name).ok_or(CallbackError::Missing(name))
+}
+
+fn call_of(fields: &Fields) -> Result<CarrierCallId, CallbackError> {
+    CarrierCallId::checked(wanted(fields, "CallSid")?).ok_or(CallbackError::Id)
+}
+
+/// The call that a webhook is about.
+///
+/// # Errors
+///
+/// When it names none.
+pub fn call(fields: &Fields) -> Result<CarrierCallId, CallbackError> {
+    call_of(fields)
+}
+
+/// Reads a status callback's form; none when it tells of a status nobody has told us about.
+///
+/// # Errors
+///
+/// When it names no call or no status.
+pub fn parse(form: &[u8]) -> Result<Option<LegReport>, CallbackError> {
+    report(&Fields::of_form(form))
+}
+
+/// How a call stands; none when nobody has told us about such a status.
+///
+/// # Errors
+///
+/// When it names no call or no status.
+pub fn report(fields: &Fields) -> Result<Option<LegReport>, CallbackError> {
+    let call = Some(call_of(fields)?);
+    let status = wanted(fields, "CallStatus")?;
+    let code = fields.get("SipResponseCode").and_then(|code| code.parse().ok());
+    Ok(progress(status, code).map(|progress| LegReport { call, progress }))
+}
+
+/// Who answered; none when the carrier does not know either. A verdict that comes at the end of a greeting tells that
+/// the mailbox records.
+///
+/// # Errors
+///
+/// When it names no call or no verdict.
+pub fn machine(fields: &Fields) -> Result<Option<LegReport>, CallbackError> {
+    let call = Some(call_of(fields)?);
+    let verdict = match wanted(fields, "AnsweredBy")? {
+        "human" => MachineVerdict::Human,
+        "machine_start" => MachineVerdict::Machine,
+        "machine_end_beep" | "machine_end_silence" | "machine_end_other" => MachineVerdict::Beep,
+        "fax" => MachineVerdict::Fax,
+        _ => return Ok(None),
+    };
+    let progress = CallProgress::Machine(verdict);
+    Ok(Some(LegReport { call, progress }))
+}
+
+/// What became of a destination that was dialed for a call.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Dialed {
+    /// The two have talked.
+    Talked,
+    /// Nobody answered there.
+    Failed(EndCause),
+    /// The caller is gone; nobody needs further instructions.
+    CallerLeft(LegReport),
+}
+
+/// What is told at the end of a dial that was part of a call.
+///
+/// # Errors
+///
+/// When it does not say how the dial went.
+pub fn dialed(fields: &Fields) -> Result<Dialed, CallbackError> {
+    if let Some(report) = report(fields)?
+        && matches!(report.progress, CallProgress::Ended(_))
+    {
+        return Ok(Dialed::CallerLeft(report));
+    }
+    let status = wanted(fields, "DialCallStatus")?;
+    let code = fields.get("DialSipResponseCode").and_then(|code| code.parse().ok());
+    Ok(match progress(status, code) {
+        Some(CallProgress::Ended(EndCause::Completed)) => Dialed::Talked,
+        Some(CallProgress::Ended(cause)) => Dialed::Failed(cause),
+        _ if status == "answered" => Dialed::Talked,
+        _ => Dialed::Failed(EndCause::Failed(plain_words(status))),
+    })
+}
+
+/// A call from outside.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Announced {
+    /// Its name.
+    pub call: CarrierCallId,
+    /// Who calls; none where that is no telephone number, such as `anonymous`.
+    pub from: Option<PhoneNumber>,
+    /// Who is called; none where that is no telephone number.
+    pub to: Option<PhoneNumber>,
+}
+
+/// Reads the announcement of a call from outside.
+///
+/// # Errors
+///
+/// When it names no call, or nobody who is called.
+pub fn announcement(fields: &Fields) -> Result<Announced, CallbackError> {
+    Ok(Announced {
+        call: call_of(fields)?,
+        from: fields.get("From").and_then(number),
+        to: number(wanted(fields, "To")?),
+    })
+}
+
+/// A number in E.164 with its plus, as Twilio writes it. Its words for a withheld number are no such one, or have the
+/// digits of one of their letters.
+fn number(text: &str) -> Option<PhoneNumber> {
+    // anonymous, restricted, blocked, unknown, unavailable
+    let withheld = ["+266696687", "+7378742833", "+2562533", "+8656696", "+86282452253"];
+    let number = text.starts_with('+') && !withheld.contains(&text);
+    number.then(|| PhoneNumber::parse(text).ok()).flatten()
+}
+
+/// What a call's status says, with the SIP code of its end where it has one.
+pub fn progress(status: &str, sip_code: Option<u16>) -> Option<CallProgress> {
+    Some(match status {
+        "queued" | "initiated" => CallProgress::Placed,
+        "ringing" => CallProgress::Ringing,
+        "in-progress" => CallProgress::Answered,
+        "completed" => CallProgress::Ended(EndCause::Completed),
+        "canceled" => CallProgress::Ended(EndCause::Canceled),
+        "no-answer" => CallProgress::Ended(EndCause::NoAnswer),
+        "busy" | "failed" => CallProgress::Ended(not_reached(status, sip_code)),
+        _ => return None,
+    })
+}
+
+/// Codes: RFC 3261 section 21, of which 607 and 608 are RFC 8197 and RFC 8688. A 403 is a network's refusal to let us
+/// call as often as a callee's to be called.
+fn not_reached(status: &str, sip_code: Option<u16>) -> EndCause {
+    match sip_code {
+        Some(404 | 410 | 484 | 604) => EndCause::InvalidNumber,
+        Some(603 | 607 | 608) => EndCause::Rejected,
+        _ if status == "busy" => EndCause::Busy,
+        Some(code) => EndCause::Failed(plain_words(&format!("SIP {code}"))),
+        None => EndCause::Failed(status.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const FORM: &str = "CallSid=CA1&AccountSid=AC1&From=%2B15550000001&To=%2B15550000002&CallStatus=in-progress\
+                        &Direction=outbound-api&ApiVersion=2010-04-01&SequenceNumber=2&CallbackSource=call-progress-events";
+
+    fn told(status: &str, code: &str) -> Option<CallProgress> {
+        let form = format!("SequenceNumber=9&CallStatus={status}&CallSid=CA1&SipResponseCode={code}&Whatever=1");
+        let report = parse(form.as_bytes()).unwrap()?;
+        assert_eq!(report.call, CarrierCallId::checked("CA1"));
+        Some(report.progress)
+    }
+
+    #[test]
+    fn each_status_is_read() {
+        use CallProgress::{Answered, Ended, Placed, Ringing};
+        let failed = |words: &str| Ended(EndCause::Failed(words.into()));
+        for (status, code, progress) in [
+            ("queued", "", Placed),
+            ("initiated", "", Placed),
+            ("ringing", "", Ringing),
+            ("in-progress", "", Answered),
+            ("completed", "200", Ended(EndCause::Completed)),
+            ("busy", "486", Ended(EndCause::Busy)),
+            ("busy", "", Ended(EndCause::Busy)),
+            ("busy", "603", Ended(EndCause::Rejected)),
+            ("no-answer", "487", Ended(EndCause::NoAnswer)),
+            ("canceled", "487", Ended(EndCause::Canceled)),
+            ("failed", "404", Ended(EndCause::InvalidNumber)),
+            ("failed", "484", Ended(EndCause::InvalidNumber)),
+            ("failed", "603", Ended(EndCause::Rejected)),
+            ("failed", "403", Ended(EndCause::Failed("SIP 403".into()))),
+            ("failed", "503", failed("SIP 503")),
+            ("failed", "", failed("failed")),
+            ("failed", "x", failed("failed")),
+        ] {
+            assert_eq!(told(status, code), Some(progress), "{status} {code}");
+        }
+        assert_eq!(told("pondering", ""), None);
+    }
+
+    #[test]
+    fn fields_come_in_any_order_and_number() {
+        let report = parse(FORM.as_bytes()).unwrap().unwrap();
+        assert_eq!(report.progress, CallProgress::Answered);
+        let other_way_round: Vec<&str> = FORM.split('&').rev().collect();
+        assert_eq!(parse(other_way_round.join("&").as_bytes()), Ok(Some(report)));
+    }
+
+    #[test]
+    fn a_damaged_callback_is_an_error() {
+        let too_long = format!("CallStatus=busy&CallSid={}", "C".repeat(257));
+        for (form, error) in [
+            ("", CallbackError::Missing("CallSid")),
+            ("{\"CallSid\":\"CA1\"}", CallbackError::Missing("CallSid")),
+            ("CallSid=&CallStatus=busy", CallbackError::Missing("CallSid")),
+            ("CallSid=CA1", CallbackError::Missing("CallStatus")),
+            ("CallSid=CA1&callstatus=busy", CallbackError::Missing("CallStatus")),
+            ("CallSid=C%00A&CallStatus=busy", CallbackError::Id),
+            ("CallSid=..&CallStatus=busy", CallbackError::Id),
+            (&*too_long, CallbackError::Id),
+        ] {
+            assert_eq!(parse(form.as_bytes()), Err(error), "{form}");
+        }
+    }
+
+    fn fields(form: &str) -> Fields {
+        Fields::of_form(form.as_bytes())
+    }
+
+    #[test]
+    fn each_verdict_is_read() {
+        for (answered_by, verdict) in [
+            ("human", Some(MachineVerdict::Human)),
+            ("machine_start", Some(MachineVerdict::Machine)),
+            ("machine_end_beep", Some(MachineVerdict::Beep)),
+            ("machine_end_silence", Some(MachineVerdict::Beep)),
+            ("machine_end_other", Some(MachineVerdict::Beep)),
+            ("fax", Some(MachineVerdict::Fax)),
+            ("unknown", None),
+        ] {
+            let told = machine(&fields(&format!("CallSid=CA1&AnsweredBy={answered_by}"))).unwrap();
+            let progress = told.map(|report| report.progress);
+            assert_eq!(progress, verdict.map(CallProgress::Machine), "{answered_by}");
+        }
+        assert_eq!(
+            machine(&fields("CallSid=CA1")),
+            Err(CallbackError::Missing("AnsweredBy"))
+        );
+    }
+
+    #[test]
+    fn the_end_of_a_dial_is_told_from_the_end_of_its_caller() {
+        let told = |status: &str, dial: &str| {
+            dialed(&fields(&format!(
+                "CallSid=CA1&CallStatus={status}&DialCallStatus={dial}"
+            )))
+            .unwrap()
+        };
+        for (dial, expected) in [
+            ("completed", Dialed::Talked),
+            ("answered", Dialed::Talked),
+            ("busy", Dialed::Failed(EndCause::Busy)),
+            ("no-answer", Dialed::Failed(EndCause::NoAnswer)),
+            ("canceled", Dialed::Failed(EndCause::Canceled)),
+            ("failed", Dialed::Failed(EndCause::Failed("failed".into()))),
+            ("pondering", Dialed::Failed(EndCause::Failed("pondering".into()))),
+        ] {
+            assert_eq!(told("in-progress", dial), expected, "{dial}");
+            assert!(matches!(told("completed", dial), Dialed::CallerLeft(_)), "{dial}");
+        }
+        let nothing = dialed(&fields("CallSid=CA1&CallStatus=in-progress"));
+        assert_eq!(nothing, Err(CallbackError::Missing("DialCallStatus")));
+    }
+
+    #[test]
+    fn a_call_from_outside_is_read() {
+        let told = |from: &str, to: &str| {
+            let form = format!("CallSid=CA1&CallStatus=ringing&Direction=inbound&From={from}&To={to}");
+            let announced = announcement(&fields(&form)).unwrap();
+            let text = |number: Option<PhoneNumber>| number.map(|number| number.as_str().to_owned());
+            (text(announced.from), text(announced.to))
+        };
+        let (caller, ours) = (Some("+15550000001".to_owned()), Some("+15550000002".to_owned()));
+        assert_eq!(told("%2B15550000001", "%2B15550000002"), (caller.clone(), ours.clone()));
+        for from in [
+            "",
+            "anonymous",
+            "%2B266696687",
+            "client:mary",
+            "sip:x@y.example",
+            "15550000001",
+        ] {
+            assert_eq!(told(from, "%2B15550000002"), (None, ours.clone()), "{from}");
+        }
+        assert_eq!(told("%2B15550000001", "sip:desk@x.example"), (caller, None));
+        for (form, missing) in [("To=%2B1", "CallSid"), ("CallSid=CA1&From=%2B1", "To")] {
+            assert_eq!(announcement(&fields(form)), Err(CallbackError::Missing(missing)));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_makes_the_reader_panic(form in proptest::collection::vec(any::<u8>(), 0..200), at in 0..FORM.len(), to in any::<u8>()) {
+            let _ = parse(&form);
+            let fields = Fields::of_form(&form);
+            let _ = (machine(&fields), dialed(&fields), announcement(&fields));
+            let mut damaged = FORM.as_bytes().to_vec();
+            damaged[at] = to;
+            let _ = parse(&damaged);
+        }
+    }
+}

@@ -1,0 +1,373 @@
+//! Places, ends, lists and changes calls by Twilio's API, 2010-04-01.
+//!
+//! Source: <https://www.twilio.com/docs/voice/api/call-resource>
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use chrono::DateTime;
+use domain::{
+    phone_number::PhoneNumber,
+    ports::carrier::{
+        CallProgress, Carrier, CarrierAbilities, CarrierCallId, CarrierError, DialError, DialRequest, LastLook,
+        ListedCall, Transfer, TransferKind, WayBack,
+    },
+    time::Timestamp,
+};
+use reqwest::{RequestBuilder, Url};
+use serde::Deserialize;
+
+use super::{
+    account::{Flavour, TwilioAccount},
+    callback,
+    instructions::{Instructions, TRANSFER_RINGS_SECONDS},
+    queue::Queue,
+    refusal::{ErrorAnswer, NOT_IN_STATE},
+    signature::Guard,
+};
+use crate::{
+    conferences::{self, Joins},
+    handovers::{Handovers, Try},
+    http::{Clients, SetupError, base, dialed, protocol, retry_after, send, send_dial, unexpected},
+    words::hide_pair,
+};
+use net::http_client::body;
+
+/// Calls of one list; the newest come first, and those of one number since one dial are few.
+const LISTED: &str = "200";
+/// How long it may ring by Twilio's limits, in seconds.
+const RING_SECONDS: std::ops::RangeInclusive<u64> = 5..=600;
+
+/// An account at Twilio or SignalWire.
+#[derive(Debug, Clone)]
+pub struct TwilioCarrier {
+    clients: Clients,
+    account: TwilioAccount,
+    pub(super) instructions: Instructions,
+    handovers: Arc<Handovers>,
+    pub(super) queue: Arc<Queue>,
+}
+
+#[derive(Deserialize)]
+struct Call {
+    sid: String,
+    #[serde(default)]
+    to: String,
+    #[serde(default)]
+    status: String,
+    #[serde(default)]
+    direction: String,
+    #[serde(default)]
+    date_created: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct CallList {
+    calls: Vec<Call>,
+}
+
+impl TwilioCarrier {
+    /// The account, of a carrier that reaches this node at `public`.
+    ///
+    /// # Errors
+    ///
+    /// When one of the addresses is none.
+    pub fn new(account: TwilioAccount, public: &str, guard: Arc<Guard>) -> Result<Self, SetupError> {
+        let account = TwilioAccount {
+            base_url: base("carrier's address", &account.base_url)?,
+            ..account
+        };
+        hide_pair(&account.user, &account.password);
+        Ok(Self {
+            clients: Clients::new()?,
+            instructions: Instructions {
+                flavour: account.flavour,
+                public: base("public address", public)?,
+                guard,
+            },
+            account,
+            handovers: Arc::default(),
+            queue: Arc::default(),
+        })
+    }
+
+    fn with_password(&self, request: RequestBuilder) -> RequestBuilder {
+        request.basic_auth(&self.account.user, Some(self.account.password.secret()))
+    }
+
+    /// The form of a dial.
+    fn order(&self, request: &DialRequest, from: &PhoneNumber) -> String {
+        let (attempt, proof) = (request.attempt, &*request.status_token);
+        let (shortest, longest) = RING_SECONDS.into_inner();
+        let order = Order {
+            to: request.to.as_str(),
+            from,
+            ring_seconds: request.ring_timeout.as_secs().clamp(shortest, longest),
+            twiml: &self.instructions.stream(attempt, &request.media_token),
+            reports: &self.instructions.status_url(attempt, proof),
+        };
+        let verdicts = self.instructions.machine_url(attempt, proof);
+        order.form(request.detect_machine.then_some(&*verdicts))
+    }
+
+    /// Places a call, once.
+    async fn place(&self, form: String, last_look: &LastLook) -> Result<CarrierCallId, DialError> {
+        let address = format!("{}.json", self.account.calls());
+        let dial = self.clients.dialer.post(address).body(form);
+        let dial = dial.header("content-type", FORM);
+        let answer = send_dial(self.with_password(dial), last_look).await?;
+        let (status, pause) = (answer.status(), retry_after(answer.headers()));
+        if !status.is_success() {
+            let said = body(answer).await.unwrap_or_default();
+            return Err(ErrorAnswer::read(&said).of_dial(status, pause));
+        }
+        let said = body(answer).await.map_err(DialError::Unknown)?;
+        dialed(&said, |call: &Call| &call.sid)
+    }
+
+    fn caller_id<'a>(&'a self, wanted: Option<&'a PhoneNumber>) -> Result<&'a PhoneNumber, String> {
+        let variable = match self.account.flavour {
+            Flavour::Twilio => "TWILIO_PHONE_NUMBER",
+            Flavour::SignalWire => "SIGNALWIRE_PHONE_NUMBER",
+        };
+        let missing = || format!("no caller ID: set {variable}, or give the agent a number in phoneNumbers");
+        wanted.or(self.account.from.as_ref()).ok_or_else(missing)
+    }
+
+    /// Gives a call that talks other instructions, at once.
+    async fn instruct(&self, call: &CarrierCallId, twiml: &str) -> Result<(), CarrierError> {
+        // No answer gave such an id, and its address would be another's.
+        let call = CarrierCallId::checked(&call.0).ok_or(CarrierError::NotFound)?;
+        let form = url::form_urlencoded::Serializer::new(String::new())
+            .append_pair("Twiml", twiml)
+            .finish();
+        let change = self.clients.client.post(self.call_address(&call)?).body(form);
+        let answer = send(self.with_password(change.header("content-type", FORM))).await?;
+        let status = answer.status();
+        if status.is_success() {
+            return Ok(());
+        }
+        let said = body(answer).await.unwrap_or_default();
+        Err(ErrorAnswer::read(&said).of_wish(status))
+    }
+
+    /// Rings the destination into a conference of the try's own. Its reports say when to bring the caller there.
+    async fn ring_destination(&self, call: &CarrierCallId, transfer: &Transfer) -> Result<(), CarrierError> {
+        let from = self.caller_id(transfer.from.as_ref()).map_err(CarrierError::Refused)?;
+        let dial = |which| async move {
+            let order = Order {
+                to: transfer.to.as_str(),
+                from,
+                ring_seconds: TRANSFER_RINGS_SECONDS,
+                twiml: &self.instructions.conference(which),
+                reports: &self.instructions.conference_url(which, &transfer.back.status_token),
+            };
+            self.place(order.form(None), &LastLook::default()).await
+        };
+        conferences::ring(self, (transfer.back.attempt, call), dial).await
+    }
+
+    /// Asks for a call's end in one of its two ways.
+    async fn end(&self, address: Url, way: &str) -> Result<End, CarrierError> {
+        let change = self.clients.client.post(address).body(format!("Status={way}"));
+        let change = change.header("content-type", FORM);
+        let answer = send(self.with_password(change)).await?;
+        let status = answer.status();
+        let said = body(answer).await.map_err(CarrierError::Unavailable)?;
+        if !status.is_success() {
+            return match ErrorAnswer::read(&said).code.0 {
+                NOT_IN_STATE => Ok(End::NotInState),
+                _ => Err(unexpected(status)),
+            };
+        }
+        let call: Call = serde_json::from_slice(&said).map_err(|error| protocol(&error))?;
+        Ok(match (callback::progress(&call.status, None), way) {
+            (Some(CallProgress::Placed | CallProgress::Ringing), COMPLETED) => End::NotInState,
+            (Some(CallProgress::Answered), CANCELED) => End::NotInState,
+            _ => End::Over,
+        })
+    }
+
+    /// Whether a call has not started yet; not where the carrier does not say.
+    pub(super) async fn is_queued(&self, call: &CarrierCallId) -> bool {
+        let Ok(address) = self.call_address(call) else {
+            return false;
+        };
+        let Ok(answer) = send(self.with_password(self.clients.client.get(address))).await else {
+            return false;
+        };
+        let said = body(answer).await.unwrap_or_default();
+        serde_json::from_slice(&said).is_ok_and(|call: Call| call.status == "queued")
+    }
+
+    fn call_address(&self, call: &CarrierCallId) -> Result<Url, CarrierError> {
+        let mut address =
+            Url::parse(&self.account.calls()).map_err(|error| CarrierError::Protocol(error.to_string()))?;
+        if let Ok(mut path) = address.path_segments_mut() {
+            path.push(&format!("{}.json", call.0));
+        }
+        Ok(address)
+    }
+}
+
+/// The type of what is sent.
+const FORM: &str = "application/x-www-form-urlencoded";
+
+/// A call that is to be placed.
+struct Order<'a> {
+    to: &'a str,
+    from: &'a PhoneNumber,
+    ring_seconds: u64,
+    twiml: &'a str,
+    /// Where it is reported.
+    reports: &'a str,
+}
+
+impl Order<'_> {
+    /// Its form; `verdicts` is where it is told who answered, if the carrier is to find that out.
+    fn form(&self, verdicts: Option<&str>) -> String {
+        let mut form = url::form_urlencoded::Serializer::new(String::new());
+        form.append_pair("To", self.to)
+            .append_pair("From", self.from.as_str())
+            .append_pair("Twiml", self.twiml)
+            .append_pair("Timeout", &self.ring_seconds.to_string())
+            .append_pair("StatusCallback", self.reports)
+            .append_pair("StatusCallbackMethod", "POST");
+        for event in ["initiated", "ringing", "answered", "completed"] {
+            form.append_pair("StatusCallbackEvent", event);
+        }
+        if let Some(verdicts) = verdicts {
+            // Not `DetectMessageEnd`: a machine is to be known while it greets. Asynchronous, so that nobody waits for it.
+            form.append_pair("MachineDetection", "Enable")
+                .append_pair("AsyncAmd", "true")
+                .append_pair("AsyncAmdStatusCallback", verdicts)
+                .append_pair("AsyncAmdStatusCallbackMethod", "POST");
+        }
+        form.finish()
+    }
+}
+
+/// Ends a call that was answered; one that was not, perhaps.
+const COMPLETED: &str = "completed";
+/// Ends a call that was not answered yet, and does nothing to one that was.
+const CANCELED: &str = "canceled";
+
+/// What became of a wish to end a call.
+#[derive(Debug, PartialEq, Eq)]
+enum End {
+    Over,
+    /// It was answered, or not yet, or it is over.
+    NotInState,
+}
+
+#[async_trait]
+impl Carrier for TwilioCarrier {
+    fn name(&self) -> &'static str {
+        self.account.flavour.name()
+    }
+
+    async fn dial(&self, request: &DialRequest) -> Result<CarrierCallId, DialError> {
+        let from = self.caller_id(request.from.as_ref());
+        let from = from.map_err(DialError::AccountRefused)?;
+        let call = self.place(self.order(request, from), &request.last_look).await?;
+        self.watch(&call);
+        Ok(call)
+    }
+
+    async fn hang_up(&self, call: &CarrierCallId) -> Result<(), CarrierError> {
+        conferences::release(self, call).await;
+        self.hang_up_leg(call).await
+    }
+
+    /// Not by `StartTime`, which a call that still waits in the carrier's queue has none of.
+    async fn find_calls(&self, to: &PhoneNumber, since: Timestamp) -> Result<Vec<ListedCall>, CarrierError> {
+        let address = format!("{}.json", self.account.calls());
+        let query = [("To", to.as_str()), ("PageSize", LISTED)];
+        let answer = send(self.with_password(self.clients.client.get(address).query(&query))).await?;
+        if !answer.status().is_success() {
+            return Err(unexpected(answer.status()));
+        }
+        let said = body(answer).await.map_err(CarrierError::Unavailable)?;
+        let listed: CallList = serde_json::from_slice(&said).map_err(|error| protocol(&error))?;
+        Ok(listed
+            .calls
+            .into_iter()
+            .filter_map(|call| listed_call(call, since))
+            .collect())
+    }
+
+    /// SignalWire takes keys by the media socket. Twilio has only an instruction for them, which would end the stream.
+    fn abilities(&self) -> CarrierAbilities {
+        CarrierAbilities {
+            detects_machines: true,
+            refer: false,
+            digits: false,
+            comes_back: true,
+        }
+    }
+
+    async fn transfer(&self, call: &CarrierCallId, transfer: &Transfer) -> Result<(), CarrierError> {
+        match transfer.kind {
+            // `<Refer>` is for calls that came in over a SIP domain, and not known to work from a stream.
+            TransferKind::SipRefer => Err(CarrierError::NotOffered("handing calls on by SIP REFER")),
+            TransferKind::Conference => self.ring_destination(call, transfer).await,
+            TransferKind::Blind => {
+                let from = transfer.from.as_ref().or(self.account.from.as_ref());
+                let twiml = self.instructions.handed_on(&transfer.back, &transfer.to, from);
+                self.instruct(call, &twiml).await
+            }
+        }
+    }
+
+    async fn reopen_media(&self, call: &CarrierCallId, back: &WayBack) -> Result<(), CarrierError> {
+        let twiml = self.instructions.stream(back.attempt, &back.media_token);
+        self.instruct(call, &twiml).await
+    }
+}
+
+#[async_trait]
+impl Joins for TwilioCarrier {
+    fn handovers(&self) -> &Handovers {
+        &self.handovers
+    }
+
+    /// Brings the caller into the conference where the destination waits.
+    async fn join(&self, caller: &CarrierCallId, _: &CarrierCallId, which: Try) -> Result<(), CarrierError> {
+        self.instruct(caller, &self.instructions.conference(which)).await
+    }
+
+    /// A call that rings is cancelled, one that was answered is completed, and between the two requests it may go from
+    /// one to the other.
+    async fn hang_up_leg(&self, call: &CarrierCallId) -> Result<(), CarrierError> {
+        // No answer gave such an id, and its address would be another's.
+        let call = CarrierCallId::checked(&call.0).ok_or(CarrierError::NotFound)?;
+        let address = self.call_address(&call)?;
+        for way in [COMPLETED, CANCELED, COMPLETED] {
+            if self.end(address.clone(), way).await? == End::Over {
+                return Ok(());
+            }
+        }
+        Err(CarrierError::NotFound)
+    }
+}
+
+/// A call that we placed since then and that can be asked for again. The carrier keeps no mark of ours on it.
+fn listed_call(call: Call, since: Timestamp) -> Option<ListedCall> {
+    let outbound = call.direction.starts_with("outbound");
+    let created = call.date_created.as_deref().and_then(seconds)?;
+    // The carrier's times have whole seconds.
+    let recent = created >= since.0.div_euclid(1_000_000);
+    let id = CarrierCallId::checked(&call.sid)?;
+    (outbound && recent).then(|| ListedCall {
+        call: id,
+        attempt: None,
+        to: call.to,
+        live: !matches!(callback::progress(&call.status, None), Some(CallProgress::Ended(_))),
+    })
+}
+
+/// A time in RFC 2822's form, as Twilio writes it, or in RFC 3339's; in seconds since 1970.
+fn seconds(text: &str) -> Option<i64> {
+    let time = DateTime::parse_from_rfc2822(text).or_else(|_| DateTime::parse_from_rfc3339(text));
+    time.ok().map(|time| time.timestamp())
+}

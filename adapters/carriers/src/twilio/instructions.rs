@@ -1,0 +1,292 @@
+//! What a call does next, in TwiML, and the addresses in it where the carrier comes in. Pure.
+//!
+//! Sources: <https://www.twilio.com/docs/voice/twiml/stream>, <https://www.twilio.com/docs/voice/twiml/dial>
+
+use std::sync::Arc;
+
+use actors::call::GoesOn;
+use domain::{
+    id::AttemptId,
+    phone_number::PhoneNumber,
+    ports::carrier::{Destination, WayBack},
+};
+
+use super::{account::Flavour, signature::Guard};
+use crate::{conferences, handovers::Try, http::socket_address};
+
+/// How long a call that is handed on may ring, in seconds.
+pub const TRANSFER_RINGS_SECONDS: u64 = 30;
+/// How long a call waits before it asks for its next socket, from the second time on, in seconds.
+const PAUSE_SECONDS: u64 = 1;
+
+/// How often a call asks again that nobody can say anything about, with a pause each time: longer than a node counts as
+/// alive that is not, and not for ever.
+const MOST_ASKED_AGAIN: u32 = 40;
+
+/// Has Twilio ask once more, five times, where nobody is there or something on the way fails: else a call is over with the
+/// first such answer. It keeps this part of an address to itself.
+/// <https://www.twilio.com/docs/usage/webhooks/webhooks-connection-overrides>
+pub const ASKS_AGAIN: &str = "#rc=5&rp=5xx,ct,rt";
+
+/// Ends a call.
+pub const HANG_UP: &str = r#"<?xml version="1.0" encoding="UTF-8"?><Response><Hangup/></Response>"#;
+
+/// Writes instructions for the calls of one account at a node.
+#[derive(Debug, Clone)]
+pub struct Instructions {
+    /// Whose account.
+    pub flavour: Flavour,
+    /// Where the carrier reaches this node, without a slash at the end.
+    pub public: String,
+    /// Says what SignalWire's media sockets show.
+    pub guard: Arc<Guard>,
+}
+
+impl Instructions {
+    fn at(&self, door: &str) -> String {
+        format!("{}/carriers/{}/{door}", self.public, self.flavour.name())
+    }
+
+    /// An address that reports on a call, for one kind of report.
+    fn reports(&self, door: &str, attempt: AttemptId, status_token: &str) -> String {
+        self.at(&format!("{door}/{attempt}/{status_token}"))
+    }
+
+    /// Where a call's own leg is reported.
+    pub fn status_url(&self, attempt: AttemptId, status_token: &str) -> String {
+        self.reports("status", attempt, status_token)
+    }
+
+    /// Where it is told who answered.
+    pub fn machine_url(&self, attempt: AttemptId, status_token: &str) -> String {
+        self.reports("machine", attempt, status_token)
+    }
+
+    /// Where the destination is reported that a call is to be joined with.
+    pub(crate) fn conference_url(&self, which: Try, status_token: &str) -> String {
+        self.at(&format!("conference/{}/{status_token}", conferences::name(which)))
+    }
+
+    /// Connects the call with its media socket. When that is lost the carrier asks how the call goes on, whichever node
+    /// that comes to: its own may be gone.
+    pub fn stream(&self, attempt: AttemptId, media_token: &str) -> String {
+        response(&self.connect(attempt, media_token))
+    }
+
+    /// The same for a call that came back: at once, and where sockets break one after the other not too often.
+    pub fn stream_again(&self, goes_on: &GoesOn) -> String {
+        let connect = self.connect(goes_on.back.attempt, &goes_on.back.media_token);
+        match goes_on.asked_before {
+            0 => response(&connect),
+            _ => response(&format!(r#"<Pause length="{PAUSE_SECONDS}"/>{connect}"#)),
+        }
+    }
+
+    /// Has a call wait a moment and ask once more how it goes on, `asked` times by now; none where that was often enough.
+    pub fn ask_again(&self, token: &str, asked: u32) -> Option<String> {
+        let asked = asked.checked_add(1).filter(|asked| *asked <= MOST_ASKED_AGAIN)?;
+        let back = self.asked_back(&format!("{token}/{asked}"));
+        Some(response(&format!(
+            r#"<Pause length="{PAUSE_SECONDS}"/><Redirect method="POST">{back}</Redirect>"#
+        )))
+    }
+
+    /// Where a call asks how it goes on; escaped.
+    fn asked_back(&self, token: &str) -> String {
+        let again = match self.flavour {
+            Flavour::Twilio => ASKS_AGAIN,
+            Flavour::SignalWire => "",
+        };
+        escaped(&format!("{}{again}", self.at(&format!("back/{token}"))))
+    }
+
+    fn connect(&self, attempt: AttemptId, media_token: &str) -> String {
+        let name = self.flavour.name();
+        let door = format!("/carriers/{name}/media/{attempt}.{media_token}");
+        let address = escaped(&format!("{}{door}", socket_address(&self.public)));
+        let shown = match self.flavour {
+            // It signs the request that opens the socket.
+            Flavour::Twilio => String::new(),
+            Flavour::SignalWire => {
+                let token = escaped(&self.guard.bearer(&door));
+                format!(r#" authBearerToken="{token}" codec="PCMU@8000h""#)
+            }
+        };
+        let back = self.asked_back(&format!("{attempt}.{media_token}"));
+        format!(r#"<Connect><Stream url="{address}"{shown}/></Connect><Redirect method="POST">{back}</Redirect>"#)
+    }
+
+    /// Hands the call on. It is told when somebody answers; what became of it in the end is asked about, and the answer
+    /// brings the caller back where nobody did.
+    pub fn handed_on(&self, back: &WayBack, to: &Destination, from: Option<&PhoneNumber>) -> String {
+        let WayBack {
+            attempt,
+            status_token,
+            media_token,
+        } = back;
+        let action = escaped(&self.at(&format!("transfer/{attempt}.{media_token}/{status_token}")));
+        let answered = escaped(&self.reports("handed", *attempt, status_token));
+        let caller_id = from.map_or_else(String::new, |from| format!(r#" callerId="{}""#, escaped(from.as_str())));
+        let noun = match to {
+            Destination::Phone(_) => "Number",
+            Destination::Sip(_) => "Sip",
+        };
+        let called = escaped(to.as_str());
+        response(&format!(
+            r#"<Dial timeout="{TRANSFER_RINGS_SECONDS}"{caller_id} action="{action}" method="POST"><{noun} statusCallbackEvent="answered" statusCallback="{answered}" statusCallbackMethod="POST">{called}</{noun}></Dial>"#
+        ))
+    }
+
+    /// Joins a call with the others of the try's conference, which ends when one of them leaves. Whoever waits there hears
+    /// nothing.
+    pub(crate) fn conference(&self, (attempt, try_no): Try) -> String {
+        response(&format!(
+            r#"<Dial><Conference beep="false" waitUrl="" startConferenceOnEnter="true" endConferenceOnExit="true">ringback-{attempt}-{try_no}</Conference></Dial>"#
+        ))
+    }
+}
+
+/// Refuses a call from outside; `reason` is `busy` or `rejected`.
+pub fn reject(reason: &'static str) -> String {
+    response(&format!(r#"<Reject reason="{reason}"/>"#))
+}
+
+fn response(verbs: &str) -> String {
+    format!(r#"<?xml version="1.0" encoding="UTF-8"?><Response>{verbs}</Response>"#)
+}
+
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '"' => escaped.push_str("&quot;"),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::twilio::account::TwilioAccount;
+    use net::key::Key;
+
+    use super::*;
+
+    fn instructions(flavour: Flavour, public: &str) -> Instructions {
+        let account = TwilioAccount {
+            flavour,
+            base_url: "https://api".into(),
+            account: "AC1".into(),
+            user: "AC1".into(),
+            password: Key::new("x"),
+            signing_key: Key::new("k-1"),
+            shared_key: None,
+            from: None,
+        };
+        Instructions {
+            flavour,
+            public: public.to_owned(),
+            guard: Arc::new(Guard::new(&account, public)),
+        }
+    }
+
+    fn back() -> WayBack {
+        WayBack {
+            attempt: AttemptId::new(),
+            status_token: "5".repeat(64),
+            media_token: "a".repeat(64),
+        }
+    }
+
+    #[test]
+    fn a_call_is_connected_to_its_socket_and_asks_behind_it_how_it_goes_on() {
+        let attempt = AttemptId::new();
+        let text = instructions(Flavour::Twilio, "https://a.example/x").stream(attempt, "proof");
+        assert_eq!(
+            text,
+            format!(
+                r#"<?xml version="1.0" encoding="UTF-8"?><Response><Connect><Stream url="wss://a.example/x/carriers/twilio/media/{attempt}.proof"/></Connect><Redirect method="POST">https://a.example/x/carriers/twilio/back/{attempt}.proof#rc=5&amp;rp=5xx,ct,rt</Redirect></Response>"#
+            )
+        );
+        let goes_on = |asked_before| GoesOn {
+            back: WayBack {
+                attempt,
+                status_token: "status".into(),
+                media_token: "proof".into(),
+            },
+            asked_before,
+        };
+        let own = instructions(Flavour::Twilio, "https://a.example/x");
+        assert_eq!(own.stream_again(&goes_on(0)), text);
+        let later = text.replace("<Connect>", r#"<Pause length="1"/><Connect>"#);
+        assert_eq!(own.stream_again(&goes_on(1)), later);
+        let again = own.ask_again(&format!("{attempt}.proof"), 0).unwrap();
+        let asks = format!(
+            r#"<Response><Pause length="1"/><Redirect method="POST">https://a.example/x/carriers/twilio/back/{attempt}.proof/1#rc=5&amp;rp=5xx,ct,rt</Redirect></Response>"#
+        );
+        assert!(again.ends_with(&asks), "{again}");
+        assert!(own.ask_again("token", MOST_ASKED_AGAIN - 1).is_some());
+        for asked in [MOST_ASKED_AGAIN, u32::MAX] {
+            assert_eq!(own.ask_again("token", asked), None, "{asked}: not for ever");
+        }
+        let text = instructions(Flavour::SignalWire, "https://a.example").stream(attempt, "proof");
+        assert!(
+            text.contains(r#" authBearerToken=""#) && text.contains(r#"=" codec="PCMU@8000h"/></Connect><Redirect"#),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_destination_is_rung_for_half_a_minute_and_reported() {
+        let (instructions, back) = (instructions(Flavour::Twilio, "https://a.example"), back());
+        let phone = Destination::Phone("+15550000002".parse().unwrap());
+        let text = instructions.handed_on(&back, &phone, Some(&"+15550000001".parse().unwrap()));
+        let attempt = back.attempt;
+        for part in [
+            r#"<Dial timeout="30" callerId="+15550000001" action="#.to_owned(),
+            format!(
+                "/carriers/twilio/transfer/{attempt}.{}/{}\"",
+                back.media_token, back.status_token
+            ),
+            format!("/carriers/twilio/handed/{attempt}/{}\"", back.status_token),
+            r#" statusCallbackMethod="POST">+15550000002</Number></Dial>"#.to_owned(),
+        ] {
+            assert!(text.contains(&part), "{part}: {text}");
+        }
+        let sip = Destination::Sip("sip:desk@example.com;a=\"<&".into());
+        let text = instructions.handed_on(&back, &sip, None);
+        assert!(
+            text.contains(">sip:desk@example.com;a=&quot;&lt;&amp;</Sip></Dial>"),
+            "{text}"
+        );
+        assert!(!text.contains("callerId"), "{text}");
+        let text = instructions.conference((attempt, 2));
+        assert!(text.contains(&format!(">ringback-{attempt}-2</Conference>")), "{text}");
+    }
+
+    #[test]
+    fn the_longest_instructions_fit() {
+        // Most characters of instructions in a request.
+        // <https://www.twilio.com/docs/voice/api/call-resource#create-a-call-resource>
+        let most = 4_000;
+        let public = format!("https://{}.example", "a".repeat(240));
+        for flavour in [Flavour::Twilio, Flavour::SignalWire] {
+            let (instructions, back) = (instructions(flavour, &public), back());
+            let sip = Destination::Sip(format!("sip:{}", "<".repeat(250)));
+            assert!(instructions.handed_on(&back, &sip, None).len() < most);
+            assert!(instructions.stream(back.attempt, &back.media_token).len() < most);
+        }
+    }
+
+    #[test]
+    fn no_address_breaks_out_of_its_attribute() {
+        let text = instructions(Flavour::Twilio, r#"https://a/"/><Hangup/>&"#).stream(AttemptId::new(), "proof");
+        assert!(
+            text.contains(r#"url="wss://a/&quot;/>&lt;Hangup/>&amp;/carriers"#),
+            "{text}"
+        );
+    }
+}

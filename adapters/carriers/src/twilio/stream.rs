@@ -1,0 +1,430 @@
+//! Twilio's media stream: JSON text over a WebSocket, audio as base64 of 8 kHz mu-law, numbers as strings. Pure.
+//!
+//! Source: <https://www.twilio.com/docs/voice/media-streams/websocket-messages>
+
+use std::borrow::Cow;
+
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use domain::ports::media_leg::{InboundItem, LegAbilities, OutboundItem};
+use media::format::LineFormat;
+use serde::{Deserialize, Serialize};
+
+use crate::wire::{
+    Event, Media, MediaWire, MediaWriter, Start, WireError, WireMessage, ignored_or, key, named,
+    number::{Count, Written},
+};
+
+/// Encoding and rate of every stream of this format.
+pub const FORMAT: LineFormat = LineFormat::MULAW_8000;
+
+/// What the far end of Twilio's own streams can do.
+pub const ABILITIES: LegAbilities = LegAbilities {
+    buffers: true,
+    marks: true,
+    clear: true,
+    digits: false,
+};
+
+/// Most bytes of audio in one outgoing message: 2 s, which stays below half of the 64 KiB a message may have.
+pub const MAX_AUDIO_BYTES: usize = 16_000;
+
+/// The events whose messages must be in the format.
+const KNOWN: [&str; 6] = ["media", "mark", "dtmf", "start", "connected", "stop"];
+
+/// Reads and writes this format.
+#[derive(Debug, Default)]
+pub struct TwilioWire {
+    /// Whether the far end presses keys that are sent: SignalWire's does, Twilio's does not.
+    pub presses_keys: bool,
+}
+
+impl MediaWire for TwilioWire {
+    fn read_text(&mut self, text: &str) -> Result<Event, WireError> {
+        parse(text)
+    }
+
+    fn abilities(&self) -> LegAbilities {
+        LegAbilities {
+            digits: self.presses_keys,
+            ..ABILITIES
+        }
+    }
+
+    fn writer(&mut self, start: &Start) -> Box<dyn MediaWriter> {
+        Box::new(TwilioWriter {
+            stream: start.stream.clone(),
+            presses_keys: self.presses_keys,
+        })
+    }
+}
+
+/// Writes to one stream.
+struct TwilioWriter {
+    stream: String,
+    presses_keys: bool,
+}
+
+impl MediaWriter for TwilioWriter {
+    fn write(&mut self, item: &OutboundItem, messages: &mut Vec<WireMessage>) {
+        let stream = &self.stream;
+        match item {
+            OutboundItem::Audio(audio) => {
+                let pieces = audio.chunks(MAX_AUDIO_BYTES);
+                messages.extend(pieces.map(|piece| WireMessage::Text(media(stream, piece))));
+            }
+            OutboundItem::Mark(name) => messages.push(WireMessage::Text(mark(stream, name))),
+            OutboundItem::Clear => messages.push(WireMessage::Text(clear(stream))),
+            OutboundItem::Digit(key) if self.presses_keys => messages.push(WireMessage::Text(digit(stream, *key))),
+            OutboundItem::Digit(_) | OutboundItem::Close => {}
+        }
+    }
+}
+
+/// One pass over the text; the payload of a `media` message is borrowed from it, so the frequent case allocates
+/// nothing but the audio itself.
+#[derive(Deserialize)]
+struct Message<'a> {
+    #[serde(borrow)]
+    event: Cow<'a, str>,
+    #[serde(borrow)]
+    media: Option<MediaBody<'a>>,
+    #[serde(borrow)]
+    mark: Option<MarkBody<'a>>,
+    #[serde(borrow)]
+    dtmf: Option<DigitBody<'a>>,
+    start: Option<StartBody>,
+}
+
+#[derive(Deserialize)]
+struct MediaBody<'a> {
+    #[serde(borrow, default)]
+    track: Cow<'a, str>,
+    #[serde(default)]
+    chunk: Count,
+    #[serde(default)]
+    timestamp: Count,
+    #[serde(borrow)]
+    payload: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+struct MarkBody<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+struct DigitBody<'a> {
+    #[serde(borrow)]
+    digit: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct StartBody {
+    stream_sid: String,
+    call_sid: String,
+    media_format: FormatBody,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct FormatBody {
+    encoding: String,
+    sample_rate: Written,
+    channels: Written,
+}
+
+/// Reads one text message. An unknown event is [`Event::Ignored`], whatever else the message holds.
+pub fn parse(text: &str) -> Result<Event, WireError> {
+    let message: Message<'_> = match serde_json::from_str(text) {
+        Ok(message) => message,
+        Err(error) => return ignored_or(text, &error, &KNOWN),
+    };
+    match message.event.as_ref() {
+        "media" => media_event(&message.media.ok_or(WireError::Incomplete("media"))?),
+        "mark" => {
+            let name = message.mark.ok_or(WireError::Incomplete("mark"))?.name;
+            named("mark.name", &name)?;
+            Ok(Event::Item(InboundItem::Mark(name.into_owned())))
+        }
+        "dtmf" => Ok(key(&message.dtmf.ok_or(WireError::Incomplete("dtmf"))?.digit)),
+        "start" => start_event(message.start.ok_or(WireError::Incomplete("start"))?),
+        "stop" => Ok(Event::Stop),
+        _ => Ok(Event::Ignored),
+    }
+}
+
+fn media_event(media: &MediaBody<'_>) -> Result<Event, WireError> {
+    if !matches!(&*media.track, "" | "inbound") {
+        return Ok(Event::Ignored);
+    }
+    let audio = BASE64.decode(media.payload.as_bytes())?;
+    Ok(if audio.is_empty() {
+        Event::Ignored
+    } else {
+        Event::Media(Media {
+            chunk: media.chunk.0,
+            timestamp_ms: media.timestamp.0,
+            audio,
+        })
+    })
+}
+
+fn start_event(start: StartBody) -> Result<Event, WireError> {
+    let format = start.media_format;
+    let (rate, channels) = (format.sample_rate.to_string(), format.channels.to_string());
+    if format.encoding != "audio/x-mulaw" || rate != "8000" || channels != "1" {
+        return Err(WireError::Format {
+            encoding: format.encoding,
+            rate,
+            channels,
+            taken: "audio/x-mulaw at 8000 Hz mono",
+        });
+    }
+    named("start.streamSid", &start.stream_sid)?;
+    named("start.callSid", &start.call_sid)?;
+    Ok(Event::Start(Start {
+        stream: start.stream_sid,
+        call: Some(start.call_sid),
+        format: FORMAT,
+    }))
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Outgoing<'a> {
+    event: &'static str,
+    stream_sid: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    media: Option<OutgoingMedia>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mark: Option<OutgoingMark<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dtmf: Option<OutgoingDigit>,
+}
+
+#[derive(Serialize)]
+struct OutgoingMedia {
+    payload: String,
+}
+
+#[derive(Serialize)]
+struct OutgoingMark<'a> {
+    name: &'a str,
+}
+
+#[derive(Serialize)]
+struct OutgoingDigit {
+    digit: char,
+}
+
+fn write(message: &Outgoing<'_>) -> String {
+    // Strings and options only: such a value always has a JSON form.
+    serde_json::to_string(message).unwrap_or_default()
+}
+
+/// Audio to play after what was sent before; at most [`MAX_AUDIO_BYTES`] of mu-law.
+pub fn media(stream: &str, audio: &[u8]) -> String {
+    write(&Outgoing {
+        event: "media",
+        stream_sid: stream,
+        media: Some(OutgoingMedia {
+            payload: BASE64.encode(audio),
+        }),
+        mark: None,
+        dtmf: None,
+    })
+}
+
+/// Asks for `name` to come back once everything sent before it has been played.
+pub fn mark(stream: &str, name: &str) -> String {
+    write(&Outgoing {
+        event: "mark",
+        stream_sid: stream,
+        media: None,
+        mark: Some(OutgoingMark { name }),
+        dtmf: None,
+    })
+}
+
+/// Drops what is not yet played; marks not yet returned come back at once.
+pub fn clear(stream: &str) -> String {
+    write(&Outgoing {
+        event: "clear",
+        stream_sid: stream,
+        media: None,
+        mark: None,
+        dtmf: None,
+    })
+}
+
+/// Presses a key, at SignalWire.
+/// <https://signalwire.com/docs/compatibility-api/cxml/voice/stream>
+fn digit(stream: &str, digit: char) -> String {
+    write(&Outgoing {
+        event: "dtmf",
+        stream_sid: stream,
+        media: None,
+        mark: None,
+        dtmf: Some(OutgoingDigit { digit }),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const START: &str = r#"{"event":"start","sequenceNumber":"1","streamSid":"MZ1","start":{"accountSid":"AC1","streamSid":"MZ1","callSid":"CA1","tracks":["inbound"],"mediaFormat":{"encoding":"audio/x-mulaw","sampleRate":8000,"channels":1},"customParameters":{"conversationId":"x"}}}"#;
+
+    #[test]
+    fn every_message_of_a_stream_is_read() {
+        let audio = |chunk, timestamp_ms| {
+            let audio = vec![0x7f, 0xff, 0x80];
+            Event::Media(Media {
+                chunk,
+                timestamp_ms,
+                audio,
+            })
+        };
+        for (text, event) in [
+            (
+                r#"{"event":"connected","protocol":"Call","version":"1.0.0"}"#,
+                Event::Ignored,
+            ),
+            (
+                START,
+                Event::Start(Start {
+                    stream: "MZ1".into(),
+                    call: Some("CA1".into()),
+                    format: FORMAT,
+                }),
+            ),
+            (
+                r#"{"event":"media","sequenceNumber":"3","streamSid":"MZ1","media":{"track":"inbound","chunk":"1","timestamp":"5","payload":"f/+A"}}"#,
+                audio(Some(1), Some(5)),
+            ),
+            // An encoder may escape the slash, and order the keys as it likes.
+            (r#"{"media":{"payload":"f\/+A"},"event":"media"}"#, audio(None, None)),
+            // Numbers come as such or as strings; without sense they are none.
+            (
+                r#"{"event":"media","media":{"chunk":7,"timestamp":140,"payload":"f/+A"}}"#,
+                audio(Some(7), Some(140)),
+            ),
+            (
+                r#"{"event":"media","media":{"chunk":"x","timestamp":-1,"payload":"f/+A"}}"#,
+                audio(None, None),
+            ),
+            (
+                r#"{"event":"media","media":{"chunk":null,"timestamp":1.5,"payload":"f/+A"}}"#,
+                audio(None, None),
+            ),
+            (
+                r#"{"event":"media","media":{"track":"outbound","payload":"f/+A"}}"#,
+                Event::Ignored,
+            ),
+            (
+                r#"{"event":"media","media":{"track":"inbound","payload":""}}"#,
+                Event::Ignored,
+            ),
+            (
+                r##"{"event":"dtmf","sequenceNumber":"5","streamSid":"MZ1","dtmf":{"track":"inbound_track","digit":"#"}}"##,
+                Event::Item(InboundItem::Digit('#')),
+            ),
+            (
+                r#"{"event":"mark","sequenceNumber":"4","streamSid":"MZ1","mark":{"name":"u7"}}"#,
+                Event::Item(InboundItem::Mark("u7".into())),
+            ),
+            (
+                r#"{"event":"stop","sequenceNumber":"9","streamSid":"MZ1","stop":{"accountSid":"AC1","callSid":"CA1"}}"#,
+                Event::Stop,
+            ),
+            (r#"{"event":"weather","media":7,"start":"soon"}"#, Event::Ignored),
+        ] {
+            assert_eq!(parse(text), Ok(event), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_start_with_numbers_as_strings_is_read() {
+        let text = START
+            .replace(":8000", r#":"8000""#)
+            .replace(r#""channels":1"#, r#""channels":"1""#);
+        assert!(matches!(parse(&text), Ok(Event::Start(_))));
+    }
+
+    #[test]
+    fn a_corrupted_message_is_an_error_that_names_its_fault() {
+        for (text, named) in [
+            ("", "malformed"),
+            ("[]", "malformed"),
+            ("7", "malformed"),
+            (r#"{"event":7}"#, "malformed"),
+            (r#"{"media":{}}"#, "malformed"),
+            (&START[..START.len() - 1], "malformed"),
+            (&START.replace("callSid", "calSid"), "callSid"),
+            (&START.replace("x-mulaw", "x-L16"), "audio/x-L16"),
+            (&START.replace("8000", "16000"), "16000 Hz"),
+            (&START.replace(r#""channels":1"#, r#""channels":2"#), "2 channels"),
+            (&START.replace("CA1", ""), "start.callSid"),
+            (&START.replace("MZ1", &"M".repeat(129)), "129 bytes"),
+            (r#"{"event":"start"}"#, "without its `start`"),
+            (r#"{"event":"media"}"#, "without its `media`"),
+            (r#"{"event":"media","media":{"track":"inbound"}}"#, "payload"),
+            (r#"{"event":"media","media":{"payload":"f/+"}}"#, "base64"),
+            (r#"{"event":"media","media":{"payload":"f/+é"}}"#, "base64"),
+            (r#"{"event":"dtmf","dtmf":{"digit":5}}"#, "string"),
+            (r#"{"event":"mark","mark":{}}"#, "name"),
+            (r#"{"event":"mark","mark":{"name":""}}"#, "mark.name"),
+        ] {
+            let error = parse(text).unwrap_err().to_string();
+            assert!(error.contains(named), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_is_sent_has_twilio_s_own_form() {
+        assert_eq!(
+            media("MZ1", &[0x7f, 0xff, 0x80]),
+            r#"{"event":"media","streamSid":"MZ1","media":{"payload":"f/+A"}}"#
+        );
+        assert_eq!(
+            mark("MZ1", "u7"),
+            r#"{"event":"mark","streamSid":"MZ1","mark":{"name":"u7"}}"#
+        );
+        assert_eq!(clear("MZ1"), r#"{"event":"clear","streamSid":"MZ1"}"#);
+        assert_eq!(
+            digit("MZ1", '#'),
+            r##"{"event":"dtmf","streamSid":"MZ1","dtmf":{"digit":"#"}}"##
+        );
+    }
+
+    #[test]
+    fn a_stream_name_cannot_break_out_of_its_string() {
+        let sent = clear(r#"MZ","event":"x"#);
+        let value: serde_json::Value = serde_json::from_str(&sent).unwrap();
+        assert_eq!(value["event"], "clear");
+    }
+
+    proptest! {
+        #[test]
+        fn any_audio_sent_is_read_back(audio in proptest::collection::vec(any::<u8>(), 1..2_000)) {
+            let expected = Event::Media(Media { chunk: None, timestamp_ms: None, audio: audio.clone() });
+            prop_assert_eq!(parse(&media("MZ1", &audio)), Ok(expected));
+        }
+
+        #[test]
+        fn any_mark_sent_is_read_back(name in "\\PC{1,30}") {
+            prop_assert_eq!(parse(&mark("MZ1", &name)), Ok(Event::Item(InboundItem::Mark(name))));
+        }
+
+        #[test]
+        fn no_text_makes_the_reader_panic(text in "\\PC{0,200}", at in 0..START.len(), with in any::<char>()) {
+            let _ = parse(&text);
+            let damaged: String = START.chars().enumerate().map(|(i, c)| if i == at { with } else { c }).collect();
+            let _ = parse(&damaged);
+        }
+    }
+}

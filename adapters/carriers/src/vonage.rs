@@ -1,0 +1,38 @@
+//! Vonage, through its Voice API: calls placed with inline instructions, signed webhooks that may be answered with
+//! others, and media sockets of binary frames.
+
+pub mod account;
+pub mod answers;
+pub mod client;
+pub mod doors;
+pub mod event;
+pub mod instructions;
+pub mod refusal;
+mod reopened;
+pub mod signature;
+pub mod stream;
+pub mod token;
+
+use std::sync::Arc;
+
+use domain::time::Clock;
+
+use self::{account::VonageAccount, client::VonageCarrier, doors::Doors, signature::WebhookKey};
+use super::{Trunk, http::SetupError};
+
+/// The carrier of an account that reaches this node at `public_url`. `clock` tells how old webhooks are, and dates the
+/// tokens that requests show.
+///
+/// # Errors
+///
+/// When one of the addresses is none.
+pub fn trunk(account: VonageAccount, public_url: &str, clock: Arc<dyn Clock>) -> Result<Trunk, SetupError> {
+    let key = WebhookKey::new(account.signature_secret.secret(), &account.application);
+    let carrier = Arc::new(VonageCarrier::new(account, public_url, clock.clone())?);
+    let doors = Doors::new(key, clock, carrier.clone()).routes();
+    Ok(Trunk {
+        carrier,
+        doors,
+        attendant: None,
+    })
+}

@@ -1,0 +1,322 @@
+//! Places, ends, lists and changes calls by Vonage's Voice API, version 1.
+//!
+//! Source: <https://developer.vonage.com/en/api/voice>
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use domain::{
+    phone_number::PhoneNumber,
+    ports::carrier::{
+        Carrier, CarrierAbilities, CarrierCallId, CarrierError, Destination, DialError, DialRequest, LastLook,
+        ListedCall, Transfer, TransferKind, WayBack,
+    },
+    time::{Clock, Timestamp},
+};
+use reqwest::{Client, Method, RequestBuilder, Url};
+use serde_json::{Value, json};
+
+use super::{
+    account::VonageAccount,
+    answers::{Call, CallList, Placed},
+    doors::NAME,
+    instructions::{Instructions, TRANSFER_RINGS_SECONDS, digits, endpoint},
+    refusal::ErrorAnswer,
+    reopened::Reopened,
+    token::StreamTokens,
+};
+use crate::{
+    conferences::{self, Joins},
+    handovers::{Handovers, Try},
+    http::{Clients, SetupError, base, dialed, protocol, retry_after, send, send_dial},
+};
+use net::http_client::body;
+
+/// Calls of one page of a list: the most that Vonage gives.
+const PAGE: &str = "100";
+/// Pages that are read at most.
+const PAGES: usize = 40;
+/// How long it may ring by Vonage's limits, in seconds.
+const RING_SECONDS: std::ops::RangeInclusive<u64> = 1..=120;
+/// How long Vonage listens for a mailbox's beep: the shortest that it offers, in seconds.
+const BEEP_TIMEOUT_SECONDS: u64 = 45;
+/// Vonage reports a lost media socket within about this time. Without a report it is told unasked.
+const LOSS_TOLD_WITHIN: Duration = Duration::from_secs(2);
+
+/// An account at Vonage.
+#[derive(Debug, Clone)]
+pub struct VonageCarrier {
+    clients: Clients,
+    account: VonageAccount,
+    clock: Arc<dyn Clock>,
+    pub(super) instructions: Instructions,
+    handovers: Arc<Handovers>,
+    pub(super) reopened: Arc<Reopened>,
+}
+
+impl VonageCarrier {
+    /// The account, of a carrier that reaches this node at `public`.
+    ///
+    /// # Errors
+    ///
+    /// When one of the addresses is none.
+    pub fn new(account: VonageAccount, public: &str, clock: Arc<dyn Clock>) -> Result<Self, SetupError> {
+        let account = VonageAccount {
+            base_url: base("carrier's address", &account.base_url)?,
+            ..account
+        };
+        Ok(Self {
+            clients: Clients::new()?,
+            instructions: Instructions {
+                public: base("public address", public)?,
+                tokens: StreamTokens::new(account.signature_secret.secret()),
+                rate: account.rate,
+            },
+            account,
+            clock,
+            handovers: Arc::default(),
+            reopened: Arc::default(),
+        })
+    }
+
+    /// A request to an address below that of all calls; none when it cannot be signed.
+    fn request(&self, client: &Client, method: Method, below: &[&str]) -> Result<RequestBuilder, String> {
+        let address = format!("{}/v1/calls", self.account.base_url);
+        let mut address = Url::parse(&address).map_err(|error| error.to_string())?;
+        if let Ok(mut path) = address.path_segments_mut() {
+            path.extend(below);
+        }
+        let now_seconds = self.clock.now().0.div_euclid(1_000_000);
+        let token = self.account.key.token(&self.account.application, now_seconds);
+        let token = token.map_err(|error| error.to_string())?;
+        Ok(client.request(method, address).bearer_auth(token))
+    }
+
+    /// Asks for what may be asked again; the answer's body.
+    async fn ask(&self, method: Method, below: &[&str], wish: Option<&Value>) -> Result<Vec<u8>, CarrierError> {
+        let mut request = self
+            .request(&self.clients.client, method, below)
+            .map_err(CarrierError::Protocol)?;
+        if let Some(wish) = wish {
+            request = request.json(wish);
+        }
+        let answer = send(request).await?;
+        let status = answer.status();
+        let said = body(answer).await;
+        if status.is_success() {
+            return said.map_err(CarrierError::Unavailable);
+        }
+        Err(ErrorAnswer::read(&said.unwrap_or_default()).of_wish(status))
+    }
+
+    /// Changes a call that is not over; one that no answer of Vonage's can have named is not found.
+    async fn change(&self, call: &CarrierCallId, below: &[&str], wish: &Value) -> Result<(), CarrierError> {
+        // Its address would be another's.
+        let call = CarrierCallId::checked(&call.0).ok_or(CarrierError::NotFound)?;
+        let path: Vec<&str> = std::iter::once(&*call.0).chain(below.iter().copied()).collect();
+        match self.ask(Method::PUT, &path, Some(wish)).await {
+            Ok(_) => Ok(()),
+            // What cannot be done to a call may be so because it is over.
+            Err(CarrierError::Refused(_)) if self.is_over(&call).await => Err(CarrierError::NotFound),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn is_over(&self, call: &CarrierCallId) -> bool {
+        let said = self.ask(Method::GET, &[&call.0], None).await;
+        let call = said.ok().and_then(|said| serde_json::from_slice::<Call>(&said).ok());
+        call.is_some_and(|call| call.is_over())
+    }
+
+    /// Gives a call that talks other instructions, at once.
+    async fn instruct(&self, call: &CarrierCallId, ncco: Value) -> Result<(), CarrierError> {
+        let wish = json!({ "action": "transfer", "destination": { "type": "ncco", "ncco": ncco } });
+        self.change(call, &[], &wish).await
+    }
+
+    /// Places a call, once.
+    async fn place(&self, order: &Value, last_look: &LastLook) -> Result<CarrierCallId, DialError> {
+        let request = self.request(&self.clients.dialer, Method::POST, &[]);
+        let request = request.map_err(DialError::Unreachable)?;
+        let answer = send_dial(request.json(order), last_look).await?;
+        let (status, pause) = (answer.status(), retry_after(answer.headers()));
+        if !status.is_success() {
+            let said = body(answer).await.unwrap_or_default();
+            return Err(ErrorAnswer::read(&said).of_dial(status, pause));
+        }
+        let said = body(answer).await.map_err(DialError::Unknown)?;
+        dialed(&said, |placed: &Placed| &placed.uuid)
+    }
+
+    fn order(&self, request: &DialRequest, from: &PhoneNumber) -> Value {
+        let back = WayBack {
+            attempt: request.attempt,
+            status_token: request.status_token.clone(),
+            media_token: request.media_token.clone(),
+        };
+        let (shortest, longest) = RING_SECONDS.into_inner();
+        let mut order = json!({
+            "to": [{ "type": "phone", "number": digits(&request.to) }],
+            "from": { "type": "phone", "number": digits(from) },
+            "ncco": self.instructions.stream(back.attempt, &back.media_token),
+            "event_url": [self.instructions.status_url(&back)],
+            "event_method": "POST",
+            "ringing_timer": request.ring_timeout.as_secs().clamp(shortest, longest),
+        });
+        if request.detect_machine {
+            order["advanced_machine_detection"] = json!({
+                "behavior": "continue", "mode": "detect_beep", "beep_timeout": BEEP_TIMEOUT_SECONDS,
+            });
+        }
+        order
+    }
+
+    /// Rings the destination into a conversation of the try's own. Its events say when to bring the caller there.
+    async fn ring_destination(&self, call: &CarrierCallId, transfer: &Transfer) -> Result<(), CarrierError> {
+        let Some(from) = transfer.from.as_ref().or(self.account.from.as_ref()) else {
+            return Err(CarrierError::Refused(no_caller_id()));
+        };
+        let dial = |which| async move {
+            let order = json!({
+                "to": [endpoint(&transfer.to)],
+                "from": { "type": "phone", "number": digits(from) },
+                "ncco": self.instructions.conversation(which),
+                "event_url": [self.instructions.conference_url(which, &transfer.back.status_token)],
+                "event_method": "POST",
+                "ringing_timer": TRANSFER_RINGS_SECONDS,
+            });
+            self.place(&order, &LastLook::default()).await
+        };
+        conferences::ring(self, (transfer.back.attempt, call), dial).await
+    }
+
+    /// One page of the list of calls, the newest first, from behind so many.
+    async fn page(&self, behind: u64) -> Result<CallList, CarrierError> {
+        let request = self
+            .request(&self.clients.client, Method::GET, &[])
+            .map_err(CarrierError::Protocol)?;
+        let index = behind.to_string();
+        let query = [("order", "desc"), ("page_size", PAGE), ("record_index", &index)];
+        let answer = send(request.query(&query)).await?;
+        let status = answer.status();
+        let said = body(answer).await.map_err(CarrierError::Unavailable)?;
+        if !status.is_success() {
+            return Err(ErrorAnswer::read(&said).of_wish(status));
+        }
+        serde_json::from_slice(&said).map_err(|error| protocol(&error))
+    }
+}
+
+/// Keys as Vonage writes them: its pause of half a second is a `p`. It has no A to D.
+fn pressed(keys: &str) -> Result<String, String> {
+    match keys.chars().find(|key| !matches!(key, '0'..='9' | '*' | '#' | 'w')) {
+        Some(key) => Err(format!("Vonage presses 0 to 9, * and #, and not {key}")),
+        None => Ok(keys.replace('w', "p")),
+    }
+}
+
+fn no_caller_id() -> String {
+    "no caller ID: set VONAGE_PHONE_NUMBER, or give the agent a number in phoneNumbers".to_owned()
+}
+
+#[async_trait]
+impl Carrier for VonageCarrier {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    async fn dial(&self, request: &DialRequest) -> Result<CarrierCallId, DialError> {
+        match request.from.as_ref().or(self.account.from.as_ref()) {
+            Some(from) => self.place(&self.order(request, from), &request.last_look).await,
+            None => Err(DialError::AccountRefused(no_caller_id())),
+        }
+    }
+
+    async fn hang_up(&self, call: &CarrierCallId) -> Result<(), CarrierError> {
+        conferences::release(self, call).await;
+        self.hang_up_leg(call).await
+    }
+
+    /// Vonage lists calls by time and not by number. Not by `date_start` either, which a call that rings may have none
+    /// of: the newest are read until all on a page are older.
+    async fn find_calls(&self, to: &PhoneNumber, since: Timestamp) -> Result<Vec<ListedCall>, CarrierError> {
+        let mut found = Vec::new();
+        let mut read = 0;
+        for _ in 0..PAGES {
+            let page = self.page(read).await?;
+            let recent = page.calls().iter().filter(|call| !call.is_older_than(since));
+            found.extend(recent.clone().filter_map(|call| call.listed(to.as_str())));
+            read += page.calls().len() as u64;
+            if read >= page.count || recent.count() == 0 {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    fn abilities(&self) -> CarrierAbilities {
+        CarrierAbilities {
+            detects_machines: true,
+            refer: false,
+            digits: true,
+            comes_back: false,
+        }
+    }
+
+    async fn transfer(&self, call: &CarrierCallId, transfer: &Transfer) -> Result<(), CarrierError> {
+        match transfer.kind {
+            TransferKind::SipRefer => Err(CarrierError::NotOffered("handing calls on by SIP REFER")),
+            TransferKind::Conference => self.ring_destination(call, transfer).await,
+            TransferKind::Blind => {
+                let from = transfer.from.as_ref().or(self.account.from.as_ref());
+                let from = from.filter(|_| matches!(transfer.to, Destination::Phone(_)));
+                let ncco = self.instructions.handed_on(&transfer.back, &transfer.to, from);
+                self.instruct(call, ncco).await
+            }
+        }
+    }
+
+    async fn send_digits(&self, call: &CarrierCallId, keys: &str) -> Result<(), CarrierError> {
+        let wish = json!({ "digits": pressed(keys).map_err(CarrierError::Refused)? });
+        self.change(call, &["dtmf"], &wish).await
+    }
+
+    /// Vonage reports a lost socket by itself, and then waits for what it is told: that is the shortest way. It is told
+    /// unasked only where no report comes.
+    async fn reopen_media(&self, call: &CarrierCallId, back: &WayBack) -> Result<(), CarrierError> {
+        if self.reopened.within(back.attempt, LOSS_TOLD_WITHIN).await {
+            return Ok(());
+        }
+        let ncco = self.instructions.stream(back.attempt, &back.media_token);
+        self.instruct(call, ncco).await
+    }
+}
+
+#[async_trait]
+impl Joins for VonageCarrier {
+    fn handovers(&self) -> &Handovers {
+        &self.handovers
+    }
+
+    /// Brings the caller into the conversation where the destination waits.
+    async fn join(&self, caller: &CarrierCallId, _: &CarrierCallId, which: Try) -> Result<(), CarrierError> {
+        self.instruct(caller, self.instructions.conversation(which)).await
+    }
+
+    async fn hang_up_leg(&self, call: &CarrierCallId) -> Result<(), CarrierError> {
+        self.change(call, &[], &json!({ "action": "hangup" })).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_written_in_vonage_s_way() {
+        assert_eq!(pressed("1w2*0#").as_deref(), Ok("1p2*0#"));
+        for keys in ["A", "1p", "1,2", "1 2"] {
+            assert!(pressed(keys).is_err(), "{keys}");
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! What Vonage is told to do with a call (NCCO, a list of actions), and the addresses in it where Vonage comes in. Pure.
+//!
+//! Source: <https://developer.vonage.com/en/voice/voice-api/ncco-reference>
+
+use domain::{
+    id::AttemptId,
+    phone_number::PhoneNumber,
+    ports::carrier::{Destination, WayBack},
+};
+use serde_json::{Value, json};
+
+use super::{account::Rate, doors::NAME, token::StreamTokens};
+use crate::{conferences, handovers::Try, http::socket_address};
+
+/// How long a call that is handed on may ring, in seconds.
+pub const TRANSFER_RINGS_SECONDS: u64 = 30;
+
+/// A number as Vonage writes it: without a plus.
+pub fn digits(number: &PhoneNumber) -> &str {
+    number.as_str().trim_start_matches('+')
+}
+
+/// A number as Vonage writes it; none for what is none, such as `anonymous`.
+pub fn number(text: &str) -> Option<PhoneNumber> {
+    let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    plain.then(|| PhoneNumber::parse(&format!("+{text}")).ok()).flatten()
+}
+
+/// Writes instructions for the calls of one account at a node.
+#[derive(Debug, Clone)]
+pub struct Instructions {
+    /// Where Vonage reaches this node, without a slash at the end.
+    pub public: String,
+    /// What media sockets show.
+    pub tokens: StreamTokens,
+    /// The sampling rate of media sockets.
+    pub rate: Rate,
+}
+
+impl Instructions {
+    /// Where the events of a call's own leg go.
+    pub fn status_url(&self, back: &WayBack) -> String {
+        let WayBack {
+            attempt, status_token, ..
+        } = back;
+        format!("{}/carriers/{NAME}/status/{attempt}/{status_token}", self.public)
+    }
+
+    /// Where the events of the destination go that a call's partner is to be joined with.
+    pub(crate) fn conference_url(&self, which: Try, status_token: &str) -> String {
+        let named = conferences::name(which);
+        format!("{}/carriers/{NAME}/conference/{named}/{status_token}", self.public)
+    }
+
+    /// Connects the call with its media socket. Where that cannot be opened, or ends while the call talks, its events
+    /// are answered with further instructions (`synchronous`); without them Vonage would end the call.
+    pub fn stream(&self, attempt: AttemptId, media_token: &str) -> Value {
+        let token = format!("{attempt}.{media_token}");
+        let socket = json!({
+            "type": "websocket",
+            "uri": format!("{}/carriers/{NAME}/media/{token}", socket_address(&self.public)),
+            "content-type": self.rate.content_type(),
+            "headers": { "attempt": attempt.to_string() },
+            "authorization": { "type": "custom", "value": self.tokens.header(attempt) },
+        });
+        json!([{
+            "action": "connect",
+            "eventType": "synchronous",
+            "eventUrl": [format!("{}/carriers/{NAME}/stream/{token}", self.public)],
+            "endpoint": [socket],
+        }])
+    }
+
+    /// Hands the call on. What became of it goes to an address of its own, and is answered with instructions that bring
+    /// the caller back where nobody answered.
+    pub fn handed_on(&self, back: &WayBack, to: &Destination, from: Option<&PhoneNumber>) -> Value {
+        let WayBack {
+            attempt,
+            status_token,
+            media_token,
+        } = back;
+        let url = format!(
+            "{}/carriers/{NAME}/transfer/{attempt}.{media_token}/{status_token}",
+            self.public
+        );
+        let mut action = json!({
+            "action": "connect",
+            "eventType": "synchronous",
+            "eventUrl": [url],
+            "timeout": TRANSFER_RINGS_SECONDS,
+            "endpoint": [endpoint(to)],
+        });
+        if let Some(from) = from {
+            action["from"] = json!(digits(from));
+        }
+        json!([action])
+    }
+
+    /// Joins a call with the others of the try's conversation, which ends when one of them leaves.
+    pub(crate) fn conversation(&self, (attempt, try_no): Try) -> Value {
+        json!([{ "action": "conversation", "name": format!("ringback-{attempt}-{try_no}"), "endOnExit": true }])
+    }
+}
+
+/// Whom to call.
+pub fn endpoint(to: &Destination) -> Value {
+    match to {
+        Destination::Phone(number) => json!({ "type": "phone", "number": digits(number) }),
+        Destination::Sip(address) => json!({ "type": "sip", "uri": address }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn instructions() -> Instructions {
+        Instructions {
+            public: "https://ringback.example/base".into(),
+            tokens: StreamTokens::new("secret"),
+            rate: Rate::Wide,
+        }
+    }
+
+    fn back() -> WayBack {
+        WayBack {
+            attempt: AttemptId::new(),
+            status_token: "5".repeat(64),
+            media_token: "a".repeat(64),
+        }
+    }
+
+    #[test]
+    fn a_call_is_connected_with_its_media_socket() {
+        let (instructions, back) = (instructions(), back());
+        let attempt = back.attempt;
+        let ncco = instructions.stream(attempt, &back.media_token);
+        let socket = &ncco[0]["endpoint"][0];
+        let token = format!("{attempt}.{}", back.media_token);
+        assert_eq!(
+            socket["uri"],
+            format!("wss://ringback.example/base/carriers/vonage/media/{token}")
+        );
+        assert_eq!(
+            (&socket["type"], &socket["content-type"]),
+            (&json!("websocket"), &json!("audio/l16;rate=16000"))
+        );
+        assert_eq!(socket["authorization"]["type"], "custom");
+        assert!(
+            instructions
+                .tokens
+                .matches(attempt, socket["authorization"]["value"].as_str().unwrap())
+        );
+        let events = format!("https://ringback.example/base/carriers/vonage/stream/{token}");
+        assert_eq!(ncco[0]["eventUrl"], json!([events]));
+        assert_eq!(
+            (&ncco[0]["action"], &ncco[0]["eventType"]),
+            (&json!("connect"), &json!("synchronous"))
+        );
+        // Vonage's bound.
+        assert!(socket["headers"].to_string().len() <= 512);
+    }
+
+    #[test]
+    fn a_call_is_handed_on_to_a_telephone_or_a_sip_address() {
+        let (instructions, back) = (instructions(), back());
+        let from = PhoneNumber::parse("+15550000001").unwrap();
+        let phone = Destination::Phone(PhoneNumber::parse("+15550000002").unwrap());
+        let ncco = instructions.handed_on(&back, &phone, Some(&from));
+        assert_eq!(
+            ncco[0]["endpoint"],
+            json!([{ "type": "phone", "number": "15550000002" }])
+        );
+        assert_eq!(
+            (&ncco[0]["from"], &ncco[0]["timeout"]),
+            (&json!("15550000001"), &json!(30))
+        );
+        let sip = Destination::Sip("sip:desk@example.com".into());
+        let ncco = instructions.handed_on(&back, &sip, None);
+        assert_eq!(
+            ncco[0]["endpoint"],
+            json!([{ "type": "sip", "uri": "sip:desk@example.com" }])
+        );
+        assert_eq!(ncco[0].get("from"), None);
+    }
+
+    #[test]
+    fn numbers_lose_their_plus_and_get_it_back() {
+        let number_of = |text: &str| number(text).map(|number| number.as_str().to_owned());
+        assert_eq!(number_of("15550000001").as_deref(), Some("+15550000001"));
+        assert_eq!(digits(&PhoneNumber::parse("+15550000001").unwrap()), "15550000001");
+        for text in [
+            "",
+            "+15550000001",
+            "anonymous",
+            "0",
+            "1 555",
+            "sip:a@b",
+            "123456789012345678901",
+        ] {
+            assert_eq!(number_of(text), None, "{text}");
+        }
+    }
+}

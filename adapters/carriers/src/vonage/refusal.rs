@@ -1,0 +1,182 @@
+//! What Vonage's refusals mean, by status and by the parameter they point at. Pure.
+//!
+//! Source: <https://developer.vonage.com/en/api-errors>
+
+use std::time::Duration;
+
+use domain::ports::carrier::{CarrierError, DialError};
+use reqwest::StatusCode;
+use serde::Deserialize;
+
+use crate::http::{unexpected, words_or};
+
+/// What a refusal says.
+#[derive(Debug, Default)]
+pub struct ErrorAnswer {
+    words: String,
+    /// The parameter that is at fault, such as `to` or `to[0].number`.
+    parameter: String,
+}
+
+#[derive(Deserialize)]
+struct Body {
+    #[serde(default)]
+    title: Option<String>,
+    /// The title's name where a service of the older kind answers.
+    #[serde(default)]
+    error_title: Option<String>,
+    #[serde(default)]
+    detail: Option<String>,
+    #[serde(default)]
+    invalid_parameters: Vec<Parameter>,
+}
+
+#[derive(Deserialize)]
+struct Parameter {
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    reason: Option<String>,
+}
+
+impl ErrorAnswer {
+    /// Reads an answer's body; one in no form at all says nothing.
+    pub fn read(body: &[u8]) -> Self {
+        let Ok(body) = serde_json::from_slice::<Body>(body) else {
+            return Self::default();
+        };
+        let first = body.invalid_parameters.into_iter().next();
+        let (parameter, reason) = first.map_or_else(Default::default, |first| (first.name, first.reason));
+        let words = reason.or(body.detail).or(body.title).or(body.error_title);
+        Self {
+            words: words.unwrap_or_default(),
+            parameter,
+        }
+    }
+
+    /// The part of a request that is at fault: `to` of `to[0].number`.
+    fn part(&self) -> &str {
+        self.parameter.split(['.', '[']).next().unwrap_or_default()
+    }
+
+    /// What is certain about a dial that was refused so.
+    pub fn of_dial(&self, status: StatusCode, retry_after: Option<Duration>) -> DialError {
+        let words = words_or(&self.words, status);
+        match (status.as_u16(), self.part()) {
+            (429, _) => DialError::Busy { retry_after },
+            // This number may not be called, or cannot be; the next one may.
+            (403, "to") => DialError::Rejected(words),
+            (400 | 422, "to") => DialError::InvalidNumber(words),
+            // The key, the balance, the application, the caller ID or what else we send with every call is at fault.
+            // Nobody's number shall be given up for that.
+            (401..=404, _) => DialError::AccountRefused(words),
+            (400 | 422, part) if !part.is_empty() => DialError::AccountRefused(words),
+            (400 | 409 | 422, _) => DialError::Rejected(words),
+            _ => DialError::Unknown(format!("carrier answered {status}: {words}")),
+        }
+    }
+
+    /// What it means for a wish that concerns a call.
+    pub fn of_wish(&self, status: StatusCode) -> CarrierError {
+        match status.as_u16() {
+            404 | 429 | 500.. => unexpected(status),
+            400..=499 => CarrierError::Refused(words_or(&self.words, status)),
+            _ => unexpected(status),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn body(parameter: &str, reason: &str) -> String {
+        let parameters = json!([{ "name": parameter, "reason": reason }]);
+        json!({ "type": "x", "title": "Bad Request", "detail": "Invalid params", "invalid_parameters": parameters })
+            .to_string()
+    }
+
+    fn answer(status: u16, body: &str) -> (ErrorAnswer, StatusCode) {
+        (
+            ErrorAnswer::read(body.as_bytes()),
+            StatusCode::from_u16(status).unwrap(),
+        )
+    }
+
+    #[test]
+    fn each_refusal_of_a_dial_is_sorted_by_what_the_dialer_does_next() {
+        let retry_after = Some(Duration::from_secs(2));
+        let words = |words: &str| words.to_owned();
+        for (status, body, expected) in [
+            (
+                400,
+                body("to", "no number"),
+                DialError::InvalidNumber(words("no number")),
+            ),
+            (
+                422,
+                body("to[0].number", "no number"),
+                DialError::InvalidNumber(words("no number")),
+            ),
+            (403, body("to", "country"), DialError::Rejected(words("country"))),
+            (
+                400,
+                body("from.number", "not yours"),
+                DialError::AccountRefused(words("not yours")),
+            ),
+            (
+                400,
+                body("ncco", "Syntax error"),
+                DialError::AccountRefused(words("Syntax error")),
+            ),
+            (400, body("total", "odd"), DialError::AccountRefused(words("odd"))),
+            (400, words("<html>"), DialError::Rejected(words("400 Bad Request"))),
+            (409, words("{}"), DialError::Rejected(words("409 Conflict"))),
+            (
+                401,
+                words(r#"{"type":"UNAUTHORIZED","error_title":"Unauthorized"}"#),
+                DialError::AccountRefused(words("Unauthorized")),
+            ),
+            (
+                402,
+                words(r#"{"title":"Low balance"}"#),
+                DialError::AccountRefused(words("Low balance")),
+            ),
+            (403, words(""), DialError::AccountRefused(words("403 Forbidden"))),
+            (404, words(""), DialError::AccountRefused(words("404 Not Found"))),
+            (429, words(""), DialError::Busy { retry_after }),
+            (
+                500,
+                words(""),
+                DialError::Unknown(words(
+                    "carrier answered 500 Internal Server Error: 500 Internal Server Error",
+                )),
+            ),
+            (
+                302,
+                words(""),
+                DialError::Unknown(words("carrier answered 302 Found: 302 Found")),
+            ),
+        ] {
+            let (answer, code) = answer(status, &body);
+            assert_eq!(answer.of_dial(code, retry_after), expected, "{status} {body}");
+        }
+    }
+
+    #[test]
+    fn each_refusal_of_a_wish_tells_whether_it_may_be_asked_again() {
+        for (status, expected) in [
+            (404, CarrierError::NotFound),
+            (429, CarrierError::Unavailable("too many requests".into())),
+            (503, CarrierError::Unavailable("503 Service Unavailable".into())),
+            (400, CarrierError::Refused("no number".into())),
+            (401, CarrierError::Refused("no number".into())),
+            (302, CarrierError::Protocol("answered 302 Found".into())),
+        ] {
+            let (answer, code) = answer(status, &body("to", "no number"));
+            assert_eq!(answer.of_wish(code), expected, "{status}");
+        }
+    }
+}

@@ -1,0 +1,373 @@
+//! Vonage's media sockets: binary frames of linear samples, low byte first, 20 ms each, and JSON messages between them.
+//! Pure.
+//!
+//! Source: <https://developer.vonage.com/en/voice/voice-api/concepts/websockets>
+
+use std::borrow::Cow;
+
+use domain::ports::media_leg::{InboundItem, LegAbilities, OutboundItem};
+use media::format::LineFormat;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::account::Rate;
+use crate::wire::{Event, Media, MediaWire, MediaWriter, Start, WireError, WireMessage, ignored_or, key, named};
+
+/// What the far end of a socket can do. It buffers 20 s at least, which is far more than is ever sent ahead.
+pub const ABILITIES: LegAbilities = LegAbilities {
+    buffers: true,
+    marks: true,
+    clear: true,
+    digits: false,
+};
+
+/// Audio of one message, in milliseconds. One of another length is heard as noise, or not at all.
+pub const FRAME_MS: u32 = 20;
+
+/// What is taken of a socket's beginning, for an error's words.
+const TAKEN: &str = "audio/l16 at 8000 or 16000 Hz, mono,";
+
+/// The events whose messages must be in the format.
+const KNOWN: [&str; 3] = ["websocket:connected", "websocket:dtmf", "websocket:notify"];
+
+/// Reads and writes this format.
+#[derive(Debug)]
+pub struct VonageWire;
+
+/// The rate that a content type such as `audio/l16;rate=16000` names.
+fn rate(content_type: &str) -> Result<Rate, WireError> {
+    let mut parts = content_type.split(';').map(str::trim);
+    let encoding = parts.next().unwrap_or_default();
+    let rate = parts.find_map(|part| part.strip_prefix("rate=")).unwrap_or_default();
+    match Rate::named(rate) {
+        Some(rate) if encoding.eq_ignore_ascii_case("audio/l16") => Ok(rate),
+        _ => Err(WireError::Format {
+            encoding: encoding.chars().take(32).collect(),
+            rate: rate.chars().take(8).collect(),
+            channels: "1".to_owned(),
+            taken: TAKEN,
+        }),
+    }
+}
+
+#[derive(Deserialize)]
+struct Message<'a> {
+    #[serde(borrow, default)]
+    event: Cow<'a, str>,
+    #[serde(borrow, rename = "content-type", default)]
+    content_type: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    digit: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    dtmf: Option<Key<'a>>,
+    #[serde(borrow, default)]
+    payload: Option<Payload<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Key<'a> {
+    #[serde(borrow)]
+    digit: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+struct Payload<'a> {
+    #[serde(borrow, default)]
+    id: Cow<'a, str>,
+}
+
+impl MediaWire for VonageWire {
+    fn read_text(&mut self, text: &str) -> Result<Event, WireError> {
+        let message: Message<'_> = match serde_json::from_str(text) {
+            Ok(message) => message,
+            Err(error) => return ignored_or(text, &error, &KNOWN),
+        };
+        match (&*message.event, message.dtmf) {
+            ("websocket:connected", _) => {
+                let content_type = message.content_type.ok_or(WireError::Incomplete("content-type"))?;
+                Ok(Event::Start(Start {
+                    stream: String::new(),
+                    call: None,
+                    format: rate(&content_type)?.format(),
+                }))
+            }
+            // Some put the key one level deeper, with or without the event's name.
+            ("websocket:dtmf" | "", Some(pressed)) => Ok(key(&pressed.digit)),
+            ("websocket:dtmf", None) => Ok(key(&message.digit.ok_or(WireError::Incomplete("digit"))?)),
+            ("websocket:notify", _) => {
+                let id = message.payload.ok_or(WireError::Incomplete("payload"))?.id;
+                named("payload.id", &id)?;
+                Ok(Event::Item(InboundItem::Mark(id.into_owned())))
+            }
+            ("", None) => Err(WireError::Malformed("message without an `event`".to_owned())),
+            _ => Ok(Event::Ignored),
+        }
+    }
+
+    fn read_binary(&mut self, message: &[u8]) -> Result<Event, WireError> {
+        if message.is_empty() {
+            return Ok(Event::Ignored);
+        }
+        if !message.len().is_multiple_of(2) {
+            let length = message.len();
+            return Err(WireError::Malformed(format!("{length} bytes are no whole samples")));
+        }
+        Ok(Event::Media(Media {
+            chunk: None,
+            timestamp_ms: None,
+            audio: message.to_vec(),
+        }))
+    }
+
+    fn abilities(&self) -> LegAbilities {
+        ABILITIES
+    }
+
+    fn writer(&mut self, start: &Start) -> Box<dyn MediaWriter> {
+        Box::new(VonageWriter::new(start.format))
+    }
+}
+
+/// Writes to one socket. What is shorter than a frame waits for more, and is filled up with silence where nothing more
+/// may come: before a mark.
+struct VonageWriter {
+    frame_bytes: usize,
+    waiting: Vec<u8>,
+}
+
+impl VonageWriter {
+    fn new(format: LineFormat) -> Self {
+        Self {
+            frame_bytes: format.bytes_for_ms(FRAME_MS),
+            waiting: Vec::new(),
+        }
+    }
+
+    fn audio(&mut self, audio: &[u8], messages: &mut Vec<WireMessage>) {
+        self.waiting.extend_from_slice(audio);
+        let frames = self.waiting.chunks_exact(self.frame_bytes);
+        messages.extend(frames.map(|frame| WireMessage::Binary(frame.to_vec())));
+        let whole = self.waiting.len() / self.frame_bytes * self.frame_bytes;
+        self.waiting.drain(..whole);
+    }
+
+    fn flush(&mut self, messages: &mut Vec<WireMessage>) {
+        if !self.waiting.is_empty() {
+            let mut frame = std::mem::take(&mut self.waiting);
+            frame.resize(self.frame_bytes, 0);
+            messages.push(WireMessage::Binary(frame));
+        }
+    }
+}
+
+fn text(message: &Value) -> WireMessage {
+    WireMessage::Text(message.to_string())
+}
+
+impl MediaWriter for VonageWriter {
+    fn write(&mut self, item: &OutboundItem, messages: &mut Vec<WireMessage>) {
+        match item {
+            OutboundItem::Audio(audio) => self.audio(audio, messages),
+            OutboundItem::Mark(name) => {
+                self.flush(messages);
+                messages.push(text(&json!({ "action": "notify", "payload": { "id": name } })));
+            }
+            OutboundItem::Clear => {
+                self.waiting.clear();
+                messages.push(text(&json!({ "action": "clear" })));
+            }
+            OutboundItem::Digit(_) | OutboundItem::Close => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const CONNECTED: &str =
+        r#"{"event":"websocket:connected","content-type":"audio/l16;rate=16000","attempt":"a","system_roles":[1]}"#;
+
+    fn read(text: &str) -> Result<Event, WireError> {
+        VonageWire.read_text(text)
+    }
+
+    fn written(rate: Rate, items: &[OutboundItem]) -> Vec<WireMessage> {
+        let (mut writer, mut messages) = (VonageWriter::new(rate.format()), Vec::new());
+        for item in items {
+            writer.write(item, &mut messages);
+        }
+        messages
+    }
+
+    #[test]
+    fn a_socket_begins_with_its_rate() {
+        for (content_type, rate) in [
+            ("audio/l16;rate=16000", Rate::Wide),
+            ("audio/L16; rate=8000", Rate::Narrow),
+        ] {
+            let text = json!({ "event": "websocket:connected", "content-type": content_type }).to_string();
+            let Ok(Event::Start(start)) = read(&text) else {
+                panic!("{text}")
+            };
+            assert_eq!(start.format, rate.format());
+        }
+        let Ok(Event::Start(start)) = read(CONNECTED) else {
+            panic!()
+        };
+        assert_eq!((start.stream, start.call), (String::new(), None));
+        for content_type in [
+            "audio/l16",
+            "audio/l16;rate=24000",
+            "audio/pcmu;rate=8000",
+            "",
+            "rate=8000",
+        ] {
+            let text = json!({ "event": "websocket:connected", "content-type": content_type }).to_string();
+            assert!(matches!(read(&text), Err(WireError::Format { .. })), "{content_type}");
+        }
+        let bare = r#"{"event":"websocket:connected"}"#;
+        assert_eq!(read(bare), Err(WireError::Incomplete("content-type")));
+    }
+
+    #[test]
+    fn keys_marks_and_other_messages_are_read() {
+        for text in [
+            r#"{"event":"websocket:dtmf","digit":"5","duration":260}"#,
+            r#"{"event":"websocket:dtmf","dtmf":{"digit":"5"}}"#,
+            r#"{"dtmf":{"digit":"5","duration":260}}"#,
+        ] {
+            assert_eq!(read(text), Ok(Event::Item(InboundItem::Digit('5'))), "{text}");
+        }
+        let mark = r#"{"event":"websocket:notify","payload":{"id":"u7"}}"#;
+        assert_eq!(read(mark), Ok(Event::Item(InboundItem::Mark("u7".into()))));
+        for text in [
+            r#"{"event":"websocket:cleared"}"#,
+            r#"{"event":"websocket:dtmf","digit":"55"}"#,
+            r#"{"event":"websocket:weather","payload":[1]}"#,
+            r#"{"event":"websocket:weather","payload":"fine","digit":7}"#,
+        ] {
+            assert_eq!(read(text), Ok(Event::Ignored), "{text}");
+        }
+        for text in [
+            "",
+            "[]",
+            "{}",
+            "7",
+            r#"{"event":7}"#,
+            r#"{"event":"websocket:dtmf"}"#,
+            r#"{"event":"websocket:dtmf","digit":5}"#,
+            r#"{"event":"websocket:notify"}"#,
+            r#"{"event":"websocket:notify","payload":{"id":7}}"#,
+            r#"{"event":"websocket:notify","payload":{}}"#,
+        ] {
+            assert!(read(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn frames_are_the_caller_s_audio() {
+        let Ok(Event::Media(media)) = VonageWire.read_binary(&[1, 2, 3, 4]) else {
+            panic!()
+        };
+        assert_eq!(
+            (media.chunk, media.timestamp_ms, media.audio),
+            (None, None, vec![1, 2, 3, 4])
+        );
+        assert_eq!(VonageWire.read_binary(&[]), Ok(Event::Ignored));
+        assert!(VonageWire.read_binary(&[1, 2, 3]).is_err());
+    }
+
+    #[test]
+    fn a_tail_waits_for_more_or_is_filled_up_before_a_mark_and_dropped_by_clear() {
+        let mark = |name: &str| text(&json!({ "action": "notify", "payload": { "id": name } }));
+        let sent = written(
+            Rate::Wide,
+            &[
+                OutboundItem::Audio(vec![1; 400]),
+                OutboundItem::Audio(vec![2; 400]),
+                OutboundItem::Mark("m1".into()),
+                OutboundItem::Mark("m2".into()),
+                OutboundItem::Audio(vec![3; 100]),
+                OutboundItem::Clear,
+                OutboundItem::Mark("m3".into()),
+                OutboundItem::Close,
+            ],
+        );
+        let mut tail = vec![2; 160];
+        tail.resize(640, 0);
+        let expected = [
+            WireMessage::Binary([vec![1; 400], vec![2; 240]].concat()),
+            WireMessage::Binary(tail),
+            mark("m1"),
+            mark("m2"),
+            WireMessage::Text(r#"{"action":"clear"}"#.into()),
+            mark("m3"),
+        ];
+        assert_eq!(sent, expected);
+    }
+
+    fn item() -> impl Strategy<Value = OutboundItem> {
+        prop_oneof![
+            6 => proptest::collection::vec(any::<u8>(), 0..3_000).prop_map(OutboundItem::Audio),
+            2 => "[a-z]{1,8}".prop_map(OutboundItem::Mark),
+            1 => Just(OutboundItem::Clear),
+            1 => Just(OutboundItem::Digit('1')),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn no_frame_has_another_length_whatever_is_sent(
+            items in proptest::collection::vec(item(), 0..40), wide in any::<bool>(),
+        ) {
+            let (rate, length) = if wide { (Rate::Wide, 640) } else { (Rate::Narrow, 320) };
+            for message in written(rate, &items) {
+                if let WireMessage::Binary(frame) = message {
+                    prop_assert_eq!(frame.len(), length);
+                }
+            }
+        }
+
+        #[test]
+        fn all_audio_goes_out_once_in_order(
+            pieces in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 1..3_000), 1..12),
+        ) {
+            let mut items: Vec<OutboundItem> = pieces.iter().cloned().map(OutboundItem::Audio).collect();
+            items.push(OutboundItem::Mark("end".into()));
+            let sent = written(Rate::Wide, &items);
+            let bytes: Vec<u8> = sent[..sent.len() - 1]
+                .iter()
+                .flat_map(|message| match message {
+                    WireMessage::Binary(frame) => frame.clone(),
+                    WireMessage::Text(text) => panic!("{text}"),
+                })
+                .collect();
+            let whole = pieces.concat();
+            prop_assert!(bytes.len() < whole.len() + 640);
+            prop_assert_eq!(&bytes[..whole.len()], &whole[..]);
+            prop_assert!(bytes[whole.len()..].iter().all(|byte| *byte == 0));
+        }
+
+        #[test]
+        fn any_mark_comes_back_as_it_was_sent(name in "\\PC{1,30}") {
+            let sent = written(Rate::Wide, &[OutboundItem::Mark(name.clone())]);
+            let [WireMessage::Text(sent)] = &sent[..] else { panic!() };
+            let mut message: Value = serde_json::from_str(sent).unwrap();
+            message["event"] = json!("websocket:notify");
+            prop_assert_eq!(read(&message.to_string()), Ok(Event::Item(InboundItem::Mark(name))));
+        }
+
+        #[test]
+        fn no_message_makes_the_reader_panic(
+            text in "\\PC{0,200}", at in 0..CONNECTED.len(), with in any::<char>(),
+            bytes in proptest::collection::vec(any::<u8>(), 0..2_000),
+        ) {
+            let _ = (read(&text), VonageWire.read_binary(&bytes));
+            let damaged: String = CONNECTED.chars().enumerate().map(|(i, c)| if i == at { with } else { c }).collect();
+            let _ = read(&damaged);
+        }
+    }
+}

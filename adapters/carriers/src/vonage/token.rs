@@ -1,0 +1,191 @@
+//! What this side shows: the token of an application that a request to Vonage bears (RS256), and the token that Vonage's
+//! media sockets bring back. Pure.
+//!
+//! Source: `vonage_jwt` of the Vonage Python SDK, and <https://developer.vonage.com/en/getting-started/concepts/authentication>
+
+use std::{fmt, sync::Arc};
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL};
+use domain::id::AttemptId;
+use ring::{
+    hmac,
+    rand::SystemRandom,
+    signature::{RSA_PKCS1_SHA256, RsaKeyPair},
+};
+use rustls::pki_types::{PrivateKeyDer, pem::PemObject};
+use serde_json::json;
+use uuid::Uuid;
+
+/// How long a request's token holds, in seconds. Each request has its own; the rest is for clocks that differ.
+pub const VALID_SECONDS: i64 = 300;
+
+/// The private key of a Vonage application.
+#[derive(Clone)]
+pub struct ApplicationKey(Arc<RsaKeyPair>);
+
+impl fmt::Debug for ApplicationKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ApplicationKey(…)")
+    }
+}
+
+/// A text that is no private key of an application.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "is not the private key of a Vonage application: an RSA key of 2048 bits or more in PEM, as the dashboard gives it"
+)]
+pub struct NotAKey;
+
+/// A token that could not be signed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the application's private key cannot sign")]
+pub struct NotSigned;
+
+impl ApplicationKey {
+    /// Reads a key in PEM (PKCS #8, or PKCS #1). Line breaks may be written as `\n`, as in files of variables.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such key in it.
+    pub fn from_pem(text: &str) -> Result<Self, NotAKey> {
+        let pem = text.replace("\\n", "\n");
+        let key = match PrivateKeyDer::from_pem_slice(pem.as_bytes()).map_err(|_| NotAKey)? {
+            PrivateKeyDer::Pkcs8(key) => RsaKeyPair::from_pkcs8(key.secret_pkcs8_der()),
+            PrivateKeyDer::Pkcs1(key) => RsaKeyPair::from_der(key.secret_pkcs1_der()),
+            _ => return Err(NotAKey),
+        };
+        Ok(Self(Arc::new(key.map_err(|_| NotAKey)?)))
+    }
+
+    /// A token of this application for one request, at a time in seconds since 1970.
+    ///
+    /// # Errors
+    ///
+    /// When the system gives no randomness.
+    pub fn token(&self, application: &str, now_seconds: i64) -> Result<String, NotSigned> {
+        let header = json!({ "alg": "RS256", "typ": "JWT" });
+        let claims = json!({
+            "application_id": application, "iat": now_seconds, "exp": now_seconds + VALID_SECONDS,
+            "jti": Uuid::new_v4().to_string(),
+        });
+        let part = |part: &serde_json::Value| BASE64URL.encode(part.to_string());
+        let message = format!("{}.{}", part(&header), part(&claims));
+        let mut signature = vec![0; self.0.public().modulus_len()];
+        self.0
+            .sign(
+                &RSA_PKCS1_SHA256,
+                &SystemRandom::new(),
+                message.as_bytes(),
+                &mut signature,
+            )
+            .map_err(|_| NotSigned)?;
+        Ok(format!("{message}.{}", BASE64URL.encode(signature)))
+    }
+}
+
+/// Makes and checks what Vonage shows when it opens a media socket, as its instructions tell it to. It depends on the
+/// account's signature secret, so that whoever reads a socket's address in some log cannot use it.
+#[derive(Clone)]
+pub struct StreamTokens(hmac::Key);
+
+impl fmt::Debug for StreamTokens {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("StreamTokens(…)")
+    }
+}
+
+fn message(attempt: AttemptId) -> String {
+    format!("vonage media stream {attempt}")
+}
+
+impl StreamTokens {
+    /// Tokens of the account with this signature secret.
+    pub fn new(signature_secret: &str) -> Self {
+        Self(hmac::Key::new(hmac::HMAC_SHA256, signature_secret.as_bytes()))
+    }
+
+    /// The `Authorization` header of the socket of an attempt's call.
+    pub fn header(&self, attempt: AttemptId) -> String {
+        let tag = hmac::sign(&self.0, message(attempt).as_bytes());
+        format!("Bearer {}", BASE64URL.encode(tag))
+    }
+
+    /// Whether this is that header; takes the same time for every wrong one.
+    pub fn matches(&self, attempt: AttemptId, shown: &str) -> bool {
+        let tag = shown.strip_prefix("Bearer ").and_then(|tag| BASE64URL.decode(tag).ok());
+        tag.is_some_and(|tag| hmac::verify(&self.0, message(attempt).as_bytes(), &tag).is_ok())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use ring::signature::{KeyPair, RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey};
+    use serde_json::Value;
+
+    use super::*;
+    use sim::stub_carriers::vonage::PRIVATE_KEY;
+
+    #[test]
+    fn a_token_names_its_application_and_is_signed_with_its_key() {
+        let key = ApplicationKey::from_pem(PRIVATE_KEY).unwrap();
+        let token = key.token("app-1", 1_700_000_000).unwrap();
+        let (message, signature) = token.rsplit_once('.').unwrap();
+        let public = UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, key.0.public_key());
+        let signature = BASE64URL.decode(signature).unwrap();
+        public.verify(message.as_bytes(), &signature).unwrap();
+        let (header, claims) = message.split_once('.').unwrap();
+        let read = |part: &str| serde_json::from_slice::<Value>(&BASE64URL.decode(part).unwrap()).unwrap();
+        assert_eq!(read(header), json!({ "alg": "RS256", "typ": "JWT" }));
+        let claims = read(claims);
+        assert_eq!(claims["application_id"], "app-1");
+        assert_eq!(
+            (&claims["iat"], &claims["exp"]),
+            (&json!(1_700_000_000), &json!(1_700_000_300))
+        );
+        assert_eq!(claims["jti"].as_str().unwrap().len(), 36);
+        assert_ne!(
+            key.token("app-1", 1_700_000_000).unwrap(),
+            token,
+            "each has an id of its own"
+        );
+        assert_eq!(format!("{key:?}"), "ApplicationKey(…)");
+    }
+
+    #[test]
+    fn a_key_is_read_in_each_of_its_forms() {
+        let one_line = PRIVATE_KEY.trim().replace('\n', "\\n");
+        assert!(ApplicationKey::from_pem(&one_line).is_ok());
+        let ec = "-----BEGIN EC PRIVATE KEY-----\nAAAA\n-----END EC PRIVATE KEY-----";
+        let damaged = PRIVATE_KEY.replacen("MII", "MIJ", 1);
+        for wrong in ["", "abc", ec, &damaged, &PRIVATE_KEY[..200]] {
+            assert_eq!(ApplicationKey::from_pem(wrong).err(), Some(NotAKey), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_socket_s_token_is_for_one_attempt_of_one_account() {
+        let (tokens, id) = (StreamTokens::new("secret"), AttemptId::new());
+        let header = tokens.header(id);
+        assert!(tokens.matches(id, &header));
+        assert!(!tokens.matches(AttemptId::new(), &header));
+        assert!(!StreamTokens::new("another").matches(id, &header));
+        for wrong in [
+            "",
+            "Bearer ",
+            &header[1..],
+            &header[..header.len() - 1],
+            &format!("{header}A"),
+        ] {
+            assert!(!tokens.matches(id, wrong), "{wrong}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_is_shown_makes_it_panic(shown in "\\PC{0,80}", pem in "\\PC{0,200}") {
+            prop_assert!(!StreamTokens::new("secret").matches(AttemptId::new(), &shown));
+            prop_assert!(ApplicationKey::from_pem(&pem).is_err());
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The media sockets that wait to be taken by their call. Each carrier has its own share of them, and each call very few:
+//! one address that is opened again and again stands in nobody's way.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use domain::id::AttemptId;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// Those of one carrier. A real carrier's wait for milliseconds.
+const MOST: usize = 512;
+/// Those that a carrier opened while their calls still ring. They wait longer, and do not stand in the way of others.
+const MOST_EARLY: usize = 4_096;
+/// Those of one call: one, and one that takes its place before the first is known to be dead.
+const MOST_OF_A_CALL: usize = 2;
+
+/// The places of one carrier's sockets.
+#[derive(Debug)]
+pub(super) struct WaitingRoom {
+    places: Arc<Semaphore>,
+    early: Arc<Semaphore>,
+    of_calls: Mutex<HashMap<AttemptId, usize>>,
+}
+
+/// Why a socket cannot wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum NoPlace {
+    /// Its call has others that wait.
+    #[error("{MOST_OF_A_CALL} media sockets of this call wait already")]
+    OfCall,
+    /// The carrier has too many.
+    #[error("too many media sockets wait for their call")]
+    OfCarrier,
+}
+
+/// A socket's place; it is free again when this is dropped.
+#[derive(Debug)]
+pub(super) struct Place {
+    room: Arc<WaitingRoom>,
+    attempt: AttemptId,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl WaitingRoom {
+    /// With every place free.
+    pub(super) fn new() -> Arc<Self> {
+        Arc::new(Self {
+            places: Arc::new(Semaphore::new(MOST)),
+            early: Arc::new(Semaphore::new(MOST_EARLY)),
+            of_calls: Mutex::default(),
+        })
+    }
+
+    /// A place for one more socket of a call, which may be `early`.
+    pub(super) fn enter(self: &Arc<Self>, attempt: AttemptId, early: bool) -> Result<Place, NoPlace> {
+        let places = if early { &self.early } else { &self.places };
+        let mut of_calls = self.of_calls();
+        let of_call = of_calls.get(&attempt).copied().unwrap_or(0);
+        if of_call >= MOST_OF_A_CALL {
+            return Err(NoPlace::OfCall);
+        }
+        let permit = places.clone().try_acquire_owned().map_err(|_| NoPlace::OfCarrier)?;
+        of_calls.insert(attempt, of_call + 1);
+        Ok(Place {
+            room: self.clone(),
+            attempt,
+            _permit: permit,
+        })
+    }
+
+    fn of_calls(&self) -> MutexGuard<'_, HashMap<AttemptId, usize>> {
+        self.of_calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut of_calls = self.room.of_calls();
+        match of_calls.get_mut(&self.attempt) {
+            Some(more) if *more > 1 => *more -= 1,
+            _ => drop(of_calls.remove(&self.attempt)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_has_two_places_and_gets_them_back() {
+        let (room, call) = (WaitingRoom::new(), AttemptId::new());
+        let first = room.enter(call, false).unwrap();
+        let second = room.enter(call, true).unwrap();
+        assert_eq!(room.enter(call, false).err(), Some(NoPlace::OfCall));
+        assert!(room.enter(AttemptId::new(), false).is_ok());
+        drop(first);
+        let third = room.enter(call, false).unwrap();
+        assert_eq!(room.enter(call, true).err(), Some(NoPlace::OfCall));
+        drop((second, third));
+        assert!(room.of_calls().is_empty(), "nothing is kept of calls that wait no more");
+    }
+
+    #[test]
+    fn a_carrier_has_its_own_share_and_early_ones_another() {
+        let room = WaitingRoom::new();
+        let full: Vec<_> = (0..MOST)
+            .map(|_| room.enter(AttemptId::new(), false).unwrap())
+            .collect();
+        assert_eq!(room.enter(AttemptId::new(), false).err(), Some(NoPlace::OfCarrier));
+        assert!(room.enter(AttemptId::new(), true).is_ok());
+        assert!(WaitingRoom::new().enter(AttemptId::new(), false).is_ok());
+        drop(full);
+        assert!(room.enter(AttemptId::new(), false).is_ok());
+    }
+}

@@ -1,0 +1,146 @@
+//! Cal.com: event types whose host, length and free times are kept there.
+//!
+//! API v2: slots in version 2024-09-04, bookings in version 2024-08-13, told by `cal-api-version`
+//! (<https://cal.com/docs/api-reference/v2/introduction>). The service's mark stands in a booking's metadata.
+
+use async_trait::async_trait;
+use domain::{ports::store::Appointment, time::Timestamp};
+use reqwest::{Client, Method, RequestBuilder};
+use serde_json::{Value, json};
+
+use super::{
+    api::{Answered, send, time, utc},
+    port::{Booked, Calendar, CalendarError, Span},
+};
+use net::key::Key;
+
+/// Versions of the API, by what is asked for.
+const SLOTS: &str = "2024-09-04";
+const BOOKINGS: &str = "2024-08-13";
+
+/// The name in a booking's metadata under which the service's own id stands.
+const MARK: &str = "ringback";
+
+/// Bookings of one person that are looked through.
+const MOST_FOUND: usize = 100;
+
+/// Words with which a time that is not free is refused.
+const TAKEN: [&str; 5] = [
+    "already has booking",
+    "not available",
+    "no_available_users",
+    "no available users",
+    "already booked",
+];
+
+/// Cal.com.
+pub(super) struct CalCom {
+    client: Client,
+    base: String,
+    key: Key,
+}
+
+impl CalCom {
+    pub(super) fn new(client: Client, base: &str, key: Key) -> Self {
+        let base = base.trim_end_matches('/').trim_end_matches("/v2").to_owned();
+        Self { client, base, key }
+    }
+
+    fn request(&self, method: Method, path: &str, version: &str) -> RequestBuilder {
+        self.client
+            .request(method, format!("{}{path}", self.base))
+            .bearer_auth(self.key.secret())
+            .header("cal-api-version", version)
+    }
+}
+
+/// Cal.com tells with 400 or 409 and in words that somebody else has the time.
+fn not_booked(answered: Answered) -> Result<Value, CalendarError> {
+    let said = answered.words().to_lowercase();
+    let refused = matches!(answered.status.as_u16(), 400 | 409 | 422);
+    if refused && TAKEN.iter().any(|words| said.contains(words)) {
+        return Err(CalendarError::Taken);
+    }
+    answered.body()
+}
+
+/// A booking as Cal.com tells it; none where it cannot be read, or is not at the time that was wished for.
+fn booked(booking: &Value, wanted: &Appointment) -> Option<Booked> {
+    let span = (time(&booking["start"])?, time(&booking["end"])?);
+    let booked = Booked::told(booking["uid"].as_str()?, span, booking["status"] != "pending")?;
+    (booked.starts_at == wanted.wish.starts_at).then_some(booked)
+}
+
+/// The mark is the booking's own; where an event has seats, that of the person who took one.
+fn is_of(booking: &Value, wanted: &Appointment) -> bool {
+    let over = matches!(booking["status"].as_str(), Some("cancelled" | "rejected"));
+    let mark = wanted.id.to_string();
+    let mut seats = booking["attendees"].as_array().into_iter().flatten();
+    !over && (booking["metadata"][MARK] == mark || seats.any(|seat| seat["metadata"][MARK] == mark))
+}
+
+#[async_trait]
+impl Calendar for CalCom {
+    async fn free(&self, calendar: &str, span: Span) -> Result<Vec<Timestamp>, CalendarError> {
+        let request = self.request(Method::GET, "/v2/slots", SLOTS).query(&[
+            ("eventTypeId", calendar),
+            ("start", &utc(span.from)),
+            ("end", &utc(span.to)),
+            ("timeZone", span.zone.name()),
+        ]);
+        let body = send(request).await?.body()?;
+        let days = body["data"].as_object().into_iter().flatten();
+        let slots = days.filter_map(|(_, slots)| slots.as_array()).flatten();
+        let mut free: Vec<Timestamp> = slots
+            .filter_map(|slot| time(&slot["start"]).or_else(|| time(slot)))
+            .filter(|at| (span.from..span.to).contains(at))
+            .collect();
+        free.sort_unstable();
+        free.dedup();
+        Ok(free)
+    }
+
+    async fn book(&self, wanted: &Appointment) -> Result<Booked, CalendarError> {
+        let details = &wanted.wish.details;
+        let event_type: u32 = wanted
+            .wish
+            .calendar
+            .parse()
+            .map_err(|_| CalendarError::Refused("its event type is no number".into()))?;
+        let mut body = json!({
+            "start": utc(wanted.wish.starts_at),
+            "eventTypeId": event_type,
+            "attendee": { "name": details.name, "email": details.email, "timeZone": details.timezone },
+            "metadata": { MARK: wanted.id.to_string() },
+        });
+        if let Some(notes) = &details.notes {
+            body["bookingFieldsResponses"] = json!({ "notes": notes });
+        }
+        let request = self.request(Method::POST, "/v2/bookings", BOOKINGS).json(&body);
+        let answer = not_booked(send(request).await?)?;
+        // Of a recurring event type all are answered; the first is the one that was asked for.
+        let data = &answer["data"];
+        let booking = data.get(0).unwrap_or(data);
+        booked(booking, wanted).ok_or_else(|| CalendarError::Unknown("its answer is not the booking".into()))
+    }
+
+    async fn find(&self, wanted: &Appointment) -> Result<Option<Booked>, CalendarError> {
+        let since = Timestamp(wanted.wish.starts_at.0 - 60_000_000);
+        let email = wanted.wish.details.email.as_deref().unwrap_or_default();
+        let request = self.request(Method::GET, "/v2/bookings", BOOKINGS).query(&[
+            ("eventTypeId", wanted.wish.calendar.as_str()),
+            ("attendeeEmail", email),
+            ("afterStart", &utc(since)),
+            ("take", &MOST_FOUND.to_string()),
+        ]);
+        let body = send(request).await?.body()?;
+        let bookings = body["data"]
+            .as_array()
+            .ok_or_else(|| CalendarError::Unknown("its answer is no list of bookings".into()))?;
+        // What bears the mark is there, also where it cannot be read.
+        let unread = || CalendarError::Unknown("its booking cannot be read, or was moved".into());
+        let ours = bookings.iter().find(|booking| is_of(booking, wanted));
+        ours.map(|booking| booked(booking, wanted).ok_or_else(unread))
+            .transpose()
+    }
+}

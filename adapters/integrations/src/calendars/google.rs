@@ -1,0 +1,187 @@
+//! Google Calendar: appointments as events of a calendar that is shared with a service account.
+//!
+//! API v3 (<https://developers.google.com/workspace/calendar/api/v3/reference>): `freeBusy.query`, `events.insert` with
+//! an id of the service's own, by which an event is found again, and `events.get`.
+
+mod token;
+
+use std::{path::Path, sync::Arc};
+
+use async_trait::async_trait;
+use domain::{
+    ports::store::Appointment,
+    time::{Clock, Timestamp},
+};
+use reqwest::{Client, Method, RequestBuilder, StatusCode, Url};
+use serde_json::{Value, json};
+
+use self::token::Tokens;
+use super::{
+    api::{Answered, send, time, utc},
+    port::{Booked, Calendar, CalendarError, Span},
+    times,
+};
+
+/// Google Calendar.
+pub(super) struct Google {
+    client: Client,
+    base: Url,
+    tokens: Tokens,
+}
+
+impl Google {
+    /// # Errors
+    /// What is wrong with the settings.
+    pub(super) fn new(
+        client: Client,
+        base: &str,
+        (credentials, subject): (&Path, Option<&str>),
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, String> {
+        let base = Url::parse(base).map_err(|error| format!("GOOGLE_CALENDAR_URL {base}: {error}"))?;
+        let tokens = Tokens::read(client.clone(), credentials, subject, clock);
+        let tokens = tokens.map_err(|why| format!("GOOGLE_CALENDAR_CREDENTIALS {}: {why}", credentials.display()))?;
+        Ok(Self { client, base, tokens })
+    }
+
+    /// Calendar ids hold characters that would mean something in a path.
+    fn url(&self, path: &[&str]) -> Result<Url, CalendarError> {
+        let mut url = self.base.clone();
+        url.path_segments_mut()
+            .map_err(|()| CalendarError::Refused("its address takes no path".into()))?
+            .pop_if_empty()
+            .extend(path);
+        Ok(url)
+    }
+
+    /// Sends it with a token; with a new one where Google takes the old one no more.
+    async fn send(&self, request: RequestBuilder) -> Result<Answered, CalendarError> {
+        let again = request.try_clone();
+        let token = self.tokens.get().await?;
+        let answer = send(request.bearer_auth(&token)).await?;
+        match again {
+            Some(again) if answer.status == StatusCode::UNAUTHORIZED => {
+                self.tokens.forget(&token).await;
+                send(again.bearer_auth(self.tokens.get().await?)).await
+            }
+            Some(_) | None => Ok(answer),
+        }
+    }
+
+    async fn busy(
+        &self,
+        calendar: &str,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> Result<Vec<(Timestamp, Timestamp)>, CalendarError> {
+        let body = json!({ "timeMin": utc(from), "timeMax": utc(to), "items": [{ "id": calendar }] });
+        let request = self.client.post(self.url(&["freeBusy"])?).json(&body);
+        let body = usual(self.send(request).await?)?;
+        // One was asked for, so there is one; under its own name or under that of its owner.
+        let calendars = body["calendars"].as_object();
+        let told = calendars.and_then(|calendars| calendars.values().next());
+        let told = told.ok_or_else(|| CalendarError::Unknown("its answer names no calendar".into()))?;
+        if let Some(reason) = told["errors"][0]["reason"].as_str() {
+            tracing::warn!(calendar, reason, "a calendar is not shared with the service account");
+            return Err(CalendarError::Refused("the service has no access to it".into()));
+        }
+        let busy = told["busy"].as_array().into_iter().flatten();
+        Ok(busy
+            .filter_map(|one| Some((time(&one["start"])?, time(&one["end"])?)))
+            .collect())
+    }
+
+    fn event(&self, wanted: &Appointment) -> Value {
+        let details = &wanted.wish.details;
+        let at = |at: Timestamp| json!({ "dateTime": utc(at), "timeZone": details.timezone });
+        let person = [
+            Some(details.name.as_str()),
+            details.email.as_deref(),
+            details.notes.as_deref(),
+        ];
+        let description: Vec<&str> = person.into_iter().flatten().collect();
+        let mut event = json!({
+            "id": event_id(wanted),
+            "summary": details.title,
+            "description": description.join("\n"),
+            "start": at(wanted.wish.starts_at),
+            "end": at(wanted.wish.ends_at),
+            "extendedProperties": { "private": { "ringback": wanted.id.to_string() } },
+        });
+        // A service account in its own name is refused when it invites somebody.
+        if let (Some(email), true) = (&details.email, self.tokens.invites()) {
+            event["attendees"] = json!([{ "email": email, "displayName": details.name }]);
+        }
+        event
+    }
+}
+
+/// The id of an event: of the characters of base32hex, and the same in all tries.
+fn event_id(wanted: &Appointment) -> String {
+    format!("rb{}", wanted.id.to_string().replace('-', ""))
+}
+
+/// Google tells with 403 as well that it gets too many requests.
+fn usual(answered: Answered) -> Result<Value, CalendarError> {
+    let reason = answered.body["error"]["errors"][0]["reason"].as_str();
+    let limits = ["rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded"];
+    if answered.status == StatusCode::FORBIDDEN && reason.is_some_and(|reason| limits.contains(&reason)) {
+        return Err(CalendarError::Busy);
+    }
+    answered.body()
+}
+
+fn booked(event: &Value) -> Result<Booked, CalendarError> {
+    let told = || {
+        let span = (time(&event["start"]["dateTime"])?, time(&event["end"]["dateTime"])?);
+        Booked::told(event["id"].as_str()?, span, true)
+    };
+    told().ok_or_else(|| CalendarError::Unknown("its answer is no event".into()))
+}
+
+#[async_trait]
+impl Calendar for Google {
+    async fn free(&self, calendar: &str, span: Span) -> Result<Vec<Timestamp>, CalendarError> {
+        let busy = self.busy(calendar, span.from, span.to).await?;
+        Ok(times::between(&busy, span))
+    }
+
+    async fn book(&self, wanted: &Appointment) -> Result<Booked, CalendarError> {
+        let wish = &wanted.wish;
+        // Google itself lets events overlap.
+        if !self
+            .busy(&wish.calendar, wish.starts_at, wish.ends_at)
+            .await?
+            .is_empty()
+        {
+            return Err(CalendarError::Taken);
+        }
+        let url = self.url(&["calendars", &wish.calendar, "events"])?;
+        let told = if self.tokens.invites() { "all" } else { "none" };
+        let request = self
+            .client
+            .request(Method::POST, url)
+            .query(&[("sendUpdates", told)])
+            .json(&self.event(wanted));
+        let answered = self.send(request).await?;
+        if answered.status == StatusCode::CONFLICT {
+            // The id is the service's own: it was made before, and may have been removed since.
+            let found = self.find(wanted).await?;
+            return found.ok_or_else(|| CalendarError::Refused("it was cancelled there".into()));
+        }
+        booked(&usual(answered)?)
+    }
+
+    async fn find(&self, wanted: &Appointment) -> Result<Option<Booked>, CalendarError> {
+        let url = self.url(&["calendars", &wanted.wish.calendar, "events", &event_id(wanted)])?;
+        let answered = self.send(self.client.get(url)).await?;
+        if matches!(answered.status, StatusCode::NOT_FOUND | StatusCode::GONE) {
+            return Ok(None);
+        }
+        let event = usual(answered)?;
+        if event["status"] == "cancelled" {
+            return Ok(None);
+        }
+        booked(&event).map(Some)
+    }
+}

@@ -1,0 +1,175 @@
+//! Access tokens of a Google service account: a signed statement is exchanged for one, which is kept while it is valid
+//! (RFC 7523; <https://developers.google.com/identity/protocols/oauth2/service-account>).
+
+use std::{fs, path::Path, sync::Arc, time::Duration};
+
+use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
+use domain::time::{Clock, Timestamp};
+use reqwest::{Client, header::CONTENT_TYPE};
+use ring::{
+    rand::SystemRandom,
+    signature::{RSA_PKCS1_SHA256, RsaKeyPair},
+};
+use rustls::pki_types::{PrivatePkcs8KeyDer, pem::PemObject};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::Mutex;
+
+use crate::calendars::{api::send, port::CalendarError};
+use net::{http_client::base_url, redact};
+
+/// What the token may do.
+const SCOPE: &str = "https://www.googleapis.com/auth/calendar";
+/// How the exchange is called.
+const GRANT: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+/// For how long a statement holds: the most that Google takes.
+const STATEMENT_SECONDS: i64 = 3_600;
+/// A token that is valid for less is not used any more.
+const LEFT: Duration = Duration::from_secs(60);
+
+/// The file that Google gives out with a service account's key; what else stands in it is not needed.
+#[derive(Deserialize)]
+struct Credentials {
+    client_email: String,
+    private_key: String,
+    #[serde(default)]
+    private_key_id: Option<String>,
+    #[serde(default = "token_uri")]
+    token_uri: String,
+}
+
+fn token_uri() -> String {
+    "https://oauth2.googleapis.com/token".to_owned()
+}
+
+/// Gets tokens.
+pub(super) struct Tokens {
+    client: Client,
+    clock: Arc<dyn Clock>,
+    key: RsaKeyPair,
+    key_id: Option<String>,
+    email: String,
+    subject: Option<String>,
+    uri: String,
+    /// A token and the end of its validity.
+    kept: Mutex<Option<(String, Timestamp)>>,
+}
+
+impl Tokens {
+    /// # Errors
+    /// What is wrong with the file, without its key.
+    pub(super) fn read(
+        client: Client,
+        file: &Path,
+        subject: Option<&str>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, String> {
+        let text = fs::read_to_string(file).map_err(|error| error.to_string())?;
+        let credentials: Credentials = serde_json::from_str(&text).map_err(|error| {
+            let (line, column) = (error.line(), error.column());
+            format!("not the JSON key of a service account (line {line}, column {column})")
+        })?;
+        let no_key = || "its private_key is no RSA key in PEM (PKCS #8)".to_owned();
+        let der = PrivatePkcs8KeyDer::from_pem_slice(credentials.private_key.as_bytes()).map_err(|_| no_key())?;
+        let key = RsaKeyPair::from_pkcs8(der.secret_pkcs8_der()).map_err(|_| no_key())?;
+        let uri = base_url(&credentials.token_uri);
+        Ok(Self {
+            client,
+            clock,
+            key,
+            key_id: credentials.private_key_id,
+            email: credentials.client_email,
+            subject: subject.map(str::to_owned),
+            uri: uri.ok_or_else(|| format!("its token_uri {} is no address", credentials.token_uri))?,
+            kept: Mutex::new(None),
+        })
+    }
+
+    /// Whether appointments are made in a user's name, who may invite people.
+    pub(super) fn invites(&self) -> bool {
+        self.subject.is_some()
+    }
+
+    /// A token that is valid.
+    pub(super) async fn get(&self) -> Result<String, CalendarError> {
+        let mut kept = self.kept.lock().await;
+        let now = self.clock.now();
+        if let Some((token, until)) = &*kept
+            && *until > now.plus(LEFT)
+        {
+            return Ok(token.clone());
+        }
+        let (token, seconds) = self.exchange(now).await?;
+        redact::hide(&token);
+        *kept = Some((token.clone(), now.plus(Duration::from_secs(seconds))));
+        Ok(token)
+    }
+
+    /// Google takes this one no more.
+    pub(super) async fn forget(&self, token: &str) {
+        let mut kept = self.kept.lock().await;
+        if kept.as_ref().is_some_and(|(known, _)| known == token) {
+            *kept = None;
+        }
+    }
+
+    async fn exchange(&self, now: Timestamp) -> Result<(String, u64), CalendarError> {
+        let statement = self.statement(now)?;
+        let form = url::form_urlencoded::Serializer::new(String::new())
+            .append_pair("grant_type", GRANT)
+            .append_pair("assertion", &statement)
+            .finish();
+        let request = self
+            .client
+            .post(&self.uri)
+            .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .body(form);
+        // Without a token nothing was asked of the calendar, however the exchange went.
+        let answered = send(request).await.map_err(|error| match error {
+            CalendarError::Unknown(_) => CalendarError::Away,
+            other => other,
+        })?;
+        if !answered.status.is_success() {
+            let why = answered.body["error"].as_str().unwrap_or_default();
+            let described = answered.body["error_description"].as_str().unwrap_or_default();
+            let said = redact::fit(&format!("{why} {described}"));
+            tracing::warn!(status = %answered.status, said, "Google gives no token to the service account");
+            return Err(match answered.status.as_u16() {
+                400..=403 => CalendarError::Refused("the service has no access to it".into()),
+                _ => CalendarError::Away,
+            });
+        }
+        let token = answered.body["access_token"].as_str();
+        let token = token.ok_or(CalendarError::Away)?.to_owned();
+        Ok((token, answered.body["expires_in"].as_u64().unwrap_or(0)))
+    }
+
+    fn statement(&self, now: Timestamp) -> Result<String, CalendarError> {
+        let mut header = json!({ "alg": "RS256", "typ": "JWT" });
+        if let Some(id) = &self.key_id {
+            header["kid"] = json!(id);
+        }
+        let issued = now.unix_seconds();
+        let mut claims = json!({
+            "iss": self.email,
+            "scope": SCOPE,
+            "aud": self.uri,
+            "iat": issued,
+            "exp": issued + STATEMENT_SECONDS,
+        });
+        if let Some(subject) = &self.subject {
+            claims["sub"] = json!(subject);
+        }
+        let part = |value: &Value| BASE64_URL_SAFE_NO_PAD.encode(value.to_string());
+        let signed = format!("{}.{}", part(&header), part(&claims));
+        let mut signature = vec![0; self.key.public().modulus_len()];
+        let made = self.key.sign(
+            &RSA_PKCS1_SHA256,
+            &SystemRandom::new(),
+            signed.as_bytes(),
+            &mut signature,
+        );
+        made.map_err(|_| CalendarError::Refused("the service account's key does not sign".into()))?;
+        Ok(format!("{signed}.{}", BASE64_URL_SAFE_NO_PAD.encode(signature)))
+    }
+}

@@ -1,0 +1,339 @@
+//! Leases what is due, tries it, keeps what became of it. One task looks and leases; each try is a task of its own.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use domain::{
+    admission::{Gate, Work},
+    deliveries::DeliveryKind,
+    ports::store::{Delivery, DueLane, Settled, Sought, Standing, Store, StoreError, StoreResult},
+};
+use tokio::{
+    sync::watch,
+    task::{Id, JoinError, JoinSet},
+    time::{Instant, MissedTickBehavior, interval, sleep, sleep_until, timeout},
+};
+
+use super::{
+    Answer, Mailer, WebhookSender, payload,
+    places::{Places, Shares},
+};
+
+/// Lanes that are looked at together.
+const LANES: i64 = 20_000;
+
+/// A result that the store does not take is offered again so often; then the lease runs out, and the try is made again.
+const SETTLES: u32 = 4;
+
+/// How long tries in progress may take when the service stops.
+const LAST_TRIES: Duration = Duration::from_secs(3);
+
+/// How often the courier does what it does. A parameter, so that tests need not wait.
+#[derive(Debug, Clone, Copy)]
+pub struct Pace {
+    /// Between two looks into the outbox.
+    pub look: Duration,
+    /// Between two looks when more is due than was leased and a place is free again.
+    pub look_again: Duration,
+    /// Between two signs of life for what is being tried.
+    pub renew: Duration,
+    /// From then on a try counts as slow, and its place is free for others.
+    pub slow: Duration,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self {
+            look: Duration::from_millis(200),
+            look_again: Duration::from_millis(20),
+            renew: Duration::from_secs(2),
+            slow: Duration::from_secs(1),
+        }
+    }
+}
+
+/// What a try needs.
+struct Hands {
+    store: Arc<dyn Store>,
+    webhooks: WebhookSender,
+    mail: Option<Mailer>,
+}
+
+/// A try in progress.
+struct Try {
+    delivery: Delivery,
+    standing: Standing,
+    begun: Instant,
+    slow: bool,
+}
+
+/// Delivers.
+pub struct Courier {
+    hands: Arc<Hands>,
+    pace: Pace,
+    places: Places,
+    tries: JoinSet<()>,
+    trying: HashMap<Id, Try>,
+    /// More was due at the last look than was leased.
+    more: bool,
+    looked_at: Instant,
+    next_look: Instant,
+    away: bool,
+    gate: Gate,
+}
+
+impl Courier {
+    /// One for this node; several nodes work the same outbox. Without a mailer mail fails, and is kept for later tries.
+    pub fn new(store: Arc<dyn Store>, webhooks: WebhookSender, mail: Option<Mailer>, pace: Pace) -> Self {
+        Self {
+            hands: Arc::new(Hands { store, webhooks, mail }),
+            pace,
+            places: Places::default(),
+            tries: JoinSet::new(),
+            trying: HashMap::new(),
+            more: false,
+            looked_at: Instant::now(),
+            next_look: Instant::now(),
+            away: false,
+            gate: Gate::default(),
+        }
+    }
+
+    /// Begins no first try while this gate holds deliveries back: what waits for another one has waited already.
+    #[must_use]
+    pub fn behind(self, gate: Gate) -> Self {
+        Self { gate, ..self }
+    }
+
+    /// Works until `stopping` is true, or its sender is gone, and tries in progress are over or have had their time.
+    pub async fn run(mut self, mut stopping: watch::Receiver<bool>) {
+        let mut renew = interval(self.pace.renew);
+        renew.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                () = stopped(&mut stopping) => break,
+                () = sleep_until(self.next_look) => {
+                    let first_tries = !self.gate.holds(Work::Deliveries);
+                    self.look(first_tries).await;
+                }
+                _ = renew.tick() => self.renew().await,
+                Some(over) = self.tries.join_next_with_id(), if !self.tries.is_empty() => {
+                    self.over(over);
+                    if self.more {
+                        self.next_look = self.next_look.min(self.looked_at + self.pace.look_again);
+                    }
+                }
+            }
+        }
+        if timeout(LAST_TRIES, self.last_tries()).await.is_err() {
+            tracing::info!("deliveries in progress are left to the next start");
+        }
+    }
+
+    /// What is due by now gets a try too: a call that ended just before the service shall not wait for the next start.
+    async fn last_tries(&mut self) {
+        loop {
+            self.look(true).await;
+            let more = self.more;
+            let Some(over) = self.tries.join_next_with_id().await else {
+                if more {
+                    // No place, or the store gave none: looked at again with a pause.
+                    sleep(self.pace.look_again).await;
+                    continue;
+                }
+                return;
+            };
+            self.over(over);
+        }
+    }
+
+    /// Takes up what is due, as far as there are places; what was never tried only with `first_tries`.
+    async fn look(&mut self, first_tries: bool) {
+        self.looked_at = Instant::now();
+        self.mark_slow();
+        match self.lease(first_tries).await {
+            Ok(()) => self.away = false,
+            Err(error) => {
+                // Once, not with every look: the store may be away for long.
+                if !std::mem::replace(&mut self.away, true) {
+                    tracing::warn!(%error, "deliveries cannot be read; trying again");
+                }
+            }
+        }
+        self.next_look = Instant::now() + self.pace.look;
+    }
+
+    /// Tries that take long leave their places to others, as far as there is room beside.
+    fn mark_slow(&mut self) {
+        for tried in self.trying.values_mut() {
+            if !tried.slow && tried.begun.elapsed() >= self.pace.slow {
+                tried.slow = self.places.make_slow(&tried.delivery.lane, tried.standing);
+            }
+        }
+    }
+
+    async fn lease(&mut self, first_tries: bool) -> StoreResult<()> {
+        let failing_too = self.places.for_failing();
+        let sought = Sought {
+            failing_lanes: failing_too,
+            first_tries,
+        };
+        let due: Vec<DueLane> = self.hands.store.due_lanes(sought, LANES).await?;
+        let Shares { lanes, more } = self.places.share(due, failing_too);
+        self.more = more;
+        if lanes.is_empty() {
+            return Ok(());
+        }
+        let wanted: Vec<(String, i64)> = lanes
+            .iter()
+            .map(|(lane, _, share)| (lane.clone(), *share as i64))
+            .collect();
+        let standings: HashMap<String, Standing> =
+            lanes.into_iter().map(|(lane, standing, _)| (lane, standing)).collect();
+        for delivery in self.hands.store.lease_deliveries(sought, &wanted).await? {
+            let standing = standings.get(&delivery.lane).copied().unwrap_or(Standing::Failing);
+            self.begin(delivery, standing);
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, delivery: Delivery, standing: Standing) {
+        // Its lease ran out while the store was away: the try that goes on is fenced, and this one waits for its end.
+        if self.trying.values().any(|tried| tried.delivery.id == delivery.id) {
+            return;
+        }
+        self.places.take(&delivery.lane, standing);
+        let (hands, its) = (Arc::clone(&self.hands), delivery.clone());
+        let task = self.tries.spawn(async move { hands.deliver(its).await });
+        let tried = Try {
+            delivery,
+            standing,
+            begun: Instant::now(),
+            slow: false,
+        };
+        self.trying.insert(task.id(), tried);
+    }
+
+    fn over(&mut self, over: Result<(Id, ()), JoinError>) {
+        let (id, panicked) = match over {
+            Ok((id, ())) => (id, false),
+            Err(error) => (error.id(), error.is_panic()),
+        };
+        let Some(tried) = self.trying.remove(&id) else {
+            return;
+        };
+        let Try {
+            delivery,
+            standing,
+            slow,
+            ..
+        } = tried;
+        self.places.free(&delivery.lane, standing, slow);
+        if panicked {
+            // Left alone it would come back with every lease, and for ever.
+            let hands = Arc::clone(&self.hands);
+            let settled = Answer::failed("the service failed to make it").settles(&delivery);
+            self.tries.spawn(async move { hands.settle(&delivery, settled).await });
+        }
+    }
+
+    async fn renew(&mut self) {
+        if self.trying.is_empty() {
+            return;
+        }
+        let tried = self.trying.values();
+        let held: Vec<_> = tried.map(|tried| (tried.delivery.id, tried.delivery.lease)).collect();
+        if let Err(error) = self.hands.store.renew_deliveries(&held).await {
+            tracing::debug!(%error, "leases of deliveries were not renewed");
+        }
+    }
+}
+
+impl Hands {
+    async fn deliver(&self, delivery: Delivery) {
+        let answer = match self.attempt(&delivery).await {
+            Ok(answer) => answer,
+            Err(error) if is_passing(&error) => {
+                // Nothing was sent: it comes back when its lease ends, and has used up nothing.
+                tracing::warn!(delivery = %delivery.id, %error, "a delivery could not be read");
+                return;
+            }
+            Err(error) => Answer::failed(format!("the service failed: {error}")),
+        };
+        let settled = answer.settles(&delivery);
+        note(&delivery, &settled);
+        self.settle(&delivery, settled).await;
+    }
+
+    async fn attempt(&self, delivery: &Delivery) -> StoreResult<Answer> {
+        let told = || payload::post_call(&*self.store, delivery);
+        match delivery.kind {
+            DeliveryKind::Webhook => {
+                let told = told().await?;
+                let secrets = self.store.webhook_secrets(delivery.account).await?;
+                Ok(self.webhooks.send(delivery, &secrets, told.to_string()).await)
+            }
+            DeliveryKind::Email => match &self.mail {
+                Some(mailer) => mailer.send(&*self.store, delivery, &told().await?["data"]).await,
+                None => Ok(Answer::failed(super::mail::NOT_CONFIGURED)),
+            },
+            DeliveryKind::Invitation => match &self.mail {
+                Some(mailer) => mailer.invite(&*self.store, delivery).await,
+                None => Ok(Answer::failed(super::mail::NOT_CONFIGURED)),
+            },
+        }
+    }
+
+    /// The try is over, so its result is worth some patience: without it the receiver hears the same again.
+    async fn settle(&self, delivery: &Delivery, settled: Settled) {
+        let mut pause = Duration::from_millis(250);
+        for _ in 0..SETTLES {
+            match self.store.settle_delivery(delivery, settled.clone()).await {
+                Ok(()) => return count(delivery, &settled),
+                Err(StoreError::Fenced) => return,
+                Err(error) => tracing::warn!(delivery = %delivery.id, %error, "a delivery's result was not kept"),
+            }
+            sleep(pause).await;
+            pause *= 2;
+        }
+    }
+}
+
+async fn stopped(stopping: &mut watch::Receiver<bool>) {
+    // A sender that is gone means the same.
+    let _ = stopping.wait_for(|stop| *stop).await;
+}
+
+fn is_passing(error: &StoreError) -> bool {
+    matches!(error, StoreError::Unavailable(_))
+}
+
+fn note(delivery: &Delivery, settled: &Settled) {
+    let (id, attempt, kind) = (delivery.id, delivery.attempt, delivery.kind.as_str());
+    match settled {
+        Settled::Delivered => tracing::debug!(delivery = %id, %attempt, kind, "delivered"),
+        Settled::PutOff { pause, error, .. } => {
+            tracing::info!(delivery = %id, %attempt, kind, pause_s = pause.as_secs(), error, "a delivery failed; it is tried again");
+        }
+        Settled::GivenUp { error } => {
+            tracing::warn!(delivery = %id, %attempt, kind, error, "a delivery failed for the last time; it is given up");
+        }
+        Settled::Gone { error } => {
+            tracing::warn!(delivery = %id, %attempt, kind, error,
+                "a receiver wants no more deliveries; it gets none until its agent is saved again");
+        }
+    }
+}
+
+/// Counts a try of a delivery that is over.
+fn count(delivery: &Delivery, settled: &Settled) {
+    let outcome = match settled {
+        Settled::Delivered => "delivered",
+        Settled::PutOff { .. } => "put_off",
+        Settled::GivenUp { .. } => "given_up",
+        Settled::Gone { .. } => "gone",
+    };
+    metrics::counter!(DELIVERIES, "kind" => delivery.kind.as_str(), "outcome" => outcome).increment(1);
+}
+
+/// The counter of tries.
+pub const DELIVERIES: &str = "ringback_deliveries_total";

@@ -1,0 +1,75 @@
+//! The mail that brings an invitation: the appointment in words, and for the calendar program of whoever reads it.
+
+use chrono_tz::Tz;
+use domain::{
+    ports::store::{Appointment, Delivery},
+    time::Timestamp,
+};
+use lettre::{
+    Message,
+    message::{Mailbox, MultiPart, SinglePart, header},
+};
+
+use crate::calendars::{Organiser, ics};
+
+/// The message; the same id in all tries, by which mailboxes know a repeated one.
+///
+/// # Errors
+///
+/// When nobody is left to write to.
+pub(super) fn compose(from: &Mailbox, delivery: &Delivery, appointment: &Appointment) -> Result<Message, String> {
+    let details = &appointment.wish.details;
+    let email = details.email.as_deref().unwrap_or_default();
+    let address = email.parse().map_err(|error| format!("`{email}`: {error}"))?;
+    let organiser = Organiser {
+        name: from.name.as_deref(),
+        email: from.email.as_ref(),
+    };
+    let calendar = ics(appointment, email, organiser, delivery.created_at);
+    let kind = header::ContentType::parse("text/calendar; charset=utf-8; method=REQUEST");
+    let kind = kind.map_err(|error| error.to_string())?;
+    let parts = MultiPart::alternative()
+        .singlepart(SinglePart::plain(words(appointment)))
+        .singlepart(SinglePart::builder().header(kind).body(calendar));
+    let name = one_line(&details.name);
+    Message::builder()
+        .from(from.clone())
+        .to(Mailbox::new(Some(name).filter(|name| !name.is_empty()), address))
+        .message_id(Some(format!("<{}@{}>", delivery.id, from.email.domain())))
+        .date_now()
+        .subject(one_line(&format!(
+            "Invitation: {}, {}",
+            details.title,
+            when(appointment)
+        )))
+        .multipart(parts)
+        .map_err(|error| error.to_string())
+}
+
+/// Day and time where it was agreed.
+fn when(appointment: &Appointment) -> String {
+    let wish = &appointment.wish;
+    let zone: Tz = wish.details.timezone.parse().unwrap_or(Tz::UTC);
+    let local = |at: Timestamp| at.to_utc().with_timezone(&zone);
+    format!(
+        "{} to {} ({zone})",
+        local(wish.starts_at).format("%A, %B %-d, %Y, %H:%M"),
+        local(wish.ends_at).format("%H:%M")
+    )
+}
+
+fn words(appointment: &Appointment) -> String {
+    let details = &appointment.wish.details;
+    let notes = details.notes.as_deref().map(|notes| format!("\r\n{notes}\r\n"));
+    format!(
+        "{}\r\n{}\r\n{}",
+        details.title,
+        when(appointment),
+        notes.unwrap_or_default()
+    )
+}
+
+fn one_line(text: &str) -> String {
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control());
+    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,229 @@
+//! The message: what a conversation came to, as text and as HTML. Everything in it may have been said by a caller or
+//! written by a customer, so nothing of it is taken for markup or for a header.
+
+use std::collections::BTreeMap;
+
+use domain::{
+    agent,
+    deliveries::MailTarget,
+    ports::store::{Delivery, Store, StoreError, StoreResult},
+    template::{self, Place},
+};
+use lettre::{
+    Message,
+    message::{Mailbox, MultiPart, header},
+};
+use serde_json::{Map, Value};
+
+/// A line of the overview.
+type Fact = (String, String);
+
+/// The message; the same id in all tries, by which mailboxes know a repeated one.
+///
+/// # Errors
+///
+/// When an address is none, or nobody is left to write to.
+pub(super) fn compose(
+    from: &Mailbox,
+    target: &MailTarget,
+    delivery: &Delivery,
+    told: &Value,
+    values: &BTreeMap<String, String>,
+) -> Result<Message, String> {
+    let address = |text: &String| {
+        text.trim()
+            .parse::<Mailbox>()
+            .map_err(|error| format!("`{text}`: {error}"))
+    };
+    let mut builder = Message::builder()
+        .from(from.clone())
+        .message_id(Some(format!("<{}@{}>", delivery.id, from.email.domain())))
+        .date_now()
+        .raw_header(header::HeaderValue::new(
+            header::HeaderName::new_from_ascii_str("Auto-Submitted"),
+            "auto-generated".to_owned(),
+        ))
+        .subject(subject(target, told, values));
+    for to in &target.to {
+        builder = builder.to(address(to)?);
+    }
+    for cc in &target.cc {
+        builder = builder.cc(address(cc)?);
+    }
+    let transcript = told["transcript"].as_str().filter(|_| target.include_transcript);
+    let (facts, collected) = (facts(told), collected(told));
+    let parts = MultiPart::alternative_plain_html(
+        plain(told, &facts, &collected, transcript),
+        html(told, &facts, &collected, transcript),
+    );
+    builder.multipart(parts).map_err(|error| error.to_string())
+}
+
+/// One line without control characters, whatever values were filled in.
+fn subject(target: &MailTarget, told: &Value, values: &BTreeMap<String, String>) -> String {
+    let given = target.subject.as_deref().filter(|text| !text.trim().is_empty());
+    let filled = given.map(|text| template::render(Place::MailSubject, text, values));
+    let filled = filled.filter(|text| !text.trim().is_empty());
+    let text = filled.unwrap_or_else(|| {
+        let agent = told["agentName"].as_str().unwrap_or("Ringback");
+        let status = told["status"].as_str().unwrap_or_default();
+        format!("{agent}: call with {}, {status}", person(told))
+    });
+    let words: Vec<&str> = text.split(|c: char| c.is_whitespace() || c.is_control()).collect();
+    let line = words
+        .into_iter()
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ");
+    line.chars().take(template::SUBJECT_CHARS).collect()
+}
+
+fn person(told: &Value) -> String {
+    let of = |name: &str| told["contact"][name].as_str().filter(|text| !text.trim().is_empty());
+    let known = of("name").or_else(|| of("phoneNumber"));
+    known.unwrap_or("an unknown number").to_owned()
+}
+
+/// Values for the subject: the agent's own, over them those that a single call was given, over them the person's, over
+/// them those of the call.
+pub(super) async fn values(
+    store: &dyn Store,
+    delivery: &Delivery,
+    told: &Value,
+) -> StoreResult<BTreeMap<String, String>> {
+    let conversation = store.conversation(delivery.account, delivery.attempt).await?;
+    let agent = match store.kept_agent(delivery.account, conversation.agent).await {
+        Ok(row) => agent::complete(&row.document).ok(),
+        Err(StoreError::NotFound) => None,
+        Err(other) => return Err(other),
+    };
+    let own = agent
+        .map(|agent| agent.conversation_config.agent.dynamic_variables)
+        .unwrap_or_default();
+    let nothing = Map::new();
+    let person = told["contact"].as_object().unwrap_or(&nothing);
+    let of_call = store.call_variables(delivery.attempt).await?;
+    let mut values: BTreeMap<String, String> = own
+        .iter()
+        .chain(&of_call)
+        .chain(person)
+        .map(|(name, value)| (name.clone(), text(value)))
+        .collect();
+    values.extend(conversation.collected);
+    values.insert("system__conversation_id".into(), delivery.attempt.to_string());
+    values.insert("system__agent_id".into(), conversation.agent.to_string());
+    values.insert("system__call_duration_secs".into(), text(&told["conversationDuration"]));
+    values.insert("status".into(), text(&told["status"]));
+    values.insert("agentName".into(), text(&told["agentName"]));
+    Ok(values)
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
+fn facts(told: &Value) -> Vec<Fact> {
+    let seconds = told["conversationDuration"].as_i64().unwrap_or_default();
+    let yes = |name: &str| (told[name] == true).then(|| "yes".to_owned());
+    let said = |value: &Value| Some(text(value)).filter(|text| !text.is_empty());
+    let all = [
+        ("Agent", said(&told["agentName"])),
+        ("Name", said(&told["contact"]["name"])),
+        ("Number", said(&told["contact"]["phoneNumber"])),
+        ("Direction", said(&told["direction"])),
+        ("Outcome", said(&told["status"])),
+        ("Reason", said(&told["errorMessage"])),
+        ("Duration", Some(format!("{}:{:02} min", seconds / 60, seconds % 60))),
+        ("Voicemail", yes("voiceMailDetected")),
+        ("Transferred", yes("callTransferred")),
+        ("Sentiment", said(&told["sentiment"]["sentiment_overall"])),
+        ("Conversation", said(&told["conversationId"])),
+    ];
+    let known = all
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    known.collect()
+}
+
+fn collected(told: &Value) -> Vec<Fact> {
+    let items = told["dataCollected"]["items"].as_array();
+    let items = items.into_iter().flatten();
+    items
+        .map(|item| (text(&item["entity"]), text(&item["value"])))
+        .collect()
+}
+
+fn plain(told: &Value, facts: &[Fact], collected: &[Fact], transcript: Option<&str>) -> String {
+    let lines = |facts: &[Fact]| {
+        let lines = facts
+            .iter()
+            .map(|(name, value)| format!("{name}: {}", value.replace('\n', " ")));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    let mut blocks = vec![lines(facts)];
+    if let Some(summary) = told["summary"].as_str() {
+        blocks.push(format!("Summary\n{summary}"));
+    }
+    if !collected.is_empty() {
+        blocks.push(format!("Collected\n{}", lines(collected)));
+    }
+    if let Some(transcript) = transcript {
+        blocks.push(format!("Transcript\n{transcript}"));
+    }
+    let mut text: String = blocks
+        .join("\n\n")
+        .chars()
+        .filter(|c| *c == '\n' || !c.is_control())
+        .collect();
+    text.push('\n');
+    text
+}
+
+fn html(told: &Value, facts: &[Fact], collected: &[Fact], transcript: Option<&str>) -> String {
+    let table = |facts: &[Fact]| {
+        let row = |(name, value): &Fact| {
+            let style = "text-align:left;padding:2px 12px 2px 0;vertical-align:top";
+            format!(
+                "<tr><th style=\"{style}\">{}</th><td>{}</td></tr>\n",
+                escaped(name),
+                escaped(value)
+            )
+        };
+        format!("<table>\n{}</table>\n", facts.iter().map(row).collect::<String>())
+    };
+    let mut body = table(facts);
+    if let Some(summary) = told["summary"].as_str() {
+        body += &format!("<h3>Summary</h3>\n<p>{}</p>\n", escaped(summary));
+    }
+    if !collected.is_empty() {
+        body += &format!("<h3>Collected</h3>\n{}", table(collected));
+    }
+    if let Some(transcript) = transcript {
+        let lines: Vec<String> = transcript.lines().map(escaped).collect();
+        body += &format!("<h3>Transcript</h3>\n<p>{}</p>\n", lines.join("<br>\n"));
+    }
+    format!(
+        "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"></head>\n<body style=\"font-family:sans-serif\">\n{body}</body></html>\n"
+    )
+}
+
+/// The text with nothing in it that HTML reads as markup, also within quotes.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c if c.is_control() && c != '\n' => {}
+            c => out.push(c),
+        }
+    }
+    out
+}

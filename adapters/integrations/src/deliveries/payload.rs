@@ -1,0 +1,44 @@
+//! What a delivery tells: the conversation as REST shows it, with the person it was held with.
+
+use domain::{
+    conversation,
+    ports::store::{CampaignContact, Delivery, Store, StoreResult},
+};
+use serde_json::{Map, Value, json};
+
+/// The body of a `postCallWebhook`. The mail is made of its `data`.
+///
+/// # Errors
+///
+/// When the store fails.
+pub async fn post_call(store: &dyn Store, delivery: &Delivery) -> StoreResult<Value> {
+    let account = store.account(delivery.account).await?;
+    let row = store.conversation(account.id, delivery.attempt).await?;
+    let mut data = conversation::in_full(store, &account, &row).await?;
+    let person = store.contact_of(delivery.attempt).await?;
+    data["contact"] = contact(&person);
+    Ok(json!({
+        "type": "post_call",
+        "timestamp": delivery.created_at.to_iso8601(),
+        "data": data,
+    }))
+}
+
+/// Further fields beside the known ones, as contacts show them.
+fn contact(person: &CampaignContact) -> Value {
+    let mut shown = Map::new();
+    if !person.phone_number.is_nobodys() {
+        shown.insert("phoneNumber".into(), json!(person.phone_number));
+    }
+    if let Some(name) = &person.name {
+        shown.insert("name".into(), json!(name));
+    }
+    if let Some(email) = &person.email {
+        shown.insert("email".into(), json!(email));
+    }
+    shown.insert("contactId".into(), json!(person.contact));
+    for (name, value) in &person.extra {
+        shown.entry(name).or_insert_with(|| value.clone());
+    }
+    Value::Object(shown)
+}

@@ -1,0 +1,141 @@
+//! Sends a webhook: to allowed addresses only, without redirects, within its time, reading little of the answer.
+
+use std::{error::Error, sync::Arc, time::Duration};
+
+use domain::{
+    ports::store::{Delivery, WebhookSecrets},
+    time::{Clock, Timestamp},
+};
+use reqwest::{Response, Url, header};
+
+use super::{Answer, sign};
+use net::{
+    address_policy::{AddressPolicy, Resolver, guard, refusal_in},
+    http_client,
+};
+
+/// Bytes of an answer that are read so that its connection can be used again.
+const BODY_BYTES: usize = 16 * 1024;
+
+/// Connections to one host that are kept for its next delivery, and for how long.
+const IDLE: (usize, Duration) = (4, Duration::from_secs(15));
+
+/// How long a receiver may take. The Standard Webhooks specification names 15 to 30 s.
+#[derive(Debug, Clone, Copy)]
+pub struct WebhookLimits {
+    /// Until it takes the connection, TLS included.
+    pub connect: Duration,
+    /// Until the head of its answer.
+    pub answer: Duration,
+    /// For the body of an answer that has come.
+    pub body: Duration,
+}
+
+impl Default for WebhookLimits {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(5),
+            answer: Duration::from_secs(15),
+            body: Duration::from_secs(1),
+        }
+    }
+}
+
+/// Sends webhooks.
+pub struct WebhookSender {
+    client: reqwest::Client,
+    policy: AddressPolicy,
+    limits: WebhookLimits,
+    clock: Arc<dyn Clock>,
+}
+
+impl WebhookSender {
+    /// # Errors
+    /// No HTTP client can be made.
+    pub fn new(
+        policy: AddressPolicy,
+        resolver: Arc<dyn Resolver>,
+        limits: WebhookLimits,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, reqwest::Error> {
+        let builder = http_client::builder()
+            .user_agent(concat!("Ringback/", env!("CARGO_PKG_VERSION")))
+            .referer(false)
+            .no_gzip()
+            .connect_timeout(limits.connect)
+            .pool_max_idle_per_host(IDLE.0)
+            .pool_idle_timeout(IDLE.1);
+        let client = guard(builder, &policy, resolver).build()?;
+        Ok(Self {
+            client,
+            policy,
+            limits,
+            clock,
+        })
+    }
+
+    /// One try.
+    pub async fn send(&self, delivery: &Delivery, secrets: &WebhookSecrets, body: String) -> Answer {
+        let url = match Url::parse(&delivery.target) {
+            Ok(url) => url,
+            Err(error) => return Answer::failed(format!("postCallWebhook is no address: {error}")),
+        };
+        if let Err(refused) = self.policy.check_literal(&url) {
+            return Answer::failed(refused.to_string());
+        }
+        let now = self.clock.now();
+        let id = delivery.id.to_string();
+        let signature = match sign(secrets, &id, now.unix_seconds(), &body) {
+            Ok(signature) => signature,
+            Err(error) => return Answer::failed(error.to_string()),
+        };
+        let request = self
+            .client
+            .post(url)
+            .header(header::CONTENT_TYPE, "application/json")
+            .header("webhook-id", id)
+            .header("webhook-timestamp", now.unix_seconds())
+            .header("webhook-signature", signature)
+            .body(body);
+        match tokio::time::timeout(self.limits.answer, request.send()).await {
+            Ok(Ok(response)) => self.read(response, now).await,
+            Ok(Err(error)) => Answer::failed(failure(&error)),
+            Err(_) => Answer::failed(format!("no answer within {} s", self.limits.answer.as_secs())),
+        }
+    }
+
+    async fn read(&self, mut response: Response, now: Timestamp) -> Answer {
+        let retry_after = response.headers().get(header::RETRY_AFTER);
+        let retry_after = retry_after.and_then(|value| value.to_str().ok());
+        let answer = Answer::of_status(response.status().as_u16(), retry_after, now);
+        let body = async {
+            let mut read = 0;
+            while let Ok(Some(chunk)) = response.chunk().await {
+                read += chunk.len();
+                if read > BODY_BYTES {
+                    break;
+                }
+            }
+        };
+        // The status has said it all: a body that is long or late costs its connection, no more.
+        let _ = tokio::time::timeout(self.limits.body, body).await;
+        answer
+    }
+}
+
+/// What went wrong, at its root, without the address, whose path may be a secret.
+fn failure(error: &reqwest::Error) -> String {
+    if let Some(refusal) = refusal_in(error) {
+        return refusal.to_string();
+    }
+    let mut root: &dyn Error = error;
+    while let Some(source) = root.source() {
+        root = source;
+    }
+    let what = if error.is_connect() {
+        "the receiver cannot be reached"
+    } else {
+        "the receiver did not answer"
+    };
+    format!("{what}: {root}")
+}

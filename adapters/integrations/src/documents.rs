@@ -1,0 +1,138 @@
+//! Documents of the knowledge base on their way in: fetched from an address or uploaded, and made into text.
+
+pub mod extract;
+pub mod fetch;
+pub mod format;
+
+use std::{
+    fs::File,
+    io::{Read, Seek},
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
+
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+use extract::{ExtractError, Extractor, Source};
+use fetch::{FetchError, Fetched, Fetcher};
+use format::{Recognised, SNIFFED_BYTES, recognise};
+use net::address_policy::{AddressPolicy, NotAllowed, Resolver};
+
+/// Addresses that are fetched at once; each may hold [`fetch::BODY_BYTES`] of memory.
+const FETCHES: usize = 8;
+/// How long a request may wait for its turn.
+const TURN: Duration = Duration::from_secs(5);
+
+/// Why there is no text.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DocumentError {
+    /// The address cannot be one of a document.
+    #[error("{0}")]
+    Address(String),
+    /// The address, or one it leads to, is not connected to.
+    #[error("{0}")]
+    NotAllowed(#[from] NotAllowed),
+    /// The other side failed.
+    #[error("{0}")]
+    Upstream(String),
+    /// What came cannot be read as a document.
+    #[error("{0}")]
+    Unreadable(String),
+    /// Too many documents at once.
+    #[error("too many documents are being read at the moment")]
+    Busy,
+    /// This process cannot do its part.
+    #[error("{0}")]
+    Broken(String),
+}
+
+impl From<FetchError> for DocumentError {
+    fn from(error: FetchError) -> Self {
+        match error {
+            FetchError::Address(text) => Self::Address(text),
+            FetchError::NotAllowed(refusal) => Self::NotAllowed(refusal),
+            FetchError::Upstream(text) => Self::Upstream(text),
+        }
+    }
+}
+
+impl From<ExtractError> for DocumentError {
+    fn from(error: ExtractError) -> Self {
+        match error {
+            ExtractError::Unreadable(text) => Self::Unreadable(text),
+            ExtractError::Busy => Self::Busy,
+            ExtractError::Broken(text) => Self::Broken(text),
+        }
+    }
+}
+
+/// What documents are made with.
+#[derive(Clone)]
+pub struct DocumentSettings {
+    /// Which addresses are fetched.
+    pub policy: AddressPolicy,
+    /// Finds the addresses of names.
+    pub resolver: Arc<dyn Resolver>,
+    /// This program, started anew for each document: see [`extract`].
+    pub program: PathBuf,
+}
+
+/// Makes documents into text.
+pub struct Documents {
+    fetcher: Fetcher,
+    extractor: Extractor,
+    turns: Semaphore,
+}
+
+impl Documents {
+    /// # Errors
+    /// No HTTP client can be made.
+    pub fn new(settings: DocumentSettings) -> Result<Self, reqwest::Error> {
+        Ok(Self {
+            fetcher: Fetcher::new(settings.policy, settings.resolver)?,
+            extractor: Extractor::new(settings.program),
+            turns: Semaphore::new(FETCHES),
+        })
+    }
+
+    /// The text behind an address.
+    ///
+    /// # Errors
+    /// Every way in which there is none.
+    pub async fn of_url(&self, url: &str) -> Result<String, DocumentError> {
+        // Until its text is there: the body stays in memory that long.
+        let _turn = turn(&self.turns).await.ok_or(DocumentError::Busy)?;
+        let Fetched { body, content_type } = self.fetcher.fetch(url).await?;
+        let head = &body[..body.len().min(SNIFFED_BYTES)];
+        let recognised = recognise(content_type.as_deref(), head).map_err(DocumentError::Unreadable)?;
+        self.text(Source::Bytes(body), recognised).await
+    }
+
+    /// The text of an uploaded file, which stands at its start.
+    ///
+    /// # Errors
+    /// Every way in which there is none.
+    pub async fn of_file(&self, mut file: File, content_type: Option<&str>) -> Result<String, DocumentError> {
+        let head = head(&mut file).map_err(|error| DocumentError::Broken(format!("cannot read an upload: {error}")))?;
+        let recognised = recognise(content_type, &head).map_err(DocumentError::Unreadable)?;
+        self.text(Source::File(file), recognised).await
+    }
+
+    async fn text(&self, source: Source, recognised: Recognised) -> Result<String, DocumentError> {
+        Ok(self.extractor.text(source, &recognised).await?)
+    }
+}
+
+/// A turn, if it comes in time.
+async fn turn(turns: &Semaphore) -> Option<SemaphorePermit<'_>> {
+    tokio::time::timeout(TURN, turns.acquire()).await.ok()?.ok()
+}
+
+/// The first bytes of a file, which stands at its start again.
+fn head(file: &mut File) -> std::io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    file.take(SNIFFED_BYTES as u64).read_to_end(&mut head)?;
+    file.rewind()?;
+    Ok(head)
+}

@@ -1,0 +1,210 @@
+//! Fetches what is behind an address a client gave: a few redirects, a few seconds, a few megabytes, and never an
+//! address that is not allowed.
+
+use std::{error::Error, sync::Arc, time::Duration};
+
+use bytes::{Bytes, BytesMut};
+use reqwest::{Response, header};
+use url::Url;
+
+use net::{
+    address_policy::{AddressPolicy, NotAllowed, Resolver, guard, is_of_no_address, refusal_in},
+    http_client,
+};
+
+/// Redirects that are followed.
+pub const REDIRECTS: usize = 5;
+/// Time for all of it, from the first connection to the last byte.
+pub const TIME: Duration = Duration::from_secs(10);
+/// Bytes of a document, counted after decompression.
+pub const BODY_BYTES: usize = 10 * 1024 * 1024;
+/// Characters of an address.
+pub const URL_CHARACTERS: usize = 2048;
+
+/// Why nothing was fetched.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FetchError {
+    /// The address that was given cannot be one of a document.
+    #[error("{0}")]
+    Address(String),
+    /// The address, or one it redirects to, is not connected to.
+    #[error("{0}")]
+    NotAllowed(#[from] NotAllowed),
+    /// The other side failed, or what it sent is not taken.
+    #[error("{0}")]
+    Upstream(String),
+}
+
+/// What was fetched.
+#[derive(Debug, Clone)]
+pub struct Fetched {
+    /// The body, decompressed.
+    pub body: Bytes,
+    /// The content type, if the server named one.
+    pub content_type: Option<String>,
+}
+
+/// Fetches documents.
+pub struct Fetcher {
+    client: reqwest::Client,
+    policy: AddressPolicy,
+}
+
+impl Fetcher {
+    /// # Errors
+    /// No HTTP client can be made.
+    pub fn new(policy: AddressPolicy, resolver: Arc<dyn Resolver>) -> Result<Self, reqwest::Error> {
+        let builder = http_client::builder()
+            // Many servers refuse who gives no name.
+            .user_agent("Ringback")
+            .referer(false)
+            .pool_max_idle_per_host(0);
+        let client = guard(builder, &policy, resolver).build()?;
+        Ok(Self { client, policy })
+    }
+
+    /// Fetches a document.
+    ///
+    /// # Errors
+    /// Every way in which there is none.
+    pub async fn fetch(&self, text: &str) -> Result<Fetched, FetchError> {
+        let url = parse(text).map_err(FetchError::Address)?;
+        match tokio::time::timeout(TIME, self.follow(url)).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(FetchError::Upstream(format!(
+                "the document did not arrive within {} s",
+                TIME.as_secs()
+            ))),
+        }
+    }
+
+    async fn follow(&self, mut url: Url) -> Result<Fetched, FetchError> {
+        for _ in 0..=REDIRECTS {
+            self.policy.check_literal(&url)?;
+            let request = self.client.get(url.clone()).header(
+                header::ACCEPT,
+                "text/html, application/pdf, text/markdown, text/plain;q=0.9",
+            );
+            let response = request.send().await.map_err(|error| failed(&url, &error))?;
+            match redirect(&url, &response)? {
+                Some(next) => url = next,
+                None => return body(&url, response).await,
+            }
+        }
+        Err(FetchError::Upstream(format!(
+            "the address redirects more than {REDIRECTS} times"
+        )))
+    }
+}
+
+/// Checks an address before anything is connected to.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn parse(text: &str) -> Result<Url, String> {
+    if text.chars().count() > URL_CHARACTERS {
+        return Err(format!("has more than {URL_CHARACTERS} characters"));
+    }
+    let url = Url::parse(text).map_err(|error| format!("is not an address: {error}; write https://HOST/PATH"))?;
+    check(&url)?;
+    Ok(url)
+}
+
+fn check(url: &Url) -> Result<(), String> {
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(format!(
+            "must begin with https:// or http://, not `{:.40}:`",
+            url.scheme()
+        ));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("must not hold a user name or a password".to_owned());
+    }
+    if url.host_str().is_none_or(str::is_empty) {
+        return Err("must name a host".to_owned());
+    }
+    Ok(())
+}
+
+/// Where a response sends us, if anywhere.
+fn redirect(url: &Url, response: &Response) -> Result<Option<Url>, FetchError> {
+    if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
+        return Ok(None);
+    }
+    let upstream = |text: String| FetchError::Upstream(format!("{} {text}", shown(url)));
+    let location = response.headers().get(header::LOCATION);
+    let location = location.ok_or_else(|| upstream("redirects without saying where to".to_owned()))?;
+    let next = std::str::from_utf8(location.as_bytes())
+        .ok()
+        .and_then(|text| url.join(text).ok());
+    let next = next.ok_or_else(|| upstream("redirects to what is no address".to_owned()))?;
+    check(&next).map_err(|text| upstream(format!("redirects to an address that is not followed: it {text}")))?;
+    Ok(Some(next))
+}
+
+async fn body(url: &Url, mut response: Response) -> Result<Fetched, FetchError> {
+    let upstream = |text: String| FetchError::Upstream(format!("{} {text}", shown(url)));
+    let status = response.status();
+    if !status.is_success() {
+        return Err(upstream(format!("answered {status}")));
+    }
+    // What the client could decode it has decoded, and has taken the header away.
+    if let Some(encoding) = response.headers().get(header::CONTENT_ENCODING)
+        && encoding != "identity"
+    {
+        let encoding = String::from_utf8_lossy(encoding.as_bytes()).into_owned();
+        return Err(upstream(format!(
+            "sent it in the encoding `{encoding:.40}`, which was not asked for"
+        )));
+    }
+    let too_large = || upstream(format!("sent more than {} MiB", BODY_BYTES / 1024 / 1024));
+    if response
+        .content_length()
+        .is_some_and(|length| length > BODY_BYTES as u64)
+    {
+        return Err(too_large());
+    }
+    let content_type = response.headers().get(header::CONTENT_TYPE);
+    let content_type = content_type.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+    let mut body = BytesMut::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| failed(url, &error))? {
+        if body.len() + chunk.len() > BODY_BYTES {
+            return Err(too_large());
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(Fetched {
+        body: body.freeze(),
+        content_type,
+    })
+}
+
+/// Tells a refusal of ours from a failure of theirs.
+fn failed(url: &Url, error: &reqwest::Error) -> FetchError {
+    if let Some(refusal) = refusal_in(error) {
+        return FetchError::NotAllowed(refusal.clone());
+    }
+    if is_of_no_address(error) {
+        let host = url.host_str().unwrap_or_default().to_owned();
+        tracing::debug!(%host, %error, "a name without an address");
+        return FetchError::NotAllowed(NotAllowed::Resolved { host });
+    }
+    let mut root: &dyn Error = error;
+    while let Some(source) = root.source() {
+        root = source;
+    }
+    let what = if error.is_connect() {
+        "cannot be reached"
+    } else {
+        "did not send the document"
+    };
+    FetchError::Upstream(format!("{} {what}: {root}", shown(url)))
+}
+
+/// An address as a message shows it: without its query, which may hold secrets.
+fn shown(url: &Url) -> String {
+    let mut url = url.clone();
+    url.set_query(None);
+    url.set_fragment(None);
+    format!("{url:.300}")
+}

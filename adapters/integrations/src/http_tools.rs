@@ -1,0 +1,163 @@
+//! HTTP tools: what a model calls becomes one signed request to the address that the agent's owner configured, and to no
+//! other.
+
+mod answer;
+mod request;
+mod schema;
+mod signature;
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use domain::{
+    id::{AccountId, ToolId},
+    ports::{
+        store::{Store, StoreError, ToolRow},
+        tool_runner::{ToolFault, ToolOffer, ToolRun, ToolRunner, ToolScope},
+    },
+    template::{self, Place},
+    time::Clock,
+};
+use serde_json::Value;
+use tokio::{sync::Semaphore, task::spawn_blocking};
+
+use net::{
+    address_policy::{AddressPolicy, Resolver, guard},
+    http_client,
+};
+
+pub use schema::{SCHEMA_BYTES, problem_of};
+
+/// The methods a tool may have.
+pub const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+
+/// Tools of one agent that are offered.
+const MOST_TOOLS: usize = 64;
+
+/// Bytes of the arguments of one run, as JSON.
+const ARGUMENT_BYTES: usize = 16 * 1024;
+
+/// Arguments that are checked at the same time.
+const CHECKS: usize = 2;
+
+/// What a run takes beside its request.
+const BESIDE: Duration = Duration::from_secs(2);
+
+/// Runs HTTP tools.
+pub struct HttpTools {
+    store: Arc<dyn Store>,
+    client: reqwest::Client,
+    policy: AddressPolicy,
+    clock: Arc<dyn Clock>,
+    checks: Arc<Semaphore>,
+}
+
+impl HttpTools {
+    /// # Errors
+    /// No HTTP client can be made.
+    pub fn new(
+        store: Arc<dyn Store>,
+        (policy, resolver): (AddressPolicy, Arc<dyn Resolver>),
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, reqwest::Error> {
+        let builder = http_client::builder().user_agent("Ringback").referer(false);
+        let client = guard(builder, &policy, resolver).build()?;
+        Ok(Self {
+            store,
+            client,
+            policy,
+            clock,
+            checks: Arc::new(Semaphore::new(CHECKS)),
+        })
+    }
+
+    /// Off the threads that carry calls: an owner's schema and a model's arguments may make it long.
+    async fn check(&self, schema: Value, arguments: Value) -> Result<(), ToolFault> {
+        let failed = || ToolFault::Failed("its arguments cannot be checked at present".into());
+        let seats = Arc::clone(&self.checks);
+        let seat = seats.acquire_owned().await.map_err(|_| failed())?;
+        let check = spawn_blocking(move || {
+            let fits = schema::check(&schema, &arguments);
+            // Held for as long as it computes, also when nobody waits for it any more.
+            drop(seat);
+            fits
+        });
+        check.await.map_err(|_| failed())?.map_err(ToolFault::Arguments)
+    }
+
+    async fn tool(&self, account: AccountId, key: &str) -> Result<ToolRow, ToolFault> {
+        let gone = || ToolFault::Refused("there is no such tool any more".into());
+        let id: ToolId = key.parse().map_err(|_| gone())?;
+        match self.store.tool(account, id).await {
+            Ok(row) => Ok(row),
+            Err(StoreError::NotFound) => Err(gone()),
+            Err(error) => {
+                tracing::warn!(tool = %id, %error, "tool not read");
+                Err(ToolFault::Failed("it cannot be looked up at present".into()))
+            }
+        }
+    }
+}
+
+/// As a model is offered it.
+fn offer(row: ToolRow, scope: &ToolScope) -> ToolOffer {
+    let description = template::render(Place::ToolDescription, &row.tool.description, &scope.variables);
+    ToolOffer {
+        name: row.tool.name,
+        description,
+        parameters: row.tool.parameters,
+        within: limit(row.tool.timeout_ms) + BESIDE,
+        key: row.id.to_string(),
+    }
+}
+
+fn limit(timeout_ms: i64) -> Duration {
+    Duration::from_millis(u64::try_from(timeout_ms).unwrap_or(0))
+}
+
+#[async_trait]
+impl ToolRunner for HttpTools {
+    async fn offered(&self, scope: &ToolScope) -> Result<Vec<ToolOffer>, ToolFault> {
+        let named = &scope.agent.conversation_config.agent.prompt.tool_ids;
+        let mut ids: Vec<ToolId> = Vec::new();
+        for id in named.iter().filter_map(|text| text.parse().ok()) {
+            if !ids.contains(&id) && ids.len() < MOST_TOOLS {
+                ids.push(id);
+            }
+        }
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let rows = self.store.tools_of(scope.account, &ids).await;
+        let rows = rows.map_err(|error| ToolFault::Failed(error.to_string()))?;
+        let mut rows: HashMap<ToolId, ToolRow> = rows.into_iter().map(|row| (row.id, row)).collect();
+        let known = ids.iter().filter_map(|id| rows.remove(id));
+        Ok(known.map(|row| offer(row, scope)).collect())
+    }
+
+    async fn run(&self, run: ToolRun) -> Result<Value, ToolFault> {
+        let size = run.arguments.to_string().len();
+        if size > ARGUMENT_BYTES {
+            let message = format!("they have {size} bytes, more than {ARGUMENT_BYTES}");
+            return Err(ToolFault::Arguments(message));
+        }
+        let ToolRow { tool, account, .. } = self.tool(run.scope.account, &run.offer.key).await?;
+        self.check(tool.parameters.clone(), run.arguments.clone()).await?;
+        let secrets = self.store.webhook_secrets(account).await.map_err(|error| {
+            tracing::warn!(%error, "webhook secret not read");
+            ToolFault::Failed("it cannot be signed at present".into())
+        })?;
+        let within = limit(tool.timeout_ms);
+        let prepared = request::prepare(&tool, &run.arguments, &self.policy)?;
+        // One id for each run, so that whoever takes it twice can tell.
+        let id = format!("tool_{}_{}", run.scope.attempt, run.number);
+        let at = self.clock.now().0.div_euclid(1_000_000);
+        let signed = signature::headers(&secrets, &id, at, prepared.signed())
+            .ok_or_else(|| ToolFault::Failed("it cannot be signed".into()))?;
+        let request = prepared.build(&self.client, within).headers(signed);
+        match tokio::time::timeout(within, answer::of(request)).await {
+            Ok(answer) => answer,
+            Err(_) => Err(ToolFault::TimedOut(within)),
+        }
+    }
+}

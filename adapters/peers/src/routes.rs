@@ -1,0 +1,61 @@
+//! What nodes ask of each other beside passing requests on.
+
+use std::{sync::Arc, time::Duration};
+
+use actors::{node::Sibling, switchboard::SwitchboardMessage};
+use axum::{Router, extract::Path, http::StatusCode, middleware, routing::post};
+use domain::id::AttemptId;
+
+use super::{Peers, layer};
+
+/// How long another node may take to do it.
+pub(super) const DONE_WITHIN: Duration = Duration::from_secs(2);
+/// How long a call may take to be told.
+const TOLD_WITHIN: Duration = Duration::from_secs(1);
+
+/// Has a node drop speech in its memory that may have something of a person in it.
+pub(super) const FORGET_SPEECH: &str = "/peers/speech/forget";
+
+/// Has a node end a call that it holds.
+pub(super) fn end_of(attempt: AttemptId) -> String {
+    format!("/peers/calls/{attempt}/end")
+}
+
+/// Tells a node that a call was taken over that it held.
+pub(super) fn taken_over(attempt: AttemptId) -> String {
+    format!("/peers/calls/{attempt}/taken-over")
+}
+
+/// The routes; closed to whoever is no node of this installation.
+pub fn router(
+    peers: &Peers,
+    switchboard: Sibling<SwitchboardMessage>,
+    forget_speech: Arc<dyn Fn() + Send + Sync>,
+) -> Router {
+    let told = switchboard.clone();
+    let taken_over = move |Path(attempt): Path<AttemptId>| async move {
+        match told.cast(SwitchboardMessage::WasTakenOver { attempt }) {
+            Ok(()) => StatusCode::NO_CONTENT,
+            Err(_) => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    };
+    let end = move |Path(attempt): Path<AttemptId>| async move { end(&switchboard, attempt).await };
+    let forget = move || async move {
+        forget_speech();
+        StatusCode::NO_CONTENT
+    };
+    Router::new()
+        .route("/peers/calls/{attempt}/end", post(end))
+        .route("/peers/calls/{attempt}/taken-over", post(taken_over))
+        .route(FORGET_SPEECH, post(forget))
+        .layer(middleware::from_fn_with_state(peers.clone(), layer::only_peers))
+}
+
+async fn end(switchboard: &Sibling<SwitchboardMessage>, attempt: AttemptId) -> StatusCode {
+    let message = |reply| SwitchboardMessage::EndCall { attempt, reply };
+    match switchboard.ask(message, TOLD_WITHIN).await {
+        Some(true) => StatusCode::NO_CONTENT,
+        Some(false) => StatusCode::NOT_FOUND,
+        None => StatusCode::SERVICE_UNAVAILABLE,
+    }
+}

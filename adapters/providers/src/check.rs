@@ -1,0 +1,183 @@
+//! `ringback providers check`: one small real request to each configured provider; what works, how fast, what is
+//! wrong.
+
+use std::{process::ExitCode, sync::Arc};
+
+use clap::Args;
+
+use comfy_table::{Table, presets::UTF8_BORDERS_ONLY};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::{hints::with_hint, name::ProviderName, prober, settings::ProviderSettings, team::Team};
+use crate::{config::ProviderConfig, knowledge::Embeddings, speech::babble::BabbleTranscriber};
+
+/// `ringback providers check`.
+#[derive(Debug, Clone, Args)]
+pub struct ProvidersCheckArgs {
+    /// Which providers
+    #[command(flatten)]
+    pub providers: ProviderConfig,
+
+    /// Print the findings as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What was found of one provider.
+struct Finding {
+    kind: &'static str,
+    name: String,
+    /// Milliseconds to the first word or sound, and what came; or what is wrong.
+    result: Result<(u128, String), String>,
+}
+
+impl Finding {
+    fn json(&self) -> Value {
+        let mut shown = json!({ "kind": self.kind, "provider": self.name, "works": self.result.is_ok() });
+        match &self.result {
+            Ok((first_ms, came)) => {
+                shown["firstMs"] = json!(u64::try_from(*first_ms).unwrap_or(u64::MAX));
+                shown["answer"] = came.as_str().into();
+            }
+            Err(why) => shown["problem"] = why.as_str().into(),
+        }
+        shown
+    }
+}
+
+/// Asks each provider of the settings. The exit code is 0 only if all of them work.
+///
+/// # Errors
+///
+/// When a provider is not configured, or a voice is named that is not there.
+pub async fn run(args: ProvidersCheckArgs) -> Result<ExitCode, Box<dyn std::error::Error + Send + Sync>> {
+    let team = Team::new(&args.providers, Arc::new(BabbleTranscriber), None)?;
+    team.check_names().await?;
+    let mut findings = language_models(&team, &args.providers.llm).await;
+    let (voices, speech) = voices(&team, &args.providers.tts).await;
+    findings.extend(voices);
+    findings.extend(recognisers(&team, &args.providers.stt, speech).await);
+    let settings = args.providers.settings()?;
+    if let Some(name) = &args.providers.embeddings {
+        findings.push(embeddings(name, &settings).await);
+    }
+    for finding in &mut findings {
+        if let Err(why) = &mut finding.result {
+            let provider = finding.name.split([':', '/']).next().unwrap_or_default();
+            *why = with_hint(provider, why, &settings);
+        }
+    }
+    show(&findings, args.json)?;
+    let all_work = findings.iter().all(|finding| finding.result.is_ok());
+    Ok(if all_work { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+async fn language_models(team: &Team, names: &[ProviderName]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for name in names {
+        let result = team.language.probe(name).await.map(|report| {
+            let came = format!(
+                "{:?} in {} ms, model {}",
+                report.words,
+                report.total.as_millis(),
+                report.model
+            );
+            (report.first_token.as_millis(), came)
+        });
+        findings.push(Finding {
+            kind: "language model",
+            name: name.to_string(),
+            result,
+        });
+    }
+    findings
+}
+
+async fn embeddings(name: &ProviderName, settings: &ProviderSettings) -> Finding {
+    let begun = Instant::now();
+    let result = match Embeddings::new(name, settings) {
+        Ok(model) => model.probe().await,
+        Err(why) => Err(why.to_string()),
+    };
+    Finding {
+        kind: "embeddings",
+        name: name.to_string(),
+        result: result.map(|numbers| (begun.elapsed().as_millis(), format!("a vector of {numbers} numbers"))),
+    }
+}
+
+/// Samples and their rate in Hz.
+type Speech = (Vec<i16>, u32);
+
+/// Also what the first voice that works has said: it is what recognisers are asked to understand.
+async fn voices(team: &Team, names: &[ProviderName]) -> (Vec<Finding>, Option<Speech>) {
+    let (mut findings, mut speech) = (Vec::new(), None);
+    for name in names {
+        let result = team.voices.probe(name).await.map(|report| {
+            let length_ms = report.samples.len() as u64 * 1_000 / u64::from(report.sample_rate.max(1));
+            let came = format!(
+                "{length_ms} ms of speech in {} ms, voice {}",
+                report.total.as_millis(),
+                report.voice
+            );
+            if speech.is_none() && !report.samples.is_empty() {
+                speech = Some((report.samples, report.sample_rate));
+            }
+            (report.first_audio.as_millis(), came)
+        });
+        findings.push(Finding {
+            kind: "voice",
+            name: name.to_string(),
+            result,
+        });
+    }
+    (findings, speech)
+}
+
+async fn recognisers(team: &Team, names: &[ProviderName], speech: Option<Speech>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for name in names {
+        let result = match &speech {
+            Some((samples, rate)) => team.ears.probe(&name.to_string(), samples, *rate).await,
+            // Its words will not be understood, but a wrong key or address shows.
+            None => {
+                let speech = prober::babble("Hello?").await;
+                let asked = team.ears.probe(&name.to_string(), &speech, prober::SAMPLE_RATE).await;
+                asked.map_err(|why| format!("{why} (no voice of RINGBACK_TTS works: it was spoken to in babble)"))
+            }
+        };
+        findings.push(Finding {
+            kind: "recogniser",
+            name: name.to_string(),
+            result: result.map(|report| (report.final_after.as_millis(), format!("{:?}", report.words))),
+        });
+    }
+    findings
+}
+
+fn show(findings: &[Finding], as_json: bool) -> Result<(), serde_json::Error> {
+    if as_json {
+        let all: Vec<Value> = findings.iter().map(Finding::json).collect();
+        println!("{}", serde_json::to_string_pretty(&all)?);
+        return Ok(());
+    }
+    let mut table = Table::new();
+    table.load_style(UTF8_BORDERS_ONLY);
+    table.set_header(["", "Provider", "Works", "First, ms", "What came"]);
+    for finding in findings {
+        let (works, first, came) = match &finding.result {
+            Ok((first_ms, came)) => ("yes", first_ms.to_string(), came.clone()),
+            Err(why) => ("NO", String::new(), why.clone()),
+        };
+        table.add_row([
+            finding.kind.to_owned(),
+            finding.name.clone(),
+            works.to_owned(),
+            first,
+            came,
+        ]);
+    }
+    println!("{table}");
+    Ok(())
+}

@@ -1,0 +1,111 @@
+//! Whether the calls of an agent can be held: not while every provider of one kind is down.
+
+use std::{sync::Arc, time::Duration};
+
+use chrono::SecondsFormat;
+use domain::{
+    agent::Agent,
+    ports::health::ProviderHealth,
+    time::{Clock, Timestamp},
+};
+
+use net::guard::{Guard, Kind};
+
+/// Finds the providers that a call of this agent could use, of one kind. None at all: one inside this process, which
+/// is never down.
+pub type Find = Box<dyn Fn(&Agent) -> Vec<Guard> + Send + Sync>;
+
+/// Knows how the providers are by their guards.
+pub struct Health {
+    kinds: Vec<(Kind, Find)>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Health {
+    /// Each kind with its providers.
+    pub fn new(kinds: Vec<(Kind, Find)>, clock: Arc<dyn Clock>) -> Self {
+        Self { kinds, clock }
+    }
+}
+
+impl ProviderHealth for Health {
+    fn obstacle(&self, agent: &Agent) -> Option<String> {
+        self.kinds.iter().find_map(|(kind, find)| {
+            let guards = find(agent);
+            let down = !guards.is_empty() && guards.iter().all(Guard::is_down);
+            down.then(|| words(*kind, &guards, self.clock.now()))
+        })
+    }
+}
+
+/// Which kind is down, since when, and each of its providers with what went wrong with it last.
+fn words(kind: Kind, guards: &[Guard], now: Timestamp) -> String {
+    let what = match kind {
+        Kind::Language => "language model",
+        Kind::Ears => "speech-to-text",
+        Kind::Voice => "text-to-speech",
+        Kind::Carrier => "carrier",
+    };
+    let all = match guards.len() {
+        1 => format!("the {what} provider is"),
+        _ => format!("every {what} provider is"),
+    };
+    // All of them are down since the last one went.
+    let lasting = guards.iter().map(|guard| guard.unwell_for().unwrap_or_default()).min();
+    let since = ago(now, lasting.unwrap_or_default());
+    let each = guards.iter().map(|guard| match guard.why().as_str() {
+        "" => guard.provider().to_owned(),
+        why => format!("{} ({why})", guard.provider()),
+    });
+    format!("{all} down since {since}: {}", each.collect::<Vec<_>>().join(", "))
+}
+
+/// That instant in UTC, to the second.
+fn ago(now: Timestamp, lasting: Duration) -> String {
+    let earlier = now.to_utc() - lasting;
+    earlier.to_rfc3339_opts(SecondsFormat::Secs, true)
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::time::TokioClock;
+
+    use super::*;
+    use net::guard::{Guards, Verdict};
+
+    fn refuse(guard: &Guard, why: &str) {
+        guard.admit().unwrap().failed(Verdict::Refused, why);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_kind_is_down_when_all_its_providers_are() {
+        let guards = Guards::default();
+        let of = |kind: Kind, names: &'static [&'static str]| -> (Kind, Find) {
+            let guards: Vec<Guard> = names.iter().map(|name| guards.get(kind, name)).collect();
+            (kind, Box::new(move |_: &Agent| guards.clone()))
+        };
+        let kinds = vec![
+            of(Kind::Language, &["openai", "groq"]),
+            of(Kind::Ears, &[]),
+            of(Kind::Voice, &["elevenlabs"]),
+        ];
+        // 2026-06-01T08:00:00Z.
+        let clock = TokioClock::starting_at(Timestamp(1_780_300_800_000_000));
+        let health = Health::new(kinds, Arc::new(clock));
+        let agent = Agent::default();
+        assert_eq!(health.obstacle(&agent), None);
+        refuse(&guards.get(Kind::Language, "openai"), "401: wrong key");
+        assert_eq!(health.obstacle(&agent), None, "there is another");
+        tokio::time::advance(Duration::from_secs(10)).await;
+        refuse(&guards.get(Kind::Language, "groq"), "402: no money");
+        tokio::time::advance(Duration::from_secs(5)).await;
+        let words = "every language model provider is down since 2026-06-01T08:00:10Z: openai (401: wrong key), groq \
+                     (402: no money)";
+        assert_eq!(health.obstacle(&agent).as_deref(), Some(words));
+        tokio::time::advance(Duration::from_secs(60)).await;
+        assert_eq!(health.obstacle(&agent), None, "somebody must find out");
+        refuse(&guards.get(Kind::Voice, "elevenlabs"), "402: no money");
+        let words = "the text-to-speech provider is down since 2026-06-01T08:01:15Z: elevenlabs (402: no money)";
+        assert_eq!(health.obstacle(&agent).as_deref(), Some(words));
+    }
+}

@@ -1,0 +1,186 @@
+//! The client of `/v1/embeddings`, OpenAI's and of those who speak like it.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use futures_util::StreamExt;
+use reqwest::{header::HeaderValue, redirect};
+use serde::Deserialize;
+use serde_json::json;
+use tokio::time::{Instant, timeout};
+
+use crate::{
+    name::ProviderName,
+    settings::{Endpoint, NotConfigured, ProviderSettings},
+};
+use net::{http_client, socket::CONNECT_WITHIN};
+
+/// Providers that have such an address.
+const PROVIDERS: [&str; 5] = ["openai", "gemini", "ollama", "vllm", "llamacpp"];
+
+/// How long a turn waits for the meaning of its words; hosted models take some 50 to 150 ms.
+const QUESTION_WITHIN: Duration = Duration::from_millis(200);
+
+/// After a failure no turn asks for so long.
+const REST: Duration = Duration::from_secs(10);
+
+/// How long one batch of passages may take: a server of one's own may have no graphics processor.
+const BATCH_WITHIN: Duration = Duration::from_secs(60);
+
+/// Passages asked for at once: OpenAI takes 2,048, smaller servers far fewer.
+pub(super) const BATCH: usize = 32;
+
+/// The longest answer: 32 vectors of 4,096 numbers with 20 digits each.
+const MOST_BYTES: usize = 4 * 1024 * 1024;
+
+/// A model that turns texts into vectors. Clones share it.
+#[derive(Clone)]
+pub struct Embeddings {
+    inner: Arc<Inner>,
+    question_within: Duration,
+}
+
+struct Inner {
+    http: reqwest::Client,
+    endpoint: Endpoint,
+    model: String,
+    rests_until: Mutex<Option<Instant>>,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    data: Vec<Item>,
+}
+
+#[derive(Deserialize)]
+struct Item {
+    index: usize,
+    embedding: Vec<f32>,
+}
+
+impl Embeddings {
+    /// The model of this name.
+    ///
+    /// # Errors
+    ///
+    /// When its provider has none, is not configured, or no model is named.
+    pub fn new(name: &ProviderName, settings: &ProviderSettings) -> Result<Self, NotConfigured> {
+        let provider = name.provider.as_str();
+        let endpoint = settings.endpoint(provider)?.clone();
+        if !PROVIDERS.contains(&provider) {
+            return Err(NotConfigured::Unfit {
+                provider: provider.to_owned(),
+                what: "embeddings (openai, gemini, ollama, vllm and llamacpp have)",
+            });
+        }
+        let model = name
+            .model
+            .clone()
+            .ok_or_else(|| NotConfigured::NoModel(provider.to_owned()))?;
+        let http = http_client::builder()
+            .connect_timeout(CONNECT_WITHIN)
+            .tcp_nodelay(true)
+            .redirect(redirect::Policy::none())
+            .user_agent(concat!("ringback/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(|error| NotConfigured::Broken(error.to_string()))?;
+        Ok(Self {
+            inner: Arc::new(Inner {
+                http,
+                endpoint,
+                model,
+                rests_until: Mutex::default(),
+            }),
+            question_within: QUESTION_WITHIN,
+        })
+    }
+
+    /// The same, which lets a turn wait as long as this for the meaning of its words.
+    #[must_use]
+    pub fn within(self, limit: Duration) -> Self {
+        Self {
+            question_within: limit,
+            ..self
+        }
+    }
+
+    /// The meaning of a question; none when it does not come in time, and none at once for some seconds after that.
+    pub(super) async fn of_question(&self, words: &str) -> Option<Vec<f32>> {
+        if self.rests() {
+            return None;
+        }
+        let limit = self.question_within;
+        let words = [words.to_owned()];
+        let failed = match timeout(limit, self.ask(&words)).await {
+            Ok(Ok(mut vectors)) => return vectors.pop(),
+            Ok(Err(why)) => why,
+            Err(_) => format!("nothing came within {} ms", limit.as_millis()),
+        };
+        let mut rests = self.inner.rests_until.lock().unwrap_or_else(PoisonError::into_inner);
+        *rests = Some(Instant::now() + REST);
+        tracing::warn!(model = %self.inner.model, failed, "documents are searched by their words alone for {} s", REST.as_secs());
+        None
+    }
+
+    /// The meanings of a batch of passages, in their order.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, in words.
+    pub(super) async fn of_batch(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, String> {
+        let asked = timeout(BATCH_WITHIN, self.ask(texts)).await;
+        asked.unwrap_or_else(|_| Err(format!("nothing came within {} s", BATCH_WITHIN.as_secs())))
+    }
+
+    /// Asks for the meaning of one word; how many numbers a vector has.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, in words.
+    pub async fn probe(&self) -> Result<usize, String> {
+        let vectors = self.of_batch(&["Hello".to_owned()]).await?;
+        Ok(vectors.first().map_or(0, Vec::len))
+    }
+
+    fn rests(&self) -> bool {
+        let rests = self.inner.rests_until.lock().unwrap_or_else(PoisonError::into_inner);
+        rests.is_some_and(|until| Instant::now() < until)
+    }
+
+    async fn ask(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, String> {
+        let body = json!({ "model": self.inner.model, "input": texts, "encoding_format": "float" });
+        let mut request = self.inner.http.post(self.inner.endpoint.url("/embeddings")).json(&body);
+        if let Some(key) = &self.inner.endpoint.key {
+            let mut value = HeaderValue::from_str(&format!("Bearer {}", key.secret()))
+                .map_err(|_| "the key has odd bytes".to_owned())?;
+            value.set_sensitive(true);
+            request = request.header("authorization", value);
+        }
+        let response = request.send().await.map_err(|error| error.without_url().to_string())?;
+        if !response.status().is_success() {
+            return Err(format!("refused with status {}", response.status().as_u16()));
+        }
+        let mut bytes = Vec::new();
+        let mut chunks = response.bytes_stream();
+        while let Some(chunk) = chunks.next().await {
+            let chunk = chunk.map_err(|error| error.without_url().to_string())?;
+            if bytes.len() + chunk.len() > MOST_BYTES {
+                return Err(format!("an answer of more than {MOST_BYTES} bytes"));
+            }
+            bytes.extend_from_slice(&chunk);
+        }
+        let answer: Answer = serde_json::from_slice(&bytes).map_err(|error| format!("not understood: {error}"))?;
+        in_order(answer.data, texts.len())
+    }
+}
+
+fn in_order(mut items: Vec<Item>, wanted: usize) -> Result<Vec<Vec<f32>>, String> {
+    items.sort_by_key(|item| item.index);
+    let whole = items.len() == wanted && items.iter().enumerate().all(|(at, item)| item.index == at);
+    if !whole {
+        return Err(format!("{} vectors for {wanted} texts", items.len()));
+    }
+    Ok(items.into_iter().map(|item| item.embedding).collect())
+}

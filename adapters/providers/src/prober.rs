@@ -1,0 +1,106 @@
+//! Asks providers that are down, now and then, whether they are well again, so that nobody is called to find out.
+
+use std::{sync::Arc, time::Duration};
+
+use domain::ports::{
+    synthesizer::{Synthesizer, VoiceConfig},
+    usage::Meter,
+};
+use futures_util::{StreamExt, stream};
+
+use super::{name::ProviderName, team::Team};
+use crate::{
+    config::ProviderConfig,
+    speech::{babble::BabbleSynthesizer, voices},
+};
+use net::guard::{Guard, Kind, Pass, Verdict};
+
+/// How often it is looked who is down; their guards say how long they are left alone.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// Rate of what is spoken to recognisers, in Hz.
+pub(super) const SAMPLE_RATE: u32 = 8_000;
+
+/// How many are asked at once: one that hangs keeps few others waiting.
+const MOST_AT_ONCE: usize = 16;
+
+/// Asks for ever.
+pub async fn run(team: Arc<Team>, config: ProviderConfig) {
+    team.guards.will_be_probed();
+    // What the service uses itself does not wait for the many models and voices that agents may name.
+    tokio::join!(watch(&team, &config, false), watch(&team, &config, true));
+}
+
+/// Asks those that agents name, or those of the service.
+async fn watch(team: &Team, config: &ProviderConfig, named: bool) {
+    loop {
+        tokio::time::sleep(EVERY).await;
+        let wanting = team.guards.wanting_probe().into_iter();
+        let wanting = wanting.filter(|guard| guard.name().is_empty() != named);
+        stream::iter(wanting)
+            .for_each_concurrent(MOST_AT_ONCE, async |guard| probe(team, config, &guard).await)
+            .await;
+    }
+}
+
+async fn probe(team: &Team, config: &ProviderConfig, guard: &Guard) {
+    let listed = |names: &[ProviderName]| names.iter().find(|name| name.provider == guard.provider()).cloned();
+    let own = Some(guard.name().to_owned()).filter(|name| !name.is_empty());
+    let named = |model: Option<String>, voice: Option<String>| ProviderName {
+        provider: guard.provider().to_owned(),
+        model,
+        voice,
+    };
+    match guard.kind() {
+        Kind::Language => {
+            let listed = listed(&config.llm).filter(|_| own.is_none());
+            let name = listed.unwrap_or_else(|| named(own, None));
+            let Ok(pass) = guard.admit() else { return };
+            settle(pass, team.language.probe(&name).await.map(drop));
+        }
+        Kind::Voice => {
+            let listed = listed(&config.tts).filter(|_| own.is_none());
+            let name = listed.unwrap_or_else(|| match own.as_deref().and_then(voices::model_and_voice) {
+                Some((model, voice)) => named(Some(model.to_owned()), voice.map(str::to_owned)),
+                None => named(None, own),
+            });
+            let Ok(pass) = guard.admit() else { return };
+            settle(pass, team.voices.probe(&name).await.map(drop));
+        }
+        // Nobody is called to find out how a carrier is.
+        Kind::Carrier => {}
+        Kind::Ears => {
+            // The recogniser's own connection tells its guard.
+            let Some(name) = listed(&config.stt) else { return };
+            let speech = babble("Hello?").await;
+            if let Err(why) = team.ears.probe(&name.to_string(), &speech, SAMPLE_RATE).await {
+                tracing::debug!(%name, why, "recogniser probed");
+            }
+        }
+    }
+}
+
+fn settle(pass: Pass, asked: Result<(), String>) {
+    match asked {
+        Ok(()) => pass.succeeded(),
+        Err(why) => pass.failed(Verdict::Unwell, &why),
+    }
+}
+
+/// A text in babble, as a recogniser may be asked to listen to where there is no other voice.
+pub(super) async fn babble(text: &str) -> Vec<i16> {
+    let config = VoiceConfig {
+        provider: None,
+        voice: String::new(),
+        language: "en".into(),
+        sample_rate: SAMPLE_RATE,
+        speed: 1.0,
+        stability: 0.5,
+        similarity_boost: 0.5,
+        latency: 3,
+        meter: Meter::default(),
+    };
+    let pieces = BabbleSynthesizer.open(config).speak(text.to_owned());
+    let pieces: Vec<_> = pieces.collect().await;
+    pieces.into_iter().flatten().flat_map(|piece| piece.samples).collect()
+}

@@ -1,0 +1,152 @@
+//! When a late recogniser's events are due, and the bounded queue in which they wait, in order.
+
+use std::{
+    collections::VecDeque,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use domain::ports::transcriber::TranscriptEvent;
+use tokio::{
+    sync::Notify,
+    time::{Instant, sleep_until},
+};
+
+use super::{is_interim, mixed, share};
+
+/// Events that may wait; beyond it the oldest interim makes room, and without one the oldest event is due at once.
+const WAITING: usize = 256;
+
+/// The 95th percentile of a normal distribution, in standard deviations.
+const P95_DEVIATIONS: f64 = 1.645;
+
+/// No delay is longer, in milliseconds.
+const LONGEST_MS: u64 = 5_000;
+
+/// How late words come, in milliseconds; normally distributed between a quarter of the median and its fourfold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Delay {
+    /// Half of them come earlier.
+    pub p50_ms: u64,
+    /// One in twenty comes later.
+    pub p95_ms: u64,
+}
+
+impl Delay {
+    /// At once.
+    pub const NONE: Self = Self { p50_ms: 0, p95_ms: 0 };
+
+    /// Reads `247` or `247/298`.
+    ///
+    /// # Errors
+    ///
+    /// When it is neither, or the second number is below the first.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (p50, p95) = text.split_once('/').unwrap_or((text, text));
+        let read = |part: &str| part.trim().parse::<u64>().ok().filter(|ms| *ms <= LONGEST_MS);
+        match (read(p50), read(p95)) {
+            (Some(p50_ms), Some(p95_ms)) if p50_ms <= p95_ms => Ok(Self { p50_ms, p95_ms }),
+            _ => Err(format!(
+                "write milliseconds from 0 to {LONGEST_MS} as the median, or as median/95th percentile, such as 247/298"
+            )),
+        }
+    }
+
+    /// The delay of an event with this hash.
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a few seconds in milliseconds, clamped to be positive"
+    )]
+    fn drawn(self, hash: u64) -> Duration {
+        let (p50, p95) = (self.p50_ms as f64, self.p95_ms as f64);
+        // The sum of twelve shares is very nearly normal, with mean 6 and deviation 1.
+        let deviations = (0..12).map(|n| share(mixed(hash, n))).sum::<f64>() - 6.0;
+        let ms = p50 + deviations * (p95 - p50) / P95_DEVIATIONS;
+        Duration::from_micros((ms.clamp(p50 / 4.0, p50 * 4.0) * 1_000.0) as u64)
+    }
+}
+
+/// Dates the events of one stream.
+pub(super) struct Late {
+    delay: Delay,
+    hash: u64,
+    last_due: Option<Instant>,
+}
+
+impl Late {
+    pub(super) fn new(delay: Delay, seed: u64) -> Self {
+        Self {
+            delay,
+            hash: mixed(seed, 0x6465_6c61_7900),
+            last_due: None,
+        }
+    }
+
+    /// When the next event is due: never before the one that came before it.
+    fn due(&mut self, now: Instant) -> Instant {
+        self.hash = mixed(self.hash, 1);
+        let due = now + self.delay.drawn(self.hash);
+        let due = self.last_due.map_or(due, |last| due.max(last));
+        self.last_due = Some(due);
+        due
+    }
+}
+
+struct Waiting {
+    late: Late,
+    events: VecDeque<(Instant, TranscriptEvent)>,
+}
+
+/// Events on their way.
+pub(super) struct Queue {
+    waiting: Mutex<Waiting>,
+    arrived: Notify,
+}
+
+impl Queue {
+    pub(super) fn new(late: Late) -> Self {
+        let events = VecDeque::new();
+        Self {
+            waiting: Mutex::new(Waiting { late, events }),
+            arrived: Notify::new(),
+        }
+    }
+
+    /// Takes an event that is known now.
+    pub(super) fn push(&self, event: TranscriptEvent) {
+        let now = Instant::now();
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if waiting.events.len() >= WAITING {
+            match waiting.events.iter().position(|(_, event)| is_interim(event)) {
+                Some(oldest) => drop(waiting.events.remove(oldest)),
+                None => waiting.events.iter_mut().take(1).for_each(|(due, _)| *due = now),
+            }
+        }
+        let due = waiting.late.due(now);
+        waiting.events.push_back((due, event));
+        drop(waiting);
+        self.arrived.notify_one();
+    }
+
+    /// The next event, once it is due.
+    pub(super) async fn next(&self) -> TranscriptEvent {
+        loop {
+            let due = {
+                let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+                let due = waiting.events.front().map(|(due, _)| *due);
+                if due.is_some_and(|due| due <= Instant::now())
+                    && let Some((_, event)) = waiting.events.pop_front()
+                {
+                    return event;
+                }
+                due
+            };
+            match due {
+                Some(due) => sleep_until(due).await,
+                None => self.arrived.notified().await,
+            }
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! What a recogniser gets wrong: words put for others, left out or put in, words shown wrong at first, punctuation. Pure.
+//!
+//! Digits, single letters, number words and addresses are never wrong: what a wrong digit does to the data is the
+//! recogniser's affair, and no turn-taking can mend it. The only word of an utterance is not left out.
+
+use domain::ports::transcriber::TranscriptEvent;
+
+use super::{Imperfection, mixed, mixed_text, share};
+
+/// Words that are easily taken for one another.
+const ALIKE: [(&str, &str); 24] = [
+    ("yes", "yet"),
+    ("yeah", "year"),
+    ("no", "know"),
+    ("my", "by"),
+    ("name", "same"),
+    ("is", "his"),
+    ("it", "at"),
+    ("day", "they"),
+    ("monday", "someday"),
+    ("tuesday", "choose day"),
+    ("friday", "fry day"),
+    ("morning", "mourning"),
+    ("right", "write"),
+    ("hello", "yellow"),
+    ("sorry", "sari"),
+    ("wait", "weight"),
+    ("good", "could"),
+    ("please", "police"),
+    ("call", "cold"),
+    ("think", "thing"),
+    ("would", "wood"),
+    ("but", "bat"),
+    ("like", "light"),
+    ("thank", "tank"),
+];
+
+/// Put for a word that is like none of them.
+const COMMON: [&str; 6] = ["that", "there", "then", "this", "them", "some"];
+
+/// Put in between.
+const FILLERS: [&str; 4] = ["a", "the", "so", "uh"];
+
+const NUMBERS: [&str; 32] = [
+    "zero",
+    "oh",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+    "twenty",
+    "thirty",
+    "forty",
+    "fifty",
+    "sixty",
+    "seventy",
+    "eighty",
+    "ninety",
+    "hundred",
+    "double",
+    "triple",
+];
+
+/// What becomes of a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Right,
+    Other,
+    LeftOut,
+    WithMore,
+    /// Shown as another word until the next one is there.
+    TakenBack,
+}
+
+/// The errors of one stream.
+pub(super) struct Errors {
+    faults: Imperfection,
+    /// Of all that was said before this utterance.
+    past: u64,
+    shown: String,
+}
+
+impl Errors {
+    pub(super) fn new(faults: Imperfection) -> Self {
+        Self {
+            faults,
+            past: mixed(faults.seed, 0x776f_7264_7300),
+            shown: String::new(),
+        }
+    }
+
+    /// The event as it is told; none if it tells nothing new.
+    pub(super) fn apply(&mut self, event: TranscriptEvent) -> Option<TranscriptEvent> {
+        match event {
+            TranscriptEvent::Interim { text } => {
+                let text = self.words(&text, false);
+                (text != self.shown).then(|| {
+                    self.shown.clone_from(&text);
+                    TranscriptEvent::Interim { text }
+                })
+            }
+            TranscriptEvent::Final { text, damaged } => {
+                let told = self.words(&text, true);
+                self.past = mixed_text(self.past, &text);
+                self.shown.clear();
+                Some(TranscriptEvent::Final { text: told, damaged })
+            }
+            other @ (TranscriptEvent::TurnEnded
+            | TranscriptEvent::TurnPaused
+            | TranscriptEvent::TurnResumed
+            | TranscriptEvent::Failed(_)) => Some(other),
+        }
+    }
+
+    fn words(&self, text: &str, is_final: bool) -> String {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let last = words.len().saturating_sub(1);
+        let mut told: Vec<String> = Vec::with_capacity(words.len());
+        for (at, word) in words.iter().enumerate() {
+            // The last word of an interim may be half a word yet.
+            let whole = is_final || at < last;
+            let hash = mixed_text(mixed(self.past, at as u64), word);
+            let fate = if whole { self.fate(word, hash) } else { Fate::Right };
+            let newest = !is_final && at + 1 == last;
+            match fate {
+                Fate::TakenBack if newest => told.push(other(word, hash)),
+                Fate::LeftOut if last > 0 => {}
+                Fate::Other => told.push(other(word, hash)),
+                Fate::WithMore => {
+                    told.push(self.punctuated(word));
+                    told.push(pick(&FILLERS, hash).to_owned());
+                }
+                Fate::Right | Fate::LeftOut | Fate::TakenBack => told.push(self.punctuated(word)),
+            }
+        }
+        told.retain(|word| !word.is_empty());
+        told.join(" ")
+    }
+
+    fn fate(&self, word: &str, hash: u64) -> Fate {
+        if is_exact(word) {
+            return Fate::Right;
+        }
+        let errors = f64::from(self.faults.word_errors) / 100.0;
+        // Of a recogniser's errors most are substitutions.
+        match share(hash) / errors {
+            drawn if drawn < 0.6 => Fate::Other,
+            drawn if drawn < 0.8 => Fate::LeftOut,
+            drawn if drawn < 1.0 => Fate::WithMore,
+            drawn if drawn < 2.0 => Fate::TakenBack,
+            _ => Fate::Right,
+        }
+    }
+
+    fn punctuated(&self, word: &str) -> String {
+        if self.faults.punctuation {
+            return word.to_owned();
+        }
+        word.trim_matches(['.', ',', ';', ':', '!', '?', '"']).to_owned()
+    }
+}
+
+fn plain(word: &str) -> String {
+    word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase()
+}
+
+/// Whether a word is never wrong.
+fn is_exact(word: &str) -> bool {
+    let plain = plain(word);
+    plain.chars().count() <= 1
+        || word.contains('@')
+        || word.contains(media::babble::MISSING)
+        || plain.contains(|c: char| c.is_numeric() || c == '.')
+        || plain.split('-').any(|part| NUMBERS.contains(&part))
+}
+
+/// A word that this one may be taken for.
+fn other(word: &str, hash: u64) -> String {
+    let plain = plain(word);
+    let alike = ALIKE.iter().find(|(right, _)| *right == plain);
+    alike.map_or_else(|| pick(&COMMON, hash), |(_, wrong)| wrong).to_owned()
+}
+
+fn pick<'a>(among: &[&'a str], hash: u64) -> &'a str {
+    let at = mixed(hash, 2) % among.len() as u64;
+    usize::try_from(at)
+        .ok()
+        .and_then(|at| among.get(at))
+        .copied()
+        .unwrap_or_default()
+}

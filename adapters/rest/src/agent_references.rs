@@ -1,0 +1,75 @@
+//! What an agent names outside itself: documents and groups of the knowledge base, HTTP tools, and the address of its
+//! webhook.
+
+use std::collections::HashSet;
+
+use domain::{
+    agent::{Problem, Reference, referenced_documents, referenced_tools},
+    id::AccountId,
+    ports::store::Store,
+};
+use serde_json::{Map, Value};
+use url::Url;
+
+use super::error::ApiResult;
+use net::address_policy::{ALLOW_PRIVATE, AddressPolicy};
+
+const WEBHOOK: &str = "platformSettings.callActions.postCallWebhook";
+
+/// The documents and groups that are not there.
+pub async fn knowledge(
+    store: &dyn Store,
+    account: AccountId,
+    document: &Map<String, Value>,
+) -> ApiResult<Vec<Problem>> {
+    let named = referenced_documents(document);
+    if named.is_empty() {
+        return Ok(Vec::new());
+    }
+    let documents = store.known_documents(account, &ids(&named)).await?;
+    let groups = store.known_groups(account, &ids(&named)).await?;
+    let known: HashSet<String> = documents
+        .iter()
+        .map(ToString::to_string)
+        .chain(groups.iter().map(ToString::to_string))
+        .collect();
+    let missing = named.into_iter().filter(|(_, text)| !known.contains(text));
+    let problem = |(path, text): Reference| {
+        let message = format!("there is no document or group `{text}` in this account");
+        Problem::new(path, "not_found", message)
+    };
+    Ok(missing.map(problem).collect())
+}
+
+/// The HTTP tools that are not there.
+pub async fn tools(store: &dyn Store, account: AccountId, document: &Map<String, Value>) -> ApiResult<Vec<Problem>> {
+    let named = referenced_tools(document);
+    if named.is_empty() {
+        return Ok(Vec::new());
+    }
+    let known = store.tools_of(account, &ids(&named)).await?;
+    let known: HashSet<String> = known.iter().map(|row| row.id.to_string()).collect();
+    let missing = named.into_iter().filter(|(_, text)| !known.contains(text));
+    let problem =
+        |(path, text): Reference| Problem::new(path, "not_found", format!("there is no tool `{text}` in this account"));
+    Ok(missing.map(problem).collect())
+}
+
+fn ids<T: std::str::FromStr>(named: &[Reference]) -> Vec<T> {
+    named.iter().filter_map(|(_, text)| text.parse().ok()).collect()
+}
+
+/// A webhook whose host is an address that is not allowed. A name is checked at each delivery.
+pub fn webhook(policy: &AddressPolicy, document: &Map<String, Value>) -> Option<Problem> {
+    let value = WEBHOOK.split('.').try_fold(None::<&Value>, |at, name| {
+        let next = at.map_or_else(|| document.get(name), |value| value.get(name));
+        next.map(Some)
+    })??;
+    let url = Url::parse(value.as_str()?).ok()?;
+    let refused = policy.check_literal(&url).err()?;
+    Some(Problem::new(
+        WEBHOOK,
+        "address_not_allowed",
+        format!("{refused}; {ALLOW_PRIVATE}"),
+    ))
+}

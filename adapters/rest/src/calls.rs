@@ -1,0 +1,219 @@
+//! `POST /public/v1/calls`: one call that belongs to no campaign.
+
+pub mod inbound;
+
+use std::time::Duration;
+
+use actors::{single_calls::PlaceError, switchboard::SwitchboardMessage};
+use axum::{
+    extract::State,
+    response::{IntoResponse, Response},
+};
+use domain::{
+    agent::Agent,
+    conversation::item,
+    id::AgentId,
+    phone_number::PhoneNumber,
+    ports::store::{Account, CampaignContact, ConversationRow, KeyTicket, NewCall, QueuedCall},
+};
+use serde_json::{Map, Value};
+
+use super::{
+    RestState,
+    auth::Caller,
+    body::JsonObject,
+    campaigns::{
+        begin::{joined, launch_warning, require_ready},
+        contacts::count_variables,
+        settings::dialing_agent,
+        variables::OpenVariables,
+    },
+    contact_fields::{EXTRA_BYTES, EXTRA_FIELDS},
+    envelope::Reply,
+    error::{ApiError, ApiResult, Conflict, OrNoSuch},
+    fields::{Fields, NAME_CHARACTERS, kind},
+    idempotency::{IdempotencyKey, RequestHash, Turn},
+    query::{NoParameters, Query},
+    safeguards::Destinations,
+};
+
+const NAMES: [&str; 4] = ["agentId", "phoneNumber", "name", "dynamicVariables"];
+
+/// How long the node may take to queue a call.
+const QUEUED_WITHIN: Duration = Duration::from_secs(5);
+
+/// The handler.
+pub async fn create(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    key: IdempotencyKey,
+    _: Query<NoParameters>,
+    JsonObject(body): JsonObject,
+) -> ApiResult<Response> {
+    let hash = || RequestHash::of_json(&body);
+    match key.take(&state, account.id, "create call", hash).await? {
+        Turn::Again(replay) => {
+            let row = state.store.conversation(account.id, replay.id()?).await;
+            let row = row.or_no_such("conversation")?;
+            Ok(replay.mark(created(&state, &Made { row, open: None }, &account)))
+        }
+        Turn::First(held) => {
+            let made = make(&state, &account, &body, held.ticket()).await;
+            Ok(created(&state, &held.end(made).await?, &account).into_response())
+        }
+    }
+}
+
+fn created(state: &RestState, made: &Made, account: &Account) -> Reply {
+    let warnings: Vec<String> = launch_warning(state).into_iter().chain(made.open.clone()).collect();
+    Reply::created(item(&made.row, account)).warning(joined(&warnings))
+}
+
+/// A call that was queued, and what is to be said of the values it lacks.
+struct Made {
+    row: ConversationRow,
+    open: Option<String>,
+}
+
+async fn make(
+    state: &RestState,
+    account: &Account,
+    body: &Map<String, Value>,
+    ticket: Option<&KeyTicket>,
+) -> ApiResult<Made> {
+    let mut fields = Fields::of(body, "");
+    let read = read(&mut fields);
+    let (Some(new), true) = (read, fields.problems.is_empty()) else {
+        return Err(ApiError::Invalid(fields.problems));
+    };
+    let mut destinations = Destinations::of(&*state.store, account.id).await?;
+    destinations.check("phoneNumber".into(), &new.phone_number, &mut fields.problems);
+    if !fields.problems.is_empty() {
+        return Err(ApiError::Invalid(fields.problems));
+    }
+    let agent = dialing_agent(&*state.store, account.id, new.agent).await?;
+    require_ready(state, &agent)?;
+    let open = open_variables(state, account, &agent, &new).await?;
+    let warnings: Vec<String> = destinations.warning().into_iter().chain(open).collect();
+    let open = joined(&warnings);
+    let number = new.phone_number.clone();
+    let message = |reply| SwitchboardMessage::PlaceCall {
+        account: account.id,
+        new: Box::new(new),
+        ticket: ticket.cloned(),
+        reply,
+    };
+    match state.switchboard.ask(message, QUEUED_WITHIN).await {
+        Some(Ok(QueuedCall::Queued(row))) => Ok(Made { row: *row, open }),
+        Some(Ok(QueuedCall::DoNotCall)) => Err(ApiError::Conflict(
+            Conflict::DoNotCall,
+            format!("`{number}` is on this account's do-not-call list: it is not called until it is taken off there"),
+        )),
+        Some(Err(PlaceError::Store(error))) => Err(error.into()),
+        Some(Err(PlaceError::Refused(why))) => Err(ApiError::Unavailable(format!("{why}; try again"))),
+        None => {
+            tracing::error!("the node did not answer to a call that was asked for");
+            Err(ApiError::Unavailable(
+                "the node did not answer in time, and the call may have been queued: see the conversations before you \
+                 ask again, or ask with an `Idempotency-Key`"
+                    .into(),
+            ))
+        }
+    }
+}
+
+/// The variables of the agent that nobody has a value for: not the call, the saved contact or the agent.
+async fn open_variables(
+    state: &RestState,
+    account: &Account,
+    agent: &Agent,
+    new: &NewCall,
+) -> ApiResult<Option<String>> {
+    let mut open = OpenVariables::of(agent);
+    let called = CampaignContact {
+        phone_number: new.phone_number.clone(),
+        contact: None,
+        name: new.name.clone(),
+        email: None,
+        extra: new.variables.clone(),
+    };
+    count_variables(&state.store, account.id, &[called], &mut open).await?;
+    Ok(open.warning())
+}
+
+/// What the body asks for; incomplete where there were problems.
+fn read(fields: &mut Fields<'_>) -> Option<NewCall> {
+    fields.only(&NAMES);
+    let agent = agent_id(fields);
+    let number = fields.required_string("phoneNumber");
+    let phone_number = number.and_then(|text| phone_number(fields, "phoneNumber", text));
+    let name = fields.string("name").map(str::trim).filter(|name| !name.is_empty());
+    if name.is_some_and(|name| name.chars().count() > NAME_CHARACTERS) {
+        let message = format!("has more than {NAME_CHARACTERS} characters");
+        fields.problem("name", "too_long", message);
+    }
+    let variables = variables(fields);
+    Some(NewCall {
+        agent: agent?,
+        phone_number: phone_number?,
+        name: name.map(str::to_owned),
+        variables,
+    })
+}
+
+fn agent_id(fields: &mut Fields<'_>) -> Option<AgentId> {
+    let text = fields.required_string("agentId")?;
+    let id = text.parse::<AgentId>();
+    if id.is_err() {
+        let message = format!("`{text:.100}` is not an agent's id (a UUID)");
+        fields.problem("agentId", "invalid_value", message);
+    }
+    id.ok()
+}
+
+fn phone_number(fields: &mut Fields<'_>, name: &str, text: &str) -> Option<PhoneNumber> {
+    let number = PhoneNumber::parse(text);
+    if let Err(error) = &number {
+        fields.problem(name, "invalid_phone", error.to_string());
+    }
+    number.ok()
+}
+
+fn variables(fields: &mut Fields<'_>) -> Map<String, Value> {
+    let given = match fields.value("dynamicVariables") {
+        None => return Map::new(),
+        Some(Value::Object(given)) => given,
+        Some(other) => {
+            let message = format!("must be an object, not {}", kind(other));
+            fields.problem("dynamicVariables", "wrong_type", message);
+            return Map::new();
+        }
+    };
+    if given.len() > EXTRA_FIELDS {
+        let message = format!("holds {} variables; at most {EXTRA_FIELDS} are taken", given.len());
+        fields.problem("dynamicVariables", "too_many", message);
+    }
+    let mut own = Fields::of(given, "dynamicVariables");
+    for (name, value) in given {
+        if name.trim().is_empty() || name.chars().count() > NAME_CHARACTERS {
+            let shown: String = name.chars().take(NAME_CHARACTERS).collect();
+            let message = format!("a variable's name has 1 to {NAME_CHARACTERS} characters");
+            own.problem(&shown, "not_allowed", message);
+            continue;
+        }
+        match value {
+            Value::Bool(_) | Value::Number(_) => {}
+            Value::String(text) if text.len() <= EXTRA_BYTES => {}
+            Value::String(text) => {
+                let message = format!("has {} bytes; at most {EXTRA_BYTES} are taken", text.len());
+                own.problem(name, "too_long", message);
+            }
+            other => {
+                let message = format!("must be a string, a number or a boolean, not {}", kind(other));
+                own.problem(name, "wrong_type", message);
+            }
+        }
+    }
+    fields.problems.append(&mut own.problems);
+    given.clone()
+}

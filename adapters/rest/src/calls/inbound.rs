@@ -1,0 +1,204 @@
+//! `POST /public/v1/calls/inbound`: a call from outside that its caller holds by a WebSocket, at the plain media door.
+
+use std::time::Duration;
+
+use actors::{lines::MOST_WITHOUT_SOCKET, switchboard::SwitchboardMessage};
+use axum::{
+    extract::State,
+    response::{IntoResponse, Response},
+};
+use domain::{
+    agent::{self, Agent},
+    id::{AgentId, AttemptId},
+    phone_number::PhoneNumber,
+    ports::{
+        carrier::{CarrierCallId, InboundCall, InboundRefusal, WayBack},
+        store::{Account, AgentRow, CampaignContact, KeyTicket, StoreError},
+    },
+};
+use serde_json::{Map, Value, json};
+
+use super::{agent_id, phone_number, variables};
+use crate::{
+    RestState,
+    auth::Caller,
+    body::JsonObject,
+    campaigns::{begin::require_voice, contacts::count_variables, variables::OpenVariables},
+    envelope::Reply,
+    error::{ApiError, ApiResult, OrNoSuch},
+    fields::Fields,
+    idempotency::{IdempotencyKey, RequestHash, Turn},
+    query::{NoParameters, Query},
+};
+use carriers::plain::{self, format::Formats};
+
+const NAMES: [&str; 4] = ["agentId", "from", "to", "dynamicVariables"];
+
+/// How long the node may take to find a line.
+const TAKEN_WITHIN: Duration = Duration::from_secs(5);
+
+/// The handler.
+pub async fn create(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    key: IdempotencyKey,
+    _: Query<NoParameters>,
+    JsonObject(body): JsonObject,
+) -> ApiResult<Response> {
+    let hash = || RequestHash::of_json(&body);
+    match key.take(&state, account.id, "create inbound call", hash).await? {
+        Turn::Again(replay) => {
+            let made = stored(&state, &account, replay.id()?).await?;
+            Ok(replay.mark(created(&state, &made)))
+        }
+        Turn::First(held) => {
+            let made = make(&state, &account, &body, held.ticket()).await;
+            Ok(created(&state, &held.end(made).await?).into_response())
+        }
+    }
+}
+
+/// A call, the formats that its agent asks for, and what is to be said of the values it lacks.
+struct Made {
+    back: WayBack,
+    formats: Formats,
+    open: Option<String>,
+}
+
+fn created(state: &RestState, Made { back, formats, open }: &Made) -> Reply {
+    let media_url = plain::media_url(&state.public_url, back, *formats);
+    Reply::created(json!({ "conversationId": back.attempt, "mediaUrl": media_url })).warning(open.clone())
+}
+
+/// The way to a call that was made before, whether it lives or not.
+async fn stored(state: &RestState, account: &Account, attempt: AttemptId) -> ApiResult<Made> {
+    let conversation = state.store.conversation(account.id, attempt).await;
+    let agent = conversation.or_no_such("conversation")?.agent;
+    // Deleted since, it has no call that could still be taken.
+    let formats = match state.store.agent(account.id, agent).await {
+        Ok(row) => Formats::of(&complete(&row)?),
+        Err(StoreError::NotFound) => Formats::default(),
+        Err(error) => return Err(error.into()),
+    };
+    let token = match state.store.dial_token(attempt).await {
+        Ok(token) => token,
+        Err(StoreError::NotFound) => {
+            let over = state.store.sent_with(attempt).await?;
+            over.ok_or(ApiError::no_such("conversation"))?.token
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let back = WayBack::of(attempt, &token);
+    let open = None;
+    Ok(Made { back, formats, open })
+}
+
+fn complete(row: &AgentRow) -> Result<Agent, StoreError> {
+    agent::complete(&row.document).map_err(|error| StoreError::Damaged(format!("agent {}: {error}", row.id)))
+}
+
+async fn make(
+    state: &RestState,
+    account: &Account,
+    body: &Map<String, Value>,
+    ticket: Option<&KeyTicket>,
+) -> ApiResult<Made> {
+    let Wanted {
+        agent: id,
+        from,
+        to,
+        variables,
+    } = read(body)?;
+    let row = state.store.agent(account.id, id).await.or_no_such("agent")?;
+    let agent = complete(&row)?;
+    if !agent.takes_calls() {
+        let message = "this agent's direction is `outbound`: it takes no calls";
+        return Err(ApiError::field("agentId", "not_allowed", message));
+    }
+    if let Some(to) = to.as_ref().filter(|to| !agent.answers(to, plain::NAME)) {
+        let message = format!("`{to}` is none of this agent's numbers whose provider is `plain`, or that have none");
+        return Err(ApiError::field("to", "not_allowed", message));
+    }
+    require_voice(state, &agent)?;
+    let caller = (from.as_ref(), &variables);
+    let open = open_variables(state, account, &agent, caller).await?;
+    let call = InboundCall {
+        carrier: plain::NAME,
+        call: CarrierCallId(uuid::Uuid::now_v7().to_string()),
+        from,
+        to: to.unwrap_or_else(PhoneNumber::withheld),
+    };
+    let message = |reply| SwitchboardMessage::DialIn {
+        call,
+        account: account.id,
+        agent: id,
+        ticket: ticket.cloned(),
+        variables,
+        reply,
+    };
+    let answer = state.switchboard.ask(message, TAKEN_WITHIN).await;
+    let back = answer.unwrap_or(Err(InboundRefusal::Unavailable)).map_err(refused)?;
+    let formats = Formats::of(&agent);
+    Ok(Made { back, formats, open })
+}
+
+/// The variables of the agent that nobody has a value for: not the call, the saved contact or the agent.
+async fn open_variables(
+    state: &RestState,
+    account: &Account,
+    agent: &Agent,
+    (from, variables): (Option<&PhoneNumber>, &Map<String, Value>),
+) -> ApiResult<Option<String>> {
+    let mut open = OpenVariables::of(agent);
+    let given = |name: &str| variables.get(name).and_then(Value::as_str).map(str::to_owned);
+    let caller = CampaignContact {
+        phone_number: from.cloned().unwrap_or_else(PhoneNumber::withheld),
+        contact: None,
+        name: given("name"),
+        email: given("email"),
+        extra: variables.clone(),
+    };
+    count_variables(&state.store, account.id, &[caller], &mut open).await?;
+    Ok(open.warning())
+}
+
+/// What a body asks for.
+struct Wanted {
+    agent: AgentId,
+    from: Option<PhoneNumber>,
+    to: Option<PhoneNumber>,
+    variables: Map<String, Value>,
+}
+
+fn read(body: &Map<String, Value>) -> ApiResult<Wanted> {
+    let mut fields = Fields::of(body, "");
+    fields.only(&NAMES);
+    let agent = agent_id(&mut fields);
+    let mut number = |name| {
+        let text = fields.string(name)?;
+        phone_number(&mut fields, name, text)
+    };
+    let (from, to) = (number("from"), number("to"));
+    let variables = variables(&mut fields);
+    match (agent, fields.problems.is_empty()) {
+        (Some(agent), true) => Ok(Wanted {
+            agent,
+            from,
+            to,
+            variables,
+        }),
+        _ => Err(ApiError::Invalid(fields.problems)),
+    }
+}
+
+fn refused(refusal: InboundRefusal) -> ApiError {
+    match refusal {
+        // It was there a moment ago.
+        InboundRefusal::NobodyAnswers => ApiError::no_such("agent"),
+        InboundRefusal::TooMany => ApiError::TooManyCalls(format!(
+            "{MOST_WITHOUT_SOCKET} calls of this account wait for their media socket: open the `mediaUrl` of each within \
+             30 s, or wait until they end"
+        )),
+        InboundRefusal::Busy | InboundRefusal::Unavailable => ApiError::Unavailable(format!("{refusal}; try again")),
+    }
+}

@@ -1,0 +1,243 @@
+//! `POST /public/v1/campaigns/csv`: a campaign from an uploaded file. The file is spooled and checked as a whole, then
+//! imported in small transactions; no reader sees a part of it.
+
+mod check;
+mod columns;
+mod form;
+mod lines;
+pub(crate) mod paced;
+mod report;
+mod rows;
+mod seen;
+mod upload;
+
+use std::{
+    fs::File,
+    io::{BufReader, Cursor, Seek},
+};
+
+use axum::{
+    extract::{Request, State},
+    response::Response,
+};
+use domain::{
+    agent::Problem,
+    id::AccountId,
+    ports::store::{CampaignContact, CampaignRow, KeyTicket},
+};
+use tokio::sync::mpsc;
+
+use super::{
+    RestState,
+    auth::Caller,
+    campaigns::{
+        begin::{answer, answer_again, joined, require_ready},
+        contacts::count_variables,
+        import::{CHUNK, Import},
+        settings::dialing_agent,
+        variables::OpenVariables,
+    },
+    error::{ApiError, ApiResult},
+    idempotency::{IdempotencyKey, Turn},
+    query::{NoParameters, Query},
+    request_id::RequestId,
+    safeguards::Destinations,
+};
+use check::Refusal;
+use columns::{Columns, Overrides};
+use rows::Records;
+use upload::Upload;
+
+/// The handler.
+pub async fn create(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    key: IdempotencyKey,
+    request_id: RequestId,
+    _: Query<NoParameters>,
+    request: Request,
+) -> ApiResult<Response> {
+    let Some(_seat) = state.upload_seats.take(account.id) else {
+        let message = "too many uploads are under way; try again when one has ended";
+        return Err(ApiError::Unavailable(message.into()));
+    };
+    let has_key = key.is_given();
+    let upload = upload::receive(request, &state.spool_dir, has_key).await?;
+    let begin = form::begin(&upload.texts);
+    let hash = || upload.hash();
+    match key.take(&state, account.id, "upload campaign", hash).await? {
+        Turn::Again(replay) => answer_again(&state, account.id, &replay, begin, request_id).await,
+        Turn::First(held) => {
+            let made = make(&state, account.id, upload, held.ticket()).await;
+            let made = held.end(made).await?;
+            answer(&state, made, begin, has_key, request_id).await
+        }
+    }
+}
+
+/// The saved campaign, and what there is to say about its contacts.
+async fn make(
+    state: &RestState,
+    account: AccountId,
+    upload: Upload,
+    ticket: Option<&KeyTicket>,
+) -> ApiResult<(CampaignRow, Option<String>)> {
+    let mut problems = upload.problems;
+    let (settings, overrides) = form::read(&upload.texts, &mut problems);
+    let destinations = Destinations::of(&*state.store, account).await?;
+    let checked = check(upload.file, overrides, destinations, problems).await?;
+    let (Some(name), Some(agent_id)) = (settings.name.clone(), settings.agent) else {
+        return Err(ApiError::Internal);
+    };
+    let agent = dialing_agent(&*state.store, account, agent_id).await?;
+    if settings.launch || settings.scheduled {
+        require_ready(state, &agent)?;
+    }
+    let mut open = OpenVariables::of(&agent);
+    let import = Import::begin(state.store.clone(), account, settings.into_new(name, agent_id)).await?;
+    let (mut missing, outside) = (checked.rows, checked.destinations.warning());
+    let mut chunks = checked.contacts();
+    while let Some(chunk) = chunks.recv().await {
+        let chunk = chunk?;
+        count_variables(&state.store, account, &chunk, &mut open).await?;
+        import.append(&chunk).await?;
+        missing = missing.saturating_sub(chunk.len() as u64);
+    }
+    if missing > 0 {
+        tracing::error!(missing, "the second reading of an upload ended before the first");
+        return Err(ApiError::Internal);
+    }
+    let row = import.finish(ticket).await?;
+    let warnings: Vec<String> = outside.into_iter().chain(open.warning()).collect();
+    Ok((row, joined(&warnings)))
+}
+
+/// Checks a file and reads its contacts as an upload does: how many there are, or none when it is refused. For
+/// measurements.
+pub fn contacts_in(file: &[u8]) -> Option<usize> {
+    let (columns, _) = check::check(
+        Cursor::new(file),
+        &Overrides::default(),
+        check::ROWS,
+        &mut Destinations::any(),
+    )
+    .ok()?;
+    // Without the header line.
+    let records = Records::new(file).ok()?.skip(1);
+    let contacts = records.filter_map(|record| rows::contact(&record.ok()?, &columns));
+    Some(contacts.count())
+}
+
+/// A file without a fault.
+struct Checked {
+    file: File,
+    columns: Columns,
+    rows: u64,
+    destinations: Destinations,
+}
+
+/// Checks the file; what is wrong with it joins what is wrong with the form.
+async fn check(
+    file: Option<File>,
+    overrides: Overrides,
+    mut destinations: Destinations,
+    mut problems: Vec<Problem>,
+) -> ApiResult<Checked> {
+    let Some(file) = file else {
+        problems.push(Problem::new("file", "required", "is required"));
+        return Err(ApiError::Invalid(problems));
+    };
+    let checking = tokio::task::spawn_blocking(move || {
+        let outcome = check::check(BufReader::new(&file), &overrides, check::ROWS, &mut destinations);
+        (file, destinations, outcome)
+    });
+    let (file, destinations, outcome) = checking.await.map_err(|_| ApiError::Internal)?;
+    match outcome {
+        Ok((columns, rows)) if problems.is_empty() => Ok(Checked {
+            file,
+            columns,
+            rows,
+            destinations,
+        }),
+        Ok(_) => Err(ApiError::Invalid(problems)),
+        Err(refusal) => Err(refused(refusal, problems)),
+    }
+}
+
+fn refused(refusal: Refusal, mut problems: Vec<Problem>) -> ApiError {
+    match refusal {
+        Refusal::File(found) => {
+            problems.extend(found);
+            ApiError::Invalid(problems)
+        }
+        Refusal::Rows(report, found) => {
+            let message = format!(
+                "{} of {} rows are invalid; `error.details` lists them",
+                report.invalid_rows, report.total_rows
+            );
+            problems.push(Problem::new("file", "invalid_rows", message));
+            problems.extend(found);
+            match serde_json::to_value(report) {
+                Ok(report) => ApiError::InvalidRows { problems, report },
+                Err(_) => ApiError::Invalid(problems),
+            }
+        }
+        Refusal::TooManyRows => ApiError::PayloadTooLarge(format!("a CSV file may have at most {} rows", check::ROWS)),
+        Refusal::Unreadable(error) => unreadable(&error),
+    }
+}
+
+fn unreadable(error: &dyn std::error::Error) -> ApiError {
+    tracing::error!(%error, "a spooled upload cannot be read");
+    ApiError::Internal
+}
+
+impl Checked {
+    /// The contacts in pieces of one transaction each. Reading waits for the saving, and ends when nobody listens.
+    fn contacts(self) -> mpsc::Receiver<ApiResult<Vec<CampaignContact>>> {
+        let (pieces, receiver) = mpsc::channel(1);
+        tokio::task::spawn_blocking(move || {
+            if let Err(error) = self.send(&pieces) {
+                // Nobody is left to be told when this fails.
+                let _ = pieces.blocking_send(Err(error));
+            }
+        });
+        receiver
+    }
+
+    fn send(mut self, pieces: &mpsc::Sender<ApiResult<Vec<CampaignContact>>>) -> ApiResult<()> {
+        self.file.rewind().map_err(|error| unreadable(&error))?;
+        let mut records = Records::new(BufReader::new(&self.file)).map_err(|error| unreadable(&error))?;
+        // The header line.
+        records.next();
+        let mut chunk = Vec::with_capacity(CHUNK);
+        for record in records {
+            let record = record.map_err(|error| unreadable(&error))?;
+            chunk.extend(rows::contact(&record, &self.columns));
+            if chunk.len() == CHUNK {
+                let full = std::mem::replace(&mut chunk, Vec::with_capacity(CHUNK));
+                if pieces.blocking_send(Ok(full)).is_err() {
+                    return Ok(());
+                }
+            }
+        }
+        if !chunk.is_empty() {
+            let _ = pieces.blocking_send(Ok(chunk));
+        }
+        Ok(())
+    }
+}
+
+/// Reads a file as an upload is read, for fuzzing: what was found right is read again without a fault.
+#[cfg(feature = "fuzzing")]
+pub(super) fn fuzzed(mut input: std::io::Cursor<&[u8]>) {
+    let Ok((columns, rows)) = check::check(&mut input, &Overrides::default(), 1_000, &mut Destinations::any()) else {
+        return;
+    };
+    input.set_position(0);
+    let records = Records::new(input).into_iter().flatten().skip(1);
+    let contacts = records
+        .map_while(Result::ok)
+        .filter_map(|record| rows::contact(&record, &columns));
+    assert_eq!(contacts.count() as u64, rows);
+}

@@ -1,0 +1,280 @@
+//! Checks a whole file before anything is saved.
+
+use std::io::{self, BufRead, Seek};
+
+use domain::{agent::Problem, phone_number::PhoneNumber};
+
+use super::{
+    columns::{Columns, Overrides},
+    lines::find_not_text,
+    report::{Report, RowCode, RowProblem, shown},
+    rows::{ReadError, Record, Records},
+    seen::Seen,
+};
+use crate::{contact_fields::EXTRA_BYTES, email::is_email, fields::NAME_CHARACTERS, safeguards::Destinations};
+
+/// Data rows of a file, at most.
+pub const ROWS: u64 = 1_000_000;
+
+/// Cells over a limit that are listed.
+const LISTED: usize = 100;
+
+/// Why a file was refused.
+#[derive(Debug)]
+pub enum Refusal {
+    /// The file as a whole, its header line, or cells over a limit.
+    File(Vec<Problem>),
+    /// Rows are wrong, and perhaps cells are over a limit.
+    Rows(Report, Vec<Problem>),
+    /// More rows than the limit.
+    TooManyRows,
+    /// The spooled file cannot be read.
+    Unreadable(io::Error),
+}
+
+impl From<io::Error> for Refusal {
+    fn from(error: io::Error) -> Self {
+        Self::Unreadable(error)
+    }
+}
+
+impl From<ReadError> for Refusal {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Io(error) => Self::Unreadable(error),
+            ReadError::TooLong(_) => Self::File(vec![Problem::new("file", "too_long", error.to_string())]),
+            ReadError::OpenQuote(_) => Self::File(vec![Problem::new("file", "open_quote", error.to_string())]),
+        }
+    }
+}
+
+/// Checks a file of at most `row_limit` rows from its start to its end; returns its columns and how many rows it has.
+pub fn check(
+    mut input: impl BufRead + Seek,
+    overrides: &Overrides,
+    row_limit: u64,
+    destinations: &mut Destinations,
+) -> Result<(Columns, u64), Refusal> {
+    let file = |code, message: String| Err(Refusal::File(vec![Problem::new("file", code, message)]));
+    if let Some(at) = find_not_text(&mut input)? {
+        let message = format!(
+            "is not UTF-8 text: line {} (byte {}) cannot be read",
+            at.line, at.offset
+        );
+        return file("not_utf8", message);
+    }
+    input.rewind()?;
+    let mut records = Records::new(input)?;
+    let Some(header) = records.next().transpose()? else {
+        return file(
+            "empty",
+            "is empty: a header line and at least one row are needed".into(),
+        );
+    };
+    let columns = Columns::read(header.cells, overrides).map_err(Refusal::File)?;
+    let mut checker = Checker::new(&columns, destinations);
+    for record in records {
+        if checker.report.total_rows == row_limit {
+            return Err(Refusal::TooManyRows);
+        }
+        checker.row(&record?);
+    }
+    let Checker { report, limits, .. } = checker;
+    match (report.total_rows, report.invalid_rows, limits.is_empty()) {
+        (0, ..) => file("empty", "has a header line but no row".into()),
+        (rows, 0, true) => Ok((columns, rows)),
+        (_, 0, false) => Err(Refusal::File(limits)),
+        _ => Err(Refusal::Rows(report, limits)),
+    }
+}
+
+struct Checker<'a> {
+    columns: &'a Columns,
+    destinations: &'a mut Destinations,
+    report: Report,
+    limits: Vec<Problem>,
+    seen: Seen,
+}
+
+impl<'a> Checker<'a> {
+    fn new(columns: &'a Columns, destinations: &'a mut Destinations) -> Self {
+        Self {
+            columns,
+            destinations,
+            report: Report::default(),
+            limits: Vec::new(),
+            seen: Seen::default(),
+        }
+    }
+
+    fn row(&mut self, record: &Record) {
+        let mut problems = Vec::new();
+        let row = self.report.total_rows + 1;
+        let mut complain = |column: Option<usize>, code, message: String| {
+            problems.push(RowProblem {
+                row,
+                line: record.line,
+                column: column.map(|index| self.columns.headers[index].clone()),
+                value: column.map(|index| shown(&record.cells[index])),
+                code,
+                message,
+            });
+        };
+        let (cells, headers) = (record.cells.len(), self.columns.headers.len());
+        if cells != headers {
+            let message = format!("has {cells} cells for {headers} headers");
+            complain(None, RowCode::RaggedRow, message);
+            self.report.add(problems);
+            return;
+        }
+        let phone = self.columns.phone;
+        if let Err((code, message)) = number(&mut self.seen, self.destinations, row, &record.cells[phone]) {
+            complain(Some(phone), code, message);
+        }
+        let email = self.columns.email.filter(|index| {
+            let cell = &record.cells[*index];
+            !cell.is_empty() && !is_email(cell)
+        });
+        if let Some(index) = email {
+            complain(Some(index), RowCode::InvalidEmail, "is not an e-mail address".into());
+        }
+        self.report.add(problems);
+        self.check_limits(record);
+    }
+
+    fn check_limits(&mut self, record: &Record) {
+        let name = self
+            .columns
+            .name
+            .filter(|index| record.cells[*index].chars().count() > NAME_CHARACTERS);
+        let name = name.map(|index| {
+            (
+                self.columns.headers[index].as_str(),
+                format!("{NAME_CHARACTERS} characters"),
+            )
+        });
+        let extra = self
+            .columns
+            .extra()
+            .filter(|(index, _)| record.cells[*index].len() > EXTRA_BYTES)
+            .map(|(_, header)| (header, format!("{EXTRA_BYTES} bytes")));
+        for (header, limit) in name.into_iter().chain(extra) {
+            if self.limits.len() < LISTED {
+                let message = format!("line {}, column `{header}`: a cell has more than {limit}", record.line);
+                self.limits.push(Problem::new("file", "too_long", message));
+            }
+        }
+    }
+}
+
+/// Checks a number and notes that it stands in `row`.
+fn number(seen: &mut Seen, destinations: &mut Destinations, row: u64, cell: &str) -> Result<(), (RowCode, String)> {
+    if cell.is_empty() {
+        return Err((RowCode::MissingPhone, "has no phone number".into()));
+    }
+    let number = PhoneNumber::parse(cell).map_err(|_| {
+        (
+            RowCode::InvalidPhone,
+            "is not a phone number: write + and 7 to 15 digits".into(),
+        )
+    })?;
+    // At most 15 digits, the first not 0: the number tells them all.
+    let digits: u64 = number.as_str()[1..].parse().unwrap_or(0);
+    let row = u32::try_from(row).unwrap_or(u32::MAX);
+    if let Some(first) = seen.note(digits, row) {
+        return Err((RowCode::DuplicateNumber, format!("repeats the number of row {first}")));
+    }
+    match destinations.refuses(&number) {
+        Some(message) => Err((RowCode::DestinationNotAllowed, message)),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+
+    fn refused(text: &[u8]) -> Refusal {
+        check(Cursor::new(text), &Overrides::default(), ROWS, &mut Destinations::any()).unwrap_err()
+    }
+
+    fn report(text: &str) -> Report {
+        match refused(text.as_bytes()) {
+            Refusal::Rows(report, _) => report,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_sound_file_gives_its_columns() {
+        let text = "\u{feff}Phone,Name,City\r\n+1 555 123 4567,Ada,Bonn\r\n\r\n0015551234568, ,\r\n";
+        let (columns, rows) = check(Cursor::new(text), &Overrides::default(), ROWS, &mut Destinations::any()).unwrap();
+        assert_eq!((columns.phone, columns.name, rows), (0, Some(1), 2));
+    }
+
+    #[test]
+    fn every_problem_of_every_row_is_reported() {
+        let text = "phone,email\n,x\n+15551234567,a@b.co\n+1 (555) 123-4567,nope\nabc,\n+15551234568\n";
+        let report = report(text);
+        assert_eq!((report.total_rows, report.valid_rows, report.invalid_rows), (5, 1, 4));
+        let found: Vec<_> = report
+            .rows
+            .iter()
+            .map(|p| (p.row, p.line, p.column.as_deref(), p.value.as_deref(), p.code))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                (1, 2, Some("phone"), Some(""), RowCode::MissingPhone),
+                (1, 2, Some("email"), Some("x"), RowCode::InvalidEmail),
+                (3, 4, Some("phone"), Some("+1 (555) 123-4567"), RowCode::DuplicateNumber),
+                (3, 4, Some("email"), Some("nope"), RowCode::InvalidEmail),
+                (4, 5, Some("phone"), Some("abc"), RowCode::InvalidPhone),
+                (5, 6, None, None, RowCode::RaggedRow),
+            ]
+        );
+        assert!(report.rows[2].message.contains("row 2"));
+    }
+
+    #[test]
+    fn a_report_lists_a_thousand_problems_and_says_that_there_are_more() {
+        let text = format!("phone\n{}", "x\n".repeat(1_500));
+        let report = report(&text);
+        assert_eq!(
+            (report.rows.len(), report.truncated, report.invalid_rows),
+            (1_000, true, 1_500)
+        );
+    }
+
+    #[test]
+    fn a_file_that_is_no_table_is_refused_as_a_whole() {
+        let code = |text: &[u8]| match refused(text) {
+            Refusal::File(problems) => problems[0].code,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(code(b""), "empty");
+        assert_eq!(code(b"\n\n"), "empty");
+        assert_eq!(code(b"phone\n"), "empty");
+        assert_eq!(code(b"phone\n\xff"), "not_utf8");
+        assert_eq!(code(b"phone,note\n+15551234567,\"x\n+15551234568,y\n"), "open_quote");
+        let long = format!("phone,note\n+15551234567,{}\n", "x".repeat(5_000));
+        assert_eq!(code(long.as_bytes()), "too_long");
+    }
+
+    #[test]
+    fn as_many_rows_as_the_limit_are_taken_and_one_more_is_not() {
+        let checked = |text: &str| {
+            check(
+                Cursor::new(text.to_owned()),
+                &Overrides::default(),
+                2,
+                &mut Destinations::any(),
+            )
+        };
+        assert_eq!(checked("phone\n+15550000001\n\n+15550000002\n").unwrap().1, 2);
+        let more = checked("phone\n+15550000001\nbad\n+15550000003\n");
+        assert!(matches!(more, Err(Refusal::TooManyRows)));
+    }
+}

@@ -1,0 +1,251 @@
+//! The header line: which column holds what.
+
+use domain::agent::Problem;
+
+use crate::{contact_fields::EXTRA_FIELDS, fields::NAME_CHARACTERS};
+
+const PHONE: [&str; 7] = [
+    "phonenumber",
+    "phone",
+    "mobile",
+    "mobilenumber",
+    "number",
+    "contactnumber",
+    "telephone",
+];
+const NAME: [&str; 3] = ["name", "fullname", "contactname"];
+const EMAIL: [&str; 3] = ["email", "emailaddress", "mail"];
+/// Columns with a role of their own.
+const ROLES: usize = 3;
+const RESERVED: [&str; 2] = ["contactid", "metadata"];
+
+/// Headers listed in a message.
+const LISTED: usize = 50;
+
+/// `phoneColumn`, `nameColumn`, `emailColumn`: headers named exactly.
+#[derive(Debug, Clone, Default)]
+pub struct Overrides {
+    /// Phone numbers.
+    pub phone: Option<String>,
+    /// Names.
+    pub name: Option<String>,
+    /// E-mail addresses.
+    pub email: Option<String>,
+}
+
+/// The columns of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Columns {
+    /// Every header, trimmed.
+    pub headers: Vec<String>,
+    /// Index of the phone numbers.
+    pub phone: usize,
+    /// Index of the names.
+    pub name: Option<usize>,
+    /// Index of the e-mail addresses.
+    pub email: Option<usize>,
+}
+
+impl Columns {
+    /// Reads the header line.
+    pub fn read(headers: Vec<String>, overrides: &Overrides) -> Result<Self, Vec<Problem>> {
+        // Nothing else is looked for then: comparing a million headers takes longer than anybody waits.
+        if headers.len() > EXTRA_FIELDS + ROLES {
+            return Err(vec![too_many(headers.len() - ROLES)]);
+        }
+        let mut problems = misnamed(&headers);
+        let phone = role(
+            &headers,
+            &PHONE,
+            "phoneColumn",
+            overrides.phone.as_deref(),
+            &mut problems,
+        );
+        let name = role(&headers, &NAME, "nameColumn", overrides.name.as_deref(), &mut problems);
+        let email = role(
+            &headers,
+            &EMAIL,
+            "emailColumn",
+            overrides.email.as_deref(),
+            &mut problems,
+        );
+        let roles = [phone, name, email].iter().flatten().count();
+        let extra = headers.len() - roles.min(headers.len());
+        if extra > EXTRA_FIELDS {
+            problems.push(too_many(extra));
+        }
+        if phone.is_none() && problems.is_empty() {
+            problems.push(no_phone_column(&headers));
+        }
+        match phone {
+            Some(phone) if problems.is_empty() => Ok(Self {
+                headers,
+                phone,
+                name,
+                email,
+            }),
+            _ => Err(problems),
+        }
+    }
+
+    /// The columns that are kept under their header.
+    pub fn extra(&self) -> impl Iterator<Item = (usize, &str)> {
+        let roles = [Some(self.phone), self.name, self.email];
+        self.headers
+            .iter()
+            .map(String::as_str)
+            .enumerate()
+            .filter(move |(index, _)| !roles.contains(&Some(*index)))
+    }
+}
+
+fn too_many(extra: usize) -> Problem {
+    let message = format!("has {extra} columns beside phone, name and e-mail; at most {EXTRA_FIELDS} are kept");
+    Problem::new("file", "too_many", message)
+}
+
+fn plain(header: &str) -> String {
+    header
+        .chars()
+        .filter(|c| !c.is_whitespace() && !matches!(c, '_' | '-'))
+        .flat_map(char::to_lowercase)
+        .collect()
+}
+
+/// Headers that cannot be kept.
+fn misnamed(headers: &[String]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (index, header) in headers.iter().enumerate() {
+        let column = index + 1;
+        let complaint = if header.is_empty() {
+            Some(("not_allowed", format!("column {column} has no header")))
+        } else if header.chars().count() > NAME_CHARACTERS {
+            Some((
+                "too_long",
+                format!("the header of column {column} has more than {NAME_CHARACTERS} characters"),
+            ))
+        } else if headers[..index].contains(header) {
+            Some(("repeated", format!("the header `{header}` occurs twice")))
+        } else if RESERVED.contains(&plain(header).as_str()) {
+            Some((
+                "not_allowed",
+                format!("the header `{header}` is a name of the service's own; rename the column"),
+            ))
+        } else {
+            None
+        };
+        if let Some((code, message)) = complaint.filter(|_| problems.len() < LISTED) {
+            problems.push(Problem::new("file", code, message));
+        }
+    }
+    problems
+}
+
+/// The column of a role: the one named by the client, else the only one whose header has one of the role's names.
+fn role(
+    headers: &[String],
+    names: &[&str],
+    field: &str,
+    named: Option<&str>,
+    problems: &mut Vec<Problem>,
+) -> Option<usize> {
+    if let Some(named) = named {
+        let found = headers.iter().position(|header| header == named);
+        if found.is_none() {
+            let message = format!("there is no header `{named}`; the headers are {}", listed(headers));
+            problems.push(Problem::new(field, "not_found", message));
+        }
+        return found;
+    }
+    let mut fitting = headers
+        .iter()
+        .enumerate()
+        .filter(|(_, header)| names.contains(&plain(header).as_str()));
+    let (index, first) = fitting.next()?;
+    if let Some((_, second)) = fitting.next().filter(|(_, second)| *second != first) {
+        let message = format!("both `{first}` and `{second}` could be meant; name one as `{field}`");
+        problems.push(Problem::new("file", "ambiguous_column", message));
+    }
+    Some(index)
+}
+
+fn no_phone_column(headers: &[String]) -> Problem {
+    let line = headers.join(",");
+    let separator = [(';', "semicolons"), ('\t', "tabs")]
+        .into_iter()
+        .find(|(separator, _)| line.contains(*separator));
+    if let Some((_, separator)) = separator {
+        let message = format!("the header line is separated by {separator}; save the file with commas");
+        return Problem::new("file", "wrong_separator", message);
+    }
+    let message = format!(
+        "no phone column: none of the headers {} is one of {}; rename one, or name it as `phoneColumn`",
+        listed(headers),
+        PHONE.join(", ")
+    );
+    Problem::new("file", "missing_phone_column", message)
+}
+
+fn listed(headers: &[String]) -> String {
+    let shown: Vec<String> = headers
+        .iter()
+        .take(LISTED)
+        .map(|header| format!("`{header:.60}`"))
+        .collect();
+    let rest = if headers.len() > LISTED { " …" } else { "" };
+    format!("{}{rest}", shown.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(header: &str, overrides: &Overrides) -> Result<Columns, Vec<(String, &'static str)>> {
+        let headers = header.split(',').map(|cell| cell.trim().to_owned()).collect();
+        Columns::read(headers, overrides).map_err(|p| p.into_iter().map(|p| (p.path, p.code)).collect())
+    }
+
+    #[test]
+    fn headers_are_matched_without_regard_to_case_spaces_and_dashes() {
+        for phone in ["Phone", "PHONE_NUMBER", "mobile-number", "Contact Number", "telephone"] {
+            let columns = read(&format!("City,Full Name,{phone},E-Mail"), &Overrides::default()).unwrap();
+            assert_eq!(
+                (columns.phone, columns.name, columns.email),
+                (2, Some(1), Some(3)),
+                "{phone}"
+            );
+            assert_eq!(columns.extra().collect::<Vec<_>>(), [(0, "City")]);
+        }
+    }
+
+    #[test]
+    fn a_header_line_that_cannot_be_used_says_why() {
+        let none = Overrides::default();
+        let code = |header: &str| read(header, &none).unwrap_err()[0].1;
+        assert_eq!(code("city,street"), "missing_phone_column");
+        assert_eq!(code("phone;name"), "wrong_separator");
+        assert_eq!(code("phone\tname"), "wrong_separator");
+        assert_eq!(code("phone,city,city"), "repeated");
+        assert_eq!(code("phone,Mobile"), "ambiguous_column");
+        assert_eq!(code("phone,contactId"), "not_allowed");
+        assert_eq!(code("phone,metadata"), "not_allowed");
+        assert_eq!(code("phone,,city"), "not_allowed");
+        let many: Vec<String> = (0..101).map(|n| format!("c{n}")).collect();
+        assert_eq!(code(&format!("phone,{}", many.join(","))), "too_many");
+    }
+
+    #[test]
+    fn an_override_wins_and_leaves_the_other_header_an_ordinary_column() {
+        let overrides = Overrides {
+            phone: Some("Mobile".into()),
+            ..Overrides::default()
+        };
+        let columns = read("phone,Mobile,number", &overrides).unwrap();
+        assert_eq!(columns.phone, 1);
+        assert_eq!(columns.extra().count(), 2);
+        assert_eq!(
+            read("phone", &overrides).unwrap_err(),
+            [("phoneColumn".to_owned(), "not_found")]
+        );
+    }
+}

@@ -1,0 +1,125 @@
+//! Campaigns: list, read, and the commands that start and end their dialing.
+
+pub mod begin;
+mod command;
+pub mod contacts;
+pub mod create;
+pub mod events;
+pub mod import;
+pub mod results;
+mod schedule_texts;
+pub mod settings;
+mod stream;
+pub mod update;
+pub mod variables;
+mod view;
+
+use actors::campaigns::CampaignCommand;
+use axum::{extract::State, response::Response};
+use chrono::{DateTime, Utc};
+use domain::{
+    ports::store::{CampaignFilter, CampaignStatus},
+    time::Timestamp,
+};
+
+use super::{
+    RestState,
+    auth::Caller,
+    body::OptionalJsonObject,
+    envelope::{Pagination, Reply},
+    error::{ApiResult, OrNoSuch},
+    query::{Parameters, Query, RawQuery},
+};
+use command::{Target, no_fields};
+
+pub use stream::Answer;
+
+/// Parameters of the list.
+#[derive(Debug, Clone)]
+pub struct ListParameters {
+    filter: CampaignFilter,
+    page_size: i64,
+}
+
+impl Parameters for ListParameters {
+    const NAMES: &'static [&'static str] = &["name", "status", "active", "cursor", "pageSize"];
+
+    fn read(query: &mut RawQuery) -> Self {
+        let statuses = CampaignStatus::ALL.map(CampaignStatus::as_str).join(", ");
+        Self {
+            filter: CampaignFilter {
+                name: query.text("name").filter(|name| !name.is_empty()),
+                status: query.parsed("status", &format!("one of {statuses}"), CampaignStatus::parse),
+                active: query.boolean("active"),
+                before: query.parsed("cursor", "a campaign's `createdAt`", |text| {
+                    let at = DateTime::parse_from_rfc3339(text).ok()?;
+                    Some(Timestamp::from(at.with_timezone(&Utc)))
+                }),
+            },
+            page_size: query.page_size(),
+        }
+    }
+}
+
+/// `GET /public/v1/campaigns`.
+pub async fn list(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    Query(parameters): Query<ListParameters>,
+) -> ApiResult<Reply> {
+    let ListParameters { filter, page_size } = parameters;
+    let mut rows = state.store.campaigns(account.id, filter, page_size + 1).await?;
+    let page = usize::try_from(page_size).unwrap_or_default();
+    let has_more = rows.len() > page;
+    rows.truncate(page);
+    let last = rows.last().filter(|_| has_more);
+    let pagination = Pagination {
+        page_size,
+        has_more,
+        next_cursor: last.map(|row| row.created_at.to_iso8601()),
+    };
+    let items = rows.iter().map(|row| view::campaign(row).into()).collect();
+    Ok(Reply::page(items, pagination))
+}
+
+/// `GET /public/v1/campaigns/{campaignId}`: with its contacts and progress.
+pub async fn show(State(state): State<RestState>, target: Target) -> ApiResult<Response> {
+    let row = state.store.campaign(target.account.id, target.campaign).await;
+    Answer::ok(target.request_id)
+        .send(&state, &row.or_no_such("campaign")?)
+        .await
+}
+
+/// `POST /public/v1/campaigns/{campaignId}/launch`.
+pub async fn launch(
+    State(state): State<RestState>,
+    target: Target,
+    OptionalJsonObject(body): OptionalJsonObject,
+) -> ApiResult<Response> {
+    no_fields(&body, &[])?;
+    let row = target.command(&state, CampaignCommand::Launch).await?;
+    let answer = Answer::ok(target.request_id).warning(begin::launch_warning(&state));
+    answer.send(&state, &row).await
+}
+
+/// `POST /public/v1/campaigns/{campaignId}/pause`.
+pub async fn pause(
+    State(state): State<RestState>,
+    target: Target,
+    OptionalJsonObject(body): OptionalJsonObject,
+) -> ApiResult<Response> {
+    no_fields(&body, &[])?;
+    let row = target.command(&state, CampaignCommand::Pause).await?;
+    Answer::ok(target.request_id).send(&state, &row).await
+}
+
+/// `POST /public/v1/campaigns/{campaignId}/stop`, which takes `{ "hangUp": false }`.
+pub async fn stop(
+    State(state): State<RestState>,
+    target: Target,
+    OptionalJsonObject(body): OptionalJsonObject,
+) -> ApiResult<Response> {
+    let hang_up = no_fields(&body, &["hangUp"])?;
+    let row = target.command(&state, CampaignCommand::Stop { hang_up }).await?;
+    Answer::ok(target.request_id).send(&state, &row).await
+}

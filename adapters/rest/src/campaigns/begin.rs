@@ -1,0 +1,160 @@
+//! How a campaign begins once it is saved, and what there is to say about it.
+
+use actors::campaigns::CampaignCommand;
+use axum::response::Response;
+use domain::{
+    agent::Agent,
+    id::AccountId,
+    ports::store::{CampaignRow, CampaignStatus},
+};
+
+use super::{Answer, command::command, schedule_texts};
+use crate::{
+    RestState,
+    error::{ApiError, ApiResult, Conflict, OrNoSuch},
+    idempotency::Replay,
+    request_id::RequestId,
+};
+
+const NOBODY_IS_CALLED: &str = "the carrier is simulated: nobody is really called";
+
+/// What a creating request asks for beside the campaign itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Begin {
+    /// Nothing: it stays a draft.
+    Later,
+    /// To dial now.
+    Now,
+    /// To wait for its schedule.
+    OnSchedule,
+}
+
+impl Begin {
+    /// What `launch` and `scheduled` ask for; both at once are refused elsewhere.
+    pub fn of(launch: bool, scheduled: bool) -> Self {
+        match (launch, scheduled) {
+            (true, _) => Self::Now,
+            (false, true) => Self::OnSchedule,
+            (false, false) => Self::Later,
+        }
+    }
+
+    fn command(self, row: &CampaignRow) -> Option<CampaignCommand> {
+        match self {
+            Self::Later => None,
+            Self::Now => Some(CampaignCommand::Launch),
+            Self::OnSchedule => Some(CampaignCommand::Schedule(row.schedule.clone())),
+        }
+    }
+}
+
+/// Refuses an agent that could not be launched, before anything is saved.
+pub fn require_ready(state: &RestState, agent: &Agent) -> ApiResult<()> {
+    require_voice(state, agent)?;
+    (state.lines)(agent).map_err(not_configured)
+}
+
+/// Refuses an agent that could not talk.
+pub fn require_voice(state: &RestState, agent: &Agent) -> ApiResult<()> {
+    (state.readiness)(agent).map_err(not_configured)
+}
+
+fn not_configured(missing: String) -> ApiError {
+    ApiError::Conflict(Conflict::NotConfigured, missing)
+}
+
+/// What there is to say when dialing begins, now or later.
+pub fn launch_warning(state: &RestState) -> Option<String> {
+    state.carrier_is_simulated.then(|| NOBODY_IS_CALLED.to_owned())
+}
+
+/// What there is to say about a campaign that was just launched or put on its schedule.
+pub fn beginning_warnings(state: &RestState, row: &CampaignRow) -> Vec<String> {
+    launch_warning(state)
+        .into_iter()
+        .chain(schedule_texts::start_in_past(row))
+        .collect()
+}
+
+/// Several warnings as one; none when there is nothing to say.
+pub fn joined(warnings: &[String]) -> Option<String> {
+    (!warnings.is_empty()).then(|| warnings.join("; "))
+}
+
+/// Launches or schedules if asked, and answers 201. When that is refused the draft stays and it is told as a warning:
+/// the campaign is there. What cannot be done now is an error where the request has a key: sent again with it, it makes up
+/// for that.
+pub async fn answer(
+    state: &RestState,
+    (row, warning): (CampaignRow, Option<String>),
+    begin: Begin,
+    has_key: bool,
+    request_id: RequestId,
+) -> ApiResult<Response> {
+    let mut warnings: Vec<String> = warning.into_iter().collect();
+    let mut row = row;
+    if let Some(order) = begin.command(&row) {
+        match command(state, row.account, row.id, order).await {
+            Ok(begun) => {
+                row = begun;
+                warnings.extend(beginning_warnings(state, &row));
+            }
+            Err(error) => {
+                // A command that came too late, or one of the same request sent again, may have been carried out.
+                row = state.store.campaign(row.account, row.id).await?;
+                match is_untouched(&row) {
+                    true if has_key && passes(&error) => return Err(to_be_repeated(&row, begin, &error)),
+                    true => warnings.push(not_begun(begin, &error)),
+                    false => warnings.extend(beginning_warnings(state, &row)),
+                }
+            }
+        }
+    }
+    Answer::created(request_id)
+        .warning(joined(&warnings))
+        .send(state, &row)
+        .await
+}
+
+/// Whether the same command may be heeded a moment later, here or at another node.
+fn passes(error: &ApiError) -> bool {
+    matches!(
+        error,
+        ApiError::Unavailable(_) | ApiError::Overloaded | ApiError::StorageFull | ApiError::RateLimited(_)
+    )
+}
+
+fn to_be_repeated(row: &CampaignRow, begin: Begin, error: &ApiError) -> ApiError {
+    let (id, why) = (row.id, not_begun(begin, error));
+    ApiError::Unavailable(format!(
+        "{why}; it is the draft {id}. Send the same request with the same `Idempotency-Key` again: no other campaign is made"
+    ))
+}
+
+fn not_begun(begin: Begin, error: &ApiError) -> String {
+    let what = match begin {
+        Begin::OnSchedule => "scheduled",
+        Begin::Now | Begin::Later => "launched",
+    };
+    format!("the campaign was created but not {what}: {}", error.message())
+}
+
+/// Answers the same request, sent again. If the first one died between its commit and its launch, that is made up for;
+/// a campaign that was ever launched is not launched again.
+pub async fn answer_again(
+    state: &RestState,
+    account: AccountId,
+    replay: &Replay,
+    begin: Begin,
+    request_id: RequestId,
+) -> ApiResult<Response> {
+    let row = state.store.campaign(account, replay.id()?).await;
+    let row = row.or_no_such("campaign")?;
+    let begin = if is_untouched(&row) { begin } else { Begin::Later };
+    Ok(replay.mark(answer(state, (row, None), begin, true, request_id).await?))
+}
+
+/// As it was made: its state never changed.
+fn is_untouched(row: &CampaignRow) -> bool {
+    row.status == CampaignStatus::Draft && row.version == 1
+}

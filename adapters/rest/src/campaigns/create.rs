@@ -1,0 +1,156 @@
+//! `POST /public/v1/campaigns`: a campaign whose contacts come as JSON.
+
+use axum::{extract::State, response::Response};
+use domain::{
+    id::{AccountId, AgentId},
+    ports::store::{CampaignContact, CampaignRow, KeyTicket, ScheduleText},
+};
+use serde_json::{Map, Value};
+
+use super::{
+    begin::{Begin, answer, answer_again, joined, require_ready},
+    contacts,
+    import::{CHUNK, Import},
+    settings::{Settings, dialing_agent},
+    variables::OpenVariables,
+};
+use crate::{
+    RestState,
+    auth::Caller,
+    body::JsonObject,
+    error::{ApiError, ApiResult},
+    fields::{Fields, kind, whole},
+    idempotency::{IdempotencyKey, RequestHash, Turn},
+    query::{NoParameters, Query},
+    request_id::RequestId,
+    safeguards::Destinations,
+};
+
+const NAMES: [&str; 12] = [
+    "name",
+    "agentId",
+    "contacts",
+    "launch",
+    "scheduled",
+    "startTime",
+    "endTime",
+    "timezone",
+    "followUpCall",
+    "followUpAttempts",
+    "followUpIntervals",
+    "maxConcurrentCalls",
+];
+
+/// The handler.
+pub async fn create(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    key: IdempotencyKey,
+    request_id: RequestId,
+    _: Query<NoParameters>,
+    JsonObject(body): JsonObject,
+) -> ApiResult<Response> {
+    let asked = |name: &str| body.get(name).and_then(Value::as_bool).unwrap_or(false);
+    let begin = Begin::of(asked("launch"), asked("scheduled"));
+    let hash = || RequestHash::of_json(&body);
+    let has_key = key.is_given();
+    match key.take(&state, account.id, "create campaign", hash).await? {
+        Turn::Again(replay) => answer_again(&state, account.id, &replay, begin, request_id).await,
+        Turn::First(held) => {
+            let made = make(&state, account.id, &body, held.ticket()).await;
+            let made = held.end(made).await?;
+            answer(&state, made, begin, has_key, request_id).await
+        }
+    }
+}
+
+/// The saved campaign, and what there is to say about its contacts.
+async fn make(
+    state: &RestState,
+    account: AccountId,
+    body: &Map<String, Value>,
+    ticket: Option<&KeyTicket>,
+) -> ApiResult<(CampaignRow, Option<String>)> {
+    let mut fields = Fields::of(body, "");
+    let settings = settings(&mut fields);
+    if fields.value("contacts").is_none() {
+        fields.problem("contacts", "required", "is required");
+    }
+    let contacts = contacts::read(&mut fields);
+    contacts::check_ids(&*state.store, account, &contacts, &mut fields.problems).await?;
+    let mut destinations = Destinations::of(&*state.store, account).await?;
+    for (index, contact) in &contacts {
+        let path = format!("contacts[{index}].phoneNumber");
+        destinations.check(path, &contact.phone_number, &mut fields.problems);
+    }
+    let (Some(name), Some(agent_id), true) = (settings.name.clone(), settings.agent, fields.problems.is_empty()) else {
+        return Err(ApiError::Invalid(fields.problems));
+    };
+    let agent = dialing_agent(&*state.store, account, agent_id).await?;
+    if settings.launch || settings.scheduled {
+        require_ready(state, &agent)?;
+    }
+    let contacts: Vec<CampaignContact> = contacts.into_iter().map(|(_, contact)| contact).collect();
+    let mut open = OpenVariables::of(&agent);
+    contacts::count_variables(&state.store, account, &contacts, &mut open).await?;
+    let import = Import::begin(state.store.clone(), account, settings.into_new(name, agent_id)).await?;
+    for chunk in contacts.chunks(CHUNK) {
+        import.append(chunk).await?;
+    }
+    let row = import.finish(ticket).await?;
+    let warnings: Vec<String> = destinations.warning().into_iter().chain(open.warning()).collect();
+    Ok((row, joined(&warnings)))
+}
+
+fn settings(fields: &mut Fields<'_>) -> Settings {
+    fields.only(&NAMES);
+    let name = fields.name("name");
+    if fields.value("agentId").is_none() {
+        fields.problem("agentId", "required", "is required");
+    }
+    let agent = agent_id(fields);
+    let settings = Settings {
+        name,
+        agent,
+        launch: fields.flag("launch"),
+        scheduled: fields.flag("scheduled"),
+        schedule: ScheduleText {
+            start_time: fields.string("startTime").map(str::to_owned),
+            end_time: fields.string("endTime").map(str::to_owned),
+            timezone: fields.string("timezone").map(str::to_owned),
+        },
+        follow_up_call: fields.flag("followUpCall"),
+        follow_up_attempts: fields.integer("followUpAttempts", 1..=100),
+        follow_up_intervals: intervals(fields),
+        max_concurrent_calls: fields.integer("maxConcurrentCalls", 1..=100_000),
+    };
+    settings.check(&mut fields.problems);
+    settings
+}
+
+/// `agentId`, if it is there.
+pub fn agent_id(fields: &mut Fields<'_>) -> Option<AgentId> {
+    let text = fields.string("agentId")?;
+    let id = text.parse::<AgentId>();
+    if id.is_err() {
+        let message = format!("`{text:.100}` is not an agent's id (a UUID)");
+        fields.problem("agentId", "invalid_value", message);
+    }
+    id.ok()
+}
+
+/// `followUpIntervals`, if it is there.
+pub fn intervals(fields: &mut Fields<'_>) -> Option<Vec<i64>> {
+    let items = fields.array("followUpIntervals")?;
+    let mut minutes = Vec::new();
+    for (index, item) in items.iter().enumerate() {
+        match whole(item) {
+            Some(value) => minutes.push(value),
+            None => {
+                let message = format!("must be a whole number of minutes, not {}", kind(item));
+                fields.problem(&format!("followUpIntervals[{index}]"), "wrong_type", message);
+            }
+        }
+    }
+    (minutes.len() == items.len()).then_some(minutes)
+}

@@ -1,0 +1,352 @@
+//! One reader's feed. Rows are read when the reader can take more, so that a slow reader gets the latest values and
+//! nothing waits for it in memory.
+//!
+//! Rows and not the node's live facts: those tell turns and events of calls, but no change of a campaign, no outcome
+//! and nothing of other nodes, and may be missed. A look costs a read by key and a short range of an index.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    convert::Infallible,
+    sync::Arc,
+    time::Duration,
+};
+
+use bytes::Bytes;
+use domain::{
+    id::{AccountId, AttemptId, CampaignId},
+    ports::store::{CampaignRow, ChangedConversation, ConversationStatus, Store, StoreError, StoreResult},
+    time::Timestamp,
+};
+use serde_json::{Map, Value, json};
+use tokio::{sync::watch, time::Instant};
+
+use crate::{RestState, auth, error::ApiError, seats::Seat};
+use domain::api_key::PlainKey;
+
+/// Between two looks.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// A comment is sent when nothing else was for so long: it keeps proxies from closing the stream, and finds out that
+/// the reader is gone.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+/// Milliseconds after which a client that was cut off comes back.
+const RETRY_MS: u32 = 2_000;
+/// Conversations that a new reader is shown beside those in progress.
+const NEWEST: i64 = 1_000;
+/// Conversations read at once.
+const PAGE: i64 = 500;
+/// Changes become visible later than the instant they carry, by as much as a transaction takes (5 s), and carry the time
+/// of a node whose clock may be 5 s behind while another's is 5 s ahead; each look goes back to where the feed stood so
+/// long ago.
+const LOOK_BACK: Duration = Duration::from_secs(20);
+/// Changes of that time that are remembered, so as not to be sent twice. With more of them some are.
+const REMEMBERED: usize = 20_000;
+/// Counting all contacts of a campaign takes at most this part of the time (1 in …).
+const PROGRESS_SHARE: u32 = 20;
+/// Contacts change without a conversation too, such as when a claim is given back.
+const PROGRESS_EVERY: Duration = Duration::from_secs(5);
+
+/// A place in the order of changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place(Timestamp, AttemptId);
+
+impl Place {
+    const START: Self = Self(Timestamp(i64::MIN), AttemptId::FIRST);
+
+    /// Reads an event's id.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (at, id) = text.split_once('.')?;
+        Some(Self(Timestamp(at.parse().ok()?), id.parse().ok()?))
+    }
+
+    /// So much earlier.
+    fn before(self, by: Duration) -> Self {
+        let us = i64::try_from(by.as_micros()).unwrap_or(i64::MAX);
+        Self(Timestamp(self.0.0.saturating_sub(us)), AttemptId::FIRST)
+    }
+}
+
+/// What the next piece is.
+enum Step {
+    /// The present state, for a reader that is new.
+    Begin,
+    /// The changes behind this place.
+    Changes { from: Place, row: Box<CampaignRow> },
+    /// Nothing before the next look.
+    Wait,
+    /// Nothing more.
+    End,
+}
+
+/// What one reader has got, and what comes next.
+pub struct Feed {
+    store: Arc<dyn Store>,
+    stopping: watch::Receiver<bool>,
+    account: AccountId,
+    campaign: CampaignId,
+    key: PlainKey,
+    step: Step,
+    /// The reader knows some state from which it goes on.
+    begun: bool,
+    /// The last change that was sent.
+    place: Place,
+    /// Where the feed stood at earlier looks, at most [`LOOK_BACK`] ago and one older.
+    trail: VecDeque<(Instant, Place)>,
+    /// What was sent of the changes that may be read again.
+    sent: HashMap<AttemptId, (Timestamp, ConversationStatus)>,
+    progress: Pace,
+    /// The campaign event as it was sent last, and the row's version then.
+    shown: (String, i64),
+    wrote_at: Instant,
+    /// Nothing was sent yet.
+    new: bool,
+    _seat: Seat,
+}
+
+/// When the contacts may be counted again, and when they must.
+struct Pace {
+    wanted: bool,
+    not_before: Instant,
+    at_last: Instant,
+}
+
+impl Feed {
+    /// A feed from `resumed` on, or from the present state.
+    pub fn new(state: &RestState, row: &CampaignRow, key: PlainKey, resumed: Option<Place>, seat: Seat) -> Self {
+        let now = Instant::now();
+        let place = resumed.map_or(Place::START, |place| place.before(LOOK_BACK));
+        Self {
+            store: Arc::clone(&state.store),
+            stopping: state.stopping.clone(),
+            account: row.account,
+            campaign: row.id,
+            key,
+            step: match resumed {
+                None => Step::Begin,
+                Some(_) => Step::Changes {
+                    from: place,
+                    row: Box::new(row.clone()),
+                },
+            },
+            begun: resumed.is_some(),
+            place,
+            trail: VecDeque::new(),
+            sent: HashMap::new(),
+            progress: Pace {
+                wanted: true,
+                not_before: now,
+                at_last: now,
+            },
+            shown: (String::new(), row.version),
+            wrote_at: now,
+            new: true,
+            _seat: seat,
+        }
+    }
+
+    /// The next piece of the stream; waits until there is one.
+    pub async fn next(mut self) -> Option<(Result<Bytes, Infallible>, Self)> {
+        let mut text = match std::mem::take(&mut self.new) {
+            true => format!("retry: {RETRY_MS}\n\n"),
+            false => String::new(),
+        };
+        loop {
+            match self.advance(&mut text).await {
+                Ok(()) => {}
+                // Deleted: a client that comes back is told.
+                Err(StoreError::NotFound) => self.step = Step::End,
+                Err(error) => {
+                    tracing::debug!(campaign = %self.campaign, %error, "an event stream waits for the store");
+                    self.step = Step::Wait;
+                }
+            }
+            if text.is_empty() && self.wrote_at.elapsed() >= HEARTBEAT {
+                text.push_str(":\n\n");
+            }
+            if !text.is_empty() {
+                self.wrote_at = Instant::now();
+                return Some((Ok(Bytes::from(text)), self));
+            }
+            if matches!(self.step, Step::End) {
+                return None;
+            }
+        }
+    }
+
+    async fn advance(&mut self, text: &mut String) -> StoreResult<()> {
+        match std::mem::replace(&mut self.step, Step::Wait) {
+            Step::Begin => self.begin(text).await,
+            Step::Changes { from, row } => self.changes(from, row, text).await,
+            Step::Wait => self.look_later().await,
+            Step::End => {
+                self.step = Step::End;
+                Ok(())
+            }
+        }
+    }
+
+    /// The campaign first, then the conversations that there are.
+    async fn begin(&mut self, text: &mut String) -> StoreResult<()> {
+        let row = self.store.campaign(self.account, self.campaign).await?;
+        let latest = self.store.latest_conversations(self.campaign, NEWEST).await?;
+        self.place = latest
+            .last()
+            .map_or(Place::START, |last| Place(last.changed_at, last.id));
+        self.show_campaign(&row, text).await?;
+        for change in &latest {
+            self.show(change, text);
+        }
+        self.trail.push_back((Instant::now(), self.place.before(LOOK_BACK)));
+        self.begun = true;
+        Ok(())
+    }
+
+    async fn changes(&mut self, from: Place, row: Box<CampaignRow>, text: &mut String) -> StoreResult<()> {
+        let page = self
+            .store
+            .changed_conversations(self.campaign, (from.0, from.1), PAGE)
+            .await?;
+        for change in &page {
+            self.show(change, text);
+        }
+        if let Some(last) = page.last().filter(|_| page.len() as i64 == PAGE) {
+            let from = Place(last.changed_at, last.id);
+            self.step = Step::Changes { from, row };
+            return Ok(());
+        }
+        self.trail.push_back((Instant::now(), self.place));
+        // The row was read before the changes: when it says that all is over, every outcome is among them.
+        self.show_campaign(&row, text).await
+    }
+
+    /// Waits for the next look and begins it; at the end of the service it is the last one.
+    async fn look_later(&mut self) -> StoreResult<()> {
+        if *self.stopping.borrow() {
+            self.step = Step::End;
+            return Ok(());
+        }
+        tokio::select! {
+            () = tokio::time::sleep(LOOK_EVERY) => {}
+            // An error says that the service is gone.
+            _ = self.stopping.wait_for(|stopping| *stopping) => {}
+        }
+        match auth::account_of(&*self.store, &self.key).await {
+            Ok(_) => {}
+            // The key was replaced meanwhile.
+            Err(ApiError::Unauthorized(_)) => {
+                self.step = Step::End;
+                return Ok(());
+            }
+            Err(_) => return Ok(()),
+        }
+        if !self.begun {
+            self.step = Step::Begin;
+            return Ok(());
+        }
+        let row = Box::new(self.store.campaign(self.account, self.campaign).await?);
+        let from = self.look_back();
+        self.step = Step::Changes { from, row };
+        Ok(())
+    }
+
+    /// Where this look begins.
+    fn look_back(&mut self) -> Place {
+        let now = Instant::now();
+        while self
+            .trail
+            .get(1)
+            .is_some_and(|(at, _)| now.duration_since(*at) >= LOOK_BACK)
+        {
+            self.trail.pop_front();
+        }
+        let from = self.trail.front().map_or(self.place, |(_, place)| *place);
+        if self.sent.len() > REMEMBERED {
+            self.trail.clear();
+            self.sent.clear();
+            return self.place;
+        }
+        self.sent.retain(|_, (at, _)| *at >= from.0);
+        from
+    }
+
+    fn show(&mut self, change: &ChangedConversation, text: &mut String) {
+        let now = (change.changed_at, change.status);
+        self.place = self.place.max(Place(change.changed_at, change.id));
+        if self.sent.insert(change.id, now) == Some(now) {
+            return;
+        }
+        self.progress.wanted = true;
+        let mut contact = Map::new();
+        contact.insert("phoneNumber".into(), json!(change.who.phone_number));
+        if let Some(name) = &change.who.name {
+            contact.insert("name".into(), json!(name));
+        }
+        contact.insert("contactId".into(), json!(change.who.contact));
+        let data = json!({
+            "conversationId": change.id,
+            "contact": contact,
+            "status": change.status.as_str(),
+        });
+        self.event("conversation", &data.to_string(), text);
+    }
+
+    async fn show_campaign(&mut self, row: &CampaignRow, text: &mut String) -> StoreResult<()> {
+        let started = Instant::now();
+        let pace = &self.progress;
+        let changed = row.version != self.shown.1 || self.shown.0.is_empty();
+        let wanted = pace.wanted || started.duration_since(pace.at_last) >= PROGRESS_EVERY;
+        let may = wanted && started >= pace.not_before;
+        if !changed && !may {
+            return Ok(());
+        }
+        let progress = self.store.progress(row.id).await?;
+        let now = Instant::now();
+        self.progress = Pace {
+            wanted: false,
+            not_before: now + now.duration_since(started) * PROGRESS_SHARE,
+            at_last: now,
+        };
+        let data = campaign(row, &json!(progress)).to_string();
+        if data != self.shown.0 {
+            self.event("campaign", &data, text);
+        }
+        self.shown = (data, row.version);
+        Ok(())
+    }
+
+    /// JSON text has no line breaks, so one `data` line holds it.
+    fn event(&self, name: &str, data: &str, text: &mut String) {
+        let Place(at, id) = self.place;
+        text.push_str(&format!("event: {name}\nid: {}.{id}\ndata: {data}\n\n", at.0));
+    }
+}
+
+fn campaign(row: &CampaignRow, progress: &Value) -> Value {
+    let mut data = json!({
+        "campaignId": row.id,
+        "status": row.status.as_str(),
+        "active": row.active,
+        "scheduled": row.scheduled,
+        "nextRunAt": row.next_run_at.map(Timestamp::to_iso8601),
+        "startIndex": row.start_index,
+        "contactCount": row.contact_count,
+        "progress": progress,
+    });
+    if let Some(reason) = &row.reason {
+        data["reason"] = json!(reason);
+    }
+    data
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_events_id_reads_back_and_nothing_else_does() {
+        let place = Place(Timestamp(-7), AttemptId::new());
+        assert_eq!(Place::parse(&format!("{}.{}", place.0.0, place.1)), Some(place));
+        for bad in ["", ".", "1", "x.y", &format!("1.{}x", place.1)] {
+            assert_eq!(Place::parse(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Saving a campaign: under a hidden import in small transactions, visible in one commit, gone again when it fails or
+//! the client goes away.
+
+use std::sync::Arc;
+
+use domain::{
+    id::{AccountId, CampaignId},
+    ports::store::{CampaignContact, CampaignRow, KeyTicket, NewCampaign, Store, StoreResult},
+};
+use tokio::sync::Semaphore;
+
+use crate::error::{ApiError, ApiResult};
+
+/// Contacts of one transaction.
+pub const CHUNK: usize = 2_000;
+
+/// The turn to append a piece. The store writes in the order it is asked: pieces of many imports at once would stand
+/// before a pause or a dial, one piece of one does not hold it up for long.
+static TURN: Semaphore = Semaphore::const_new(1);
+
+/// An import in progress. Dropped unfinished, it is abandoned.
+pub struct Import {
+    store: Arc<dyn Store>,
+    id: Option<CampaignId>,
+}
+
+impl Import {
+    /// Begins one. Not interrupted by a client that goes away: what was begun is there to be abandoned.
+    pub async fn begin(store: Arc<dyn Store>, account: AccountId, new: NewCampaign) -> ApiResult<Self> {
+        let begun = tokio::spawn(async move {
+            let id = store.begin_import(account, new).await?;
+            Ok::<_, ApiError>(Self { store, id: Some(id) })
+        });
+        begun.await.map_err(|_| ApiError::Internal)?
+    }
+
+    /// Appends at most [`CHUNK`] contacts.
+    pub async fn append(&self, contacts: &[CampaignContact]) -> StoreResult<()> {
+        // Never closed.
+        let _turn = TURN.acquire().await.ok();
+        match self.id {
+            Some(id) => self.store.append_contacts(id, contacts).await,
+            None => Ok(()),
+        }
+    }
+
+    /// The hidden campaign that holds the contacts, for a commit that takes them from it.
+    pub fn campaign(&self) -> Option<CampaignId> {
+        self.id
+    }
+
+    /// Its contacts are another campaign's now: nothing is left to be abandoned.
+    pub fn taken(mut self) {
+        self.id.take();
+    }
+
+    /// Makes the campaign visible, and settles the key of its request with it.
+    pub async fn finish(mut self, ticket: Option<&KeyTicket>) -> ApiResult<CampaignRow> {
+        let ticket = ticket.cloned();
+        let finished = tokio::spawn(async move {
+            let id = self.id.ok_or(ApiError::Internal)?;
+            let finished = self.store.finish_import(id, ticket.as_ref()).await;
+            if finished.is_ok() {
+                self.id.take();
+            }
+            Ok(finished?)
+        });
+        finished.await.map_err(|_| ApiError::Internal)?
+    }
+}
+
+impl Drop for Import {
+    fn drop(&mut self) {
+        let (Some(id), Ok(runtime)) = (self.id.take(), tokio::runtime::Handle::try_current()) else {
+            return;
+        };
+        let store = Arc::clone(&self.store);
+        runtime.spawn(async move {
+            if let Err(error) = store.abandon_import(id).await {
+                tracing::warn!(campaign = %id, %error, "an abandoned import stays until the next start");
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::{
+        agent,
+        id::AgentId,
+        ports::store::{Account, CampaignStore, DirectoryStore, FollowUp, NewAccount, ScheduleText},
+        time::SystemClock,
+    };
+    use serde_json::json;
+    use testkit::memory_store::MemoryStore;
+
+    use super::*;
+    use domain::api_key::generate_key;
+
+    async fn store() -> (Arc<MemoryStore>, AccountId, AgentId) {
+        let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+        let account = Account {
+            id: AccountId::new(),
+            email: "a@b.co".into(),
+        };
+        let new = NewAccount {
+            account: account.clone(),
+            webhook_secret: String::new(),
+            key: generate_key().1,
+        };
+        store.create_account(new).await.unwrap();
+        let document = json!({ "name": "a", "conversationConfig": { "agent": { "prompt": { "prompt": "p" } } } });
+        let agent = store
+            .create_agent(account.id, agent::validate_create(&document).unwrap(), None)
+            .await
+            .unwrap();
+        (store, account.id, agent.id)
+    }
+
+    async fn begun(store: &Arc<MemoryStore>, account: AccountId, agent: AgentId) -> Import {
+        let new = NewCampaign {
+            name: "c".into(),
+            agent,
+            schedule: ScheduleText::default(),
+            follow_up: FollowUp::default(),
+            max_concurrent_calls: None,
+        };
+        Import::begin(store.clone(), account, new).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn an_import_that_is_dropped_is_abandoned() {
+        let (store, account, agent) = store().await;
+        let import = begun(&store, account, agent).await;
+        import.append(&[]).await.unwrap();
+        drop(import);
+        tokio::task::yield_now().await;
+        assert_eq!(store.sweep_imports().await, Ok(0));
+    }
+
+    #[tokio::test]
+    async fn a_finished_import_stays() {
+        let (store, account, agent) = store().await;
+        let row = begun(&store, account, agent).await.finish(None).await.unwrap();
+        tokio::task::yield_now().await;
+        assert!(store.campaign(account, row.id).await.is_ok());
+    }
+}

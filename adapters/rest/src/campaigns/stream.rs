@@ -1,0 +1,174 @@
+//! A campaign with its contacts, streamed from the store page by page: memory does not grow with the campaign.
+
+use std::sync::Arc;
+
+use axum::{
+    body::Body,
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use bytes::Bytes;
+use domain::ports::store::{CampaignContact, CampaignRow, CampaignStatus, Store, StoreError, StoreResult};
+use futures_util::{StreamExt, stream};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+use super::view;
+use crate::{RestState, envelope::Enveloped, error::ApiResult, request_id::RequestId};
+
+/// Contacts read at once.
+const PAGE: i64 = 1_000;
+
+/// What goes around a campaign.
+#[derive(Debug)]
+pub struct Answer {
+    status: StatusCode,
+    warning: Option<String>,
+    request_id: RequestId,
+}
+
+impl Answer {
+    /// A 200.
+    pub fn ok(request_id: RequestId) -> Self {
+        Self {
+            status: StatusCode::OK,
+            warning: None,
+            request_id,
+        }
+    }
+
+    /// A 201.
+    pub fn created(request_id: RequestId) -> Self {
+        Self {
+            status: StatusCode::CREATED,
+            ..Self::ok(request_id)
+        }
+    }
+
+    /// With a warning, if there is something to say. A failed or delayed campaign says why by itself.
+    #[must_use]
+    pub fn warning(self, warning: Option<String>) -> Self {
+        Self { warning, ..self }
+    }
+
+    /// The response. Its first page is read before it begins, so that a store that is away still is a 503; one that
+    /// goes away later breaks the body off, which no client takes for a whole one.
+    pub async fn send(self, state: &RestState, row: &CampaignRow) -> ApiResult<Response> {
+        let progress = state.store.progress(row.id).await?;
+        let first = state.store.campaign_contacts(row.id, 0, PAGE).await?;
+        let mut campaign = view::campaign(row);
+        campaign.insert("progress".into(), json!(progress));
+        let put_off = put_off(&*state.store, row).await?;
+        let (head, tail) = self.frame(campaign, row, put_off);
+        let pages = pages(Arc::clone(&state.store), row, first);
+        let body = stream::once(async { Ok(Bytes::from(head)) })
+            .chain(pages)
+            .chain(stream::once(async { Ok(Bytes::from(tail)) }));
+        let mut response = (self.status, Body::from_stream(body)).into_response();
+        response
+            .headers_mut()
+            .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        response.extensions_mut().insert(Enveloped);
+        Ok(response)
+    }
+
+    /// The envelope up to the first contact, and from behind the last one.
+    fn frame(
+        &self,
+        campaign: serde_json::Map<String, Value>,
+        row: &CampaignRow,
+        put_off: Option<String>,
+    ) -> (String, String) {
+        let mut head = format!("{{\"success\":true,\"data\":{}", Value::Object(campaign));
+        head.pop();
+        head.push_str(",\"contacts\":[");
+        let reason = row
+            .reason
+            .as_ref()
+            .map(|reason| format!("the campaign is {}: {reason}", row.status.as_str()));
+        let warnings: Vec<String> = self.warning.clone().into_iter().chain(reason).chain(put_off).collect();
+        let mut tail = "]}".to_owned();
+        if !warnings.is_empty() {
+            tail.push_str(&format!(",\"warning\":{}", json!(warnings.join("; "))));
+        }
+        tail.push_str(&format!(",\"requestId\":{}}}", json!(self.request_id.as_str())));
+        (head, tail)
+    }
+}
+
+/// How many contacts wait because of the account's rules.
+async fn put_off(store: &dyn Store, row: &CampaignRow) -> StoreResult<Option<String>> {
+    if !matches!(row.status, CampaignStatus::Waiting | CampaignStatus::Running) {
+        return Ok(None);
+    }
+    let rules = store.put_off(row.id).await?;
+    let parts: Vec<String> = rules
+        .into_iter()
+        .map(|(rule, contacts)| format!("{contacts} for `{}`", rule.as_str()))
+        .collect();
+    let all = parts.join(", ");
+    Ok((!parts.is_empty()).then(|| format!("contacts wait for the account's safeguards: {all}")))
+}
+
+/// How far the contacts were written.
+struct Progressing {
+    store: Arc<dyn Store>,
+    row: CampaignRow,
+    /// The page to be written next, which is read while the one before it is sent.
+    next: Option<JoinHandle<StoreResult<Vec<CampaignContact>>>>,
+    sent: i64,
+}
+
+impl Progressing {
+    fn read(&self, from: i64) -> Option<JoinHandle<StoreResult<Vec<CampaignContact>>>> {
+        if from >= self.row.contact_count {
+            return None;
+        }
+        let (store, id) = (Arc::clone(&self.store), self.row.id);
+        Some(tokio::spawn(
+            async move { store.campaign_contacts(id, from, PAGE).await },
+        ))
+    }
+
+    /// The page as text, separated from the one before it.
+    fn text(&mut self, page: &[CampaignContact]) -> Result<Bytes, StoreError> {
+        let mut text = Vec::with_capacity(page.len() * 160);
+        for contact in page {
+            if self.sent > 0 {
+                text.push(b',');
+            }
+            let written = serde_json::to_writer(&mut text, &view::ShownContact(contact));
+            written.map_err(|error| StoreError::Damaged(error.to_string()))?;
+            self.sent += 1;
+        }
+        Ok(Bytes::from(text))
+    }
+}
+
+fn pages(
+    store: Arc<dyn Store>,
+    row: &CampaignRow,
+    first: Vec<CampaignContact>,
+) -> impl stream::Stream<Item = Result<Bytes, StoreError>> + Send + use<> {
+    let mut start = Progressing {
+        store,
+        row: row.clone(),
+        next: None,
+        sent: 0,
+    };
+    start.next = (!first.is_empty()).then(|| tokio::spawn(async { Ok(first) }));
+    stream::try_unfold(start, |mut state| async move {
+        let Some(reading) = state.next.take() else {
+            return Ok(None);
+        };
+        let page = reading
+            .await
+            .unwrap_or_else(|_| Err(StoreError::Unavailable("the reading of a page ended".to_owned())))?;
+        if page.is_empty() {
+            return Ok(None);
+        }
+        state.next = state.read(state.sent + page.len() as i64);
+        let text = state.text(&page)?;
+        Ok(Some((text, state)))
+    })
+}

@@ -1,0 +1,310 @@
+//! Changing a saved campaign: `PATCH`, `POST …/schedule` and `DELETE`.
+
+use actors::campaigns::{CampaignCommand, CampaignUpdate};
+use axum::{extract::State, response::Response};
+use domain::{
+    agent::{Agent, Problem},
+    ports::store::{CampaignContact, CampaignRow, CampaignStatus, FollowUp, NewCampaign, ScheduleText},
+};
+use serde_json::{Map, Value, json};
+
+use super::{
+    Answer,
+    begin::{beginning_warnings, joined, require_ready},
+    command::Target,
+    contacts,
+    create::{agent_id, intervals},
+    import::{CHUNK, Import},
+    schedule_texts,
+    settings::{FollowUpFields, dialing_agent},
+    variables::OpenVariables,
+};
+use crate::{
+    RestState,
+    body::JsonObject,
+    envelope::Reply,
+    error::{ApiError, ApiResult, Conflict, OrNoSuch},
+    fields::{Fields, check_name, kind},
+    safeguards::Destinations,
+};
+
+const NAMES: [&str; 13] = [
+    "name",
+    "agentId",
+    "contacts",
+    "contactIds",
+    "active",
+    "scheduled",
+    "startTime",
+    "endTime",
+    "timezone",
+    "followUpCall",
+    "followUpAttempts",
+    "followUpIntervals",
+    "maxConcurrentCalls",
+];
+
+/// The fields of a schedule, which `null` clears.
+const CLEARED: [&str; 3] = ["startTime", "endTime", "timezone"];
+
+/// `PATCH /public/v1/campaigns/{campaignId}`.
+pub async fn patch(
+    State(state): State<RestState>,
+    target: Target,
+    JsonObject(body): JsonObject,
+) -> ApiResult<Response> {
+    let row = state.store.campaign(target.account.id, target.campaign).await;
+    let row = row.or_no_such("campaign")?;
+    let (mut update, contacts) = read(&state, &row, &body).await?;
+    let begins = update.scheduled == Some(true) || update.active == Some(true);
+    let rescheduled = update.start_time.is_some() || update.end_time.is_some() || update.timezone.is_some();
+    let agent = agent_of(&state, &row, &update, begins).await?;
+    let mut warnings = Vec::new();
+    let import = match contacts {
+        None => None,
+        Some(contacts) => {
+            let (import, warning) = hide(&state, &row, agent.as_ref(), &contacts).await?;
+            warnings.extend(warning);
+            Some(import)
+        }
+    };
+    update.contacts = import.as_ref().and_then(Import::campaign);
+    // Refused, the import is dropped and so abandoned.
+    let command = CampaignCommand::Update(Box::new(update));
+    let changed = target.command(&state, command).await?;
+    if let Some(import) = import {
+        import.taken();
+    }
+    if begins {
+        warnings.extend(beginning_warnings(&state, &changed));
+    } else if rescheduled {
+        warnings.extend(schedule_texts::start_in_past(&changed));
+    }
+    let answer = Answer::ok(target.request_id).warning(joined(&warnings));
+    answer.send(&state, &changed).await
+}
+
+/// The agent that will dial. One that cannot any more is in the way only of what is to begin.
+async fn agent_of(
+    state: &RestState,
+    row: &CampaignRow,
+    update: &CampaignUpdate,
+    begins: bool,
+) -> ApiResult<Option<Agent>> {
+    let agent = match update.agent {
+        Some(id) => dialing_agent(&*state.store, row.account, id).await?,
+        None => match stored_agent(state, row).await {
+            Err(ApiError::Conflict(..) | ApiError::Invalid(_)) if !begins => return Ok(None),
+            found => found?,
+        },
+    };
+    if begins {
+        require_ready(state, &agent)?;
+    }
+    Ok(Some(agent))
+}
+
+fn running() -> ApiError {
+    let message = "the campaign is running; pause or stop it first";
+    ApiError::Conflict(Conflict::CampaignRunning, message.into())
+}
+
+/// The agent that the campaign has; it may be gone.
+async fn stored_agent(state: &RestState, row: &CampaignRow) -> ApiResult<Agent> {
+    dialing_agent(&*state.store, row.account, row.agent)
+        .await
+        .map_err(|error| match error {
+            ApiError::NotFound(_) => ApiError::Conflict(
+                Conflict::NotConfigured,
+                "the campaign's agent was deleted; give it another `agentId`".into(),
+            ),
+            other => other,
+        })
+}
+
+/// The contacts under an import of their own, which no reader sees, and what there is to say about them.
+async fn hide(
+    state: &RestState,
+    row: &CampaignRow,
+    agent: Option<&Agent>,
+    contacts: &[CampaignContact],
+) -> ApiResult<(Import, Option<String>)> {
+    // Nothing is imported for a command that is certain to be refused.
+    if row.status == CampaignStatus::Running {
+        return Err(running());
+    }
+    let mut open = agent.map(OpenVariables::of).unwrap_or_default();
+    contacts::count_variables(&state.store, row.account, contacts, &mut open).await?;
+    let new = NewCampaign {
+        name: row.name.clone(),
+        agent: row.agent,
+        schedule: ScheduleText::default(),
+        follow_up: FollowUp::default(),
+        max_concurrent_calls: None,
+    };
+    let import = Import::begin(state.store.clone(), row.account, new).await?;
+    for chunk in contacts.chunks(CHUNK) {
+        import.append(chunk).await?;
+    }
+    Ok((import, open.warning()))
+}
+
+/// What the body asks for, and the contacts if they are to be replaced.
+async fn read(
+    state: &RestState,
+    row: &CampaignRow,
+    body: &Map<String, Value>,
+) -> ApiResult<(CampaignUpdate, Option<Vec<CampaignContact>>)> {
+    let mut fields = Fields::of(body, "");
+    fields.only(&NAMES);
+    refuse_nulls(&mut fields, body);
+    let mut update = CampaignUpdate {
+        name: name(&mut fields),
+        agent: agent_id(&mut fields),
+        max_concurrent_calls: fields
+            .integer("maxConcurrentCalls", 1..=100_000)
+            .map(|calls| u32::try_from(calls).ok()),
+        start_time: clearable(&mut fields, body, "startTime"),
+        end_time: clearable(&mut fields, body, "endTime"),
+        timezone: clearable(&mut fields, body, "timezone"),
+        scheduled: flag(&mut fields, "scheduled"),
+        active: flag(&mut fields, "active"),
+        ..CampaignUpdate::default()
+    };
+    if update.scheduled == Some(true) && update.active == Some(false) {
+        let message = "`scheduled` true queues the campaign and `active` false stops it: send one of them";
+        fields.problem("active", "not_allowed", message);
+    }
+    update.follow_up = follow_up(&mut fields, &row.follow_up);
+    let given = ScheduleText {
+        start_time: update.start_time.clone().flatten(),
+        end_time: update.end_time.clone().flatten(),
+        timezone: update.timezone.clone().flatten(),
+    };
+    fields.problems.extend(schedule_texts::problems(&given, false));
+    let contacts = read_contacts(state, row, &mut fields).await?;
+    if fields.problems.is_empty() {
+        Ok((update, contacts))
+    } else {
+        Err(ApiError::Invalid(fields.problems))
+    }
+}
+
+fn refuse_nulls(fields: &mut Fields<'_>, body: &Map<String, Value>) {
+    for name in NAMES.into_iter().filter(|name| !CLEARED.contains(name)) {
+        if body.get(name).is_some_and(Value::is_null) {
+            let message = "cannot be null: leave it out to keep it as it is";
+            fields.problem(name, "wrong_type", message);
+        }
+    }
+}
+
+async fn read_contacts(
+    state: &RestState,
+    row: &CampaignRow,
+    fields: &mut Fields<'_>,
+) -> ApiResult<Option<Vec<CampaignContact>>> {
+    let replaced = ["contacts", "contactIds"]
+        .iter()
+        .any(|name| fields.value(name).is_some());
+    let given = contacts::read(fields);
+    let ids = contacts::read_ids(fields);
+    let store = &*state.store;
+    let problems: &mut Vec<Problem> = &mut fields.problems;
+    contacts::check_ids(store, row.account, &given, problems).await?;
+    let mut destinations = Destinations::of(store, row.account).await?;
+    let places: Vec<usize> = given.iter().map(|(index, _)| *index).collect();
+    let all = contacts::union(store, row.account, given, &ids, problems).await?;
+    for (at, contact) in all.iter().enumerate() {
+        let path = match places.get(at) {
+            Some(index) => format!("contacts[{index}].phoneNumber"),
+            None => "contactIds".to_owned(),
+        };
+        destinations.check(path, &contact.phone_number, problems);
+    }
+    Ok(replaced.then_some(all))
+}
+
+fn name(fields: &mut Fields<'_>) -> Option<String> {
+    let text = fields.string("name")?;
+    check_name(text)
+        .map_err(|(code, message)| fields.problem("name", code, message))
+        .ok()
+}
+
+fn flag(fields: &mut Fields<'_>, name: &str) -> Option<bool> {
+    let value = fields.value(name)?;
+    if value.as_bool().is_none() {
+        fields.problem(name, "wrong_type", format!("must be a boolean, not {}", kind(value)));
+    }
+    value.as_bool()
+}
+
+/// A text, or null for none.
+fn clearable(fields: &mut Fields<'_>, body: &Map<String, Value>, name: &str) -> Option<Option<String>> {
+    match body.get(name)? {
+        Value::Null => Some(None),
+        _ => fields.string(name).map(|text| Some(text.to_owned())),
+    }
+}
+
+/// The follow-ups with what the body says of them; none when it says nothing.
+fn follow_up(fields: &mut Fields<'_>, stored: &FollowUp) -> Option<FollowUp> {
+    let named = ["followUpCall", "followUpAttempts", "followUpIntervals"];
+    named.iter().find(|name| fields.value(name).is_some())?;
+    let before = fields.problems.len();
+    let call = flag(fields, "followUpCall").unwrap_or(stored.enabled);
+    let attempts = fields.integer("followUpAttempts", 1..=100);
+    let minutes = intervals(fields);
+    if fields.problems.len() > before {
+        return None;
+    }
+    // What is stored stands in for what is not given, as long as follow-ups are on.
+    let kept = stored.enabled && call;
+    let kept_minutes: Vec<i64> = stored
+        .intervals_minutes
+        .iter()
+        .map(|minutes| i64::from(*minutes))
+        .collect();
+    let minutes = minutes.or_else(|| kept.then_some(kept_minutes));
+    let wanted = FollowUpFields {
+        call,
+        attempts: attempts.or_else(|| kept.then_some(i64::from(stored.attempts))),
+        intervals: minutes.as_deref(),
+    };
+    wanted.check(&mut fields.problems);
+    (fields.problems.len() == before).then(|| wanted.made())
+}
+
+/// `POST /public/v1/campaigns/{campaignId}/schedule`.
+pub async fn schedule(
+    State(state): State<RestState>,
+    target: Target,
+    JsonObject(body): JsonObject,
+) -> ApiResult<Response> {
+    let row = state.store.campaign(target.account.id, target.campaign).await;
+    let row = row.or_no_such("campaign")?;
+    let mut fields = Fields::of(&body, "");
+    fields.only(&CLEARED);
+    let text = ScheduleText {
+        start_time: fields.string("startTime").map(str::to_owned),
+        end_time: fields.string("endTime").map(str::to_owned),
+        timezone: fields.string("timezone").map(str::to_owned),
+    };
+    let mut found = schedule_texts::problems(&text, true);
+    found.retain(|problem| fields.problems.iter().all(|known| known.path != problem.path));
+    fields.problems.extend(found);
+    if !fields.problems.is_empty() {
+        return Err(ApiError::Invalid(fields.problems));
+    }
+    require_ready(&state, &stored_agent(&state, &row).await?)?;
+    let row = target.command(&state, CampaignCommand::Schedule(text)).await?;
+    let answer = Answer::ok(target.request_id).warning(joined(&beginning_warnings(&state, &row)));
+    answer.send(&state, &row).await
+}
+
+/// `DELETE /public/v1/campaigns/{campaignId}`.
+pub async fn delete(State(state): State<RestState>, target: Target) -> ApiResult<Reply> {
+    target.command(&state, CampaignCommand::Delete).await?;
+    Ok(Reply::ok(json!({ "campaignId": target.campaign, "deleted": true })))
+}

@@ -1,0 +1,149 @@
+//! `{{variables}}` of an agent that some contacts of a campaign give no value to.
+
+use std::collections::HashMap;
+
+use domain::{agent::Agent, ports::store::CampaignContact, template};
+use serde_json::{Map, Value};
+
+/// Names that the service fills in itself.
+const SYSTEM_PREFIX: &str = "system__";
+
+/// Variables that a warning lists, at most.
+const LISTED: usize = 20;
+
+/// The variables an agent uses without a value of its own, and how many contacts fill each one.
+///
+/// A contact costs as much time as it has fields: a prompt may hold tens of thousands of variables, a campaign a
+/// million contacts.
+#[derive(Debug, Clone, Default)]
+pub struct OpenVariables {
+    /// In the order in which the agent names them.
+    names: Vec<String>,
+    filled: HashMap<String, u64>,
+    contacts: u64,
+}
+
+impl OpenVariables {
+    /// The variables that `agent` expects its contacts to fill.
+    pub fn of(agent: &Agent) -> Self {
+        let own = &agent.conversation_config.agent.dynamic_variables;
+        let names: Vec<String> = template::agent_placeholders(agent)
+            .into_iter()
+            .filter(|name| !name.starts_with(SYSTEM_PREFIX) && own.get(name).is_none_or(is_blank))
+            .collect();
+        Self {
+            filled: names.iter().map(|name| (name.clone(), 0)).collect(),
+            names,
+            contacts: 0,
+        }
+    }
+
+    /// Whether there is a variable to be filled at all.
+    pub fn any(&self) -> bool {
+        !self.names.is_empty()
+    }
+
+    /// Counts what `contact` fills, and what the saved contact with its number fills beside it.
+    pub fn count(&mut self, contact: &CampaignContact, saved: Option<&Map<String, Value>>) {
+        self.contacts += 1;
+        let own = [
+            ("phoneNumber", true),
+            ("name", contact.name.is_some()),
+            ("email", contact.email.is_some()),
+        ];
+        let own_names = own.map(|(name, _)| name);
+        let extra = contact
+            .extra
+            .iter()
+            .chain(
+                saved
+                    .into_iter()
+                    .flatten()
+                    .filter(|(name, _)| !fills(&contact.extra, name)),
+            )
+            .filter(|(name, value)| !own_names.contains(&name.as_str()) && !is_blank(value))
+            .map(|(name, _)| name.as_str());
+        let filled = own.into_iter().filter_map(|(name, filled)| filled.then_some(name));
+        for name in filled.chain(extra) {
+            if let Some(count) = self.filled.get_mut(name) {
+                *count += 1;
+            }
+        }
+    }
+
+    /// What there is to say, if anything.
+    pub fn warning(&self) -> Option<String> {
+        let mut open = self.names.iter().filter_map(|name| {
+            let missing = self.contacts - self.filled.get(name).copied().unwrap_or(0);
+            (missing > 0).then_some((name, missing))
+        });
+        let texts: Vec<String> = open
+            .by_ref()
+            .take(LISTED)
+            .map(|(name, missing)| {
+                let shown: String = name.chars().take(100).collect();
+                format!(
+                    "`{{{{{shown}}}}}` has no value for {missing} of {} contacts",
+                    self.contacts
+                )
+            })
+            .collect();
+        let rest = match open.count() {
+            0 => String::new(),
+            more => format!(", and {more} variables more"),
+        };
+        (!texts.is_empty()).then(|| format!("{}{rest}; it is spoken as nothing there", texts.join(", ")))
+    }
+}
+
+/// Whether a contact has a value of its own, so that the saved one does not count.
+fn fills(extra: &Map<String, Value>, name: &str) -> bool {
+    extra.get(name).is_some_and(|value| !is_blank(value))
+}
+
+fn is_blank(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.trim().is_empty(),
+        Value::Null => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::phone_number::PhoneNumber;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_what_neither_agent_nor_contact_fills_is_reported() {
+        let document = json!({
+            "name": "a",
+            "conversationConfig": { "agent": {
+                "prompt": { "prompt": "{{name}} {{city}} {{shop}} {{system__time}}" },
+                "dynamicVariables": { "shop": "Ada's" },
+            } },
+        });
+        let agent = domain::agent::complete(document.as_object().unwrap()).unwrap();
+        let mut open = OpenVariables::of(&agent);
+        for city in [json!("Bonn"), json!(" ")] {
+            let extra = json!({ "city": city });
+            let contact = CampaignContact {
+                phone_number: PhoneNumber::parse("+15551234567").unwrap(),
+                contact: None,
+                name: Some("Ada".into()),
+                email: None,
+                extra: extra.as_object().unwrap().clone(),
+            };
+            open.count(&contact, None);
+        }
+        assert!(open.any());
+        let warning = open.warning().unwrap();
+        assert!(warning.contains("`{{city}}` has no value for 1 of 2"), "{warning}");
+        assert!(
+            !warning.contains("name}}") && !warning.contains("shop") && !warning.contains("system"),
+            "{warning}"
+        );
+    }
+}

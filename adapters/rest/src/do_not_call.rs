@@ -1,0 +1,67 @@
+//! The opt-out list: numbers that no campaign and no call of the account dials.
+
+use axum::extract::State;
+use domain::{phone_number::PhoneNumber, ports::store::DoNotCallRow};
+use serde_json::{Value, json};
+
+use super::{
+    RestState,
+    auth::Caller,
+    body::JsonObject,
+    cursor::Binding,
+    envelope::Reply,
+    error::{ApiError, ApiResult, OrNoSuch},
+    fields::Fields,
+    path_id::PathId,
+    query::{NoParameters, Paging, Query},
+};
+
+/// `GET /public/v1/do-not-call`, newest first.
+pub async fn list(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    Query(paging): Query<Paging>,
+) -> ApiResult<Reply> {
+    let binding = Binding::new(account.id, "do-not-call", String::new());
+    let after = binding.after(paging.cursor.as_deref())?;
+    let rows = state.store.do_not_call(account.id, after, paging.page_size + 1).await?;
+    Ok(binding.page(rows, paging.page_size, view, |row| {
+        (row.created_at, row.phone_number.to_string())
+    }))
+}
+
+/// `POST /public/v1/do-not-call`. A number that is listed already stays as it is.
+pub async fn add(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    _: Query<NoParameters>,
+    JsonObject(body): JsonObject,
+) -> ApiResult<Reply> {
+    let mut fields = Fields::of(&body, "");
+    fields.only(&["phoneNumber"]);
+    let number = fields.required_phone_number("phoneNumber");
+    let (Some(number), true) = (number, fields.problems.is_empty()) else {
+        return Err(ApiError::Invalid(fields.problems));
+    };
+    let row = state.store.add_do_not_call(account.id, &number).await?;
+    Ok(Reply::created(view(&row)))
+}
+
+/// `DELETE /public/v1/do-not-call/{phoneNumber}`.
+pub async fn remove(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    PathId(number): PathId<PhoneNumber>,
+    _: Query<NoParameters>,
+) -> ApiResult<Reply> {
+    let removed = state.store.remove_do_not_call(account.id, &number).await;
+    removed.or_no_such("number on the do-not-call list")?;
+    Ok(Reply::ok(json!({ "phoneNumber": number, "deleted": true })))
+}
+
+fn view(row: &DoNotCallRow) -> Value {
+    json!({
+        "phoneNumber": row.phone_number,
+        "metadata": { "createdAt": row.created_at.to_iso8601() },
+    })
+}

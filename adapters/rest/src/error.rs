@@ -1,0 +1,341 @@
+//! Everything a request can fail with, and the one place that knows its HTTP status and code.
+
+use actors::campaigns::CommandError;
+use axum::{
+    http::{HeaderName, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use domain::{
+    agent::Problem,
+    ports::store::{Holder, StoreError},
+};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::envelope::Payload;
+
+/// Seconds after which a client may try again what was unavailable.
+const RETRY_AFTER_S: u32 = 2;
+
+/// Why a request failed. The texts are read by clients.
+#[derive(Debug, Clone)]
+pub enum ApiError {
+    /// Fields or parameters are wrong; all of them are listed.
+    Invalid(Vec<Problem>),
+    /// Rows of an uploaded file are wrong, and perhaps fields beside it.
+    InvalidRows {
+        /// The form's fields.
+        problems: Vec<Problem>,
+        /// The row report.
+        report: Value,
+    },
+    /// The request as a whole cannot be read.
+    Malformed(String),
+    /// No key, or none that is known.
+    Unauthorized(&'static str),
+    /// No such path, thing, or it belongs to another account.
+    NotFound(String),
+    /// The path has no such method.
+    MethodNotAllowed,
+    /// Not possible as things stand.
+    Conflict(Conflict, String),
+    /// Too many bytes or rows.
+    PayloadTooLarge(String),
+    /// Not the content type this path takes.
+    UnsupportedMediaType(String),
+    /// Somebody else's server, which the request needs, failed.
+    Upstream(String),
+    /// Too many requests: try again after so many seconds.
+    RateLimited(u32),
+    /// Too many calls of the account wait for something of its own.
+    TooManyCalls(String),
+    /// None of the bytes asked for are in the file, which has so many.
+    RangeNotSatisfiable(u64),
+    /// The node has too much to do: try again.
+    Overloaded,
+    /// There is no room left to store anything.
+    StorageFull,
+    /// Something behind the API is away: try again.
+    Unavailable(String),
+    /// A bug. What happened is in the log, not in the answer.
+    Internal,
+}
+
+/// The codes of the 409 family.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Conflict {
+    /// The number is a saved contact already.
+    ContactExists,
+    /// The campaign's state forbids it.
+    InvalidTransition,
+    /// The campaign runs, or calls of it are live.
+    CampaignRunning,
+    /// Every contact has been dialed.
+    NothingToDial,
+    /// A setting is missing.
+    NotConfigured,
+    /// Something else needs it.
+    InUse,
+    /// A phone number is another account's, or another agent answers it.
+    NumberInUse,
+    /// The number is on the do-not-call list.
+    DoNotCall,
+    /// Somebody else changed it at the same time.
+    Changed,
+    /// The same request is being worked on.
+    InProgress,
+}
+
+impl Conflict {
+    fn code(self) -> &'static str {
+        match self {
+            Self::ContactExists => "contact_exists",
+            Self::InvalidTransition => "invalid_transition",
+            Self::CampaignRunning => "campaign_running",
+            Self::NothingToDial => "nothing_to_dial",
+            Self::NotConfigured => "not_configured",
+            Self::InUse => "in_use",
+            Self::NumberInUse => "number_in_use",
+            Self::DoNotCall => "do_not_call",
+            Self::Changed | Self::InProgress => "conflict",
+        }
+    }
+}
+
+/// Problems that `error.fields` lists, at most; the message counts the rest.
+const LISTED: usize = 1_000;
+
+/// `error` of the envelope.
+#[derive(Debug, Clone, Serialize)]
+pub struct ErrorBody {
+    code: &'static str,
+    message: String,
+    status: u16,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    fields: Vec<Problem>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    details: Option<Value>,
+}
+
+impl ApiError {
+    /// One wrong field.
+    pub fn field(path: impl Into<String>, code: &'static str, message: impl Into<String>) -> Self {
+        Self::Invalid(vec![Problem::new(path, code, message)])
+    }
+
+    /// No `thing` with this id, as far as this account can see.
+    pub fn no_such(thing: &str) -> Self {
+        Self::NotFound(format!("there is no such {thing} in this account"))
+    }
+
+    /// What a refusal made by the framework, known by its status, means.
+    pub fn of_status(status: StatusCode) -> Self {
+        match status {
+            StatusCode::NOT_FOUND => Self::NotFound("there is nothing at this path".into()),
+            StatusCode::METHOD_NOT_ALLOWED => Self::MethodNotAllowed,
+            StatusCode::PAYLOAD_TOO_LARGE => Self::PayloadTooLarge("the body is too large".into()),
+            StatusCode::UNSUPPORTED_MEDIA_TYPE => Self::UnsupportedMediaType("this content type is not taken".into()),
+            StatusCode::SERVICE_UNAVAILABLE => Self::Unavailable("the service is busy".into()),
+            other if other.is_client_error() => Self::Malformed("the request cannot be read".into()),
+            _ => Self::Internal,
+        }
+    }
+
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::Invalid(_) | Self::InvalidRows { .. } | Self::Malformed(_) => StatusCode::BAD_REQUEST,
+            Self::Unauthorized(_) => StatusCode::UNAUTHORIZED,
+            Self::NotFound(_) => StatusCode::NOT_FOUND,
+            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::Conflict(..) => StatusCode::CONFLICT,
+            Self::PayloadTooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::UnsupportedMediaType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::Upstream(_) => StatusCode::BAD_GATEWAY,
+            Self::RateLimited(_) | Self::TooManyCalls(_) => StatusCode::TOO_MANY_REQUESTS,
+            Self::RangeNotSatisfiable(_) => StatusCode::RANGE_NOT_SATISFIABLE,
+            Self::Overloaded | Self::StorageFull | Self::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Invalid(_) | Self::InvalidRows { .. } | Self::Malformed(_) | Self::RangeNotSatisfiable(_) => {
+                "invalid_request"
+            }
+            Self::Unauthorized(_) => "unauthorized",
+            Self::NotFound(_) => "not_found",
+            Self::MethodNotAllowed => "method_not_allowed",
+            Self::Conflict(kind, _) => kind.code(),
+            Self::PayloadTooLarge(_) => "payload_too_large",
+            Self::UnsupportedMediaType(_) => "unsupported_media_type",
+            Self::Upstream(_) => "upstream_failed",
+            Self::RateLimited(_) | Self::TooManyCalls(_) => "rate_limited",
+            Self::Overloaded => "overloaded",
+            Self::StorageFull => "storage_full",
+            Self::Unavailable(_) => "unavailable",
+            Self::Internal => "internal",
+        }
+    }
+
+    /// What people read.
+    pub fn message(&self) -> String {
+        match self {
+            Self::Invalid(problems) | Self::InvalidRows { problems, .. } => match problems.as_slice() {
+                [] => "the request is invalid".into(),
+                [one] => format!("`{}`: {}", one.path, one.message),
+                [first, rest @ ..] => format!("`{}`: {} (and {} more)", first.path, first.message, rest.len()),
+            },
+            Self::Unauthorized(text) => (*text).into(),
+            Self::RateLimited(seconds) => format!("too many requests; try again in {seconds} s"),
+            Self::MethodNotAllowed => "this path does not take this method; see the Allow header".into(),
+            Self::Overloaded => "the service has too much to do; try again".into(),
+            Self::StorageFull => {
+                "the database's disk is full: nothing can be stored until there is room; try again".into()
+            }
+            Self::Internal => "something went wrong inside; the request id finds it in the log".into(),
+            Self::RangeNotSatisfiable(length) => {
+                format!("the header Range asks for bytes that are not there: the file has {length}")
+            }
+            Self::Malformed(text)
+            | Self::NotFound(text)
+            | Self::Conflict(_, text)
+            | Self::PayloadTooLarge(text)
+            | Self::UnsupportedMediaType(text)
+            | Self::Upstream(text)
+            | Self::TooManyCalls(text)
+            | Self::Unavailable(text) => text.clone(),
+        }
+    }
+
+    fn header(&self) -> Option<(HeaderName, HeaderValue)> {
+        match self {
+            Self::Unauthorized(_) => Some((header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
+            Self::RangeNotSatisfiable(length) => {
+                let value = HeaderValue::from_str(&format!("bytes */{length}"));
+                Some((header::CONTENT_RANGE, value.ok()?))
+            }
+            Self::Overloaded | Self::StorageFull | Self::Unavailable(_) | Self::TooManyCalls(_) => {
+                Some((header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_S)))
+            }
+            Self::RateLimited(seconds) => Some((header::RETRY_AFTER, HeaderValue::from(*seconds))),
+            Self::Conflict(Conflict::InProgress, _) => Some((header::RETRY_AFTER, HeaderValue::from(1))),
+            _ => None,
+        }
+    }
+
+    fn into_body(self) -> ErrorBody {
+        let (code, message, status) = (self.code(), self.message(), self.status().as_u16());
+        let (mut fields, details) = match self {
+            Self::Invalid(problems) => (problems, None),
+            Self::InvalidRows { problems, report } => (problems, Some(report)),
+            _ => (Vec::new(), None),
+        };
+        fields.truncate(LISTED);
+        ErrorBody {
+            code,
+            message,
+            status,
+            fields,
+            details,
+        }
+    }
+}
+
+impl IntoResponse for ApiError {
+    /// A response without a body yet: the envelope's layer writes it, since it knows the request's id.
+    fn into_response(self) -> Response {
+        let mut response = self.status().into_response();
+        if let Some((name, value)) = self.header() {
+            response.headers_mut().insert(name, value);
+        }
+        response.extensions_mut().insert(Payload::Failure(self.into_body()));
+        response
+    }
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::NotFound => Self::no_such("thing"),
+            StoreError::Exists("phoneNumber") => Self::Conflict(
+                Conflict::ContactExists,
+                "a contact with this phone number is saved already".into(),
+            ),
+            StoreError::Exists("number") => Self::Conflict(
+                Conflict::NumberInUse,
+                "a phone number of this agent belongs to another account, or another agent answers it".into(),
+            ),
+            StoreError::Exists(what) => Self::Conflict(Conflict::Changed, format!("this {what} exists already")),
+            StoreError::Stale | StoreError::Fenced => Self::Conflict(
+                Conflict::Changed,
+                "it was changed by another request at the same time; read it again".into(),
+            ),
+            ref full if full.is_disk_full() => {
+                tracing::warn!(error = %full, "database full");
+                Self::StorageFull
+            }
+            StoreError::Unavailable(reason) => {
+                tracing::warn!(%reason, "database unavailable");
+                Self::Unavailable("the database is not available; try again".into())
+            }
+            StoreError::Refused(what) | StoreError::OtherTimes(what) | StoreError::Damaged(what) => {
+                tracing::error!(%what, "a stored value is damaged");
+                Self::Internal
+            }
+        }
+    }
+}
+
+impl From<CommandError> for ApiError {
+    fn from(error: CommandError) -> Self {
+        let text = error.to_string();
+        match error {
+            CommandError::NotFound => Self::no_such("campaign"),
+            CommandError::InvalidTransition(_) => {
+                Self::Conflict(Conflict::InvalidTransition, format!("not possible now: {text}"))
+            }
+            CommandError::Running => Self::Conflict(
+                Conflict::CampaignRunning,
+                format!("{text} or has calls in progress; pause or stop it first"),
+            ),
+            CommandError::Invalid(problems) => Self::Invalid(problems),
+            CommandError::NothingToDial => Self::Conflict(Conflict::NothingToDial, text),
+            CommandError::NotConfigured(_) => Self::Conflict(Conflict::NotConfigured, text),
+            CommandError::Unavailable(reason) => {
+                tracing::warn!(%reason, "command refused for now");
+                Self::Unavailable("the service takes no commands at the moment; try again".into())
+            }
+        }
+    }
+}
+
+impl ApiError {
+    /// What cannot be deleted, and who needs it.
+    pub fn held(thing: &str, holders: &[Holder]) -> Self {
+        let named: Vec<String> = holders
+            .iter()
+            .map(|holder| format!("{} `{}` ({})", holder.kind, holder.name, holder.id))
+            .collect();
+        let message = format!("this {thing} is in use by {}", named.join(", "));
+        Self::Conflict(Conflict::InUse, message)
+    }
+}
+
+/// What handlers return.
+pub type ApiResult<T> = Result<T, ApiError>;
+
+/// Names the thing that was not found.
+pub trait OrNoSuch<T> {
+    /// `NotFound` becomes a 404 that names `thing`; every other error its usual answer.
+    fn or_no_such(self, thing: &str) -> ApiResult<T>;
+}
+
+impl<T> OrNoSuch<T> for Result<T, StoreError> {
+    fn or_no_such(self, thing: &str) -> ApiResult<T> {
+        self.map_err(|error| match error {
+            StoreError::NotFound => ApiError::no_such(thing),
+            other => other.into(),
+        })
+    }
+}

@@ -1,0 +1,239 @@
+//! Reads the fields of a JSON object: typed, none unknown, every problem listed with its path.
+
+use domain::{agent::Problem, phone_number::PhoneNumber};
+use serde_json::{Map, Value};
+
+use super::error::{ApiError, ApiResult};
+
+/// How alike two names must be (Jaro-Winkler) for one to be offered for the other.
+const LIKELY: f64 = 0.8;
+
+/// `; did you mean …?` where a known name is close, else nothing.
+pub fn suggestion(name: &str, known: &[&str]) -> String {
+    // Comparing takes time with the square of the length, and nothing so long is like a name of ours.
+    if name.len() > NAME_CHARACTERS {
+        return String::new();
+    }
+    let lower = name.to_lowercase();
+    known
+        .iter()
+        .map(|candidate| (strsim::jaro_winkler(&lower, &candidate.to_lowercase()), candidate))
+        .filter(|(likeness, _)| *likeness >= LIKELY)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| format!("; did you mean `{candidate}`?"))
+        .unwrap_or_default()
+}
+
+/// What a JSON value is, for messages.
+pub fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// An object being read, and the problems found in it.
+#[derive(Debug)]
+pub struct Fields<'a> {
+    map: &'a Map<String, Value>,
+    prefix: String,
+    /// What is wrong with it so far.
+    pub problems: Vec<Problem>,
+}
+
+impl<'a> Fields<'a> {
+    /// Reads the object at `prefix`; the body's root has an empty one.
+    pub fn of(map: &'a Map<String, Value>, prefix: impl Into<String>) -> Self {
+        Self {
+            map,
+            prefix: prefix.into(),
+            problems: Vec::new(),
+        }
+    }
+
+    /// The path of a field of this object.
+    pub fn path(&self, name: &str) -> String {
+        if self.prefix.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{}.{name}", self.prefix)
+        }
+    }
+
+    /// Notes a problem of a field.
+    pub fn problem(&mut self, name: &str, code: &'static str, message: impl Into<String>) {
+        self.problems.push(Problem::new(self.path(name), code, message));
+    }
+
+    /// Refuses every field that is not among `names`.
+    pub fn only(&mut self, names: &[&str]) {
+        for name in self.map.keys().filter(|name| !names.contains(&name.as_str())) {
+            let message = format!("is not a known field{}", suggestion(name, names));
+            self.problems
+                .push(Problem::new(self.path(name), "unknown_field", message));
+        }
+    }
+
+    /// A field's value, if it is there; `null` is as good as nothing.
+    pub fn value(&self, name: &str) -> Option<&'a Value> {
+        self.map.get(name).filter(|value| !value.is_null())
+    }
+
+    /// The fields that are not among `names`, in their order.
+    pub fn others(&self, names: &'a [&str]) -> impl Iterator<Item = (&'a String, &'a Value)> {
+        self.map.iter().filter(|(name, _)| !names.contains(&name.as_str()))
+    }
+
+    /// A field read by `read`; `expected` names the type.
+    fn typed<T>(&mut self, name: &str, expected: &str, read: impl FnOnce(&'a Value) -> Option<T>) -> Option<T> {
+        let value = self.value(name)?;
+        let typed = read(value);
+        if typed.is_none() {
+            self.problem(name, "wrong_type", format!("must be {expected}, not {}", kind(value)));
+        }
+        typed
+    }
+
+    /// A string.
+    pub fn string(&mut self, name: &str) -> Option<&'a str> {
+        self.typed(name, "a string", Value::as_str)
+    }
+
+    /// A string that must be there.
+    pub fn required_string(&mut self, name: &str) -> Option<&'a str> {
+        if self.value(name).is_none() {
+            self.problem(name, "required", "is required");
+        }
+        self.string(name)
+    }
+
+    /// A phone number that must be there, normalised.
+    pub fn required_phone_number(&mut self, name: &str) -> Option<PhoneNumber> {
+        let parsed = PhoneNumber::parse(self.required_string(name)?);
+        if let Err(error) = &parsed {
+            self.problem(name, "invalid_phone", error.to_string());
+        }
+        parsed.ok()
+    }
+
+    /// A boolean; false when it is not there.
+    pub fn flag(&mut self, name: &str) -> bool {
+        self.typed(name, "a boolean", Value::as_bool).unwrap_or(false)
+    }
+
+    /// An array.
+    pub fn array(&mut self, name: &str) -> Option<&'a [Value]> {
+        self.typed(name, "an array", Value::as_array).map(Vec::as_slice)
+    }
+
+    /// A whole number in a range.
+    pub fn integer(&mut self, name: &str, range: std::ops::RangeInclusive<i64>) -> Option<i64> {
+        let value = match self.value(name) {
+            Some(Value::Number(number)) if self.value(name).and_then(whole).is_none() => {
+                self.problem(name, "wrong_type", format!("must be a whole number, not {number}"));
+                return None;
+            }
+            _ => self.typed(name, "a whole number", whole)?,
+        };
+        if range.contains(&value) {
+            return Some(value);
+        }
+        let message = format!("must be from {} to {}, not {value}", range.start(), range.end());
+        self.problem(name, "out_of_range", message);
+        None
+    }
+
+    /// A name: required, not blank, trimmed, at most 200 characters.
+    pub fn name(&mut self, name: &str) -> Option<String> {
+        let text = self.required_string(name)?;
+        match check_name(text) {
+            Ok(sound) => Some(sound),
+            Err((code, message)) => {
+                self.problem(name, code, message);
+                None
+            }
+        }
+    }
+}
+
+/// Refuses every field of a body that takes none.
+pub fn none(body: &Map<String, Value>) -> ApiResult<()> {
+    let mut fields = Fields::of(body, "");
+    fields.only(&[]);
+    if fields.problems.is_empty() {
+        Ok(())
+    } else {
+        Err(ApiError::Invalid(fields.problems))
+    }
+}
+
+/// An integer, also when it is written as `3.0`.
+pub fn whole(value: &Value) -> Option<i64> {
+    #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and within 2^53")]
+    value.as_i64().or_else(|| {
+        value
+            .as_f64()
+            .filter(|f| f.fract() == 0.0 && f.abs() < 9e15)
+            .map(|f| f as i64)
+    })
+}
+
+/// The most characters of a name.
+pub const NAME_CHARACTERS: usize = 200;
+
+/// A name that must not be blank: trimmed; else a code and a message.
+pub fn check_name(text: &str) -> Result<String, (&'static str, String)> {
+    let trimmed = text.trim();
+    let length = trimmed.chars().count();
+    match length {
+        0 => Err(("required", "must not be blank".into())),
+        1..=NAME_CHARACTERS => Ok(trimmed.to_owned()),
+        _ => Err((
+            "too_long",
+            format!("has {length} characters; at most {NAME_CHARACTERS} are taken"),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_close_name_is_offered_and_a_distant_one_is_not() {
+        assert_eq!(
+            suggestion("phonenumber", &["name", "phoneNumber"]),
+            "; did you mean `phoneNumber`?"
+        );
+        assert_eq!(suggestion("page_size", &["pageSize"]), "; did you mean `pageSize`?");
+        assert_eq!(suggestion("zzz", &["pageSize"]), "");
+    }
+
+    #[test]
+    fn every_problem_is_listed_with_its_path() {
+        let body = json!({ "nme": "x", "launch": "yes", "maxConcurrentCalls": 0, "contacts": 4 });
+        let mut fields = Fields::of(body.as_object().unwrap(), "a[2]");
+        fields.only(&["name", "launch", "maxConcurrentCalls", "contacts"]);
+        fields.name("name");
+        fields.flag("launch");
+        fields.integer("maxConcurrentCalls", 1..=10);
+        fields.array("contacts");
+        let found: Vec<_> = fields.problems.iter().map(|p| (p.path.as_str(), p.code)).collect();
+        assert_eq!(
+            found,
+            [
+                ("a[2].nme", "unknown_field"),
+                ("a[2].name", "required"),
+                ("a[2].launch", "wrong_type"),
+                ("a[2].maxConcurrentCalls", "out_of_range"),
+                ("a[2].contacts", "wrong_type"),
+            ]
+        );
+    }
+}

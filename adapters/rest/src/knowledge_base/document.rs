@@ -1,0 +1,214 @@
+//! Documents.
+
+use axum::{
+    extract::{Request, State},
+    response::{IntoResponse, Response},
+};
+use domain::{
+    id::DocumentId,
+    ports::store::{Account, DocumentKind, NewDocument},
+    text::is_blank,
+};
+use serde_json::{Map, Value};
+
+use super::{
+    list::ListParameters,
+    removed,
+    upload::{self, Upload},
+    view,
+};
+use crate::{
+    RestState,
+    auth::Caller,
+    body::JsonObject,
+    envelope::Reply,
+    error::{ApiError, ApiResult, OrNoSuch},
+    fields::Fields,
+    idempotency::{IdempotencyKey, RequestHash, Turn},
+    path_id::PathId,
+    query::{NoParameters, Query},
+};
+use integrations::documents::{DocumentError, fetch};
+use net::address_policy::ALLOW_PRIVATE;
+
+/// `POST /public/v1/knowledge-base/documents/url`.
+pub async fn from_url(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    key: IdempotencyKey,
+    _: Query<NoParameters>,
+    JsonObject(body): JsonObject,
+) -> ApiResult<Response> {
+    let turn = key.take(&state, account.id, "create url document", || {
+        RequestHash::of_json(&body)
+    });
+    let turn = turn.await?;
+    made(&state, &account, turn, fetched(&state, &body)).await
+}
+
+/// `POST /public/v1/knowledge-base/documents/text`.
+pub async fn from_text(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    key: IdempotencyKey,
+    _: Query<NoParameters>,
+    JsonObject(body): JsonObject,
+) -> ApiResult<Response> {
+    let turn = key.take(&state, account.id, "create text document", || {
+        RequestHash::of_json(&body)
+    });
+    let turn = turn.await?;
+    made(&state, &account, turn, async { given(&body) }).await
+}
+
+/// `POST /public/v1/knowledge-base/documents/file`, multipart.
+pub async fn from_file(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    key: IdempotencyKey,
+    _: Query<NoParameters>,
+    request: Request,
+) -> ApiResult<Response> {
+    let upload = upload::receive(request, &state.spool_dir).await?;
+    let turn = key.take(&state, account.id, "create file document", || upload.hash());
+    let turn = turn.await?;
+    made(&state, &account, turn, uploaded(&state, upload)).await
+}
+
+/// Makes the document that `new` comes to; or shows the one that the same request made before.
+async fn made(
+    state: &RestState,
+    account: &Account,
+    turn: Turn,
+    new: impl Future<Output = ApiResult<NewDocument>>,
+) -> ApiResult<Response> {
+    let held = match turn {
+        Turn::First(held) => held,
+        Turn::Again(replay) => {
+            let row = state
+                .store
+                .document(account.id, replay.id()?)
+                .await
+                .or_no_such("document")?;
+            return Ok(replay.mark(Reply::created(view::document(&row, account))));
+        }
+    };
+    let outcome = async {
+        let new = new.await?;
+        Ok(state.store.create_document(account.id, new, held.ticket()).await?)
+    };
+    let outcome = outcome.await;
+    let row = held.end(outcome).await?;
+    Ok(Reply::created(view::document(&row, account)).into_response())
+}
+
+/// What is behind the address of a body.
+async fn fetched(state: &RestState, body: &Map<String, Value>) -> ApiResult<NewDocument> {
+    let mut fields = Fields::of(body, "");
+    fields.only(&["url", "name"]);
+    let url = fields.required_string("url").map(str::trim);
+    if let Some(Err(problem)) = url.map(fetch::parse) {
+        fields.problem("url", "invalid_value", problem);
+    }
+    let name = fields.name("name");
+    let (Some(url), Some(name), true) = (url, name, fields.problems.is_empty()) else {
+        return Err(ApiError::Invalid(fields.problems));
+    };
+    let text = state.documents.of_url(url).await;
+    Ok(NewDocument {
+        kind: DocumentKind::Url,
+        name,
+        url: Some(url.to_owned()),
+        text: text.map_err(|error| refused(error, "url"))?,
+    })
+}
+
+/// The text of a body.
+fn given(body: &Map<String, Value>) -> ApiResult<NewDocument> {
+    let mut fields = Fields::of(body, "");
+    fields.only(&["name", "text"]);
+    let name = fields.name("name");
+    let text = fields.required_string("text");
+    if text.is_some_and(is_blank) {
+        fields.problem("text", "required", "must hold words: nothing of it can be seen");
+    }
+    match (name, text, fields.problems.is_empty()) {
+        (Some(name), Some(text), true) => Ok(NewDocument {
+            kind: DocumentKind::Text,
+            name,
+            url: None,
+            text: text.to_owned(),
+        }),
+        _ => Err(ApiError::Invalid(fields.problems)),
+    }
+}
+
+/// The text of an upload.
+async fn uploaded(state: &RestState, upload: Upload) -> ApiResult<NewDocument> {
+    let content_type = upload.content_type.as_deref();
+    let text = state.documents.of_file(upload.file, content_type).await;
+    Ok(NewDocument {
+        kind: DocumentKind::File,
+        name: upload.name,
+        url: None,
+        text: text.map_err(|error| refused(error, "file"))?,
+    })
+}
+
+/// What a client is told of a document that has no text.
+fn refused(error: DocumentError, field: &str) -> ApiError {
+    let text = error.to_string();
+    match error {
+        DocumentError::Address(_) => ApiError::field(field, "invalid_value", text),
+        DocumentError::NotAllowed(_) => {
+            ApiError::field(field, "address_not_allowed", format!("{text}; {ALLOW_PRIVATE}"))
+        }
+        DocumentError::Unreadable(_) if field == "file" => ApiError::field(field, "unreadable", text),
+        DocumentError::Unreadable(_) | DocumentError::Upstream(_) => ApiError::Upstream(text),
+        DocumentError::Busy => ApiError::Unavailable(format!("{text}; try again")),
+        DocumentError::Broken(reason) => {
+            tracing::error!(%reason, "documents cannot be read");
+            ApiError::Unavailable("documents cannot be read at the moment; try again".into())
+        }
+    }
+}
+
+/// `GET /public/v1/knowledge-base/documents`.
+pub async fn list(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    Query(parameters): Query<ListParameters>,
+) -> ApiResult<Reply> {
+    let page = parameters.page(account.id, "documents")?;
+    let rows = state
+        .store
+        .documents(account.id, page.filter.clone(), page.limit())
+        .await?;
+    Ok(page.reply(
+        rows,
+        |row| (row.name.as_str(), row.created_at, row.id.to_string()),
+        |row| view::document(row, &account),
+    ))
+}
+
+/// `GET /public/v1/knowledge-base/documents/{documentId}`.
+pub async fn show(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    PathId(id): PathId<DocumentId>,
+    _: Query<NoParameters>,
+) -> ApiResult<Reply> {
+    let row = state.store.document(account.id, id).await.or_no_such("document")?;
+    Ok(Reply::ok(view::document(&row, &account)))
+}
+
+/// `DELETE /public/v1/knowledge-base/documents/{documentId}`.
+pub async fn delete(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    PathId(id): PathId<DocumentId>,
+    _: Query<NoParameters>,
+) -> ApiResult<Reply> {
+    let removal = state.store.delete_document(account.id, id).await;
+    removed(removal.or_no_such("document")?, "document", "documentId", &id)
+}

@@ -1,0 +1,177 @@
+//! Groups of documents.
+
+use std::collections::HashSet;
+
+use axum::{
+    extract::State,
+    response::{IntoResponse, Response},
+};
+use domain::{
+    id::{DocumentId, GroupId},
+    ports::store::{Account, GroupEdit, GroupRow, KeyTicket},
+};
+use serde_json::{Map, Value};
+
+use super::{list::ListParameters, removed, view};
+use crate::{
+    RestState,
+    auth::Caller,
+    body::JsonObject,
+    envelope::Reply,
+    error::{ApiError, ApiResult, OrNoSuch},
+    fields::{Fields, kind},
+    idempotency::{IdempotencyKey, RequestHash, Turn},
+    path_id::PathId,
+    query::{NoParameters, Query},
+};
+
+/// Documents of a group. A list of groups shows them all.
+pub const DOCUMENTS: usize = 200;
+
+const DOCUMENT_IDS: &str = "documentIds";
+
+/// `POST /public/v1/knowledge-base/groups`.
+pub async fn create(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    key: IdempotencyKey,
+    _: Query<NoParameters>,
+    JsonObject(body): JsonObject,
+) -> ApiResult<Response> {
+    let hash = || RequestHash::of_json(&body);
+    match key.take(&state, account.id, "create group", hash).await? {
+        Turn::Again(replay) => {
+            let row = state.store.group(account.id, replay.id()?).await.or_no_such("group")?;
+            Ok(replay.mark(Reply::created(view::group(&row, &account))))
+        }
+        Turn::First(held) => {
+            let made = make(&state, &account, &body, held.ticket()).await;
+            let row = held.end(made).await?;
+            Ok(Reply::created(view::group(&row, &account)).into_response())
+        }
+    }
+}
+
+async fn make(
+    state: &RestState,
+    account: &Account,
+    body: &Map<String, Value>,
+    ticket: Option<&KeyTicket>,
+) -> ApiResult<GroupRow> {
+    let mut fields = Fields::of(body, "");
+    fields.only(&["name", DOCUMENT_IDS]);
+    let name = fields.name("name");
+    let documents = document_ids(state, account, &mut fields).await?;
+    let (Some(name), true) = (name, fields.problems.is_empty()) else {
+        return Err(ApiError::Invalid(fields.problems));
+    };
+    let documents = documents.unwrap_or_default();
+    Ok(state.store.create_group(account.id, name, documents, ticket).await?)
+}
+
+/// `documentIds`: documents of the account, none twice. None when it is not given.
+async fn document_ids(
+    state: &RestState,
+    account: &Account,
+    fields: &mut Fields<'_>,
+) -> ApiResult<Option<Vec<DocumentId>>> {
+    let Some(items) = fields.array(DOCUMENT_IDS) else {
+        return Ok(None);
+    };
+    if items.len() > DOCUMENTS {
+        let message = format!("has {} items; a group holds at most {DOCUMENTS} documents", items.len());
+        fields.problem(DOCUMENT_IDS, "too_many", message);
+        return Ok(None);
+    }
+    let parsed = |item: &Value| item.as_str()?.parse::<DocumentId>().ok();
+    let ids: Vec<DocumentId> = items.iter().filter_map(parsed).collect();
+    let known = state.store.known_documents(account.id, &ids).await?;
+    let known: HashSet<DocumentId> = known.into_iter().collect();
+    let mut seen = HashSet::new();
+    for (index, item) in items.iter().enumerate() {
+        let path = format!("{DOCUMENT_IDS}[{index}]");
+        let Some(text) = item.as_str() else {
+            fields.problem(&path, "wrong_type", format!("must be a string, not {}", kind(item)));
+            continue;
+        };
+        if !seen.insert(text) {
+            fields.problem(&path, "repeated", "is in the list already");
+        } else if !parsed(item).is_some_and(|id| known.contains(&id)) {
+            let message = format!("there is no document `{text:.100}` in this account");
+            fields.problem(&path, "not_found", message);
+        }
+    }
+    Ok(Some(ids))
+}
+
+/// `GET /public/v1/knowledge-base/groups`.
+pub async fn list(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    Query(parameters): Query<ListParameters>,
+) -> ApiResult<Reply> {
+    let page = parameters.page(account.id, "groups")?;
+    let rows = state
+        .store
+        .groups(account.id, page.filter.clone(), page.limit())
+        .await?;
+    Ok(page.reply(
+        rows,
+        |row| (row.name.as_str(), row.created_at, row.id.to_string()),
+        |row| view::group(row, &account),
+    ))
+}
+
+/// `GET /public/v1/knowledge-base/groups/{groupId}`.
+pub async fn show(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    PathId(id): PathId<GroupId>,
+    _: Query<NoParameters>,
+) -> ApiResult<Reply> {
+    let row = state.store.group(account.id, id).await.or_no_such("group")?;
+    Ok(Reply::ok(view::group(&row, &account)))
+}
+
+/// `PATCH /public/v1/knowledge-base/groups/{groupId}`: a merge patch; `documentIds: null` empties the group.
+pub async fn patch(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    PathId(id): PathId<GroupId>,
+    _: Query<NoParameters>,
+    JsonObject(body): JsonObject,
+) -> ApiResult<Reply> {
+    state.store.group(account.id, id).await.or_no_such("group")?;
+    let mut fields = Fields::of(&body, "");
+    fields.only(&["name", DOCUMENT_IDS]);
+    let name = match body.get("name") {
+        Some(_) => fields.name("name"),
+        None => None,
+    };
+    let emptied = body.get(DOCUMENT_IDS).is_some_and(Value::is_null);
+    let documents = document_ids(&state, &account, &mut fields).await?;
+    if !fields.problems.is_empty() {
+        return Err(ApiError::Invalid(fields.problems));
+    }
+    let edit = GroupEdit {
+        name,
+        documents: documents.or_else(|| emptied.then(Vec::new)),
+    };
+    let row = state
+        .store
+        .update_group(account.id, id, edit)
+        .await
+        .or_no_such("group")?;
+    Ok(Reply::ok(view::group(&row, &account)))
+}
+
+/// `DELETE /public/v1/knowledge-base/groups/{groupId}`.
+pub async fn delete(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    PathId(id): PathId<GroupId>,
+    _: Query<NoParameters>,
+) -> ApiResult<Reply> {
+    let removal = state.store.delete_group(account.id, id).await;
+    removed(removal.or_no_such("group")?, "group", "groupId", &id)
+}

@@ -1,0 +1,200 @@
+//! The REST API: one line per route. The contract's envelope lies around all of it.
+
+mod admission;
+mod agent_references;
+mod agents;
+mod auth;
+mod body;
+mod calls;
+mod campaign_csv;
+mod campaigns;
+mod contact_fields;
+mod contacts;
+mod conversations;
+mod cors;
+mod cursor;
+mod do_not_call;
+mod email;
+mod envelope;
+mod error;
+mod fields;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzed;
+mod health;
+mod idempotency;
+mod knowledge_base;
+mod me;
+pub mod openapi;
+mod path_id;
+mod query;
+mod rate_limit;
+mod request_id;
+mod safeguards;
+mod seats;
+pub mod server;
+mod strict_json;
+mod tools;
+pub mod widget;
+
+use std::{path::PathBuf, sync::Arc};
+
+pub use campaign_csv::contacts_in as contacts_in_csv;
+pub use cors::{around as with_cors, parse_origin};
+pub use rate_limit::RateLimit;
+
+use actors::{node::Sibling, switchboard::SwitchboardMessage};
+use axum::{
+    Router,
+    http::StatusCode,
+    middleware,
+    routing::{delete, get, post},
+};
+use domain::{admission::Gate, agent::Agent, ports::store::Store};
+use integrations::documents::Documents;
+use net::address_policy::AddressPolicy;
+use peers::Peers;
+
+pub use seats::Seats;
+use tokio::sync::watch;
+
+/// Whether everything an agent names is configured.
+pub type Readiness = Arc<dyn Fn(&Agent) -> Result<(), String> + Send + Sync>;
+
+/// What handlers need.
+#[derive(Clone)]
+pub struct RestState {
+    /// Every row.
+    pub store: Arc<dyn Store>,
+    /// Takes commands for campaigns.
+    pub switchboard: Sibling<SwitchboardMessage>,
+    /// The other nodes.
+    pub peers: Peers,
+    /// Where clients reach this service, without a slash at its end.
+    pub public_url: Arc<str>,
+    /// The carrier is the simulated exchange: launching calls nobody, and says so.
+    pub carrier_is_simulated: bool,
+    /// Says what an agent lacks to talk: the setting, and what to do.
+    pub readiness: Readiness,
+    /// Drops speech in memory that may have something of a person in it.
+    pub forget_speech: Arc<dyn Fn() + Send + Sync>,
+    /// Says why no call of an agent can go out: where its numbers are, and what to do.
+    pub lines: Readiness,
+    /// What is refused while the node has too much to do.
+    pub gate: Gate,
+    /// How many requests a key may make.
+    pub rate_limit: Arc<RateLimit>,
+    /// Where uploads wait on disk while they are checked.
+    pub spool_dir: PathBuf,
+    /// Where recordings are.
+    pub recordings_dir: PathBuf,
+    /// Uploads at once: each takes disk and a thread that checks it.
+    pub upload_seats: Seats,
+    /// Event streams at once: each looks at the database every second.
+    pub event_seats: Seats,
+    /// True from when streams are to end, because the service does.
+    pub stopping: watch::Receiver<bool>,
+    /// Makes documents into text.
+    pub documents: Arc<Documents>,
+    /// Which addresses a client may have us connect to.
+    pub address_policy: AddressPolicy,
+}
+
+/// What [`RestState::upload_seats`] should be.
+pub fn upload_seats() -> Seats {
+    Seats::new(4, 16)
+}
+
+/// What [`RestState::event_seats`] should be.
+pub fn event_seats() -> Seats {
+    Seats::new(50, 1_000)
+}
+
+/// The whole API below `/public`. Has a fallback of its own: routers merged with it must have none.
+pub fn router(state: RestState) -> Router {
+    with_envelope(routes(state))
+}
+
+/// Puts the envelope, the request id and the catching of panics around other routes.
+pub fn with_envelope(routes: Router) -> Router {
+    routes
+        .fallback(async || StatusCode::NOT_FOUND)
+        .layer(middleware::from_fn(envelope::layer))
+}
+
+/// The routes without the envelope's layer, so that a test can add its own to them.
+pub fn routes(state: RestState) -> Router {
+    let keyed = Router::new()
+        .route("/public/v1/me", get(me::show))
+        .route("/public/v1/me/api-key/regenerate", post(me::regenerate_key))
+        .route("/public/v1/me/webhook-secret", get(me::webhook_secret))
+        .route("/public/v1/me/webhook-secret/rotate", post(me::rotate_webhook_secret))
+        .route("/public/v1/agents", get(agents::list))
+        .route("/public/v1/agents/create", post(agents::create))
+        .route(
+            "/public/v1/agents/{agentId}",
+            get(agents::show).patch(agents::patch).delete(agents::delete),
+        )
+        .route("/public/v1/contacts", get(contacts::list).post(contacts::create))
+        .route(
+            "/public/v1/contacts/{contactId}",
+            get(contacts::show).patch(contacts::patch).delete(contacts::delete),
+        )
+        .route("/public/v1/do-not-call", get(do_not_call::list).post(do_not_call::add))
+        .route("/public/v1/do-not-call/{phoneNumber}", delete(do_not_call::remove))
+        .route(
+            "/public/v1/campaigns",
+            get(campaigns::list).post(campaigns::create::create),
+        )
+        .route("/public/v1/campaigns/csv", post(campaign_csv::create))
+        .route(
+            "/public/v1/campaigns/{campaignId}",
+            get(campaigns::show)
+                .patch(campaigns::update::patch)
+                .delete(campaigns::update::delete),
+        )
+        .route(
+            "/public/v1/campaigns/{campaignId}/schedule",
+            post(campaigns::update::schedule),
+        )
+        .route(
+            "/public/v1/campaigns/{campaignId}/contacts",
+            get(campaigns::results::list),
+        )
+        .route(
+            "/public/v1/campaigns/{campaignId}/results.csv",
+            get(campaigns::results::file),
+        )
+        .route(
+            "/public/v1/campaigns/{campaignId}/events",
+            get(campaigns::events::stream),
+        )
+        .route("/public/v1/campaigns/{campaignId}/launch", post(campaigns::launch))
+        .route("/public/v1/campaigns/{campaignId}/pause", post(campaigns::pause))
+        .route("/public/v1/campaigns/{campaignId}/stop", post(campaigns::stop))
+        .merge(knowledge_base::routes())
+        .merge(safeguards::routes())
+        .merge(tools::routes())
+        .route("/public/v1/conversations", get(conversations::list))
+        .route("/public/v1/conversations/{conversationId}", get(conversations::show))
+        .route(
+            "/public/v1/conversations/{conversationId}/end",
+            post(conversations::end::end),
+        )
+        .route(
+            "/public/v1/conversations/{conversationId}/recording",
+            get(conversations::recording::recording),
+        )
+        .route("/public/v1/calls", post(calls::create))
+        .route("/public/v1/calls/inbound", post(calls::inbound::create))
+        .route_layer(middleware::from_fn_with_state(state.clone(), auth::require_key))
+        // Outside of the other: a refusal costs no look into the database.
+        .route_layer(middleware::from_fn_with_state(
+            admission::Admittance::new(state.gate.clone()),
+            admission::admit,
+        ));
+    Router::new()
+        .route("/public/health", get(health::show))
+        .route("/public/openapi.json", get(openapi::show))
+        .merge(keyed)
+        .with_state(state)
+}

@@ -1,0 +1,63 @@
+//! The account behind the key: who it is, its key, and the secret that signs its deliveries.
+
+use axum::extract::State;
+use serde_json::json;
+
+use super::{
+    RestState,
+    auth::{Caller, SentKey},
+    body::OptionalJsonObject,
+    envelope::Reply,
+    error::ApiResult,
+    fields,
+    query::{NoParameters, Query},
+};
+use domain::{
+    accounts::generate_webhook_secret,
+    api_key::{PlainKey, generate_key},
+};
+
+/// `GET /public/v1/me`.
+pub async fn show(Caller(account): Caller, _: Query<NoParameters>) -> Reply {
+    Reply::ok(json!({ "userId": account.id.to_string(), "email": account.email }))
+}
+
+/// `POST /public/v1/me/api-key/regenerate`. The key that asked stops working with the answer.
+pub async fn regenerate_key(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    SentKey(old): SentKey,
+    _: Query<NoParameters>,
+    OptionalJsonObject(body): OptionalJsonObject,
+) -> ApiResult<Reply> {
+    fields::none(&body)?;
+    let (plain, stored) = generate_key();
+    if let Some(new) = PlainKey::parse(&plain) {
+        state.rate_limit.replaced(&old.print(), new.print());
+    }
+    state.store.replace_api_key(&account.email, stored).await?;
+    Ok(Reply::ok(json!({ "apiKey": plain })))
+}
+
+/// `GET /public/v1/me/webhook-secret`.
+pub async fn webhook_secret(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    _: Query<NoParameters>,
+) -> ApiResult<Reply> {
+    let secrets = state.store.webhook_secrets(account.id).await?;
+    Ok(Reply::ok(json!({ "webhookSecret": secrets.current })))
+}
+
+/// `POST /public/v1/me/webhook-secret/rotate`. The old secret stays valid for a day.
+pub async fn rotate_webhook_secret(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    _: Query<NoParameters>,
+    OptionalJsonObject(body): OptionalJsonObject,
+) -> ApiResult<Reply> {
+    fields::none(&body)?;
+    let secret = generate_webhook_secret();
+    state.store.rotate_webhook_secret(account.id, secret.clone()).await?;
+    Ok(Reply::ok(json!({ "webhookSecret": secret })))
+}

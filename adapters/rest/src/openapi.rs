@@ -1,0 +1,243 @@
+//! The API's description (OpenAPI 3.1), made from the code, and the page that shows it.
+//!
+//! Schemas are the types beside each resource's operations; the agent's come from the domain's table of it. Tests hold
+//! every answer and every route against it.
+
+pub mod accounts;
+pub mod agents;
+mod answers;
+pub mod campaign_types;
+pub mod campaigns;
+pub mod common;
+pub mod contacts;
+pub mod conversations;
+mod docs;
+pub mod knowledge;
+pub mod operation;
+pub mod safeguards;
+mod samples;
+pub mod tools;
+
+use std::{collections::BTreeMap, sync::OnceLock};
+
+use axum::{
+    http::header,
+    response::{IntoResponse, Response},
+};
+use bytes::Bytes;
+use domain::agent::{AgentForm, agent_schemas};
+use serde_json::{Map, Value, json};
+
+use operation::{EXTENSION, Operation, Schemas, collect};
+
+use super::query::{NoParameters, Query};
+
+pub use docs::router as docs_router;
+
+/// The interface's version, not the build's.
+const VERSION: &str = "1.0.0";
+
+const ABOUT: &str = "\
+AI voice agents that place and receive phone calls. Every answer but the event stream, recordings, files and this \
+description is JSON in one envelope: `success` with `data`, or `success` false with `error`. `HEAD` answers like `GET` \
+without a body. A path that does not exist answers 404, a method that a path does not take 405, an unknown query \
+parameter 400. What carries `x-ringback-extension` goes beyond the service document.";
+
+/// Fields that the service document does not have.
+const OWN_FIELDS: &[(&str, &[&str])] = &[
+    ("Campaign", &["nextRunAt", "maxConcurrentCalls", "progress"]),
+    ("NewCampaign", &["maxConcurrentCalls"]),
+    ("CampaignPatch", &["maxConcurrentCalls"]),
+    ("ConversationItem", &["campaignId"]),
+    (
+        "Conversation",
+        &[
+            "conversationId",
+            "campaignId",
+            "carrier",
+            "analysedBy",
+            "issues",
+            "usage",
+        ],
+    ),
+    ("DataCollected", &["items"]),
+    ("DocumentDetails", &["textLength"]),
+    ("Health", &["status", "version"]),
+];
+
+/// Objects that keep fields they do not know, and those names that are the service's own.
+const KEEP_EXTRAS: &[(&str, &[&str])] = &[
+    ("Contact", &[]),
+    ("NewContact", &["contactId", "metadata"]),
+    ("ContactPatch", &["contactId", "metadata"]),
+    ("CampaignContact", &[]),
+    ("NewCampaignContact", &["metadata"]),
+];
+
+/// `GET /public/openapi.json`.
+pub async fn show(_: Query<NoParameters>) -> Response {
+    static TEXT: OnceLock<Bytes> = OnceLock::new();
+    let text = TEXT.get_or_init(|| Bytes::from(description().to_string())).clone();
+    ([(header::CONTENT_TYPE, "application/json")], text).into_response()
+}
+
+/// The whole description.
+pub fn description() -> Value {
+    let mut paths: Map<String, Value> = Map::new();
+    let mut schemas = Schemas::default();
+    let mut tags = Vec::new();
+    for (tag, about, operations) in resources() {
+        tags.push(json!({ "name": tag, "description": about }));
+        for operation in operations {
+            let operation = operation.finish(tag);
+            schemas.read.extend(operation.schemas.read);
+            schemas.sent.extend(operation.schemas.sent);
+            let item = paths.entry(operation.path).or_insert_with(|| json!({}));
+            item[operation.method] = Value::Object(operation.value);
+        }
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Ringback",
+            "version": VERSION,
+            "description": ABOUT,
+            "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
+        },
+        "servers": [{
+            "url": "{base_url}",
+            "variables": { "base_url": { "default": "http://127.0.0.1:8080", "description": "Where the service is reached" } },
+        }],
+        "tags": tags,
+        "paths": paths,
+        "components": {
+            "schemas": components(schemas),
+            "responses": answers::components(),
+            "parameters": answers::parameter_components(),
+            "headers": answers::header_components(),
+            "securitySchemes": security_schemes(),
+        },
+    })
+}
+
+fn resources() -> Vec<(&'static str, &'static str, Vec<Operation>)> {
+    vec![
+        (
+            "Service",
+            "Whether it is there, and this description",
+            accounts::service(),
+        ),
+        ("Account", "The account behind a key", accounts::operations()),
+        ("Agents", "Who talks", agents::operations()),
+        ("Knowledge base", "What agents know", knowledge::operations()),
+        ("Tools", "What agents may ask in calls", tools::operations()),
+        (
+            "Safeguards",
+            "What the account's calls may do at most",
+            safeguards::operations(),
+        ),
+        ("Contacts", "Saved contacts", contacts::operations()),
+        ("Do not call", "Numbers that are never called", contacts::do_not_call()),
+        ("Campaigns", "Whom to call, and when", campaigns::operations()),
+        ("Conversations", "What was said", conversations::operations()),
+    ]
+}
+
+fn components(schemas: Schemas) -> BTreeMap<String, Value> {
+    let mut read = schemas.read;
+    collect::<common::Failure>(&mut read);
+    collect::<common::Pagination>(&mut read);
+    collect::<common::SortedPagination>(&mut read);
+    collect::<campaign_types::ContactStatus>(&mut read);
+    collect::<agents::AgentMetadata>(&mut read);
+    read.values_mut().for_each(never_null_when_optional);
+    read.extend(schemas.sent);
+    read.extend(agents());
+    for (name, fields) in OWN_FIELDS {
+        for field in *fields {
+            if let Some(property) = read
+                .get_mut(*name)
+                .and_then(|schema| schema["properties"].get_mut(field))
+            {
+                property[EXTENSION] = json!(true);
+            }
+        }
+    }
+    for (name, reserved) in KEEP_EXTRAS {
+        let Some(schema) = read.get_mut(*name) else { continue };
+        schema["additionalProperties"] = json!(true);
+        if !reserved.is_empty() {
+            schema["propertyNames"] = json!({ "maxLength": 200, "pattern": r"\S", "not": { "enum": reserved } });
+        }
+    }
+    read
+}
+
+/// The agent in its three forms; as it reads, with its id and metadata.
+fn agents() -> BTreeMap<String, Value> {
+    let mut schemas = agent_schemas(AgentForm::Read);
+    schemas.extend(agent_schemas(AgentForm::New));
+    schemas.extend(agent_schemas(AgentForm::Patch));
+    if let Some(agent) = schemas.get_mut("Agent") {
+        let mut properties = Map::new();
+        properties.insert("agentId".into(), json!({ "type": "string", "format": "uuid" }));
+        if let Some(Value::Object(own)) = agent.get_mut("properties").map(Value::take) {
+            properties.extend(own);
+        }
+        properties.insert(
+            "metadata".into(),
+            json!({ "$ref": "#/components/schemas/AgentMetadata" }),
+        );
+        agent["properties"] = Value::Object(properties);
+        if let Some(required) = agent["required"].as_array_mut() {
+            required.extend([json!("agentId"), json!("metadata")]);
+        }
+    }
+    schemas
+}
+
+/// In answers a field that has no value is left out, unless it is one that is always there.
+fn never_null_when_optional(schema: &mut Value) {
+    let required: Vec<String> = schema["required"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|name| name.as_str().map(str::to_owned))
+        .collect();
+    let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) else {
+        return;
+    };
+    for (_, property) in properties.iter_mut().filter(|(name, _)| !required.contains(name)) {
+        without_null(property);
+    }
+}
+
+fn without_null(property: &mut Value) {
+    let null = json!("null");
+    if let Some(types) = property.get_mut("type").and_then(Value::as_array_mut) {
+        types.retain(|name| *name != null);
+        if let [one] = types.as_slice() {
+            property["type"] = one.clone();
+        }
+    }
+    let choices = property.get_mut("oneOf").and_then(Value::as_array_mut);
+    let Some(choices) = choices else { return };
+    choices.retain(|choice| choice.get("type") != Some(&null));
+    if let ([Value::Object(only)], Some(whole)) = (choices.clone().as_slice(), property.as_object_mut()) {
+        whole.remove("oneOf");
+        whole.extend(only.clone());
+    }
+}
+
+fn security_schemes() -> Value {
+    json!({
+        "apiKeyHeader": { "type": "apiKey", "in": "header", "name": "x-api-key", "description": "The account's key" },
+        "bearer": { "type": "http", "scheme": "bearer", "description": "The account's key" },
+        "apiKeyQuery": {
+            "type": "apiKey",
+            "in": "query",
+            "name": "apiKey",
+            "description": "The account's key, on GET and HEAD only",
+        },
+    })
+}

@@ -1,0 +1,225 @@
+//! The values that examples are made of.
+
+use domain::agent;
+use serde_json::{Map, Value, json};
+
+/// A request's id.
+pub const REQUEST: &str = "4f0c6a1e-6f0b-4c0e-9a53-3b1d4e0a7c55";
+/// An account's id.
+pub const USER: &str = "0198d1a0-0000-7000-8000-000000000001";
+/// An account's address.
+pub const EMAIL: &str = "ada@example.com";
+/// An agent's id.
+pub const AGENT: &str = "0198d1a0-0000-7000-8000-00000000000a";
+/// A campaign's id.
+pub const CAMPAIGN: &str = "0198d1a0-0000-7000-8000-00000000000b";
+/// A contact's id.
+pub const CONTACT: &str = "0198d1a0-0000-7000-8000-00000000000c";
+/// A conversation's id.
+pub const CONVERSATION: &str = "0198d1a0-0000-7000-8000-00000000000d";
+/// A document's id.
+pub const DOCUMENT: &str = "0198d1a0-0000-7000-8000-00000000000e";
+/// A group's id.
+pub const GROUP: &str = "0198d1a0-0000-7000-8000-00000000000f";
+/// A tool.
+pub const TOOL: &str = "0198d1a0-0000-7000-8000-000000000010";
+/// A stored number.
+pub const PHONE: &str = "+15550100010";
+/// A moment.
+pub const AT: &str = "2026-06-01T07:00:00.000000Z";
+
+/// Who made something, and when.
+pub fn made() -> Value {
+    json!({ "createdAt": AT, "createdBy": { "userId": USER, "userEmail": EMAIL } })
+}
+
+/// What a client sends to make an agent.
+pub fn new_agent() -> Value {
+    json!({
+        "name": "Ava",
+        "tags": ["dental"],
+        "conversationConfig": {
+            "agent": {
+                "prompt": { "prompt": "You are Ava from Greenfield Dental. You book check-ups." },
+                "greetingMessage": "Hello {{name}}, this is Ava from Greenfield Dental.",
+            },
+            "turn": { "turnEagerness": "normal" },
+        },
+        "platformSettings": {
+            "dataCollection": {
+                "entities": { "preferredDay": { "type": "string", "description": "preferred day for a visit" } },
+            },
+        },
+    })
+}
+
+/// The least that makes an agent.
+pub fn least_agent() -> Value {
+    json!({ "name": "Ava", "conversationConfig": { "agent": { "prompt": { "prompt": "You book check-ups." } } } })
+}
+
+/// The agent as it reads back.
+pub fn agent() -> Value {
+    let mut shown = Map::new();
+    shown.insert("agentId".into(), json!(AGENT));
+    // The sample is sound; a test reads it through the validator.
+    let complete = agent::validate_create(&new_agent())
+        .ok()
+        .and_then(|document| agent::complete(&document).ok())
+        .unwrap_or_default();
+    if let Ok(Value::Object(fields)) = serde_json::to_value(complete) {
+        shown.extend(fields);
+    }
+    let mut metadata = made();
+    metadata["updatedAt"] = json!(AT);
+    shown.insert("metadata".into(), metadata);
+    Value::Object(shown)
+}
+
+/// A saved contact.
+pub fn contact() -> Value {
+    json!({
+        "contactId": CONTACT,
+        "phoneNumber": PHONE,
+        "name": "Maria",
+        "email": "maria@example.com",
+        "city": "Lisbon",
+        "metadata": { "createdAt": AT },
+    })
+}
+
+/// A contact of a campaign.
+pub fn campaign_contact() -> Value {
+    json!({ "phoneNumber": PHONE, "name": "Maria", "persona": "cooperative", "contactId": null })
+}
+
+/// A campaign without contacts.
+pub fn campaign() -> Value {
+    json!({
+        "campaignId": CAMPAIGN,
+        "name": "Check-ups",
+        "agentId": AGENT,
+        "active": true,
+        "scheduled": false,
+        "startTime": null,
+        "endTime": null,
+        "timezone": null,
+        "nextRunAt": null,
+        "status": "running",
+        "startIndex": 0,
+        "contactCount": 1,
+        "followUp": { "enabled": false, "attempts": 0, "intervalsMinutes": [] },
+        "metadata": { "createdAt": AT, "updatedAt": AT, "deletedAt": null },
+    })
+}
+
+/// A campaign with contacts and progress.
+pub fn campaign_detail() -> Value {
+    let mut campaign = campaign();
+    campaign["progress"] = progress();
+    campaign["contacts"] = json!([campaign_contact()]);
+    campaign
+}
+
+/// How far a campaign is.
+pub fn progress() -> Value {
+    json!({ "pending": 0, "inProgress": 1, "completed": 0, "failed": 0, "cancelled": 0, "voicemail": 0 })
+}
+
+/// An item of the conversations' list.
+pub fn conversation_item() -> Value {
+    json!({
+        "conversationId": CONVERSATION,
+        "agentId": AGENT,
+        "agentName": "Ava",
+        "campaignId": CAMPAIGN,
+        "status": "completed",
+        "direction": "outbound",
+        "contactNumber": PHONE,
+        "callerNumber": "+15550000001",
+        "startTimeUnix": 1_780_297_200,
+        "endTimeUnix": 1_780_297_231,
+        "conversationDuration": 28,
+        "summary": "Ava spoke with the contact and learned preferredDay: Tuesday.",
+        "metadata": made(),
+    })
+}
+
+/// A whole conversation.
+pub fn conversation() -> Value {
+    let mut shown = conversation_item();
+    let more = json!({
+        "transcript": "Agent: Hello Maria, this is Ava from Greenfield Dental.\nUser: Tuesday, please.",
+        "sentiment": {
+            "sentiment_score": 0.3,
+            "sentiment_by_turn": [
+                { "text": "Tuesday, please.", "sentiment_label": "positive", "speaker": "user", "sentiment_score": 0.3 },
+            ],
+            "sentiment_overall": "positive",
+        },
+        "keyMoments": [
+            { "text": "Tuesday, please.", "label": "collected preferredDay", "speaker": "user", "timestamp": "00:12" },
+        ],
+        "appointmentScheduled": {},
+        "dataCollected": {
+            "entity": "preferredDay",
+            "value": "Tuesday",
+            "items": [{ "entity": "preferredDay", "value": "Tuesday", "type": "string" }],
+        },
+        "voiceMailDetected": false,
+        "callTransferred": false,
+        "carrier": "simulated",
+    });
+    if let (Some(shown), Value::Object(more)) = (shown.as_object_mut(), more) {
+        shown.extend(more);
+    }
+    shown
+}
+
+/// A document of the knowledge base.
+pub fn document() -> Value {
+    json!({
+        "documentId": DOCUMENT,
+        "type": "url",
+        "name": "Opening hours",
+        "details": { "url": "https://example.com/hours", "textLength": 1840 },
+        "metadata": made(),
+    })
+}
+
+/// A group of documents.
+pub fn group() -> Value {
+    json!({ "groupId": GROUP, "name": "Practice", "documents": [document()], "metadata": made() })
+}
+
+/// A tool.
+pub fn tool() -> Value {
+    json!({
+        "toolId": TOOL,
+        "name": "openingHours",
+        "description": "Tells the opening hours.",
+        "parameters": { "type": "object", "properties": {} },
+        "url": "https://example.com/hours",
+        "method": "POST",
+        "timeoutMs": 10000,
+        "metadata": { "createdAt": AT, "updatedAt": AT },
+    })
+}
+
+/// What is wrong with the rows of a file.
+pub fn row_report() -> Value {
+    json!({
+        "totalRows": 3,
+        "validRows": 2,
+        "invalidRows": 1,
+        "truncated": false,
+        "rows": [{
+            "row": 2,
+            "line": 3,
+            "column": "phone",
+            "value": "12ab",
+            "code": "invalid_phone",
+            "message": "`12ab` is not a phone number: write + and 7 to 15 digits, such as +15551234567",
+        }],
+    })
+}

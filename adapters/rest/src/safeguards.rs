@@ -1,0 +1,302 @@
+//! What an account lets its calls do at most.
+
+use actors::switchboard::SwitchboardMessage;
+use axum::{Router, extract::State, routing::get};
+use chrono_tz::Tz;
+use domain::{
+    agent::{Problem, merge},
+    id::AccountId,
+    phone_number::PhoneNumber,
+    ports::store::{Store, StoreError},
+    safeguards::{AllowedPrefixes, CallingHours, CallsPerNumber, DailyCalls, Mode, Safeguards, TimeOfDay, Weekday},
+};
+use serde_json::{Map, Value};
+
+use super::{
+    RestState,
+    auth::Caller,
+    body::JsonObject,
+    envelope::Reply,
+    error::{ApiError, ApiResult, OrNoSuch},
+    fields::{Fields, kind},
+    query::{NoParameters, Query},
+};
+
+/// Calls to one number in a day or a week, at most.
+const PER_NUMBER: std::ops::RangeInclusive<i64> = 1..=1_000;
+/// Calls of an account in a day, at most.
+const PER_DAY: std::ops::RangeInclusive<i64> = 1..=10_000_000;
+/// Prefixes of a list.
+const PREFIXES: usize = 1_000;
+
+/// How often a patch is tried when other requests change the rules meanwhile.
+const PATCH_TRIES: usize = 64;
+
+/// Every route of the rules.
+pub fn routes() -> Router<RestState> {
+    Router::new().route("/public/v1/safeguards", get(show).patch(patch))
+}
+
+async fn show(State(state): State<RestState>, Caller(account): Caller, _: Query<NoParameters>) -> ApiResult<Reply> {
+    let row = state.store.safeguards(account.id).await?;
+    Ok(Reply::ok(Value::Object(view(&row.safeguards)?)))
+}
+
+/// A merge patch; `null` puts a field back to its default.
+async fn patch(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    _: Query<NoParameters>,
+    JsonObject(patch): JsonObject,
+) -> ApiResult<Reply> {
+    let patch = Value::Object(patch);
+    let mut outcome = Err(StoreError::Stale);
+    for _ in 0..PATCH_TRIES {
+        let row = state.store.safeguards(account.id).await?;
+        let mut merged = Value::Object(view(&row.safeguards)?);
+        merge(&mut merged, &patch);
+        let new = read(merged.as_object().unwrap_or(&Map::new()))?;
+        outcome = state.store.set_safeguards(account.id, row.version, new).await;
+        if outcome != Err(StoreError::Stale) {
+            break;
+        }
+    }
+    let row = outcome.or_no_such("account")?;
+    // What the earlier rules put off is due.
+    let _ = state.switchboard.cast(SwitchboardMessage::LookAgain);
+    Ok(Reply::ok(Value::Object(view(&row.safeguards)?)))
+}
+
+fn view(rules: &Safeguards) -> ApiResult<Map<String, Value>> {
+    match serde_json::to_value(rules) {
+        Ok(Value::Object(view)) => Ok(view),
+        _ => Err(ApiError::Internal),
+    }
+}
+
+/// The rules as a body gives them.
+fn read(body: &Map<String, Value>) -> ApiResult<Safeguards> {
+    let mut fields = Fields::of(body, "");
+    fields.only(&["callingHours", "callsPerNumber", "allowedPrefixes", "dailyCalls"]);
+    let rules = Safeguards {
+        calling_hours: part(&mut fields, "callingHours", calling_hours),
+        calls_per_number: part(&mut fields, "callsPerNumber", calls_per_number),
+        allowed_prefixes: part(&mut fields, "allowedPrefixes", allowed_prefixes),
+        daily_calls: part(&mut fields, "dailyCalls", daily_calls),
+    };
+    if fields.problems.is_empty() {
+        Ok(rules)
+    } else {
+        Err(ApiError::Invalid(fields.problems))
+    }
+}
+
+/// One rule's object; its default where it is not there.
+fn part<T: Default>(fields: &mut Fields<'_>, name: &str, read: impl FnOnce(&mut Fields<'_>) -> T) -> T {
+    match fields.value(name) {
+        None => T::default(),
+        Some(Value::Object(map)) => {
+            let mut own = Fields::of(map, fields.path(name));
+            let rule = read(&mut own);
+            fields.problems.append(&mut own.problems);
+            rule
+        }
+        Some(other) => {
+            fields.problem(name, "wrong_type", format!("must be an object, not {}", kind(other)));
+            T::default()
+        }
+    }
+}
+
+fn mode(fields: &mut Fields<'_>) -> Mode {
+    let Some(text) = fields.string("mode") else {
+        return Mode::Off;
+    };
+    Mode::parse(text).unwrap_or_else(|| {
+        let message = format!("`{text:.20}` is not one of off, warn, enforce");
+        fields.problem("mode", "not_allowed", message);
+        Mode::Off
+    })
+}
+
+fn calling_hours(fields: &mut Fields<'_>) -> CallingHours {
+    fields.only(&["mode", "from", "to", "days"]);
+    let usual = CallingHours::default();
+    let rule = CallingHours {
+        mode: mode(fields),
+        from: time(fields, "from").unwrap_or(usual.from),
+        to: time(fields, "to").unwrap_or(usual.to),
+        days: days(fields).unwrap_or(usual.days),
+    };
+    if rule.from >= rule.to {
+        let message = format!(
+            "must be later than `from`, which is {}: hours do not cross midnight",
+            rule.from
+        );
+        fields.problem("to", "not_allowed", message);
+    }
+    rule
+}
+
+fn time(fields: &mut Fields<'_>, name: &str) -> Option<TimeOfDay> {
+    let text = fields.string(name)?;
+    let time = TimeOfDay::parse(text);
+    if time.is_none() {
+        let message = format!("`{text:.20}` is no time of day: give `HH:MM`, from `00:00` to `24:00`");
+        fields.problem(name, "invalid", message);
+    }
+    time
+}
+
+fn days(fields: &mut Fields<'_>) -> Option<Vec<Weekday>> {
+    let items = fields.array("days")?;
+    if items.is_empty() {
+        fields.problem(
+            "days",
+            "required",
+            "must hold at least one day: without any nobody could ever be called",
+        );
+    }
+    let mut days = Vec::new();
+    for (index, item) in items.iter().enumerate() {
+        match item.as_str().and_then(Weekday::parse) {
+            Some(day) if !days.contains(&day) => days.push(day),
+            Some(_) => {}
+            None => {
+                let shown = item.to_string();
+                let message = format!("{shown:.40} is no day: give `monday`, `tuesday` and so on to `sunday`");
+                fields.problem(&format!("days[{index}]"), "not_allowed", message);
+            }
+        }
+    }
+    Some(days)
+}
+
+fn count(fields: &mut Fields<'_>, name: &str, range: std::ops::RangeInclusive<i64>) -> Option<u32> {
+    fields.integer(name, range).and_then(|count| u32::try_from(count).ok())
+}
+
+fn calls_per_number(fields: &mut Fields<'_>) -> CallsPerNumber {
+    fields.only(&["mode", "perDay", "perWeek"]);
+    let rule = CallsPerNumber {
+        mode: mode(fields),
+        per_day: count(fields, "perDay", PER_NUMBER),
+        per_week: count(fields, "perWeek", PER_NUMBER),
+    };
+    let given = fields.value("perDay").or(fields.value("perWeek"));
+    if rule.mode != Mode::Off && given.is_none() {
+        let message = "give `perDay`, `perWeek` or both, or switch the rule off";
+        fields.problem("perDay", "required", message);
+    }
+    rule
+}
+
+fn allowed_prefixes(fields: &mut Fields<'_>) -> AllowedPrefixes {
+    fields.only(&["mode", "prefixes"]);
+    let mode = mode(fields);
+    let items = fields.array("prefixes").unwrap_or_default();
+    if items.len() > PREFIXES {
+        let message = format!("holds {} prefixes; at most {PREFIXES} are taken", items.len());
+        fields.problem("prefixes", "too_many", message);
+    } else if items.is_empty() && mode != Mode::Off {
+        let message = "must hold at least one prefix such as `+44`: without any nothing could be dialed";
+        fields.problem("prefixes", "required", message);
+    }
+    let mut prefixes: Vec<String> = Vec::new();
+    for (index, item) in items.iter().take(PREFIXES).enumerate() {
+        match item.as_str().filter(|text| is_prefix(text)) {
+            Some(text) if !prefixes.iter().any(|prefix| prefix == text) => prefixes.push(text.to_owned()),
+            Some(_) => {}
+            None => {
+                let shown = item.to_string();
+                let message = format!("{shown:.40} is no prefix: give `+` and 1 to 15 digits such as `+4930`");
+                fields.problem(&format!("prefixes[{index}]"), "invalid", message);
+            }
+        }
+    }
+    AllowedPrefixes { mode, prefixes }
+}
+
+fn is_prefix(text: &str) -> bool {
+    text.strip_prefix('+').is_some_and(|digits| {
+        (1..=15).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0')
+    })
+}
+
+fn daily_calls(fields: &mut Fields<'_>) -> DailyCalls {
+    fields.only(&["mode", "limit", "timezone"]);
+    let mut rule = DailyCalls {
+        mode: mode(fields),
+        limit: count(fields, "limit", PER_DAY),
+        ..DailyCalls::default()
+    };
+    if rule.mode != Mode::Off && fields.value("limit").is_none() {
+        fields.problem("limit", "required", "give a number of calls, or switch the rule off");
+    }
+    if let Some(zone) = fields.string("timezone") {
+        if zone.parse::<Tz>().is_err() {
+            let message = format!("`{zone:.60}` is no IANA time zone; give one such as `Europe/Berlin` or `UTC`");
+            fields.problem("timezone", "invalid", message);
+        }
+        zone.clone_into(&mut rule.timezone);
+    }
+    rule
+}
+
+/// Where an account's calls may go, asked before anything is queued or saved: a number that its rules never allow is an
+/// error at once, one that they warn of is told. The permit asks again.
+pub struct Destinations {
+    rule: AllowedPrefixes,
+    warned: usize,
+}
+
+impl Destinations {
+    /// The account's rule as it is now.
+    pub async fn of(store: &dyn Store, account: AccountId) -> ApiResult<Self> {
+        let rules = store.safeguards(account).await?.safeguards;
+        Ok(Self {
+            rule: rules.allowed_prefixes,
+            warned: 0,
+        })
+    }
+
+    /// Of an account without a rule.
+    pub fn any() -> Self {
+        Self {
+            rule: AllowedPrefixes::default(),
+            warned: 0,
+        }
+    }
+
+    /// Why the number is refused; none where it is not.
+    pub fn refuses(&mut self, number: &PhoneNumber) -> Option<String> {
+        let objection = self.rule.objection(number)?;
+        if self.rule.mode == Mode::Enforce {
+            return Some(objection);
+        }
+        self.warned += 1;
+        None
+    }
+
+    /// The same as a field's problem.
+    pub fn check(&mut self, path: String, number: &PhoneNumber, problems: &mut Vec<Problem>) {
+        if let Some(message) = self.refuses(number) {
+            problems.push(Problem::new(path, NOT_ALLOWED, message));
+        }
+    }
+
+    /// What there is to say of numbers that are dialed all the same.
+    pub fn warning(&self) -> Option<String> {
+        let numbers = match self.warned {
+            0 => return None,
+            1 => "1 number begins".to_owned(),
+            many => format!("{many} numbers begin"),
+        };
+        Some(format!(
+            "{numbers} with none of the prefixes of the account's safeguard `allowedPrefixes`, which only warns"
+        ))
+    }
+}
+
+/// The code of a number that may not be dialed.
+const NOT_ALLOWED: &str = "destination_not_allowed";

@@ -1,0 +1,79 @@
+//! Bounds what holds something for long: so many at once for an account, so many in all.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use domain::id::AccountId;
+
+/// How many are taken, by whom.
+#[derive(Debug, Clone)]
+pub struct Seats {
+    per_account: usize,
+    in_all: usize,
+    taken: Arc<Mutex<HashMap<AccountId, usize>>>,
+}
+
+/// One of them; free again when it is dropped.
+#[derive(Debug)]
+pub struct Seat {
+    account: AccountId,
+    seats: Seats,
+}
+
+impl Seats {
+    /// None is taken yet.
+    pub fn new(per_account: usize, in_all: usize) -> Self {
+        Self {
+            per_account,
+            in_all,
+            taken: Arc::default(),
+        }
+    }
+
+    /// A seat, unless the account or all have as many as they may.
+    pub fn take(&self, account: AccountId) -> Option<Seat> {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = taken.get(&account).copied().unwrap_or(0);
+        if own >= self.per_account || taken.values().sum::<usize>() >= self.in_all {
+            return None;
+        }
+        taken.insert(account, own + 1);
+        Some(Seat {
+            account,
+            seats: self.clone(),
+        })
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let mut taken = self.seats.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(own) = taken.get_mut(&self.account) {
+            *own -= 1;
+            if *own == 0 {
+                taken.remove(&self.account);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seat_is_free_again_when_it_is_dropped() {
+        let seats = Seats::new(2, 3);
+        let (ada, eve) = (AccountId::new(), AccountId::new());
+        let first = seats.take(ada);
+        let _second = seats.take(ada);
+        assert!(seats.take(ada).is_none());
+        let _third = seats.take(eve);
+        assert!(seats.take(eve).is_none());
+        drop(first);
+        assert!(seats.take(eve).is_some());
+        assert!(seats.taken.lock().unwrap().len() == 2);
+    }
+}

@@ -1,0 +1,141 @@
+//! TLS of the accept loop: the handshake before HTTP begins, and the certificate, which is renewed while the service runs.
+
+use std::{
+    io,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use rustls::{ServerConfig, server::Acceptor};
+use tokio::{
+    net::TcpListener,
+    sync::Semaphore,
+    time::{Instant, MissedTickBehavior, error::Elapsed, interval_at},
+};
+use tokio_rustls::{LazyConfigAcceptor, server::TlsStream};
+
+use super::{
+    certificate::{Reading, TlsFiles},
+    stall::StallGuard,
+};
+
+/// How often the files are looked at.
+const LOOK_EVERY: Duration = Duration::from_secs(60);
+
+/// How many handshakes may be computed at once: a signature keeps a thread busy for up to some milliseconds (RSA). The
+/// others wait in a queue and leave the remaining threads, and the time between any two, to the audio of calls.
+const COMPUTED_AT_ONCE: usize = 1;
+
+/// Handshakes that came to nothing, by why.
+pub const FAILED_HANDSHAKES: &str = "ringback_tls_handshakes_failed_total";
+
+/// Where a server takes connections, and whether they speak TLS.
+pub struct Endpoint {
+    pub(super) listener: TcpListener,
+    pub(super) tls: Option<Arc<Tls>>,
+}
+
+impl From<TcpListener> for Endpoint {
+    fn from(listener: TcpListener) -> Self {
+        Self { listener, tls: None }
+    }
+}
+
+impl Endpoint {
+    /// One that speaks TLS where there is a certificate.
+    pub fn new(listener: TcpListener, tls: Option<Tls>) -> Self {
+        let tls = tls.map(Arc::new);
+        Self { listener, tls }
+    }
+}
+
+/// A certificate in use.
+pub struct Tls {
+    files: TlsFiles,
+    /// Of the files as they were at the start.
+    fingerprint: Option<[u8; 32]>,
+    served: Mutex<Arc<ServerConfig>>,
+    turns: Semaphore,
+}
+
+impl Tls {
+    /// Reads the files. Waits for the disk.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with which of them.
+    pub fn load(files: TlsFiles) -> Result<Self, String> {
+        let Reading { fingerprint, outcome } = files.read();
+        Ok(Self {
+            served: Mutex::new(outcome?),
+            turns: Semaphore::new(COMPUTED_AT_ONCE),
+            fingerprint,
+            files,
+        })
+    }
+
+    /// The handshake of one connection, within `limit`. What fails is the client's affair: it is counted, and none when
+    /// it did.
+    pub(super) async fn accept(&self, stream: StallGuard, limit: Duration) -> Option<TlsStream<StallGuard>> {
+        let shaken = tokio::time::timeout(limit, self.shake_hands(stream)).await;
+        let why = reason(&shaken);
+        match shaken {
+            Ok(Ok(stream)) => return Some(stream),
+            Ok(Err(error)) => tracing::debug!(why, %error, "TLS handshake failed"),
+            Err(_) => tracing::debug!(why, "TLS handshake failed"),
+        }
+        metrics::counter!(FAILED_HANDSHAKES, "why" => why).increment(1);
+        None
+    }
+
+    async fn shake_hands(&self, stream: StallGuard) -> io::Result<TlsStream<StallGuard>> {
+        let hello = LazyConfigAcceptor::new(Acceptor::default(), stream).await?;
+        let answer = {
+            // Held for the computing only: never while a client is waited for.
+            let _turn = self.turns.acquire().await;
+            hello.into_stream(self.served())
+        };
+        answer.await
+    }
+
+    fn served(&self) -> Arc<ServerConfig> {
+        Arc::clone(&self.served.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Looks at the files each minute and serves what is new in them; what is wrong is logged once, and the certificate
+    /// before it stays. Never returns.
+    pub(super) async fn keep_renewed(self: Arc<Self>) {
+        let mut known = self.fingerprint;
+        let mut looks = interval_at(Instant::now() + LOOK_EVERY, LOOK_EVERY);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            looks.tick().await;
+            let files = self.files.clone();
+            // The disk may be a slow one.
+            let Ok(Reading { fingerprint, outcome }) = tokio::task::spawn_blocking(move || files.read()).await else {
+                continue;
+            };
+            if fingerprint == known {
+                continue;
+            }
+            known = fingerprint;
+            match outcome {
+                Ok(config) => {
+                    *self.served.lock().unwrap_or_else(PoisonError::into_inner) = config;
+                    tracing::info!("the certificate was renewed; new connections get it");
+                }
+                Err(why) => {
+                    tracing::error!("{why}. The certificate read before stays in use until the files are right");
+                }
+            }
+        }
+    }
+}
+
+fn reason<T>(shaken: &Result<io::Result<T>, Elapsed>) -> &'static str {
+    match shaken {
+        Err(_) => "timeout",
+        Ok(Err(error)) if error.kind() == io::ErrorKind::InvalidData => "refused",
+        _ => "closed",
+    }
+}

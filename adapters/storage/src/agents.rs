@@ -1,0 +1,203 @@
+//! Agents: the sparse document as JSON text, its name as a column of its own.
+
+use domain::{
+    id::{AccountId, AgentId},
+    ports::store::{
+        AGENT_PAGE_BYTES, AgentFilter, AgentPage, AgentRow, CREATED, KeyTicket, Removal, StoreError, StoreResult,
+    },
+};
+use futures_util::TryStreamExt;
+use serde_json::{Map, Value};
+use sqlx::any::AnyRow;
+
+use super::{
+    Work, agent_holds, idempotency, knowledge,
+    rows::{Columns, Conditions, affected, containing, to_json, unavailable},
+    tools,
+};
+
+fn name(document: &Map<String, Value>) -> String {
+    let name = document.get("name").and_then(Value::as_str);
+    name.unwrap_or_default().to_owned()
+}
+
+pub(super) fn read(row: &AnyRow) -> StoreResult<AgentRow> {
+    Ok(AgentRow {
+        id: row.id("id")?,
+        account: row.id("account")?,
+        document: row.json("document")?,
+        version: row.int("version")?,
+        created_at: row.time("created_at")?,
+        updated_at: row.time("updated_at")?,
+    })
+}
+
+pub(super) async fn create(
+    mut work: Work<'_>,
+    account: AccountId,
+    document: Map<String, Value>,
+    ticket: Option<KeyTicket>,
+) -> StoreResult<AgentRow> {
+    let id = AgentId::new();
+    sqlx::query(
+        "INSERT INTO agents (id, account, name, document, version, created_at, updated_at) \
+         VALUES ($1, $2, $3, $4, 1, $5, $5)",
+    )
+    .bind(id.to_string())
+    .bind(account.to_string())
+    .bind(name(&document))
+    .bind(to_json(&document)?)
+    .bind(work.now.0)
+    .execute(&mut *work.conn)
+    .await
+    .map_err(unavailable)?;
+    idempotency::settle(&mut work, ticket.as_ref(), CREATED, &id.to_string()).await?;
+    knowledge::hold(&mut work, (account, id), &document).await?;
+    agent_holds::hold(&mut work, (account, id), &document).await?;
+    tools::hold(&mut work, (account, id), &document).await?;
+    Ok(AgentRow {
+        id,
+        account,
+        document,
+        version: 1,
+        created_at: work.now,
+        updated_at: work.now,
+    })
+}
+
+pub(super) async fn get(work: Work<'_>, account: AccountId, id: AgentId) -> StoreResult<AgentRow> {
+    let row = sqlx::query(
+        "SELECT id, account, document, version, created_at, updated_at FROM agents \
+         WHERE id = $1 AND account = $2 AND deleted_at IS NULL",
+    )
+    .bind(id.to_string())
+    .bind(account.to_string())
+    .fetch_optional(work.conn)
+    .await
+    .map_err(unavailable)?;
+    read(&row.ok_or(StoreError::NotFound)?)
+}
+
+/// Also one that was deleted.
+pub(super) async fn kept(work: Work<'_>, account: AccountId, id: AgentId) -> StoreResult<AgentRow> {
+    let row = sqlx::query(
+        "SELECT id, account, document, version, created_at, updated_at FROM agents WHERE id = $1 AND account = $2",
+    )
+    .bind(id.to_string())
+    .bind(account.to_string())
+    .fetch_optional(work.conn)
+    .await
+    .map_err(unavailable)?;
+    read(&row.ok_or(StoreError::NotFound)?)
+}
+
+pub(super) async fn any(work: Work<'_>, id: AgentId) -> StoreResult<AgentRow> {
+    let row = sqlx::query(
+        "SELECT id, account, document, version, created_at, updated_at FROM agents \
+         WHERE id = $1 AND deleted_at IS NULL",
+    )
+    .bind(id.to_string())
+    .fetch_optional(work.conn)
+    .await
+    .map_err(unavailable)?;
+    read(&row.ok_or(StoreError::NotFound)?)
+}
+
+/// Reads on behind rows that only look as if they had the tag, until the page is full or there are no more.
+pub(super) async fn list(
+    work: Work<'_>,
+    account: AccountId,
+    mut filter: AgentFilter,
+    limit: i64,
+) -> StoreResult<AgentPage> {
+    let most = usize::try_from(limit).unwrap_or(0);
+    let (mut rows, mut bytes) = (Vec::new(), 0);
+    loop {
+        let query = wanted(account, &filter)?.query(
+            "SELECT id, account, document, version, created_at, updated_at FROM agents",
+            "ORDER BY created_at DESC, id DESC",
+            limit.saturating_add(1),
+        );
+        let (mut seen, mut found) = (0, query.fetch(&mut *work.conn));
+        while let Some(row) = found.try_next().await.map_err(unavailable)? {
+            seen += 1;
+            let length = row.text("document")?.len();
+            let row = read(&row)?;
+            filter.after = Some((row.created_at, row.id));
+            if filter.tag.as_deref().is_some_and(|tag| !row.has_tag(tag)) {
+                continue;
+            }
+            if rows.len() == most || bytes > AGENT_PAGE_BYTES {
+                return Ok(AgentPage { rows, more: true });
+            }
+            bytes += length;
+            rows.push(row);
+        }
+        if seen <= most {
+            return Ok(AgentPage { rows, more: false });
+        }
+    }
+}
+
+/// The rows of a list, and some more: a tag may stand elsewhere in a document, or, in SQLite, be spelled otherwise.
+fn wanted(account: AccountId, filter: &AgentFilter) -> StoreResult<Conditions> {
+    let mut wanted = Conditions::default();
+    wanted.and("account = ? AND deleted_at IS NULL", [account.to_string().into()]);
+    if let Some(tag) = &filter.tag {
+        let written = containing(&to_json(tag)?);
+        wanted.and("document LIKE ? ESCAPE '!'", [written.into()]);
+    }
+    if let Some((created_at, id)) = filter.after {
+        let place = [created_at.0.into(), id.to_string().into()];
+        wanted.and("(created_at, id) < (?, ?)", place);
+    }
+    Ok(wanted)
+}
+
+pub(super) async fn delete(mut work: Work<'_>, account: AccountId, id: AgentId) -> StoreResult<Removal> {
+    // The row is locked first: who takes hold of the agent has done so before, or finds it gone.
+    let lock = sqlx::query("UPDATE agents SET version = version WHERE id = $1 AND account = $2 AND deleted_at IS NULL");
+    if affected(lock.bind(id.to_string()).bind(account.to_string()), work.conn).await? == 0 {
+        return Err(StoreError::NotFound);
+    }
+    let holders = agent_holds::holders(&mut work, account, id).await?;
+    if !holders.is_empty() {
+        return Ok(Removal::Held(holders));
+    }
+    agent_holds::clear(&mut work, id).await?;
+    let delete = sqlx::query("UPDATE agents SET deleted_at = $1 WHERE id = $2");
+    affected(delete.bind(work.now.0).bind(id.to_string()), work.conn).await?;
+    Ok(Removal::Done)
+}
+
+pub(super) async fn update(
+    mut work: Work<'_>,
+    key: (AccountId, AgentId),
+    version: i64,
+    document: Map<String, Value>,
+) -> StoreResult<AgentRow> {
+    let (account, id) = key;
+    let row = sqlx::query(
+        "UPDATE agents SET name = $1, document = $2, updated_at = $3, version = version + 1 \
+         WHERE id = $4 AND account = $5 AND version = $6 AND deleted_at IS NULL \
+         RETURNING id, account, document, version, created_at, updated_at",
+    )
+    .bind(name(&document))
+    .bind(to_json(&document)?)
+    .bind(work.now.0)
+    .bind(id.to_string())
+    .bind(account.to_string())
+    .bind(version)
+    .fetch_optional(&mut *work.conn)
+    .await
+    .map_err(unavailable)?;
+    match row {
+        Some(row) => {
+            knowledge::hold(&mut work, key, &document).await?;
+            agent_holds::hold(&mut work, key, &document).await?;
+            tools::hold(&mut work, key, &document).await?;
+            read(&row)
+        }
+        None => get(work, account, id).await.and(Err(StoreError::Stale)),
+    }
+}

@@ -1,0 +1,323 @@
+//! Claiming: due attempts first, then contacts that have none.
+
+use domain::{
+    id::{AccountId, AgentId, AttemptId, CampaignId, NodeId},
+    ports::store::{Claim, ClaimedAttempt, Remaining, StoreError, StoreResult, Tries},
+};
+
+use serde_json::Map;
+use sqlx::any::AnyRow;
+
+use super::guard;
+use crate::{
+    Work,
+    campaign_contacts::{self, COLUMNS, SAVED_EXTRA},
+    contact_states::{self, ContactKey},
+    locks,
+    rows::{AnyQuery, Columns, ROWS_PER_INSERT, affected, composed, insert_rows, unavailable},
+};
+
+/// A running campaign that is being claimed from.
+struct Source {
+    node: NodeId,
+    campaign: CampaignId,
+    account: AccountId,
+    agent: AgentId,
+    list: i64,
+    contacts: i64,
+}
+
+pub(super) async fn claim(
+    mut work: Work<'_>,
+    node: NodeId,
+    campaign: CampaignId,
+    limit: i64,
+) -> StoreResult<Vec<ClaimedAttempt>> {
+    // Held until the end: what is claimed here is seen by whoever stops the campaign afterwards.
+    let campaign_lock = work.dialect.campaign_lock;
+    let row = composed(format!(
+        "SELECT c.account, c.agent, c.contact_list, c.contact_count, c.max_concurrent_calls FROM campaigns c \
+         WHERE c.id = $1 AND c.status = 'running' AND c.importing = 0 AND c.deleted_at IS NULL \
+         AND (c.closes_at IS NULL OR c.closes_at > $2){campaign_lock}"
+    ))
+    .bind(campaign.to_string())
+    .bind(work.now.0)
+    .fetch_optional(&mut *work.conn)
+    .await
+    .map_err(unavailable)?;
+    let Some(row) = row else { return Ok(Vec::new()) };
+    let source = Source {
+        node,
+        campaign,
+        account: row.id("account")?,
+        agent: row.id("agent")?,
+        list: row.int("contact_list")?,
+        contacts: row.int("contact_count")?,
+    };
+    let limit = match row.maybe_int("max_concurrent_calls")? {
+        Some(most) => limit.min(room(&mut work, campaign, most).await?),
+        None => limit,
+    };
+    if limit <= 0 {
+        return Ok(Vec::new());
+    }
+    let mut claimed = claim_due(&mut work, &source, limit).await?;
+    let room = limit - claimed.len() as i64;
+    claimed.extend(claim_untried(&mut work, &source, room).await?);
+    Ok(claimed)
+}
+
+/// How many calls of a campaign may begin beside those that are open, on whatever nodes.
+async fn room(work: &mut Work<'_>, campaign: CampaignId, most: i64) -> StoreResult<i64> {
+    locks::before_claim(work, campaign).await?;
+    let count = sqlx::query(
+        "SELECT COUNT(*) AS open FROM attempts \
+         WHERE campaign = $1 AND state IN ('claimed', 'dialing', 'dialed', 'answered', 'unknown')",
+    );
+    let row = count.bind(campaign.to_string()).fetch_one(&mut *work.conn).await;
+    Ok(most - row.map_err(unavailable)?.int("open")?)
+}
+
+/// Materialized, `due` locks each row once and no more than it may. The tests are repeated: on PostgreSQL `due` may
+/// have seen an older row.
+const CLAIM_DUE: &str = "UPDATE attempts SET state = 'claimed', owner = $1, epoch = epoch + 1, claimed_at = $3 \
+     WHERE state = 'queued' AND id IN (SELECT id FROM due) \
+     RETURNING id, agent, contact_list, contact_index, attempt_no, follow_up_no, retry_no, call_backs, epoch, due_at";
+
+async fn claim_due(work: &mut Work<'_>, source: &Source, limit: i64) -> StoreResult<Vec<ClaimedAttempt>> {
+    let skip_locked = work.dialect.skip_locked;
+    let query = composed(format!(
+        "WITH due AS MATERIALIZED (SELECT id FROM attempts WHERE campaign = $2 AND state = 'queued' AND due_at <= $3 \
+         ORDER BY due_at, id LIMIT $4{skip_locked}) {CLAIM_DUE}"
+    ))
+    .bind(source.node.to_string())
+    .bind(source.campaign.to_string())
+    .bind(work.now.0)
+    .bind(limit.max(0));
+    let mut rows = query.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
+    // The order of RETURNING is the database's own.
+    rows.sort_by_cached_key(|row| (row.int("due_at").ok(), row.text("id").ok()));
+    let mut claimed = Vec::with_capacity(rows.len());
+    for row in rows {
+        let key = ContactKey::read(&row)?;
+        let key = key.ok_or_else(|| StoreError::Damaged("an attempt of a campaign has no contact".to_owned()))?;
+        let contact = take_contact(work, source, key).await?;
+        claimed.push(ClaimedAttempt {
+            claim: Claim {
+                attempt: row.id("id")?,
+                owner: source.node,
+                epoch: row.int("epoch")?,
+            },
+            account: source.account,
+            campaign: Some(source.campaign),
+            agent: row.id("agent")?,
+            contact_index: key.index,
+            attempt_no: row.int("attempt_no")?,
+            tries: guard::tries(&row)?,
+            contact: campaign_contacts::read(&contact)?,
+            saved_extra: campaign_contacts::read_saved_extra(&contact)?,
+            variables: Map::new(),
+        });
+    }
+    Ok(claimed)
+}
+
+async fn take_contact(work: &mut Work<'_>, source: &Source, key: ContactKey) -> StoreResult<AnyRow> {
+    contact_states::set_in_progress(work, key).await?;
+    let query = contacts("cc.idx = $3").bind(source.campaign.to_string());
+    let row = query.bind(key.list).bind(key.index).fetch_one(&mut *work.conn).await;
+    row.map_err(unavailable)
+}
+
+/// Reads contacts of list `$2` for campaign `$1`.
+pub(super) fn contacts<'q>(which: &str) -> AnyQuery<'q> {
+    composed(format!(
+        "SELECT {COLUMNS}, {SAVED_EXTRA} FROM campaign_contacts cc JOIN campaigns c ON c.id = $1 \
+         WHERE cc.list = $2 AND {which} ORDER BY cc.idx"
+    ))
+}
+
+/// Contacts whose claim was given back come before those that were never claimed: their indexes are smaller.
+async fn claim_untried(work: &mut Work<'_>, source: &Source, limit: i64) -> StoreResult<Vec<ClaimedAttempt>> {
+    if limit <= 0 {
+        return Ok(Vec::new());
+    }
+    let mut rows = take_given_back(work, source, limit).await?;
+    let room = limit - rows.len() as i64;
+    rows.extend(take_fresh(work, source, room).await?);
+    let mut claimed = Vec::with_capacity(rows.len());
+    for row in &rows {
+        claimed.push(ClaimedAttempt {
+            claim: Claim {
+                attempt: AttemptId::new(),
+                owner: source.node,
+                epoch: 1,
+            },
+            account: source.account,
+            campaign: Some(source.campaign),
+            agent: source.agent,
+            contact_index: row.int("idx")?,
+            attempt_no: 1,
+            tries: Tries::default(),
+            contact: campaign_contacts::read(row)?,
+            saved_extra: campaign_contacts::read_saved_extra(row)?,
+            variables: Map::new(),
+        });
+    }
+    for chunk in claimed.chunks(ROWS_PER_INSERT) {
+        insert_claimed(work, source.list, chunk).await?;
+    }
+    Ok(claimed)
+}
+
+async fn take_given_back(work: &mut Work<'_>, source: &Source, limit: i64) -> StoreResult<Vec<AnyRow>> {
+    let skip_locked = work.dialect.skip_locked;
+    let select = composed(format!(
+        "SELECT idx FROM contact_states WHERE list = $1 AND state = 'pending' AND attempts = 0 \
+         ORDER BY idx LIMIT $2{skip_locked}"
+    ));
+    let found = select.bind(source.list).bind(limit).fetch_all(&mut *work.conn).await;
+    let found = found.map_err(unavailable)?;
+    let indexes = found
+        .iter()
+        .map(|row| row.int("idx"))
+        .collect::<StoreResult<Vec<i64>>>()?;
+    let mut rows = Vec::with_capacity(indexes.len());
+    for chunk in indexes.chunks(ROWS_PER_INSERT) {
+        let places: Vec<String> = (2..chunk.len() + 2).map(|place| format!("${place}")).collect();
+        let update = composed(format!(
+            "UPDATE contact_states SET state = 'in_progress', attempts = 1 \
+             WHERE list = $1 AND state = 'pending' AND attempts = 0 AND idx IN ({})",
+            places.join(",")
+        ));
+        let update = chunk
+            .iter()
+            .fold(update.bind(source.list), |query, index| query.bind(*index));
+        if affected(update, work.conn).await? != chunk.len() as u64 {
+            return Err(StoreError::Stale);
+        }
+        let places: Vec<String> = (3..chunk.len() + 3).map(|place| format!("${place}")).collect();
+        let select = contacts(&format!("cc.idx IN ({})", places.join(","))).bind(source.campaign.to_string());
+        let select = chunk
+            .iter()
+            .fold(select.bind(source.list), |query, index| query.bind(*index));
+        rows.extend(select.fetch_all(&mut *work.conn).await.map_err(unavailable)?);
+    }
+    Ok(rows)
+}
+
+/// Moves the list's mark on, which nobody else can meanwhile, and takes what it passes over.
+async fn take_fresh(work: &mut Work<'_>, source: &Source, limit: i64) -> StoreResult<Vec<AnyRow>> {
+    let moved = sqlx::query(
+        "UPDATE contact_lists SET next_index = next_index + $1 WHERE id = $2 AND next_index < $3 \
+         AND EXISTS (SELECT 1 FROM campaigns c WHERE c.id = $4 AND c.contact_list = $2 AND c.status = 'running') \
+         RETURNING next_index",
+    )
+    .bind(limit)
+    .bind(source.list)
+    .bind(source.contacts)
+    .bind(source.campaign.to_string())
+    .fetch_optional(&mut *work.conn)
+    .await
+    .map_err(unavailable)?;
+    let Some(moved) = moved else { return Ok(Vec::new()) };
+    let until = moved.int("next_index")?;
+    let insert = sqlx::query(
+        "INSERT INTO contact_states (list, idx, state, attempts, voicemail) \
+         SELECT list, idx, 'in_progress', 1, 0 FROM campaign_contacts WHERE list = $1 AND idx >= $2 AND idx < $3",
+    );
+    let insert = insert.bind(source.list).bind(until - limit).bind(until);
+    affected(insert, work.conn).await?;
+    let select = contacts("cc.idx >= $3 AND cc.idx < $4").bind(source.campaign.to_string());
+    let select = select.bind(source.list).bind(until - limit).bind(until);
+    select.fetch_all(&mut *work.conn).await.map_err(unavailable)
+}
+
+async fn insert_claimed(work: &mut Work<'_>, list: i64, claimed: &[ClaimedAttempt]) -> StoreResult<()> {
+    let mut insert = insert_rows(
+        "INSERT INTO attempts (id, account, agent, campaign, contact_list, contact_index, attempt_no, kind, \
+         phone_number, state, owner, epoch, claimed_at, due_at, started_at, status, voicemail, transferred, collected, \
+         created_at) VALUES",
+        claimed.len(),
+        20,
+        "",
+    );
+    for attempt in claimed {
+        insert = insert
+            .bind(attempt.claim.attempt.to_string())
+            .bind(attempt.account.to_string())
+            .bind(attempt.agent.to_string())
+            .bind(attempt.campaign.map(|campaign| campaign.to_string()))
+            .bind(list)
+            .bind(attempt.contact_index)
+            .bind(attempt.attempt_no)
+            .bind("first")
+            .bind(attempt.contact.phone_number.as_str().to_owned())
+            .bind("claimed")
+            .bind(attempt.claim.owner.to_string())
+            .bind(attempt.claim.epoch)
+            .bind(work.now.0)
+            .bind(work.now.0)
+            .bind(work.now.0)
+            .bind("scheduled")
+            .bind(0_i64)
+            .bind(0_i64)
+            .bind("{}")
+            .bind(work.now.0);
+    }
+    affected(insert, work.conn).await.map(drop)
+}
+
+/// Most claims that are given out as stale at once.
+const STALE: i64 = 1_000;
+
+/// Claims of `node` that have waited for their permit for so long. The list of states lets the small index of what is
+/// held answer.
+pub(super) async fn stale(work: Work<'_>, node: NodeId, older_than_ms: i64) -> StoreResult<Vec<Claim>> {
+    let rows = sqlx::query(
+        "SELECT id, epoch FROM attempts \
+         WHERE owner = $1 AND state IN ('claimed', 'dialing', 'dialed', 'answered', 'unknown') AND state = 'claimed' \
+         AND claimed_at <= $2 ORDER BY claimed_at, id LIMIT $3",
+    )
+    .bind(node.to_string())
+    .bind(work.now.0 - older_than_ms * 1_000)
+    .bind(STALE)
+    .fetch_all(work.conn)
+    .await
+    .map_err(unavailable)?;
+    let claim = |row: &AnyRow| {
+        Ok(Claim {
+            attempt: row.id("id")?,
+            owner: node,
+            epoch: row.int("epoch")?,
+        })
+    };
+    rows.iter().map(claim).collect()
+}
+
+pub(super) async fn remaining(work: Work<'_>, campaign: CampaignId) -> StoreResult<Remaining> {
+    let row = sqlx::query(
+        "SELECT (SELECT COUNT(*) FROM contact_states s \
+          WHERE s.list = c.contact_list AND s.state = 'pending' AND s.attempts = 0) AS given_back, \
+         COALESCE((SELECT c.contact_count - l.next_index FROM contact_lists l \
+                   WHERE l.id = c.contact_list AND l.next_index < c.contact_count), 0) AS fresh, \
+         (SELECT COUNT(*) FROM attempts WHERE campaign = $1 AND state = 'queued' AND due_at <= $2) AS due, \
+         (SELECT COUNT(*) FROM attempts WHERE campaign = $1 AND state = 'queued' AND due_at > $2) AS later, \
+         (SELECT MIN(due_at) FROM attempts WHERE campaign = $1 AND state = 'queued' AND due_at > $2) AS next_due, \
+         (SELECT COUNT(*) FROM attempts WHERE campaign = $1 \
+          AND state IN ('claimed', 'dialing', 'dialed', 'answered', 'unknown')) AS open \
+         FROM campaigns c WHERE c.id = $1 AND c.importing = 0 AND c.deleted_at IS NULL",
+    )
+    .bind(campaign.to_string())
+    .bind(work.now.0)
+    .fetch_optional(work.conn)
+    .await
+    .map_err(unavailable)?;
+    let row = row.ok_or(StoreError::NotFound)?;
+    Ok(Remaining {
+        due: row.int("given_back")? + row.int("fresh")? + row.int("due")?,
+        later: row.int("later")?,
+        next_due: row.maybe_time("next_due")?,
+        open: row.int("open")?,
+    })
+}

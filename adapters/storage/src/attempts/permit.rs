@@ -1,0 +1,237 @@
+//! The permit: all checks and the one-way step to `dialing`, in one transaction.
+
+use std::time::Duration;
+
+use domain::{
+    dial_token::DialToken,
+    id::AttemptId,
+    phone_number::PhoneNumber,
+    ports::store::{CallerId, Claim, ConversationStatus, Permit, PermitRequest, SentWith, StoreError, StoreResult},
+    safeguards::{Judgement, Note, Refusal, Safeguards},
+};
+use sqlx::any::AnyRow;
+
+use super::{
+    guard::{Guarded, SENT, bind_claim},
+    steps,
+};
+use crate::{
+    Work,
+    contact_states::{self, ContactState},
+    deliveries, locks,
+    rows::{Columns, composed, unavailable},
+    safeguards::{self, Subject},
+};
+
+/// How long an attempt waits whose number is being called by another one.
+const NUMBER_BUSY_DELAY: Duration = Duration::from_secs(30);
+
+/// The answer, and what the account's safeguards said.
+pub(super) async fn permit(
+    mut work: Work<'_>,
+    claim: Claim,
+    request: PermitRequest,
+) -> StoreResult<(Permit, Vec<Note>)> {
+    locks::before_permit(&mut work, &claim.attempt.to_string()).await?;
+    let row = checks(&mut work, claim).await?;
+    let number = row.number("phone_number")?;
+    if !row.flag("campaign_runs")? {
+        steps::give_back(&mut work, claim).await?;
+        return Ok((Permit::CampaignNotRunning, Vec::new()));
+    }
+    if number.is_nobodys() || row.flag("do_not_call")? {
+        refuse(&mut work, claim, Ended::Cancelled, "do-not-call".to_owned()).await?;
+        return Ok((Permit::DoNotCall, Vec::new()));
+    }
+    if is_restricted(&number, &request.restricted_prefixes) {
+        refuse(&mut work, claim, Ended::Cancelled, "restricted".to_owned()).await?;
+        return Ok((Permit::Restricted, Vec::new()));
+    }
+    if row.flag("number_busy")? {
+        let due_at = work.now.plus(NUMBER_BUSY_DELAY);
+        steps::requeue(&mut work, claim, Some(due_at)).await?;
+        return Ok((Permit::NumberBusy, Vec::new()));
+    }
+    match row.maybe_text("safeguards")? {
+        None => Ok((grant(&mut work, claim, request).await?, Vec::new())),
+        Some(rules) => under_rules(&mut work, (claim, &row.text("account")?, &number), &rules, request).await,
+    }
+}
+
+/// The account has rules beside those that hold for everybody.
+async fn under_rules(
+    work: &mut Work<'_>,
+    (claim, account, number): (Claim, &str, &PhoneNumber),
+    rules: &str,
+    request: PermitRequest,
+) -> StoreResult<(Permit, Vec<Note>)> {
+    let damaged = |error: serde_json::Error| StoreError::Damaged(format!("safeguards of {account}: {error}"));
+    let rules: Safeguards = serde_json::from_str(rules).map_err(damaged)?;
+    let subject = Subject {
+        attempt: claim.attempt,
+        account,
+        number,
+    };
+    let judgement = safeguards::judge(work, &subject, &rules).await?;
+    let put_off_by = judgement.put_off_by();
+    let Judgement { refusal, notes } = judgement;
+    safeguards::keep(work, claim.attempt, &notes).await?;
+    let permit = match refusal {
+        None => {
+            safeguards::count(work, account, &rules.daily_calls).await?;
+            grant(work, claim, request).await?
+        }
+        Some(Refusal::PutOff(until)) => {
+            steps::put_off(work, claim, until, put_off_by).await?;
+            Permit::PutOff { until }
+        }
+        Some(Refusal::NotAllowed(error)) => {
+            refuse(work, claim, Ended::Failed, error.clone()).await?;
+            Permit::NotAllowed { error }
+        }
+        Some(Refusal::DayUsedUp(reason)) => {
+            steps::give_back(work, claim).await?;
+            Permit::DayUsedUp { reason }
+        }
+    };
+    Ok((permit, notes))
+}
+
+/// The rules of the account of attempt `a`, if one of them is on.
+const RULES: &str = "(SELECT g.document FROM safeguards g WHERE g.account = a.account AND g.active = 1) AS safeguards";
+
+/// One row with all that decides; `Fenced` if the claim no longer holds.
+async fn checks(work: &mut Work<'_>, claim: Claim) -> StoreResult<AnyRow> {
+    let permit_lock = work.dialect.permit_lock;
+    let query = composed(format!(
+        "SELECT a.account, a.phone_number, {RULES}, \
+         CAST(CASE WHEN c.status = 'running' AND c.deleted_at IS NULL AND (c.closes_at IS NULL OR c.closes_at > $4) \
+              THEN 1 ELSE 0 END AS BIGINT) AS campaign_runs, \
+         CAST(CASE WHEN EXISTS (SELECT 1 FROM do_not_call d \
+              WHERE d.account = a.account AND d.phone_number = a.phone_number) THEN 1 ELSE 0 END AS BIGINT) \
+              AS do_not_call, \
+         CAST(CASE WHEN EXISTS (SELECT 1 FROM attempts o \
+              WHERE o.account = a.account AND o.phone_number = a.phone_number AND o.id <> a.id \
+              AND o.state IN {SENT}) THEN 1 ELSE 0 END AS BIGINT) AS number_busy \
+         FROM attempts a JOIN campaigns c ON c.id = a.campaign \
+         WHERE a.id = $1 AND COALESCE(a.owner, '') = $2 AND a.epoch = $3 AND a.state = 'claimed'{permit_lock}"
+    ));
+    let row = bind_claim(query, claim)
+        .bind(work.now.0)
+        .fetch_optional(&mut *work.conn)
+        .await;
+    match row.map_err(unavailable)? {
+        Some(row) => Ok(row),
+        None => checks_of_single_call(work, claim).await,
+    }
+}
+
+/// The same of an attempt without a campaign, which always runs.
+async fn checks_of_single_call(work: &mut Work<'_>, claim: Claim) -> StoreResult<AnyRow> {
+    let query = composed(format!(
+        "SELECT a.account, a.phone_number, {RULES}, CAST(1 AS BIGINT) AS campaign_runs, \
+         CAST(CASE WHEN EXISTS (SELECT 1 FROM do_not_call d \
+              WHERE d.account = a.account AND d.phone_number = a.phone_number) THEN 1 ELSE 0 END AS BIGINT) \
+              AS do_not_call, \
+         CAST(CASE WHEN EXISTS (SELECT 1 FROM attempts o \
+              WHERE o.account = a.account AND o.phone_number = a.phone_number AND o.id <> a.id \
+              AND o.state IN {SENT}) THEN 1 ELSE 0 END AS BIGINT) AS number_busy \
+         FROM attempts a \
+         WHERE a.id = $1 AND COALESCE(a.owner, '') = $2 AND a.epoch = $3 AND a.state = 'claimed' AND a.campaign IS NULL"
+    ));
+    let row = bind_claim(query, claim).fetch_optional(&mut *work.conn).await;
+    row.map_err(unavailable)?.ok_or(StoreError::Fenced)
+}
+
+fn is_restricted(number: &PhoneNumber, prefixes: &[String]) -> bool {
+    prefixes
+        .iter()
+        .any(|prefix| number.as_str().starts_with(prefix.as_str()))
+}
+
+/// How an attempt ends that is never dialed.
+#[derive(Clone, Copy)]
+enum Ended {
+    Cancelled,
+    Failed,
+}
+
+async fn refuse(work: &mut Work<'_>, claim: Claim, ended: Ended, error: String) -> StoreResult<()> {
+    let now = work.now.0;
+    let (status, state) = match ended {
+        Ended::Cancelled => (ConversationStatus::Cancelled, ContactState::Cancelled),
+        Ended::Failed => (ConversationStatus::Failed, ContactState::Failed),
+    };
+    let update = Guarded::update(
+        claim,
+        "state = 'final', status = $6, error = $4, ended_at = $5",
+        "('claimed')",
+    );
+    let held = update
+        .run(work, |query| query.bind(error).bind(now).bind(status.as_str()))
+        .await?;
+    contact_states::set(work, held.contact, state, false).await?;
+    deliveries::make(work, claim.attempt).await
+}
+
+async fn grant(work: &mut Work<'_>, claim: Claim, request: PermitRequest) -> StoreResult<Permit> {
+    let now = work.now.0;
+    let token = DialToken::random();
+    let caller_id = match &request.caller_id {
+        Some(caller) => take_turn(work, claim.attempt, caller).await?,
+        None => None,
+    };
+    let update = Guarded::update(
+        claim,
+        "state = 'dialing', status = 'in_progress', dialing_at = $4, started_at = $4, dial_token = $5, carrier = $6, \
+         caller_id = $7",
+        "('claimed')",
+    );
+    let stored = token.as_stored().to_owned();
+    let shown = caller_id.clone().map(String::from);
+    update
+        .run(work, move |query| {
+            query.bind(now).bind(stored).bind(request.carrier).bind(shown)
+        })
+        .await?;
+    Ok(Permit::Granted { token, caller_id })
+}
+
+/// The caller ID of the agent's next permit. The count's row is the last that a permit locks, so that permits of one
+/// agent wait for each other and never in a circle.
+async fn take_turn(work: &mut Work<'_>, attempt: AttemptId, caller: &CallerId) -> StoreResult<Option<PhoneNumber>> {
+    let CallerId::InTurn(_) = caller else {
+        return Ok(caller.of_permit(0).cloned());
+    };
+    let count = sqlx::query(
+        "INSERT INTO caller_id_turns (agent, permits) SELECT agent, 1 FROM attempts WHERE id = $1 \
+         ON CONFLICT (agent) DO UPDATE SET permits = caller_id_turns.permits + 1 RETURNING permits",
+    );
+    let row = count.bind(attempt.to_string()).fetch_one(&mut *work.conn).await;
+    let permits = row.map_err(unavailable)?.int("permits")?;
+    Ok(caller.of_permit(permits - 1).cloned())
+}
+
+pub(super) async fn sent_with(work: Work<'_>, attempt: AttemptId) -> StoreResult<Option<SentWith>> {
+    let query =
+        sqlx::query("SELECT carrier, dial_token FROM attempts WHERE id = $1 AND state = 'final' AND transferred = 0");
+    let row = query.bind(attempt.to_string()).fetch_optional(work.conn).await;
+    let Some(row) = row.map_err(unavailable)? else {
+        return Ok(None);
+    };
+    let (carrier, token) = (row.maybe_text("carrier")?, row.maybe_text("dial_token")?);
+    Ok(carrier.zip(token).map(|(carrier, token)| SentWith {
+        carrier,
+        token: DialToken::from_stored(token),
+    }))
+}
+
+pub(super) async fn dial_token(work: Work<'_>, attempt: AttemptId) -> StoreResult<DialToken> {
+    let query = composed(format!(
+        "SELECT dial_token FROM attempts WHERE id = $1 AND state IN {SENT}"
+    ));
+    let row = query.bind(attempt.to_string()).fetch_optional(work.conn).await;
+    let row = row.map_err(unavailable)?.ok_or(StoreError::NotFound)?;
+    let token = row.maybe_text("dial_token")?.ok_or(StoreError::NotFound)?;
+    Ok(DialToken::from_stored(token))
+}

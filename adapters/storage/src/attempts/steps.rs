@@ -1,0 +1,290 @@
+//! What follows a claim or a permit: giving back, the call's progress, the outcome.
+
+use std::time::Duration;
+
+use domain::{
+    id::AttemptId,
+    ports::{
+        carrier::CarrierCallId,
+        store::{
+            AttemptState, CampaignStatus, Claim, ConversationStatus, FACTS_FOLLOW_MS, LiveCall, NextAttempt, Outcome,
+            StoreError, StoreResult,
+        },
+    },
+    safeguards::Rule,
+    time::Timestamp,
+};
+
+use super::{
+    guard::{Guarded, SENT},
+    waiting,
+};
+use crate::{
+    Work,
+    contact_states::{self, ContactState},
+    deliveries, jobs,
+    rows::{Columns, affected, composed, to_json, unavailable, unique},
+};
+
+pub(super) async fn release(mut work: Work<'_>, claims: Vec<Claim>) -> StoreResult<()> {
+    for claim in claims {
+        match give_back(&mut work, claim).await {
+            // It is somebody else's now, or dialed: nothing to give back.
+            Ok(()) | Err(StoreError::Fenced) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// The states in which nothing was sent, as whoever holds the claim knows.
+const UNSENT: &str = "('claimed', 'dialing')";
+
+/// What decides where an attempt goes that was not sent.
+pub(super) struct Standing {
+    first: bool,
+    /// Its campaign was stopped or removed.
+    pub(super) stopped: bool,
+}
+
+pub(super) async fn standing(work: &mut Work<'_>, attempt: AttemptId) -> StoreResult<Standing> {
+    let permit_lock = work.dialect.permit_lock;
+    let query = composed(format!(
+        "SELECT a.attempt_no, c.status, c.deleted_at FROM attempts a JOIN campaigns c ON c.id = a.campaign \
+         WHERE a.id = $1{permit_lock}"
+    ));
+    let query = query.bind(attempt.to_string()).fetch_optional(&mut *work.conn);
+    let Some(row) = query.await.map_err(unavailable)? else {
+        // A single call, which is always queued again; or none at all, which the guard behind this finds out.
+        return Ok(Standing {
+            first: false,
+            stopped: false,
+        });
+    };
+    Ok(Standing {
+        first: row.int("attempt_no")? == 1,
+        stopped: row.text("status")? == CampaignStatus::Stopped.as_str() || row.maybe_int("deleted_at")?.is_some(),
+    })
+}
+
+/// A claim given back unsent: the row of a contact's first attempt goes, a later one is queued again, or ends
+/// cancelled if the campaign was stopped meanwhile.
+pub(super) async fn give_back(work: &mut Work<'_>, claim: Claim) -> StoreResult<()> {
+    match standing(work, claim.attempt).await? {
+        Standing { first: true, .. } => forget(work, claim, "('claimed')").await,
+        Standing { stopped: true, .. } => cancel(work, claim).await,
+        Standing { .. } => requeue(work, claim, None).await,
+    }
+}
+
+/// The contact is as if it had never been claimed.
+async fn forget(work: &mut Work<'_>, claim: Claim, states: &str) -> StoreResult<()> {
+    let held = Guarded::delete(claim, states).run(work, |query| query).await?;
+    contact_states::set_untried(work, held.contact).await
+}
+
+/// What a stop wants of an attempt that it found claimed.
+async fn cancel(work: &mut Work<'_>, claim: Claim) -> StoreResult<()> {
+    let now = work.now.0;
+    let update = Guarded::update(
+        claim,
+        "state = 'final', status = 'cancelled', ended_at = $4, started_at = due_at, dialing_at = NULL, \
+         dial_token = NULL, carrier = NULL, caller_id = NULL",
+        UNSENT,
+    );
+    let held = update.run(work, |query| query.bind(now)).await?;
+    contact_states::set(work, held.contact, ContactState::Cancelled, false).await?;
+    deliveries::make(work, claim.attempt).await
+}
+
+/// Back to the queue under the next epoch; due at `due_at`, or when it was before.
+pub(super) async fn requeue(work: &mut Work<'_>, claim: Claim, due_at: Option<Timestamp>) -> StoreResult<()> {
+    queue_again(work, claim, due_at, None).await
+}
+
+/// The same, where a rule of the account lets it wait: a change of the rules makes it due.
+pub(super) async fn put_off(work: &mut Work<'_>, claim: Claim, until: Timestamp, by: Option<Rule>) -> StoreResult<()> {
+    queue_again(work, claim, Some(until), by).await
+}
+
+async fn queue_again(
+    work: &mut Work<'_>,
+    claim: Claim,
+    due_at: Option<Timestamp>,
+    put_off_by: Option<Rule>,
+) -> StoreResult<()> {
+    let update = Guarded::update(
+        claim,
+        "state = 'queued', status = 'scheduled', owner = NULL, epoch = epoch + 1, due_at = COALESCE($4, due_at), \
+         started_at = COALESCE($4, due_at), put_off_by = $5, dialing_at = NULL, dial_token = NULL, carrier = NULL, caller_id = NULL",
+        UNSENT,
+    );
+    let held = update
+        .run(work, |query| {
+            query.bind(due_at.map(|at| at.0)).bind(put_off_by.map(Rule::as_str))
+        })
+        .await?;
+    contact_states::set(work, held.contact, ContactState::Pending, false).await
+}
+
+pub(super) async fn not_sent(mut work: Work<'_>, claim: Claim, delay_ms: i64, why: Option<String>) -> StoreResult<()> {
+    match standing(&mut work, claim.attempt).await? {
+        Standing { stopped: false, .. } => {
+            let due_at = Timestamp(work.now.0 + delay_ms * 1_000);
+            requeue(&mut work, claim, Some(due_at)).await?;
+            match why {
+                Some(why) => note(&mut work, claim, why).await,
+                None => Ok(()),
+            }
+        }
+        Standing { first: true, .. } => forget(&mut work, claim, UNSENT).await,
+        Standing { .. } => cancel(&mut work, claim).await,
+    }
+}
+
+/// Keeps why an attempt was put off, for the case that it never gets through.
+async fn note(work: &mut Work<'_>, claim: Claim, why: String) -> StoreResult<()> {
+    let update = sqlx::query("UPDATE attempts SET error = $2 WHERE id = $1 AND state = 'queued'");
+    let update = update.bind(claim.attempt.to_string()).bind(why);
+    affected(update, &mut *work.conn).await.map(drop)
+}
+
+pub(super) async fn dialed(mut work: Work<'_>, claim: Claim, call: CarrierCallId) -> StoreResult<()> {
+    // A media socket may have been faster than the carrier's answer: the state only moves forward.
+    let update = Guarded::update(
+        claim,
+        "state = CASE WHEN state = 'answered' THEN state ELSE 'dialed' END, \
+         carrier_call = COALESCE(carrier_call, $4)",
+        SENT,
+    );
+    let id = call.0.clone();
+    let held = update
+        .run_or(&mut work, move |query| query.bind(id), unique("call"))
+        .await?;
+    // An error takes the change back with the savepoint.
+    match held.row.maybe_text("carrier_call")? {
+        Some(known) if known == call.0 => Ok(()),
+        _ => Err(StoreError::Exists("call")),
+    }
+}
+
+pub(super) async fn attempt_of_call(
+    work: Work<'_>,
+    carrier: String,
+    call: CarrierCallId,
+) -> StoreResult<Option<AttemptId>> {
+    let query = sqlx::query("SELECT id FROM attempts WHERE carrier = $1 AND carrier_call = $2");
+    let row = query.bind(carrier).bind(call.0).fetch_optional(work.conn).await;
+    row.map_err(unavailable)?.map(|row| row.id("id")).transpose()
+}
+
+/// Nothing of a call is earlier.
+const BEGAN: &str = "COALESCE(dialing_at, created_at)";
+
+/// The later one of two instants; none when `place` is.
+fn not_before(place: &str, least: &str) -> String {
+    format!("CASE WHEN {place} < {least} THEN {least} ELSE {place} END")
+}
+
+/// When it was answered, where the caller says so at `place`.
+fn first_answer(place: &str) -> String {
+    format!("COALESCE(answered_at, {})", not_before(place, BEGAN))
+}
+
+pub(super) async fn answered(mut work: Work<'_>, claim: Claim, at: Timestamp) -> StoreResult<()> {
+    let at = at.min(work.now).0;
+    let assignments = format!("state = 'answered', answered_at = {}", first_answer("$4"));
+    let update = Guarded::update(claim, &assignments, SENT);
+    update.run(&mut work, |query| query.bind(at)).await.map(drop)
+}
+
+/// What a live call knows of itself, where the database has forgotten it.
+pub(crate) async fn told_again(mut work: Work<'_>, call: LiveCall) -> StoreResult<()> {
+    let update = Guarded::update(
+        call.claim,
+        "state = CASE WHEN answered_at IS NOT NULL OR $5 IS NOT NULL THEN 'answered' \
+         WHEN carrier_call IS NOT NULL OR $4 IS NOT NULL THEN 'dialed' ELSE state END, \
+         carrier_call = COALESCE(carrier_call, $4), answered_at = COALESCE(answered_at, $5)",
+        SENT,
+    );
+    let (leg, answered_at) = (call.leg.map(|leg| leg.0), call.answered_at.map(|at| at.0));
+    let written = update.run_or(
+        &mut work,
+        move |query| query.bind(leg).bind(answered_at),
+        unique("call"),
+    );
+    written.await.map(drop)
+}
+
+pub(super) async fn unknown(mut work: Work<'_>, claim: Claim) -> StoreResult<()> {
+    // If a callback was faster, its fate is known after all.
+    let update = Guarded::update(
+        claim,
+        "state = CASE WHEN state = 'dialing' THEN 'unknown' ELSE state END",
+        SENT,
+    );
+    update.run(&mut work, |query| query).await.map(drop)
+}
+
+fn contact_state(status: ConversationStatus) -> StoreResult<ContactState> {
+    match status {
+        ConversationStatus::Completed => Ok(ContactState::Completed),
+        ConversationStatus::Failed => Ok(ContactState::Failed),
+        ConversationStatus::Cancelled => Ok(ContactState::Cancelled),
+        ConversationStatus::InProgress | ConversationStatus::Scheduled => {
+            Err(StoreError::Damaged(format!("an outcome cannot be {}", status.as_str())))
+        }
+    }
+}
+
+pub(super) async fn finish(
+    mut work: Work<'_>,
+    claim: Claim,
+    outcome: Outcome,
+    next: Option<NextAttempt>,
+) -> StoreResult<()> {
+    let state = contact_state(outcome.status)?;
+    let now = work.now;
+    let answered_at = outcome.times.answered_at.map(|at| at.min(now).0);
+    let ended_at = outcome.times.ended_at.map_or(now, |at| at.min(now)).0;
+    let analysed_after = match outcome.facts_follow {
+        true => Duration::from_millis(FACTS_FOLLOW_MS.unsigned_abs()),
+        false => Duration::ZERO,
+    };
+    let collected = to_json(&outcome.collected)?;
+    let answered = first_answer("$10");
+    let ended = not_before("$9", &format!("COALESCE({answered}, {BEGAN})"));
+    let assignments = format!(
+        "state = 'final', status = $4, error = $5, voicemail = $6, transferred = $7, \
+         collected = CASE WHEN $8 = '{{}}' THEN collected ELSE $8 END, answered_at = {answered}, ended_at = {ended}, \
+         duration_s = COALESCE(({ended} - {answered}) / 1000000, 0), end_written_at = $11"
+    );
+    let update = Guarded::update(
+        claim,
+        &assignments,
+        "('claimed', 'dialing', 'dialed', 'answered', 'unknown')",
+    );
+    let held = update
+        .run(&mut work, move |query| {
+            query
+                .bind(outcome.status.as_str())
+                .bind(outcome.error)
+                .bind(i64::from(outcome.voicemail))
+                .bind(i64::from(outcome.transferred))
+                .bind(collected)
+                .bind(ended_at)
+                .bind(answered_at)
+                .bind(now.0)
+        })
+        .await?;
+    debug_assert_eq!(held.state, AttemptState::Final);
+    contact_states::set(&mut work, held.contact, state, outcome.voicemail).await?;
+    if let Some(next) = next {
+        waiting::plan_next(&mut work, &held, claim.attempt, next).await?;
+    }
+    match held.row.maybe_time("answered_at")? {
+        // Nobody spoke: there is nothing to analyse.
+        None => deliveries::make(&mut work, claim.attempt).await,
+        Some(_) => jobs::add_analysis(&mut work, claim.attempt, now.plus(analysed_after)).await,
+    }
+}

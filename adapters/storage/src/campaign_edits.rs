@@ -1,0 +1,74 @@
+//! New values of a campaign's fields, its contacts among them, and its removal.
+
+use domain::{
+    id::CampaignId,
+    ports::store::{CampaignEdit, CampaignRow, StateChange, StoreError, StoreResult},
+};
+
+use super::{
+    Work, attempts, campaign_contacts,
+    campaigns::{VISIBLE, change_state, visible_list},
+    rows::{affected, composed, to_json},
+};
+
+/// The guarded change of state goes first: it takes the row, so that nothing of the edit is done to a stale one.
+pub(super) async fn update(
+    mut work: Work<'_>,
+    (id, version): (CampaignId, i64),
+    edit: CampaignEdit,
+    change: StateChange,
+) -> StoreResult<CampaignRow> {
+    change_state(&mut work, id, version, change.clone()).await?;
+    if let Some(import) = edit.contacts {
+        attempts::cancel_waiting(&mut work, id).await?;
+        campaign_contacts::replace(&mut work, id, import).await?;
+    }
+    set_fields(&mut work, id, edit).await?;
+    super::campaigns::get(&mut work, id).await
+}
+
+async fn set_fields(work: &mut Work<'_>, id: CampaignId, edit: CampaignEdit) -> StoreResult<()> {
+    let follow_up = edit.follow_up.as_ref().map(to_json).transpose()?;
+    let update = sqlx::query(
+        "UPDATE campaigns SET name = COALESCE($2, name), name_folded = COALESCE($3, name_folded), \
+         agent = COALESCE($4, agent), follow_up = COALESCE($5, follow_up) WHERE id = $1",
+    )
+    .bind(id.to_string())
+    .bind(edit.name.clone())
+    .bind(edit.name.map(|name| name.to_lowercase()))
+    .bind(edit.agent.map(|agent| agent.to_string()))
+    .bind(follow_up);
+    affected(update, work.conn).await?;
+    if let Some(schedule) = edit.schedule {
+        let update = sqlx::query("UPDATE campaigns SET start_time = $2, end_time = $3, timezone = $4 WHERE id = $1")
+            .bind(id.to_string())
+            .bind(schedule.start_time)
+            .bind(schedule.end_time)
+            .bind(schedule.timezone);
+        affected(update, work.conn).await?;
+    }
+    if let Some(most) = edit.max_concurrent_calls {
+        let update = sqlx::query("UPDATE campaigns SET max_concurrent_calls = $2 WHERE id = $1")
+            .bind(id.to_string())
+            .bind(most.map(i64::from));
+        affected(update, work.conn).await?;
+    }
+    match edit.agent {
+        Some(agent) => attempts::hand_waiting_to(work, id, agent).await,
+        None => Ok(()),
+    }
+}
+
+pub(super) async fn delete(mut work: Work<'_>, id: CampaignId, version: i64) -> StoreResult<()> {
+    let query = composed(format!(
+        "UPDATE campaigns AS c SET deleted_at = $3, updated_at = $3, active = 0, version = version + 1 \
+         WHERE c.id = $1 AND c.version = $2 AND {VISIBLE}"
+    ))
+    .bind(id.to_string())
+    .bind(version)
+    .bind(work.now.0);
+    if affected(query, work.conn).await? == 0 {
+        return visible_list(&mut work, id).await.and(Err(StoreError::Stale));
+    }
+    attempts::cancel_waiting(&mut work, id).await
+}

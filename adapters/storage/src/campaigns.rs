@@ -1,0 +1,379 @@
+//! Campaigns: import, lists and guarded changes of state.
+
+use async_trait::async_trait;
+use domain::{
+    id::{AccountId, CampaignId, NodeId},
+    ports::store::{
+        Account, ActiveCampaign, CREATED, CampaignContact, CampaignEdit, CampaignFilter, CampaignRow, CampaignStatus,
+        CampaignStore, KeyTicket, NewCampaign, Progress, ScheduleText, StateChange, StoreError, StoreResult,
+    },
+    time::Timestamp,
+};
+use sqlx::any::AnyRow;
+
+use super::{
+    SqlStore, Work, accounts, attempts, campaign_contacts, campaign_edits, contact_states, idempotency, locks,
+    rows::{Columns, Conditions, affected, composed, containing, to_json, unavailable},
+};
+
+/// What `read` wants of `campaigns c`.
+const SELECT: &str = "SELECT c.id, c.account, c.name, c.agent, c.status, c.version, c.active, c.scheduled, \
+     c.start_time, c.end_time, c.timezone, c.next_run_at, c.opens_from, c.closes_at, c.follow_up, \
+     c.max_concurrent_calls, c.contact_count, c.reason, c.created_at, c.updated_at, \
+     COALESCE((SELECT MIN(s.idx) FROM contact_states s \
+               WHERE s.list = c.contact_list AND s.state = 'pending' AND s.attempts = 0), \
+              (SELECT l.next_index FROM contact_lists l WHERE l.id = c.contact_list AND l.next_index < c.contact_count), \
+              c.contact_count) AS start_index \
+     FROM campaigns c";
+
+/// Where several processes share a database an import of nobody that is younger than this may be that of one which is
+/// not registered yet.
+const NOBODYS_IMPORT_US: i64 = 60 * 60 * 1_000_000;
+
+/// Which campaigns readers see.
+pub(super) const VISIBLE: &str = "c.importing = 0 AND c.deleted_at IS NULL";
+
+fn read(row: &AnyRow) -> StoreResult<CampaignRow> {
+    let max_concurrent_calls = row.maybe_int("max_concurrent_calls")?;
+    Ok(CampaignRow {
+        id: row.id("id")?,
+        account: row.id("account")?,
+        name: row.text("name")?,
+        agent: row.id("agent")?,
+        status: row.word("status", CampaignStatus::parse)?,
+        version: row.int("version")?,
+        active: row.flag("active")?,
+        scheduled: row.flag("scheduled")?,
+        schedule: ScheduleText {
+            start_time: row.maybe_text("start_time")?,
+            end_time: row.maybe_text("end_time")?,
+            timezone: row.maybe_text("timezone")?,
+        },
+        next_run_at: row.maybe_time("next_run_at")?,
+        opens_from: row.maybe_time("opens_from")?,
+        closes_at: row.maybe_time("closes_at")?,
+        follow_up: row.json("follow_up")?,
+        max_concurrent_calls: max_concurrent_calls.and_then(|calls| u32::try_from(calls).ok()),
+        contact_count: row.int("contact_count")?,
+        start_index: row.int("start_index")?,
+        reason: row.maybe_text("reason")?,
+        created_at: row.time("created_at")?,
+        updated_at: row.time("updated_at")?,
+    })
+}
+
+pub(super) async fn get(work: &mut Work<'_>, id: CampaignId) -> StoreResult<CampaignRow> {
+    let query = composed(format!("{SELECT} WHERE c.id = $1 AND {VISIBLE}")).bind(id.to_string());
+    let row = query.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
+    read(&row.ok_or(StoreError::NotFound)?)
+}
+
+async fn get_own(mut work: Work<'_>, account: AccountId, id: CampaignId) -> StoreResult<CampaignRow> {
+    let row = get(&mut work, id).await?;
+    if row.account == account {
+        Ok(row)
+    } else {
+        Err(StoreError::NotFound)
+    }
+}
+
+/// The list of contacts of a campaign that readers see, and how many there are. `NotFound`.
+pub(super) async fn visible_list(work: &mut Work<'_>, id: CampaignId) -> StoreResult<(i64, i64)> {
+    let query = composed(format!(
+        "SELECT c.contact_list, c.contact_count FROM campaigns c WHERE c.id = $1 AND {VISIBLE}"
+    ));
+    let row = query.bind(id.to_string()).fetch_optional(&mut *work.conn).await;
+    let row = row.map_err(unavailable)?.ok_or(StoreError::NotFound)?;
+    Ok((row.int("contact_list")?, row.int("contact_count")?))
+}
+
+/// The first instant from now on at which the account made no other campaign: lists page by it.
+async fn free_instant(work: &mut Work<'_>, account: &str, except: CampaignId) -> StoreResult<Timestamp> {
+    locks::before_new_campaign(work, account).await?;
+    let mut at = work.now;
+    loop {
+        let taken = sqlx::query("SELECT id FROM campaigns WHERE account = $1 AND created_at = $2 AND id <> $3")
+            .bind(account.to_owned())
+            .bind(at.0)
+            .bind(except.to_string())
+            .fetch_optional(&mut *work.conn)
+            .await
+            .map_err(unavailable)?;
+        if taken.is_none() {
+            return Ok(at);
+        }
+        at = Timestamp(at.0 + 1);
+    }
+}
+
+async fn begin_import(
+    mut work: Work<'_>,
+    account: AccountId,
+    new: NewCampaign,
+    by: Option<NodeId>,
+) -> StoreResult<CampaignId> {
+    let id = CampaignId::new();
+    let created_at = free_instant(&mut work, &account.to_string(), id).await?;
+    let list = campaign_contacts::new_list(&mut work).await?;
+    let insert = sqlx::query(
+        "INSERT INTO campaigns (id, account, name, name_folded, agent, start_time, end_time, timezone, follow_up, \
+         max_concurrent_calls, created_at, updated_at, status, contact_list, version, active, scheduled, contact_count, \
+         importing, imported_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12, $13, 1, 0, 0, 0, 1, $14)",
+    )
+    .bind(id.to_string())
+    .bind(account.to_string())
+    .bind(new.name.clone())
+    .bind(new.name.to_lowercase())
+    .bind(new.agent.to_string())
+    .bind(new.schedule.start_time)
+    .bind(new.schedule.end_time)
+    .bind(new.schedule.timezone)
+    .bind(to_json(&new.follow_up)?)
+    .bind(new.max_concurrent_calls.map(i64::from))
+    .bind(created_at.0)
+    .bind(CampaignStatus::Draft.as_str())
+    .bind(list)
+    .bind(by.map(|node| node.to_string()));
+    affected(insert, work.conn).await?;
+    Ok(id)
+}
+
+async fn finish_import(mut work: Work<'_>, import: CampaignId, ticket: Option<KeyTicket>) -> StoreResult<CampaignRow> {
+    let row = sqlx::query("SELECT account FROM campaigns WHERE id = $1 AND importing = 1")
+        .bind(import.to_string())
+        .fetch_optional(&mut *work.conn)
+        .await
+        .map_err(unavailable)?;
+    let account = row.ok_or(StoreError::NotFound)?.text("account")?;
+    let created_at = free_instant(&mut work, &account, import).await?;
+    let update = sqlx::query("UPDATE campaigns SET importing = 0, created_at = $1, updated_at = $1 WHERE id = $2")
+        .bind(created_at.0)
+        .bind(import.to_string());
+    affected(update, work.conn).await?;
+    idempotency::settle(&mut work, ticket.as_ref(), CREATED, &import.to_string()).await?;
+    get(&mut work, import).await
+}
+
+/// Removes the row of an import; its list, if it was one, is loose from then on.
+async fn delete_import(work: Work<'_>, import: CampaignId) -> StoreResult<Option<i64>> {
+    let row = sqlx::query("DELETE FROM campaigns WHERE id = $1 AND importing = 1 RETURNING contact_list")
+        .bind(import.to_string())
+        .fetch_optional(work.conn)
+        .await
+        .map_err(unavailable)?;
+    row.map(|row| row.int("contact_list")).transpose()
+}
+
+async fn delete_imports(work: Work<'_>) -> StoreResult<u64> {
+    let before = match work.dialect.many_nodes {
+        false => i64::MAX,
+        true => work.now.0 - NOBODYS_IMPORT_US,
+    };
+    let delete = sqlx::query(
+        "DELETE FROM campaigns WHERE importing = 1 AND CASE WHEN imported_by IS NULL THEN created_at <= $1 \
+         ELSE imported_by NOT IN (SELECT n.id FROM nodes n WHERE n.state = 'live') END",
+    );
+    affected(delete.bind(before), work.conn).await
+}
+
+async fn list(work: Work<'_>, account: AccountId, filter: CampaignFilter, limit: i64) -> StoreResult<Vec<CampaignRow>> {
+    let mut wanted = Conditions::default();
+    wanted.and(&format!("c.account = ? AND {VISIBLE}"), [account.to_string().into()]);
+    if let Some(name) = filter.name {
+        let pattern = containing(&name.to_lowercase());
+        wanted.and("c.name_folded LIKE ? ESCAPE '!'", [pattern.into()]);
+    }
+    if let Some(status) = filter.status {
+        wanted.and("c.status = ?", [status.as_str().into()]);
+    }
+    if let Some(active) = filter.active {
+        wanted.and("c.active = ?", [i64::from(active).into()]);
+    }
+    if let Some(before) = filter.before {
+        wanted.and("c.created_at < ?", [before.0.into()]);
+    }
+    let query = wanted.query(SELECT, "ORDER BY c.created_at DESC", limit);
+    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
+    rows.iter().map(read).collect()
+}
+
+pub(super) async fn change_state(
+    work: &mut Work<'_>,
+    id: CampaignId,
+    version: i64,
+    change: StateChange,
+) -> StoreResult<CampaignRow> {
+    let query = composed(format!(
+        "UPDATE campaigns AS c SET status = $1, active = $2, scheduled = $3, next_run_at = $4, reason = $5, \
+         updated_at = $6, opens_from = $9, closes_at = $10, version = version + 1 \
+         WHERE c.id = $7 AND c.version = $8 AND {VISIBLE}"
+    ))
+    .bind(change.status.as_str())
+    .bind(i64::from(change.active))
+    .bind(i64::from(change.scheduled))
+    .bind(change.next_run_at.map(|at| at.0))
+    .bind(change.reason)
+    .bind(work.now.0)
+    .bind(id.to_string())
+    .bind(version)
+    .bind(change.opens_from.map(|at| at.0))
+    .bind(change.closes_at.map(|at| at.0));
+    if affected(query, work.conn).await? == 0 {
+        return visible_list(work, id).await.and(Err(StoreError::Stale));
+    }
+    if change.cancel_waiting {
+        attempts::cancel_waiting(work, id).await?;
+    }
+    get(work, id).await
+}
+
+/// The campaigns that dial, or will by themselves.
+const ACTIVE: &str = "(c.status IN ('waiting', 'running', 'delayed') OR (c.status = 'paused' AND c.active = 1))";
+
+async fn active(work: Work<'_>) -> StoreResult<Vec<CampaignRow>> {
+    let query = composed(format!(
+        "{SELECT} WHERE {VISIBLE} AND {ACTIVE} ORDER BY c.created_at, c.id"
+    ));
+    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
+    rows.iter().map(read).collect()
+}
+
+async fn active_versions(work: Work<'_>) -> StoreResult<Vec<ActiveCampaign>> {
+    let query = composed(format!(
+        "SELECT c.id, c.account, c.version FROM campaigns c WHERE {VISIBLE} AND {ACTIVE}"
+    ));
+    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
+    let mark = |row: &AnyRow| {
+        Ok(ActiveCampaign {
+            id: row.id("id")?,
+            account: row.id("account")?,
+            version: row.int("version")?,
+        })
+    };
+    rows.iter().map(mark).collect()
+}
+
+async fn want_hang_up(work: Work<'_>, id: CampaignId, version: i64) -> StoreResult<()> {
+    let update = sqlx::query("UPDATE campaigns SET hang_up_version = $1 WHERE id = $2");
+    match affected(update.bind(version).bind(id.to_string()), work.conn).await? {
+        0 => Err(StoreError::NotFound),
+        _ => Ok(()),
+    }
+}
+
+async fn hang_up_wanted(work: Work<'_>, id: CampaignId, version: i64) -> StoreResult<bool> {
+    let query = sqlx::query("SELECT id FROM campaigns WHERE id = $1 AND hang_up_version = $2");
+    let row = query.bind(id.to_string()).bind(version).fetch_optional(work.conn).await;
+    Ok(row.map_err(unavailable)?.is_some())
+}
+
+impl SqlStore {
+    /// Removes a loose list in many small transactions, so that a large one does not hold up a permit.
+    async fn remove_list(&self, list: i64) -> StoreResult<()> {
+        let some = move || self.write(move |work| Box::pin(campaign_contacts::delete_some(work, list)));
+        while some().await? {}
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl CampaignStore for SqlStore {
+    async fn begin_import(&self, account: AccountId, new: NewCampaign) -> StoreResult<CampaignId> {
+        let by = self.me();
+        self.write(move |work| Box::pin(begin_import(work, account, new, by)))
+            .await
+    }
+
+    async fn append_contacts(&self, import: CampaignId, contacts: &[CampaignContact]) -> StoreResult<()> {
+        let (count, rows) = (contacts.len() as i64, campaign_contacts::rows_of(contacts)?);
+        self.write(move |work| Box::pin(campaign_contacts::append(work, import, count, rows)))
+            .await
+    }
+
+    async fn finish_import(&self, import: CampaignId, ticket: Option<&KeyTicket>) -> StoreResult<CampaignRow> {
+        let ticket = ticket.cloned();
+        self.write(move |work| Box::pin(finish_import(work, import, ticket)))
+            .await
+    }
+
+    async fn abandon_import(&self, import: CampaignId) -> StoreResult<()> {
+        let list = self.write(move |work| Box::pin(delete_import(work, import))).await?;
+        match list {
+            Some(list) => self.remove_list(list).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn sweep_imports(&self) -> StoreResult<u64> {
+        self.write(|work| Box::pin(delete_imports(work))).await
+    }
+
+    async fn sweep_lists(&self) -> StoreResult<u64> {
+        let mut swept = 0;
+        while let Some(list) = self.read(|work| Box::pin(campaign_contacts::loose_list(work))).await? {
+            self.remove_list(list).await?;
+            swept += 1;
+        }
+        Ok(swept)
+    }
+
+    async fn campaign(&self, account: AccountId, id: CampaignId) -> StoreResult<CampaignRow> {
+        self.read(move |work| Box::pin(get_own(work, account, id))).await
+    }
+
+    async fn campaign_contacts(&self, id: CampaignId, from: i64, limit: i64) -> StoreResult<Vec<CampaignContact>> {
+        self.read(move |work| Box::pin(campaign_contacts::list(work, id, from, limit)))
+            .await
+    }
+
+    async fn progress(&self, id: CampaignId) -> StoreResult<Progress> {
+        self.read(move |work| Box::pin(contact_states::progress(work, id)))
+            .await
+    }
+
+    async fn campaigns(&self, account: AccountId, filter: CampaignFilter, limit: i64) -> StoreResult<Vec<CampaignRow>> {
+        self.read(move |work| Box::pin(list(work, account, filter, limit)))
+            .await
+    }
+
+    async fn change_state(&self, id: CampaignId, version: i64, change: StateChange) -> StoreResult<CampaignRow> {
+        self.write(move |mut work| Box::pin(async move { change_state(&mut work, id, version, change).await }))
+            .await
+    }
+
+    async fn update_campaign(
+        &self,
+        id: CampaignId,
+        version: i64,
+        edit: CampaignEdit,
+        change: StateChange,
+    ) -> StoreResult<CampaignRow> {
+        self.write(move |work| Box::pin(campaign_edits::update(work, (id, version), edit, change)))
+            .await
+    }
+
+    async fn delete_campaign(&self, id: CampaignId, version: i64) -> StoreResult<()> {
+        self.write(move |work| Box::pin(campaign_edits::delete(work, id, version)))
+            .await
+    }
+
+    async fn active_campaigns(&self) -> StoreResult<Vec<CampaignRow>> {
+        self.read(|work| Box::pin(active(work))).await
+    }
+
+    async fn active_versions(&self) -> StoreResult<Vec<ActiveCampaign>> {
+        self.read(|work| Box::pin(active_versions(work))).await
+    }
+
+    async fn want_hang_up(&self, id: CampaignId, version: i64) -> StoreResult<()> {
+        self.write(move |work| Box::pin(want_hang_up(work, id, version))).await
+    }
+
+    async fn hang_up_wanted(&self, id: CampaignId, version: i64) -> StoreResult<bool> {
+        self.read(move |work| Box::pin(hang_up_wanted(work, id, version))).await
+    }
+
+    async fn account(&self, id: AccountId) -> StoreResult<Account> {
+        self.read(move |work| Box::pin(accounts::get(work, id))).await
+    }
+}

@@ -1,0 +1,87 @@
+//! Attempts as readers see them.
+
+use domain::{
+    id::{AccountId, AttemptId},
+    ports::store::{
+        Analysis, CallDirection, ConversationFilter, ConversationRow, ConversationStatus, StoreError, StoreResult,
+    },
+};
+use sqlx::any::AnyRow;
+
+use super::{
+    Work, appointments,
+    conversation_pages::Pages,
+    rows::{Columns, composed, unavailable},
+};
+
+/// What `read` wants; lists leave the analysis on its page of the file.
+const COLUMNS: &str = "a.id, a.account, a.campaign, a.agent, g.name AS agent_name, a.status, a.kind, a.started_at, \
+     a.answered_at, a.ended_at, a.phone_number, a.caller_id, a.carrier, a.error, a.voicemail, a.transferred, \
+     a.collected, a.summary, a.created_at";
+const FROM: &str = "FROM attempts a JOIN agents g ON g.id = a.agent";
+
+fn read(row: &AnyRow) -> StoreResult<ConversationRow> {
+    let status = row.word("status", ConversationStatus::parse)?;
+    let ended = !matches!(status, ConversationStatus::Scheduled | ConversationStatus::InProgress);
+    Ok(ConversationRow {
+        id: row.id("id")?,
+        account: row.id("account")?,
+        campaign: row.maybe_id("campaign")?,
+        agent: row.id("agent")?,
+        agent_name: row.text("agent_name")?,
+        status,
+        direction: CallDirection::of_kind(&row.text("kind")?),
+        started_at: row.time("started_at")?,
+        answered_at: row.maybe_time("answered_at")?,
+        ended_at: row.maybe_time("ended_at")?,
+        contact_number: row.number("phone_number")?,
+        caller_number: row.maybe_number("caller_id")?,
+        carrier: row.maybe_text("carrier")?,
+        // Until the end it only says why the call was put off.
+        error: row.maybe_text("error")?.filter(|_| ended),
+        voicemail: row.flag("voicemail")?,
+        transferred: row.flag("transferred")?,
+        collected: row.json("collected")?,
+        analysis: row.maybe_text("summary")?.map(Analysis::of_summary),
+        appointment: None,
+        created_at: row.time("created_at")?,
+    })
+}
+
+/// One conversation; without an account for the service's own jobs.
+pub(super) async fn get(mut work: Work<'_>, account: Option<AccountId>, id: AttemptId) -> StoreResult<ConversationRow> {
+    let query = composed(format!(
+        "SELECT {COLUMNS}, a.analysis {FROM} WHERE a.id = $1 AND ($2 IS NULL OR a.account = $2)"
+    ));
+    let row = query
+        .bind(id.to_string())
+        .bind(account.map(|account| account.to_string()));
+    let row = row.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
+    let row = row.ok_or(StoreError::NotFound)?;
+    let mut conversation = read(&row)?;
+    if row.maybe_text("analysis")?.is_some() {
+        conversation.analysis = Some(row.json("analysis")?);
+    }
+    conversation.appointment = appointments::last(&mut work, id).await?;
+    Ok(conversation)
+}
+
+pub(super) async fn list(
+    work: Work<'_>,
+    account: AccountId,
+    filter: ConversationFilter,
+    limit: i64,
+) -> StoreResult<Vec<ConversationRow>> {
+    let pages = Pages::new(account, filter, limit);
+    let few = match pages.few() {
+        Some(count) => count
+            .fetch_one(&mut *work.conn)
+            .await
+            .map_err(unavailable)?
+            .flag("few")?,
+        None => false,
+    };
+    let query = pages.query(few, &format!("SELECT {COLUMNS}"));
+    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
+    rows.iter().map(read).collect()
+}

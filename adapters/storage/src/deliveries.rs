@@ -1,0 +1,195 @@
+//! The outbox of deliveries: rows made with what ended a call, leased lane by lane, settled under their lease.
+
+mod made;
+mod settled;
+
+pub(super) use made::{insert, make};
+
+use async_trait::async_trait;
+use domain::{
+    deliveries::DeliveryKind,
+    id::{AttemptId, DeliveryId},
+    ports::store::{
+        CampaignContact, DELIVERY_LEASE, Delivery, DeliveryRow, DeliveryState, DeliveryStore, DueLane,
+        FAILURES_FORGIVEN, Settled, Sought, Standing, StoreError, StoreResult,
+    },
+    time::Timestamp,
+};
+use serde_json::{Map, Value};
+use sqlx::any::AnyRow;
+
+use super::{
+    SqlStore, Work,
+    rows::{Columns, affected, composed, unavailable},
+};
+
+/// Steps from lane to lane by the index of what is pending, so that a long backlog of one costs the others nothing.
+async fn due_lanes(work: Work<'_>, sought: Sought, limit: i64) -> StoreResult<Vec<DueLane>> {
+    let query = sqlx::query(
+        "WITH RECURSIVE pending (lane) AS ( \
+             SELECT MIN(lane) FROM deliveries WHERE state = 'pending' \
+             UNION ALL \
+             SELECT (SELECT MIN(d.lane) FROM deliveries d WHERE d.state = 'pending' AND d.lane > p.lane) \
+             FROM pending p WHERE p.lane IS NOT NULL), \
+         waiting AS ( \
+             SELECT l.lane, l.proven, l.failures, \
+             (SELECT MIN(d.due_at) FROM deliveries d WHERE d.state = 'pending' AND d.lane = l.lane AND d.failed >= $5) AS due_at \
+             FROM pending p JOIN delivery_lanes l ON l.lane = p.lane \
+             WHERE l.hold_until <= $1 AND ($2 = 1 OR l.failures = 0 OR (l.proven = 1 AND l.failures < $3))) \
+         SELECT lane, proven, failures FROM waiting WHERE due_at <= $1 ORDER BY due_at, lane LIMIT $4",
+    )
+    .bind(work.now.0)
+    .bind(i64::from(sought.failing_lanes))
+    .bind(FAILURES_FORGIVEN)
+    .bind(limit.max(0))
+    .bind(sought.least_failed());
+    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
+    let lane = |row: &AnyRow| {
+        Ok(DueLane {
+            lane: row.text("lane")?,
+            standing: Standing::of(row.flag("proven")?, row.int("failures")?),
+        })
+    };
+    rows.iter().map(lane).collect()
+}
+
+async fn lease(work: Work<'_>, sought: Sought, lanes: Vec<(String, i64)>) -> StoreResult<Vec<Delivery>> {
+    let skip_locked = work.dialect.skip_locked;
+    let mut leased = Vec::new();
+    for (lane, most) in lanes {
+        let query = composed(format!(
+            "WITH due AS MATERIALIZED (SELECT id FROM deliveries WHERE state = 'pending' AND lane = $1 \
+             AND due_at <= $2 AND failed >= $5 ORDER BY due_at, id LIMIT $3{skip_locked}) \
+             UPDATE deliveries SET due_at = $4, lease = lease + 1 \
+             WHERE state = 'pending' AND due_at <= $2 AND id IN (SELECT id FROM due) \
+             RETURNING id, account, attempt, kind, target, lane, failed, lease, created_at"
+        ))
+        .bind(lane)
+        .bind(work.now.0)
+        .bind(most.max(0))
+        .bind(work.now.plus(DELIVERY_LEASE).0)
+        .bind(sought.least_failed());
+        let rows = query.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
+        for row in &rows {
+            leased.push(read(row)?);
+        }
+    }
+    Ok(leased)
+}
+
+fn read(row: &AnyRow) -> StoreResult<Delivery> {
+    Ok(Delivery {
+        id: row.id("id")?,
+        account: row.id("account")?,
+        attempt: row.id("attempt")?,
+        kind: row.word("kind", DeliveryKind::parse)?,
+        target: row.text("target")?,
+        lane: row.text("lane")?,
+        failed: row.int("failed")?,
+        lease: row.int("lease")?,
+        created_at: row.time("created_at")?,
+    })
+}
+
+async fn renew(work: Work<'_>, held: Vec<(DeliveryId, i64)>) -> StoreResult<()> {
+    let until = work.now.plus(DELIVERY_LEASE).0;
+    for (id, lease) in held {
+        let update =
+            sqlx::query("UPDATE deliveries SET due_at = $3 WHERE id = $1 AND lease = $2 AND state = 'pending'");
+        affected(update.bind(id.to_string()).bind(lease).bind(until), work.conn).await?;
+    }
+    Ok(())
+}
+
+async fn of(work: Work<'_>, attempt: AttemptId) -> StoreResult<Vec<DeliveryRow>> {
+    let query = sqlx::query(
+        "SELECT id, kind, state, failed, due_at, last_error FROM deliveries WHERE attempt = $1 ORDER BY id",
+    );
+    let rows = query.bind(attempt.to_string()).fetch_all(work.conn).await;
+    let row = |row: &AnyRow| {
+        Ok(DeliveryRow {
+            id: row.id("id")?,
+            kind: row.word("kind", DeliveryKind::parse)?,
+            state: row.word("state", DeliveryState::parse)?,
+            failed: row.int("failed")?,
+            due_at: row.time("due_at")?,
+            last_error: row.maybe_text("last_error")?,
+        })
+    };
+    rows.map_err(unavailable)?.iter().map(row).collect()
+}
+
+async fn contact_of(work: Work<'_>, attempt: AttemptId) -> StoreResult<CampaignContact> {
+    let query = sqlx::query(
+        "SELECT a.phone_number, COALESCE(p.name, s.name, c.name) AS name, COALESCE(p.email, c.email) AS email, \
+         p.extra, c.id AS saved, c.extra AS saved_extra \
+         FROM attempts a \
+         LEFT JOIN campaign_contacts p ON p.list = a.contact_list AND p.idx = a.contact_index \
+         LEFT JOIN single_calls s ON s.attempt = a.id \
+         LEFT JOIN contacts c ON c.account = a.account AND c.phone_number = a.phone_number \
+         WHERE a.id = $1",
+    );
+    let row = query.bind(attempt.to_string()).fetch_optional(work.conn).await;
+    let row = row.map_err(unavailable)?.ok_or(StoreError::NotFound)?;
+    let fields = |column: &str| match row.maybe_text(column)? {
+        Some(_) => row.json::<Map<String, Value>>(column),
+        None => Ok(Map::new()),
+    };
+    let mut extra = fields("extra")?;
+    for (name, value) in fields("saved_extra")? {
+        extra.entry(name).or_insert(value);
+    }
+    Ok(CampaignContact {
+        phone_number: row.number("phone_number")?,
+        contact: row.maybe_id("saved")?,
+        name: row.maybe_text("name")?,
+        email: row.maybe_text("email")?,
+        extra,
+    })
+}
+
+/// Ids follow the order in which deliveries were made, so that nothing but the oldest is looked at.
+async fn forget(work: Work<'_>, made_before: Timestamp, limit: i64) -> StoreResult<usize> {
+    let delete = sqlx::query(
+        "DELETE FROM deliveries WHERE id IN (SELECT id FROM \
+         (SELECT id, state, created_at FROM deliveries ORDER BY id LIMIT $2) AS oldest \
+         WHERE state <> 'pending' AND created_at < $1)",
+    );
+    let forgotten = affected(delete.bind(made_before.0).bind(limit.max(0)), work.conn).await?;
+    Ok(usize::try_from(forgotten).unwrap_or(usize::MAX))
+}
+
+#[async_trait]
+impl DeliveryStore for SqlStore {
+    async fn due_lanes(&self, sought: Sought, limit: i64) -> StoreResult<Vec<DueLane>> {
+        self.read(move |work| Box::pin(due_lanes(work, sought, limit))).await
+    }
+
+    async fn lease_deliveries(&self, sought: Sought, lanes: &[(String, i64)]) -> StoreResult<Vec<Delivery>> {
+        let lanes = lanes.to_vec();
+        self.write(move |work| Box::pin(lease(work, sought, lanes))).await
+    }
+
+    async fn renew_deliveries(&self, held: &[(DeliveryId, i64)]) -> StoreResult<()> {
+        let held = held.to_vec();
+        self.write(move |work| Box::pin(renew(work, held))).await
+    }
+
+    async fn settle_delivery(&self, delivery: &Delivery, settled: Settled) -> StoreResult<()> {
+        let delivery = delivery.clone();
+        self.write(move |work| Box::pin(settled::settle(work, delivery, settled)))
+            .await
+    }
+
+    async fn deliveries_of(&self, attempt: AttemptId) -> StoreResult<Vec<DeliveryRow>> {
+        self.read(move |work| Box::pin(of(work, attempt))).await
+    }
+
+    async fn forget_deliveries(&self, made_before: Timestamp, limit: i64) -> StoreResult<usize> {
+        self.write(move |work| Box::pin(forget(work, made_before, limit))).await
+    }
+
+    async fn contact_of(&self, attempt: AttemptId) -> StoreResult<CampaignContact> {
+        self.read(move |work| Box::pin(contact_of(work, attempt))).await
+    }
+}

@@ -1,0 +1,89 @@
+//! Keeps what became of a try, and how its lane stands from then on.
+
+use domain::ports::store::{Delivery, Settled, StoreError, StoreResult};
+
+use crate::{
+    Work,
+    rows::{AnyQuery, affected},
+};
+
+pub(super) async fn settle(mut work: Work<'_>, delivery: Delivery, settled: Settled) -> StoreResult<()> {
+    match settled {
+        Settled::Delivered => {
+            let update = "UPDATE deliveries SET state = 'done', last_error = NULL \
+                          WHERE id = $1 AND lease = $2 AND state = 'pending'";
+            leased(&mut work, &delivery, sqlx::query(update), |query| query).await?;
+            works(&mut work, &delivery).await
+        }
+        Settled::PutOff { pause, lane_too, error } => {
+            let due_at = work.now.plus(pause).0;
+            // The lease ends with it: a sign of life that comes late must not move the next try.
+            let update = "UPDATE deliveries SET failed = failed + 1, lease = lease + 1, due_at = $3, last_error = $4 \
+                          WHERE id = $1 AND lease = $2 AND state = 'pending'";
+            leased(&mut work, &delivery, sqlx::query(update), |query| {
+                query.bind(due_at).bind(error)
+            })
+            .await?;
+            fails(&mut work, &delivery, if lane_too { due_at } else { 0 }).await
+        }
+        Settled::GivenUp { error } => {
+            let update = "UPDATE deliveries SET state = 'given_up', failed = failed + 1, last_error = $3 \
+                          WHERE id = $1 AND lease = $2 AND state = 'pending'";
+            leased(&mut work, &delivery, sqlx::query(update), |query| query.bind(error)).await?;
+            fails(&mut work, &delivery, 0).await
+        }
+        Settled::Gone { error } => {
+            let update = "UPDATE deliveries SET failed = failed + 1 WHERE id = $1 AND lease = $2 AND state = 'pending'";
+            leased(&mut work, &delivery, sqlx::query(update), |query| query).await?;
+            gone(&mut work, &delivery, error).await?;
+            fails(&mut work, &delivery, 0).await
+        }
+    }
+}
+
+/// Runs an update that binds the lease as `$1` and `$2`; `Fenced` when that is no longer held.
+async fn leased<'q>(
+    work: &mut Work<'_>,
+    delivery: &Delivery,
+    update: AnyQuery<'q>,
+    bind: impl FnOnce(AnyQuery<'q>) -> AnyQuery<'q>,
+) -> StoreResult<()> {
+    let update = bind(update.bind(delivery.id.to_string()).bind(delivery.lease));
+    match affected(update, work.conn).await? {
+        0 => Err(StoreError::Fenced),
+        _ => Ok(()),
+    }
+}
+
+/// Writes only what changes, so that a busy lane's row is not written with each delivery.
+async fn works(work: &mut Work<'_>, delivery: &Delivery) -> StoreResult<()> {
+    let update = sqlx::query(
+        "UPDATE delivery_lanes SET proven = 1, failures = 0 WHERE lane = $1 AND (proven = 0 OR failures > 0)",
+    );
+    affected(update.bind(delivery.lane.clone()), work.conn).await.map(drop)
+}
+
+async fn fails(work: &mut Work<'_>, delivery: &Delivery, hold_until: i64) -> StoreResult<()> {
+    let update = sqlx::query(
+        "UPDATE delivery_lanes SET failures = failures + 1, \
+         hold_until = CASE WHEN hold_until < $2 THEN $2 ELSE hold_until END WHERE lane = $1",
+    );
+    let update = update.bind(delivery.lane.clone()).bind(hold_until);
+    affected(update, work.conn).await.map(drop)
+}
+
+/// Gives up all that is meant for the address, and remembers it.
+async fn gone(work: &mut Work<'_>, delivery: &Delivery, error: String) -> StoreResult<()> {
+    let update = sqlx::query(
+        "UPDATE deliveries SET state = 'given_up', last_error = $3 \
+         WHERE state = 'pending' AND lane = $1 AND target = $2",
+    );
+    let update = update.bind(delivery.lane.clone()).bind(delivery.target.clone());
+    affected(update.bind(error), work.conn).await?;
+    let insert = sqlx::query(
+        "INSERT INTO gone_webhooks (account, target, gone_at) VALUES ($1, $2, $3) \
+         ON CONFLICT (account, target) DO UPDATE SET gone_at = $3",
+    );
+    let insert = insert.bind(delivery.account.to_string()).bind(delivery.target.clone());
+    affected(insert.bind(work.now.0), work.conn).await.map(drop)
+}

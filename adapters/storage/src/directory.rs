@@ -1,0 +1,155 @@
+//! The store's directory: accounts, keys, agents, contacts.
+
+use async_trait::async_trait;
+use domain::{
+    id::{AccountId, AgentId, ContactId},
+    phone_number::PhoneNumber,
+    ports::store::{
+        Account, AgentFilter, AgentPage, AgentRow, ContactFilter, ContactRow, DirectoryStore, DoNotCallRow, KeyTicket,
+        NewAccount, NewContact, Removal, StoreResult, StoredApiKey, WebhookSecrets,
+    },
+    time::Timestamp,
+};
+use serde_json::{Map, Value};
+
+use super::{SqlStore, accounts, agent_holds, agents, contacts, do_not_call};
+
+#[async_trait]
+impl DirectoryStore for SqlStore {
+    async fn create_account(&self, new: NewAccount) -> StoreResult<()> {
+        self.write(move |work| Box::pin(accounts::create(work, new))).await
+    }
+
+    async fn api_keys(&self, prefix: &str) -> StoreResult<Vec<(StoredApiKey, Account)>> {
+        let prefix = prefix.to_owned();
+        self.read(move |work| Box::pin(accounts::keys(work, prefix))).await
+    }
+
+    async fn replace_api_key(&self, email: &str, key: StoredApiKey) -> StoreResult<()> {
+        let email = email.to_owned();
+        self.write(move |work| Box::pin(accounts::replace_key(work, email, key)))
+            .await
+    }
+
+    async fn webhook_secrets(&self, account: AccountId) -> StoreResult<WebhookSecrets> {
+        self.read(move |work| Box::pin(accounts::secrets(work, account))).await
+    }
+
+    async fn rotate_webhook_secret(&self, account: AccountId, secret: String) -> StoreResult<()> {
+        self.write(move |work| Box::pin(accounts::rotate_secret(work, account, secret)))
+            .await
+    }
+
+    async fn create_agent(
+        &self,
+        account: AccountId,
+        document: Map<String, Value>,
+        ticket: Option<&KeyTicket>,
+    ) -> StoreResult<AgentRow> {
+        let ticket = ticket.cloned();
+        self.write(move |work| Box::pin(agents::create(work, account, document, ticket)))
+            .await
+    }
+
+    async fn agent(&self, account: AccountId, id: AgentId) -> StoreResult<AgentRow> {
+        self.read(move |work| Box::pin(agents::get(work, account, id))).await
+    }
+
+    async fn kept_agent(&self, account: AccountId, id: AgentId) -> StoreResult<AgentRow> {
+        self.read(move |work| Box::pin(agents::kept(work, account, id))).await
+    }
+
+    async fn any_agent(&self, id: AgentId) -> StoreResult<AgentRow> {
+        self.read(move |work| Box::pin(agents::any(work, id))).await
+    }
+
+    async fn agents(&self, account: AccountId, filter: AgentFilter, limit: i64) -> StoreResult<AgentPage> {
+        self.read(move |work| Box::pin(agents::list(work, account, filter, limit)))
+            .await
+    }
+
+    async fn taken_numbers(
+        &self,
+        account: AccountId,
+        agent: Option<AgentId>,
+        document: &Map<String, Value>,
+    ) -> StoreResult<Vec<PhoneNumber>> {
+        let document = document.clone();
+        self.read(move |work| Box::pin(agent_holds::taken(work, account, agent, document)))
+            .await
+    }
+
+    async fn delete_agent(&self, account: AccountId, id: AgentId) -> StoreResult<Removal> {
+        self.write(move |work| Box::pin(agents::delete(work, account, id)))
+            .await
+    }
+
+    async fn update_agent(
+        &self,
+        account: AccountId,
+        id: AgentId,
+        version: i64,
+        document: Map<String, Value>,
+    ) -> StoreResult<AgentRow> {
+        self.write(move |work| Box::pin(agents::update(work, (account, id), version, document)))
+            .await
+    }
+
+    async fn create_contact(
+        &self,
+        account: AccountId,
+        new: NewContact,
+        ticket: Option<&KeyTicket>,
+    ) -> StoreResult<ContactRow> {
+        let ticket = ticket.cloned();
+        self.write(move |work| Box::pin(contacts::create(work, account, new, ticket)))
+            .await
+    }
+
+    async fn contact(&self, account: AccountId, id: ContactId) -> StoreResult<ContactRow> {
+        self.read(move |work| Box::pin(contacts::get(work, account, id))).await
+    }
+
+    async fn contacts(&self, account: AccountId, filter: ContactFilter, limit: i64) -> StoreResult<Vec<ContactRow>> {
+        self.read(move |work| Box::pin(contacts::list(work, account, filter, limit)))
+            .await
+    }
+
+    async fn update_contact(
+        &self,
+        account: AccountId,
+        id: ContactId,
+        version: i64,
+        new: NewContact,
+    ) -> StoreResult<ContactRow> {
+        self.write(move |work| Box::pin(contacts::update(work, (account, id), version, new)))
+            .await
+    }
+
+    async fn delete_contact(&self, account: AccountId, id: ContactId) -> StoreResult<()> {
+        self.write(move |work| Box::pin(contacts::delete(work, account, id)))
+            .await
+    }
+
+    async fn add_do_not_call(&self, account: AccountId, number: &PhoneNumber) -> StoreResult<DoNotCallRow> {
+        let number = number.clone();
+        self.write(move |work| Box::pin(do_not_call::add(work, account, number)))
+            .await
+    }
+
+    async fn do_not_call(
+        &self,
+        account: AccountId,
+        after: Option<(Timestamp, PhoneNumber)>,
+        limit: i64,
+    ) -> StoreResult<Vec<DoNotCallRow>> {
+        self.read(move |work| Box::pin(do_not_call::list(work, account, after, limit)))
+            .await
+    }
+
+    async fn remove_do_not_call(&self, account: AccountId, number: &PhoneNumber) -> StoreResult<()> {
+        let number = number.clone();
+        self.write(move |work| Box::pin(do_not_call::remove(work, account, number)))
+            .await
+    }
+}

@@ -1,0 +1,75 @@
+//! The accounts' do-not-call lists.
+
+use domain::{
+    id::AccountId,
+    phone_number::PhoneNumber,
+    ports::store::{DoNotCallRow, StoreError, StoreResult},
+    time::Timestamp,
+};
+
+use super::{
+    Work, locks,
+    rows::{Columns, Conditions, affected, unavailable},
+};
+
+pub(super) async fn add(mut work: Work<'_>, account: AccountId, number: PhoneNumber) -> StoreResult<DoNotCallRow> {
+    locks::before_do_not_call(&mut work, account).await?;
+    let insert = sqlx::query(
+        "INSERT INTO do_not_call (account, phone_number, created_at) VALUES ($1, $2, $3) \
+         ON CONFLICT (account, phone_number) DO NOTHING",
+    )
+    .bind(account.to_string())
+    .bind(number.as_str().to_owned())
+    .bind(work.now.0);
+    affected(insert, work.conn).await?;
+    let row = sqlx::query("SELECT created_at FROM do_not_call WHERE account = $1 AND phone_number = $2")
+        .bind(account.to_string())
+        .bind(number.as_str().to_owned())
+        .fetch_one(work.conn)
+        .await
+        .map_err(unavailable)?;
+    Ok(DoNotCallRow {
+        phone_number: number,
+        created_at: row.time("created_at")?,
+    })
+}
+
+pub(super) async fn list(
+    work: Work<'_>,
+    account: AccountId,
+    after: Option<(Timestamp, PhoneNumber)>,
+    limit: i64,
+) -> StoreResult<Vec<DoNotCallRow>> {
+    let mut wanted = Conditions::default();
+    wanted.and("account = ?", [account.to_string().into()]);
+    if let Some((created_at, number)) = after {
+        wanted.and(
+            "(created_at, phone_number) < (?, ?)",
+            [created_at.0.into(), String::from(number).into()],
+        );
+    }
+    let query = wanted.query(
+        "SELECT phone_number, created_at FROM do_not_call",
+        "ORDER BY created_at DESC, phone_number DESC",
+        limit,
+    );
+    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
+    rows.iter()
+        .map(|row| {
+            Ok(DoNotCallRow {
+                phone_number: row.number("phone_number")?,
+                created_at: row.time("created_at")?,
+            })
+        })
+        .collect()
+}
+
+pub(super) async fn remove(work: Work<'_>, account: AccountId, number: PhoneNumber) -> StoreResult<()> {
+    let delete = sqlx::query("DELETE FROM do_not_call WHERE account = $1 AND phone_number = $2")
+        .bind(account.to_string())
+        .bind(number.as_str().to_owned());
+    match affected(delete, work.conn).await? {
+        0 => Err(StoreError::NotFound),
+        _ => Ok(()),
+    }
+}

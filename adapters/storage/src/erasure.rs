@@ -1,0 +1,190 @@
+//! Erasing a person: what was said in calls goes, their rows and places in campaigns stay without anybody.
+
+use async_trait::async_trait;
+use domain::{
+    id::{AccountId, AttemptId, ContactId},
+    phone_number::PhoneNumber,
+    ports::store::{AttemptState, ContactCalls, ErasureStore, SETTLING_US, StoreError, StoreResult},
+    time::Timestamp,
+};
+
+use super::{
+    SqlStore, Work,
+    contact_states::ContactKey,
+    deliveries,
+    rows::{Columns, affected, composed, unavailable},
+};
+
+async fn number_of(work: &mut Work<'_>, account: AccountId, id: ContactId) -> StoreResult<PhoneNumber> {
+    let row = sqlx::query("SELECT phone_number FROM contacts WHERE id = $1 AND account = $2")
+        .bind(id.to_string())
+        .bind(account.to_string())
+        .fetch_optional(&mut *work.conn)
+        .await
+        .map_err(unavailable)?;
+    row.ok_or(StoreError::NotFound)?.number("phone_number")
+}
+
+async fn calls_to(work: &mut Work<'_>, account: AccountId, number: &PhoneNumber) -> StoreResult<ContactCalls> {
+    let rows = sqlx::query(
+        "SELECT id, state, COALESCE(end_written_at, ended_at) AS over_since FROM attempts \
+         WHERE account = $1 AND phone_number = $2",
+    )
+    .bind(account.to_string())
+    .bind(number.as_str().to_owned())
+    .fetch_all(&mut *work.conn)
+    .await
+    .map_err(unavailable)?;
+    let mut calls = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let over = match row.word("state", AttemptState::parse)? {
+            AttemptState::Queued => true,
+            AttemptState::Final => {
+                let over_since = row.maybe_int("over_since")?;
+                over_since.is_none_or(|since| work.now.0 - since >= SETTLING_US)
+            }
+            AttemptState::Claimed
+            | AttemptState::Dialing
+            | AttemptState::Dialed
+            | AttemptState::Answered
+            | AttemptState::Unknown => false,
+        };
+        if !over {
+            return Ok(ContactCalls::Going);
+        }
+        calls.push(row.id("id")?);
+    }
+    Ok(ContactCalls::Over(calls))
+}
+
+async fn calls(mut work: Work<'_>, account: AccountId, id: ContactId) -> StoreResult<ContactCalls> {
+    let number = number_of(&mut work, account, id).await?;
+    calls_to(&mut work, account, &number).await
+}
+
+/// Where the number stands in campaigns. Looks through their lists, which have no index for it: not in a transaction
+/// that others wait for.
+async fn places(mut work: Work<'_>, account: AccountId, id: ContactId) -> StoreResult<Vec<ContactKey>> {
+    let number = number_of(&mut work, account, id).await?;
+    let rows = sqlx::query(
+        "SELECT cc.list, cc.idx FROM campaigns c JOIN campaign_contacts cc ON cc.list = c.contact_list \
+         WHERE c.account = $1 AND cc.phone_number = $2",
+    )
+    .bind(account.to_string())
+    .bind(String::from(number))
+    .fetch_all(&mut *work.conn)
+    .await
+    .map_err(unavailable)?;
+    rows.iter()
+        .map(|row| {
+            Ok(ContactKey {
+                list: row.int("list")?,
+                index: row.int("idx")?,
+            })
+        })
+        .collect()
+}
+
+async fn erase_call(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
+    let update = sqlx::query(
+        "UPDATE attempts SET phone_number = $1, collected = '{}', summary = NULL, analysis = NULL, words_kept = 0 \
+         WHERE id = $2 AND state IN ('queued', 'final')",
+    );
+    let update = update.bind(String::from(PhoneNumber::erased())).bind(call.to_string());
+    if affected(update, work.conn).await? == 0 {
+        // Claimed since it was looked at: somebody may be dialing it now.
+        return Err(StoreError::Stale);
+    }
+    let forget = sqlx::query("UPDATE single_calls SET name = NULL, variables = '{}' WHERE attempt = $1");
+    affected(forget.bind(call.to_string()), work.conn).await?;
+    for statement in [
+        "DELETE FROM appointments WHERE attempt = $1",
+        // There is nothing left to invite to.
+        "DELETE FROM deliveries WHERE attempt = $1 AND kind = 'invitation' AND state = 'pending'",
+        // A mail server may have named whom it refused.
+        "UPDATE deliveries SET last_error = NULL WHERE attempt = $1",
+    ] {
+        affected(sqlx::query(statement).bind(call.to_string()), work.conn).await?;
+    }
+    erase_turns(work, call).await
+}
+
+/// What was said in a call, and the wish to analyse it.
+async fn erase_turns(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
+    let turns = sqlx::query("DELETE FROM turns WHERE attempt = $1").bind(call.to_string());
+    affected(turns, work.conn).await?;
+    let jobs = sqlx::query("DELETE FROM outbox WHERE attempt = $1").bind(call.to_string());
+    match affected(jobs, work.conn).await? {
+        0 => Ok(()),
+        // What waited for the analysis still tells that the call ended.
+        _ => deliveries::make(work, call).await,
+    }
+}
+
+async fn erase_words(mut work: Work<'_>, ended_before: Timestamp, limit: i64) -> StoreResult<usize> {
+    let skip_locked = work.dialect.skip_locked;
+    let query = composed(format!(
+        "WITH old AS MATERIALIZED (SELECT id FROM attempts \
+         WHERE state = 'final' AND words_kept = 1 AND ended_at < $1 ORDER BY ended_at, id LIMIT $2{skip_locked}) \
+         UPDATE attempts SET collected = '{{}}', summary = NULL, analysis = NULL, words_kept = 0 \
+         WHERE id IN (SELECT id FROM old) RETURNING id"
+    ))
+    .bind(ended_before.0)
+    .bind(limit.max(0));
+    let rows = query.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
+    for row in &rows {
+        let call: AttemptId = row.id("id")?;
+        // One that still lies ahead is no memory of the call.
+        let appointments = sqlx::query("DELETE FROM appointments WHERE attempt = $1 AND ends_at < $2");
+        let appointments = appointments.bind(call.to_string()).bind(ended_before.0);
+        affected(appointments, work.conn).await?;
+        erase_turns(&mut work, call).await?;
+    }
+    Ok(rows.len())
+}
+
+async fn erase(
+    mut work: Work<'_>,
+    account: AccountId,
+    id: ContactId,
+    places: Vec<ContactKey>,
+) -> StoreResult<ContactCalls> {
+    let number = number_of(&mut work, account, id).await?;
+    let calls = calls_to(&mut work, account, &number).await?;
+    let ContactCalls::Over(ids) = &calls else {
+        return Ok(calls);
+    };
+    for call in ids {
+        erase_call(&mut work, *call).await?;
+    }
+    for place in places {
+        let update = sqlx::query(
+            "UPDATE campaign_contacts SET phone_number = $1, name = NULL, email = NULL, extra = '{}' \
+             WHERE list = $2 AND idx = $3 AND phone_number = $4",
+        );
+        let update = update.bind(String::from(PhoneNumber::erased())).bind(place.list);
+        let update = update.bind(place.index).bind(number.as_str().to_owned());
+        affected(update, work.conn).await?;
+    }
+    let delete = sqlx::query("DELETE FROM contacts WHERE id = $1 AND account = $2");
+    affected(delete.bind(id.to_string()).bind(account.to_string()), work.conn).await?;
+    Ok(calls)
+}
+
+#[async_trait]
+impl ErasureStore for SqlStore {
+    async fn calls_of_contact(&self, account: AccountId, id: ContactId) -> StoreResult<ContactCalls> {
+        self.read(move |work| Box::pin(calls(work, account, id))).await
+    }
+
+    async fn erase_contact(&self, account: AccountId, id: ContactId) -> StoreResult<ContactCalls> {
+        let places = self.read(move |work| Box::pin(places(work, account, id))).await?;
+        self.write(move |work| Box::pin(erase(work, account, id, places.clone())))
+            .await
+    }
+
+    async fn erase_words(&self, ended_before: Timestamp, limit: i64) -> StoreResult<usize> {
+        self.write(move |work| Box::pin(erase_words(work, ended_before, limit)))
+            .await
+    }
+}

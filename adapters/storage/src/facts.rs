@@ -1,0 +1,133 @@
+//! Facts of calls: turns and events. Observations, so unguarded; a turn is written once.
+
+use std::collections::BTreeSet;
+
+use domain::{
+    id::AttemptId,
+    ports::{
+        language_model::Speaker,
+        store::{EventFact, Fact, StoreResult, TurnFact},
+    },
+};
+use uuid::Uuid;
+
+use super::{
+    Work, jobs,
+    rows::{Columns, ROWS_PER_INSERT, affected, insert_rows, unavailable},
+};
+
+fn speaker_word(speaker: Speaker) -> &'static str {
+    match speaker {
+        Speaker::Agent => "agent",
+        Speaker::User => "user",
+    }
+}
+
+fn parse_speaker(word: &str) -> Option<Speaker> {
+    [Speaker::Agent, Speaker::User]
+        .into_iter()
+        .find(|speaker| speaker_word(*speaker) == word)
+}
+
+pub(super) async fn append(mut work: Work<'_>, facts: Vec<(AttemptId, Fact)>) -> StoreResult<()> {
+    let mut turns = Vec::new();
+    let mut events = Vec::new();
+    for (attempt, fact) in facts {
+        match fact {
+            Fact::Turn(turn) => turns.push((attempt, turn)),
+            Fact::Event(event) => events.push((attempt, event)),
+        }
+    }
+    for chunk in turns.chunks(ROWS_PER_INSERT) {
+        append_turns(&mut work, chunk).await?;
+    }
+    for chunk in events.chunks(ROWS_PER_INSERT) {
+        append_events(&mut work, chunk).await?;
+    }
+    Ok(())
+}
+
+async fn append_turns(work: &mut Work<'_>, turns: &[(AttemptId, TurnFact)]) -> StoreResult<()> {
+    let mut insert = insert_rows(
+        "INSERT INTO turns (attempt, seq, speaker, words, started_ms, ended_ms, interrupted, damaged) VALUES",
+        turns.len(),
+        8,
+        "ON CONFLICT (attempt, seq) DO NOTHING",
+    );
+    for (attempt, turn) in turns {
+        insert = insert
+            .bind(attempt.to_string())
+            .bind(turn.seq)
+            .bind(speaker_word(turn.speaker))
+            .bind(turn.text.clone())
+            .bind(turn.started_ms)
+            .bind(turn.ended_ms)
+            .bind(i64::from(turn.interrupted))
+            .bind(i64::from(turn.damaged));
+    }
+    affected(insert, &mut *work.conn).await?;
+    let attempts: BTreeSet<AttemptId> = turns.iter().map(|(attempt, _)| *attempt).collect();
+    jobs::analyse_again(work, &attempts.into_iter().collect::<Vec<_>>()).await
+}
+
+/// Appends events within a transaction that does more.
+pub(super) async fn append_events(work: &mut Work<'_>, events: &[(AttemptId, EventFact)]) -> StoreResult<()> {
+    let mut insert = insert_rows(
+        "INSERT INTO journal (id, attempt, name, at_ms, detail, created_at) VALUES",
+        events.len(),
+        6,
+        "",
+    );
+    for (attempt, event) in events {
+        insert = insert
+            .bind(Uuid::now_v7().to_string())
+            .bind(attempt.to_string())
+            .bind(event.name.clone())
+            .bind(event.at_ms)
+            .bind(event.detail.clone())
+            .bind(work.now.0);
+    }
+    affected(insert, work.conn).await.map(drop)
+}
+
+pub(super) async fn turns(work: Work<'_>, attempt: AttemptId) -> StoreResult<Vec<TurnFact>> {
+    let rows = sqlx::query(
+        "SELECT seq, speaker, words, started_ms, ended_ms, interrupted, damaged FROM turns \
+         WHERE attempt = $1 ORDER BY seq",
+    )
+    .bind(attempt.to_string())
+    .fetch_all(work.conn)
+    .await
+    .map_err(unavailable)?;
+    rows.iter()
+        .map(|row| {
+            Ok(TurnFact {
+                seq: row.int("seq")?,
+                speaker: row.word("speaker", parse_speaker)?,
+                text: row.text("words")?,
+                started_ms: row.int("started_ms")?,
+                ended_ms: row.int("ended_ms")?,
+                interrupted: row.flag("interrupted")?,
+                damaged: row.flag("damaged")?,
+            })
+        })
+        .collect()
+}
+
+pub(super) async fn last_event(work: Work<'_>, attempt: AttemptId, name: String) -> StoreResult<Option<EventFact>> {
+    let row =
+        sqlx::query("SELECT at_ms, detail FROM journal WHERE attempt = $1 AND name = $2 ORDER BY id DESC LIMIT 1")
+            .bind(attempt.to_string())
+            .bind(name.clone())
+            .fetch_optional(work.conn)
+            .await
+            .map_err(unavailable)?;
+    row.map(|row| {
+        Ok(EventFact {
+            name,
+            at_ms: row.int("at_ms")?,
+            detail: row.text("detail")?,
+        })
+    })
+    .transpose()
+}

@@ -1,0 +1,117 @@
+//! Durable jobs. A lease is known by how often the job was handed out: whoever has an older one is fenced.
+
+use std::time::Duration;
+
+use domain::{
+    id::{AttemptId, JobId},
+    ports::store::{Analysis, FACTS_FOLLOW_MS, Job, StoreError, StoreResult},
+    time::Timestamp,
+};
+
+use super::{
+    Work, contacts, deliveries,
+    rows::{AnyQuery, Columns, affected, composed, to_json, unavailable},
+};
+
+/// For how long a job handed out is not handed out again.
+const LEASE: Duration = Duration::from_secs(60);
+
+pub(super) async fn add_analysis(work: &mut Work<'_>, attempt: AttemptId, due_at: Timestamp) -> StoreResult<()> {
+    let insert =
+        sqlx::query("INSERT INTO outbox (id, kind, attempt, due_at, tries) VALUES ($1, 'analysis', $2, $3, 0)")
+            .bind(JobId::new().to_string())
+            .bind(attempt.to_string())
+            .bind(due_at.0);
+    affected(insert, work.conn).await.map(drop)
+}
+
+/// Turns came of calls that are over: they are analysed, again if they were. Whoever is at it has not seen these turns, and
+/// is fenced.
+pub(super) async fn analyse_again(work: &mut Work<'_>, attempts: &[AttemptId]) -> StoreResult<()> {
+    let places: Vec<String> = (1..=attempts.len()).map(|place| format!("${place}")).collect();
+    let query = composed(format!(
+        "SELECT id FROM attempts WHERE state = 'final' AND answered_at IS NOT NULL AND words_kept = 1 AND id IN ({})",
+        places.join(",")
+    ));
+    let query = attempts.iter().fold(query, |query, id| query.bind(id.to_string()));
+    let over = query.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
+    let due_at = work.now.plus(Duration::from_millis(FACTS_FOLLOW_MS.unsigned_abs())).0;
+    for row in over {
+        let upsert = sqlx::query(
+            "INSERT INTO outbox (id, kind, attempt, due_at, tries) VALUES ($1, 'analysis', $2, $3, 0) \
+             ON CONFLICT (attempt, kind) DO UPDATE SET due_at = excluded.due_at, tries = outbox.tries + 1",
+        );
+        let upsert = upsert.bind(JobId::new().to_string()).bind(row.text("id")?).bind(due_at);
+        affected(upsert, &mut *work.conn).await?;
+    }
+    Ok(())
+}
+
+pub(super) async fn lease_analyses(work: Work<'_>, limit: i64) -> StoreResult<Vec<Job>> {
+    let skip_locked = work.dialect.skip_locked;
+    let query = composed(format!(
+        "WITH due AS MATERIALIZED (SELECT id FROM outbox WHERE kind = 'analysis' AND due_at <= $2 \
+         ORDER BY due_at, id LIMIT $3{skip_locked}) \
+         UPDATE outbox SET due_at = $1, tries = tries + 1 WHERE due_at <= $2 AND id IN (SELECT id FROM due) \
+         RETURNING id, attempt, tries"
+    ))
+    .bind(work.now.plus(LEASE).0)
+    .bind(work.now.0)
+    .bind(limit.max(0));
+    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
+    let jobs: StoreResult<Vec<Job>> = rows
+        .iter()
+        .map(|row| {
+            Ok(Job {
+                id: row.id("id")?,
+                attempt: row.id("attempt")?,
+                tries: row.int("tries")? - 1,
+            })
+        })
+        .collect();
+    let mut jobs = jobs?;
+    // The order of RETURNING is the database's own; ids follow the order in which the jobs were made.
+    jobs.sort_by_key(|job| job.id);
+    Ok(jobs)
+}
+
+/// Binds `$1` and `$2` of `WHERE id = $1 AND tries = $2`: the job under the lease the caller was given.
+fn bind_lease<'q>(query: AnyQuery<'q>, job: &Job) -> AnyQuery<'q> {
+    query.bind(job.id.to_string()).bind(job.tries + 1)
+}
+
+fn fenced_if_none(rows: u64) -> StoreResult<()> {
+    match rows {
+        0 => Err(StoreError::Fenced),
+        _ => Ok(()),
+    }
+}
+
+pub(super) async fn save_analysis(mut work: Work<'_>, job: Job, analysis: Analysis) -> StoreResult<()> {
+    let collected = analysis.collected.as_ref().map(to_json).transpose()?;
+    let update = sqlx::query(
+        "UPDATE attempts SET summary = $1, analysis = $2, collected = COALESCE($4, collected) \
+         WHERE id = $3 AND state = 'final'",
+    )
+    .bind(analysis.summary.clone())
+    .bind(to_json(&analysis)?)
+    .bind(job.attempt.to_string())
+    .bind(collected);
+    affected(update, &mut *work.conn).await?;
+    // Behind the call's row, as whoever erases a call takes them; a lease that is lost takes the row back with it.
+    let delete = bind_lease(sqlx::query("DELETE FROM outbox WHERE id = $1 AND tries = $2"), &job);
+    fenced_if_none(affected(delete, &mut *work.conn).await?)?;
+    if !analysis.contact.is_empty() {
+        contacts::keep(&mut work, job.attempt, &analysis.contact).await?;
+    }
+    deliveries::make(&mut work, job.attempt).await
+}
+
+pub(super) async fn retry(work: Work<'_>, job: Job, delay_ms: i64) -> StoreResult<()> {
+    let due_at = work.now.0 + delay_ms * 1_000;
+    let update = bind_lease(
+        sqlx::query("UPDATE outbox SET due_at = $3 WHERE id = $1 AND tries = $2"),
+        &job,
+    );
+    fenced_if_none(affected(update.bind(due_at), work.conn).await?)
+}

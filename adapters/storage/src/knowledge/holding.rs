@@ -1,0 +1,111 @@
+//! Who holds what: agents their documents and groups, groups their documents.
+
+use std::collections::BTreeSet;
+
+use domain::{
+    agent::referenced_documents,
+    id::{AccountId, AgentId, DocumentId, GroupId},
+    ports::store::{HOLDERS_NAMED, Holder, StoreError, StoreResult},
+};
+use serde_json::{Map, Value};
+
+use super::{
+    super::{
+        Work,
+        rows::{Columns, ROWS_PER_INSERT, affected, composed, insert_rows, unavailable},
+    },
+    known_texts,
+};
+
+/// Where an agent holds what: table, column, and the table of what is held.
+const HOLDS: [(&str, &str, &str); 2] = [
+    ("agent_documents", "document", "documents"),
+    ("agent_groups", "document_group", "document_groups"),
+];
+
+/// Writes down what an agent's document names, in place of what it named before. `Stale` when some of it is gone.
+pub(crate) async fn hold(
+    work: &mut Work<'_>,
+    agent: (AccountId, AgentId),
+    document: &Map<String, Value>,
+) -> StoreResult<()> {
+    let (account, id) = agent;
+    for (table, _, _) in HOLDS {
+        let clear = composed(format!("DELETE FROM {table} WHERE agent = $1")).bind(id.to_string());
+        affected(clear, work.conn).await?;
+    }
+    let mut named: BTreeSet<String> = referenced_documents(document)
+        .into_iter()
+        .map(|(_, text)| text)
+        .collect();
+    for (table, column, parent) in HOLDS {
+        let ids: Vec<String> = named.iter().cloned().collect();
+        let known = known_texts(work, parent, account, &ids).await?;
+        let found: BTreeSet<&String> = known.iter().collect();
+        named.retain(|text| !found.contains(text));
+        for chunk in known.chunks(ROWS_PER_INSERT) {
+            let head = format!("INSERT INTO {table} (agent, {column}) VALUES");
+            let insert = insert_rows(&head, chunk.len(), 2, "");
+            let insert = chunk
+                .iter()
+                .fold(insert, |insert, held| insert.bind(id.to_string()).bind(held.clone()));
+            // A parent that is gone since the look.
+            affected(insert, work.conn).await.map_err(|error| match error {
+                StoreError::NotFound => StoreError::Stale,
+                other => other,
+            })?;
+        }
+    }
+    if named.is_empty() {
+        Ok(())
+    } else {
+        Err(StoreError::Stale)
+    }
+}
+
+/// What may be held.
+pub(super) enum Held {
+    Document(DocumentId),
+    Group(GroupId),
+}
+
+/// Those who hold it, some at least. What deleted agents held is let go of first.
+pub(super) async fn holders(work: &mut Work<'_>, held: Held) -> StoreResult<Vec<Holder>> {
+    let (table, column, id) = match &held {
+        Held::Document(id) => ("agent_documents", "document", id.to_string()),
+        Held::Group(id) => ("agent_groups", "document_group", id.to_string()),
+    };
+    let release = format!(
+        "DELETE FROM {table} WHERE {column} = $1 AND agent IN \
+         (SELECT a.id FROM agents a JOIN {table} h ON h.agent = a.id WHERE h.{column} = $1 AND a.deleted_at IS NOT NULL)"
+    );
+    affected(composed(release).bind(id.clone()), work.conn).await?;
+    let mut found = Vec::new();
+    if let Held::Document(_) = held {
+        let groups = "SELECT g.id, g.name FROM group_documents h JOIN document_groups g ON g.id = h.document_group \
+                      WHERE h.document = $1 ORDER BY g.id LIMIT $2";
+        found.extend(named(work, "group", groups.to_owned(), &id).await?);
+    }
+    let agents = format!(
+        "SELECT a.id, a.name FROM {table} h JOIN agents a ON a.id = h.agent WHERE h.{column} = $1 \
+         ORDER BY a.id LIMIT $2"
+    );
+    found.extend(named(work, "agent", agents, &id).await?);
+    found.truncate(HOLDERS_NAMED);
+    Ok(found)
+}
+
+async fn named(work: &mut Work<'_>, kind: &'static str, sql: String, held: &str) -> StoreResult<Vec<Holder>> {
+    let limit = i64::try_from(HOLDERS_NAMED).unwrap_or(i64::MAX);
+    let rows = composed(sql).bind(held.to_owned()).bind(limit);
+    let rows = rows.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
+    rows.iter()
+        .map(|row| {
+            Ok(Holder {
+                kind,
+                id: row.text("id")?,
+                name: row.text("name")?,
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,293 @@
+//! The database: one set of SQL over sqlx's `Any` driver behind the store's port.
+//!
+//! On SQLite one task writes on one connection and commits in groups; on PostgreSQL operations are transactions side by
+//! side. Readers have a small pool of their own.
+
+mod accounts;
+mod agent_holds;
+mod agents;
+mod appointments;
+mod attempts;
+mod calls;
+mod campaign_contacts;
+mod campaign_edits;
+mod campaign_reads;
+mod campaigns;
+mod contact_states;
+mod contacts;
+mod conversation_pages;
+mod conversations;
+mod deliveries;
+pub mod dial_journal;
+mod dialect;
+mod directory;
+mod do_not_call;
+mod erasure;
+mod facts;
+mod forgotten;
+mod idempotency;
+mod inbound;
+mod jobs;
+mod knowledge;
+mod locks;
+mod measuring;
+mod node_times;
+mod nodes;
+mod open;
+mod pulse;
+pub mod recordings;
+mod records;
+pub mod retention;
+mod rows;
+mod safeguards;
+mod tools;
+mod transactions;
+mod url;
+mod writer;
+
+use std::{
+    sync::{Arc, OnceLock, PoisonError, RwLock},
+    time::Duration,
+};
+
+use domain::{
+    id::NodeId,
+    node_times::Times,
+    ports::store::{LiveCalls, StoreError, StoreResult},
+    time::{Clock, Timestamp},
+};
+use futures_util::future::BoxFuture;
+use sqlx::{AnyConnection, AnyPool};
+use tokio::sync::watch;
+
+use dialect::{Dialect, POSTGRES, SQLITE};
+use forgotten::Lineage;
+use nodes::Judge;
+use open::{Company, Opened};
+use pulse::Pulse;
+use rows::unavailable;
+use transactions::Transactions;
+use writer::Writer;
+
+use crate::dial_journal::DialJournal;
+
+pub use attempts::SAFEGUARDS;
+pub use url::{DatabaseUrl, without_password};
+
+/// A server that says nothing for so long is away. It gives up a statement earlier by itself.
+const READ_WITHIN: Duration = Duration::from_secs(15);
+
+/// A store on a database. Cloning is not needed: share it in an `Arc`.
+///
+/// Dropping it lets the writer finish what it accepted and then frees the database file.
+#[derive(Debug)]
+pub struct SqlStore {
+    writers: Writers,
+    /// None for a database in memory, which only its one connection can see.
+    readers: Option<AnyPool>,
+    clock: Arc<dyn Clock>,
+    dialect: &'static Dialect,
+    /// The node that was registered last over this store, and where it is reached: whose imports begin here.
+    me: RwLock<Option<(NodeId, Option<String>)>>,
+    times: Times,
+    /// Whether the server's clock tells which nodes live.
+    servers_clock: bool,
+    /// Set once, where this process dials.
+    dials: OnceLock<Arc<DialJournal>>,
+    /// Set once, where this process has calls.
+    live: OnceLock<Arc<dyn LiveCalls>>,
+    /// None for a file, which nobody takes over.
+    lineage: Option<Arc<Lineage>>,
+    pulse: Pulse,
+}
+
+/// How a database is written to.
+#[derive(Debug)]
+enum Writers {
+    /// One after the other, in groups.
+    One(Writer),
+    /// Side by side.
+    Many(Transactions),
+}
+
+/// What one operation works with.
+struct Work<'c> {
+    conn: &'c mut AnyConnection,
+    /// The present instant, read when the operation's turn comes.
+    now: Timestamp,
+    dialect: &'static Dialect,
+}
+
+impl Work<'_> {
+    /// The same transaction, for one more step of it.
+    fn again(&mut self) -> Work<'_> {
+        Work {
+            conn: &mut *self.conn,
+            now: self.now,
+            dialect: self.dialect,
+        }
+    }
+}
+
+impl SqlStore {
+    /// Opens or makes the database, applies the migrations and starts the writer.
+    ///
+    /// `url` is `sqlite://PATH`, `sqlite::memory:` or `postgres://USER:PASSWORD@HOST/DATABASE`. Needs a tokio runtime.
+    /// Fails when another process holds the SQLite file, or when the server cannot be reached; no error has the
+    /// password in it.
+    pub async fn open(url: &str, clock: Arc<dyn Clock>) -> StoreResult<Self> {
+        Self::start(url, clock, Company::Alone).await
+    }
+
+    /// Like [`SqlStore::open`], but also beside a service that holds the database: for accounts and their keys, which
+    /// no process keeps in memory. Never for a node.
+    pub async fn open_beside(url: &str, clock: Arc<dyn Clock>) -> StoreResult<Self> {
+        Self::start(url, clock, Company::Beside).await
+    }
+
+    async fn start(url: &str, clock: Arc<dyn Clock>, company: Company) -> StoreResult<Self> {
+        let (writers, readers, dialect, lineage) = match open::open(url, company).await? {
+            Opened::Sqlite(opened) => {
+                let again = opened.again;
+                let writer = Writer::start((opened.writer, again), opened.lock, Arc::clone(&clock), &SQLITE);
+                (Writers::One(writer), opened.readers, &SQLITE, None)
+            }
+            Opened::Postgres(pools) => {
+                let transactions = Transactions::new(pools.writers, Arc::clone(&clock), &POSTGRES);
+                let lineage = Some(pools.lineage);
+                (Writers::Many(transactions), Some(pools.readers), &POSTGRES, lineage)
+            }
+        };
+        Ok(Self {
+            writers,
+            readers,
+            clock,
+            dialect,
+            me: RwLock::default(),
+            times: Times::default(),
+            servers_clock: false,
+            dials: OnceLock::new(),
+            live: OnceLock::new(),
+            lineage,
+            pulse: Pulse::default(),
+        })
+    }
+
+    /// Becomes true when a commit failed so that nobody knows what is on disk: every later write is refused as
+    /// `Unavailable`, and the process should exit.
+    pub fn failed(&self) -> watch::Receiver<bool> {
+        match &self.writers {
+            Writers::One(writer) => writer.failed(),
+            Writers::Many(transactions) => transactions.failed(),
+        }
+    }
+
+    /// For a service: who lives is judged by these times, and where there is a server by its clock.
+    #[must_use]
+    pub fn of_nodes(self, times: Times) -> Self {
+        Self {
+            times,
+            servers_clock: true,
+            ..self
+        }
+    }
+
+    fn judge(&self) -> Judge {
+        Judge::new(self.times, Arc::clone(&self.clock), self.servers_clock)
+    }
+
+    fn set_me(&self, node: NodeId, address: Option<String>) {
+        *self.me.write().unwrap_or_else(PoisonError::into_inner) = Some((node, address));
+    }
+
+    fn me(&self) -> Option<NodeId> {
+        self.registered().map(|(node, _)| node)
+    }
+
+    fn registered(&self) -> Option<(NodeId, Option<String>)> {
+        self.me.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// For how long the oldest write has been waiting.
+    pub fn lag(&self) -> Duration {
+        self.pulse.lag()
+    }
+
+    /// Whether a write found no room within the last seconds.
+    pub fn is_full(&self) -> bool {
+        self.pulse.is_full()
+    }
+
+    /// Waits until every accepted write is on disk and the database is free; later calls are `Unavailable`.
+    pub async fn close(&self) {
+        match &self.writers {
+            Writers::One(writer) => writer.close().await,
+            Writers::Many(transactions) => transactions.close().await,
+        }
+        if let Some(readers) = &self.readers {
+            readers.close().await;
+        }
+    }
+
+    /// Runs one operation and answers when it is on disk. It is run again, from its beginning, when it lost against
+    /// another writer.
+    async fn write<T, F>(&self, operation: F) -> StoreResult<T>
+    where
+        T: Send + 'static,
+        F: for<'c> FnOnce(Work<'c>) -> BoxFuture<'c, StoreResult<T>> + Clone + Send + 'static,
+    {
+        let beat = self.pulse.begin();
+        let result = match &self.writers {
+            Writers::One(writer) => writer.run(operation).await,
+            Writers::Many(transactions) => transactions.run(operation).await,
+        };
+        beat.ended(&result);
+        result
+    }
+
+    /// The same for what may act on what the server has forgotten, such as a claim: refused until that is known. Looked at
+    /// within the transaction, as its connection may be the first to a server that has just taken over.
+    async fn write_compared<T, F>(&self, operation: F) -> StoreResult<T>
+    where
+        T: Send + 'static,
+        F: for<'c> FnOnce(Work<'c>) -> BoxFuture<'c, StoreResult<T>> + Clone + Send + 'static,
+    {
+        let lineage = self.lineage.clone();
+        self.write(move |work| {
+            Box::pin(async move {
+                lineage.map_or(Ok(()), |lineage| lineage.check())?;
+                operation(work).await
+            })
+        })
+        .await
+    }
+
+    /// Runs one operation that changes nothing; it sees every write that was answered before.
+    async fn read<T, F>(&self, operation: F) -> StoreResult<T>
+    where
+        T: Send + 'static,
+        F: for<'c> FnOnce(Work<'c>) -> BoxFuture<'c, StoreResult<T>> + Clone + Send + 'static,
+    {
+        let Some(readers) = &self.readers else {
+            return self.write(operation).await;
+        };
+        if *self.failed().borrow() {
+            return Err(StoreError::Unavailable("the last commit failed".to_owned()));
+        }
+        let mut conn = readers.acquire().await.map_err(unavailable)?;
+        let work = Work {
+            conn: &mut conn,
+            now: self.clock.now(),
+            dialect: self.dialect,
+        };
+        if !self.dialect.concurrent {
+            return operation(work).await;
+        }
+        let answer = tokio::time::timeout(READ_WITHIN, operation(work)).await;
+        if !matches!(&answer, Ok(Ok(_) | Err(StoreError::NotFound))) {
+            // Nobody knows what such a connection still has in its pipe.
+            conn.close_on_drop();
+        }
+        answer.unwrap_or_else(|_| Err(StoreError::Unavailable(format!("no answer within {READ_WITHIN:?}"))))
+    }
+}

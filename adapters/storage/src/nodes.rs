@@ -1,0 +1,284 @@
+//! Nodes: the processes that hold claims. With one process to a database file a new one means that the earlier are dead;
+//! on a server a process is dead that gave no sign of life for a while.
+//!
+//! A service takes those times from the server's clock ([`super::SqlStore::of_nodes`]), so that its own decides nothing
+//! here; it learns from each sign of life how far the two are apart.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use domain::{
+    dial_token::DialToken,
+    id::{AttemptId, NodeId},
+    node_times::Times,
+    ports::store::{Claim, LiveNode, NodeStore, Owner, Pulse, StoreError, StoreResult},
+    time::{Clock, Timestamp},
+};
+
+use super::{
+    SqlStore, Work,
+    attempts::guard::bind_claim,
+    node_times,
+    rows::{Columns, affected, unavailable},
+};
+
+/// Under this name the secret of the nodes stands in `cluster`.
+const PEER_SECRET: &str = "peer_secret";
+
+/// By what it is judged who lives.
+#[derive(Debug, Clone)]
+pub(super) struct Judge {
+    times: Times,
+    /// The process's clock; none where the server's decides, beside which it is held.
+    clock: Arc<dyn Clock>,
+    server: bool,
+}
+
+impl Judge {
+    pub(super) fn new(times: Times, clock: Arc<dyn Clock>, server: bool) -> Self {
+        Self { times, clock, server }
+    }
+
+    /// The instant that decides, and how many milliseconds it is ahead of the process's clock, for certain.
+    pub(super) async fn now(&self, work: &mut Work<'_>) -> StoreResult<(Timestamp, i64)> {
+        if !(self.server && work.dialect.concurrent) {
+            return Ok((work.now, 0));
+        }
+        let before = self.clock.now();
+        let query = sqlx::query("SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT) AS now");
+        let row = query.fetch_one(&mut *work.conn).await.map_err(unavailable)?;
+        let (now, after) = (row.time("now")?, self.clock.now());
+        let ahead = if now > after {
+            now.0 - after.0
+        } else {
+            (now.0 - before.0).min(0)
+        };
+        Ok((now, ahead / 1_000))
+    }
+}
+
+async fn register(mut work: Work<'_>, node: NodeId, address: Option<String>, judge: Judge) -> StoreResult<()> {
+    let (now, _) = judge.now(&mut work).await?;
+    node_times::agree(&mut work, node, (judge.times, now)).await?;
+    if !work.dialect.many_nodes {
+        let dead = sqlx::query("UPDATE nodes SET state = 'dead' WHERE state = 'live'");
+        affected(dead, &mut *work.conn).await?;
+    }
+    let insert = sqlx::query(
+        "INSERT INTO nodes (id, state, started_at, seen_at, steady_since, address) VALUES ($1, 'live', $2, $2, $2, $3) \
+         ON CONFLICT (id) DO UPDATE SET state = 'live', seen_at = excluded.seen_at, \
+         steady_since = excluded.steady_since, address = excluded.address",
+    );
+    let insert = insert.bind(node.to_string()).bind(now.0).bind(address);
+    affected(insert, work.conn).await.map(drop)
+}
+
+/// Where the server may have forgotten the node, it is told again what it had registered with.
+async fn heartbeat(
+    mut work: Work<'_>,
+    node: NodeId,
+    judge: Judge,
+    registered: Option<Option<String>>,
+) -> StoreResult<Pulse> {
+    let (now, ahead_ms) = judge.now(&mut work).await?;
+    let update = sqlx::query(
+        "UPDATE nodes SET steady_since = CASE WHEN seen_at < $1 THEN $2 ELSE steady_since END, seen_at = $2 \
+         WHERE id = $3 AND state = 'live'",
+    );
+    let update = update.bind(before(now, judge.times.gap())).bind(now.0);
+    if affected(update.bind(node.to_string()), &mut *work.conn).await? == 0 {
+        let address = registered.ok_or(StoreError::Fenced)?;
+        // One that was declared dead stays so.
+        let insert = sqlx::query(
+            "INSERT INTO nodes (id, state, started_at, seen_at, steady_since, address) \
+             VALUES ($1, 'live', $2, $2, $2, $3) ON CONFLICT (id) DO NOTHING",
+        );
+        let insert = insert.bind(node.to_string()).bind(now.0).bind(address);
+        if affected(insert, &mut *work.conn).await? == 0 {
+            return Err(StoreError::Fenced);
+        }
+        tracing::error!(%node, "the database had forgotten this process; it is registered again");
+    }
+    let count = sqlx::query("SELECT COUNT(*) AS nodes FROM nodes WHERE state = 'live'");
+    let row = count.fetch_one(work.conn).await.map_err(unavailable)?;
+    Ok(Pulse {
+        nodes: usize::try_from(row.int("nodes")?).unwrap_or(usize::MAX),
+        ahead_ms,
+    })
+}
+
+async fn sign_off(work: Work<'_>, node: NodeId) -> StoreResult<()> {
+    let update = sqlx::query("UPDATE nodes SET state = 'dead' WHERE id = $1 AND state = 'live'");
+    affected(update.bind(node.to_string()), work.conn).await.map(drop)
+}
+
+/// Declares those dead that were silent for too long; `Fenced` for a node that is itself. Only a node may that was
+/// never silent in all that time: when the database comes back from a failure, everybody was. Returns the instant by which it judged.
+pub(super) async fn bury_silent(work: &mut Work<'_>, node: NodeId, judge: &Judge) -> StoreResult<Timestamp> {
+    let (now, _) = judge.now(work).await?;
+    if !work.dialect.many_nodes {
+        return Ok(now);
+    }
+    let limit = before(now, judge.times.dead_after);
+    let own = sqlx::query("SELECT seen_at, steady_since FROM nodes WHERE id = $1 AND state = 'live'");
+    let own = own.bind(node.to_string()).fetch_optional(&mut *work.conn).await;
+    let own = own.map_err(unavailable)?.ok_or(StoreError::Fenced)?;
+    if own.int("steady_since")? > limit || own.int("seen_at")? < before(now, judge.times.gap()) {
+        return Ok(now);
+    }
+    bury(work, node, limit).await?;
+    Ok(now)
+}
+
+/// Declares those others dead that were seen last at `limit` or before.
+pub(super) async fn bury(work: &mut Work<'_>, node: NodeId, limit: i64) -> StoreResult<()> {
+    let bury = sqlx::query(
+        "UPDATE nodes SET state = 'dead' WHERE state = 'live' AND id <> $1 AND seen_at <= $2 RETURNING id, address",
+    );
+    let bury = bury.bind(node.to_string()).bind(limit);
+    for dead in bury.fetch_all(&mut *work.conn).await.map_err(unavailable)? {
+        let (dead, address) = (dead.text("id")?, dead.maybe_text("address")?);
+        tracing::warn!(
+            dead,
+            address,
+            "a process gave no sign of life and was declared dead: its calls go to others"
+        );
+    }
+    Ok(())
+}
+
+pub(super) fn before(now: Timestamp, by: Duration) -> i64 {
+    now.0 - i64::try_from(by.as_micros()).unwrap_or(i64::MAX)
+}
+
+async fn live(work: Work<'_>) -> StoreResult<Vec<LiveNode>> {
+    let query = sqlx::query("SELECT id, address FROM nodes WHERE state = 'live' ORDER BY started_at, id");
+    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
+    let read = rows.iter().map(|row| {
+        Ok(LiveNode {
+            id: row.id("id")?,
+            address: row.maybe_text("address")?,
+        })
+    });
+    read.collect()
+}
+
+async fn owner_of(work: Work<'_>, attempt: AttemptId) -> StoreResult<Option<Owner>> {
+    let query = sqlx::query(
+        "SELECT a.owner, a.epoch, n.state, n.address FROM attempts a LEFT JOIN nodes n ON n.id = a.owner \
+         WHERE a.id = $1 AND a.state IN ('claimed', 'dialing', 'dialed', 'answered', 'unknown')",
+    );
+    let row = query.bind(attempt.to_string()).fetch_optional(work.conn).await;
+    let Some(row) = row.map_err(unavailable)? else {
+        return Ok(None);
+    };
+    Ok(Some(Owner {
+        node: row.id("owner")?,
+        epoch: row.int("epoch")?,
+        alive: row.maybe_text("state")?.as_deref() == Some("live"),
+        address: row.maybe_text("address")?,
+    }))
+}
+
+async fn last_holder(work: Work<'_>, attempt: AttemptId) -> StoreResult<Option<Claim>> {
+    let query = sqlx::query("SELECT owner, epoch FROM attempts WHERE id = $1 AND owner IS NOT NULL");
+    let row = query.bind(attempt.to_string()).fetch_optional(work.conn).await;
+    let Some(row) = row.map_err(unavailable)? else {
+        return Ok(None);
+    };
+    Ok(Some(Claim {
+        attempt,
+        owner: row.id("owner")?,
+        epoch: row.int("epoch")?,
+    }))
+}
+
+async fn lost(work: Work<'_>, claims: Vec<Claim>) -> StoreResult<Vec<Claim>> {
+    let mut lost = Vec::new();
+    for claim in claims {
+        let query = sqlx::query(
+            "SELECT id FROM attempts WHERE id = $1 AND COALESCE(owner, '') = $2 AND epoch = $3 \
+             AND state IN ('claimed', 'dialing', 'dialed', 'answered', 'unknown')",
+        );
+        let row = bind_claim(query, claim).fetch_optional(&mut *work.conn).await;
+        if row.map_err(unavailable)?.is_none() {
+            lost.push(claim);
+        }
+    }
+    Ok(lost)
+}
+
+async fn secret(work: Work<'_>, new: String) -> StoreResult<String> {
+    let insert = sqlx::query("INSERT INTO cluster (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING");
+    affected(insert.bind(PEER_SECRET).bind(new), &mut *work.conn).await?;
+    let query = sqlx::query("SELECT value FROM cluster WHERE name = $1").bind(PEER_SECRET);
+    let row = query.fetch_one(work.conn).await.map_err(unavailable)?;
+    row.text("value")
+}
+
+#[async_trait]
+impl NodeStore for SqlStore {
+    async fn register_node(&self, node: NodeId, address: Option<&str>) -> StoreResult<()> {
+        let address = address.map(str::to_owned);
+        let (judge, known_at) = (self.judge(), address.clone());
+        let registered = self
+            .write(move |work| Box::pin(register(work, node, address, judge)))
+            .await;
+        if registered.is_ok() {
+            self.set_me(node, known_at);
+        }
+        registered
+    }
+
+    async fn heartbeat(&self, node: NodeId) -> StoreResult<Pulse> {
+        let (judge, lineage) = (self.judge(), self.lineage.clone());
+        let me = self.registered().filter(|(me, _)| *me == node);
+        self.write(move |work| {
+            Box::pin(async move {
+                let forgot = lineage.is_some_and(|lineage| lineage.check().is_err());
+                let registered = me.filter(|_| forgot).map(|(_, address)| address);
+                heartbeat(work, node, judge, registered).await
+            })
+        })
+        .await
+    }
+
+    async fn sign_off(&self, node: NodeId) -> StoreResult<()> {
+        self.write(move |work| Box::pin(sign_off(work, node))).await
+    }
+
+    async fn live_nodes(&self) -> StoreResult<Vec<LiveNode>> {
+        self.read(|work| Box::pin(live(work))).await
+    }
+
+    async fn owner_of(&self, attempt: AttemptId) -> StoreResult<Option<Owner>> {
+        match self.read(move |work| Box::pin(owner_of(work, attempt))).await? {
+            None => self.compared().map(|()| None),
+            owner => Ok(owner),
+        }
+    }
+
+    async fn last_holder(&self, attempt: AttemptId) -> StoreResult<Option<Claim>> {
+        // By a writer, which is on the primary for certain.
+        self.write(move |work| Box::pin(last_holder(work, attempt))).await
+    }
+
+    async fn lost_claims(&self, claims: &[Claim]) -> StoreResult<Vec<Claim>> {
+        let claims = claims.to_vec();
+        // By a writer, which is on the primary for certain.
+        let lost = self.write(move |work| Box::pin(lost(work, claims))).await?;
+        match lost.is_empty() {
+            true => Ok(lost),
+            // A server that took over may have forgotten them.
+            false => self.under_claim(Err(StoreError::Fenced)).or_else(|error| match error {
+                StoreError::Fenced => Ok(lost),
+                error => Err(error),
+            }),
+        }
+    }
+
+    async fn cluster_secret(&self) -> StoreResult<String> {
+        let new = DialToken::random().as_stored().to_owned();
+        self.write(move |work| Box::pin(secret(work, new))).await
+    }
+}

@@ -1,0 +1,240 @@
+//! Opening a database: for SQLite its file's lock, settings, migrations and connections; PostgreSQL beside it.
+
+mod postgres;
+
+use std::{
+    fs::{File, TryLockError},
+    path::Path,
+    time::Duration,
+};
+
+use domain::ports::store::{StoreError, StoreResult};
+use sqlx::{AnyConnection, AnyPool, Connection, Row, any::AnyPoolOptions, migrate::Migrator};
+
+use super::{
+    dialect::{Dialect, SQLITE},
+    rows::unavailable,
+    url::DatabaseUrl,
+};
+
+pub(super) use postgres::Pools;
+
+static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations");
+
+/// More readers than this only wait for the processor.
+const READERS: u32 = 4;
+/// For how long a caller waits for one of them.
+const READER_WAIT: Duration = Duration::from_secs(5);
+
+/// An open database.
+pub(super) enum Opened {
+    Sqlite(Sqlite),
+    Postgres(Pools),
+}
+
+/// A SQLite database.
+pub(super) struct Sqlite {
+    pub(super) writer: AnyConnection,
+    /// Opens the writer anew; none for a database in memory.
+    pub(super) again: Option<Again>,
+    /// None for a database in memory, which only its one connection can see.
+    pub(super) readers: Option<AnyPool>,
+    /// Held as long as the writer lives; none for a database in memory.
+    pub(super) lock: Option<File>,
+}
+
+/// How a writer is opened whose connection is not fit for use any more.
+#[derive(Debug, Clone)]
+pub(super) struct Again(String);
+
+impl Again {
+    /// A new connection, set up as the first one.
+    pub(super) async fn open(&self) -> StoreResult<AnyConnection> {
+        let mut writer = connect(&self.0).await?;
+        set_up(&mut writer).await?;
+        Ok(writer)
+    }
+}
+
+async fn connect(url: &str) -> StoreResult<AnyConnection> {
+    AnyConnection::connect(url)
+        .await
+        .map_err(|error| StoreError::Unavailable(format!("cannot open {url}: {error}")))
+}
+
+async fn set_up(writer: &mut AnyConnection) -> StoreResult<()> {
+    for statement in SQLITE.writer_setup {
+        sqlx::query(*statement)
+            .execute(&mut *writer)
+            .await
+            .map_err(unavailable)?;
+    }
+    Ok(())
+}
+
+/// Whether other processes may have the same SQLite file open. PostgreSQL is open to all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Company {
+    /// Not while this one has: refused when another one is there.
+    Alone,
+    /// The process that holds the file goes on, and has brought its tables to its own version.
+    Beside,
+}
+
+pub(super) async fn open(url: &str, company: Company) -> StoreResult<Opened> {
+    sqlx::any::install_default_drivers();
+    let url = DatabaseUrl::parse(url).map_err(StoreError::Unavailable)?;
+    match url.is_postgres() {
+        true => postgres::open(&url).await.map(Opened::Postgres),
+        false => open_sqlite(url.secret(), company).await.map(Opened::Sqlite),
+    }
+}
+
+async fn open_sqlite(url: &str, company: Company) -> StoreResult<Sqlite> {
+    let url = &creating(url)?;
+    let dialect = &SQLITE;
+    let mut writer = connect(url).await?;
+    let file = database_file(&mut writer).await?;
+    let lock = match &file {
+        Some(path) => lock(path, company)?,
+        None => None,
+    };
+    let held_elsewhere = file.is_some() && lock.is_none();
+    if let Some(path) = &file {
+        keep_private(path)?;
+    }
+    set_up(&mut writer).await?;
+    if !held_elsewhere {
+        MIGRATIONS
+            .run_direct(None, &mut writer, false)
+            .await
+            .map_err(|error| StoreError::Unavailable(format!("cannot migrate {url}: {error}")))?;
+    }
+    let readers = match file {
+        Some(_) => Some(readers(url, dialect).await?),
+        None => None,
+    };
+    let again = readers.is_some().then(|| Again(url.clone()));
+    Ok(Sqlite {
+        writer,
+        again,
+        readers,
+        lock,
+    })
+}
+
+/// The address with the wish that a missing file is made; a missing folder is made here.
+fn creating(url: &str) -> StoreResult<String> {
+    let rest = url.strip_prefix("sqlite:").unwrap_or(url);
+    if rest == ":memory:" || rest.contains('?') {
+        return Ok(url.to_owned());
+    }
+    let path = Path::new(rest.strip_prefix("//").unwrap_or(rest));
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)
+            .map_err(|error| StoreError::Unavailable(format!("cannot make folder {}: {error}", folder.display())))?;
+    }
+    Ok(format!("{url}?mode=rwc"))
+}
+
+/// Where the main database lies; none when it is in memory.
+async fn database_file(conn: &mut AnyConnection) -> StoreResult<Option<String>> {
+    let row = sqlx::query("SELECT file FROM pragma_database_list WHERE name = 'main'");
+    let row = row.fetch_one(conn).await.map_err(unavailable)?;
+    let file: Option<String> = row.try_get("file").map_err(unavailable)?;
+    Ok(file.filter(|path| !path.is_empty()))
+}
+
+/// Two services on one file would each hold the other's calls for dead: only one is let in. None when another process
+/// holds it and may.
+fn lock(database: &str, company: Company) -> StoreResult<Option<File>> {
+    let path = format!("{database}.lock");
+    let file = File::create(&path)
+        .map_err(|error| StoreError::Unavailable(format!("cannot make the lock file {path}: {error}")))?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) if company == Company::Beside => Ok(None),
+        Err(TryLockError::WouldBlock) => Err(StoreError::Unavailable(format!(
+            "database {database} is in use by another process (it holds {path}): stop that one or name another database"
+        ))),
+        Err(TryLockError::Error(error)) => Err(StoreError::Unavailable(format!("cannot lock {path}: {error}"))),
+    }
+}
+
+/// A new database can be read by its owner alone: it will hold transcripts and numbers. SQLite gives its log and
+/// shared memory the same rights. An older file keeps what its owner chose.
+fn keep_private(database: &str) -> StoreResult<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let new = std::fs::metadata(database).is_ok_and(|file| file.len() == 0);
+    if !new {
+        return Ok(());
+    }
+    std::fs::set_permissions(database, std::fs::Permissions::from_mode(0o600))
+        .map_err(|error| StoreError::Unavailable(format!("cannot set the rights of {database}: {error}")))
+}
+
+async fn readers(url: &str, dialect: &'static Dialect) -> StoreResult<AnyPool> {
+    AnyPoolOptions::new()
+        .max_connections(READERS)
+        .acquire_timeout(READER_WAIT)
+        // A file does not go away between two reads, and asking would cost as much as a read.
+        .test_before_acquire(false)
+        .after_connect(move |conn, _| {
+            Box::pin(async move {
+                for statement in dialect.reader_setup {
+                    sqlx::query(*statement).execute(&mut *conn).await?;
+                }
+                Ok(())
+            })
+        })
+        .connect(url)
+        .await
+        .map_err(unavailable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn setting(conn: &mut AnyConnection, pragma: &'static str) -> String {
+        let row = sqlx::query(pragma).fetch_one(conn).await.unwrap();
+        let number = row.try_get::<i64, _>(0).map(|value| value.to_string());
+        number.unwrap_or_else(|_| row.get(0))
+    }
+
+    #[tokio::test]
+    async fn commits_are_synced_and_readers_cannot_write() {
+        sqlx::any::install_default_drivers();
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}", folder.path().join("new/ringback.db").display());
+        let mut opened = open_sqlite(&url, Company::Alone).await.unwrap();
+        assert_eq!(setting(&mut opened.writer, "PRAGMA journal_mode").await, "wal");
+        assert_eq!(setting(&mut opened.writer, "PRAGMA synchronous").await, "2");
+        assert_eq!(setting(&mut opened.writer, "PRAGMA foreign_keys").await, "1");
+        assert_eq!(setting(&mut opened.writer, "PRAGMA secure_delete").await, "1");
+        let readers = opened.readers.unwrap();
+        let written = sqlx::query("DELETE FROM accounts").execute(&readers).await;
+        assert!(written.is_err());
+    }
+
+    #[tokio::test]
+    async fn a_new_database_is_its_owners_alone() {
+        sqlx::any::install_default_drivers();
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ringback.db");
+        let url = DatabaseUrl::of_file(&path);
+        let opened = open_sqlite(url.secret(), Company::Alone).await.unwrap();
+        for file in [path.clone(), path.with_extension("db-wal")] {
+            let mode = std::fs::metadata(&file).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{}", file.display());
+        }
+        drop(opened);
+    }
+
+    #[tokio::test]
+    async fn another_kind_of_database_is_refused_by_name() {
+        let error = open("mysql://localhost/x", Company::Alone).await.err().unwrap();
+        assert!(error.to_string().contains("write sqlite://FILE"), "{error}");
+    }
+}

@@ -1,0 +1,92 @@
+//! How writes fare: since when the oldest has been waiting, and whether the disk was full of late.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use domain::ports::store::StoreResult;
+
+/// A disk that was full counts as full so long after the last write that found no room.
+const FULL_FOR: Duration = Duration::from_secs(5);
+
+/// The writes under way.
+#[derive(Debug, Default)]
+pub(super) struct Pulse(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    next: u64,
+    under_way: BTreeMap<u64, Instant>,
+    full_at: Option<Instant>,
+}
+
+/// A write under way; over when it is dropped.
+pub(super) struct Beat<'a> {
+    pulse: &'a Pulse,
+    number: u64,
+}
+
+impl Pulse {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn begin(&self) -> Beat<'_> {
+        let mut state = self.state();
+        let number = state.next;
+        state.next += 1;
+        state.under_way.insert(number, Instant::now());
+        Beat { pulse: self, number }
+    }
+
+    /// For how long the oldest write has been waiting.
+    pub(super) fn lag(&self) -> Duration {
+        let state = self.state();
+        let oldest = state.under_way.first_key_value();
+        oldest.map_or(Duration::ZERO, |(_, since)| since.elapsed())
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.state().full_at.is_some_and(|at| at.elapsed() < FULL_FOR)
+    }
+}
+
+impl Beat<'_> {
+    /// The write is over.
+    pub(super) fn ended<T>(self, result: &StoreResult<T>) {
+        if matches!(result, Err(error) if error.is_disk_full()) {
+            self.pulse.state().full_at = Some(Instant::now());
+        }
+    }
+}
+
+impl Drop for Beat<'_> {
+    fn drop(&mut self) {
+        self.pulse.state().under_way.remove(&self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::ports::store::StoreError;
+
+    use super::*;
+
+    #[test]
+    fn the_oldest_write_counts_and_a_full_disk_is_remembered() {
+        let pulse = Pulse::default();
+        assert_eq!(pulse.lag(), Duration::ZERO);
+        let first = pulse.begin();
+        let second = pulse.begin();
+        std::thread::sleep(Duration::from_millis(2));
+        let lag = pulse.lag();
+        assert!(lag >= Duration::from_millis(2));
+        second.ended(&Ok(()));
+        assert!(pulse.lag() >= lag && !pulse.is_full());
+        first.ended::<()>(&Err(StoreError::disk_full("13")));
+        assert_eq!(pulse.lag(), Duration::ZERO);
+        assert!(pulse.is_full());
+    }
+}

@@ -1,0 +1,74 @@
+//! The store's records: facts, conversations, jobs.
+
+use async_trait::async_trait;
+use domain::{
+    id::{AccountId, AttemptId},
+    ports::store::{
+        Analysis, ConversationFilter, ConversationRow, EventFact, Fact, Job, RecordStore, StoreResult, TurnFact,
+    },
+};
+
+use super::{SqlStore, Work, conversations, facts, jobs, rows::unavailable};
+
+async fn ping(work: Work<'_>) -> StoreResult<()> {
+    let row = sqlx::query("SELECT 1 AS alive").fetch_one(work.conn).await;
+    row.map(drop).map_err(unavailable)
+}
+
+#[async_trait]
+impl RecordStore for SqlStore {
+    async fn append_facts(&self, facts: &[(AttemptId, Fact)]) -> StoreResult<()> {
+        let facts = facts.to_vec();
+        self.write(move |work| Box::pin(facts::append(work, facts))).await
+    }
+
+    async fn conversation(&self, account: AccountId, id: AttemptId) -> StoreResult<ConversationRow> {
+        self.read(move |work| Box::pin(conversations::get(work, Some(account), id)))
+            .await
+    }
+
+    async fn conversations(
+        &self,
+        account: AccountId,
+        filter: ConversationFilter,
+        limit: i64,
+    ) -> StoreResult<Vec<ConversationRow>> {
+        self.read(move |work| Box::pin(conversations::list(work, account, filter, limit)))
+            .await
+    }
+
+    async fn turns(&self, id: AttemptId) -> StoreResult<Vec<TurnFact>> {
+        self.read(move |work| Box::pin(facts::turns(work, id))).await
+    }
+
+    async fn last_event(&self, id: AttemptId, name: &str) -> StoreResult<Option<EventFact>> {
+        let name = name.to_owned();
+        self.read(move |work| Box::pin(facts::last_event(work, id, name))).await
+    }
+
+    async fn due_analyses(&self, limit: i64) -> StoreResult<Vec<Job>> {
+        self.write(move |work| Box::pin(jobs::lease_analyses(work, limit)))
+            .await
+    }
+
+    async fn conversation_of_job(&self, job: &Job) -> StoreResult<ConversationRow> {
+        let attempt = job.attempt;
+        self.read(move |work| Box::pin(conversations::get(work, None, attempt)))
+            .await
+    }
+
+    async fn save_analysis(&self, job: &Job, analysis: Analysis) -> StoreResult<()> {
+        let job = job.clone();
+        self.write(move |work| Box::pin(jobs::save_analysis(work, job, analysis)))
+            .await
+    }
+
+    async fn retry_job(&self, job: &Job, delay_ms: i64) -> StoreResult<()> {
+        let job = job.clone();
+        self.write(move |work| Box::pin(jobs::retry(work, job, delay_ms))).await
+    }
+
+    async fn ping(&self) -> StoreResult<()> {
+        self.read(|work| Box::pin(ping(work))).await
+    }
+}

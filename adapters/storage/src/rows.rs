@@ -1,0 +1,262 @@
+//! Between rows and values: errors, reading columns, and SQL whose number of values is known only when it runs.
+
+use std::{fmt::Write as _, str::FromStr};
+
+use domain::{
+    phone_number::PhoneNumber,
+    ports::store::{StoreError, StoreResult},
+    time::Timestamp,
+};
+use serde::{Serialize, de::DeserializeOwned};
+use sqlx::{
+    Any, AnyConnection, AssertSqlSafe, Row,
+    any::{AnyArguments, AnyRow},
+    query::Query,
+};
+
+/// A query with its values bound, on any database.
+pub(super) type AnyQuery<'q> = Query<'q, Any, AnyArguments>;
+
+/// Most rows of one `INSERT`: with ten columns far below SQLite's 32,766 values a statement.
+pub(super) const ROWS_PER_INSERT: usize = 500;
+
+/// How the text of an error begins behind which the same transaction, made again, may well be committed.
+const PASSING: &str = "it may be tried again at once: ";
+
+/// Whether a transaction certainly did nothing and may well succeed when it is made again.
+pub(super) fn is_passing(error: &StoreError) -> bool {
+    matches!(error, StoreError::Unavailable(text) if text.starts_with(PASSING))
+}
+
+/// Lost against another transaction or waited too long for it (40, 55P03); or the connection ended before the commit
+/// (08, 57P, and 25P03 for one whose process stood still). PostgreSQL's codes: SQLite has none of these.
+fn passes(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Io(_) => true,
+        sqlx::Error::Database(inner) => inner.code().is_some_and(|code| {
+            let ways = ["40001", "40P01", "55P03", "25P03", "57P", "08"];
+            code.len() == 5 && ways.iter().any(|way| code.starts_with(way))
+        }),
+        _ => false,
+    }
+}
+
+/// Whether PostgreSQL found fault with a value itself: a data exception (22), such as U+0000 in a text, or a limit of the
+/// program (54), such as the length of an index row. SQLite's codes are numbers of other lengths.
+fn is_refusal(code: Option<&str>) -> bool {
+    code.is_some_and(|code| code.len() == 5 && (code.starts_with("22") || code.starts_with("54")))
+}
+
+/// Whether there is no room left: SQLite's SQLITE_FULL, PostgreSQL's disk_full.
+pub(super) fn is_disk_full(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
+    code.is_some_and(|code| code == "13" || code == "53100")
+}
+
+/// Sorts a database error for the caller. A missing parent row reads as `NotFound`.
+pub(super) fn unavailable(error: sqlx::Error) -> StoreError {
+    match error {
+        ref full if is_disk_full(full) => StoreError::disk_full(&full.to_string()),
+        ref passing if passes(passing) => StoreError::Unavailable(format!("{PASSING}{passing}")),
+        sqlx::Error::Database(ref inner) if inner.is_foreign_key_violation() => StoreError::NotFound,
+        sqlx::Error::Database(ref inner) if is_refusal(inner.code().as_deref()) => {
+            StoreError::Refused(inner.message().to_owned())
+        }
+        sqlx::Error::ColumnDecode { .. } | sqlx::Error::ColumnNotFound(_) | sqlx::Error::Decode(_) => {
+            StoreError::Damaged(error.to_string())
+        }
+        other => StoreError::Unavailable(other.to_string()),
+    }
+}
+
+/// The same, where a value that must be unique may be there already.
+pub(super) fn unique(what: &'static str) -> impl Fn(sqlx::Error) -> StoreError {
+    move |error| match &error {
+        sqlx::Error::Database(inner) if inner.is_unique_violation() => StoreError::Exists(what),
+        _ => unavailable(error),
+    }
+}
+
+/// The pattern of `LIKE … ESCAPE '!'` for what contains this text, in which nothing is a wildcard.
+pub(super) fn containing(text: &str) -> String {
+    let plain = text.replace('!', "!!").replace('%', "!%").replace('_', "!_");
+    format!("%{plain}%")
+}
+
+/// SQL put together from this module's own constants, never from outside.
+pub(super) fn composed<'q>(sql: String) -> AnyQuery<'q> {
+    sqlx::query(AssertSqlSafe(sql))
+}
+
+/// Runs and says how many rows it touched.
+pub(super) async fn affected(query: AnyQuery<'_>, conn: &mut AnyConnection) -> StoreResult<u64> {
+    let done = query.execute(conn).await.map_err(unavailable)?;
+    Ok(done.rows_affected())
+}
+
+/// `head ($1,$2),($3,$4) tail` for `rows` rows of `columns` values.
+pub(super) fn insert_rows<'q>(head: &str, rows: usize, columns: usize, tail: &str) -> AnyQuery<'q> {
+    let mut sql = String::with_capacity(head.len() + tail.len() + rows * columns * 6);
+    sql.push_str(head);
+    for row in 0..rows {
+        sql.push_str(if row == 0 { " (" } else { ",(" });
+        for column in 1..=columns {
+            let comma = if column == 1 { "" } else { "," };
+            let _ = write!(sql, "{comma}${}", row * columns + column);
+        }
+        sql.push(')');
+    }
+    sql.push(' ');
+    sql.push_str(tail);
+    composed(sql)
+}
+
+/// `WHERE` conditions of which only those that are wanted go into the text, so that the database can use its indexes.
+#[derive(Default)]
+pub(super) struct Conditions {
+    text: Vec<String>,
+    values: Vec<Bound>,
+}
+
+/// A value of a condition.
+pub(super) enum Bound {
+    Int(i64),
+    Text(String),
+}
+
+impl From<i64> for Bound {
+    fn from(value: i64) -> Self {
+        Self::Int(value)
+    }
+}
+
+impl From<String> for Bound {
+    fn from(value: String) -> Self {
+        Self::Text(value)
+    }
+}
+
+impl From<&'static str> for Bound {
+    fn from(value: &'static str) -> Self {
+        Self::Text(value.to_owned())
+    }
+}
+
+impl Conditions {
+    /// Adds a condition in which every `?` stands for the next of `values`.
+    pub(super) fn and<const N: usize>(&mut self, condition: &str, values: [Bound; N]) {
+        let mut text = String::new();
+        let mut number = self.values.len();
+        for part in condition.split_inclusive('?') {
+            match part.strip_suffix('?') {
+                Some(before) => {
+                    number += 1;
+                    let _ = write!(text, "{before}${number}");
+                }
+                None => text.push_str(part),
+            }
+        }
+        self.text.push(text);
+        self.values.extend(values);
+    }
+
+    /// `head WHERE … tail LIMIT n` with its values bound.
+    pub(super) fn query<'q>(self, head: &str, tail: &str, limit: i64) -> AnyQuery<'q> {
+        let place = self.values.len() + 1;
+        let sql = format!("{head} WHERE {} {tail} LIMIT ${place}", self.text.join(" AND "));
+        bind_all(composed(sql), self.values).bind(limit.max(0))
+    }
+}
+
+/// Binds values in their order.
+pub(super) fn bind_all(query: AnyQuery<'_>, values: Vec<Bound>) -> AnyQuery<'_> {
+    values.into_iter().fold(query, |query, value| match value {
+        Bound::Int(value) => query.bind(value),
+        Bound::Text(value) => query.bind(value),
+    })
+}
+
+/// Reads columns by name into the domain's types.
+pub(super) trait Columns {
+    fn int(&self, name: &str) -> StoreResult<i64>;
+    fn maybe_int(&self, name: &str) -> StoreResult<Option<i64>>;
+    fn text(&self, name: &str) -> StoreResult<String>;
+    fn maybe_text(&self, name: &str) -> StoreResult<Option<String>>;
+
+    fn flag(&self, name: &str) -> StoreResult<bool> {
+        Ok(self.int(name)? != 0)
+    }
+
+    fn time(&self, name: &str) -> StoreResult<Timestamp> {
+        self.int(name).map(Timestamp)
+    }
+
+    fn maybe_time(&self, name: &str) -> StoreResult<Option<Timestamp>> {
+        Ok(self.maybe_int(name)?.map(Timestamp))
+    }
+
+    fn id<T: FromStr>(&self, name: &str) -> StoreResult<T> {
+        parsed(name, &self.text(name)?)
+    }
+
+    fn maybe_id<T: FromStr>(&self, name: &str) -> StoreResult<Option<T>> {
+        let text = self.maybe_text(name)?;
+        text.map(|text| parsed(name, &text)).transpose()
+    }
+
+    fn number(&self, name: &str) -> StoreResult<PhoneNumber> {
+        phone_number(name, &self.text(name)?)
+    }
+
+    fn maybe_number(&self, name: &str) -> StoreResult<Option<PhoneNumber>> {
+        let text = self.maybe_text(name)?;
+        text.map(|text| phone_number(name, &text)).transpose()
+    }
+
+    fn json<T: DeserializeOwned>(&self, name: &str) -> StoreResult<T> {
+        serde_json::from_str(&self.text(name)?).map_err(|error| damaged(name, &error))
+    }
+
+    /// A word of a closed list.
+    fn word<T>(&self, name: &str, parse: impl Fn(&str) -> Option<T>) -> StoreResult<T> {
+        let text = self.text(name)?;
+        parse(&text).ok_or_else(|| StoreError::Damaged(format!("{name} `{text}`")))
+    }
+}
+
+impl Columns for AnyRow {
+    fn int(&self, name: &str) -> StoreResult<i64> {
+        self.try_get(name).map_err(unavailable)
+    }
+
+    fn maybe_int(&self, name: &str) -> StoreResult<Option<i64>> {
+        self.try_get(name).map_err(unavailable)
+    }
+
+    fn text(&self, name: &str) -> StoreResult<String> {
+        self.try_get(name).map_err(unavailable)
+    }
+
+    fn maybe_text(&self, name: &str) -> StoreResult<Option<String>> {
+        self.try_get(name).map_err(unavailable)
+    }
+}
+
+// None of these puts a number or other personal value into an error.
+fn parsed<T: FromStr>(name: &str, text: &str) -> StoreResult<T> {
+    text.parse()
+        .map_err(|_| StoreError::Damaged(format!("column {name} is not an id")))
+}
+
+fn phone_number(name: &str, text: &str) -> StoreResult<PhoneNumber> {
+    PhoneNumber::stored(text).map_err(|_| StoreError::Damaged(format!("column {name} is not a phone number")))
+}
+
+fn damaged(name: &str, error: &serde_json::Error) -> StoreError {
+    StoreError::Damaged(format!("column {name} at {}:{}", error.line(), error.column()))
+}
+
+/// A value as JSON text.
+pub(super) fn to_json(value: &impl Serialize) -> StoreResult<String> {
+    serde_json::to_string(value).map_err(|error| StoreError::Damaged(error.to_string()))
+}

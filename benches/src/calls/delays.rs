@@ -1,0 +1,114 @@
+//! How long the service held audio up during a measurement, by its own count.
+
+use std::net::SocketAddr;
+
+use actors::audio_stream::DELAY_BOUNDS_US;
+
+use crate::{BenchError, connection::Connection};
+use ringback::telemetry::MEDIA_DELAYS;
+
+/// Counts by bound in microseconds, of one kind; the last is beyond all bounds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counted([u64; DELAY_BOUNDS_US.len() + 1]);
+
+/// From the socket to the session, and from the decision to `clear` on the socket.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct HeldUp {
+    /// Frames.
+    pub frames: Counted,
+    /// Clears.
+    pub clears: Counted,
+}
+
+impl HeldUp {
+    /// What the service has counted so far.
+    pub async fn read(service: SocketAddr) -> Result<Self, BenchError> {
+        let answer = Connection::open(service).await?.get("/metrics", "").await?;
+        let text = String::from_utf8(answer.body)?;
+        Ok(Self {
+            frames: Counted::of(&text, "frame")?,
+            clears: Counted::of(&text, "clear")?,
+        })
+    }
+
+    /// What was counted since `before`.
+    pub fn since(self, before: Self) -> Self {
+        Self {
+            frames: self.frames.since(before.frames),
+            clears: self.clears.since(before.clears),
+        }
+    }
+}
+
+impl Counted {
+    fn of(metrics: &str, what: &str) -> Result<Self, BenchError> {
+        let mut counted = Self::default();
+        let bounds = DELAY_BOUNDS_US
+            .iter()
+            .map(ToString::to_string)
+            .chain(["longer".to_owned()]);
+        for (place, bound) in bounds.enumerate() {
+            let name = format!("{MEDIA_DELAYS}{{of=\"{what}\",up_to_us=\"{bound}\"}} ");
+            let value = metrics.lines().find_map(|line| line.strip_prefix(&name));
+            let value = value.ok_or_else(|| format!("no `{name}` in the metrics"))?;
+            counted.0[place] = value.trim().parse()?;
+        }
+        Ok(counted)
+    }
+
+    fn since(self, before: Self) -> Self {
+        Self(std::array::from_fn(|place| {
+            self.0[place].saturating_sub(before.0[place])
+        }))
+    }
+
+    /// How many there were.
+    pub fn all(self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// The bound in ms that `share` of them did not exceed; beyond all bounds it is infinite, and none of none.
+    pub fn percentile_ms(self, share: f64) -> Option<f64> {
+        #[expect(clippy::cast_precision_loss, reason = "frames of some minutes")]
+        let wanted = (share * self.all() as f64).ceil().max(1.0);
+        let mut seen = 0.0;
+        let place = self.0.iter().position(|count| {
+            #[expect(clippy::cast_precision_loss, reason = "frames of some minutes")]
+            let count = *count as f64;
+            seen += count;
+            seen >= wanted
+        })?;
+        #[expect(clippy::cast_precision_loss, reason = "bounds of 50 ms at most")]
+        let ms = |us: &u64| *us as f64 / 1_000.0;
+        Some(DELAY_BOUNDS_US.get(place).map_or(f64::INFINITY, ms))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_the_bounds_that_they_do_not_exceed() {
+        let metrics: String = DELAY_BOUNDS_US
+            .iter()
+            .map(ToString::to_string)
+            .chain(["longer".to_owned()])
+            .map(|bound| {
+                let count = match bound.as_str() {
+                    "100" => 98,
+                    "5000" | "longer" => 1,
+                    _ => 0,
+                };
+                format!("{MEDIA_DELAYS}{{of=\"frame\",up_to_us=\"{bound}\"}} {count}\n")
+            })
+            .collect();
+        let counted = Counted::of(&metrics, "frame").unwrap();
+        assert_eq!(counted.all(), 100);
+        for (share, ms) in [(0.5, 0.1), (0.98, 0.1), (0.99, 5.0), (1.0, f64::INFINITY)] {
+            assert_eq!(counted.percentile_ms(share), Some(ms), "{share}");
+        }
+        assert_eq!(counted.since(counted).percentile_ms(0.99), None);
+        assert!(Counted::of(&metrics, "clear").is_err());
+    }
+}

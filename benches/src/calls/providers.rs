@@ -1,0 +1,84 @@
+//! Stubs of providers behind the service: which, how long they take, and what the service is told of them.
+
+use std::net::SocketAddr;
+
+use crate::cli::{BenchCallsArgs, Trio};
+use ringback::cli::StubTimesMode;
+use sim::stub_providers::FAULTY;
+
+/// Language model, ears and voice behind the service.
+#[derive(Debug, Clone, Copy)]
+pub struct Behind {
+    trio: Trio,
+    /// How long they take.
+    pub times: StubTimesMode,
+    /// Some have faults, so that others stand by.
+    others: bool,
+}
+
+impl Behind {
+    /// What is asked for; none is the embedded language and speech.
+    pub fn of(args: &BenchCallsArgs) -> Option<Self> {
+        args.providers.map(|trio| Self {
+            trio,
+            times: args.times,
+            others: args.faulty > 0,
+        })
+    }
+
+    /// Names and addresses, as the service's environment.
+    pub fn environment(self, stubs: SocketAddr) -> Vec<(&'static str, String)> {
+        let root = format!("http://{stubs}");
+        let v1 = format!("{root}/v1");
+        let named = |with: &str, other: &str| match self.others {
+            true => format!("{with},{other}"),
+            false => with.to_owned(),
+        };
+        let (llm, stt, tts) = match self.trio {
+            Trio::Hosted => ("openai/gpt-4.1-mini", "deepgram", "elevenlabs"),
+            Trio::Local => ("ollama/llama3.2", "speaches", "kokoro"),
+        };
+        let mut all = vec![
+            ("RINGBACK_LLM", named(llm, "groq/llama-3.3-70b")),
+            ("RINGBACK_STT", named(stt, "elevenlabs")),
+            ("RINGBACK_TTS", named(tts, "openai:alloy")),
+        ];
+        for base in [
+            "OPENAI_BASE_URL",
+            "GROQ_BASE_URL",
+            "OLLAMA_BASE_URL",
+            "SPEACHES_BASE_URL",
+            "KOKORO_BASE_URL",
+        ] {
+            all.push((base, v1.clone()));
+        }
+        for base in ["DEEPGRAM_BASE_URL", "ELEVENLABS_BASE_URL"] {
+            all.push((base, root.clone()));
+        }
+        for key in [
+            "OPENAI_API_KEY",
+            "GROQ_API_KEY",
+            "DEEPGRAM_API_KEY",
+            "ELEVENLABS_API_KEY",
+        ] {
+            all.push((key, "stub".to_owned()));
+        }
+        all
+    }
+
+    /// Model, voice and keyword by which the stubs know the calls that have faults.
+    pub fn faulty(self) -> [String; 3] {
+        match self.trio {
+            Trio::Hosted => [
+                format!("openai/{FAULTY}"),
+                format!("elevenlabs:{FAULTY}"),
+                FAULTY.to_owned(),
+            ],
+            Trio::Local => [
+                format!("ollama/{FAULTY}"),
+                format!("kokoro:{FAULTY}"),
+                FAULTY.to_owned(),
+            ],
+        }
+    }
+}

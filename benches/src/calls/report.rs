@@ -1,0 +1,333 @@
+//! The figures of all rounds side by side, each beside its target: as a table, as JSON, and drawn.
+
+use std::path::Path;
+
+use comfy_table::{Table, presets::UTF8_BORDERS_ONLY};
+use serde_json::{Value, json};
+
+use super::{
+    class::Class,
+    delays::Counted,
+    judge::{ClassFigures, GAP_LIMIT_MS},
+    round::{Pause, Round},
+};
+use crate::{
+    BenchError,
+    plot::{Line, Panel, draw},
+};
+use sim::samples::Samples;
+
+/// Most of a core that a call may take.
+const CORES_PER_CALL: f64 = 0.0020;
+
+/// Most memory a call may take, in KiB.
+const KIB_PER_CALL: f64 = 300.0;
+
+/// Response beyond the pause in ms: p50 and p99, to so many calls.
+const RESPONSE_MS: [f64; 2] = [10.0, 30.0];
+const RESPONSE_CALLS: u32 = 300;
+
+/// From the first voiced frame to `clear` in ms: p50 and p99, and p99 in noise.
+const BARGE_IN_MS: [f64; 2] = [200.0, 280.0];
+const NOISY_BARGE_IN_MS: f64 = 350.0;
+
+/// From the end of a cough that stopped the agent until its voice is back.
+const NOISY_RESUME_MS: f64 = 300.0;
+
+/// Dead air of calls whose providers have faults, in ms at the 95th percentile, and how many of a hundred of them may not
+/// end properly.
+const FAULTY_SILENCE_MS: f64 = 2_500.0;
+const FAULTY_BAD_PERCENT: f64 = 1.0;
+
+/// From a frame off the socket to its samples in the session, in ms at the 99th percentile, to as many calls as above; and
+/// from the decision to `clear` on the socket.
+const HELD_UP_MS: f64 = 5.0;
+const CLEAR_SENT_MS: f64 = 20.0;
+
+/// Phones whose frames are so late at the 99th percentile spoil the latencies.
+const PHONES_LATE_MS: usize = 5;
+
+/// A figure of one round.
+struct Figure {
+    name: String,
+    value: Option<f64>,
+    digits: usize,
+    /// At most.
+    target: Option<f64>,
+}
+
+impl Figure {
+    fn new(name: impl Into<String>, value: impl Into<Option<f64>>, digits: usize) -> Self {
+        Self {
+            name: name.into(),
+            value: value.into(),
+            digits,
+            target: None,
+        }
+    }
+
+    fn count(name: impl Into<String>, value: usize) -> Self {
+        #[expect(clippy::cast_precision_loss, reason = "counts of one run")]
+        let value = value as f64;
+        Self::new(name, value, 0)
+    }
+
+    fn at_most(self, target: impl Into<Option<f64>>) -> Self {
+        Self {
+            target: target.into(),
+            ..self
+        }
+    }
+
+    fn missed(&self) -> bool {
+        self.value
+            .zip(self.target)
+            .is_some_and(|(value, target)| value > target)
+    }
+
+    fn cell(&self) -> String {
+        let mark = if self.missed() { "  missed" } else { "" };
+        self.value
+            .map_or_else(|| "–".into(), |value| format!("{value:.0$}{mark}", self.digits))
+    }
+}
+
+/// Whether every figure that has a target met it.
+pub fn all_met(rounds: &[Round]) -> bool {
+    rounds.iter().flat_map(figures).all(|figure| !figure.missed())
+}
+
+/// All figures, a column for each round.
+pub fn table(rounds: &[Round]) -> String {
+    let columns: Vec<Vec<Figure>> = rounds.iter().map(figures).collect();
+    let mut table = Table::new();
+    table.load_style(UTF8_BORDERS_ONLY);
+    let calls = rounds.iter().map(|round| format!("{} calls", round.calls));
+    table.set_header(std::iter::once(String::new()).chain(calls).chain(["target".into()]));
+    for (row, figure) in columns.first().into_iter().flatten().enumerate() {
+        let own = || columns.iter().filter_map(|column| column.get(row));
+        let target = own().find_map(|figure| figure.target);
+        let target = target.map_or_else(String::new, |target| format!("≤ {target:.0$}", figure.digits));
+        let cells = own().map(Figure::cell);
+        table.add_row(std::iter::once(figure.name.clone()).chain(cells).chain([target]));
+    }
+    let mut text = table.to_string();
+    for round in rounds
+        .iter()
+        .filter(|round| round.verdict.frames_late_ms(0.99) > PHONES_LATE_MS)
+    {
+        text.push_str(&format!(
+            "\n{} calls: the phones' own frames were late (p99 {} ms), so these latencies are not the service's alone.",
+            round.calls,
+            round.verdict.frames_late_ms(0.99),
+        ));
+    }
+    text
+}
+
+fn figures(round: &Round) -> Vec<Figure> {
+    let verdict = &round.verdict;
+    let clean = together(round, Class::is_clean);
+    let noisy = together(round, |class| matches!(class, Class::Noisy | Class::InterruptsInNoise));
+    let response = |limits: [f64; 2]| match round.pause {
+        Pause::Fixed if round.calls <= RESPONSE_CALLS => limits.map(Some),
+        _ => [None, None],
+    };
+    let mut figures = vec![
+        Figure::new("service, cores", round.service_cores, 3),
+        Figure::new("cores per call", round.cores_per_call(), 5).at_most(CORES_PER_CALL),
+        Figure::new("KiB per call", round.kib_per_call, 0).at_most(KIB_PER_CALL),
+        Figure::new("idle service, MiB", round.idle_mib, 0),
+        Figure::count("turns checked, user", verdict.turns[0]),
+        Figure::count("turns checked, agent", verdict.turns[1]),
+        Figure::count("calls not completed", verdict.not_completed).at_most(0.0),
+        Figure::count("wrong transcripts, user", verdict.wrong[0]).at_most(0.0),
+        Figure::count("wrong transcripts, agent", verdict.wrong[1]).at_most(0.0),
+        Figure::count("interrupted replies off by one word", verdict.off_by_a_word),
+        Figure::new("longest playout gap, ms", verdict.longest_gap_ms, 0).at_most(GAP_LIMIT_MS),
+        Figure::count(format!("calls with a gap > {GAP_LIMIT_MS:.0} ms"), verdict.gaps).at_most(0.0),
+    ];
+    figures.extend(percentiles(
+        &round.pause.response(),
+        &clean.responses_ms,
+        response(RESPONSE_MS),
+    ));
+    figures.extend(percentiles(
+        "barge-in to clear",
+        &clean.barge_ins_ms,
+        BARGE_IN_MS.map(Some),
+    ));
+    let held_up = (round.calls <= RESPONSE_CALLS).then_some(HELD_UP_MS);
+    let sent = (round.calls <= RESPONSE_CALLS).then_some(CLEAR_SENT_MS);
+    let percentile = |of: Counted, share| of.percentile_ms(share);
+    figures.extend([
+        Figure::new("frame to session, ms, p50", percentile(round.held_up.frames, 0.5), 2),
+        Figure::new("frame to session, ms, p99", percentile(round.held_up.frames, 0.99), 2).at_most(held_up),
+        Figure::new("clears sent", round.held_up.clears.all() as f64, 0),
+        Figure::new(
+            "decision to clear on the socket, ms, p99",
+            percentile(round.held_up.clears, 0.99),
+            2,
+        ),
+        Figure::new(
+            "decision to clear on the socket, ms, most",
+            percentile(round.held_up.clears, 1.0),
+            2,
+        )
+        .at_most(sent),
+        Figure::count("barge-ins ignored", clean.barge_ins_ignored as usize).at_most(0.0),
+        Figure::count("phones cut off", clean.cut_offs as usize),
+        Figure::count("false stops", clean.false_stops as usize),
+    ]);
+    if !noisy.responses_ms.is_empty() {
+        figures.extend(in_noise(&noisy));
+    }
+    if let Some(recordings) = round.recordings {
+        figures.extend([
+            Figure::count("recordings decoded", recordings.decoded),
+            Figure::count("recordings wrong", recordings.wrong).at_most(0.0),
+        ]);
+    }
+    if verdict.faulty[0] > 0 {
+        figures.extend(with_faults(round));
+    }
+    figures.extend([
+        Figure::new("service ready, core taken, %", round.service_waited * 100.0, 1),
+        Figure::new("phones, cores", round.phone_cores, 3),
+        Figure::count("phones' own frames late, ms, p99", verdict.frames_late_ms(0.99)),
+        Figure::count("phones' own frames late, ms, most", verdict.frames_late_ms(1.0)),
+    ]);
+    figures
+}
+
+fn in_noise(noisy: &ClassFigures) -> Vec<Figure> {
+    let mut figures = percentiles("in noise: response", &noisy.responses_ms, [None, None]);
+    let targets = [None, Some(NOISY_BARGE_IN_MS)];
+    figures.extend(percentiles("in noise: barge-in", &noisy.barge_ins_ms, targets));
+    figures.push(Figure::count("in noise: false stops", noisy.false_stops as usize));
+    figures.extend(percentiles(
+        "in noise: back after one",
+        &noisy.resumes_ms,
+        [None, Some(NOISY_RESUME_MS)],
+    ));
+    figures
+}
+
+fn with_faults(round: &Round) -> Vec<Figure> {
+    let [all, bad] = round.verdict.faulty;
+    let faulty = together(round, |class| class == Class::Faulty);
+    let silence = faulty.responses_ms.percentile(0.95);
+    let name = format!("faulty providers: {}, ms, p95", round.pause.response());
+    #[expect(clippy::cast_precision_loss, reason = "calls of one run")]
+    let bad_share = 100.0 * bad as f64 / all as f64;
+    vec![
+        Figure::count("faulty providers: calls", all),
+        Figure::new("faulty providers: not ended properly, %", bad_share, 1).at_most(FAULTY_BAD_PERCENT),
+        Figure::count("faulty providers: answers measured", faulty.responses_ms.len()),
+        Figure::new(name, silence, 0).at_most(FAULTY_SILENCE_MS),
+    ]
+}
+
+/// Three rows and their number; p50 and p99 may have targets.
+fn percentiles(name: &str, samples: &Samples, [p50, p99]: [Option<f64>; 2]) -> Vec<Figure> {
+    let row = |share: f64, label: &str| Figure::new(format!("{name}, ms, {label}"), samples.percentile(share), 1);
+    vec![
+        Figure::count(format!("{name}, measured"), samples.len()),
+        row(0.5, "p50").at_most(p50),
+        row(0.95, "p95"),
+        row(0.99, "p99").at_most(p99),
+    ]
+}
+
+/// The figures of several classes as one.
+fn together(round: &Round, of: impl Fn(Class) -> bool) -> ClassFigures {
+    let mut all = ClassFigures::default();
+    for (_, own) in round.verdict.classes.iter().filter(|(class, _)| of(**class)) {
+        all.extend(own);
+    }
+    all
+}
+
+/// Everything, by round.
+pub fn as_json(rounds: &[Round]) -> Value {
+    let rounds: Vec<Value> = rounds.iter().map(round_json).collect();
+    json!({
+        "targets": {
+            "coresPerCall": CORES_PER_CALL, "kibPerCall": KIB_PER_CALL, "longestGapMs": GAP_LIMIT_MS,
+            "responseMs": { "p50": RESPONSE_MS[0], "p99": RESPONSE_MS[1], "toCalls": RESPONSE_CALLS },
+            "bargeInMs": { "p50": BARGE_IN_MS[0], "p99": BARGE_IN_MS[1], "noisyP99": NOISY_BARGE_IN_MS },
+        },
+        "rounds": rounds,
+    })
+}
+
+fn round_json(round: &Round) -> Value {
+    let verdict = &round.verdict;
+    let classes: serde_json::Map<String, Value> = verdict
+        .classes
+        .iter()
+        .map(|(class, own)| {
+            let figures = json!({
+                "responseMs": own.responses_ms.json(), "bargeInMs": own.barge_ins_ms.json(),
+                "bargeInsIgnored": own.barge_ins_ignored, "cutOffs": own.cut_offs,
+                "falseStops": own.false_stops, "resumeMs": own.resumes_ms.json(),
+            });
+            (class.name().to_owned(), figures)
+        })
+        .collect();
+    json!({
+        "calls": round.calls, "measured": round.pause.response(),
+        "serviceCores": round.service_cores, "coresPerCall": round.cores_per_call(),
+        "serviceWaitedShare": round.service_waited,
+        "kibPerCall": round.kib_per_call, "idleMib": round.idle_mib,
+        "turns": { "user": verdict.turns[0], "agent": verdict.turns[1] },
+        "notCompleted": verdict.not_completed,
+        "faulty": { "calls": verdict.faulty[0], "notCompleted": verdict.faulty[1] },
+        "wrongTranscripts": { "user": verdict.wrong[0], "agent": verdict.wrong[1] },
+        "interruptedRepliesOffByOneWord": verdict.off_by_a_word,
+        "frameToSessionMs": {
+            "p50": round.held_up.frames.percentile_ms(0.5), "p99": round.held_up.frames.percentile_ms(0.99),
+        },
+        "clearSentMs": {
+            "count": round.held_up.clears.all(), "p99": round.held_up.clears.percentile_ms(0.99),
+            "most": round.held_up.clears.percentile_ms(1.0),
+        },
+        "longestGapMs": verdict.longest_gap_ms, "callsWithTooLongAGap": verdict.gaps,
+        "phoneCores": round.phone_cores,
+        "phoneFramesLateMs": { "p99": verdict.frames_late_ms(0.99), "most": verdict.frames_late_ms(1.0) },
+        "personas": classes,
+    })
+}
+
+/// Draws latency and cores over the number of calls, with their targets as lines.
+pub fn plot(rounds: &[Round], file: &Path) -> Result<(), BenchError> {
+    let over_calls = |name: &str, value: &dyn Fn(&Round) -> Option<f64>| Line {
+        name: name.to_owned(),
+        points: rounds
+            .iter()
+            .filter_map(|round| Some((f64::from(round.calls), value(round)?)))
+            .collect(),
+    };
+    let response = |share: f64| move |round: &Round| together(round, Class::is_clean).responses_ms.percentile(share);
+    let panels = [
+        Panel {
+            title: rounds.first().map(|round| round.pause.response()).unwrap_or_default(),
+            unit: "ms",
+            digits: 0,
+            lines: vec![
+                over_calls("p50", &response(0.5)),
+                over_calls("p95", &response(0.95)),
+                over_calls("p99", &response(0.99)),
+            ],
+            targets: vec![("p50".into(), RESPONSE_MS[0]), ("p99".into(), RESPONSE_MS[1])],
+        },
+        Panel {
+            title: "Processor of the service".into(),
+            unit: "cores per call",
+            digits: 4,
+            lines: vec![over_calls("cores per call", &|round| Some(round.cores_per_call()))],
+            targets: vec![("at most".into(), CORES_PER_CALL)],
+        },
+    ];
+    draw(file, "calls at once", &panels)
+}

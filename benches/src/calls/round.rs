@@ -1,0 +1,322 @@
+//! One round of the measurement: so many calls at once, by a service and phones that are started for it alone.
+
+use std::{fmt::Write as _, net::SocketAddr, time::Duration};
+
+use serde_json::{Value, json};
+
+use super::{
+    PAUSE_MS,
+    class::{Class, Mix},
+    delays::HeldUp,
+    judge::{Verdict, judge},
+    providers::Behind,
+    recordings::{self, Recordings},
+};
+use crate::cli::BenchCallsArgs;
+use crate::{
+    BenchError,
+    processes::{Process, ServiceSettings, create_account, free_address},
+};
+use ringback::{api_client::ApiClient, cli::StubTimesMode};
+use sim::exchange::read_log;
+
+/// Steady noise on every line.
+const LINE_NOISE_DBFS: f64 = -50.0;
+
+/// Seconds one question and its answer take, about; chooses how many questions an agent asks.
+const SECONDS_PER_QUESTION: u32 = 5;
+
+/// Seconds in which all calls are placed.
+const RAMP_SECONDS: u32 = 10;
+
+/// How long those dialed last still ring.
+const LAST_RING: Duration = Duration::from_secs(4);
+
+/// How long calls may take to end after the measurement.
+const END_LIMIT: Duration = Duration::from_secs(240);
+
+/// The service's core, and the phones'.
+const CORES: [usize; 2] = [0, 1];
+
+const QUESTIONS: [&str; 8] = [
+    "your full name",
+    "preferred day for a visit",
+    "number of guests",
+    "your home town",
+    "your favourite colour",
+    "whether you own a car",
+    "the street you live in",
+    "preferred time of day",
+];
+
+/// What of the silence before an answer counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pause {
+    /// The pause that ends a turn is fixed, and what lies beyond it counts.
+    Fixed,
+    /// The pause is the agent's own, and all of the silence counts.
+    Own,
+}
+
+impl Pause {
+    /// With stubs that take their time the silence is what a caller would hear.
+    fn of(args: &BenchCallsArgs) -> Self {
+        match args.times {
+            StubTimesMode::AtOnce => Self::Fixed,
+            StubTimesMode::Published => Self::Own,
+        }
+    }
+
+    fn fixed_ms(self) -> Option<u64> {
+        (self == Self::Fixed).then_some(PAUSE_MS)
+    }
+
+    fn subtracted_ms(self) -> u64 {
+        self.fixed_ms().unwrap_or(0)
+    }
+
+    /// What is measured of an answer, in words.
+    pub fn response(self) -> String {
+        match self {
+            Self::Fixed => format!("response beyond {PAUSE_MS} ms"),
+            Self::Own => "silence before an answer".to_owned(),
+        }
+    }
+}
+
+/// What a round came to.
+#[derive(Debug, Clone)]
+pub struct Round {
+    /// Calls at once.
+    pub calls: u32,
+    /// What the latencies count from.
+    pub pause: Pause,
+    /// Cores the service used while all of them talked.
+    pub service_cores: f64,
+    /// Cores the phones used meanwhile.
+    pub phone_cores: f64,
+    /// Share of the time in which a thread of the service was ready and its core taken, by others or its own threads.
+    pub service_waited: f64,
+    /// The service's memory before the first call.
+    pub idle_mib: f64,
+    /// Its most memory during the measurement, above that and by call.
+    pub kib_per_call: f64,
+    /// What was found in the recordings, when there are any.
+    pub recordings: Option<Recordings>,
+    /// How long the service held audio up meanwhile.
+    pub held_up: HeldUp,
+    /// What the calls came to.
+    pub verdict: Verdict,
+}
+
+impl Round {
+    /// Whether nothing was wrong that may never be.
+    pub fn good(&self) -> bool {
+        self.verdict.good() && self.recordings.is_none_or(|recordings| recordings.wrong == 0)
+    }
+
+    /// Cores of the service, by call.
+    pub fn cores_per_call(&self) -> f64 {
+        self.service_cores / f64::from(self.calls)
+    }
+}
+
+/// Places `calls` calls and measures for the seconds asked for once all of them talk.
+pub async fn run(calls: u32, args: &BenchCallsArgs) -> Result<Round, BenchError> {
+    let folder = tempfile::Builder::new().prefix("ringback-bench-").tempdir()?;
+    let log = folder.path().join("exchange.jsonl");
+    let mix = Mix {
+        interrupts: args.interrupts,
+        noisy: args.noisy,
+        faulty: args.faulty,
+    };
+    let behind = Behind::of(args);
+    let pause = Pause::of(args);
+    let stubs = free_address()?;
+    let _stubs = match behind {
+        Some(behind) => Some(Process::stub_providers(stubs, behind.times.as_str(), Some(CORES[1])).await?),
+        None => None,
+    };
+    let exchange = free_address()?;
+    let phones = Process::phones(exchange, &log, Some(CORES[1]), Some(LINE_NOISE_DBFS)).await?;
+    let settings = ServiceSettings {
+        listen: free_address()?,
+        folder: folder.path().to_owned(),
+        exchange,
+        max_calls: calls,
+        calls_per_second: f64::from(calls.div_ceil(RAMP_SECONDS).max(5)),
+        fixed_pause_ms: pause.fixed_ms(),
+        workers: 1,
+        core: Some(CORES[0]),
+        environment: environment(behind, stubs, args),
+    };
+    let key = create_account(&settings).await?;
+    let service = Process::service(&settings).await?;
+    let idle_mib = service.resident_mib()?;
+    let api = ApiClient::new(settings.base_url(), key)?;
+    let campaigns = launch(&api, calls, mix, behind, args).await?;
+
+    wait_for_calls(&api, &campaigns, calls).await?;
+    let measured = measure((&service, settings.listen), &phones, args.seconds).await?;
+    let mut conversations = Vec::new();
+    for campaign in &campaigns {
+        wait_for_end(&api, campaign).await?;
+        conversations.extend(api.conversations(campaign).await?);
+    }
+    let class_of = |number: &str| class_of(number, mix);
+    let recordings = match args.recordings {
+        true => Some(recordings::check(&api, &conversations, class_of).await?),
+        false => None,
+    };
+    let round = Round {
+        calls,
+        pause,
+        recordings,
+        idle_mib,
+        kib_per_call: (measured.peak_mib - idle_mib) * 1024.0 / f64::from(calls),
+        service_cores: measured.service_cores,
+        phone_cores: measured.phone_cores,
+        service_waited: measured.service_waited,
+        held_up: measured.held_up,
+        verdict: judge(read_log(&log)?, &conversations, class_of, pause.subtracted_ms())?,
+    };
+    if !round.good() {
+        println!("kept for inspection: {}", folder.keep().display());
+    }
+    Ok(round)
+}
+
+fn environment(behind: Option<Behind>, stubs: SocketAddr, args: &BenchCallsArgs) -> Vec<(&'static str, String)> {
+    let mut all = behind.map_or_else(Vec::new, |behind| behind.environment(stubs));
+    all.push(("RINGBACK_SPECULATION", args.speculation.as_str().to_owned()));
+    all
+}
+
+/// Launches the campaigns: one, and one more for the calls whose providers have faults.
+pub(crate) async fn launch(
+    api: &ApiClient,
+    calls: u32,
+    mix: Mix,
+    behind: Option<Behind>,
+    args: &BenchCallsArgs,
+) -> Result<Vec<String>, BenchError> {
+    let mut campaigns = Vec::new();
+    for faulty in [false, true] {
+        let Some(csv) = contacts(calls, mix, faulty) else {
+            continue;
+        };
+        let mut agent = agent(args.seconds);
+        agent["platformSettings"]["privacy"] = json!({ "recordVoice": args.recordings });
+        if let Some(behind) = behind.filter(|_| faulty) {
+            let [model, voice, keyword] = behind.faulty();
+            let config = &mut agent["conversationConfig"];
+            config["agent"]["prompt"]["llm"] = model.into();
+            config["tts"] = json!({ "voiceId": voice });
+            config["asr"] = json!({ "keywords": [keyword] });
+        }
+        let agent = api.create_agent(agent).await?;
+        let launched = api.launch_csv("Bench", &agent, csv).await?;
+        let campaign = launched["data"]["campaignId"].as_str().ok_or("no campaignId")?;
+        campaigns.push(campaign.to_owned());
+    }
+    Ok(campaigns)
+}
+
+fn agent(seconds: u32) -> Value {
+    let questions = (seconds + RAMP_SECONDS + 10).div_ceil(SECONDS_PER_QUESTION);
+    let entities: serde_json::Map<String, Value> = (0..questions)
+        .map(|n| {
+            let question = QUESTIONS[n as usize % QUESTIONS.len()];
+            (format!("q{n}"), json!({ "description": question }))
+        })
+        .collect();
+    json!({
+        "name": "Bench",
+        "conversationConfig": { "agent": {
+            "prompt": { "prompt": "Ask the questions.", "builtInTools": { "endCall": { "enabled": true } } },
+            "greetingMessage": "Hello, I have a few questions for you."
+        }, "conversation": { "maxDurationSeconds": 1200 } },
+        "platformSettings": { "dataCollection": { "entities": entities } }
+    })
+}
+
+/// Those with faulty providers, or the others; none when there are none.
+fn contacts(calls: u32, mix: Mix, faulty: bool) -> Option<Vec<u8>> {
+    let mut csv = String::from("phone,name,persona,line\n");
+    let header = csv.len();
+    for n in (0..calls).filter(|n| (mix.class(*n) == Class::Faulty) == faulty) {
+        let class = mix.class(n);
+        let _ = writeln!(csv, "+1555{n:07},Caller {n},{},{}", class.persona(), class.line());
+    }
+    (csv.len() > header).then(|| csv.into_bytes())
+}
+
+/// The class of the phone with this number.
+pub(crate) fn class_of(number: &str, mix: Mix) -> Class {
+    let n = number.get("+1555".len()..).and_then(|digits| digits.parse().ok());
+    mix.class(n.unwrap_or_default())
+}
+
+pub(crate) async fn wait_for_calls(api: &ApiClient, campaigns: &[String], calls: u32) -> Result<(), BenchError> {
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(u64::from(RAMP_SECONDS) * 4 + 20);
+    loop {
+        let mut up = 0;
+        for campaign in campaigns {
+            let state = api.campaign(campaign).await?;
+            up += state["progress"]["inProgress"].as_u64().unwrap_or_default();
+        }
+        if up == u64::from(calls) {
+            tokio::time::sleep(LAST_RING).await;
+            return Ok(());
+        }
+        if tokio::time::Instant::now() > deadline {
+            return Err(format!("not all calls came up: {up} of {calls} did").into());
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
+pub(crate) async fn wait_for_end(api: &ApiClient, campaign: &str) -> Result<(), BenchError> {
+    let deadline = tokio::time::Instant::now() + END_LIMIT;
+    while api.campaign(campaign).await?["status"] != "completed" {
+        if tokio::time::Instant::now() > deadline {
+            return Err("the calls did not end by themselves".into());
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    Ok(())
+}
+
+struct Measured {
+    service_cores: f64,
+    service_waited: f64,
+    phone_cores: f64,
+    peak_mib: f64,
+    held_up: HeldUp,
+}
+
+async fn measure(
+    (service, address): (&Process, SocketAddr),
+    phones: &Process,
+    seconds: u32,
+) -> Result<Measured, BenchError> {
+    let held_up = HeldUp::read(address).await?;
+    let used = || Ok::<_, BenchError>([service.cpu_seconds()?, service.waited_seconds()?, phones.cpu_seconds()?]);
+    let started = tokio::time::Instant::now();
+    let before = used()?;
+    let mut peak_mib: f64 = 0.0;
+    for _ in 0..seconds {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        peak_mib = peak_mib.max(service.resident_mib()?);
+    }
+    let elapsed = started.elapsed().as_secs_f64();
+    let after = used()?;
+    let [service_cores, service_waited, phone_cores] = [0, 1, 2].map(|n| (after[n] - before[n]) / elapsed);
+    Ok(Measured {
+        service_cores,
+        service_waited,
+        phone_cores,
+        peak_mib,
+        held_up: HeldUp::read(address).await?.since(held_up),
+    })
+}

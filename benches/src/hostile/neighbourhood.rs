@@ -1,0 +1,303 @@
+//! Calls that talk while something else goes on, and a number that is answered by nobody's phone but by the bench.
+
+use std::{fmt, net::SocketAddr, time::Duration};
+
+use axum::{
+    Router,
+    body::Bytes,
+    extract::State,
+    http::{HeaderMap, Method, StatusCode, Uri, header},
+    response::{IntoResponse, Response},
+};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::{
+    net::TcpListener,
+    sync::mpsc,
+    task::JoinHandle,
+    time::{sleep, timeout},
+};
+
+use crate::cli::BenchCallsArgs;
+use crate::{
+    BenchError,
+    calls::{
+        PAUSE_MS,
+        class::{Class, Mix},
+        judge::{Verdict, judge},
+        round::{class_of, launch, wait_for_calls, wait_for_end},
+    },
+    processes::{Process, ServiceSettings, create_account, free_address},
+};
+use net::http_client;
+use ringback::{api_client::ApiClient, cli::StubTimesMode, config::SpeculationMode};
+use sim::{exchange::read_log, samples::Samples};
+
+/// Numbers that begin so are answered by the bench.
+const HOSTILE: &str = "+1999";
+/// The ids of those calls.
+const HOSTILE_CALL: &str = "CAhostile";
+/// How long the dial of such a call may take.
+const DIALED_WITHIN: Duration = Duration::from_secs(15);
+/// Before and after a hostile socket memory is looked at for so long.
+const SETTLES: Duration = Duration::from_millis(700);
+/// Steady calls: no interruption, no noise.
+const MIX: Mix = Mix {
+    interrupts: 0,
+    noisy: 0,
+    faulty: 0,
+};
+
+/// A service with its phones and calls.
+pub struct Neighbourhood {
+    folder: TempDir,
+    _phones: Process,
+    service: Process,
+    settings: ServiceSettings,
+    api: ApiClient,
+    key: String,
+    agent: String,
+    campaigns: Vec<String>,
+    hostile: mpsc::Receiver<Dialed>,
+    relay: JoinHandle<()>,
+    called: u32,
+}
+
+/// Whom the hostile sockets go to.
+#[derive(Clone)]
+pub struct Target {
+    /// The service.
+    pub address: SocketAddr,
+    /// A key of the account whose calls talk.
+    pub key: String,
+    /// One of its agents.
+    pub agent: String,
+}
+
+/// A call that the service placed and the bench has to answer.
+pub struct Dialed {
+    /// Its id at the exchange.
+    pub call: String,
+    /// The address of its media socket.
+    pub socket: String,
+}
+
+/// How the calls went.
+pub struct Talk {
+    /// From the end of the caller's words to the agent's, less the pause.
+    pub p95_ms: f64,
+    responses: Samples,
+    verdict: Verdict,
+}
+
+impl Talk {
+    /// Whether every call ended as it should, with every word.
+    pub fn is_whole(&self) -> bool {
+        self.verdict.not_completed == 0 && self.verdict.wrong == [0, 0] && !self.responses.is_empty()
+    }
+}
+
+impl Talk {
+    /// How late the phones' own frames were, at the 99th percentile.
+    pub fn phones_late_ms(&self) -> usize {
+        self.verdict.frames_late_ms(0.99)
+    }
+}
+
+impl fmt::Display for Talk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "answers beyond {PAUSE_MS} ms after {} ms (p50 / p95 / p99 of {}), {} calls not completed, {} with wrong words, \
+             longest gap {:.0} ms; phones' frames {} ms late (p99)",
+            self.responses.summary(),
+            self.responses.len(),
+            self.verdict.not_completed,
+            self.verdict.wrong[0] + self.verdict.wrong[1],
+            self.verdict.longest_gap_ms,
+            self.phones_late_ms(),
+        )
+    }
+}
+
+impl Neighbourhood {
+    /// Starts all of it and waits until every call talks. They last for these seconds and some more.
+    pub async fn start(calls: u32, seconds: u32) -> Result<Self, BenchError> {
+        let folder = tempfile::Builder::new().prefix("ringback-bench-hostile-").tempdir()?;
+        let exchange = free_address()?;
+        let phones = Process::phones(exchange, &folder.path().join("exchange.jsonl"), None, None).await?;
+        let (relay_address, hostile, relay) = relay(exchange).await?;
+        let settings = ServiceSettings {
+            listen: free_address()?,
+            folder: folder.path().to_owned(),
+            exchange: relay_address,
+            max_calls: calls + 4,
+            calls_per_second: f64::from(calls.max(10)),
+            fixed_pause_ms: Some(PAUSE_MS),
+            workers: 1,
+            core: None,
+            environment: Vec::new(),
+        };
+        let key = create_account(&settings).await?;
+        let service = Process::service(&settings).await?;
+        let api = ApiClient::new(settings.base_url(), key.clone())?;
+        // Made once, when it is first asked for.
+        api.text("/public/openapi.json").await?;
+        let agent = api.create_agent(listener()).await?;
+        let campaigns = launch(&api, calls, MIX, None, &args_for(calls, seconds)).await?;
+        wait_for_calls(&api, &campaigns, calls).await?;
+        Ok(Self {
+            folder,
+            _phones: phones,
+            service,
+            settings,
+            api,
+            key,
+            agent,
+            campaigns,
+            hostile,
+            relay,
+            called: 0,
+        })
+    }
+
+    /// Whom hostile sockets go to.
+    pub fn target(&self) -> Target {
+        Target {
+            address: self.settings.listen,
+            key: self.key.clone(),
+            agent: self.agent.clone(),
+        }
+    }
+
+    /// By how many MiB the service's memory grows while something goes on, at most.
+    pub async fn growth(&self, attack: impl Future<Output = Result<(), BenchError>>) -> Result<f64, BenchError> {
+        sleep(SETTLES).await;
+        self.service.forget_peak()?;
+        let before = self.service.resident_mib()?;
+        attack.await?;
+        sleep(SETTLES).await;
+        Ok((self.service.peak_mib()? - before).max(0.0))
+    }
+
+    /// Has the service dial the bench.
+    pub async fn hostile_call(&mut self) -> Result<Dialed, BenchError> {
+        self.called += 1;
+        let call = json!({ "agentId": self.agent, "phoneNumber": format!("{HOSTILE}{:07}", self.called) });
+        self.api.post("/public/v1/calls", call).await?;
+        let dialed = timeout(DIALED_WITHIN, self.hostile.recv()).await;
+        dialed
+            .ok()
+            .flatten()
+            .ok_or_else(|| "the service did not dial the hostile number".into())
+    }
+
+    /// Waits until the calls have ended, and judges them.
+    pub async fn end(self) -> Result<Talk, BenchError> {
+        let mut conversations = Vec::new();
+        for campaign in &self.campaigns {
+            wait_for_end(&self.api, campaign).await?;
+            conversations.extend(self.api.conversations(campaign).await?);
+        }
+        let log = read_log(&self.folder.path().join("exchange.jsonl"))?;
+        self.relay.abort();
+        self.service.kill().await?;
+        let verdict = judge(log, &conversations, |number| class_of(number, MIX), PAUSE_MS)?;
+        let mut responses = Samples::default();
+        for figures in verdict.classes.values() {
+            responses.join(&figures.responses_ms);
+        }
+        let p95_ms = responses.percentile(0.95).ok_or("nobody was answered")?;
+        Ok(Talk {
+            p95_ms,
+            responses,
+            verdict,
+        })
+    }
+}
+
+/// An agent that listens for as long as a hostile call may last.
+fn listener() -> Value {
+    json!({
+        "name": "Listener",
+        "conversationConfig": {
+            "agent": { "prompt": { "prompt": "Ask for the caller's name." }, "greetingMessage": "Hello." },
+            "turn": { "silenceEndCallTimeout": 120 },
+        },
+    })
+}
+
+fn args_for(calls: u32, seconds: u32) -> BenchCallsArgs {
+    debug_assert_eq!(MIX.class(0), Class::Cooperative);
+    BenchCallsArgs {
+        calls: vec![calls],
+        seconds,
+        interrupts: MIX.interrupts,
+        noisy: MIX.noisy,
+        providers: None,
+        times: StubTimesMode::AtOnce,
+        faulty: MIX.faulty,
+        recordings: false,
+        speculation: SpeculationMode::Voice,
+        strict: false,
+        json: None,
+        plot: None,
+    }
+}
+
+#[derive(Clone)]
+struct Relay {
+    phones: SocketAddr,
+    http: reqwest::Client,
+    hostile: mpsc::Sender<Dialed>,
+}
+
+/// Stands between the service and its exchange, and keeps the calls to hostile numbers.
+async fn relay(phones: SocketAddr) -> Result<(SocketAddr, mpsc::Receiver<Dialed>, JoinHandle<()>), BenchError> {
+    let (hostile, calls) = mpsc::channel(4);
+    let relay = Relay {
+        phones,
+        http: http_client::builder().build()?,
+        hostile,
+    };
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+    let address = listener.local_addr()?;
+    let router = Router::new().fallback(pass).with_state(relay);
+    let serving = tokio::spawn(async move {
+        let _ = axum::serve(listener, router).await;
+    });
+    Ok((address, calls, serving))
+}
+
+async fn pass(State(relay): State<Relay>, method: Method, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
+    if uri.path().contains(HOSTILE_CALL) {
+        return StatusCode::NO_CONTENT.into_response();
+    }
+    let asked: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let number = asked["to"].as_str().unwrap_or_default();
+    if method == Method::POST && uri.path() == "/v1/calls" && number.starts_with(HOSTILE) {
+        let call = format!("{HOSTILE_CALL}{}", &number[HOSTILE.len()..]);
+        let answer = axum::Json(json!({ "callId": call }));
+        let socket = asked["streamUrl"].as_str().unwrap_or_default().to_owned();
+        let _ = relay.hostile.send(Dialed { call, socket }).await;
+        return (StatusCode::CREATED, answer).into_response();
+    }
+    let mut request = relay
+        .http
+        .request(method, format!("http://{}{uri}", relay.phones))
+        .body(body);
+    if let Some(kind) = headers.get(header::CONTENT_TYPE) {
+        request = request.header(header::CONTENT_TYPE, kind);
+    }
+    match request.send().await {
+        Ok(answer) => {
+            let (status, kind) = (answer.status(), answer.headers().get(header::CONTENT_TYPE).cloned());
+            let mut passed = (status, answer.bytes().await.unwrap_or_default()).into_response();
+            if let Some(kind) = kind {
+                passed.headers_mut().insert(header::CONTENT_TYPE, kind);
+            }
+            passed
+        }
+        Err(_) => StatusCode::BAD_GATEWAY.into_response(),
+    }
+}

@@ -1,0 +1,44 @@
+//! What benches put into a database themselves.
+
+use domain::{
+    id::{AccountId, AgentId},
+    phone_number::PhoneNumber,
+    ports::store::{CampaignContact, DirectoryStore, FollowUp, NewCampaign, ScheduleText},
+};
+
+use super::BenchError;
+use domain::api_key::PlainKey;
+use storage::SqlStore;
+
+/// The account of a key.
+///
+/// # Errors
+///
+/// When there is none.
+pub async fn account_of(store: &SqlStore, key: &str) -> Result<AccountId, BenchError> {
+    let key = PlainKey::parse(key).ok_or("not a key")?;
+    let accounts = store.api_keys(key.prefix()).await?;
+    Ok(accounts.first().ok_or("no account")?.1.id)
+}
+
+/// A campaign without a schedule, follow-ups or a limit.
+pub fn campaign(name: &str, agent: AgentId) -> NewCampaign {
+    NewCampaign {
+        name: name.to_owned(),
+        agent,
+        schedule: ScheduleText::default(),
+        follow_up: FollowUp::default(),
+        max_concurrent_calls: None,
+    }
+}
+
+/// The contact of a number of its own.
+pub fn contact(n: u32) -> Option<CampaignContact> {
+    Some(CampaignContact {
+        phone_number: PhoneNumber::parse(&format!("+1556{n:07}")).ok()?,
+        contact: None,
+        name: Some(format!("Contact {n}")),
+        email: None,
+        extra: serde_json::Map::new(),
+    })
+}

@@ -1,0 +1,293 @@
+//! A telephone exchange for tests, demos and benches. To Ringback it is a carrier like any other: a dial API, status
+//! callbacks, a list of calls, and telephones that dial in over a media socket in Twilio's format. It knows nothing of
+//! Ringback but what a carrier knows, and keeps its own record by which Ringback is judged.
+
+mod call;
+mod callback;
+mod faults;
+mod handset;
+mod http;
+mod inbound;
+mod line;
+mod log;
+mod onward;
+mod persona;
+mod phone;
+mod registry;
+mod script;
+mod sound;
+mod stagger;
+mod wire;
+
+use std::{
+    collections::BTreeMap,
+    io,
+    net::SocketAddr,
+    ops::RangeInclusive,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use axum::serve::ListenerExt;
+use domain::time::{Clock, SystemClock};
+use tokio::{
+    net::TcpListener,
+    sync::{Semaphore, watch},
+    task::JoinSet,
+    time::{Instant, timeout},
+};
+
+use self::{handset::Background, inbound::Calling, log::Log, registry::Registry, stagger::Stagger};
+pub use self::{
+    handset::Figures,
+    log::{LogEntry, LogEvent, read_log},
+    persona::Persona,
+    script::{Echo, LineSound, Script, Stall, Step, WireFaults},
+};
+
+/// How long calls may take to end when the exchange closes.
+const CLOSE_WITHIN: Duration = Duration::from_secs(5);
+
+/// How an exchange is to behave.
+#[derive(Debug, Clone)]
+pub struct ExchangeSettings {
+    /// Where the dial API listens; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// The record on disk; a dial is on it before it is answered.
+    pub log: Option<PathBuf>,
+    /// Keep the record in memory too, for [`ExchangeHandle::entries`].
+    pub keep_log: bool,
+    /// Makes callees, and what they say, different people.
+    pub seed: u64,
+    /// Lines; a dial beyond them is refused with 429.
+    pub max_calls: usize,
+    /// How long it rings before somebody picks up; where in this range depends on the number.
+    pub pick_up: RangeInclusive<Duration>,
+    /// White noise behind every callee, as root mean square relative to full scale; none is digital silence.
+    pub line_noise_dbfs: Option<f64>,
+    /// Spreads the beginnings of the phones' frames evenly, however close together they pick up.
+    pub spread_frames: bool,
+    /// What callees may follow, by the name in a contact's `script` field.
+    pub scripts: BTreeMap<String, Script>,
+    /// Sends every status callback twice.
+    pub duplicate_statuses: bool,
+    /// Where a phone's own call is announced when it is not told an address.
+    pub announce_to: Option<String>,
+    /// A call still up after so long is ended.
+    pub longest_call: Duration,
+    /// Wall clock of the record and of the list of calls.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl ExchangeSettings {
+    /// An exchange at `listen` with 1,000 lines, people who pick up after one or two rings, and no record.
+    pub fn at(listen: SocketAddr) -> Self {
+        Self {
+            listen,
+            log: None,
+            keep_log: false,
+            seed: 0,
+            max_calls: 1_000,
+            pick_up: Duration::from_secs(2)..=Duration::from_secs(6),
+            line_noise_dbfs: None,
+            spread_frames: false,
+            scripts: BTreeMap::new(),
+            duplicate_statuses: false,
+            announce_to: None,
+            longest_call: Duration::from_secs(3_600),
+            clock: Arc::new(SystemClock),
+        }
+    }
+
+    /// An exchange on a free loopback port that keeps its record in memory.
+    pub fn on_loopback() -> Self {
+        Self {
+            keep_log: true,
+            ..Self::at(SocketAddr::from(([127, 0, 0, 1], 0)))
+        }
+    }
+}
+
+/// Why an exchange does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum ExchangeError {
+    /// The address is taken or not ours.
+    #[error("exchange cannot listen on {addr}: {source}")]
+    Listen {
+        /// The address.
+        addr: SocketAddr,
+        /// The system's words.
+        source: io::Error,
+    },
+    /// The record cannot be written.
+    #[error("exchange cannot write its record {}: {source}", path.display())]
+    Log {
+        /// The file.
+        path: PathBuf,
+        /// The system's words.
+        source: io::Error,
+    },
+    /// No HTTP client for callbacks.
+    #[error("exchange cannot build its HTTP client: {0}")]
+    Client(#[from] reqwest::Error),
+}
+
+/// What all calls share.
+struct Switch {
+    settings: ExchangeSettings,
+    log: Log,
+    client: reqwest::Client,
+    lines: Arc<Semaphore>,
+    registry: Registry,
+    /// The calls that phones make themselves.
+    calling: Calling,
+    background: Arc<Background>,
+    stagger: Stagger,
+    tasks: Mutex<JoinSet<()>>,
+}
+
+impl Switch {
+    /// Starts a task that ends with the exchange.
+    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(task);
+    }
+}
+
+/// Starts exchanges.
+#[derive(Debug, Clone, Copy)]
+pub struct Exchange;
+
+impl Exchange {
+    /// Listens and serves until the handle is dropped or stopped.
+    ///
+    /// # Errors
+    /// The address or the record file cannot be used.
+    pub async fn start(settings: ExchangeSettings) -> Result<ExchangeHandle, ExchangeError> {
+        let log = Log::open(settings.log.as_deref(), settings.keep_log, settings.clock.clone()).map_err(|source| {
+            ExchangeError::Log {
+                path: settings.log.clone().unwrap_or_default(),
+                source,
+            }
+        })?;
+        let addr = settings.listen;
+        let listen = |source| ExchangeError::Listen { addr, source };
+        let listener = TcpListener::bind(addr).await.map_err(listen)?;
+        let addr = listener.local_addr().map_err(listen)?;
+        let switch = Arc::new(Switch {
+            log,
+            client: callback::client()?,
+            lines: Arc::new(Semaphore::new(settings.max_calls.min(Semaphore::MAX_PERMITS))),
+            registry: Registry::default(),
+            calling: Calling::default(),
+            background: Arc::new(Background::new(settings.line_noise_dbfs)),
+            stagger: Stagger::new(settings.spread_frames),
+            tasks: Mutex::default(),
+            settings,
+        });
+        let (stop, mut stopped) = watch::channel(());
+        let app = http::router(switch.clone());
+        let listener = listener.tap_io(|connection| {
+            // Without it an answer may wait for the caller's delayed acknowledgement.
+            if let Err(error) = connection.set_nodelay(true) {
+                tracing::debug!(%error, "cannot set TCP_NODELAY");
+            }
+        });
+        let serve = axum::serve(listener, app).with_graceful_shutdown(async move {
+            // Also over when the handle is dropped.
+            let _ = stopped.changed().await;
+        });
+        let server = tokio::spawn(async move {
+            if let Err(error) = serve.await {
+                tracing::error!(%error, "exchange stopped serving");
+            }
+        });
+        Ok(ExchangeHandle {
+            addr,
+            switch,
+            server,
+            stop,
+        })
+    }
+}
+
+/// A running exchange. Dropping it cuts all calls off at once.
+pub struct ExchangeHandle {
+    /// Where the dial API listens.
+    pub addr: SocketAddr,
+    switch: Arc<Switch>,
+    server: tokio::task::JoinHandle<()>,
+    stop: watch::Sender<()>,
+}
+
+impl std::fmt::Debug for ExchangeHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ExchangeHandle")
+            .field("addr", &self.addr)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ExchangeHandle {
+    /// The address a carrier client takes.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.addr)
+    }
+
+    /// The record so far, where it is kept in memory.
+    pub fn entries(&self) -> Vec<LogEntry> {
+        self.switch.log.entries()
+    }
+
+    /// Calls that ring or talk.
+    pub fn live_calls(&self) -> usize {
+        self.switch.registry.all_live().len()
+    }
+
+    /// Takes no more dials, hangs up all calls, and returns when their ends are reported and on record, or after 5 s.
+    pub async fn stop(self) {
+        let _ = self.stop.send(());
+        for entry in self.switch.registry.all_live() {
+            entry.hang_up.notify_one();
+        }
+        let deadline = Instant::now() + CLOSE_WITHIN;
+        let mut tasks = std::mem::take(&mut *self.switch.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        let _ = tokio::time::timeout_at(deadline, async { while tasks.join_next().await.is_some() {} }).await;
+        if let Ok(Err(error)) = timeout(CLOSE_WITHIN, self.switch.log.flush()).await {
+            tracing::error!(%error, "exchange record is incomplete");
+        }
+    }
+}
+
+impl Drop for ExchangeHandle {
+    fn drop(&mut self) {
+        self.server.abort();
+        self.switch
+            .tasks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .abort_all();
+    }
+}
+
+/// The command `ringback phones`: an exchange as a process of its own, until `shutdown` completes.
+///
+/// # Errors
+/// The address or the record file cannot be used.
+pub async fn run_phones(settings: ExchangeSettings, shutdown: impl Future<Output = ()>) -> Result<(), ExchangeError> {
+    let exchange = Exchange::start(settings).await?;
+    tracing::info!(addr = %exchange.addr, "exchange listens");
+    shutdown.await;
+    exchange.stop().await;
+    Ok(())
+}
+
+/// Reads what a service sends to a phone, for fuzzing.
+#[cfg(feature = "fuzzing")]
+pub fn fuzzed(data: &[u8]) {
+    if let Ok(text) = std::str::from_utf8(data) {
+        let _ = wire::read(text, "MZ1");
+    }
+}

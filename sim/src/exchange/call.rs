@@ -1,0 +1,341 @@
+//! One call through the exchange, from the accepted dial to its end.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use domain::time::Timestamp;
+use tokio::{
+    sync::{Notify, OwnedSemaphorePermit, mpsc},
+    time::{Instant, timeout},
+};
+
+use super::{
+    Switch,
+    callback::{self, Status, Subscription},
+    handset::{Figures, Handset},
+    log::LogEvent,
+    onward::{self, Onward},
+    persona::{Callee, Person, Persona},
+    phone::{self, End, Phone},
+};
+
+/// From the accepted dial to the first ring, or to a busy tone.
+pub(super) const SET_UP: Duration = Duration::from_millis(100);
+
+/// What was asked for.
+#[derive(Debug, Clone)]
+pub(super) struct Order {
+    pub(super) call_id: String,
+    pub(super) attempt: String,
+    pub(super) to: String,
+    pub(super) placed: Timestamp,
+    pub(super) status_url: String,
+    pub(super) stream_url: String,
+    pub(super) ring_timeout: Duration,
+    pub(super) callee: Callee,
+}
+
+/// What the caller wants of a call that was answered.
+#[derive(Debug)]
+pub(super) enum Wish {
+    /// Hand it on.
+    Transfer(Box<Onward>),
+    /// Open its stream again, there.
+    Media(String),
+}
+
+/// Wishes that may wait; a call has one at a time.
+const WISHES: usize = 4;
+
+/// Where a call's stream stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stream {
+    /// Not open, and not to be had.
+    Closed,
+    /// Open.
+    Open,
+    /// Lost, and to be had back.
+    Lost,
+}
+
+/// The present state of a call, for the listing, for hanging up and for what is wanted of it.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) order: Order,
+    pub(super) hang_up: Notify,
+    wishes: mpsc::Sender<Wish>,
+    stream: Mutex<Stream>,
+}
+
+impl Entry {
+    /// A call that begins, and what will be wanted of it.
+    pub(super) fn new(order: Order) -> (Arc<Self>, mpsc::Receiver<Wish>) {
+        let (wishes, waiting) = mpsc::channel(WISHES);
+        let entry = Self {
+            order,
+            hang_up: Notify::new(),
+            wishes,
+            stream: Mutex::new(Stream::Closed),
+        };
+        (Arc::new(entry), waiting)
+    }
+
+    /// Takes a wish where the stream is as it takes it to be.
+    pub(super) fn wish(&self, wish: Wish) -> bool {
+        let wanted = match wish {
+            Wish::Transfer(_) => Stream::Open,
+            Wish::Media(_) => Stream::Lost,
+        };
+        let stream = *self.stream.lock().unwrap_or_else(PoisonError::into_inner);
+        stream == wanted && self.wishes.try_send(wish).is_ok()
+    }
+
+    fn stream_is(&self, stream: Stream) {
+        *self.stream.lock().unwrap_or_else(PoisonError::into_inner) = stream;
+    }
+}
+
+/// How long it rings at a number before somebody picks up: one ring or two, always the same for the same number.
+pub(super) fn pick_up_after(switch: &Switch, number: &str) -> Duration {
+    let settings = &switch.settings;
+    let steps = Person::new(number, settings.seed).choice("pick-up", 1_001);
+    let (least, most) = (settings.pick_up.start(), settings.pick_up.end());
+    *least + most.saturating_sub(*least).mul_f64(steps as f64 / 1_000.0)
+}
+
+/// How a call ended.
+struct Ending {
+    cause: &'static str,
+    reason: String,
+    figures: Option<Figures>,
+}
+
+impl Ending {
+    fn of(cause: &'static str) -> Self {
+        Self {
+            cause,
+            reason: String::new(),
+            figures: None,
+        }
+    }
+}
+
+/// Takes the call off the list of live ones, whatever ends its task.
+struct Live(Arc<Switch>, Arc<Entry>);
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.0.registry.ended(&self.1.order.call_id);
+    }
+}
+
+/// Runs a call to its end and delivers its callbacks.
+pub(super) async fn run(
+    switch: Arc<Switch>,
+    (entry, wishes): (Arc<Entry>, mpsc::Receiver<Wish>),
+    line: OwnedSemaphorePermit,
+) {
+    let (statuses, waiting) = mpsc::channel(callback::WAITING);
+    let subscription = Subscription {
+        client: switch.client.clone(),
+        url: entry.order.status_url.clone(),
+        call_id: entry.order.call_id.clone(),
+        attempt: entry.order.attempt.clone(),
+        duplicate: switch.settings.duplicate_statuses,
+        log: switch.log.clone(),
+    };
+    let live = Live(switch.clone(), entry.clone());
+    let talk = async move {
+        let (live, _line, statuses) = (live, line, statuses);
+        let call = Call {
+            switch: &live.0,
+            entry: &live.1,
+            statuses: &statuses,
+        };
+        let ending = call.carry(wishes).await;
+        call.end(ending).await;
+    };
+    // Callbacks may still be on their way when the call is long over; only they are waited for then.
+    tokio::join!(talk, callback::deliver(subscription, waiting));
+}
+
+struct Call<'a> {
+    switch: &'a Arc<Switch>,
+    entry: &'a Entry,
+    statuses: &'a mpsc::Sender<Status>,
+}
+
+impl Call<'_> {
+    fn add(&self, event: LogEvent) {
+        self.switch.log.add(&self.entry.order.call_id, event);
+    }
+
+    async fn report(&self, status: Status) {
+        // The receiver lives as long as this task.
+        let _ = self.statuses.send(status).await;
+    }
+
+    async fn end(&self, ending: Ending) {
+        self.add(LogEvent::Ended {
+            cause: ending.cause.to_owned(),
+            figures: ending.figures,
+        });
+        self.switch.registry.ended(&self.entry.order.call_id);
+        let (cause, reason) = (ending.cause, ending.reason);
+        self.report(Status::Ended { cause, reason }).await;
+    }
+
+    /// True if the caller hung up meanwhile.
+    async fn hung_up_within(&self, time: Duration) -> bool {
+        timeout(time, self.entry.hang_up.notified()).await.is_ok()
+    }
+
+    async fn carry(&self, wishes: mpsc::Receiver<Wish>) -> Ending {
+        let order = &self.entry.order;
+        if order.callee.calls() {
+            return self.answered(wishes).await;
+        }
+        if self.hung_up_within(SET_UP).await {
+            return Ending::of("canceled");
+        }
+        if order.callee.persona == Persona::Busy {
+            return Ending::of("busy");
+        }
+        self.add(LogEvent::Ringing);
+        self.report(Status::Ringing).await;
+        let rings = self.rings_for();
+        if self.hung_up_within(rings.min(order.ring_timeout)).await {
+            return Ending::of("canceled");
+        }
+        match order.callee.persona {
+            Persona::Rejects => Ending::of("rejected"),
+            Persona::NoAnswer => Ending::of("no-answer"),
+            _ if rings >= order.ring_timeout => Ending::of("no-answer"),
+            _ => self.answered(wishes).await,
+        }
+    }
+
+    /// How long it rings before somebody acts.
+    fn rings_for(&self) -> Duration {
+        let order = &self.entry.order;
+        match order.callee.persona {
+            Persona::NoAnswer => order.ring_timeout,
+            _ => pick_up_after(self.switch, &order.to),
+        }
+    }
+
+    async fn answered(&self, mut wishes: mpsc::Receiver<Wish>) -> Ending {
+        let order = &self.entry.order;
+        self.add(LogEvent::Answered);
+        self.report(Status::Answered).await;
+        let person = Person::new(&order.to, self.switch.settings.seed);
+        let mut handset = Handset::new(order.callee.mind(person), &order.to).on_line(&order.callee.line(), &order.to);
+        let mut opened = None;
+        let mut address = order.stream_url.clone();
+        loop {
+            let socket = tokio::select! {
+                () = self.entry.hang_up.notified() => return Self::completed(&mut handset),
+                socket = phone::dial_in(&address) => socket,
+            };
+            let socket = match socket {
+                Ok(socket) => socket,
+                Err(error) => return self.media_failed(&error.to_string(), opened.map(|_| handset.end())),
+            };
+            let opened = *opened.get_or_insert_with(Instant::now);
+            self.entry.stream_is(Stream::Open);
+            let end = self.phone().talk(socket, (&mut handset, opened), &mut wishes).await;
+            self.entry.stream_is(Stream::Closed);
+            let next = match end {
+                End::Broken(reason) => return self.media_failed(&reason, Some(handset.end())),
+                End::Dropped => return self.dropped(handset.end()).await,
+                End::Callee | End::Caller | End::Exchange | End::TooLong => return Self::completed(&mut handset),
+                End::Lost => self.lost(&mut wishes).await,
+                End::HandedOn(onward) => self.hand_on(&onward, (&mut handset, opened)).await,
+            };
+            match next {
+                Some(next) => address = next,
+                None => return Self::completed(&mut handset),
+            }
+        }
+    }
+
+    fn phone(&self) -> Phone<'_> {
+        let order = &self.entry.order;
+        Phone {
+            call_id: &order.call_id,
+            log: &self.switch.log,
+            background: self.switch.background.clone(),
+            stagger: &self.switch.stagger,
+            hang_up: &self.entry.hang_up,
+            longest: self.switch.settings.longest_call,
+            wire: order.callee.wire(),
+            statuses: self.statuses,
+        }
+    }
+
+    fn completed(handset: &mut Handset) -> Ending {
+        Ending {
+            figures: Some(handset.end()),
+            ..Ending::of("completed")
+        }
+    }
+
+    /// The stream is lost: where to open it again, once the caller wants it; none when the caller gives the call up.
+    async fn lost(&self, wishes: &mut mpsc::Receiver<Wish>) -> Option<String> {
+        self.add(LogEvent::MediaLost);
+        self.entry.stream_is(Stream::Lost);
+        let wanted = async {
+            loop {
+                match wishes.recv().await? {
+                    Wish::Media(address) => return Some(address),
+                    Wish::Transfer(_) => {}
+                }
+            }
+        };
+        tokio::select! {
+            () = self.entry.hang_up.notified() => None,
+            wanted = timeout(self.switch.settings.longest_call, wanted) => wanted.ok().flatten(),
+        }
+    }
+
+    /// Rings there. If nobody answers the caller's stream is opened again, where this tells.
+    async fn hand_on(&self, onward: &Onward, callee: (&mut Handset, Instant)) -> Option<String> {
+        if self.hung_up_within(onward.rings).await {
+            return None;
+        }
+        if let Some(reason) = onward.refusal {
+            let reason = reason.to_owned();
+            self.add(LogEvent::TransferFailed { reason: reason.clone() });
+            self.report(Status::TransferFailed { reason }).await;
+            return Some(onward.stream_url.clone());
+        }
+        self.add(LogEvent::Joined { to: onward.to.clone() });
+        self.report(Status::Transferred).await;
+        onward::join(self.switch, self.entry, callee, onward).await;
+        None
+    }
+
+    /// The carrier keeps the call, without media, until the caller gives it up.
+    async fn dropped(&self, figures: Figures) -> Ending {
+        self.add(LogEvent::Dropped);
+        self.hung_up_within(self.switch.settings.longest_call).await;
+        Ending {
+            figures: Some(figures),
+            ..Ending::of("completed")
+        }
+    }
+
+    fn media_failed(&self, reason: &str, figures: Option<Figures>) -> Ending {
+        let event = LogEvent::MediaFailed {
+            reason: reason.to_owned(),
+        };
+        self.add(event);
+        Ending {
+            cause: "failed",
+            reason: format!("media: {reason}"),
+            figures,
+        }
+    }
+}

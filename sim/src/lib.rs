@@ -1,0 +1,7 @@
+//! Simulated phones behind an exchange, stubs of carriers and providers, and scripted conversations.
+
+pub mod exchange;
+pub mod samples;
+pub mod scenarios;
+pub mod stub_carriers;
+pub mod stub_providers;

@@ -1,0 +1,200 @@
+//! A stub carrier for people: on an address of its own, with simulated phones behind it, and with the environment that
+//! makes a service use it.
+
+use std::{fmt, net::SocketAddr, sync::Arc, time::Duration};
+
+use domain::time::SystemClock;
+
+use super::{
+    Callbacks, NUMBER, StubCarrierSettings,
+    telnyx::{TelnyxFaults, TelnyxSettings, TelnyxStub},
+    twilio::{ACCOUNT, SIGNING_KEY, TOKEN, TwilioFaults, TwilioStub},
+    vonage::{APPLICATION, PRIVATE_KEY, SIGNATURE_SECRET, VonageFaults, VonageStub},
+};
+use carriers::twilio::account::Flavour;
+
+/// Frames of a telephone in a second.
+const FRAMES_A_SECOND: u64 = 50;
+
+/// The carriers that there are stubs of to be run so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Name {
+    /// Twilio
+    Twilio,
+    /// SignalWire
+    Signalwire,
+    /// Telnyx
+    Telnyx,
+    /// Vonage
+    Vonage,
+}
+
+impl Name {
+    /// As `RINGBACK_CARRIER` has it.
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Twilio => "twilio",
+            Self::Signalwire => "signalwire",
+            Self::Telnyx => "telnyx",
+            Self::Vonage => "vonage",
+        }
+    }
+}
+
+/// What is to be run.
+#[derive(Debug, Clone)]
+pub struct Wish {
+    /// Which carrier.
+    pub carrier: Name,
+    /// Where it listens; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// Where the service is, without a slash at the end.
+    pub service: String,
+    /// What it reports comes twice; of Telnyx late and in another order, too.
+    pub untidy: bool,
+    /// The first media socket of each call breaks after so long, to the second.
+    pub cut_after: Option<Duration>,
+}
+
+enum Stub {
+    Twilio(TwilioStub),
+    Telnyx(TelnyxStub),
+    Vonage(VonageStub),
+}
+
+/// A stub that runs until this is dropped.
+pub struct Running {
+    stub: Stub,
+    carrier: Name,
+    service: String,
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Running")
+            .field("carrier", &self.carrier)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Runs one.
+///
+/// # Errors
+///
+/// When it cannot listen there, or its phones do not start.
+pub async fn start(wish: Wish) -> Result<Running, Box<dyn std::error::Error + Send + Sync>> {
+    let cut_after = wish.cut_after.map(|after| after.as_secs() * FRAMES_A_SECOND);
+    let settings = StubCarrierSettings {
+        listen: wish.listen,
+        service: wish.service.clone(),
+        callbacks: if wish.untidy {
+            Callbacks::Twice
+        } else {
+            Callbacks::InOrder
+        },
+        ..StubCarrierSettings::on_loopback(Arc::new(SystemClock), &[])
+    };
+    let twilio = TwilioFaults {
+        cut_after,
+        ..TwilioFaults::default()
+    };
+    let stub = match wish.carrier {
+        Name::Twilio => Stub::Twilio(TwilioStub::start_with(Flavour::Twilio, settings, twilio).await?),
+        Name::Signalwire => Stub::Twilio(TwilioStub::start_with(Flavour::SignalWire, settings, twilio).await?),
+        Name::Telnyx => Stub::Telnyx(TelnyxStub::start(telnyx(&wish, cut_after)).await?),
+        Name::Vonage => {
+            let faults = VonageFaults {
+                cut_after,
+                ..VonageFaults::default()
+            };
+            Stub::Vonage(VonageStub::start(settings, faults).await?)
+        }
+    };
+    Ok(Running {
+        stub,
+        carrier: wish.carrier,
+        service: wish.service,
+    })
+}
+
+fn telnyx(wish: &Wish, cut_after: Option<u64>) -> TelnyxSettings {
+    TelnyxSettings {
+        listen: wish.listen,
+        service: wish.service.clone(),
+        faults: TelnyxFaults {
+            cut_after,
+            untidy_webhooks: wish.untidy,
+            ..TelnyxFaults::default()
+        },
+        ..TelnyxSettings::default()
+    }
+}
+
+impl Running {
+    /// Where its API is, and phones are told to call in.
+    pub fn url(&self) -> String {
+        match &self.stub {
+            Stub::Twilio(stub) => stub.url(),
+            Stub::Vonage(stub) => stub.url(),
+            Stub::Telnyx(stub) => stub.url().trim_end_matches("/v2").to_owned(),
+        }
+    }
+
+    /// What a service needs to know so that it uses this stub: names and values.
+    pub fn environment(&self) -> Vec<(&'static str, String)> {
+        let mut variables = vec![
+            ("RINGBACK_CARRIER", self.carrier.as_str().to_owned()),
+            ("RINGBACK_PUBLIC_URL", self.service.clone()),
+        ];
+        variables.extend(match (&self.stub, self.carrier) {
+            (Stub::Twilio(stub), Name::Signalwire) => vec![
+                ("SIGNALWIRE_BASE_URL", stub.url()),
+                ("SIGNALWIRE_PROJECT_ID", ACCOUNT.to_owned()),
+                ("SIGNALWIRE_TOKEN", TOKEN.to_owned()),
+                ("SIGNALWIRE_SIGNING_KEY", SIGNING_KEY.to_owned()),
+                ("SIGNALWIRE_PHONE_NUMBER", NUMBER.to_owned()),
+            ],
+            (Stub::Twilio(stub), _) => vec![
+                ("TWILIO_BASE_URL", stub.url()),
+                ("TWILIO_ACCOUNT_SID", ACCOUNT.to_owned()),
+                ("TWILIO_AUTH_TOKEN", TOKEN.to_owned()),
+                ("TWILIO_PHONE_NUMBER", NUMBER.to_owned()),
+            ],
+            (Stub::Telnyx(stub), _) => {
+                let TelnyxSettings {
+                    api_key, connection, ..
+                } = TelnyxSettings::default();
+                vec![
+                    ("TELNYX_BASE_URL", stub.url()),
+                    ("TELNYX_API_KEY", api_key),
+                    ("TELNYX_PUBLIC_KEY", stub.public_key()),
+                    ("TELNYX_CONNECTION_ID", connection),
+                    ("TELNYX_PHONE_NUMBER", NUMBER.to_owned()),
+                ]
+            }
+            (Stub::Vonage(stub), _) => vec![
+                ("VONAGE_BASE_URL", stub.url()),
+                ("VONAGE_APPLICATION_ID", APPLICATION.to_owned()),
+                ("VONAGE_PRIVATE_KEY", PRIVATE_KEY.trim_end().to_owned()),
+                ("VONAGE_SIGNATURE_SECRET", SIGNATURE_SECRET.to_owned()),
+                ("VONAGE_PHONE_NUMBER", NUMBER.to_owned()),
+            ],
+        });
+        variables
+    }
+
+    /// The environment for a shell to read, with what else is to be known as comments.
+    pub fn shell(&self) -> String {
+        let (url, service) = (self.url(), &self.service);
+        let mut lines = format!(
+            "# Stub of {} listens on {url}\n\
+             # Phones call in to {service}: curl {url}/v1/inbound -d '{{\"from\":\"+15550100010\",\"to\":\"{NUMBER}\"}}'\n",
+            self.carrier.as_str()
+        );
+        for (name, value) in self.environment() {
+            // None of the values has a quote in it.
+            lines.push_str(&format!("export {name}='{value}'\n"));
+        }
+        lines
+    }
+}

@@ -1,0 +1,231 @@
+//! A media socket to the service: JSON messages as Telnyx sends and takes them.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use futures_util::{SinkExt, StreamExt};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+use tokio_tungstenite::tungstenite::Message;
+
+use super::{
+    Switch,
+    audio::Converter,
+    call::{Call, StreamAsk},
+};
+use crate::stub_carriers::{
+    bridge::{self, ToService},
+    stall::Standstill,
+};
+use carriers::telnyx::line::Codec;
+
+/// Telnyx takes chunks of 20 ms to 30 s.
+const CHUNK_MS: std::ops::RangeInclusive<usize> = 20..=30_000;
+/// A frame of a telephone, in milliseconds.
+const FRAME_MS: u64 = 20;
+const CLOSE_WITHIN: Duration = Duration::from_secs(2);
+
+/// What the service sends.
+pub(super) enum Told {
+    /// To be played, in mu-law.
+    Audio(Vec<u8>),
+    /// To be returned when what came before has been played.
+    Mark(String),
+    /// Drop what is not played yet.
+    Clear,
+    /// What Telnyx would answer with an error.
+    Nonsense(String),
+    /// The connection is gone.
+    Gone,
+}
+
+/// An open socket.
+pub(super) struct Stream {
+    switch: Arc<Switch>,
+    service: ToService,
+    id: String,
+    /// What the service speaks in; none when what it sends is dropped.
+    spoken: Option<Codec>,
+    up: Converter,
+    down: Converter,
+    sequence: u64,
+    frames: u64,
+    /// A frame that comes behind the next one.
+    held: Option<String>,
+    has_faults: bool,
+    standstill: Standstill,
+    /// What callees are heard in.
+    heard: Codec,
+}
+
+impl Stream {
+    /// Opens the socket that was asked for, and says what it is.
+    pub(super) async fn open(
+        switch: &Arc<Switch>,
+        call: &Call,
+        ask: &StreamAsk,
+        has_faults: bool,
+    ) -> Result<Self, String> {
+        let mut stream = Self::connect(switch, ask, has_faults).await?;
+        stream.begin(call).await;
+        Ok(stream)
+    }
+
+    /// Opens the socket that was asked for. The call may still ring.
+    pub(super) async fn connect(switch: &Arc<Switch>, ask: &StreamAsk, has_faults: bool) -> Result<Self, String> {
+        let take_one = |left: usize| left.checked_sub(1);
+        let refused = switch
+            .refused
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, take_one);
+        if refused.is_ok() {
+            return Err("connection_refused".to_owned());
+        }
+        let shown = ("x-telnyx-streaming-auth-token", &*ask.stream_auth_token);
+        let service = bridge::open(&ask.stream_url, shown).await.map_err(|error| {
+            switch.complain(format!("no media socket: {error}"));
+            error.to_string()
+        })?;
+        let order = switch.settings.order;
+        let asked = Codec::named(&ask.stream_codec).unwrap_or_default();
+        let heard = switch.settings.heard_in.unwrap_or(asked);
+        let spoken = Codec::named(&ask.stream_bidirectional_codec).filter(|_| ask.stream_bidirectional_mode == "rtp");
+        let mut stream = Self {
+            switch: switch.clone(),
+            service,
+            id: format!("stream-{}", uuid::Uuid::new_v4()),
+            spoken,
+            up: Converter::to(heard, order),
+            down: Converter::from(spoken.unwrap_or_default(), order),
+            sequence: 0,
+            frames: 0,
+            held: None,
+            has_faults,
+            standstill: Standstill::new(switch.settings.faults.stall.filter(|_| has_faults)),
+            heard,
+        };
+        let connected = json!({ "event": "connected", "version": "1.0.0" });
+        stream.text(connected.to_string()).await;
+        Ok(stream)
+    }
+
+    /// The call is answered: says what it is.
+    pub(super) async fn begin(&mut self, call: &Call) {
+        let (leg, heard, format) = (&call.leg, self.heard, self.heard.format());
+        let start = json!({
+            "user_id": "stub", "call_control_id": leg.id, "call_session_id": "s", "from": leg.from, "to": leg.to,
+            "client_state": call.shown()["client_state"], "tags": [],
+            "media_format": { "encoding": heard.name(), "sample_rate": format.sample_rate, "channels": 1 },
+        });
+        self.event("start", &start).await;
+    }
+
+    /// Whether it is to break now.
+    pub(super) fn is_cut(&self) -> bool {
+        let faults = &self.switch.settings.faults;
+        self.has_faults && faults.cut_after.is_some_and(|frames| self.frames >= frames)
+    }
+
+    /// Whether it stands still now.
+    pub(super) fn is_still(&mut self) -> bool {
+        self.standstill.is_on(self.frames)
+    }
+
+    async fn text(&mut self, text: String) {
+        // A socket that is gone is noticed when it is listened to.
+        let _ = self.service.send(Message::Text(text.into())).await;
+    }
+
+    fn numbered(&mut self, event: &str, body: &Value) -> String {
+        self.sequence += 1;
+        let sequence = self.sequence.to_string();
+        json!({ "event": event, "sequence_number": sequence, "stream_id": self.id, event: body }).to_string()
+    }
+
+    async fn event(&mut self, event: &str, body: &Value) {
+        if let Some(held) = self.held.take() {
+            self.text(held).await;
+        }
+        let text = self.numbered(event, body);
+        self.text(text).await;
+    }
+
+    /// Passes on what the telephone says, in mu-law.
+    pub(super) async fn audio(&mut self, mulaw: &[u8]) {
+        self.frames += 1;
+        if self.is_still() {
+            return;
+        }
+        let (chunk, timestamp) = (self.frames.to_string(), (self.frames * FRAME_MS).to_string());
+        let payload = BASE64.encode(self.up.encode(mulaw));
+        let body = json!({ "track": "inbound", "chunk": chunk, "timestamp": timestamp, "payload": payload });
+        let message = self.numbered("media", &body);
+        if self.switch.settings.faults.shuffled_frames && self.frames.is_multiple_of(7) {
+            self.held = Some(message);
+            return;
+        }
+        self.text(message).await;
+        // The one that was held comes after the one that should follow it.
+        if let Some(held) = self.held.take() {
+            self.text(held).await;
+        }
+    }
+
+    pub(super) async fn key(&mut self, key: &str) {
+        self.event("dtmf", &json!({ "digit": key })).await;
+    }
+
+    /// Everything before this mark has been played, or was dropped.
+    pub(super) async fn played(&mut self, mark: &str) {
+        self.event("mark", &json!({ "name": mark })).await;
+    }
+
+    /// The next thing the service says.
+    pub(super) async fn told(&mut self) -> Told {
+        loop {
+            match self.service.next().await {
+                Some(Ok(Message::Text(text))) => {
+                    if let Some(told) = self.read(&text) {
+                        return told;
+                    }
+                }
+                Some(Ok(Message::Close(_)) | Err(_)) | None => return Told::Gone,
+                Some(Ok(_)) => {}
+            }
+        }
+    }
+
+    fn read(&mut self, text: &str) -> Option<Told> {
+        let said: Value = serde_json::from_str(text).unwrap_or_default();
+        match said["event"].as_str() {
+            Some("media") => {
+                let payload = said["media"]["payload"].as_str().unwrap_or_default();
+                self.spoken(BASE64.decode(payload).unwrap_or_default())
+            }
+            Some("mark") => Some(Told::Mark(said["mark"]["name"].as_str().unwrap_or_default().to_owned())),
+            Some("clear") => Some(Told::Clear),
+            _ => Some(Told::Nonsense(format!("malformed_frame: {text}"))),
+        }
+    }
+
+    fn spoken(&mut self, audio: Vec<u8>) -> Option<Told> {
+        let format = self.spoken?.format();
+        let ms = audio.len() / format.bytes_for_ms(1);
+        if !CHUNK_MS.contains(&ms) {
+            return Some(Told::Nonsense(format!("invalid_media: {ms} ms")));
+        }
+        Some(Told::Audio(self.down.decode(audio)))
+    }
+
+    /// Closes it in a whole handshake.
+    pub(super) async fn close(mut self) {
+        let _ = timeout(CLOSE_WITHIN, async {
+            self.event("stop", &json!({ "user_id": "stub" })).await;
+            let _ = self.service.close(None).await;
+            while let Some(Ok(_)) = self.service.next().await {}
+        })
+        .await;
+    }
+}

@@ -1,0 +1,157 @@
+//! A media stream to the service: JSON texts, as Twilio sends and takes them.
+
+use std::time::Duration;
+
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use futures_util::{SinkExt, StreamExt};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+use tokio_tungstenite::tungstenite::Message;
+use uuid::Uuid;
+
+use super::{ACCOUNT, Stub, call::Call, form, twiml::Verb};
+use crate::stub_carriers::bridge::{self, BridgeError, ToService};
+use carriers::twilio::account::Flavour;
+
+const CLOSE_WITHIN: Duration = Duration::from_secs(2);
+
+/// What the service sends.
+pub(super) enum Told {
+    /// To be played, in mu-law.
+    Audio(Vec<u8>),
+    /// To be returned when what came before has been played.
+    Mark(String),
+    /// Drop what is not played yet.
+    Clear,
+    /// A key to press, at SignalWire.
+    Key(String),
+    /// What the carrier would refuse.
+    Nonsense(String),
+    /// The connection is gone.
+    Gone,
+}
+
+/// An open stream.
+pub(super) struct Stream {
+    service: ToService,
+    sid: String,
+    flavour: Flavour,
+    sent: u64,
+    chunks: u64,
+}
+
+impl Stream {
+    /// Opens the one that the instructions name.
+    pub(super) async fn open(stub: &Stub, call: &Call, noun: &Verb) -> Result<Self, BridgeError> {
+        let url = noun.get("url");
+        let signature = form::sign(stub.key(), url, &Default::default());
+        let bearer = format!("Bearer {}", noun.get("authBearerToken"));
+        let header = match stub.flavour {
+            Flavour::Twilio => (stub.signature_header(), signature.as_str()),
+            Flavour::SignalWire => ("authorization", bearer.as_str()),
+        };
+        let mut stream = Self {
+            service: bridge::open(url, header).await?,
+            sid: format!("MZ{}", Uuid::new_v4().simple()),
+            flavour: stub.flavour,
+            sent: 0,
+            chunks: 0,
+        };
+        stream.begin(&call.sid).await;
+        Ok(stream)
+    }
+
+    async fn begin(&mut self, call: &str) {
+        let version = match self.flavour {
+            Flavour::Twilio => "1.0.0",
+            Flavour::SignalWire => "0.2.0",
+        };
+        self.send(json!({ "event": "connected", "protocol": "Call", "version": version }))
+            .await;
+        let start = json!({
+            "accountSid": ACCOUNT, "streamSid": self.sid, "callSid": call, "tracks": ["inbound"],
+            "mediaFormat": { "encoding": "audio/x-mulaw", "sampleRate": 8000, "channels": 1 }, "customParameters": {},
+        });
+        self.numbered(json!({ "event": "start", "start": start })).await;
+    }
+
+    async fn send(&mut self, message: Value) {
+        // A service that is gone is noticed when it is listened to.
+        let _ = self.service.send(Message::Text(message.to_string().into())).await;
+    }
+
+    /// What is sent with a number, and, at Twilio, the stream's name.
+    async fn numbered(&mut self, mut message: Value) {
+        self.sent += 1;
+        message["sequenceNumber"] = json!(self.sent.to_string());
+        if self.flavour == Flavour::Twilio {
+            message["streamSid"] = json!(self.sid);
+        }
+        self.send(message).await;
+    }
+
+    /// A frame of 20 ms of the telephone's.
+    pub(super) async fn audio(&mut self, mulaw: &[u8]) {
+        self.chunks += 1;
+        let media = json!({
+            "track": "inbound", "chunk": self.chunks.to_string(),
+            "timestamp": ((self.chunks - 1) * 20).to_string(), "payload": BASE64.encode(mulaw),
+        });
+        self.numbered(json!({ "event": "media", "media": media })).await;
+    }
+
+    pub(super) async fn key(&mut self, key: &str) {
+        let dtmf = json!({ "track": "inbound_track", "digit": key });
+        self.numbered(json!({ "event": "dtmf", "dtmf": dtmf })).await;
+    }
+
+    pub(super) async fn played(&mut self, mark: &str) {
+        self.numbered(json!({ "event": "mark", "mark": { "name": mark } }))
+            .await;
+    }
+
+    /// The next thing the service says.
+    pub(super) async fn told(&mut self) -> Told {
+        loop {
+            match self.service.next().await {
+                Some(Ok(Message::Text(text))) => return self.read(text.as_str()),
+                Some(Ok(Message::Binary(_))) => return Told::Nonsense("31950: a binary message".to_owned()),
+                None | Some(Ok(Message::Close(_)) | Err(_)) => return Told::Gone,
+                Some(Ok(_)) => {}
+            }
+        }
+    }
+
+    fn read(&self, text: &str) -> Told {
+        let said: Value = serde_json::from_str(text).unwrap_or_default();
+        let nonsense = || Told::Nonsense(format!("31951: {text}"));
+        let named = |value: &Value| value.as_str().filter(|name| !name.is_empty()).map(str::to_owned);
+        if said["streamSid"] != *self.sid {
+            return nonsense();
+        }
+        match (said["event"].as_str(), self.flavour) {
+            (Some("media"), _) => {
+                let audio = said["media"]["payload"].as_str().map(|text| BASE64.decode(text));
+                audio.and_then(Result::ok).map_or_else(nonsense, Told::Audio)
+            }
+            (Some("mark"), _) => named(&said["mark"]["name"]).map_or_else(nonsense, Told::Mark),
+            (Some("clear"), _) => Told::Clear,
+            (Some("dtmf"), Flavour::SignalWire) => named(&said["dtmf"]["digit"]).map_or_else(nonsense, Told::Key),
+            _ => nonsense(),
+        }
+    }
+
+    /// Ends it as the carrier does when the call goes elsewhere or is over.
+    pub(super) async fn stop(mut self, call: &str) {
+        let stop = match self.flavour {
+            Flavour::Twilio => json!({ "event": "stop", "stop": { "accountSid": ACCOUNT, "callSid": call } }),
+            Flavour::SignalWire => json!({ "event": "stop" }),
+        };
+        self.numbered(stop).await;
+        let closing = async {
+            let _ = self.service.close(None).await;
+            while let Some(Ok(_)) = self.service.next().await {}
+        };
+        let _ = timeout(CLOSE_WITHIN, closing).await;
+    }
+}
