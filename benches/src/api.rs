@@ -1,4 +1,4 @@
-//! `ringback bench api`: import, lists and reads of a large account, start and memory, each against its target. The
+//! `ringback-bench api`: import, lists and reads of a large account, start and memory, each against its target. The
 //! service is a process of its own on a database that is seeded through the storage layer.
 
 mod import;

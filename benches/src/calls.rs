@@ -1,4 +1,4 @@
-//! `ringback bench calls`: N phones in a process of their own talk with the service on one core. Cores, memory and
+//! `ringback-bench calls`: N phones in a process of their own talk with the service on one core. Cores, memory and
 //! latency per call; every word of every transcript is checked against what the phones said and heard.
 
 pub(super) mod class;

@@ -1,4 +1,4 @@
-//! `ringback bench claims`: how many contacts a second get from "pending" to a permit that is on disk twice, in the database
+//! `ringback-bench claims`: how many contacts a second get from "pending" to a permit that is on disk twice, in the database
 //! and in the dial journal, while several nodes work one campaign on one database. Nobody is dialed: behind the permit the
 //! time is the carrier's.
 

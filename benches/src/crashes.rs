@@ -1,4 +1,4 @@
-//! `ringback bench crashes`: the service is killed (SIGKILL) at random moments of campaigns and started again each
+//! `ringback-bench crashes`: the service is killed (SIGKILL) at random moments of campaigns and started again each
 //! time. By the exchange's own log nobody may be dialed twice; by REST nobody may be forgotten.
 
 use std::{

@@ -1,4 +1,4 @@
-//! `ringback bench dialer`: identical campaigns of very short calls through the whole path, from the CSV file to the
+//! `ringback-bench dialer`: identical campaigns of very short calls through the whole path, from the CSV file to the
 //! last outcome, and what the service holds before and after each; or, with `--controls`, how soon pause, stop and
 //! opt-out hold while campaigns are dialed at full speed. The exchange's own log is the judge.
 

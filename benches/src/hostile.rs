@@ -1,4 +1,4 @@
-//! `ringback bench hostile`: what thousands of idle sockets cost, and what one hostile socket of each kind does to the
+//! `ringback-bench hostile`: what thousands of idle sockets cost, and what one hostile socket of each kind does to the
 //! service's memory and to calls that talk meanwhile.
 
 mod idle;

@@ -1,4 +1,4 @@
-//! `ringback bench overload`: first what the service answers at most, then several times as many requests as that, beside
+//! `ringback-bench overload`: first what the service answers at most, then several times as many requests as that, beside
 //! calls that talk all the while. What counts is what is answered well and in time: it must hardly fall, nobody's call may be
 //! dropped, and soon after the storm everything must be answered again.
 

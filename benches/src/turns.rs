@@ -1,4 +1,4 @@
-//! `ringback bench turns`: the suite of scripted conversations in real time, all at once, first with a recogniser that
+//! `ringback-bench turns`: the suite of scripted conversations in real time, all at once, first with a recogniser that
 //! is never late nor wrong, then with one like those in the field. Judged by the phones' record and by the transcripts
 //! as a client reads them.
 

@@ -1,5 +1,5 @@
 //! Scripted conversations as data: how the agent is set, what the phone does, what must come out. Tests run them under
-//! a paused clock, `ringback bench turns` in real time.
+//! a paused clock, `ringback-bench turns` in real time.
 
 mod backchannels;
 mod barge_in;

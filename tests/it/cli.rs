@@ -210,12 +210,26 @@ fn help_lists_the_commands() {
     let ended = program.run(&["--help"]);
     assert_eq!(ended.code, Some(0));
     let (_, commands) = ended.stdout.split_once("Commands:").unwrap();
-    for command in ["serve", "demo", "phones", "bench", "account"] {
+    for command in ["serve", "demo", "phones", "account"] {
         let listed = commands.lines().any(|line| line.trim_start().starts_with(command));
         assert!(listed, "{command}: {commands}");
     }
     let unknown = program.run(&["call"]);
     assert_eq!(unknown.code, Some(2), "{unknown:?}");
+}
+
+#[test]
+fn bench_says_that_it_is_a_program_of_its_own() {
+    let program = Program::new();
+    for arguments in [
+        &["bench"][..],
+        &["bench", "calls", "--calls", "3"],
+        &["bench", "--help"],
+    ] {
+        let ended = program.run(arguments);
+        assert_eq!(ended.code, Some(1), "{ended:?}");
+        assert!(ended.refusal().contains("`ringback-bench`"), "{ended:?}");
+    }
 }
 
 #[test]

@@ -16,13 +16,11 @@ use sim::{
 };
 use testkit::memory_store::MemoryStore;
 
-use crate::{
-    providers_language::{models, stubs},
-    support::{
-        app::{START, new_account},
-        words::{collected, interviewing_agent, lines},
-        world::{World, WorldSettings},
-    },
+use crate::support::model_stubs::{model, stubs};
+use crate::support::{
+    app::{START, new_account},
+    words::{collected, interviewing_agent, lines},
+    world::{World, WorldSettings},
 };
 
 const BASE: &str = "/public/v1/knowledge-base";
@@ -159,7 +157,7 @@ async fn with_model(questions: &[&str]) -> (World, StubHandle) {
     let stub = stubs().await;
     let settings = WorldSettings {
         scripts: asking(questions),
-        mind: Some(Arc::new(models(&["openai/gpt-4.1-mini"], &stub))),
+        mind: Some(Arc::new(model("openai/gpt-4.1-mini", &stub))),
         ..WorldSettings::default()
     };
     (World::start_with(settings).await, stub)

@@ -15,10 +15,8 @@ use sim::stub_providers::{Fault, Service, StubHandle};
 use testkit::memory_store::MemoryStore;
 use tokio::time::Instant;
 
-use crate::{
-    providers_language::{KEY, settings, stubs},
-    support::app::{START, new_account},
-};
+use crate::support::app::{START, new_account};
+use crate::support::model_stubs::{KEY, settings, stubs};
 
 /// A caller's words, none of which is in the passage that answers them.
 const ASKED: &str = "May I bring my poodle?";
@@ -49,7 +47,7 @@ impl House {
         let stub = stubs().await;
         stub.set_faults(Service::Embeddings, faults);
         let name = "openai/text-embedding-3-small".parse().unwrap();
-        let embeddings = Embeddings::new(&name, &settings(&stub, &stub)).unwrap();
+        let embeddings = Embeddings::new(&name, &settings(&stub)).unwrap();
         let embeddings = match within {
             Some(within) => embeddings.within(within),
             None => embeddings,
@@ -142,7 +140,7 @@ async fn few_documents_are_asked_about_at_once() {
     let stub = stubs().await;
     stub.set_faults(Service::Embeddings, vec![Fault::Hang; 12]);
     let name = "openai/text-embedding-3-small".parse().unwrap();
-    let embeddings = Embeddings::new(&name, &settings(&stub, &stub)).unwrap();
+    let embeddings = Embeddings::new(&name, &settings(&stub)).unwrap();
     let store = Arc::new(MemoryStore::new(Arc::new(TokioClock::starting_at(START))));
     let (account, _) = new_account(&*store, "ada@example.com").await;
     let shelf = Shelf::new(store.clone(), Some(embeddings));

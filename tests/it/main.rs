@@ -3,7 +3,6 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod analysis;
-mod analysis_models;
 mod app;
 mod calendars;
 mod calls_end_to_end;
@@ -31,6 +30,7 @@ mod deploy;
 mod dial_journal;
 mod dialer_load;
 mod dialer_rules;
+mod documents;
 mod drain;
 mod exchange;
 mod exchange_client;
@@ -43,6 +43,7 @@ mod knowledge_hostile;
 mod knowledge_in_calls;
 mod knowledge_vectors;
 mod latency;
+mod layout;
 mod machines_end_to_end;
 mod media_route;
 mod midcall;
@@ -50,13 +51,6 @@ mod openapi;
 mod opt_out;
 mod overload;
 mod peers;
-mod prompt_cache;
-mod providers_ears;
-mod providers_language;
-mod providers_language_faults;
-mod providers_language_silence;
-mod providers_refused;
-mod providers_voices;
 mod rest_agent_fields;
 mod rest_agents;
 mod rest_auth;
@@ -90,8 +84,7 @@ mod storage_outage;
 mod storage_postgres;
 mod support;
 mod takeover;
-mod tidy;
-mod tidy_contract;
+
 mod tls;
 mod tools;
 mod tools_reach;

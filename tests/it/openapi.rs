@@ -13,12 +13,12 @@ use rest::openapi::{description, docs_router};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
+use crate::layout::rust_files;
 use crate::support::{
     app::TestApp,
     client::send,
     contract::{CLOSED, problems},
 };
-use crate::tidy::rust_files;
 
 /// The description as it was last agreed to; after a change: `cargo run -- openapi > tests/openapi.json`.
 const AGREED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/openapi.json");

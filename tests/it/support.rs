@@ -5,6 +5,7 @@ pub mod board;
 pub mod certificate;
 pub mod client;
 pub mod contract;
+pub mod model_stubs;
 pub mod pdf;
 pub mod phone_log;
 pub mod postgres;

@@ -1,4 +1,4 @@
-//! What `ringback bench turns` prints: the scores side by side, beside those published for pipecat, and the faults.
+//! What `ringback-bench turns` prints: the scores side by side, beside those published for pipecat, and the faults.
 
 use std::fmt::Write as _;
 

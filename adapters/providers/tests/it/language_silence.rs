@@ -11,7 +11,7 @@ use providers::settings::ProviderSettings;
 use serde_json::json;
 use tokio::{net::TcpListener, time::Instant};
 
-use crate::providers_language::{booking, models_with, reply, request, told};
+use crate::language::{booking, models_with, reply, request, told};
 
 /// A server that answers every request of either provider with these events.
 async fn server(events: String) -> ProviderSettings {

@@ -10,7 +10,7 @@ use net::guard::{Guards, Kind};
 use serde_json::{Value, json};
 use sim::stub_providers::{Fault, Service};
 
-use crate::providers_language::{booking, models, models_with, settings, stubs};
+use crate::language::{booking, models, models_with, settings, stubs};
 
 fn question(meter: &Meter) -> Question {
     let record = [

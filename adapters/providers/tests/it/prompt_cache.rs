@@ -13,7 +13,7 @@ use domain::{
 use serde_json::{Value, json};
 use sim::stub_providers::{Service, StubHandle};
 
-use crate::providers_language::{booking, models, reply, request, stubs};
+use crate::language::{booking, models, reply, request, stubs};
 
 /// An agent with everything that the instructions can hold.
 fn agent() -> Agent {

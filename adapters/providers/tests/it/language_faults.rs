@@ -30,7 +30,7 @@ use serde_json::{Value, json};
 use sim::stub_providers::{self, Fault, Service, Spread, StubHandle, StubSettings, StubTimes};
 use tokio::{net::TcpListener, time::Instant};
 
-use crate::providers_language::{KEY, booking, models, models_with, reply, request, settings, stubs, told};
+use crate::language::{KEY, booking, models, models_with, reply, request, settings, stubs, told};
 
 type Reply = Vec<Result<ReplyEvent, LanguageError>>;
 

@@ -9,7 +9,7 @@ use domain::ports::{
 use net::guard::{Guards, Kind};
 use tokio::time::Instant;
 
-use crate::providers_language::{booking, models_with, reply, request, settings, stubs, told};
+use crate::language::{booking, models_with, reply, request, settings, stubs, told};
 
 /// Replies one after the other, and how long each took.
 async fn turns(names: &[&str], guards: &Guards, count: usize) -> Vec<Duration> {

@@ -1,0 +1,12 @@
+//! Providers over sockets, through their stubs.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod analysis_models;
+mod ears;
+mod language;
+mod language_faults;
+mod language_silence;
+mod prompt_cache;
+mod refused;
+mod voices;
